@@ -1,0 +1,27 @@
+/**
+ * The one view of SQL that services have. Two engines stand behind it: `pg` with a bounded pool, and embedded PGlite.
+ * Trouble with the store (unreachable, pool exhausted, time-out, serialization failures after the bounded retries)
+ * is thrown as the `temporarily_unavailable` OAuthError. Everything else (a violated constraint) is thrown as it is.
+ */
+export interface Statement {
+  /** Name of the prepared statement, unique to its text: `<service>.<meaning>`. */
+  readonly name: string;
+  readonly text: string;
+  readonly values?: readonly unknown[];
+}
+
+export interface Result<Row> {
+  readonly rows: Row[];
+  readonly rowCount: number;
+}
+
+export interface Queryable {
+  query<Row = Record<string, unknown>>(statement: Statement): Promise<Result<Row>>;
+}
+
+export interface Database extends Queryable {
+  readonly engine: 'postgres' | 'pglite';
+  /** Runs `work` in one transaction; retried up to three times on 40001 and 40P01, so it must have no other effects. */
+  transaction<T>(work: (tx: Queryable) => Promise<T>): Promise<T>;
+  close(): Promise<void>;
+}

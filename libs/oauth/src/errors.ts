@@ -1,0 +1,86 @@
+/**
+ * The one error type of the protocol and the one table that says how each code travels.
+ * Sources: RFC 6749 §4.1.2.1 and §5.2, RFC 6750 §3.1, RFC 7009 §2.2.1, RFC 8628 §3.5, RFC 8707 §2,
+ * OIDC Core §3.1.2.6, CIBA Core §13.
+ */
+
+interface ErrorEntry {
+  /** HTTP status where the code is rendered as a body. */
+  readonly status: number;
+  /** Whether the code may travel to the client by redirect from the authorization endpoint. */
+  readonly redirect: boolean;
+}
+
+export const errorTable = {
+  invalid_request: { status: 400, redirect: true },
+  invalid_client: { status: 401, redirect: false },
+  invalid_grant: { status: 400, redirect: false },
+  unauthorized_client: { status: 400, redirect: true },
+  unsupported_grant_type: { status: 400, redirect: false },
+  unsupported_response_type: { status: 400, redirect: true },
+  unsupported_token_type: { status: 400, redirect: false },
+  invalid_scope: { status: 400, redirect: true },
+  invalid_target: { status: 400, redirect: true },
+  access_denied: { status: 400, redirect: true },
+  login_required: { status: 400, redirect: true },
+  interaction_required: { status: 400, redirect: true },
+  consent_required: { status: 400, redirect: true },
+  request_not_supported: { status: 400, redirect: true },
+  request_uri_not_supported: { status: 400, redirect: true },
+  registration_not_supported: { status: 400, redirect: true },
+  invalid_token: { status: 401, redirect: false },
+  insufficient_scope: { status: 403, redirect: false },
+  authorization_pending: { status: 400, redirect: false },
+  slow_down: { status: 400, redirect: false },
+  expired_token: { status: 400, redirect: false },
+  unknown_user_id: { status: 400, redirect: false },
+  invalid_binding_message: { status: 400, redirect: false },
+  missing_user_code: { status: 400, redirect: false },
+  expired_login_hint_token: { status: 400, redirect: false },
+  transaction_failed: { status: 400, redirect: false },
+  rate_limited: { status: 429, redirect: false },
+  not_found: { status: 404, redirect: false },
+  method_not_allowed: { status: 405, redirect: false },
+  unsupported_media_type: { status: 415, redirect: false },
+  payload_too_large: { status: 413, redirect: false },
+  server_error: { status: 500, redirect: true },
+  temporarily_unavailable: { status: 503, redirect: true },
+} as const satisfies Record<string, ErrorEntry>;
+
+export type ErrorCode = keyof typeof errorTable;
+
+export function isErrorCode(value: string): value is ErrorCode {
+  return Object.hasOwn(errorTable, value);
+}
+
+export interface OAuthErrorOptions {
+  /** Why, for the log; never shown to the client and never sent to another service. */
+  readonly cause?: unknown;
+  /** Seconds for `Retry-After`. */
+  readonly retryAfterSeconds?: number;
+}
+
+/** A protocol failure: a registered code, one sentence for the client, and a private cause for the log. */
+export class OAuthError extends Error {
+  override readonly name = 'OAuthError';
+  readonly code: ErrorCode;
+  readonly retryAfterSeconds: number | undefined;
+
+  constructor(code: ErrorCode, message: string, options: OAuthErrorOptions = {}) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.code = code;
+    this.retryAfterSeconds = options.retryAfterSeconds;
+  }
+
+  get status(): number {
+    return errorTable[this.code].status;
+  }
+}
+
+/** The answer to every failing store or service: never a statement about the token or grant itself. */
+export function temporarilyUnavailable(cause?: unknown, retryAfterSeconds = 1): OAuthError {
+  return new OAuthError('temporarily_unavailable', 'The service is temporarily unavailable. Try again.', {
+    cause,
+    retryAfterSeconds,
+  });
+}
