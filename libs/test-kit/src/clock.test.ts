@@ -1,0 +1,10 @@
+import { expect, test } from 'vitest';
+import { fakeClock } from './clock.ts';
+
+test('a fake clock stands still until it is told to move', () => {
+  const clock = fakeClock(1000);
+  clock.advance(500);
+  expect(clock.now()).toBe(1500);
+  clock.set(7);
+  expect(clock.now()).toBe(7);
+});

@@ -1,0 +1,91 @@
+import { spawn } from 'node:child_process';
+import { createServer } from 'node:net';
+import type { AddressInfo } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+/** A server that lives exactly as long as the process that started it. */
+export interface HeldProcess {
+  /** Waits until `probe` resolves; throws with the server's own output when it ends first or takes over a minute. */
+  until(probe: () => Promise<unknown>): Promise<void>;
+  /** Ends the server and resolves when its directory is gone. */
+  stop(): Promise<void>;
+}
+
+export interface HeldProcessOptions {
+  readonly command: string;
+  readonly args: readonly string[];
+  /** Everything the server writes; removed when it has ended. */
+  readonly directory: string;
+  /** The signal that ends the server without ceremony. */
+  readonly signal: 'TERM' | 'QUIT';
+  readonly user?: { readonly uid: number; readonly gid: number };
+}
+
+// The shell waits on its standard input: however this process ends, SIGKILL included, the pipe closes, and the shell
+// ends the one process it started and removes the directory.
+const keeper = `
+directory=$1; signal=$2; shift 2
+exec 3<&0
+"$@" </dev/null & server=$!
+(read -r _ <&3; kill -s "$signal" "$server") & watch=$!
+wait "$server"; status=$?
+kill "$watch" 2>/dev/null
+rm -rf -- "$directory"
+exit "$status"
+`;
+
+const readyWithinMs = 60_000;
+
+export function holdProcess(options: HeldProcessOptions): HeldProcess {
+  const child = spawn(
+    '/bin/sh',
+    ['-c', keeper, 'keeper', options.directory, options.signal, options.command, ...options.args],
+    // Its own session: a Ctrl-C at the terminal reaches the tests first, and the servers end after them.
+    { stdio: ['pipe', 'pipe', 'pipe'], detached: true, cwd: '/', ...options.user },
+  );
+  let output = '';
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.on('data', (chunk: Buffer) => (output = (output + chunk.toString()).slice(-4000)));
+  }
+  let ended = false;
+  const end = new Promise<void>((resolve) => {
+    for (const event of ['exit', 'error'] as const) {
+      child.once(event, () => {
+        ended = true;
+        resolve();
+      });
+    }
+  });
+  const failure = () => new Error(`${options.command} did not start.\n${output.trim()}`);
+
+  return {
+    async until(probe) {
+      const deadline = Date.now() + readyWithinMs;
+      while (!ended && Date.now() < deadline) {
+        try {
+          await probe();
+          return;
+        } catch {
+          await sleep(50);
+        }
+      }
+      throw failure();
+    },
+    async stop() {
+      child.stdin.end();
+      await end;
+    },
+  };
+}
+
+/** A port on loopback that was free a moment ago. */
+export async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(0, '127.0.0.1', resolve);
+  });
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}

@@ -1,0 +1,49 @@
+import { mkdtemp } from 'node:fs/promises';
+import { connect } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { provideExecutable } from './executable.ts';
+import { freePort, holdProcess } from './held-process.ts';
+import type { Store } from './stores.ts';
+
+/** A real Redis on a free loopback port that keeps nothing. */
+export async function startRedis(): Promise<Store> {
+  const command = provideExecutable({
+    names: ['redis-server', 'valkey-server'],
+    aptPackage: 'redis-server',
+    advice: 'The tests need a real Redis: set REDIS_URL, or put redis-server on the PATH.',
+  });
+  const directory = await mkdtemp(join(tmpdir(), 'tessera-redis-'));
+  const port = await freePort();
+  const server = holdProcess({
+    command,
+    args: [
+      '--port',
+      `${port}`,
+      '--bind',
+      '127.0.0.1',
+      '--save',
+      '',
+      '--appendonly',
+      'no',
+      '--dir',
+      directory,
+    ],
+    directory,
+    signal: 'TERM',
+  });
+  await server.until(() => ping(port));
+  return { url: `redis://127.0.0.1:${port}/0`, origin: command, stop: () => server.stop() };
+}
+
+function ping(port: number): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const socket = connect(port, '127.0.0.1', () => socket.write('PING\r\n'));
+    socket.once('error', reject);
+    socket.once('data', (answer) => {
+      socket.destroy();
+      if (answer.toString().startsWith('+PONG')) resolve();
+      else reject(new Error('not ready'));
+    });
+  });
+}

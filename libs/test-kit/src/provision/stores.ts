@@ -1,0 +1,42 @@
+import { startPostgres } from './postgres.ts';
+import { startRedis } from './redis.ts';
+
+/** A running store. */
+export interface Store {
+  readonly url: string;
+  /** Where it comes from, for people. */
+  readonly origin: string;
+  stop(): Promise<void>;
+}
+
+export interface Stores {
+  readonly postgres: Store;
+  readonly redis: Store;
+  stop(): Promise<void>;
+}
+
+const given = (url: string, variable: string): Store => ({
+  url,
+  origin: variable,
+  stop: () => Promise.resolve(),
+});
+
+/** Real Postgres and real Redis: those the environment names, else started here. */
+export async function provideStores(environment: Record<string, string | undefined>): Promise<Stores> {
+  const { TESSERA_TEST_DATABASE_URL: postgresUrl, REDIS_URL: redisUrl } = environment;
+  const outcomes = await Promise.allSettled([
+    postgresUrl ? given(postgresUrl, 'TESSERA_TEST_DATABASE_URL') : startPostgres(),
+    redisUrl ? given(redisUrl, 'REDIS_URL') : startRedis(),
+  ]);
+  const [postgres, redis] = outcomes;
+  if (postgres.status === 'fulfilled' && redis.status === 'fulfilled') {
+    const stop = async () => void (await Promise.all([postgres.value.stop(), redis.value.stop()]));
+    return { postgres: postgres.value, redis: redis.value, stop };
+  }
+  const reasons: unknown[] = [];
+  for (const outcome of outcomes) {
+    if (outcome.status === 'fulfilled') await outcome.value.stop();
+    else reasons.push(outcome.reason);
+  }
+  throw reasons[0];
+}

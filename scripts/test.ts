@@ -1,0 +1,43 @@
+/**
+ * `npm test`: every test on real Postgres and real Redis. Arguments go to vitest, for example `npm test -- libs/oauth`.
+ */
+import { spawn } from 'node:child_process';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+import { ProvisionError } from '../libs/test-kit/src/provision/executable.ts';
+import { provideStores } from '../libs/test-kit/src/provision/stores.ts';
+
+const root = dirname(import.meta.dirname);
+const vitest = join(dirname(createRequire(import.meta.url).resolve('vitest/package.json')), 'vitest.mjs');
+
+async function main(): Promise<number> {
+  const stores = await provideStores(process.env);
+  try {
+    process.stdout.write(`Postgres: ${stores.postgres.origin}\nRedis: ${stores.redis.origin}\n`);
+    return await runVitest({ postgres: stores.postgres.url, redis: stores.redis.url });
+  } finally {
+    await stores.stop();
+  }
+}
+
+function runVitest(urls: { postgres: string; redis: string }): Promise<number> {
+  // Processes under test inherit this environment: they get the stores that their test names, never these by accident.
+  const { DATABASE_URL: _database, REDIS_URL: _redis, ...environment } = process.env;
+  const child = spawn(process.execPath, [vitest, 'run', ...process.argv.slice(2)], {
+    cwd: root,
+    stdio: 'inherit',
+    env: { ...environment, TESSERA_TEST_DATABASE_URL: urls.postgres, TESSERA_TEST_REDIS_URL: urls.redis },
+  });
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => child.kill(signal));
+  return new Promise((resolve, reject) => {
+    child.once('error', reject);
+    child.once('exit', (code) => resolve(code ?? 1));
+  });
+}
+
+try {
+  process.exitCode = await main();
+} catch (error) {
+  process.stderr.write(`${error instanceof ProvisionError ? error.message : String(error)}\n`);
+  process.exitCode = 1;
+}

@@ -1,0 +1,45 @@
+import { defineConfig } from 'vitest/config';
+import { setUps } from './scripts/test/set-ups.ts';
+
+const outside = ['**/node_modules/**'];
+
+/** End-to-end tests start whole processes: one set-up after the other, each after the unit tests. */
+const endToEnd = { testTimeout: 60_000, hookTimeout: 180_000, exclude: outside } as const;
+
+export default defineConfig({
+  test: {
+    reporters: ['default', './scripts/test/reporter.ts'],
+    allowOnly: false,
+    projects: [
+      {
+        extends: true,
+        test: {
+          name: 'unit',
+          include: ['libs/**/*.test.ts', 'apps/**/*.test.ts', 'scripts/**/*.test.ts'],
+          exclude: [...outside, 'apps/e2e/src/suite/**', 'apps/e2e/src/single/**'],
+          testTimeout: 20_000,
+          hookTimeout: 60_000,
+        },
+      },
+      ...setUps.map((name, index) => ({
+        extends: true as const,
+        test: {
+          ...endToEnd,
+          name,
+          include: ['apps/e2e/src/suite/**/*.test.ts'],
+          env: { TESSERA_E2E_SETUP: name },
+          sequence: { groupOrder: index + 1 },
+        },
+      })),
+      {
+        extends: true,
+        test: {
+          ...endToEnd,
+          name: 'single',
+          include: ['apps/e2e/src/single/**/*.test.ts'],
+          sequence: { groupOrder: setUps.length + 1 },
+        },
+      },
+    ],
+  },
+});
