@@ -1,5 +1,13 @@
 /**
- * Pure protocol: parameters, PKCE, scopes, redirect rules, the error table, claims.
+ * Pure protocol: parameters, PKCE, scopes, redirect rules, the error table, claims, metadata.
  * No I/O, no clock, no randomness, no environment: whatever it needs is handed to it.
  */
 export * from './errors.ts';
+export * from './authorization-request.ts';
+export * from './claims.ts';
+export * from './grant-types.ts';
+export * from './metadata.ts';
+export * from './pkce.ts';
+export * from './redirect-response.ts';
+export * from './redirect-uri.ts';
+export * from './scopes.ts';

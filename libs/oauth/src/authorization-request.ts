@@ -1,0 +1,150 @@
+import { OAuthError } from './errors.ts';
+import { isCodeChallenge } from './pkce.ts';
+
+/** Request parameters by name, each at most once. */
+export type RequestParameters = ReadonlyMap<string, string> | Readonly<Record<string, string>>;
+
+/** An authorization request whose form is right. Whether client, redirect URI and scopes are is for others to say. */
+export interface AuthorizationRequest {
+  readonly clientId: string;
+  readonly redirectUri: string;
+  /** Still one text; `parseScope` reads it, because its errors travel by redirect. */
+  readonly scope: string;
+  /** Returned unchanged. */
+  readonly state: string | undefined;
+  /** S256, 43 characters of base64url. */
+  readonly codeChallenge: string;
+  readonly nonce: string | undefined;
+  readonly loginHint: string | undefined;
+  /** RFC 8707 §2; empty when absent. */
+  readonly resource: string;
+}
+
+/** A parameter's value; one sent without a value counts as omitted (RFC 6749 §3.1). */
+export function parameter(parameters: RequestParameters, name: string): string | undefined {
+  const value = isMap(parameters)
+    ? parameters.get(name)
+    : Object.hasOwn(parameters, name)
+      ? parameters[name]
+      : undefined;
+  return value === '' ? undefined : value;
+}
+
+function isMap(parameters: RequestParameters): parameters is ReadonlyMap<string, string> {
+  return parameters instanceof Map;
+}
+
+/**
+ * Checks the form of an authorization request in the contract's order and with its messages (RFC 6749 §4.1.1,
+ * RFC 7636 §4.3). Every failure here is a 400 of ours, never a redirect: the redirect URI is not known to be good yet.
+ * Throws `invalid_request` and `unsupported_response_type`.
+ */
+export function checkAuthorizationParameters(parameters: RequestParameters): AuthorizationRequest {
+  const read = (name: string) => parameter(parameters, name);
+  const clientId = read('client_id');
+  const redirectUri = read('redirect_uri');
+  const responseType = read('response_type');
+  const scope = read('scope');
+  if (
+    clientId === undefined ||
+    redirectUri === undefined ||
+    responseType === undefined ||
+    scope === undefined
+  ) {
+    throw new OAuthError('invalid_request', 'Missing required OAuth parameters.');
+  }
+  if (responseType !== 'code') {
+    throw new OAuthError('unsupported_response_type', 'Only response_type=code is supported.');
+  }
+  const codeChallenge = checkChallenge(read('code_challenge'), read('code_challenge_method'));
+  checkResponseMode(read('response_mode'));
+  return {
+    clientId,
+    redirectUri,
+    scope,
+    codeChallenge,
+    state: read('state'),
+    nonce: read('nonce'),
+    loginHint: read('login_hint'),
+    resource: read('resource') ?? '',
+  };
+}
+
+/** Only S256 (RFC 9700 §2.1.1): `plain`, other spellings and malformed challenges are refused. */
+function checkChallenge(challenge: string | undefined, method: string | undefined): string {
+  if (challenge === undefined || method === undefined) {
+    throw new OAuthError('invalid_request', 'Missing PKCE parameters.');
+  }
+  if (method !== 'S256') {
+    throw new OAuthError('invalid_request', 'Only code_challenge_method=S256 is supported.');
+  }
+  if (!isCodeChallenge(challenge)) {
+    throw new OAuthError('invalid_request', 'The code_challenge must be 43 characters of base64url.');
+  }
+  return challenge;
+}
+
+function checkResponseMode(mode: string | undefined): void {
+  if (mode !== undefined && mode !== 'query') {
+    throw new OAuthError('invalid_request', 'Only response_mode=query is supported.');
+  }
+}
+
+/**
+ * Refuses the request objects and self-registration of OIDC Core §6 and §7.2.1, which are not offered, with their own
+ * error codes (OIDC Core §3.1.2.6). These errors may travel by redirect.
+ */
+export function checkUnsupportedParameters(parameters: RequestParameters): void {
+  for (const [name, code] of unsupportedParameters) {
+    if (parameter(parameters, name) !== undefined) {
+      throw new OAuthError(code, `The ${name} parameter is not supported.`);
+    }
+  }
+}
+
+const unsupportedParameters = [
+  ['request', 'request_not_supported'],
+  ['request_uri', 'request_uri_not_supported'],
+  ['registration', 'registration_not_supported'],
+] as const;
+
+export type PromptValue = 'none' | 'login' | 'consent' | 'select_account';
+
+const definedPrompts: ReadonlySet<string> = new Set<PromptValue>([
+  'none',
+  'login',
+  'consent',
+  'select_account',
+]);
+
+function isPromptValue(value: string): value is PromptValue {
+  return definedPrompts.has(value);
+}
+
+/**
+ * Reads `prompt` (OIDC Core §3.1.2.1): a list of the defined values separated by spaces; empty when absent.
+ * Throws `invalid_request` for other values, and for `none` beside another.
+ */
+export function promptValues(prompt: string | undefined): ReadonlySet<PromptValue> {
+  if (prompt === undefined || prompt === '') return new Set();
+  const values = prompt.split(' ');
+  if (!values.every(isPromptValue)) {
+    throw new OAuthError('invalid_request', 'The prompt parameter has a value that is not known.');
+  }
+  if (values.includes('none') && values.length > 1) {
+    throw new OAuthError('invalid_request', 'The prompt value none must stand alone.');
+  }
+  return new Set(values);
+}
+
+/**
+ * Reads `max_age` (OIDC Core §3.1.2.1): seconds since the person last signed in; undefined when absent.
+ * Throws `invalid_request` for what is not a whole number of seconds.
+ */
+export function parseMaxAge(text: string | undefined): number | undefined {
+  if (text === undefined || text === '') return undefined;
+  if (!/^\d{1,10}$/.test(text)) {
+    throw new OAuthError('invalid_request', 'The max_age parameter must be a whole number of seconds.');
+  }
+  return Number(text);
+}

@@ -1,0 +1,144 @@
+import { hash } from 'node:crypto';
+import { OAuthError } from './errors.ts';
+import { identityScopes } from './scopes.ts';
+
+/** Header `typ` of an access token (RFC 9068 §2.1) and of an ID token (RFC 7519 §5.1). */
+export const accessTokenType = 'at+jwt';
+export const idTokenType = 'JWT';
+
+export interface AccessTokenInput {
+  readonly issuer: string;
+  /** User id; the client id for client credentials. */
+  readonly subject: string;
+  readonly clientId: string;
+  readonly tenantId: string;
+  readonly scopes: readonly string[];
+  /** Roles of the user; empty for client credentials. */
+  readonly roles: readonly string[];
+  /** Audience of the granted API scopes; empty when there are none. */
+  readonly resource: string;
+  /** Seconds since the Unix epoch. */
+  readonly issuedAt: number;
+  /** Seconds. */
+  readonly lifetime: number;
+  /** Unique identifier of the token. */
+  readonly tokenId: string;
+}
+
+/** Payload of an access token: the contract's claims and those of RFC 9068 §2.2. */
+export interface AccessTokenClaims {
+  readonly iss: string;
+  readonly aud: string;
+  readonly sub: string;
+  readonly client_id: string;
+  readonly scope: readonly string[];
+  readonly role: readonly string[];
+  readonly exp: number;
+  readonly iat: number;
+  readonly jti: string;
+  readonly tenant_id: string;
+}
+
+/** The claims of an access token. `aud` is one string: the API resource, or the issuer when only built-in scopes were granted. */
+export function accessTokenClaims(input: AccessTokenInput): AccessTokenClaims {
+  return {
+    iss: input.issuer,
+    aud: input.resource === '' ? input.issuer : input.resource,
+    sub: input.subject,
+    client_id: input.clientId,
+    scope: input.scopes,
+    role: input.roles,
+    exp: input.issuedAt + input.lifetime,
+    iat: input.issuedAt,
+    jti: input.tokenId,
+    tenant_id: input.tenantId,
+  };
+}
+
+export interface IdTokenInput {
+  readonly issuer: string;
+  readonly subject: string;
+  readonly clientId: string;
+  /** Seconds since the Unix epoch. */
+  readonly issuedAt: number;
+  /** Seconds. */
+  readonly lifetime: number;
+  /** When the person signed in, seconds since the Unix epoch. */
+  readonly authTime: number;
+  /** `nonce` of the authorization request; undefined or empty when there was none. */
+  readonly nonce: string | undefined;
+  /** The access token issued beside it, for `at_hash`; undefined when none. */
+  readonly accessToken: string | undefined;
+  /** Session identifier; undefined or empty when there is no session. */
+  readonly sessionId: string | undefined;
+}
+
+/** Payload of an ID token (OIDC Core §2, `sid` of OIDC Front-Channel Logout §3). */
+export interface IdTokenClaims {
+  readonly iss: string;
+  readonly sub: string;
+  readonly aud: string;
+  readonly exp: number;
+  readonly iat: number;
+  readonly auth_time: number;
+  readonly nonce?: string;
+  readonly at_hash?: string;
+  readonly sid?: string;
+}
+
+/** The claims of an ID token; what does not apply is absent. */
+export function idTokenClaims(input: IdTokenInput): IdTokenClaims {
+  return {
+    iss: input.issuer,
+    sub: input.subject,
+    aud: input.clientId,
+    exp: input.issuedAt + input.lifetime,
+    iat: input.issuedAt,
+    auth_time: input.authTime,
+    ...(isPresent(input.nonce) && { nonce: input.nonce }),
+    ...(isPresent(input.accessToken) && { at_hash: accessTokenHash(input.accessToken) }),
+    ...(isPresent(input.sessionId) && { sid: input.sessionId }),
+  };
+}
+
+function isPresent(value: string | undefined): value is string {
+  return value !== undefined && value !== '';
+}
+
+/** `at_hash`: the left half of the SHA-256 of the access token, base64url (OIDC Core §3.1.3.6, for RS256). */
+export function accessTokenHash(accessToken: string): string {
+  return hash('sha256', accessToken, 'buffer').subarray(0, 16).toString('base64url');
+}
+
+/** The profile data that claims are released from; empty texts are data the user does not have. */
+export interface UserProfile {
+  readonly userId: string;
+  readonly name: string;
+  readonly email: string;
+  readonly phoneNumber: string;
+}
+
+/** The UserInfo response (OIDC Core §5.3.2), as far as the contract offers it. */
+export interface UserInfoClaims {
+  readonly sub: string;
+  readonly name?: string;
+  readonly email?: string;
+  readonly phone_number?: string;
+}
+
+/**
+ * The claims an access token with these scopes releases about its user; what the user does not have is absent.
+ * Throws `insufficient_scope` when the token has no identity scope at all.
+ */
+export function userInfoClaims(user: UserProfile, scopes: readonly string[]): UserInfoClaims {
+  if (!scopes.some((scope) => identityScopes.has(scope))) {
+    throw new OAuthError('insufficient_scope', 'The access token has no scope that releases claims.');
+  }
+  const releases = (scope: string, value: string) => scopes.includes(scope) && value !== '';
+  return {
+    sub: user.userId,
+    ...(releases('profile', user.name) && { name: user.name }),
+    ...(releases('email', user.email) && { email: user.email }),
+    ...(releases('phone', user.phoneNumber) && { phone_number: user.phoneNumber }),
+  };
+}

@@ -1,0 +1,31 @@
+/** A grant type under both of its names. */
+export interface GrantType {
+  /** Short name: the contract's `grantType` and what an application record lists. */
+  readonly name: 'authorization_code' | 'client_credentials' | 'refresh_token' | 'device_code' | 'ciba';
+  /** Value of `grant_type` in the RFCs (RFC 6749 §4.1.3, §4.4.2, §6; RFC 8628 §3.4; CIBA Core §10.1). */
+  readonly standard: string;
+}
+
+export type GrantTypeName = GrantType['name'];
+
+/** Every grant type there is, in the order the discovery documents list them. */
+export const grantTypes: readonly GrantType[] = [
+  { name: 'authorization_code', standard: 'authorization_code' },
+  { name: 'client_credentials', standard: 'client_credentials' },
+  { name: 'refresh_token', standard: 'refresh_token' },
+  { name: 'device_code', standard: 'urn:ietf:params:oauth:grant-type:device_code' },
+  { name: 'ciba', standard: 'urn:openid:params:grant-type:ciba' },
+];
+
+const byContractName = new Map<string, GrantType>(grantTypes.map((entry) => [entry.name, entry]));
+const byStandardName = new Map<string, GrantType>(grantTypes.map((entry) => [entry.standard, entry]));
+
+/** Finds a grant type by its short name, byte for byte; undefined when there is none. */
+export function grantTypeByContractName(name: string): GrantType | undefined {
+  return byContractName.get(name);
+}
+
+/** Finds a grant type by the RFCs' name or URN, byte for byte; undefined when there is none. */
+export function grantTypeByStandardName(name: string): GrantType | undefined {
+  return byStandardName.get(name);
+}

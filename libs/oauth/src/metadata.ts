@@ -1,0 +1,105 @@
+import { grantTypes } from './grant-types.ts';
+import { builtInScopes } from './scopes.ts';
+
+/** Path of every public endpoint below the issuer. */
+export const endpointPaths = {
+  authorization: '/authorize',
+  token: '/token',
+  introspection: '/introspect',
+  revocation: '/revoke',
+  userinfo: '/userinfo',
+  deviceAuthorization: '/device_authorization',
+  backchannelAuthentication: '/backchannel_authentication',
+  endSession: '/logout',
+  jwks: '/.well-known/jwks.json',
+  openidConfiguration: '/.well-known/openid-configuration',
+  authorizationServerMetadata: '/.well-known/oauth-authorization-server',
+} as const;
+
+export type Endpoint = keyof typeof endpointPaths;
+
+/** Absolute address of an endpoint; an issuer that ends with a slash does not double it. */
+export function endpointUri(issuer: string, endpoint: Endpoint): string {
+  return (issuer.endsWith('/') ? issuer.slice(0, -1) : issuer) + endpointPaths[endpoint];
+}
+
+const scopesSupported = [...builtInScopes];
+const clientAuthentication = ['client_secret_basic', 'client_secret_post'];
+
+/**
+ * The discovery document at `/.well-known/openid-configuration`: the fields of the contract's table in its order and
+ * under its names, and nothing else.
+ */
+export function contractMetadata(issuer: string) {
+  return {
+    issuer,
+    jwks_uri: endpointUri(issuer, 'jwks'),
+    authorization_endpoint: endpointUri(issuer, 'authorization'),
+    token_endpoint: endpointUri(issuer, 'token'),
+    introspect_endpoint: endpointUri(issuer, 'introspection'),
+    revoke_token_endpoint: endpointUri(issuer, 'revocation'),
+    userinfo_endpoint: endpointUri(issuer, 'userinfo'),
+    response_types_supported: ['code'],
+    subject_types_supported: ['public'],
+    id_token_signing_alg_values_supported: ['RS256'],
+    token_endpoint_auth_methods_supported: clientAuthentication,
+    grant_types_supported: grantTypes.map((grantType) => grantType.name),
+    scopes_supported: scopesSupported,
+  };
+}
+
+export type ContractMetadata = ReturnType<typeof contractMetadata>;
+
+/**
+ * The document at `/.well-known/oauth-authorization-server` (RFC 8414 §2), complete and under the registered names:
+ * OIDC Discovery §3, RFC 8628 §4, RFC 9207 §3, CIBA Core §4, RP-Initiated Logout §2.1.
+ */
+export function authorizationServerMetadata(issuer: string) {
+  return {
+    issuer,
+    authorization_endpoint: endpointUri(issuer, 'authorization'),
+    token_endpoint: endpointUri(issuer, 'token'),
+    jwks_uri: endpointUri(issuer, 'jwks'),
+    userinfo_endpoint: endpointUri(issuer, 'userinfo'),
+    introspection_endpoint: endpointUri(issuer, 'introspection'),
+    revocation_endpoint: endpointUri(issuer, 'revocation'),
+    device_authorization_endpoint: endpointUri(issuer, 'deviceAuthorization'),
+    backchannel_authentication_endpoint: endpointUri(issuer, 'backchannelAuthentication'),
+    end_session_endpoint: endpointUri(issuer, 'endSession'),
+    scopes_supported: scopesSupported,
+    response_types_supported: ['code'],
+    response_modes_supported: ['query'],
+    grant_types_supported: grantTypes.map((grantType) => grantType.standard),
+    subject_types_supported: ['public'],
+    id_token_signing_alg_values_supported: ['RS256'],
+    token_endpoint_auth_methods_supported: [...clientAuthentication, 'none'],
+    introspection_endpoint_auth_methods_supported: clientAuthentication,
+    revocation_endpoint_auth_methods_supported: [...clientAuthentication, 'none'],
+    code_challenge_methods_supported: ['S256'],
+    authorization_response_iss_parameter_supported: true,
+    claims_supported: claimsSupported,
+    claims_parameter_supported: false,
+    request_parameter_supported: false,
+    request_uri_parameter_supported: false,
+    prompt_values_supported: ['none', 'login'],
+    backchannel_token_delivery_modes_supported: ['poll'],
+    backchannel_user_code_parameter_supported: false,
+  };
+}
+
+export type AuthorizationServerMetadata = ReturnType<typeof authorizationServerMetadata>;
+
+const claimsSupported = [
+  'iss',
+  'sub',
+  'aud',
+  'exp',
+  'iat',
+  'auth_time',
+  'nonce',
+  'at_hash',
+  'sid',
+  'name',
+  'email',
+  'phone_number',
+];

@@ -1,0 +1,68 @@
+import { errorTable } from './errors.ts';
+import type { OAuthError } from './errors.ts';
+
+/**
+ * Adds query parameters to a URI whose other bytes stay as they are, also a fragment behind the query.
+ * Values are encoded as application/x-www-form-urlencoded (RFC 6749 §3.1.2 and appendix B); undefined ones are left out.
+ */
+export function withQuery(uri: string, parameters: Readonly<Record<string, string | undefined>>): string {
+  const query = new URLSearchParams();
+  for (const [name, value] of Object.entries(parameters)) {
+    if (value !== undefined) query.append(name, value);
+  }
+  if (query.size === 0) return uri;
+  const hash = uri.indexOf('#');
+  const base = hash === -1 ? uri : uri.slice(0, hash);
+  const fragment = hash === -1 ? '' : uri.slice(hash);
+  return base + separatorFor(base) + query.toString() + fragment;
+}
+
+function separatorFor(base: string): string {
+  if (!base.includes('?')) return '?';
+  return base.endsWith('?') || base.endsWith('&') ? '' : '&';
+}
+
+/** What goes back to the client from the authorization endpoint. */
+export interface AuthorizationResponse {
+  /** The code, or the failure. */
+  readonly outcome: { readonly code: string } | { readonly error: OAuthError };
+  /** `state` of the request, returned unchanged; undefined or empty when there was none. */
+  readonly state: string | undefined;
+  /** Issuer, for `iss` (RFC 9207 §2). */
+  readonly issuer: string;
+}
+
+/**
+ * The Location of an authorization response: `code` or `error` and `error_description`, `state`, `iss`
+ * (RFC 6749 §4.1.2 and §4.1.2.1, RFC 9207). The redirect URI must have been matched with the registered ones before.
+ * An error that may not travel by redirect becomes `server_error`, without its sentence.
+ */
+export function authorizationResponse(redirectUri: string, response: AuthorizationResponse): string {
+  const { outcome } = response;
+  return withQuery(redirectUri, {
+    ...('code' in outcome ? { code: outcome.code } : errorParameters(outcome.error)),
+    state: response.state === '' ? undefined : response.state,
+    iss: response.issuer,
+  });
+}
+
+function errorParameters(error: OAuthError): Record<string, string> {
+  if (!errorTable[error.code].redirect) return { error: 'server_error' };
+  return { error: error.code, error_description: errorDescription(error.message) };
+}
+
+/** A sentence in the characters `error_description` may have (RFC 6749 §5.2): others are replaced. */
+export function errorDescription(message: string): string {
+  return message
+    .replaceAll('"', "'")
+    .replaceAll('\\', '/')
+    .replaceAll(/[^\x20-\x7e]/g, '?');
+}
+
+/**
+ * Where the browser goes after a logout: the registered URI with `logged_out=1`, and `state` where one was sent
+ * (OIDC RP-Initiated Logout §3).
+ */
+export function logoutLocation(uri: string, state?: string): string {
+  return withQuery(uri, { logged_out: '1', state: state === '' ? undefined : state });
+}

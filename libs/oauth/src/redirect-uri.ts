@@ -1,0 +1,103 @@
+const maximumBytes = 2048;
+const loopbackHosts: ReadonlySet<string> = new Set(['localhost', '127.0.0.1', '[::1]']);
+const privateUseScheme = /^[a-z][a-z0-9+-]*(\.[a-z0-9+-]+)+$/;
+
+/** Percent-encoded unreserved characters (RFC 3986 §6.2.2.2), and percent signs that a second decoding would open. */
+const needlessEncoding = /%(2[de]|3\d|4[1-9a-f]|5[0-9af]|6[1-9a-f]|7[0-9ae])|%25[0-9a-f]{2}/i;
+
+/** The parts of a URI as they are written (RFC 3986 appendix B); nothing is normalized. */
+interface WrittenUri {
+  readonly scheme: string;
+  /** undefined without `//`. */
+  readonly authority: string | undefined;
+  readonly path: string;
+}
+
+/**
+ * Why a redirect URI may not be registered, as one sentence; undefined when it may (RFC 6749 §3.1.2, RFC 9700 §4.1,
+ * RFC 8252 §7). Allowed are https, http on a loopback host, and private-use schemes with a dot. What parsers are known to read
+ * differently is refused, so that the bytes that are compared later mean the same to everyone.
+ */
+export function redirectUriProblem(uri: string): string | undefined {
+  if (uri.includes('#')) return 'It must not have a fragment.';
+  return locationProblem(uri);
+}
+
+/**
+ * Why a logout redirect URI may not be registered. The rules are those of redirect URIs, except that a fragment is
+ * allowed: no response parameter ever follows it, and OIDC RP-Initiated Logout §3.1 does not forbid it.
+ */
+export function logoutRedirectUriProblem(uri: string): string | undefined {
+  return locationProblem(uri);
+}
+
+/**
+ * Whether `uri` is one of the registered ones, byte for byte (RFC 9700 §2.1). There is no exception for the port of
+ * loopback addresses: the contract asks for an exact match of path, port and trailing slash.
+ */
+export function matchesRegistered(registered: readonly string[], uri: string): boolean {
+  return registered.includes(uri);
+}
+
+function locationProblem(uri: string): string | undefined {
+  if (Buffer.byteLength(uri) > maximumBytes) return `It must not be longer than ${maximumBytes} bytes.`;
+  if (!/^[\x21-\x7e]*$/.test(uri)) return 'It must consist of printable ASCII characters without spaces.';
+  if (uri.includes('\\')) return 'It must not have a backslash.';
+  if (/%(?![0-9a-f]{2})/i.test(uri)) return 'Every percent sign must begin a percent-encoded byte.';
+  if (uri.split('@').length > 2) return 'It must not have several "@".';
+  const written = split(uri);
+  if (written === undefined) return 'It must be an absolute URI.';
+  return (
+    schemeProblem(written) ?? authorityProblem(written) ?? pathProblem(written.path) ?? parserProblem(uri)
+  );
+}
+
+function split(uri: string): WrittenUri | undefined {
+  const parts = /^([A-Za-z][A-Za-z0-9+.-]*):(?:\/\/([^/?#]*))?([^?#]*)/.exec(uri);
+  if (parts === null) return undefined;
+  const [, scheme = '', authority, path = ''] = parts;
+  return { scheme, authority, path };
+}
+
+function schemeProblem({ scheme, authority, path }: WrittenUri): string | undefined {
+  if (scheme === 'https' || scheme === 'http') {
+    return authority === undefined || authority === '' ? 'It must name a host.' : undefined;
+  }
+  if (!privateUseScheme.test(scheme)) {
+    return 'Its scheme must be https, http on a loopback host, or a private-use scheme with a dot, in lower case.';
+  }
+  return (authority ?? '') + path === '' ? 'It must name a host or a path.' : undefined;
+}
+
+function authorityProblem({ scheme, authority = '' }: WrittenUri): string | undefined {
+  if (authority.includes('@')) return 'It must not have user information.';
+  if (authority.includes('*')) return 'It must not have a wildcard in its host.';
+  if (scheme !== 'https' && scheme !== 'http') return undefined;
+  const [, host = '', port] = /^(\[[^\]]*\]|[^:]*)(?::(.*))?$/.exec(authority) ?? [];
+  if (host === '') return 'It must name a host.';
+  if (port !== undefined && !(/^[1-9]\d{0,4}$/.test(port) && Number(port) <= 65535)) {
+    return 'Its port must be a number from 1 to 65535.';
+  }
+  if (!isNormalHost(host)) return 'Its host must be a plain host name or address in lower case.';
+  if (scheme === 'http' && !loopbackHosts.has(host)) {
+    return 'With http its host must be localhost, 127.0.0.1 or [::1]; use https.';
+  }
+  return undefined;
+}
+
+/** A host that a browser reads exactly as written: no encodings, no short or hexadecimal addresses, no capitals. */
+function isNormalHost(host: string): boolean {
+  if (!/^(\[[0-9a-f:.]+\]|[a-z0-9]([a-z0-9._-]*[a-z0-9])?)$/.test(host) || host.includes('..')) return false;
+  return URL.parse(`https://${host}/`)?.hostname === host;
+}
+
+function pathProblem(path: string): string | undefined {
+  if (needlessEncoding.test(path))
+    return 'Its path must not percent-encode dots, letters, digits or percent-encodings.';
+  const dotted = path.split('/').some((segment) => /^\.\.?(;|$)/.test(segment));
+  return dotted ? 'Its path must not have "." or ".." segments.' : undefined;
+}
+
+function parserProblem(uri: string): string | undefined {
+  return URL.canParse(uri) ? undefined : 'It must be an absolute URI.';
+}

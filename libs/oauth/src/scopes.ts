@@ -1,0 +1,113 @@
+import { OAuthError } from './errors.ts';
+
+/** Scopes that release claims about a person (OIDC Core §5.4, as far as the contract offers them). */
+export const identityScopes: ReadonlySet<string> = new Set(['openid', 'profile', 'email', 'phone']);
+
+/** Scopes that exist in every tenant and belong to no API resource. */
+export const builtInScopes: ReadonlySet<string> = new Set([...identityScopes, 'offline_access']);
+
+/** scope-token of RFC 6749 §3.3: printable ASCII without space, quote and backslash. */
+const scopeToken = /^[\x21\x23-\x5b\x5d-\x7e]+$/;
+
+/** Whether `name` can be the name of a scope (RFC 6749 §3.3, scope-token). */
+export function isScopeToken(name: string): boolean {
+  return scopeToken.test(name);
+}
+
+/**
+ * Reads a `scope` parameter (RFC 6749 §3.3): names separated by one space. Duplicates are dropped, the order is kept.
+ * An empty text has no scopes. A text outside the grammar is `invalid_scope`.
+ */
+export function parseScope(text: string): string[] {
+  if (text === '') return [];
+  const names = text.split(' ');
+  if (!names.every(isScopeToken)) {
+    throw new OAuthError('invalid_scope', 'The scope must be a list of names separated by single spaces.');
+  }
+  return [...new Set(names)];
+}
+
+/** A scope an application was granted; built-in scopes have an empty audience. */
+export interface AvailableScope {
+  readonly name: string;
+  readonly audience: string;
+}
+
+export interface ScopeRequest {
+  /** What the client asked for; undefined or empty when it named no scope. */
+  readonly requested: readonly string[] | undefined;
+  /** The `resource` parameter (RFC 8707 §2); empty when absent. */
+  readonly resource: string;
+  /** The scopes granted to the application. */
+  readonly available: readonly AvailableScope[];
+  /** Whether a person stands behind the grant; false for client credentials. */
+  readonly person: boolean;
+}
+
+export interface GrantedScopes {
+  readonly scopes: string[];
+  /** Audience of the granted API scopes; empty when only built-in scopes were granted. */
+  readonly resource: string;
+}
+
+/**
+ * Decides which scopes a request gets, and of which one API resource.
+ *
+ * Without a scope a client of its own gets every API scope of the one resource (RFC 6749 §3.3 asks for a default or an
+ * error); a person's grant always names its scopes. With `resource` the API scopes of other resources are dropped
+ * (RFC 8707 §2.2). Throws `invalid_target` when `resource` is not the application's, `invalid_scope` when a scope is
+ * unknown or not granted, when nothing is left, or when API scopes of two resources meet.
+ */
+export function grantScopes(request: ScopeRequest): GrantedScopes {
+  const audienceOf = new Map(request.available.map((scope) => [scope.name, scope.audience]));
+  if (request.resource !== '' && ![...audienceOf.values()].includes(request.resource)) {
+    throw new OAuthError('invalid_target', 'The resource is not known or not available to this application.');
+  }
+  const requested = request.requested ?? [];
+  const candidates = requested.length === 0 ? defaultScopes(request) : [...new Set(requested)];
+  const scopes: string[] = [];
+  const audiences = new Set<string>();
+  for (const name of candidates) {
+    const audience = audienceOf.get(name);
+    const personal = builtInScopes.has(name);
+    if (audience === undefined || (personal && !request.person)) {
+      throw new OAuthError(
+        'invalid_scope',
+        'A requested scope is not known or not granted to this application.',
+      );
+    }
+    if (!personal && request.resource !== '' && audience !== request.resource) continue;
+    if (!personal) audiences.add(audience);
+    scopes.push(name);
+  }
+  if (scopes.length === 0) {
+    throw new OAuthError('invalid_scope', 'No scope of this application fits the request.');
+  }
+  if (audiences.size > 1) {
+    throw new OAuthError(
+      'invalid_scope',
+      'The scopes belong to several resources; name one with the resource parameter.',
+    );
+  }
+  const [resource = ''] = audiences;
+  return { scopes, resource };
+}
+
+function defaultScopes(request: ScopeRequest): string[] {
+  if (request.person) throw new OAuthError('invalid_scope', 'The scope is missing.');
+  return request.available.filter((scope) => !builtInScopes.has(scope.name)).map((scope) => scope.name);
+}
+
+/**
+ * Scopes of the access token of a refresh request (RFC 6749 §6): those granted when none is named, else the named ones,
+ * in the order of the grant. Throws `invalid_scope` when one was not granted.
+ */
+export function narrowScopes(granted: readonly string[], requested: readonly string[]): string[] {
+  if (requested.length === 0) return [...granted];
+  const wanted = new Set(requested);
+  const narrowed = granted.filter((name) => wanted.has(name));
+  if (narrowed.length < wanted.size) {
+    throw new OAuthError('invalid_scope', 'The scope exceeds what was originally granted.');
+  }
+  return narrowed;
+}
