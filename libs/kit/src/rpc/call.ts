@@ -65,4 +65,6 @@ export interface BuiltService {
   close(): Promise<void>;
 }
 
+/** What a handler throws, and a caller catches, that is no protocol error: for example `Code.NotFound`. */
+export { Code, ConnectError } from '@connectrpc/connect';
 export type { CallOptions, Client };
