@@ -1,0 +1,172 @@
+import { describe, expect, it } from 'vitest';
+import {
+  checkAuthorizationParameters,
+  checkUnsupportedParameters,
+  parameter,
+  parseMaxAge,
+  promptValues,
+} from './authorization-request.ts';
+import { OAuthError } from './errors.ts';
+
+const complete = {
+  client_id: 'acme-web',
+  redirect_uri: 'https://app.example/cb',
+  response_type: 'code',
+  scope: 'openid',
+  state: 'xyz',
+  code_challenge: 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM',
+  code_challenge_method: 'S256',
+};
+
+function failure(work: () => unknown): { code: string; message: string; status: number } | undefined {
+  try {
+    work();
+    return undefined;
+  } catch (error) {
+    if (!(error instanceof OAuthError)) throw error;
+    return { code: error.code, message: error.message, status: error.status };
+  }
+}
+
+function invalidRequest(message: string) {
+  return { code: 'invalid_request', message, status: 400 };
+}
+
+describe('checkAuthorizationParameters (RFC 6749 §4.1.1, RFC 7636 §4.3)', () => {
+  const request = {
+    clientId: 'acme-web',
+    redirectUri: 'https://app.example/cb',
+    scope: 'openid',
+    state: 'xyz',
+    codeChallenge: complete.code_challenge,
+    nonce: undefined,
+    loginHint: undefined,
+    resource: '',
+  };
+
+  it('reads a record and a map alike.', () => {
+    expect(checkAuthorizationParameters(complete)).toEqual(request);
+    expect(checkAuthorizationParameters(new Map(Object.entries(complete)))).toEqual(request);
+  });
+
+  it('reads the optional parameters, and ignores those it does not know (§3.1).', () => {
+    const more = {
+      nonce: 'n',
+      login_hint: 'ada',
+      resource: 'https://orders.example',
+      response_mode: 'query',
+      x: 'y',
+    };
+    expect(checkAuthorizationParameters({ ...complete, ...more })).toEqual({
+      ...request,
+      nonce: 'n',
+      loginHint: 'ada',
+      resource: 'https://orders.example',
+    });
+  });
+
+  it.each(['client_id', 'redirect_uri', 'response_type', 'scope'])(
+    'answers a missing or empty %s with the message of the contract.',
+    (name) => {
+      const { [name]: _left, ...others }: Record<string, string> = complete;
+      const expected = invalidRequest('Missing required OAuth parameters.');
+      expect(failure(() => checkAuthorizationParameters(others))).toEqual(expected);
+      expect(failure(() => checkAuthorizationParameters({ ...complete, [name]: '' }))).toEqual(expected);
+    },
+  );
+
+  it.each(['token', 'id_token', 'code id_token', 'CODE', 'code '])('refuses response_type %j.', (value) => {
+    expect(failure(() => checkAuthorizationParameters({ ...complete, response_type: value }))).toEqual({
+      code: 'unsupported_response_type',
+      message: 'Only response_type=code is supported.',
+      status: 400,
+    });
+  });
+
+  it.each(['code_challenge', 'code_challenge_method'])(
+    'answers a missing or empty %s with the message of the contract.',
+    (name) => {
+      const { [name]: _left, ...others }: Record<string, string> = complete;
+      const expected = invalidRequest('Missing PKCE parameters.');
+      expect(failure(() => checkAuthorizationParameters(others))).toEqual(expected);
+      expect(failure(() => checkAuthorizationParameters({ ...complete, [name]: '' }))).toEqual(expected);
+    },
+  );
+
+  it.each(['plain', 's256', 'S256 ', 'S512'])(
+    'refuses code_challenge_method %j (RFC 9700 §2.1.1).',
+    (value) => {
+      expect(
+        failure(() => checkAuthorizationParameters({ ...complete, code_challenge_method: value })),
+      ).toEqual(invalidRequest('Only code_challenge_method=S256 is supported.'));
+    },
+  );
+
+  it.each(['short', `${complete.code_challenge}=`, complete.code_challenge.replace('-', '+')])(
+    'refuses the malformed challenge %j.',
+    (value) => {
+      expect(failure(() => checkAuthorizationParameters({ ...complete, code_challenge: value }))).toEqual(
+        invalidRequest('The code_challenge must be 43 characters of base64url.'),
+      );
+    },
+  );
+
+  it.each(['fragment', 'form_post', 'form_post.jwt', '"><script>'])('refuses response_mode %j.', (value) => {
+    expect(failure(() => checkAuthorizationParameters({ ...complete, response_mode: value }))).toEqual(
+      invalidRequest('Only response_mode=query is supported.'),
+    );
+  });
+
+  it('says first what the contract lists first when several things are wrong.', () => {
+    expect(failure(() => checkAuthorizationParameters({ response_type: 'token' }))?.message).toBe(
+      'Missing required OAuth parameters.',
+    );
+    const { code_challenge: _left, ...others } = complete;
+    expect(failure(() => checkAuthorizationParameters({ ...others, response_type: 'token' }))?.message).toBe(
+      'Only response_type=code is supported.',
+    );
+  });
+
+  it('does not find parameters on the prototype of a record.', () => {
+    expect(parameter({}, 'constructor')).toBeUndefined();
+    expect(parameter({}, '__proto__')).toBeUndefined();
+  });
+});
+
+describe('checkUnsupportedParameters (OIDC Core §3.1.2.6)', () => {
+  it.each([
+    ['request', 'request_not_supported'],
+    ['request_uri', 'request_uri_not_supported'],
+    ['registration', 'registration_not_supported'],
+  ])('answers %s with %s.', (name, code) => {
+    expect(failure(() => checkUnsupportedParameters({ ...complete, [name]: 'x' }))?.code).toBe(code);
+  });
+
+  it('accepts a request without them.', () => {
+    expect(failure(() => checkUnsupportedParameters({ ...complete, request: '' }))).toBeUndefined();
+  });
+});
+
+describe('prompt and max_age (OIDC Core §3.1.2.1)', () => {
+  it('reads the defined prompt values.', () => {
+    expect(promptValues(undefined).size).toBe(0);
+    expect(promptValues('').size).toBe(0);
+    expect([...promptValues('login consent')]).toEqual(['login', 'consent']);
+    expect([...promptValues('none')]).toEqual(['none']);
+  });
+
+  it.each(['none login', 'create', 'login  consent', 'LOGIN'])('refuses the prompt %j.', (prompt) => {
+    expect(failure(() => promptValues(prompt))?.code).toBe('invalid_request');
+  });
+
+  it('reads max_age as seconds, zero included.', () => {
+    expect(parseMaxAge(undefined)).toBeUndefined();
+    expect(parseMaxAge('')).toBeUndefined();
+    expect(parseMaxAge('0')).toBe(0);
+    expect(parseMaxAge('3600')).toBe(3600);
+  });
+
+  it.each(['-1', '1.5', '1e3', ' 1', 'abc', '99999999999'])('refuses the max_age %j.', (text) => {
+    expect(failure(() => parseMaxAge(text))?.code).toBe('invalid_request');
+  });
+});

@@ -1,0 +1,99 @@
+import { describe, expect, it } from 'vitest';
+import { accessTokenClaims, accessTokenHash, idTokenClaims, userInfoClaims } from './claims.ts';
+
+const issuer = 'https://id.example';
+
+describe('accessTokenClaims', () => {
+  const input = {
+    issuer,
+    subject: 'u1',
+    clientId: 'acme-web',
+    tenantId: 'acme',
+    scopes: ['openid', 'orders.read'],
+    roles: ['clerk'],
+    resource: 'https://orders.example',
+    issuedAt: 1_000,
+    lifetime: 600,
+    tokenId: 'j1',
+  };
+
+  it('has the claims of the contract and of RFC 9068 §2.2, and no other.', () => {
+    expect(accessTokenClaims(input)).toEqual({
+      iss: issuer,
+      aud: 'https://orders.example',
+      sub: 'u1',
+      client_id: 'acme-web',
+      scope: ['openid', 'orders.read'],
+      role: ['clerk'],
+      exp: 1_600,
+      iat: 1_000,
+      jti: 'j1',
+      tenant_id: 'acme',
+    });
+  });
+
+  it('is meant for the issuer when no API scope was granted.', () => {
+    expect(accessTokenClaims({ ...input, resource: '' }).aud).toBe(issuer);
+  });
+});
+
+describe('idTokenClaims (OIDC Core §2)', () => {
+  const input = {
+    issuer,
+    subject: 'u1',
+    clientId: 'acme-web',
+    issuedAt: 1_000,
+    lifetime: 600,
+    authTime: 990,
+    nonce: 'n',
+    accessToken: 'a.b.c',
+    sessionId: 's1',
+  };
+
+  it('has every claim that applies.', () => {
+    expect(idTokenClaims(input)).toEqual({
+      iss: issuer,
+      sub: 'u1',
+      aud: 'acme-web',
+      exp: 1_600,
+      iat: 1_000,
+      auth_time: 990,
+      nonce: 'n',
+      at_hash: accessTokenHash('a.b.c'),
+      sid: 's1',
+    });
+  });
+
+  it('leaves out what does not apply, instead of an empty value.', () => {
+    const bare = idTokenClaims({ ...input, nonce: '', accessToken: undefined, sessionId: undefined });
+    expect(Object.keys(bare)).toEqual(['iss', 'sub', 'aud', 'exp', 'iat', 'auth_time']);
+  });
+
+  it('hashes the access token as the example of OIDC Core §A.3 does.', () => {
+    expect(accessTokenHash('jHkWEdUXMU1BwAsC4vtUsZwnNvTIxEl0z9K3vx5KF0Y')).toBe('77QmUPtjPfzWtF2AnpK9RQ');
+  });
+});
+
+describe('userInfoClaims (OIDC Core §5.4)', () => {
+  const user = { userId: 'u1', name: 'Ada', email: 'ada@acme.example', phoneNumber: '+46701234567' };
+
+  it.each([
+    [['openid'], { sub: 'u1' }],
+    [['openid', 'profile'], { sub: 'u1', name: 'Ada' }],
+    [['openid', 'email', 'orders.read'], { sub: 'u1', email: 'ada@acme.example' }],
+    [['phone'], { sub: 'u1', phone_number: '+46701234567' }],
+  ])('releases with %j exactly %j.', (scopes, claims) => {
+    expect(userInfoClaims(user, scopes)).toEqual(claims);
+  });
+
+  it('leaves out what the user does not have.', () => {
+    const bare = { userId: 'u1', name: '', email: '', phoneNumber: '' };
+    expect(userInfoClaims(bare, ['openid', 'profile', 'email', 'phone'])).toEqual({ sub: 'u1' });
+  });
+
+  it('refuses a token without identity scope: API scopes release no claims.', () => {
+    expect(() => userInfoClaims(user, ['orders.read', 'offline_access'])).toThrowError(
+      expect.objectContaining({ code: 'insufficient_scope', status: 403 }),
+    );
+  });
+});

@@ -1,0 +1,71 @@
+import { describe, expect, it } from 'vitest';
+import { grantTypeByContractName, grantTypeByStandardName } from './grant-types.ts';
+import { authorizationServerMetadata, contractMetadata, endpointUri } from './metadata.ts';
+
+const issuer = 'https://id.example';
+
+describe('contractMetadata', () => {
+  it('is the table of the contract, field for field and in its order.', () => {
+    expect(Object.entries(contractMetadata(issuer))).toEqual([
+      ['issuer', issuer],
+      ['jwks_uri', 'https://id.example/.well-known/jwks.json'],
+      ['authorization_endpoint', 'https://id.example/authorize'],
+      ['token_endpoint', 'https://id.example/token'],
+      ['introspect_endpoint', 'https://id.example/introspect'],
+      ['revoke_token_endpoint', 'https://id.example/revoke'],
+      ['userinfo_endpoint', 'https://id.example/userinfo'],
+      ['response_types_supported', ['code']],
+      ['subject_types_supported', ['public']],
+      ['id_token_signing_alg_values_supported', ['RS256']],
+      ['token_endpoint_auth_methods_supported', ['client_secret_basic', 'client_secret_post']],
+      [
+        'grant_types_supported',
+        ['authorization_code', 'client_credentials', 'refresh_token', 'device_code', 'ciba'],
+      ],
+      ['scopes_supported', ['openid', 'profile', 'email', 'phone', 'offline_access']],
+    ]);
+  });
+});
+
+describe('authorizationServerMetadata (RFC 8414 §2)', () => {
+  const metadata = authorizationServerMetadata(issuer);
+
+  it('names every endpoint under its registered name.', () => {
+    expect(metadata).toMatchObject({
+      introspection_endpoint: 'https://id.example/introspect',
+      revocation_endpoint: 'https://id.example/revoke',
+      device_authorization_endpoint: 'https://id.example/device_authorization',
+      backchannel_authentication_endpoint: 'https://id.example/backchannel_authentication',
+      end_session_endpoint: 'https://id.example/logout',
+    });
+  });
+
+  it('offers PKCE with S256 alone, no implicit grant, and iss in responses (RFC 9700 §2.1, RFC 9207 §3).', () => {
+    expect(metadata.code_challenge_methods_supported).toEqual(['S256']);
+    expect(metadata.response_types_supported).toEqual(['code']);
+    expect(metadata.authorization_response_iss_parameter_supported).toBe(true);
+    expect(metadata.grant_types_supported).toEqual([
+      'authorization_code',
+      'client_credentials',
+      'refresh_token',
+      'urn:ietf:params:oauth:grant-type:device_code',
+      'urn:openid:params:grant-type:ciba',
+    ]);
+  });
+});
+
+describe('names of endpoints and grant types', () => {
+  it('does not double the slash of an issuer that ends with one.', () => {
+    expect(endpointUri('https://id.example/t/', 'token')).toBe('https://id.example/t/token');
+  });
+
+  it('keeps the two names of a grant type apart.', () => {
+    expect(grantTypeByContractName('device_code')).toBe(
+      grantTypeByStandardName('urn:ietf:params:oauth:grant-type:device_code'),
+    );
+    expect(grantTypeByStandardName('device_code')).toBeUndefined();
+    expect(grantTypeByContractName('urn:openid:params:grant-type:ciba')).toBeUndefined();
+    expect(grantTypeByContractName('constructor')).toBeUndefined();
+    expect(grantTypeByContractName('password')).toBeUndefined();
+  });
+});

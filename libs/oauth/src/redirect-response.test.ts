@@ -1,0 +1,110 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { OAuthError } from './errors.ts';
+import { authorizationResponse, errorDescription, logoutLocation, withQuery } from './redirect-response.ts';
+
+const issuer = 'https://id.example';
+
+describe('withQuery (RFC 6749 §3.1.2)', () => {
+  it.each([
+    ['https://app.example/x', 'https://app.example/x?a=1'],
+    ['https://app.example', 'https://app.example?a=1'],
+    ['https://app.example/x?', 'https://app.example/x?a=1'],
+    ['https://app.example/x?b=%7E', 'https://app.example/x?b=%7E&a=1'],
+    ['https://app.example/x?b&', 'https://app.example/x?b&a=1'],
+    ['https://app.example/x?b=2#f?g', 'https://app.example/x?b=2&a=1#f?g'],
+    ['https://app.example/x#f', 'https://app.example/x?a=1#f'],
+    ['com.example.app:/cb', 'com.example.app:/cb?a=1'],
+  ])('turns %s into %s.', (uri, expected) => {
+    expect(withQuery(uri, { a: '1', left: undefined })).toBe(expected);
+  });
+
+  it('leaves the URI alone when there is nothing to add.', () => {
+    expect(withQuery('https://app.example/x#f', { a: undefined })).toBe('https://app.example/x#f');
+  });
+
+  it('returns any value through a parser unchanged, on one line, without touching the registered bytes.', () => {
+    const base = 'https://app.example/x?q=%7e+%20';
+    fc.assert(
+      fc.property(fc.string({ unit: 'grapheme' }), (value) => {
+        const location = withQuery(`${base}#f`, { state: value });
+        expect(location).toMatch(/^[\x21-\x7e]+$/);
+        expect(location.startsWith(`${base}&`)).toBe(true);
+        expect(new URL(location).searchParams.get('state')).toBe(value);
+        expect(new URL(location).hash).toBe('#f');
+      }),
+    );
+  });
+});
+
+describe('authorizationResponse (RFC 6749 §4.1.2, RFC 9207 §2)', () => {
+  it('carries code, state and iss.', () => {
+    const location = authorizationResponse('https://app.example/cb', {
+      outcome: { code: 'c' },
+      state: 's s&',
+      issuer,
+    });
+    expect(location).toBe('https://app.example/cb?code=c&state=s+s%26&iss=https%3A%2F%2Fid.example');
+  });
+
+  it('has no state where none was sent.', () => {
+    for (const state of [undefined, '']) {
+      const location = authorizationResponse('https://app.example/cb', {
+        outcome: { code: 'c' },
+        state,
+        issuer,
+      });
+      expect(new URL(location).searchParams.has('state')).toBe(false);
+    }
+  });
+
+  it('carries error, description, state and iss (§4.1.2.1).', () => {
+    const error = new OAuthError('login_required', 'The person must sign in.');
+    const location = authorizationResponse('https://app.example/cb?a=1', {
+      outcome: { error },
+      state: 's',
+      issuer,
+    });
+    expect(Object.fromEntries(new URL(location).searchParams)).toEqual({
+      a: '1',
+      error: 'login_required',
+      error_description: 'The person must sign in.',
+      state: 's',
+      iss: issuer,
+    });
+  });
+
+  it('turns an error that may not travel by redirect into server_error without its sentence.', () => {
+    const error = new OAuthError('invalid_grant', 'Something private.');
+    const location = authorizationResponse('https://app.example/cb', {
+      outcome: { error },
+      state: undefined,
+      issuer,
+    });
+    expect(Object.fromEntries(new URL(location).searchParams)).toEqual({
+      error: 'server_error',
+      iss: issuer,
+    });
+  });
+
+  it('keeps error_description within its characters (§5.2).', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'binary' }), (message) => {
+        expect(errorDescription(message)).toMatch(/^[\x20-\x21\x23-\x5b\x5d-\x7e]*$/);
+      }),
+    );
+  });
+});
+
+describe('logoutLocation (OIDC RP-Initiated Logout §3)', () => {
+  it('adds logged_out=1 in front of a fragment and behind a query.', () => {
+    expect(logoutLocation('https://app/x?a=1#f')).toBe('https://app/x?a=1&logged_out=1#f');
+  });
+
+  it('carries state and cannot be made to break the header.', () => {
+    expect(logoutLocation('https://app/x', 'a\r\nSet-Cookie: b')).toBe(
+      'https://app/x?logged_out=1&state=a%0D%0ASet-Cookie%3A+b',
+    );
+    expect(logoutLocation('https://app/x?a=%0d%0a', '')).toBe('https://app/x?a=%0d%0a&logged_out=1');
+  });
+});

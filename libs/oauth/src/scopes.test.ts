@@ -1,0 +1,155 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { OAuthError } from './errors.ts';
+import { grantScopes, narrowScopes, parseScope } from './scopes.ts';
+
+const orders = 'https://orders.example';
+const stock = 'https://stock.example';
+const available = [
+  { name: 'openid', audience: '' },
+  { name: 'profile', audience: '' },
+  { name: 'offline_access', audience: '' },
+  { name: 'orders.read', audience: orders },
+  { name: 'orders.write', audience: orders },
+  { name: 'stock.read', audience: stock },
+];
+const ordersOnly = available.filter((scope) => scope.audience !== stock);
+
+function codeOf(work: () => unknown): string | undefined {
+  try {
+    work();
+    return undefined;
+  } catch (error) {
+    if (error instanceof OAuthError) return error.code;
+    throw error;
+  }
+}
+
+describe('parseScope (RFC 6749 §3.3)', () => {
+  it('keeps the order and drops duplicates.', () => {
+    expect(parseScope('openid orders.read openid')).toEqual(['openid', 'orders.read']);
+  });
+
+  it('reads an empty text as no scope.', () => {
+    expect(parseScope('')).toEqual([]);
+  });
+
+  it.each(['openid  profile', ' openid', 'openid ', 'a"b', 'a\\b', 'é', 'a\tb', 'a\r\nb', 'a\u007f'])(
+    'refuses %j, which is outside the grammar.',
+    (text) => {
+      expect(codeOf(() => parseScope(text))).toBe('invalid_scope');
+    },
+  );
+
+  it('answers any text with unique well-formed names or with invalid_scope.', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'binary' }), (text) => {
+        const code = codeOf(() => {
+          const names = parseScope(text);
+          expect(new Set(names).size).toBe(names.length);
+          expect(names.every((name) => text.includes(name) && !name.includes(' '))).toBe(true);
+        });
+        expect([undefined, 'invalid_scope']).toContain(code);
+      }),
+    );
+  });
+});
+
+describe('grantScopes', () => {
+  it('grants what was asked for and names the resource of the API scopes.', () => {
+    const requested = ['openid', 'orders.read'];
+    expect(grantScopes({ requested, resource: '', available, person: true })).toEqual({
+      scopes: requested,
+      resource: orders,
+    });
+  });
+
+  it('leaves the resource empty when identity scopes stand alone.', () => {
+    expect(grantScopes({ requested: ['openid'], resource: '', available, person: true }).resource).toBe('');
+  });
+
+  it('gives a client of its own every API scope of its one resource when it names none (RFC 6749 §3.3).', () => {
+    for (const requested of [undefined, []]) {
+      expect(grantScopes({ requested, resource: '', available: ordersOnly, person: false })).toEqual({
+        scopes: ['orders.read', 'orders.write'],
+        resource: orders,
+      });
+    }
+  });
+
+  it('takes the default from the named resource (RFC 8707 §2).', () => {
+    expect(grantScopes({ requested: undefined, resource: stock, available, person: false })).toEqual({
+      scopes: ['stock.read'],
+      resource: stock,
+    });
+  });
+
+  it('drops API scopes of other resources when one is named (RFC 8707 §2.2).', () => {
+    const requested = ['openid', 'orders.read', 'stock.read'];
+    expect(grantScopes({ requested, resource: stock, available, person: true })).toEqual({
+      scopes: ['openid', 'stock.read'],
+      resource: stock,
+    });
+  });
+
+  it.each([
+    ['an unknown scope', ['orders.delete'], '', true],
+    ['a scope in another case', ['OpenID'], '', true],
+    ['an identity scope without a person', ['openid'], '', false],
+    ['offline_access without a person', ['orders.read', 'offline_access'], '', false],
+    ['API scopes of two resources without resource', ['orders.read', 'stock.read'], '', true],
+    ['only scopes of another resource than the named one', ['orders.read'], stock, true],
+    ['no scope where the client has two resources', undefined, '', false],
+    ['no scope in the name of a person', undefined, '', true],
+  ])('answers %s with invalid_scope.', (_case, requested, resource, person) => {
+    expect(codeOf(() => grantScopes({ requested, resource, available, person }))).toBe('invalid_scope');
+  });
+
+  it('answers no scope of a client without API scopes with invalid_scope.', () => {
+    const request = { requested: undefined, resource: '', available: [], person: false };
+    expect(codeOf(() => grantScopes(request))).toBe('invalid_scope');
+  });
+
+  it.each(['https://other.example', 'https://orders.example/', 'HTTPS://ORDERS.EXAMPLE'])(
+    'answers the foreign resource %s with invalid_target (RFC 8707 §2).',
+    (resource) => {
+      expect(codeOf(() => grantScopes({ requested: ['openid'], resource, available, person: true }))).toBe(
+        'invalid_target',
+      );
+    },
+  );
+
+  it('never grants what is not available, what was not asked for, or scopes of two resources.', () => {
+    const names = fc.subarray([...available.map((scope) => scope.name), 'unknown'], { minLength: 1 });
+    const resources = fc.constantFrom('', orders, stock, 'https://other.example');
+    fc.assert(
+      fc.property(names, resources, fc.boolean(), (requested, resource, person) => {
+        codeOf(() => {
+          const granted = grantScopes({ requested, resource, available, person });
+          const audiences = granted.scopes.map((name) => available.find((s) => s.name === name)?.audience);
+          expect(granted.scopes.every((name) => requested.includes(name))).toBe(true);
+          expect(new Set(audiences.filter((audience) => audience !== '')).size).toBeLessThanOrEqual(1);
+          expect(audiences.every((audience) => audience === '' || audience === granted.resource)).toBe(true);
+          if (!person) expect(audiences).not.toContain('');
+        });
+      }),
+    );
+  });
+});
+
+describe('narrowScopes (RFC 6749 §6)', () => {
+  it('keeps the grant when nothing is named.', () => {
+    expect(narrowScopes(['openid', 'orders.read'], [])).toEqual(['openid', 'orders.read']);
+  });
+
+  it('narrows in the order of the grant.', () => {
+    expect(narrowScopes(['openid', 'profile', 'orders.read'], ['orders.read', 'openid', 'openid'])).toEqual([
+      'openid',
+      'orders.read',
+    ]);
+  });
+
+  it('refuses a wider scope, also beside granted ones.', () => {
+    expect(codeOf(() => narrowScopes(['openid'], ['openid', 'orders.read']))).toBe('invalid_scope');
+  });
+});
