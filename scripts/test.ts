@@ -2,6 +2,7 @@
  * `npm test`: every test on real Postgres and real Redis. Arguments go to vitest, for example `npm test -- libs/oauth`.
  */
 import { spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { ProvisionError } from '../libs/test-kit/src/provision/executable.ts';
@@ -11,6 +12,7 @@ const root = dirname(import.meta.dirname);
 const vitest = join(dirname(createRequire(import.meta.url).resolve('vitest/package.json')), 'vitest.mjs');
 
 async function main(): Promise<number> {
+  process.env['TESSERA_TEST_RUN'] = randomBytes(4).toString('hex');
   const stores = await provideStores(process.env);
   try {
     process.stdout.write(`Postgres: ${stores.postgres.origin}\nRedis: ${stores.redis.origin}\n`);

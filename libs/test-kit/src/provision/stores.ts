@@ -1,5 +1,6 @@
 import { startPostgres } from './postgres.ts';
 import { startRedis } from './redis.ts';
+import { databasePrefix, dropTestDatabases } from './server.ts';
 
 /** A running store. */
 export interface Store {
@@ -15,18 +16,20 @@ export interface Stores {
   stop(): Promise<void>;
 }
 
-const given = (url: string, variable: string): Store => ({
+const givenPostgres = (url: string): Store => ({
   url,
-  origin: variable,
-  stop: () => Promise.resolve(),
+  origin: 'TESSERA_TEST_DATABASE_URL',
+  stop: () => dropTestDatabases(url, databasePrefix()),
 });
+
+const givenRedis = (url: string): Store => ({ url, origin: 'REDIS_URL', stop: () => Promise.resolve() });
 
 /** Real Postgres and real Redis: those the environment names, else started here. */
 export async function provideStores(environment: Record<string, string | undefined>): Promise<Stores> {
   const { TESSERA_TEST_DATABASE_URL: postgresUrl, REDIS_URL: redisUrl } = environment;
   const outcomes = await Promise.allSettled([
-    postgresUrl ? given(postgresUrl, 'TESSERA_TEST_DATABASE_URL') : startPostgres(),
-    redisUrl ? given(redisUrl, 'REDIS_URL') : startRedis(),
+    postgresUrl ? givenPostgres(postgresUrl) : startPostgres(),
+    redisUrl ? givenRedis(redisUrl) : startRedis(),
   ]);
   const [postgres, redis] = outcomes;
   if (postgres.status === 'fulfilled' && redis.status === 'fulfilled') {

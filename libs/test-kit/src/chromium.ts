@@ -1,0 +1,23 @@
+import { chromium } from 'playwright-core';
+import type { Browser } from 'playwright-core';
+import { atEndOfFile } from './cleanup.ts';
+import { provideChromium } from './provision/chromium.ts';
+
+const quiet = [
+  '--no-sandbox',
+  '--disable-gpu',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
+  '--no-first-run',
+];
+
+/**
+ * A real Chromium without a window, closed when the test file has ended. Name the test file `*.browser.test.ts`:
+ * then Chromium is looked for, and installed where it can be, before the first test runs.
+ */
+export async function launchChromium(): Promise<Browser> {
+  const browser = await chromium.launch({ executablePath: provideChromium(), args: quiet });
+  atEndOfFile(() => browser.close());
+  return browser;
+}

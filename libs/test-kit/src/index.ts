@@ -1,0 +1,15 @@
+/**
+ * What tests stand on: a database and a Redis prefix of their own on real servers, a clock that obeys, counted handles,
+ * browsers. Imported by tests only. It never fakes a store: a memory store is the service's own and passes the same
+ * contract.
+ */
+export * from './clock.ts';
+export * from './counting.ts';
+export * from './kit.ts';
+export * from './silent-log.ts';
+export * from './stores.ts';
+export * from './chromium.ts';
+export * from './browser/cookies.ts';
+export * from './browser/html.ts';
+export * from './browser/http-browser.ts';
+export { atEndOfFile } from './cleanup.ts';

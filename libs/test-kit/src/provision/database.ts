@@ -1,0 +1,73 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { readFile, readdir } from 'node:fs/promises';
+import { migrate, openDatabase } from '@tessera/kit';
+import type { Migrations } from '@tessera/kit';
+import type pg from 'pg';
+import { silentLog } from '../silent-log.ts';
+import { databasePrefix, databaseUrl, dropDatabase, withServer } from './server.ts';
+import { requiredUrl } from './urls.ts';
+
+export interface TestDatabase {
+  readonly url: string;
+  /** Ends its connections and drops it. */
+  drop(): Promise<void>;
+}
+
+/** A database of its own on the test server, with the migrations applied; dropping it is up to the caller. */
+export async function createDatabase(...migrations: readonly Migrations[]): Promise<TestDatabase> {
+  const server = requiredUrl('TESSERA_TEST_DATABASE_URL');
+  const name = `${databasePrefix()}${randomBytes(8).toString('hex')}`;
+  await withServer(server, async (admin) => {
+    const template = migrations.length === 0 ? 'template1' : await templateFor(admin, server, migrations);
+    await admin.query(`CREATE DATABASE ${name} TEMPLATE ${template}`);
+  });
+  return {
+    url: databaseUrl(server, name),
+    drop: () => withServer(server, (admin) => dropDatabase(admin, name)),
+  };
+}
+
+/** Migrating takes longer than cloning: the first caller migrates a template, the others clone it. */
+async function templateFor(
+  admin: pg.Client,
+  server: string,
+  migrations: readonly Migrations[],
+): Promise<string> {
+  const name = `${databasePrefix()}template_${await digest(migrations)}`;
+  await admin.query('SELECT pg_advisory_lock(hashtext($1))', [name]);
+  try {
+    const { rowCount } = await admin.query('SELECT 1 FROM pg_database WHERE datname = $1', [name]);
+    if (rowCount === 0) await buildTemplate(admin, server, name, migrations);
+    return name;
+  } finally {
+    await admin.query('SELECT pg_advisory_unlock(hashtext($1))', [name]);
+  }
+}
+
+async function buildTemplate(
+  admin: pg.Client,
+  server: string,
+  name: string,
+  migrations: readonly Migrations[],
+) {
+  const building = `${name}_building`;
+  await dropDatabase(admin, building);
+  await admin.query(`CREATE DATABASE ${building}`);
+  const database = await openDatabase({ url: databaseUrl(server, building) });
+  try {
+    for (const each of migrations) await migrate(database, each, silentLog());
+  } finally {
+    await database.close();
+  }
+  await admin.query(`ALTER DATABASE ${building} RENAME TO ${name}`);
+}
+
+async function digest(migrations: readonly Migrations[]): Promise<string> {
+  const hash = createHash('sha256');
+  for (const { schema, directory } of migrations) {
+    hash.update(schema);
+    for (const file of (await readdir(directory)).sort())
+      hash.update(file).update(await readFile(new URL(file, directory)));
+  }
+  return hash.digest('hex').slice(0, 16);
+}

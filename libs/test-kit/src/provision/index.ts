@@ -1,0 +1,10 @@
+/**
+ * The part of the test kit that works outside a test file: in a global set-up, a script, a harness. It registers no
+ * hook, so whoever calls it cleans up.
+ */
+export { provideChromium } from './chromium.ts';
+export { createDatabase } from './database.ts';
+export type { TestDatabase } from './database.ts';
+export { freePort, holdProcess } from './held-process.ts';
+export type { HeldProcess, HeldProcessOptions } from './held-process.ts';
+export { requiredUrl } from './urls.ts';

@@ -1,0 +1,36 @@
+import pg from 'pg';
+
+/** Marks the databases of one run of the tests, so that runs can share a server. */
+export const databasePrefix = (): string => `tessera_test_${process.env['TESSERA_TEST_RUN'] ?? 'local'}_`;
+
+/** Drops what one run of the tests left on a server that outlives it. */
+export async function dropTestDatabases(server: string, prefix: string): Promise<void> {
+  await withServer(server, async (admin) => {
+    const { rows } = await admin.query<{ datname: string }>(
+      'SELECT datname FROM pg_database WHERE starts_with(datname, $1)',
+      [prefix],
+    );
+    for (const { datname } of rows) await dropDatabase(admin, datname);
+  });
+}
+
+export async function dropDatabase(admin: pg.Client, name: string): Promise<void> {
+  await admin.query(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`);
+}
+
+/** One connection to the server's own database. */
+export async function withServer<T>(server: string, work: (admin: pg.Client) => Promise<T>): Promise<T> {
+  const admin = new pg.Client({ connectionString: server });
+  await admin.connect();
+  try {
+    return await work(admin);
+  } finally {
+    await admin.end();
+  }
+}
+
+export function databaseUrl(server: string, name: string): string {
+  const url = new URL(server);
+  url.pathname = `/${name}`;
+  return url.href;
+}

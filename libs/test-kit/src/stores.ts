@@ -1,0 +1,51 @@
+import { randomBytes } from 'node:crypto';
+import { openDatabase, openRedis } from '@tessera/kit';
+import type { Database, Migrations, RedisHandle } from '@tessera/kit';
+import { Redis } from 'ioredis';
+import { atEndOfFile } from './cleanup.ts';
+import { createDatabase } from './provision/database.ts';
+import { requiredUrl } from './provision/urls.ts';
+
+/** Address of the Postgres server the tests run on; its own database is nobody's to fill. */
+export const postgresUrl = (): string => requiredUrl('TESSERA_TEST_DATABASE_URL');
+
+/** Address of the Redis server the tests run on, shared by all of them. */
+export const redisUrl = (): string => requiredUrl('TESSERA_TEST_REDIS_URL');
+
+/** Address of a fresh Postgres database with the migrations applied, dropped when the test file has ended. */
+export async function newDatabaseUrl(...migrations: readonly Migrations[]): Promise<string> {
+  const { url, drop } = await createDatabase(...migrations);
+  atEndOfFile(drop);
+  return url;
+}
+
+/** A fresh Postgres database with the migrations applied, closed and dropped when the test file has ended. */
+export async function testDatabase(...migrations: readonly Migrations[]): Promise<Database> {
+  const database = await openDatabase({ url: await newDatabaseUrl(...migrations) });
+  atEndOfFile(() => database.close());
+  return database;
+}
+
+/** Real Redis under a key prefix of its own, emptied and closed when the test file has ended. */
+export async function testRedis(): Promise<RedisHandle> {
+  const keyPrefix = `test:${randomBytes(8).toString('hex')}:`;
+  const redis = await openRedis({ url: redisUrl(), keyPrefix });
+  atEndOfFile(async () => {
+    await redis.close();
+    await deleteKeys(keyPrefix);
+  });
+  return redis;
+}
+
+async function deleteKeys(prefix: string): Promise<void> {
+  const redis = new Redis(redisUrl());
+  try {
+    for await (const keys of redis.scanStream({ match: `${prefix}*`, count: 1000 }) as AsyncIterable<
+      string[]
+    >) {
+      if (keys.length > 0) await redis.del(...keys);
+    }
+  } finally {
+    redis.disconnect();
+  }
+}
