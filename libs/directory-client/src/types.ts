@@ -12,7 +12,7 @@ export type ClientAuthenticationMethod = 'client_secret_basic' | 'client_secret_
 
 export interface ClientCredentials {
   readonly clientId: string;
-  /** Undefined when none was sent. An empty string counts as sent. */
+  /** Undefined when none was sent; an empty secret counts as none (RFC 6749 §2.3.1). */
   readonly clientSecret: string | undefined;
   readonly method: ClientAuthenticationMethod;
 }
@@ -67,6 +67,6 @@ export interface DirectoryClient {
   /** Whether an application and its tenant, or a user, or a tenant, are active: neither disabled nor locked. */
   isActive(record: ApplicationRecord | Application | Tenant | User): boolean;
 
-  /** Ends the watch. Look-ups after it still work and are not cached. */
+  /** Ends the watch. Look-ups after it still work; what they find is trusted for one second. */
   close(): Promise<void>;
 }

@@ -1,0 +1,97 @@
+import { hash } from 'node:crypto';
+import type { CallOptions, Client } from '@tessera/kit';
+import { OAuthError } from '@tessera/oauth';
+import { ApplicationType, type DirectoryService } from '@tessera/proto-gen/directory';
+import { isActive } from './active.ts';
+import { Coalesced, type Ticket } from './coalesced.ts';
+import type { ApplicationRecord, AttemptLimiter, Caller, ClientCredentials } from './types.ts';
+import type { VerifiedSecrets } from './verified-secrets.ts';
+
+const perClientAndAddress = { name: 'client_secret', limit: 20, windowSeconds: 300 };
+/** Wider, because many applications may start behind one address at once. */
+const perAddress = { name: 'client_secret_address', limit: 300, windowSeconds: 300 };
+
+export interface AuthenticatorOptions {
+  readonly directory: Client<typeof DirectoryService>;
+  readonly application: (clientId: string, call: CallOptions) => Promise<ApplicationRecord | undefined>;
+  readonly secrets: VerifiedSecrets;
+  readonly limiter: AttemptLimiter | undefined;
+}
+
+/** Client authentication (RFC 6749 §2.3). Every refusal reads the same, whatever its reason. */
+export class ClientAuthenticator {
+  readonly #options: AuthenticatorOptions;
+  readonly #attempts = new Coalesced<ApplicationRecord>();
+
+  constructor(options: AuthenticatorOptions) {
+    this.#options = options;
+  }
+
+  async authenticate(
+    credentials: ClientCredentials,
+    caller: Caller,
+    call: CallOptions,
+  ): Promise<ApplicationRecord> {
+    const { clientId, clientSecret = '' } = credentials;
+    if (clientSecret === '') {
+      return accept(await this.#options.application(clientId, call), ApplicationType.PUBLIC);
+    }
+    const digest = this.#options.secrets.digest(clientId, clientSecret);
+    if (this.#options.secrets.has(clientId, digest)) {
+      return accept(await this.#options.application(clientId, call), ApplicationType.CONFIDENTIAL);
+    }
+    // The same secret tried many times at once, as after a restart under load, is one attempt.
+    const attempt = `${digest} ${caller.ipAddress}`;
+    return this.#attempts.run(attempt, call, (ticket) =>
+      this.#attempt({ clientId, clientSecret, digest, ipAddress: caller.ipAddress }, call, ticket),
+    );
+  }
+
+  /** Verifications under way may have seen a secret that is gone: their result is not remembered. */
+  forgetAttempts(): void {
+    this.#attempts.forgetAll();
+  }
+
+  /** The application is looked up beside the secret, not before it, so that unknown and wrong take the same time. */
+  async #attempt(
+    tried: { clientId: string; clientSecret: string; digest: string; ipAddress: string },
+    call: CallOptions,
+    ticket: Ticket,
+  ): Promise<ApplicationRecord> {
+    const { clientId, clientSecret, digest, ipAddress } = tried;
+    const keys = { both: hash('sha256', `${clientId}\0${ipAddress}`, 'base64url'), address: ipAddress };
+    await this.#count(keys);
+    const [found, verification] = await Promise.all([
+      this.#options.application(clientId, call),
+      this.#options.directory.verifyApplicationSecret({ clientId, clientSecret }, call),
+    ]);
+    const record = accept(verification.verified ? found : undefined, ApplicationType.CONFIDENTIAL);
+    if (!ticket.forgotten) {
+      const expiresAt = Number(verification.expiresAt);
+      this.#options.secrets.add(clientId, { digest, tenantId: record.tenant.tenantId, expiresAt });
+    }
+    await this.#options.limiter?.reset(perClientAndAddress, keys.both);
+    await this.#options.limiter?.reset(perAddress, keys.address);
+    return record;
+  }
+
+  /** Counted before the check, so that guesses made in parallel are bounded like guesses made in turn. */
+  async #count(keys: { both: string; address: string }): Promise<void> {
+    const { limiter } = this.#options;
+    if (limiter === undefined) return;
+    for (const [rule, key] of [
+      [perAddress, keys.address],
+      [perClientAndAddress, keys.both],
+    ] as const) {
+      const { allowed, retryAfterSeconds } = await limiter.consume(rule, key);
+      if (!allowed) {
+        throw new OAuthError('rate_limited', 'Too many attempts. Try again later.', { retryAfterSeconds });
+      }
+    }
+  }
+}
+
+function accept(record: ApplicationRecord | undefined, type: ApplicationType): ApplicationRecord {
+  if (record !== undefined && record.application.type === type && isActive(record)) return record;
+  throw new OAuthError('invalid_client', 'Client authentication failed.');
+}

@@ -1,0 +1,73 @@
+import { createHmac, createSecretKey, type KeyObject } from 'node:crypto';
+import type { Clock, Random } from '@tessera/kit';
+import { LRUCache } from 'lru-cache';
+
+/** An hour: so long a secret in steady use may go without the directory noting that it was used. */
+const maximumAgeMs = 3_600_000;
+
+interface VerifiedSecret {
+  readonly digest: string;
+  readonly tenantId: string;
+  readonly verifiedAt: number;
+  /** Seconds since the Unix epoch; 0 when the secret does not expire. */
+  readonly expiresAt: number;
+}
+
+export interface VerifiedSecretsOptions {
+  readonly clock: Clock;
+  readonly random: Random;
+  /** Whether changes reach this process at present; while not, nothing is trusted for longer than `unguardedMs`. */
+  readonly guarded: () => boolean;
+  readonly unguardedMs: number;
+  readonly capacity: number;
+}
+
+/**
+ * Client secrets that the directory has verified, as digests under a key that lives and dies with the process. Equal
+ * digests may be compared in the ordinary way: nobody outside can predict one.
+ */
+export class VerifiedSecrets {
+  readonly #options: VerifiedSecretsOptions;
+  readonly #key: KeyObject;
+  readonly #byClient: LRUCache<string, readonly VerifiedSecret[]>;
+
+  constructor(options: VerifiedSecretsOptions) {
+    this.#options = options;
+    this.#key = createSecretKey(options.random.bytes(32));
+    this.#byClient = new LRUCache({ max: options.capacity });
+  }
+
+  digest(clientId: string, secret: string): string {
+    return createHmac('sha256', this.#key).update(clientId).update('\0').update(secret).digest('base64url');
+  }
+
+  has(clientId: string, digest: string): boolean {
+    const secret = this.#byClient.get(clientId)?.find((candidate) => candidate.digest === digest);
+    if (secret === undefined) return false;
+    const now = this.#options.clock.now();
+    if (secret.expiresAt !== 0 && now >= secret.expiresAt * 1000) return false;
+    const age = now - secret.verifiedAt;
+    return age >= 0 && age <= (this.#options.guarded() ? maximumAgeMs : this.#options.unguardedMs);
+  }
+
+  /** An application has two secrets at most, so two are held. */
+  add(clientId: string, secret: Omit<VerifiedSecret, 'verifiedAt'>): void {
+    const others = (this.#byClient.get(clientId) ?? []).filter((other) => other.digest !== secret.digest);
+    const verified = { ...secret, verifiedAt: this.#options.clock.now() };
+    this.#byClient.set(clientId, [verified, ...others].slice(0, 2));
+  }
+
+  drop(clientId: string): void {
+    this.#byClient.delete(clientId);
+  }
+
+  dropTenant(tenantId: string): void {
+    for (const [clientId, secrets] of [...this.#byClient.entries()]) {
+      if (secrets.some((secret) => secret.tenantId === tenantId)) this.#byClient.delete(clientId);
+    }
+  }
+
+  clear(): void {
+    this.#byClient.clear();
+  }
+}
