@@ -1,0 +1,133 @@
+/** The tenants every end-to-end run starts with, and the secrets in them, so that the output can be searched for them. */
+
+export const people = {
+  ada: {
+    username: 'ada',
+    password: 'analytical-engine-1843',
+    email: 'ada@acme.example',
+    name: 'Ada Lovelace',
+  },
+  bob: {
+    username: 'bob',
+    password: 'difference-engine-1822',
+    email: 'bob@acme.example',
+    name: 'Bob Babbage',
+  },
+  eve: {
+    username: 'eve',
+    password: 'jacquard-loom-1804-eve',
+    email: 'eve@globex.example',
+    name: 'Eve Globex',
+  },
+} as const;
+
+export const secrets = {
+  web: 'acme-web-secret-0123456789-0123456789-abc',
+  service: 'acme-service-secret-0123456789-0123456789',
+  other: 'acme-other-secret-0123456789-0123456789-x',
+  reports: 'acme-reports-secret-0123456789-0123456789',
+  globex: 'globex-web-secret-0123456789-0123456789-y',
+} as const;
+
+export const redirectUri = 'http://127.0.0.1:9000/callback';
+export const ordersAudience = 'https://orders.acme.example';
+export const billingAudience = 'https://billing.acme.example';
+
+export interface StateOptions {
+  readonly bobStatus?: 'active' | 'disabled' | 'locked';
+  readonly adaRoles?: readonly string[];
+  readonly serviceStatus?: 'active' | 'disabled';
+  readonly webStatus?: 'active' | 'disabled';
+  readonly globexStatus?: 'active' | 'disabled';
+}
+
+/** The declared state as YAML, in the shape of the configuration reference. */
+export function declaredState(options: StateOptions = {}): string {
+  const roles = (options.adaRoles ?? ['clerk']).join(', ');
+  return `
+tenants:
+  - id: acme
+    name: Acme
+    resources:
+      - audience: ${ordersAudience}
+        name: Orders API
+        scopes: [orders.read, orders.write]
+      - audience: ${billingAudience}
+        name: Billing API
+        scopes: [billing.read]
+    roles: [clerk, manager]
+    users:
+      - username: ada
+        email: ${people.ada.email}
+        name: ${people.ada.name}
+        phoneNumber: "+46701234567"
+        roles: [${roles}]
+        password: ${people.ada.password}
+      - username: bob
+        email: ${people.bob.email}
+        name: ${people.bob.name}
+        roles: []
+        status: ${options.bobStatus ?? 'active'}
+        password: ${people.bob.password}
+    applications:
+      - clientId: acme-web
+        name: Acme Web
+        type: confidential
+        status: ${options.webStatus ?? 'active'}
+        secrets: [{value: "${secrets.web}"}]
+        grantTypes: [authorization_code, refresh_token, client_credentials]
+        redirectUris: ["${redirectUri}", "${redirectUri}?fixed=1"]
+        logoutRedirectUris: ["http://127.0.0.1:9000/bye", "http://127.0.0.1:9000/bye?a=1#done"]
+        scopes: [openid, profile, email, phone, offline_access, orders.read, orders.write]
+      - clientId: acme-spa
+        name: Acme Single Page
+        type: public
+        grantTypes: [authorization_code, refresh_token]
+        redirectUris: ["${redirectUri}"]
+        scopes: [openid, profile, email, phone, offline_access, orders.read]
+      - clientId: acme-service
+        name: Acme Service
+        type: confidential
+        status: ${options.serviceStatus ?? 'active'}
+        secrets: [{value: "${secrets.service}"}]
+        grantTypes: [client_credentials]
+        scopes: [orders.read, orders.write, billing.read]
+      - clientId: acme-other
+        name: Acme Other
+        type: confidential
+        secrets: [{value: "${secrets.other}"}]
+        grantTypes: [authorization_code, refresh_token]
+        redirectUris: ["${redirectUri}"]
+        scopes: [openid, offline_access, billing.read]
+      - clientId: acme-reports
+        name: Acme Reports
+        type: confidential
+        secrets: [{value: "${secrets.reports}"}]
+        grantTypes: [client_credentials]
+        scopes: [billing.read]
+        introspectAudiences: ["${ordersAudience}"]
+  - id: globex
+    name: Globex
+    status: ${options.globexStatus ?? 'active'}
+    resources:
+      - audience: https://stock.globex.example
+        name: Stock API
+        scopes: [stock.read]
+    roles: []
+    users:
+      - username: eve
+        email: ${people.eve.email}
+        name: ${people.eve.name}
+        roles: []
+        password: ${people.eve.password}
+    applications:
+      - clientId: globex-web
+        name: Globex Web
+        type: confidential
+        secrets: [{value: "${secrets.globex}"}]
+        grantTypes: [authorization_code, refresh_token]
+        redirectUris: ["${redirectUri}"]
+        logoutRedirectUris: []
+        scopes: [openid, profile, offline_access, stock.read]
+`;
+}

@@ -1,0 +1,108 @@
+import { createHash, randomBytes } from 'node:crypto';
+import type { Answer, Ask, HttpClient } from './http.ts';
+import { setCookies } from './http.ts';
+import { redirectUri } from './declared-state.ts';
+
+export interface Pkce {
+  readonly verifier: string;
+  readonly challenge: string;
+}
+
+export function newPkce(): Pkce {
+  const verifier = randomBytes(32).toString('base64url');
+  return { verifier, challenge: createHash('sha256').update(verifier).digest('base64url') };
+}
+
+/** The query of a good authorization request; members set to undefined are left out. */
+export function authorizeQuery(overrides: Record<string, string | undefined> = {}): string {
+  const parameters: Record<string, string | undefined> = {
+    client_id: 'acme-web',
+    redirect_uri: redirectUri,
+    response_type: 'code',
+    scope: 'openid profile email offline_access orders.read',
+    state: 'a-state',
+    code_challenge: newPkce().challenge,
+    code_challenge_method: 'S256',
+    ...overrides,
+  };
+  const query = new URLSearchParams();
+  for (const [name, value] of Object.entries(parameters)) if (value !== undefined) query.set(name, value);
+  return query.toString();
+}
+
+/** One person with one browser: keeps cookies, sends `Accept: text/html`, fills in the forms that the pages show. */
+export class Person {
+  readonly #http: HttpClient;
+  readonly cookies = new Map<string, string>();
+
+  constructor(http: HttpClient) {
+    this.#http = http;
+  }
+
+  async get(path: string, headers: Record<string, string> = {}): Promise<Answer> {
+    return this.#ask('GET', path, { headers });
+  }
+
+  async post(
+    path: string,
+    form: Record<string, string>,
+    headers: Record<string, string> = {},
+  ): Promise<Answer> {
+    return this.#ask('POST', path, { form, headers });
+  }
+
+  /** Opens the page at `path` and submits its form with `values` filled in. */
+  async submit(path: string, values: Record<string, string>): Promise<Answer> {
+    const page = await this.get(path);
+    const form = formOf(page.text);
+    return this.post(form.action === '' ? path : form.action, { ...form.fields, ...values });
+  }
+
+  /** Starts an authorization request and signs in when asked; the answer is the redirect to the client. */
+  async authorize(query: string, credentials?: { username: string; password: string }): Promise<Answer> {
+    const started = await this.get(`/authorize?${query}`);
+    const location = started.header('location') ?? '';
+    if (!location.startsWith('/login') || credentials === undefined) return started;
+    return this.submit(location, { identifier: credentials.username, password: credentials.password });
+  }
+
+  async #ask(method: string, path: string, options: Ask): Promise<Answer> {
+    const cookie = [...this.cookies].map(([name, value]) => `${name}=${value}`).join('; ');
+    const answer = await this.#http.ask(method, path, {
+      ...options,
+      headers: { accept: 'text/html', ...(cookie === '' ? {} : { cookie }), ...options.headers },
+    });
+    for (const { name, value, attributes } of setCookies(answer)) {
+      const ended = value === '' || attributes.some((attribute) => /^max-age=0$/i.test(attribute));
+      if (ended) this.cookies.delete(name);
+      else this.cookies.set(name, value);
+    }
+    return answer;
+  }
+}
+
+export interface Form {
+  readonly action: string;
+  readonly fields: Record<string, string>;
+}
+
+/** The first form of a page with its hidden fields. */
+export function formOf(html: string): Form {
+  const form = /<form[^>]*>[\s\S]*?<\/form>/i.exec(html)?.[0] ?? '';
+  const action = unescapeHtml(/<form[^>]*\saction="([^"]*)"/i.exec(form)?.[1] ?? '');
+  const fields: Record<string, string> = {};
+  for (const [tag] of form.matchAll(/<input[^>]*type="hidden"[^>]*>/gi)) {
+    const name = /\sname="([^"]*)"/i.exec(tag)?.[1];
+    if (name !== undefined) fields[name] = unescapeHtml(/\svalue="([^"]*)"/i.exec(tag)?.[1] ?? '');
+  }
+  return { action, fields };
+}
+
+function unescapeHtml(text: string): string {
+  return text
+    .replaceAll('&quot;', '"')
+    .replaceAll('&#39;', "'")
+    .replaceAll('&lt;', '<')
+    .replaceAll('&gt;', '>')
+    .replaceAll('&amp;', '&');
+}

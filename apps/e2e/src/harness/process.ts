@@ -1,0 +1,92 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { createServer } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+
+const root = fileURLToPath(new URL('../../../../', import.meta.url));
+
+export type Environment = Readonly<Record<string, string>>;
+
+/** A server process with everything it printed. Ended by its own process id. */
+export class ServerProcess {
+  readonly name: string;
+  readonly #entry: string;
+  readonly #output: string[] = [];
+  #child: ChildProcess | undefined;
+  #exited: Promise<number | null> = Promise.resolve(0);
+
+  constructor(name: string, entry: string) {
+    this.name = name;
+    this.#entry = entry;
+  }
+
+  get output(): string {
+    return this.#output.join('');
+  }
+
+  get running(): boolean {
+    return this.#child !== undefined && this.#child.exitCode === null && this.#child.signalCode === null;
+  }
+
+  start(environment: Environment): void {
+    const inherited = { PATH: process.env['PATH'] ?? '', HOME: process.env['HOME'] ?? '' };
+    const child = spawn(process.execPath, [this.#entry], {
+      cwd: root,
+      env: { ...inherited, ...environment },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    this.#child = child;
+    child.stdout.on('data', (chunk: Buffer) => this.#output.push(chunk.toString('utf8')));
+    child.stderr.on('data', (chunk: Buffer) => this.#output.push(chunk.toString('utf8')));
+    this.#exited = new Promise((resolve) => child.once('exit', (code) => resolve(code)));
+  }
+
+  signal(signal: NodeJS.Signals): void {
+    if (this.running) this.#child?.kill(signal);
+  }
+
+  /** Resolves with the exit code once the process has ended by itself or by a signal. */
+  async ended(): Promise<number | null> {
+    return this.#exited;
+  }
+
+  /** Ends the process in its own order; by force after ten seconds. */
+  async stop(): Promise<number | null> {
+    if (!this.running) return this.#child?.exitCode ?? null;
+    this.signal('SIGTERM');
+    const ended = await Promise.race([this.#exited, sleep(10_000, 'late' as const, { ref: false })]);
+    if (ended !== 'late') return ended;
+    this.signal('SIGKILL');
+    return this.#exited;
+  }
+
+  async kill(): Promise<void> {
+    this.signal('SIGKILL');
+    await this.#exited;
+  }
+}
+
+export async function freePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const server = createServer();
+    server.once('error', reject);
+    server.listen(0, '127.0.0.1', () => {
+      const address = server.address();
+      server.close(() => resolve(typeof address === 'object' && address !== null ? address.port : 0));
+    });
+  });
+}
+
+/** Asks again until `check` holds; throws with `what` after `timeoutMs`. */
+export async function eventually(
+  what: string,
+  check: () => Promise<boolean>,
+  timeoutMs = 30_000,
+): Promise<void> {
+  const end = Date.now() + timeoutMs;
+  while (Date.now() < end) {
+    if (await check().catch(() => false)) return;
+    await sleep(50);
+  }
+  throw new Error(`not within ${timeoutMs} ms: ${what}`);
+}

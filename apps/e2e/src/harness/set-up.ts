@@ -1,0 +1,50 @@
+import type { HttpClient } from './http.ts';
+import type { Person } from './person.ts';
+import type { StateOptions } from './declared-state.ts';
+import type { ServerProcess } from './process.ts';
+
+/** How the system under test is put together. */
+export interface SetUp {
+  readonly name: string;
+  readonly topology: 'compact' | 'split';
+  readonly stores: 'embedded' | 'real';
+  readonly rpc: 'local' | 'token' | 'mtls';
+}
+
+export const setUps = {
+  'compact-embedded': {
+    name: 'compact on embedded stores',
+    topology: 'compact',
+    stores: 'embedded',
+    rpc: 'local',
+  },
+  compact: { name: 'compact on Postgres and Redis', topology: 'compact', stores: 'real', rpc: 'local' },
+  split: {
+    name: 'split in six processes on Postgres and Redis',
+    topology: 'split',
+    stores: 'real',
+    rpc: 'token',
+  },
+  'split-mtls': {
+    name: 'split with mTLS on Postgres and Redis',
+    topology: 'split',
+    stores: 'real',
+    rpc: 'mtls',
+  },
+} as const satisfies Record<string, SetUp>;
+
+/** A running system, as the suites see it: from outside, over HTTP, with the operator's few levers. */
+export interface System {
+  readonly setUp: SetUp;
+  readonly baseUrl: string;
+  readonly http: HttpClient;
+  readonly processes: readonly ServerProcess[];
+  person(): Person;
+  /** Makes the declared state so and waits until every process serves it. */
+  apply(options: StateOptions): Promise<void>;
+  /** Starts one process again, or all of them, with `environment` on top, and waits until they are ready. */
+  restart(name?: string, environment?: Readonly<Record<string, string>>): Promise<void>;
+  /** Everything that every process printed. */
+  output(): string;
+  stop(): Promise<void>;
+}

@@ -1,0 +1,213 @@
+import { randomBytes } from 'node:crypto';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { createCertificates } from '@tessera/test-kit';
+import { declaredState } from './declared-state.ts';
+import { HttpClient } from './http.ts';
+import { Person } from './person.ts';
+import { eventually, freePort, ServerProcess, type Environment } from './process.ts';
+import type { SetUp, System } from './set-up.ts';
+
+/** Calling order: a process is started after those it calls. */
+const splitProcesses = ['keys', 'directory', 'authorize', 'device', 'token', 'gateway'] as const;
+type SplitProcess = (typeof splitProcesses)[number];
+
+export interface Stores {
+  readonly databaseUrl: string;
+  readonly redisUrl: string;
+}
+
+export interface StartOptions {
+  /** Needed for set-ups on real stores. */
+  readonly stores?: Stores;
+  /** Settings on top of the set-up's own. */
+  readonly environment?: Environment;
+  /** Settings for one process of a split set-up. */
+  readonly only?: Readonly<Record<string, Environment>>;
+}
+
+/** Starts a system from nothing and waits until it serves. */
+export async function startSystem(setUp: SetUp, options: StartOptions = {}): Promise<System> {
+  const directory = await mkdtemp(join(tmpdir(), 'tessera-e2e-'));
+  const applyFile = join(directory, 'state.yaml');
+  await writeFile(applyFile, declaredState());
+  const httpPort = await freePort();
+  const common: Environment = {
+    TESSERA_APPLY_FILE: applyFile,
+    TESSERA_DATA_DIR: join(directory, 'data'),
+    TESSERA_LOG_LEVEL: 'debug',
+    ...(setUp.stores === 'real' ? realStores(options.stores) : {}),
+    ...options.environment,
+  };
+  const plan =
+    setUp.topology === 'compact'
+      ? await compactPlan(common, httpPort)
+      : await splitPlan(common, httpPort, setUp, directory, options.only ?? {});
+  return new RunningSystem(setUp, `http://127.0.0.1:${httpPort}`, directory, applyFile, plan).start();
+}
+
+function realStores(stores: Stores | undefined): Environment {
+  if (stores === undefined) throw new Error('this set-up needs a database and a Redis');
+  return {
+    DATABASE_URL: stores.databaseUrl,
+    REDIS_URL: stores.redisUrl,
+    TESSERA_REDIS_KEY_PREFIX: `e2e-${randomBytes(6).toString('hex')}:`,
+    TESSERA_KEYS_KEK: randomBytes(32).toString('base64'),
+    TESSERA_DIRECTORY_PEPPER: randomBytes(32).toString('base64'),
+    TESSERA_TOKEN_REFRESH_KEYS: `1:${randomBytes(32).toString('base64')}`,
+  };
+}
+
+interface PlannedProcess {
+  readonly process: ServerProcess;
+  readonly environment: Environment;
+  readonly managementPort: number;
+}
+
+async function planned(name: string, app: string, environment: Environment): Promise<PlannedProcess> {
+  const managementPort = await freePort();
+  return {
+    process: new ServerProcess(name, `apps/${app}/src/main.ts`),
+    environment: { ...environment, TESSERA_MANAGEMENT_PORT: String(managementPort) },
+    managementPort,
+  };
+}
+
+async function compactPlan(common: Environment, httpPort: number): Promise<PlannedProcess[]> {
+  return [
+    await planned('standalone', 'standalone', {
+      ...common,
+      TESSERA_HTTP_HOST: '127.0.0.1',
+      TESSERA_HTTP_PORT: String(httpPort),
+    }),
+  ];
+}
+
+async function splitPlan(
+  common: Environment,
+  httpPort: number,
+  setUp: SetUp,
+  directory: string,
+  only: Readonly<Record<string, Environment>>,
+): Promise<PlannedProcess[]> {
+  const ports = new Map<SplitProcess, number>();
+  for (const name of splitProcesses) ports.set(name, await freePort());
+  const peers = Object.fromEntries(
+    splitProcesses.map((name) => [`TESSERA_PEER_${name.toUpperCase()}`, `127.0.0.1:${ports.get(name)}`]),
+  );
+  const trust = setUp.rpc === 'mtls' ? await mutualTls(directory) : sharedToken();
+  const plan: PlannedProcess[] = [];
+  for (const name of splitProcesses) {
+    plan.push(
+      await planned(name, name, {
+        ...common,
+        ...peers,
+        ...trust(name),
+        TESSERA_RPC_PORT: String(ports.get(name)),
+        TESSERA_HTTP_HOST: '127.0.0.1',
+        TESSERA_HTTP_PORT: String(httpPort),
+        ...only[name],
+      }),
+    );
+  }
+  return plan;
+}
+
+function sharedToken(): (name: SplitProcess) => Environment {
+  const token = randomBytes(32).toString('base64url');
+  return () => ({ TESSERA_RPC_AUTH: 'token', TESSERA_RPC_TOKEN: token });
+}
+
+async function mutualTls(directory: string): Promise<(name: SplitProcess) => Environment> {
+  const files = await createCertificates(directory, [...splitProcesses]);
+  return (name) => ({
+    TESSERA_RPC_AUTH: 'mtls',
+    TESSERA_RPC_TLS_CA: files.ca,
+    TESSERA_RPC_TLS_CERT: files.certificates[name]?.cert ?? '',
+    TESSERA_RPC_TLS_KEY: files.certificates[name]?.key ?? '',
+  });
+}
+
+class RunningSystem implements System {
+  readonly setUp: SetUp;
+  readonly baseUrl: string;
+  readonly http: HttpClient;
+  readonly #directory: string;
+  readonly #applyFile: string;
+  readonly #plan: readonly PlannedProcess[];
+
+  constructor(
+    setUp: SetUp,
+    baseUrl: string,
+    directory: string,
+    applyFile: string,
+    plan: readonly PlannedProcess[],
+  ) {
+    this.setUp = setUp;
+    this.baseUrl = baseUrl;
+    this.http = new HttpClient(() => baseUrl);
+    this.#directory = directory;
+    this.#applyFile = applyFile;
+    this.#plan = plan;
+  }
+
+  get processes(): readonly ServerProcess[] {
+    return this.#plan.map(({ process }) => process);
+  }
+
+  async start(): Promise<this> {
+    for (const { process, environment } of this.#plan) process.start(environment);
+    try {
+      await this.#ready(this.#plan);
+    } catch (cause) {
+      const output = this.output();
+      await this.stop();
+      throw new Error(`${this.setUp.name} did not start:\n${output.slice(-4000)}`, { cause });
+    }
+    return this;
+  }
+
+  person(): Person {
+    return new Person(this.http);
+  }
+
+  async apply(options: Parameters<System['apply']>[0]): Promise<void> {
+    const owner = this.processes.find(({ name }) => name === 'standalone' || name === 'directory');
+    if (owner === undefined) throw new Error('no process holds the directory');
+    const applied = (): number => owner.output.split('"declared state applied"').length;
+    const before = applied();
+    await writeFile(this.#applyFile, declaredState(options));
+    owner.signal('SIGHUP');
+    await eventually('the declared state is applied', async () => applied() > before, 10_000);
+    // What decisions.md promises: in effect everywhere within a second.
+    await sleep(1000);
+  }
+
+  async restart(name?: string, extra: Environment = {}): Promise<void> {
+    const chosen = this.#plan.filter(({ process }) => name === undefined || process.name === name);
+    await Promise.all(chosen.map(async ({ process }) => process.stop()));
+    for (const { process, environment } of chosen) process.start({ ...environment, ...extra });
+    await this.#ready(chosen);
+  }
+
+  output(): string {
+    return this.processes.map(({ output }) => output).join('');
+  }
+
+  async stop(): Promise<void> {
+    this.http.close();
+    await Promise.all(this.processes.toReversed().map(async (process) => process.stop()));
+    await rm(this.#directory, { recursive: true, force: true });
+  }
+
+  async #ready(processes: readonly PlannedProcess[]): Promise<void> {
+    for (const { process, managementPort } of processes) {
+      await eventually(`${process.name} is ready`, async () => {
+        if (!process.running) throw new Error(`${process.name} ended`);
+        return (await fetch(`http://127.0.0.1:${managementPort}/readyz`)).status === 200;
+      });
+    }
+  }
+}

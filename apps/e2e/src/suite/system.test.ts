@@ -1,0 +1,41 @@
+import { afterAll, beforeAll, describe } from 'vitest';
+import { newDatabaseUrl, redisUrl } from '@tessera/test-kit';
+import { setUps, type System } from '../harness/set-up.ts';
+import { startSystem } from '../harness/start.ts';
+import { authorizeSuite } from '../suites/authorize.ts';
+import { clientCredentialsSuite } from '../suites/client-credentials.ts';
+import { codeFlowSuite } from '../suites/code-flow.ts';
+import { discoverySuite } from '../suites/discovery.ts';
+import { interoperabilitySuite } from '../suites/interoperability.ts';
+import { logoutSuite } from '../suites/logout.ts';
+import { outputSuite } from '../suites/output.ts';
+import { racesSuite } from '../suites/races.ts';
+import { statesSuite } from '../suites/states.ts';
+
+const setUp = setUps[(process.env['TESSERA_E2E_SETUP'] ?? 'compact-embedded') as keyof typeof setUps];
+
+let running: System | undefined;
+const system = (): System => {
+  if (running === undefined) throw new Error('the system did not start');
+  return running;
+};
+
+describe(setUp.name, () => {
+  beforeAll(async () => {
+    const stores =
+      setUp.stores === 'real' ? { databaseUrl: await newDatabaseUrl(), redisUrl: redisUrl() } : undefined;
+    running = await startSystem(setUp, stores === undefined ? {} : { stores });
+  });
+  afterAll(async () => running?.stop());
+
+  discoverySuite(system);
+  clientCredentialsSuite(system);
+  authorizeSuite(system);
+  codeFlowSuite(system);
+  logoutSuite(system);
+  statesSuite(system);
+  interoperabilitySuite(system);
+  // The full two hundred rounds where the stores are real and the processes few; elsewhere enough to prove the topology.
+  racesSuite(system, setUp.name === setUps.compact.name ? 200 : setUp.rpc === 'token' ? 50 : 10);
+  outputSuite(system);
+});

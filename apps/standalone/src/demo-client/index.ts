@@ -1,0 +1,146 @@
+/**
+ * A client application to try the server with: it sends the person to `/authorize`, exchanges the code over HTTP like
+ * any other client, and shows what it received. It is there only where the demo tenant is.
+ */
+import { Eta } from 'eta';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import type { Clock, Random } from '@tessera/kit';
+import { PendingRequests, type PendingRequest } from './pending-requests.ts';
+
+export const demoClientId = 'demo-web';
+const viewsDirectory = new URL('../../views/', import.meta.url);
+const stateCookie = 'tessera_demo_state';
+const scope = 'openid profile email phone offline_access orders.read';
+
+export interface DemoClientOptions {
+  /** Where the server under trial is, without a trailing slash. */
+  readonly issuer: () => string;
+  readonly clock: Clock;
+  readonly random: Random;
+}
+
+/** Adds `/demo/`, `/demo/sign-in` and `/demo/callback` to the gateway's listener. */
+export function demoClient(options: DemoClientOptions): (app: FastifyInstance) => void {
+  const views = new Eta({ views: fileURLToPath(viewsDirectory), autoEscape: true, cache: true });
+  const style = readFileSync(new URL('demo.css', viewsDirectory), 'utf8');
+  const pending = new PendingRequests(options.clock, options.random);
+  const page = async (reply: FastifyReply, view: string, data: object): Promise<FastifyReply> =>
+    reply.type('text/html; charset=utf-8').headers(pageHeaders).send(views.render(view, data));
+
+  return (app) => {
+    app.get('/demo', async (_request, reply) => reply.redirect('/demo/', 302));
+    app.get('/demo/', async (_request, reply) => page(reply, './demo-start', { issuer: options.issuer() }));
+    app.get('/demo/demo.css', async (_request, reply) => reply.type('text/css; charset=utf-8').send(style));
+    app.get('/demo/sign-in', async (_request, reply) => {
+      const request = pending.start();
+      return reply
+        .setCookie(stateCookie, request.state, {
+          path: '/demo/',
+          httpOnly: true,
+          sameSite: 'lax',
+          maxAge: 600,
+        })
+        .redirect(authorizationUrl(options.issuer(), request), 302);
+    });
+    app.get(
+      '/demo/callback',
+      async (request: FastifyRequest<{ Querystring: Record<string, string> }>, reply) => {
+        const { state = '', code, error, error_description: description } = request.query;
+        const sent = request.cookies[stateCookie] === state ? pending.take(state) : undefined;
+        void reply.clearCookie(stateCookie, { path: '/demo/' });
+        if (sent === undefined)
+          return page(reply.code(400), './demo-failed', {
+            error: 'Unknown state',
+            description: 'Start again.',
+          });
+        if (code === undefined) return page(reply, './demo-failed', { error, description });
+        return page(reply, './demo-result', await results(options.issuer(), code, sent));
+      },
+    );
+  };
+}
+
+const pageHeaders = {
+  'content-security-policy':
+    "default-src 'none'; style-src 'self'; img-src 'self' data:; form-action 'self'; frame-ancestors 'none'; base-uri 'none'",
+  'cache-control': 'no-store',
+  'referrer-policy': 'no-referrer',
+};
+
+function redirectUri(issuer: string): string {
+  return `${issuer}/demo/callback`;
+}
+
+function authorizationUrl(issuer: string, request: PendingRequest): string {
+  const query = new URLSearchParams({
+    client_id: demoClientId,
+    redirect_uri: redirectUri(issuer),
+    response_type: 'code',
+    scope,
+    state: request.state,
+    nonce: request.nonce,
+    code_challenge: request.challenge,
+    code_challenge_method: 'S256',
+  });
+  return `${issuer}/authorize?${query.toString()}`;
+}
+
+interface TokenData {
+  readonly accessToken?: string;
+  readonly idToken?: string;
+}
+
+/** Exchanges the code, asks userinfo, and arranges all of it for the page. */
+async function results(issuer: string, code: string, sent: PendingRequest): Promise<object> {
+  const exchanged = await postJson(`${issuer}/token`, {
+    grantType: 'authorization_code',
+    clientId: demoClientId,
+    code,
+    codeVerifier: sent.verifier,
+    redirectUri: redirectUri(issuer),
+  });
+  const data = (exchanged['data'] ?? {}) as TokenData;
+  const userInfo = data.accessToken === undefined ? undefined : await getUserInfo(issuer, data.accessToken);
+  const idToken = claims(data.idToken);
+  return {
+    ok: exchanged['isSuccess'] === true,
+    nonceMatches: idToken?.['nonce'] === sent.nonce,
+    sections: [
+      { title: 'Answer of POST /token', json: pretty(exchanged) },
+      { title: 'Claims of the access token', json: pretty(claims(data.accessToken)) },
+      { title: 'Claims of the ID token', json: pretty(idToken) },
+      { title: 'Answer of GET /userinfo', json: pretty(userInfo) },
+    ],
+    logout: `/logout?${new URLSearchParams({ client_id: demoClientId }).toString()}`,
+  };
+}
+
+async function postJson(url: string, body: object): Promise<Record<string, unknown>> {
+  const answer = await fetch(url, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+    signal: AbortSignal.timeout(5000),
+  });
+  return (await answer.json()) as Record<string, unknown>;
+}
+
+async function getUserInfo(issuer: string, accessToken: string): Promise<unknown> {
+  const answer = await fetch(`${issuer}/userinfo`, {
+    headers: { authorization: `Bearer ${accessToken}` },
+    signal: AbortSignal.timeout(5000),
+  });
+  return answer.json();
+}
+
+function claims(token: string | undefined): Record<string, unknown> | undefined {
+  const payload = token?.split('.')[1];
+  if (payload === undefined) return undefined;
+  return JSON.parse(Buffer.from(payload, 'base64url').toString('utf8')) as Record<string, unknown>;
+}
+
+function pretty(value: unknown): string {
+  return value === undefined ? 'none' : JSON.stringify(value, null, 2);
+}
