@@ -10,6 +10,7 @@ export default defineConfig({
   test: {
     reporters: ['default', './scripts/test/reporter.ts'],
     allowOnly: false,
+    globalSetup: ['./scripts/test/chromium.ts'],
     projects: [
       {
         extends: true,

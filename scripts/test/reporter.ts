@@ -26,7 +26,7 @@ export default class PlainReporter implements Reporter {
     unhandledErrors: readonly SerializedError[],
     reason: TestRunEndReason,
   ): void {
-    const count = countTests(modules);
+    const count = countTests(modules, this.#selected);
     const skipped = this.#selected ? [] : count.skipped;
     for (const name of skipped) process.stdout.write(`Skipped, which counts as failed: ${name}\n`);
     const failed = count.failed + skipped.length + unhandledErrors.length;
@@ -35,20 +35,25 @@ export default class PlainReporter implements Reporter {
   }
 }
 
-function countTests(modules: readonly TestModule[]): { passed: number; failed: number; skipped: string[] } {
+function countTests(
+  modules: readonly TestModule[],
+  selected: boolean,
+): { passed: number; failed: number; skipped: string[] } {
   let passed = 0;
   let failed = 0;
   const skipped: string[] = [];
   for (const module of modules) {
     const before = failed;
+    const moduleFailed = module.state() === 'failed';
     for (const test of module.children.allTests()) {
       const state = test.result().state;
       if (state === 'passed') passed += 1;
-      else if (state === 'failed') failed += 1;
+      // Tests behind a hook that failed are reported as skipped; nobody skipped them.
+      else if (state === 'failed' || (moduleFailed && !selected)) failed += 1;
       else skipped.push(describe(test));
     }
-    // A file that cannot be loaded, or whose hooks fail, has no failed test to count.
-    if (module.state() === 'failed' && failed === before) failed += 1;
+    // A file that cannot be loaded has no failed test to count.
+    if (moduleFailed && failed === before) failed += 1;
     if (module.state() === 'skipped' && module.children.size === 0) skipped.push(module.relativeModuleId);
   }
   return { passed, failed, skipped };

@@ -9,6 +9,7 @@ export * from './kit.ts';
 export * from './silent-log.ts';
 export * from './stores.ts';
 export * from './chromium.ts';
+export * from './certificates/authority.ts';
 export * from './browser/cookies.ts';
 export * from './browser/html.ts';
 export * from './browser/http-browser.ts';

@@ -2,6 +2,7 @@
  * The part of the test kit that works outside a test file: in a global set-up, a script, a harness. It registers no
  * hook, so whoever calls it cleans up.
  */
+export { createAuthority, createCertificates } from '../certificates/authority.ts';
 export { provideChromium } from './chromium.ts';
 export { createDatabase } from './database.ts';
 export type { TestDatabase } from './database.ts';
