@@ -1,0 +1,192 @@
+import {
+  authorizationResponse,
+  checkAuthorizationParameters,
+  checkUnsupportedParameters,
+  grantScopes,
+  matchesRegistered,
+  OAuthError,
+  parameter,
+  parseMaxAge,
+  parseScope,
+  promptValues,
+} from '@tessera/oauth';
+import type { AuthorizationRequest as Form, PromptValue } from '@tessera/oauth';
+import type { ApplicationRecord, DirectoryClient } from '@tessera/directory-client';
+import type { CallOptions } from '@tessera/kit';
+
+/** An authorization request that passed every check that needs no person. */
+export interface CheckedRequest {
+  readonly form: Form;
+  readonly record: ApplicationRecord;
+  readonly scopes: readonly string[];
+  /** Audience of the granted API scopes; empty when there are none. */
+  readonly resource: string;
+  readonly prompt: ReadonlySet<PromptValue>;
+  /** Seconds since the person last signed in; undefined without a limit. */
+  readonly maxAge: number | undefined;
+  readonly issuer: string;
+}
+
+/** A refusal: which phase, and where the browser goes with it; without a location it is an error page of ours. */
+export interface Refusal {
+  readonly phase: string;
+  readonly error: OAuthError;
+  readonly location: string | undefined;
+  /** Known from phase 2 on. */
+  readonly record: ApplicationRecord | undefined;
+}
+
+interface Draft {
+  readonly parameters: Readonly<Record<string, string>>;
+  readonly issuer: string;
+  form?: Form;
+  record?: ApplicationRecord;
+  granted?: { readonly scopes: readonly string[]; readonly resource: string };
+  prompt?: ReadonlySet<PromptValue>;
+  maxAge?: number | undefined;
+}
+
+interface Lookup {
+  readonly directory: DirectoryClient;
+  readonly call: CallOptions;
+}
+
+interface Phase {
+  readonly name: string;
+  /** Only once client and redirect URI are known to be good does a failure travel by redirect (RFC 9700 §4.11). */
+  readonly failure: 'error' | 'redirect';
+  readonly check: (draft: Draft, lookup: Lookup) => void | Promise<void>;
+}
+
+/** Which check, in what order, and how its failure is answered. */
+export const phases: readonly Phase[] = [
+  /* 1 */ { name: 'parameters', failure: 'error', check: checkParameters }, // contract, RFC 6749 §4.1.1, RFC 7636 §4.3
+  /* 2 */ { name: 'application', failure: 'error', check: checkApplication }, // RFC 6749 §3.1.2.4
+  /* 3 */ { name: 'redirect_uri', failure: 'error', check: checkRedirectUri }, // RFC 9700 §2.1
+  /* 4 */ { name: 'grant_type', failure: 'error', check: checkGrantType }, // RFC 6749 §4.1.2.1 unauthorized_client
+  /* 5 */ { name: 'unsupported', failure: 'redirect', check: checkUnsupported }, // OIDC Core §6, §7.2.1
+  /* 6 */ { name: 'scope', failure: 'redirect', check: checkScope }, // RFC 6749 §3.3, RFC 8707 §2
+  /* 7 */ { name: 'prompt', failure: 'redirect', check: checkPrompt }, // OIDC Core §3.1.2.1
+  /* 8 */ { name: 'max_age', failure: 'redirect', check: checkMaxAge }, // OIDC Core §3.1.2.1
+];
+
+/** The parameters that are read; no other is ever stored. */
+const knownParameters = [
+  'client_id',
+  'redirect_uri',
+  'response_type',
+  'response_mode',
+  'scope',
+  'state',
+  'code_challenge',
+  'code_challenge_method',
+  'nonce',
+  'login_hint',
+  'resource',
+  'prompt',
+  'max_age',
+] as const;
+
+/** Runs every phase. Trouble with the directory is thrown; whatever is wrong with the request is a refusal. */
+export async function checkRequest(
+  parameters: Readonly<Record<string, string>>,
+  issuer: string,
+  lookup: Lookup,
+): Promise<CheckedRequest | Refusal> {
+  const draft: Draft = { parameters, issuer };
+  for (const phase of phases) {
+    try {
+      await phase.check(draft, lookup);
+    } catch (error) {
+      if (!(error instanceof OAuthError) || error.code === 'temporarily_unavailable') throw error;
+      return refusal(phase, error, draft);
+    }
+  }
+  return {
+    form: settled(draft.form),
+    record: settled(draft.record),
+    ...settled(draft.granted),
+    prompt: settled(draft.prompt),
+    maxAge: draft.maxAge,
+    issuer,
+  };
+}
+
+export function isRefusal(result: CheckedRequest | Refusal): result is Refusal {
+  return 'error' in result;
+}
+
+/** The Location that tells the client of a failure (RFC 6749 §4.1.2.1, RFC 9207). */
+export function errorLocation(form: Form, issuer: string, error: OAuthError): string {
+  return authorizationResponse(form.redirectUri, { outcome: { error }, state: form.state, issuer });
+}
+
+/** What of a request is kept while a person signs in. */
+export function rememberedParameters(parameters: Readonly<Record<string, string>>): Record<string, string> {
+  const remembered: Record<string, string> = {};
+  for (const name of knownParameters) {
+    const value = parameter(parameters, name);
+    if (value !== undefined) remembered[name] = value;
+  }
+  return remembered;
+}
+
+function refusal(phase: Phase, error: OAuthError, draft: Draft): Refusal {
+  const location =
+    phase.failure === 'redirect' ? errorLocation(settled(draft.form), draft.issuer, error) : undefined;
+  return { phase: phase.name, error, location, record: draft.record };
+}
+
+function settled<T>(value: T | undefined): T {
+  if (value === undefined) throw new Error('a phase ran before the one it depends on');
+  return value;
+}
+
+function checkParameters(draft: Draft): void {
+  draft.form = checkAuthorizationParameters(draft.parameters);
+}
+
+async function checkApplication(draft: Draft, { directory, call }: Lookup): Promise<void> {
+  const record = await directory.application(settled(draft.form).clientId, call);
+  if (record !== undefined) draft.record = record;
+  // One sentence for unknown and disabled: nobody learns of an application that is not theirs.
+  if (record === undefined || !directory.isActive(record)) {
+    throw new OAuthError('invalid_request', 'The client is not known.', {
+      cause: record === undefined ? 'unknown client_id' : 'application or tenant is not active',
+    });
+  }
+}
+
+function checkRedirectUri(draft: Draft): void {
+  if (!matchesRegistered(settled(draft.record).application.redirectUris, settled(draft.form).redirectUri)) {
+    throw new OAuthError('invalid_request', 'The redirect_uri is not registered for this client.');
+  }
+}
+
+function checkGrantType(draft: Draft): void {
+  if (!settled(draft.record).application.grantTypes.includes('authorization_code')) {
+    throw new OAuthError('unauthorized_client', 'The client may not use the authorization code grant.');
+  }
+}
+
+function checkUnsupported(draft: Draft): void {
+  checkUnsupportedParameters(draft.parameters);
+}
+
+function checkScope(draft: Draft): void {
+  const { scope, resource } = settled(draft.form);
+  draft.granted = grantScopes({
+    requested: parseScope(scope),
+    resource,
+    available: settled(draft.record).application.scopes,
+    person: true,
+  });
+}
+
+function checkPrompt(draft: Draft): void {
+  draft.prompt = promptValues(parameter(draft.parameters, 'prompt'));
+}
+
+function checkMaxAge(draft: Draft): void {
+  draft.maxAge = parseMaxAge(parameter(draft.parameters, 'max_age'));
+}

@@ -1,0 +1,80 @@
+import { OAuthError } from '@tessera/oauth';
+import type { DirectoryClient } from '@tessera/directory-client';
+import type { AuthorizeAudit } from './audit.ts';
+import { checkRequest, errorLocation, isRefusal } from './authorization-request.ts';
+import type { CheckedRequest } from './authorization-request.ts';
+import type { Visit } from './browser.ts';
+import type { Codes } from './code.ts';
+import { describeInteraction } from './interaction.ts';
+import type { InteractionView, Interactions } from './interaction.ts';
+import { nextStep, withoutSession } from './session.ts';
+import type { Sessions } from './sessions.ts';
+import type { Session } from './store.ts';
+
+/** What the browser does next. */
+export type Begun =
+  | { readonly next: 'redirect'; readonly location: string }
+  | { readonly next: 'interaction' | 'tenant_mismatch'; readonly interaction: InteractionView };
+
+/** Serves an authorization request (RFC 6749 §4.1.1, OIDC Core §3.1.2). Throws what is answered by an error page. */
+export type BeginAuthorization = (
+  visit: Visit,
+  parameters: Readonly<Record<string, string>>,
+) => Promise<Begun>;
+
+export function createBeginAuthorization(deps: {
+  readonly records: DirectoryClient;
+  readonly sessions: Sessions;
+  readonly interactions: Interactions;
+  readonly codes: Codes;
+  readonly audit: AuthorizeAudit;
+}): BeginAuthorization {
+  const { records, sessions, interactions, codes, audit } = deps;
+
+  async function interact(
+    visit: Visit,
+    request: CheckedRequest,
+    parameters: Readonly<Record<string, string>>,
+  ) {
+    const interactionId = await interactions.begin(visit.browser, request, parameters);
+    return describeInteraction(interactionId, request);
+  }
+
+  function refuseLogin(visit: Visit, request: CheckedRequest): Begun {
+    const { tenantId, clientId } = request.record.application;
+    audit.loginRequired(visit, tenantId, clientId);
+    const error = new OAuthError('login_required', 'The person must sign in.');
+    return { next: 'redirect', location: errorLocation(request.form, request.issuer, error) };
+  }
+
+  /** Single sign-on; undefined when the session no longer carries a code. */
+  async function issue(visit: Visit, request: CheckedRequest, session: Session): Promise<string | undefined> {
+    const user = await records.user(session.tenantId, session.userId, visit.call.onward());
+    if (user === undefined || !records.isActive(user)) return undefined;
+    return codes.issue(visit, request, session);
+  }
+
+  return async (visit, parameters) => {
+    const lookup = { directory: records, call: visit.call.onward() };
+    const request = await checkRequest(parameters, visit.browser.issuer, lookup);
+    if (isRefusal(request)) {
+      audit.requestRejected(visit, request);
+      if (request.location === undefined) throw request.error;
+      return { next: 'redirect', location: request.location };
+    }
+    const session = await sessions.find(visit.browser);
+    let step = nextStep(request, session);
+    if (step === 'tenant_mismatch' && session !== undefined) {
+      const { tenantId, clientId } = request.record.application;
+      audit.tenantMismatch(visit, tenantId, clientId, session);
+      return { next: 'tenant_mismatch', interaction: await interact(visit, request, parameters) };
+    }
+    if (step === 'issue_code' && session !== undefined) {
+      const location = await issue(visit, request, session);
+      if (location !== undefined) return { next: 'redirect', location };
+      step = withoutSession(request);
+    }
+    if (step === 'login_required') return refuseLogin(visit, request);
+    return { next: 'interaction', interaction: await interact(visit, request, parameters) };
+  };
+}

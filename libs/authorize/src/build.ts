@@ -1,0 +1,101 @@
+import { createAuditBatch, createLimiter, route } from '@tessera/kit';
+import type { BuiltService, Client, Kit, Migrations } from '@tessera/kit';
+import { createDirectoryClient } from '@tessera/directory-client';
+import { AuthorizeService } from '@tessera/proto-gen/authorize';
+import type { DirectoryService } from '@tessera/proto-gen/directory';
+import { createAuthorizeAudit } from './audit.ts';
+import { createBeginAuthorization } from './begin.ts';
+import { createCodes } from './code.ts';
+import type { AuthorizeConfig } from './config.ts';
+import { createVerifyCredentials } from './credentials.ts';
+import type { SignInLimits } from './credentials.ts';
+import { createInteractions } from './interaction.ts';
+import { createLogout } from './logout.ts';
+import { startPurge } from './purge.ts';
+import { authorizeHandlers } from './service.ts';
+import { createSessions } from './sessions.ts';
+import { createSignIn } from './sign-in.ts';
+import { createMemoryCodeStore, createMemoryContextStore } from './store.memory.ts';
+import { createSessionStore } from './store.postgres.ts';
+import { createRedisCodeStore, createRedisContextStore } from './store.redis.ts';
+
+/** The schema `authorize`; to be run before the service is built. */
+export const migrations: Migrations = {
+  schema: 'authorize',
+  directory: new URL('../sql/', import.meta.url),
+};
+
+export interface AuthorizePeers {
+  readonly directory: Client<typeof DirectoryService>;
+}
+
+const purgeIntervalMs = 600_000;
+
+/** Builds the authorize service; it begins to watch the directory and to remove old sessions at once. */
+export function buildAuthorize(config: AuthorizeConfig, peers: AuthorizePeers, kit: Kit): BuiltService {
+  const { clock, random, log, database, redis, failpoint } = kit;
+  const batch = createAuditBatch({ database, schema: 'authorize', kit });
+  const audit = createAuthorizeAudit(batch, kit);
+  const records = createDirectoryClient({ directory: peers.directory, kit });
+  const codeStore = redis === undefined ? createMemoryCodeStore(clock) : createRedisCodeStore(redis);
+  const contexts = redis === undefined ? createMemoryContextStore(clock) : createRedisContextStore(redis);
+  const sessionStore = createSessionStore(database);
+  const purge = startPurge(sessionStore, purgeIntervalMs, log);
+
+  const lifetimes = {
+    session: config.TESSERA_LIFETIME_SESSION,
+    idle: config.TESSERA_LIFETIME_SESSION_IDLE,
+    code: config.TESSERA_LIFETIME_CODE,
+  };
+  const sessions = createSessions({ store: sessionStore, codes: codeStore, audit, random, lifetimes });
+  const interactions = createInteractions({
+    store: contexts,
+    random,
+    lifetimeSeconds: config.TESSERA_LIFETIME_AUTHORIZATION_REQUEST,
+  });
+  const codes = createCodes({ store: codeStore, audit, random, failpoint, lifetimeSeconds: lifetimes.code });
+  const verifyCredentials = createVerifyCredentials({
+    directory: peers.directory,
+    records,
+    limiter: createLimiter({ redis, clock, log, prefix: 'authorize' }),
+    limits: limitsOf(config),
+    audit,
+  });
+
+  const begin = createBeginAuthorization({ records, sessions, interactions, codes, audit });
+  const signIn = createSignIn({ records, sessions, interactions, codes, verifyCredentials, audit });
+  const logout = createLogout({ records, sessions, audit });
+  return {
+    name: 'authorize',
+    routes: [
+      route(AuthorizeService, authorizeHandlers({ begin, signIn, sessions, logout, codes, records }), {
+        beginAuthorization: ['gateway'],
+        getInteraction: ['gateway'],
+        signIn: ['gateway'],
+        signInDirect: ['gateway'],
+        getSession: ['gateway', 'device'],
+        endSession: ['gateway'],
+        redeemCode: ['token'],
+      }),
+    ],
+    async ready() {
+      await database.query({
+        name: 'authorize.ready',
+        text: 'SELECT session_id FROM authorize.session LIMIT 0',
+      });
+      await redis?.call('PING');
+    },
+    async close() {
+      await Promise.all([purge.close(), records.close()]);
+      await batch.close();
+    },
+  };
+}
+
+function limitsOf(config: AuthorizeConfig): SignInLimits {
+  const windowSeconds = config.TESSERA_LOGIN_WINDOW;
+  return {
+    account: { name: 'sign-in.account', limit: config.TESSERA_LOGIN_LIMIT_ACCOUNT, windowSeconds },
+    address: { name: 'sign-in.address', limit: config.TESSERA_LOGIN_LIMIT_ADDRESS, windowSeconds },
+  };
+}

@@ -1,0 +1,102 @@
+import { hash } from 'node:crypto';
+import { opaquePrefix, opaqueValue } from '@tessera/kit';
+import type { Random } from '@tessera/kit';
+import { authorizationResponse, codeChallenge, isCodeVerifier, OAuthError } from '@tessera/oauth';
+import { digest } from './browser.ts';
+import type { Visit } from './browser.ts';
+import type { AuthorizeAudit } from './audit.ts';
+import type { CheckedRequest } from './authorization-request.ts';
+import type { CodeGrant, CodeStore, Session } from './store.ts';
+
+/** What `token` sends for an authenticated client. */
+export interface CodeRequest {
+  readonly code: string;
+  readonly clientId: string;
+  readonly tenantId: string;
+  readonly redirectUri: string;
+  readonly codeVerifier: string;
+  readonly ipAddress: string;
+  readonly requestId: string;
+}
+
+export interface RedeemedCode {
+  readonly grant: CodeGrant;
+  /** Key of the redemption marker in `token`. */
+  readonly codeHash: Buffer;
+}
+
+export interface Codes {
+  /** Issues a code for a session and answers the Location; undefined when the session was ended meanwhile. */
+  issue(visit: Visit, request: CheckedRequest, session: Session): Promise<string | undefined>;
+  /**
+   * Takes a code (RFC 6749 §4.1.3, RFC 7636 §4.6). Throws one and the same `invalid_grant` for whatever is wrong.
+   * The right presentation is answered again while the code lives: which one counts is decided by the durable marker
+   * of `token`, so a process that dies before that commit costs the client only a retry.
+   */
+  redeem(request: CodeRequest): Promise<RedeemedCode>;
+}
+
+const codeShape = /^tc_[A-Za-z0-9_-]{43}$/;
+
+export function createCodes(deps: {
+  readonly store: CodeStore;
+  readonly audit: AuthorizeAudit;
+  readonly random: Random;
+  readonly failpoint: (name: string) => void;
+  readonly lifetimeSeconds: number;
+}): Codes {
+  const { store, audit, random, failpoint, lifetimeSeconds } = deps;
+  return {
+    async issue(visit, request, session) {
+      const code = opaqueValue(opaquePrefix.code, random);
+      const grant = grantOf(request, session);
+      const { codeChallenge, redirectUri, state } = request.form;
+      const saved = await store.save(digest(code), { grant, codeChallenge, redirectUri }, lifetimeSeconds);
+      if (saved === 'session_ended') return undefined;
+      audit.codeIssued(visit, grant, reference(digest(code)));
+      return authorizationResponse(redirectUri, { outcome: { code }, state, issuer: request.issuer });
+    },
+
+    async redeem(request) {
+      if (!codeShape.test(request.code)) throw invalidGrant('malformed code');
+      const codeHash = digest(request.code);
+      const redemption = await store.redeem(codeHash, {
+        tenantId: request.tenantId,
+        clientId: request.clientId,
+        codeChallenge: isCodeVerifier(request.codeVerifier) ? codeChallenge(request.codeVerifier) : '',
+        redirectUri: request.redirectUri,
+      });
+      if (redemption.outcome !== 'granted') {
+        audit.codeRefused(request, redemption.outcome, reference(codeHash));
+        throw invalidGrant(redemption.outcome);
+      }
+      failpoint('authorize.code_taken');
+      return { grant: redemption.grant, codeHash: hash('sha256', request.code, 'buffer') };
+    },
+  };
+}
+
+function grantOf(request: CheckedRequest, session: Session): CodeGrant {
+  return {
+    tenantId: session.tenantId,
+    clientId: request.record.application.clientId,
+    userId: session.userId,
+    scopes: request.scopes,
+    resource: request.resource,
+    nonce: request.form.nonce ?? '',
+    authTime: session.authTime,
+    sessionId: session.sessionId,
+    issuer: request.issuer,
+  };
+}
+
+/** How a code is named in audit rows. */
+function reference(codeHash: string): string {
+  return codeHash.slice(0, 8);
+}
+
+function invalidGrant(cause: string): OAuthError {
+  return new OAuthError('invalid_grant', 'The authorization code is invalid, expired or already used.', {
+    cause,
+  });
+}

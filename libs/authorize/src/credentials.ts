@@ -1,0 +1,82 @@
+import type { Client, Limiter, LimitRule } from '@tessera/kit';
+import { OAuthError } from '@tessera/oauth';
+import type { DirectoryService, User } from '@tessera/proto-gen/directory';
+import type { DirectoryClient } from '@tessera/directory-client';
+import type { AuthorizeAudit, FailedSignIn } from './audit.ts';
+import { addressKey, digest } from './browser.ts';
+import type { Visit } from './browser.ts';
+
+export interface Credentials {
+  readonly tenantId: string;
+  /** Application the person signs in for; empty at the pages of `device`. */
+  readonly clientId: string;
+  readonly identifier: string;
+  readonly password: string;
+}
+
+/** How often credentials may be tried. */
+export interface SignInLimits {
+  readonly account: LimitRule;
+  readonly address: LimitRule;
+}
+
+/** Who the credentials belong to; undefined for unknown, wrong, locked and disabled alike. */
+export type VerifyCredentials = (visit: Visit, credentials: Credentials) => Promise<User | undefined>;
+
+/** Beyond these nothing is stored, so nothing can match; and a giant password is never hashed (CVE-2023-38492). */
+const maximumIdentifierLength = 320;
+const maximumPasswordLength = 1024;
+
+/**
+ * The one place where a password is tried. Attempts are counted before the check, per address and per account;
+ * throws `rate_limited` beyond the limits and changes nothing else then.
+ */
+export function createVerifyCredentials(deps: {
+  readonly directory: Client<typeof DirectoryService>;
+  readonly records: Pick<DirectoryClient, 'isActive'>;
+  readonly limiter: Limiter;
+  readonly limits: SignInLimits;
+  readonly audit: AuthorizeAudit;
+}): VerifyCredentials {
+  const { directory, records, limiter, limits, audit } = deps;
+
+  async function count(visit: Visit, rule: LimitRule, key: string, failed: FailedSignIn): Promise<void> {
+    const { allowed, retryAfterSeconds } = await limiter.consume(rule, key);
+    if (allowed) return;
+    audit.signInLimited(visit, failed, rule.name);
+    throw new OAuthError('rate_limited', 'Too many attempts. Try again later.', { retryAfterSeconds });
+  }
+
+  async function verify(visit: Visit, credentials: Credentials): Promise<User | undefined> {
+    const { tenantId, identifier, password } = credentials;
+    if (identifier.trim() === '' || identifier.length > maximumIdentifierLength) return undefined;
+    if (password === '' || password.length > maximumPasswordLength) return undefined;
+    const { user } = await directory.verifyPassword({ tenantId, identifier, password }, visit.call.onward());
+    const accepted = user !== undefined && user.tenantId === tenantId && records.isActive(user);
+    return accepted ? user : undefined;
+  }
+
+  return async (visit, credentials) => {
+    const { tenantId, clientId } = credentials;
+    const account = digest(`${tenantId}\n${accountName(credentials.identifier)}`);
+    const failed: FailedSignIn = { tenantId, clientId, identifierReference: account.slice(0, 8) };
+    // The address first: an address that is over its limit cannot use up the attempts of anybody's account.
+    await count(visit, limits.address, addressKey(visit.browser.ipAddress), failed);
+    await count(visit, limits.account, account, failed);
+    const user = await verify(visit, credentials);
+    if (user === undefined) audit.signInFailed(visit, failed);
+    else await limiter.reset(limits.account, account);
+    return user;
+  };
+}
+
+/**
+ * The name under which attempts on an account are counted: coarser than any comparison of user names, addresses or
+ * phone numbers, so that no other spelling of one identifier gets attempts of its own.
+ */
+export function accountName(identifier: string): string {
+  return identifier
+    .normalize('NFKC')
+    .toLowerCase()
+    .replaceAll(/[\s().\u00ad\u200b-\u200f\u2060\ufeff-]/g, '');
+}

@@ -1,0 +1,10 @@
+/**
+ * Interactive sign-in. Owns the Redis keys `authorize:*` (pre-authorization contexts, codes) and the Postgres schema
+ * `authorize` (sessions and their ends). Checks authorization requests, signs people in, issues and takes codes, signs
+ * people out. It never issues a token, never stores a password or an opaque value in clear, and never lets Redis alone
+ * decide that a session lives or that a code is unused.
+ */
+export { buildAuthorize, migrations } from './build.ts';
+export type { AuthorizePeers } from './build.ts';
+export { authorizeConfig } from './config.ts';
+export type { AuthorizeConfig } from './config.ts';

@@ -1,0 +1,94 @@
+import type { CallContext, Handlers } from '@tessera/kit';
+import type { DirectoryClient } from '@tessera/directory-client';
+import type { AuthorizeService, BrowserContext } from '@tessera/proto-gen/authorize';
+import type { BeginAuthorization } from './begin.ts';
+import type { Visit } from './browser.ts';
+import type { Codes } from './code.ts';
+import type { Logout } from './logout.ts';
+import type { OpenedSession, Sessions } from './sessions.ts';
+import type { SignIn } from './sign-in.ts';
+
+export interface AuthorizeParts {
+  readonly begin: BeginAuthorization;
+  readonly signIn: SignIn;
+  readonly sessions: Sessions;
+  readonly logout: Logout;
+  readonly codes: Codes;
+  readonly records: DirectoryClient;
+}
+
+export function authorizeHandlers(parts: AuthorizeParts): Handlers<typeof AuthorizeService> {
+  const { begin, signIn, sessions, logout, codes, records } = parts;
+  return {
+    async beginAuthorization({ browser, parameters }, call) {
+      const begun = await begin(visitOf(browser, call), parameters);
+      switch (begun.next) {
+        case 'redirect':
+          return { next: { case: 'redirect', value: { location: begun.location } } };
+        case 'interaction':
+          return { next: { case: 'interaction', value: begun.interaction } };
+        case 'tenant_mismatch':
+          return { next: { case: 'tenantMismatch', value: { interaction: begun.interaction } } };
+      }
+    },
+
+    async getInteraction({ browser, interactionId }, call) {
+      return { interaction: await signIn.describe(visitOf(browser, call), interactionId) };
+    },
+
+    async signIn({ browser, ...attempt }, call) {
+      const result = await signIn.forRequest(visitOf(browser, call), attempt);
+      switch (result.outcome) {
+        case 'signed_in': {
+          const value = { session: newSession(result.opened), redirect: { location: result.location } };
+          return { outcome: { case: 'signedIn', value } };
+        }
+        case 'wrong_credentials':
+          return { outcome: { case: 'wrongCredentials', value: { interaction: result.interaction } } };
+        case 'tenant_mismatch':
+          return { outcome: { case: 'tenantMismatch', value: { interaction: result.interaction } } };
+      }
+    },
+
+    async signInDirect({ browser, ...attempt }, call) {
+      const opened = await signIn.direct(visitOf(browser, call), attempt);
+      return opened === undefined ? {} : { session: newSession(opened) };
+    },
+
+    async getSession({ browser }, call) {
+      const session = await sessions.find(visitOf(browser, call).browser);
+      if (session === undefined) return {};
+      const user = await records.user(session.tenantId, session.userId, call.onward());
+      if (user === undefined || !records.isActive(user)) return {};
+      const { sessionId, tenantId, userId } = session;
+      const { username, name } = user;
+      const authTime = BigInt(session.authTime);
+      return { session: { sessionId, tenantId, userId, username, name, authTime } };
+    },
+
+    async endSession({ browser, ...request }, call) {
+      return logout(visitOf(browser, call), request);
+    },
+
+    async redeemCode(request, call) {
+      const { grant, codeHash } = await codes.redeem({ ...request, requestId: call.requestId });
+      const authTime = BigInt(grant.authTime);
+      return { grant: { ...grant, scopes: [...grant.scopes], authTime }, codeHash };
+    },
+  };
+}
+
+function visitOf(browser: BrowserContext | undefined, call: CallContext): Visit {
+  const {
+    browserId = '',
+    sessionToken = '',
+    ipAddress = '',
+    userAgentHash = '',
+    issuer = '',
+  } = browser ?? {};
+  return { browser: { browserId, sessionToken, ipAddress, userAgentHash, issuer }, call };
+}
+
+function newSession({ sessionToken, maxAge }: OpenedSession) {
+  return { sessionToken, maxAge };
+}

@@ -1,0 +1,107 @@
+import type { Clock } from '@tessera/kit';
+import { temporarilyUnavailable } from '@tessera/oauth';
+import type { CodeRecord, CodeStore, ContextStore, PendingRequest, Redemption } from './store.ts';
+
+/** Records beyond this are refused rather than living ones dropped, as Redis does under `noeviction`. */
+const maximumRecords = 100_000;
+
+/** Values that expire, in the memory of one process. */
+interface ExpiringMap<V> {
+  get(key: string): V | undefined;
+  set(key: string, value: V, lifetimeSeconds: number): void;
+  delete(key: string): boolean;
+}
+
+function createExpiringMap<V>(clock: Clock): ExpiringMap<V> {
+  const entries = new Map<string, { value: V; expiresAt: number }>();
+  function living(key: string): V | undefined {
+    const entry = entries.get(key);
+    if (entry === undefined) return undefined;
+    if (entry.expiresAt > clock.now()) return entry.value;
+    entries.delete(key);
+    return undefined;
+  }
+  function removeExpired(): void {
+    for (const [key, entry] of entries) {
+      // Lifetimes are alike within a map, so what was set first expires first.
+      if (entry.expiresAt > clock.now()) return;
+      entries.delete(key);
+    }
+  }
+  return {
+    get: living,
+    set(key, value, lifetimeSeconds) {
+      removeExpired();
+      entries.delete(key);
+      if (entries.size >= maximumRecords) throw temporarilyUnavailable('too many pending records in memory');
+      entries.set(key, { value, expiresAt: clock.now() + lifetimeSeconds * 1000 });
+    },
+    delete: (key) => living(key) !== undefined && entries.delete(key),
+  };
+}
+
+/** Pre-authorization contexts in memory: for one process, lost with it. */
+export function createMemoryContextStore(clock: Clock): ContextStore {
+  const contexts = createExpiringMap<PendingRequest>(clock);
+  return {
+    save: (idHash, request, lifetimeSeconds) =>
+      Promise.resolve(contexts.set(idHash, request, lifetimeSeconds)),
+    find: (idHash) => Promise.resolve(contexts.get(idHash)),
+    take: (idHash) => Promise.resolve(contexts.delete(idHash)),
+  };
+}
+
+interface StoredCode {
+  readonly record: CodeRecord;
+  readonly state: 'fresh' | 'taken' | 'burnt';
+}
+
+/** Codes in memory: for one process, lost with it. No step has an `await` inside, so each is atomic. */
+export function createMemoryCodeStore(clock: Clock): CodeStore {
+  const codes = createExpiringMap<{ stored: StoredCode }>(clock);
+  const codesOfSession = createExpiringMap<ReadonlySet<string> | 'ended'>(clock);
+  return {
+    async save(codeHash, record, lifetimeSeconds) {
+      const { sessionId } = record.grant;
+      const others = codesOfSession.get(sessionId);
+      if (others === 'ended') return 'session_ended';
+      codes.set(codeHash, { stored: { record, state: 'fresh' } }, lifetimeSeconds);
+      codesOfSession.set(sessionId, new Set([...(others ?? []), codeHash]), lifetimeSeconds);
+      return 'saved';
+    },
+
+    async redeem(codeHash, presentation): Promise<Redemption> {
+      const slot = codes.get(codeHash);
+      if (slot === undefined) return { outcome: 'unknown' };
+      const { record, state } = slot.stored;
+      const { grant } = record;
+      if (grant.clientId !== presentation.clientId || grant.tenantId !== presentation.tenantId) {
+        return { outcome: 'other_client' };
+      }
+      if (state === 'burnt') return { outcome: 'burnt' };
+      const mismatch = mismatchOf(record, presentation);
+      if (mismatch !== undefined) {
+        if (state === 'fresh') slot.stored = { record, state: 'burnt' };
+        return { outcome: mismatch };
+      }
+      slot.stored = { record, state: 'taken' };
+      return { outcome: 'granted', grant };
+    },
+
+    async dropSession(sessionId, lifetimeSeconds) {
+      const held = codesOfSession.get(sessionId);
+      codesOfSession.set(sessionId, 'ended', lifetimeSeconds);
+      if (held === undefined || held === 'ended') return 0;
+      return [...held].filter((codeHash) => codes.delete(codeHash)).length;
+    },
+  };
+}
+
+function mismatchOf(
+  record: CodeRecord,
+  presented: { readonly codeChallenge: string; readonly redirectUri: string },
+): 'wrong_verifier' | 'wrong_redirect_uri' | undefined {
+  if (record.codeChallenge !== presented.codeChallenge) return 'wrong_verifier';
+  if (record.redirectUri !== presented.redirectUri) return 'wrong_redirect_uri';
+  return undefined;
+}

@@ -1,0 +1,162 @@
+import type { AuditRow, Database } from '@tessera/kit';
+import type { EndingSession, NewSessionRecord, Session, SessionStore } from './store.ts';
+
+interface SessionRow {
+  session_id: string;
+  tenant_id: string;
+  user_id: string;
+  auth_time: number;
+  auth_age: number;
+}
+
+const sessionColumns = `session_id, tenant_id, user_id,
+    floor(extract(epoch FROM auth_time))::float8 AS auth_time,
+    extract(epoch FROM clock_timestamp() - auth_time)::float8 AS auth_age`;
+
+const auditColumns = 'event_id, event, tenant_id, outcome, reason, record';
+const auditShape = 'event_id text, event text, tenant_id text, outcome text, reason text, record jsonb';
+
+const find = `
+  WITH found AS (
+    SELECT ${sessionColumns} FROM authorize.session
+    WHERE token_hash = $1 AND ended_at IS NULL AND expires_at > clock_timestamp()
+      AND last_seen_at > clock_timestamp() - make_interval(secs => $2)
+  ), seen AS (
+    UPDATE authorize.session AS s SET last_seen_at = clock_timestamp() FROM found
+    WHERE s.session_id = found.session_id AND s.ended_at IS NULL
+      AND s.last_seen_at < clock_timestamp() - interval '1 minute'
+  )
+  SELECT session_id, tenant_id, user_id, auth_time, auth_age FROM found`;
+
+const identify = `SELECT ${sessionColumns} FROM authorize.session WHERE token_hash = $1`;
+
+const open = `
+  WITH opened AS (
+    INSERT INTO authorize.session
+      (session_id, token_hash, tenant_id, user_id, auth_time, created_at, last_seen_at, expires_at,
+       ip_address, user_agent_hash)
+    VALUES ($1, $2, $3, $4, now(), now(), now(), now() + make_interval(secs => $5), $6, $7)
+    RETURNING ${sessionColumns}
+  ), replaced AS (
+    UPDATE authorize.session SET ended_at = clock_timestamp(), end_reason = $9
+    WHERE session_id = $8 AND ended_at IS NULL
+    RETURNING session_id
+  ), audited AS (
+    INSERT INTO authorize.audit_event (${auditColumns})
+    SELECT ${auditColumns} FROM jsonb_to_recordset($10::jsonb) AS created(${auditShape})
+    UNION ALL
+    SELECT ${auditColumns} FROM jsonb_to_recordset($11::jsonb) AS ended(${auditShape})
+    WHERE EXISTS (SELECT 1 FROM replaced)
+  )
+  SELECT session_id, tenant_id, user_id, auth_time, auth_age FROM opened`;
+
+const end = `
+  WITH ended AS (
+    UPDATE authorize.session SET ended_at = clock_timestamp(), end_reason = $2
+    WHERE session_id = $1 AND ended_at IS NULL
+    RETURNING session_id
+  ), audited AS (
+    INSERT INTO authorize.audit_event (${auditColumns})
+    SELECT ${auditColumns} FROM jsonb_to_recordset($3::jsonb) AS written(${auditShape})
+    WHERE EXISTS (SELECT 1 FROM ended)
+  )
+  SELECT session_id FROM ended`;
+
+const purge = `
+  DELETE FROM authorize.session WHERE session_id IN (
+    SELECT session_id FROM authorize.session WHERE expires_at < clock_timestamp() - interval '1 day'
+    ORDER BY expires_at LIMIT $1 FOR UPDATE SKIP LOCKED
+  )`;
+
+/** Sessions in Postgres or PGlite. */
+export function createSessionStore(database: Database): SessionStore {
+  return {
+    async find(tokenHash, idleSeconds) {
+      const values = [tokenHash, idleSeconds];
+      const { rows } = await database.query<SessionRow>({
+        name: 'authorize.find_session',
+        text: find,
+        values,
+      });
+      return rows[0] === undefined ? undefined : toSession(rows[0]);
+    },
+
+    async identify(tokenHash) {
+      const { rows } = await database.query<SessionRow>({
+        name: 'authorize.identify_session',
+        text: identify,
+        values: [tokenHash],
+      });
+      return rows[0] === undefined ? undefined : toSession(rows[0]);
+    },
+
+    async open(session, audit, replaced) {
+      const { rows } = await database.query<SessionRow>({
+        name: 'authorize.open_session',
+        text: open,
+        values: openValues(session, audit, replaced),
+      });
+      if (rows[0] === undefined) throw new Error('a new session was not returned');
+      return toSession(rows[0]);
+    },
+
+    async end({ sessionId, reason, audit }) {
+      const { rows } = await database.query({
+        name: 'authorize.end_session',
+        text: end,
+        values: [sessionId, reason, auditJson([audit])],
+      });
+      return rows.length === 1;
+    },
+
+    async purge(limit) {
+      const { rowCount } = await database.query({
+        name: 'authorize.purge_sessions',
+        text: purge,
+        values: [limit],
+      });
+      return rowCount;
+    },
+  };
+}
+
+function openValues(
+  session: NewSessionRecord,
+  audit: readonly AuditRow[],
+  replaced: EndingSession | undefined,
+): unknown[] {
+  return [
+    session.sessionId,
+    session.tokenHash,
+    session.tenantId,
+    session.userId,
+    session.lifetimeSeconds,
+    session.ipAddress,
+    session.userAgentHash,
+    replaced?.sessionId ?? null,
+    replaced?.reason ?? null,
+    auditJson(audit),
+    auditJson(replaced === undefined ? [] : [replaced.audit]),
+  ];
+}
+
+/** Audit rows as one JSON parameter; the record inside is JSON text already. */
+function auditJson(rows: readonly AuditRow[]): string {
+  const objects = rows.map(
+    ({ record, ...row }) =>
+      `{"event_id":${JSON.stringify(row.eventId)},"event":${JSON.stringify(row.event)},` +
+      `"tenant_id":${JSON.stringify(row.tenantId ?? null)},"outcome":${JSON.stringify(row.outcome)},` +
+      `"reason":${JSON.stringify(row.reason ?? null)},"record":${record}}`,
+  );
+  return `[${objects.join(',')}]`;
+}
+
+function toSession(row: SessionRow): Session {
+  return {
+    sessionId: row.session_id,
+    tenantId: row.tenant_id,
+    userId: row.user_id,
+    authTime: row.auth_time,
+    authAge: row.auth_age,
+  };
+}

@@ -1,0 +1,137 @@
+import type { RedisHandle } from '@tessera/kit';
+import { z } from 'zod';
+import type {
+  CodeGrant,
+  CodePresentation,
+  CodeStore,
+  ContextStore,
+  PendingRequest,
+  Redemption,
+} from './store.ts';
+
+/**
+ * What older and newer processes wrote before: fields are only ever added, and unknown ones are dropped.
+ */
+const pendingRequest = z.object({
+  browserHash: z.string(),
+  tenantId: z.string(),
+  issuer: z.string(),
+  parameters: z.record(z.string(), z.string()),
+});
+
+const codeGrant = z.object({
+  tenantId: z.string(),
+  clientId: z.string(),
+  userId: z.string(),
+  scopes: z.array(z.string()),
+  resource: z.string(),
+  nonce: z.string(),
+  authTime: z.number(),
+  sessionId: z.string(),
+  issuer: z.string(),
+});
+
+const interactionKey = (idHash: string): string => `authorize:interaction:${idHash}`;
+const codeKey = (codeHash: string): string => `authorize:code:${codeHash}`;
+const sessionKey = (sessionId: string): string => `authorize:session-codes:${sessionId}`;
+
+const milliseconds = (seconds: number): number => Math.round(seconds * 1000);
+
+/** Pre-authorization contexts in Redis. */
+export function createRedisContextStore(redis: RedisHandle): ContextStore {
+  return {
+    async save(idHash, request, lifetimeSeconds) {
+      await redis.call(
+        'SET',
+        interactionKey(idHash),
+        JSON.stringify(request),
+        'PX',
+        milliseconds(lifetimeSeconds),
+      );
+    },
+    async find(idHash): Promise<PendingRequest | undefined> {
+      const text = await redis.call('GET', interactionKey(idHash));
+      return typeof text === 'string' ? pendingRequest.parse(JSON.parse(text)) : undefined;
+    },
+    async take(idHash) {
+      return (await redis.call('DEL', interactionKey(idHash))) === 1;
+    },
+  };
+}
+
+/** KEYS: code, codes of the session. ARGV: client, tenant, challenge, redirect URI, grant, lifetime in milliseconds. */
+const save = `
+if redis.call('SISMEMBER', KEYS[2], 'ended') == 1 then return 'session_ended' end
+redis.call('HSET', KEYS[1], 'client_id', ARGV[1], 'tenant_id', ARGV[2], 'challenge', ARGV[3],
+  'redirect_uri', ARGV[4], 'data', ARGV[5])
+redis.call('PEXPIRE', KEYS[1], ARGV[6])
+redis.call('SADD', KEYS[2], KEYS[1])
+redis.call('PEXPIRE', KEYS[2], ARGV[6])
+return 'saved'`;
+
+/** KEYS: code. ARGV: client, tenant, challenge, redirect URI. The record stays as its own tombstone until it expires. */
+const redeem = `
+local code = redis.call('HMGET', KEYS[1], 'client_id', 'tenant_id', 'challenge', 'redirect_uri', 'burnt', 'taken', 'data')
+if not code[7] then return {'unknown'} end
+if code[1] ~= ARGV[1] or code[2] ~= ARGV[2] then return {'other_client'} end
+if code[5] then return {'burnt'} end
+local mismatch
+if code[3] ~= ARGV[3] then mismatch = 'wrong_verifier'
+elseif code[4] ~= ARGV[4] then mismatch = 'wrong_redirect_uri' end
+if mismatch then
+  if not code[6] then redis.call('HSET', KEYS[1], 'burnt', '1') end
+  return {mismatch}
+end
+redis.call('HSET', KEYS[1], 'taken', '1')
+return {'granted', code[7]}`;
+
+/** KEYS: codes of the session. ARGV: how long new ones are refused, in milliseconds. */
+const dropSession = `
+local dropped = 0
+for _, member in ipairs(redis.call('SMEMBERS', KEYS[1])) do
+  if member ~= 'ended' then dropped = dropped + redis.call('DEL', member) end
+end
+redis.call('DEL', KEYS[1])
+redis.call('SADD', KEYS[1], 'ended')
+redis.call('PEXPIRE', KEYS[1], ARGV[1])
+return dropped`;
+
+/** Codes in Redis, every operation one script and one round trip. */
+export function createRedisCodeStore(redis: RedisHandle): CodeStore {
+  const saveScript = redis.script({ name: 'authorize.save_code', lua: save });
+  const redeemScript = redis.script({ name: 'authorize.redeem_code', lua: redeem });
+  const dropScript = redis.script({ name: 'authorize.drop_session', lua: dropSession });
+  return {
+    async save(codeHash, { grant, codeChallenge, redirectUri }, lifetimeSeconds) {
+      const keys = [codeKey(codeHash), sessionKey(grant.sessionId)];
+      const data = JSON.stringify(grant satisfies CodeGrant);
+      const values = [
+        grant.clientId,
+        grant.tenantId,
+        codeChallenge,
+        redirectUri,
+        data,
+        milliseconds(lifetimeSeconds),
+      ];
+      return (await saveScript(keys, values)) === 'saved' ? 'saved' : 'session_ended';
+    },
+    async redeem(codeHash, { clientId, tenantId, codeChallenge, redirectUri }: CodePresentation) {
+      const reply = await redeemScript([codeKey(codeHash)], [clientId, tenantId, codeChallenge, redirectUri]);
+      return redemptionOf(reply);
+    },
+    async dropSession(sessionId, lifetimeSeconds) {
+      return Number(await dropScript([sessionKey(sessionId)], [milliseconds(lifetimeSeconds)]));
+    },
+  };
+}
+
+const redeemReply = z.union([
+  z.tuple([z.literal('granted'), z.string()]),
+  z.tuple([z.enum(['unknown', 'other_client', 'burnt', 'wrong_verifier', 'wrong_redirect_uri'])]),
+]);
+
+function redemptionOf(reply: unknown): Redemption {
+  const parsed = redeemReply.parse(reply);
+  if (parsed[0] !== 'granted') return { outcome: parsed[0] };
+  return { outcome: 'granted', grant: codeGrant.parse(JSON.parse(parsed[1])) };
+}

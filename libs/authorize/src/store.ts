@@ -1,0 +1,118 @@
+import type { AuditRow } from '@tessera/kit';
+
+/**
+ * An authorization request that waits for a person to sign in. It holds the parameters that were checked, so that the
+ * same checks run again over the present records before a code is issued.
+ */
+export interface PendingRequest {
+  /** SHA-256 of the browser identifier that owns it, hexadecimal. */
+  readonly browserHash: string;
+  readonly tenantId: string;
+  readonly issuer: string;
+  readonly parameters: Readonly<Record<string, string>>;
+}
+
+/** Pre-authorization contexts by the SHA-256 of their identifier. They may be lost; nothing is granted by one alone. */
+export interface ContextStore {
+  save(idHash: string, request: PendingRequest, lifetimeSeconds: number): Promise<void>;
+  find(idHash: string): Promise<PendingRequest | undefined>;
+  /** Removes it; true for exactly one of any number of callers. */
+  take(idHash: string): Promise<boolean>;
+}
+
+/** What a code stands for. */
+export interface CodeGrant {
+  readonly tenantId: string;
+  readonly clientId: string;
+  readonly userId: string;
+  readonly scopes: readonly string[];
+  /** Audience of the granted API scopes; empty when there are none. */
+  readonly resource: string;
+  /** Empty when the request had none. */
+  readonly nonce: string;
+  /** Seconds since the Unix epoch, by the database's clock. */
+  readonly authTime: number;
+  readonly sessionId: string;
+  readonly issuer: string;
+}
+
+export interface CodeRecord {
+  readonly grant: CodeGrant;
+  readonly codeChallenge: string;
+  readonly redirectUri: string;
+}
+
+/** What an authenticated client shows together with a code. */
+export interface CodePresentation {
+  readonly tenantId: string;
+  readonly clientId: string;
+  /** S256 challenge of the verifier it sent; empty when that is not a verifier at all. */
+  readonly codeChallenge: string;
+  readonly redirectUri: string;
+}
+
+export type Redemption =
+  | { readonly outcome: 'granted'; readonly grant: CodeGrant }
+  | { readonly outcome: 'unknown' | 'other_client' | 'burnt' | 'wrong_verifier' | 'wrong_redirect_uri' };
+
+/** Codes by the SHA-256 of their value, hexadecimal. */
+export interface CodeStore {
+  /** Keeps a code for its lifetime, unless the session it rests on was dropped meanwhile. */
+  save(codeHash: string, record: CodeRecord, lifetimeSeconds: number): Promise<'saved' | 'session_ended'>;
+  /**
+   * One atomic step. The right presentation is granted again each time while the record lives, because the durable
+   * redemption marker of `token` decides which one counts. A wrong verifier or redirect URI of the right client burns
+   * a code that was not granted yet; another client changes nothing.
+   */
+  redeem(codeHash: string, presentation: CodePresentation): Promise<Redemption>;
+  /** Forgets the codes of a session and refuses new ones for it during `lifetimeSeconds`. Answers how many there were. */
+  dropSession(sessionId: string, lifetimeSeconds: number): Promise<number>;
+}
+
+export interface Session {
+  /** The `sid` claim. */
+  readonly sessionId: string;
+  readonly tenantId: string;
+  readonly userId: string;
+  /** Seconds since the Unix epoch, by the database's clock. */
+  readonly authTime: number;
+  /** Seconds, with fractions, since the person signed in, by the database's clock. */
+  readonly authAge: number;
+}
+
+export interface NewSessionRecord {
+  readonly sessionId: string;
+  readonly tokenHash: Buffer;
+  readonly tenantId: string;
+  readonly userId: string;
+  readonly lifetimeSeconds: number;
+  readonly ipAddress: string;
+  readonly userAgentHash: string;
+}
+
+export type SessionEnd = 'logout' | 'replaced' | 'abandoned';
+
+/** A session that ends, and the audit row that is written only if this very call ended it. */
+export interface EndingSession {
+  readonly sessionId: string;
+  readonly reason: SessionEnd;
+  readonly audit: AuditRow;
+}
+
+/** Sessions by the SHA-256 of the cookie's value. All times are the database's. */
+export interface SessionStore {
+  /** The session, if it is alive; being seen is noted at most once a minute in the same statement. */
+  find(tokenHash: Buffer, idleSeconds: number): Promise<Session | undefined>;
+  /** The session in whatever state, for ending it. */
+  identify(tokenHash: Buffer): Promise<Session | undefined>;
+  /** Makes a session and ends the one it replaces, with their audit rows, in one commit. */
+  open(
+    session: NewSessionRecord,
+    audit: readonly AuditRow[],
+    replaced: EndingSession | undefined,
+  ): Promise<Session>;
+  /** Ends a session for good. False when it had ended before. */
+  end(ending: EndingSession): Promise<boolean>;
+  /** Removes up to `limit` sessions whose absolute end is more than a day ago. Answers how many it removed. */
+  purge(limit: number): Promise<number>;
+}
