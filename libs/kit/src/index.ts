@@ -3,10 +3,31 @@
  * audit, life cycle. It knows no protocol rule and no service.
  */
 export * from './clock.ts';
+export * from './config.ts';
+export * from './create-kit.ts';
+export * from './failpoints.ts';
 export * from './ids.ts';
 export * from './kit.ts';
+export * from './lifecycle.ts';
+export * from './limiter.ts';
+export { createLogger } from './log.ts';
+export type { Logger, LoggerOptions, LogLevel } from './log.ts';
+export * from './management.ts';
+export * from './process-config.ts';
+export * from './run-process.ts';
 export * from './secret.ts';
+export * from './setting-types.ts';
+export { knownSettings } from './settings.ts';
 export * from './rpc/call.ts';
 export * from './data/audit.ts';
+export * from './data/audit-batch.ts';
 export * from './data/database.ts';
-export * from './data/redis.ts';
+export { migrate } from './data/migrate.ts';
+export type { Migrations } from './data/migrate.ts';
+export { openEmbeddedDatabase } from './data/pglite.ts';
+export { openDatabase } from './data/postgres.ts';
+export type { PostgresOptions } from './data/postgres.ts';
+export { openRedis } from './data/redis.ts';
+export type { RedisArgument, RedisHandle, RedisOptions } from './data/redis.ts';
+export { developmentSecret } from './data/secrets.ts';
+export { whenAvailable } from './data/when-available.ts';

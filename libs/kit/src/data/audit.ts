@@ -1,3 +1,7 @@
+import type { Clock } from '../clock.ts';
+import { ulid } from '../ids.ts';
+import type { Random } from '../ids.ts';
+
 /** One audit event. Names are those of the audit reference; never a secret, token, code, password or raw login hint. */
 export interface AuditEvent {
   /** For example `refresh.rotated`. */
@@ -16,4 +20,59 @@ export interface AuditEvent {
   readonly ipAddress?: string;
   readonly userAgentHash?: string;
   readonly details?: Readonly<Record<string, string>>;
+}
+
+/** The columns of `audit_event`, ready as parameters of a statement. */
+export interface AuditRow {
+  readonly eventId: string;
+  readonly event: string;
+  readonly tenantId: string | null;
+  readonly outcome: string;
+  readonly reason: string | null;
+  /** JSON text of the whole event with its id and the time of this process. */
+  readonly record: string;
+}
+
+const maxText = 512;
+const maxDetails = 32;
+
+/** An event as a row of `<schema>.audit_event`. Texts are bounded and made of printable characters only. */
+export function auditRow(
+  event: AuditEvent,
+  kit: { readonly clock: Clock; readonly random: Random },
+): AuditRow {
+  const eventId = ulid(kit.clock, kit.random);
+  const { details, actor, ...texts } = event;
+  const record = {
+    eventId,
+    time: new Date(kit.clock.now()).toISOString(),
+    ...cleanRecord(texts),
+    ...(actor === undefined ? {} : { actor: cleanRecord(actor) }),
+    ...(details === undefined ? {} : { details: cleanRecord(details) }),
+  };
+  return {
+    eventId,
+    event: cleanText(event.event),
+    tenantId: event.tenantId === undefined ? null : cleanText(event.tenantId),
+    outcome: event.outcome,
+    reason: event.reason === undefined ? null : cleanText(event.reason),
+    record: JSON.stringify(record),
+  };
+}
+
+function cleanRecord(record: object): Record<string, string> {
+  const entries = Object.entries(record).filter(
+    (entry): entry is [string, string] => typeof entry[1] === 'string',
+  );
+  return Object.fromEntries(
+    entries.slice(0, maxDetails).map(([name, value]) => [cleanText(name), cleanText(value)]),
+  );
+}
+
+/** Control characters, marks that reorder text and lone surrogates become U+FFFD; `jsonb` would refuse some of them. */
+function cleanText(value: string): string {
+  return value
+    .slice(0, maxText)
+    .toWellFormed()
+    .replace(/[\p{Cc}\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu, '\ufffd');
 }

@@ -2,6 +2,10 @@
  * The one view of SQL that services have. Two engines stand behind it: `pg` with a bounded pool, and embedded PGlite.
  * Trouble with the store (unreachable, pool exhausted, time-out, serialization failures after the bounded retries)
  * is thrown as the `temporarily_unavailable` OAuthError. Everything else (a violated constraint) is thrown as it is.
+ *
+ * Both engines read `bigint` as a number (a value beyond 2^53 is an error), `timestamptz` as Date, `json` and `jsonb`
+ * as their value, `bytea` as Buffer, `text[]` as a list, `numeric`, `date` and `timestamp` as text. Parameters of
+ * `json` and `jsonb` are given as JSON text, those of `timestamptz` as Date.
  */
 export interface Statement {
   /** Name of the prepared statement, unique to its text: `<service>.<meaning>`. */
@@ -12,6 +16,7 @@ export interface Statement {
 
 export interface Result<Row> {
   readonly rows: Row[];
+  /** Rows returned or changed. */
   readonly rowCount: number;
 }
 
@@ -24,4 +29,14 @@ export interface Database extends Queryable {
   /** Runs `work` in one transaction; retried up to three times on 40001 and 40P01, so it must have no other effects. */
   transaction<T>(work: (tx: Queryable) => Promise<T>): Promise<T>;
   close(): Promise<void>;
+}
+
+/** A session as migrations need it: texts of several statements, one transaction, no time-out of requests. */
+export interface MigrationSession extends Queryable {
+  run(sql: string): Promise<void>;
+}
+
+/** A database as it was opened, which alone can be migrated. */
+export interface OpenedDatabase extends Database {
+  migration<T>(work: (session: MigrationSession) => Promise<T>): Promise<T>;
 }

@@ -1,0 +1,67 @@
+import { join } from 'node:path';
+import { systemClock } from './clock.ts';
+import type { Database } from './data/database.ts';
+import { openEmbeddedDatabase } from './data/pglite.ts';
+import { openDatabase } from './data/postgres.ts';
+import { openRedis } from './data/redis.ts';
+import type { RedisHandle } from './data/redis.ts';
+import { failpoints } from './failpoints.ts';
+import { systemRandom } from './ids.ts';
+import type { Kit } from './kit.ts';
+import type { Lifecycle } from './lifecycle.ts';
+import type { Logger } from './log.ts';
+import type { ProcessConfig } from './process-config.ts';
+
+export interface KitOptions {
+  /** The process, for example `token`. */
+  readonly name: string;
+  readonly config: ProcessConfig;
+  readonly log: Logger;
+  /** Gets the checks of the stores and closes them. */
+  readonly lifecycle: Lifecycle;
+}
+
+/**
+ * Opens what a process hands to its services: Postgres, or PGlite under the data directory without DATABASE_URL;
+ * Redis, or none without REDIS_URL.
+ * @throws Error when Redis may evict keys, or the data directory is in use.
+ */
+export async function createKit({ name, config, log, lifecycle }: KitOptions): Promise<Kit> {
+  const failpoint = failpoints(config);
+  const database = await openStore(name, config, log);
+  lifecycle.onClose(() => database.close());
+  lifecycle.check('database', async () => {
+    await database.query({ name: 'kit.ready', text: 'SELECT 1 AS answer' });
+  });
+  const redis = await openCache(config, log);
+  if (redis !== undefined) {
+    lifecycle.onClose(() => redis.close());
+    lifecycle.check('redis', async () => {
+      await redis.call('PING');
+    });
+  }
+  return { log, clock: systemClock, random: systemRandom, database, redis, failpoint };
+}
+
+async function openStore(name: string, config: ProcessConfig, log: Logger): Promise<Database> {
+  if (config.DATABASE_URL === undefined)
+    return openEmbeddedDatabase(join(config.TESSERA_DATA_DIR, 'database'));
+  return openDatabase({
+    url: config.DATABASE_URL,
+    maxConnections: config.TESSERA_DATABASE_POOL_SIZE,
+    acquireTimeoutMs: config.TESSERA_DATABASE_ACQUIRE_TIMEOUT * 1000,
+    statementTimeoutMs: config.TESSERA_DATABASE_STATEMENT_TIMEOUT * 1000,
+    applicationName: `tessera-${name}`,
+    log,
+  });
+}
+
+async function openCache(config: ProcessConfig, log: Logger): Promise<RedisHandle | undefined> {
+  if (config.REDIS_URL === undefined) return undefined;
+  return openRedis({
+    url: config.REDIS_URL,
+    keyPrefix: config.TESSERA_REDIS_KEY_PREFIX,
+    commandTimeoutMs: config.TESSERA_REDIS_COMMAND_TIMEOUT * 1000,
+    log,
+  });
+}

@@ -1,0 +1,152 @@
+import pg from 'pg';
+import type { Logger } from 'pino';
+import { temporarilyUnavailable } from '@tessera/oauth';
+import { Secret } from '../secret.ts';
+import type { MigrationSession, OpenedDatabase, Queryable, Result, Statement } from './database.ts';
+import { withRetries } from './retry.ts';
+import { endsSession } from './store-errors.ts';
+import { createTransactionScope } from './transaction-scope.ts';
+import { postgresTypes } from './types.ts';
+
+export interface PostgresOptions {
+  /** `postgres://user:password@host:port/database?sslmode=...`; `sslmode` as in libpq. */
+  readonly url: Secret | string;
+  readonly maxConnections?: number;
+  /** How long to wait for a connection, be it a free or a new one. */
+  readonly acquireTimeoutMs?: number;
+  /** How long one statement may take; enforced by the server, and shortly after by the client. */
+  readonly statementTimeoutMs?: number;
+  /** Seen in `pg_stat_activity`. */
+  readonly applicationName?: string;
+  readonly log?: Logger;
+}
+
+/** How much later than the server the client gives up on a statement, for a server that no longer answers. */
+const clientGraceMs = 250;
+/** Callers that may wait for a connection, per connection; more are refused at once. */
+const waitingPerConnection = 100;
+
+/**
+ * Opens a bounded pool. Does not connect: a database that is away makes calls fail with `temporarily_unavailable`
+ * until it is back.
+ */
+export async function openDatabase(options: PostgresOptions): Promise<OpenedDatabase> {
+  const { maxConnections = 10, acquireTimeoutMs = 1000, statementTimeoutMs = 1000, log } = options;
+  const pool = new pg.Pool({
+    connectionString: options.url instanceof Secret ? options.url.reveal() : options.url,
+    max: maxConnections,
+    connectionTimeoutMillis: acquireTimeoutMs,
+    idleTimeoutMillis: 30_000,
+    maxLifetimeSeconds: 1800,
+    keepAlive: true,
+    statement_timeout: statementTimeoutMs,
+    idle_in_transaction_session_timeout: Math.max(10_000, statementTimeoutMs * 2),
+    application_name: options.applicationName ?? 'tessera',
+    types: postgresTypes,
+  });
+  pool.on('error', (error) => log?.warn({ error }, 'an idle database connection was lost'));
+  const scope = createTransactionScope();
+
+  async function withClient<T>(work: (lease: Lease) => Promise<T>): Promise<T> {
+    if (pool.waitingCount >= maxConnections * waitingPerConnection) {
+      throw temporarilyUnavailable(new Error('Too many callers wait for a database connection.'));
+    }
+    const client = await pool.connect();
+    const lease: Lease = { client, broken: false };
+    // A connection may break while it is held and idle; the statement that follows reports it.
+    const ignore = () => undefined;
+    client.on('error', ignore);
+    try {
+      return await work(lease);
+    } catch (error) {
+      lease.broken ||= endsSession(error);
+      throw error;
+    } finally {
+      client.off('error', ignore);
+      client.release(lease.broken);
+    }
+  }
+
+  const timeoutMs = statementTimeoutMs + clientGraceMs;
+  let closed: Promise<void> | undefined;
+  return {
+    engine: 'postgres',
+    async query(statement) {
+      scope.assertOutside();
+      return withRetries(() => withClient(({ client }) => run(client, statement, timeoutMs)));
+    },
+    async transaction(work) {
+      scope.assertOutside();
+      return withRetries(() =>
+        withClient((lease) =>
+          scope.enter(() => inTransaction(lease, () => work(session(lease, timeoutMs)), timeoutMs)),
+        ),
+      );
+    },
+    migration: (work) =>
+      withRetries(() =>
+        withClient((lease) => inTransaction(lease, () => work(migrationSession(lease)), undefined)),
+      ),
+    close: () => (closed ??= pool.end()),
+  };
+}
+
+/** A connection on loan from the pool; a broken one is ended instead of being given to the next. */
+interface Lease {
+  readonly client: pg.PoolClient;
+  broken: boolean;
+}
+
+function session({ client }: Lease, timeoutMs: number | undefined): Queryable {
+  return { query: (statement) => run(client, statement, timeoutMs) };
+}
+
+function migrationSession(lease: Lease): MigrationSession {
+  return {
+    ...session(lease, undefined),
+    async run(sql) {
+      await lease.client.query(sql);
+    },
+  };
+}
+
+async function run<Row>(
+  client: pg.PoolClient,
+  statement: Statement,
+  timeoutMs?: number,
+): Promise<Result<Row>> {
+  const result = await client.query<Row & pg.QueryResultRow>({
+    name: statement.name,
+    text: statement.text,
+    ...(statement.values === undefined ? {} : { values: [...statement.values] }),
+    ...limit(timeoutMs),
+  });
+  return { rows: result.rows, rowCount: result.rowCount ?? 0 };
+}
+
+async function inTransaction<T>(
+  lease: Lease,
+  work: () => Promise<T>,
+  timeoutMs: number | undefined,
+): Promise<T> {
+  const command = (text: string) => lease.client.query({ text, ...limit(timeoutMs) });
+  await command('BEGIN');
+  let result: T;
+  try {
+    result = await work();
+  } catch (error) {
+    // The error of the work is the one to report, whatever happens to the session afterwards.
+    await command('ROLLBACK').catch(() => {
+      lease.broken = true;
+    });
+    throw error;
+  }
+  const committed = await command('COMMIT');
+  if (committed.command !== 'COMMIT')
+    throw new Error('A failed statement was ignored, so the transaction was rolled back.');
+  return result;
+}
+
+function limit(timeoutMs: number | undefined): { query_timeout?: number } {
+  return timeoutMs === undefined ? {} : { query_timeout: timeoutMs };
+}

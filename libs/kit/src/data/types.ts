@@ -1,0 +1,54 @@
+import pg from 'pg';
+
+type Parser = (text: string) => unknown;
+
+function wholeNumber(text: string): number {
+  const value = Number(text);
+  if (Number.isSafeInteger(value)) return value;
+  throw new RangeError('A bigint of the database does not fit a number.');
+}
+
+/** Elements of a one-dimensional array, as the driver splits them. */
+function elements(text: string): (string | null)[] {
+  const split: (text: string) => (string | null)[] = pg.types.getTypeParser(oid.textArray, 'text');
+  return split(text);
+}
+
+const oid = {
+  bytea: 17,
+  int8: 20,
+  json: 114,
+  int8Array: 1016,
+  textArray: 1009,
+  date: 1082,
+  timestamp: 1114,
+  timestamptz: 1184,
+  timestamptzArray: 1185,
+  numeric: 1700,
+  jsonb: 3802,
+} as const;
+
+const asText: Parser = (text) => text;
+
+/** How both engines read the types on which they would differ; by type oid. */
+export const parsers: Readonly<Record<number, Parser>> = {
+  [oid.bytea]: (text) => Buffer.from(text.slice(2), 'hex'),
+  [oid.int8]: wholeNumber,
+  [oid.json]: (text) => JSON.parse(text),
+  [oid.jsonb]: (text) => JSON.parse(text),
+  [oid.int8Array]: (text) =>
+    elements(text).map((element) => (element === null ? null : wholeNumber(element))),
+  [oid.textArray]: elements,
+  [oid.date]: asText,
+  [oid.timestamp]: asText,
+  [oid.timestamptz]: (text) => new Date(text),
+  [oid.timestamptzArray]: (text) =>
+    elements(text).map((element) => (element === null ? null : new Date(element))),
+  [oid.numeric]: asText,
+};
+
+export const postgresTypes: pg.CustomTypesConfig = {
+  getTypeParser(type: number, format?: 'text' | 'binary') {
+    return parsers[type] ?? pg.types.getTypeParser(type, format ?? 'text');
+  },
+};

@@ -1,0 +1,153 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Logger } from 'pino';
+import { OAuthError } from '@tessera/oauth';
+
+export type LifecycleState = 'starting' | 'running' | 'draining' | 'stopped';
+
+export interface Readiness {
+  readonly ready: boolean;
+  readonly state: LifecycleState;
+  /** `ok`, or a word on what is wrong, for each check. */
+  readonly checks: Readonly<Record<string, string>>;
+}
+
+/** What the parts of a process hang themselves on. */
+export interface Lifecycle {
+  /** Aborted when the process begins to stop. */
+  readonly signal: AbortSignal;
+  /**
+   * Adds something that must hold before the process reports ready. Once it was ready, a failing check is shown but
+   * no longer withdraws readiness: a store that is away is away for every replica, and taking all of them out of
+   * service would end as well what works without it.
+   */
+  check(name: string, probe: () => Promise<void>): void;
+  /** Stop taking new work and wait for what is in flight. All are called at once, together bounded in time. */
+  onDrain(stop: () => Promise<void>): void;
+  /** Flush and close. Called last in, first out, after the drain. */
+  onClose(close: () => Promise<void>): void;
+  readiness(): Promise<Readiness>;
+}
+
+/** A lifecycle with the switches that the process itself holds. */
+export interface ProcessLifecycle extends Lifecycle {
+  started(): void;
+  /** Not ready, pause, stop accepting, drain, flush and close. Never rejects; a second call awaits the first. */
+  stop(options?: { readonly pause?: boolean }): Promise<void>;
+}
+
+export interface LifecycleOptions {
+  readonly log: Logger;
+  /** How long to keep serving after readiness was withdrawn. */
+  readonly pauseMs: number;
+  readonly drainTimeoutMs: number;
+}
+
+const checkTimeoutMs = 1000;
+/** Probes of several askers within this time share one round of checks. */
+const checkAgeMs = 250;
+const closeTimeoutMs = 5000;
+
+interface Check {
+  readonly name: string;
+  readonly probe: () => Promise<void>;
+  result: string;
+}
+
+export function createLifecycle({ log, pauseMs, drainTimeoutMs }: LifecycleOptions): ProcessLifecycle {
+  const checks: Check[] = [];
+  const drains: (() => Promise<void>)[] = [];
+  const closes: (() => Promise<void>)[] = [];
+  const stopping = new AbortController();
+  let state: LifecycleState = 'starting';
+  let wasReady = false;
+  let round: { readonly startedAt: number; readonly done: Promise<void> } | undefined;
+  let stopped: Promise<void> | undefined;
+
+  async function probe(check: Check): Promise<void> {
+    const before = check.result;
+    try {
+      await within(check.probe(), checkTimeoutMs);
+      check.result = 'ok';
+    } catch (error) {
+      check.result = describe(error);
+      if (before !== check.result) log.warn({ check: check.name, error }, 'a readiness check fails');
+    }
+    if (before !== check.result && check.result === 'ok')
+      log.info({ check: check.name }, 'a readiness check passes');
+  }
+
+  function runChecks(): Promise<void> {
+    const now = performance.now();
+    if (round === undefined || now - round.startedAt > checkAgeMs) {
+      const done = Promise.all(checks.map((check) => probe(check))).then(() => undefined);
+      round = { startedAt: now, done };
+    }
+    return round.done;
+  }
+
+  async function stop(pause: boolean): Promise<void> {
+    const wasRunning = state === 'running';
+    state = 'draining';
+    stopping.abort();
+    log.info({ event: 'server.draining' }, 'stopping');
+    if (pause && wasRunning && pauseMs > 0) await sleep(pauseMs);
+    await attempt(log, 'draining', drainTimeoutMs, () => Promise.all(drains.map((drain) => drain())));
+    for (const close of closes.reverse()) await attempt(log, 'closing', closeTimeoutMs, close);
+    state = 'stopped';
+  }
+
+  return {
+    signal: stopping.signal,
+    check(name, probeCheck) {
+      checks.push({ name, probe: probeCheck, result: 'unknown' });
+    },
+    onDrain: (drain) => void drains.push(drain),
+    onClose: (close) => void closes.push(close),
+    async readiness() {
+      if (state !== 'stopped') await runChecks();
+      const allPass = checks.every((check) => check.result === 'ok');
+      wasReady ||= state === 'running' && allPass;
+      const results = Object.fromEntries(checks.map((check) => [check.name, check.result]));
+      return { ready: state === 'running' && wasReady, state, checks: results };
+    },
+    started() {
+      if (state === 'starting') state = 'running';
+    },
+    stop: ({ pause = true } = {}) => (stopped ??= stop(pause)),
+  };
+}
+
+/** For whoever may ask: no address, no name of a store, nothing of the cause. */
+function describe(error: unknown): string {
+  if (error instanceof OAuthError) return error.code;
+  return error instanceof CheckTimeout ? 'timeout' : 'failed';
+}
+
+class CheckTimeout extends Error {
+  override readonly name = 'CheckTimeout';
+}
+
+async function within<T>(work: Promise<T>, timeoutMs: number): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const expired = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new CheckTimeout(`No answer within ${timeoutMs} ms.`)), timeoutMs);
+  });
+  try {
+    return await Promise.race([work, expired]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+async function attempt(
+  log: Logger,
+  what: string,
+  timeoutMs: number,
+  work: () => Promise<unknown>,
+): Promise<void> {
+  try {
+    await within(work(), timeoutMs);
+  } catch (error) {
+    log.warn({ error }, `${what} did not end well`);
+  }
+}

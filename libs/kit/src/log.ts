@@ -1,0 +1,79 @@
+import { pino } from 'pino';
+import type { DestinationStream, Logger } from 'pino';
+import { errorMessage } from './log-error.ts';
+import { serializeRecord } from './log-serializer.ts';
+import { cleanText, redacted } from './log-text.ts';
+
+export type { Logger };
+
+export type LogLevel = 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'fatal' | 'silent';
+
+export interface LoggerOptions {
+  /** The process, for example `token`. */
+  readonly service: string;
+  readonly level: LogLevel;
+}
+
+const errorKey = 'error';
+
+/** The second wall, behind the serializer: these names are censored at the top of a record and one level below. */
+const redactNames = [
+  'password',
+  'clientSecret',
+  'accessToken',
+  'refreshToken',
+  'idToken',
+  'token',
+  'authorization',
+  'cookie',
+  'codeVerifier',
+  'deviceCode',
+  'userCode',
+];
+
+/**
+ * JSON lines, one per event, with `requestId` where a line belongs to a request (`log.child({ requestId })`).
+ * The serializer decides by an allow-list of kinds of values and a deny-list of names what reaches a line.
+ */
+export function createLogger(options: LoggerOptions, destination?: DestinationStream): Logger {
+  return pino(
+    {
+      level: options.level,
+      base: { service: options.service },
+      timestamp: pino.stdTimeFunctions.isoTime,
+      messageKey: 'message',
+      errorKey,
+      redact: { paths: redactNames.flatMap((name) => [name, `*.${name}`]), censor: redacted },
+      // Errors are reduced by the formatter; what pino would do by default prints every property.
+      serializers: { error: (value: unknown) => value, err: (value: unknown) => value },
+      formatters: {
+        level: (label) => ({ level: label }),
+        bindings: serializeRecord,
+        log: serializeRecord,
+      },
+      hooks: {
+        logMethod(args, method) {
+          method.apply(this, cleanArguments(args) as typeof args);
+        },
+      },
+    },
+    destination ?? pino.destination({ sync: true }),
+  );
+}
+
+/** Messages pass by the formatter: they are cleaned here, and a message taken from an error is made by our rules. */
+function cleanArguments(args: readonly unknown[]): unknown[] {
+  const [first, second] = args;
+  const record: unknown = first instanceof Error ? { [errorKey]: first } : first;
+  if (second === undefined && typeof record === 'object' && record !== null && errorKey in record) {
+    const error = record[errorKey];
+    return [record, error instanceof Error ? errorMessage(error) : ''];
+  }
+  return [record, ...args.slice(1)].map((argument, index) => cleanArgument(argument, index === 0));
+}
+
+function cleanArgument(argument: unknown, isRecord: boolean): unknown {
+  if (typeof argument === 'string') return cleanText(argument);
+  if (isRecord || typeof argument !== 'object' || argument === null) return argument;
+  return serializeRecord({ argument })['argument'];
+}

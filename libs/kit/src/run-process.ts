@@ -1,0 +1,98 @@
+import closeWithGrace from 'close-with-grace';
+import type { z } from 'zod';
+import { ConfigError, loadConfig } from './config.ts';
+import { createLifecycle } from './lifecycle.ts';
+import type { Lifecycle, ProcessLifecycle } from './lifecycle.ts';
+import { errorMessage } from './log-error.ts';
+import { createLogger } from './log.ts';
+import type { Logger } from './log.ts';
+import { startManagement } from './management.ts';
+import type { ManagementOptions } from './management.ts';
+import type { ProcessConfig } from './process-config.ts';
+
+export interface ProcessContext<C> {
+  readonly config: C;
+  readonly log: Logger;
+  readonly lifecycle: Lifecycle;
+}
+
+export interface RunOptions<S extends z.ZodObject> {
+  /** The process, for example `token`. */
+  readonly name: string;
+  /** `processConfig` combined with that of everything the process hosts. */
+  readonly config: S;
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  readonly metrics?: ManagementOptions['metrics'];
+  /** Builds, migrates, listens. What it opened hangs on the lifecycle, so a start that fails half-way closes it too. */
+  start(context: ProcessContext<z.infer<S> & ProcessConfig>): Promise<void>;
+}
+
+/** Beyond pause and drain, for what is flushed and closed. */
+const closeMarginMs = 15_000;
+
+/**
+ * The whole life of a process: settings, log, management listener, start, signals, orderly end. SIGTERM and SIGINT
+ * withdraw readiness, pause, drain, flush and exit with 0; a failed start prints one sentence and exits with 1.
+ * The only place that installs signal handlers and exits.
+ */
+export async function runProcess<S extends z.ZodObject>(options: RunOptions<S>): Promise<void> {
+  let log: Logger | undefined;
+  let lifecycle: ProcessLifecycle | undefined;
+  try {
+    const config = loadConfig(options.config, options.environment) as z.infer<S> & ProcessConfig;
+    log = createLogger({ service: options.name, level: config.TESSERA_LOG_LEVEL });
+    const pauseMs = config.TESSERA_DRAIN_PAUSE * 1000;
+    const drainTimeoutMs = config.TESSERA_DRAIN_TIMEOUT * 1000;
+    lifecycle = createLifecycle({ log, pauseMs, drainTimeoutMs });
+    stopOnSignal(lifecycle, log, pauseMs + drainTimeoutMs + closeMarginMs);
+    await listen(options, config, lifecycle);
+    await options.start({ config, log, lifecycle });
+    lifecycle.started();
+    log.info({ event: 'server.started' }, 'started');
+  } catch (error) {
+    // A start that was interrupted by a signal ends with the stop that is under way.
+    if (lifecycle?.signal.aborted === true) return;
+    report(options.name, error, log);
+    await lifecycle?.stop({ pause: false });
+    process.exit(1);
+  }
+}
+
+async function listen<S extends z.ZodObject>(
+  options: RunOptions<S>,
+  config: ProcessConfig,
+  lifecycle: Lifecycle,
+): Promise<void> {
+  if (config.TESSERA_MANAGEMENT_PORT === undefined) return;
+  const management = await startManagement({
+    host: config.TESSERA_MANAGEMENT_HOST,
+    port: config.TESSERA_MANAGEMENT_PORT,
+    lifecycle,
+    ...(options.metrics === undefined ? {} : { metrics: options.metrics }),
+  });
+  lifecycle.onClose(() => management.close());
+}
+
+function stopOnSignal(lifecycle: ProcessLifecycle, log: Logger, delay: number): void {
+  const settings = {
+    delay,
+    logger: false,
+    skip: ['beforeExit'],
+    onTimeout: () => log.fatal('stopping took too long; ended by force'),
+    onSecondSignal: () => log.fatal('a second signal; ended by force'),
+    onSecondError: (error?: Error) => log.fatal({ error }, 'a second failure while stopping; ended by force'),
+  } as const;
+  closeWithGrace(settings, async ({ err, signal }) => {
+    if (err === undefined) log.info({ signal }, 'asked to stop');
+    else log.fatal({ error: err }, 'an error that nothing handled');
+    await lifecycle.stop({ pause: err === undefined });
+    log.info({ event: 'server.stopped' }, 'stopped');
+  });
+}
+
+/** One sentence for the person at the terminal; the stack, where it helps, goes into the log. */
+function report(name: string, error: unknown, log: Logger | undefined): void {
+  const sentence = error instanceof Error ? errorMessage(error) : 'unknown failure';
+  process.stderr.write(`tessera ${name} cannot start: ${sentence}\n`);
+  if (!(error instanceof ConfigError)) log?.fatal({ error }, 'the start failed');
+}
