@@ -9,6 +9,7 @@ import { createCodes } from './code.ts';
 import type { AuthorizeConfig } from './config.ts';
 import { createVerifyCredentials } from './credentials.ts';
 import type { SignInLimits } from './credentials.ts';
+import { createDirectSignIn } from './direct-sign-in.ts';
 import { createInteractions } from './interaction.ts';
 import { createLogout } from './logout.ts';
 import { startPurge } from './purge.ts';
@@ -64,19 +65,24 @@ export function buildAuthorize(config: AuthorizeConfig, peers: AuthorizePeers, k
 
   const begin = createBeginAuthorization({ records, sessions, interactions, codes, audit });
   const signIn = createSignIn({ records, sessions, interactions, codes, verifyCredentials, audit });
+  const signInDirect = createDirectSignIn({ sessions, verifyCredentials, audit });
   const logout = createLogout({ records, sessions, audit });
   return {
     name: 'authorize',
     routes: [
-      route(AuthorizeService, authorizeHandlers({ begin, signIn, sessions, logout, codes, records }), {
-        beginAuthorization: ['gateway'],
-        getInteraction: ['gateway'],
-        signIn: ['gateway'],
-        signInDirect: ['gateway'],
-        getSession: ['gateway', 'device'],
-        endSession: ['gateway'],
-        redeemCode: ['token'],
-      }),
+      route(
+        AuthorizeService,
+        authorizeHandlers({ begin, signIn, signInDirect, sessions, logout, codes, records }),
+        {
+          beginAuthorization: ['gateway'],
+          getInteraction: ['gateway'],
+          signIn: ['gateway'],
+          signInDirect: ['gateway'],
+          getSession: ['gateway', 'device'],
+          endSession: ['gateway'],
+          redeemCode: ['token'],
+        },
+      ),
     ],
     async ready() {
       await database.query({

@@ -4,6 +4,7 @@ import type { AuthorizeService, BrowserContext } from '@tessera/proto-gen/author
 import type { BeginAuthorization } from './begin.ts';
 import type { Visit } from './browser.ts';
 import type { Codes } from './code.ts';
+import type { DirectSignIn } from './direct-sign-in.ts';
 import type { Logout } from './logout.ts';
 import type { OpenedSession, Sessions } from './sessions.ts';
 import type { SignIn } from './sign-in.ts';
@@ -11,6 +12,7 @@ import type { SignIn } from './sign-in.ts';
 export interface AuthorizeParts {
   readonly begin: BeginAuthorization;
   readonly signIn: SignIn;
+  readonly signInDirect: DirectSignIn;
   readonly sessions: Sessions;
   readonly logout: Logout;
   readonly codes: Codes;
@@ -18,7 +20,7 @@ export interface AuthorizeParts {
 }
 
 export function authorizeHandlers(parts: AuthorizeParts): Handlers<typeof AuthorizeService> {
-  const { begin, signIn, sessions, logout, codes, records } = parts;
+  const { begin, signIn, signInDirect, sessions, logout, codes, records } = parts;
   return {
     async beginAuthorization({ browser, parameters }, call) {
       const begun = await begin(visitOf(browser, call), parameters);
@@ -51,7 +53,7 @@ export function authorizeHandlers(parts: AuthorizeParts): Handlers<typeof Author
     },
 
     async signInDirect({ browser, ...attempt }, call) {
-      const opened = await signIn.direct(visitOf(browser, call), attempt);
+      const opened = await signInDirect(visitOf(browser, call), attempt);
       return opened === undefined ? {} : { session: newSession(opened) };
     },
 

@@ -1,4 +1,3 @@
-import { OAuthError } from '@tessera/oauth';
 import type { DirectoryClient } from '@tessera/directory-client';
 import type { AuthorizeAudit } from './audit.ts';
 import { checkRequest, isRefusal } from './authorization-request.ts';
@@ -26,63 +25,28 @@ export interface SignIn {
   describe(visit: Visit, interactionId: string): Promise<InteractionView>;
   /** Signs a person in for a pending request and issues its code. */
   forRequest(visit: Visit, attempt: SignInAttempt): Promise<SignInOutcome>;
-  /** Signs a person in to a tenant, without an authorization request; undefined when the credentials are wrong. */
-  direct(
-    visit: Visit,
-    attempt: { readonly tenantId: string; readonly identifier: string; readonly password: string },
-  ): Promise<OpenedSession | undefined>;
 }
 
-export function createSignIn(deps: {
+interface SignInDependencies {
   readonly records: DirectoryClient;
   readonly sessions: Sessions;
   readonly interactions: Interactions;
   readonly codes: Codes;
   readonly verifyCredentials: VerifyCredentials;
   readonly audit: AuthorizeAudit;
-}): SignIn {
-  const { records, sessions, interactions, codes, verifyCredentials, audit } = deps;
+}
 
-  /** The same checks as at the start, over the records as they are now: nothing that was disabled since gets a code. */
-  async function recheck(visit: Visit, pending: PendingRequest): Promise<CheckedRequest> {
-    const lookup = { directory: records, call: visit.call.onward() };
-    const request = await checkRequest(pending.parameters, pending.issuer, lookup);
-    if (isRefusal(request)) {
-      audit.requestRejected(visit, request);
-      throw request.error;
-    }
-    if (request.record.tenant.tenantId !== pending.tenantId)
-      throw new Error('an application changed its tenant');
-    return request;
-  }
-
-  /** Session first, then the context: trouble with a store leaves the context for another attempt. */
-  async function complete(
-    visit: Visit,
-    interactionId: string,
-    request: CheckedRequest,
-    opened: OpenedSession,
-  ) {
-    try {
-      await interactions.take(interactionId);
-      const location = await codes.issue(visit, request, opened.session);
-      if (location !== undefined) return location;
-    } catch (error) {
-      await sessions.abandon(visit, opened.session);
-      throw error;
-    }
-    throw new Error('a session that nobody holds was ended');
-  }
-
+export function createSignIn(deps: SignInDependencies): SignIn {
+  const { sessions, interactions, verifyCredentials, audit } = deps;
   return {
     async describe(visit, interactionId) {
       const pending = await interactions.find(visit.browser, interactionId);
-      return describeInteraction(interactionId, await recheck(visit, pending));
+      return describeInteraction(interactionId, await recheck(deps, visit, pending));
     },
 
     async forRequest(visit, { interactionId, identifier, password }) {
       const pending = await interactions.find(visit.browser, interactionId);
-      const request = await recheck(visit, pending);
+      const request = await recheck(deps, visit, pending);
       const { tenantId, clientId } = request.record.application;
       const interaction = describeInteraction(interactionId, request);
       const present = await sessions.find(visit.browser);
@@ -93,21 +57,48 @@ export function createSignIn(deps: {
       const user = await verifyCredentials(visit, { tenantId, clientId, identifier, password });
       if (user === undefined) return { outcome: 'wrong_credentials', interaction };
       const opened = await sessions.open(visit, user, clientId, present);
-      return {
-        outcome: 'signed_in',
-        opened,
-        location: await complete(visit, interactionId, request, opened),
-      };
-    },
-
-    async direct(visit, { tenantId, identifier, password }) {
-      const present = await sessions.find(visit.browser);
-      if (present !== undefined && present.tenantId !== tenantId) {
-        audit.tenantMismatch(visit, tenantId, '', present);
-        throw new OAuthError('invalid_request', 'The session belongs to a different tenant.');
-      }
-      const user = await verifyCredentials(visit, { tenantId, clientId: '', identifier, password });
-      return user === undefined ? undefined : sessions.open(visit, user, '', present);
+      const location = await complete(deps, visit, interactionId, request, opened);
+      return { outcome: 'signed_in', opened, location };
     },
   };
+}
+
+/** The same checks as at the start, over the records as they are now: nothing that was disabled since gets a code. */
+async function recheck(
+  { records, audit }: SignInDependencies,
+  visit: Visit,
+  pending: PendingRequest,
+): Promise<CheckedRequest> {
+  const lookup = { directory: records, call: visit.call.onward() };
+  const request = await checkRequest(pending.parameters, pending.issuer, lookup);
+  if (isRefusal(request)) {
+    audit.requestRejected(visit, request);
+    throw request.error;
+  }
+  if (request.record.tenant.tenantId !== pending.tenantId) {
+    throw new Error('an application changed its tenant');
+  }
+  return request;
+}
+
+/**
+ * Ends the context and issues the code. The session comes before this, so that trouble with its store leaves the
+ * context for another attempt; a session whose context is gone never reaches the browser.
+ */
+async function complete(
+  { sessions, interactions, codes }: SignInDependencies,
+  visit: Visit,
+  interactionId: string,
+  request: CheckedRequest,
+  opened: OpenedSession,
+): Promise<string> {
+  try {
+    await interactions.take(interactionId);
+    const location = await codes.issue(visit, request, opened.session);
+    if (location !== undefined) return location;
+  } catch (error) {
+    await sessions.abandon(visit, opened.session);
+    throw error;
+  }
+  throw new Error('a session that nobody holds was ended');
 }
