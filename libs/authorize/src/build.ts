@@ -1,9 +1,11 @@
 import { createAuditBatch, createLimiter, route } from '@tessera/kit';
-import type { BuiltService, Client, Kit, Migrations } from '@tessera/kit';
+import type { Allow, BuiltService, Client, Kit, Migrations } from '@tessera/kit';
 import { createDirectoryClient } from '@tessera/directory-client';
+import type { DirectoryClient } from '@tessera/directory-client';
 import { AuthorizeService } from '@tessera/proto-gen/authorize';
 import type { DirectoryService } from '@tessera/proto-gen/directory';
 import { createAuthorizeAudit } from './audit.ts';
+import type { AuthorizeAudit } from './audit.ts';
 import { createBeginAuthorization } from './begin.ts';
 import { createCodes } from './code.ts';
 import type { AuthorizeConfig } from './config.ts';
@@ -14,8 +16,10 @@ import { createInteractions } from './interaction.ts';
 import { createLogout } from './logout.ts';
 import { startPurge } from './purge.ts';
 import { authorizeHandlers } from './service.ts';
+import type { AuthorizeParts } from './service.ts';
 import { createSessions } from './sessions.ts';
 import { createSignIn } from './sign-in.ts';
+import type { SessionStore } from './store.ts';
 import { createMemoryCodeStore, createMemoryContextStore } from './store.memory.ts';
 import { createSessionStore } from './store.postgres.ts';
 import { createRedisCodeStore, createRedisContextStore } from './store.redis.ts';
@@ -32,58 +36,29 @@ export interface AuthorizePeers {
 
 const purgeIntervalMs = 600_000;
 
+/** Who may call what. Codes are taken by `token` alone, after it authenticated the client. */
+const allow: Allow<typeof AuthorizeService> = {
+  beginAuthorization: ['gateway'],
+  getInteraction: ['gateway'],
+  signIn: ['gateway'],
+  signInDirect: ['gateway'],
+  getSession: ['gateway', 'device'],
+  endSession: ['gateway'],
+  redeemCode: ['token'],
+};
+
 /** Builds the authorize service; it begins to watch the directory and to remove old sessions at once. */
 export function buildAuthorize(config: AuthorizeConfig, peers: AuthorizePeers, kit: Kit): BuiltService {
-  const { clock, random, log, database, redis, failpoint } = kit;
+  const { database, redis, log } = kit;
   const batch = createAuditBatch({ database, schema: 'authorize', kit });
-  const audit = createAuthorizeAudit(batch, kit);
   const records = createDirectoryClient({ directory: peers.directory, kit });
-  const codeStore = redis === undefined ? createMemoryCodeStore(clock) : createRedisCodeStore(redis);
-  const contexts = redis === undefined ? createMemoryContextStore(clock) : createRedisContextStore(redis);
   const sessionStore = createSessionStore(database);
   const purge = startPurge(sessionStore, purgeIntervalMs, log);
-
-  const lifetimes = {
-    session: config.TESSERA_LIFETIME_SESSION,
-    idle: config.TESSERA_LIFETIME_SESSION_IDLE,
-    code: config.TESSERA_LIFETIME_CODE,
-  };
-  const sessions = createSessions({ store: sessionStore, codes: codeStore, audit, random, lifetimes });
-  const interactions = createInteractions({
-    store: contexts,
-    random,
-    lifetimeSeconds: config.TESSERA_LIFETIME_AUTHORIZATION_REQUEST,
-  });
-  const codes = createCodes({ store: codeStore, audit, random, failpoint, lifetimeSeconds: lifetimes.code });
-  const verifyCredentials = createVerifyCredentials({
-    directory: peers.directory,
-    records,
-    limiter: createLimiter({ redis, clock, log, prefix: 'authorize' }),
-    limits: limitsOf(config),
-    audit,
-  });
-
-  const begin = createBeginAuthorization({ records, sessions, interactions, codes, audit });
-  const signIn = createSignIn({ records, sessions, interactions, codes, verifyCredentials, audit });
-  const signInDirect = createDirectSignIn({ sessions, verifyCredentials, audit });
-  const logout = createLogout({ records, sessions, audit });
+  const audit = createAuthorizeAudit(batch, kit);
+  const parts = assemble({ config, peers, kit, records, sessionStore, audit });
   return {
     name: 'authorize',
-    routes: [
-      route(
-        AuthorizeService,
-        authorizeHandlers({ begin, signIn, signInDirect, sessions, logout, codes, records }),
-        {
-          beginAuthorization: ['gateway'],
-          getInteraction: ['gateway'],
-          signIn: ['gateway'],
-          signInDirect: ['gateway'],
-          getSession: ['gateway', 'device'],
-          endSession: ['gateway'],
-          redeemCode: ['token'],
-        },
-      ),
-    ],
+    routes: [route(AuthorizeService, authorizeHandlers(parts), allow)],
     async ready() {
       await database.query({
         name: 'authorize.ready',
@@ -95,6 +70,48 @@ export function buildAuthorize(config: AuthorizeConfig, peers: AuthorizePeers, k
       await Promise.all([purge.close(), records.close()]);
       await batch.close();
     },
+  };
+}
+
+function assemble(given: {
+  readonly config: AuthorizeConfig;
+  readonly peers: AuthorizePeers;
+  readonly kit: Kit;
+  readonly records: DirectoryClient;
+  readonly sessionStore: SessionStore;
+  readonly audit: AuthorizeAudit;
+}): AuthorizeParts {
+  const { config, peers, kit, records, sessionStore, audit } = given;
+  const { clock, random, log, redis, failpoint } = kit;
+  const codeStore = redis === undefined ? createMemoryCodeStore(clock) : createRedisCodeStore(redis);
+  const contextStore = redis === undefined ? createMemoryContextStore(clock) : createRedisContextStore(redis);
+  const lifetimes = {
+    session: config.TESSERA_LIFETIME_SESSION,
+    idle: config.TESSERA_LIFETIME_SESSION_IDLE,
+    code: config.TESSERA_LIFETIME_CODE,
+  };
+  const sessions = createSessions({ store: sessionStore, codes: codeStore, audit, random, lifetimes });
+  const interactions = createInteractions({
+    store: contextStore,
+    random,
+    lifetimeSeconds: config.TESSERA_LIFETIME_AUTHORIZATION_REQUEST,
+  });
+  const codes = createCodes({ store: codeStore, audit, random, failpoint, lifetimeSeconds: lifetimes.code });
+  const verifyCredentials = createVerifyCredentials({
+    directory: peers.directory,
+    records,
+    limiter: createLimiter({ redis, clock, log, prefix: 'authorize' }),
+    limits: limitsOf(config),
+    audit,
+  });
+  return {
+    begin: createBeginAuthorization({ records, sessions, interactions, codes, audit }),
+    signIn: createSignIn({ records, sessions, interactions, codes, verifyCredentials, audit }),
+    signInDirect: createDirectSignIn({ sessions, verifyCredentials, audit }),
+    logout: createLogout({ records, sessions, audit }),
+    sessions,
+    codes,
+    records,
   };
 }
 
