@@ -1,0 +1,42 @@
+import { route } from '@tessera/kit';
+import type { BuiltService, Kit, Migrations } from '@tessera/kit';
+import { KeysService } from '@tessera/proto-gen/keys';
+import type { KeysConfig } from './config.ts';
+import { createKeyRing } from './key-ring.ts';
+import { aesKeyWrapper } from './key-wrapper.ts';
+import { startPoller } from './poller.ts';
+import { keysHandlers } from './service.ts';
+import { createSigner } from './signer.ts';
+import { postgresKeyStore } from './store.postgres.ts';
+
+/** The schema `keys`; to be run before the service is built. */
+export const migrations: Migrations = { schema: 'keys', directory: new URL('../sql/', import.meta.url) };
+
+/** Builds the keys service and begins to read its keys; the first process ever makes the first key. */
+export function buildKeys(config: KeysConfig, _peers: object, kit: Kit): BuiltService {
+  const ring = createKeyRing({
+    store: postgresKeyStore(kit.database, kit),
+    wrapper: aesKeyWrapper(config.TESSERA_KEYS_KEK, kit.random),
+    schedule: {
+      rotationPeriod: config.TESSERA_KEYS_ROTATION_PERIOD,
+      publicationLead: config.TESSERA_KEYS_PUBLICATION_LEAD,
+    },
+    retention: config.TESSERA_KEYS_RETENTION,
+    kit,
+  });
+  const poller = startPoller(ring.refresh, config.TESSERA_KEYS_POLL_INTERVAL * 1000, kit.log);
+  return {
+    name: 'keys',
+    routes: [
+      route(KeysService, keysHandlers(ring, createSigner()), {
+        sign: ['token'],
+        getPublicKeys: ['token', 'gateway', 'authorize', 'device', 'operator'],
+        rotateKeys: ['operator'],
+      }),
+    ],
+    async ready() {
+      if (!ring.isUsable()) await ring.refresh();
+    },
+    close: poller.close,
+  };
+}

@@ -1,0 +1,29 @@
+import { duration, secret } from '@tessera/kit';
+import type { Secret } from '@tessera/kit';
+import { z } from 'zod';
+import { keyEncryptionKeyBytes } from './key-wrapper.ts';
+
+/** Settings of the keys service. Durations are in seconds. */
+export const keysConfig = z
+  .object({
+    /** Key-encryption key: 32 random bytes in base64. Whoever has it and the database has the signing keys. */
+    TESSERA_KEYS_KEK: secret().refine(isKeyEncryptionKey, { error: 'expected 32 bytes in base64' }),
+    /** How long a key signs before the next one takes over. */
+    TESSERA_KEYS_ROTATION_PERIOD: duration('30d', { min: '1s' }),
+    /** How long a key is published before it signs: at least the JWKS `max-age` and the clock skew of verifiers. */
+    TESSERA_KEYS_PUBLICATION_LEAD: duration('24h'),
+    /** How long a retired key stays published: at least twice the longest token lifetime. */
+    TESSERA_KEYS_RETENTION: duration('7d', { min: '1s' }),
+    /** How often each process reads the keys again, and so how soon it follows a rotation made by another. */
+    TESSERA_KEYS_POLL_INTERVAL: duration('5s', { min: '50ms', max: '1m' }),
+  })
+  .refine((config) => config.TESSERA_KEYS_PUBLICATION_LEAD < config.TESSERA_KEYS_ROTATION_PERIOD, {
+    error:
+      'TESSERA_KEYS_PUBLICATION_LEAD must be shorter than TESSERA_KEYS_ROTATION_PERIOD. Correct one of them.',
+  });
+
+export type KeysConfig = z.infer<typeof keysConfig>;
+
+function isKeyEncryptionKey(value: Secret): boolean {
+  return keyEncryptionKeyBytes(value) !== undefined;
+}

@@ -1,0 +1,29 @@
+import { generateKeyPair } from 'node:crypto';
+import { promisify } from 'node:util';
+import { calculateJwkThumbprint } from 'jose';
+import type { KeyWrapper } from './key-wrapper.ts';
+
+const generate = promisify(generateKeyPair);
+
+/** A key that is not stored yet; its private part is wrapped already. */
+export interface NewKey {
+  /** RFC 7638 thumbprint, so that a kid is never used for two keys. */
+  readonly kid: string;
+  /** base64url (RFC 7518 §6.3.1). */
+  readonly modulus: string;
+  /** base64url (RFC 7518 §6.3.1). */
+  readonly exponent: string;
+  readonly wrappedPrivateKey: string;
+}
+
+/** Makes an RSA-2048 key for RS256 (RFC 7518 §3.3 asks for at least 2048 bits). Off the event loop; takes about 0.1 s. */
+export async function generateSigningKey(wrapper: KeyWrapper): Promise<NewKey> {
+  const { publicKey, privateKey } = await generate('rsa', { modulusLength: 2048 });
+  const { n, e } = publicKey.export({ format: 'jwk' });
+  if (n === undefined || e === undefined) throw new Error('The generated key has no RSA parameters.');
+  const kid = await calculateJwkThumbprint({ kty: 'RSA', n, e }, 'sha256');
+  const der = privateKey.export({ format: 'der', type: 'pkcs8' });
+  const wrappedPrivateKey = await wrapper.wrap(kid, der);
+  der.fill(0);
+  return { kid, modulus: n, exponent: e, wrappedPrivateKey };
+}

@@ -1,0 +1,121 @@
+import { createPrivateKey } from 'node:crypto';
+import type { Kit } from '@tessera/kit';
+import { temporarilyUnavailable } from '@tessera/oauth';
+import { generateSigningKey } from './key-pair.ts';
+import type { KeyWrapper } from './key-wrapper.ts';
+import { dueStep, publicationAge } from './schedule.ts';
+import type { Schedule, Step } from './schedule.ts';
+import { signingKey } from './signer.ts';
+import type { SigningKey } from './signer.ts';
+import type { KeyStore, Origin, StoredKey } from './store.ts';
+
+/** The keys as this process knows them: read again every few seconds, and kept while the store is away. */
+export interface KeyRing {
+  /** The key to sign with. Throws `temporarily_unavailable` when there is none, or none confirmed for too long. */
+  current(): SigningKey;
+  /** What verifiers must know, newest first. Throws `temporarily_unavailable` before the first successful read. */
+  published(): readonly StoredKey[];
+  /** Whether `current` answers. */
+  isUsable(): boolean;
+  /** Reads the keys again after making the move that is due, if one is. Rejects with the reason when it cannot. */
+  refresh(): Promise<void>;
+  /** Advances the life cycle on request and answers the kid that signs from now on. */
+  rotate(immediately: boolean, origin: Origin): Promise<string>;
+}
+
+export interface KeyRingOptions {
+  readonly store: KeyStore;
+  readonly wrapper: KeyWrapper;
+  readonly schedule: Schedule;
+  /** Seconds a retired key stays published. */
+  readonly retention: number;
+  readonly kit: Pick<Kit, 'clock' | 'log'>;
+}
+
+const bySchedule: Origin = { actor: { type: 'system', id: 'keys' } };
+
+export function createKeyRing({ store, wrapper, schedule, retention, kit }: KeyRingOptions): KeyRing {
+  const unwrapped = new Map<string, SigningKey>();
+  let known: readonly StoredKey[] | undefined;
+  let current: SigningKey | undefined;
+  let confirmedAt = 0;
+  let last: Promise<void> = Promise.resolve();
+
+  // A process cut off from the store may sign with a key that others retired meanwhile. Half of the retention leaves the other
+  // half for the tokens it signed.
+  const confirmedFor = (retention * 1000) / 2;
+
+  async function unwrap(key: StoredKey): Promise<SigningKey> {
+    const cached = unwrapped.get(key.kid);
+    if (cached !== undefined) return cached;
+    const der = await wrapper.unwrap(key.kid, key.wrappedPrivateKey ?? '');
+    const fresh = signingKey(key.kid, createPrivateKey({ key: der, format: 'der', type: 'pkcs8' }));
+    der.fill(0);
+    unwrapped.set(key.kid, fresh);
+    return fresh;
+  }
+
+  async function adopt(keys: readonly StoredKey[]): Promise<void> {
+    const active = keys.find((key) => key.state === 'active');
+    if (active === undefined) return;
+    known = keys;
+    for (const kid of unwrapped.keys()) {
+      if (!keys.some((key) => key.kid === kid && key.state !== 'retired')) unwrapped.delete(kid);
+    }
+    const next = await unwrap(active);
+    if (current?.kid !== next.kid) kit.log.info({ kid: next.kid }, 'signing key in use');
+    current = next;
+    confirmedAt = kit.clock.now();
+    // The successor is made ready in advance, so that its first use waits for nothing.
+    for (const key of keys) if (key.state === 'published') await unwrap(key);
+  }
+
+  async function perform(step: Step): Promise<void> {
+    if (step === 'activate') await store.activate(schedule.publicationLead, bySchedule);
+    else if (step === 'establish') await store.establish(await generateSigningKey(wrapper), bySchedule);
+    else await store.publish(await generateSigningKey(wrapper), publicationAge(schedule), bySchedule);
+  }
+
+  async function read(): Promise<void> {
+    const keys = await store.load(retention);
+    await adopt(keys);
+    const step = dueStep(keys, schedule);
+    if (step === undefined) return;
+    await perform(step);
+    await adopt(await store.load(retention));
+  }
+
+  /** One after the other: a refresh that begins after a commit sees it. */
+  function refresh(): Promise<void> {
+    last = last.catch(() => undefined).then(read);
+    return last;
+  }
+
+  async function rotate(immediately: boolean, origin: Origin): Promise<string> {
+    const keys = await store.load(retention);
+    if (!keys.some((key) => key.state === 'published')) {
+      await store.publish(await generateSigningKey(wrapper), 0, origin);
+    }
+    await store.activate(immediately ? 0 : schedule.publicationLead, origin);
+    await refresh();
+    return signing().kid;
+  }
+
+  const isFresh = () => kit.clock.now() - confirmedAt <= confirmedFor;
+
+  function signing(): SigningKey {
+    if (current === undefined || !isFresh()) throw temporarilyUnavailable();
+    return current;
+  }
+
+  return {
+    current: signing,
+    isUsable: () => current !== undefined && isFresh(),
+    published() {
+      if (known === undefined) throw temporarilyUnavailable();
+      return known;
+    },
+    refresh,
+    rotate,
+  };
+}

@@ -1,0 +1,65 @@
+import { createCipheriv, createDecipheriv, createSecretKey, hash } from 'node:crypto';
+import type { Random, Secret } from '@tessera/kit';
+
+/**
+ * Encrypts private keys for storage. A key management service can stand behind it. What is wrapped for one `kid` cannot be
+ * unwrapped as another's.
+ */
+export interface KeyWrapper {
+  wrap(kid: string, privateKey: Buffer): Promise<string>;
+  /** Rejects when the text was changed, belongs to another kid, or was wrapped under another key-encryption key. */
+  unwrap(kid: string, wrapped: string): Promise<Buffer>;
+}
+
+const ivLength = 12;
+const tagLength = 16;
+
+/** The 32 bytes of a key-encryption key given in base64 or base64url; undefined when it is none. */
+export function keyEncryptionKeyBytes(value: Secret): Buffer | undefined {
+  const text = value.reveal();
+  if (!/^[A-Za-z0-9+/_-]{43}=?$/.test(text)) return undefined;
+  return Buffer.from(text, 'base64');
+}
+
+/**
+ * AES-256-GCM under one key-encryption key (NIST SP 800-38D), with the kid as additional data. The text is
+ * `v1.<id of the key-encryption key>.<iv, ciphertext and tag in base64url>`: format and key are named, so that keys can be
+ * wrapped again under another key later.
+ */
+export function aesKeyWrapper(keyEncryptionKey: Secret, random: Random): KeyWrapper {
+  const bytes = keyEncryptionKeyBytes(keyEncryptionKey);
+  if (bytes === undefined) throw new Error('The key-encryption key is not 32 bytes in base64.');
+  const key = createSecretKey(bytes);
+  const prefix = `v1.${keyId(bytes)}.`;
+  return {
+    async wrap(kid, privateKey) {
+      const iv = random.bytes(ivLength);
+      const cipher = createCipheriv('aes-256-gcm', key, iv, { authTagLength: tagLength });
+      cipher.setAAD(Buffer.from(kid));
+      const sealed = [iv, cipher.update(privateKey), cipher.final(), cipher.getAuthTag()];
+      return prefix + Buffer.concat(sealed).toString('base64url');
+    },
+    async unwrap(kid, wrapped) {
+      if (!wrapped.startsWith(prefix)) {
+        throw new Error(
+          'The signing key was wrapped under another key-encryption key than TESSERA_KEYS_KEK.',
+        );
+      }
+      const sealed = Buffer.from(wrapped.slice(prefix.length), 'base64url');
+      const end = sealed.length - tagLength;
+      const decipher = createDecipheriv('aes-256-gcm', key, sealed.subarray(0, ivLength), {
+        authTagLength: tagLength,
+      });
+      decipher.setAAD(Buffer.from(kid));
+      decipher.setAuthTag(sealed.subarray(end));
+      return Buffer.concat([decipher.update(sealed.subarray(ivLength, end)), decipher.final()]);
+    },
+  };
+}
+
+/** Names a key-encryption key without telling it: 48 bits of a hash of a 256-bit random value. */
+function keyId(bytes: Buffer): string {
+  return hash('sha256', Buffer.concat([Buffer.from('tessera key-encryption key'), bytes]), 'buffer')
+    .subarray(0, 6)
+    .toString('base64url');
+}

@@ -1,0 +1,29 @@
+import type { StoredKey } from './store.ts';
+
+/** When keys move, in seconds. */
+export interface Schedule {
+  /** How long a key signs. */
+  readonly rotationPeriod: number;
+  /** How long a key is published before it signs. */
+  readonly publicationLead: number;
+}
+
+/** The next move of the life cycle that is due. */
+export type Step = 'establish' | 'publish' | 'activate';
+
+/**
+ * Which move is due. The next key is published one lead time before the period is over, and activated when that lead time has
+ * passed; a key that an operator published earlier therefore takes over in the same way, without further state.
+ */
+export function dueStep(keys: readonly StoredKey[], schedule: Schedule): Step | undefined {
+  const active = keys.find((key) => key.state === 'active');
+  if (active === undefined) return 'establish';
+  const next = keys.find((key) => key.state === 'published');
+  if (next !== undefined) return next.publishedFor >= schedule.publicationLead ? 'activate' : undefined;
+  return (active.activeFor ?? 0) >= publicationAge(schedule) ? 'publish' : undefined;
+}
+
+/** Age of the active key at which its successor is published. */
+export function publicationAge(schedule: Schedule): number {
+  return schedule.rotationPeriod - schedule.publicationLead;
+}

@@ -1,0 +1,55 @@
+import { Code, ConnectError } from '@tessera/kit';
+import type { Handlers } from '@tessera/kit';
+import { KeyState, TokenType } from '@tessera/proto-gen/keys';
+import type { KeysService, SigningItem } from '@tessera/proto-gen/keys';
+import type { KeyRing } from './key-ring.ts';
+import type { Signer, SigningInput, TokenKind } from './signer.ts';
+import type { StoredState } from './store.ts';
+
+const maximumItems = 1024;
+
+const kinds: Readonly<Partial<Record<TokenType, TokenKind>>> = {
+  [TokenType.ACCESS_TOKEN]: 'accessToken',
+  [TokenType.ID_TOKEN]: 'idToken',
+};
+
+const states: Readonly<Record<StoredState, KeyState>> = {
+  published: KeyState.PUBLISHED,
+  active: KeyState.ACTIVE,
+  retired: KeyState.RETIRED,
+};
+
+export function keysHandlers(ring: KeyRing, signer: Signer): Handlers<typeof KeysService> {
+  return {
+    async sign({ items }) {
+      if (items.length > maximumItems) {
+        throw new ConnectError(`At most ${maximumItems} items can be signed at once.`, Code.InvalidArgument);
+      }
+      const inputs = items.map(signingInput);
+      return { tokens: await signer.sign(ring.current(), inputs) };
+    },
+    getPublicKeys() {
+      const keys = ring.published();
+      return {
+        keys: keys.map((key) => ({
+          kid: key.kid,
+          state: states[key.state],
+          n: key.modulus,
+          e: key.exponent,
+        })),
+      };
+    },
+    async rotateKeys({ immediately }, context) {
+      const actor = { type: 'operator', id: context.caller } as const;
+      return { activeKid: await ring.rotate(immediately, { actor, requestId: context.requestId }) };
+    },
+  };
+}
+
+function signingInput({ type, payload }: SigningItem): SigningInput {
+  const kind = kinds[type];
+  if (kind === undefined || payload.length === 0) {
+    throw new ConnectError('Every item needs a token type and a payload.', Code.InvalidArgument);
+  }
+  return { kind, payload };
+}

@@ -1,0 +1,51 @@
+import { generateKeyPairSync } from 'node:crypto';
+import { compactVerify, decodeProtectedHeader } from 'jose';
+import { describe, expect, it } from 'vitest';
+import { createSigner, signingKey } from './signer.ts';
+import type { SigningInput } from './signer.ts';
+
+const pair = generateKeyPairSync('rsa', { modulusLength: 2048 });
+const key = signingKey('a-kid', pair.privateKey);
+
+function input(kind: SigningInput['kind'], claims: unknown): SigningInput {
+  return { kind, payload: new TextEncoder().encode(JSON.stringify(claims)) };
+}
+
+describe('the signer', () => {
+  it('makes compact serializations that a JOSE library verifies, one per input and in order (RFC 7515 §7.1).', async () => {
+    const claims = Array.from({ length: 50 }, (_, index) => ({ sub: `user ${index} åäö`, index }));
+    const tokens = await createSigner().sign(
+      key,
+      claims.map((claim) => input('accessToken', claim)),
+    );
+    expect(tokens).toHaveLength(50);
+    for (const [index, token] of tokens.entries()) {
+      const verified = await compactVerify(token, pair.publicKey, { algorithms: ['RS256'] });
+      expect(JSON.parse(new TextDecoder().decode(verified.payload))).toEqual(claims[index]);
+    }
+  });
+
+  it('names algorithm, key and type in the header (RFC 9068 §2.1).', async () => {
+    const tokens = await createSigner().sign(key, [input('accessToken', {}), input('idToken', {})]);
+    expect(tokens.map((token) => decodeProtectedHeader(token))).toEqual([
+      { alg: 'RS256', kid: 'a-kid', typ: 'at+jwt' },
+      { alg: 'RS256', kid: 'a-kid', typ: 'JWT' },
+    ]);
+  });
+
+  it('signs a payload that is a part of a larger buffer.', async () => {
+    const payload = new TextEncoder().encode('xx{"sub":"a"}xx').subarray(2, 13);
+    const [token = ''] = await createSigner().sign(key, [{ kind: 'idToken', payload }]);
+    const verified = await compactVerify(token, pair.publicKey);
+    expect(new TextDecoder().decode(verified.payload)).toBe('{"sub":"a"}');
+  });
+
+  it('refuses what it could not sign in time, and goes on when the queue is shorter again.', async () => {
+    const signer = createSigner(3);
+    const two = [input('idToken', {}), input('idToken', {})];
+    const first = signer.sign(key, two);
+    await expect(signer.sign(key, two)).rejects.toMatchObject({ code: 'temporarily_unavailable' });
+    await first;
+    expect(await signer.sign(key, two)).toHaveLength(2);
+  });
+});

@@ -1,0 +1,174 @@
+import { randomBytes } from 'node:crypto';
+import type { Database } from '@tessera/kit';
+import { beforeEach, describe, expect, it } from 'vitest';
+import type { NewKey } from './key-pair.ts';
+import type { KeyStore, Origin } from './store.ts';
+
+const retention = 3600;
+const bySystem: Origin = { actor: { type: 'system', id: 'keys' } };
+const byOperator: Origin = { actor: { type: 'operator', id: 'operator' }, requestId: 'r1' };
+
+function newKey(): NewKey {
+  const text = () => randomBytes(32).toString('base64url');
+  return { kid: text(), modulus: text(), exponent: 'AQAB', wrappedPrivateKey: `v1.test.${text()}` };
+}
+
+function many<T>(count: number, work: () => Promise<T>): Promise<T[]> {
+  return Promise.all(Array.from({ length: count }, work));
+}
+
+/** What every key store must do, races included. `open` gives a store and its database, migrated; it is emptied before each test. */
+export function keyStoreContract(
+  name: string,
+  open: () => Promise<{ readonly store: KeyStore; readonly database: Database }>,
+): void {
+  describe(`the key store on ${name}`, () => {
+    let store: KeyStore;
+    let database: Database;
+
+    beforeEach(async () => {
+      ({ store, database } = await open());
+      await database.query({ name: 'test.empty_keys', text: 'DELETE FROM keys.signing_key' });
+      await database.query({ name: 'test.empty_audit', text: 'DELETE FROM keys.audit_event' });
+    });
+
+    async function established(): Promise<NewKey> {
+      const key = newKey();
+      expect(await store.establish(key, bySystem)).toBe(true);
+      return key;
+    }
+
+    /** Makes every key `seconds` older than it is. */
+    async function age(seconds: number): Promise<void> {
+      await database.query({
+        name: 'test.age',
+        text: `UPDATE keys.signing_key SET published_at = published_at - make_interval(secs => $1::float8),
+          activated_at = activated_at - make_interval(secs => $1::float8),
+          retired_at = retired_at - make_interval(secs => $1::float8)`,
+        values: [seconds],
+      });
+    }
+
+    async function states(): Promise<Record<string, string>> {
+      const keys = await store.load(retention);
+      return Object.fromEntries(keys.map((key) => [key.kid, key.state]));
+    }
+
+    /** Without order: rows of one commit may have the same time. */
+    async function audited(): Promise<string[]> {
+      const { rows } = await database.query<{ event: string; kid: string }>({
+        name: 'test.audited',
+        text: `SELECT event, record -> 'details' ->> 'kid' AS kid FROM keys.audit_event`,
+      });
+      return rows.map((row) => `${row.event} ${row.kid}`).sort();
+    }
+
+    it('is empty at first.', async () => {
+      expect(await store.load(retention)).toEqual([]);
+    });
+
+    it('makes the very first key active at once and reads it back.', async () => {
+      const key = await established();
+      const [stored, ...others] = await store.load(retention);
+      expect(others).toEqual([]);
+      expect(stored).toMatchObject({ ...key, state: 'active' });
+      expect(stored?.activeFor).toBeGreaterThanOrEqual(0);
+      expect(stored?.activeFor).toBeLessThan(60);
+      expect(await audited()).toEqual(
+        ['key.activated', 'key.generated', 'key.published'].map((event) => `${event} ${key.kid}`),
+      );
+    });
+
+    it('lets exactly one of twenty first keys be, and audits that one alone.', async () => {
+      const outcomes = await many(20, () => store.establish(newKey(), bySystem));
+      expect(outcomes.filter(Boolean)).toHaveLength(1);
+      expect(await store.load(retention)).toHaveLength(1);
+      expect(await audited()).toHaveLength(3);
+    });
+
+    it('publishes nothing before there is an active key, or while that one is too young.', async () => {
+      expect(await store.publish(newKey(), 0, bySystem)).toBe(false);
+      const first = await established();
+      await age(50);
+      expect(await store.publish(newKey(), 100, bySystem)).toBe(false);
+      expect(await states()).toEqual({ [first.kid]: 'active' });
+    });
+
+    it('publishes one next key however many try.', async () => {
+      const first = await established();
+      await age(100);
+      const outcomes = await many(20, () => store.publish(newKey(), 100, bySystem));
+      expect(outcomes.filter(Boolean)).toHaveLength(1);
+      const keys = await store.load(retention);
+      expect(keys.map((key) => key.state)).toEqual(['published', 'active']);
+      expect(keys[0]?.activeFor).toBeUndefined();
+      expect(keys[1]?.kid).toBe(first.kid);
+      expect(await audited()).toHaveLength(5);
+    });
+
+    it('activates nothing before the next key was published long enough.', async () => {
+      const first = await established();
+      const next = newKey();
+      await store.publish(next, 0, bySystem);
+      await age(50);
+      expect(await store.activate(100, bySystem)).toBeUndefined();
+      expect(await states()).toEqual({ [first.kid]: 'active', [next.kid]: 'published' });
+    });
+
+    it('activates once however many try; the former key retires and loses its private part.', async () => {
+      const first = await established();
+      const next = newKey();
+      await store.publish(next, 0, bySystem);
+      await age(100);
+      const outcomes = await many(20, () => store.activate(100, byOperator));
+      expect(outcomes.filter((outcome) => outcome !== undefined)).toEqual([
+        { activated: next.kid, retired: first.kid },
+      ]);
+      const keys = await store.load(retention);
+      expect(keys.map((key) => [key.kid, key.state, key.wrappedPrivateKey])).toEqual([
+        [next.kid, 'active', next.wrappedPrivateKey],
+        [first.kid, 'retired', undefined],
+      ]);
+      const rows = await audited();
+      expect(rows).toHaveLength(7);
+      expect(rows).toEqual(expect.arrayContaining([`key.retired ${first.kid}`, `key.activated ${next.kid}`]));
+    });
+
+    it('keeps one active and at most one next key while publishing, activating and establishing race.', async () => {
+      await established();
+      for (let round = 0; round < 10; round += 1) {
+        await Promise.all([
+          many(4, () => store.publish(newKey(), 0, bySystem)),
+          many(4, () => store.activate(0, bySystem)),
+          many(4, () => store.establish(newKey(), bySystem)),
+        ]);
+        const found = (await store.load(retention)).map((key) => key.state);
+        expect(found.filter((state) => state === 'active')).toHaveLength(1);
+        expect(found.filter((state) => state === 'published').length).toBeLessThanOrEqual(1);
+      }
+    });
+
+    it('forgets a retired key after its retention, by the clock of the database.', async () => {
+      const first = await established();
+      await store.publish(newKey(), 0, bySystem);
+      await store.activate(0, bySystem);
+      await age(retention - 10);
+      expect(Object.keys(await states())).toContain(first.kid);
+      await age(20);
+      expect(Object.keys(await states())).not.toContain(first.kid);
+    });
+
+    it('keeps who asked for a move in the audit row.', async () => {
+      await established();
+      await store.publish(newKey(), 0, byOperator);
+      const { rows } = await database.query<{ event: string; outcome: string; record: object }>({
+        name: 'test.audit_record',
+        text: `SELECT event, outcome, record FROM keys.audit_event WHERE record ->> 'requestId' = 'r1' ORDER BY event`,
+      });
+      expect(rows).toMatchObject([
+        { event: 'key.generated', outcome: 'success', record: byOperator },
+        { event: 'key.published', outcome: 'success', record: byOperator },
+      ]);
+    });
+  });
+}

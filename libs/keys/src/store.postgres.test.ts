@@ -1,0 +1,26 @@
+import { migrate, openEmbeddedDatabase, systemClock, systemRandom } from '@tessera/kit';
+import type { Database } from '@tessera/kit';
+import { testDatabase, testKit } from '@tessera/test-kit';
+import { afterAll, beforeAll } from 'vitest';
+import { migrations } from './build.ts';
+import { keyStoreContract } from './store.contract.ts';
+import { postgresKeyStore } from './store.postgres.ts';
+
+const kit = { clock: systemClock, random: systemRandom };
+let postgres: Database;
+let embedded: Database;
+
+beforeAll(async () => {
+  postgres = await testDatabase(migrations);
+  embedded = await openEmbeddedDatabase('memory');
+  await migrate(embedded, migrations, testKit().log);
+});
+
+afterAll(() => embedded.close());
+
+async function storeOn(database: Database) {
+  return { store: postgresKeyStore(database, kit), database };
+}
+
+keyStoreContract('Postgres', () => storeOn(postgres));
+keyStoreContract('embedded PGlite', () => storeOn(embedded));
