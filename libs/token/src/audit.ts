@@ -1,0 +1,68 @@
+import { auditRow, type AuditEvent, type Kit } from '@tessera/kit';
+import type { RedemptionKind, Trail } from './store.ts';
+
+/** What an event is about, as far as it is known before the statement ran. */
+export type About = Pick<AuditEvent, 'tenantId' | 'clientId' | 'grantId'>;
+
+/** An audit event that is written only when the statement comes to the verdict `when`. */
+export type ConditionalEvent = AuditEvent & { readonly when?: string };
+
+const redemptionNames: Readonly<Record<RedemptionKind, { redeemed: string; replayed: string }>> = {
+  authorization_code: { redeemed: 'code.redeemed', replayed: 'code.replayed' },
+  device_code: { redeemed: 'device.redeemed', replayed: 'device.replayed' },
+  auth_req_id: { redeemed: 'ciba.redeemed', replayed: 'ciba.replayed' },
+};
+
+export function success(event: string, about: About, trail: Trail): ConditionalEvent {
+  return {
+    event,
+    outcome: 'success',
+    ...about,
+    ...(about.clientId !== undefined && { actor: { type: 'client', id: about.clientId } }),
+    requestId: trail.requestId,
+    ...(trail.ipAddress !== '' && { ipAddress: trail.ipAddress }),
+    ...(trail.details !== undefined && { details: trail.details }),
+  };
+}
+
+function failure(event: string, reason: string, about: About, trail: Trail): ConditionalEvent {
+  const { requestId, ipAddress } = trail;
+  return { ...success(event, about, { requestId, ipAddress }), outcome: 'failure', reason };
+}
+
+export function settlementEvents(about: About, trail: Trail): ConditionalEvent[] {
+  return [
+    { ...success('refresh.retried', about, trail), when: 'retried' },
+    { ...failure('refresh.client_mismatch', 'client_mismatch', about, trail), when: 'client_mismatch' },
+    { ...failure('refresh.reuse_detected', 'reuse_detected', about, trail), when: 'reuse_detected' },
+    {
+      ...success('refresh.family_revoked', about, trail),
+      reason: 'reuse_detected',
+      when: 'reuse_detected',
+    },
+  ];
+}
+
+export function redemptionEvents(kind: RedemptionKind, about: About, trail: Trail): ConditionalEvent[] {
+  return [success(redemptionNames[kind].redeemed, about, trail), success('token.issued', about, trail)];
+}
+
+export function replayEvents(kind: RedemptionKind, about: About, trail: Trail): ConditionalEvent[] {
+  return [
+    { ...failure(redemptionNames[kind].replayed, 'replayed', about, trail), when: 'always' },
+    { ...success('refresh.family_revoked', about, trail), reason: 'grant_replayed', when: 'revoked' },
+  ];
+}
+
+/** The audit parameter of a statement: rows as JSON, each with the verdict it is written for. */
+export function auditParameter(
+  kit: Pick<Kit, 'clock' | 'random'>,
+  events: readonly ConditionalEvent[],
+): string {
+  const rows = events.map(({ when, ...event }) => {
+    const { eventId, outcome, reason, record } = auditRow(event, kit);
+    const row = { eventId, event: event.event, outcome, reason, when };
+    return `${JSON.stringify(row).slice(0, -1)},"record":${record}}`;
+  });
+  return `[${rows.join(',')}]`;
+}

@@ -1,0 +1,129 @@
+import { createDirectoryClient } from '@tessera/directory-client';
+import {
+  createAuditBatch,
+  createLimiter,
+  route,
+  type AuditBatch,
+  type BuiltService,
+  type Client,
+  type Kit,
+  type Migrations,
+} from '@tessera/kit';
+import type { AuthorizeService } from '@tessera/proto-gen/authorize';
+import type { BackchannelAuthenticationService, DeviceAuthorizationService } from '@tessera/proto-gen/device';
+import type { DirectoryService } from '@tessera/proto-gen/directory';
+import type { KeysService } from '@tessera/proto-gen/keys';
+import { IntrospectionService, TokenService } from '@tessera/proto-gen/token';
+import type { TokenConfig } from './config.ts';
+import { authorizationCodeGrant } from './grants/authorization-code.ts';
+import { clientCredentialsGrant } from './grants/client-credentials.ts';
+import type { Grant, GrantTable } from './grants/grant.ts';
+import { cibaGrant, deviceCodeGrant } from './grants/polled.ts';
+import type { OneTimeParts } from './grants/one-time.ts';
+import { refreshTokenGrant } from './grants/refresh-token.ts';
+import { startPurge } from './purge.ts';
+import { createRefreshTokenCodec, parseRefreshKeys } from './refresh-token.ts';
+import { introspectionHandlers, tokenHandlers, type ServiceParts } from './service.ts';
+import { createSigner } from './signer.ts';
+import { createPostgresStores } from './store.postgres.ts';
+import { createTokenVerifier } from './token-verifier.ts';
+import { createVerificationKeys } from './verification-keys.ts';
+
+/** The schema `token`; to be run before the service is built. */
+export const migrations: Migrations = { schema: 'token', directory: new URL('../sql/', import.meta.url) };
+
+export interface TokenPeers {
+  readonly keys: Client<typeof KeysService>;
+  readonly directory: Client<typeof DirectoryService>;
+  readonly authorize: Client<typeof AuthorizeService>;
+  /** Absent: the grants `device_code` and `ciba` are not offered. */
+  readonly device?: {
+    readonly device: Client<typeof DeviceAuthorizationService>;
+    readonly backchannel: Client<typeof BackchannelAuthenticationService>;
+  };
+}
+
+export function buildToken(config: TokenConfig, peers: TokenPeers, kit: Kit): BuiltService {
+  const { database } = kit;
+  const stores = createPostgresStores(database, kit);
+  const audit = createAuditBatch({ database, schema: migrations.schema, kit });
+  const purge = startPurge(stores, kit.log);
+  const parts = serviceParts(config, peers, kit, { stores, audit });
+  return {
+    name: 'token',
+    routes: [
+      route(TokenService, tokenHandlers(parts), {
+        exchange: ['gateway'],
+        revoke: ['gateway'],
+        userInfo: ['gateway'],
+        verifyIdTokenHint: ['gateway'],
+      }),
+      route(IntrospectionService, introspectionHandlers(parts), {
+        introspect: ['gateway', 'introspector', 'operator'],
+      }),
+    ],
+    async ready() {
+      await database.query({ name: 'token.ready', text: 'SELECT 1 FROM token.refresh_family LIMIT 0' });
+    },
+    async close() {
+      await Promise.all([parts.directory.close(), purge.close(), audit.close()]);
+    },
+  };
+}
+
+interface Durable {
+  readonly stores: ReturnType<typeof createPostgresStores>;
+  readonly audit: AuditBatch;
+}
+
+function serviceParts(
+  config: TokenConfig,
+  peers: TokenPeers,
+  kit: Kit,
+  { stores, audit }: Durable,
+): ServiceParts {
+  const { redis, clock, log } = kit;
+  const limiter = createLimiter({ redis, clock, log, prefix: 'token' });
+  const refreshTokens = createRefreshTokenCodec(
+    parseRefreshKeys(config.TESSERA_TOKEN_REFRESH_KEYS.reveal()) ?? [],
+  );
+  const oneTime = {
+    kit,
+    redemptions: stores.redemption,
+    refreshTokens,
+    refreshIdleSeconds: config.TESSERA_LIFETIME_REFRESH_IDLE,
+    refreshAbsoluteSeconds: config.TESSERA_LIFETIME_REFRESH_ABSOLUTE,
+  };
+  const refresh = {
+    ...oneTime,
+    families: stores.refresh,
+    retryWindowSeconds: config.TESSERA_REFRESH_RETRY_WINDOW,
+  };
+  return {
+    kit,
+    audit,
+    refreshTokens,
+    families: stores.refresh,
+    grants: grantTable([
+      authorizationCodeGrant(peers.authorize, oneTime),
+      clientCredentialsGrant(audit),
+      refreshTokenGrant(refresh),
+      ...polledGrants(peers.device, oneTime),
+    ]),
+    directory: createDirectoryClient({ directory: peers.directory, kit, limiter }),
+    verifier: createTokenVerifier(createVerificationKeys(peers.keys, kit), kit),
+    signer: createSigner(peers.keys),
+    issuer: config.TESSERA_ISSUER,
+    accessTokenSeconds: config.TESSERA_LIFETIME_ACCESS_TOKEN,
+    idTokenSeconds: config.TESSERA_LIFETIME_ID_TOKEN,
+  };
+}
+
+function polledGrants(device: TokenPeers['device'], oneTime: OneTimeParts): Grant[] {
+  if (device === undefined) return [];
+  return [deviceCodeGrant(device.device, oneTime), cibaGrant(device.backchannel, oneTime)];
+}
+
+function grantTable(grants: readonly Grant[]): GrantTable {
+  return new Map(grants.map((grant) => [grant.name, grant]));
+}

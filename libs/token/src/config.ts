@@ -1,0 +1,21 @@
+import { duration, optionalText, secret } from '@tessera/kit';
+import { z } from 'zod';
+import { parseRefreshKeys } from './refresh-token.ts';
+
+/** The settings of the token service. Lifetimes are seconds; an application may have its own. */
+export const tokenConfig = z.object({
+  /** Absent: the issuer is the request's host, as the gateway established it. */
+  TESSERA_ISSUER: optionalText(),
+  TESSERA_LIFETIME_ACCESS_TOKEN: duration('10m', { min: '1s', max: '1d' }),
+  TESSERA_LIFETIME_ID_TOKEN: duration('10m', { min: '1s', max: '1d' }),
+  TESSERA_LIFETIME_REFRESH_IDLE: duration('30d', { min: '1m', max: '3650d' }),
+  TESSERA_LIFETIME_REFRESH_ABSOLUTE: duration('90d', { min: '1m', max: '3650d' }),
+  /** How long a superseded refresh token still gets its successor, so that a lost answer logs nobody out. */
+  TESSERA_REFRESH_RETRY_WINDOW: duration('30s', { max: '60s' }),
+  /** `1:<base64 of 32 bytes>[,2:...]`: the first key signs refresh tokens, all verify them. */
+  TESSERA_TOKEN_REFRESH_KEYS: secret().refine((value) => parseRefreshKeys(value.reveal()) !== undefined, {
+    error: 'expected entries such as 1:<base64 of 32 bytes>, separated by commas, each with its own version',
+  }),
+});
+
+export type TokenConfig = z.infer<typeof tokenConfig>;

@@ -1,0 +1,40 @@
+import type { Client } from '@tessera/kit';
+import type { AuthorizeService } from '@tessera/proto-gen/authorize';
+import { refuse } from '../refusal.ts';
+import type { Grant } from './grant.ts';
+import { oneTimeRedemption, type OneTimeParts } from './one-time.ts';
+
+/** RFC 6749 §4.1.3 with RFC 7636 §4.5: the code, its redirect URI and its verifier, for every client. */
+export function authorizationCodeGrant(
+  authorize: Client<typeof AuthorizeService>,
+  parts: OneTimeParts,
+): Grant {
+  return {
+    name: 'authorization_code',
+    parameters: ['code', 'code_verifier', 'redirect_uri'],
+    async redeem(exchange) {
+      const { request, application } = exchange;
+      const { grant, codeHash } = await authorize.redeemCode(
+        {
+          code: request.code,
+          codeVerifier: request.codeVerifier,
+          redirectUri: request.redirectUri,
+          clientId: application.clientId,
+          tenantId: application.tenantId,
+          ipAddress: exchange.trail.ipAddress,
+        },
+        exchange.call(),
+      );
+      if (grant?.clientId !== application.clientId || grant.tenantId !== application.tenantId) {
+        throw refuse('invalid_grant', 'The authorization code is not valid.', 'client_mismatch');
+      }
+      const person = { ...grant, authTime: Number(grant.authTime) };
+      return oneTimeRedemption(parts, exchange, {
+        kind: 'authorization_code',
+        hash: codeHash,
+        person,
+        failpoint: 'code',
+      });
+    },
+  };
+}

@@ -1,0 +1,94 @@
+import type { Kit, Random } from '@tessera/kit';
+import { refuse } from '../refusal.ts';
+import type { RefreshTokenCodec } from '../refresh-token.ts';
+import type { NewFamily, RedemptionKind, RedemptionStore } from '../store.ts';
+import type { Exchange, IssuedFacts, PersonalGrant, Redemption } from './grant.ts';
+
+/** What the grants of one-time values share: code, device code, auth_req_id. */
+export interface OneTimeParts {
+  readonly kit: Pick<Kit, 'random' | 'failpoint'>;
+  readonly redemptions: RedemptionStore;
+  readonly refreshTokens: RefreshTokenCodec;
+  /** Defaults for applications without lifetimes of their own, in seconds. */
+  readonly refreshIdleSeconds: number;
+  readonly refreshAbsoluteSeconds: number;
+}
+
+export interface OneTimeValue {
+  readonly kind: RedemptionKind;
+  /** SHA-256 of the value: the key of its marker. */
+  readonly hash: Uint8Array;
+  readonly person: PersonalGrant;
+  /** Name of the failpoints around the commit. */
+  readonly failpoint: string;
+}
+
+/**
+ * A one-time value whose owner asks for tokens. Nothing is used up before `commit`: until then every failure leaves the
+ * value as it was. The marker decides between racing redemptions, and a value that comes back ends what it started
+ * (RFC 6749 §4.1.2).
+ */
+export function oneTimeRedemption(parts: OneTimeParts, exchange: Exchange, value: OneTimeValue): Redemption {
+  return {
+    person: value.person,
+    async commit(issued) {
+      const family = mayRefresh(exchange, value.person)
+        ? newFamily(parts, exchange, value.person)
+        : undefined;
+      // The value works once: it must not be used up for an answer that nobody hears.
+      exchange.requireAwaited();
+      parts.kit.failpoint(`${value.failpoint}.before_commit`);
+      const outcome = await parts.redemptions.redeem({
+        tenantId: exchange.application.tenantId,
+        clientId: exchange.application.clientId,
+        userId: value.person.userId,
+        sessionId: value.person.sessionId,
+        kind: value.kind,
+        hash: value.hash,
+        family,
+        trail: { ...exchange.trail, details: deliveryDetails(exchange, issued) },
+      });
+      parts.kit.failpoint(`${value.failpoint}.after_commit`);
+      if (outcome === 'replayed') {
+        throw refuse('invalid_grant', 'The grant is not valid.', 'replayed', { audited: true });
+      }
+      return family && parts.refreshTokens.encode({ familyId: family.familyId, generation: 1 });
+    },
+  };
+}
+
+/** A refresh token needs `offline_access`, granted by the person and still the application's, and the grant type. */
+function mayRefresh({ application }: Exchange, person: PersonalGrant): boolean {
+  return (
+    person.scopes.includes('offline_access') &&
+    application.scopes.some((scope) => scope.name === 'offline_access') &&
+    application.grantTypes.includes('refresh_token')
+  );
+}
+
+function newFamily(parts: OneTimeParts, { application }: Exchange, grant: PersonalGrant): NewFamily {
+  return {
+    familyId: randomUuid(parts.kit.random),
+    grant,
+    idleSeconds: application.lifetimes?.refreshTokenIdle || parts.refreshIdleSeconds,
+    absoluteSeconds: application.lifetimes?.refreshTokenAbsolute || parts.refreshAbsoluteSeconds,
+  };
+}
+
+/** What the audit row of a delivered token says about it; never the token. */
+export function deliveryDetails(exchange: Exchange, issued: IssuedFacts): Record<string, string> {
+  return {
+    grantType: exchange.request.grantType,
+    jti: exchange.tokenId,
+    scope: issued.scopes.join(' '),
+    audience: issued.audience,
+  };
+}
+
+/** UUID version 4 (RFC 9562 §5.4). */
+function randomUuid(random: Random): string {
+  const bytes = random.bytes(16);
+  bytes.writeUInt8((bytes.readUInt8(6) & 0x0f) | 0x40, 6);
+  bytes.writeUInt8((bytes.readUInt8(8) & 0x3f) | 0x80, 8);
+  return bytes.toString('hex').replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-');
+}

@@ -1,0 +1,64 @@
+import type { CallOptions, Client } from '@tessera/kit';
+import type {
+  BackchannelAuthenticationService,
+  DeviceAuthorizationService,
+  PollResponse,
+} from '@tessera/proto-gen/device';
+import type { RedemptionKind } from '../store.ts';
+import { grantParameters, type Grant, type GrantParameter } from './grant.ts';
+import { oneTimeRedemption, type OneTimeParts } from './one-time.ts';
+
+interface PollMessage {
+  readonly secret: string;
+  readonly clientId: string;
+  readonly tenantId: string;
+}
+
+interface PolledGrant {
+  readonly name: 'device_code' | 'ciba';
+  readonly parameter: GrantParameter;
+  readonly kind: RedemptionKind;
+  readonly poll: (message: PollMessage, call: CallOptions) => Promise<PollResponse>;
+}
+
+/** RFC 8628 §3.4: the device asks until the person has decided. */
+export function deviceCodeGrant(
+  device: Client<typeof DeviceAuthorizationService>,
+  parts: OneTimeParts,
+): Grant {
+  return polledGrant(parts, {
+    name: 'device_code',
+    parameter: 'device_code',
+    kind: 'device_code',
+    poll: (message, call) => device.pollDeviceAuthorization(message, call),
+  });
+}
+
+/** CIBA Core §10.1: the client asks until the person has decided. */
+export function cibaGrant(
+  backchannel: Client<typeof BackchannelAuthenticationService>,
+  parts: OneTimeParts,
+): Grant {
+  return polledGrant(parts, {
+    name: 'ciba',
+    parameter: 'auth_req_id',
+    kind: 'auth_req_id',
+    poll: (message, call) => backchannel.pollBackchannelAuthentication(message, call),
+  });
+}
+
+/** One request of the client is one poll. Waiting, too fast, expired and refused come back as errors of the peer. */
+function polledGrant(parts: OneTimeParts, { name, parameter, kind, poll }: PolledGrant): Grant {
+  return {
+    name,
+    parameters: [parameter],
+    async redeem(exchange) {
+      const { clientId, tenantId } = exchange.application;
+      const secret = grantParameters[parameter](exchange.request);
+      const { grant, secretHash } = await poll({ secret, clientId, tenantId }, exchange.call());
+      if (grant === undefined) throw new Error('a poll was answered without a grant');
+      const person = { ...grant, authTime: Number(grant.authTime), nonce: '' };
+      return oneTimeRedemption(parts, exchange, { kind, hash: secretHash, person, failpoint: name });
+    },
+  };
+}

@@ -1,0 +1,188 @@
+import type { ApplicationRecord, DirectoryClient } from '@tessera/directory-client';
+import type { AuditBatch, CallContext, Kit } from '@tessera/kit';
+import {
+  builtInScopes,
+  grantScopes,
+  narrowScopes,
+  OAuthError,
+  parseScope,
+  temporarilyUnavailable,
+} from '@tessera/oauth';
+import type { User } from '@tessera/proto-gen/directory';
+import type { ExchangeRequest } from '@tessera/proto-gen/token';
+import { clientCredentialsOf, invalidClient, issuerOf } from './client.ts';
+import { auditDenial } from './denial.ts';
+import {
+  grantParameters,
+  type Exchange,
+  type Grant,
+  type GrantTable,
+  type PersonalGrant,
+} from './grants/grant.ts';
+import { issueTokens, type IssuingParts } from './issuing.ts';
+import { refuse, Refusal } from './refusal.ts';
+
+export interface PipelineParts extends IssuingParts {
+  readonly kit: Pick<Kit, 'clock' | 'random' | 'failpoint' | 'log'>;
+  readonly grants: GrantTable;
+  readonly directory: DirectoryClient;
+  readonly audit: Pick<AuditBatch, 'add'>;
+  /** Undefined: each request has the issuer of its host. */
+  readonly issuer: string | undefined;
+}
+
+export interface ExchangeResult {
+  readonly accessToken: string;
+  readonly expiresIn: number;
+  readonly scope: string;
+  readonly refreshToken: string;
+  readonly idToken: string;
+}
+
+/** The token endpoint: nine phases in this order for every grant type. */
+export async function exchange(
+  parts: PipelineParts,
+  request: ExchangeRequest,
+  context: CallContext,
+): Promise<ExchangeResult> {
+  try {
+    // 1. the grant type is one of ours and its parameters are there
+    const grant = requireGrant(parts.grants, request);
+    requireParameters(grant, request);
+    // 2. the client is who it says it is
+    const client = await authenticate(parts, request, context);
+    // 3. the application may use this grant type
+    requirePermission(grant, client);
+    const current = begin(parts, request, client, context);
+    // 4. what was presented is redeemed
+    const redemption = await grant.redeem(current);
+    try {
+      // 5. user, application and tenant are active at this moment
+      const subject = await requireActive(parts.directory, current, redemption.person);
+      // 6. scope and resource of the tokens
+      const authority = { subject, ...decideScopes(current, redemption.person) };
+      // 7. claims and signatures
+      const issued = await issueTokens(parts, current, authority);
+      // 8. the redemption becomes final
+      const facts = { scopes: authority.scopes, audience: issued.audience };
+      const refreshToken = await redemption.commit(facts);
+      // 9. the answer
+      const { accessToken, expiresIn, idToken } = issued;
+      return {
+        accessToken,
+        expiresIn,
+        idToken,
+        scope: facts.scopes.join(' '),
+        refreshToken: refreshToken ?? '',
+      };
+    } catch (error) {
+      await redemption.abandon?.();
+      throw error;
+    }
+  } catch (error) {
+    auditDenial(parts.audit, request, context, error);
+    throw error;
+  }
+}
+
+function requireGrant(grants: GrantTable, request: ExchangeRequest): Grant {
+  if (request.grantType === '') throw missing('grant_type');
+  const grant = grants.get(request.grantType);
+  if (grant === undefined) throw new OAuthError('unsupported_grant_type', 'The grant type is not supported.');
+  return grant;
+}
+
+function requireParameters(grant: Grant, request: ExchangeRequest): void {
+  if ((request.credentials?.clientId ?? '') === '') throw missing('client_id');
+  for (const name of grant.parameters) if (grantParameters[name](request) === '') throw missing(name);
+}
+
+function missing(name: string): OAuthError {
+  return new OAuthError('invalid_request', `The parameter ${name} is missing.`);
+}
+
+function authenticate(
+  { directory }: PipelineParts,
+  { credentials, caller }: ExchangeRequest,
+  context: CallContext,
+): Promise<ApplicationRecord> {
+  if (credentials === undefined) throw missing('client_id');
+  const from = { ipAddress: caller?.ipAddress ?? '' };
+  return directory.authenticateClient(clientCredentialsOf(credentials), from, context.onward());
+}
+
+function requirePermission(grant: Grant, client: ApplicationRecord): void {
+  if (!client.application.grantTypes.includes(grant.name)) {
+    const message = 'The application may not use this grant type.';
+    throw refuse('unauthorized_client', message, 'grant_type_not_allowed');
+  }
+  grant.permit?.(client);
+}
+
+function begin(
+  parts: PipelineParts,
+  request: ExchangeRequest,
+  client: ApplicationRecord,
+  context: CallContext,
+): Exchange {
+  return {
+    ...client,
+    request,
+    requestedScopes: parseScope(request.scope),
+    issuer: issuerOf(parts.issuer, request.caller),
+    trail: { requestId: context.requestId, ipAddress: request.caller?.ipAddress ?? '' },
+    tokenId: parts.kit.random.bytes(16).toString('base64url'),
+    call: () => context.onward(),
+    requireAwaited() {
+      if (!context.signal.aborted && parts.kit.clock.now() < context.deadline) return;
+      throw temporarilyUnavailable(new Error('the caller gave up before the commit'));
+    },
+  };
+}
+
+async function requireActive(
+  directory: DirectoryClient,
+  { application: { clientId, tenantId }, call }: Exchange,
+  grant: PersonalGrant | undefined,
+): Promise<{ grant: PersonalGrant; user: User } | undefined> {
+  const client = await directory.application(clientId, call());
+  if (client === undefined || !directory.isActive(client)) {
+    throw invalidClient(new Refusal('application_inactive', false));
+  }
+  if (grant === undefined) return undefined;
+  const user = await directory.user(tenantId, grant.userId, call());
+  if (user === undefined || !directory.isActive(user)) {
+    throw refuse('invalid_grant', 'The grant is no longer valid.', 'user_inactive');
+  }
+  return { grant, user };
+}
+
+/**
+ * A client for itself gets what it asks for, as far as it may. A person's grant is the upper bound: the request may
+ * narrow it, and what the application has lost since is left out.
+ */
+function decideScopes(
+  { application, request, requestedScopes }: Exchange,
+  grant: PersonalGrant | undefined,
+): { scopes: string[]; resource: string } {
+  if (grant === undefined) {
+    const { resource } = request;
+    return grantScopes({
+      requested: requestedScopes,
+      resource,
+      available: application.scopes,
+      person: false,
+    });
+  }
+  if (request.resource !== '' && request.resource !== grant.resource) {
+    const message = 'The resource is not the one of the original grant.';
+    throw refuse('invalid_target', message, 'resource_mismatch');
+  }
+  const audienceOf = new Map(application.scopes.map((scope) => [scope.name, scope.audience]));
+  const remaining = grant.scopes.filter((name) =>
+    builtInScopes.has(name) ? audienceOf.has(name) : audienceOf.get(name) === grant.resource,
+  );
+  const scopes = narrowScopes(remaining, requestedScopes);
+  if (scopes.length === 0) throw refuse('invalid_scope', 'No granted scope is left.', 'scope_withdrawn');
+  return { scopes, resource: scopes.every((name) => builtInScopes.has(name)) ? '' : grant.resource };
+}

@@ -1,0 +1,86 @@
+import type { DirectoryClient } from '@tessera/directory-client';
+import type { CallContext } from '@tessera/kit';
+import { OAuthError } from '@tessera/oauth';
+import { ApplicationType } from '@tessera/proto-gen/directory';
+import type { RevokeRequest } from '@tessera/proto-gen/token';
+import { clientCredentialsOf, invalidClient } from './client.ts';
+import { Refusal } from './refusal.ts';
+import type { RefreshTokenCodec } from './refresh-token.ts';
+import type { RefreshStore } from './store.ts';
+import type { TokenVerifier } from './token-verifier.ts';
+
+export interface RevocationParts {
+  readonly directory: DirectoryClient;
+  readonly verifier: TokenVerifier;
+  readonly refreshTokens: RefreshTokenCodec;
+  readonly families: Pick<RefreshStore, 'revoke'>;
+}
+
+const longestReason = 512;
+
+/**
+ * Revokes the family of a refresh token, whichever generation is presented. Revoking again succeeds and changes
+ * nothing. With credentials only the client's own tokens exist. Resolves once the revocation is durable.
+ */
+export async function revoke(
+  parts: RevocationParts,
+  request: RevokeRequest,
+  context: CallContext,
+): Promise<void> {
+  if (request.token === '') throw new OAuthError('invalid_request', 'The parameter token is missing.');
+  requirePlainReason(request.reason);
+  const owner = await authenticateOwner(parts.directory, request, context);
+  const reference = parts.refreshTokens.decode(request.token);
+  if (reference === undefined) return refuseUnknown(parts, request, context);
+  const outcome = await parts.families.revoke({
+    familyId: reference.familyId,
+    owner,
+    reason: request.reason,
+    trail: { requestId: context.requestId, ipAddress: request.caller?.ipAddress ?? '' },
+  });
+  if (outcome === 'unknown' && !request.ignoreUnknown) throw unknownToken();
+}
+
+/** It is kept for the audit and shown to people there. */
+function requirePlainReason(reason: string): void {
+  if (reason.length > longestReason) {
+    throw new OAuthError('invalid_request', `The reason is longer than ${longestReason} characters.`);
+  }
+  if (/\p{Cc}/u.test(reason) || !reason.isWellFormed()) {
+    throw new OAuthError('invalid_request', 'The reason must not contain control characters.');
+  }
+}
+
+/**
+ * Undefined when the gateway admitted the caller without credentials. A public client is identified only: RFC 7009 §2.1
+ * lets it revoke its own tokens; where the contract asks for credentials it has none.
+ */
+async function authenticateOwner(
+  directory: DirectoryClient,
+  { credentials, caller, ignoreUnknown }: RevokeRequest,
+  context: CallContext,
+): Promise<{ tenantId: string; clientId: string } | undefined> {
+  if (credentials === undefined) return undefined;
+  const from = { ipAddress: caller?.ipAddress ?? '' };
+  const presented = clientCredentialsOf(credentials);
+  const { application } = await directory.authenticateClient(presented, from, context.onward());
+  if (application.type !== ApplicationType.CONFIDENTIAL && !ignoreUnknown) {
+    throw invalidClient(new Refusal('public_client', false));
+  }
+  return { tenantId: application.tenantId, clientId: application.clientId };
+}
+
+/** RFC 7009 §2.2.1: access tokens live until they expire, and saying so is better than a false success. */
+async function refuseUnknown(
+  parts: RevocationParts,
+  request: RevokeRequest,
+  context: CallContext,
+): Promise<void> {
+  if (!request.ignoreUnknown) throw unknownToken();
+  if ((await parts.verifier.accessToken(request.token, context.onward())) === undefined) return;
+  throw new OAuthError('unsupported_token_type', 'Access tokens cannot be revoked; they expire.');
+}
+
+function unknownToken(): OAuthError {
+  return new OAuthError('invalid_request', 'The token is not a refresh token of this server.');
+}

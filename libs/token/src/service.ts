@@ -1,0 +1,36 @@
+import type { Handlers } from '@tessera/kit';
+import type { IntrospectionService, TokenService } from '@tessera/proto-gen/token';
+import { introspect, type IntrospectionParts } from './introspection.ts';
+import { exchange, type PipelineParts } from './pipeline.ts';
+import { revoke, type RevocationParts } from './revocation.ts';
+import { userInfo, type UserInfoParts } from './user-info.ts';
+
+export type ServiceParts = PipelineParts & IntrospectionParts & RevocationParts & UserInfoParts;
+
+export function tokenHandlers(parts: ServiceParts): Handlers<typeof TokenService> {
+  return {
+    exchange: (request, context) => exchange(parts, request, context),
+    async revoke(request, context) {
+      await revoke(parts, request, context);
+      return {};
+    },
+    async userInfo(request, context) {
+      const { sub, name, email, phone_number: phoneNumber } = await userInfo(parts, request, context);
+      return {
+        sub,
+        ...(name !== undefined && { name }),
+        ...(email !== undefined && { email }),
+        ...(phoneNumber !== undefined && { phoneNumber }),
+      };
+    },
+    async verifyIdTokenHint({ idToken, caller }, context) {
+      const hint = await parts.verifier.idToken(idToken, context.onward());
+      if (hint === undefined || hint.iss !== (parts.issuer ?? caller?.issuer)) return { valid: false };
+      return { valid: true, clientId: hint.aud, sub: hint.sub, sessionId: hint.sid };
+    },
+  };
+}
+
+export function introspectionHandlers(parts: IntrospectionParts): Handlers<typeof IntrospectionService> {
+  return { introspect: (request, context) => introspect(parts, request, context) };
+}

@@ -1,0 +1,168 @@
+/**
+ * The SQL of the stores. Each change is one statement with its audit rows, so that there is no moment between them.
+ *
+ * `audit` parameters are a JSON array of rows; a row with a `when` is written only for that verdict. What is known
+ * only from the family (subject, session) is added to the record here.
+ */
+
+const grantColumns = 'user_id, scopes, resource, session_id, issuer, auth_time::float8 AS auth_time';
+
+/** Inserts the audit rows of `parameter` once for each row of `source`, which has the columns of a family. */
+function auditInsert(source: string, parameter: string, condition = 'true'): string {
+  return `
+    INSERT INTO token.audit_event (event_id, event, tenant_id, outcome, reason, record)
+    SELECT e ->> 'eventId', e ->> 'event', s.tenant_id, e ->> 'outcome', e ->> 'reason',
+           (e -> 'record') || jsonb_strip_nulls(jsonb_build_object(
+             'tenantId', s.tenant_id, 'subject', s.user_id,
+             'sessionId', NULLIF(s.session_id, ''), 'grantId', s.family_id))
+    FROM ${source} AS s, jsonb_array_elements(${parameter}::text::jsonb) AS e
+    WHERE ${condition}`;
+}
+
+/** $1 tenant, $2 family, $3 client, $4 generation, $5 scopes, $6 resource, $7 idle seconds, $8 audit */
+export const rotate = `
+  WITH rotated AS (
+    UPDATE token.refresh_family
+    SET generation = generation + 1,
+        rotated_at = clock_timestamp(),
+        undelivered = false,
+        idle_expires_at = LEAST(absolute_expires_at, clock_timestamp() + make_interval(secs => $7::float8))
+    WHERE tenant_id = $1 AND family_id = $2::uuid AND client_id = $3 AND generation = $4::int
+      AND revoked_at IS NULL
+      AND idle_expires_at > clock_timestamp() AND absolute_expires_at > clock_timestamp()
+      AND scopes @> $5::text[] AND ($6::text = '' OR resource = $6)
+    RETURNING tenant_id, family_id, generation, user_id, scopes, resource, session_id, issuer, auth_time
+  ), audited AS (${auditInsert('rotated', '$8')})
+  SELECT generation, ${grantColumns} FROM rotated`;
+
+/**
+ * Says why a rotation found nothing to rotate, with the family locked, and does what follows from it.
+ * The order of the cases matters: another client's attempt changes nothing whatever the state; a request that asks
+ * for too much is told so and consumes nothing.
+ * $1 tenant, $2 family, $3 client, $4 generation, $5 scopes, $6 resource, $7 retry window in seconds, $8 audit
+ */
+export const settleRotation = `
+  WITH family AS MATERIALIZED (
+    SELECT tenant_id, family_id, client_id, generation, undelivered, rotated_at, idle_expires_at, absolute_expires_at,
+           revoked_at, user_id, scopes, resource, session_id, issuer, auth_time
+    FROM token.refresh_family
+    WHERE tenant_id = $1 AND family_id = $2::uuid
+    FOR UPDATE
+  ), settled AS MATERIALIZED (
+    SELECT *,
+      CASE
+        WHEN client_id <> $3 THEN 'client_mismatch'
+        WHEN revoked_at IS NOT NULL THEN 'revoked'
+        WHEN LEAST(idle_expires_at, absolute_expires_at) <= clock_timestamp() THEN 'expired'
+        WHEN generation < $4::int THEN 'unknown'
+        WHEN generation > $4::int + 1 THEN 'reuse_detected'
+        WHEN generation = $4::int + 1 AND NOT undelivered
+             AND rotated_at + make_interval(secs => $7::float8) <= clock_timestamp() THEN 'reuse_detected'
+        WHEN NOT ($6::text = '' OR resource = $6) THEN 'resource_mismatch'
+        WHEN NOT scopes @> $5::text[] THEN 'scope_exceeded'
+        WHEN generation = $4::int + 1 THEN 'retried'
+        ELSE 'unsettled'
+      END AS verdict
+    FROM family
+  ), delivered AS (
+    UPDATE token.refresh_family AS f
+    SET undelivered = false, rotated_at = clock_timestamp()
+    FROM settled AS s
+    WHERE f.tenant_id = s.tenant_id AND f.family_id = s.family_id AND s.verdict = 'retried' AND s.undelivered
+  ), revoked AS (
+    UPDATE token.refresh_family AS f
+    SET revoked_at = clock_timestamp(), revoked_cause = 'reuse_detected'
+    FROM settled AS s
+    WHERE f.tenant_id = s.tenant_id AND f.family_id = s.family_id AND s.verdict = 'reuse_detected'
+  ), audited AS (${auditInsert('settled', '$8', "e ->> 'when' = s.verdict")})
+  SELECT verdict, generation, ${grantColumns} FROM settled`;
+
+/** $1 tenant, $2 family, $3 generation, $4 audit */
+export const markUndelivered = `
+  WITH marked AS (
+    UPDATE token.refresh_family SET undelivered = true
+    WHERE tenant_id = $1 AND family_id = $2::uuid AND generation = $3::int AND revoked_at IS NULL
+    RETURNING tenant_id, family_id, user_id, session_id
+  ), audited AS (${auditInsert('marked', '$4')})
+  SELECT count(*)::int AS marked FROM marked`;
+
+/** $1 family, $2 tenant or null, $3 client or null, $4 reason, $5 address, $6 audit */
+export const revoke = `
+  WITH family AS MATERIALIZED (
+    SELECT tenant_id, family_id, client_id, user_id, session_id, revoked_at
+    FROM token.refresh_family
+    WHERE family_id = $1::uuid AND ($2::text IS NULL OR (tenant_id = $2 AND client_id = $3))
+    FOR UPDATE
+  ), revoked AS (
+    UPDATE token.refresh_family AS f
+    SET revoked_at = clock_timestamp(), revoked_cause = 'revoked', revoked_reason = $4, revoked_by_ip = $5
+    FROM family AS s
+    WHERE f.tenant_id = s.tenant_id AND f.family_id = s.family_id AND s.revoked_at IS NULL
+  ), audited AS (${auditInsert('family', '$6', 's.revoked_at IS NULL')})
+  SELECT (revoked_at IS NOT NULL) AS already FROM family`;
+
+/** $1 family, $2 generation */
+export const findLive = `
+  SELECT tenant_id, client_id, ${grantColumns},
+         floor(extract(epoch FROM rotated_at))::float8 AS issued_at,
+         floor(extract(epoch FROM idle_expires_at))::float8 AS expires_at
+  FROM token.refresh_family
+  WHERE family_id = $1::uuid AND generation = $2::int AND revoked_at IS NULL
+    AND idle_expires_at > clock_timestamp() AND absolute_expires_at > clock_timestamp()`;
+
+/**
+ * The marker decides; family and audit rows exist only where it was inserted. $5 is null when no family starts.
+ * $1 tenant, $2 kind, $3 hash, $4 client, $5 family or null, $6 user, $7 scopes, $8 resource, $9 session, $10 issuer,
+ * $11 auth_time, $12 idle seconds, $13 absolute seconds, $14 audit
+ */
+export const redeem = `
+  WITH marker AS (
+    INSERT INTO token.redemption (tenant_id, kind, hash, family_id)
+    VALUES ($1, $2, $3::bytea, $5::uuid)
+    ON CONFLICT (tenant_id, kind, hash) DO NOTHING
+    RETURNING tenant_id, family_id, $6::text AS user_id, $9::text AS session_id
+  ), family AS (
+    INSERT INTO token.refresh_family (tenant_id, family_id, client_id, user_id, generation, scopes, resource, session_id,
+                                      issuer, auth_time, idle_expires_at, absolute_expires_at)
+    SELECT tenant_id, family_id, $4::text, user_id, 1, $7::text[], $8::text, session_id, $10::text, $11::bigint,
+           clock_timestamp() + make_interval(secs => LEAST($12::float8, $13::float8)),
+           clock_timestamp() + make_interval(secs => $13::float8)
+    FROM marker WHERE family_id IS NOT NULL
+  ), audited AS (${auditInsert('marker', '$14')})
+  SELECT count(*)::int AS redeemed FROM marker`;
+
+/** A value was redeemed before: ends what that redemption started. $1 tenant, $2 kind, $3 hash, $4 audit */
+export const replay = `
+  WITH marker AS (
+    SELECT m.tenant_id, m.family_id, f.user_id, f.session_id
+    FROM token.redemption AS m
+    LEFT JOIN token.refresh_family AS f ON f.tenant_id = m.tenant_id AND f.family_id = m.family_id
+    WHERE m.tenant_id = $1 AND m.kind = $2 AND m.hash = $3::bytea
+  ), revoked AS (
+    UPDATE token.refresh_family AS f
+    SET revoked_at = clock_timestamp(), revoked_cause = 'grant_replayed'
+    FROM marker AS m
+    WHERE f.tenant_id = m.tenant_id AND f.family_id = m.family_id AND f.revoked_at IS NULL
+    RETURNING f.tenant_id, f.family_id, f.user_id, f.session_id
+  ), audited AS (${auditInsert('marker', '$4', "e ->> 'when' = 'always'")}
+  ), audited_revocation AS (${auditInsert('revoked', '$4', "e ->> 'when' = 'revoked'")})
+  SELECT count(*)::int AS revoked FROM revoked`;
+
+/** $1 limit. Told by the absolute expiry alone: an index on the idle one would make every rotation write indexes. */
+export const purgeFamilies = `
+  DELETE FROM token.refresh_family
+  WHERE (tenant_id, family_id) IN (
+    SELECT tenant_id, family_id FROM token.refresh_family
+    WHERE absolute_expires_at < clock_timestamp() - interval '1 day'
+    LIMIT $1::int FOR UPDATE SKIP LOCKED)`;
+
+/**
+ * $1 limit. A marker must outlive every chance of its value being presented again, also from a short-lived store that
+ * was restored from an old copy.
+ */
+export const purgeRedemptions = `
+  DELETE FROM token.redemption
+  WHERE (tenant_id, kind, hash) IN (
+    SELECT tenant_id, kind, hash FROM token.redemption
+    WHERE redeemed_at < clock_timestamp() - interval '7 days'
+    LIMIT $1::int FOR UPDATE SKIP LOCKED)`;

@@ -1,0 +1,207 @@
+import type { Database, Kit } from '@tessera/kit';
+import { temporarilyUnavailable } from '@tessera/oauth';
+import { auditParameter, redemptionEvents, replayEvents, settlementEvents, success } from './audit.ts';
+import * as sql from './statements.ts';
+import type {
+  FamilyGrant,
+  LiveFamily,
+  RedemptionRequest,
+  RedemptionStore,
+  RefreshStore,
+  RevocationOutcome,
+  RevocationRequest,
+  RotationOutcome,
+  RotationRefusal,
+  RotationRequest,
+} from './store.ts';
+
+type StoreKit = Pick<Kit, 'clock' | 'random'>;
+
+/** Both stores on Postgres or PGlite, in the schema `token`. */
+export function createPostgresStores(
+  database: Database,
+  kit: StoreKit,
+): { refresh: RefreshStore; redemption: RedemptionStore } {
+  return { refresh: refreshStore(database, kit), redemption: redemptionStore(database, kit) };
+}
+
+function refreshStore(database: Database, kit: StoreKit): RefreshStore {
+  return {
+    rotate: (request) => rotate(database, kit, request),
+    async markUndelivered({ tenantId, familyId, clientId, generation, trail }) {
+      const event = success('refresh.undelivered', { tenantId, clientId, grantId: familyId }, trail);
+      await database.query({
+        name: 'token.mark_undelivered',
+        text: sql.markUndelivered,
+        values: [tenantId, familyId, generation, auditParameter(kit, [event])],
+      });
+    },
+    revoke: (request) => revoke(database, kit, request),
+    async findLive(familyId, generation) {
+      const { rows } = await database.query<LiveRow>({
+        name: 'token.find_live',
+        text: sql.findLive,
+        values: [familyId, generation],
+      });
+      const [row] = rows;
+      return row === undefined ? undefined : liveFamilyOf(row);
+    },
+    async purgeExpired(limit) {
+      const purge = { name: 'token.purge_families', text: sql.purgeFamilies, values: [limit] };
+      return (await database.query(purge)).rowCount;
+    },
+  };
+}
+
+async function rotate(database: Database, kit: StoreKit, request: RotationRequest): Promise<RotationOutcome> {
+  const { tenantId, familyId, clientId, generation, trail } = request;
+  const key = [tenantId, familyId, clientId, generation, request.scopes, request.resource];
+  const about = { tenantId, clientId, grantId: familyId };
+  const rotated = await database.query<GenerationRow>({
+    name: 'token.rotate',
+    text: sql.rotate,
+    values: [...key, request.idleSeconds, auditParameter(kit, [success('refresh.rotated', about, trail)])],
+  });
+  const [row] = rotated.rows;
+  if (row !== undefined) return { kind: 'rotated', generation: row.generation, grant: grantOf(row) };
+
+  const settled = await database.query<GenerationRow & { verdict: string }>({
+    name: 'token.settle_rotation',
+    text: sql.settleRotation,
+    values: [...key, request.retryWindowSeconds, auditParameter(kit, settlementEvents(about, trail))],
+  });
+  return settlementOf(settled.rows[0]);
+}
+
+async function revoke(
+  database: Database,
+  kit: StoreKit,
+  { familyId, owner, reason, trail }: RevocationRequest,
+): Promise<RevocationOutcome> {
+  const about = { grantId: familyId, ...(owner !== undefined && { clientId: owner.clientId }) };
+  const event = success('token.revoked', about, reason === '' ? trail : { ...trail, details: { reason } });
+  const { rows } = await database.query<{ already: boolean }>({
+    name: 'token.revoke',
+    text: sql.revoke,
+    values: [
+      familyId,
+      owner?.tenantId ?? null,
+      owner?.clientId ?? null,
+      reason === '' ? null : reason,
+      trail.ipAddress === '' ? null : trail.ipAddress,
+      auditParameter(kit, [event]),
+    ],
+  });
+  const [family] = rows;
+  if (family === undefined) return 'unknown';
+  return family.already ? 'already_revoked' : 'revoked';
+}
+
+function redemptionStore(database: Database, kit: StoreKit): RedemptionStore {
+  return {
+    redeem: (request) => redeem(database, kit, request),
+    async purgeOld(limit) {
+      const purge = { name: 'token.purge_redemptions', text: sql.purgeRedemptions, values: [limit] };
+      return (await database.query(purge)).rowCount;
+    },
+  };
+}
+
+async function redeem(
+  database: Database,
+  kit: StoreKit,
+  request: RedemptionRequest,
+): Promise<'redeemed' | 'replayed'> {
+  const { tenantId, kind, hash, family, trail, clientId } = request;
+  const about = { tenantId, clientId };
+  const { rows } = await database.query<{ redeemed: number }>({
+    name: 'token.redeem',
+    text: sql.redeem,
+    values: [
+      tenantId,
+      kind,
+      hash,
+      clientId,
+      family?.familyId ?? null,
+      request.userId,
+      family?.grant.scopes ?? [],
+      family?.grant.resource ?? '',
+      request.sessionId,
+      family?.grant.issuer ?? '',
+      family?.grant.authTime ?? 0,
+      family?.idleSeconds ?? 0,
+      family?.absoluteSeconds ?? 0,
+      auditParameter(kit, redemptionEvents(kind, about, trail)),
+    ],
+  });
+  if (rows[0]?.redeemed === 1) return 'redeemed';
+  await database.query({
+    name: 'token.replay',
+    text: sql.replay,
+    values: [tenantId, kind, hash, auditParameter(kit, replayEvents(kind, about, trail))],
+  });
+  return 'replayed';
+}
+
+const refusals: ReadonlySet<string> = new Set<RotationRefusal>([
+  'unknown',
+  'client_mismatch',
+  'expired',
+  'revoked',
+  'resource_mismatch',
+  'scope_exceeded',
+  'reuse_detected',
+]);
+
+function isRefusal(verdict: string): verdict is RotationRefusal {
+  return refusals.has(verdict);
+}
+
+function settlementOf(row: (GenerationRow & { verdict: string }) | undefined): RotationOutcome {
+  if (row === undefined) return { kind: 'unknown' };
+  if (row.verdict === 'retried') return { kind: 'retried', generation: row.generation, grant: grantOf(row) };
+  if (isRefusal(row.verdict)) return { kind: row.verdict };
+  // The live token was refused a moment ago and nothing that says why holds any more: the client may simply ask again.
+  throw temporarilyUnavailable(new Error('a rotation found its family changed twice'));
+}
+
+interface GrantRow {
+  readonly user_id: string;
+  readonly scopes: string[];
+  readonly resource: string;
+  readonly session_id: string;
+  readonly issuer: string;
+  readonly auth_time: number;
+}
+
+interface GenerationRow extends GrantRow {
+  readonly generation: number;
+}
+
+interface LiveRow extends GrantRow {
+  readonly tenant_id: string;
+  readonly client_id: string;
+  readonly issued_at: number;
+  readonly expires_at: number;
+}
+
+function grantOf(row: GrantRow): FamilyGrant {
+  return {
+    userId: row.user_id,
+    scopes: row.scopes,
+    resource: row.resource,
+    sessionId: row.session_id,
+    issuer: row.issuer,
+    authTime: row.auth_time,
+  };
+}
+
+function liveFamilyOf(row: LiveRow): LiveFamily {
+  return {
+    ...grantOf(row),
+    tenantId: row.tenant_id,
+    clientId: row.client_id,
+    issuedAt: row.issued_at,
+    expiresAt: row.expires_at,
+  };
+}

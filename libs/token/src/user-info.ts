@@ -1,0 +1,47 @@
+import type { DirectoryClient } from '@tessera/directory-client';
+import type { CallContext } from '@tessera/kit';
+import { OAuthError, userInfoClaims, type AccessTokenClaims, type UserInfoClaims } from '@tessera/oauth';
+import type { UserInfoRequest } from '@tessera/proto-gen/token';
+import { issuerOf } from './client.ts';
+import type { TokenVerifier } from './token-verifier.ts';
+
+export interface UserInfoParts {
+  readonly directory: DirectoryClient;
+  readonly verifier: TokenVerifier;
+  /** Undefined: the token must be of the issuer the request came to. */
+  readonly issuer: string | undefined;
+}
+
+/**
+ * The claims that an access token releases about its user (OIDC Core §5.3). Throws `invalid_token` for a token that is
+ * not a live one of ours and for a user, application or tenant that is not active (RFC 6750 §3.1), and
+ * `insufficient_scope` for a token without `openid`, which every token of a client for itself is.
+ */
+export async function userInfo(
+  { directory, verifier, issuer }: UserInfoParts,
+  request: UserInfoRequest,
+  context: CallContext,
+): Promise<UserInfoClaims> {
+  const claims = await verifier.accessToken(request.accessToken, context.onward());
+  if (claims === undefined || claims.iss !== issuerOf(issuer, request.caller)) throw invalidToken();
+  if (!claims.scope.includes('openid')) {
+    throw new OAuthError('insufficient_scope', 'The access token does not have the scope openid.');
+  }
+  const user = await findActiveUser(directory, claims, context);
+  if (user === undefined) throw invalidToken();
+  return userInfoClaims(user, claims.scope);
+}
+
+async function findActiveUser(directory: DirectoryClient, claims: AccessTokenClaims, context: CallContext) {
+  const [client, user] = await Promise.all([
+    directory.application(claims.client_id, context.onward()),
+    directory.user(claims.tenant_id, claims.sub, context.onward()),
+  ]);
+  const active =
+    client !== undefined && user !== undefined && directory.isActive(client) && directory.isActive(user);
+  return active ? user : undefined;
+}
+
+function invalidToken(): OAuthError {
+  return new OAuthError('invalid_token', 'The access token is not valid.');
+}

@@ -1,0 +1,79 @@
+import { createPublicKey, type KeyObject } from 'node:crypto';
+import type { CallOptions, Client, Kit } from '@tessera/kit';
+import { temporarilyUnavailable } from '@tessera/oauth';
+import type { KeysService, PublicKey } from '@tessera/proto-gen/keys';
+
+/** The public keys of our own tokens. The last good set is kept while `keys` is away. */
+export interface VerificationKeys {
+  /** Whether the key set in hand has this key; asks nobody. */
+  has(kid: string): boolean;
+  /**
+   * The key named `kid`; undefined when there is none. Throws `temporarily_unavailable` when that cannot be told:
+   * the key is not in hand and `keys` did not answer.
+   */
+  find(kid: string, call: CallOptions): Promise<KeyObject | undefined>;
+}
+
+const refreshAfterMs = 60_000;
+const trustedForMs = 24 * 3_600_000;
+const askAgainAfterMs = 1_000;
+
+interface KeySet {
+  readonly keys: ReadonlyMap<string, KeyObject>;
+  readonly fetchedAt: number;
+}
+
+/** Keys are fetched when first needed, once a minute while they are used, and for an unknown `kid` once a second at most. */
+export function createVerificationKeys(
+  keys: Client<typeof KeysService>,
+  kit: Pick<Kit, 'clock' | 'log'>,
+): VerificationKeys {
+  let current: KeySet | undefined;
+  let askedAt = -Infinity;
+  let failure: unknown;
+  let asking: Promise<void> | undefined;
+
+  /** One question at a time; whoever comes meanwhile waits for its answer. It is nobody's own, so nobody's signal ends it. */
+  function ask({ signal: _, ...call }: CallOptions): Promise<void> {
+    asking ??= (async () => {
+      askedAt = kit.clock.now();
+      try {
+        const answer = await keys.getPublicKeys({}, call);
+        current = { keys: new Map(answer.keys.map(keyEntry)), fetchedAt: kit.clock.now() };
+        failure = undefined;
+      } catch (error) {
+        failure = error;
+        kit.log.warn({ err: error }, 'public keys could not be fetched');
+      } finally {
+        asking = undefined;
+      }
+    })();
+    return asking;
+  }
+
+  function inHand(): KeySet | undefined {
+    return current !== undefined && kit.clock.now() - current.fetchedAt < trustedForMs ? current : undefined;
+  }
+
+  return {
+    has: (kid) => inHand()?.keys.has(kid) ?? false,
+    async find(kid, call) {
+      const now = kit.clock.now();
+      const mayAsk = now - askedAt >= askAgainAfterMs;
+      const known = inHand()?.keys.get(kid);
+      if (known !== undefined) {
+        if (mayAsk && now - (current?.fetchedAt ?? 0) >= refreshAfterMs) void ask(call);
+        return known;
+      }
+      if (mayAsk || asking !== undefined) await ask(call);
+      const found = inHand()?.keys.get(kid);
+      if (found === undefined && (failure !== undefined || inHand() === undefined))
+        throw temporarilyUnavailable(failure);
+      return found;
+    },
+  };
+}
+
+function keyEntry({ kid, n, e }: PublicKey): [string, KeyObject] {
+  return [kid, createPublicKey({ key: { kty: 'RSA', n, e }, format: 'jwk' })];
+}
