@@ -1,0 +1,195 @@
+import { describe, expect, it } from 'vitest';
+import { systemRandom } from '@tessera/kit';
+import type { AuditRow, Database } from '@tessera/kit';
+import { createSessionStore } from './store.postgres.ts';
+import type { EndingSession, NewSessionRecord, Session, SessionStore } from './store.ts';
+
+const idleSeconds = 3600;
+
+function newSession(difference: Partial<NewSessionRecord> = {}): NewSessionRecord {
+  return {
+    sessionId: systemRandom.bytes(16).toString('base64url'),
+    tokenHash: systemRandom.bytes(32),
+    tenantId: 'acme',
+    userId: 'u1',
+    lifetimeSeconds: 43_200,
+    ipAddress: '192.0.2.1',
+    userAgentHash: 'agent',
+    ...difference,
+  };
+}
+
+function audit(event: string): AuditRow {
+  const eventId = systemRandom.bytes(13).toString('hex');
+  const record = JSON.stringify({ event, eventId, note: `it's "quoted"` });
+  return { eventId, event, tenantId: 'acme', outcome: 'success', reason: null, record };
+}
+
+function ending(sessionId: string, reason: EndingSession['reason'] = 'logout'): EndingSession {
+  return { sessionId, reason, audit: audit('session.ended') };
+}
+
+/** What the store of sessions must do, on every engine. */
+export function sessionStoreContract(engine: string, open: () => Promise<Database>): void {
+  describe(`sessions on ${engine}`, () => {
+    livingContract(open);
+    endContract(open);
+    purgeContract(open);
+  });
+}
+
+async function opened(
+  store: SessionStore,
+  difference: Partial<NewSessionRecord> = {},
+): Promise<{ record: NewSessionRecord; session: Session }> {
+  const record = newSession(difference);
+  return { record, session: await store.open(record, [audit('session.created')], undefined) };
+}
+
+/** Moves a session into the past: the times are the database's, so no clock of a test can. */
+async function age(database: Database, sessionId: string, seconds: number): Promise<void> {
+  await database.query({
+    name: 'test.age_session',
+    text: `UPDATE authorize.session SET auth_time = auth_time - make_interval(secs => $2),
+      created_at = created_at - make_interval(secs => $2), last_seen_at = last_seen_at - make_interval(secs => $2),
+      expires_at = expires_at - make_interval(secs => $2) WHERE session_id = $1`,
+    values: [sessionId, seconds],
+  });
+}
+
+async function lastSeenAge(database: Database, sessionId: string): Promise<number | undefined> {
+  const { rows } = await database.query<{ age: number }>({
+    name: 'test.last_seen',
+    text: `SELECT extract(epoch FROM clock_timestamp() - last_seen_at)::float8 AS age
+      FROM authorize.session WHERE session_id = $1`,
+    values: [sessionId],
+  });
+  return rows[0]?.age;
+}
+
+async function audited(database: Database, row: AuditRow): Promise<number> {
+  const { rowCount } = await database.query({
+    name: 'test.audited',
+    text: 'SELECT event_id FROM authorize.audit_event WHERE event_id = $1 AND record = $2::jsonb',
+    values: [row.eventId, row.record],
+  });
+  return rowCount;
+}
+
+function livingContract(open: () => Promise<Database>): void {
+  it('finds a session by the hash of its token, with the times of the database', async () => {
+    const store = createSessionStore(await open());
+    const { record, session } = await opened(store);
+    const { sessionId, tenantId, userId, tokenHash } = record;
+    expect(session).toMatchObject({ sessionId, tenantId, userId });
+    expect(Number.isInteger(session.authTime)).toBe(true);
+    expect(session.authAge).toBeGreaterThanOrEqual(0);
+    const found = await store.find(tokenHash, idleSeconds);
+    expect(found).toMatchObject({ sessionId, tenantId, userId, authTime: session.authTime });
+    expect(await store.find(systemRandom.bytes(32), idleSeconds)).toBeUndefined();
+  });
+
+  it('does not find a session beyond its absolute end, however busy it was', async () => {
+    const database = await open();
+    const store = createSessionStore(database);
+    const { record } = await opened(store, { lifetimeSeconds: 100 });
+    await age(database, record.sessionId, 99);
+    expect(await store.find(record.tokenHash, idleSeconds)).toMatchObject({ sessionId: record.sessionId });
+    await age(database, record.sessionId, 1.5);
+    expect(await store.find(record.tokenHash, idleSeconds)).toBeUndefined();
+  });
+
+  it('does not find a session that was left alone too long', async () => {
+    const database = await open();
+    const store = createSessionStore(database);
+    const { record } = await opened(store);
+    await age(database, record.sessionId, idleSeconds + 1);
+    expect(await store.find(record.tokenHash, idleSeconds)).toBeUndefined();
+    expect(await store.identify(record.tokenHash)).toMatchObject({ sessionId: record.sessionId });
+  });
+
+  it('notes being seen at most once a minute', async () => {
+    const database = await open();
+    const store = createSessionStore(database);
+    const { record } = await opened(store);
+    await age(database, record.sessionId, 50);
+    const found = await store.find(record.tokenHash, idleSeconds);
+    expect(found?.authAge).toBeGreaterThanOrEqual(50);
+    expect(await lastSeenAge(database, record.sessionId)).toBeGreaterThanOrEqual(50);
+    await age(database, record.sessionId, 15);
+    await Promise.all(Array.from({ length: 10 }, () => store.find(record.tokenHash, idleSeconds)));
+    expect(await lastSeenAge(database, record.sessionId)).toBeLessThan(15);
+  });
+
+  it('writes the audit rows in the same commit, or neither', async () => {
+    const database = await open();
+    const store = createSessionStore(database);
+    const rows = [audit('auth.login.succeeded'), audit('session.created')];
+    const record = newSession();
+    await store.open(record, rows, undefined);
+    expect(await Promise.all(rows.map((row) => audited(database, row)))).toEqual([1, 1]);
+    const doomed = newSession();
+    await expect(store.open(doomed, rows, undefined)).rejects.toThrow(/duplicate|unique/i);
+    expect(await store.find(doomed.tokenHash, idleSeconds)).toBeUndefined();
+  });
+}
+
+function endContract(open: () => Promise<Database>): void {
+  it('ends a session for good, once, with one audit row', async () => {
+    const database = await open();
+    const store = createSessionStore(database);
+    const { record } = await opened(store);
+    const ends = Array.from({ length: 20 }, () => ending(record.sessionId));
+    const results = await Promise.all(ends.map((one) => store.end(one)));
+    expect(results.filter(Boolean)).toHaveLength(1);
+    const rows = await Promise.all(ends.map((one) => audited(database, one.audit)));
+    expect(rows).toEqual(results.map(Number));
+    expect(await store.find(record.tokenHash, idleSeconds)).toBeUndefined();
+    expect(await store.identify(record.tokenHash)).toMatchObject({ sessionId: record.sessionId });
+  });
+
+  it('does not find a session whose end was answered, whatever races', async () => {
+    const database = await open();
+    const store = createSessionStore(database);
+    for (let round = 0; round < 20; round += 1) {
+      const { record } = await opened(store);
+      await age(database, record.sessionId, 70);
+      const reading = Array.from({ length: 8 }, () => store.find(record.tokenHash, idleSeconds));
+      await store.end(ending(record.sessionId));
+      expect(await store.find(record.tokenHash, idleSeconds)).toBeUndefined();
+      await Promise.all(reading);
+      expect(await store.find(record.tokenHash, idleSeconds)).toBeUndefined();
+    }
+  });
+
+  it('ends the session that a new one replaces in the same commit, and audits it if it lived', async () => {
+    const database = await open();
+    const store = createSessionStore(database);
+    const { record: old } = await opened(store);
+    const replaced = ending(old.sessionId, 'replaced');
+    const next = newSession();
+    await store.open(next, [audit('session.created')], replaced);
+    expect(await store.find(old.tokenHash, idleSeconds)).toBeUndefined();
+    expect(await store.find(next.tokenHash, idleSeconds)).toMatchObject({ sessionId: next.sessionId });
+    expect(await audited(database, replaced.audit)).toBe(1);
+    const again = ending(old.sessionId, 'replaced');
+    await store.open(newSession(), [audit('session.created')], again);
+    expect(await audited(database, again.audit)).toBe(0);
+  });
+}
+
+function purgeContract(open: () => Promise<Database>): void {
+  it('removes what is over for more than a day, in bounded batches, and nothing else', async () => {
+    const database = await open();
+    const store = createSessionStore(database);
+    while ((await store.purge(1000)) > 0);
+    const old = await Promise.all(Array.from({ length: 5 }, () => opened(store, { lifetimeSeconds: 10 })));
+    for (const { record } of old) await age(database, record.sessionId, 86_400 + 11);
+    const { record: recent } = await opened(store, { lifetimeSeconds: 10 });
+    await age(database, recent.sessionId, 86_000);
+    expect(await store.purge(2)).toBe(2);
+    expect(await store.purge(100)).toBe(3);
+    expect(await store.purge(100)).toBe(0);
+    expect(await store.identify(recent.tokenHash)).toMatchObject({ sessionId: recent.sessionId });
+  });
+}

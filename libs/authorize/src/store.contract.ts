@@ -1,0 +1,201 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { describe, expect, it } from 'vitest';
+import { systemRandom } from '@tessera/kit';
+import type { CodePresentation, CodeRecord, CodeStore, ContextStore, PendingRequest } from './store.ts';
+
+/** Every test works on keys of its own. */
+const unique = (): string => systemRandom.bytes(8).toString('hex');
+
+const pending: PendingRequest = {
+  browserHash: 'ab'.repeat(32),
+  tenantId: 'acme',
+  issuer: 'https://id.example',
+  parameters: { client_id: 'web', state: 'å"\\ \u2028', scope: 'openid' },
+};
+
+/** What every store of pre-authorization contexts must do. */
+export function contextStoreContract(engine: string, open: () => Promise<ContextStore>): void {
+  describe(`pre-authorization contexts on ${engine}`, () => {
+    it('gives back what was saved, byte for byte', async () => {
+      const store = await open();
+      const id = unique();
+      await store.save(id, pending, 60);
+      expect(await store.find(id)).toEqual(pending);
+      expect(await store.find(unique())).toBeUndefined();
+    });
+
+    it('lets exactly one of fifty callers take a context', async () => {
+      const store = await open();
+      const id = unique();
+      await store.save(id, pending, 60);
+      const taken = await Promise.all(Array.from({ length: 50 }, () => store.take(id)));
+      expect(taken.filter(Boolean)).toHaveLength(1);
+      expect(await store.find(id)).toBeUndefined();
+    });
+
+    it('forgets a context after its lifetime', async () => {
+      const store = await open();
+      const id = unique();
+      await store.save(id, pending, 0.15);
+      expect(await store.find(id)).toEqual(pending);
+      await pause(250);
+      expect(await store.find(id)).toBeUndefined();
+      expect(await store.take(id)).toBe(false);
+    });
+  });
+}
+
+function codeRecord(sessionId = unique()): CodeRecord {
+  return {
+    grant: {
+      tenantId: 'acme',
+      clientId: 'web',
+      userId: 'u1',
+      scopes: ['openid', 'orders.read'],
+      resource: 'https://orders.example',
+      nonce: 'n "1"',
+      authTime: 1_767_225_600,
+      sessionId,
+      issuer: 'https://id.example',
+    },
+    codeChallenge: 'challenge',
+    redirectUri: 'https://app.example/cb',
+  };
+}
+
+const right: CodePresentation = {
+  tenantId: 'acme',
+  clientId: 'web',
+  codeChallenge: 'challenge',
+  redirectUri: 'https://app.example/cb',
+};
+
+/** What every store of codes must do. */
+export function codeStoreContract(engine: string, open: () => Promise<CodeStore>): void {
+  describe(`codes on ${engine}`, () => {
+    redemptionContract(open);
+    sessionDropContract(open);
+  });
+}
+
+function redemptionContract(open: () => Promise<CodeStore>): void {
+  async function saved(): Promise<{ store: CodeStore; hash: string; record: CodeRecord }> {
+    const store = await open();
+    const hash = unique();
+    const record = codeRecord();
+    expect(await store.save(hash, record, 60)).toBe('saved');
+    return { store, hash, record };
+  }
+
+  it('grants the right presentation the record that was saved', async () => {
+    const { store, hash, record } = await saved();
+    expect(await store.redeem(hash, right)).toEqual({ outcome: 'granted', grant: record.grant });
+  });
+
+  it('grants it again while it lives, because the durable marker decides which one counts', async () => {
+    const { store, hash, record } = await saved();
+    const all = await Promise.all(Array.from({ length: 50 }, () => store.redeem(hash, right)));
+    expect(all).toEqual(all.map(() => ({ outcome: 'granted', grant: record.grant })));
+  });
+
+  it('does not know a code that was never saved', async () => {
+    const { store } = await saved();
+    expect(await store.redeem(unique(), right)).toEqual({ outcome: 'unknown' });
+  });
+
+  it('forgets a code after its lifetime, also one that was taken', async () => {
+    const store = await open();
+    const [fresh, taken] = [unique(), unique()];
+    await store.save(fresh, codeRecord(), 0.15);
+    await store.save(taken, codeRecord(), 0.15);
+    await store.redeem(taken, right);
+    await pause(250);
+    expect(await store.redeem(fresh, right)).toEqual({ outcome: 'unknown' });
+    expect(await store.redeem(taken, right)).toEqual({ outcome: 'unknown' });
+  });
+
+  it.each([
+    ['client', { clientId: 'other' }],
+    ['tenant', { tenantId: 'other' }],
+    ['client with a wrong verifier', { clientId: 'other', codeChallenge: 'wrong' }],
+  ])('refuses another %s and changes nothing', async (_what, difference) => {
+    const { store, hash } = await saved();
+    expect(await store.redeem(hash, { ...right, ...difference })).toEqual({ outcome: 'other_client' });
+    expect((await store.redeem(hash, right)).outcome).toBe('granted');
+    expect(await store.redeem(hash, { ...right, ...difference })).toEqual({ outcome: 'other_client' });
+    expect((await store.redeem(hash, right)).outcome).toBe('granted');
+  });
+
+  it.each([
+    ['verifier', 'wrong_verifier', { codeChallenge: 'wrong' }],
+    ['verifier that is none', 'wrong_verifier', { codeChallenge: '' }],
+    ['redirect URI', 'wrong_redirect_uri', { redirectUri: 'https://app.example/cb/' }],
+    ['redirect URI that is empty', 'wrong_redirect_uri', { redirectUri: '' }],
+  ])('burns the code at a wrong %s', async (_what, outcome, difference) => {
+    const { store, hash } = await saved();
+    expect(await store.redeem(hash, { ...right, ...difference })).toEqual({ outcome });
+    expect(await store.redeem(hash, right)).toEqual({ outcome: 'burnt' });
+  });
+
+  it('refuses a wrong verifier without effect once the code was taken', async () => {
+    const { store, hash } = await saved();
+    await store.redeem(hash, right);
+    expect(await store.redeem(hash, { ...right, codeChallenge: 'wrong' })).toEqual({
+      outcome: 'wrong_verifier',
+    });
+    expect((await store.redeem(hash, right)).outcome).toBe('granted');
+  });
+
+  it('never grants after a burn, whatever races', async () => {
+    for (let round = 0; round < 40; round += 1) {
+      const { store, hash } = await saved();
+      const presented = Array.from({ length: 20 }, (_, i) =>
+        i % 2 === round % 2 ? right : { ...right, codeChallenge: 'wrong' },
+      );
+      const outcomes = await Promise.all(presented.map((one) => store.redeem(hash, one)));
+      const rights = outcomes.filter((_, i) => presented[i] === right).map(({ outcome }) => outcome);
+      expect(new Set(rights).size, `round ${round}: either all or none`).toBe(1);
+      expect((await store.redeem(hash, right)).outcome).toBe(rights[0]);
+    }
+  });
+}
+
+function sessionDropContract(open: () => Promise<CodeStore>): void {
+  it('drops the codes of one session and no others', async () => {
+    const store = await open();
+    const [first, second, foreign] = [unique(), unique(), unique()];
+    const record = codeRecord();
+    await store.save(first, record, 60);
+    await store.save(second, record, 60);
+    await store.save(foreign, codeRecord(), 60);
+    expect(await store.dropSession(record.grant.sessionId, 60)).toBe(2);
+    expect(await store.redeem(first, right)).toEqual({ outcome: 'unknown' });
+    expect(await store.redeem(second, right)).toEqual({ outcome: 'unknown' });
+    expect((await store.redeem(foreign, right)).outcome).toBe('granted');
+  });
+
+  it('saves no code for a session that was dropped, and says so again when dropped twice', async () => {
+    const store = await open();
+    const record = codeRecord();
+    const { sessionId } = record.grant;
+    expect(await store.dropSession(sessionId, 60)).toBe(0);
+    expect(await store.dropSession(sessionId, 60)).toBe(0);
+    const hash = unique();
+    expect(await store.save(hash, record, 60)).toBe('session_ended');
+    expect(await store.redeem(hash, right)).toEqual({ outcome: 'unknown' });
+  });
+
+  it('leaves no code behind when issuing races the end of the session', async () => {
+    for (let round = 0; round < 40; round += 1) {
+      const store = await open();
+      const record = codeRecord();
+      const hashes = Array.from({ length: 10 }, unique);
+      const before = hashes.slice(0, round % 10).map((hash) => store.save(hash, record, 60));
+      const dropped = store.dropSession(record.grant.sessionId, 60);
+      const after = hashes.slice(round % 10).map((hash) => store.save(hash, record, 60));
+      await Promise.all([...before, dropped, ...after]);
+      const left = await Promise.all(hashes.map((hash) => store.redeem(hash, right)));
+      expect(left.filter(({ outcome }) => outcome === 'granted')).toEqual([]);
+    }
+  });
+}
