@@ -1,0 +1,58 @@
+import type { FastifyInstance } from 'fastify';
+import { createLimiter, rootCall, ulid, type BuiltService, type Kit } from '@tessera/kit';
+import { antiForgery } from './anti-forgery.ts';
+import type { GatewayConfig } from './config.ts';
+import type { Gateway, GatewayPeers } from './gateway.ts';
+import { issuerRule } from './issuer.ts';
+import { createKeySet } from './key-set.ts';
+import { loadViews } from './pages/views.ts';
+import { createServer, type ServerOptions } from './server.ts';
+
+/** The gateway serves HTTP instead of calls between services. */
+export interface GatewayService extends BuiltService {
+  readonly app: FastifyInstance;
+  /** Starts to accept connections; resolves with the URL it listens on. */
+  listen(address: { readonly host: string; readonly port: number }): Promise<string>;
+}
+
+export type GatewayOptions = ServerOptions;
+
+/** Deadline of a key set fetch: whoever asks for the keys waits no longer while `keys` is away. */
+const keySetTimeoutMs = 1_000;
+
+/** All the wiring of the gateway. */
+export function buildGateway(
+  config: GatewayConfig,
+  peers: GatewayPeers,
+  kit: Kit,
+  options: GatewayOptions = {},
+): GatewayService {
+  const { clock, log, random, redis } = kit;
+  const keySet = createKeySet({
+    keys: peers.keys,
+    clock,
+    log,
+    call: () => rootCall(ulid(clock, random), keySetTimeoutMs),
+  });
+  const gateway: Gateway = {
+    config,
+    peers,
+    kit,
+    keySet,
+    issuer: issuerRule(config.TESSERA_ISSUER, config.TESSERA_ALLOWED_HOSTS),
+    limiter: createLimiter({ redis, clock, log, prefix: 'gateway' }),
+    views: loadViews(),
+    antiForgery,
+  };
+  const app = createServer(gateway, options);
+  return {
+    name: 'gateway',
+    routes: [],
+    app,
+    ready: async () => {
+      await keySet.document();
+    },
+    listen: ({ host, port }) => app.listen({ host, port }),
+    close: () => app.close(),
+  };
+}

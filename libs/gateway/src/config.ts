@@ -1,0 +1,53 @@
+import { z } from 'zod';
+import { choice, integer, list, port, text } from '@tessera/kit';
+import { isEverything, networks } from './addresses.ts';
+
+function networkList(defaultEntries: readonly string[], options: { readonly refuseEverything: boolean }) {
+  return list(defaultEntries).transform((entries, context) => {
+    const everything = entries.find(isEverything);
+    if (everything !== undefined && options.refuseEverything) {
+      context.addIssue({ code: 'custom', message: `"${everything}" would trust everyone; name the proxies` });
+      return z.NEVER;
+    }
+    try {
+      return networks(entries);
+    } catch (error) {
+      context.addIssue({ code: 'custom', message: error instanceof Error ? error.message : 'bad entry' });
+      return z.NEVER;
+    }
+  });
+}
+
+/** The issuer is an origin: every endpoint, cookie and link of ours lives at its root. */
+function issuer() {
+  return z
+    .string()
+    .refine((value) => /^https?:/.test(value) && URL.parse(value)?.origin === value, {
+      error: 'expected an origin such as https://id.example.com: lower case, no path, no trailing slash',
+    })
+    .optional();
+}
+
+/** What the gateway reads. */
+export const gatewayConfig = z
+  .object({
+    TESSERA_HTTP_HOST: text('localhost'),
+    TESSERA_HTTP_PORT: port(8080),
+    /** Absent: inferred from the request's host, if that is allowed. */
+    TESSERA_ISSUER: issuer(),
+    /** Host names an inferred issuer may have; an entry without a port allows every port. */
+    TESSERA_ALLOWED_HOSTS: list(['localhost', '127.0.0.1', '[::1]']),
+    /** Proxies whose `X-Forwarded-*` and `X-Request-Id` are believed. */
+    TESSERA_TRUSTED_PROXIES: networkList([], { refuseEverything: true }),
+    /** Who may introspect and revoke without credentials in the contract profile. */
+    TESSERA_TRUSTED_CALLERS: networkList(['loopback', 'private'], { refuseEverything: false }),
+    TESSERA_PROFILE: choice(['contract', 'strict'], 'contract'),
+    /** Authorization, device and backchannel requests that one address may start in a minute. */
+    TESSERA_START_LIMIT: integer(1200, { min: 1 }),
+  })
+  .refine((config) => config.TESSERA_PROFILE !== 'strict' || config.TESSERA_ISSUER !== undefined, {
+    error: 'is required in the strict profile',
+    path: ['TESSERA_ISSUER'],
+  });
+
+export type GatewayConfig = z.infer<typeof gatewayConfig>;

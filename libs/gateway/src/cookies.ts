@@ -1,0 +1,63 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { opaquePrefix, opaqueValue, type Random } from '@tessera/kit';
+
+/**
+ * The gateway's cookies: `browser` binds what a browser began to that browser, `session` is the interactive session, `signedOut`
+ * lets the page after a logout say so.
+ */
+export type CookieName = 'browser' | 'session' | 'signedOut';
+
+const names: Readonly<Record<CookieName, string>> = {
+  browser: 'tessera_browser',
+  session: 'tessera_session',
+  signedOut: 'tessera_signed_out',
+};
+
+/** On https the prefix makes browsers refuse the cookie from any other host or path (RFC 6265bis §4.1.3.2). */
+function wireName(name: CookieName, secure: boolean): string {
+  return secure ? `__Host-${names[name]}` : names[name];
+}
+
+function isSecure(request: FastifyRequest): boolean {
+  return request.incoming.issuer().startsWith('https:');
+}
+
+/** The value of a cookie; '' when the browser sent none, or one that is not of the kind. */
+export function readCookie(app: FastifyInstance, request: FastifyRequest, name: CookieName): string {
+  const header = request.headers.cookie;
+  const value = header === undefined ? undefined : app.parseCookie(header)[wireName(name, isSecure(request))];
+  return value !== undefined && pattern[name].test(value) ? value : '';
+}
+
+const pattern: Readonly<Record<CookieName, RegExp>> = {
+  browser: /^tb_[\w-]{43}$/,
+  session: /^ts_[\w.-]{1,500}$/,
+  signedOut: /^1$/,
+};
+
+/** Sets a cookie; without `maxAge` (seconds) it lasts as long as the browser runs. */
+export function writeCookie(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  name: CookieName,
+  value: string,
+  maxAge?: number,
+): void {
+  const secure = isSecure(request);
+  reply.setCookie(wireName(name, secure), value, {
+    path: '/',
+    httpOnly: true,
+    sameSite: 'lax',
+    secure,
+    ...(maxAge === undefined ? {} : { maxAge }),
+  });
+}
+
+export function dropCookie(request: FastifyRequest, reply: FastifyReply, name: CookieName): void {
+  writeCookie(request, reply, name, '', 0);
+}
+
+/** A new value for the `browser` cookie. */
+export function newBrowserId(random: Random): string {
+  return opaqueValue(opaquePrefix.browser, random);
+}

@@ -1,0 +1,35 @@
+import { rootCall } from '@tessera/kit';
+import { OAuthError } from '@tessera/oauth';
+import { requireClient } from '../credentials.ts';
+import { countStart } from '../start-limit.ts';
+import type { Endpoint } from './endpoint.ts';
+
+/** `POST /backchannel_authentication` (CIBA Core §7.1 and §7.3). */
+export const backchannelAuthentication: Endpoint = async (
+  { incoming, parameters, authorization },
+  gateway,
+) => {
+  const { clientId, clientSecret } = requireClient(authorization, parameters);
+  const requestedExpiry = seconds(parameters.get('requestedExpiry'));
+  await countStart('backchannel_authentication', incoming.ipAddress, gateway);
+  const started = await gateway.peers.backchannel.startBackchannelAuthentication(
+    {
+      caller: incoming.caller(),
+      credentials: { clientId, clientSecret },
+      scope: parameters.text('scope'),
+      loginHint: parameters.text('loginHint'),
+      bindingMessage: parameters.text('bindingMessage'),
+      resource: parameters.text('resource'),
+      requestedExpiry,
+    },
+    rootCall(incoming.requestId),
+  );
+  return { auth_req_id: started.authReqId, expires_in: started.expiresIn, interval: started.interval };
+};
+
+/** CIBA Core §7.1: a positive integer; 0 when absent. */
+function seconds(text: string | undefined): number {
+  if (text === undefined) return 0;
+  if (/^[1-9]\d{0,8}$/.test(text)) return Number(text);
+  throw new OAuthError('invalid_request', 'The requested expiry must be a positive whole number of seconds.');
+}

@@ -1,0 +1,29 @@
+import { rootCall } from '@tessera/kit';
+import { requireClient } from '../credentials.ts';
+import { countStart } from '../start-limit.ts';
+import type { Endpoint } from './endpoint.ts';
+
+/** `POST /device_authorization` (RFC 8628 §3.1 and §3.2). */
+export const deviceAuthorization: Endpoint = async ({ incoming, parameters, authorization }, gateway) => {
+  const { clientId, clientSecret } = requireClient(authorization, parameters);
+  const caller = incoming.caller();
+  await countStart('device_authorization', incoming.ipAddress, gateway);
+  const started = await gateway.peers.device.startDeviceAuthorization(
+    {
+      caller,
+      credentials: { clientId, clientSecret },
+      scope: parameters.text('scope'),
+      resource: parameters.text('resource'),
+    },
+    rootCall(incoming.requestId),
+  );
+  const verificationUri = `${caller.issuer}/device`;
+  return {
+    device_code: started.deviceCode,
+    user_code: started.userCode,
+    verification_uri: verificationUri,
+    verification_uri_complete: `${verificationUri}?user_code=${encodeURIComponent(started.userCode)}`,
+    expires_in: started.expiresIn,
+    interval: started.interval,
+  };
+};

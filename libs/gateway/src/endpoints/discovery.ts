@@ -1,0 +1,63 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { authorizationServerMetadata, contractMetadata, OAuthError } from '@tessera/oauth';
+import type { Gateway } from '../gateway.ts';
+
+/** Issuers whose documents are kept encoded; an inferred issuer may come with any port. */
+const maxDocuments = 32;
+const cacheFor = 'public, max-age=300';
+
+function encodedOnce(build: (issuer: string) => object): (issuer: string) => string {
+  const documents = new Map<string, string>();
+  return (issuer) => {
+    let document = documents.get(issuer);
+    if (document === undefined) {
+      if (documents.size >= maxDocuments) documents.clear();
+      document = JSON.stringify(build(issuer));
+      documents.set(issuer, document);
+    }
+    return document;
+  };
+}
+
+const contractDocument = encodedOnce(contractMetadata);
+const serverDocument = encodedOnce(authorizationServerMetadata);
+
+/** An answer that was made for one host must not be given to another by a cache on the way. */
+function cacheHeader(gateway: Gateway): string {
+  return gateway.issuer.explicit ? cacheFor : 'no-store';
+}
+
+/** `GET /.well-known/openid-configuration`: the contract's document, or 500 when issuer or keys cannot be resolved. */
+export async function openidConfiguration(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  gateway: Gateway,
+): Promise<string> {
+  try {
+    const issuer = request.incoming.issuer();
+    await gateway.keySet.document();
+    reply.header('cache-control', cacheHeader(gateway));
+    return contractDocument(issuer);
+  } catch (error) {
+    throw new OAuthError('server_error', 'The issuer or the keys cannot be resolved.', { cause: error });
+  }
+}
+
+/** `GET /.well-known/oauth-authorization-server` (RFC 8414 §3). */
+export function oauthAuthorizationServer(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  gateway: Gateway,
+): Promise<string> {
+  const document = serverDocument(request.incoming.issuer());
+  reply.header('cache-control', cacheHeader(gateway));
+  return Promise.resolve(document);
+}
+
+/** `GET /.well-known/jwks.json` (RFC 7517 §5): names no host, but does not answer for a forged one. */
+export async function jwks(request: FastifyRequest, reply: FastifyReply, gateway: Gateway): Promise<string> {
+  request.incoming.issuer();
+  const document = await gateway.keySet.document();
+  reply.header('cache-control', cacheFor);
+  return document;
+}

@@ -1,0 +1,16 @@
+import type { Dialect } from '../dialects/dialect.ts';
+import type { Gateway } from '../gateway.ts';
+import type { Incoming } from '../incoming.ts';
+import type { RequestParameters } from '../request-parameters.ts';
+
+/** A request to a body endpoint, read once and the same in both dialects. */
+export interface EndpointRequest {
+  readonly incoming: Incoming;
+  readonly dialect: Dialect;
+  readonly parameters: RequestParameters;
+  /** The Authorization header. */
+  readonly authorization: string | undefined;
+}
+
+/** The command behind a body endpoint: returns the body of the 200, throws OAuthError. */
+export type Endpoint = (request: EndpointRequest, gateway: Gateway) => Promise<object>;

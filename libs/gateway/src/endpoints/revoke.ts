@@ -1,0 +1,38 @@
+import { rootCall } from '@tessera/kit';
+import { OAuthError } from '@tessera/oauth';
+import { readCredentials } from '../credentials.ts';
+import { admit } from '../trusted-callers.ts';
+import type { Endpoint } from './endpoint.ts';
+
+const revoked = { message: 'Refresh token revoked.' };
+
+/** `DELETE /revoke`, the contract's: an unknown token is an error, the caller may be admitted without credentials. */
+export const revokeByContract: Endpoint = async (
+  { incoming, parameters, authorization },
+  { peers, config },
+) => {
+  const credentials = admit(readCredentials(authorization, parameters), incoming.ipAddress, config);
+  await peers.token.revoke(
+    {
+      token: parameters.required('token', 'The token is missing.'),
+      reason: parameters.text('reasonRevoked'),
+      caller: incoming.caller(),
+      ignoreUnknown: false,
+      ...(credentials === undefined ? {} : { credentials }),
+    },
+    rootCall(incoming.requestId),
+  );
+  return revoked;
+};
+
+/** `POST /revoke` (RFC 7009): the client authenticates, an unknown token is answered like a revoked one (§2.2). */
+export const revokeByStandard: Endpoint = async ({ incoming, parameters, authorization }, { peers }) => {
+  const credentials = readCredentials(authorization, parameters);
+  if (credentials === undefined) throw new OAuthError('invalid_client', 'Client authentication is required.');
+  const token = parameters.required('token', 'The token is missing.');
+  await peers.token.revoke(
+    { token, credentials, caller: incoming.caller(), ignoreUnknown: true },
+    rootCall(incoming.requestId),
+  );
+  return {};
+};

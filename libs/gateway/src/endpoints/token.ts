@@ -1,0 +1,29 @@
+import { rootCall } from '@tessera/kit';
+import { OAuthError } from '@tessera/oauth';
+import { requireClient } from '../credentials.ts';
+import type { Endpoint } from './endpoint.ts';
+
+/** `POST /token` (RFC 6749 §3.2): one exchange, whatever the grant. */
+export const token: Endpoint = async ({ incoming, dialect, parameters, authorization }, { peers }) => {
+  const grantType = dialect.grantType(parameters.required('grantType', 'The grant type is missing.'));
+  if (grantType === undefined) {
+    throw new OAuthError('unsupported_grant_type', 'The grant type is not supported.');
+  }
+  const response = await peers.token.exchange(
+    {
+      caller: incoming.caller(),
+      credentials: requireClient(authorization, parameters),
+      grantType: grantType.name,
+      scope: parameters.text('scope'),
+      resource: parameters.text('resource'),
+      code: parameters.text('code'),
+      codeVerifier: parameters.text('codeVerifier'),
+      redirectUri: parameters.text('redirectUri'),
+      refreshToken: parameters.text('refreshToken'),
+      deviceCode: parameters.text('deviceCode'),
+      authReqId: parameters.text('authReqId'),
+    },
+    rootCall(incoming.requestId),
+  );
+  return dialect.tokens(response);
+};

@@ -1,0 +1,60 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Logger } from 'pino';
+import { OAuthError, type ErrorCode } from '@tessera/oauth';
+
+/** Codes that say something to us only; clients get the registered code that covers it. */
+const registered: Readonly<Partial<Record<ErrorCode, ErrorCode>>> = {
+  method_not_allowed: 'invalid_request',
+  not_found: 'invalid_request',
+  payload_too_large: 'invalid_request',
+  unsupported_media_type: 'invalid_request',
+};
+
+/** The code a client sees for an error. */
+export function publicCode(error: OAuthError): ErrorCode {
+  return registered[error.code] ?? error.code;
+}
+
+/**
+ * Turns whatever was thrown into the one error type. What is not an OAuthError is logged with the request id and becomes
+ * `server_error` without detail.
+ */
+export function asOAuthError(thrown: unknown, requestId: string, log: Logger): OAuthError {
+  if (thrown instanceof OAuthError) {
+    if (thrown.status >= 500) log.warn({ requestId, err: thrown }, 'a request could not be served');
+    return thrown;
+  }
+  const framework = frameworkError(thrown);
+  if (framework !== undefined) return framework;
+  log.error({ requestId, err: thrown }, 'a request failed unexpectedly');
+  return new OAuthError('server_error', 'The request failed for a reason on our side.');
+}
+
+/** What the HTTP framework refuses before a handler runs. */
+function frameworkError(thrown: unknown): OAuthError | undefined {
+  const code = thrown instanceof Error && 'code' in thrown ? thrown.code : undefined;
+  const status = thrown instanceof Error && 'statusCode' in thrown ? thrown.statusCode : undefined;
+  if (code === 'FST_ERR_CTP_BODY_TOO_LARGE')
+    return new OAuthError('payload_too_large', 'The body is too large.');
+  if (code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE') {
+    return new OAuthError('unsupported_media_type', 'The content type is not one this service takes.');
+  }
+  if (typeof status === 'number' && status >= 400 && status < 500) {
+    return new OAuthError('invalid_request', 'The request could not be read.');
+  }
+  return undefined;
+}
+
+/** Status and headers that belong to an error in every shape it is answered in. */
+export function errorHeaders(request: FastifyRequest, reply: FastifyReply, error: OAuthError): void {
+  request.failure = error.code;
+  reply.code(error.status).header('cache-control', 'no-store');
+  if (error.status === 503 || error.status === 429) {
+    reply.header('retry-after', String(error.retryAfterSeconds ?? 1));
+  } else if (error.retryAfterSeconds !== undefined) {
+    reply.header('retry-after', String(error.retryAfterSeconds));
+  }
+  if (error.code === 'invalid_client' && request.headers.authorization !== undefined) {
+    reply.header('www-authenticate', 'Basic realm="tessera", charset="UTF-8"');
+  }
+}

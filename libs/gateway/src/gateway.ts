@@ -1,0 +1,44 @@
+import type { Client, Kit, Limiter } from '@tessera/kit';
+import type { AuthorizeService } from '@tessera/proto-gen/authorize';
+import type { BackchannelAuthenticationService, DeviceAuthorizationService } from '@tessera/proto-gen/device';
+import type { DirectoryService } from '@tessera/proto-gen/directory';
+import type { KeysService } from '@tessera/proto-gen/keys';
+import type { IntrospectionService, TokenService } from '@tessera/proto-gen/token';
+import type { AntiForgery } from './anti-forgery.ts';
+import type { GatewayConfig } from './config.ts';
+import type { IssuerRule } from './issuer.ts';
+import type { KeySet } from './key-set.ts';
+import type { Incoming } from './incoming.ts';
+import type { Views } from './pages/views.ts';
+
+/** The services the gateway calls. */
+export interface GatewayPeers {
+  readonly keys: Client<typeof KeysService>;
+  readonly directory: Client<typeof DirectoryService>;
+  readonly authorize: Client<typeof AuthorizeService>;
+  readonly token: Client<typeof TokenService>;
+  readonly introspection: Client<typeof IntrospectionService>;
+  readonly device: Client<typeof DeviceAuthorizationService>;
+  readonly backchannel: Client<typeof BackchannelAuthenticationService>;
+}
+
+/** What every endpoint and page works with. */
+export interface Gateway {
+  readonly config: GatewayConfig;
+  readonly peers: GatewayPeers;
+  readonly kit: Kit;
+  readonly issuer: IssuerRule;
+  readonly keySet: KeySet;
+  readonly limiter: Limiter;
+  readonly views: Views;
+  readonly antiForgery: AntiForgery;
+}
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Set before anything else looks at the request. */
+    incoming: Incoming;
+    /** Code of the error it was answered with, for the access log. */
+    failure: string | undefined;
+  }
+}

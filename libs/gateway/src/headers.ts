@@ -1,0 +1,39 @@
+import type { FastifyReply } from 'fastify';
+
+/** Everything but the target of forms; no script at all, styles and images only from files of ours. */
+const baseContentPolicy =
+  "default-src 'none'; style-src 'self'; img-src 'self'; base-uri 'none'; frame-ancestors 'none'";
+
+/**
+ * Where a page's forms may lead. Browsers of the Chromium family apply `form-action` to every redirect that follows a form,
+ * and a sign-in ends wherever the client's redirect URI, and what the client redirects to next, leads. So a page whose form may
+ * leave for a client cannot carry the directive; the others do.
+ */
+export type FormTarget = 'own' | 'client';
+
+/** Headers of every HTML answer. */
+export function pageHeaders(reply: FastifyReply, formTarget: FormTarget): void {
+  reply.headers({
+    'cache-control': 'no-store',
+    'content-security-policy':
+      formTarget === 'own' ? `${baseContentPolicy}; form-action 'self'` : baseContentPolicy,
+    'referrer-policy': 'no-referrer',
+    'x-frame-options': 'DENY',
+    vary: 'Accept',
+  });
+}
+
+/** Headers of every answer there is. */
+export function commonHeaders(reply: FastifyReply, requestId: string): void {
+  reply.header('x-content-type-options', 'nosniff').header('x-request-id', requestId);
+}
+
+/**
+ * Lets scripts of every origin read the answer, without cookies: for what is public, and for what a browser-based public client
+ * calls with nothing but what it holds itself (OAuth 2.0 for Browser-Based Apps §6.3).
+ */
+export function crossOriginHeaders(reply: FastifyReply): void {
+  reply
+    .header('access-control-allow-origin', '*')
+    .header('access-control-expose-headers', 'www-authenticate, retry-after, x-request-id');
+}

@@ -1,0 +1,64 @@
+import { createHash } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
+import { ulid, type Kit } from '@tessera/kit';
+import { callerAddress, normalizeAddress, type Networks } from './addresses.ts';
+import type { IssuerRule } from './issuer.ts';
+
+/** Who a request comes from and which issuer it was sent to: the only place where forwarded headers are read. */
+export interface Incoming {
+  readonly requestId: string;
+  /** Address of the caller; '' when the connection is already gone. */
+  readonly ipAddress: string;
+  /** Throws `invalid_request` for a host that is not allowed. */
+  issuer(): string;
+  /** As the services want it. Throws like `issuer`. */
+  caller(): { ipAddress: string; issuer: string };
+}
+
+export interface IncomingRules {
+  readonly proxies: Networks;
+  readonly issuer: IssuerRule;
+  readonly kit: Pick<Kit, 'clock' | 'random'>;
+}
+
+/** Reads the connection and, if it comes from a trusted proxy, what that proxy says about it. */
+export function readIncoming(request: IncomingMessage, requestId: string, rules: IncomingRules): Incoming {
+  const connection = request.socket.remoteAddress ?? '';
+  const { headers } = request;
+  const trusted = fromTrustedProxy(request, rules.proxies);
+  const ipAddress = callerAddress(
+    connection,
+    trusted ? single(headers['x-forwarded-for']) : undefined,
+    rules.proxies,
+  );
+  const issuer = () =>
+    rules.issuer.resolve({
+      host: headers.host,
+      forwardedHost: trusted ? single(headers['x-forwarded-host']) : undefined,
+      forwardedProto: trusted ? single(headers['x-forwarded-proto']) : undefined,
+    });
+  return { requestId, ipAddress, issuer, caller: () => ({ ipAddress, issuer: issuer() }) };
+}
+
+/** The id under which a request is followed: a trusted proxy's `X-Request-Id` if it is a plain word, else a new one. */
+export function requestIdOf(request: IncomingMessage, rules: IncomingRules): string {
+  if (fromTrustedProxy(request, rules.proxies)) {
+    const given = single(request.headers['x-request-id']);
+    if (given !== undefined && /^[\w.-]{1,64}$/.test(given)) return given;
+  }
+  return ulid(rules.kit.clock, rules.kit.random);
+}
+
+/** SHA-256 of the User-Agent header, base64url; '' without one. */
+export function userAgentHash(request: IncomingMessage): string {
+  const agent = request.headers['user-agent'];
+  return agent === undefined ? '' : createHash('sha256').update(agent).digest('base64url');
+}
+
+function fromTrustedProxy(request: IncomingMessage, proxies: Networks): boolean {
+  return !proxies.isEmpty && proxies.contains(normalizeAddress(request.socket.remoteAddress ?? ''));
+}
+
+function single(header: string | string[] | undefined): string | undefined {
+  return Array.isArray(header) ? header.join(',') : header;
+}

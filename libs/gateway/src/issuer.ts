@@ -1,0 +1,42 @@
+import { OAuthError } from '@tessera/oauth';
+
+/** What a request says about the host it was sent to. The forwarded values are given only when a trusted proxy set them. */
+export interface RequestedHost {
+  readonly host: string | undefined;
+  readonly forwardedHost: string | undefined;
+  readonly forwardedProto: string | undefined;
+}
+
+export interface IssuerRule {
+  /** True when it is configured, so that it does not depend on the request. */
+  readonly explicit: boolean;
+  /** The issuer for a request. Throws `invalid_request` for a host that is not allowed. */
+  resolve(requested: RequestedHost): string;
+}
+
+/** The issuer is the configured one, or else the origin of the request's host, if that is on the allowed list. */
+export function issuerRule(configured: string | undefined, allowedHosts: readonly string[]): IssuerRule {
+  if (configured !== undefined) return { explicit: true, resolve: () => configured };
+  const allowed = new Set(allowedHosts.map((host) => host.toLowerCase()));
+  return { explicit: false, resolve: (requested) => inferred(requested, allowed) };
+}
+
+const hostPattern = /^(\[[0-9a-f:.]+\]|[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?)(:\d{1,5})?$/;
+
+function inferred(requested: RequestedHost, allowed: ReadonlySet<string>): string {
+  const host = (last(requested.forwardedHost) ?? requested.host ?? '').toLowerCase();
+  const name = hostPattern.exec(host)?.[1];
+  const scheme = last(requested.forwardedProto)?.toLowerCase() ?? 'http';
+  const known = name !== undefined && (allowed.has(name) || allowed.has(host));
+  const origin =
+    known && (scheme === 'http' || scheme === 'https') ? URL.parse(`${scheme}://${host}`)?.origin : undefined;
+  if (origin === undefined)
+    throw new OAuthError('invalid_request', 'This service does not answer for the requested host.');
+  return origin;
+}
+
+/** The value the nearest proxy added. */
+function last(header: string | undefined): string | undefined {
+  const value = header?.split(',').pop()?.trim();
+  return value === '' ? undefined : value;
+}

@@ -1,0 +1,63 @@
+import type { Logger } from 'pino';
+import type { CallOptions, Client, Clock } from '@tessera/kit';
+import { temporarilyUnavailable } from '@tessera/oauth';
+import type { KeysService } from '@tessera/proto-gen/keys';
+
+/** A copy younger than this answers without asking. */
+const freshMs = 5_000;
+/** How long a failed attempt keeps the next one from waiting for the same trouble. */
+const pauseMs = 1_000;
+
+/** The JWK Set document (RFC 7517 §5), encoded once per fetch. When `keys` is away the last good copy answers. */
+export interface KeySet {
+  /** Throws `temporarily_unavailable` when there has never been a good copy. */
+  document(): Promise<string>;
+}
+
+export interface KeySetOptions {
+  readonly keys: Client<typeof KeysService>;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly call: () => CallOptions;
+}
+
+export function createKeySet(options: KeySetOptions): KeySet {
+  let copy: { readonly document: string; readonly fetchedAt: number } | undefined;
+  let failedAt = -Infinity;
+  let pending: Promise<void> | undefined;
+
+  const refresh = async () => {
+    try {
+      const { keys } = await options.keys.getPublicKeys({}, options.call());
+      if (keys.length === 0) throw new Error('keys answered with an empty key set');
+      copy = { document: encode(keys), fetchedAt: options.clock.now() };
+    } catch (error) {
+      failedAt = options.clock.now();
+      options.log.warn({ err: error }, 'the public keys could not be fetched');
+    } finally {
+      pending = undefined;
+    }
+  };
+
+  return {
+    document: async () => {
+      const now = options.clock.now();
+      if (copy !== undefined && now - copy.fetchedAt < freshMs) return copy.document;
+      if (copy === undefined || now - failedAt >= pauseMs) await (pending ??= refresh());
+      if (copy === undefined) throw temporarilyUnavailable();
+      return copy.document;
+    },
+  };
+}
+
+interface PublicRsaKey {
+  readonly kid: string;
+  readonly n: string;
+  readonly e: string;
+}
+
+function encode(keys: readonly PublicRsaKey[]): string {
+  return JSON.stringify({
+    keys: keys.map(({ kid, n, e }) => ({ kty: 'RSA', use: 'sig', alg: 'RS256', kid, n, e })),
+  });
+}

@@ -1,0 +1,39 @@
+import { rootCall } from '@tessera/kit';
+import { OAuthError } from '@tessera/oauth';
+import { newBrowserId, readCookie, writeCookie } from '../cookies.ts';
+import { parseForm } from '../parameters.ts';
+import { countStart } from '../start-limit.ts';
+import { browserContext, rawQuery } from './browser.ts';
+import { sendMismatch } from './mismatch.ts';
+import type { PageHandler } from './handler.ts';
+
+/** Where a browser goes to sign in. */
+export function loginPath(interactionId: string): string {
+  return `/login?interaction=${encodeURIComponent(interactionId)}`;
+}
+
+/**
+ * `GET /authorize` (RFC 6749 §4.1.1). The rules are those of `authorize`; here a repeated parameter is refused and the pre-session
+ * cookie is given to a browser that begins.
+ */
+export const authorize: PageHandler = async ({ app, request, reply, gateway }) => {
+  const query = rawQuery(request);
+  const parameters = Object.fromEntries(parseForm(query));
+  const known = readCookie(app, request, 'browser');
+  const browserId = known === '' ? newBrowserId(gateway.kit.random) : known;
+  const browser = browserContext(app, request, browserId);
+  await countStart('authorization', browser.ipAddress, gateway);
+  const call = rootCall(request.incoming.requestId);
+  const { next } = await gateway.peers.authorize.beginAuthorization({ browser, parameters }, call);
+  if (next.case === 'redirect')
+    return reply.header('cache-control', 'no-store').redirect(next.value.location, 302);
+  if (known === '') writeCookie(request, reply, 'browser', browserId);
+  if (next.case === 'interaction') {
+    return reply.header('cache-control', 'no-store').redirect(loginPath(next.value.interactionId), 302);
+  }
+  if (next.case === 'tenantMismatch') {
+    const going = { name: 'continue', value: query } as const;
+    return sendMismatch({ request, reply, gateway, browserId, interaction: next.value.interaction, going });
+  }
+  throw new OAuthError('server_error', 'The authorization request could not be answered.');
+};

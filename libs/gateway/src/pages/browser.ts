@@ -1,0 +1,34 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { userAgentHash } from '../incoming.ts';
+import { readCookie } from '../cookies.ts';
+
+/** What `authorize` must know about the browser of a request. */
+export interface BrowserContext {
+  readonly browserId: string;
+  readonly sessionToken: string;
+  readonly ipAddress: string;
+  readonly userAgentHash: string;
+  readonly issuer: string;
+}
+
+/** Reads it from the request; `browserId` replaces the cookie's value where the browser has none yet. */
+export function browserContext(
+  app: FastifyInstance,
+  request: FastifyRequest,
+  browserId?: string,
+): BrowserContext {
+  return {
+    browserId: browserId ?? readCookie(app, request, 'browser'),
+    sessionToken: readCookie(app, request, 'session'),
+    ipAddress: request.incoming.ipAddress,
+    userAgentHash: userAgentHash(request.raw),
+    issuer: request.incoming.issuer(),
+  };
+}
+
+/** The query of a request as it was sent, without the question mark. */
+export function rawQuery(request: FastifyRequest): string {
+  const url = request.raw.url ?? '';
+  const mark = url.indexOf('?');
+  return mark === -1 ? '' : url.slice(mark + 1);
+}

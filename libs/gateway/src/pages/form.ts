@@ -1,0 +1,39 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { parseBody, requireMediaType, unsupportedMediaType } from '../body.ts';
+import { readCookie } from '../cookies.ts';
+import type { Gateway } from '../gateway.ts';
+
+/** Name of the anti-forgery field of every form. */
+export const antiForgeryField = 'csrf';
+
+/** The fields of a form sent by a page. Throws `unsupported_media_type` for every other content type. */
+export function readForm(request: FastifyRequest): ReadonlyMap<string, string> {
+  const type = requireMediaType(request.raw, request.body);
+  if (type !== 'form') throw unsupportedMediaType();
+  return parseBody(type, request.body);
+}
+
+/** Throws `access_denied` unless the form is this browser's own, made for `purpose`. */
+export function checkForm(
+  app: FastifyInstance,
+  request: FastifyRequest,
+  form: ReadonlyMap<string, string>,
+  purpose: string,
+  { antiForgery }: Pick<Gateway, 'antiForgery'>,
+): void {
+  const fetchSite = request.headers['sec-fetch-site'];
+  antiForgery.check({
+    browserId: readCookie(app, request, 'browser'),
+    purpose,
+    token: form.get(antiForgeryField) ?? '',
+    issuer: request.incoming.issuer(),
+    origin: request.headers.origin,
+    fetchSite: Array.isArray(fetchSite) ? fetchSite.join(',') : fetchSite,
+  });
+}
+
+/** What a form on a page is made for, so that one form's field is worth nothing in another. */
+export const purpose = {
+  signIn: (interactionId: string) => `login\0${interactionId}`,
+  signOut: 'logout',
+};

@@ -1,0 +1,79 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { OAuthError } from '@tessera/oauth';
+import { contract, success } from '../dialects/contract.ts';
+import { errorHeaders, publicCode } from '../errors.ts';
+import type { Gateway } from '../gateway.ts';
+import { pageHeaders, type FormTarget } from '../headers.ts';
+
+/** A page, and what somebody who asks for JSON gets instead. */
+export interface Page {
+  /** Name of the template. */
+  readonly view: 'login' | 'mismatch' | 'signed-out' | 'sign-out' | 'waiting' | 'error';
+  readonly title: string;
+  /** One sentence: the text of the page in short. */
+  readonly message: string;
+  readonly formTarget: FormTarget;
+  /** Where it is not that of the error. */
+  readonly status?: number;
+  /** Name and id of the tenant whose page it is. */
+  readonly tenant?: { readonly id: string; readonly name: string };
+  readonly data?: object;
+}
+
+/** Whether the request comes from somebody who reads HTML. */
+export function wantsHtml(request: FastifyRequest): boolean {
+  return /\btext\/html\b/i.test(request.headers.accept ?? '');
+}
+
+/** Answers with a page. */
+export function sendPage(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  gateway: Gateway,
+  page: Page,
+): FastifyReply {
+  pageHeaders(reply, page.formTarget);
+  if (wantsHtml(request)) return sendHtml(reply, gateway, page);
+  return reply
+    .type('application/json; charset=utf-8')
+    .send(JSON.stringify(success({ message: page.message })));
+}
+
+/** Answers an error: with `page`, or the general error page, or in the contract's shape. */
+export function sendPageError(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  gateway: Gateway,
+  error: OAuthError,
+  page: Page = errorPage(error, request.incoming.requestId),
+): FastifyReply {
+  errorHeaders(request, reply, error);
+  if (page.status !== undefined) reply.code(page.status);
+  pageHeaders(reply, page.formTarget);
+  if (wantsHtml(request)) return sendHtml(reply, gateway, page);
+  const body = contract.failure(publicCode(error), error.message);
+  return reply.type('application/json; charset=utf-8').send(JSON.stringify(body));
+}
+
+function sendHtml(reply: FastifyReply, gateway: Gateway, page: Page): FastifyReply {
+  const { title, message, tenant, data } = page;
+  const html = gateway.views.render(page.view, { title, message, tenant, ...data });
+  return reply.type('text/html; charset=utf-8').send(html);
+}
+
+function errorPage(error: OAuthError, requestId: string): Page {
+  return {
+    view: 'error',
+    title: headline(error),
+    message: error.message,
+    formTarget: 'own',
+    data: { requestId },
+  };
+}
+
+function headline(error: OAuthError): string {
+  if (error.status === 404) return 'Page not found';
+  if (error.status === 429) return 'Too many attempts';
+  if (error.status === 503) return 'Temporarily unavailable';
+  return error.status >= 500 ? 'Something went wrong' : 'This request cannot be completed';
+}

@@ -1,0 +1,37 @@
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { Eta } from 'eta';
+
+const directory = fileURLToPath(new URL('../../views/', import.meta.url));
+
+/** A file that pages refer to, with the address that names its content. */
+export interface Asset {
+  readonly path: string;
+  readonly href: string;
+  readonly contentType: string;
+  readonly body: Buffer;
+}
+
+/** The templates and the files they refer to, read once. */
+export interface Views {
+  readonly assets: readonly Asset[];
+  /** The HTML of a page. Every value is escaped. */
+  render(view: string, data: object): string;
+}
+
+export function loadViews(): Views {
+  const style = asset('tessera.css', 'text/css; charset=utf-8');
+  const icon = asset('tessera.svg', 'image/svg+xml');
+  const eta = new Eta({ views: directory, cache: true, autoEscape: true, autoTrim: [false, 'nl'] });
+  return {
+    assets: [style, icon],
+    render: (view, data) => eta.render(`./${view}`, { style: style.href, icon: icon.href, ...data }),
+  };
+}
+
+function asset(file: string, contentType: string): Asset {
+  const body = readFileSync(directory + file);
+  const version = createHash('sha256').update(body).digest('base64url').slice(0, 12);
+  return { path: `/assets/${file}`, href: `/assets/${file}?v=${version}`, contentType, body };
+}

@@ -1,0 +1,114 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { endpointPaths } from '@tessera/oauth';
+import { backchannelAuthentication } from './endpoints/backchannel-authentication.ts';
+import { deviceAuthorization } from './endpoints/device-authorization.ts';
+import { jwks, oauthAuthorizationServer, openidConfiguration } from './endpoints/discovery.ts';
+import type { Endpoint } from './endpoints/endpoint.ts';
+import { introspect } from './endpoints/introspect.ts';
+import { revokeByContract, revokeByStandard } from './endpoints/revoke.ts';
+import { token } from './endpoints/token.ts';
+import { userinfo } from './endpoints/userinfo.ts';
+import type { Dialect } from './dialects/dialect.ts';
+import type { Gateway } from './gateway.ts';
+import { authorize } from './pages/authorize.ts';
+import type { PageHandler } from './pages/handler.ts';
+import { showLogin, signIn } from './pages/login.ts';
+import { confirmLogout, logout } from './pages/logout.ts';
+
+/** Takes a body in the named dialects and answers JSON in the dialect of the request. */
+export interface BodyRoute {
+  readonly kind: 'body';
+  readonly method: 'POST' | 'DELETE';
+  readonly path: string;
+  readonly dialects: readonly Dialect['name'][];
+  readonly crossOrigin: boolean;
+  readonly handle: Endpoint;
+}
+
+/** Takes no body and answers JSON of one shape. */
+export interface ReadRoute {
+  readonly kind: 'read';
+  readonly method: 'GET' | 'POST';
+  readonly path: string;
+  readonly crossOrigin: boolean;
+  readonly handle: (
+    request: FastifyRequest,
+    reply: FastifyReply,
+    gateway: Gateway,
+  ) => Promise<object | string>;
+}
+
+/** Answers people: HTML, or JSON to whoever does not ask for HTML. */
+export interface PageRoute {
+  readonly kind: 'page';
+  readonly method: 'GET' | 'POST';
+  readonly path: string;
+  readonly crossOrigin: false;
+  readonly handle: PageHandler;
+}
+
+export type Route = BodyRoute | ReadRoute | PageRoute;
+
+const body = { kind: 'body', crossOrigin: false } as const;
+const read = { kind: 'read', method: 'GET', crossOrigin: true } as const;
+const page = { kind: 'page', method: 'GET', crossOrigin: false } as const;
+const post = { ...page, method: 'POST' } as const;
+
+const at = endpointPaths;
+
+/** The whole public surface: which path, which method, which dialect. Everything else is 404, 405 or 415. */
+export const routes: readonly Route[] = [
+  {
+    ...body,
+    method: 'POST',
+    path: at.token,
+    dialects: ['contract', 'standard'],
+    handle: token,
+    crossOrigin: true,
+  },
+  { ...body, method: 'POST', path: at.introspection, dialects: ['contract', 'standard'], handle: introspect },
+  { ...body, method: 'DELETE', path: at.revocation, dialects: ['contract'], handle: revokeByContract },
+  { ...body, method: 'POST', path: at.revocation, dialects: ['standard'], handle: revokeByStandard },
+  {
+    ...body,
+    method: 'POST',
+    path: at.deviceAuthorization,
+    dialects: ['standard'],
+    handle: deviceAuthorization,
+  },
+  {
+    ...body,
+    method: 'POST',
+    path: at.backchannelAuthentication,
+    dialects: ['standard'],
+    handle: backchannelAuthentication,
+  },
+  { ...read, path: at.userinfo, handle: userinfo },
+  { ...read, method: 'POST', path: at.userinfo, handle: userinfo },
+  { ...read, path: at.openidConfiguration, handle: openidConfiguration },
+  { ...read, path: at.authorizationServerMetadata, handle: oauthAuthorizationServer },
+  { ...read, path: at.jwks, handle: jwks },
+  { ...page, path: at.authorization, handle: authorize },
+  { ...page, path: '/login', handle: showLogin },
+  { ...post, path: '/login', handle: signIn },
+  { ...page, path: at.endSession, handle: logout },
+  { ...post, path: at.endSession, handle: confirmLogout },
+];
+
+/** The methods of a path, for `Allow`; empty for a path that does not exist. */
+export function methodsOf(path: string): string[] {
+  const methods = new Set<string>();
+  for (const route of routes) {
+    if (route.path !== path) continue;
+    methods.add(route.method);
+    if (route.crossOrigin) methods.add('OPTIONS');
+  }
+  return [...methods].sort();
+}
+
+/** The methods under which a path takes a dialect. */
+export function methodsFor(path: string, dialect: Dialect['name']): string[] {
+  return routes
+    .filter((route) => route.kind === 'body' && route.path === path && route.dialects.includes(dialect))
+    .map((route) => route.method);
+}

@@ -1,0 +1,18 @@
+import { OAuthError } from '@tessera/oauth';
+import { addressKey } from './addresses.ts';
+import type { Gateway } from './gateway.ts';
+
+/**
+ * Counts a request that makes the services remember something for somebody who is still unknown. Throws `rate_limited` when one
+ * address starts too many in a minute.
+ */
+export async function countStart(
+  what: 'authorization' | 'device_authorization' | 'backchannel_authentication',
+  ipAddress: string,
+  { limiter, config }: Pick<Gateway, 'limiter' | 'config'>,
+): Promise<void> {
+  const rule = { name: what, limit: config.TESSERA_START_LIMIT, windowSeconds: 60 };
+  const { allowed, retryAfterSeconds } = await limiter.consume(rule, addressKey(ipAddress));
+  if (!allowed)
+    throw new OAuthError('rate_limited', 'Too many requests. Try again later.', { retryAfterSeconds });
+}

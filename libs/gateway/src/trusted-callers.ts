@@ -1,0 +1,51 @@
+import { OAuthError } from '@tessera/oauth';
+import { isEverything } from './addresses.ts';
+import type { GatewayConfig } from './config.ts';
+import { provesSomething, type Credentials } from './credentials.ts';
+
+/**
+ * The rule of the places where the contract checks no credential (`POST /introspect`, `DELETE /revoke`): in the contract
+ * profile callers from trusted networks need none. Everyone else authenticates. Credentials that are sent are always
+ * passed on to be checked. Returns what is to be checked, undefined for an admitted caller without credentials; throws
+ * `invalid_client`.
+ */
+export function admit(
+  credentials: Credentials | undefined,
+  ipAddress: string,
+  config: Pick<GatewayConfig, 'TESSERA_PROFILE' | 'TESSERA_TRUSTED_CALLERS'>,
+): Credentials | undefined {
+  if (provesSomething(credentials)) return credentials;
+  if (config.TESSERA_PROFILE === 'contract' && config.TESSERA_TRUSTED_CALLERS.contains(ipAddress))
+    return undefined;
+  throw new OAuthError('invalid_client', 'Client authentication is required.');
+}
+
+/** One sentence for every place that a configuration leaves open, for the start to print. */
+export function openDoors(config: GatewayConfig): string[] {
+  const doors: string[] = [];
+  if (config.TESSERA_PROFILE === 'contract') {
+    const { entries, isEmpty } = config.TESSERA_TRUSTED_CALLERS;
+    if (!isEmpty) {
+      const everyone = entries.some(isEverything) ? ', which is everyone' : '';
+      doors.push(
+        `POST /introspect and DELETE /revoke take callers from ${entries.join(', ')}${everyone} without credentials. ` +
+          'A reverse proxy counts as the caller unless TESSERA_TRUSTED_PROXIES names it.',
+      );
+    }
+    doors.push(
+      '/device_authorization and /backchannel_authentication take a client identifier without a secret.',
+    );
+    doors.push('GET /logout ends a session without asking, from other sites too.');
+  }
+  if (config.TESSERA_ISSUER === undefined) {
+    doors.push('The issuer is taken from the host of the request, as TESSERA_ISSUER is not set.');
+  } else if (isPlainHttp(config.TESSERA_ISSUER)) {
+    doors.push('TESSERA_ISSUER is plain http: tokens, passwords and cookies travel unencrypted.');
+  }
+  return doors;
+}
+
+function isPlainHttp(issuer: string): boolean {
+  const { protocol, hostname } = new URL(issuer);
+  return protocol === 'http:' && !['localhost', '127.0.0.1', '[::1]'].includes(hostname);
+}
