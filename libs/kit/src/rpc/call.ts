@@ -9,14 +9,7 @@ import type { CallOptions, Client } from '@connectrpc/connect';
 
 /** The processes that may call one another. `operator` is the command line and the admin API. */
 export type CallerName =
-  | 'gateway'
-  | 'authorize'
-  | 'token'
-  | 'device'
-  | 'keys'
-  | 'directory'
-  | 'operator'
-  | 'introspector';
+  'gateway' | 'authorize' | 'token' | 'device' | 'keys' | 'directory' | 'operator' | 'introspector';
 
 /** What a handler knows about the call it serves. */
 export interface CallContext {

@@ -1,0 +1,35 @@
+import { isIP } from 'node:net';
+import type { Secret } from '../secret.ts';
+
+/** Files of one identity, PEM. They are read again when they change. */
+export interface CertificateFilePaths {
+  /** The chain, own certificate first. */
+  readonly certificateFile: string;
+  readonly privateKeyFile: string;
+  /** The authorities whose certificates are accepted from the other side. */
+  readonly caFile: string;
+}
+
+/**
+ * How the two ends of an internal call prove who they are. Both ends are given the same kind.
+ * - `mtls`: the caller is who its certificate names.
+ * - `token`: whoever holds the shared token is believed the name it gives; for development and meshes.
+ * - `none`: believed without proof; a server takes it on a loopback address only.
+ */
+export type RpcCredentials =
+  | ({
+      readonly kind: 'mtls';
+      /** Milliseconds between looks at the files, 5 s by default. */ readonly reloadMs?: number;
+    } & CertificateFilePaths)
+  | { readonly kind: 'token'; readonly token: Secret }
+  | { readonly kind: 'none' };
+
+/** Metadata keys of the two kinds without certificates. */
+export const callerKey = 'x-tessera-caller';
+export const authorizationKey = 'authorization';
+
+/** Whether an IP address reaches this machine alone. */
+export function isLoopback(address: string): boolean {
+  if (isIP(address) === 4) return address.startsWith('127.');
+  return address === '::1' || address.startsWith('::ffff:127.');
+}

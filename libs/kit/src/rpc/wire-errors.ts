@@ -1,0 +1,113 @@
+import { create, fromBinary, toBinary } from '@bufbuild/protobuf';
+import { BinaryReader, BinaryWriter, WireType } from '@bufbuild/protobuf/wire';
+import { AnySchema, anyPack, anyUnpack } from '@bufbuild/protobuf/wkt';
+import type { Any } from '@bufbuild/protobuf/wkt';
+import { Code, ConnectError } from '@connectrpc/connect';
+import { Metadata } from '@grpc/grpc-js';
+import type { status, StatusObject } from '@grpc/grpc-js';
+import { isErrorCode, OAuthError, temporarilyUnavailable } from '@tessera/oauth';
+import type { ErrorCode } from '@tessera/oauth';
+import { OAuthErrorDetailSchema } from '@tessera/proto-gen/error';
+
+/** What a caller may be told: nothing private is left in it. */
+export type PublicError = OAuthError | ConnectError;
+
+/** gRPC status of each protocol error, for dashboards and stock clients; ours read the detail. Others: INVALID_ARGUMENT. */
+const statusCodes: Partial<Record<ErrorCode, Code>> = {
+  invalid_client: Code.Unauthenticated,
+  invalid_token: Code.Unauthenticated,
+  insufficient_scope: Code.PermissionDenied,
+  access_denied: Code.PermissionDenied,
+  unauthorized_client: Code.PermissionDenied,
+  login_required: Code.FailedPrecondition,
+  interaction_required: Code.FailedPrecondition,
+  consent_required: Code.FailedPrecondition,
+  authorization_pending: Code.FailedPrecondition,
+  expired_token: Code.FailedPrecondition,
+  slow_down: Code.ResourceExhausted,
+  rate_limited: Code.ResourceExhausted,
+  payload_too_large: Code.ResourceExhausted,
+  not_found: Code.NotFound,
+  method_not_allowed: Code.Unimplemented,
+  server_error: Code.Internal,
+  temporarily_unavailable: Code.Unavailable,
+};
+
+const detailsKey = 'grpc-status-details-bin';
+
+/** The gRPC status of an error: code, public sentence and, for a protocol error, its detail in `grpc-status-details-bin`. */
+export function toStatus(error: PublicError): StatusObject {
+  const metadata = new Metadata();
+  if (error instanceof ConnectError)
+    return { code: grpcStatus(error.code), details: error.rawMessage, metadata };
+  const code = statusCodes[error.code] ?? Code.InvalidArgument;
+  const detail = create(OAuthErrorDetailSchema, {
+    code: error.code,
+    message: error.message,
+    retryAfterSeconds: error.retryAfterSeconds ?? 0,
+  });
+  metadata.set(detailsKey, statusDetails(code, error.message, anyPack(OAuthErrorDetailSchema, detail)));
+  return { code: grpcStatus(code), details: error.message, metadata };
+}
+
+/** Connect numbers its codes as gRPC does. */
+function grpcStatus(code: Code): status {
+  return code as number as status;
+}
+
+/**
+ * What a client throws for a status that is not OK: the protocol error it carries, `temporarily_unavailable` for a
+ * peer that cannot be reached or did not answer in time, else a ConnectError.
+ */
+export function fromStatus(received: StatusObject, method: string): PublicError {
+  const carried = carriedError(received.metadata);
+  if (carried !== undefined) return carried;
+  const code = received.code in Code ? (received.code as number as Code) : Code.Unknown;
+  return seenByCaller(new ConnectError(received.details, code), method);
+}
+
+/** Whether the status was decided by a handler, which no second attempt would change. */
+export function isDeliberate(received: StatusObject): boolean {
+  return received.metadata.get(detailsKey).length > 0;
+}
+
+/** A peer that is away or too slow is one thing to every caller; the rest passes. */
+export function seenByCaller(error: PublicError, method: string): PublicError {
+  if (error instanceof OAuthError) return error;
+  if (error.code !== Code.Unavailable && error.code !== Code.DeadlineExceeded) return error;
+  return temporarilyUnavailable(new Error(`${method}: ${error.message}`));
+}
+
+function carriedError(metadata: Metadata): OAuthError | undefined {
+  const [details] = metadata.get(detailsKey);
+  if (!(details instanceof Buffer)) return undefined;
+  try {
+    for (const any of readDetails(details)) {
+      const detail = anyUnpack(any, OAuthErrorDetailSchema);
+      if (detail === undefined || !isErrorCode(detail.code)) continue;
+      const seconds = detail.retryAfterSeconds;
+      return new OAuthError(detail.code, detail.message, seconds > 0 ? { retryAfterSeconds: seconds } : {});
+    }
+  } catch {
+    // A peer that writes garbage is judged by its plain status.
+  }
+  return undefined;
+}
+
+/** google.rpc.Status: `int32 code = 1; string message = 2; repeated google.protobuf.Any details = 3`. */
+function statusDetails(code: Code, message: string, detail: Any): Buffer {
+  const writer = new BinaryWriter();
+  writer.tag(1, WireType.Varint).int32(code);
+  writer.tag(2, WireType.LengthDelimited).string(message);
+  writer.tag(3, WireType.LengthDelimited).bytes(toBinary(AnySchema, detail));
+  return Buffer.from(writer.finish());
+}
+
+function* readDetails(bytes: Uint8Array): Generator<Any> {
+  const reader = new BinaryReader(bytes);
+  while (reader.pos < reader.len) {
+    const [field, type] = reader.tag();
+    if (field === 3 && type === WireType.LengthDelimited) yield fromBinary(AnySchema, reader.bytes());
+    else reader.skip(type, field);
+  }
+}
