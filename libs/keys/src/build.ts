@@ -24,7 +24,7 @@ export function buildKeys(config: KeysConfig, _peers: object, kit: Kit): BuiltSe
     retention: config.TESSERA_KEYS_RETENTION,
     kit,
   });
-  const poller = startPoller(ring.refresh, config.TESSERA_KEYS_POLL_INTERVAL * 1000, kit.log);
+  const poller = startPoller(() => ring.refresh(), config.TESSERA_KEYS_POLL_INTERVAL * 1000, kit.log);
   return {
     name: 'keys',
     routes: [
@@ -37,6 +37,6 @@ export function buildKeys(config: KeysConfig, _peers: object, kit: Kit): BuiltSe
     async ready() {
       if (!ring.isUsable()) await ring.refresh();
     },
-    close: poller.close,
+    close: () => poller.close(),
   };
 }

@@ -47,6 +47,7 @@ export function aesKeyWrapper(keyEncryptionKey: Secret, random: Random): KeyWrap
       }
       const sealed = Buffer.from(wrapped.slice(prefix.length), 'base64url');
       const end = sealed.length - tagLength;
+      if (end <= ivLength) throw new Error('The wrapped signing key is not whole.');
       const decipher = createDecipheriv('aes-256-gcm', key, sealed.subarray(0, ivLength), {
         authTagLength: tagLength,
       });

@@ -20,12 +20,13 @@ export function startPoller(work: () => Promise<void>, intervalMs: number, log: 
       if (failing) log.info('the signing keys can be read again');
       failing = false;
     } catch (error) {
-      if (!failing)
-        log.error({ err: error }, 'the signing keys cannot be read; going on with those in memory');
+      if (!failing) log.error({ error }, 'the signing keys cannot be read; going on with those in memory');
       failing = true;
     }
     if (closed) return;
-    timer = setTimeout(() => (running = run()), intervalMs);
+    timer = setTimeout(() => {
+      running = run();
+    }, intervalMs);
     timer.unref();
   }
 

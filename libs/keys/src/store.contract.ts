@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto';
+import { systemRandom } from '@tessera/kit';
 import type { Database } from '@tessera/kit';
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { NewKey } from './key-pair.ts';
@@ -9,7 +9,7 @@ const bySystem: Origin = { actor: { type: 'system', id: 'keys' } };
 const byOperator: Origin = { actor: { type: 'operator', id: 'operator' }, requestId: 'r1' };
 
 function newKey(): NewKey {
-  const text = () => randomBytes(32).toString('base64url');
+  const text = () => systemRandom.bytes(32).toString('base64url');
   return { kid: text(), modulus: text(), exponent: 'AQAB', wrappedPrivateKey: `v1.test.${text()}` };
 }
 

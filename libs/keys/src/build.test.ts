@@ -1,0 +1,283 @@
+import { combine, loadConfig, local, rootCall, systemRandom } from '@tessera/kit';
+import type { BuiltService, CallerName, Database, Kit } from '@tessera/kit';
+import { temporarilyUnavailable } from '@tessera/oauth';
+import { KeysService, KeyState, TokenType } from '@tessera/proto-gen/keys';
+import { fakeClock, testDatabase, testKit } from '@tessera/test-kit';
+import { compactVerify, decodeProtectedHeader, importJWK } from 'jose';
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { buildKeys, keysConfig, migrations } from './index.ts';
+
+const kek = () => systemRandom.bytes(32).toString('base64');
+const call = () => rootCall('a-request', 10_000);
+const payload = new TextEncoder().encode('{"sub":"u1"}');
+const item = { type: TokenType.ACCESS_TOKEN, payload };
+
+const built: BuiltService[] = [];
+afterEach(async () => {
+  await Promise.all(built.splice(0).map((service) => service.close()));
+});
+
+function start(database: Database, settings: Record<string, string> = {}, overrides: Partial<Kit> = {}) {
+  const environment = { TESSERA_KEYS_KEK: sharedKek, TESSERA_KEYS_POLL_INTERVAL: '50ms', ...settings };
+  const kit = testKit({ database, ...overrides });
+  const service = buildKeys(
+    loadConfig(keysConfig, environment, { known: Object.keys(environment) }),
+    {},
+    kit,
+  );
+  built.push(service);
+  return { service, as: (caller: CallerName) => local(KeysService, service, caller, kit.log) };
+}
+
+const sharedKek = kek();
+
+/** A handle to the same database that can be cut off. */
+function breakable(database: Database) {
+  const line = { cut: false };
+  const guard = <T>(work: () => Promise<T>) => (line.cut ? Promise.reject(temporarilyUnavailable()) : work());
+  const handle: Database = {
+    ...database,
+    query: (statement) => guard(() => database.query(statement)),
+    transaction: (work) => guard(() => database.transaction(work)),
+  };
+  return { handle, line };
+}
+
+async function publicKeysOf(keys: ReturnType<typeof start>) {
+  return (await keys.as('gateway').getPublicKeys({}, call())).keys;
+}
+
+async function verify(token: string, keys: Awaited<ReturnType<typeof publicKeysOf>>) {
+  const { kid } = decodeProtectedHeader(token);
+  const key = keys.find((candidate) => candidate.kid === kid);
+  if (key === undefined) throw new Error('the signing key is not published');
+  const publicKey = await importJWK({ kty: 'RSA', n: key.n, e: key.e }, 'RS256');
+  return compactVerify(token, publicKey, { algorithms: ['RS256'] });
+}
+
+describe('the keys service', () => {
+  it('signs with a key that it publishes, and a JOSE library verifies the signature.', async () => {
+    const keys = start(await testDatabase(migrations));
+    await keys.service.ready();
+    const { tokens } = await keys
+      .as('token')
+      .sign({ items: [item, { ...item, type: TokenType.ID_TOKEN }] }, call());
+    const published = await publicKeysOf(keys);
+    expect(published.map((key) => key.state)).toEqual([KeyState.ACTIVE]);
+    expect(tokens).toHaveLength(2);
+    for (const token of tokens) expect((await verify(token, published)).payload).toEqual(payload);
+  });
+
+  it('has exactly one first key when twenty processes start at once, and all sign with it.', async () => {
+    const database = await testDatabase(migrations);
+    const all = Array.from({ length: 20 }, () => start(database));
+    await Promise.all(all.map((keys) => keys.service.ready()));
+    const kids = await Promise.all(
+      all.map(async (keys) => {
+        const { tokens } = await keys.as('token').sign({ items: [item] }, call());
+        return decodeProtectedHeader(tokens[0] ?? '').kid;
+      }),
+    );
+    expect(new Set(kids).size).toBe(1);
+    expect(await publicKeysOf(all[0] ?? start(database))).toHaveLength(1);
+  });
+
+  it('keeps no private key in the clear at rest.', async () => {
+    const database = await testDatabase(migrations);
+    await start(database).service.ready();
+    const { rows } = await database.query<{ wrapped_private_key: string }>({
+      name: 'test.wrapped',
+      text: 'SELECT wrapped_private_key FROM keys.signing_key',
+    });
+    expect(rows[0]?.wrapped_private_key).toMatch(/^v1\.[\w-]{8}\.[\w-]{1600,}$/);
+  });
+
+  it('lets only token sign, and only an operator rotate.', async () => {
+    const keys = start(await testDatabase(migrations));
+    await keys.service.ready();
+    for (const caller of [
+      'gateway',
+      'authorize',
+      'device',
+      'directory',
+      'introspector',
+      'operator',
+    ] as const) {
+      await expect(keys.as(caller).sign({ items: [item] }, call())).rejects.toThrow('permission_denied');
+    }
+    await expect(keys.as('token').rotateKeys({}, call())).rejects.toThrow('permission_denied');
+    await expect(keys.as('introspector').getPublicKeys({}, call())).rejects.toThrow('permission_denied');
+  });
+
+  it('refuses items without type or payload, and too many of them.', async () => {
+    const keys = start(await testDatabase(migrations));
+    await keys.service.ready();
+    const token = keys.as('token');
+    await expect(token.sign({ items: [{ payload }] }, call())).rejects.toThrow('invalid_argument');
+    await expect(token.sign({ items: [{ type: item.type }] }, call())).rejects.toThrow('invalid_argument');
+    await expect(token.sign({ items: Array.from({ length: 1025 }, () => item) }, call())).rejects.toThrow(
+      'invalid_argument',
+    );
+    expect((await token.sign({ items: [] }, call())).tokens).toEqual([]);
+  });
+});
+
+describe('rotation', () => {
+  it('publishes first, lets the key sign after its lead time, and keeps the former one published.', async () => {
+    const database = await testDatabase(migrations);
+    const keys = start(database, { TESSERA_KEYS_PUBLICATION_LEAD: '1s' });
+    await keys.service.ready();
+    const before = await keys.as('token').sign({ items: [item] }, call());
+    const first = decodeProtectedHeader(before.tokens[0] ?? '').kid;
+
+    const { activeKid } = await keys.as('operator').rotateKeys({}, call());
+    expect(activeKid).toBe(first);
+    expect((await publicKeysOf(keys)).map((key) => key.state)).toEqual([KeyState.PUBLISHED, KeyState.ACTIVE]);
+
+    await vi.waitFor(
+      async () =>
+        expect((await publicKeysOf(keys)).map((key) => key.state)).toEqual([
+          KeyState.ACTIVE,
+          KeyState.RETIRED,
+        ]),
+      { timeout: 10_000, interval: 50 },
+    );
+    const after = await keys.as('token').sign({ items: [item] }, call());
+    const published = await publicKeysOf(keys);
+    expect(decodeProtectedHeader(after.tokens[0] ?? '').kid).toBe(published[0]?.kid);
+    expect(published[1]?.kid).toBe(first);
+    await verify(before.tokens[0] ?? '', published);
+    await verify(after.tokens[0] ?? '', published);
+  });
+
+  it('skips the lead time when it must be immediate, once per request and not once per replica.', async () => {
+    const database = await testDatabase(migrations);
+    const [a, b] = [start(database), start(database)];
+    await Promise.all([a.service.ready(), b.service.ready()]);
+    const first = (await publicKeysOf(a))[0]?.kid;
+    const { activeKid } = await a.as('operator').rotateKeys({ immediately: true }, call());
+    expect(activeKid).not.toBe(first);
+    await vi.waitFor(async () => {
+      const { tokens } = await b.as('token').sign({ items: [item] }, call());
+      expect(decodeProtectedHeader(tokens[0] ?? '').kid).toBe(activeKid);
+    });
+    expect(await publicKeysOf(b)).toHaveLength(2);
+  });
+
+  it('goes on by itself while replicas sign, and every token verifies against a copy of the keys from before it.', async () => {
+    const database = await testDatabase(migrations);
+    const settings = {
+      TESSERA_KEYS_ROTATION_PERIOD: '3s',
+      TESSERA_KEYS_PUBLICATION_LEAD: '2s',
+      TESSERA_KEYS_RETENTION: '10s',
+    };
+    const replicas = [start(database, settings), start(database, settings), start(database, settings)];
+    await Promise.all(replicas.map((keys) => keys.service.ready()));
+    const [first = start(database, settings)] = replicas;
+    const kids = new Set<string | undefined>();
+    const end = Date.now() + 15_000;
+    while (kids.size < 3 && Date.now() < end) {
+      // A verifier whose copy of the key set is 400 ms old when the token is made.
+      const copy = await publicKeysOf(first);
+      await new Promise((resolve) => setTimeout(resolve, 400));
+      for (const keys of replicas) {
+        const { tokens } = await keys.as('token').sign({ items: [item] }, call());
+        await verify(tokens[0] ?? '', copy);
+        kids.add(decodeProtectedHeader(tokens[0] ?? '').kid);
+      }
+    }
+    expect(kids.size).toBe(3);
+  });
+});
+
+describe('trouble with the store', () => {
+  it('signs and publishes from memory while Postgres is away, and follows again when it is back.', async () => {
+    const database = await testDatabase(migrations);
+    const { handle, line } = breakable(database);
+    const keys = start(handle);
+    const other = start(database);
+    await Promise.all([keys.service.ready(), other.service.ready()]);
+    line.cut = true;
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    await keys.service.ready();
+    const { tokens } = await keys.as('token').sign({ items: [item] }, call());
+    await verify(tokens[0] ?? '', await publicKeysOf(keys));
+    await expect(keys.as('operator').rotateKeys({}, call())).rejects.toMatchObject({
+      code: 'temporarily_unavailable',
+    });
+
+    const { activeKid } = await other.as('operator').rotateKeys({ immediately: true }, call());
+    line.cut = false;
+    await vi.waitFor(async () => expect((await publicKeysOf(keys))[0]?.kid).toBe(activeKid));
+  });
+
+  it('stops to sign when the key was not confirmed for half of the retention, and still publishes.', async () => {
+    const { handle, line } = breakable(await testDatabase(migrations));
+    const clock = fakeClock(Date.now());
+    const keys = start(handle, { TESSERA_KEYS_RETENTION: '1h' }, { clock });
+    await keys.service.ready();
+    line.cut = true;
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    clock.advance(30 * 60_000 + 1);
+    await expect(keys.as('token').sign({ items: [item] }, call())).rejects.toMatchObject({
+      code: 'temporarily_unavailable',
+    });
+    await expect(keys.service.ready()).rejects.toMatchObject({ code: 'temporarily_unavailable' });
+    expect(await publicKeysOf(keys)).toHaveLength(1);
+  });
+
+  it('is not ready and answers temporarily_unavailable, never an empty key set, before it read its keys.', async () => {
+    const { handle, line } = breakable(await testDatabase(migrations));
+    line.cut = true;
+    const keys = start(handle);
+    await expect(keys.service.ready()).rejects.toMatchObject({ code: 'temporarily_unavailable' });
+    await expect(publicKeysOf(keys)).rejects.toMatchObject({ code: 'temporarily_unavailable' });
+    await expect(keys.as('token').sign({ items: [item] }, call())).rejects.toMatchObject({
+      code: 'temporarily_unavailable',
+    });
+    line.cut = false;
+    await vi.waitFor(() => keys.service.ready());
+    expect(await publicKeysOf(keys)).toHaveLength(1);
+  });
+
+  it('is not ready under another key-encryption key, names the setting, and makes no second key.', async () => {
+    const database = await testDatabase(migrations);
+    await start(database).service.ready();
+    const stranger = start(database, { TESSERA_KEYS_KEK: kek() });
+    await expect(stranger.service.ready()).rejects.toThrow('TESSERA_KEYS_KEK');
+    await expect(stranger.as('token').sign({ items: [item] }, call())).rejects.toMatchObject({
+      code: 'temporarily_unavailable',
+    });
+    expect(await publicKeysOf(stranger)).toHaveLength(1);
+  });
+});
+
+describe('the settings of the keys service', () => {
+  const load = (settings: Record<string, string>) =>
+    loadConfig(combine(keysConfig), settings, { known: Object.keys(settings) });
+
+  it('has defaults for all but the key-encryption key.', () => {
+    expect(load({ TESSERA_KEYS_KEK: kek() })).toMatchObject({
+      TESSERA_KEYS_ROTATION_PERIOD: 30 * 86_400,
+      TESSERA_KEYS_PUBLICATION_LEAD: 86_400,
+      TESSERA_KEYS_RETENTION: 7 * 86_400,
+      TESSERA_KEYS_POLL_INTERVAL: 5,
+    });
+    expect(() => load({})).toThrow('TESSERA_KEYS_KEK is missing');
+  });
+
+  it('refuses a key-encryption key that is not 32 bytes, without printing it.', () => {
+    const value = systemRandom.bytes(16).toString('base64');
+    expect(() => load({ TESSERA_KEYS_KEK: value })).toThrow('TESSERA_KEYS_KEK: expected 32 bytes in base64');
+    expect(() => load({ TESSERA_KEYS_KEK: value })).not.toThrow(value);
+  });
+
+  it('refuses a publication lead that is not shorter than the rotation period.', () => {
+    const settings = {
+      TESSERA_KEYS_KEK: kek(),
+      TESSERA_KEYS_ROTATION_PERIOD: '1h',
+      TESSERA_KEYS_PUBLICATION_LEAD: '1h',
+    };
+    expect(() => load(settings)).toThrow('must be shorter');
+  });
+});
