@@ -77,7 +77,7 @@ function readSetting(
 
 function unknownNames(environment: Environment, known: ReadonlySet<string>): string[] {
   const problems: string[] = [];
-  for (const name of Object.keys(environment).sort()) {
+  for (const name of Object.keys(environment).toSorted()) {
     if (!name.startsWith('TESSERA_') || known.has(name)) continue;
     if (name.endsWith('_FILE') && known.has(name.slice(0, -'_FILE'.length))) continue;
     const meant = nearest(name, known);
@@ -120,17 +120,19 @@ function distance(left: string, right: string): number {
   return row[right.length] ?? 0;
 }
 
-type Shapes<S extends readonly z.ZodObject[]> = S extends readonly [
+type Schemas = readonly [z.ZodObject, ...z.ZodObject[]];
+
+type Shapes<S extends Schemas> = S extends readonly [
   infer Head extends z.ZodObject,
-  ...infer Tail extends readonly z.ZodObject[],
+  ...infer Tail extends Schemas,
 ]
   ? Head['shape'] & Shapes<Tail>
-  : unknown;
+  : S[0]['shape'];
 
-type Combined<S extends readonly z.ZodObject[]> = z.ZodObject<{ [K in keyof Shapes<S>]: Shapes<S>[K] }>;
+type Combined<S extends Schemas> = z.ZodObject<Shapes<S>>;
 
 /** One schema for a process that hosts several parts. Rules over several settings of a part still apply. */
-export function combine<const S extends readonly z.ZodObject[]>(...schemas: S): Combined<S> {
+export function combine<const S extends Schemas>(...schemas: S): Combined<S> {
   const shape = Object.assign({}, ...schemas.map((schema) => schema.shape)) as z.core.$ZodShape;
   const checks = schemas.flatMap((schema) => schema._zod.def.checks ?? []) as z.core.$ZodCheck<object>[];
   return z.object(shape).check(...checks) as unknown as Combined<S>;

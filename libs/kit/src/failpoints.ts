@@ -5,12 +5,13 @@ import { ConfigError } from './config.ts';
  * the first time it gets there. Without the setting they do nothing.
  * @throws ConfigError in production.
  */
-export function failpoints(
-  environment: Readonly<Record<string, string | undefined>>,
-): (name: string) => void {
-  const chosen = environment['TESSERA_FAILPOINT'];
+export function failpoints(environment: {
+  readonly TESSERA_FAILPOINT?: string | undefined;
+  readonly NODE_ENV?: string | undefined;
+}): (name: string) => void {
+  const chosen = environment.TESSERA_FAILPOINT;
   if (chosen === undefined || chosen === '') return () => undefined;
-  if (environment['NODE_ENV'] === 'production') {
+  if (environment.NODE_ENV === 'production') {
     throw new ConfigError([
       'TESSERA_FAILPOINT is for tests and refused where NODE_ENV is production. Remove it.',
     ]);

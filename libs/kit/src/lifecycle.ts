@@ -92,7 +92,7 @@ export function createLifecycle({ log, pauseMs, drainTimeoutMs }: LifecycleOptio
     log.info({ event: 'server.draining' }, 'stopping');
     if (pause && wasRunning && pauseMs > 0) await sleep(pauseMs);
     await attempt(log, 'draining', drainTimeoutMs, () => Promise.all(drains.map((drain) => drain())));
-    for (const close of closes.reverse()) await attempt(log, 'closing', closeTimeoutMs, close);
+    for (const close of closes.toReversed()) await attempt(log, 'closing', closeTimeoutMs, close);
     state = 'stopped';
   }
 

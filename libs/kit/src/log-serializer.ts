@@ -26,6 +26,8 @@ const sensitiveEnding =
   /(passwords?|passphrase|secrets?|tokens?|cookies?|verifier|credentials?|assertion|codes?|privatekey)$/;
 const harmlessNames = new Set(['errorcode', 'statuscode', 'exitcode', 'sqlstate']);
 
+const lineNames = new Set(['level', 'time', 'service', 'message']);
+
 /** Whether a value of this name is withheld from the log. */
 export function isSensitiveName(name: string): boolean {
   const plain = name.toLowerCase().replace(/[-_]/g, '');
@@ -39,8 +41,14 @@ export function isSensitiveName(name: string): boolean {
 export function serializeRecord(record: object): Record<string, unknown> {
   if (!isPlain(record)) return { value: serializeObject(record, 0) };
   const result: Record<string, unknown> = {};
-  for (const [name, value] of Object.entries(record)) result[name] = serializeField(name, value, 0);
+  for (const [name, value] of Object.entries(record))
+    result[fieldName(name)] = serializeField(name, value, 0);
   return result;
+}
+
+/** A field must not stand beside one of the line itself under the same name. */
+function fieldName(name: string): string {
+  return lineNames.has(name) ? `${name}_` : cleanText(name);
 }
 
 function serializeField(name: string, value: unknown, depth: number): unknown {
@@ -61,8 +69,11 @@ function serializeValue(value: unknown, depth: number): unknown {
       return value.toString();
     case 'object':
       return value === null ? null : serializeObject(value, depth);
-    default:
+    case 'function':
+    case 'symbol':
       return `[${typeof value}]`;
+    default:
+      return undefined;
   }
 }
 

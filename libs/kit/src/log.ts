@@ -1,5 +1,5 @@
 import { pino } from 'pino';
-import type { DestinationStream, Logger } from 'pino';
+import type { Bindings, ChildLoggerOptions, DestinationStream, Logger } from 'pino';
 import { errorMessage } from './log-error.ts';
 import { serializeRecord } from './log-serializer.ts';
 import { cleanText, redacted } from './log-text.ts';
@@ -36,7 +36,7 @@ const redactNames = [
  * The serializer decides by an allow-list of kinds of values and a deny-list of names what reaches a line.
  */
 export function createLogger(options: LoggerOptions, destination?: DestinationStream): Logger {
-  return pino(
+  const logger = pino(
     {
       level: options.level,
       base: { service: options.service },
@@ -48,7 +48,6 @@ export function createLogger(options: LoggerOptions, destination?: DestinationSt
       serializers: { error: (value: unknown) => value, err: (value: unknown) => value },
       formatters: {
         level: (label) => ({ level: label }),
-        bindings: serializeRecord,
         log: serializeRecord,
       },
       hooks: {
@@ -59,6 +58,21 @@ export function createLogger(options: LoggerOptions, destination?: DestinationSt
     },
     destination ?? pino.destination({ sync: true }),
   );
+  return withCleanBindings(logger);
+}
+
+/** pino formats the bindings of the first logger only; those of its children go through the same serializer here. */
+function withCleanBindings(logger: Logger): Logger {
+  const child = logger.child as (this: Logger, bindings: Bindings, options?: ChildLoggerOptions) => Logger;
+  const { setBindings } = logger;
+  return Object.assign(logger, {
+    child(this: Logger, bindings: Bindings, options?: ChildLoggerOptions): Logger {
+      return child.call(this, serializeRecord(bindings), options);
+    },
+    setBindings(this: Logger, bindings: Bindings): void {
+      setBindings.call(this, serializeRecord(bindings));
+    },
+  }) as Logger;
 }
 
 /** Messages pass by the formatter: they are cleaned here, and a message taken from an error is made by our rules. */

@@ -77,11 +77,12 @@ function stopOnSignal(lifecycle: ProcessLifecycle, log: Logger, delay: number): 
   const settings = {
     delay,
     logger: false,
-    skip: ['beforeExit'],
+    skip: ['beforeExit' as const],
     onTimeout: () => log.fatal('stopping took too long; ended by force'),
     onSecondSignal: () => log.fatal('a second signal; ended by force'),
-    onSecondError: (error?: Error) => log.fatal({ error }, 'a second failure while stopping; ended by force'),
-  } as const;
+    onSecondError: (error: unknown) =>
+      log.fatal({ error }, 'a second failure while stopping; ended by force'),
+  } satisfies closeWithGrace.Options;
   closeWithGrace(settings, async ({ err, signal }) => {
     if (err === undefined) log.info({ signal }, 'asked to stop');
     else log.fatal({ error: err }, 'an error that nothing handled');

@@ -27,96 +27,101 @@ const retryAfterMs = 1000;
 const maxRows = 500;
 
 /** Writes events in batches within a second. Rows survive a short outage of the database in a bounded queue. */
-export function createAuditBatch({
-  database,
-  schema,
-  kit,
-  maxQueued = 20_000,
-}: AuditBatchOptions): AuditBatch {
-  const queue: AuditRow[] = [];
-  let dropped = 0;
-  let timer: NodeJS.Timeout | undefined;
-  let writing: Promise<boolean> | undefined;
-  let closed = false;
+export function createAuditBatch(options: AuditBatchOptions): AuditBatch {
+  return new Batch(options);
+}
 
-  function schedule(delayMs: number): void {
-    if (timer !== undefined || closed || queue.length === 0) return;
-    timer = setTimeout(() => {
-      timer = undefined;
-      void flush().then((done) => schedule(done ? flushAfterMs : retryAfterMs));
-    }, delayMs);
-    timer.unref();
+class Batch implements AuditBatch {
+  readonly #options: AuditBatchOptions;
+  readonly #maxQueued: number;
+  readonly #queue: AuditRow[] = [];
+  #dropped = 0;
+  #timer: NodeJS.Timeout | undefined;
+  #writing: Promise<boolean> | undefined;
+  #isClosed = false;
+
+  constructor(options: AuditBatchOptions) {
+    this.#options = options;
+    this.#maxQueued = options.maxQueued ?? 20_000;
   }
 
-  /** One writer at a time; true when the queue was written as far as it went. */
-  function flush(): Promise<boolean> {
-    writing ??= writeAll().finally(() => {
-      writing = undefined;
-    });
-    return writing;
-  }
-
-  async function writeAll(): Promise<boolean> {
-    while (queue.length > 0) {
-      const rows = queue.slice(0, maxRows);
-      const outcome = await write(rows);
-      if (outcome === 'away') return false;
-      queue.splice(0, rows.length);
+  add(event: AuditEvent): void {
+    const { kit, schema } = this.#options;
+    if (this.#isClosed || this.#queue.length >= this.#maxQueued) {
+      if (this.#dropped === 0)
+        kit.log.warn({ event: 'audit.dropping', schema }, 'audit rows are being dropped');
+      this.#dropped += 1;
+      return;
     }
-    reportDropped();
+    try {
+      this.#queue.push(auditRow(event, kit));
+    } catch (error) {
+      kit.log.error({ error, schema }, 'an audit event could not be encoded');
+    }
+    this.#schedule(flushAfterMs);
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    clearTimeout(this.#timer);
+    await this.#writing;
+    if (!(await this.#flush())) this.#dropped += this.#queue.splice(0).length;
+    this.#reportDropped();
+  }
+
+  #schedule(delayMs: number): void {
+    if (this.#timer !== undefined || this.#isClosed || this.#queue.length === 0) return;
+    this.#timer = setTimeout(() => {
+      this.#timer = undefined;
+      void this.#flush().then((done) => this.#schedule(done ? flushAfterMs : retryAfterMs));
+    }, delayMs);
+    this.#timer.unref();
+  }
+
+  /** One writer at a time; true when everything was written. */
+  #flush(): Promise<boolean> {
+    this.#writing ??= this.#writeAll().finally(() => {
+      this.#writing = undefined;
+    });
+    return this.#writing;
+  }
+
+  async #writeAll(): Promise<boolean> {
+    while (this.#queue.length > 0) {
+      const rows = this.#queue.slice(0, maxRows);
+      if (!(await this.#write(rows))) return false;
+      this.#queue.splice(0, rows.length);
+    }
+    this.#reportDropped();
     return true;
   }
 
-  async function write(rows: readonly AuditRow[]): Promise<'written' | 'away'> {
+  /** False while the database is away. A row that it refuses is dropped and must not keep the others from it. */
+  async #write(rows: readonly AuditRow[]): Promise<boolean> {
+    const { database, kit, schema } = this.#options;
     try {
       await database.query(insert(schema, rows));
+      return true;
     } catch (error) {
-      if (error instanceof OAuthError) return 'away';
-      return rows.length > 1 ? writeSingly(rows) : refuse(error);
+      if (error instanceof OAuthError) return false;
+      if (rows.length > 1) return this.#writeSingly(rows);
+      this.#dropped += 1;
+      kit.log.error({ error, schema }, 'the database refused an audit row');
+      return true;
     }
-    return 'written';
   }
 
-  /** One row that the database refuses must not keep the others from it. */
-  async function writeSingly(rows: readonly AuditRow[]): Promise<'written' | 'away'> {
-    for (const row of rows) if ((await write([row])) === 'away') return 'away';
-    return 'written';
+  async #writeSingly(rows: readonly AuditRow[]): Promise<boolean> {
+    for (const row of rows) if (!(await this.#write([row]))) return false;
+    return true;
   }
 
-  function refuse(error: unknown): 'written' {
-    dropped += 1;
-    kit.log.error({ error, schema }, 'the database refused an audit row');
-    return 'written';
+  #reportDropped(): void {
+    if (this.#dropped === 0) return;
+    const { kit, schema } = this.#options;
+    kit.log.warn({ event: 'audit.dropped', schema, dropped: this.#dropped }, 'audit rows were dropped');
+    this.#dropped = 0;
   }
-
-  function reportDropped(): void {
-    if (dropped === 0) return;
-    kit.log.warn({ event: 'audit.dropped', schema, dropped }, 'audit rows were dropped');
-    dropped = 0;
-  }
-
-  return {
-    add(event) {
-      if (closed || queue.length >= maxQueued) {
-        if (dropped === 0) kit.log.warn({ event: 'audit.dropping', schema }, 'audit rows are being dropped');
-        dropped += 1;
-        return;
-      }
-      try {
-        queue.push(auditRow(event, kit));
-      } catch (error) {
-        kit.log.error({ error, schema }, 'an audit event could not be encoded');
-      }
-      schedule(flushAfterMs);
-    },
-    async close() {
-      closed = true;
-      clearTimeout(timer);
-      await writing;
-      if (!(await flush())) dropped += queue.splice(0).length;
-      reportDropped();
-    },
-  };
 }
 
 /** Repeating it is harmless: a row that was written by an attempt without answer stays as it is. */

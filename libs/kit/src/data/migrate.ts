@@ -54,7 +54,7 @@ function isOpened(database: Database): database is OpenedDatabase {
 }
 
 async function readMigrations({ schema, directory }: Migrations): Promise<MigrationFile[]> {
-  const names = (await readdir(directory)).filter((name) => name.endsWith('.sql')).sort();
+  const names = (await readdir(directory)).filter((name) => name.endsWith('.sql')).toSorted();
   const files: MigrationFile[] = [];
   for (const name of names) {
     const version = Number(/^(\d{4})_[a-z0-9_]+\.sql$/.exec(name)?.[1]);

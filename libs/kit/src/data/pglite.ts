@@ -43,6 +43,14 @@ export async function openEmbeddedDatabase(directory: string): Promise<OpenedDat
     }
   }
 
+  async function close(): Promise<void> {
+    try {
+      await engine.close();
+    } finally {
+      await unlock();
+    }
+  }
+
   let closed: Promise<void> | undefined;
   return {
     engine: 'pglite',
@@ -55,7 +63,7 @@ export async function openEmbeddedDatabase(directory: string): Promise<OpenedDat
       return queued(() => inTransaction(engine, (tx) => scope.enter(() => work(session(tx)))));
     },
     migration: (work) => queued(() => inTransaction(engine, (tx) => work(migrationSession(tx)))),
-    close: () => (closed ??= engine.close().finally(unlock)),
+    close: () => (closed ??= close()),
   };
 }
 

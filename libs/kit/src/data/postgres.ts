@@ -1,4 +1,5 @@
-import pg from 'pg';
+import { Pool } from 'pg';
+import type { PoolClient, QueryResultRow } from 'pg';
 import type { Logger } from 'pino';
 import { temporarilyUnavailable } from '@tessera/oauth';
 import { Secret } from '../secret.ts';
@@ -31,8 +32,8 @@ const waitingPerConnection = 100;
  * until it is back.
  */
 export async function openDatabase(options: PostgresOptions): Promise<OpenedDatabase> {
-  const { maxConnections = 10, acquireTimeoutMs = 1000, statementTimeoutMs = 1000, log } = options;
-  const pool = new pg.Pool({
+  const { maxConnections = 10, acquireTimeoutMs = 2000, statementTimeoutMs = 5000, log } = options;
+  const pool = new Pool({
     connectionString: options.url instanceof Secret ? options.url.reveal() : options.url,
     max: maxConnections,
     connectionTimeoutMillis: acquireTimeoutMs,
@@ -53,8 +54,6 @@ export async function openDatabase(options: PostgresOptions): Promise<OpenedData
     }
     const client = await pool.connect();
     const lease: Lease = { client, broken: false };
-    // A connection may break while it is held and idle; the statement that follows reports it.
-    const ignore = () => undefined;
     client.on('error', ignore);
     try {
       return await work(lease);
@@ -91,9 +90,12 @@ export async function openDatabase(options: PostgresOptions): Promise<OpenedData
   };
 }
 
+/** A connection may break while it is held and idle; the statement that follows reports it. */
+const ignore = () => undefined;
+
 /** A connection on loan from the pool; a broken one is ended instead of being given to the next. */
 interface Lease {
-  readonly client: pg.PoolClient;
+  readonly client: PoolClient;
   broken: boolean;
 }
 
@@ -110,12 +112,8 @@ function migrationSession(lease: Lease): MigrationSession {
   };
 }
 
-async function run<Row>(
-  client: pg.PoolClient,
-  statement: Statement,
-  timeoutMs?: number,
-): Promise<Result<Row>> {
-  const result = await client.query<Row & pg.QueryResultRow>({
+async function run<Row>(client: PoolClient, statement: Statement, timeoutMs?: number): Promise<Result<Row>> {
+  const result = await client.query<Row & QueryResultRow>({
     name: statement.name,
     text: statement.text,
     ...(statement.values === undefined ? {} : { values: [...statement.values] }),

@@ -1,4 +1,3 @@
-import { ReplyError } from 'ioredis';
 import { OAuthError, temporarilyUnavailable } from '@tessera/oauth';
 
 /** Replies that say that Redis cannot do its work now, whatever was asked. */
@@ -12,6 +11,7 @@ const unavailable =
 export function translateRedisError(error: unknown): unknown {
   if (error instanceof OAuthError) return error;
   if (error instanceof Error && 'command' in error) delete error.command;
-  const blamesCommand = error instanceof ReplyError && !unavailable.test(error.message);
+  const blamesCommand =
+    error instanceof Error && error.name === 'ReplyError' && !unavailable.test(error.message);
   return blamesCommand ? error : temporarilyUnavailable(error);
 }

@@ -1,6 +1,9 @@
-import pg from 'pg';
+import { types } from 'pg';
+import type { CustomTypesConfig } from 'pg';
 
 type Parser = (text: string) => unknown;
+
+const json: Parser = (text): unknown => JSON.parse(text);
 
 function wholeNumber(text: string): number {
   const value = Number(text);
@@ -10,7 +13,7 @@ function wholeNumber(text: string): number {
 
 /** Elements of a one-dimensional array, as the driver splits them. */
 function elements(text: string): (string | null)[] {
-  const split: (text: string) => (string | null)[] = pg.types.getTypeParser(oid.textArray, 'text');
+  const split = types.getTypeParser(oid.textArray as number, 'text') as (text: string) => (string | null)[];
   return split(text);
 }
 
@@ -34,8 +37,8 @@ const asText: Parser = (text) => text;
 export const parsers: Readonly<Record<number, Parser>> = {
   [oid.bytea]: (text) => Buffer.from(text.slice(2), 'hex'),
   [oid.int8]: wholeNumber,
-  [oid.json]: (text) => JSON.parse(text),
-  [oid.jsonb]: (text) => JSON.parse(text),
+  [oid.json]: json,
+  [oid.jsonb]: json,
   [oid.int8Array]: (text) =>
     elements(text).map((element) => (element === null ? null : wholeNumber(element))),
   [oid.textArray]: elements,
@@ -47,8 +50,9 @@ export const parsers: Readonly<Record<number, Parser>> = {
   [oid.numeric]: asText,
 };
 
-export const postgresTypes: pg.CustomTypesConfig = {
+export const postgresTypes: CustomTypesConfig = {
   getTypeParser(type: number, format?: 'text' | 'binary') {
-    return parsers[type] ?? pg.types.getTypeParser(type, format ?? 'text');
+    const standard = types.getTypeParser(type, format ?? 'text') as Parser;
+    return parsers[type] ?? standard;
   },
 };

@@ -1,0 +1,204 @@
+import { OAuthError } from '@tessera/oauth';
+import { beforeAll, describe, expect, it } from 'vitest';
+import type { OpenedDatabase } from './database.ts';
+
+interface Engine {
+  readonly name: string;
+  /** An empty database, closed by whoever opens it. */
+  open(): Promise<OpenedDatabase>;
+}
+
+/** What services may rely on, whichever engine stands behind the handle. */
+export function describeDatabase({ name, open }: Engine): void {
+  describe(`a database on ${name}`, () => {
+    let database: OpenedDatabase;
+    beforeAll(async () => {
+      database = await open();
+      await database.migration((session) =>
+        session.run(`CREATE TABLE account (id text PRIMARY KEY, amount bigint NOT NULL);
+                     INSERT INTO account VALUES ('a', 0), ('b', 0)`),
+      );
+    });
+
+    const amountOf = async (id: string) => {
+      const { rows } = await database.query<{ amount: number }>({
+        name: 'test.amount',
+        text: 'SELECT amount FROM account WHERE id = $1',
+        values: [id],
+      });
+      return rows[0]?.amount;
+    };
+
+    describeTypes(() => database);
+    describeStatements(() => database);
+
+    it('commits what a transaction did, and nothing of one that failed', async () => {
+      const add = { name: 'test.add', text: `UPDATE account SET amount = amount + $1 WHERE id = 'a'` };
+      await database.transaction((tx) => tx.query({ ...add, values: [5] }));
+      expect(await amountOf('a')).toBe(5);
+      const failure = new Error('changed my mind');
+      const failed = database.transaction(async (tx) => {
+        await tx.query({ ...add, values: [100] });
+        throw failure;
+      });
+      await expect(failed).rejects.toBe(failure);
+      expect(await amountOf('a')).toBe(5);
+    });
+
+    it('does not report a commit when a failed statement inside was ignored', async () => {
+      const careless = database.transaction(async (tx) => {
+        await tx.query({ name: 'test.lost', text: `UPDATE account SET amount = 77 WHERE id = 'b'` });
+        await tx.query({ name: 'test.bad', text: 'SELECT 1 / 0' }).catch(() => undefined);
+      });
+      await expect(careless).rejects.toThrow();
+      expect(await amountOf('b')).toBe(0);
+    });
+
+    it('loses no update of fifty transactions that read and write the same row at once', async () => {
+      await Promise.all(
+        Array.from({ length: 50 }, () =>
+          database.transaction(async (tx) => {
+            const { rows } = await tx.query<{ amount: number }>({
+              name: 'test.lock',
+              text: `SELECT amount FROM account WHERE id = 'b' FOR UPDATE`,
+            });
+            const amount = (rows[0]?.amount ?? 0) + 1;
+            await tx.query({
+              name: 'test.set',
+              text: `UPDATE account SET amount = $1 WHERE id = 'b'`,
+              values: [amount],
+            });
+          }),
+        ),
+      );
+      expect(await amountOf('b')).toBe(50);
+    });
+
+    it('retries conflicts three times, then says that it is temporarily unavailable', async () => {
+      let attempts = 0;
+      const conflict = (until: number) =>
+        database.transaction(async (tx) => {
+          attempts += 1;
+          const raise = `DO $$ BEGIN RAISE EXCEPTION 'conflict' USING ERRCODE = '40001'; END $$`;
+          if (attempts <= until) await tx.query({ name: 'test.conflict', text: raise });
+          return attempts;
+        });
+      expect(await conflict(3)).toBe(4);
+      attempts = 0;
+      await expect(conflict(4)).rejects.toMatchObject({ code: 'temporarily_unavailable' });
+      expect(attempts).toBe(4);
+    });
+
+    it('refuses to be asked itself inside a transaction, instead of waiting for ever', async () => {
+      await expect(database.transaction(() => amountOf('a'))).rejects.toThrow(/ask the handle/);
+      await expect(database.transaction(() => database.transaction(async () => 1))).rejects.toThrow(
+        /ask the handle/,
+      );
+      expect(await amountOf('a')).toBe(5);
+    });
+
+    it('is temporarily unavailable once closed, and can be closed twice', async () => {
+      const other = await open();
+      await Promise.all([other.close(), other.close()]);
+      const asked = other.query({ name: 'test.one', text: 'SELECT 1' });
+      await expect(asked).rejects.toSatisfy((error) => error instanceof OAuthError && error.status === 503);
+    });
+  });
+}
+
+function describeTypes(database: () => OpenedDatabase): void {
+  it('reads types alike', async () => {
+    const { rows } = await database().query({
+      name: 'test.types',
+      text: `SELECT 7::int AS int4, 9007199254740991::bigint AS int8, 1.50::numeric AS numeric, true AS flag,
+                    '2026-01-02T03:04:05.678Z'::timestamptz AS at, '{"a":[1]}'::jsonb AS jsonb, '[1]'::json AS json,
+                    '\\xdeadbeef'::bytea AS bytes, ARRAY['a','b,"c',NULL]::text[] AS texts, '2026-01-02'::date AS day,
+                    ARRAY[1,2]::bigint[] AS numbers, NULL::text AS nothing, 'x'::text AS text, count(*) AS counted,
+                    ARRAY['2026-01-02T03:04:05Z']::timestamptz[] AS times, '2026-01-02 03:04:05'::timestamp AS local`,
+    });
+    expect(rows).toEqual([
+      {
+        int4: 7,
+        int8: Number.MAX_SAFE_INTEGER,
+        numeric: '1.50',
+        flag: true,
+        at: new Date('2026-01-02T03:04:05.678Z'),
+        jsonb: { a: [1] },
+        json: [1],
+        bytes: Buffer.from('deadbeef', 'hex'),
+        texts: ['a', 'b,"c', null],
+        day: '2026-01-02',
+        numbers: [1, 2],
+        nothing: null,
+        text: 'x',
+        counted: 1,
+        times: [new Date('2026-01-02T03:04:05Z')],
+        local: '2026-01-02 03:04:05',
+      },
+    ]);
+    expect(Buffer.isBuffer(rows[0]?.['bytes'])).toBe(true);
+  });
+
+  it('writes types alike', async () => {
+    const at = new Date('2026-01-02T03:04:05.678Z');
+    const { rows } = await database().query({
+      name: 'test.parameters',
+      text: `SELECT $1::bigint AS int8, $2::timestamptz AS at, $3::jsonb AS jsonb, $4::bytea AS bytes,
+                    $5::text[] AS texts, $6::text AS nothing, $7::boolean AS flag, $8::int AS int4, $9::bigint[] AS numbers`,
+      values: [
+        2 ** 40,
+        at,
+        '{"a":"\\"b"}',
+        Buffer.from([0, 255]),
+        ['x', 'y"z', null, '{}'],
+        null,
+        false,
+        -1,
+        [1, 2],
+      ],
+    });
+    expect(rows).toEqual([
+      {
+        int8: 2 ** 40,
+        at,
+        jsonb: { a: '"b' },
+        bytes: Buffer.from([0, 255]),
+        texts: ['x', 'y"z', null, '{}'],
+        nothing: null,
+        flag: false,
+        int4: -1,
+        numbers: [1, 2],
+      },
+    ]);
+  });
+
+  it('refuses a bigint that no number can hold, rather than round it', async () => {
+    const asked = database().query({ name: 'test.big', text: 'SELECT 9007199254740993::bigint AS big' });
+    await expect(asked).rejects.toThrow(/does not fit/);
+    expect((await database().query({ name: 'test.one', text: 'SELECT 1 AS one' })).rows).toEqual([
+      { one: 1 },
+    ]);
+  });
+}
+
+function describeStatements(database: () => OpenedDatabase): void {
+  it('counts the rows that were returned or changed', async () => {
+    const insert = {
+      name: 'test.insert',
+      text: 'INSERT INTO account VALUES ($1, 1) ON CONFLICT DO NOTHING RETURNING id',
+    };
+    const first = await database().query({ ...insert, values: ['c'] });
+    const again = await database().query({ ...insert, values: ['c'] });
+    expect([first.rowCount, first.rows, again.rowCount, again.rows]).toEqual([1, [{ id: 'c' }], 0, []]);
+    const update = { name: 'test.touch', text: 'UPDATE account SET amount = amount WHERE id <> $1' };
+    expect(await database().query({ ...update, values: ['c'] })).toEqual({ rows: [], rowCount: 2 });
+    expect((await database().query({ name: 'test.all', text: 'SELECT id FROM account' })).rowCount).toBe(3);
+  });
+
+  it('answers a violated constraint with the error itself', async () => {
+    const insert = { name: 'test.violate', text: `INSERT INTO account VALUES ('a', 1)` };
+    await expect(database().query(insert)).rejects.toMatchObject({ code: '23505' });
+    const inside = database().transaction((tx) => tx.query(insert));
+    await expect(inside).rejects.toMatchObject({ code: '23505' });
+  });
+}

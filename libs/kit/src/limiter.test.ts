@@ -1,0 +1,133 @@
+import { randomUUID } from 'node:crypto';
+import { fakeClock, redisUrl, testRedis } from '@tessera/test-kit';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { systemClock } from './clock.ts';
+import type { Clock } from './clock.ts';
+import { openRedis } from './data/redis.ts';
+import type { RedisHandle } from './data/redis.ts';
+import { createLimiter } from './limiter.ts';
+import type { Limiter } from './limiter.ts';
+import { createLogger } from './log.ts';
+import { openTcpProxy } from './testing/tcp-proxy.ts';
+
+const silent = createLogger({ service: 'test', level: 'silent' });
+const rule = { name: 'sign-in.account', limit: 5, windowSeconds: 60 };
+
+interface Kind {
+  readonly name: string;
+  create(clock: Clock): Promise<Limiter>;
+}
+
+const kinds: readonly Kind[] = [
+  {
+    name: 'the memory of the process',
+    create: async (clock) => createLimiter({ redis: undefined, clock, log: silent, prefix: 'test' }),
+  },
+  {
+    name: 'Redis',
+    create: async (clock) => createLimiter({ redis: await testRedis(), clock, log: silent, prefix: 'test' }),
+  },
+];
+
+describe.each(kinds)('a limiter on $name', ({ create }) => {
+  it('lets at most the limit through, of 200 attempts at once', async () => {
+    const limiter = await create(systemClock);
+    const results = await Promise.all(Array.from({ length: 200 }, () => limiter.consume(rule, 'ada')));
+    expect(results.filter((result) => result.allowed)).toHaveLength(5);
+    for (const result of results) {
+      expect(result.retryAfterSeconds).toBeGreaterThanOrEqual(result.allowed ? 0 : 55);
+      expect(result.retryAfterSeconds).toBeLessThanOrEqual(result.allowed ? 0 : 60);
+    }
+  });
+
+  it('counts keys and rules apart, and forgets what it is told to', async () => {
+    const limiter = await create(systemClock);
+    const once = { ...rule, limit: 1 };
+    expect((await limiter.consume(once, 'ada')).allowed).toBe(true);
+    expect((await limiter.consume(once, 'ada')).allowed).toBe(false);
+    expect((await limiter.consume(once, 'bob')).allowed).toBe(true);
+    expect((await limiter.consume({ ...once, name: 'other' }, 'ada')).allowed).toBe(true);
+    await limiter.reset(once, 'ada');
+    expect((await limiter.consume(once, 'ada')).allowed).toBe(true);
+    expect((await limiter.consume(once, 'bob')).allowed).toBe(false);
+  });
+
+  it('opens a new window when the first has ended, however many attempts were refused meanwhile', async () => {
+    const limiter = await create(systemClock);
+    const short = { ...rule, limit: 1, windowSeconds: 0.3 };
+    expect((await limiter.consume(short, 'ada')).allowed).toBe(true);
+    expect((await limiter.consume(short, 'ada')).allowed).toBe(false);
+    await expect
+      .poll(async () => (await limiter.consume(short, 'ada')).allowed, { timeout: 3000 })
+      .toBe(true);
+  });
+
+  it('lets nothing through at a limit of zero', async () => {
+    const limiter = await create(systemClock);
+    const result = await limiter.consume({ ...rule, limit: 0 }, 'ada');
+    expect(result.allowed).toBe(false);
+    expect(result.retryAfterSeconds).toBeGreaterThan(0);
+  });
+});
+
+describe('a limiter in memory', () => {
+  it('goes by the clock it was given', async () => {
+    const clock = fakeClock();
+    const limiter = createLimiter({ redis: undefined, clock, log: silent, prefix: 'test' });
+    const once = { ...rule, limit: 1 };
+    await limiter.consume(once, 'ada');
+    clock.advance(30_500);
+    expect(await limiter.consume(once, 'ada')).toEqual({ allowed: false, retryAfterSeconds: 30 });
+    clock.advance(29_500);
+    expect(await limiter.consume(once, 'ada')).toEqual({ allowed: true, retryAfterSeconds: 0 });
+  });
+});
+
+describe('a limiter on Redis', () => {
+  let direct: RedisHandle;
+  beforeAll(async () => {
+    direct = await openRedis({ url: redisUrl() });
+  });
+  afterAll(() => direct.close());
+
+  it('keeps no readable key, and no counter without an end', async () => {
+    const redis = await testRedis();
+    const prefix = randomUUID();
+    const limiter = createLimiter({ redis, clock: systemClock, log: silent, prefix });
+    await limiter.consume(rule, 'ada@example.org');
+    const [name] = (await direct.call('KEYS', `*${prefix}*`)) as string[];
+    expect(name).toMatch(new RegExp(`${prefix}:limit:sign-in\\.account:[\\w-]{22}$`));
+    expect(Number(await direct.call('PTTL', name ?? ''))).toBeGreaterThan(0);
+    await direct.call('PERSIST', name ?? '');
+    await limiter.consume(rule, 'ada@example.org');
+    expect(Number(await direct.call('PTTL', name ?? ''))).toBeGreaterThan(0);
+  });
+
+  it('is stricter by itself while Redis is away, and says so once', async () => {
+    const proxy = await openTcpProxy(redisUrl());
+    const written: string[] = [];
+    const log = createLogger(
+      { service: 'test', level: 'info' },
+      { write: (line: string) => void written.push(line) },
+    );
+    const redis = await openRedis({ url: proxy.url, keyPrefix: `test:${randomUUID()}:` });
+    try {
+      const limiter = createLimiter({ redis, clock: systemClock, log, prefix: 'test' });
+      await proxy.cut();
+      const results = await Promise.all(Array.from({ length: 200 }, () => limiter.consume(rule, 'ada')));
+      expect(results.filter((result) => result.allowed)).toHaveLength(2);
+      expect((await limiter.consume({ ...rule, limit: 1 }, 'bob')).allowed).toBe(true);
+      await limiter.reset(rule, 'ada');
+      expect((await limiter.consume(rule, 'ada')).allowed).toBe(true);
+      expect(written.join('').match(/ratelimit\.degraded/g)).toHaveLength(1);
+      await proxy.mend();
+      const isBack = () => written.join('').includes('ratelimit.restored');
+      await expect
+        .poll(async () => (await limiter.consume(rule, 'eve')) && isBack(), { timeout: 5000 })
+        .toBe(true);
+    } finally {
+      await redis.close();
+      await proxy.close();
+    }
+  });
+});
