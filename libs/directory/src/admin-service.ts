@@ -1,0 +1,81 @@
+import { Code, ConnectError, type AuditEvent, type CallContext, type Handlers } from '@tessera/kit';
+import type { DirectoryAdminService, Status } from '@tessera/proto-gen/directory';
+import { applyDeclaredState, type ApplyParts } from './apply.ts';
+import { DeclaredStateError } from './declared/positions.ts';
+import { statusName } from './messages.ts';
+import type { EventBase } from './plan-events.ts';
+import type { StatusTarget } from './store.ts';
+
+export function directoryAdminHandlers(parts: ApplyParts): Handlers<typeof DirectoryAdminService> {
+  const setStatus = async (target: StatusTarget, event: AuditEvent) => {
+    const result = await parts.store.setStatus(target, event);
+    if (result === 'unknown') throw new ConnectError(`The ${target.kind} is not known.`, Code.NotFound);
+    parts.onChange();
+    return {};
+  };
+
+  return {
+    async apply({ document, fileName }, context) {
+      try {
+        const applied = await applyDeclaredState(
+          parts,
+          { text: document, fileName },
+          { base: baseOf(context), signal: context.signal },
+        );
+        const tenants = applied.map((tenant) => ({
+          ...tenant,
+          unchanged: tenant.created + tenant.updated + tenant.deleted === 0,
+        }));
+        return { tenants };
+      } catch (error) {
+        if (error instanceof DeclaredStateError) throw new ConnectError(error.message, Code.InvalidArgument);
+        throw error;
+      }
+    },
+
+    setUserStatus({ tenantId, userId, status }, context) {
+      const name = statusName(status) ?? refuse(status);
+      const event = { event: `user.${name}`, subject: userId };
+      return setStatus({ kind: 'user', tenantId, id: userId, status: name }, audit(event, tenantId, context));
+    },
+
+    setApplicationStatus({ tenantId, clientId, status }, context) {
+      const name = activeOrDisabled(status);
+      const event =
+        name === 'disabled'
+          ? { event: 'client.disabled', clientId }
+          : { event: 'client.updated', clientId, details: { status: name } };
+      return setStatus(
+        { kind: 'application', tenantId, id: clientId, status: name },
+        audit(event, tenantId, context),
+      );
+    },
+
+    setTenantStatus({ tenantId, status }, context) {
+      const name = activeOrDisabled(status);
+      const event =
+        name === 'disabled'
+          ? { event: 'tenant.suspended' }
+          : { event: 'tenant.updated', details: { status: name } };
+      return setStatus({ kind: 'tenant', tenantId, status: name }, audit(event, tenantId, context));
+    },
+  };
+}
+
+function audit(event: Omit<AuditEvent, 'outcome'>, tenantId: string, context: CallContext): AuditEvent {
+  return { ...baseOf(context), ...event, outcome: 'success', tenantId };
+}
+
+function baseOf({ caller, requestId }: CallContext): EventBase {
+  return { actor: { type: 'operator', id: caller }, requestId };
+}
+
+/** Applications and tenants cannot be locked: that is for people who guess wrongly. */
+function activeOrDisabled(status: Status): 'active' | 'disabled' {
+  const name = statusName(status);
+  return name === 'active' || name === 'disabled' ? name : refuse(status);
+}
+
+function refuse(status: Status): never {
+  throw new ConnectError(`The status ${status} is not possible here.`, Code.InvalidArgument);
+}

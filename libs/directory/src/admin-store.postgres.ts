@@ -1,0 +1,151 @@
+import {
+  auditRow,
+  type AuditEvent,
+  type Clock,
+  type Database,
+  type Queryable,
+  type Random,
+} from '@tessera/kit';
+import { normalizeIdentifier, type Change } from './records.ts';
+import type { AdminStore, StatusTarget } from './store.ts';
+import { readTenantState } from './tenant-state.postgres.ts';
+import { writeTenantPlan } from './tenant-plan.postgres.ts';
+
+/** Writes of the durable records in Postgres or PGlite. */
+export function createAdminStore(
+  database: Database,
+  kit: { readonly clock: Clock; readonly random: Random },
+): AdminStore {
+  const record = (tx: Queryable, changes: readonly Change[], events: readonly AuditEvent[]) =>
+    appendChanges(tx, changes).then(() => appendEvents(tx, events, kit));
+  return {
+    async passwordHashes(tenantId) {
+      const { rows } = await database.query<{ username: string; password_hash: string }>({
+        name: 'directory.password_hashes',
+        text: `SELECT username, password_hash FROM directory.user_account
+                WHERE tenant_id = $1 AND password_hash IS NOT NULL`,
+        values: [tenantId],
+      });
+      return new Map(rows.map((row) => [normalizeIdentifier(row.username), row.password_hash]));
+    },
+
+    takenClientIds: (tenantId, clientIds) => takenClientIds(database, tenantId, clientIds),
+
+    changeTenant: (tenantId, clientIds, decide) =>
+      database.transaction(async (tx) => {
+        await lock(tx);
+        const taken = await takenClientIds(tx, tenantId, clientIds);
+        if (taken.length > 0) return { kind: 'taken', clientIds: taken };
+        const { plan, changes, events } = decide(await readTenantState(tx, tenantId));
+        if (events.length > 0) {
+          await writeTenantPlan(tx, plan);
+          await record(tx, changes, events);
+        }
+        return { kind: 'done', plan };
+      }),
+
+    setStatus: (target, event) =>
+      database.transaction(async (tx) => {
+        await lock(tx);
+        const status = await readStatus(tx, target);
+        if (status === undefined) return 'unknown';
+        if (status === target.status) return 'unchanged';
+        await writeStatus(tx, target);
+        const { kind, tenantId } = target;
+        await record(tx, [{ kind, tenantId, id: target.kind === 'tenant' ? '' : target.id }], [event]);
+        return 'changed';
+      }),
+  };
+}
+
+/** Held until the commit, so that the feed's order is the order of the commits. */
+async function lock(tx: Queryable): Promise<void> {
+  await tx.query({
+    name: 'directory.lock',
+    text: `SELECT pg_advisory_xact_lock(hashtextextended('tessera.directory.change', 0))`,
+  });
+}
+
+async function takenClientIds(
+  queryable: Queryable,
+  tenantId: string,
+  clientIds: readonly string[],
+): Promise<string[]> {
+  const { rows } = await queryable.query<{ client_id: string }>({
+    name: 'directory.taken_client_ids',
+    text: `SELECT client_id FROM directory.application
+            WHERE client_id = ANY($2::text[]) AND tenant_id <> $1 ORDER BY client_id`,
+    values: [tenantId, clientIds],
+  });
+  return rows.map((row) => row.client_id);
+}
+
+/** Rows older than a week go with the next write; who was away for longer starts afresh. */
+async function appendChanges(tx: Queryable, changes: readonly Change[]): Promise<void> {
+  await tx.query({
+    name: 'directory.append_changes',
+    text: `INSERT INTO directory.change (kind, tenant_id, id)
+           SELECT c.kind, c."tenantId", c.id
+             FROM jsonb_to_recordset($1::jsonb) AS c(kind text, "tenantId" text, id text)`,
+    values: [JSON.stringify(changes)],
+  });
+  await tx.query({
+    name: 'directory.prune_changes',
+    text: `DELETE FROM directory.change WHERE recorded_at < clock_timestamp() - interval '7 days'`,
+  });
+}
+
+async function appendEvents(
+  tx: Queryable,
+  events: readonly AuditEvent[],
+  kit: { readonly clock: Clock; readonly random: Random },
+): Promise<void> {
+  await tx.query({
+    name: 'directory.append_audit',
+    text: `INSERT INTO directory.audit_event (event_id, event, tenant_id, outcome, reason, record)
+           SELECT e."eventId", e.event, e."tenantId", e.outcome, e.reason, e.record::jsonb
+             FROM jsonb_to_recordset($1::jsonb)
+               AS e("eventId" text, event text, "tenantId" text, outcome text, reason text, record text)`,
+    values: [JSON.stringify(events.map((event) => auditRow(event, kit)))],
+  });
+}
+
+/** Where each kind of target keeps its status, and the values that find it. */
+function place(target: StatusTarget): { table: string; where: string; values: string[] } {
+  const { tenantId } = target;
+  switch (target.kind) {
+    case 'tenant':
+      return { table: 'tenant', where: 'tenant_id = $1', values: [tenantId] };
+    case 'application':
+      return {
+        table: 'application',
+        where: 'tenant_id = $1 AND client_id = $2',
+        values: [tenantId, target.id],
+      };
+    case 'user':
+      return {
+        table: 'user_account',
+        where: 'tenant_id = $1 AND user_id = $2',
+        values: [tenantId, target.id],
+      };
+  }
+}
+
+async function readStatus(tx: Queryable, target: StatusTarget): Promise<string | undefined> {
+  const { table, where, values } = place(target);
+  const { rows } = await tx.query<{ status: string }>({
+    name: `directory.${target.kind}_status`,
+    text: `SELECT status FROM directory.${table} WHERE ${where}`,
+    values,
+  });
+  return rows[0]?.status;
+}
+
+async function writeStatus(tx: Queryable, target: StatusTarget): Promise<void> {
+  const { table, where, values } = place(target);
+  await tx.query({
+    name: `directory.set_${target.kind}_status`,
+    text: `UPDATE directory.${table} SET status = $${values.length + 1}, updated_at = clock_timestamp() WHERE ${where}`,
+    values: [...values, target.status],
+  });
+}

@@ -1,0 +1,27 @@
+import { readFile } from 'node:fs/promises';
+import type { CallOptions, Client } from '@tessera/kit';
+import type { ApplyResponse, DirectoryAdminService } from '@tessera/proto-gen/directory';
+import { resolveDeclaredState } from './declared/resolve.ts';
+
+export interface ApplyFileOptions {
+  readonly admin: Client<typeof DirectoryAdminService>;
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  readonly call: CallOptions;
+}
+
+/**
+ * Reads a declared state from a file, puts values in the place of its references, and has the directory apply it.
+ * Throws DeclaredStateError for a reference that cannot be resolved, ConnectError (`InvalidArgument`) for every other
+ * mistake in the file; both messages name file, line and key, one line each.
+ */
+export async function applyFile(
+  fileName: string,
+  { admin, environment, call }: ApplyFileOptions,
+): Promise<ApplyResponse> {
+  const text = await readFile(fileName, 'utf8');
+  const document = await resolveDeclaredState(text, fileName, {
+    environment,
+    readFile: (path) => readFile(path, 'utf8'),
+  });
+  return admin.apply({ document, fileName }, call);
+}

@@ -1,0 +1,81 @@
+import { createSecretKey } from 'node:crypto';
+import { availableParallelism } from 'node:os';
+import { opaqueValue, route, type Allow, type BuiltService, type Kit, type Migrations } from '@tessera/kit';
+import { DirectoryAdminService, DirectoryService } from '@tessera/proto-gen/directory';
+import { createAdminStore } from './admin-store.postgres.ts';
+import { directoryAdminHandlers } from './admin-service.ts';
+import { ChangeFeed } from './change-feed.ts';
+import { ClientSecrets } from './client-secrets.ts';
+import { decodePepper, hashConcurrency, type DirectoryConfig } from './config.ts';
+import { HashGate } from './hash-gate.ts';
+import { Passwords } from './passwords.ts';
+import { SecretUses } from './secret-uses.ts';
+import { directoryHandlers } from './service.ts';
+import { createChangeStore, createDirectoryStore } from './store.postgres.ts';
+
+/** The schema `directory`; to be run before the service is built. */
+export const migrations: Migrations = {
+  schema: 'directory',
+  directory: new URL('../sql/', import.meta.url),
+};
+
+/** People who may wait for each hash that runs: about a second of hashing. */
+const queuePerHash = 25;
+
+/** Who may read what. Secrets are compared for those who authenticate clients, passwords for who signs people in. */
+const allow: Allow<typeof DirectoryService> = {
+  getApplication: ['gateway', 'authorize', 'device', 'token', 'operator'],
+  verifyApplicationSecret: ['device', 'token'],
+  getUser: ['gateway', 'authorize', 'device', 'token', 'operator'],
+  findUser: ['authorize', 'device', 'operator'],
+  verifyPassword: ['authorize'],
+  watchChanges: ['gateway', 'authorize', 'device', 'token', 'operator'],
+};
+
+const allowAdmin: Allow<typeof DirectoryAdminService> = {
+  apply: ['operator'],
+  setUserStatus: ['operator'],
+  setApplicationStatus: ['operator'],
+  setTenantStatus: ['operator'],
+};
+
+export function buildDirectory(
+  config: DirectoryConfig,
+  _peers: Record<string, never>,
+  kit: Kit,
+): BuiltService {
+  const { database, log, random } = kit;
+  const store = createDirectoryStore(database);
+  const feed = new ChangeFeed(createChangeStore(database), log);
+  const secretUses = new SecretUses(store, kit);
+  const pepper = decodePepper(config.TESSERA_DIRECTORY_PEPPER.reveal());
+  if (pepper === undefined) throw new Error('TESSERA_DIRECTORY_PEPPER does not hold 32 bytes.');
+  const secrets = new ClientSecrets(createSecretKey(pepper));
+  const concurrency = hashConcurrency(config, availableParallelism());
+  const gate = new HashGate({ concurrency, queue: concurrency * queuePerHash });
+  const passwords = new Passwords({ gate, random });
+  const admin = directoryAdminHandlers({
+    store: createAdminStore(database, kit),
+    secrets,
+    passwords,
+    newUserId: () => opaqueValue('usr_', random, 16),
+    onChange: () => feed.poke(),
+  });
+  return {
+    name: 'directory',
+    routes: [
+      route(DirectoryService, directoryHandlers({ store, feed, secrets, secretUses, passwords }), allow),
+      route(DirectoryAdminService, admin, allowAdmin),
+    ],
+    async ready() {
+      await database.query({
+        name: 'directory.ready',
+        text: 'SELECT tenant_id FROM directory.tenant LIMIT 0',
+      });
+    },
+    async close() {
+      await feed.close();
+      await secretUses.close();
+    },
+  };
+}

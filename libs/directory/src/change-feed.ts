@@ -1,0 +1,121 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import type { Logger } from '@tessera/kit';
+import type { ChangeStore, SequencedChange } from './store.ts';
+
+/** How often the feed is read while somebody watches. A change of this process is seen at once. */
+const pollMs = 250;
+const longestPollMs = 2_000;
+/** A watcher hears its position every so many polls, so that silence tells it that the feed cannot be read. */
+const pollsPerHeartbeat = 2;
+const batch = 500;
+
+/** A change, or a position alone: everything up to it has been told. */
+export type FeedItem =
+  | { readonly kind: 'position'; readonly sequence: number }
+  | { readonly kind: 'change'; readonly change: SequencedChange };
+
+/** Follows the change feed for any number of watchers with one poll; reads nothing while nobody watches. */
+export class ChangeFeed {
+  readonly #store: ChangeStore;
+  readonly #log: Logger;
+  readonly #closing = new AbortController();
+  #watchers = 0;
+  #polling: Promise<void> | undefined;
+  #wake = new AbortController();
+  #tick = Promise.withResolvers<number>();
+
+  constructor(store: ChangeStore, log: Logger) {
+    this.#store = store;
+    this.#log = log;
+  }
+
+  /**
+   * Begins with the position from which it tells every change: `after` where that can be resumed, else the present.
+   * Ends with the signal, with the feed, and when the feed went back in time.
+   */
+  async *watch(after: number, signal: AbortSignal): AsyncGenerator<FeedItem, void> {
+    const ending = AbortSignal.any([signal, this.#closing.signal]);
+    let position = await this.#start(after);
+    yield { kind: 'position', sequence: position };
+    let quietPolls = 0;
+    this.#join();
+    try {
+      for (;;) {
+        const newest = await orUndefined(this.#tick.promise, ending);
+        if (newest === undefined || newest < position) return;
+        quietPolls += 1;
+        while (position < newest) {
+          const changes = await this.#store.changesAfter(position, batch);
+          if (changes.length === 0) return;
+          for (const change of changes) {
+            yield { kind: 'change', change };
+            position = change.sequence;
+          }
+          quietPolls = 0;
+        }
+        if (quietPolls >= pollsPerHeartbeat) {
+          yield { kind: 'position', sequence: position };
+          quietPolls = 0;
+        }
+      }
+    } finally {
+      this.#watchers -= 1;
+      if (this.#watchers === 0) this.poke();
+    }
+  }
+
+  /** Reads the feed now: this process has just written to it. */
+  poke(): void {
+    this.#wake.abort();
+  }
+
+  async close(): Promise<void> {
+    this.#closing.abort();
+    this.poke();
+    await this.#polling;
+  }
+
+  async #start(after: number): Promise<number> {
+    if (Number.isSafeInteger(after) && after > 0 && (await this.#store.canResumeAfter(after))) return after;
+    return this.#store.newestChange();
+  }
+
+  #join(): void {
+    this.#watchers += 1;
+    this.#polling ??= this.#poll();
+  }
+
+  async #poll(): Promise<void> {
+    let failures = 0;
+    while (this.#watchers > 0 && !this.#closing.signal.aborted) {
+      this.#wake = new AbortController();
+      try {
+        const newest = await this.#store.newestChange();
+        failures = 0;
+        const tick = this.#tick;
+        this.#tick = Promise.withResolvers();
+        tick.resolve(newest);
+      } catch (error) {
+        if (failures === 0) this.#log.warn({ error }, 'the change feed cannot be read');
+        failures += 1;
+      }
+      const delay = Math.min(longestPollMs, pollMs * 2 ** Math.min(failures, 10));
+      await pause(delay, undefined, { signal: this.#wake.signal, ref: false }).catch(() => undefined);
+    }
+    // At once with the decision to stop, so that the next watcher starts a new poll.
+    this.#polling = undefined;
+  }
+}
+
+/** The value, or undefined as soon as the signal is aborted. */
+async function orUndefined<T>(value: Promise<T>, signal: AbortSignal): Promise<T | undefined> {
+  if (signal.aborted) return undefined;
+  const { promise, resolve } = Promise.withResolvers<undefined>();
+  const stop = () => resolve(undefined);
+  signal.addEventListener('abort', stop, { once: true });
+  try {
+    return await Promise.race([value, promise]);
+  } finally {
+    signal.removeEventListener('abort', stop);
+  }
+}

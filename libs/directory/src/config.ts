@@ -1,0 +1,33 @@
+import { integer, secret } from '@tessera/kit';
+import { z } from 'zod';
+
+const pepperBytes = 32;
+
+export const directoryConfig = z.object({
+  /** 32 bytes in base64 or base64url: the key of the digests of client secrets. */
+  TESSERA_DIRECTORY_PEPPER: secret().refine((pepper) => decodePepper(pepper.reveal()) !== undefined, {
+    error: `expected ${pepperBytes} bytes in base64`,
+  }),
+  /** Passwords hashed at once; 0 is one less than the cores. Never more than the thread pool less one. */
+  TESSERA_DIRECTORY_HASH_CONCURRENCY: integer(0, { max: 1024 }),
+  /** Read by Node when it starts; here it bounds the hashes. */
+  UV_THREADPOOL_SIZE: integer(4, { min: 1, max: 1024 }),
+});
+
+export type DirectoryConfig = z.infer<typeof directoryConfig>;
+
+/** The bytes of the pepper; undefined when the text does not hold 32. */
+export function decodePepper(text: string): Buffer | undefined {
+  if (!/^[A-Za-z0-9+/_-]{43}=?$/.test(text)) return undefined;
+  const bytes = Buffer.from(text, 'base64');
+  return bytes.length === pepperBytes ? bytes : undefined;
+}
+
+/** How many passwords may be hashed at once, on a machine with that many cores. */
+export function hashConcurrency(
+  config: Pick<DirectoryConfig, 'TESSERA_DIRECTORY_HASH_CONCURRENCY' | 'UV_THREADPOOL_SIZE'>,
+  cores: number,
+): number {
+  const wanted = config.TESSERA_DIRECTORY_HASH_CONCURRENCY || cores - 1;
+  return Math.max(1, Math.min(wanted, config.UV_THREADPOOL_SIZE - 1));
+}

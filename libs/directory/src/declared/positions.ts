@@ -1,0 +1,113 @@
+import {
+  isAlias,
+  isMap,
+  isScalar,
+  isSeq,
+  LineCounter,
+  parseDocument,
+  type Document,
+  type Node,
+  type Pair,
+} from 'yaml';
+
+/** Keys and indexes from the top of the document. */
+export type Path = readonly (string | number)[];
+
+/** A mistake in the declared state: where, and one sentence without the value. */
+export interface Problem {
+  readonly fileName: string;
+  readonly line: number;
+  readonly column: number;
+  /** For example `tenants[0].users[1].email`; empty for the document as a whole. */
+  readonly key: string;
+  readonly message: string;
+}
+
+/** The declared state cannot be used. The message lists every problem, one line each, and no value of the file. */
+export class DeclaredStateError extends Error {
+  override readonly name = 'DeclaredStateError';
+  readonly problems: readonly Problem[];
+
+  constructor(problems: readonly Problem[]) {
+    super(problems.map(describe).join('\n'));
+    this.problems = problems;
+  }
+}
+
+function describe({ fileName, line, column, key, message }: Problem): string {
+  return `${fileName}:${line}:${column}: ${key === '' ? '' : `${key}: `}${message}`;
+}
+
+/** A YAML text that knows on which line each of its keys stands. */
+export class DeclaredText {
+  readonly fileName: string;
+  readonly document: Document.Parsed;
+  readonly #lines: LineCounter;
+
+  /** Throws DeclaredStateError when the text is no YAML. */
+  constructor(text: string, fileName: string) {
+    this.fileName = fileName;
+    this.#lines = new LineCounter();
+    this.document = parseDocument(text, {
+      lineCounter: this.#lines,
+      prettyErrors: false,
+      logLevel: 'error',
+    });
+    // The parser's own sentences may quote the text, and with it a secret: only its codes are used.
+    const mistakes = [...this.document.errors, ...this.document.warnings];
+    if (mistakes.length > 0) {
+      throw new DeclaredStateError(
+        mistakes.map((mistake) => this.#problem(mistake.pos[0], '', syntaxSentence(mistake.code))),
+      );
+    }
+  }
+
+  /** The values of the text. Throws DeclaredStateError when aliases make it grow without bounds. */
+  values(): unknown {
+    try {
+      return this.document.toJS({ maxAliasCount: 1000 });
+    } catch {
+      throw new DeclaredStateError([this.problem([], 'has aliases that cannot be resolved')]);
+    }
+  }
+
+  /** A problem at the key that `path` names, or at the nearest one above it that exists. */
+  problem(path: Path, message: string): Problem {
+    let node: Node | null | undefined = this.document.contents;
+    let offset = node?.range?.[0] ?? 0;
+    for (const step of path) {
+      if (isAlias(node)) node = node.resolve(this.document);
+      if (isMap<unknown, Node>(node)) {
+        const pair: Pair<unknown, Node> | undefined = node.items.find(
+          ({ key }) => isScalar(key) && String(key.value) === String(step),
+        );
+        if (pair === undefined) break;
+        if (isScalar(pair.key)) offset = pair.key.range?.[0] ?? offset;
+        node = pair.value;
+      } else if (isSeq<Node>(node) && typeof step === 'number') {
+        node = node.items[step];
+        offset = node?.range?.[0] ?? offset;
+      } else break;
+    }
+    return this.#problem(offset, keyOf(path), message);
+  }
+
+  #problem(offset: number, key: string, message: string): Problem {
+    const { line, col } = this.#lines.linePos(offset);
+    return { fileName: this.fileName, line, column: col, key, message };
+  }
+}
+
+function keyOf(path: Path): string {
+  return path.reduce<string>(
+    (key, step) => (typeof step === 'number' ? `${key}[${step}]` : key === '' ? step : `${key}.${step}`),
+    '',
+  );
+}
+
+function syntaxSentence(code: string): string {
+  if (code === 'DUPLICATE_KEY') return 'a key occurs twice in one place';
+  if (code === 'MULTIPLE_DOCS') return 'must be one YAML document';
+  if (code === 'TAB_AS_INDENT') return 'is indented with a tab';
+  return `is not valid YAML (${code.toLowerCase().replaceAll('_', ' ')})`;
+}

@@ -1,0 +1,65 @@
+import type { z } from 'zod';
+import { DeclaredStateError, DeclaredText, type Path, type Problem } from './positions.ts';
+import { checkRules } from './rules.ts';
+import { declaredState, type DeclaredState } from './schema.ts';
+
+/** A declared state that keeps every rule, and where its keys stand. */
+export interface ReadState {
+  readonly state: DeclaredState;
+  /** A problem found later, for example against the stored records. */
+  problem(path: Path, message: string): Problem;
+}
+
+const nouns: Readonly<Record<string, string>> = {
+  string: 'text; put it in quotes',
+  array: 'a list',
+  object: 'a set of keys',
+};
+
+/**
+ * Reads a declared state whose references are resolved.
+ * Throws DeclaredStateError with every mistake found, by file, line and key.
+ */
+export function readDeclaredState(text: string, fileName: string): ReadState {
+  const source = new DeclaredText(text, fileName);
+  const parsed = declaredState.safeParse(source.values(), { error: sentence });
+  if (!parsed.success)
+    throw new DeclaredStateError(parsed.error.issues.flatMap((issue) => locate(source, issue)));
+  const problems: Problem[] = [];
+  checkRules(parsed.data, (path, message) => problems.push(source.problem(path, message)));
+  if (problems.length > 0) throw new DeclaredStateError(problems);
+  return { state: parsed.data, problem: (path, message) => source.problem(path, message) };
+}
+
+function locate(source: DeclaredText, issue: z.core.$ZodIssue): Problem[] {
+  const path = issue.path.map((step) => (typeof step === 'symbol' ? String(step) : step));
+  if (issue.code !== 'unrecognized_keys') return [source.problem(path, issue.message)];
+  return issue.keys.map((key) => source.problem([...path, key], unknownKey(key)));
+}
+
+function unknownKey(key: string): string {
+  return /from(env|file)$/i.test(key)
+    ? 'is resolved by the process that reads the file, and only for secrets and passwords'
+    : 'is not a known key';
+}
+
+/** Sentences without the values they speak of. */
+function sentence(issue: z.core.$ZodRawIssue): string | undefined {
+  switch (issue.code) {
+    case 'invalid_type':
+      return issue.input === undefined ? 'is required' : `must be ${nouns[issue.expected] ?? issue.expected}`;
+    case 'too_small':
+      return `must have at least ${count(Number(issue.minimum), issue.origin)}`;
+    case 'too_big':
+      return `must have at most ${count(Number(issue.maximum), issue.origin)}`;
+    case 'invalid_value':
+      return issue.input === undefined ? 'is required' : `must be one of ${issue.values.join(', ')}`;
+    default:
+      return undefined;
+  }
+}
+
+function count(number: number, origin: string): string {
+  const noun = origin === 'array' ? ['entry', 'entries'] : ['character', 'characters'];
+  return `${number} ${number === 1 ? noun[0] : noun[1]}`;
+}

@@ -1,0 +1,126 @@
+import { builtInScopes } from '@tessera/oauth';
+import { identifiersOf } from '../records.ts';
+import type { Path } from './positions.ts';
+import type { DeclaredApplication, DeclaredState, DeclaredTenant } from './schema.ts';
+
+/** Told of every mistake. */
+export type Report = (path: Path, message: string) => void;
+
+/** The rules that look at more than one key. */
+export function checkRules(state: DeclaredState, report: Report): void {
+  refuseRepeated(
+    state.tenants.map((tenant) => tenant.id),
+    (index) => report(['tenants', index, 'id'], 'is declared twice'),
+  );
+  const clientIds = new Set<string>();
+  state.tenants.forEach((tenant, tenantIndex) => {
+    const inTenant: Report = (path, message) => report(['tenants', tenantIndex, ...path], message);
+    checkResources(tenant, inTenant);
+    checkUsers(tenant, inTenant);
+    tenant.applications.forEach((application, index) => {
+      const here: Report = (path, message) => inTenant(['applications', index, ...path], message);
+      if (clientIds.has(application.clientId)) here(['clientId'], 'is declared twice');
+      clientIds.add(application.clientId);
+      checkClientType(application, here);
+      checkGrants(application, here);
+      checkReferences(application, tenant, here);
+    });
+  });
+}
+
+function checkResources(tenant: DeclaredTenant, report: Report): void {
+  refuseRepeated(
+    tenant.resources.map((resource) => resource.audience),
+    (index) => report(['resources', index, 'audience'], 'is declared twice'),
+  );
+  refuseRepeated(tenant.roles, (index) => report(['roles', index], 'is declared twice'));
+  const scopes = new Set<string>();
+  tenant.resources.forEach((resource, resourceIndex) =>
+    resource.scopes.forEach((scope, index) => {
+      const path = ['resources', resourceIndex, 'scopes', index];
+      if (builtInScopes.has(scope.name)) report(path, 'is built in and may not be declared');
+      if (scopes.has(scope.name)) {
+        report(path, 'is declared twice; a scope belongs to exactly one resource of its tenant');
+      }
+      scopes.add(scope.name);
+    }),
+  );
+}
+
+function checkUsers(tenant: DeclaredTenant, report: Report): void {
+  const roles = new Set(tenant.roles);
+  const identifiers = new Set<string>();
+  tenant.users.forEach((user, userIndex) => {
+    const here: Report = (path, message) => report(['users', userIndex, ...path], message);
+    for (const identifier of identifiersOf(user)) {
+      if (identifiers.has(identifier)) {
+        here([], 'shares a user name, e-mail address or phone number with another user of the tenant');
+      }
+      identifiers.add(identifier);
+    }
+    if (user.password !== undefined && user.passwordHash !== undefined) {
+      here(['passwordHash'], 'cannot stand beside password');
+    }
+    user.roles.forEach((role, index) => {
+      if (!roles.has(role)) here(['roles', index], 'is not a role of the tenant');
+    });
+    refuseRepeated(user.roles, (index) => here(['roles', index], 'is listed twice'));
+  });
+}
+
+/** RFC 6749 §2.1: a confidential client has a secret, a public one cannot keep any. */
+function checkClientType(application: DeclaredApplication, report: Report): void {
+  const { type, secrets, grantTypes } = application;
+  if (type === 'public') {
+    if (secrets.length > 0) report(['secrets'], 'a public application has no secret');
+    if (grantTypes.includes('client_credentials')) {
+      // RFC 6749 §4.4: the client credentials grant MUST only be used by confidential clients.
+      report(
+        ['grantTypes', grantTypes.indexOf('client_credentials')],
+        'is for confidential applications only',
+      );
+    }
+    return;
+  }
+  if (secrets.length === 0) report(['secrets'], 'a confidential application needs a secret');
+  refuseRepeated(
+    secrets.map((secret) => secret.value),
+    (index) => report(['secrets', index], 'is listed twice'),
+  );
+}
+
+function checkGrants(application: DeclaredApplication, report: Report): void {
+  const { grantTypes, redirectUris, logoutRedirectUris, ciba } = application;
+  refuseRepeated(grantTypes, (index) => report(['grantTypes', index], 'is listed twice'));
+  refuseRepeated(redirectUris, (index) => report(['redirectUris', index], 'is listed twice'));
+  refuseRepeated(logoutRedirectUris, (index) => report(['logoutRedirectUris', index], 'is listed twice'));
+  if (grantTypes.includes('authorization_code') && redirectUris.length === 0) {
+    report(['redirectUris'], 'the authorization_code grant needs a redirect URI');
+  }
+  if (ciba?.approval === 'webhook' && ciba.url === undefined) report(['ciba', 'url'], 'is required');
+  if (ciba?.approval === 'page' && ciba.url !== undefined) report(['ciba', 'url'], 'is for webhooks only');
+}
+
+function checkReferences(application: DeclaredApplication, tenant: DeclaredTenant, report: Report): void {
+  const known = new Set(tenant.resources.flatMap(({ scopes }) => scopes.map(({ name }) => name)));
+  application.scopes.forEach((scope, index) => {
+    if (known.has(scope) || builtInScopes.has(scope)) return;
+    report(['scopes', index], 'is neither built in nor a scope of a resource of the tenant');
+  });
+  refuseRepeated(application.scopes, (index) => report(['scopes', index], 'is listed twice'));
+  const audiences = new Set(tenant.resources.map((resource) => resource.audience));
+  application.introspectAudiences.forEach((audience, index) => {
+    if (!audiences.has(audience)) {
+      report(['introspectAudiences', index], 'is not the audience of a resource of the tenant');
+    }
+  });
+  refuseRepeated(application.introspectAudiences, (index) =>
+    report(['introspectAudiences', index], 'is listed twice'),
+  );
+}
+
+function refuseRepeated(values: readonly string[], refuse: (index: number) => void): void {
+  values.forEach((value, index) => {
+    if (values.indexOf(value) < index) refuse(index);
+  });
+}

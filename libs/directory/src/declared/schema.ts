@@ -1,0 +1,152 @@
+import { parseDuration } from '@tessera/kit';
+import { grantTypes, isScopeToken, logoutRedirectUriProblem, redirectUriProblem } from '@tessera/oauth';
+import { z } from 'zod';
+import { isPasswordHash } from '../phc.ts';
+
+/** Longest password that is hashed, in UTF-16 code units. */
+export const longestPassword = 1024;
+/** Shortest client secret, in characters. */
+export const shortestSecret = 32;
+
+const tenYearsSeconds = 315_360_000;
+
+function line(max: number) {
+  return z
+    .string()
+    .min(1)
+    .max(max)
+    .regex(/^[^\p{Cc}]*$/u, 'must not have control characters')
+    .refine((value) => value.trim() === value, 'must not begin or end with a space');
+}
+
+function uri(problemOf: (uri: string) => string | undefined) {
+  return z.string().superRefine((value, context) => {
+    const problem = problemOf(value);
+    if (problem !== undefined) context.addIssue({ code: 'custom', message: sentence(problem) });
+  });
+}
+
+/** Where approvals are announced: the rules of redirect URIs, over http and https alone. */
+function webhookProblem(value: string): string | undefined {
+  return /^https?:/.test(value) ? redirectUriProblem(value) : 'must be an https URL';
+}
+
+function sentence(problem: string): string {
+  return problem.replace(/^It must/, 'must').replace(/\.$/, '');
+}
+
+/** Seconds, as a whole number or a text such as `10m`. */
+const lifetime = z.unknown().transform((value, context) => {
+  const seconds = typeof value === 'string' ? parseDuration(value) : value;
+  if (typeof seconds === 'number' && Number.isInteger(seconds) && seconds > 0 && seconds <= tenYearsSeconds) {
+    return seconds;
+  }
+  context.addIssue({
+    code: 'custom',
+    message: 'must be a duration such as 30s, 10m, 12h or 30d, of at least one second',
+  });
+  return z.NEVER;
+});
+
+const scopeName = z
+  .string()
+  .max(128)
+  .refine(isScopeToken, 'must be printable ASCII without spaces, quotes and backslashes');
+
+const audience = z
+  .string()
+  .max(512)
+  .regex(/^[\x21\x22\x24-\x7e]+$/, 'must be printable ASCII without spaces and without a fragment');
+
+const resource = z.strictObject({
+  audience,
+  name: line(200),
+  scopes: z
+    .array(
+      z.preprocess(
+        (value) => (typeof value === 'string' ? { name: value } : value),
+        z.strictObject({ name: scopeName, description: line(500).default('') }),
+      ),
+    )
+    .default([]),
+});
+
+const user = z.strictObject({
+  username: line(128),
+  email: line(254)
+    .regex(/^[^@\s]+@[^@\s]+$/, 'must be an e-mail address')
+    .default(''),
+  name: line(200).default(''),
+  phoneNumber: z
+    .string()
+    .regex(/^\+[1-9]\d{5,14}$/, 'must be a phone number such as +46701234567')
+    .default(''),
+  roles: z.array(z.string()).default([]),
+  status: z.enum(['active', 'disabled', 'locked']).optional(),
+  password: z.string().min(1).max(longestPassword).optional(),
+  passwordHash: z
+    .string()
+    .refine(isPasswordHash, 'must be an argon2id hash in PHC form ($argon2id$v=19$m=...,t=...,p=...$...$...)')
+    .optional(),
+});
+
+const secret = z.strictObject({
+  value: z
+    .string()
+    .min(shortestSecret)
+    .max(256)
+    .regex(/^[\x20-\x7e]*$/, 'must be printable ASCII'),
+  expiresAt: z.iso
+    .datetime({ offset: true, error: 'must be a time such as 2030-01-31T12:00:00Z' })
+    .transform((text) => Date.parse(text))
+    .optional(),
+});
+
+const application = z.strictObject({
+  clientId: z
+    .string()
+    .max(128)
+    .regex(/^[A-Za-z0-9][A-Za-z0-9._:@/~+-]*$/, 'must consist of letters, digits and . _ : @ / ~ + -')
+    .refine((id) => !id.startsWith('usr_'), 'must not begin with usr_, which is for users'),
+  name: line(200),
+  type: z.enum(['public', 'confidential']),
+  status: z.enum(['active', 'disabled']).optional(),
+  secrets: z.array(secret).max(2).default([]),
+  grantTypes: z.array(z.enum(grantTypes.map((entry) => entry.name))).min(1),
+  redirectUris: z.array(uri(redirectUriProblem)).max(100).default([]),
+  logoutRedirectUris: z.array(uri(logoutRedirectUriProblem)).max(100).default([]),
+  scopes: z.array(z.string()).default([]),
+  introspectAudiences: z.array(z.string()).default([]),
+  lifetimes: z
+    .strictObject({
+      accessToken: lifetime.optional(),
+      idToken: lifetime.optional(),
+      refreshTokenIdle: lifetime.optional(),
+      refreshTokenAbsolute: lifetime.optional(),
+      authorizationRequest: lifetime.optional(),
+    })
+    .default({}),
+  ciba: z
+    .strictObject({ approval: z.enum(['page', 'webhook']), url: uri(webhookProblem).optional() })
+    .optional(),
+});
+
+const tenant = z.strictObject({
+  id: z
+    .string()
+    .regex(/^[a-z0-9][a-z0-9-]{0,62}$/, 'must be a slug of lower-case letters, digits and dashes'),
+  name: line(200),
+  status: z.enum(['active', 'disabled']).optional(),
+  resources: z.array(resource).default([]),
+  roles: z.array(line(100)).default([]),
+  users: z.array(user).default([]),
+  applications: z.array(application).default([]),
+});
+
+/** The whole file. Every key that is not named here is refused. */
+export const declaredState = z.strictObject({ tenants: z.array(tenant) });
+
+export type DeclaredState = z.infer<typeof declaredState>;
+export type DeclaredTenant = DeclaredState['tenants'][number];
+export type DeclaredUser = DeclaredTenant['users'][number];
+export type DeclaredApplication = DeclaredTenant['applications'][number];

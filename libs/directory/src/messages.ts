@@ -1,0 +1,66 @@
+import { ApplicationType, ChangeKind, Status } from '@tessera/proto-gen/directory';
+import type { Change, UserRecord, UserStatus } from './records.ts';
+import type { FoundApplication, FoundUser } from './store.ts';
+
+const statuses = {
+  active: Status.ACTIVE,
+  disabled: Status.DISABLED,
+  locked: Status.LOCKED,
+} as const satisfies Record<UserStatus, Status>;
+
+const types = { public: ApplicationType.PUBLIC, confidential: ApplicationType.CONFIDENTIAL } as const;
+
+const changeKinds = {
+  tenant: ChangeKind.TENANT,
+  application: ChangeKind.APPLICATION,
+  user: ChangeKind.USER,
+} as const satisfies Record<Change['kind'], ChangeKind>;
+
+export function applicationMessage(found: FoundApplication) {
+  const { application, scopes, tenant } = found;
+  return {
+    application: {
+      clientId: application.clientId,
+      tenantId: tenant.tenantId,
+      name: application.name,
+      type: types[application.type],
+      status: statuses[application.status],
+      grantTypes: [...application.grantTypes],
+      redirectUris: [...application.redirectUris],
+      logoutRedirectUris: [...application.logoutRedirectUris],
+      scopes: scopes.map((scope) => ({ ...scope })),
+      lifetimes: { ...application.lifetimes },
+      ciba: { ...application.ciba },
+      introspectAudiences: [...application.introspectAudiences],
+    },
+    tenant: { ...tenant, status: statuses[tenant.status] },
+  };
+}
+
+/** Never with the password hash. */
+export function userMessage({ user, tenant }: FoundUser) {
+  return {
+    userId: user.userId,
+    tenantId: tenant.tenantId,
+    username: user.username,
+    email: user.email,
+    name: user.name,
+    phoneNumber: user.phoneNumber,
+    roles: [...user.roles],
+    status: statuses[user.status],
+  };
+}
+
+export function changeKind(kind: Change['kind']): ChangeKind {
+  return changeKinds[kind];
+}
+
+/** Undefined for an unspecified or unknown status. */
+export function statusName(status: Status): UserRecord['status'] | undefined {
+  const names: Partial<Record<Status, UserStatus>> = {
+    [Status.ACTIVE]: 'active',
+    [Status.DISABLED]: 'disabled',
+    [Status.LOCKED]: 'locked',
+  };
+  return names[status];
+}

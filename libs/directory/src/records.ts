@@ -1,0 +1,96 @@
+import type { GrantTypeName } from '@tessera/oauth';
+
+export type UserStatus = 'active' | 'disabled' | 'locked';
+/** Of applications and tenants. */
+export type Status = 'active' | 'disabled';
+
+export interface TenantRecord {
+  readonly tenantId: string;
+  readonly name: string;
+  readonly status: Status;
+}
+
+export interface ResourceRecord {
+  readonly audience: string;
+  readonly name: string;
+  readonly scopes: readonly { readonly name: string; readonly description: string }[];
+}
+
+/** E-mail address, name and phone number are empty where unknown. */
+export interface UserRecord {
+  /** `usr_` and 22 characters of base64url. */
+  readonly userId: string;
+  readonly username: string;
+  readonly email: string;
+  readonly name: string;
+  readonly phoneNumber: string;
+  readonly roles: readonly string[];
+  readonly status: UserStatus;
+  /** PHC string; undefined for a person without a password. */
+  readonly passwordHash: string | undefined;
+}
+
+export interface SecretRecord {
+  /** Keyed digest in base64url. */
+  readonly digest: string;
+  /** Milliseconds since the Unix epoch; undefined when it does not expire. */
+  readonly expiresAt: number | undefined;
+}
+
+/** Seconds; 0 is the deployment's default. */
+export interface LifetimesRecord {
+  readonly accessToken: number;
+  readonly idToken: number;
+  readonly refreshTokenIdle: number;
+  readonly refreshTokenAbsolute: number;
+  readonly authorizationRequest: number;
+}
+
+export interface ApplicationRecord {
+  readonly clientId: string;
+  readonly name: string;
+  readonly type: 'public' | 'confidential';
+  readonly status: Status;
+  readonly grantTypes: readonly GrantTypeName[];
+  readonly redirectUris: readonly string[];
+  readonly logoutRedirectUris: readonly string[];
+  /** Names, built-in ones included. */
+  readonly scopes: readonly string[];
+  readonly introspectAudiences: readonly string[];
+  readonly lifetimes: LifetimesRecord;
+  /** Both empty when no approval experience is configured. */
+  readonly ciba: { readonly approval: '' | 'page' | 'webhook'; readonly url: string };
+  readonly secrets: readonly SecretRecord[];
+}
+
+/** Everything a tenant consists of. */
+export interface TenantState {
+  readonly tenant: TenantRecord;
+  readonly resources: readonly ResourceRecord[];
+  readonly roles: readonly string[];
+  readonly users: readonly UserRecord[];
+  readonly applications: readonly ApplicationRecord[];
+}
+
+/** A row of the change feed. */
+export interface Change {
+  readonly kind: 'tenant' | 'application' | 'user';
+  readonly tenantId: string;
+  /** client_id or user_id; empty for a tenant. */
+  readonly id: string;
+}
+
+/**
+ * The form in which identifiers are stored and looked up: composed Unicode, without case, phone numbers without the
+ * separators people write in them.
+ */
+export function normalizeIdentifier(identifier: string): string {
+  const text = identifier.trim().normalize('NFC').toLowerCase();
+  return /^\+[\d\s().-]+$/.test(text) ? text.replace(/[\s().-]/g, '') : text;
+}
+
+/** What a person may type to be found. */
+export function identifiersOf(user: Pick<UserRecord, 'username' | 'email' | 'phoneNumber'>): string[] {
+  const given = [user.username, user.email, user.phoneNumber].filter((identifier) => identifier !== '');
+  return [...new Set(given.map(normalizeIdentifier))];
+}

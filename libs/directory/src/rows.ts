@@ -1,0 +1,86 @@
+import type { GrantTypeName } from '@tessera/oauth';
+import type { ApplicationRecord, Status, TenantRecord, UserRecord, UserStatus } from './records.ts';
+
+export interface TenantRow {
+  readonly tenant_id: string;
+  readonly tenant_name: string;
+  readonly tenant_status: Status;
+}
+
+export const tenantColumns = 't.tenant_id, t.name AS tenant_name, t.status AS tenant_status';
+
+export function tenantOf(row: TenantRow): TenantRecord {
+  return { tenantId: row.tenant_id, name: row.tenant_name, status: row.tenant_status };
+}
+
+export interface UserRow {
+  readonly user_id: string;
+  readonly username: string;
+  readonly email: string;
+  readonly name: string;
+  readonly phone_number: string;
+  readonly status: UserStatus;
+  readonly password_hash: string | null;
+  readonly roles: readonly string[];
+}
+
+export const userColumns = `u.user_id, u.username, u.email, u.name, u.phone_number, u.status, u.password_hash,
+  ARRAY(SELECT r.role FROM directory.user_role r
+         WHERE r.tenant_id = u.tenant_id AND r.user_id = u.user_id ORDER BY r.position) AS roles`;
+
+export function userOf(row: UserRow): UserRecord {
+  return {
+    userId: row.user_id,
+    username: row.username,
+    email: row.email,
+    name: row.name,
+    phoneNumber: row.phone_number,
+    roles: row.roles,
+    status: row.status,
+    passwordHash: row.password_hash ?? undefined,
+  };
+}
+
+export interface ApplicationRow {
+  readonly client_id: string;
+  readonly name: string;
+  readonly type: ApplicationRecord['type'];
+  readonly status: Status;
+  readonly grant_types: readonly GrantTypeName[];
+  readonly redirect_uris: readonly string[];
+  readonly logout_redirect_uris: readonly string[];
+  readonly introspect_audiences: readonly string[];
+  readonly access_token_lifetime: number;
+  readonly id_token_lifetime: number;
+  readonly refresh_token_idle_lifetime: number;
+  readonly refresh_token_absolute_lifetime: number;
+  readonly authorization_request_lifetime: number;
+  readonly ciba_approval: ApplicationRecord['ciba']['approval'];
+  readonly ciba_url: string;
+}
+
+export const applicationColumns = `a.client_id, a.name, a.type, a.status, a.grant_types, a.redirect_uris,
+  a.logout_redirect_uris, a.introspect_audiences, a.access_token_lifetime, a.id_token_lifetime,
+  a.refresh_token_idle_lifetime, a.refresh_token_absolute_lifetime, a.authorization_request_lifetime,
+  a.ciba_approval, a.ciba_url`;
+
+export function applicationOf(row: ApplicationRow): Omit<ApplicationRecord, 'scopes' | 'secrets'> {
+  return {
+    clientId: row.client_id,
+    name: row.name,
+    type: row.type,
+    status: row.status,
+    grantTypes: row.grant_types,
+    redirectUris: row.redirect_uris,
+    logoutRedirectUris: row.logout_redirect_uris,
+    introspectAudiences: row.introspect_audiences,
+    lifetimes: {
+      accessToken: row.access_token_lifetime,
+      idToken: row.id_token_lifetime,
+      refreshTokenIdle: row.refresh_token_idle_lifetime,
+      refreshTokenAbsolute: row.refresh_token_absolute_lifetime,
+      authorizationRequest: row.authorization_request_lifetime,
+    },
+    ciba: { approval: row.ciba_approval, url: row.ciba_url },
+  };
+}

@@ -1,0 +1,83 @@
+import { Code, ConnectError, type Handlers } from '@tessera/kit';
+import { ChangeKind, type DirectoryService } from '@tessera/proto-gen/directory';
+import type { ChangeFeed } from './change-feed.ts';
+import type { ClientSecrets } from './client-secrets.ts';
+import { applicationMessage, changeKind, userMessage } from './messages.ts';
+import type { Passwords } from './passwords.ts';
+import { normalizeIdentifier } from './records.ts';
+import type { SecretUses } from './secret-uses.ts';
+import type { DirectoryStore, FoundUser } from './store.ts';
+
+export interface DirectoryParts {
+  readonly store: DirectoryStore;
+  readonly feed: ChangeFeed;
+  readonly secrets: ClientSecrets;
+  readonly secretUses: SecretUses;
+  readonly passwords: Passwords;
+}
+
+/** Longer than any identifier that can be registered. */
+const longestIdentifier = 512;
+
+export function directoryHandlers(parts: DirectoryParts): Handlers<typeof DirectoryService> {
+  const { store, feed, secrets, secretUses, passwords } = parts;
+
+  const findByIdentifier = async (tenantId: string, identifier: string) => {
+    if (identifier.length > longestIdentifier) return undefined;
+    return store.findUserByIdentifier(tenantId, normalizeIdentifier(identifier));
+  };
+
+  return {
+    async getApplication({ clientId }) {
+      const found = await store.findApplication(clientId);
+      if (found === undefined) throw notFound('The application');
+      return applicationMessage(found);
+    },
+
+    async verifyApplicationSecret({ clientId, clientSecret }) {
+      const stored = await store.findSecrets(clientId);
+      const match = secrets.match({ clientId, clientSecret }, stored);
+      if (stored === undefined || match === undefined) return { verified: false };
+      secretUses.note({ tenantId: stored.tenantId, clientId, digest: match.digest });
+      return { verified: true, expiresAt: BigInt(Math.floor((match.expiresAt ?? 0) / 1000)) };
+    },
+
+    async getUser({ tenantId, userId }) {
+      const found = await store.findUser(tenantId, userId);
+      if (found === undefined) throw notFound('The user');
+      return { user: userMessage(found) };
+    },
+
+    async findUser({ tenantId, identifier }) {
+      const found = await findByIdentifier(tenantId, identifier);
+      if (found === undefined) throw notFound('The user');
+      return { user: userMessage(found) };
+    },
+
+    async verifyPassword({ tenantId, identifier, password }, { signal }) {
+      const found = await findByIdentifier(tenantId, identifier);
+      const matches = await passwords.verify(password, found?.user.passwordHash, signal);
+      return matches && found !== undefined && maySignIn(found) ? { user: userMessage(found) } : {};
+    },
+
+    async *watchChanges({ afterSequence }, { signal }) {
+      for await (const item of feed.watch(Number(afterSequence), signal)) {
+        if (item.kind === 'position') {
+          yield { sequence: BigInt(item.sequence), kind: ChangeKind.UNSPECIFIED };
+        } else {
+          const { sequence, kind, tenantId, id } = item.change;
+          yield { sequence: BigInt(sequence), kind: changeKind(kind), tenantId, id };
+        }
+      }
+    },
+  };
+}
+
+function maySignIn({ user, tenant }: FoundUser): boolean {
+  return user.status === 'active' && tenant.status === 'active';
+}
+
+/** One sentence for what does not exist and for what is another tenant's. */
+function notFound(what: string): ConnectError {
+  return new ConnectError(`${what} is not known.`, Code.NotFound);
+}

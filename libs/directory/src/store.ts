@@ -1,0 +1,107 @@
+import type { AuditEvent } from '@tessera/kit';
+import type { TenantPlan } from './plan.ts';
+import type {
+  ApplicationRecord,
+  Change,
+  SecretRecord,
+  TenantRecord,
+  TenantState,
+  UserRecord,
+} from './records.ts';
+
+export interface FoundScope {
+  readonly name: string;
+  /** Empty for a built-in scope, like the two below. */
+  readonly audience: string;
+  readonly description: string;
+  readonly resourceName: string;
+}
+
+export interface FoundApplication {
+  readonly application: Omit<ApplicationRecord, 'scopes' | 'secrets'>;
+  /** In the order of the application's registration. */
+  readonly scopes: readonly FoundScope[];
+  readonly tenant: TenantRecord;
+}
+
+export interface FoundSecrets {
+  readonly tenantId: string;
+  /** Those that have not expired by the database's clock. */
+  readonly secrets: readonly SecretRecord[];
+}
+
+export interface FoundUser {
+  readonly user: UserRecord;
+  readonly tenant: TenantRecord;
+}
+
+export interface SequencedChange extends Change {
+  readonly sequence: number;
+}
+
+export interface SecretUse {
+  readonly tenantId: string;
+  readonly clientId: string;
+  readonly digest: string;
+  /** Milliseconds since the Unix epoch. */
+  readonly usedAt: number;
+}
+
+/** Whose status is set. */
+export type StatusTarget =
+  | { readonly kind: 'tenant'; readonly tenantId: string; readonly status: TenantRecord['status'] }
+  | {
+      readonly kind: 'application';
+      readonly tenantId: string;
+      readonly id: string;
+      readonly status: ApplicationRecord['status'];
+    }
+  | {
+      readonly kind: 'user';
+      readonly tenantId: string;
+      readonly id: string;
+      readonly status: UserRecord['status'];
+    };
+
+/** How a tenant is to change, given what it is. Called inside the transaction, perhaps more than once. */
+export type Decide = (current: TenantState | undefined) => {
+  readonly plan: TenantPlan;
+  readonly changes: readonly Change[];
+  readonly events: readonly AuditEvent[];
+};
+
+export type TenantChangeResult =
+  | { readonly kind: 'done'; readonly plan: TenantPlan }
+  /** Client ids that belong to other tenants; nothing was written. */
+  | { readonly kind: 'taken'; readonly clientIds: readonly string[] };
+
+/** Reads of the durable records; every one names its tenant, or finds it through the globally unique client id. */
+export interface DirectoryStore {
+  findApplication(clientId: string): Promise<FoundApplication | undefined>;
+  /** Undefined for an unknown application; an empty list for one without valid secrets. */
+  findSecrets(clientId: string): Promise<FoundSecrets | undefined>;
+  findUser(tenantId: string, userId: string): Promise<FoundUser | undefined>;
+  /** By normalized user name, e-mail address or phone number. */
+  findUserByIdentifier(tenantId: string, identifier: string): Promise<FoundUser | undefined>;
+  noteSecretUses(uses: readonly SecretUse[]): Promise<void>;
+}
+
+/** The change feed; sequence numbers are in the order of the commits, with gaps. */
+export interface ChangeStore {
+  /** 0 when nothing ever changed. */
+  newestChange(): Promise<number>;
+  /** Whether everything after `sequence` is still on record. */
+  canResumeAfter(sequence: number): Promise<boolean>;
+  changesAfter(sequence: number, limit: number): Promise<readonly SequencedChange[]>;
+}
+
+/** Writes: the change, its place in the feed and its audit rows in one commit. */
+export interface AdminStore {
+  /** PHC strings by normalized user name. */
+  passwordHashes(tenantId: string): Promise<ReadonlyMap<string, string>>;
+  /** Which of the client ids belong to another tenant. */
+  takenClientIds(tenantId: string, clientIds: readonly string[]): Promise<readonly string[]>;
+  changeTenant(tenantId: string, clientIds: readonly string[], decide: Decide): Promise<TenantChangeResult>;
+  /** `unchanged` writes nothing. The event is recorded with the change. */
+  setStatus(target: StatusTarget, event: AuditEvent): Promise<'unknown' | 'unchanged' | 'changed'>;
+}
