@@ -25,7 +25,7 @@ function countingDatabase(database: Database): Database & Counter {
   });
   return {
     engine: database.engine,
-    query: counted(database).query,
+    query: (statement) => counted(database).query(statement),
     transaction: (work) =>
       database.transaction(async (tx) => {
         names.push('BEGIN');

@@ -14,9 +14,9 @@ export const redisUrl = (): string => requiredUrl('TESSERA_TEST_REDIS_URL');
 
 /** Address of a fresh Postgres database with the migrations applied, dropped when the test file has ended. */
 export async function newDatabaseUrl(...migrations: readonly Migrations[]): Promise<string> {
-  const { url, drop } = await createDatabase(...migrations);
-  atEndOfFile(drop);
-  return url;
+  const database = await createDatabase(...migrations);
+  atEndOfFile(() => database.drop());
+  return database.url;
 }
 
 /** A fresh Postgres database with the migrations applied, closed and dropped when the test file has ended. */

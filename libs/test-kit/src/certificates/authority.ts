@@ -58,7 +58,7 @@ export function createAuthority(): Authority {
     cert: certify(own, publicKey, authorityExtensions),
     issue(name, options) {
       const pair = generateKeyPairSync('ec', { namedCurve: 'P-256' });
-      const key = pair.privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
+      const key = pair.privateKey.export({ type: 'pkcs8', format: 'pem' });
       return { cert: certify(distinguishedName(name), pair.publicKey, peerExtensions(name), options), key };
     },
   };

@@ -1,0 +1,26 @@
+/** The committed code is what the protos say: generates again and compares. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { generate } from '../generate.ts';
+import { filesMatching, readText } from './files.ts';
+import { report } from './report.ts';
+
+const folder = 'libs/proto-gen/src';
+
+function contents(base: string): Map<string, string> {
+  return new Map(filesMatching(`${base}/**/*`).map((path) => [path.slice(base.length + 1), readText(path)]));
+}
+
+const fresh = mkdtempSync(join(tmpdir(), 'tessera-generated-'));
+try {
+  generate(fresh);
+  const expected = contents(join(fresh, folder));
+  const committed = contents(folder);
+  const problems = [...new Set([...expected.keys(), ...committed.keys()])]
+    .filter((path) => expected.get(path) !== committed.get(path))
+    .map((path) => `${folder}/${path}: not what the protos say`);
+  report(problems, 'Run `npm run generate` and commit the result.');
+} finally {
+  rmSync(fresh, { recursive: true });
+}

@@ -1,0 +1,187 @@
+/** The violations that the canaries plant, at least one for each guard. */
+export interface Plant {
+  /** Target in project.json; `test` is the guard against skipped tests. */
+  readonly guard: string;
+  readonly path: string;
+  /** What the guard says, in the line that names the file. */
+  readonly expect: RegExp;
+  /** A file of its own, or a change to one that exists. */
+  readonly text?: string;
+  readonly edit?: (before: string) => string;
+}
+
+const services = ['authorize', 'device', 'directory', 'gateway', 'keys', 'token'];
+
+const neighbour = (service: string) => services[(services.indexOf(service) + 1) % services.length];
+
+/** The import rules and what protocol code may not reach for. */
+const boundaries: readonly Plant[] = [
+  ...services.flatMap((service) => [
+    imports(`libs/${service}/src/canary-peer.ts`, `@tessera/${neighbour(service)}`),
+    imports(`apps/${service}/src/canary-peer.ts`, `@tessera/${neighbour(service)}`),
+    imports(`libs/${service}/src/canary-bytes.ts`, 'node:crypto', 'randomBytes'),
+    reaches(`libs/${service}/src/canary-now.ts`, 'Date.now()'),
+    reaches(`libs/${service}/src/canary-chance.ts`, 'Math.random()'),
+  ]),
+  imports('libs/directory-client/src/canary-peer.ts', '@tessera/directory'),
+  imports('libs/kit/src/canary-service.ts', '@tessera/keys'),
+  imports('libs/test-kit/src/canary-service.ts', '@tessera/keys'),
+  imports('apps/standalone/src/canary-other.ts', '@tessera/oauth'),
+  imports('apps/e2e/src/canary-inside.ts', '@tessera/keys'),
+  imports('libs/oauth/src/canary-ours.ts', '@tessera/kit'),
+  imports('libs/oauth/src/canary-files.ts', 'node:fs'),
+  imports('libs/oauth/src/canary-net.ts', 'node:fs/promises'),
+  imports('libs/oauth/src/canary-bytes.ts', 'node:crypto', 'randomBytes'),
+  reaches('libs/oauth/src/canary-chance.ts', 'Math.random()'),
+  lint('libs/oauth/src/canary-now.ts', 'export const now = () => new Date();', /no-restricted-globals/),
+  lint(
+    'libs/oauth/src/canary-environment.ts',
+    'export const all = () => process.env;',
+    /no-restricted-globals/,
+  ),
+];
+
+const rules: readonly Plant[] = [
+  lint(
+    'libs/kit/src/canary-floating.ts',
+    'export const f = (p: Promise<void>) => { p; };',
+    /no-floating-promises/,
+  ),
+  lint(
+    'libs/kit/src/canary-misused.ts',
+    'export const f = (p: Promise<number>) => (p ? 1 : 2);',
+    /no-misused-promises/,
+  ),
+  lint('libs/kit/src/canary-any.ts', 'export const f = (value: any): unknown => value;', /no-explicit-any/),
+  lint('libs/kit/src/canary-equal.ts', 'export const f = (a: unknown, b: unknown) => a == b;', /eqeqeq/),
+  lint('libs/kit/src/canary-console.ts', "export const f = () => console.log('x');", /no-console/),
+  lint('libs/kit/src/canary-environment.ts', "export const f = () => process.env['HOME'];", /no-process-env/),
+  lint(
+    'libs/kit/src/canary-cycle-a.ts',
+    "import { b } from './canary-cycle-b.ts';\nexport const a = () => b;",
+    /no-cycle/,
+  ),
+  lint(
+    'libs/kit/src/canary-cycle-b.ts',
+    "import { a } from './canary-cycle-a.ts';\nexport const b = () => a;",
+    /no-cycle/,
+  ),
+  lint('libs/kit/src/canary-throw.ts', "export const f = () => { throw 'text'; };", /only-throw-error/),
+];
+
+const types: readonly Plant[] = [
+  {
+    guard: 'typecheck',
+    path: 'libs/oauth/src/canary-type.ts',
+    text: "export const n: number = 'x';",
+    expect: /TS2322/,
+  },
+  {
+    guard: 'typecheck',
+    path: 'libs/oauth/src/canary-enum.ts',
+    text: 'export enum E { A }',
+    expect: /TS1294/,
+  },
+  {
+    guard: 'typecheck',
+    path: 'libs/oauth/src/canary-index.ts',
+    text: 'export const f = (list: string[]): string => list[0];',
+    expect: /TS2322/,
+  },
+];
+
+const packages: readonly Plant[] = [
+  declared('libs/oauth/src/canary-undeclared.ts', "import 'pg';", /does not declare/),
+  declared('libs/oauth/src/canary-border.ts', "import '../../kit/src/clock.ts';", /outside its package/),
+  declared('libs/token/src/canary-test-kit.ts', "import '@tessera/test-kit';", /does not declare/),
+  declared('libs/oauth/src/canary-prefix.ts', "import 'crypto';", /prefix node:/),
+  {
+    guard: 'packages',
+    path: 'libs/keys/package.json',
+    edit: (before) => before.replace(/"zod": "/, '"zod": "^'),
+    expect: /no exact version/,
+  },
+];
+
+const hygiene: readonly Plant[] = [
+  clean('docs/canary-path.md', ['See /home', 'somebody'].join('/'), /path of one machine/),
+  clean('deploy/canary-key.pem', ['-----BEGIN', 'PRIVATE KEY-----\nMIIE'].join(' '), /private key/),
+  clean('deploy/canary-access.yaml', `key: AKIA${'A'.repeat(16)}`, /access key/),
+  clean('apps/e2e/.npmrc', ['//registry.example/:_auth', 'Token=x'].join(''), /registry credentials/),
+  clean('libs/kit/src/canary-off.ts', ['// oxlint', 'disable eqeqeq'].join('-'), /check switched off/),
+  clean('libs/kit/src/canary-later.ts', ['// TO', 'DO: all of it'].join(''), /work put off/),
+  {
+    guard: 'hygiene',
+    path: 'package-lock.json',
+    edit: (before) => before.replace('"resolved": "', '"resolved": "https://registry.example/'),
+    expect: /host of a registry/,
+  },
+];
+
+const protos: readonly Plant[] = [
+  {
+    guard: 'proto-lint',
+    path: 'proto/tessera/keys/v1/canary.proto',
+    text: 'syntax = "proto3";\npackage tessera.keys.v1;\nmessage bad_name {\n  string BadField = 1;\n}\n',
+    expect: /PascalCase/,
+  },
+  {
+    guard: 'proto-breaking',
+    path: 'proto/tessera/keys/v1/keys.proto',
+    edit: (before) => before.replace(/^ {2}string (\w+) = (\d+);/m, '  fixed64 $1 = $2;'),
+    expect: /changed type/,
+  },
+  {
+    guard: 'generated',
+    path: 'libs/proto-gen/src/tessera/token/v1/token_pb.ts',
+    edit: (before) => `${before}\nexport const canary = 1;\n`,
+    expect: /not what the protos say/,
+  },
+];
+
+const others: readonly Plant[] = [
+  { guard: 'format', path: 'scripts/canary-format.ts', text: 'export const  a=1', expect: /warn/ },
+  tests('skipped', "test.skip('a', () => undefined);", /counts as failed/),
+  tests('put-off', "test.todo('a');", /counts as failed/),
+  tests('chosen', "test.only('a', () => undefined);", /FAIL/),
+  tests('left-out', "test('a', (context) => context.skip());", /counts as failed/),
+];
+
+export const plants: readonly Plant[] = [
+  ...boundaries,
+  ...rules,
+  ...types,
+  ...packages,
+  ...hygiene,
+  ...protos,
+  ...others,
+];
+
+function lint(path: string, text: string, expect: RegExp): Plant {
+  return { guard: 'lint', path, text: `${text}\n`, expect };
+}
+
+function imports(path: string, from: string, name = 'canary'): Plant {
+  return lint(path, `export { ${name} } from '${from}';`, /no-restricted-imports/);
+}
+
+function reaches(path: string, expression: string): Plant {
+  return lint(path, `export const f = () => ${expression};`, /no-restricted-properties/);
+}
+
+function declared(path: string, text: string, expect: RegExp): Plant {
+  return { guard: 'packages', path, text, expect };
+}
+
+function clean(path: string, text: string, expect: RegExp): Plant {
+  return { guard: 'hygiene', path, text, expect };
+}
+
+function tests(name: string, text: string, expect: RegExp): Plant {
+  return {
+    guard: 'test',
+    path: `libs/canary/src/${name}.test.ts`,
+    text: `import { test } from 'vitest';\n${text}\n`,
+    expect,
+  };
+}
