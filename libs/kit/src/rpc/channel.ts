@@ -1,10 +1,11 @@
+import { isIP } from 'node:net';
 import { checkServerIdentity } from 'node:tls';
 import { Channel, credentials as channelCredentials, experimental, Metadata } from '@grpc/grpc-js';
 import type { ChannelCredentials, ChannelInterface, ChannelOptions } from '@grpc/grpc-js';
 import type { Logger } from 'pino';
 import { CertificateFiles } from './certificate-files.ts';
 import type { CallerName } from './call.ts';
-import { authorizationKey, callerKey } from './credentials.ts';
+import { authorizationKey, callerKey, isLoopback } from './credentials.ts';
 import type { RpcCredentials } from './credentials.ts';
 import { bearer } from './gate.ts';
 import { certifiedCaller } from './identity.ts';
@@ -47,7 +48,10 @@ const serviceConfig = {
   ],
 };
 
-/** One channel to all replicas of a peer. It connects when it is first used, and again by itself. */
+/**
+ * One channel to all replicas of a peer. It connects when it is first used, and again by itself.
+ * @throws Error when the certificates are not good
+ */
 export function openChannel(plan: ChannelPlan): OpenChannel {
   const files =
     plan.credentials.kind === 'mtls' ? new CertificateFiles(plan.credentials, plan.log) : undefined;
@@ -67,6 +71,7 @@ export function openChannel(plan: ChannelPlan): OpenChannel {
     'grpc.enable_http_proxy': 0,
     // Each peer has connections of its own, so that closing one ends only them.
     'grpc.use_local_subchannel_pool': 1,
+    ...(files === undefined ? {} : serverName(plan)),
   };
   const channel = new Channel(dnsTarget(plan.target), credentialsFor(files, plan.peer), options);
   return {
@@ -81,6 +86,16 @@ export function openChannel(plan: ChannelPlan): OpenChannel {
 
 function dnsTarget(target: string): string {
   return /^[a-z][a-z0-9+.-]*:\/\/|^(dns|unix|ipv4|ipv6):/.test(target) ? target : `dns:///${target}`;
+}
+
+/** TLS asks servers by name only (RFC 6066 §3); an address is asked for by the name of the peer. */
+function serverName(plan: ChannelPlan): ChannelOptions {
+  const path = dnsTarget(plan.target).replace(/^[^:]+:(\/\/[^/]*\/)?/, '');
+  const host = experimental.splitHostPort(path)?.host ?? path;
+  if (isIP(host) === 0) return {};
+  const name = plan.peer ?? (isLoopback(host) ? 'localhost' : undefined);
+  if (name === undefined) throw new Error(`mutual TLS to ${plan.target} needs the name of the peer`);
+  return { 'grpc.ssl_target_name_override': name };
 }
 
 function credentialsFor(

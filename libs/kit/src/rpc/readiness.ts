@@ -63,8 +63,8 @@ export class Readiness {
     const serving = trouble === undefined;
     if (serving === this.#serving) return;
     this.#serving = serving;
-    if (serving) this.#options.log.info({ service: this.#built.name }, 'serving');
-    else this.#options.log.warn({ service: this.#built.name, error: trouble }, 'not serving');
+    if (serving) this.#options.log.info({ name: this.#built.name }, 'serving');
+    else this.#options.log.warn({ name: this.#built.name, error: trouble }, 'not serving');
     this.#announce(serving ? 'SERVING' : 'NOT_SERVING');
   }
 

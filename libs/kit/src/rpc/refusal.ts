@@ -29,7 +29,7 @@ export function refuseFor(log: Logger, method: string): Refuse {
 function refuseProtocolError(error: OAuthError, log: Logger, where: object): OAuthError {
   if (error.cause === undefined && error.code !== 'server_error') return error;
   const level = logLevel(error);
-  log[level]({ ...where, code: error.code, error }, 'call refused');
+  log[level]({ ...where, errorCode: error.code, error }, 'call refused');
   const { code, message, retryAfterSeconds } = error;
   return new OAuthError(code, message, retryAfterSeconds === undefined ? {} : { retryAfterSeconds });
 }
@@ -41,11 +41,11 @@ function logLevel(error: OAuthError): 'error' | 'warn' | 'info' {
 
 function refuseConnectError(error: ConnectError, log: Logger, where: object): ConnectError {
   if (oursToExplain.has(error.code)) {
-    log.error({ ...where, code: Code[error.code], error }, 'handler failed');
+    log.error({ ...where, errorCode: Code[error.code], error }, 'handler failed');
     return new ConnectError('internal error', Code.Internal);
   }
   if (error.cause === undefined && error.details.length === 0) return error;
-  log.info({ ...where, code: Code[error.code], error }, 'call refused');
+  log.info({ ...where, errorCode: Code[error.code], error }, 'call refused');
   return new ConnectError(error.rawMessage, error.code);
 }
 

@@ -1,0 +1,365 @@
+import { isMessage } from '@bufbuild/protobuf';
+import { Code, ConnectError } from '@connectrpc/connect';
+import { errorTable, isErrorCode, OAuthError, temporarilyUnavailable } from '@tessera/oauth';
+import { DirectoryService } from '@tessera/proto-gen/directory';
+import { KeysService, SignResponseSchema } from '@tessera/proto-gen/keys';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { CallContext } from './call.ts';
+import { rootCall } from './call-options.ts';
+import { createSubject, signRequest } from './testing/subject.ts';
+import type { Reachable, SetUp } from './testing/set-ups.ts';
+
+/** What holds for a call whichever way it takes. */
+export function unaryCallContract(way: string, setUp: SetUp): void {
+  describe(`a unary call ${way}`, () => {
+    const subject = createSubject();
+    let reachable: Reachable;
+    const keys = (as: 'token' | 'gateway' = 'token') => reachable.client(KeysService, as);
+    beforeAll(async () => {
+      reachable = await setUp(subject);
+    });
+    afterAll(() => reachable.close());
+
+    test('brings a whole message to the handler and a whole message back', async () => {
+      subject.sign = (request) => ({
+        tokens: request.items.map((item) => `${item.type}:${item.payload.length}`),
+      });
+      const response = await keys().sign({ items: [{ payload: new Uint8Array(5) }, {}] });
+      expect(isMessage(response, SignResponseSchema)).toBe(true);
+      expect(response.tokens).toEqual(['0:5', '0:0']);
+    });
+
+    test('gives the handler bytes as a plain Uint8Array', async () => {
+      subject.sign = (request) => ({ tokens: [request.items[0]?.payload.constructor.name ?? ''] });
+      expect((await keys().sign(signRequest())).tokens).toEqual(['Uint8Array']);
+    });
+
+    test('tells the handler who calls and under which request id', async () => {
+      subject.getPublicKeys = (_, context) => ({ keys: [{ kid: `${context.caller} ${context.requestId}` }] });
+      const response = await keys('gateway').getPublicKeys({}, rootCall('request-1'));
+      expect(response.keys[0]?.kid).toBe('gateway request-1');
+    });
+
+    test('gets a request id of its own where none was given', async () => {
+      subject.getPublicKeys = (_, context) => ({
+        keys: [{ kid: context.requestId }, { kid: context.requestId }],
+      });
+      const { keys: ids } = await keys().getPublicKeys({});
+      expect(ids[0]?.kid).toMatch(/^[0-9A-Z]{26}$/);
+      expect(ids[1]?.kid).toBe(ids[0]?.kid);
+    });
+
+    test('hands request id, remaining time and signal onward, and keeps a little time back', async () => {
+      let onward: ReturnType<CallContext['onward']> | undefined;
+      subject.getPublicKeys = (_, context) => {
+        onward = context.onward();
+        return {};
+      };
+      await keys().getPublicKeys({}, rootCall('request-2', 1_000));
+      expect(onward?.headers).toEqual({ 'x-request-id': 'request-2' });
+      expect(onward?.timeoutMs).toBeGreaterThan(700);
+      expect(onward?.timeoutMs).toBeLessThanOrEqual(980);
+      expect(onward?.signal?.aborted).toBe(false);
+    });
+
+    test('is refused onward when too little time is left', async () => {
+      subject.getPublicKeys = async (_, context) => {
+        await sleep(85);
+        context.onward();
+        return {};
+      };
+      const failure = await keys().getPublicKeys({}, rootCall('request-3', 105)).catch(caught);
+      expect(failure).toMatchObject({ name: 'OAuthError', code: 'temporarily_unavailable' });
+    });
+
+    test('from a caller that is not on the list of the method never reaches the handler', async () => {
+      let reached = false;
+      subject.sign = () => {
+        reached = true;
+        return {};
+      };
+      const failure = await keys('gateway').sign(signRequest()).catch(caught);
+      expect(failure).toBeInstanceOf(ConnectError);
+      expect(failure).toMatchObject({ code: Code.PermissionDenied });
+      expect(reached).toBe(false);
+    });
+
+    test('keeps concurrent calls apart', async () => {
+      subject.sign = async (request, context) => {
+        await sleep((request.items[0]?.payload.length ?? 0) % 7);
+        return { tokens: [`${context.requestId}/${request.items[0]?.payload.length ?? 0}`] };
+      };
+      const calls = Array.from({ length: 50 }, (_, n) => keys().sign(signRequest(n), rootCall(`r${n}`)));
+      const answers = await Promise.all(calls);
+      expect(answers.map((answer) => answer.tokens[0])).toEqual(answers.map((_, n) => `r${n}/${n}`));
+    });
+
+    test.each(Object.keys(errorTable))(
+      'brings the protocol error %s with sentence and delay, without its cause',
+      async (code) => {
+        if (!isErrorCode(code)) throw new Error('not a code');
+        subject.sign = () => {
+          throw new OAuthError(code, `The sentence of ${code}: ä “ü”.`, {
+            cause: new Error('private'),
+            retryAfterSeconds: 7,
+          });
+        };
+        const failure = await keys().sign(signRequest()).catch(caught);
+        expect(failure).toBeInstanceOf(OAuthError);
+        expect(failure).toMatchObject({
+          code,
+          message: `The sentence of ${code}: ä “ü”.`,
+          retryAfterSeconds: 7,
+        });
+        expect((failure as OAuthError).cause).toBeUndefined();
+      },
+    );
+
+    test('leaves the cause of a protocol error in the log of the serving side, with the request id', async () => {
+      subject.sign = () => {
+        throw new OAuthError('invalid_grant', 'The grant is invalid.', {
+          cause: new Error('generation too old'),
+        });
+      };
+      const failure = await keys().sign(signRequest(), rootCall('request-4')).catch(caught);
+      expect(failure).toMatchObject({ retryAfterSeconds: undefined });
+      const line = subject.lines.find((candidate) => candidate['requestId'] === 'request-4');
+      expect(line).toMatchObject({
+        errorCode: 'invalid_grant',
+        caller: 'token',
+        method: 'tessera.keys.v1.KeysService/Sign',
+      });
+      expect(JSON.stringify(line)).toContain('generation too old');
+    });
+
+    test('brings another failure by its code and message', async () => {
+      subject.sign = () => {
+        throw new ConnectError('no such key', Code.NotFound);
+      };
+      const failure = await keys().sign(signRequest()).catch(caught);
+      expect(failure).toBeInstanceOf(ConnectError);
+      expect(failure).toMatchObject({ code: Code.NotFound, rawMessage: 'no such key' });
+    });
+
+    test('says nothing of an unexpected error but logs it with the request id', async () => {
+      subject.sign = () => Promise.reject(new TypeError('row is undefined'));
+      const failure = await keys().sign(signRequest(), rootCall('request-5')).catch(caught);
+      expect(failure).toMatchObject({ code: Code.Internal, rawMessage: 'internal error', cause: undefined });
+      const line = subject.lines.find((candidate) => candidate['requestId'] === 'request-5');
+      expect(line).toMatchObject({ level: 'error', caller: 'token' });
+      expect(JSON.stringify(line)).toContain('row is undefined');
+    });
+
+    test.each([Code.Unavailable, Code.DeadlineExceeded])(
+      'turns status %s into temporarily_unavailable',
+      async (code) => {
+        subject.sign = () => {
+          throw new ConnectError('away', code);
+        };
+        const failure = await keys().sign(signRequest()).catch(caught);
+        expect(failure).toMatchObject({
+          name: 'OAuthError',
+          code: 'temporarily_unavailable',
+          retryAfterSeconds: 1,
+        });
+      },
+    );
+
+    test('ends with temporarily_unavailable at its deadline, and the handler is told', async () => {
+      const ended = Promise.withResolvers<number>();
+      subject.sign = (_, context) => {
+        context.signal.addEventListener('abort', () => ended.resolve(context.deadline));
+        return new Promise(() => {});
+      };
+      const before = Date.now();
+      const failure = await keys().sign(signRequest(), { timeoutMs: 60 }).catch(caught);
+      expect(failure).toMatchObject({ name: 'OAuthError', code: 'temporarily_unavailable' });
+      expect(Date.now() - before).toBeLessThan(1_000);
+      const deadline = await ended.promise;
+      expect(deadline).toBeGreaterThan(before);
+      expect(deadline).toBeLessThan(before + 1_000);
+    });
+
+    test('ends as cancelled when the caller gives up, and the handler is told', async () => {
+      const told = Promise.withResolvers<void>();
+      const arrived = Promise.withResolvers<void>();
+      subject.sign = (_, context) => {
+        context.signal.addEventListener('abort', () => told.resolve());
+        arrived.resolve();
+        return new Promise(() => {});
+      };
+      const giveUp = new AbortController();
+      const call = keys()
+        .sign(signRequest(), rootCall('request-6', 5_000, giveUp.signal))
+        .catch(caught);
+      await arrived.promise;
+      giveUp.abort();
+      expect(await call).toMatchObject({ name: 'ConnectError', code: Code.Canceled });
+      await told.promise;
+    });
+
+    test('given up before it began never reaches the handler', async () => {
+      let reached = false;
+      subject.sign = () => {
+        reached = true;
+        return {};
+      };
+      const failure = await keys().sign(signRequest(), { signal: AbortSignal.abort() }).catch(caught);
+      expect(failure).toMatchObject({ code: Code.Canceled });
+      expect(reached).toBe(false);
+    });
+
+    test('that fails after its caller gave up fails quietly', async () => {
+      const failed = Promise.withResolvers<void>();
+      subject.sign = async () => {
+        await sleep(80);
+        failed.resolve();
+        throw new Error('too late to matter');
+      };
+      const failure = await keys().sign(signRequest(), { timeoutMs: 40 }).catch(caught);
+      expect(failure).toMatchObject({ code: 'temporarily_unavailable' });
+      await failed.promise;
+      await sleep(10);
+    });
+
+    test('does not tell a handler to stop that is done', async () => {
+      let signal: AbortSignal | undefined;
+      subject.sign = (_, context) => {
+        signal = context.signal;
+        return {};
+      };
+      await keys().sign(signRequest(), { timeoutMs: 50 });
+      await sleep(70);
+      expect(signal?.aborted).toBe(false);
+    });
+  });
+}
+
+/** What holds for a server stream whichever way it takes. */
+export function streamContract(way: string, setUp: SetUp): void {
+  describe(`a server stream ${way}`, () => {
+    const subject = createSubject();
+    let reachable: Reachable;
+    const directory = (as: 'token' | 'gateway' = 'token') => reachable.client(DirectoryService, as);
+    beforeAll(async () => {
+      reachable = await setUp(subject);
+    });
+    afterAll(() => reachable.close());
+
+    test('brings every message in order and ends', async () => {
+      subject.watchChanges = async function* (request) {
+        for (let n = 1n; n <= 200n; n += 1n) yield { sequence: request.afterSequence + n };
+      };
+      const sequences: bigint[] = [];
+      for await (const change of directory().watchChanges({ afterSequence: 5n }))
+        sequences.push(change.sequence);
+      expect(sequences).toEqual(Array.from({ length: 200 }, (_, n) => BigInt(n + 6)));
+    });
+
+    test('brings the error of its handler after what came before it', async () => {
+      subject.watchChanges = async function* () {
+        yield { sequence: 1n };
+        await sleep(20);
+        throw temporarilyUnavailable(new Error('private'), 9);
+      };
+      const seen: bigint[] = [];
+      const read = async (): Promise<void> => {
+        for await (const change of directory().watchChanges({})) seen.push(change.sequence);
+      };
+      const failure = await read().catch(caught);
+      expect(failure).toMatchObject({
+        name: 'OAuthError',
+        code: 'temporarily_unavailable',
+        retryAfterSeconds: 9,
+      });
+      expect((failure as OAuthError).cause).toBeUndefined();
+      expect(seen).toEqual([1n]);
+    });
+
+    test('from a caller that is not on the list never reaches the handler', async () => {
+      let reached = false;
+      subject.watchChanges = async function* () {
+        reached = true;
+        yield {};
+      };
+      const first = await directory('gateway').watchChanges({})[Symbol.asyncIterator]().next().catch(caught);
+      expect(first).toMatchObject({ code: Code.PermissionDenied });
+      expect(reached).toBe(false);
+    });
+
+    test('is cancelled when its consumer leaves the loop: the handler is told and its generator closed', async () => {
+      const told = Promise.withResolvers<void>();
+      const closed = Promise.withResolvers<void>();
+      subject.watchChanges = async function* (_, context) {
+        try {
+          yield { sequence: 1n };
+          yield { sequence: 2n };
+          await new Promise<void>((resolve) => {
+            context.signal.addEventListener('abort', () => resolve());
+            if (context.signal.aborted) resolve();
+          });
+          told.resolve();
+        } finally {
+          closed.resolve();
+        }
+      };
+      for await (const change of directory().watchChanges({})) {
+        expect(change.sequence).toBe(1n);
+        // Time for a handler over the wire to run ahead to where it waits.
+        await sleep(30);
+        break;
+      }
+      await closed.promise;
+    });
+
+    test('ends as cancelled when its caller gives up while it waits for the next message', async () => {
+      const told = Promise.withResolvers<void>();
+      subject.watchChanges = async function* (_, context) {
+        context.signal.addEventListener('abort', () => told.resolve());
+        yield { sequence: 1n };
+        await told.promise;
+      };
+      const giveUp = new AbortController();
+      const read = async (): Promise<void> => {
+        for await (const _ of directory().watchChanges({}, rootCall('request-7', undefined, giveUp.signal))) {
+          setTimeout(() => giveUp.abort(), 20);
+        }
+      };
+      expect(await read().catch(caught)).toMatchObject({ name: 'ConnectError', code: Code.Canceled });
+      await told.promise;
+    });
+
+    test('has no deadline unless one is given, and then keeps to it', async () => {
+      const deadlines: number[] = [];
+      subject.watchChanges = async function* (_, context) {
+        deadlines.push(context.deadline);
+        yield {};
+        if (context.deadline !== Infinity) await new Promise(() => {});
+      };
+      for await (const _ of directory().watchChanges({})) expect(deadlines).toEqual([Infinity]);
+      const read = async (): Promise<void> => {
+        for await (const change of directory().watchChanges({}, { timeoutMs: 80 }))
+          expect(change.id).toBe('');
+      };
+      expect(await read().catch(caught)).toMatchObject({ code: 'temporarily_unavailable' });
+    });
+
+    test('is not produced faster than it is consumed', async () => {
+      let produced = 0;
+      const id = 'x'.repeat(32 * 1024);
+      subject.watchChanges = async function* () {
+        for (; produced < 2_000; produced += 1) yield { id };
+      };
+      for await (const _ of directory().watchChanges({})) {
+        await sleep(150);
+        break;
+      }
+      expect(produced).toBeLessThan(200);
+    });
+  });
+}
+
+function caught(error: unknown): unknown {
+  return error;
+}
