@@ -1,21 +1,21 @@
 import { hash } from 'node:crypto';
-import type { CallOptions, Client } from '@tessera/kit';
+import type { CallOptions, Client, Limiter } from '@tessera/kit';
 import { OAuthError } from '@tessera/oauth';
 import { ApplicationType, type DirectoryService } from '@tessera/proto-gen/directory';
 import { isActive } from './active.ts';
 import { Coalesced, type Ticket } from './coalesced.ts';
-import type { ApplicationRecord, AttemptLimiter, Caller, ClientCredentials } from './types.ts';
+import type { ApplicationRecord, Caller, ClientCredentials } from './types.ts';
 import type { VerifiedSecrets } from './verified-secrets.ts';
 
-const perClientAndAddress = { name: 'client_secret', limit: 20, windowSeconds: 300 };
+const perClientAndAddress = { name: 'client-secret.application', limit: 20, windowSeconds: 300 };
 /** Wider, because many applications may start behind one address at once. */
-const perAddress = { name: 'client_secret_address', limit: 300, windowSeconds: 300 };
+const perAddress = { name: 'client-secret.address', limit: 300, windowSeconds: 300 };
 
 export interface AuthenticatorOptions {
   readonly directory: Client<typeof DirectoryService>;
   readonly application: (clientId: string, call: CallOptions) => Promise<ApplicationRecord | undefined>;
   readonly secrets: VerifiedSecrets;
-  readonly limiter: AttemptLimiter | undefined;
+  readonly limiter: Limiter | undefined;
 }
 
 /** Client authentication (RFC 6749 §2.3). Every refusal reads the same, whatever its reason. */

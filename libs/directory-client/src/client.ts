@@ -64,7 +64,7 @@ export function createDirectoryClient(options: DirectoryClientOptions): Director
     users.dropWhere((user) => user.tenantId === change.tenantId);
     secrets.dropTenant(change.tenantId);
   };
-  const watch = new Watch({ directory, kit, call: (signal) => ({ signal }), onChange, onGap });
+  const watch = new Watch({ directory, kit, onChange, onGap });
 
   return {
     application,

@@ -1,4 +1,4 @@
-import type { CallOptions, Client, Kit } from '@tessera/kit';
+import type { CallOptions, Client, Kit, Limiter } from '@tessera/kit';
 import type { Application, DirectoryService, Tenant, User } from '@tessera/proto-gen/directory';
 
 /** An application and the tenant found through it. */
@@ -22,23 +22,11 @@ export interface Caller {
   readonly ipAddress: string;
 }
 
-interface LimitRule {
-  readonly name: string;
-  readonly limit: number;
-  readonly windowSeconds: number;
-}
-
-/** What this package needs of the kit's limiter: attempts counted atomically, before they are made. */
-export interface AttemptLimiter {
-  consume(rule: LimitRule, key: string): Promise<{ allowed: boolean; retryAfterSeconds: number }>;
-  reset(rule: LimitRule, key: string): Promise<void>;
-}
-
 export interface DirectoryClientOptions {
   readonly directory: Client<typeof DirectoryService>;
   readonly kit: Pick<Kit, 'clock' | 'random' | 'log'>;
   /** Absent: guesses of client secrets are not limited here; only for callers that never authenticate clients. */
-  readonly limiter?: AttemptLimiter;
+  readonly limiter?: Limiter;
 }
 
 export interface DirectoryClient {

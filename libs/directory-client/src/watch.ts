@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import type { CallOptions, Client, Kit } from '@tessera/kit';
+import { rootCall, type Client, type Kit } from '@tessera/kit';
 import { ChangeKind, type DirectoryService, type WatchChangesResponse } from '@tessera/proto-gen/directory';
 
 const shortestPauseMs = 100;
@@ -11,8 +11,6 @@ const silenceMs = 3_000;
 export interface WatchOptions {
   readonly directory: Client<typeof DirectoryService>;
   readonly kit: Pick<Kit, 'log' | 'random'>;
-  /** Options of the streaming call; it ends with the signal. */
-  readonly call: (signal: AbortSignal) => CallOptions;
   readonly onChange: (change: WatchChangesResponse) => void;
   /** Changes may have been missed: whatever was read before must go. */
   readonly onGap: () => void;
@@ -62,7 +60,7 @@ export class Watch {
     try {
       const stream = this.#options.directory.watchChanges(
         { afterSequence: this.#sequence },
-        this.#options.call(signal),
+        rootCall('directory-watch', undefined, signal),
       );
       for await (const message of stream) {
         silence.refresh();

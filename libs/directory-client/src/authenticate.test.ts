@@ -1,0 +1,171 @@
+import { createLimiter, rootCall, systemRandom } from '@tessera/kit';
+import { OAuthError } from '@tessera/oauth';
+import { ApplicationType, ChangeKind, Status } from '@tessera/proto-gen/directory';
+import { fakeClock, silentLog } from '@tessera/test-kit';
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { createDirectoryClient } from './client.ts';
+import { FakeDirectory } from './testing/fake-directory.ts';
+import type { DirectoryClient } from './types.ts';
+
+const call = rootCall('a-request');
+const here = { ipAddress: '192.0.2.1' };
+let clock: ReturnType<typeof fakeClock>;
+let directory: FakeDirectory;
+let client: DirectoryClient;
+
+beforeEach(async () => {
+  clock = fakeClock();
+  directory = new FakeDirectory();
+  directory.addApplication('service');
+  directory.addApplication('spa', { type: ApplicationType.PUBLIC, secret: 'none' });
+  const kit = { clock, random: systemRandom, log: silentLog() };
+  const limiter = createLimiter({ redis: undefined, clock, log: kit.log, prefix: 'test' });
+  client = createDirectoryClient({ directory: directory.client, kit, limiter });
+  await vi.waitFor(() => expect(directory.watchers).toBe(1));
+});
+
+afterEach(() => client.close());
+
+function attempt(clientId: string, clientSecret: string | undefined, caller = here) {
+  const method = clientSecret === undefined ? 'none' : 'client_secret_post';
+  return client.authenticateClient({ clientId, clientSecret, method }, caller, call);
+}
+
+async function refusal(answer: Promise<unknown>): Promise<string> {
+  const error: unknown = await answer.then(
+    () => undefined,
+    (thrown: unknown) => thrown,
+  );
+  if (!(error instanceof OAuthError)) throw new Error('expected a refusal');
+  return `${error.code}: ${error.message}`;
+}
+
+it('accepts the secret of a confidential client and asks for nothing the second time (RFC 6749 §2.3.1)', async () => {
+  expect((await attempt('service', 'service-secret')).application.clientId).toBe('service');
+  const before = { ...directory.calls };
+  expect((await attempt('service', 'service-secret')).tenant.tenantId).toBe('acme');
+  expect(directory.calls).toEqual(before);
+});
+
+it('accepts a public client by its identifier alone, and an empty secret as none (RFC 6749 §2.3.1)', async () => {
+  expect((await attempt('spa', undefined)).application.clientId).toBe('spa');
+  expect((await attempt('spa', '')).application.clientId).toBe('spa');
+});
+
+it('refuses every failed authentication with one and the same invalid_client (RFC 6749 §5.2)', async () => {
+  directory.addApplication('off', { status: Status.DISABLED });
+  directory.addApplication('off-spa', { status: Status.DISABLED, type: ApplicationType.PUBLIC });
+  directory.tenants.set('closed', { name: 'Closed', status: Status.DISABLED });
+  directory.addApplication('orphan', { tenantId: 'closed' });
+  const refusals = await Promise.all([
+    refusal(attempt('unknown', 'service-secret')),
+    refusal(attempt('unknown', undefined)),
+    refusal(attempt('service', 'wrong')),
+    refusal(attempt('service', undefined)),
+    refusal(attempt('service', '')),
+    refusal(attempt('spa', 'a-secret')),
+    refusal(attempt('spa', 'none')),
+    refusal(attempt('off', 'off-secret')),
+    refusal(attempt('off-spa', undefined)),
+    refusal(attempt('orphan', 'orphan-secret')),
+    refusal(attempt('service\0', 'service-secret')),
+  ]);
+  expect(new Set(refusals)).toEqual(new Set(['invalid_client: Client authentication failed.']));
+});
+
+it('does not let a remembered secret of one client pass for another', async () => {
+  directory.addApplication('other');
+  await attempt('service', 'service-secret');
+  expect(await refusal(attempt('other', 'service-secret'))).toMatch(/^invalid_client/);
+});
+
+it('forgets a remembered secret when the application changes', async () => {
+  await attempt('service', 'service-secret');
+  directory.addApplication('service', { secret: 'rotated' });
+  directory.tell(ChangeKind.APPLICATION, 'acme', 'service');
+  await vi.waitFor(async () => {
+    expect(await refusal(attempt('service', 'service-secret'))).toMatch(/^invalid_client/);
+  });
+  await expect(attempt('service', 'rotated')).resolves.toBeDefined();
+});
+
+it('forgets a remembered secret when its tenant changes', async () => {
+  await attempt('service', 'service-secret');
+  const before = directory.calls.verifyApplicationSecret;
+  directory.tell(ChangeKind.TENANT, 'acme', '');
+  await vi.waitFor(async () => {
+    await attempt('service', 'service-secret');
+    expect(directory.calls.verifyApplicationSecret).toBeGreaterThan(before);
+  });
+});
+
+it('does not remember a secret that was rotated away while it was being verified', async () => {
+  const release = Promise.withResolvers<void>();
+  directory.hold = release.promise;
+  const slow = attempt('service', 'service-secret');
+  await vi.waitFor(() => expect(directory.calls.verifyApplicationSecret).toBe(1));
+  directory.addApplication('service', { secret: 'rotated' });
+  directory.tell(ChangeKind.APPLICATION, 'acme', 'service');
+  await new Promise((resolve) => setTimeout(resolve, 20));
+  directory.hold = undefined;
+  release.resolve();
+  await slow;
+  expect(await refusal(attempt('service', 'service-secret'))).toMatch(/^invalid_client/);
+});
+
+it('asks again for a secret once it has expired', async () => {
+  const expiresAt = BigInt(Math.floor(clock.now() / 1000) + 5);
+  directory.addApplication('service', { secretExpiresAt: expiresAt });
+  await attempt('service', 'service-secret');
+  directory.addApplication('service', { secret: 'the-expired-one-is-gone' });
+  clock.advance(4_000);
+  await expect(attempt('service', 'service-secret')).resolves.toBeDefined();
+  clock.advance(1_000);
+  expect(await refusal(attempt('service', 'service-secret'))).toMatch(/^invalid_client/);
+});
+
+it('trusts a remembered secret for one second only while changes do not reach it', async () => {
+  await attempt('service', 'service-secret');
+  directory.isAway = true;
+  directory.cut();
+  await vi.waitFor(() => expect(directory.watchers).toBe(0));
+  clock.advance(1_001);
+  expect(await refusal(attempt('service', 'service-secret'))).toMatch(/^temporarily_unavailable/);
+});
+
+it('limits guesses per client and address, counted before the check, also when they come at once', async () => {
+  const guesses = Array.from({ length: 60 }, (_, index) => refusal(attempt('service', `guess ${index}`)));
+  const refusals = await Promise.all(guesses);
+  expect(refusals.filter((text) => text.startsWith('invalid_client'))).toHaveLength(20);
+  expect(refusals.filter((text) => text.startsWith('rate_limited'))).toHaveLength(40);
+  expect(directory.calls.verifyApplicationSecret).toBe(20);
+  expect(await refusal(attempt('service', 'service-secret'))).toMatch(/^rate_limited/);
+  await expect(attempt('service', 'service-secret', { ipAddress: '192.0.2.2' })).resolves.toBeDefined();
+});
+
+it('limits guesses per address over all clients, known or not', async () => {
+  const guesses = Array.from({ length: 320 }, (_, index) => refusal(attempt(`client-${index}`, 'guess')));
+  const refusals = await Promise.all(guesses);
+  expect(refusals.filter((text) => text.startsWith('rate_limited'))).toHaveLength(20);
+});
+
+it('starts counting anew after a success', async () => {
+  for (let round = 0; round < 3; round += 1) {
+    for (let guess = 0; guess < 15; guess += 1) await refusal(attempt('service', `guess ${guess}`));
+    directory.tell(ChangeKind.APPLICATION, 'acme', 'service');
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    await expect(attempt('service', 'service-secret')).resolves.toBeDefined();
+  }
+});
+
+it('takes the same secret tried many times at once as one attempt', async () => {
+  const answers = await Promise.all(Array.from({ length: 100 }, () => attempt('service', 'service-secret')));
+  expect(answers).toHaveLength(100);
+  expect(directory.calls.verifyApplicationSecret).toBe(1);
+});
+
+it('says that the directory is away instead of that the client is unknown', async () => {
+  directory.isAway = true;
+  expect(await refusal(attempt('service', 'service-secret'))).toMatch(/^temporarily_unavailable/);
+  expect(await refusal(attempt('spa', undefined))).toMatch(/^temporarily_unavailable/);
+});

@@ -1,0 +1,182 @@
+import { rootCall, systemRandom } from '@tessera/kit';
+import { OAuthError } from '@tessera/oauth';
+import { ChangeKind, Status } from '@tessera/proto-gen/directory';
+import { fakeClock, silentLog } from '@tessera/test-kit';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { createDirectoryClient } from './client.ts';
+import { FakeDirectory } from './testing/fake-directory.ts';
+import type { DirectoryClient } from './types.ts';
+
+const call = rootCall('a-request');
+const clock = fakeClock();
+let directory: FakeDirectory;
+let client: DirectoryClient;
+
+beforeEach(async () => {
+  directory = new FakeDirectory();
+  directory.addApplication('acme-web');
+  directory.addApplication('globex-web', { tenantId: 'globex' });
+  directory.addUser('usr_ada');
+  client = createDirectoryClient({
+    directory: directory.client,
+    kit: { clock, random: systemRandom, log: silentLog() },
+  });
+  await vi.waitFor(() => expect(directory.watchers).toBe(1));
+});
+
+afterEach(() => client.close());
+
+describe('the cached records', () => {
+  it('are read once for callers that ask at the same time and after one another', async () => {
+    const asked = Array.from({ length: 20 }, () => client.application('acme-web', call));
+    const records = await Promise.all(asked);
+    expect(records.map((record) => record?.tenant.tenantId)).toEqual(Array(20).fill('acme'));
+    await client.application('acme-web', call);
+    expect(directory.calls.getApplication).toBe(1);
+  });
+
+  it('are read again after ten seconds, whatever the watch says', async () => {
+    await client.user('acme', 'usr_ada', call);
+    clock.advance(9_000);
+    await client.user('acme', 'usr_ada', call);
+    expect(directory.calls.getUser).toBe(1);
+    clock.advance(1_001);
+    await client.user('acme', 'usr_ada', call);
+    expect(directory.calls.getUser).toBe(2);
+  });
+
+  it('do not remember that something is unknown', async () => {
+    expect(await client.application('new-app', call)).toBeUndefined();
+    directory.addApplication('new-app');
+    expect((await client.application('new-app', call))?.application.clientId).toBe('new-app');
+  });
+
+  it('answer for identifiers that cannot be registered without asking', async () => {
+    for (const id of ['', 'a\0b', 'a b', 'é', 'x'.repeat(129)]) {
+      expect(await client.application(id, call)).toBeUndefined();
+      expect(await client.user('acme', id, call)).toBeUndefined();
+    }
+    expect(directory.calls).toMatchObject({ getApplication: 0, getUser: 0 });
+  });
+
+  it('keep tenants apart: another tenant does not find the user', async () => {
+    expect(await client.user('acme', 'usr_ada', call)).toBeDefined();
+    expect(await client.user('globex', 'usr_ada', call)).toBeUndefined();
+  });
+
+  it('are not served past their age when the directory is away', async () => {
+    await client.application('acme-web', call);
+    directory.isAway = true;
+    clock.advance(10_001);
+    await expect(client.application('acme-web', call)).rejects.toMatchObject({
+      code: 'temporarily_unavailable',
+    });
+  });
+
+  it('outlive the caller that began the look-up and gave up', async () => {
+    const release = Promise.withResolvers<void>();
+    directory.hold = release.promise;
+    const leaving = new AbortController();
+    const first = client.application('acme-web', rootCall('first', 5_000, leaving.signal));
+    const second = client.application('acme-web', call);
+    leaving.abort();
+    await expect(first).rejects.toThrow();
+    release.resolve();
+    expect((await second)?.application.clientId).toBe('acme-web');
+  });
+});
+
+describe('a change', () => {
+  it('of an application drops that application alone', async () => {
+    await client.application('acme-web', call);
+    await client.application('globex-web', call);
+    directory.addApplication('acme-web', { status: Status.DISABLED });
+    directory.tell(ChangeKind.APPLICATION, 'acme', 'acme-web');
+    await vi.waitFor(async () => {
+      expect((await client.application('acme-web', call))?.application.status).toBe(Status.DISABLED);
+    });
+    await client.application('globex-web', call);
+    expect(directory.calls.getApplication).toBe(3);
+  });
+
+  it('of a tenant drops its applications and users, and no other tenant’s', async () => {
+    await client.application('acme-web', call);
+    await client.application('globex-web', call);
+    await client.user('acme', 'usr_ada', call);
+    directory.tenants.set('acme', { name: 'Acme', status: Status.DISABLED });
+    directory.tell(ChangeKind.TENANT, 'acme', '');
+    await vi.waitFor(async () => {
+      const record = await client.application('acme-web', call);
+      expect(record !== undefined && client.isActive(record)).toBe(false);
+    });
+    await client.user('acme', 'usr_ada', call);
+    await client.application('globex-web', call);
+    expect(directory.calls).toMatchObject({ getApplication: 3, getUser: 2 });
+  });
+
+  it('during a look-up keeps the stale record out of the cache', async () => {
+    const release = Promise.withResolvers<void>();
+    directory.hold = release.promise;
+    const stale = client.user('acme', 'usr_ada', call);
+    directory.addUser('usr_bob');
+    directory.tell(ChangeKind.USER, 'acme', 'usr_ada');
+    directory.tell(ChangeKind.USER, 'acme', 'usr_bob');
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    directory.hold = undefined;
+    release.resolve();
+    expect(await stale).toBeDefined();
+    await client.user('acme', 'usr_ada', call);
+    expect(directory.calls.getUser).toBe(2);
+  });
+});
+
+describe('while the watch is cut off', () => {
+  it('records are trusted for one second, and the watch resumes where it was', async () => {
+    await client.application('acme-web', call);
+    directory.tell(ChangeKind.USER, 'acme', 'usr_nobody');
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    directory.isAway = true;
+    directory.cut();
+    await vi.waitFor(() => expect(directory.watchers).toBe(0));
+    directory.isAway = false;
+    const before = directory.calls.getApplication;
+    clock.advance(1_001);
+    await client.application('acme-web', call);
+    expect(directory.calls.getApplication).toBe(before + 1);
+    await vi.waitFor(() => expect(directory.watchers).toBe(1));
+    expect(directory.watchedAfter.at(-1)).toBe(1n);
+  });
+
+  it('nothing is kept when it cannot be resumed', async () => {
+    directory.tell(ChangeKind.USER, 'acme', 'usr_nobody');
+    await client.application('acme-web', call);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    directory.canResume = false;
+    directory.cut();
+    directory.tell(ChangeKind.APPLICATION, 'acme', 'acme-web');
+    await vi.waitFor(() => expect(directory.calls.watchChanges).toBeGreaterThan(1));
+    await vi.waitFor(() => expect(directory.watchers).toBe(1));
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    await client.application('acme-web', call);
+    expect(directory.calls.getApplication).toBe(2);
+  });
+
+  it('it comes back by itself after an outage', async () => {
+    directory.isAway = true;
+    directory.cut();
+    await vi.waitFor(() => expect(directory.calls.watchChanges).toBeGreaterThan(3), 5_000);
+    directory.isAway = false;
+    await vi.waitFor(() => expect(directory.watchers).toBe(1), 5_000);
+  });
+});
+
+it('says what is active: neither disabled nor locked, nor of a disabled tenant', async () => {
+  const record = await client.application('acme-web', call);
+  if (record === undefined) throw new OAuthError('server_error', 'the application is missing');
+  const { application, tenant } = record;
+  expect(client.isActive(record)).toBe(true);
+  expect(client.isActive({ application, tenant: { ...tenant, status: Status.DISABLED } })).toBe(false);
+  expect(client.isActive({ ...application, status: Status.DISABLED })).toBe(false);
+  const user = await client.user('acme', 'usr_ada', call);
+  expect(user !== undefined && client.isActive({ ...user, status: Status.LOCKED })).toBe(false);
+});
