@@ -7,6 +7,8 @@ export interface ApplyFileOptions {
   readonly admin: Client<typeof DirectoryAdminService>;
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly call: CallOptions;
+  /** Changes the text before its references are resolved. */
+  readonly transform?: (text: string) => string;
 }
 
 /**
@@ -16,10 +18,10 @@ export interface ApplyFileOptions {
  */
 export async function applyFile(
   fileName: string,
-  { admin, environment, call }: ApplyFileOptions,
+  { admin, environment, call, transform = (text) => text }: ApplyFileOptions,
 ): Promise<ApplyResponse> {
   const text = await readFile(fileName, 'utf8');
-  const document = await resolveDeclaredState(text, fileName, {
+  const document = await resolveDeclaredState(transform(text), fileName, {
     environment,
     readFile: (path) => readFile(path, 'utf8'),
   });

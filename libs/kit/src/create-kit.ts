@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { systemClock } from './clock.ts';
+import { ConfigError } from './config.ts';
 import type { Database } from './data/database.ts';
 import { openEmbeddedDatabase } from './data/pglite.ts';
 import { openDatabase } from './data/postgres.ts';
@@ -12,6 +13,12 @@ import type { Lifecycle } from './lifecycle.ts';
 import type { Logger } from './log.ts';
 import type { ProcessConfig } from './process-config.ts';
 
+/** Which stores a process of the split topology works with; what it needs must be named in its settings. */
+export interface StoreNeeds {
+  readonly database: boolean;
+  readonly redis: boolean;
+}
+
 export interface KitOptions {
   /** The process, for example `token`. */
   readonly name: string;
@@ -19,6 +26,8 @@ export interface KitOptions {
   readonly log: Logger;
   /** Gets the checks of the stores and closes them. */
   readonly lifecycle: Lifecycle;
+  /** Absent in compact: a store without a URL is embedded. */
+  readonly needs?: StoreNeeds;
 }
 
 /**
@@ -26,24 +35,50 @@ export interface KitOptions {
  * Redis, or none without REDIS_URL.
  * @throws Error when Redis may evict keys, or the data directory is in use.
  */
-export async function createKit({ name, config, log, lifecycle }: KitOptions): Promise<Kit> {
+export async function createKit({ name, config, log, lifecycle, needs }: KitOptions): Promise<Kit> {
   const failpoint = failpoints(config);
-  const database = await openStore(name, config, log);
+  if (needs !== undefined) requireStores(needs, config);
+  const redis = needs?.redis === false ? undefined : await openCache(config, log, lifecycle);
+  const database =
+    needs?.database === false ? noDatabase : await openStore(name, config, log, lifecycle);
+  return { log, clock: systemClock, random: systemRandom, database, redis, failpoint };
+}
+
+function requireStores(needs: StoreNeeds, config: ProcessConfig): void {
+  const problems: string[] = [];
+  const advice = 'The processes of the split topology share their stores, so none of them is embedded.';
+  if (needs.database && config.DATABASE_URL === undefined) problems.push(`DATABASE_URL is required. ${advice}`);
+  if (needs.redis && config.REDIS_URL === undefined) problems.push(`REDIS_URL is required. ${advice}`);
+  if (problems.length > 0) throw new ConfigError(problems);
+}
+
+const refuseUse = (): never => {
+  throw new Error('This process works without a database.');
+};
+
+/** For a process that owns no schema. */
+const noDatabase: Database = {
+  engine: 'postgres',
+  query: refuseUse,
+  transaction: refuseUse,
+  close: async () => undefined,
+};
+
+async function openStore(
+  name: string,
+  config: ProcessConfig,
+  log: Logger,
+  lifecycle: Lifecycle,
+): Promise<Database> {
+  const database = await openSql(name, config, log);
   lifecycle.onClose(() => database.close());
   lifecycle.check('database', async () => {
     await database.query({ name: 'kit.ready', text: 'SELECT 1 AS answer' });
   });
-  const redis = await openCache(config, log);
-  if (redis !== undefined) {
-    lifecycle.onClose(() => redis.close());
-    lifecycle.check('redis', async () => {
-      await redis.call('PING');
-    });
-  }
-  return { log, clock: systemClock, random: systemRandom, database, redis, failpoint };
+  return database;
 }
 
-async function openStore(name: string, config: ProcessConfig, log: Logger): Promise<Database> {
+async function openSql(name: string, config: ProcessConfig, log: Logger): Promise<Database> {
   if (config.DATABASE_URL === undefined)
     return openEmbeddedDatabase(join(config.TESSERA_DATA_DIR, 'database'));
   return openDatabase({
@@ -56,12 +91,21 @@ async function openStore(name: string, config: ProcessConfig, log: Logger): Prom
   });
 }
 
-async function openCache(config: ProcessConfig, log: Logger): Promise<RedisHandle | undefined> {
+async function openCache(
+  config: ProcessConfig,
+  log: Logger,
+  lifecycle: Lifecycle,
+): Promise<RedisHandle | undefined> {
   if (config.REDIS_URL === undefined) return undefined;
-  return openRedis({
+  const redis = await openRedis({
     url: config.REDIS_URL,
     keyPrefix: config.TESSERA_REDIS_KEY_PREFIX,
     commandTimeoutMs: config.TESSERA_REDIS_COMMAND_TIMEOUT * 1000,
     log,
   });
+  lifecycle.onClose(() => redis.close());
+  lifecycle.check('redis', async () => {
+    await redis.call('PING');
+  });
+  return redis;
 }

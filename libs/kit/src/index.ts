@@ -15,6 +15,7 @@ export type { Logger, LoggerOptions, LogLevel } from './log.ts';
 export * from './management.ts';
 export * from './process-config.ts';
 export * from './run-process.ts';
+export * from './run-service.ts';
 export * from './secret.ts';
 export * from './setting-types.ts';
 export { knownSettings } from './settings.ts';

@@ -25,12 +25,16 @@ export interface Lifecycle {
   onDrain(stop: () => Promise<void>): void;
   /** Flush and close. Called last in, first out, after the drain. */
   onClose(close: () => Promise<void>): void;
+  /** Read again what may change while the process runs, at SIGHUP. */
+  onReload(reload: () => Promise<void>): void;
   readiness(): Promise<Readiness>;
 }
 
 /** A lifecycle with the switches that the process itself holds. */
 export interface ProcessLifecycle extends Lifecycle {
   started(): void;
+  /** Runs what hangs on `onReload`, one after the other; a failure is logged and changes nothing else. */
+  reload(): Promise<void>;
   /** Not ready, pause, stop accepting, drain, flush and close. Never rejects; a second call awaits the first. */
   stop(options?: { readonly pause?: boolean }): Promise<void>;
 }
@@ -57,6 +61,8 @@ export function createLifecycle({ log, pauseMs, drainTimeoutMs }: LifecycleOptio
   const checks: Check[] = [];
   const drains: (() => Promise<void>)[] = [];
   const closes: (() => Promise<void>)[] = [];
+  const reloads: (() => Promise<void>)[] = [];
+  let reloading: Promise<void> = Promise.resolve();
   const stopping = new AbortController();
   let state: LifecycleState = 'starting';
   let wasReady = false;
@@ -103,6 +109,15 @@ export function createLifecycle({ log, pauseMs, drainTimeoutMs }: LifecycleOptio
     },
     onDrain: (drain) => void drains.push(drain),
     onClose: (close) => void closes.push(close),
+    onReload: (reload) => void reloads.push(reload),
+    reload() {
+      for (const reload of reloads) {
+        reloading = reloading
+          .then(reload)
+          .catch((error: unknown) => log.error({ error }, 'the reload failed'));
+      }
+      return reloading;
+    },
     async readiness() {
       if (state !== 'stopped') await runChecks();
       const allPass = checks.every((check) => check.result === 'ok');

@@ -16,12 +16,16 @@ export interface ProcessContext<C> {
   readonly lifecycle: Lifecycle;
 }
 
+type Environment = Readonly<Record<string, string | undefined>>;
+
 export interface RunOptions<S extends z.ZodObject> {
   /** The process, for example `token`. */
   readonly name: string;
   /** `processConfig` combined with that of everything the process hosts. */
   readonly config: S;
-  readonly environment: Readonly<Record<string, string | undefined>>;
+  readonly environment: Environment;
+  /** Completes the environment before it is read. */
+  prepare?(environment: Environment): Promise<Environment>;
   readonly metrics?: ManagementOptions['metrics'];
   /** Builds, migrates, listens. What it opened hangs on the lifecycle, so a start that fails half-way closes it too. */
   start(context: ProcessContext<z.infer<S> & ProcessConfig>): Promise<void>;
@@ -39,12 +43,14 @@ export async function runProcess<S extends z.ZodObject>(options: RunOptions<S>):
   let log: Logger | undefined;
   let lifecycle: ProcessLifecycle | undefined;
   try {
-    const config = loadConfig(options.config, options.environment) as z.infer<S> & ProcessConfig;
+    const environment = (await options.prepare?.(options.environment)) ?? options.environment;
+    const config = loadConfig(options.config, environment) as z.infer<S> & ProcessConfig;
     log = createLogger({ service: options.name, level: config.TESSERA_LOG_LEVEL });
     const pauseMs = config.TESSERA_DRAIN_PAUSE * 1000;
     const drainTimeoutMs = config.TESSERA_DRAIN_TIMEOUT * 1000;
     lifecycle = createLifecycle({ log, pauseMs, drainTimeoutMs });
     stopOnSignal(lifecycle, log, pauseMs + drainTimeoutMs + closeMarginMs);
+    reloadOnSignal(lifecycle, log);
     await listen(options, config, lifecycle);
     await options.start({ config, log, lifecycle });
     lifecycle.started();
@@ -88,6 +94,13 @@ function stopOnSignal(lifecycle: ProcessLifecycle, log: Logger, delay: number): 
     else log.fatal({ error: err }, 'an error that nothing handled');
     await lifecycle.stop({ pause: err === undefined });
     log.info({ event: 'server.stopped' }, 'stopped');
+  });
+}
+
+function reloadOnSignal(lifecycle: ProcessLifecycle, log: Logger): void {
+  process.on('SIGHUP', () => {
+    log.info('asked to reload');
+    void lifecycle.reload();
   });
 }
 

@@ -1,0 +1,13 @@
+import { runService } from '@tessera/kit';
+import { authorizeConfig, buildAuthorize, migrations } from '@tessera/authorize';
+import { DirectoryService } from '@tessera/proto-gen/directory';
+
+await runService({
+  name: 'authorize',
+  config: authorizeConfig,
+  environment: process.env,
+  stores: { database: true, redis: true },
+  migrations,
+  build: (config, peers, kit) =>
+    buildAuthorize(config, { directory: peers('directory').client(DirectoryService) }, kit),
+});

@@ -1,0 +1,36 @@
+import { buildGateway, gatewayConfig, openDoors } from '@tessera/gateway';
+import { combine, connectPeers, createKit, processConfig, rpcConfig, runProcess } from '@tessera/kit';
+import { AuthorizeService } from '@tessera/proto-gen/authorize';
+import { BackchannelAuthenticationService, DeviceAuthorizationService } from '@tessera/proto-gen/device';
+import { DirectoryService } from '@tessera/proto-gen/directory';
+import { KeysService } from '@tessera/proto-gen/keys';
+import { IntrospectionService, TokenService } from '@tessera/proto-gen/token';
+
+await runProcess({
+  name: 'gateway',
+  config: combine(processConfig, rpcConfig, gatewayConfig),
+  environment: process.env,
+  start: async ({ config, log, lifecycle }) => {
+    const needs = { database: false, redis: true };
+    const kit = await createKit({ name: 'gateway', config, log, lifecycle, needs });
+    const peers = connectPeers(config, 'gateway', log, lifecycle);
+    const gateway = buildGateway(
+      config,
+      {
+        keys: peers('keys').client(KeysService),
+        directory: peers('directory').client(DirectoryService),
+        authorize: peers('authorize').client(AuthorizeService),
+        token: peers('token').client(TokenService),
+        introspection: peers('token').client(IntrospectionService),
+        device: peers('device').client(DeviceAuthorizationService),
+        backchannel: peers('device').client(BackchannelAuthenticationService),
+      },
+      kit,
+    );
+    lifecycle.onDrain(async () => gateway.close());
+    lifecycle.check('gateway', async () => gateway.ready());
+    for (const door of openDoors(config)) log.warn({ event: 'open_door' }, door);
+    const url = await gateway.listen({ host: config.TESSERA_HTTP_HOST, port: config.TESSERA_HTTP_PORT });
+    log.info({ url }, 'serving HTTP');
+  },
+});

@@ -1,0 +1,11 @@
+import { runService } from '@tessera/kit';
+import { buildKeys, keysConfig, migrations } from '@tessera/keys';
+
+await runService({
+  name: 'keys',
+  config: keysConfig,
+  environment: process.env,
+  stores: { database: true, redis: false },
+  migrations,
+  build: (config, _peers, kit) => buildKeys(config, {}, kit),
+});

@@ -1,0 +1,80 @@
+import type { z } from 'zod';
+import { buildAuthorize, migrations as authorizeMigrations } from '@tessera/authorize';
+import { buildDevice } from '@tessera/device';
+import { buildDirectory, migrations as directoryMigrations } from '@tessera/directory';
+import { buildGateway, type GatewayOptions, type GatewayService } from '@tessera/gateway';
+import { buildKeys, migrations as keysMigrations } from '@tessera/keys';
+import { local, migrate, type BuiltService, type Client, type Kit } from '@tessera/kit';
+import { AuthorizeService } from '@tessera/proto-gen/authorize';
+import { BackchannelAuthenticationService, DeviceAuthorizationService } from '@tessera/proto-gen/device';
+import { DirectoryAdminService, DirectoryService } from '@tessera/proto-gen/directory';
+import { KeysService } from '@tessera/proto-gen/keys';
+import { IntrospectionService, TokenService } from '@tessera/proto-gen/token';
+import { buildToken, migrations as tokenMigrations } from '@tessera/token';
+import type { standaloneConfig } from './config.ts';
+
+export interface Composition {
+  /** In calling order: each calls only those before it. The gateway is the last. */
+  readonly services: readonly BuiltService[];
+  readonly gateway: GatewayService;
+  readonly admin: Client<typeof DirectoryAdminService>;
+}
+
+export async function migrateAll(kit: Kit): Promise<void> {
+  for (const migrations of [keysMigrations, directoryMigrations, authorizeMigrations, tokenMigrations]) {
+    await migrate(kit.database, migrations, kit.log);
+  }
+}
+
+/** Every service in one process, bound by direct calls. */
+export function compose(
+  config: z.infer<typeof standaloneConfig>,
+  kitFor: (service: string) => Kit,
+  options: GatewayOptions,
+): Composition {
+  const { log } = kitFor('standalone');
+  const keys = buildKeys(config, {}, kitFor('keys'));
+  const directory = buildDirectory(config, {}, kitFor('directory'));
+  const authorize = buildAuthorize(
+    config,
+    { directory: local(DirectoryService, directory, 'authorize', log) },
+    kitFor('authorize'),
+  );
+  const device = buildDevice(
+    config,
+    { directory: local(DirectoryService, directory, 'device', log) },
+    kitFor('device'),
+  );
+  const token = buildToken(
+    config,
+    {
+      keys: local(KeysService, keys, 'token', log),
+      directory: local(DirectoryService, directory, 'token', log),
+      authorize: local(AuthorizeService, authorize, 'token', log),
+      device: {
+        device: local(DeviceAuthorizationService, device, 'token', log),
+        backchannel: local(BackchannelAuthenticationService, device, 'token', log),
+      },
+    },
+    kitFor('token'),
+  );
+  const gateway = buildGateway(
+    config,
+    {
+      keys: local(KeysService, keys, 'gateway', log),
+      directory: local(DirectoryService, directory, 'gateway', log),
+      authorize: local(AuthorizeService, authorize, 'gateway', log),
+      token: local(TokenService, token, 'gateway', log),
+      introspection: local(IntrospectionService, token, 'gateway', log),
+      device: local(DeviceAuthorizationService, device, 'gateway', log),
+      backchannel: local(BackchannelAuthenticationService, device, 'gateway', log),
+    },
+    kitFor('gateway'),
+    options,
+  );
+  return {
+    services: [keys, directory, authorize, device, token, gateway],
+    gateway,
+    admin: local(DirectoryAdminService, directory, 'operator', log),
+  };
+}

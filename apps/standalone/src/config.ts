@@ -1,0 +1,50 @@
+import { authorizeConfig } from '@tessera/authorize';
+import { deviceConfig } from '@tessera/device';
+import { applyConfig, directoryConfig } from '@tessera/directory';
+import { gatewayConfig } from '@tessera/gateway';
+import { keysConfig } from '@tessera/keys';
+import { combine, ConfigError, developmentSecret, processConfig } from '@tessera/kit';
+import { tokenConfig } from '@tessera/token';
+
+/** Everything that the one process of the compact topology reads. */
+export const standaloneConfig = combine(
+  processConfig,
+  gatewayConfig,
+  authorizeConfig,
+  tokenConfig,
+  deviceConfig,
+  keysConfig,
+  directoryConfig,
+  applyConfig,
+);
+
+/** Secrets that are made on the first start where nothing is configured, and what they look like as settings. */
+const secrets: readonly { key: string; name: string; setting: (value: string) => string }[] = [
+  { key: 'TESSERA_KEYS_KEK', name: 'keys-kek', setting: (value) => value },
+  { key: 'TESSERA_DIRECTORY_PEPPER', name: 'directory-pepper', setting: (value) => value },
+  { key: 'TESSERA_TOKEN_REFRESH_KEYS', name: 'token-refresh-key', setting: (value) => `1:${value}` },
+];
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/**
+ * The environment with the secrets it does not name. With embedded stores they live beside the database; with a
+ * database of its own a deployment has to bring them, since a lost one makes what is stored there useless.
+ * @throws ConfigError that names the missing settings
+ */
+export async function withSecrets(environment: Environment): Promise<Environment> {
+  const isGiven = (key: string): boolean =>
+    (environment[key] ?? '') !== '' || (environment[`${key}_FILE`] ?? '') !== '';
+  const missing = secrets.filter(({ key }) => !isGiven(key));
+  if (missing.length > 0 && isGiven('DATABASE_URL')) {
+    throw new ConfigError(
+      missing.map(({ key }) => `${key} is required with DATABASE_URL. The README says how to make one.`),
+    );
+  }
+  const made: Record<string, string> = {};
+  for (const { key, name, setting } of missing) {
+    const secret = await developmentSecret(environment['TESSERA_DATA_DIR'] ?? './.tessera', name);
+    made[key] = setting(secret.reveal());
+  }
+  return { ...environment, ...made };
+}

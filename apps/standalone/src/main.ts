@@ -1,0 +1,53 @@
+import { fileURLToPath } from 'node:url';
+import { applyAtStart } from '@tessera/directory';
+import { openDoors } from '@tessera/gateway';
+import { createKit, rootCall, runProcess, ulid, type Lifecycle } from '@tessera/kit';
+import { temporarilyUnavailable } from '@tessera/oauth';
+import { banner } from './banner.ts';
+import { compose, migrateAll } from './compose.ts';
+import { standaloneConfig, withSecrets } from './config.ts';
+import { demoClient } from './demo-client/index.ts';
+
+const demoFile = fileURLToPath(new URL('../../../deploy/demo/tessera.yaml', import.meta.url));
+
+await runProcess({
+  name: 'standalone',
+  config: standaloneConfig,
+  environment: process.env,
+  prepare: withSecrets,
+  start: async ({ config, log, lifecycle }) => {
+    const kit = await createKit({ name: 'standalone', config, log, lifecycle });
+    await migrateAll(kit);
+    const isDemo = config.TESSERA_APPLY_FILE === undefined && config.DATABASE_URL === undefined;
+    const issuer = config.TESSERA_ISSUER ?? `http://localhost:${config.TESSERA_HTTP_PORT}`;
+    const demo = demoClient({ issuer: () => issuer, clock: kit.clock, random: kit.random });
+    const { services, gateway, admin } = compose(
+      config,
+      (service) => ({ ...kit, log: kit.log.child({ service }) }),
+      { readiness: async () => readiness(lifecycle), extensions: isDemo ? [demo] : [] },
+    );
+    for (const service of services) {
+      if (service === gateway) lifecycle.onDrain(async () => gateway.close());
+      else lifecycle.onClose(async () => service.close());
+      lifecycle.check(service.name, async () => service.ready());
+    }
+    await applyAtStart({
+      file: isDemo ? demoFile : config.TESSERA_APPLY_FILE,
+      admin,
+      environment: process.env,
+      call: () => rootCall(ulid(kit.clock, kit.random)),
+      log,
+      lifecycle,
+      transform: (text) => (isDemo ? text.replaceAll('http://localhost:8080', issuer) : text),
+    });
+    for (const door of openDoors(config)) log.warn({ event: 'open_door' }, door);
+    const url = await gateway.listen({ host: config.TESSERA_HTTP_HOST, port: config.TESSERA_HTTP_PORT });
+    log.info({ url }, 'serving HTTP');
+    if (isDemo) process.stdout.write(banner(issuer));
+  },
+});
+
+async function readiness(lifecycle: Lifecycle): Promise<void> {
+  const { ready, state } = await lifecycle.readiness();
+  if (!ready) throw temporarilyUnavailable(`the process is ${state}`);
+}

@@ -1,0 +1,28 @@
+import { runService } from '@tessera/kit';
+import { AuthorizeService } from '@tessera/proto-gen/authorize';
+import { BackchannelAuthenticationService, DeviceAuthorizationService } from '@tessera/proto-gen/device';
+import { DirectoryService } from '@tessera/proto-gen/directory';
+import { KeysService } from '@tessera/proto-gen/keys';
+import { buildToken, migrations, tokenConfig } from '@tessera/token';
+
+await runService({
+  name: 'token',
+  config: tokenConfig,
+  environment: process.env,
+  stores: { database: true, redis: true },
+  migrations,
+  build: (config, peers, kit) =>
+    buildToken(
+      config,
+      {
+        keys: peers('keys').client(KeysService),
+        directory: peers('directory').client(DirectoryService),
+        authorize: peers('authorize').client(AuthorizeService),
+        device: {
+          device: peers('device').client(DeviceAuthorizationService),
+          backchannel: peers('device').client(BackchannelAuthenticationService),
+        },
+      },
+      kit,
+    ),
+});

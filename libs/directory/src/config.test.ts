@@ -1,0 +1,34 @@
+import { loadConfig } from '@tessera/kit';
+import { describe, expect, it } from 'vitest';
+import { directoryConfig, hashConcurrency } from './config.ts';
+
+const pepper = Buffer.alloc(32, 7);
+
+function load(environment: Record<string, string>) {
+  return loadConfig(directoryConfig, environment);
+}
+
+describe('the settings of the directory', () => {
+  it('take a pepper of 32 bytes in base64 or base64url', () => {
+    for (const encoding of ['base64', 'base64url'] as const) {
+      const config = load({ TESSERA_DIRECTORY_PEPPER: pepper.toString(encoding) });
+      expect(String(config.TESSERA_DIRECTORY_PEPPER)).toBe('[redacted]');
+    }
+  });
+
+  it('refuse a pepper of another length, without quoting it', () => {
+    const short = pepper.subarray(1).toString('base64');
+    expect(() => load({ TESSERA_DIRECTORY_PEPPER: short })).toThrow(/TESSERA_DIRECTORY_PEPPER.*32 bytes/);
+    expect(() => load({ TESSERA_DIRECTORY_PEPPER: short })).not.toThrow(short);
+    expect(() => load({})).toThrow(/TESSERA_DIRECTORY_PEPPER is missing/);
+  });
+
+  it('leave a core and a thread to everything that is not a password', () => {
+    const config = { TESSERA_DIRECTORY_HASH_CONCURRENCY: 0, UV_THREADPOOL_SIZE: 4 };
+    expect(hashConcurrency(config, 1)).toBe(1);
+    expect(hashConcurrency(config, 2)).toBe(1);
+    expect(hashConcurrency(config, 16)).toBe(3);
+    expect(hashConcurrency({ ...config, TESSERA_DIRECTORY_HASH_CONCURRENCY: 2 }, 16)).toBe(2);
+    expect(hashConcurrency({ ...config, TESSERA_DIRECTORY_HASH_CONCURRENCY: 9 }, 16)).toBe(3);
+  });
+});

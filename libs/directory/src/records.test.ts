@@ -1,0 +1,17 @@
+import { describe, expect, it } from 'vitest';
+import { identifiersOf, normalizeIdentifier } from './records.ts';
+
+describe('identifiers', () => {
+  it('ignore case, surrounding space, composition and what people write between digits', () => {
+    expect(normalizeIdentifier(' Ada@Acme.Example ')).toBe('ada@acme.example');
+    expect(normalizeIdentifier('cafe\u0301')).toBe('caf\u00e9');
+    expect(normalizeIdentifier('+46 70-123 (45) 67')).toBe('+46701234567');
+    expect(normalizeIdentifier('a-b c')).toBe('a-b c');
+  });
+
+  it('of a person are listed once each', () => {
+    expect(
+      identifiersOf({ username: 'Ada@acme.example', email: 'ada@acme.example', phoneNumber: '' }),
+    ).toEqual(['ada@acme.example']);
+  });
+});
