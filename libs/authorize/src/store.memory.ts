@@ -3,7 +3,7 @@ import { temporarilyUnavailable } from '@tessera/oauth';
 import type { CodeRecord, CodeStore, ContextStore, PendingRequest, Redemption } from './store.ts';
 
 /** Records beyond this are refused rather than living ones dropped, as Redis does under `noeviction`. */
-const maximumRecords = 100_000;
+const maximumRecords = 20_000;
 
 /** Values that expire, in the memory of one process. */
 interface ExpiringMap<V> {

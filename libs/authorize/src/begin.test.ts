@@ -1,0 +1,178 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { Status } from '@tessera/proto-gen/directory';
+import { createWorld, issuer } from './testing/world.ts';
+import type { World } from './testing/world.ts';
+import { redemption, visitor } from './testing/visitor.ts';
+
+let world: World;
+beforeAll(async () => {
+  world = await createWorld();
+});
+afterAll(() => world.service.close());
+
+const umbra = { client_id: 'umbra-web', redirect_uri: 'https://umbra.example/cb' };
+const spa = { client_id: 'acme-spa', redirect_uri: 'https://spa.example/cb' };
+
+describe('a browser in which nobody is signed in', () => {
+  it('gets a sign-in page that names tenant, application and scopes, with login_hint (OIDC Core §3.1.2.1)', async () => {
+    const { next } = await visitor(world).begin({ login_hint: 'ada@people.example' });
+    expect(next.case).toBe('interaction');
+    expect(next.value).toMatchObject({
+      tenantId: 'acme',
+      tenantName: 'ACME',
+      clientId: 'acme-web',
+      applicationName: 'ACME-WEB',
+      loginHint: 'ada@people.example',
+      scopes: ['openid', 'profile', 'orders.read'],
+    });
+    expect(next.value).toHaveProperty('interactionId', expect.stringMatching(/^ti_[\w-]{43}$/));
+  });
+
+  it('gets login_required for prompt=none, with state and iss (OIDC Core §3.1.2.6, RFC 9207 §2)', async () => {
+    const answer = await visitor(world).redirect({ prompt: 'none' });
+    expect(Object.fromEntries(answer)).toMatchObject({ error: 'login_required', state: 'xyz', iss: issuer });
+  });
+
+  it('is refused without a browser identifier: a context is always bound (login CSRF)', async () => {
+    const person = visitor(world);
+    person.browserId = '';
+    await expect(person.begin()).rejects.toMatchObject({ code: 'invalid_request' });
+  });
+
+  it.each(['ts_', 'ts_short', 'x', `tc_${'a'.repeat(43)}`, `ts_${'a'.repeat(43)}`, `ts_${'a'.repeat(44)}`])(
+    'is anonymous with the session value %s (forged cookies)',
+    async (token) => {
+      const person = visitor(world);
+      person.sessionToken = token;
+      expect((await person.begin()).next.case).toBe('interaction');
+    },
+  );
+});
+
+describe('single sign-on within a tenant', () => {
+  it('issues a code at once, with state and iss, also to another application (OIDC Core §3.1.2.5)', async () => {
+    const person = visitor(world);
+    await person.signIn();
+    const answer = await person.redirect({ ...spa, state: 's 2' });
+    expect(answer.get('code')).toMatch(/^tc_[\w-]{43}$/);
+    expect([answer.get('state'), answer.get('iss')]).toEqual(['s 2', issuer]);
+  });
+
+  it('answers prompt=none and prompt=consent with a code (OIDC Core §3.1.2.1)', async () => {
+    const person = visitor(world);
+    await person.signIn();
+    expect((await person.redirect({ prompt: 'none' })).has('code')).toBe(true);
+    expect((await person.redirect({ prompt: 'consent' })).has('code')).toBe(true);
+  });
+
+  it.each(['login', 'select_account', 'login consent'])(
+    'asks again for prompt=%s (OIDC Core §3.1.2.1)',
+    async (prompt) => {
+      const person = visitor(world);
+      await person.signIn();
+      expect((await person.begin({ prompt })).next.case).toBe('interaction');
+    },
+  );
+
+  it('asks again when the sign-in is older than max_age, and refuses that with prompt=none (OIDC Core §3.1.2.1)', async () => {
+    const person = visitor(world);
+    await person.signIn();
+    await age(100);
+    expect((await person.redirect({ max_age: '200' })).has('code')).toBe(true);
+    expect((await person.begin({ max_age: '90' })).next.case).toBe('interaction');
+    expect((await person.begin({ max_age: '0' })).next.case).toBe('interaction');
+    expect((await person.redirect({ max_age: '90', prompt: 'none' })).get('error')).toBe('login_required');
+
+    async function age(seconds: number): Promise<void> {
+      await world.database.query({
+        name: 'test.age_sign_in',
+        text: `UPDATE authorize.session SET auth_time = auth_time - make_interval(secs => $1)
+          WHERE ip_address = $2`,
+        values: [seconds, person.ipAddress],
+      });
+    }
+  });
+
+  it('costs one statement and one script, with warm caches', async () => {
+    const person = visitor(world);
+    await person.signIn();
+    await person.redirect();
+    world.database.reset();
+    world.redis.reset();
+    await person.redirect();
+    expect(world.database.names.filter((name) => name.startsWith('authorize.'))).toEqual([
+      'authorize.find_session',
+    ]);
+    expect(world.redis.names).toEqual(['authorize.save_code']);
+  });
+
+  it.each([Status.DISABLED, Status.LOCKED])(
+    'does not serve a person whose status became %s, and serves nobody else (checked again at every issue)',
+    async (status) => {
+      const person = visitor(world);
+      await person.signIn({}, { identifier: 'bob' });
+      await world.directory.setUser('acme-bob', status);
+      try {
+        expect((await person.begin()).next.case).toBe('interaction');
+        expect((await person.redirect({ prompt: 'none' })).get('error')).toBe('login_required');
+      } finally {
+        await world.directory.setUser('acme-bob', Status.ACTIVE);
+      }
+    },
+  );
+});
+
+describe('a session of another tenant', () => {
+  it.each([{}, { prompt: 'none' }, { prompt: 'login' }])(
+    'is neither used nor replaced, whatever prompt says (contract, GET /authorize; %j)',
+    async (difference) => {
+      const person = visitor(world);
+      await person.signIn();
+      const { next } = await person.begin({ ...umbra, ...difference });
+      expect(next.case).toBe('tenantMismatch');
+      expect(next.value).toMatchObject({ interaction: { tenantId: 'umbra', clientId: 'umbra-web' } });
+      expect((await person.redirect()).has('code')).toBe(true);
+    },
+  );
+
+  it('is audited with both tenants', async () => {
+    const person = visitor(world);
+    await person.signIn();
+    await person.begin(umbra);
+    const rows = await world.audited('authorize.tenant_mismatch');
+    expect(rows.at(-1)).toMatchObject({
+      tenantId: 'umbra',
+      clientId: 'umbra-web',
+      subject: 'acme-ada',
+      details: { session_tenant_id: 'acme' },
+    });
+  });
+
+  it('keeps one address in two tenants two people', async () => {
+    const [here, there] = [visitor(world), visitor(world)];
+    const identifier = 'ada@people.example';
+    const acme = await world.token.redeemCode(redemption(await here.signIn({}, { identifier })));
+    const code = await there.signIn(umbra, { identifier });
+    const other = await world.token.redeemCode(
+      redemption(code, { clientId: 'umbra-web', tenantId: 'umbra', redirectUri: umbra.redirect_uri }),
+    );
+    expect([acme.grant?.userId, other.grant?.userId]).toEqual(['acme-ada', 'umbra-ada']);
+    expect([acme.grant?.tenantId, other.grant?.tenantId]).toEqual(['acme', 'umbra']);
+  });
+});
+
+describe('reading the session', () => {
+  it('says who is signed in, and nobody once the person is disabled', async () => {
+    const person = visitor(world);
+    await person.signIn({}, { identifier: 'bob' });
+    const { session } = await world.gateway.getSession({ browser: person.context() });
+    expect(session).toMatchObject({ tenantId: 'acme', userId: 'acme-bob', username: 'bob', name: 'BOB' });
+    expect(session?.sessionId).toMatch(/^[\w-]{22}$/);
+    expect(person.sessionToken).not.toContain(session?.sessionId);
+    await world.directory.setUser('acme-bob', Status.DISABLED);
+    const gone = await world.gateway.getSession({ browser: person.context() });
+    await world.directory.setUser('acme-bob', Status.ACTIVE);
+    expect(gone.session).toBeUndefined();
+    expect((await world.gateway.getSession({ browser: visitor(world).context() })).session).toBeUndefined();
+  });
+});

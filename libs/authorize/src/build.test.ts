@@ -1,0 +1,78 @@
+import { describe, expect, it } from 'vitest';
+import { local } from '@tessera/kit';
+import { temporarilyUnavailable } from '@tessera/oauth';
+import { AuthorizeService } from '@tessera/proto-gen/authorize';
+import { silentLog, testKit } from '@tessera/test-kit';
+import { authorizeConfig, buildAuthorize } from './index.ts';
+import { startPurge } from './purge.ts';
+import { FakeDirectory } from './testing/fake-directory.ts';
+
+const config = authorizeConfig.parse({});
+
+describe('the settings', () => {
+  it('have the defaults of the decisions: code 60 s, context 10 min, session 12 h and 1 h idle', () => {
+    expect(config).toEqual({
+      TESSERA_LIFETIME_CODE: 60,
+      TESSERA_LIFETIME_AUTHORIZATION_REQUEST: 600,
+      TESSERA_LIFETIME_SESSION: 43_200,
+      TESSERA_LIFETIME_SESSION_IDLE: 3600,
+      TESSERA_LOGIN_LIMIT_ACCOUNT: 10,
+      TESSERA_LOGIN_LIMIT_ADDRESS: 100,
+      TESSERA_LOGIN_WINDOW: 900,
+    });
+  });
+
+  it.each([
+    ['TESSERA_LIFETIME_CODE', '11m'],
+    ['TESSERA_LIFETIME_SESSION_IDLE', '1m'],
+    ['TESSERA_LOGIN_LIMIT_ACCOUNT', '0'],
+  ])('refuse %s=%s', (key, value) => {
+    expect(authorizeConfig.safeParse({ [key]: value }).success).toBe(false);
+  });
+});
+
+describe('the service', () => {
+  it('is not ready while its store does not answer', async () => {
+    const database = {
+      engine: 'postgres' as const,
+      query: () => Promise.reject(temporarilyUnavailable('away')),
+      transaction: () => Promise.reject(temporarilyUnavailable('away')),
+      close: async () => undefined,
+    };
+    const peers = { directory: new FakeDirectory().client };
+    const service = buildAuthorize(config, peers, testKit({ database }));
+    await expect(service.ready()).rejects.toMatchObject({ code: 'temporarily_unavailable' });
+    await service.close();
+  });
+
+  it.each(['device', 'keys', 'directory', 'introspector', 'operator'] as const)(
+    'lets %s neither sign in nor take codes',
+    async (caller) => {
+      const service = buildAuthorize(config, { directory: new FakeDirectory().client }, testKit());
+      const client = local(AuthorizeService, service, caller, silentLog());
+      await expect(client.signIn({})).rejects.toThrow(/may not call/);
+      await expect(client.redeemCode({})).rejects.toThrow(/may not call/);
+      await service.close();
+    },
+  );
+});
+
+describe('the purge', () => {
+  it('goes on in batches until one is not full, survives trouble, and ends when it is closed', async () => {
+    const answers = [500, 500, 3];
+    let calls = 0;
+    const store = {
+      async purge() {
+        calls += 1;
+        if (calls === 4) throw temporarilyUnavailable('away');
+        return answers[calls - 1] ?? 0;
+      },
+    };
+    const purge = startPurge(store, 20, silentLog());
+    await expect.poll(() => calls).toBeGreaterThan(5);
+    await purge.close();
+    const after = calls;
+    await new Promise((resolve) => setTimeout(resolve, 60));
+    expect(calls).toBe(after);
+  });
+});

@@ -1,0 +1,158 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { Status } from '@tessera/proto-gen/directory';
+import { addressKey } from './browser.ts';
+import { accountName } from './credentials.ts';
+import { createWorld, password } from './testing/world.ts';
+import type { World } from './testing/world.ts';
+import { visitor } from './testing/visitor.ts';
+
+let world: World;
+beforeAll(async () => {
+  world = await createWorld({
+    config: { TESSERA_LOGIN_LIMIT_ACCOUNT: 4, TESSERA_LOGIN_LIMIT_ADDRESS: 8, TESSERA_LOGIN_WINDOW: 60 },
+  });
+});
+afterAll(() => world.service.close());
+
+const limited = { code: 'rate_limited', retryAfterSeconds: expect.any(Number) as number };
+
+/** One attempt from a new browser; the address is a new one unless it is given. */
+async function attempt(identifier: string, secret: string, ipAddress?: string) {
+  const person = visitor(world);
+  if (ipAddress !== undefined) person.ipAddress = ipAddress;
+  const { outcome } = await person.submit(await person.interaction(), { identifier, password: secret });
+  return outcome.case;
+}
+
+describe('wrong credentials', () => {
+  it('are answered alike for an unknown, a locked and a disabled person and a wrong password', async () => {
+    await world.directory.setUser('acme-bob', Status.LOCKED);
+    expect(await attempt('bob', password)).toBe('wrongCredentials');
+    await world.directory.setUser('acme-bob', Status.DISABLED);
+    expect(await attempt('bob', password)).toBe('wrongCredentials');
+    await world.directory.setUser('acme-bob', Status.ACTIVE);
+    expect(await attempt('nobody', password)).toBe('wrongCredentials');
+    expect(await attempt('bob', 'wrong')).toBe('wrongCredentials');
+    expect(await attempt('bob', password)).toBe('signedIn');
+  });
+
+  it.each([
+    ['an empty password', 'carol', ''],
+    ['a password of a megabyte', 'carol', 'p'.repeat(1_000_000)],
+    ['a password of 1025 characters', 'carol', 'p'.repeat(1025)],
+    ['an empty identifier', '  ', password],
+    ['an identifier of a megabyte', 'a'.repeat(1_000_000), password],
+  ])('are said of %s without hashing anything (CVE-2023-38492)', async (_what, identifier, secret) => {
+    const checks = world.directory.passwordChecks;
+    expect(await attempt(identifier, secret)).toBe('wrongCredentials');
+    expect(world.directory.passwordChecks).toBe(checks);
+  });
+
+  it('are audited without the identifier and without the password', async () => {
+    await attempt('canary-person', 'canary-password');
+    const rows = await world.audited('auth.login.failed');
+    expect(rows.at(-1)).toMatchObject({
+      outcome: 'failure',
+      reason: 'wrong_credentials',
+      tenantId: 'acme',
+      clientId: 'acme-web',
+      details: { identifier_hash: expect.stringMatching(/^[0-9a-f]{8}$/) as string },
+    });
+    expect(JSON.stringify(rows)).not.toContain('canary');
+  });
+});
+
+describe('guessing', () => {
+  it('is limited per account from changing addresses, in any spelling, and the right password is no way round', async () => {
+    for (const spelling of ['eve', 'EVE', ' e v e ', '\uff45ve']) {
+      expect(await attempt(spelling, 'wrong')).toBe('wrongCredentials');
+    }
+    const checks = world.directory.passwordChecks;
+    await expect(attempt('Eve', 'wrong')).rejects.toMatchObject(limited);
+    expect(world.directory.passwordChecks).toBe(checks);
+    const rows = await world.audited('ratelimit.exceeded');
+    expect(rows.at(-1)).toMatchObject({ reason: 'sign-in.account', tenantId: 'acme' });
+  });
+
+  it('lets exactly the limit through when two hundred try at once', async () => {
+    const people = await Promise.all(
+      Array.from({ length: 200 }, async () => {
+        const person = visitor(world);
+        return { person, interactionId: await person.interaction() };
+      }),
+    );
+    const checks = world.directory.passwordChecks;
+    const results = await Promise.allSettled(
+      people.map(({ person, interactionId }) =>
+        person.submit(interactionId, { identifier: 'mallory', password: 'wrong' }),
+      ),
+    );
+    expect(results.filter(({ status }) => status === 'fulfilled')).toHaveLength(4);
+    expect(world.directory.passwordChecks - checks).toBe(4);
+  });
+
+  it('is limited per address over changing accounts, and that address uses up nobody’s attempts', async () => {
+    const address = '192.0.2.77';
+    for (let i = 0; i < 8; i += 1)
+      expect(await attempt(`guess-${i}`, 'wrong', address)).toBe('wrongCredentials');
+    for (let i = 0; i < 10; i += 1) {
+      await expect(attempt('bob', 'wrong', address)).rejects.toMatchObject(limited);
+    }
+    expect(await attempt('bob', password)).toBe('signedIn');
+  });
+
+  it('counts per tenant: one name in two tenants is two accounts', async () => {
+    for (let i = 0; i < 4; i += 1) await attempt('trent', 'wrong');
+    await expect(attempt('trent', 'wrong')).rejects.toMatchObject(limited);
+    const direct = await world.gateway.signInDirect({
+      browser: visitor(world).context(),
+      tenantId: 'umbra',
+      identifier: 'trent',
+      password: 'wrong',
+    });
+    expect(direct.session).toBeUndefined();
+  });
+
+  it('forgets the attempts on an account at a success', async () => {
+    for (let round = 0; round < 3; round += 1) {
+      for (let i = 0; i < 3; i += 1) expect(await attempt('ada', 'wrong')).toBe('wrongCredentials');
+      expect(await attempt('ada', password)).toBe('signedIn');
+    }
+  });
+
+  it('never advances the request it belongs to', async () => {
+    const person = visitor(world);
+    const interactionId = await person.interaction();
+    for (let i = 0; i < 4; i += 1)
+      await person.submit(interactionId, { identifier: 'oscar', password: 'no' });
+    await expect(person.submit(interactionId, { identifier: 'oscar' })).rejects.toMatchObject(limited);
+    const shown = await world.gateway.getInteraction({ browser: person.context(), interactionId });
+    expect(shown.interaction?.interactionId).toBe(interactionId);
+  });
+});
+
+describe('the keys of the counters', () => {
+  it.each([
+    ['192.0.2.1', '192.0.2.1'],
+    ['::ffff:192.0.2.1', '192.0.2.1'],
+    ['2001:db8:1:2::1', '2001:db8:1:2'],
+    ['2001:0DB8:0001:0002:ffff:1:2:3', '2001:db8:1:2'],
+    ['2001:db8::1', '2001:db8:0:0'],
+    ['fe80::1%eth0', 'fe80:0:0:0'],
+    ['::1', '0:0:0:0'],
+    ['64:ff9b::192.0.2.1', '64:ff9b:0:0'],
+    ['', ''],
+    ['not an address', 'not an address'],
+  ])('count the address %s as %s', (address, key) => {
+    expect(addressKey(address)).toBe(key);
+  });
+
+  it.each([
+    ['Ada@People.Example', 'ada@people.example'],
+    ['+46 (70) 123-45', '+467012345'],
+    ['a\u200bd\u00ada', 'ada'],
+    ['\uff21\uff24\uff21', 'ada'],
+  ])('count %j like %j', (one, other) => {
+    expect(accountName(one)).toBe(accountName(other));
+  });
+});

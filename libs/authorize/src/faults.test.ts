@@ -1,0 +1,190 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Database, RedisHandle } from '@tessera/kit';
+import { temporarilyUnavailable } from '@tessera/oauth';
+import { createWorld, password, request } from './testing/world.ts';
+import type { World } from './testing/world.ts';
+import { redemption, visitor } from './testing/visitor.ts';
+
+/** Stores that can be taken away: they throw what the handles throw when a store is unreachable. */
+const away = { database: false, redis: false };
+
+let healthy: World;
+let world: World;
+beforeAll(async () => {
+  healthy = await createWorld();
+  world = await createWorld({
+    beside: healthy,
+    kit: { database: breakable(healthy.database), redis: breakableRedis(healthy.redis) },
+  });
+});
+afterAll(async () => {
+  await world.service.close();
+  await healthy.service.close();
+});
+
+function breakable(database: Database): Database {
+  const check = () => {
+    if (away.database) throw temporarilyUnavailable('the database is away');
+  };
+  return {
+    engine: database.engine,
+    async query(statement) {
+      check();
+      return database.query(statement);
+    },
+    async transaction(work) {
+      check();
+      return database.transaction(work);
+    },
+    close: () => database.close(),
+  };
+}
+
+function breakableRedis(redis: RedisHandle): RedisHandle {
+  const check = () => {
+    if (away.redis) throw temporarilyUnavailable('Redis is away');
+  };
+  return {
+    script(source) {
+      const run = redis.script(source);
+      return async (keys, args) => {
+        check();
+        return run(keys, args);
+      };
+    },
+    async call(command, ...args) {
+      check();
+      return redis.call(command, ...args);
+    },
+    close: () => redis.close(),
+  };
+}
+
+async function without<T>(store: 'database' | 'redis', work: () => Promise<T>): Promise<T> {
+  away[store] = true;
+  try {
+    return await work();
+  } finally {
+    away[store] = false;
+  }
+}
+
+const unavailable = { code: 'temporarily_unavailable', retryAfterSeconds: expect.any(Number) as number };
+
+describe('without Redis', () => {
+  it('every step that needs it says so, nothing reads as invalid, and all goes on when it is back', async () => {
+    const person = visitor(world);
+    const code = await person.signIn();
+    const interactionId = await person.interaction({ prompt: 'login' });
+    await without('redis', async () => {
+      await expect(person.begin()).rejects.toMatchObject(unavailable);
+      await expect(visitor(world).begin()).rejects.toMatchObject(unavailable);
+      await expect(person.submit(interactionId)).rejects.toMatchObject(unavailable);
+      await expect(world.token.redeemCode(redemption(code))).rejects.toMatchObject(unavailable);
+      const { session } = await world.gateway.getSession({ browser: person.context() });
+      expect(session?.userId).toBe('acme-ada');
+    });
+    await expect(world.token.redeemCode(redemption(code))).resolves.toBeDefined();
+    expect((await person.submit(interactionId)).outcome.case).toBe('signedIn');
+  });
+
+  it('a logout is not answered, and asked for again it takes the codes with it', async () => {
+    const person = visitor(world);
+    const code = await person.signIn();
+    const browser = person.context();
+    await without('redis', async () => {
+      await expect(world.gateway.endSession({ browser })).rejects.toMatchObject(unavailable);
+    });
+    await world.gateway.endSession({ browser });
+    await expect(world.token.redeemCode(redemption(code))).rejects.toMatchObject({ code: 'invalid_grant' });
+  });
+
+  it('guessing is still limited, at half the rate', async () => {
+    const outcomes = await without('redis', async () => {
+      const results: unknown[] = [];
+      for (let i = 0; i < 8; i += 1) results.push(await guess());
+      return results;
+    });
+    expect(outcomes).toEqual([...Array<string>(5).fill('tried'), ...Array<string>(3).fill('rate_limited')]);
+  });
+
+  async function guess(): Promise<string | undefined> {
+    const wrong = { tenantId: 'acme', identifier: 'guessed', password: 'wrong' };
+    try {
+      await world.gateway.signInDirect({ browser: visitor(world).context(), ...wrong });
+      return 'tried';
+    } catch (error) {
+      return (error as { code?: string }).code;
+    }
+  }
+});
+
+describe('without Postgres', () => {
+  it('no code, no session, no logout is claimed, and the context waits for the next attempt', async () => {
+    const person = visitor(world);
+    await person.signIn();
+    const interactionId = await person.interaction({ prompt: 'login' });
+    await without('database', async () => {
+      await expect(person.begin()).rejects.toMatchObject(unavailable);
+      await expect(person.submit(interactionId)).rejects.toMatchObject(unavailable);
+      await expect(world.gateway.getSession({ browser: person.context() })).rejects.toMatchObject(
+        unavailable,
+      );
+      await expect(world.gateway.endSession({ browser: person.context() })).rejects.toMatchObject(
+        unavailable,
+      );
+    });
+    expect((await person.redirect()).has('code')).toBe(true);
+    expect((await person.submit(interactionId)).outcome.case).toBe('signedIn');
+  });
+});
+
+describe('restart and loss', () => {
+  it('another process, and one after a restart, serve the same session and the same code', async () => {
+    const person = visitor(healthy);
+    const code = await person.signIn();
+    const restarted = await createWorld({ beside: healthy });
+    await expect(restarted.token.redeemCode(redemption(code))).resolves.toBeDefined();
+    const parameters = request();
+    const { next } = await restarted.gateway.beginAuthorization({ browser: person.context(), parameters });
+    expect(next.case).toBe('redirect');
+    const { session } = await restarted.gateway.getSession({ browser: person.context() });
+    expect(session?.userId).toBe('acme-ada');
+    await restarted.service.close();
+  });
+
+  it('a lost Redis signs nobody out and revives nobody; codes and contexts in flight are gone', async () => {
+    const [person, gone] = [visitor(world), visitor(world)];
+    const code = await person.signIn();
+    const interactionId = await person.interaction({ prompt: 'login' });
+    await gone.signIn();
+    await world.gateway.endSession({ browser: gone.context() });
+    await flush();
+    await expect(world.token.redeemCode(redemption(code))).rejects.toMatchObject({ code: 'invalid_grant' });
+    await expect(person.submit(interactionId)).rejects.toMatchObject({ code: 'invalid_request' });
+    expect((await person.redirect()).has('code')).toBe(true);
+    expect((await gone.begin()).next.case).toBe('interaction');
+  });
+
+  async function flush(): Promise<void> {
+    const script = healthy.redis.script({
+      name: 'test.flush',
+      lua: `for _, key in ipairs(redis.call('KEYS', string.sub(KEYS[1], 1, -2) .. '*')) do redis.call('DEL', key) end`,
+    });
+    await script(['x'], []);
+  }
+});
+
+describe('in one process without Redis', () => {
+  it('the whole way works on the memory of the process', async () => {
+    const compact = await createWorld({ beside: healthy, kit: { redis: undefined } });
+    const person = visitor(compact);
+    const code = await person.signIn({}, { identifier: 'bob', password });
+    const { grant } = await compact.token.redeemCode(redemption(code));
+    expect(grant?.userId).toBe('acme-bob');
+    expect((await person.redirect()).has('code')).toBe(true);
+    await compact.gateway.endSession({ browser: person.context() });
+    expect((await person.begin()).next.case).toBe('interaction');
+    await compact.service.close();
+  });
+});

@@ -1,0 +1,267 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { Status } from '@tessera/proto-gen/directory';
+import { createWorld, issuer, newBrowserId, password } from './testing/world.ts';
+import type { World } from './testing/world.ts';
+import { codeOf, redemption, visitor } from './testing/visitor.ts';
+import type { Visitor } from './testing/visitor.ts';
+
+let world: World;
+beforeAll(async () => {
+  world = await createWorld();
+});
+afterAll(() => world.service.close());
+
+const umbra = { client_id: 'umbra-web', redirect_uri: 'https://umbra.example/cb' };
+const invalidContext = {
+  code: 'invalid_request',
+  message: 'The authorization context is invalid or has expired.',
+};
+
+async function sessionOf(person: Visitor) {
+  const { session } = await world.gateway.getSession({ browser: person.context() });
+  return session;
+}
+
+describe('the pre-authorization context', () => {
+  it('is useless in another browser: neither shown nor used (CVE-2026-7507, CVE-2022-39222)', async () => {
+    const [owner, thief] = [visitor(world), visitor(world)];
+    const interactionId = await owner.interaction();
+    for (const browserId of [thief.browserId, '', newBrowserId()]) {
+      thief.browserId = browserId;
+      const shown = world.gateway.getInteraction({ browser: thief.context(), interactionId });
+      await expect(shown).rejects.toMatchObject(invalidContext);
+      await expect(thief.submit(interactionId)).rejects.toMatchObject(invalidContext);
+    }
+    expect((await owner.submit(interactionId)).outcome.case).toBe('signedIn');
+  });
+
+  it('is shown to its own browser as it was begun', async () => {
+    const person = visitor(world);
+    const { next } = await person.begin({ login_hint: 'ada' });
+    const interactionId = next.case === 'interaction' ? next.value.interactionId : '';
+    const shown = await world.gateway.getInteraction({ browser: person.context(), interactionId });
+    expect(shown.interaction).toEqual(next.value);
+  });
+
+  it.each(['', 'ti_', `ti_${'a'.repeat(43)}`, `tc_${'a'.repeat(43)}`, `ti_${'a'.repeat(44)}`])(
+    'is refused when its identifier is %j (contract, GET /authorize: invalid context)',
+    async (interactionId) => {
+      const person = visitor(world);
+      await expect(person.submit(interactionId)).rejects.toMatchObject(invalidContext);
+    },
+  );
+
+  it('is used once: of ten right sign-ins at once one gets a code, and only its session lives', async () => {
+    const person = visitor(world);
+    const interactionId = await person.interaction();
+    const results = await Promise.allSettled(Array.from({ length: 10 }, () => person.submit(interactionId)));
+    const good = results.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []));
+    const bad = results.flatMap((one) => (one.status === 'rejected' ? [one.reason as unknown] : []));
+    expect(good.map(({ outcome }) => outcome.case)).toEqual(['signedIn']);
+    for (const error of bad) expect(error).toMatchObject(invalidContext);
+    const { rows } = await world.database.query<{ living: boolean }>({
+      name: 'test.sessions_of_address',
+      text: 'SELECT ended_at IS NULL AS living FROM authorize.session WHERE ip_address = $1',
+      values: [person.ipAddress],
+    });
+    expect(rows.filter(({ living }) => living)).toHaveLength(1);
+    await expect(person.submit(interactionId)).rejects.toMatchObject(invalidContext);
+  });
+
+  it('survives wrong passwords', async () => {
+    const person = visitor(world);
+    const interactionId = await person.interaction();
+    const { outcome } = await person.submit(interactionId, { password: 'wrong' });
+    expect(outcome.case).toBe('wrongCredentials');
+    expect(outcome.value).toMatchObject({ interaction: { interactionId, clientId: 'acme-web' } });
+    expect((await person.submit(interactionId)).outcome.case).toBe('signedIn');
+  });
+
+  it('is never the same for two requests', async () => {
+    const person = visitor(world);
+    expect(await person.interaction()).not.toBe(await person.interaction());
+  });
+});
+
+describe('a successful sign-in', () => {
+  it('makes a session and answers with code, state and iss (contract, RFC 6749 §4.1.2, RFC 9207 §2)', async () => {
+    const person = visitor(world);
+    const { outcome } = await person.submit(await person.interaction({ state: 'st"a te' }));
+    if (outcome.case !== 'signedIn') throw new Error('not signed in');
+    const { session, redirect } = outcome.value;
+    expect(session?.sessionToken).toMatch(/^ts_[\w-]{43}$/);
+    expect(session?.maxAge).toBe(43_200);
+    const location = redirect?.location ?? '';
+    expect(location.startsWith('https://app.example/cb?code=tc_')).toBe(true);
+    expect(new URL(location).searchParams.get('state')).toBe('st"a te');
+    expect(new URL(location).searchParams.get('iss')).toBe(issuer);
+  });
+
+  it('carries scopes, resource, nonce, session and time of signing in to the grant (OIDC Core §3.1.2.1)', async () => {
+    const person = visitor(world);
+    const code = await person.signIn({ nonce: 'n-1', scope: 'openid orders.read' });
+    const { grant } = await world.token.redeemCode(redemption(code));
+    const session = await sessionOf(person);
+    expect(grant).toMatchObject({
+      tenantId: 'acme',
+      clientId: 'acme-web',
+      userId: 'acme-ada',
+      scopes: ['openid', 'orders.read'],
+      resource: 'https://orders.example',
+      nonce: 'n-1',
+      sessionId: session?.sessionId,
+      authTime: session?.authTime,
+      issuer,
+    });
+  });
+
+  it('always makes a new session and ends the one before (session fixation, ASVS 7.2.4)', async () => {
+    const person = visitor(world);
+    await person.signIn();
+    const before = { ...person, session: await sessionOf(person) };
+    await person.signIn({ prompt: 'login' });
+    const after = await sessionOf(person);
+    expect(person.sessionToken).not.toBe(before.sessionToken);
+    expect(after?.sessionId).not.toBe(before.session?.sessionId);
+    const old = { ...person.context(), sessionToken: before.sessionToken };
+    expect((await world.gateway.getSession({ browser: old })).session).toBeUndefined();
+  });
+
+  it('gives another person who signs in again a wholly new session (CVE-2023-6787)', async () => {
+    const person = visitor(world);
+    await person.signIn();
+    const ada = await sessionOf(person);
+    await person.signIn({ prompt: 'login' }, { identifier: 'bob' });
+    const bob = await sessionOf(person);
+    expect([ada?.userId, bob?.userId]).toEqual(['acme-ada', 'acme-bob']);
+    expect(bob?.sessionId).not.toBe(ada?.sessionId);
+  });
+
+  it('leaves the session as it was when signing in again fails (CVE-2023-6787)', async () => {
+    const person = visitor(world);
+    await person.signIn();
+    const before = await sessionOf(person);
+    const interactionId = await person.interaction({ prompt: 'login' });
+    await person.submit(interactionId, { identifier: 'bob', password: 'wrong' });
+    expect(await sessionOf(person)).toEqual(before);
+  });
+
+  it('writes session.created and auth.login.succeeded, and session.ended for the one it replaces', async () => {
+    const person = visitor(world);
+    await person.signIn();
+    const first = await sessionOf(person);
+    await person.signIn({ prompt: 'login' });
+    const mine = async (event: string) =>
+      (await world.audited(event)).filter((row) => row['ipAddress'] === person.ipAddress);
+    expect(await mine('session.created')).toHaveLength(2);
+    expect((await mine('auth.login.succeeded')).at(-1)).toMatchObject({
+      outcome: 'success',
+      tenantId: 'acme',
+      clientId: 'acme-web',
+      actor: { type: 'user', id: 'acme-ada' },
+      userAgentHash: 'agent',
+    });
+    expect(await mine('session.ended')).toMatchObject([{ sessionId: first?.sessionId, reason: 'replaced' }]);
+  });
+});
+
+describe('what changed since the request began', () => {
+  it('is checked again: application, redirect URI, grant type, scope', async () => {
+    const changes = [
+      { status: Status.DISABLED },
+      { redirectUris: ['https://spa.example/new'] },
+      { grantTypes: ['refresh_token'] },
+      { scopes: [{ name: 'openid', audience: '' }] },
+    ];
+    const { client_id: clientId, ...rest } = {
+      client_id: 'acme-spa',
+      redirect_uri: 'https://spa.example/cb',
+      scope: 'openid orders.read',
+    };
+    const original = world.directory.applications.find((one) => one.clientId === clientId);
+    const restore = structuredClone(original ?? {});
+    for (const change of changes) {
+      const person = visitor(world);
+      const interactionId = await person.interaction({ client_id: clientId, ...rest });
+      await world.directory.setApplication(clientId, change);
+      const codes = ['invalid_request', 'unauthorized_client', 'invalid_scope'];
+      const failed = await person.submit(interactionId).catch((error: unknown) => error);
+      expect(codes).toContain((failed as { code?: string }).code);
+      await world.directory.setApplication(clientId, restore);
+      expect((await person.submit(interactionId)).outcome.case).toBe('signedIn');
+    }
+  });
+
+  it('is checked again: the tenant', async () => {
+    const person = visitor(world);
+    const interactionId = await person.interaction(umbra);
+    await world.directory.setTenant('umbra', Status.DISABLED);
+    await expect(person.submit(interactionId)).rejects.toMatchObject({ code: 'invalid_request' });
+    await world.directory.setTenant('umbra', Status.ACTIVE);
+  });
+
+  it('is refused when the browser is signed in to another tenant by now, before the password is tried', async () => {
+    const person = visitor(world);
+    const interactionId = await person.interaction(umbra);
+    await person.signIn();
+    const checks = world.directory.passwordChecks;
+    const { outcome } = await person.submit(interactionId);
+    expect(outcome.case).toBe('tenantMismatch');
+    expect(outcome.value).toMatchObject({ interaction: { interactionId, tenantId: 'umbra' } });
+    expect(world.directory.passwordChecks).toBe(checks);
+    expect((await sessionOf(person))?.tenantId).toBe('acme');
+    await world.gateway.endSession({ browser: person.context() });
+    expect((await person.submit(interactionId)).outcome.case).toBe('signedIn');
+  });
+});
+
+describe('signing in without an authorization request', () => {
+  it('makes a session of the tenant under the same rules', async () => {
+    const person = visitor(world);
+    const attempt = { tenantId: 'umbra', identifier: 'ada', password };
+    const wrong = await world.gateway.signInDirect({
+      browser: person.context(),
+      ...attempt,
+      password: 'wrong',
+    });
+    expect(wrong.session).toBeUndefined();
+    const { session } = await world.gateway.signInDirect({ browser: person.context(), ...attempt });
+    person.sessionToken = session?.sessionToken ?? '';
+    expect(await sessionOf(person)).toMatchObject({ tenantId: 'umbra', userId: 'umbra-ada' });
+    expect((await person.redirect(umbra)).has('code')).toBe(true);
+    const elsewhere = world.gateway.signInDirect({
+      browser: person.context(),
+      ...attempt,
+      tenantId: 'acme',
+    });
+    await expect(elsewhere).rejects.toMatchObject({
+      code: 'invalid_request',
+      message: 'The session belongs to a different tenant.',
+    });
+  });
+});
+
+describe('opaque values', () => {
+  it('are not taken for one another, and not consumed by trying (each kind has its own prefix and key space)', async () => {
+    const person = visitor(world);
+    const code = await person.signIn();
+    const interactionId = await person.interaction({ prompt: 'login' });
+    const values = [code, interactionId, person.sessionToken, person.browserId];
+    for (const value of values) {
+      if (value !== code) {
+        const redeemed = world.token.redeemCode(redemption(value));
+        await expect(redeemed).rejects.toMatchObject({ code: 'invalid_grant' });
+      }
+      if (value !== interactionId) {
+        await expect(person.submit(value)).rejects.toMatchObject(invalidContext);
+      }
+      if (value !== person.sessionToken) {
+        const browser = { ...person.context(), sessionToken: value };
+        expect((await world.gateway.getSession({ browser })).session).toBeUndefined();
+      }
+    }
+    await expect(world.token.redeemCode(redemption(code))).resolves.toBeDefined();
+    const { outcome } = await person.submit(interactionId);
+    expect(outcome.case === 'signedIn' && codeOf(outcome.value.redirect?.location)).toMatch(/^tc_/);
+  });
+});

@@ -1,0 +1,146 @@
+import { hash } from 'node:crypto';
+import { local, opaquePrefix, opaqueValue, systemRandom } from '@tessera/kit';
+import type { BuiltService, Client, Database, Kit, RedisHandle } from '@tessera/kit';
+import { AuthorizeService } from '@tessera/proto-gen/authorize';
+import { Status } from '@tessera/proto-gen/directory';
+import { counting, silentLog, testDatabase, testKit, testRedis } from '@tessera/test-kit';
+import type { Counter } from '@tessera/test-kit';
+import { buildAuthorize, migrations } from '../build.ts';
+import { authorizeConfig } from '../config.ts';
+import type { AuthorizeConfig } from '../config.ts';
+import { FakeDirectory } from './fake-directory.ts';
+import type { FakeApplication } from './fake-directory.ts';
+
+/** Two tenants; `ada` of each has the same address, as two people of two companies may. */
+export const password = 'correct horse battery staple';
+export const issuer = 'https://id.example';
+export const verifier = 'v'.repeat(43);
+export const challenge = hash('sha256', verifier, 'base64url');
+
+export const web = {
+  clientId: 'acme-web',
+  redirectUri: 'https://app.example/cb',
+  scope: 'openid profile orders.read',
+} as const;
+
+export interface World {
+  readonly directory: FakeDirectory;
+  readonly database: Database & Counter;
+  readonly redis: RedisHandle & Counter;
+  readonly service: BuiltService;
+  readonly gateway: Client<typeof AuthorizeService>;
+  readonly token: Client<typeof AuthorizeService>;
+  /** Audit rows of an event, oldest first; waits until there are at least `count`. */
+  audited(event: string, count?: number): Promise<Record<string, unknown>[]>;
+  /** Every value that must never be found at rest or in the audit. */
+  readonly secrets: Set<string>;
+}
+
+export interface WorldOptions {
+  readonly config?: Partial<AuthorizeConfig>;
+  readonly kit?: Partial<Kit>;
+  /** Continue on the stores and the directory of another one, as a second process would. */
+  readonly beside?: World;
+}
+
+/** The service on real Postgres and real Redis, with a directory in memory. To be closed by the test file. */
+export async function createWorld({ config = {}, kit = {}, beside }: WorldOptions = {}): Promise<World> {
+  const database = counting(beside?.database ?? (await testDatabase(migrations)));
+  const redis = counting(beside?.redis ?? (await testRedis()));
+  const directory = beside?.directory ?? populated(new FakeDirectory());
+  const settings = { ...authorizeConfig.parse({}), ...config };
+  const service = buildAuthorize(
+    settings,
+    { directory: directory.client },
+    testKit({ database, redis, ...kit }),
+  );
+  await service.ready();
+  return {
+    directory,
+    database,
+    redis,
+    service,
+    gateway: local(AuthorizeService, service, 'gateway', silentLog()),
+    token: local(AuthorizeService, service, 'token', silentLog()),
+    audited: (event, count = 1) => auditedRows(database, event, count),
+    secrets: beside?.secrets ?? new Set([password, verifier]),
+  };
+}
+
+async function auditedRows(database: Database, event: string, count: number) {
+  for (let attempt = 0; ; attempt += 1) {
+    const { rows } = await database.query<{ record: Record<string, unknown> }>({
+      name: 'test.audited_events',
+      text: 'SELECT record FROM authorize.audit_event WHERE event = $1 ORDER BY event_id',
+      values: [event],
+    });
+    if (rows.length >= count) return rows.map(({ record }) => record);
+    if (attempt === 60) throw new Error(`${rows.length} audit rows of ${event} instead of ${count}`);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+}
+
+function populated(directory: FakeDirectory): FakeDirectory {
+  for (const tenantId of ['acme', 'umbra']) {
+    directory.tenants.push({ tenantId, name: tenantId.toUpperCase(), status: Status.ACTIVE });
+    for (const username of ['ada', 'bob']) {
+      const email = `${username}@people.example`;
+      const person = { tenantId, username, email, name: username.toUpperCase(), password };
+      directory.users.push({ userId: `${tenantId}-${username}`, status: Status.ACTIVE, ...person });
+    }
+  }
+  const add = (tenantId: string, clientId: string, rest: Partial<FakeApplication>): void => {
+    directory.applications.push({ ...application(tenantId, clientId), ...rest });
+  };
+  add('acme', web.clientId, {
+    redirectUris: [web.redirectUri, 'https://app.example/other?a=1'],
+    logoutRedirectUris: ['https://app.example/', 'https://app.example/x?a=1#f'],
+  });
+  add('acme', 'acme-spa', { redirectUris: ['https://spa.example/cb'] });
+  add('acme', 'acme-job', { redirectUris: ['https://job.example/cb'], grantTypes: ['client_credentials'] });
+  add('umbra', 'umbra-web', {
+    redirectUris: ['https://umbra.example/cb'],
+    logoutRedirectUris: ['https://umbra.example/'],
+  });
+  return directory;
+}
+
+function application(tenantId: string, clientId: string): FakeApplication {
+  const builtIn = ['openid', 'profile', 'email', 'offline_access'].map((name) => ({ name, audience: '' }));
+  return {
+    clientId,
+    tenantId,
+    name: clientId.toUpperCase(),
+    status: Status.ACTIVE,
+    grantTypes: ['authorization_code'],
+    redirectUris: [],
+    logoutRedirectUris: [],
+    scopes: [
+      ...builtIn,
+      { name: 'orders.read', audience: 'https://orders.example' },
+      { name: 'stock.read', audience: 'https://stock.example' },
+    ],
+  };
+}
+
+/** The parameters of a good request, with differences; undefined leaves one out. */
+export function request(difference: Record<string, string | undefined> = {}): Record<string, string> {
+  const parameters = {
+    client_id: web.clientId,
+    redirect_uri: web.redirectUri,
+    response_type: 'code',
+    scope: web.scope,
+    state: 'xyz',
+    code_challenge: challenge,
+    code_challenge_method: 'S256',
+    ...difference,
+  };
+  const present = Object.entries(parameters).filter(
+    (entry): entry is [string, string] => entry[1] !== undefined,
+  );
+  return Object.fromEntries(present);
+}
+
+export function newBrowserId(): string {
+  return opaqueValue(opaquePrefix.browser, systemRandom);
+}
