@@ -1,4 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto';
+import { parseForms } from '@tessera/test-kit';
 import type { Answer, Ask, HttpClient } from './http.ts';
 import { setCookies } from './http.ts';
 import { redirectUri } from './declared-state.ts';
@@ -54,8 +55,10 @@ export class Person {
   /** Opens the page at `path` and submits its form with `values` filled in. */
   async submit(path: string, values: Record<string, string>): Promise<Answer> {
     const page = await this.get(path);
-    const form = formOf(page.text);
-    return this.post(form.action === '' ? path : form.action, { ...form.fields, ...values });
+    const [form] = parseForms(page.text, new URL(path, 'http://here.example'));
+    if (form === undefined) throw new Error(`no form on the page, status ${page.status}`);
+    const action = `${form.action.pathname}${form.action.search}`;
+    return this.post(action, { ...Object.fromEntries(form.fields), ...values });
   }
 
   /** Starts an authorization request and signs in when asked; the answer is the redirect to the client. */
@@ -79,30 +82,4 @@ export class Person {
     }
     return answer;
   }
-}
-
-export interface Form {
-  readonly action: string;
-  readonly fields: Record<string, string>;
-}
-
-/** The first form of a page with its hidden fields. */
-export function formOf(html: string): Form {
-  const form = /<form[^>]*>[\s\S]*?<\/form>/i.exec(html)?.[0] ?? '';
-  const action = unescapeHtml(/<form[^>]*\saction="([^"]*)"/i.exec(form)?.[1] ?? '');
-  const fields: Record<string, string> = {};
-  for (const [tag] of form.matchAll(/<input[^>]*type="hidden"[^>]*>/gi)) {
-    const name = /\sname="([^"]*)"/i.exec(tag)?.[1];
-    if (name !== undefined) fields[name] = unescapeHtml(/\svalue="([^"]*)"/i.exec(tag)?.[1] ?? '');
-  }
-  return { action, fields };
-}
-
-function unescapeHtml(text: string): string {
-  return text
-    .replaceAll('&quot;', '"')
-    .replaceAll('&#39;', "'")
-    .replaceAll('&lt;', '<')
-    .replaceAll('&gt;', '>')
-    .replaceAll('&amp;', '&');
 }

@@ -95,7 +95,9 @@ async function splitPlan(
   const ports = new Map<SplitProcess, number>();
   for (const name of splitProcesses) ports.set(name, await freePort());
   const peers = Object.fromEntries(
-    splitProcesses.map((name) => [`TESSERA_PEER_${name.toUpperCase()}`, `127.0.0.1:${ports.get(name)}`]),
+    splitProcesses
+      .filter((name) => name !== 'gateway')
+      .map((name) => [`TESSERA_PEER_${name.toUpperCase()}`, `127.0.0.1:${ports.get(name)}`]),
   );
   const trust = setUp.rpc === 'mtls' ? await mutualTls(directory) : sharedToken();
   const plan: PlannedProcess[] = [];

@@ -1,0 +1,67 @@
+/**
+ * `npm run start:split`: the six processes of the split topology on this machine, over gRPC on loopback, with a shared
+ * token made for this run. Settings come from the environment; DATABASE_URL, REDIS_URL and the three secrets of the
+ * README are required, as the processes share their stores.
+ */
+import { spawn, type ChildProcess } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { dirname } from 'node:path';
+
+/** In calling order, each with its port for calls on loopback. */
+const processes = { keys: 9101, directory: 9102, authorize: 9103, device: 9104, token: 9105, gateway: 9106 };
+
+const required = [
+  'DATABASE_URL',
+  'REDIS_URL',
+  'TESSERA_KEYS_KEK',
+  'TESSERA_DIRECTORY_PEPPER',
+  'TESSERA_TOKEN_REFRESH_KEYS',
+];
+const isGiven = (key: string): boolean => Boolean(process.env[key]) || Boolean(process.env[`${key}_FILE`]);
+const missing = required.filter((key) => !isGiven(key));
+
+if (missing.length > 0) {
+  process.stderr.write(`npm run start:split needs ${missing.join(', ')}. The README says what they are.\n`);
+  process.exitCode = 1;
+} else {
+  process.exitCode = await run();
+}
+
+/** Runs all of them until one ends or this process is asked to stop; then stops the rest. */
+async function run(): Promise<number> {
+  const shared = {
+    ...process.env,
+    TESSERA_RPC_AUTH: 'token',
+    TESSERA_RPC_TOKEN: randomBytes(32).toString('base64url'),
+    ...Object.fromEntries(
+      Object.entries(processes)
+        .filter(([name]) => name !== 'gateway')
+        .map(([name, port]) => [`TESSERA_PEER_${name.toUpperCase()}`, `127.0.0.1:${port}`]),
+    ),
+  };
+  const children = Object.entries(processes).map(([name, port]) =>
+    spawn(process.execPath, [`apps/${name}/src/main.ts`], {
+      cwd: dirname(import.meta.dirname),
+      env: { ...shared, TESSERA_RPC_PORT: String(port) },
+      stdio: ['ignore', 'inherit', 'inherit'],
+    }),
+  );
+  const ends = children.map(ended);
+  // The terminal signals the whole group; a supervisor signals this process alone.
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+    process.on(signal, () => {
+      for (const child of children) child.kill(signal);
+    });
+  }
+  const code = await Promise.race(ends);
+  for (const child of children) child.kill('SIGTERM');
+  await Promise.all(ends);
+  return code;
+}
+
+function ended(child: ChildProcess): Promise<number> {
+  return new Promise((resolve) => {
+    child.once('error', () => resolve(1));
+    child.once('exit', (code) => resolve(code ?? 0));
+  });
+}
