@@ -134,7 +134,7 @@ function begin(
     tokenId: parts.kit.random.bytes(16).toString('base64url'),
     call: () => context.onward(),
     requireAwaited() {
-      if (!context.signal.aborted && parts.kit.clock.now() < context.deadline) return;
+      if (!context.signal.aborted) return;
       throw temporarilyUnavailable(new Error('the caller gave up before the commit'));
     },
   };

@@ -1,5 +1,6 @@
 import { createHmac, createSecretKey, timingSafeEqual, type KeyObject } from 'node:crypto';
 import { opaquePrefix } from '@tessera/kit';
+import { uuidText } from './family-id.ts';
 
 /** What a refresh token says: which family, and which of its generations. */
 export interface RefreshTokenReference {
@@ -90,9 +91,4 @@ function unspell(token: string): Buffer | undefined {
   if (token.length !== tokenLength || !token.startsWith(opaquePrefix.refreshToken)) return undefined;
   const bytes = Buffer.from(token.slice(opaquePrefix.refreshToken.length), 'base64url');
   return bytes.length === bodyLength + macLength && spell(bytes) === token ? bytes : undefined;
-}
-
-function uuidText(bytes: Buffer): string {
-  const hex = bytes.toString('hex');
-  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
 }

@@ -1,4 +1,5 @@
-import type { Kit, Random } from '@tessera/kit';
+import type { Kit } from '@tessera/kit';
+import { newFamilyId } from '../family-id.ts';
 import { refuse } from '../refusal.ts';
 import type { RefreshTokenCodec } from '../refresh-token.ts';
 import type { NewFamily, RedemptionKind, RedemptionStore } from '../store.ts';
@@ -68,7 +69,7 @@ function mayRefresh({ application }: Exchange, person: PersonalGrant): boolean {
 
 function newFamily(parts: OneTimeParts, { application }: Exchange, grant: PersonalGrant): NewFamily {
   return {
-    familyId: randomUuid(parts.kit.random),
+    familyId: newFamilyId(parts.kit.random),
     grant,
     idleSeconds: application.lifetimes?.refreshTokenIdle || parts.refreshIdleSeconds,
     absoluteSeconds: application.lifetimes?.refreshTokenAbsolute || parts.refreshAbsoluteSeconds,
@@ -83,12 +84,4 @@ export function deliveryDetails(exchange: Exchange, issued: IssuedFacts): Record
     scope: issued.scopes.join(' '),
     audience: issued.audience,
   };
-}
-
-/** UUID version 4 (RFC 9562 §5.4). */
-function randomUuid(random: Random): string {
-  const bytes = random.bytes(16);
-  bytes.writeUInt8((bytes.readUInt8(6) & 0x0f) | 0x40, 6);
-  bytes.writeUInt8((bytes.readUInt8(8) & 0x3f) | 0x80, 8);
-  return bytes.toString('hex').replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-');
 }

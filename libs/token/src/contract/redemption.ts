@@ -1,0 +1,69 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import { systemRandom, type Database } from '@tessera/kit';
+import { newFamilyId } from '../family-id.ts';
+import type { RedemptionKind, RedemptionRequest } from '../store.ts';
+import { bench, grant, owner, trail, type Bench } from './fixture.ts';
+
+/** What the redemption of one-time values must do on every engine. */
+export function redemptionContract(engine: string, open: () => Promise<Database>): void {
+  describe(`redemption of one-time values on ${engine}`, () => {
+    let on: Bench;
+    beforeAll(async () => {
+      on = bench(await open());
+    });
+
+    const request = (overrides: Partial<RedemptionRequest> = {}): RedemptionRequest => ({
+      ...owner,
+      userId: 'u1',
+      sessionId: 'session-1',
+      kind: 'authorization_code',
+      hash: systemRandom.bytes(32),
+      family: { familyId: newFamilyId(systemRandom), grant, idleSeconds: 3600, absoluteSeconds: 7200 },
+      trail: { ...trail, details: { jti: 'token-1' } },
+      ...overrides,
+    });
+
+    it('starts the family with the marker and says what was issued in one audit row', async () => {
+      const redemption = request();
+      const familyId = redemption.family?.familyId ?? '';
+      expect(await on.redemption.redeem(redemption)).toBe('redeemed');
+      expect(await on.refresh.findLive(familyId, 1)).toMatchObject({ ...grant, ...owner });
+      expect((await on.events(familyId)).toSorted()).toEqual(['code.redeemed', 'token.issued']);
+      expect(await on.audit(familyId, 'token.issued')).toMatchObject([
+        { record: { details: { jti: 'token-1' } } },
+      ]);
+    });
+
+    it('takes a value that comes back for a replay and ends what its redemption started, for good', async () => {
+      const redemption = request();
+      const familyId = redemption.family?.familyId ?? '';
+      await on.redemption.redeem(redemption);
+      const another = { ...redemption, family: request().family };
+      expect(await on.redemption.redeem(another)).toBe('replayed');
+      expect(await on.redemption.redeem(another)).toBe('replayed');
+      expect(await on.refresh.findLive(familyId, 1)).toBeUndefined();
+      expect(await on.refresh.findLive(another.family?.familyId ?? '', 1)).toBeUndefined();
+      expect(await on.audit(familyId, 'code.replayed')).toHaveLength(2);
+      expect(await on.audit(familyId, 'refresh.family_revoked')).toMatchObject([
+        { reason: 'grant_replayed' },
+      ]);
+    });
+
+    it('remembers values that started no family', async () => {
+      const redemption = request({ family: undefined });
+      expect(await on.redemption.redeem(redemption)).toBe('redeemed');
+      expect(await on.redemption.redeem(redemption)).toBe('replayed');
+    });
+
+    it('keeps tenants and kinds apart', async () => {
+      const hash = systemRandom.bytes(32);
+      const kinds: RedemptionKind[] = ['authorization_code', 'device_code', 'auth_req_id'];
+      for (const kind of kinds) {
+        for (const tenantId of ['acme', 'globex']) {
+          const redemption = request({ hash, kind, tenantId });
+          expect(await on.redemption.redeem(redemption)).toBe('redeemed');
+        }
+      }
+    });
+  });
+}

@@ -1,0 +1,159 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import type { Database } from '@tessera/kit';
+import { bench, grant, retryWindow, type Bench } from './fixture.ts';
+
+/** What rotation must do on every engine. */
+export function rotationContract(engine: string, open: () => Promise<Database>): void {
+  describe(`rotation of refresh families on ${engine}`, () => {
+    let on: Bench;
+    beforeAll(async () => {
+      on = bench(await open());
+    });
+
+    it('makes the next generation with what was granted, and one audit row with its facts (RFC 6749 section 6)', async () => {
+      const { familyId, request } = await on.start();
+      const details = { jti: 'token-1' };
+      const first = await on.refresh.rotate(request(1, { trail: { ...request(1).trail, details } }));
+      expect(first).toEqual({ kind: 'rotated', generation: 2, grant });
+      expect(await on.refresh.rotate(request(2))).toMatchObject({ kind: 'rotated', generation: 3 });
+      const audit = await on.audit(familyId, 'refresh.rotated');
+      expect(audit).toHaveLength(2);
+      expect(audit[0]).toMatchObject({
+        tenant_id: 'acme',
+        outcome: 'success',
+        record: { subject: 'u1', sessionId: 'session-1', clientId: 'web', ipAddress: '192.0.2.7', details },
+      });
+    });
+
+    it('gives the same successor again inside the retry window, until the successor is used', async () => {
+      const { familyId, request } = await on.start();
+      await on.refresh.rotate(request(1));
+      expect(await on.refresh.rotate(request(1))).toEqual({ kind: 'retried', generation: 2, grant });
+      expect(await on.refresh.rotate(request(1))).toMatchObject({ kind: 'retried', generation: 2 });
+      await on.refresh.rotate(request(2));
+      expect(await on.refresh.rotate(request(1))).toEqual({ kind: 'reuse_detected' });
+      expect(await on.refresh.rotate(request(3))).toEqual({ kind: 'revoked' });
+      expect((await on.events(familyId)).filter((event) => event === 'refresh.retried')).toHaveLength(2);
+    });
+
+    it('measures the retry window by the database, to either side of its end', async () => {
+      const inside = await on.start();
+      await on.refresh.rotate(inside.request(1));
+      await on.elapse(inside.familyId, retryWindow - 2);
+      expect(await on.refresh.rotate(inside.request(1))).toMatchObject({ kind: 'retried', generation: 2 });
+      const outside = await on.start();
+      await on.refresh.rotate(outside.request(1));
+      await on.elapse(outside.familyId, retryWindow);
+      expect(await on.refresh.rotate(outside.request(1))).toEqual({ kind: 'reuse_detected' });
+    });
+
+    it('detects a replay within the same instant when the window is 0', async () => {
+      const { request } = await on.start();
+      const exact = { retryWindowSeconds: 0 };
+      await on.refresh.rotate(request(1, exact));
+      expect(await on.refresh.rotate(request(1, exact))).toEqual({ kind: 'reuse_detected' });
+      expect(await on.refresh.rotate(request(2, exact))).toEqual({ kind: 'revoked' });
+    });
+
+    it('revokes the whole family for an ancestor, for good, and audits both facts once (RFC 9700 section 4.14.2)', async () => {
+      const { familyId, request } = await on.start();
+      for (const generation of [1, 2, 3]) await on.refresh.rotate(request(generation));
+      expect(await on.refresh.rotate(request(1))).toEqual({ kind: 'reuse_detected' });
+      for (const generation of [1, 2, 3, 4]) {
+        expect(await on.refresh.rotate(request(generation))).toEqual({ kind: 'revoked' });
+        expect(await on.refresh.findLive(familyId, generation)).toBeUndefined();
+      }
+      expect(await on.audit(familyId, 'refresh.reuse_detected')).toMatchObject([
+        { outcome: 'failure', reason: 'reuse_detected', record: { subject: 'u1' } },
+      ]);
+      expect(await on.audit(familyId, 'refresh.family_revoked')).toMatchObject([
+        { reason: 'reuse_detected' },
+      ]);
+    });
+
+    it('refuses another client and another tenant and changes nothing, whatever generation they present', async () => {
+      const { familyId, request } = await on.start();
+      await on.refresh.rotate(request(1));
+      await on.refresh.rotate(request(2));
+      for (const generation of [1, 2, 3]) {
+        const foreign = await on.refresh.rotate(request(generation, { clientId: 'other' }));
+        expect(foreign).toEqual({ kind: 'client_mismatch' });
+        expect(await on.refresh.rotate(request(generation, { tenantId: 'globex' }))).toEqual({
+          kind: 'unknown',
+        });
+      }
+      expect(await on.audit(familyId, 'refresh.client_mismatch')).toHaveLength(3);
+      expect(await on.refresh.rotate(request(3))).toMatchObject({ kind: 'rotated', generation: 4 });
+    });
+
+    it('refuses wider scope and another resource and consumes nothing (RFC 6749 section 6)', async () => {
+      const { request } = await on.start();
+      const wider = request(1, { scopes: ['orders.read', 'billing.read'] });
+      expect(await on.refresh.rotate(wider)).toEqual({ kind: 'scope_exceeded' });
+      const elsewhere = request(1, { resource: 'https://billing.acme.example' });
+      expect(await on.refresh.rotate(elsewhere)).toEqual({ kind: 'resource_mismatch' });
+      const narrower = request(1, { scopes: ['orders.read'], resource: grant.resource });
+      expect(await on.refresh.rotate(narrower)).toEqual({ kind: 'rotated', generation: 2, grant });
+    });
+
+    it('refuses a generation that was never made', async () => {
+      const { request } = await on.start();
+      expect(await on.refresh.rotate(request(7))).toEqual({ kind: 'unknown' });
+      expect(await on.refresh.rotate(request(1))).toMatchObject({ kind: 'rotated' });
+    });
+
+    expiry(() => on);
+    undelivered(() => on);
+  });
+}
+
+function expiry(on: () => Bench): void {
+  it('expires a family that is not used, and says nothing of reuse then', async () => {
+    const { familyId, request } = await on().start({ idleSeconds: 100, absoluteSeconds: 1000 });
+    await on().elapse(familyId, 99);
+    expect(await on().refresh.rotate(request(1, { idleSeconds: 100 }))).toMatchObject({ kind: 'rotated' });
+    await on().elapse(familyId, 99);
+    expect(await on().refresh.findLive(familyId, 2)).toBeDefined();
+    await on().elapse(familyId, 1);
+    expect(await on().refresh.rotate(request(2))).toEqual({ kind: 'expired' });
+    expect(await on().refresh.rotate(request(1))).toEqual({ kind: 'expired' });
+    expect(await on().refresh.findLive(familyId, 2)).toBeUndefined();
+  });
+
+  it('expires a family for good at its absolute end, however often it is used (RFC 9700 section 4.14)', async () => {
+    const { familyId, request } = await on().start({ idleSeconds: 100, absoluteSeconds: 250 });
+    for (const generation of [1, 2, 3, 4]) {
+      await on().elapse(familyId, 60);
+      expect(await on().refresh.rotate(request(generation, { idleSeconds: 100 }))).toMatchObject({
+        kind: 'rotated',
+      });
+    }
+    await on().elapse(familyId, 10);
+    expect(await on().refresh.rotate(request(5, { idleSeconds: 100 }))).toEqual({ kind: 'expired' });
+  });
+}
+
+function undelivered(on: () => Bench): void {
+  it('keeps a successor that was not handed out for its predecessor, beyond the window, and only until it is', async () => {
+    const { familyId, request } = await on().start();
+    await on().refresh.rotate(request(1));
+    await on().refresh.markUndelivered({ ...request(2) });
+    await on().elapse(familyId, retryWindow * 10);
+    expect(await on().refresh.rotate(request(1))).toEqual({ kind: 'retried', generation: 2, grant });
+    expect(await on().refresh.rotate(request(1))).toMatchObject({ kind: 'retried', generation: 2 });
+    await on().elapse(familyId, retryWindow);
+    expect(await on().refresh.rotate(request(1))).toEqual({ kind: 'reuse_detected' });
+    expect(await on().audit(familyId, 'refresh.undelivered')).toHaveLength(1);
+  });
+
+  it('does not mark a generation that is no longer the live one, nor a revoked family', async () => {
+    const { familyId, request } = await on().start();
+    await on().refresh.rotate(request(1));
+    await on().refresh.rotate(request(2));
+    await on().refresh.markUndelivered({ ...request(2) });
+    expect(await on().audit(familyId, 'refresh.undelivered')).toHaveLength(0);
+    await on().refresh.revoke({ familyId, owner: undefined, reason: '', trail: request(1).trail });
+    await on().refresh.markUndelivered({ ...request(3) });
+    expect(await on().refresh.rotate(request(2))).toEqual({ kind: 'revoked' });
+  });
+}

@@ -1,0 +1,15 @@
+import type { Database } from '@tessera/kit';
+import { modelContract } from './contract/model.ts';
+import { raceContract } from './contract/races.ts';
+import { redemptionContract } from './contract/redemption.ts';
+import { revocationContract } from './contract/revocation.ts';
+import { rotationContract } from './contract/rotation.ts';
+
+/** What the stores must do on every engine, races included. */
+export function storeContract(engine: string, open: () => Promise<Database>, histories: number): void {
+  rotationContract(engine, open);
+  revocationContract(engine, open);
+  redemptionContract(engine, open);
+  raceContract(engine, open);
+  modelContract(engine, open, histories);
+}

@@ -1,0 +1,93 @@
+import { hash } from 'node:crypto';
+import { opaquePrefix, opaqueValue, systemRandom } from '@tessera/kit';
+import { OAuthError } from '@tessera/oauth';
+import { AuthorizeService } from '@tessera/proto-gen/authorize';
+import { BackchannelAuthenticationService, DeviceAuthorizationService } from '@tessera/proto-gen/device';
+import { fakePeer, throughLine, type Line } from './fake.ts';
+
+export interface FakeGrant {
+  readonly tenantId: string;
+  readonly clientId: string;
+  readonly userId: string;
+  readonly scopes: string[];
+  readonly resource: string;
+  readonly nonce: string;
+  readonly authTime: bigint;
+  readonly sessionId: string;
+  readonly issuer: string;
+}
+
+export const redirectUri = 'https://app.example/cb';
+export const verifier = 'v'.repeat(43);
+
+/**
+ * Codes as `authorize` keeps them: found by the owner alone, burnt by a wrong verifier or redirect URI, and given again
+ * to an owner who presents them again, so that the marker in Postgres is what decides.
+ */
+export class FakeAuthorize {
+  readonly line: Line = { cut: false };
+  readonly #codes = new Map<string, FakeGrant>();
+
+  issue(grant: FakeGrant): string {
+    const code = opaqueValue(opaquePrefix.code, systemRandom);
+    this.#codes.set(code, grant);
+    return code;
+  }
+
+  peer() {
+    return fakePeer(AuthorizeService, 'authorize', {
+      redeemCode: (request) => {
+        throughLine(this.line);
+        const grant = this.#codes.get(request.code);
+        if (
+          grant === undefined ||
+          grant.clientId !== request.clientId ||
+          grant.tenantId !== request.tenantId
+        ) {
+          throw invalidCode();
+        }
+        if (request.codeVerifier !== verifier || request.redirectUri !== redirectUri) {
+          this.#codes.delete(request.code);
+          throw invalidCode();
+        }
+        return { grant, codeHash: hash('sha256', request.code, 'buffer') };
+      },
+    });
+  }
+}
+
+function invalidCode(): OAuthError {
+  return new OAuthError('invalid_grant', 'The authorization code is not valid.');
+}
+
+/** Grants of devices and backchannel requests: pending until a test approves them. */
+export class FakeDevice {
+  readonly #grants = new Map<string, FakeGrant | undefined>();
+
+  start(prefix: string): string {
+    const secret = opaqueValue(prefix, systemRandom);
+    this.#grants.set(secret, undefined);
+    return secret;
+  }
+
+  approve(secret: string, grant: FakeGrant): void {
+    this.#grants.set(secret, grant);
+  }
+
+  peers() {
+    const poll = ({ secret, clientId }: { secret: string; clientId: string }) => {
+      if (!this.#grants.has(secret)) throw new OAuthError('invalid_grant', 'The code is not valid.');
+      const grant = this.#grants.get(secret);
+      if (grant === undefined)
+        throw new OAuthError('authorization_pending', 'The person has not decided yet.');
+      if (grant.clientId !== clientId) throw new OAuthError('invalid_grant', 'The code is not valid.');
+      return { grant, secretHash: hash('sha256', secret, 'buffer') };
+    };
+    return {
+      device: fakePeer(DeviceAuthorizationService, 'device', { pollDeviceAuthorization: poll }),
+      backchannel: fakePeer(BackchannelAuthenticationService, 'device', {
+        pollBackchannelAuthentication: poll,
+      }),
+    };
+  }
+}

@@ -1,0 +1,65 @@
+import { generateKeyPairSync, sign, type KeyObject } from 'node:crypto';
+import { KeysService, KeyState, TokenType } from '@tessera/proto-gen/keys';
+import { fakePeer, throughLine, type Line } from './fake.ts';
+
+/** A key pair under a `kid`. Made once per file: RSA keys are slow to make. */
+export interface TestKey {
+  readonly kid: string;
+  readonly privateKey: KeyObject;
+  readonly publicKey: KeyObject;
+}
+
+export function testKey(kid: string): TestKey {
+  return { kid, ...generateKeyPairSync('rsa', { modulusLength: 2048 }) };
+}
+
+/** A compact JWS with any header over any payload, signed with RS256. */
+export function signedToken(key: TestKey, header: unknown, payload: unknown): string {
+  const encode = (value: unknown) =>
+    Buffer.from(typeof value === 'string' ? value : JSON.stringify(value)).toString('base64url');
+  const text = `${encode(header)}.${encode(payload)}`;
+  return `${text}.${sign('sha256', Buffer.from(text), key.privateKey).toString('base64url')}`;
+}
+
+/** Signs and publishes with the keys a test gives it; the first one signs. */
+export class FakeKeys {
+  readonly line: Line = { cut: false };
+  keys: TestKey[];
+  /** Number of items of each Sign call. */
+  readonly signCalls: number[] = [];
+  fetches = 0;
+  /** Items whose payload matches are refused. */
+  refused: string | undefined;
+
+  constructor(...keys: TestKey[]) {
+    this.keys = keys;
+  }
+
+  peer() {
+    return fakePeer(KeysService, 'keys', {
+      sign: ({ items }) => {
+        throughLine(this.line);
+        this.signCalls.push(items.length);
+        const [key] = this.keys;
+        if (key === undefined) throw new Error('no key');
+        const tokens = items.map(({ type, payload }) => {
+          const text = Buffer.from(payload).toString('utf8');
+          if (this.refused !== undefined && text.includes(this.refused)) throw new Error('refused');
+          const typ = type === TokenType.ID_TOKEN ? 'JWT' : 'at+jwt';
+          return signedToken(key, { alg: 'RS256', kid: key.kid, typ }, text);
+        });
+        return { tokens };
+      },
+      getPublicKeys: () => {
+        this.fetches += 1;
+        throughLine(this.line);
+        return {
+          keys: this.keys.map(({ kid, publicKey }) => {
+            const { n = '', e = '' } = publicKey.export({ format: 'jwk' });
+            return { kid, state: KeyState.ACTIVE, n, e };
+          }),
+        };
+      },
+    });
+  }
+}

@@ -1,0 +1,152 @@
+import { loadConfig, local, rootCall, systemClock, systemRandom, type Kit } from '@tessera/kit';
+import { ClientAuthenticationMethod, IntrospectionService, TokenService } from '@tessera/proto-gen/token';
+import type { ExchangeRequest } from '@tessera/proto-gen/token';
+import { counting, fakeClock, testDatabase, testKit } from '@tessera/test-kit';
+import { buildToken, migrations } from '../build.ts';
+import { tokenConfig } from '../config.ts';
+import { FakeAuthorize, FakeDevice, redirectUri, verifier, type FakeGrant } from './authorize.ts';
+import { FakeDirectory, orders, secretOf } from './directory.ts';
+import { FakeKeys, testKey } from './keys.ts';
+
+export const issuer = 'https://id.example';
+export const caller = { ipAddress: '192.0.2.7', issuer };
+
+/** The call of one request of the outside. */
+export const call = () => rootCall('a-request');
+
+export interface WorldOptions {
+  readonly settings?: Readonly<Record<string, string>>;
+  readonly kit?: Partial<Kit>;
+  readonly withoutDevice?: boolean;
+}
+
+export type World = Awaited<ReturnType<typeof world>>;
+
+/** The token service on a database of its own, among peers with behaviour. */
+export async function world({
+  settings = {},
+  kit: overrides = {},
+  withoutDevice = false,
+}: WorldOptions = {}) {
+  const database = counting(overrides.database ?? (await testDatabase(migrations)));
+  const clock = fakeClock(systemClock.now());
+  const key = testKey('key-1');
+  const keys = new FakeKeys(key);
+  const directory = new FakeDirectory();
+  const authorize = new FakeAuthorize();
+  const device = new FakeDevice();
+  const environment = {
+    TESSERA_TOKEN_REFRESH_KEYS: `1:${Buffer.alloc(32, 7).toString('base64')}`,
+    ...settings,
+  };
+  const config = loadConfig(tokenConfig, environment, { known: Object.keys(environment) });
+  const kit = testKit({ clock, ...overrides, database });
+  const peers = { keys: keys.peer(), directory: directory.peer(), authorize: authorize.peer() };
+  const service = buildToken(config, withoutDevice ? peers : { ...peers, device: device.peers() }, kit);
+  await service.ready();
+  const token = local(TokenService, service, 'gateway', kit.log);
+  const introspection = local(IntrospectionService, service, 'gateway', kit.log);
+
+  const exchange = (clientId: string, request: Partial<ExchangeRequest>) =>
+    token.exchange({ caller, credentials: credentialsOf(clientId), ...plain(request) }, call());
+  const newCode = (overrides: Partial<FakeGrant> = {}) => authorize.issue({ ...grantOf(), ...overrides });
+  const redeem = (code: string, clientId = 'web', more: Partial<ExchangeRequest> = {}) =>
+    exchange(clientId, {
+      grantType: 'authorization_code',
+      code,
+      codeVerifier: verifier,
+      redirectUri,
+      ...more,
+    });
+
+  return {
+    database,
+    clock,
+    key,
+    keys,
+    directory,
+    authorize,
+    device,
+    token,
+    introspection,
+    exchange,
+    newCode,
+    redeem,
+    /** Tokens of a fresh code, with a refresh token. */
+    signIn: (overrides: Partial<FakeGrant> = {}) => redeem(newCode(overrides), overrides.clientId ?? 'web'),
+    refresh: (refreshToken: string, clientId = 'web', more: Partial<ExchangeRequest> = {}) =>
+      exchange(clientId, { grantType: 'refresh_token', refreshToken, ...more }),
+    introspect: (value: string, clientId?: string) =>
+      introspection.introspect(
+        { token: value, caller, ...(clientId !== undefined && { credentials: credentialsOf(clientId) }) },
+        call(),
+      ),
+    /** Audit events so far, oldest first, once the batch was written. */
+    async events(): Promise<{ event: string; reason: string | null; record: Record<string, unknown> }[]> {
+      await new Promise((resolve) => setTimeout(resolve, 400));
+      const text = 'SELECT event, reason, record FROM token.audit_event ORDER BY recorded_at, event_id';
+      return (
+        await database.query<{ event: string; reason: string | null; record: Record<string, unknown> }>({
+          name: 'test.events',
+          text,
+        })
+      ).rows;
+    },
+    /** Lets time pass for every family. */
+    async elapse(seconds: number): Promise<void> {
+      await database.query({
+        name: 'test.elapse_all',
+        text: `UPDATE token.refresh_family
+               SET rotated_at = rotated_at - make_interval(secs => $1::float8),
+                   idle_expires_at = idle_expires_at - make_interval(secs => $1::float8),
+                   absolute_expires_at = absolute_expires_at - make_interval(secs => $1::float8)`,
+        values: [seconds],
+      });
+    },
+    close: () => service.close(),
+  };
+}
+
+function plain({ $typeName: _, $unknown: __, ...fields }: Partial<ExchangeRequest>) {
+  return fields;
+}
+
+export function credentialsOf(clientId: string, clientSecret = clientId === 'spa' ? '' : secretOf(clientId)) {
+  const method =
+    clientSecret === '' ? ClientAuthenticationMethod.NONE : ClientAuthenticationMethod.CLIENT_SECRET_POST;
+  return { clientId, clientSecret, method };
+}
+
+export function grantOf(): FakeGrant {
+  return {
+    tenantId: 'acme',
+    clientId: 'web',
+    userId: 'ada',
+    scopes: ['openid', 'profile', 'offline_access', 'orders.read', 'orders.write'],
+    resource: orders,
+    nonce: 'n-0S6_WzA2Mj',
+    authTime: 1_700_000_000n,
+    sessionId: 'session-1',
+    issuer,
+  };
+}
+
+/** The claims of a JWT, unverified. */
+export function claimsOf(token: string): Record<string, unknown> {
+  return JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString('utf8')) as Record<
+    string,
+    unknown
+  >;
+}
+
+/** The protocol error code of a refused call. */
+export async function codeOf(work: Promise<unknown>): Promise<string> {
+  try {
+    await work;
+    return 'no error';
+  } catch (error) {
+    return error instanceof Error && 'code' in error ? String(error.code) : String(error);
+  }
+}
+
+export const randomText = (bytes = 8): string => systemRandom.bytes(bytes).toString('hex');
