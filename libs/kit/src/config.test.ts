@@ -113,6 +113,18 @@ describe('loadConfig', () => {
     expect(() => loadConfig(schema, environment, { known: [] })).toThrow(ConfigError);
   });
 
+  it('is not disturbed by what Kubernetes tells of the Services beside it', () => {
+    const links = {
+      TESSERA_TOKEN_SERVICE_HOST: '10.0.0.1',
+      TESSERA_TOKEN_SERVICE_PORT_GRPC: '9000',
+      TESSERA_TOKEN_PORT: 'tcp://10.0.0.1:9000',
+      TESSERA_TOKEN_PORT_9000_TCP: 'tcp://10.0.0.1:9000',
+      TESSERA_TOKEN_PORT_9000_TCP_ADDR: '10.0.0.1',
+    };
+    expect(problemsOf(schema, { TESSERA_KEYS_KEK: kek, ...links })).toEqual([]);
+    expect(problemsOf(schema, { TESSERA_KEYS_KEK: kek, TESSERA_TOKEN_PORT: '9000' })).toHaveLength(1);
+  });
+
   it('takes a setting whose own name ends in _FILE for what it is', () => {
     const apply = z.object({ TESSERA_APPLY_FILE: optionalText() });
     expect(loadConfig(apply, { TESSERA_APPLY_FILE: '/etc/apply.yaml' }).TESSERA_APPLY_FILE).toBe(

@@ -78,13 +78,20 @@ function readSetting(
 function unknownNames(environment: Environment, known: ReadonlySet<string>): string[] {
   const problems: string[] = [];
   for (const name of Object.keys(environment).toSorted()) {
-    if (!name.startsWith('TESSERA_') || known.has(name)) continue;
+    if (!name.startsWith('TESSERA_') || known.has(name) || isServiceLink(name, environment[name])) continue;
     if (name.endsWith('_FILE') && known.has(name.slice(0, -'_FILE'.length))) continue;
     const meant = nearest(name, known);
     const advice = meant === undefined ? 'Remove it.' : `Remove it, or did you mean ${meant}?`;
     problems.push(`${name} is not a setting of Tessera. ${advice}`);
   }
   return problems;
+}
+
+/** Kubernetes tells every container of the Services beside it, in names made from theirs. */
+function isServiceLink(name: string, value: string | undefined): boolean {
+  if (/_SERVICE_(HOST|PORT)(_[A-Z0-9_]+)?$|_PORT_\d+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?$/.test(name))
+    return true;
+  return name.endsWith('_PORT') && /^(tcp|udp|sctp):\/\//.test(value ?? '');
 }
 
 function describe(key: string, values: Readonly<Record<string, string>>, issue: z.core.$ZodIssue): string {

@@ -55,7 +55,7 @@ function logCarelessly(log: Logger): void {
     { list: [{ refreshToken: canary }], headers: { authorization: canary }, body: canary },
     'in lists',
   );
-  log.info({ value: new Secret(canary), text: `${String(new Secret(canary))}` }, 'as a secret');
+  log.info({ value: new Secret(canary), text: String(new Secret(canary)) }, 'as a secret');
   log.info({ note: `Bearer ${canary}`, other: `got ${opaque} from a client`, third: jwt }, 'by shape');
   log.info(
     { url: `/callback?code=${canary}&state=${canary}`, store: `redis://:${canary}@redis:6379` },
@@ -83,7 +83,7 @@ function logCarelessly(log: Logger): void {
     'a Redis error',
   );
   try {
-    JSON.parse(`${canary}`);
+    JSON.parse(canary);
   } catch (error) {
     log.error({ error }, 'a parser error');
   }

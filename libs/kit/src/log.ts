@@ -63,7 +63,11 @@ export function createLogger(options: LoggerOptions, destination?: DestinationSt
 
 /** pino formats the bindings of the first logger only; those of its children go through the same serializer here. */
 function withCleanBindings(logger: Logger): Logger {
-  const child = logger.child as (this: Logger, bindings: Bindings, options?: ChildLoggerOptions) => Logger;
+  const child = logger.child as unknown as (
+    this: Logger,
+    bindings: Bindings,
+    options?: ChildLoggerOptions,
+  ) => Logger;
   const { setBindings } = logger;
   return Object.assign(logger, {
     child(this: Logger, bindings: Bindings, options?: ChildLoggerOptions): Logger {
@@ -72,7 +76,7 @@ function withCleanBindings(logger: Logger): Logger {
     setBindings(this: Logger, bindings: Bindings): void {
       setBindings.call(this, serializeRecord(bindings));
     },
-  }) as Logger;
+  });
 }
 
 /** Messages pass by the formatter: they are cleaned here, and a message taken from an error is made by our rules. */

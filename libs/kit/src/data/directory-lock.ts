@@ -27,7 +27,8 @@ export async function lockDirectory(directory: string): Promise<() => Promise<vo
     const holder = Number(await readFile(path, 'utf8').catch(() => ''));
     if (held.has(path) || (holder !== process.pid && isAlive(holder))) {
       throw new Error(
-        `The directory ${directory} is in use by process ${holder}. End it, or give this process another TESSERA_DATA_DIR.`,
+        `The directory ${directory} is in use by process ${holder}. End it, or give this process another ` +
+          `TESSERA_DATA_DIR. Should that process have nothing to do with it, remove ${path}.`,
       );
     }
     await rm(path, { force: true });

@@ -1,6 +1,5 @@
 import { mkdir } from 'node:fs/promises';
-import { PGlite } from '@electric-sql/pglite';
-import type { Transaction } from '@electric-sql/pglite';
+import type { PGlite, Transaction } from '@electric-sql/pglite';
 import { temporarilyUnavailable } from '@tessera/oauth';
 import type { MigrationSession, OpenedDatabase, Queryable, Result, Statement } from './database.ts';
 import { lockDirectory } from './directory-lock.ts';
@@ -21,6 +20,8 @@ export async function openEmbeddedDatabase(directory: string): Promise<OpenedDat
   if (!inMemory) await mkdir(directory, { recursive: true, mode: 0o700 });
   const unlock = inMemory ? async () => undefined : await lockDirectory(directory);
   const options = { parsers: { ...parsers } };
+  // Loaded here, so that a process on Postgres does not carry it.
+  const { PGlite } = await import('@electric-sql/pglite');
   const engine = inMemory ? new PGlite(options) : new PGlite({ ...options, dataDir: directory });
   try {
     await engine.waitReady;

@@ -69,17 +69,11 @@ describe('openDatabase', () => {
     await database.query(one);
     await admin.query(endAll);
     await expect.poll(() => database.query(one).catch(() => undefined)).toBeTruthy();
-    const working = expect(database.transaction((tx) => tx.query(sleep(3)))).rejects.toMatchObject({
-      ...unavailable,
-      cause: { code: '57P01' },
-    });
-    await expect
-      .poll(async () => {
-        await admin.query(endAll);
-        return (await admin.query({ name: 'test.active', text: active })).rowCount;
-      })
-      .toBe(0);
-    await working;
+    const working = database.transaction((tx) => tx.query(sleep(4))).catch((error: unknown) => error);
+    const isWorking = async () => (await admin.query({ name: 'test.active', text: active })).rowCount;
+    await expect.poll(isWorking).toBe(1);
+    await admin.query(endAll);
+    expect(await working).toMatchObject({ ...unavailable, cause: { code: '57P01' } });
     expect((await database.query(one)).rowCount).toBe(1);
   });
 

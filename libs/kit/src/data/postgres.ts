@@ -10,7 +10,10 @@ import { createTransactionScope } from './transaction-scope.ts';
 import { postgresTypes } from './types.ts';
 
 export interface PostgresOptions {
-  /** `postgres://user:password@host:port/database?sslmode=...`; `sslmode` as in libpq. */
+  /**
+   * `postgres://user:password@host:port/database?sslmode=...`. Every `sslmode` but `disable` and `no-verify` verifies
+   * the server's certificate and name; `sslrootcert` names the CA.
+   */
   readonly url: Secret | string;
   readonly maxConnections?: number;
   /** How long to wait for a connection, be it a free or a new one. */

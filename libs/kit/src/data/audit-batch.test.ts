@@ -1,0 +1,118 @@
+import { newDatabaseUrl } from '@tessera/test-kit';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { systemClock } from '../clock.ts';
+import { systemRandom } from '../ids.ts';
+import { createLogger } from '../log.ts';
+import { openTcpProxy } from '../testing/tcp-proxy.ts';
+import type { TcpProxy } from '../testing/tcp-proxy.ts';
+import { createAuditBatch } from './audit-batch.ts';
+import type { AuditBatch } from './audit-batch.ts';
+import type { OpenedDatabase } from './database.ts';
+import { openDatabase } from './postgres.ts';
+
+const table = `CREATE TABLE sample.audit_event (event_id text PRIMARY KEY,
+  recorded_at timestamptz NOT NULL DEFAULT clock_timestamp(), event text NOT NULL, tenant_id text,
+  outcome text NOT NULL CHECK (outcome <> 'refused'), reason text, record jsonb NOT NULL)`;
+
+let direct: OpenedDatabase;
+let database: OpenedDatabase;
+let proxy: TcpProxy;
+let written: string[] = [];
+const batches: AuditBatch[] = [];
+const log = createLogger(
+  { service: 'test', level: 'info' },
+  { write: (line: string) => void written.push(line) },
+);
+const kit = { clock: systemClock, random: systemRandom, log };
+
+beforeAll(async () => {
+  const url = await newDatabaseUrl();
+  direct = await openDatabase({ url });
+  await direct.migration((session) => session.run(`CREATE SCHEMA sample; ${table}`));
+  proxy = await openTcpProxy(url);
+  database = await openDatabase({ url: proxy.url, acquireTimeoutMs: 300 });
+});
+afterAll(async () => {
+  for (const batch of batches) await batch.close();
+  await database.close();
+  await direct.close();
+  await proxy.close();
+});
+
+function open(maxQueued?: number): AuditBatch {
+  written = [];
+  const batch = createAuditBatch({
+    database,
+    schema: 'sample',
+    kit,
+    ...(maxQueued === undefined ? {} : { maxQueued }),
+  });
+  batches.push(batch);
+  return batch;
+}
+
+async function count(event: string): Promise<number> {
+  const { rows } = await direct.query<{ count: number }>({
+    name: 'test.count',
+    text: 'SELECT count(*) AS count FROM sample.audit_event WHERE event = $1',
+    values: [event],
+  });
+  return rows[0]?.count ?? 0;
+}
+
+describe('createAuditBatch', () => {
+  it('writes within a second, each event once', async () => {
+    const batch = open();
+    for (let i = 0; i < 1200; i += 1) batch.add({ event: 'batched', outcome: 'success', tenantId: `t${i}` });
+    await expect.poll(() => count('batched'), { timeout: 1500 }).toBe(1200);
+    batch.add({ event: 'batched', outcome: 'failure', reason: 'wrong_password' });
+    await expect.poll(() => count('batched'), { timeout: 1500 }).toBe(1201);
+  });
+
+  it('writes what is left when it is closed', async () => {
+    const batch = open();
+    for (let i = 0; i < 700; i += 1) batch.add({ event: 'closing', outcome: 'success' });
+    await batch.close();
+    expect(await count('closing')).toBe(700);
+    batch.add({ event: 'closing', outcome: 'success' });
+    expect(written.join('')).toContain('audit rows are being dropped');
+  });
+
+  it('keeps rows while the database is away and writes each once when it is back', async () => {
+    const batch = open();
+    await proxy.cut();
+    for (let i = 0; i < 600; i += 1) batch.add({ event: 'outage', outcome: 'success' });
+    await new Promise((resolve) => setTimeout(resolve, 600));
+    expect(await count('outage')).toBe(0);
+    await proxy.mend();
+    await expect.poll(() => count('outage'), { timeout: 5000 }).toBe(600);
+    expect(written.join('')).not.toContain('dropped');
+  });
+
+  it('drops what exceeds its bound, and says how many', async () => {
+    const batch = open(10);
+    for (let i = 0; i < 25; i += 1) batch.add({ event: 'bound', outcome: 'success' });
+    await batch.close();
+    expect(await count('bound')).toBe(10);
+    expect(written.join('')).toContain('"event":"audit.dropped","schema":"sample","dropped":15');
+  });
+
+  it('says how many rows it could not write when it is closed while the database is away', async () => {
+    const batch = open();
+    await proxy.cut();
+    batch.add({ event: 'lost', outcome: 'success' });
+    await batch.close();
+    await proxy.mend();
+    expect(written.join('')).toContain('"dropped":1');
+  });
+
+  it('writes the other rows when the database refuses one', async () => {
+    const batch = open();
+    batch.add({ event: 'mixed', outcome: 'success' });
+    batch.add({ event: 'mixed', outcome: 'refused' as 'failure' });
+    batch.add({ event: 'mixed', outcome: 'failure' });
+    await batch.close();
+    expect(await count('mixed')).toBe(2);
+    expect(written.join('')).toContain('refused an audit row');
+  });
+});

@@ -1,0 +1,52 @@
+import { fakeClock } from '@tessera/test-kit';
+import { describe, expect, it } from 'vitest';
+import { systemRandom } from '../ids.ts';
+import { auditRow } from './audit.ts';
+
+const kit = { clock: fakeClock(Date.UTC(2026, 0, 2)), random: systemRandom };
+
+describe('auditRow', () => {
+  it('makes columns and one JSON record of an event', () => {
+    const row = auditRow(
+      {
+        event: 'refresh.rotated',
+        outcome: 'success',
+        tenantId: 'acme',
+        actor: { type: 'client', id: 'web' },
+        details: { generation: '3' },
+      },
+      kit,
+    );
+    expect(row).toMatchObject({
+      event: 'refresh.rotated',
+      tenantId: 'acme',
+      outcome: 'success',
+      reason: null,
+    });
+    expect(row.eventId).toMatch(/^[0-9A-HJKMNP-TV-Z]{26}$/);
+    expect(JSON.parse(row.record)).toEqual({
+      eventId: row.eventId,
+      time: '2026-01-02T00:00:00.000Z',
+      event: 'refresh.rotated',
+      outcome: 'success',
+      tenantId: 'acme',
+      actor: { type: 'client', id: 'web' },
+      details: { generation: '3' },
+    });
+  });
+
+  it('keeps texts short and printable, whoever chose them', () => {
+    const hostile = `a\u0000b\r\n\u001b[31m\u202e\ud800${'x'.repeat(10_000)}`;
+    const details = Object.fromEntries(
+      Array.from({ length: 100 }, (_, index) => [`${index}${hostile}`, hostile]),
+    );
+    const row = auditRow(
+      { event: 'x', outcome: 'failure', reason: hostile, clientId: hostile, details },
+      kit,
+    );
+    expect(row.reason).toMatch(/^a\ufffdb\ufffd\ufffd\ufffd\[31m\ufffd\ufffdx{500}$/);
+    expect(row.record.length).toBeLessThan(40_000);
+    expect(row.record).not.toMatch(/\\u|\p{Cc}/u);
+    expect(row.record.isWellFormed()).toBe(true);
+  });
+});
