@@ -29,10 +29,10 @@ export function buildGateway(
 ): GatewayService {
   const { clock, log, random, redis } = kit;
   const keySet = createKeySet({
-    keys: peers.keys,
+    fetch: async () =>
+      (await peers.keys.getPublicKeys({}, rootCall(ulid(clock, random), keySetTimeoutMs))).keys,
     clock,
     log,
-    call: () => rootCall(ulid(clock, random), keySetTimeoutMs),
   });
   const gateway: Gateway = {
     config,

@@ -21,12 +21,12 @@ export function publicCode(error: OAuthError): ErrorCode {
  */
 export function asOAuthError(thrown: unknown, requestId: string, log: Logger): OAuthError {
   if (thrown instanceof OAuthError) {
-    if (thrown.status >= 500) log.warn({ requestId, err: thrown }, 'a request could not be served');
+    if (thrown.status >= 500) log.warn({ requestId, error: thrown }, 'a request could not be served');
     return thrown;
   }
   const framework = frameworkError(thrown);
   if (framework !== undefined) return framework;
-  log.error({ requestId, err: thrown }, 'a request failed unexpectedly');
+  log.error({ requestId, error: thrown }, 'a request failed unexpectedly');
   return new OAuthError('server_error', 'The request failed for a reason on our side.');
 }
 

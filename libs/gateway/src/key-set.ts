@@ -1,7 +1,6 @@
 import type { Logger } from 'pino';
-import type { CallOptions, Client, Clock } from '@tessera/kit';
+import type { Clock } from '@tessera/kit';
 import { temporarilyUnavailable } from '@tessera/oauth';
-import type { KeysService } from '@tessera/proto-gen/keys';
 
 /** A copy younger than this answers without asking. */
 const freshMs = 5_000;
@@ -15,10 +14,17 @@ export interface KeySet {
 }
 
 export interface KeySetOptions {
-  readonly keys: Client<typeof KeysService>;
+  /** Asks `keys`, with a deadline. */
+  readonly fetch: () => Promise<readonly PublicRsaKey[]>;
   readonly clock: Clock;
   readonly log: Logger;
-  readonly call: () => CallOptions;
+}
+
+/** RSA modulus and exponent in base64url (RFC 7518 §6.3.1). */
+export interface PublicRsaKey {
+  readonly kid: string;
+  readonly n: string;
+  readonly e: string;
 }
 
 export function createKeySet(options: KeySetOptions): KeySet {
@@ -28,12 +34,12 @@ export function createKeySet(options: KeySetOptions): KeySet {
 
   const refresh = async () => {
     try {
-      const { keys } = await options.keys.getPublicKeys({}, options.call());
+      const keys = await options.fetch();
       if (keys.length === 0) throw new Error('keys answered with an empty key set');
       copy = { document: encode(keys), fetchedAt: options.clock.now() };
     } catch (error) {
       failedAt = options.clock.now();
-      options.log.warn({ err: error }, 'the public keys could not be fetched');
+      options.log.warn({ error }, 'the public keys could not be fetched');
     } finally {
       pending = undefined;
     }
@@ -48,12 +54,6 @@ export function createKeySet(options: KeySetOptions): KeySet {
       return copy.document;
     },
   };
-}
-
-interface PublicRsaKey {
-  readonly kid: string;
-  readonly n: string;
-  readonly e: string;
 }
 
 function encode(keys: readonly PublicRsaKey[]): string {

@@ -94,7 +94,7 @@ function prepareRequests(app: FastifyInstance, gateway: Gateway, rules: Incoming
         status: reply.statusCode,
         ms: Math.round(reply.elapsedTime * 10) / 10,
         ipAddress: incoming.ipAddress,
-        ...(failure === undefined ? {} : { error: failure }),
+        ...(failure === undefined ? {} : { errorCode: failure }),
       },
       'request',
     );

@@ -1,0 +1,109 @@
+import { describe, expect, it } from 'vitest';
+import { addressKey, callerAddress, isEverything, networks, normalizeAddress } from './addresses.ts';
+
+describe('networks', () => {
+  it.each([
+    ['127.0.0.1', true],
+    ['127.200.0.1', true],
+    ['::1', true],
+    ['10.0.0.1', true],
+    ['172.31.255.255', true],
+    ['172.32.0.1', false],
+    ['192.168.1.1', true],
+    ['fd00::1', true],
+    ['203.0.113.9', false],
+    ['2001:db8::1', false],
+    ['', false],
+    ['garbage', false],
+  ])('says of %j whether it is loopback or private', (address, expected) => {
+    expect(networks(['loopback', 'private']).contains(address)).toBe(expected);
+  });
+
+  it('takes single addresses and networks', () => {
+    const set = networks(['203.0.113.9', '2001:db8::/32']);
+    expect(set.contains('203.0.113.9')).toBe(true);
+    expect(set.contains('203.0.113.10')).toBe(false);
+    expect(set.contains('2001:db8:1::1')).toBe(true);
+  });
+
+  it.each([
+    '10.0.0.0/33',
+    '10.0.0.0/',
+    '10.0.0.0/8/8',
+    '10.0.0',
+    'localhost',
+    'fe80::1%eth0',
+    '::/129',
+    '10.0.0.0/-1',
+  ])('refuses the entry %j', (entry) => {
+    expect(() => networks([entry])).toThrow(/is not an IP address/);
+  });
+
+  it('knows the entries that mean everyone', () => {
+    expect(['0.0.0.0/0', '::/0', '0.0.0.0/00'].every(isEverything)).toBe(true);
+    expect(['10.0.0.0/8', '10.0.0.0/10', '10.0.0.0'].some(isEverything)).toBe(false);
+  });
+});
+
+describe('callerAddress', () => {
+  const proxies = networks(['10.0.0.0/8']);
+
+  it('is the address of the connection when that is no trusted proxy, whatever was forwarded', () => {
+    expect(callerAddress('203.0.113.9', '127.0.0.1', proxies)).toBe('203.0.113.9');
+    expect(callerAddress('203.0.113.9', '127.0.0.1', networks([]))).toBe('203.0.113.9');
+  });
+
+  it('is the right-most hop that is no trusted proxy', () => {
+    expect(callerAddress('10.0.0.1', '198.51.100.7, 203.0.113.9, 10.0.0.2', proxies)).toBe('203.0.113.9');
+    expect(callerAddress('::ffff:10.0.0.1', '1.1.1.1,203.0.113.9', proxies)).toBe('203.0.113.9');
+  });
+
+  it('does not change with what the client wrote on the left', () => {
+    for (const left of ['1.1.1.1', '2.2.2.2, 3.3.3.3', 'garbage', '127.0.0.1']) {
+      expect(callerAddress('10.0.0.1', `${left}, 203.0.113.9`, proxies)).toBe('203.0.113.9');
+    }
+  });
+
+  it.each(['', ',', ', ,', 'garbage', 'unknown', '203.0.113.9, garbage', '<script>', '999.1.1.1'])(
+    'is the proxy itself when the right-most hop of %j is no address',
+    (header) => {
+      expect(callerAddress('10.0.0.1', header, proxies)).toBe('10.0.0.1');
+    },
+  );
+
+  it('takes hops with a port or a zone, and a hundred hops', () => {
+    expect(callerAddress('10.0.0.1', '203.0.113.9:4711', proxies)).toBe('203.0.113.9');
+    expect(callerAddress('10.0.0.1', '[2001:db8::1]:4711', proxies)).toBe('2001:db8::1');
+    expect(callerAddress('10.0.0.1', 'fe80::1%eth0', proxies)).toBe('fe80::1');
+    expect(callerAddress('10.0.0.1', Array(100).fill('203.0.113.9').join(), proxies)).toBe('203.0.113.9');
+  });
+
+  it('is the left-most hop when all are trusted', () => {
+    expect(callerAddress('10.0.0.1', '10.0.0.3, 10.0.0.2', proxies)).toBe('10.0.0.3');
+  });
+});
+
+describe('normalizeAddress', () => {
+  it.each([
+    ['::ffff:127.0.0.1', '127.0.0.1'],
+    ['::FFFF:127.0.0.1', '127.0.0.1'],
+    ['FE80::1%eth0', 'fe80::1'],
+    ['127.0.0.1', '127.0.0.1'],
+    ['', ''],
+    ['example.com', ''],
+  ])('makes of %j %j', (text, expected) => {
+    expect(normalizeAddress(text)).toBe(expected);
+  });
+});
+
+describe('addressKey', () => {
+  it.each([
+    ['203.0.113.9', '203.0.113.9'],
+    ['2001:db8:1:2:3:4:5:6', '2001:db8:1:2::/64'],
+    ['2001:db8::6', '2001:db8:0:0::/64'],
+    ['::1', '0:0:0:0::/64'],
+    ['', ''],
+  ])('counts %j under %j', (address, key) => {
+    expect(addressKey(address)).toBe(key);
+  });
+});

@@ -1,0 +1,70 @@
+import { describe, expect, it } from 'vitest';
+import { loadConfig } from '@tessera/kit';
+import { gatewayConfig } from './config.ts';
+import { openDoors } from './trusted-callers.ts';
+
+const load = (environment: Record<string, string>) => loadConfig(gatewayConfig, environment);
+
+describe('gatewayConfig', () => {
+  it('has safe defaults: no trusted proxy, callers from loopback and private networks, hosts of this machine', () => {
+    const config = load({});
+    expect(config.TESSERA_TRUSTED_PROXIES.isEmpty).toBe(true);
+    expect(config.TESSERA_TRUSTED_CALLERS.contains('127.0.0.1')).toBe(true);
+    expect(config.TESSERA_TRUSTED_CALLERS.contains('203.0.113.9')).toBe(false);
+    expect(config.TESSERA_ALLOWED_HOSTS).toEqual(['localhost', '127.0.0.1', '[::1]']);
+    expect(config.TESSERA_PROFILE).toBe('contract');
+    expect(config.TESSERA_HTTP_PORT).toBe(8080);
+  });
+
+  it.each(['0.0.0.0/0', '::/0', '10.0.0.0/8,0.0.0.0/0', 'garbage', '10.0.0.0/99'])(
+    'refuses the trusted proxies %j and names the setting',
+    (value) => {
+      expect(() => load({ TESSERA_TRUSTED_PROXIES: value })).toThrow(/TESSERA_TRUSTED_PROXIES/);
+    },
+  );
+
+  it.each([
+    'https://id.example.com/',
+    'https://id.example.com/path',
+    'https://id.example.com?x=1',
+    'https://ID.example.com',
+    'https://id.example.com:443',
+    'https://user@id.example.com',
+    'ftp://id.example.com',
+    'id.example.com',
+  ])('refuses the issuer %j', (issuer) => {
+    expect(() => load({ TESSERA_ISSUER: issuer })).toThrow(/TESSERA_ISSUER/);
+  });
+
+  it('requires an explicit issuer in the strict profile', () => {
+    expect(() => load({ TESSERA_PROFILE: 'strict' })).toThrow(/TESSERA_ISSUER/);
+    expect(
+      load({ TESSERA_PROFILE: 'strict', TESSERA_ISSUER: 'https://id.example.com' }).TESSERA_PROFILE,
+    ).toBe('strict');
+  });
+});
+
+describe('openDoors', () => {
+  it('has one sentence for each place the contract leaves open', () => {
+    const doors = openDoors(load({}));
+    expect(doors).toHaveLength(4);
+    for (const place of ['/introspect', '/device_authorization', '/logout', 'TESSERA_ISSUER']) {
+      expect(doors.some((door) => door.includes(place))).toBe(true);
+    }
+  });
+
+  it('has none in the strict profile with an https issuer', () => {
+    expect(openDoors(load({ TESSERA_PROFILE: 'strict', TESSERA_ISSUER: 'https://id.example.com' }))).toEqual(
+      [],
+    );
+  });
+
+  it('names plain http and trust in everyone', () => {
+    const doors = openDoors(
+      load({ TESSERA_ISSUER: 'http://id.example.com', TESSERA_TRUSTED_CALLERS: '0.0.0.0/0' }),
+    );
+    expect(doors.join()).toContain('plain http');
+    expect(doors.join()).toContain('everyone');
+    expect(openDoors(load({ TESSERA_ISSUER: 'http://localhost:8080' })).join()).not.toContain('plain http');
+  });
+});

@@ -1,0 +1,133 @@
+import { describe, expect, it } from 'vitest';
+import { OAuthError } from '@tessera/oauth';
+import { testKit } from '@tessera/test-kit';
+import { openGateway, type Behaviours } from '../fake-services.ts';
+
+const form = { 'content-type': 'application/x-www-form-urlencoded' };
+const open = (behaviours: Behaviours = {}, environment: Record<string, string> = {}) =>
+  openGateway(
+    testKit(),
+    {
+      startDeviceAuthorization: () => ({
+        deviceCode: 'td_1',
+        userCode: 'WDJB-MJHT',
+        expiresIn: 600,
+        interval: 5,
+      }),
+      startBackchannelAuthentication: () => ({ authReqId: 'ta_1', expiresIn: 300, interval: 5 }),
+      ...behaviours,
+    },
+    environment,
+  );
+const post = (gateway: ReturnType<typeof open>, url: string, payload: string, headers: object = {}) =>
+  gateway.app.inject({ method: 'POST', url, headers: { ...form, ...headers }, payload });
+
+describe('POST /device_authorization', () => {
+  it('answers as RFC 8628 §3.2 says, with addresses of the issuer', async () => {
+    const gateway = open({}, { TESSERA_ISSUER: 'https://id.example.com' });
+    const answer = await post(
+      gateway,
+      '/device_authorization',
+      'client_id=tv&scope=openid&resource=https%3A%2F%2Fapi',
+      {
+        host: 'evil.example',
+      },
+    );
+    expect(answer.json()).toEqual({
+      device_code: 'td_1',
+      user_code: 'WDJB-MJHT',
+      verification_uri: 'https://id.example.com/device',
+      verification_uri_complete: 'https://id.example.com/device?user_code=WDJB-MJHT',
+      expires_in: 600,
+      interval: 5,
+    });
+    expect(answer.headers['cache-control']).toBe('no-store');
+    expect(gateway.requests('startDeviceAuthorization')[0]).toMatchObject({
+      credentials: { clientId: 'tv', clientSecret: '' },
+      scope: 'openid',
+      resource: 'https://api',
+      caller: { issuer: 'https://id.example.com', ipAddress: '127.0.0.1' },
+    });
+  });
+});
+
+describe('POST /backchannel_authentication', () => {
+  it('answers as CIBA Core §7.3 says', async () => {
+    const gateway = open();
+    const answer = await post(
+      gateway,
+      '/backchannel_authentication',
+      'client_id=web&client_secret=s&scope=openid&login_hint=ada&binding_message=W4SCT&requested_expiry=120',
+    );
+    expect(answer.json()).toEqual({ auth_req_id: 'ta_1', expires_in: 300, interval: 5 });
+    expect(gateway.requests('startBackchannelAuthentication')[0]).toMatchObject({
+      credentials: { clientId: 'web', clientSecret: 's' },
+      scope: 'openid',
+      loginHint: 'ada',
+      bindingMessage: 'W4SCT',
+      requestedExpiry: 120,
+    });
+  });
+
+  it.each(['0', '-1', '1.5', 'x', '1e3', '9999999999'])('refuses the requested expiry %j', async (expiry) => {
+    const answer = await post(
+      open(),
+      '/backchannel_authentication',
+      `client_id=web&requested_expiry=${expiry}`,
+    );
+    expect([answer.statusCode, answer.json<{ error: string }>().error]).toEqual([400, 'invalid_request']);
+  });
+
+  it('passes the codes of CIBA Core §13 on', async () => {
+    const gateway = open({
+      startBackchannelAuthentication: () => {
+        throw new OAuthError('unknown_user_id', 'No such person.');
+      },
+    });
+    const answer = await post(gateway, '/backchannel_authentication', 'client_id=web&login_hint=x');
+    expect([answer.statusCode, answer.json()]).toEqual([
+      400,
+      { error: 'unknown_user_id', error_description: 'No such person.' },
+    ]);
+  });
+});
+
+describe.each(['/device_authorization', '/backchannel_authentication'])('POST %s', (url) => {
+  it('is not offered for JSON: 415 in the shape of the request', async () => {
+    const gateway = open();
+    const answer = await gateway.app.inject({ method: 'POST', url, payload: { client_id: 'tv' } });
+    expect([answer.statusCode, answer.json()]).toMatchObject([
+      415,
+      { isSuccess: false, error: 'invalid_request' },
+    ]);
+  });
+
+  it('asks for a client identifier', async () => {
+    const answer = await post(open(), url, 'scope=openid');
+    expect([answer.statusCode, answer.json<{ error: string }>().error]).toEqual([400, 'invalid_request']);
+  });
+
+  it('passes credentials of the header on', async () => {
+    const gateway = open();
+    await post(gateway, url, 'scope=openid', {
+      authorization: `Basic ${Buffer.from('tv:s').toString('base64')}`,
+    });
+    const request =
+      gateway.requests('startDeviceAuthorization')[0] ??
+      gateway.requests('startBackchannelAuthentication')[0];
+    expect(request?.credentials).toMatchObject({ clientId: 'tv', clientSecret: 's' });
+  });
+
+  it('limits how often one address starts, not what others do', async () => {
+    const gateway = open({}, { TESSERA_START_LIMIT: '2' });
+    const from = (remoteAddress: string) =>
+      gateway.app.inject({ method: 'POST', url, headers: form, payload: 'client_id=tv', remoteAddress });
+    const statuses = [];
+    for (let time = 0; time < 3; time += 1) statuses.push((await from('203.0.113.9')).statusCode);
+    expect(statuses).toEqual([200, 200, 429]);
+    const limited = await from('203.0.113.9');
+    expect(limited.json()).toMatchObject({ error: 'rate_limited' });
+    expect(Number(limited.headers['retry-after'])).toBeGreaterThan(0);
+    expect((await from('203.0.113.10')).statusCode).toBe(200);
+  });
+});

@@ -1,0 +1,135 @@
+import { describe, expect, it } from 'vitest';
+import { fakeClock, testKit } from '@tessera/test-kit';
+import { openGateway, type Behaviours } from '../fake-services.ts';
+
+const openid = '/.well-known/openid-configuration';
+const server = '/.well-known/oauth-authorization-server';
+const jwks = '/.well-known/jwks.json';
+const open = (environment: Record<string, string> = {}, behaviours: Behaviours = {}, kit = testKit()) =>
+  openGateway(kit, behaviours, environment);
+const get = (gateway: ReturnType<typeof open>, url: string, headers: Record<string, string> = {}) =>
+  gateway.app.inject({ method: 'GET', url, headers });
+
+describe('GET /.well-known/openid-configuration', () => {
+  it('is the document of the contract, field for field and in its order', async () => {
+    const answer = await get(open(), openid, { host: 'localhost:8080' });
+    const base = 'http://localhost:8080';
+    const document = {
+      issuer: base,
+      jwks_uri: `${base}/.well-known/jwks.json`,
+      authorization_endpoint: `${base}/authorize`,
+      token_endpoint: `${base}/token`,
+      introspect_endpoint: `${base}/introspect`,
+      revoke_token_endpoint: `${base}/revoke`,
+      userinfo_endpoint: `${base}/userinfo`,
+      response_types_supported: ['code'],
+      subject_types_supported: ['public'],
+      id_token_signing_alg_values_supported: ['RS256'],
+      token_endpoint_auth_methods_supported: ['client_secret_basic', 'client_secret_post'],
+      grant_types_supported: [
+        'authorization_code',
+        'client_credentials',
+        'refresh_token',
+        'device_code',
+        'ciba',
+      ],
+      scopes_supported: ['openid', 'profile', 'email', 'phone', 'offline_access'],
+    };
+    expect(answer.body).toBe(JSON.stringify(document));
+    expect(answer.headers['content-type']).toBe('application/json; charset=utf-8');
+  });
+
+  it('answers 500 in the shape of the contract for a host that is not allowed, without repeating it (security case HOST-1)', async () => {
+    for (const headers of [{ host: 'evil.example' }, { host: 'localhost@evil.example' }, { host: '<b>' }]) {
+      const answer = await get(open(), openid, headers);
+      expect([answer.statusCode, answer.json()]).toEqual([
+        500,
+        { isSuccess: false, error: 'server_error', message: 'The issuer or the keys cannot be resolved.' },
+      ]);
+      expect(answer.headers['cache-control']).toBe('no-store');
+    }
+  });
+
+  it('answers 500 when the keys cannot be resolved and there is no good copy', async () => {
+    const answer = await get(open({}, { getPublicKeys: () => ({ keys: [] }) }), openid);
+    expect([answer.statusCode, answer.json<{ error: string }>().error]).toEqual([500, 'server_error']);
+  });
+
+  it('takes forwarded hosts from trusted proxies only (security case HOST-2)', async () => {
+    const headers = { host: 'localhost', 'x-forwarded-host': '127.0.0.1:9999', 'x-forwarded-proto': 'https' };
+    expect((await get(open(), openid, headers)).json()).toMatchObject({ issuer: 'http://localhost' });
+    const behind = open({ TESSERA_TRUSTED_PROXIES: 'loopback' });
+    expect((await get(behind, openid, headers)).json()).toMatchObject({ issuer: 'https://127.0.0.1:9999' });
+    expect((await get(behind, openid, { ...headers, 'x-forwarded-host': 'evil.example' })).statusCode).toBe(
+      500,
+    );
+  });
+});
+
+describe('GET /.well-known/oauth-authorization-server', () => {
+  it('is the complete standard metadata (RFC 8414 §2)', async () => {
+    expect((await get(open(), server)).json()).toMatchObject({
+      issuer: 'http://localhost',
+      introspection_endpoint: 'http://localhost/introspect',
+      end_session_endpoint: 'http://localhost/logout',
+    });
+  });
+});
+
+describe('GET /.well-known/jwks.json', () => {
+  it('publishes the keys, cacheable for five minutes (RFC 7517 §5)', async () => {
+    const answer = await get(open(), jwks);
+    expect(answer.json()).toEqual({
+      keys: [{ kty: 'RSA', use: 'sig', alg: 'RS256', kid: 'key-1', n: 'bW9kdWx1cw', e: 'AQAB' }],
+    });
+    expect(answer.headers['cache-control']).toBe('public, max-age=300');
+  });
+
+  it('and the other documents answer from the last good copy while keys is away', async () => {
+    const clock = fakeClock();
+    let away = false;
+    const getPublicKeys = () => {
+      if (away) throw new Error('away');
+      return { keys: [{ kid: 'key-1', n: 'bg', e: 'AQAB' }] };
+    };
+    const gateway = open({}, { getPublicKeys }, testKit({ clock }));
+    await gateway.ready();
+    away = true;
+    clock.advance(3_600_000);
+    for (const url of [openid, server, jwks]) expect((await get(gateway, url)).statusCode).toBe(200);
+  });
+
+  it('answers 503 when there is no good copy, and readiness fails', async () => {
+    const gateway = open({}, { getPublicKeys: () => ({ keys: [] }) });
+    expect((await get(gateway, jwks)).statusCode).toBe(503);
+    await expect(gateway.ready()).rejects.toMatchObject({ code: 'temporarily_unavailable' });
+  });
+});
+
+describe('every public document', () => {
+  const documents = [openid, server, jwks];
+
+  it('is refused to a forged host with 400, the discovery document with 500', async () => {
+    const gateway = open();
+    const statuses = await Promise.all(
+      documents.map(async (url) => (await get(gateway, url, { host: 'evil.example' })).statusCode),
+    );
+    expect(statuses).toEqual([500, 400, 400]);
+  });
+
+  it('does not depend on the host when the issuer is set, and may then be cached', async () => {
+    const gateway = open({ TESSERA_ISSUER: 'https://id.example.com' });
+    for (const url of documents) {
+      const answer = await get(gateway, url, { host: 'evil.example' });
+      expect(answer.statusCode).toBe(200);
+      expect(answer.body).not.toContain('evil.example');
+      expect(answer.headers['cache-control']).toBe('public, max-age=300');
+    }
+  });
+
+  it('is not cached when its issuer was inferred from the host (security case HOST-4)', async () => {
+    for (const url of [openid, server]) {
+      expect((await get(open(), url)).headers['cache-control']).toBe('no-store');
+    }
+  });
+});

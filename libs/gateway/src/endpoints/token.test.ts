@@ -1,0 +1,334 @@
+import { describe, expect, it } from 'vitest';
+import { Code, ConnectError } from '@connectrpc/connect';
+import { errorTable, OAuthError, temporarilyUnavailable, type ErrorCode } from '@tessera/oauth';
+import { ClientAuthenticationMethod } from '@tessera/proto-gen/token';
+import { testKit } from '@tessera/test-kit';
+import { openGateway, type Behaviours } from '../fake-services.ts';
+
+const issued = { accessToken: 'at', expiresIn: 600, scope: 'orders.read' };
+const open = (exchange: NonNullable<Behaviours['exchange']> = () => issued) =>
+  openGateway(testKit(), { exchange });
+
+const formType = { 'content-type': 'application/x-www-form-urlencoded' };
+const jsonType = { 'content-type': 'application/json' };
+const basic = (id: string, secret: string) => `Basic ${Buffer.from(`${id}:${secret}`).toString('base64')}`;
+
+async function post(
+  gateway: ReturnType<typeof open>,
+  body: object | string,
+  headers: Record<string, string> = {},
+) {
+  const json = typeof body === 'object';
+  return gateway.app.inject({
+    method: 'POST',
+    url: '/token',
+    headers: { ...(json ? jsonType : formType), ...headers },
+    payload: json ? JSON.stringify(body) : body,
+  });
+}
+
+const jsonRequest = { grantType: 'client_credentials', clientId: 'svc', clientSecret: 's3cret' };
+const formRequest = 'grant_type=client_credentials&client_id=svc&client_secret=s3cret';
+
+describe('POST /token in the contract dialect', () => {
+  it('answers in the envelope with the fields of the contract and nothing that does not apply', async () => {
+    const answer = await post(open(), jsonRequest);
+    expect(answer.statusCode).toBe(200);
+    expect(answer.json()).toEqual({
+      isSuccess: true,
+      data: { accessToken: 'at', tokenType: 'Bearer', expiresIn: 600, scope: 'orders.read' },
+    });
+    expect(answer.headers).toMatchObject({ 'cache-control': 'no-store', pragma: 'no-cache' });
+    expect(answer.headers['content-type']).toBe('application/json; charset=utf-8');
+  });
+
+  it('adds refresh and ID token where they were issued', async () => {
+    const gateway = open(() => ({ ...issued, refreshToken: 'rt', idToken: 'idt' }));
+    const { data } = (await post(gateway, jsonRequest)).json<{ data: object }>();
+    expect(data).toMatchObject({ refreshToken: 'rt', idToken: 'idt' });
+  });
+
+  it('hands every parameter of the contract on under its own name, and the address of the connection', async () => {
+    const gateway = open();
+    const parameters = {
+      code: 'c',
+      codeVerifier: 'v',
+      redirectUri: 'https://app/cb',
+      refreshToken: 'r',
+      deviceCode: 'd',
+      authReqId: 'a',
+      scope: 's',
+      resource: 'https://api',
+    };
+    await post(gateway, {
+      ...jsonRequest,
+      grantType: 'ciba',
+      ...parameters,
+      ipAddress: '1.1.1.1',
+      unknown: 'x',
+    });
+    expect(gateway.requests('exchange')[0]).toMatchObject({
+      ...parameters,
+      grantType: 'ciba',
+      credentials: {
+        clientId: 'svc',
+        clientSecret: 's3cret',
+        method: ClientAuthenticationMethod.CLIENT_SECRET_POST,
+      },
+      caller: { ipAddress: '127.0.0.1', issuer: 'http://localhost' },
+    });
+  });
+
+  it.each(['authorization_code', 'client_credentials', 'refresh_token', 'device_code', 'ciba'])(
+    'takes the grant type %s',
+    async (grantType) => {
+      const gateway = open();
+      expect((await post(gateway, { ...jsonRequest, grantType })).statusCode).toBe(200);
+      expect(gateway.requests('exchange')[0]?.grantType).toBe(grantType);
+    },
+  );
+
+  it.each(['password', 'urn:ietf:params:oauth:grant-type:device_code', 'Client_Credentials', ' ciba'])(
+    'answers unsupported_grant_type to %j',
+    async (grantType) => {
+      const answer = await post(open(), { ...jsonRequest, grantType });
+      expect([answer.statusCode, answer.json()]).toEqual([
+        400,
+        { isSuccess: false, error: 'unsupported_grant_type', message: 'The grant type is not supported.' },
+      ]);
+    },
+  );
+});
+
+describe('POST /token in the standard dialect (RFC 6749 §5.1)', () => {
+  it('answers without an envelope in snake_case', async () => {
+    const gateway = open(() => ({ ...issued, refreshToken: 'rt', idToken: 'idt' }));
+    const answer = await post(gateway, formRequest);
+    expect(answer.json()).toEqual({
+      access_token: 'at',
+      token_type: 'Bearer',
+      expires_in: 600,
+      scope: 'orders.read',
+      refresh_token: 'rt',
+      id_token: 'idt',
+    });
+    expect(answer.headers).toMatchObject({ 'cache-control': 'no-store', pragma: 'no-cache' });
+  });
+
+  it('hands every parameter on', async () => {
+    const gateway = open();
+    const grant = 'urn%3Aietf%3Aparams%3Aoauth%3Agrant-type%3Adevice_code';
+    await post(
+      gateway,
+      `grant_type=${grant}&client_id=svc&code=c&code_verifier=v&redirect_uri=https%3A%2F%2Fapp%2Fcb&refresh_token=r` +
+        '&device_code=d&auth_req_id=a&scope=s+t&resource=https%3A%2F%2Fapi',
+    );
+    expect(gateway.requests('exchange')[0]).toMatchObject({
+      grantType: 'device_code',
+      credentials: { clientId: 'svc', clientSecret: '', method: ClientAuthenticationMethod.NONE },
+      code: 'c',
+      codeVerifier: 'v',
+      redirectUri: 'https://app/cb',
+      refreshToken: 'r',
+      deviceCode: 'd',
+      authReqId: 'a',
+      scope: 's t',
+      resource: 'https://api',
+    });
+  });
+
+  it('does not know the short name of the device grant (RFC 8628 §3.4)', async () => {
+    const answer = await post(open(), 'grant_type=device_code&client_id=svc');
+    expect(answer.json()).toMatchObject({ error: 'unsupported_grant_type' });
+  });
+});
+
+describe.each([
+  ['contract', (parameters: Record<string, string>) => parameters],
+  [
+    'standard',
+    (parameters: Record<string, string>) =>
+      new URLSearchParams(
+        Object.entries(parameters).map(([name, value]) => [
+          name.replace(/[A-Z]/g, (c) => `_${c.toLowerCase()}`),
+          value,
+        ]),
+      ).toString(),
+  ],
+] as const)('POST /token, client authentication and errors in the %s dialect', (dialect, write) => {
+  const error = (body: object) => (body as { error: string }).error;
+  const grant = { grantType: 'client_credentials' };
+
+  it('takes client_secret_basic with form-encoded halves (RFC 6749 §2.3.1)', async () => {
+    const gateway = open();
+    await post(gateway, write(grant), { authorization: basic('s%3Avc', 'a%2Bb+c') });
+    expect(gateway.requests('exchange')[0]?.credentials).toMatchObject({
+      clientId: 's:vc',
+      clientSecret: 'a+b c',
+      method: ClientAuthenticationMethod.CLIENT_SECRET_BASIC,
+    });
+  });
+
+  it('refuses two ways to authenticate at once and two different identifiers (RFC 6749 §2.3)', async () => {
+    for (const extra of [
+      { clientId: 'svc', clientSecret: 's' },
+      { clientId: 'other' },
+      { clientSecret: 's' },
+    ]) {
+      const gateway = open();
+      const answer = await post(gateway, write({ ...grant, ...extra }), { authorization: basic('svc', 's') });
+      expect([answer.statusCode, error(answer.json())]).toEqual([400, 'invalid_request']);
+      expect(gateway.requests('exchange')).toEqual([]);
+    }
+  });
+
+  it.each([
+    'Basic',
+    'Basic !',
+    'Basic c3Zj',
+    basic('', 's'),
+    basic('%zz', 's'),
+    'Bearer abc',
+    'Basic c3Zj OnM=',
+  ])('answers 401 with WWW-Authenticate to the Authorization header %j', async (authorization) => {
+    const answer = await post(open(), write(grant), { authorization });
+    expect([answer.statusCode, error(answer.json())]).toEqual([401, 'invalid_client']);
+    expect(answer.headers['www-authenticate']).toMatch(/^Basic realm=/);
+  });
+
+  it('answers a missing grant type and a missing client identifier with invalid_request', async () => {
+    for (const parameters of [
+      { clientId: 'svc' },
+      { ...grant, grantType: '' },
+      grant,
+      { ...grant, clientId: '' },
+    ]) {
+      const answer = await post(open(), write(parameters));
+      expect([answer.statusCode, error(answer.json())]).toEqual([400, 'invalid_request']);
+    }
+  });
+
+  const hidden = new Set(['method_not_allowed', 'not_found', 'payload_too_large', 'unsupported_media_type']);
+  const codes = Object.keys(errorTable).filter((code) => !hidden.has(code)) as ErrorCode[];
+
+  it.each(codes)('answers %s with the status of the error table', async (code) => {
+    const gateway = open(() => {
+      throw new OAuthError(code, 'Because.', { cause: new Error('private') });
+    });
+    const answer = await post(gateway, write({ ...grant, clientId: 'svc' }));
+    expect(answer.statusCode).toBe(errorTable[code].status);
+    expect(answer.json()).toEqual(
+      dialect === 'contract'
+        ? { isSuccess: false, error: code, message: 'Because.' }
+        : { error: code, error_description: 'Because.' },
+    );
+    expect(answer.headers['cache-control']).toBe('no-store');
+    expect(answer.headers['www-authenticate']).toBeUndefined();
+  });
+
+  it('answers an unreachable service with 503 and Retry-After, a throttled client with 429 and Retry-After', async () => {
+    const away = await post(
+      open(() => {
+        throw temporarilyUnavailable();
+      }),
+      write({ ...grant, clientId: 'svc' }),
+    );
+    expect([away.statusCode, away.headers['retry-after']]).toEqual([503, '1']);
+    const throttled = await post(
+      open(() => {
+        throw new OAuthError('rate_limited', 'Later.', { retryAfterSeconds: 17 });
+      }),
+      write({ ...grant, clientId: 'svc' }),
+    );
+    expect([throttled.statusCode, throttled.headers['retry-after']]).toEqual([429, '17']);
+  });
+
+  it('answers what is no protocol error with server_error and without detail', async () => {
+    for (const thrown of [
+      new Error('secret detail'),
+      new ConnectError('secret detail', Code.InvalidArgument),
+    ]) {
+      const answer = await post(
+        open(() => {
+          throw thrown;
+        }),
+        write({ ...grant, clientId: 'svc' }),
+      );
+      expect([answer.statusCode, error(answer.json())]).toEqual([500, 'server_error']);
+      expect(answer.body).not.toContain('secret detail');
+    }
+  });
+});
+
+describe('POST /token, bodies', () => {
+  it.each([
+    ['{', 400],
+    ['[]', 400],
+    ['{"grantType":["client_credentials"],"clientId":"svc"}', 400],
+    ['{"grantType":"client_credentials","grantType":"refresh_token","clientId":"svc"}', 400],
+    ['{"grantType":"client_credentials","clientId":"\\ud800"}', 400],
+    [`{"grantType":"client_credentials","scope":"${'x'.repeat(70_000)}"}`, 413],
+    ['', 400],
+    ['grant_type=client_credentials&client_id=svc', 400],
+  ])('refuses the JSON body %.60j with %i and never grants', async (payload, status) => {
+    const gateway = open();
+    const answer = await gateway.app.inject({ method: 'POST', url: '/token', headers: jsonType, payload });
+    expect([answer.statusCode, answer.json()]).toMatchObject([
+      status,
+      { isSuccess: false, error: 'invalid_request' },
+    ]);
+    expect(gateway.requests('exchange')).toEqual([]);
+  });
+
+  it.each([
+    ['grant_type=client_credentials&grant_type=refresh_token&client_id=svc', 400],
+    ['grant_type=client_credentials&client_id=%zz', 400],
+    [`grant_type=client_credentials&client_id=svc&scope=${'x'.repeat(70_000)}`, 413],
+    ['{"grant_type":"client_credentials","client_id":"svc"}', 400],
+    ['', 400],
+  ])('refuses the form body %.60j with %i and never grants', async (payload, status) => {
+    const gateway = open();
+    const answer = await gateway.app.inject({ method: 'POST', url: '/token', headers: formType, payload });
+    expect([answer.statusCode, answer.json<{ error: string }>().error]).toEqual([status, 'invalid_request']);
+    expect(gateway.requests('exchange')).toEqual([]);
+  });
+
+  it.each([
+    'text/plain',
+    'application/jsonX',
+    'application/json garbage',
+    'application/json;;',
+    'application/json; charset=utf-16',
+    'application/json, application/json',
+    'multipart/form-data; boundary=x',
+    'application/x-www-form-urlencoded; charset=latin1',
+    '/',
+    'x',
+  ])('answers 415 to the content type %j', async (type) => {
+    const gateway = open();
+    const answer = await gateway.app.inject({
+      method: 'POST',
+      url: '/token',
+      headers: { 'content-type': type },
+      payload: JSON.stringify(jsonRequest),
+    });
+    expect([answer.statusCode, answer.json()]).toMatchObject([
+      415,
+      { isSuccess: false, error: 'invalid_request' },
+    ]);
+    expect(gateway.requests('exchange')).toEqual([]);
+  });
+
+  it('answers 415 to compressed bodies and to a body without a content type', async () => {
+    const gateway = open();
+    const payload = JSON.stringify(jsonRequest);
+    const compressed = await post(gateway, jsonRequest, { 'content-encoding': 'gzip' });
+    const untyped = await gateway.app.inject({
+      method: 'POST',
+      url: '/token',
+      payload: Buffer.from(payload),
+    });
+    expect([compressed.statusCode, untyped.statusCode]).toEqual([415, 415]);
+    expect(gateway.requests('exchange')).toEqual([]);
+  });
+});

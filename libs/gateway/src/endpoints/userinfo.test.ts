@@ -1,0 +1,98 @@
+import { describe, expect, it } from 'vitest';
+import { OAuthError, temporarilyUnavailable } from '@tessera/oauth';
+import { testKit } from '@tessera/test-kit';
+import { openGateway, type Behaviours } from '../fake-services.ts';
+
+const open = (
+  userInfo: NonNullable<Behaviours['userInfo']> = () => ({ sub: 'u1', name: 'Ada', email: 'a@b.c' }),
+) => openGateway(testKit(), { userInfo });
+
+describe.each(['GET', 'POST'] as const)('%s /userinfo', (method) => {
+  const ask = (gateway: ReturnType<typeof open>, authorization?: string, url = '/userinfo') =>
+    gateway.app.inject({ method, url, headers: authorization === undefined ? {} : { authorization } });
+
+  it('answers the released claims and nothing else, uncached (OIDC Core §5.3.2)', async () => {
+    const gateway = open();
+    const answer = await ask(gateway, 'Bearer a.b.c');
+    expect([answer.statusCode, answer.json()]).toEqual([200, { sub: 'u1', name: 'Ada', email: 'a@b.c' }]);
+    expect(answer.headers['cache-control']).toBe('no-store');
+    expect(gateway.requests('userInfo')[0]).toMatchObject({ accessToken: 'a.b.c' });
+  });
+
+  it('names the phone number phone_number and leaves out what is not released', async () => {
+    expect(
+      (
+        await ask(
+          open(() => ({ sub: 'u1', phoneNumber: '+46' })),
+          'bearer x',
+        )
+      ).json(),
+    ).toEqual({
+      sub: 'u1',
+      phone_number: '+46',
+    });
+  });
+
+  it('answers 401 without an error code when no bearer token was tried (RFC 6750 §3.1)', async () => {
+    for (const authorization of [undefined, 'Basic eDp5']) {
+      const answer = await ask(open(), authorization);
+      expect(answer.statusCode).toBe(401);
+      expect(answer.headers['www-authenticate']).toBe('Bearer realm="tessera"');
+      expect(answer.json()).toMatchObject({ isSuccess: false, error: 'invalid_token' });
+    }
+  });
+
+  it.each(['Bearer', 'Bearer a b', 'Bearer "x"', 'Bearer <script>'])(
+    'answers 401 to %j',
+    async (authorization) => {
+      const gateway = open();
+      const answer = await ask(gateway, authorization);
+      expect([answer.statusCode, answer.headers['www-authenticate']]).toEqual([
+        401,
+        'Bearer realm="tessera", error="invalid_token", error_description="A bearer access token is required."',
+      ]);
+      expect(gateway.requests('userInfo')).toEqual([]);
+    },
+  );
+
+  it('takes no token from the query or the body (RFC 9700 §4.3)', async () => {
+    const gateway = open();
+    expect((await ask(gateway, undefined, '/userinfo?access_token=a.b.c')).statusCode).toBe(401);
+    const posted = await gateway.app.inject({
+      method: 'POST',
+      url: '/userinfo',
+      headers: { 'content-type': 'application/x-www-form-urlencoded' },
+      payload: 'access_token=a.b.c',
+    });
+    expect(posted.statusCode).toBe(401);
+    expect(gateway.requests('userInfo')).toEqual([]);
+  });
+
+  it.each([
+    [
+      new OAuthError('invalid_token', 'The "token" is invalid.'),
+      401,
+      /error="invalid_token", error_description="The token is/,
+    ],
+    [
+      new OAuthError('insufficient_scope', 'Not released.'),
+      403,
+      /error="insufficient_scope".*scope="openid"/,
+    ],
+  ])('answers %s with %i and a challenge (RFC 6750 §3)', async (error, status, challenge) => {
+    const gateway = open(() => {
+      throw error;
+    });
+    const answer = await ask(gateway, 'Bearer x');
+    expect(answer.statusCode).toBe(status);
+    expect(answer.headers['www-authenticate']).toMatch(challenge);
+  });
+
+  it('answers trouble with 503 and no challenge', async () => {
+    const gateway = open(() => {
+      throw temporarilyUnavailable();
+    });
+    const answer = await ask(gateway, 'Bearer x');
+    expect([answer.statusCode, answer.headers['www-authenticate']]).toEqual([503, undefined]);
+  });
+});

@@ -1,0 +1,86 @@
+import type { DescService } from '@bufbuild/protobuf';
+import { Code, ConnectError } from '@connectrpc/connect';
+import { loadConfig, local, type BuiltService, type Handlers, type Kit } from '@tessera/kit';
+import { AuthorizeService } from '@tessera/proto-gen/authorize';
+import { BackchannelAuthenticationService, DeviceAuthorizationService } from '@tessera/proto-gen/device';
+import { DirectoryService } from '@tessera/proto-gen/directory';
+import { KeysService } from '@tessera/proto-gen/keys';
+import { IntrospectionService, TokenService } from '@tessera/proto-gen/token';
+import { buildGateway, type GatewayOptions, type GatewayService } from './build.ts';
+import { gatewayConfig } from './config.ts';
+import type { GatewayPeers } from './gateway.ts';
+
+/** What the services behind the gateway do in a test; a method without behaviour is not implemented. */
+export type Behaviours = Partial<
+  Handlers<typeof AuthorizeService> &
+    Handlers<typeof BackchannelAuthenticationService> &
+    Handlers<typeof DeviceAuthorizationService> &
+    Handlers<typeof IntrospectionService> &
+    Handlers<typeof KeysService> &
+    Handlers<typeof TokenService>
+>;
+
+type MethodName = keyof Behaviours;
+type RequestOf<K extends MethodName> = Parameters<NonNullable<Behaviours[K]>>[0];
+
+/** A gateway whose peers are fakes called the way real ones are, and what they were asked. */
+export interface TestGateway extends GatewayService {
+  /** The requests a method got, in order. */
+  requests<K extends MethodName>(method: K): RequestOf<K>[];
+}
+
+const publicKey = { kid: 'key-1', n: 'bW9kdWx1cw', e: 'AQAB' };
+
+/** Builds a gateway from settings as the environment has them. */
+export function openGateway(
+  kit: Kit,
+  behaviours: Behaviours = {},
+  environment: Readonly<Record<string, string>> = {},
+  options: GatewayOptions = {},
+): TestGateway {
+  const asked: { readonly method: string; readonly request: unknown }[] = [];
+  const all: Record<string, unknown> = { getPublicKeys: () => ({ keys: [publicKey] }), ...behaviours };
+  const fake = <S extends DescService>(service: S) =>
+    local(service, built(service, all, asked), 'gateway', kit.log);
+  const peers: GatewayPeers = {
+    keys: fake(KeysService),
+    directory: fake(DirectoryService),
+    authorize: fake(AuthorizeService),
+    token: fake(TokenService),
+    introspection: fake(IntrospectionService),
+    device: fake(DeviceAuthorizationService),
+    backchannel: fake(BackchannelAuthenticationService),
+  };
+  const gateway = buildGateway(loadConfig(gatewayConfig, environment), peers, kit, options);
+  return {
+    ...gateway,
+    requests: <K extends MethodName>(method: K) =>
+      asked.filter((call) => call.method === method).map((call) => call.request as RequestOf<K>),
+  };
+}
+
+function built(
+  service: DescService,
+  behaviours: Record<string, unknown>,
+  asked: { method: string; request: unknown }[],
+): BuiltService {
+  const handlers: Record<string, unknown> = {};
+  const allow: Record<string, ['gateway']> = {};
+  for (const { localName } of service.methods) {
+    allow[localName] = ['gateway'];
+    handlers[localName] = (request: unknown, context: unknown) => {
+      asked.push({ method: localName, request });
+      const behaviour = behaviours[localName];
+      if (typeof behaviour !== 'function')
+        throw new ConnectError(`${localName} has no behaviour`, Code.Unimplemented);
+      const answer: unknown = behaviour(request, context);
+      return answer;
+    };
+  }
+  return {
+    name: 'token',
+    routes: [{ service, handlers, allow }],
+    ready: () => Promise.resolve(),
+    close: () => Promise.resolve(),
+  };
+}

@@ -1,0 +1,58 @@
+import { describe, expect, it } from 'vitest';
+import { fakeClock, testKit } from '@tessera/test-kit';
+import { createKeySet, type PublicRsaKey } from './key-set.ts';
+
+function keySetOf(answer: () => Promise<PublicRsaKey[]>) {
+  const clock = fakeClock();
+  let calls = 0;
+  const fetch = async () => {
+    calls += 1;
+    return answer();
+  };
+  const keySet = createKeySet({ fetch, clock, log: testKit().log });
+  return { clock, keySet, calls: () => calls };
+}
+
+const key = { kid: 'k1', n: 'bg', e: 'AQAB' };
+
+describe('the key set', () => {
+  it('writes each key with the members a verifier needs and no other (RFC 7517 §4, RFC 7518 §6.3.1)', async () => {
+    const { keySet } = keySetOf(async () => [key]);
+    expect(JSON.parse(await keySet.document())).toEqual({
+      keys: [{ kty: 'RSA', use: 'sig', alg: 'RS256', kid: 'k1', n: 'bg', e: 'AQAB' }],
+    });
+  });
+
+  it('asks once for any number of simultaneous requests, and again after five seconds', async () => {
+    const { keySet, clock, calls } = keySetOf(async () => [key]);
+    await Promise.all(Array.from({ length: 20 }, () => keySet.document()));
+    await keySet.document();
+    expect(calls()).toBe(1);
+    clock.advance(5_000);
+    await keySet.document();
+    expect(calls()).toBe(2);
+  });
+
+  it('answers the last good copy while keys is away, without asking at every request, and recovers', async () => {
+    let away = false;
+    let kid = 'k1';
+    const { keySet, clock, calls } = keySetOf(async () => {
+      if (away) throw new Error('away');
+      return [{ ...key, kid }];
+    });
+    await keySet.document();
+    away = true;
+    clock.advance(60_000);
+    for (let time = 0; time < 5; time += 1) expect(await keySet.document()).toContain('"k1"');
+    expect(calls()).toBe(2);
+    away = false;
+    kid = 'k2';
+    clock.advance(1_000);
+    expect(await keySet.document()).toContain('"k2"');
+  });
+
+  it('is temporarily unavailable when there never was a good copy', async () => {
+    const { keySet } = keySetOf(async () => []);
+    await expect(keySet.document()).rejects.toMatchObject({ code: 'temporarily_unavailable' });
+  });
+});

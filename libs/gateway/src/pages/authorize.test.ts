@@ -1,0 +1,222 @@
+import { describe, expect, it } from 'vitest';
+import { OAuthError, temporarilyUnavailable } from '@tessera/oauth';
+import { testKit } from '@tessera/test-kit';
+import { openGateway, type Behaviours } from '../fake-services.ts';
+
+const interaction = {
+  interactionId: 'ti_abc',
+  tenantId: 'acme',
+  tenantName: 'Acme',
+  clientId: 'web',
+  applicationName: 'Acme Web',
+  loginHint: '',
+  scopes: ['openid'],
+};
+const toLogin: NonNullable<Behaviours['beginAuthorization']> = () => ({
+  next: { case: 'interaction', value: interaction },
+});
+const open = (
+  beginAuthorization: NonNullable<Behaviours['beginAuthorization']> = toLogin,
+  environment: Record<string, string> = {},
+) => openGateway(testKit(), { beginAuthorization }, environment);
+
+const html = { accept: 'text/html,*/*;q=0.8' };
+const get = (gateway: ReturnType<typeof open>, query: string, headers: Record<string, string> = {}) =>
+  gateway.app.inject({ method: 'GET', url: `/authorize${query}`, headers });
+
+const query =
+  '?client_id=web&redirect_uri=https%3A%2F%2Fapp%2Fcb&response_type=code&scope=openid&state=a%22%3E';
+
+describe('GET /authorize', () => {
+  it('hands the parameters on as they are and sends a browser that must sign in to /login', async () => {
+    const gateway = open();
+    const answer = await get(gateway, query, { ...html, 'user-agent': 'Browser/1' });
+    expect([answer.statusCode, answer.headers.location]).toEqual([302, '/login?interaction=ti_abc']);
+    const [request] = gateway.requests('beginAuthorization');
+    expect(request?.parameters).toEqual({
+      client_id: 'web',
+      redirect_uri: 'https://app/cb',
+      response_type: 'code',
+      scope: 'openid',
+      state: 'a">',
+    });
+    expect(request?.browser).toMatchObject({
+      sessionToken: '',
+      ipAddress: '127.0.0.1',
+      issuer: 'http://localhost',
+      userAgentHash: expect.stringMatching(/^[\w-]{43}$/),
+    });
+    expect(answer.cookies).toEqual([
+      {
+        name: 'tessera_browser',
+        value: request?.browser?.browserId,
+        path: '/',
+        httpOnly: true,
+        sameSite: 'Lax',
+      },
+    ]);
+  });
+
+  it('gives the cookies the __Host- prefix and Secure where the issuer is https', async () => {
+    const gateway = open(toLogin, { TESSERA_ISSUER: 'https://id.example.com' });
+    const answer = await get(gateway, query);
+    expect(answer.cookies).toMatchObject([
+      { name: '__Host-tessera_browser', secure: true, httpOnly: true, path: '/' },
+    ]);
+    const browser = answer.cookies[0]?.value ?? '';
+    await get(gateway, query, { cookie: `__Host-tessera_browser=${browser}; __Host-tessera_session=ts_x` });
+    await get(gateway, query, { cookie: `tessera_browser=${browser}; tessera_session=ts_x` });
+    const [, known, foreign] = gateway.requests('beginAuthorization');
+    expect(known?.browser).toMatchObject({ browserId: browser, sessionToken: 'ts_x' });
+    expect(foreign?.browser?.sessionToken).toBe('');
+    expect(foreign?.browser?.browserId === browser).toBe(false);
+  });
+
+  it('keeps the cookie a browser has and replaces one that cannot be ours', async () => {
+    const gateway = open();
+    const value = `tb_${'a'.repeat(43)}`;
+    expect((await get(gateway, query, { cookie: `tessera_browser=${value}` })).cookies).toEqual([]);
+    expect((await get(gateway, query, { cookie: 'tessera_browser="><script>' })).cookies).toHaveLength(1);
+  });
+
+  it('answers 302 to the redirect URI when nobody needs to be asked', async () => {
+    const location = 'https://app/cb?code=tc_1&state=x';
+    const gateway = open(() => ({ next: { case: 'redirect', value: { location } } }));
+    const answer = await get(gateway, query);
+    expect([answer.statusCode, answer.headers.location, answer.headers['cache-control']]).toEqual([
+      302,
+      location,
+      'no-store',
+    ]);
+    expect(answer.cookies).toEqual([]);
+  });
+
+  it.each([
+    'client_id=x',
+    'redirect_uri=https%3A%2F%2Fevil',
+    'state=b',
+    'code_challenge=x',
+    'unknown=1&unknown=2',
+  ])(
+    'answers 400 to a parameter given twice, whichever comes first: %s (security case RED-5)',
+    async (extra) => {
+      const gateway = open();
+      const base = `${query.slice(1)}&code_challenge=y`;
+      for (const text of [`?${base}&${extra}`, `?${extra}&${base}`]) {
+        const answer = await get(gateway, text);
+        expect([answer.statusCode, answer.json()]).toMatchObject([
+          400,
+          { isSuccess: false, error: 'invalid_request' },
+        ]);
+        expect(answer.headers.location).toBeUndefined();
+      }
+      expect(gateway.requests('beginAuthorization')).toEqual([]);
+    },
+  );
+
+  it('takes no parameter from a body', async () => {
+    const answer = await open().app.inject({
+      method: 'POST',
+      url: `/authorize${query}`,
+      headers: { 'content-type': 'application/x-www-form-urlencoded' },
+      payload: 'redirect_uri=https%3A%2F%2Fevil',
+    });
+    expect([answer.statusCode, answer.headers['allow']]).toEqual([405, 'GET']);
+  });
+
+  it.each([
+    '?a=%',
+    '?a=%ff',
+    `?${'a&'.repeat(100)}`,
+    `?${Array.from({ length: 65 }, (_, i) => `p${i}=1`).join('&')}`,
+  ])('answers 400 to the query %.40j', async (text) => {
+    expect((await get(open(), text)).statusCode).toBe(400);
+  });
+
+  it.each([
+    'Missing required OAuth parameters.',
+    'Only response_type=code is supported.',
+    'Missing PKCE parameters.',
+    'The authorization context is invalid or has expired.',
+  ])('answers 400 with the message %j as JSON, and as a page to a browser', async (message) => {
+    const gateway = open(() => {
+      throw new OAuthError('invalid_request', message);
+    });
+    const json = await get(gateway, query);
+    expect([json.statusCode, json.json()]).toEqual([
+      400,
+      { isSuccess: false, error: 'invalid_request', message },
+    ]);
+    const page = await get(gateway, query, html);
+    expect([page.statusCode, page.headers['content-type']]).toEqual([400, 'text/html; charset=utf-8']);
+    expect(page.body).toContain(message);
+    expect(page.headers.location).toBeUndefined();
+  });
+
+  it('answers trouble with 503 and Retry-After, not with a redirect', async () => {
+    const gateway = open(() => {
+      throw temporarilyUnavailable();
+    });
+    const answer = await get(gateway, query, html);
+    expect([answer.statusCode, answer.headers['retry-after'], answer.headers.location]).toEqual([
+      503,
+      '1',
+      undefined,
+    ]);
+  });
+
+  it('answers 400 for a host that is not allowed', async () => {
+    const gateway = open();
+    expect((await get(gateway, query, { host: 'evil.example' })).statusCode).toBe(400);
+    expect(gateway.requests('beginAuthorization')).toEqual([]);
+  });
+
+  it('limits how often one address starts', async () => {
+    const gateway = open(toLogin, { TESSERA_START_LIMIT: '1' });
+    await get(gateway, query);
+    const limited = await get(gateway, query, { 'x-forwarded-for': '203.0.113.9' });
+    expect([limited.statusCode, limited.json()]).toMatchObject([429, { error: 'rate_limited' }]);
+    expect(Number(limited.headers['retry-after'])).toBeGreaterThan(0);
+  });
+});
+
+describe('a session of another tenant (security case TEN-6)', () => {
+  const mismatch: NonNullable<Behaviours['beginAuthorization']> = () => ({
+    next: { case: 'tenantMismatch', value: { interaction } },
+  });
+  const openMismatch = () =>
+    openGateway(testKit(), {
+      beginAuthorization: mismatch,
+      endSession: () => ({ location: '', sessionEnded: true }),
+    });
+
+  it('gets 400 as JSON', async () => {
+    const answer = await get(openMismatch(), query);
+    expect([answer.statusCode, answer.json()]).toMatchObject([
+      400,
+      { isSuccess: false, error: 'invalid_request' },
+    ]);
+  });
+
+  it('gets a page with 400 that offers signing out and going on with the same request', async () => {
+    const gateway = openMismatch();
+    const page = await get(gateway, query, { ...html, cookie: 'tessera_session=ts_x' });
+    expect([page.statusCode, page.headers.location]).toEqual([400, undefined]);
+    expect(page.body).toContain('Acme Web');
+    const field = (name: string) =>
+      new RegExp(`name="${name}" value="([^"]*)"`).exec(page.body)?.[1]?.replaceAll('&amp;', '&') ?? '';
+    expect(field('continue')).toBe(query.slice(1));
+    const browser = page.cookies[0]?.value ?? '';
+    const answer = await gateway.app.inject({
+      method: 'POST',
+      url: '/logout',
+      headers: {
+        'content-type': 'application/x-www-form-urlencoded',
+        cookie: `tessera_browser=${browser}; tessera_session=ts_x`,
+      },
+      payload: new URLSearchParams({ csrf: field('csrf'), continue: field('continue') }).toString(),
+    });
+    expect([answer.statusCode, answer.headers.location]).toEqual([303, `/authorize${query}`]);
+    expect(gateway.requests('endSession')[0]?.browser?.sessionToken).toBe('ts_x');
+  });
+});

@@ -1,0 +1,233 @@
+import { describe, expect, it } from 'vitest';
+import { OAuthError } from '@tessera/oauth';
+import { testKit } from '@tessera/test-kit';
+import { antiForgery } from '../anti-forgery.ts';
+import { openGateway, type Behaviours } from '../fake-services.ts';
+import { purpose } from './form.ts';
+
+const interaction = {
+  interactionId: 'ti_abc',
+  tenantId: 'acme',
+  tenantName: 'Acme',
+  clientId: 'web',
+  applicationName: 'Acme Web',
+  loginHint: '',
+  scopes: ['openid'],
+};
+const browserId = `tb_${'a'.repeat(43)}`;
+const cookie = `tessera_browser=${browserId}`;
+const csrf = antiForgery.token(browserId, purpose.signIn('ti_abc'));
+const html = { accept: 'text/html' };
+const form = { 'content-type': 'application/x-www-form-urlencoded' };
+const location = 'https://app/cb?code=tc_1';
+
+const signedIn: NonNullable<Behaviours['signIn']> = () => ({
+  outcome: {
+    case: 'signedIn',
+    value: { session: { sessionToken: 'ts_new', maxAge: 43_200 }, redirect: { location } },
+  },
+});
+const open = (behaviours: Behaviours = {}, environment: Record<string, string> = {}) =>
+  openGateway(
+    testKit(),
+    { getInteraction: () => ({ interaction }), signIn: signedIn, ...behaviours },
+    environment,
+  );
+type Gateway = ReturnType<typeof open>;
+
+const show = (gateway: Gateway, headers: Record<string, string> = {}) =>
+  gateway.app.inject({
+    method: 'GET',
+    url: '/login?interaction=ti_abc',
+    headers: { ...html, cookie, ...headers },
+  });
+
+const fields = { interaction: 'ti_abc', csrf, identifier: 'ada', password: 'engine' };
+const send = (
+  gateway: Gateway,
+  values: Record<string, string> = fields,
+  headers: Record<string, string> = {},
+) =>
+  gateway.app.inject({
+    method: 'POST',
+    url: '/login',
+    headers: { ...html, ...form, cookie, ...headers },
+    payload: new URLSearchParams(values).toString(),
+  });
+
+describe('GET /login', () => {
+  it('shows the form of the waiting sign-in', async () => {
+    const gateway = open();
+    const { statusCode, body } = await show(gateway);
+    expect(statusCode).toBe(200);
+    for (const text of [
+      'Acme Web',
+      'name="identifier"',
+      'name="password"',
+      'type="password"',
+      `value="${csrf}"`,
+    ]) {
+      expect(body).toContain(text);
+    }
+    expect(gateway.requests('getInteraction')[0]).toMatchObject({
+      interactionId: 'ti_abc',
+      browser: { browserId },
+    });
+  });
+
+  it('fills in the login hint, encoded', async () => {
+    const hinted = { ...interaction, loginHint: '"><script>alert(1)</script>' };
+    const { body } = await show(open({ getInteraction: () => ({ interaction: hinted }) }));
+    expect(body).toContain('value="&quot;&gt;&lt;script&gt;');
+    expect(body).not.toContain('<script');
+  });
+
+  it('answers 400 for an interaction that is unknown, expired or of another browser', async () => {
+    const gateway = open({
+      getInteraction: () => {
+        throw new OAuthError('invalid_request', 'The authorization context is invalid or has expired.');
+      },
+    });
+    const answer = await show(gateway);
+    expect(answer.statusCode).toBe(400);
+    expect(answer.body).not.toContain('type="password"');
+  });
+
+  it('says that nothing is waiting, and asks for no password, when nothing is', async () => {
+    for (const url of ['/login', '/login?interaction=', '/login?return_to=//evil']) {
+      const answer = await open().app.inject({ method: 'GET', url, headers: html });
+      expect(answer.statusCode).toBe(200);
+      expect(answer.body).toContain('No sign-in is waiting');
+      expect(answer.body).not.toContain('password');
+    }
+    const json = await open().app.inject({ method: 'GET', url: '/login' });
+    expect(json.json()).toEqual({
+      isSuccess: true,
+      data: { message: 'No sign-in is waiting in this browser.' },
+    });
+  });
+});
+
+describe('POST /login', () => {
+  it('gives a browser that signed in the session cookie and sends it on by 303 (RFC 9700 §4.12)', async () => {
+    const gateway = open();
+    const answer = await send(gateway);
+    expect([answer.statusCode, answer.headers.location]).toEqual([303, location]);
+    expect(answer.cookies).toEqual([
+      {
+        name: 'tessera_session',
+        value: 'ts_new',
+        path: '/',
+        httpOnly: true,
+        sameSite: 'Lax',
+        maxAge: 43_200,
+      },
+    ]);
+    expect(gateway.requests('signIn')[0]).toMatchObject({
+      interactionId: 'ti_abc',
+      identifier: 'ada',
+      password: 'engine',
+      browser: { browserId },
+    });
+  });
+
+  it('shows the form again with 401 and an error that is announced, the same for every wrong attempt', async () => {
+    const gateway = open({
+      signIn: () => ({ outcome: { case: 'wrongCredentials', value: { interaction } } }),
+    });
+    const answer = await send(gateway, { ...fields, identifier: '<b>ada' });
+    expect([answer.statusCode, answer.cookies]).toEqual([401, []]);
+    expect(answer.body).toContain('role="alert"');
+    expect(answer.body).toContain('The user name or the password is wrong.');
+    expect(answer.body).toContain('value="&lt;b&gt;ada"');
+    expect(answer.body).not.toContain('engine');
+    const json = await send(gateway, fields, { accept: 'application/json' });
+    expect(json.json()).toEqual({
+      isSuccess: false,
+      error: 'access_denied',
+      message: 'The user name or the password is wrong.',
+    });
+  });
+
+  it('asks for what was left empty without trying it', async () => {
+    const gateway = open();
+    for (const empty of [{ identifier: '' }, { password: '' }]) {
+      const answer = await send(gateway, { ...fields, ...empty });
+      expect(answer.statusCode).toBe(400);
+      expect(answer.body).toContain('Enter both');
+    }
+    expect(gateway.requests('signIn')).toEqual([]);
+  });
+
+  it('shows the contract’s 400 when a session of another tenant appeared meanwhile', async () => {
+    const gateway = open({ signIn: () => ({ outcome: { case: 'tenantMismatch', value: { interaction } } }) });
+    const answer = await send(gateway);
+    expect([answer.statusCode, answer.cookies]).toEqual([400, []]);
+    expect(answer.body).toContain('name="interaction" value="ti_abc"');
+  });
+
+  it.each([
+    ['no anti-forgery field', { ...fields, csrf: '' }, {}],
+    [
+      'a field of another interaction',
+      { ...fields, csrf: antiForgery.token(browserId, purpose.signIn('ti_x')) },
+      {},
+    ],
+    ['a field of another browser', { ...fields, csrf: antiForgery.token(`tb_${'b'.repeat(43)}`, 'x') }, {}],
+    ['no cookie (login CSRF, security case CSRF-4)', fields, { cookie: '' }],
+    ['a foreign origin', fields, { origin: 'https://evil.example' }],
+    ['a cross-site request', fields, { 'sec-fetch-site': 'cross-site' }],
+  ])(
+    'refuses a form with %s and tries no password (security case CSRF-2)',
+    async (_what, values, headers) => {
+      const gateway = open();
+      const answer = await send(gateway, values, headers);
+      expect([answer.statusCode, answer.cookies, answer.headers.location]).toEqual([400, [], undefined]);
+      expect(gateway.requests('signIn')).toEqual([]);
+    },
+  );
+
+  it.each(['text/plain', 'application/json', 'multipart/form-data; boundary=x'])(
+    'answers 415 to the content type %s',
+    async (type) => {
+      const gateway = open();
+      expect((await send(gateway, fields, { 'content-type': type })).statusCode).toBe(415);
+      expect(gateway.requests('signIn')).toEqual([]);
+    },
+  );
+
+  it.each(['garbage', '', ',', '::1%eth0', Array(100).fill('127.0.0.1').join()])(
+    'still needs the password whatever X-Forwarded-For says: %.20j (security case XFF-1)',
+    async (forwarded) => {
+      const gateway = open(
+        { signIn: () => ({ outcome: { case: 'wrongCredentials', value: { interaction } } }) },
+        { TESSERA_TRUSTED_PROXIES: '127.0.0.1' },
+      );
+      const answer = await send(gateway, fields, { 'x-forwarded-for': forwarded });
+      expect([answer.statusCode, answer.cookies]).toEqual([401, []]);
+    },
+  );
+
+  it('shows a page with Retry-After when there were too many attempts', async () => {
+    const gateway = open({
+      signIn: () => {
+        throw new OAuthError('rate_limited', 'Too many attempts. Try again later.', {
+          retryAfterSeconds: 60,
+        });
+      },
+    });
+    const answer = await send(gateway);
+    expect([answer.statusCode, answer.headers['retry-after']]).toEqual([429, '60']);
+    expect(answer.body).toContain('Too many attempts. Try again later.');
+  });
+
+  it('goes nowhere but where authorize says, whatever the form asks (security cases XSS-5 and XSS-6)', async () => {
+    const targets = ['//evil', '/\\evil', '/%09/evil', '/%5cevil', 'https:evil', '\t//evil', '/a@evil'];
+    for (const target of targets) {
+      for (const name of ['return_to', 'continue', 'redirect_uri', 'next']) {
+        const answer = await send(open(), { ...fields, [name]: target });
+        expect(answer.headers.location).toBe(location);
+      }
+    }
+  });
+});

@@ -1,0 +1,122 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { OAuthError } from '@tessera/oauth';
+import { parseForm, parseJson } from './parameters.ts';
+
+const refused = (work: () => unknown): string => {
+  try {
+    work();
+  } catch (error) {
+    if (error instanceof OAuthError && error.code === 'invalid_request') return error.message;
+    throw error;
+  }
+  throw new Error('was accepted');
+};
+
+describe('parseForm', () => {
+  it('reads names and values', () => {
+    expect([...parseForm('a=1&b=%C3%A4+b&c&d=&&e=x=y')]).toEqual([
+      ['a', '1'],
+      ['b', 'ä b'],
+      ['c', ''],
+      ['d', ''],
+      ['e', 'x=y'],
+    ]);
+  });
+
+  it.each(['a=1&a=1', 'a=1&b=2&a=', '%61=1&a=2'])(
+    'refuses the repeated parameter in %j (RFC 6749 §3.2)',
+    (text) => {
+      expect(refused(() => parseForm(text))).toMatch(/more than once/);
+    },
+  );
+
+  it.each(['a=%', 'a=%zz', '%=1', 'a=%ff', 'a=%ed%a0%80', 'a=%c0%af', 'a=%00'])('refuses %j', (text) => {
+    refused(() => parseForm(text));
+  });
+
+  it('takes 64 parameters and refuses more', () => {
+    const many = (count: number) => Array.from({ length: count }, (_, index) => `p${index}=1`).join('&');
+    expect(parseForm(many(64)).size).toBe(64);
+    refused(() => parseForm(many(65)));
+    refused(() => parseForm('&'.repeat(60_000)));
+  });
+
+  it('reads back what URLSearchParams writes', () => {
+    const safe = fc.string({ unit: 'binary' }).map((text) => text.replaceAll('\0', '').toWellFormed());
+    fc.assert(
+      fc.property(fc.dictionary(safe, safe, { maxKeys: 20 }), (values) => {
+        expect(parseForm(new URLSearchParams(values).toString())).toEqual(new Map(Object.entries(values)));
+      }),
+    );
+  });
+});
+
+describe('parseJson', () => {
+  it('reads a flat object of strings', () => {
+    expect([...parseJson(' {"a":"1", "b" : "x\\"y\\\\", "c":""} ')]).toEqual([
+      ['a', '1'],
+      ['b', 'x"y\\'],
+      ['c', ''],
+    ]);
+    expect(parseJson('{}').size).toBe(0);
+  });
+
+  it.each([
+    '',
+    '{',
+    'null',
+    '"a"',
+    '1',
+    '[]',
+    '[{"a":"b"}]',
+    '{"a":1}',
+    '{"a":null}',
+    '{"a":true}',
+    '{"a":["b"]}',
+    '{"a":{"b":"c"}}',
+    '{"a":"b"} x',
+    "{'a':'b'}",
+    '{"a":"\\ud800"}',
+    '{"\\udc00":"b"}',
+    '{"a":"\\u0000"}',
+    '\ufeff{"a":"b"}',
+    `${'['.repeat(30_000)}${']'.repeat(30_000)}`,
+    `{"a":${'['.repeat(30_000)}${']'.repeat(30_000)}}`,
+  ])('refuses %j', (text) => {
+    refused(() => parseJson(text));
+  });
+
+  it.each([
+    '{"a":"1","a":"2"}',
+    '{"a":"1","a":"1"}',
+    '{"a":"1","\\u0061":"2"}',
+    '{"__proto__":"1","__proto__":"2"}',
+  ])('refuses the repeated member in %j', (text) => {
+    expect(refused(() => parseJson(text))).toMatch(/more than once/);
+  });
+
+  it('keeps names of prototypes as plain names', () => {
+    const parameters = parseJson('{"__proto__":"a","constructor":"b","toString":"c"}');
+    expect([...parameters.keys()]).toEqual(['__proto__', 'constructor', 'toString']);
+    expect(({} as { a?: unknown }).a).toBeUndefined();
+  });
+
+  it('never repeats the body in a message', () => {
+    expect(refused(() => parseJson('{"password":"hunter2" oops'))).not.toContain('hunter2');
+  });
+
+  it('refuses too many members', () => {
+    const many = Array.from({ length: 65 }, (_, index) => [`p${index}`, '']);
+    refused(() => parseJson(JSON.stringify(Object.fromEntries(many))));
+  });
+
+  it('reads back what JSON.stringify writes, whatever quotes and backslashes it holds', () => {
+    const text = fc.string({ unit: fc.constantFrom('"', '\\', 'a', '{', ':', 'ä', '\n') });
+    fc.assert(
+      fc.property(fc.dictionary(text, text, { maxKeys: 20 }), (values) => {
+        expect(parseJson(JSON.stringify(values))).toEqual(new Map(Object.entries(values)));
+      }),
+    );
+  });
+});

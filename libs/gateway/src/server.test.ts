@@ -1,0 +1,375 @@
+import { request as httpRequest } from 'node:http';
+import { connect } from 'node:net';
+import { afterEach, describe, expect, it } from 'vitest';
+import { createLogger } from '@tessera/kit';
+import { OAuthError } from '@tessera/oauth';
+import { testKit } from '@tessera/test-kit';
+import { openGateway, type Behaviours, type TestGateway } from './fake-services.ts';
+import { routes } from './routes.ts';
+
+const opened: TestGateway[] = [];
+afterEach(async () => {
+  await Promise.all(opened.splice(0).map((gateway) => gateway.close()));
+});
+
+function open(
+  behaviours: Behaviours = {},
+  environment: Record<string, string> = {},
+  options: Parameters<typeof openGateway>[3] = {},
+  kit = testKit(),
+): TestGateway {
+  const gateway = openGateway(kit, behaviours, environment, options);
+  opened.push(gateway);
+  return gateway;
+}
+
+const html = { accept: 'text/html' };
+const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const;
+const paths = [...new Set(routes.map(({ path }) => path))];
+
+describe('paths and methods', () => {
+  it.each(paths)('%s answers every method it does not take with 405 and Allow', async (path) => {
+    const gateway = open();
+    const taken = new Set<string>(routes.filter((route) => route.path === path).map(({ method }) => method));
+    if (routes.some((route) => route.path === path && route.crossOrigin)) taken.add('OPTIONS');
+    for (const method of methods) {
+      if (taken.has(method)) continue;
+      const answer = await gateway.app.inject({
+        method,
+        url: `${path}?token=x`,
+        headers: { host: 'localhost' },
+      });
+      expect(answer.statusCode, method).toBe(405);
+      expect(answer.headers['allow']).toBe([...taken].sort().join(', '));
+    }
+  });
+
+  it.each(['/', '/nothing', '/token/', '//token', '/Token', '/authorize/', '/.well-known/'])(
+    'answers %j with 404, as a page to a browser',
+    async (url) => {
+      const gateway = open();
+      const json = await gateway.app.inject({ method: 'GET', url });
+      expect([json.statusCode, json.json()]).toMatchObject([
+        404,
+        { isSuccess: false, error: 'invalid_request' },
+      ]);
+      const page = await gateway.app.inject({ method: 'GET', url, headers: html });
+      expect([page.statusCode, page.headers['content-type']]).toEqual([404, 'text/html; charset=utf-8']);
+    },
+  );
+
+  it('answers an address that cannot be read with 400 in the shape of the contract', async () => {
+    const answer = await open().app.inject({ method: 'GET', url: '/%zz' });
+    expect([answer.statusCode, answer.json()]).toMatchObject([
+      400,
+      { isSuccess: false, error: 'invalid_request' },
+    ]);
+  });
+
+  it('repeats nothing of a request unencoded, whatever is wrong with it (security case XSS-3)', async () => {
+    const gateway = open();
+    const payload = '<svg onload=alert(1)>';
+    const requests = [
+      { method: 'GET', url: `/${encodeURIComponent(payload)}` },
+      { method: 'GET', url: `/login?interaction=x&${encodeURIComponent(payload)}=1` },
+      { method: 'GET', url: `/authorize?a=1&a=${encodeURIComponent(payload)}` },
+      {
+        method: 'POST',
+        url: '/token',
+        headers: { 'content-type': 'application/json' },
+        payload: `{"${payload}":1}`,
+      },
+      { method: 'POST', url: '/token', headers: { 'content-type': payload }, payload: 'x' },
+    ] as const;
+    for (const request of requests) {
+      for (const headers of [{}, html]) {
+        const own = 'headers' in request ? request.headers : {};
+        const answer = await gateway.app.inject({ ...request, headers: { ...headers, ...own } });
+        expect(answer.statusCode).toBeGreaterThanOrEqual(400);
+        expect(answer.body).not.toContain('<svg onload');
+        expect(answer.headers['x-content-type-options']).toBe('nosniff');
+      }
+    }
+  });
+});
+
+describe('headers', () => {
+  const interaction = {
+    interactionId: 'ti_1',
+    tenantId: 't',
+    tenantName: 'T',
+    applicationName: 'A',
+    clientId: 'c',
+  };
+  const pages: Behaviours = {
+    getInteraction: () => ({ interaction: { ...interaction, loginHint: '', scopes: [] } }),
+    beginAuthorization: () => {
+      throw new OAuthError('invalid_request', 'No.');
+    },
+  };
+
+  it.each(['/login', '/login?interaction=ti_1', '/authorize?x=1', '/nothing', '/logout?a=1&a=2'])(
+    'of the page %s forbid framing, scripts, caching and referrers (security cases HDR-1 and HDR-3)',
+    async (url) => {
+      const answer = await open(pages).app.inject({ method: 'GET', url, headers: html });
+      expect(answer.headers).toMatchObject({
+        'cache-control': 'no-store',
+        'referrer-policy': 'no-referrer',
+        'x-content-type-options': 'nosniff',
+        'x-frame-options': 'DENY',
+      });
+      const policy = String(answer.headers['content-security-policy']);
+      for (const directive of ["default-src 'none'", "frame-ancestors 'none'", "base-uri 'none'"]) {
+        expect(policy).toContain(directive);
+      }
+      expect(policy).not.toContain('unsafe');
+      expect(answer.body).not.toMatch(/<script|style=|\son\w+=/i);
+    },
+  );
+
+  it('keep forms on our origin on every page but those that end at a client', async () => {
+    const gateway = open(pages);
+    const policy = async (url: string) =>
+      String(
+        (await gateway.app.inject({ method: 'GET', url, headers: html })).headers['content-security-policy'],
+      );
+    expect(await policy('/login')).toContain("form-action 'self'");
+    expect(await policy('/nothing')).toContain("form-action 'self'");
+    // Chromium applies the directive to the redirect that follows a sign-in.
+    expect(await policy('/login?interaction=ti_1')).not.toContain('form-action');
+  });
+
+  it('name the request, and demand https only where the issuer is https', async () => {
+    const plain = await open().app.inject({ method: 'GET', url: '/login' });
+    expect(plain.headers['x-request-id']).toMatch(/^[0-9A-Z]{26}$/);
+    expect(plain.headers['strict-transport-security']).toBeUndefined();
+    const secure = await open({}, { TESSERA_ISSUER: 'https://id.example.com' }).app.inject('/login');
+    expect(secure.headers['strict-transport-security']).toBe('max-age=31536000');
+  });
+
+  it('take a request id from a trusted proxy only, and only if it is a plain word', async () => {
+    const id = async (environment: Record<string, string>, given: string) =>
+      (await open({}, environment).app.inject({ url: '/login', headers: { 'x-request-id': given } })).headers[
+        'x-request-id'
+      ];
+    expect(await id({}, 'given-1')).not.toBe('given-1');
+    const behind = { TESSERA_TRUSTED_PROXIES: 'loopback' };
+    expect(await id(behind, 'given-1')).toBe('given-1');
+    expect(await id(behind, 'x\n{"level":50}')).toMatch(/^[0-9A-Z]{26}$/);
+  });
+});
+
+describe('cross-origin requests (security case CORS-1)', () => {
+  const readable = ['/token', '/userinfo', '/.well-known/openid-configuration', '/.well-known/jwks.json'];
+
+  it.each(readable)('%s may be read from every origin, never with cookies, errors too', async (url) => {
+    const gateway = open();
+    for (const origin of ['https://evil.example', 'null']) {
+      const method = url === '/token' ? 'POST' : 'GET';
+      const answer = await gateway.app.inject({ method, url, headers: { origin } });
+      expect(answer.headers['access-control-allow-origin']).toBe('*');
+      expect(answer.headers['access-control-allow-credentials']).toBeUndefined();
+      const preflight = await gateway.app.inject({ method: 'OPTIONS', url, headers: { origin } });
+      expect(preflight.statusCode).toBe(204);
+      expect(preflight.headers['access-control-allow-methods']).toContain(method);
+      expect(preflight.headers['access-control-allow-headers']).toBe('authorization, content-type');
+    }
+  });
+
+  it.each(paths.filter((path) => !routes.some((route) => route.path === path && route.crossOrigin)))(
+    '%s sends no CORS header at all',
+    async (url) => {
+      const gateway = open();
+      for (const method of ['GET', 'POST', 'OPTIONS'] as const) {
+        const headers = { origin: 'https://evil.example', 'access-control-request-method': 'POST' };
+        const answer = await gateway.app.inject({ method, url, headers });
+        expect(Object.keys(answer.headers).filter((name) => name.startsWith('access-control'))).toEqual([]);
+      }
+    },
+  );
+});
+
+describe('files, readiness and extensions', () => {
+  it('serves the style under the address of its content, for as long as it may be kept', async () => {
+    const gateway = open();
+    const page = await gateway.app.inject({ method: 'GET', url: '/login', headers: html });
+    const href = /rel="stylesheet" href="([^"]+)"/.exec(page.body)?.[1] ?? '';
+    const style = await gateway.app.inject(href);
+    expect([style.statusCode, style.headers['content-type']]).toEqual([200, 'text/css; charset=utf-8']);
+    expect(style.headers['cache-control']).toContain('immutable');
+  });
+
+  it('answers /readyz where it was asked to', async () => {
+    expect((await open().app.inject('/readyz')).statusCode).toBe(404);
+    const ready = open({}, {}, { readiness: () => Promise.resolve() });
+    expect((await ready.app.inject({ url: '/readyz', headers: { host: '10.1.2.3' } })).statusCode).toBe(200);
+    const unready = open({}, {}, { readiness: () => Promise.reject(new Error('secret reason')) });
+    const answer = await unready.app.inject('/readyz');
+    expect(answer.statusCode).toBe(503);
+    expect(answer.body).not.toContain('secret reason');
+  });
+
+  it('lets others add routes with cookies and queries', async () => {
+    const gateway = open(
+      {},
+      {},
+      {
+        extensions: [
+          (app) => {
+            app.get<{ Querystring: Record<string, string> }>('/demo/', async (request, reply) =>
+              reply.setCookie('seen', '1').send({ cookie: request.cookies['demo'], a: request.query['a'] }),
+            );
+          },
+        ],
+      },
+    );
+    const answer = await gateway.app.inject({ url: '/demo/?a=1', headers: { cookie: 'demo=x' } });
+    expect(answer.json()).toEqual({ cookie: 'x', a: '1' });
+    expect(answer.cookies).toMatchObject([{ name: 'seen', value: '1' }]);
+  });
+});
+
+/** Sends bytes as they are and returns what comes back until the server closes. */
+function raw(url: string, bytes: string): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const socket = connect(Number(new URL(url).port), '127.0.0.1', () => socket.write(bytes));
+    let text = '';
+    socket.setTimeout(10_000, () => socket.destroy(new Error('no answer')));
+    socket.on('data', (chunk) => (text += chunk.toString()));
+    socket.once('error', (error) => (text === '' ? reject(error) : resolve(text)));
+    socket.once('close', () => resolve(text));
+  });
+}
+
+describe('on a real connection', () => {
+  const body = '{"grantType":"client_credentials","clientId":"svc"}';
+  const post = (headers: string, payload = body) =>
+    `POST /token HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n${headers}` +
+    `Content-Length: ${payload.length}\r\n\r\n${payload}`;
+  const listen = (gateway: TestGateway) => gateway.listen({ host: '127.0.0.1', port: 0 });
+  const exchange = () => ({ accessToken: 'at', expiresIn: 60 });
+
+  it('validates a media type with white space around it like any other, or refuses it (security cases CT-1 to CT-3)', async () => {
+    const gateway = open({ exchange });
+    const url = await listen(gateway);
+    for (const type of [
+      'application/json\t',
+      ' application/json',
+      'application/json ;charset=utf-8',
+      'APPLICATION/JSON',
+    ]) {
+      expect(await raw(url, post(`Content-Type: ${type}\r\n`))).toMatch(/^HTTP\/1.1 (200|415)/);
+      expect(await raw(url, post(`Content-Type: ${type}\r\n`, '{"grantType":["x"]}'))).toMatch(
+        /^HTTP\/1.1 4(00|15)/,
+      );
+    }
+  });
+
+  it('refuses two Content-Type headers and two Authorization headers (security case CT-4)', async () => {
+    const gateway = open({ exchange });
+    const url = await listen(gateway);
+    const json = 'Content-Type: application/json\r\n';
+    const form = 'Content-Type: application/x-www-form-urlencoded\r\n';
+    expect(await raw(url, post(json + form))).toMatch(/^HTTP\/1.1 415/);
+    expect(await raw(url, post(form + json))).toMatch(/^HTTP\/1.1 415/);
+    const two = `${json}Authorization: Basic YTpi\r\nAuthorization: Basic Yzpk\r\n`;
+    expect(await raw(url, post(two))).toMatch(/^HTTP\/1.1 400/);
+    expect(gateway.requests('exchange')).toEqual([]);
+  });
+
+  it('answers what is no HTTP, and headers that are too large, in the shape of the contract', async () => {
+    const url = await listen(open());
+    expect(await raw(url, 'nonsense <script>\r\n\r\n')).toMatch(/^HTTP\/1.1 400[^]*"isSuccess":false/);
+    const large = `GET /login HTTP/1.1\r\nHost: localhost\r\nX-Large: ${'x'.repeat(64 * 1024)}\r\n\r\n`;
+    expect(await raw(url, large)).toMatch(/^HTTP\/1.1 431/);
+    expect(await raw(url, `GET /?${'a&'.repeat(20_000)} HTTP/1.1\r\nHost: localhost\r\n\r\n`)).toMatch(
+      /^HTTP\/1.1 431/,
+    );
+  });
+
+  it('refuses a large body at once and serves the next request (security case DOS-6)', async () => {
+    const gateway = open({ exchange });
+    const url = await listen(gateway);
+    const announced = `POST /token HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 5000000\r\n\r\n{`;
+    expect(await raw(url, announced)).toMatch(/^HTTP\/1.1 413[^]*"error":"invalid_request"/);
+    const chunked =
+      'POST /token HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n' +
+      `20000\r\n${' '.repeat(0x20000)}\r\n0\r\n\r\n`;
+    expect(await raw(url, chunked)).toMatch(/^HTTP\/1.1 413/);
+    expect(await raw(url, post('Content-Type: application/json\r\n'))).toMatch(/^HTTP\/1.1 200/);
+  });
+
+  it('finishes what is under way when it closes, and takes nothing new', async () => {
+    let finish: (() => void) | undefined;
+    const waiting = new Promise<void>((resolve) => (finish = resolve));
+    let arrived: (() => void) | undefined;
+    const started = new Promise<void>((resolve) => (arrived = resolve));
+    const gateway = open({
+      exchange: async () => {
+        arrived?.();
+        await waiting;
+        return exchange();
+      },
+    });
+    const url = await listen(gateway);
+    const answer = raw(url, post('Content-Type: application/json\r\n'));
+    await started;
+    const closed = gateway.close();
+    finish?.();
+    expect(await answer).toMatch(/^HTTP\/1.1 200/);
+    await closed;
+    await expect(raw(url, post(''))).rejects.toThrow();
+  });
+
+  it('sends a Location with every character encoded', async () => {
+    const location = 'https://app/cb?code=1&state=%0d%0aSet-Cookie%3A%20x';
+    const gateway = open({ beginAuthorization: () => ({ next: { case: 'redirect', value: { location } } }) });
+    const url = await listen(gateway);
+    const headers = await new Promise<NodeJS.Dict<string | string[]>>((resolve, reject) => {
+      httpRequest(`${url}/authorize?a=1`, (answer) => resolve(answer.resume().headers))
+        .once('error', reject)
+        .end();
+    });
+    expect([headers['location'], headers['set-cookie']]).toEqual([location, undefined]);
+  });
+});
+
+describe('the log', () => {
+  it('has one line for each request, without query, secrets or what a client made up', async () => {
+    const lines: string[] = [];
+    const log = createLogger(
+      { service: 'gateway', level: 'trace' },
+      { write: (line: string) => void lines.push(line) },
+    );
+    const gateway = open(
+      {
+        exchange: () => {
+          throw new Error('broken');
+        },
+      },
+      {},
+      {},
+      testKit({ log }),
+    );
+    await gateway.app.inject({
+      method: 'POST',
+      url: '/token?secret=canary-query',
+      headers: {
+        authorization: `Basic ${Buffer.from('svc:canary-basic').toString('base64')}`,
+        cookie: 'canary=c',
+      },
+      payload: { grantType: 'authorization_code', code: 'canary-code', codeVerifier: 'canary-verifier' },
+    });
+    await gateway.app.inject('/canary-path/canary-token');
+    const requests = lines
+      .map((line) => JSON.parse(line) as Record<string, unknown>)
+      .filter(({ route }) => route);
+    expect(requests).toMatchObject([
+      { method: 'POST', route: '/token', status: 500, errorCode: 'server_error', ipAddress: '127.0.0.1' },
+      { method: 'GET', route: '(none)', status: 404, errorCode: 'not_found' },
+    ]);
+    expect(lines.join('')).not.toContain('canary');
+    const failure = lines.find((line) => line.includes('broken')) ?? '{}';
+    expect(JSON.parse(failure)).toMatchObject({ requestId: requests[0]?.['requestId'] });
+  });
+});
