@@ -40,6 +40,7 @@ export const knownSettings: readonly string[] = [
   'TESSERA_RPC_TLS_CERT',
   'TESSERA_RPC_TLS_KEY',
   'TESSERA_RPC_TOKEN',
+  'TESSERA_START_LIMIT',
   'TESSERA_TRUSTED_CALLERS',
   'TESSERA_TRUSTED_PROXIES',
 ];
