@@ -1,0 +1,253 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { DeclaredStateError } from './positions.ts';
+import { readDeclaredState } from './read.ts';
+
+/** Every line of the message, without the file's name. */
+function mistakes(text: string): string[] {
+  try {
+    readDeclaredState(text, 'state.yaml');
+    return [];
+  } catch (error) {
+    if (!(error instanceof DeclaredStateError)) throw error;
+    return error.message.split('\n').map((line) => line.replace(/^state\.yaml:/, ''));
+  }
+}
+
+function tenant(...lines: string[]): string {
+  return ['tenants:', '  - id: acme', '    name: Acme', ...lines.map((line) => `    ${line}`)].join('\n');
+}
+
+/** An application from line 5 on, with one key replaced or added. */
+function application(key: string, value: string): string {
+  const keys: Record<string, string> = {
+    clientId: 'acme-web',
+    name: 'Acme Web',
+    type: 'public',
+    grantTypes: '[authorization_code]',
+    redirectUris: '[https://acme.example/callback]',
+    [key]: value,
+  };
+  const lines = Object.entries(keys).map(([name, text]) => `    ${name}: ${text}`);
+  return tenant('applications:', '  -', ...lines);
+}
+
+describe('a declared state', () => {
+  it('may be the demo file', () => {
+    const demo = new URL('../../../../deploy/demo/tessera.yaml', import.meta.url);
+    const { state } = readDeclaredState(readFileSync(demo, 'utf8'), 'demo.yaml');
+    expect(state.tenants.map(({ id, applications }) => [id, applications.length])).toEqual([
+      ['demo', 4],
+      ['demo-two', 1],
+    ]);
+  });
+
+  it('may have every key of the format', () => {
+    const { state } = readDeclaredState(
+      tenant(
+        'status: active',
+        'resources:',
+        '  - audience: https://orders.acme.example',
+        '    name: Orders API',
+        '    scopes: [orders.read, { name: orders.write, description: Change orders }]',
+        'roles: [clerk]',
+        'users:',
+        '  - { username: ada, email: ada@acme.example, name: Ada, phoneNumber: "+46701234567", roles: [clerk],',
+        '      status: locked, password: correct horse battery staple }',
+        'applications:',
+        '  - clientId: acme-web',
+        '    name: Acme Web',
+        '    type: confidential',
+        '    status: disabled',
+        '    secrets:',
+        '      - { value: at-least-32-characters-of-secret-here, expiresAt: "2030-01-31T12:00:00Z" }',
+        '    grantTypes: [authorization_code, refresh_token, client_credentials, device_code, ciba]',
+        '    redirectUris: [http://localhost:9000/callback]',
+        '    logoutRedirectUris: [http://localhost:9000/]',
+        '    scopes: [openid, offline_access, orders.read]',
+        '    introspectAudiences: [https://orders.acme.example]',
+        '    lifetimes: { accessToken: 10m, refreshTokenIdle: 30d, idToken: 600 }',
+        '    ciba: { approval: webhook, url: https://acme.example/approvals }',
+      ),
+      'state.yaml',
+    );
+    expect(state.tenants[0]?.applications[0]).toMatchObject({
+      lifetimes: { accessToken: 600, refreshTokenIdle: 2_592_000, idToken: 600 },
+      secrets: [{ expiresAt: Date.UTC(2030, 0, 31, 12) }],
+    });
+  });
+
+  it('names file, line and key of a mistake, and of several at once', () => {
+    const text = tenant(
+      'colour: red',
+      'users:',
+      '  - username: ada',
+      '    email: nowhere',
+      '    phoneNumber: +46701234567',
+      '    rolls: [clerk]',
+      '  - email: bob@acme.example',
+    );
+    expect(mistakes(text).toSorted()).toEqual(
+      [
+        '4:5: tenants[0].colour: is not a known key',
+        '7:9: tenants[0].users[0].email: must be an e-mail address',
+        '8:9: tenants[0].users[0].phoneNumber: must be text; put it in quotes',
+        '9:9: tenants[0].users[0].rolls: is not a known key',
+        '10:9: tenants[0].users[1].username: is required',
+      ].toSorted(),
+    );
+  });
+
+  it.each([
+    ['', '1:1: must be a set of keys'],
+    ['{}', '1:1: tenants: is required'],
+    ['[]', /must be a set of keys$/],
+    ['tenants: {}', '1:1: tenants: must be a list'],
+    ['tenants: []\ntenants: []', /2:1: a key occurs twice in one place/],
+    ['tenants: []\n---\ntenants: []', /must be one YAML document/],
+    ['tenants:\n\t- id: acme', /2:1: .*/],
+  ])('has one top: %j is refused', (text, expected) => {
+    expect(mistakes(text)[0]).toMatch(expected);
+  });
+
+  it('never has its values quoted in a message', () => {
+    const secret = 'hunter2hunter2';
+    const texts = [
+      tenant('users:', `  - { username: ada, password: *${secret} }`),
+      tenant('users:', `  - { username: ada, password: "${secret}, }`),
+      tenant('users:', `  - { username: ada, password: [${secret}] }`),
+      tenant('users:', `  - { username: ada, passwordHash: ${secret} }`),
+      tenant('users:', `  - { username: ada, password: !${secret} x }`),
+      application('secrets', `[{ value: ${secret} }]`),
+    ];
+    for (const text of texts) {
+      expect(mistakes(text).length).toBeGreaterThan(0);
+      expect(mistakes(text).join('\n')).not.toContain(secret);
+    }
+  });
+
+  it('cannot be blown up with aliases', () => {
+    const bomb = ['a: &a [x, x, x, x, x, x, x, x, x]'];
+    for (const [index, name] of [...'bcdefgh'].entries()) {
+      const of = `*${'abcdefgh'.charAt(index)}`;
+      bomb.push(`${name}: &${name} [${Array(8).fill(of).join(', ')}]`);
+    }
+    expect(mistakes(bomb.join('\n')).join()).toMatch(/aliases that cannot be resolved/);
+  });
+});
+
+describe('a declared application', () => {
+  it.each([
+    ['type', 'secret', /type: must be one of public, confidential/],
+    ['type', 'confidential', /secrets: a confidential application needs a secret/],
+    [
+      'secrets',
+      '[{ value: at-least-32-characters-of-secret-here }]',
+      /secrets: a public application has no secret/,
+    ],
+    ['grantTypes', '[password]', /grantTypes\[0\]: must be one of authorization_code, /],
+    ['grantTypes', '[]', /grantTypes: must have at least 1 entry/],
+    ['grantTypes', '[client_credentials]', /grantTypes\[0\]: is for confidential applications only/],
+    ['redirectUris', '[]', /redirectUris: the authorization_code grant needs a redirect URI/],
+    ['redirectUris', '["https://acme.example/#x"]', /redirectUris\[0\]: must not have a fragment/],
+    ['redirectUris', '["javascript:alert(1)"]', /redirectUris\[0\]: .*scheme/],
+    ['logoutRedirectUris', '["http://acme.example/"]', /logoutRedirectUris\[0\]: .*use https/],
+    ['clientId', 'usr_AAAAAAAAAAAAAAAAAAAAAA', /clientId: must not begin with usr_/],
+    ['clientId', '"a b"', /clientId: must consist of/],
+    ['scopes', '[orders.read]', /scopes\[0\]: is neither built in nor a scope/],
+    ['scopes', '[openid, openid]', /scopes\[1\]: is listed twice/],
+    ['introspectAudiences', '[https://x.example]', /introspectAudiences\[0\]: is not the audience/],
+    ['lifetimes', '{ accessToken: soon }', /lifetimes.accessToken: must be a duration/],
+    ['lifetimes', '{ accessToken: 500ms }', /lifetimes.accessToken: must be a duration/],
+    ['ciba', '{ approval: webhook }', /ciba.url: is required/],
+    ['ciba', '{ approval: page, url: https://x.example/ }', /ciba.url: is for webhooks only/],
+    ['ciba', '{ approval: webhook, url: "ftp://x.example/" }', /ciba.url: must be an https URL/],
+    ['status', 'locked', /status: must be one of active, disabled/],
+  ])('with %s %s is refused', (key, value, expected) => {
+    expect(mistakes(application(key, value)).join('\n')).toMatch(expected);
+  });
+
+  it.each([
+    ['a short one', '[{ value: too-short }]', /secrets\[0\].value: must have at least 32 characters/],
+    [
+      'three',
+      `[${Array(3).fill('{ value: at-least-32-characters-of-secret-here }').join()}]`,
+      /at most 2 entries/,
+    ],
+    [
+      'the same twice',
+      `[${Array(2).fill('{ value: at-least-32-characters-of-secret-here }').join()}]`,
+      /listed twice/,
+    ],
+    ['an unresolved one', '[{ fromEnv: SECRET }]', /fromEnv: is resolved by the process that reads the file/],
+    [
+      'one until some day',
+      '[{ value: at-least-32-characters-of-secret-here, expiresAt: soon }]',
+      /expiresAt: must be a time/,
+    ],
+  ])('may not have secrets such as %s', (_what, secrets, expected) => {
+    const text = application('secrets', secrets).replace('type: public', 'type: confidential');
+    expect(mistakes(text).join('\n')).toMatch(expected);
+  });
+
+  it('may ask for the ciba grant without an approval experience: the flow is refused when it starts', () => {
+    expect(mistakes(application('grantTypes', '[authorization_code, ciba]'))).toEqual([]);
+  });
+});
+
+describe('a declared tenant', () => {
+  it.each([
+    [
+      'a scope twice',
+      ['resources:', ...resource('a', 'read'), ...resource('b', 'read')],
+      /scopes\[0\]: is declared twice/,
+    ],
+    ['a built-in scope', ['resources:', ...resource('a', 'openid')], /is built in and may not be declared/],
+    [
+      'a resource twice',
+      ['resources:', ...resource('a', 'r'), ...resource('a', 's')],
+      /audience: is declared twice/,
+    ],
+    ['a role twice', ['roles: [clerk, clerk]'], /roles\[1\]: is declared twice/],
+    [
+      'an unknown role',
+      ['users: [{ username: ada, roles: [boss] }]'],
+      /roles\[0\]: is not a role of the tenant/,
+    ],
+    ['a user twice', ['users: [{ username: ada }, { username: ADA }]'], /users\[1\]: shares a user name/],
+    [
+      'one person’s user name as another’s address',
+      ['users: [{ username: a@b.example }, { username: bob, email: A@b.example }]'],
+      /users\[1\]: shares/,
+    ],
+    [
+      'password and hash',
+      [
+        'users: [{ username: ada, password: x, passwordHash: "$argon2id$v=19$m=256,t=2,p=1$c29tZXNhbHQ$nf65EOgLrQMR/uIPnA4rEsF5h7TKyQwu9U1bMCHGi/4" }]',
+      ],
+      /passwordHash: cannot stand beside password/,
+    ],
+    [
+      'a long password',
+      [`users: [{ username: ada, password: ${'x'.repeat(1025)} }]`],
+      /password: must have at most 1024/,
+    ],
+  ])('may not have %s', (_what, lines, expected) => {
+    expect(mistakes(tenant(...lines)).join('\n')).toMatch(expected);
+  });
+
+  it('occurs once, and so does each client id over all tenants', () => {
+    const one = application('name', 'One');
+    const other = one.replace('tenants:\n', '').replace('acme', 'globex');
+    expect(mistakes(`${one}\n${other}`)).toEqual([
+      expect.stringMatching(/tenants\[1\]\.applications\[0\]\.clientId: is declared twice/),
+    ]);
+    expect(mistakes(`${tenant()}\n  - { id: acme, name: Again }`)).toEqual([
+      expect.stringMatching(/^4:.* tenants\[1\]\.id: is declared twice/),
+    ]);
+  });
+});
+
+function resource(name: string, scope: string): string[] {
+  return [`  - { audience: "https://${name}.example", name: ${name}, scopes: [${scope}] }`];
+}

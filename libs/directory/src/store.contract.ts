@@ -1,0 +1,357 @@
+import type { AuditEvent, Database } from '@tessera/kit';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { changesOf, planTenant } from './plan.ts';
+import { eventsOf } from './plan-events.ts';
+import type { ApplicationRecord, TenantState, UserRecord } from './records.ts';
+import type { AdminStore, ChangeStore, DirectoryStore } from './store.ts';
+
+export interface Stores {
+  readonly store: DirectoryStore;
+  readonly changes: ChangeStore;
+  readonly admin: AdminStore;
+  readonly database: Database;
+}
+
+export function testUser(name: string, fields: Partial<UserRecord> = {}): UserRecord {
+  return {
+    userId: `usr_${name}`,
+    username: name,
+    email: `${name}@acme.example`,
+    name: name.toUpperCase(),
+    phoneNumber: '',
+    roles: [],
+    status: 'active',
+    passwordHash: undefined,
+    ...fields,
+  };
+}
+
+export function testApplication(
+  clientId: string,
+  fields: Partial<ApplicationRecord> = {},
+): ApplicationRecord {
+  return {
+    clientId,
+    name: clientId,
+    type: 'confidential',
+    status: 'active',
+    grantTypes: ['authorization_code', 'ciba'],
+    redirectUris: ['https://z.example/', 'https://a.example/'],
+    logoutRedirectUris: ['https://z.example/out', 'https://a.example/out'],
+    scopes: ['write', 'openid', 'read'],
+    introspectAudiences: ['https://api.example'],
+    lifetimes: {
+      accessToken: 60,
+      idToken: 0,
+      refreshTokenIdle: 7,
+      refreshTokenAbsolute: 8,
+      authorizationRequest: 9,
+    },
+    ciba: { approval: 'webhook', url: 'https://a.example/approve' },
+    secrets: [],
+    ...fields,
+  };
+}
+
+export function testTenant(tenantId: string, fields: Partial<TenantState> = {}): TenantState {
+  return {
+    tenant: { tenantId, name: tenantId, status: 'active' },
+    resources: [
+      {
+        audience: 'https://api.example',
+        name: 'API',
+        scopes: [
+          { name: 'read', description: 'See' },
+          { name: 'write', description: '' },
+        ],
+      },
+    ],
+    roles: ['manager', 'clerk'],
+    users: [testUser('ada', { roles: ['manager', 'clerk'], phoneNumber: '+46701234567' }), testUser('bob')],
+    applications: [testApplication(`${tenantId}-web`)],
+    ...fields,
+  };
+}
+
+/** What every store of the directory must do. Each test has tenants of its own. */
+export function directoryStoreContract(engine: string, open: () => Promise<Stores>): void {
+  describe(`the directory's store on ${engine}`, () => {
+    let stores: Stores;
+    let count = 0;
+    const fresh = () => `t${(count += 1)}`;
+
+    beforeAll(async () => {
+      stores = await open();
+    });
+
+    async function make(desired: TenantState) {
+      const { tenantId } = desired.tenant;
+      const clientIds = desired.applications.map(({ clientId }) => clientId);
+      return stores.admin.changeTenant(tenantId, clientIds, (current) => {
+        const plan = planTenant(current, desired);
+        return { plan, changes: changesOf(plan), events: eventsOf(plan, {}) };
+      });
+    }
+
+    async function audited(tenantId: string): Promise<string[]> {
+      const { rows } = await stores.database.query<{ event: string }>({
+        name: 'test.audited',
+        text: 'SELECT event FROM directory.audit_event WHERE tenant_id = $1 ORDER BY recorded_at',
+        values: [tenantId],
+      });
+      return rows.map(({ event }) => event);
+    }
+
+    it('keeps a tenant as it was made, and knows when nothing differs', async () => {
+      const desired = testTenant(fresh());
+      await make(desired);
+      const before = await stores.changes.newestChange();
+      const again = await make(desired);
+      expect(again).toMatchObject({
+        plan: { tenant: 'unchanged', users: { updated: [] }, applications: { updated: [] } },
+      });
+      expect(await stores.changes.newestChange()).toBe(before);
+    });
+
+    it('finds an application with its tenant, and its scopes in the order of the registration', async () => {
+      const tenantId = fresh();
+      await make(testTenant(tenantId));
+      const { scopes: _, secrets: __, ...application } = testApplication(`${tenantId}-web`);
+      expect(await stores.store.findApplication(`${tenantId}-web`)).toEqual({
+        application,
+        tenant: { tenantId, name: tenantId, status: 'active' },
+        scopes: [
+          { name: 'write', audience: 'https://api.example', description: '', resourceName: 'API' },
+          { name: 'openid', audience: '', description: '', resourceName: '' },
+          { name: 'read', audience: 'https://api.example', description: 'See', resourceName: 'API' },
+        ],
+      });
+    });
+
+    it('finds a user by id and by every identifier, within the tenant alone', async () => {
+      const [one, other] = [fresh(), fresh()];
+      await make(testTenant(one));
+      await make(testTenant(other, { users: [testUser('eve')], roles: [] }));
+      const ada = await stores.store.findUser(one, 'usr_ada');
+      expect(ada?.user.roles).toEqual(['manager', 'clerk']);
+      for (const identifier of ['ada', 'ada@acme.example', '+46701234567']) {
+        expect(await stores.store.findUserByIdentifier(one, identifier)).toEqual(ada);
+        expect(await stores.store.findUserByIdentifier(other, identifier)).toBeUndefined();
+      }
+      expect(await stores.store.findUser(other, 'usr_ada')).toBeUndefined();
+    });
+
+    it('finds nothing by a text that it cannot hold', async () => {
+      expect(await stores.store.findApplication('a\0b')).toBeUndefined();
+      expect(await stores.store.findSecrets('a\0b')).toBeUndefined();
+      expect(await stores.store.findUser('a', '\0')).toBeUndefined();
+      expect(await stores.store.findUserByIdentifier('\0', 'a')).toBeUndefined();
+    });
+
+    it('keeps the same user name and address in two tenants as two people', async () => {
+      const [one, other] = [fresh(), fresh()];
+      await make(testTenant(one, { users: [testUser('ada', { userId: 'usr_1' })] }));
+      await make(testTenant(other, { users: [testUser('ada', { userId: 'usr_2' })] }));
+      expect((await stores.store.findUserByIdentifier(one, 'ada'))?.user.userId).toBe('usr_1');
+      expect((await stores.store.findUserByIdentifier(other, 'ada'))?.user.userId).toBe('usr_2');
+    });
+
+    it('offers the secrets that have not expired by its own clock, and notes their use', async () => {
+      const tenantId = fresh();
+      const clientId = `${tenantId}-web`;
+      const year = 31_536_000_000;
+      const later = Math.floor(Date.now() / 1000) * 1000 + year;
+      const secrets = [
+        { digest: 'current', expiresAt: undefined },
+        { digest: 'next', expiresAt: later },
+      ];
+      await make(testTenant(tenantId, { applications: [testApplication(clientId, { secrets })] }));
+      const found = await stores.store.findSecrets(clientId);
+      expect(found?.secrets.toSorted((a, b) => a.digest.localeCompare(b.digest))).toEqual(secrets);
+      const usedAt = Date.now() - year;
+      await stores.store.noteSecretUses([{ tenantId, clientId, digest: 'next', usedAt }]);
+      await stores.store.noteSecretUses([{ tenantId, clientId, digest: 'next', usedAt: usedAt - 5_000 }]);
+      const { rows } = await stores.database.query<{ last_used_at: Date | null }>({
+        name: 'test.last_used',
+        text: `SELECT last_used_at FROM directory.application_secret
+                WHERE client_id = $1 ORDER BY digest`,
+        values: [clientId],
+      });
+      expect(rows.map((row) => row.last_used_at?.getTime())).toEqual([undefined, usedAt]);
+      const past = [{ digest: 'current', expiresAt: Date.now() - 1_000 }];
+      await make(testTenant(tenantId, { applications: [testApplication(clientId, { secrets: past })] }));
+      expect(await stores.store.findSecrets(clientId)).toEqual({ tenantId, secrets: [] });
+      expect(await stores.store.findSecrets('unknown')).toBeUndefined();
+    });
+
+    it('changes everything that may change: names swap, scopes move, roles and resources go', async () => {
+      const tenantId = fresh();
+      await make(testTenant(tenantId));
+      const after = testTenant(tenantId, {
+        resources: [
+          { audience: 'https://new.example', name: 'New', scopes: [{ name: 'read', description: 'Look' }] },
+        ],
+        roles: ['clerk'],
+        users: [
+          testUser('ada', { username: 'bob', email: 'bob@acme.example', roles: ['clerk'] }),
+          testUser('bob', { username: 'ada', email: 'ada@acme.example', passwordHash: 'hash' }),
+        ],
+        applications: [
+          testApplication(`${tenantId}-web`, {
+            scopes: ['read'],
+            introspectAudiences: ['https://new.example'],
+          }),
+        ],
+      });
+      await make(after);
+      expect((await stores.store.findUserByIdentifier(tenantId, 'ada'))?.user.userId).toBe('usr_bob');
+      expect((await stores.store.findApplication(`${tenantId}-web`))?.scopes).toEqual([
+        { name: 'read', audience: 'https://new.example', description: 'Look', resourceName: 'New' },
+      ]);
+      expect([...(await stores.admin.passwordHashes(tenantId))]).toEqual([['ada', 'hash']]);
+      const again = await make(after);
+      expect(again.kind === 'done' ? changesOf(again.plan) : 'taken').toEqual([]);
+    });
+
+    it('removes what is no longer desired', async () => {
+      const tenantId = fresh();
+      await make(testTenant(tenantId));
+      await make(testTenant(tenantId, { users: [], applications: [], roles: [], resources: [] }));
+      expect(await stores.store.findUser(tenantId, 'usr_ada')).toBeUndefined();
+      expect(await stores.store.findUserByIdentifier(tenantId, 'ada')).toBeUndefined();
+      expect(await stores.store.findApplication(`${tenantId}-web`)).toBeUndefined();
+      expect((await audited(tenantId)).toSorted()).toEqual(
+        [
+          ...['tenant.created', 'config.changed', 'client.created', 'user.created', 'user.created'],
+          ...['config.changed', 'client.deleted', 'user.deleted', 'user.deleted'],
+        ].toSorted(),
+      );
+    });
+
+    it('writes nothing when a client id belongs to another tenant', async () => {
+      const [one, other] = [fresh(), fresh()];
+      await make(testTenant(one));
+      const result = await make(testTenant(other, { applications: [testApplication(`${one}-web`)] }));
+      expect(result).toEqual({ kind: 'taken', clientIds: [`${one}-web`] });
+      expect(await stores.store.findUser(other, 'usr_ada')).toBeUndefined();
+      expect(await audited(other)).toEqual([]);
+    });
+
+    it('writes all of a change or nothing of it', async () => {
+      const tenantId = fresh();
+      await make(testTenant(tenantId));
+      const before = await stores.changes.newestChange();
+      const broken = testTenant(tenantId, {
+        tenant: { tenantId, name: 'renamed', status: 'active' },
+        users: [testUser('ada'), testUser('copy', { email: 'ada@acme.example' })],
+      });
+      await expect(make(broken)).rejects.toThrow();
+      expect((await stores.store.findApplication(`${tenantId}-web`))?.tenant.name).toBe(tenantId);
+      expect(await stores.changes.newestChange()).toBe(before);
+    });
+
+    it('sets a status with its change and audit row in one commit, and not twice', async () => {
+      const [tenantId, other] = [fresh(), fresh()];
+      await make(testTenant(tenantId));
+      await make(testTenant(other, { users: [], applications: [] }));
+      const start = await stores.changes.newestChange();
+      const event = (name: string): AuditEvent => ({ event: name, outcome: 'success', tenantId });
+      const user = { kind: 'user', tenantId, id: 'usr_ada', status: 'locked' } as const;
+      const application = {
+        kind: 'application',
+        tenantId,
+        id: `${tenantId}-web`,
+        status: 'disabled',
+      } as const;
+      const tenant = { kind: 'tenant', tenantId, status: 'disabled' } as const;
+      const { admin } = stores;
+      expect(await admin.setStatus(user, event('user.locked'))).toBe('changed');
+      expect(await admin.setStatus(user, event('user.locked'))).toBe('unchanged');
+      expect(await admin.setStatus(application, event('client.disabled'))).toBe('changed');
+      expect(await admin.setStatus(tenant, event('tenant.suspended'))).toBe('changed');
+      expect(await admin.setStatus({ ...user, tenantId: other }, event('user.locked'))).toBe('unknown');
+      expect(await admin.setStatus({ ...application, tenantId: other }, event('client.disabled'))).toBe(
+        'unknown',
+      );
+      expect(await admin.setStatus({ ...user, id: 'usr_nobody' }, event('user.locked'))).toBe('unknown');
+      expect((await stores.store.findUser(tenantId, 'usr_ada'))?.user.status).toBe('locked');
+      expect((await stores.store.findApplication(`${tenantId}-web`))?.application.status).toBe('disabled');
+      const told = await stores.changes.changesAfter(start, 100);
+      expect(told.map(({ kind, id }) => [kind, id])).toEqual([
+        ['user', 'usr_ada'],
+        ['application', `${tenantId}-web`],
+        ['tenant', ''],
+      ]);
+      expect((await audited(tenantId)).slice(-3)).toEqual([
+        'user.locked',
+        'client.disabled',
+        'tenant.suspended',
+      ]);
+    });
+
+    it('tells changes in the order of their commits, however many write at once', async () => {
+      const tenantIds = Array.from({ length: 8 }, fresh);
+      for (const tenantId of tenantIds) await make(testTenant(tenantId));
+      let position = await stores.changes.newestChange();
+      const seen: number[] = [];
+      let writing = true;
+      const reader = (async () => {
+        for (let rest = 2; rest > 0; rest -= writing ? 0 : 1) {
+          for (const { sequence } of await stores.changes.changesAfter(position, 3)) {
+            seen.push(sequence);
+            position = sequence;
+          }
+          await new Promise((resolve) => setImmediate(resolve));
+        }
+      })();
+      await Promise.all(
+        tenantIds.map(async (tenantId) => {
+          for (const status of ['disabled', 'active', 'disabled', 'active'] as const) {
+            await stores.admin.setStatus(
+              { kind: 'tenant', tenantId, status },
+              { event: 'tenant.updated', outcome: 'success', tenantId },
+            );
+          }
+        }),
+      );
+      writing = false;
+      await reader;
+      for (let drained = false; !drained;) {
+        const rest = await stores.changes.changesAfter(position, 100);
+        seen.push(...rest.map(({ sequence }) => sequence));
+        position = rest.at(-1)?.sequence ?? position;
+        drained = rest.length === 0;
+      }
+      expect(seen).toHaveLength(32);
+      expect(seen).toEqual(seen.toSorted((left, right) => left - right));
+    });
+
+    it('knows from where the feed can be resumed', async () => {
+      await make(testTenant(fresh()));
+      const newest = await stores.changes.newestChange();
+      expect(await stores.changes.canResumeAfter(newest)).toBe(true);
+      expect(await stores.changes.canResumeAfter(newest + 1_000)).toBe(false);
+    });
+
+    it('ends with one state when the same tenant is made many times at once', async () => {
+      const tenantId = fresh();
+      const results = await Promise.all(Array.from({ length: 6 }, () => make(testTenant(tenantId))));
+      const created = results.filter((result) => result.kind === 'done' && result.plan.tenant === 'created');
+      expect(created).toHaveLength(1);
+      expect((await audited(tenantId)).filter((event) => event === 'tenant.created')).toHaveLength(1);
+    });
+
+    it('drops changes older than a week with the next write', async () => {
+      await make(testTenant(fresh()));
+      const old = await stores.changes.newestChange();
+      await stores.database.query({
+        name: 'test.age',
+        text: `UPDATE directory.change SET recorded_at = recorded_at - interval '8 days' WHERE sequence <= $1`,
+        values: [old],
+      });
+      await make(testTenant(fresh()));
+      expect(await stores.changes.canResumeAfter(old)).toBe(false);
+      expect(await stores.changes.newestChange()).toBeGreaterThan(old);
+    });
+  });
+}
