@@ -26,7 +26,7 @@ export function rootCall(requestId: string, timeoutMs?: number, signal?: AbortSi
 export function requestIdOf(options: CallOptions | undefined): string | undefined {
   const headers = options?.headers;
   if (headers === undefined) return undefined;
-  if (headers instanceof Headers || Symbol.iterator in headers) {
+  if (Symbol.iterator in headers) {
     return acceptableRequestId(new Headers(headers).get(requestIdKey));
   }
   return acceptableRequestId(headers[requestIdKey]);

@@ -63,7 +63,7 @@ export function openChannel(plan: ChannelPlan): OpenChannel {
     'grpc.keepalive_timeout_ms': 10_000,
     'grpc.keepalive_permit_without_calls': 1,
     'grpc.initial_reconnect_backoff_ms': 100,
-    'grpc.max_reconnect_backoff_ms': 5_000,
+    'grpc.max_reconnect_backoff_ms': 2_000,
     'grpc.max_receive_message_length': plan.maxMessageBytes,
     'grpc.max_send_message_length': plan.maxMessageBytes,
     'grpc.enable_channelz': 0,

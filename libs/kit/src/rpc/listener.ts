@@ -20,6 +20,10 @@ export interface Listener {
   readonly port: number;
   /** Stops accepting; connections stay. */
   close(): void;
+  /** Resolves when the last connection is gone: grpc-js itself does not wait for those it was handed. */
+  ended(): Promise<void>;
+  /** Cuts the connections that are left: grpc-js itself forgets them when channelz is off. */
+  cut(): void;
 }
 
 export interface ListenerOptions {
@@ -48,6 +52,15 @@ export async function listen(options: ListenerOptions): Promise<Listener> {
   }
   const accepting =
     credentials.kind === 'mtls' ? acceptTls(options, credentials) : acceptPlain(options, credentials);
+  const connections = new Set<Socket>();
+  let onEmpty: (() => void) | undefined;
+  accepting.on('connection', (socket: Socket) => {
+    connections.add(socket);
+    socket.once('close', () => {
+      connections.delete(socket);
+      if (connections.size === 0) onEmpty?.();
+    });
+  });
   await new Promise<void>((resolve, reject) => {
     accepting.once('error', reject);
     accepting.listen({ host: address, port: options.port }, () => {
@@ -57,7 +70,16 @@ export async function listen(options: ListenerOptions): Promise<Listener> {
   });
   accepting.on('error', (error) => options.log.error({ error }, 'listener failed'));
   const bound = accepting.address() as AddressInfo;
-  return { host: bound.address, port: bound.port, close: () => void accepting.close() };
+  const close = (): void => void accepting.close();
+  const cut = (): void => {
+    for (const connection of connections) connection.destroy();
+  };
+  const ended = (): Promise<void> =>
+    new Promise((resolve) => {
+      if (connections.size === 0) resolve();
+      else onEmpty = resolve;
+    });
+  return { host: bound.address, port: bound.port, close, ended, cut };
 }
 
 function acceptPlain(

@@ -7,6 +7,7 @@ import type { BuiltService, CallerName } from './call.ts';
 import type { RpcCredentials } from './credentials.ts';
 import { gate } from './gate.ts';
 import { listen } from './listener.ts';
+import type { Listener } from './listener.ts';
 import { Readiness } from './readiness.ts';
 import { reflectionOf } from './reflection.ts';
 import type { ServedCall } from './served-call.ts';
@@ -77,7 +78,7 @@ export async function serve(built: BuiltService, options: ServeOptions): Promise
     listener.close();
     // Streams do not end by themselves; their consumers come back and reach another replica.
     for (const call of open) call.cancel(new ConnectError('the server is shutting down', Code.Unavailable));
-    await shutDown(server, options.drainMs ?? 10_000);
+    await shutDown(server, listener, options.drainMs ?? 10_000);
   };
   return { host: listener.host, port: listener.port, drain: () => (draining ??= drain()) };
 }
@@ -117,12 +118,13 @@ function openTo(
   };
 }
 
-async function shutDown(server: Server, drainMs: number): Promise<void> {
-  const ended = new Promise<void>((resolve) => {
-    server.tryShutdown(() => resolve());
-  });
+/** Asks every client to leave, lets the calls that run end, and cuts what is left. */
+async function shutDown(server: Server, listener: Listener, drainMs: number): Promise<void> {
+  server.tryShutdown(() => {});
   const enough = new AbortController();
-  await Promise.race([ended, sleep(drainMs, undefined, { signal: enough.signal }).catch(() => undefined)]);
+  const bound = sleep(drainMs, undefined, { signal: enough.signal }).catch(() => undefined);
+  await Promise.race([listener.ended(), bound]);
   enough.abort();
   server.forceShutdown();
+  listener.cut();
 }

@@ -1,0 +1,39 @@
+import { expect, test } from 'vitest';
+import { certifiedCaller, isCallerName } from './identity.ts';
+
+test.each([
+  ['DNS:token', 'token'],
+  ['DNS:token, DNS:localhost, IP Address:127.0.0.1', 'token'],
+  ['DNS:keys.tessera.svc.cluster.local, DNS:keys', 'keys'],
+  ['URI:spiffe://example.org/ns/tessera/sa/gateway', 'gateway'],
+  ['DNS:directory.internal, URI:spiffe://example.org/directory', 'directory'],
+])('a certificate for %s speaks for %s', (names, caller) => {
+  expect(certifiedCaller(names)).toBe(caller);
+});
+
+test.each([
+  undefined,
+  '',
+  'DNS:localhost',
+  'DNS:*.token',
+  'DNS:tokens, DNS:my-token.example',
+  'DNS:constructor, DNS:__proto__',
+  'URI:https://example.org/token',
+  'email:token@example.org',
+])('a certificate for %s speaks for nobody', (names) => {
+  expect(certifiedCaller(names)).toBeUndefined();
+});
+
+test('a certificate that names two callers speaks for neither', () => {
+  expect(certifiedCaller('DNS:token, DNS:gateway')).toBeUndefined();
+  expect(certifiedCaller('DNS:token, URI:spiffe://example.org/gateway')).toBeUndefined();
+});
+
+test('a name that only looks like a list of names speaks for nobody', () => {
+  expect(certifiedCaller('DNS:"x, DNS:token, y"')).toBeUndefined();
+});
+
+test('only the processes that exist are caller names', () => {
+  expect(isCallerName('operator')).toBe(true);
+  expect(isCallerName('toString')).toBe(false);
+});

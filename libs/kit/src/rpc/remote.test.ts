@@ -1,0 +1,189 @@
+import { Server, ServerCredentials, status } from '@grpc/grpc-js';
+import type { ServiceDefinition, UntypedHandleCall } from '@grpc/grpc-js';
+import { KeysService } from '@tessera/proto-gen/keys';
+import { temporarilyUnavailable } from '@tessera/oauth';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterEach, expect, test } from 'vitest';
+import { connectPeer } from './remote.ts';
+import { serve } from './serve.ts';
+import { createSubject, signRequest } from './testing/subject.ts';
+import type { Subject } from './testing/subject.ts';
+
+const cleanUps: (() => Promise<void> | void)[] = [];
+afterEach(async () => {
+  for (const cleanUp of cleanUps.splice(0).reverse()) await cleanUp();
+});
+
+const unavailable = { code: status.UNAVAILABLE, details: 'restarting' };
+
+test('a read is tried again when its peer was unavailable for a moment', async () => {
+  const peer = await stockServer([unavailable, unavailable, undefined]);
+  await expect(peer.keys.getPublicKeys({})).resolves.toMatchObject({ keys: [] });
+  expect(peer.attempts()).toBe(3);
+});
+
+test('a read is given up after three attempts', async () => {
+  const peer = await stockServer([unavailable, unavailable, unavailable, undefined]);
+  await expect(peer.keys.getPublicKeys({})).rejects.toMatchObject({ code: 'temporarily_unavailable' });
+  expect(peer.attempts()).toBe(3);
+});
+
+test('a call that may change something is sent once', async () => {
+  const peer = await stockServer([unavailable, undefined]);
+  await expect(peer.keys.sign(signRequest())).rejects.toMatchObject({ code: 'temporarily_unavailable' });
+  expect(peer.attempts()).toBe(1);
+});
+
+test('a read that was refused for another reason is sent once', async () => {
+  const peer = await stockServer([{ code: status.RESOURCE_EXHAUSTED, details: 'no' }, undefined]);
+  await expect(peer.keys.getPublicKeys({})).rejects.toMatchObject({ name: 'ConnectError' });
+  expect(peer.attempts()).toBe(1);
+});
+
+test('a read whose handler said temporarily_unavailable is not tried again: its store is away', async () => {
+  const subject = createSubject();
+  let attempts = 0;
+  subject.getPublicKeys = () => {
+    attempts += 1;
+    throw temporarilyUnavailable(undefined, 3);
+  };
+  const keys = await served(subject);
+  await expect(keys.getPublicKeys({})).rejects.toMatchObject({
+    code: 'temporarily_unavailable',
+    retryAfterSeconds: 3,
+  });
+  expect(attempts).toBe(1);
+});
+
+test('a peer that cannot be reached is temporarily_unavailable at once, and the cause stays private', async () => {
+  const peer = connectPeer({ target: '127.0.0.1:1', as: 'token', credentials: { kind: 'none' } });
+  cleanUps.push(() => peer.close());
+  const before = Date.now();
+  const failure: unknown = await peer
+    .client(KeysService)
+    .sign(signRequest())
+    .catch((error: unknown) => error);
+  expect(failure).toMatchObject({ code: 'temporarily_unavailable', retryAfterSeconds: 1 });
+  expect(String(failure)).not.toContain('127.0.0.1');
+  expect(Date.now() - before).toBeLessThan(1_500);
+});
+
+test('a unary call without a time-out has the default one', async () => {
+  const subject = createSubject();
+  const deadlines: number[] = [];
+  subject.sign = (_, context) => {
+    deadlines.push(context.deadline - Date.now());
+    return {};
+  };
+  const keys = await served(subject);
+  await keys.sign(signRequest());
+  await keys.sign(signRequest(), { timeoutMs: 0 });
+  expect(deadlines[0]).toBeGreaterThan(1_000);
+  expect(deadlines[0]).toBeLessThanOrEqual(2_000);
+  expect(deadlines[1]).toBe(Infinity);
+});
+
+test('a server that dies in the middle of a call leaves temporarily_unavailable, and a new one is found', async () => {
+  const subject = createSubject();
+  const arrived = Promise.withResolvers<void>();
+  subject.sign = () => {
+    arrived.resolve();
+    return new Promise(() => {});
+  };
+  const first = await serve(subject.built, { ...onLoopback(subject), drainMs: 10 });
+  const peer = connectPeer({ target: `127.0.0.1:${first.port}`, as: 'token', credentials: { kind: 'none' } });
+  cleanUps.push(() => peer.close());
+  const keys = peer.client(KeysService);
+  const before = Date.now();
+  const cut = keys.sign(signRequest());
+  await arrived.promise;
+  await Promise.all([expect(cut).rejects.toMatchObject({ code: 'temporarily_unavailable' }), first.drain()]);
+
+  expect(Date.now() - before).toBeLessThan(1_000);
+
+  subject.sign = () => ({ tokens: ['back'] });
+  const second = await serve(subject.built, { ...onLoopback(subject), port: first.port });
+  cleanUps.push(() => second.drain());
+  const answer = async (): Promise<string | undefined> => {
+    for (let attempt = 0; attempt < 50; attempt += 1) {
+      const response = await keys.sign(signRequest()).catch(() => undefined);
+      if (response !== undefined) return response.tokens[0];
+      await sleep(50);
+    }
+    return undefined;
+  };
+  expect(await answer()).toBe('back');
+});
+
+test('calls on a closed peer are temporarily_unavailable', async () => {
+  const peer = connectPeer({ target: '127.0.0.1:1', as: 'token', credentials: { kind: 'none' } });
+  await peer.close();
+  await expect(peer.client(KeysService).sign(signRequest())).rejects.toMatchObject({
+    code: 'temporarily_unavailable',
+  });
+});
+
+test('a message over the limit is refused, not sent', async () => {
+  const subject = createSubject();
+  subject.sign = () => ({});
+  const keys = await served(subject, { maxMessageBytes: 1_000 });
+  await expect(keys.sign(signRequest(2_000))).rejects.toMatchObject({ name: 'ConnectError' });
+  await expect(keys.sign(signRequest(500))).resolves.toMatchObject({ tokens: [] });
+});
+
+function onLoopback(subject: Subject) {
+  return { host: '127.0.0.1', port: 0, credentials: { kind: 'none' as const }, log: subject.log };
+}
+
+async function served(subject: Subject, limits: { maxMessageBytes?: number } = {}) {
+  const server = await serve(subject.built, { ...onLoopback(subject), ...limits });
+  const peer = connectPeer({
+    target: `127.0.0.1:${server.port}`,
+    as: 'token',
+    credentials: { kind: 'none' },
+  });
+  cleanUps.push(
+    () => server.drain(),
+    () => peer.close(),
+  );
+  return peer.client(KeysService);
+}
+
+/** A grpc-js server without our code, which answers each attempt in turn: a status, or an empty message. */
+async function stockServer(answers: ({ code: status; details: string } | undefined)[]) {
+  let attempts = 0;
+  const answer: UntypedHandleCall = (_: unknown, respond: (error: object | null, value?: Buffer) => void) => {
+    const refusal = answers[attempts];
+    attempts += 1;
+    if (refusal === undefined) respond(null, Buffer.alloc(0));
+    else respond(refusal);
+  };
+  const server = new Server();
+  server.addService(stockDefinition(), { GetPublicKeys: answer, Sign: answer });
+  const port = await new Promise<number>((resolve, reject) => {
+    server.bindAsync('127.0.0.1:0', ServerCredentials.createInsecure(), (error, bound) => {
+      if (error === null) resolve(bound);
+      else reject(error);
+    });
+  });
+  const peer = connectPeer({ target: `127.0.0.1:${port}`, as: 'token', credentials: { kind: 'none' } });
+  cleanUps.push(
+    () => server.forceShutdown(),
+    () => peer.close(),
+  );
+  return { keys: peer.client(KeysService), attempts: () => attempts };
+}
+
+function stockDefinition(): ServiceDefinition {
+  const bytes = (value: Buffer): Buffer => value;
+  const method = (name: string) => ({
+    path: `/tessera.keys.v1.KeysService/${name}`,
+    requestStream: false,
+    responseStream: false,
+    requestSerialize: bytes,
+    requestDeserialize: bytes,
+    responseSerialize: bytes,
+    responseDeserialize: bytes,
+  });
+  return { GetPublicKeys: method('GetPublicKeys'), Sign: method('Sign') };
+}
