@@ -1,7 +1,8 @@
-import { z } from 'zod';
+import type { z } from 'zod';
 import { combine, ConfigError } from './config.ts';
 import { createKit, type StoreNeeds } from './create-kit.ts';
 import { migrate, type Migrations } from './data/migrate.ts';
+import { whenAvailable } from './data/when-available.ts';
 import type { Kit } from './kit.ts';
 import type { Lifecycle } from './lifecycle.ts';
 import type { Logger } from './log.ts';
@@ -43,7 +44,11 @@ export async function runService<S extends z.ZodObject>(process: ServiceProcess<
     start: async ({ config: settings, log, lifecycle }) => {
       const all = settings as unknown as z.infer<S> & ProcessConfig & RpcConfig;
       const kit = await createKit({ name: process.name, config: all, log, lifecycle, needs: process.stores });
-      if (process.migrations !== undefined) await migrate(kit.database, process.migrations, log);
+      const { migrations } = process;
+      if (migrations !== undefined) {
+        const waiting = { log, signal: lifecycle.signal, what: 'the migration' };
+        await whenAvailable(() => migrate(kit.database, migrations, log), waiting);
+      }
       const peers = connectPeers(all, process.name, log, lifecycle);
       const built = process.build(all, peers, kit);
       lifecycle.onClose(async () => built.close());
