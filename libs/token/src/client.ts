@@ -1,4 +1,8 @@
-import type { ClientCredentials } from '@tessera/directory-client';
+import type { ClientCredentials, DirectoryClient } from '@tessera/directory-client';
+import type { AuditBatch, CallContext } from '@tessera/kit';
+import { ApplicationType, type Application } from '@tessera/proto-gen/directory';
+import { auditDenial } from './denial.ts';
+import { Refusal } from './refusal.ts';
 import {
   ClientAuthenticationMethod,
   type Caller,
@@ -19,6 +23,29 @@ export function clientCredentialsOf({
     return { clientId, clientSecret, method: 'client_secret_post' };
   }
   return { clientId, clientSecret: undefined, method: 'none' };
+}
+
+export function isConfidential(application: Application): boolean {
+  return application.type === ApplicationType.CONFIDENTIAL;
+}
+
+/** Proves who a client is, for the endpoints it may but need not authenticate at; a refusal is audited there too. */
+export async function authenticateClient(
+  { directory, audit }: { directory: DirectoryClient; audit: Pick<AuditBatch, 'add'> },
+  { credentials, caller }: { credentials: CredentialsMessage; caller?: Caller | undefined },
+  context: CallContext,
+  admits: (application: Application) => boolean,
+): Promise<Application> {
+  const ipAddress = caller?.ipAddress ?? '';
+  try {
+    const presented = clientCredentialsOf(credentials);
+    const { application } = await directory.authenticateClient(presented, { ipAddress }, context.onward());
+    if (admits(application)) return application;
+    throw invalidClient(new Refusal('public_client', false));
+  } catch (error) {
+    auditDenial(audit, { clientId: credentials.clientId, ipAddress }, context, error);
+    throw error;
+  }
 }
 
 /** The issuer of a request: the configured one, else what the gateway established from the host. */

@@ -1,6 +1,5 @@
-import type { AuditBatch, AuditEvent, CallContext } from '@tessera/kit';
+import type { AuditBatch, CallContext } from '@tessera/kit';
 import { OAuthError, type ErrorCode } from '@tessera/oauth';
-import type { ExchangeRequest } from '@tessera/proto-gen/token';
 import { Refusal } from './refusal.ts';
 
 /** Refusals that are part of normal work, our own trouble, or requests too malformed to say who refused what. */
@@ -19,24 +18,28 @@ const eventNames: Partial<Record<ErrorCode, string>> = {
   invalid_scope: 'token.scope_denied',
 };
 
-/** Notes a refused token request, unless a store has noted it with what it did. */
+/** Who was refused what, as far as the request says. */
+export interface Attempt {
+  readonly clientId: string;
+  readonly ipAddress: string;
+  readonly details?: Readonly<Record<string, string>>;
+}
+
+/** Notes a refusal, unless a store has noted it with what it did. */
 export function auditDenial(
   audit: Pick<AuditBatch, 'add'>,
-  request: ExchangeRequest,
+  attempt: Attempt,
   context: CallContext,
   error: unknown,
 ): void {
   if (!(error instanceof OAuthError) || unaudited.has(error.code)) return;
   const refusal = error.cause instanceof Refusal ? error.cause : undefined;
   if (refusal?.audited) return;
-  const event: AuditEvent = {
+  audit.add({
     event: eventNames[error.code] ?? 'token.denied',
     outcome: 'failure',
     reason: refusal?.reason ?? error.code,
-    clientId: request.credentials?.clientId ?? '',
     requestId: context.requestId,
-    ipAddress: request.caller?.ipAddress ?? '',
-    details: { grantType: request.grantType },
-  };
-  audit.add(event);
+    ...attempt,
+  });
 }

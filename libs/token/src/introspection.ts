@@ -1,16 +1,16 @@
-import type { ApplicationRecord, DirectoryClient } from '@tessera/directory-client';
-import type { CallContext } from '@tessera/kit';
+import type { DirectoryClient } from '@tessera/directory-client';
+import type { AuditBatch, CallContext } from '@tessera/kit';
 import { OAuthError, type AccessTokenClaims } from '@tessera/oauth';
-import { ApplicationType, type Application } from '@tessera/proto-gen/directory';
+import type { Application } from '@tessera/proto-gen/directory';
 import { TokenKind, type IntrospectRequest } from '@tessera/proto-gen/token';
-import { clientCredentialsOf, invalidClient } from './client.ts';
-import { Refusal } from './refusal.ts';
+import { authenticateClient, isConfidential } from './client.ts';
 import type { RefreshTokenCodec } from './refresh-token.ts';
 import type { LiveFamily, RefreshStore } from './store.ts';
 import type { TokenVerifier } from './token-verifier.ts';
 
 export interface IntrospectionParts {
   readonly directory: DirectoryClient;
+  readonly audit: Pick<AuditBatch, 'add'>;
   readonly verifier: TokenVerifier;
   readonly refreshTokens: RefreshTokenCodec;
   readonly families: Pick<RefreshStore, 'findLive'>;
@@ -46,33 +46,47 @@ export async function introspect(
   context: CallContext,
 ): Promise<IntrospectionResult> {
   if (request.token === '') throw new OAuthError('invalid_request', 'Invalid request.');
-  const asking = await authenticateAsking(parts.directory, request, context);
+  const asking = await identifyAsking(parts, request, context);
   const reference = parts.refreshTokens.decode(request.token);
   if (reference === undefined) {
     const claims = await parts.verifier.accessToken(request.token, context.onward());
-    return claims !== undefined && maySeeAccessToken(asking, claims) ? describeAccessToken(claims) : inactive;
+    if (claims === undefined) return inactive;
+    if (maySeeAccessToken(asking, claims)) return describeAccessToken(claims);
+    return deny(parts, request, context, claims.tenant_id);
   }
   const family = await parts.families.findLive(reference.familyId, reference.generation);
-  if (family === undefined || !isOwn(asking, family)) return inactive;
+  if (family === undefined) return inactive;
+  if (!isOwn(asking, family)) return deny(parts, request, context, family.tenantId);
   return (await isOfActiveParties(parts.directory, family, context)) ? describeFamily(family) : inactive;
 }
 
 /** Undefined: the gateway or an internal service asks, which decided by itself that it may. */
-async function authenticateAsking(
-  directory: DirectoryClient,
+async function identifyAsking(
+  parts: IntrospectionParts,
   { credentials, caller }: IntrospectRequest,
   context: CallContext,
 ): Promise<Application | undefined> {
   if (credentials === undefined) return undefined;
-  const from = { ipAddress: caller?.ipAddress ?? '' };
-  const { application }: ApplicationRecord = await directory.authenticateClient(
-    clientCredentialsOf(credentials),
-    from,
-    context.onward(),
-  );
-  if (application.type !== ApplicationType.CONFIDENTIAL)
-    throw invalidClient(new Refusal('public_client', false));
-  return application;
+  return authenticateClient(parts, { credentials, caller }, context, isConfidential);
+}
+
+/** A good token that is not the asking client's to see reads like any bad one. */
+function deny(
+  { audit }: IntrospectionParts,
+  { credentials, caller }: IntrospectRequest,
+  context: CallContext,
+  tenantId: string,
+): IntrospectionResult {
+  audit.add({
+    event: 'introspect.denied',
+    outcome: 'failure',
+    reason: 'foreign_token',
+    tenantId,
+    clientId: credentials?.clientId ?? '',
+    requestId: context.requestId,
+    ipAddress: caller?.ipAddress ?? '',
+  });
+  return inactive;
 }
 
 function isOwn(asking: Application | undefined, token: { tenantId: string; clientId: string }): boolean {

@@ -80,7 +80,13 @@ export async function exchange(
       throw error;
     }
   } catch (error) {
-    auditDenial(parts.audit, request, context, error);
+    const { credentials, caller, grantType } = request;
+    const attempt = {
+      clientId: credentials?.clientId ?? '',
+      ipAddress: caller?.ipAddress ?? '',
+      details: { grantType },
+    };
+    auditDenial(parts.audit, attempt, context, error);
     throw error;
   }
 }

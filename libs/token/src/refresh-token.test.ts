@@ -32,12 +32,20 @@ describe('refresh tokens', () => {
     const lastCharacters = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
     const sameBytes = [...lastCharacters].map((last) => token.slice(0, -1) + last);
     expect(sameBytes.filter((spelling) => codec.decode(spelling) !== undefined)).toEqual([token]);
-    const misspelt = [
-      ...[`${token}A`, `${token}=`, ` ${token}`, `${token} `, `${token}\n`, token.toUpperCase()],
-      ...[token.replace('tr_', 'tc_'), token.replace('tr_', ''), encodeURIComponent(`${token}/`), '', 'tr_'],
-      ...Array.from({ length: token.length }, (_, length) => token.slice(0, length)),
-      ...Array.from({ length: token.length }, (_, at) => `${token.slice(0, at)}\u0000${token.slice(at + 1)}`),
+    const around = [
+      `${token}A`,
+      `${token}=`,
+      ` ${token}`,
+      `${token} `,
+      `${token}\n`,
+      token.toUpperCase(),
+      '',
+      'tr_',
     ];
+    const prefixed = [token.replace('tr_', 'tc_'), token.replace('tr_', ''), encodeURIComponent(`${token}/`)];
+    const shorter = Array.from({ length: token.length }, (_, length) => token.slice(0, length));
+    const broken = shorter.map((start) => `${start}\u0000${token.slice(start.length + 1)}`);
+    const misspelt = [...around, ...prefixed, ...shorter, ...broken];
     for (const spelling of misspelt) expect(codec.decode(spelling)).toBeUndefined();
   });
 

@@ -1,16 +1,16 @@
 import type { DirectoryClient } from '@tessera/directory-client';
-import type { CallContext } from '@tessera/kit';
+import type { AuditBatch, CallContext } from '@tessera/kit';
 import { OAuthError } from '@tessera/oauth';
-import { ApplicationType } from '@tessera/proto-gen/directory';
+import type { Application } from '@tessera/proto-gen/directory';
 import type { RevokeRequest } from '@tessera/proto-gen/token';
-import { clientCredentialsOf, invalidClient } from './client.ts';
-import { Refusal } from './refusal.ts';
+import { authenticateClient, isConfidential } from './client.ts';
 import type { RefreshTokenCodec } from './refresh-token.ts';
 import type { RefreshStore } from './store.ts';
 import type { TokenVerifier } from './token-verifier.ts';
 
 export interface RevocationParts {
   readonly directory: DirectoryClient;
+  readonly audit: Pick<AuditBatch, 'add'>;
   readonly verifier: TokenVerifier;
   readonly refreshTokens: RefreshTokenCodec;
   readonly families: Pick<RefreshStore, 'revoke'>;
@@ -29,7 +29,7 @@ export async function revoke(
 ): Promise<void> {
   if (request.token === '') throw new OAuthError('invalid_request', 'The parameter token is missing.');
   requirePlainReason(request.reason);
-  const owner = await authenticateOwner(parts.directory, request, context);
+  const owner = await identifyOwner(parts, request, context);
   const reference = parts.refreshTokens.decode(request.token);
   if (reference === undefined) return refuseUnknown(parts, request, context);
   const outcome = await parts.families.revoke({
@@ -55,19 +55,15 @@ function requirePlainReason(reason: string): void {
  * Undefined when the gateway admitted the caller without credentials. A public client is identified only: RFC 7009 §2.1
  * lets it revoke its own tokens; where the contract asks for credentials it has none.
  */
-async function authenticateOwner(
-  directory: DirectoryClient,
+async function identifyOwner(
+  parts: RevocationParts,
   { credentials, caller, ignoreUnknown }: RevokeRequest,
   context: CallContext,
 ): Promise<{ tenantId: string; clientId: string } | undefined> {
   if (credentials === undefined) return undefined;
-  const from = { ipAddress: caller?.ipAddress ?? '' };
-  const presented = clientCredentialsOf(credentials);
-  const { application } = await directory.authenticateClient(presented, from, context.onward());
-  if (application.type !== ApplicationType.CONFIDENTIAL && !ignoreUnknown) {
-    throw invalidClient(new Refusal('public_client', false));
-  }
-  return { tenantId: application.tenantId, clientId: application.clientId };
+  const admits = (application: Application) => ignoreUnknown || isConfidential(application);
+  const { tenantId, clientId } = await authenticateClient(parts, { credentials, caller }, context, admits);
+  return { tenantId, clientId };
 }
 
 /** RFC 7009 §2.2.1: access tokens live until they expire, and saying so is better than a false success. */

@@ -1,5 +1,5 @@
 import type { AuditBatch } from '@tessera/kit';
-import { ApplicationType } from '@tessera/proto-gen/directory';
+import { isConfidential } from '../client.ts';
 import { refuse } from '../refusal.ts';
 import type { Grant } from './grant.ts';
 import { deliveryDetails } from './one-time.ts';
@@ -10,7 +10,7 @@ export function clientCredentialsGrant(audit: Pick<AuditBatch, 'add'>): Grant {
     name: 'client_credentials',
     parameters: [],
     permit({ application }) {
-      if (application.type === ApplicationType.CONFIDENTIAL) return;
+      if (isConfidential(application)) return;
       const message = 'Only a confidential client may use the client credentials grant.';
       throw refuse('unauthorized_client', message, 'public_client');
     },

@@ -1,4 +1,4 @@
-import { loadConfig, local, rootCall, systemClock, systemRandom, type Kit } from '@tessera/kit';
+import { loadConfig, local, rootCall, systemClock, type Kit } from '@tessera/kit';
 import { ClientAuthenticationMethod, IntrospectionService, TokenService } from '@tessera/proto-gen/token';
 import type { ExchangeRequest } from '@tessera/proto-gen/token';
 import { counting, fakeClock, testDatabase, testKit } from '@tessera/test-kit';
@@ -148,5 +148,3 @@ export async function codeOf(work: Promise<unknown>): Promise<string> {
     return error instanceof Error && 'code' in error ? String(error.code) : String(error);
   }
 }
-
-export const randomText = (bytes = 8): string => systemRandom.bytes(bytes).toString('hex');

@@ -1,0 +1,186 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { accessTokenHash } from '@tessera/oauth';
+import { redirectUri, verifier } from '../testing/authorize.ts';
+import { orders } from '../testing/directory.ts';
+import { claimsOf, codeOf, issuer, world, type World } from '../testing/world.ts';
+
+let on: World;
+beforeAll(async () => {
+  on = await world();
+});
+afterAll(() => on.close());
+
+describe('the authorization code grant', () => {
+  it('issues access, refresh and ID token with what the person granted (RFC 6749 section 4.1.4, OIDC Core section 3.1.3.3)', async () => {
+    const answer = await on.signIn();
+    expect(answer).toMatchObject({
+      expiresIn: 600,
+      scope: 'openid profile offline_access orders.read orders.write',
+    });
+    const access = claimsOf(answer.accessToken);
+    expect(access).toMatchObject({
+      iss: issuer,
+      aud: orders,
+      sub: 'ada',
+      client_id: 'web',
+      tenant_id: 'acme',
+      scope: ['openid', 'profile', 'offline_access', 'orders.read', 'orders.write'],
+      role: ['clerk'],
+    });
+    expect(access['jti']).toMatch(/^[A-Za-z0-9_-]{22}$/);
+    expect(Number(access['exp']) - Number(access['iat'])).toBe(600);
+    expect(claimsOf(answer.idToken)).toMatchObject({
+      iss: issuer,
+      aud: 'web',
+      sub: 'ada',
+      auth_time: 1_700_000_000,
+      nonce: 'n-0S6_WzA2Mj',
+      sid: 'session-1',
+      at_hash: accessTokenHash(answer.accessToken),
+    });
+    expect(answer.refreshToken).toMatch(/^tr_/);
+  });
+
+  it('leaves nonce out when none was sent and the ID token out without openid (COD-9)', async () => {
+    const withoutNonce = await on.signIn({ nonce: '' });
+    expect(claimsOf(withoutNonce.idToken)).not.toHaveProperty('nonce');
+    expect((await on.signIn({ scopes: ['orders.read'] })).idToken).toBe('');
+  });
+
+  it('issues a refresh token only with offline_access and to an application that may refresh', async () => {
+    expect((await on.signIn({ scopes: ['openid', 'orders.read'] })).refreshToken).toBe('');
+    expect((await on.signIn({ clientId: 'no-refresh' })).refreshToken).toBe('');
+    expect((await on.signIn({ clientId: 'spa' })).refreshToken).not.toBe('');
+  });
+
+  it('gives identity scopes alone the issuer as audience', async () => {
+    const answer = await on.signIn({ scopes: ['openid', 'email'], resource: '' });
+    expect(claimsOf(answer.accessToken)).toMatchObject({ aud: issuer, scope: ['openid', 'email'] });
+  });
+
+  it('narrows the access token to the scope of the request and leaves the family as granted', async () => {
+    const answer = await on.redeem(on.newCode(), 'web', { scope: 'orders.read' });
+    expect(claimsOf(answer.accessToken)).toMatchObject({ scope: ['orders.read'], aud: orders });
+    expect(answer.idToken).toBe('');
+    expect((await on.refresh(answer.refreshToken)).scope).toContain('orders.write');
+  });
+
+  it('leaves the code usable when scope or resource of the request are refused', async () => {
+    const code = on.newCode();
+    expect(await codeOf(on.redeem(code, 'web', { scope: 'billing.read' }))).toBe('invalid_scope');
+    expect(await codeOf(on.redeem(code, 'web', { scope: 'a  b' }))).toBe('invalid_scope');
+    const resource = 'https://billing.acme.example';
+    expect(await codeOf(on.redeem(code, 'web', { resource }))).toBe('invalid_target');
+    expect((await on.redeem(code, 'web', { resource: orders })).accessToken).not.toBe('');
+  });
+
+  it('refuses a request without code, verifier or redirect URI and names what is missing (RFC 7636 section 4.5)', async () => {
+    const code = on.newCode();
+    await expect(on.redeem(code, 'web', { codeVerifier: '' })).rejects.toThrow('code_verifier');
+    await expect(on.redeem(code, 'web', { redirectUri: '' })).rejects.toThrow('redirect_uri');
+    await expect(on.redeem('')).rejects.toThrow('The parameter code is missing.');
+    expect((await on.redeem(code)).accessToken).not.toBe('');
+  });
+
+  it('refuses a second use by its owner and revokes what the first issued (COD-1, RFC 6749 section 4.1.2)', async () => {
+    const code = on.newCode();
+    const { refreshToken } = await on.redeem(code);
+    expect(await codeOf(on.redeem(code))).toBe('invalid_grant');
+    expect(await codeOf(on.refresh(refreshToken))).toBe('invalid_grant');
+  });
+
+  it('refuses a used code of another client and leaves what the first use issued alive (COD-4, COD-10)', async () => {
+    const code = on.newCode();
+    expect(await codeOf(on.redeem(code, 'other'))).toBe('invalid_grant');
+    const { refreshToken } = await on.redeem(code);
+    expect(await codeOf(on.redeem(code, 'other'))).toBe('invalid_grant');
+    expect(await codeOf(on.redeem(code, 'globex-web'))).toBe('invalid_grant');
+    const wrongSecret = { clientId: 'web', clientSecret: 'x'.repeat(43) };
+    const replay = { grantType: 'authorization_code', code, codeVerifier: verifier, redirectUri };
+    const asked = on.token.exchange({
+      ...replay,
+      credentials: wrongSecret,
+      caller: { ipAddress: '192.0.2.9', issuer },
+    });
+    expect(await codeOf(asked)).toBe('invalid_client');
+    expect((await on.refresh(refreshToken)).accessToken).not.toBe('');
+  });
+
+  it('lets one of fifty parallel redemptions succeed (COD-2)', async () => {
+    for (let round = 0; round < 4; round += 1) {
+      const code = on.newCode();
+      const outcomes = await Promise.all(Array.from({ length: 50 }, () => codeOf(on.redeem(code))));
+      expect(outcomes.filter((outcome) => outcome === 'no error')).toHaveLength(1);
+      expect(outcomes.filter((outcome) => outcome === 'invalid_grant')).toHaveLength(49);
+    }
+  });
+
+  it('writes one audit row for each delivered token, with its jti and without the token', async () => {
+    const answer = await on.signIn();
+    const { jti } = claimsOf(answer.accessToken);
+    const events = await on.events();
+    const ofThis = events.filter(({ record }) => JSON.stringify(record).includes(String(jti)));
+    expect(ofThis.map(({ event }) => event).toSorted()).toEqual(['code.redeemed', 'token.issued']);
+    const everything = JSON.stringify(events);
+    for (const secret of [answer.accessToken, answer.refreshToken, answer.idToken]) {
+      expect(everything).not.toContain(secret.slice(-40));
+    }
+  });
+});
+
+describe('trouble on the way of a code', () => {
+  it('leaves the code usable when keys, authorize or the directory are away, and says so', async () => {
+    for (const peer of [on.keys, on.authorize]) {
+      const code = on.newCode();
+      peer.line.cut = true;
+      expect(await codeOf(on.redeem(code))).toBe('temporarily_unavailable');
+      peer.line.cut = false;
+      expect((await on.redeem(code)).accessToken).not.toBe('');
+    }
+  });
+
+  it('does not use up a code when the process ends before the commit (F10)', async () => {
+    let armed = true;
+    const crashing = await world({
+      kit: {
+        failpoint(name) {
+          if (armed && name === 'code.before_commit') throw new Error('crash');
+        },
+      },
+    });
+    const code = crashing.newCode();
+    expect(await codeOf(crashing.redeem(code))).not.toBe('no error');
+    armed = false;
+    expect((await crashing.redeem(code)).accessToken).not.toBe('');
+    await crashing.close();
+  });
+
+  it('refuses the repeat when the process ended after the commit, and revokes the lost family (F11)', async () => {
+    let armed = true;
+    const crashing = await world({
+      kit: {
+        failpoint(name) {
+          if (armed && name === 'code.after_commit') throw new Error('crash');
+        },
+      },
+    });
+    const code = crashing.newCode();
+    await codeOf(crashing.redeem(code));
+    armed = false;
+    expect(await codeOf(crashing.redeem(code))).toBe('invalid_grant');
+    expect((await crashing.events()).map(({ event }) => event)).toContain('refresh.family_revoked');
+    await crashing.close();
+  });
+
+  it('does not use up a code for a caller that gave up', async () => {
+    const code = on.newCode();
+    const gaveUp = new AbortController();
+    const request = { grantType: 'authorization_code', code, codeVerifier: verifier, redirectUri };
+    const credentials = { clientId: 'web', clientSecret: 'web-secret-0123456789-0123456789' };
+    const caller = { ipAddress: '192.0.2.7', issuer };
+    const asked = on.token.exchange({ ...request, credentials, caller }, { signal: gaveUp.signal });
+    gaveUp.abort();
+    await expect(asked).rejects.toThrow();
+    expect((await on.redeem(code)).accessToken).not.toBe('');
+  });
+});

@@ -1,0 +1,53 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { billing, orders } from '../testing/directory.ts';
+import { claimsOf, codeOf, issuer, world, type World } from '../testing/world.ts';
+
+let on: World;
+beforeAll(async () => {
+  on = await world();
+});
+afterAll(() => on.close());
+
+const ask = (clientId: string, more: Record<string, string> = {}) =>
+  on.exchange(clientId, { grantType: 'client_credentials', ...more });
+
+describe('the client credentials grant', () => {
+  it('issues an access token about the client itself, without roles, and nothing else (RFC 6749 section 4.4.3, SUB-1)', async () => {
+    const answer = await ask('service', { scope: 'orders.read' });
+    expect(answer).toMatchObject({ expiresIn: 600, scope: 'orders.read', refreshToken: '', idToken: '' });
+    expect(claimsOf(answer.accessToken)).toMatchObject({
+      iss: issuer,
+      aud: orders,
+      sub: 'service',
+      client_id: 'service',
+      tenant_id: 'acme',
+      scope: ['orders.read'],
+      role: [],
+    });
+  });
+
+  it('grants every scope of the one resource when none is named, and asks to choose between two', async () => {
+    expect((await ask('web')).scope).toBe('orders.read orders.write');
+    expect(await codeOf(ask('service'))).toBe('invalid_scope');
+    expect((await ask('service', { resource: billing })).scope).toBe('billing.read');
+  });
+
+  it('refuses scopes of a person, unknown scopes and resources that are not the application’s', async () => {
+    for (const scope of ['openid', 'offline_access', 'no.such', 'orders.read openid']) {
+      expect(await codeOf(ask('service', { scope }))).toBe('invalid_scope');
+    }
+    expect(await codeOf(ask('web', { resource: billing }))).toBe('invalid_target');
+  });
+
+  it('is for confidential clients that have it', async () => {
+    expect(await codeOf(ask('spa'))).toBe('unauthorized_client');
+    expect(await codeOf(ask('no-refresh'))).toBe('unauthorized_client');
+  });
+
+  it('is audited once per token within a second', async () => {
+    const { jti } = claimsOf((await ask('web')).accessToken);
+    const issued = (await on.events()).filter(({ event }) => event === 'token.issued');
+    const mine = issued.filter(({ record }) => JSON.stringify(record).includes(String(jti)));
+    expect(mine).toMatchObject([{ record: { clientId: 'web', subject: 'web', ipAddress: '192.0.2.7' } }]);
+  });
+});

@@ -1,0 +1,55 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { opaquePrefix } from '@tessera/kit';
+import { claimsOf, codeOf, grantOf, world, type World } from '../testing/world.ts';
+
+let on: World;
+beforeAll(async () => {
+  on = await world();
+});
+afterAll(() => on.close());
+
+describe.each([
+  {
+    grantType: 'device_code',
+    parameter: 'deviceCode',
+    prefix: opaquePrefix.deviceCode,
+    named: 'device_code',
+  },
+  { grantType: 'ciba', parameter: 'authReqId', prefix: opaquePrefix.authReqId, named: 'auth_req_id' },
+])('the $grantType grant', ({ grantType, parameter, prefix, named }) => {
+  const poll = (secret: string, clientId = 'web') =>
+    on.exchange(clientId, { grantType, [parameter]: secret });
+
+  it('waits for the person and then issues the tokens once', async () => {
+    const secret = on.device.start(prefix);
+    expect(await codeOf(poll(secret))).toBe('authorization_pending');
+    on.device.approve(secret, grantOf());
+    const answer = await poll(secret);
+    expect(claimsOf(answer.accessToken)).toMatchObject({ sub: 'ada', role: ['clerk'] });
+    expect(claimsOf(answer.idToken)).not.toHaveProperty('nonce');
+    expect((await on.refresh(answer.refreshToken)).accessToken).not.toBe('');
+  });
+
+  it('lets one of twenty parallel polls have the tokens and revokes them for the others (F18)', async () => {
+    const secret = on.device.start(prefix);
+    on.device.approve(secret, grantOf());
+    const outcomes = await Promise.all(Array.from({ length: 20 }, () => codeOf(poll(secret))));
+    expect(outcomes.filter((outcome) => outcome === 'no error')).toHaveLength(1);
+    expect(outcomes.filter((outcome) => outcome === 'invalid_grant')).toHaveLength(19);
+  });
+
+  it('refuses another client and a request without the value', async () => {
+    const secret = on.device.start(prefix);
+    on.device.approve(secret, grantOf());
+    expect(await codeOf(poll(secret, 'other'))).toBe('invalid_grant');
+    await expect(poll('')).rejects.toThrow(named);
+    expect((await poll(secret)).accessToken).not.toBe('');
+  });
+
+  it('is not offered where no device service runs', async () => {
+    const without = await world({ withoutDevice: true });
+    const asked = without.exchange('web', { grantType, [parameter]: 'x' });
+    expect(await codeOf(asked)).toBe('unsupported_grant_type');
+    await without.close();
+  });
+});

@@ -1,0 +1,192 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { Status } from '@tessera/proto-gen/directory';
+import { orders } from '../testing/directory.ts';
+import { claimsOf, codeOf, issuer, world, type World } from '../testing/world.ts';
+
+let on: World;
+beforeAll(async () => {
+  on = await world();
+});
+afterAll(() => on.close());
+
+describe('the refresh token grant', () => {
+  it('rotates at every use and issues an ID token of the same person without nonce (RFC 6749 section 6, OIDC Core section 12.2)', async () => {
+    const first = await on.signIn();
+    const second = await on.refresh(first.refreshToken);
+    expect(second.refreshToken).not.toBe(first.refreshToken);
+    expect(claimsOf(second.accessToken)).toMatchObject({
+      iss: issuer,
+      sub: 'ada',
+      aud: orders,
+      role: ['clerk'],
+    });
+    expect(claimsOf(second.accessToken)['jti']).not.toBe(claimsOf(first.accessToken)['jti']);
+    const { iss, sub, aud, auth_time } = claimsOf(first.idToken);
+    expect(claimsOf(second.idToken)).toMatchObject({ iss, sub, aud, auth_time });
+    expect(claimsOf(second.idToken)).not.toHaveProperty('nonce');
+    expect((await on.refresh(second.refreshToken)).refreshToken).not.toBe(second.refreshToken);
+  });
+
+  it('answers a repeated request with the same successor until that is used (F18)', async () => {
+    const { refreshToken } = await on.signIn();
+    const [first, second] = [await on.refresh(refreshToken), await on.refresh(refreshToken)];
+    expect(second.refreshToken).toBe(first.refreshToken);
+    const third = await on.refresh(second.refreshToken);
+    expect(await codeOf(on.refresh(refreshToken))).toBe('invalid_grant');
+    expect(await codeOf(on.refresh(third.refreshToken))).toBe('invalid_grant');
+  });
+
+  it('gives fifty parallel requests one successor value (REF-1, REF-2)', async () => {
+    const { refreshToken } = await on.signIn();
+    const answers = await Promise.all(Array.from({ length: 50 }, () => on.refresh(refreshToken)));
+    expect(new Set(answers.map((answer) => answer.refreshToken)).size).toBe(1);
+    expect(new Set(answers.map((answer) => claimsOf(answer.accessToken)['jti'])).size).toBe(50);
+  });
+
+  it('revokes the family when a token comes back after the window (REF-3, REF-6)', async () => {
+    const { refreshToken } = await on.signIn();
+    const { refreshToken: successor } = await on.refresh(refreshToken);
+    await on.elapse(31);
+    expect(await codeOf(on.refresh(refreshToken))).toBe('invalid_grant');
+    expect(await codeOf(on.refresh(successor))).toBe('invalid_grant');
+  });
+
+  it('refuses another client of the tenant and of another, and a wrong secret, and changes nothing (REF-11, R9, R11)', async () => {
+    const { refreshToken } = await on.signIn();
+    for (const clientId of ['other', 'spa', 'globex-web']) {
+      expect(await codeOf(on.refresh(refreshToken, clientId))).toBe('invalid_grant');
+    }
+    const credentials = { clientId: 'web', clientSecret: 'x'.repeat(43) };
+    const caller = { ipAddress: '192.0.2.11', issuer };
+    const wrongSecret = on.token.exchange({ grantType: 'refresh_token', refreshToken, credentials, caller });
+    expect(await codeOf(wrongSecret)).toBe('invalid_client');
+    expect((await on.refresh(refreshToken)).accessToken).not.toBe('');
+  });
+
+  it('narrows and never widens, and goes back to what was granted (REF-12, R12)', async () => {
+    const granted = ['openid', 'offline_access', 'orders.read'];
+    const { refreshToken } = await on.signIn({ scopes: granted });
+    for (const scope of ['orders.write', 'orders.read orders.write', 'no.such', 'profile']) {
+      expect(await codeOf(on.refresh(refreshToken, 'web', { scope }))).toBe('invalid_scope');
+    }
+    const narrow = await on.refresh(refreshToken, 'web', { scope: 'orders.read' });
+    expect(narrow.scope).toBe('orders.read');
+    expect((await on.refresh(narrow.refreshToken)).scope).toBe(granted.join(' '));
+  });
+
+  it('refuses another resource than the granted one and consumes nothing (INT-4, RFC 8707 section 2.2)', async () => {
+    const { refreshToken } = await on.signIn();
+    const resource = 'https://billing.acme.example';
+    expect(await codeOf(on.refresh(refreshToken, 'web', { resource }))).toBe('invalid_target');
+    expect(claimsOf((await on.refresh(refreshToken, 'web', { resource: orders })).accessToken)['aud']).toBe(
+      orders,
+    );
+  });
+
+  it('refuses misspelt tokens and opaque values of other kinds without asking the database (REF-10, COD-3)', async () => {
+    const { refreshToken } = await on.signIn();
+    const code = on.newCode();
+    await on.refresh(refreshToken, 'web', { scope: 'no.such' }).catch(() => undefined);
+    on.database.reset();
+    const misspelt = [
+      refreshToken.slice(0, -1),
+      `${refreshToken}A`,
+      ` ${refreshToken}`,
+      refreshToken.toLowerCase(),
+      code,
+    ];
+    for (const token of misspelt) expect(await codeOf(on.refresh(token))).toBe('invalid_grant');
+    expect(on.database.names.filter((name) => name.startsWith('token.'))).toEqual([]);
+    expect((await on.redeem(code)).accessToken).not.toBe('');
+  });
+
+  it('has the lifetimes of the application where it has its own', async () => {
+    await on.directory.changeApplication('other', (record) => {
+      record.lifetimes = { accessToken: 60, refreshTokenIdle: 100, refreshTokenAbsolute: 150 };
+    });
+    const { refreshToken, expiresIn } = await on.signIn({ clientId: 'other' });
+    expect(expiresIn).toBe(60);
+    await on.elapse(90);
+    const { refreshToken: second } = await on.refresh(refreshToken, 'other');
+    await on.elapse(61);
+    expect(await codeOf(on.refresh(second, 'other'))).toBe('invalid_grant');
+  });
+});
+
+describe('changes of user and application between two refreshes', () => {
+  it('shows in the next access token: roles as they are, lost scopes left out (REF-8)', async () => {
+    const { refreshToken } = await on.signIn();
+    await on.directory.changeUser('ada', (user) => (user.roles = ['manager']));
+    const lost = (name: string) => name === 'orders.write';
+    const before = structuredClone(on.directory.applications.get('web'));
+    await on.directory.changeApplication('web', (record) => {
+      record.scopes = record.scopes.filter(({ name }) => !lost(name));
+    });
+    const { accessToken, refreshToken: second } = await on.refresh(refreshToken);
+    expect(claimsOf(accessToken)).toMatchObject({ role: ['manager'] });
+    expect(claimsOf(accessToken)['scope']).not.toContain('orders.write');
+    expect(await codeOf(on.refresh(second, 'web', { scope: 'orders.write' }))).toBe('invalid_scope');
+    await on.directory.changeApplication('web', (record) => {
+      record.scopes = record.scopes.filter(({ name }) => name !== 'offline_access');
+    });
+    expect(await codeOf(on.refresh(second))).toBe('invalid_grant');
+    await on.directory.changeApplication('web', (record) => Object.assign(record, before));
+    expect(claimsOf((await on.refresh(second)).accessToken)['scope']).toContain('orders.write');
+    await on.directory.changeUser('ada', (user) => (user.roles = ['clerk']));
+  });
+
+  it('refuses a locked user, and goes on with the token the client holds once unlocked, however much later (REF-7)', async () => {
+    const { refreshToken } = await on.signIn({ userId: 'bob' });
+    await on.directory.changeUser('bob', (user) => (user.status = Status.LOCKED));
+    for (let attempt = 0; attempt < 3; attempt += 1) {
+      expect(await codeOf(on.refresh(refreshToken))).toBe('invalid_grant');
+      await on.elapse(3600);
+    }
+    await on.directory.changeUser('bob', (user) => (user.status = Status.ACTIVE));
+    const { refreshToken: successor } = await on.refresh(refreshToken);
+    expect((await on.refresh(successor)).accessToken).not.toBe('');
+  });
+
+  it('never takes our own trouble for theft: a successor that could not be signed is handed out later', async () => {
+    const { refreshToken } = await on.signIn();
+    on.keys.line.cut = true;
+    expect(await codeOf(on.refresh(refreshToken))).toBe('temporarily_unavailable');
+    on.keys.line.cut = false;
+    await on.elapse(3600);
+    const { refreshToken: successor } = await on.refresh(refreshToken);
+    expect((await on.refresh(successor)).accessToken).not.toBe('');
+  });
+});
+
+describe('the retry window as a setting', () => {
+  it('of zero refuses the second use at once (REF-4, R14)', async () => {
+    const strict = await world({ settings: { TESSERA_REFRESH_RETRY_WINDOW: '0s' } });
+    const { refreshToken } = await strict.signIn();
+    const { refreshToken: successor } = await strict.refresh(refreshToken);
+    expect(await codeOf(strict.refresh(refreshToken))).toBe('invalid_grant');
+    expect(await codeOf(strict.refresh(successor))).toBe('invalid_grant');
+    await strict.close();
+  });
+
+  it('covers a process that ended on either side of the commit (F10, F11, R8)', async () => {
+    for (const point of ['refresh.before_commit', 'refresh.after_commit']) {
+      let armed = false;
+      const crashing = await world({
+        kit: {
+          failpoint(name) {
+            if (armed && name === point) throw new Error('crash');
+          },
+        },
+      });
+      const { refreshToken } = await crashing.signIn();
+      armed = true;
+      expect(await codeOf(crashing.refresh(refreshToken))).not.toBe('no error');
+      armed = false;
+      const { refreshToken: successor } = await crashing.refresh(refreshToken);
+      expect((await crashing.refresh(successor)).accessToken).not.toBe('');
+      const events = (await crashing.events()).map(({ event }) => event);
+      expect(events.filter((event) => event === 'refresh.rotated')).toHaveLength(2);
+      await crashing.close();
+    }
+  });
+});

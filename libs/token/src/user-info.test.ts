@@ -1,0 +1,115 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { Status } from '@tessera/proto-gen/directory';
+import { signedToken } from './testing/keys.ts';
+import { call, caller, claimsOf, codeOf, world, type World } from './testing/world.ts';
+
+let on: World;
+beforeAll(async () => {
+  on = await world();
+});
+afterAll(() => on.close());
+
+const ask = (accessToken: string, from = caller) => on.token.userInfo({ accessToken, caller: from }, call());
+const claims = async (accessToken: string) => {
+  const { sub, name, email, phoneNumber } = await ask(accessToken);
+  return { sub, name, email, phoneNumber };
+};
+
+describe('userinfo', () => {
+  it('releases what the scopes allow and the user has (OIDC Core section 5.4)', async () => {
+    const released = async (scopes: string[], userId = 'ada') =>
+      claims((await on.signIn({ scopes, userId, resource: '' })).accessToken);
+    expect(await released(['openid'])).toEqual({
+      sub: 'ada',
+      name: undefined,
+      email: undefined,
+      phoneNumber: undefined,
+    });
+    expect(await released(['openid', 'profile', 'email', 'phone'])).toEqual({
+      sub: 'ada',
+      name: 'Ada Lovelace',
+      email: 'ada@acme.example',
+      phoneNumber: '+46701234567',
+    });
+    expect(await released(['openid', 'email'])).toMatchObject({ email: 'ada@acme.example', name: undefined });
+    expect(await released(['openid', 'profile', 'email'], 'bob')).toMatchObject({
+      sub: 'bob',
+      name: undefined,
+      email: undefined,
+    });
+  });
+
+  it('is forbidden without openid and to a client for itself (contract, 403)', async () => {
+    const { accessToken } = await on.signIn({ scopes: ['profile', 'orders.read'] });
+    expect(await codeOf(ask(accessToken))).toBe('insufficient_scope');
+    const own = await on.exchange('web', { grantType: 'client_credentials' });
+    expect(await codeOf(ask(own.accessToken))).toBe('insufficient_scope');
+  });
+
+  it('refuses whatever is not a live access token of this issuer (contract, 401; TEN-2)', async () => {
+    const { accessToken, idToken, refreshToken } = await on.signIn();
+    const header = { alg: 'RS256', kid: on.key.kid, typ: 'at+jwt' };
+    const foreign = signedToken(on.key, header, { ...claimsOf(accessToken), iss: 'https://evil.example' });
+    const elsewhere = signedToken(on.key, header, { ...claimsOf(accessToken), tenant_id: 'globex' });
+    for (const token of ['', 'garbage', idToken, refreshToken, foreign, elsewhere]) {
+      expect(await codeOf(ask(token))).toBe('invalid_token');
+    }
+    const otherHost = { ...caller, issuer: 'https://other.example' };
+    expect(await codeOf(ask(accessToken, otherHost))).toBe('invalid_token');
+    on.clock.advance(601_000);
+    expect(await codeOf(ask(accessToken))).toBe('invalid_token');
+  });
+
+  it('refuses when user, application or tenant are gone or not active', async () => {
+    const { accessToken } = await on.signIn({ userId: 'bob' });
+    for (const status of [Status.DISABLED, Status.LOCKED]) {
+      await on.directory.changeUser('bob', (user) => (user.status = status));
+      expect(await codeOf(ask(accessToken))).toBe('invalid_token');
+    }
+    await on.directory.changeUser('bob', (user) => (user.status = Status.ACTIVE));
+    await on.directory.changeApplication('web', (record) => (record.status = Status.DISABLED));
+    expect(await codeOf(ask(accessToken))).toBe('invalid_token');
+    await on.directory.changeApplication('web', (record) => (record.status = Status.ACTIVE));
+    await on.directory.changeTenant('acme', Status.DISABLED);
+    expect(await codeOf(ask(accessToken))).toBe('invalid_token');
+    await on.directory.changeTenant('acme', Status.ACTIVE);
+    expect((await ask(accessToken)).sub).toBe('bob');
+  });
+
+  it('holds every token to the configured issuer where there is one', async () => {
+    const configured = await world({ settings: { TESSERA_ISSUER: caller.issuer } });
+    const { accessToken } = await configured.signIn();
+    const host = { ...caller, issuer: 'https://other.example' };
+    expect((await configured.token.userInfo({ accessToken, caller: host }, call())).sub).toBe('ada');
+    const early = await configured.signIn({ issuer: 'https://other.example' });
+    const asked = configured.token.userInfo({ accessToken: early.accessToken, caller: host }, call());
+    expect(await codeOf(asked)).toBe('invalid_token');
+    await configured.close();
+  });
+});
+
+describe('ID token hints', () => {
+  const hint = (idToken: string, from = caller) =>
+    on.token.verifyIdTokenHint({ idToken, caller: from }, call());
+
+  it('are good as long as we issued them, expired or not (OIDC RP-Initiated Logout section 2)', async () => {
+    const { idToken } = await on.signIn();
+    on.clock.advance(86_400_000);
+    expect(await hint(idToken)).toMatchObject({
+      valid: true,
+      clientId: 'web',
+      sub: 'ada',
+      sessionId: 'session-1',
+    });
+  });
+
+  it('are not good when they are anything else', async () => {
+    const { idToken, accessToken } = await on.signIn();
+    for (const token of [accessToken, 'garbage', '', `${idToken}x`]) {
+      expect(await hint(token)).toMatchObject({ valid: false, clientId: '', sub: '' });
+    }
+    expect(await hint(idToken, { ...caller, issuer: 'https://other.example' })).toMatchObject({
+      valid: false,
+    });
+  });
+});
