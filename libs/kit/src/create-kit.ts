@@ -39,15 +39,15 @@ export async function createKit({ name, config, log, lifecycle, needs }: KitOpti
   const failpoint = failpoints(config);
   if (needs !== undefined) requireStores(needs, config);
   const redis = needs?.redis === false ? undefined : await openCache(config, log, lifecycle);
-  const database =
-    needs?.database === false ? noDatabase : await openStore(name, config, log, lifecycle);
+  const database = needs?.database === false ? noDatabase : await openStore(name, config, log, lifecycle);
   return { log, clock: systemClock, random: systemRandom, database, redis, failpoint };
 }
 
 function requireStores(needs: StoreNeeds, config: ProcessConfig): void {
   const problems: string[] = [];
   const advice = 'The processes of the split topology share their stores, so none of them is embedded.';
-  if (needs.database && config.DATABASE_URL === undefined) problems.push(`DATABASE_URL is required. ${advice}`);
+  if (needs.database && config.DATABASE_URL === undefined)
+    problems.push(`DATABASE_URL is required. ${advice}`);
   if (needs.redis && config.REDIS_URL === undefined) problems.push(`REDIS_URL is required. ${advice}`);
   if (problems.length > 0) throw new ConfigError(problems);
 }
