@@ -41,7 +41,7 @@ describe('redeeming a code', () => {
     const code = await freshCode();
     failpoints.length = 0;
     const first = await world.token.redeemCode(redemption(code));
-    expect(failpoints).toEqual(['authorize.code_taken']);
+    expect(failpoints).toEqual(['code.taken']);
     expect(await world.token.redeemCode(redemption(code))).toEqual(first);
   });
 

@@ -70,7 +70,7 @@ export function createCodes(deps: {
         audit.codeRefused(request, redemption.outcome, reference(codeHash));
         throw invalidGrant(redemption.outcome);
       }
-      failpoint('authorize.code_taken');
+      failpoint('code.taken');
       return { grant: redemption.grant, codeHash: hash('sha256', request.code, 'buffer') };
     },
   };

@@ -24,7 +24,7 @@ export interface SignInLimits {
 export type VerifyCredentials = (visit: Visit, credentials: Credentials) => Promise<User | undefined>;
 
 /** Beyond these nothing is stored, so nothing can match; and a giant password is never hashed (CVE-2023-38492). */
-const maximumIdentifierLength = 320;
+const maximumIdentifierLength = 512;
 const maximumPasswordLength = 1024;
 
 /**
@@ -71,11 +71,12 @@ export function createVerifyCredentials(deps: {
 }
 
 /**
- * The name under which attempts on an account are counted: coarser than any comparison of user names, addresses or
- * phone numbers, so that no other spelling of one identifier gets attempts of its own.
+ * The name under which attempts on an account are counted. It is made from the form in which the directory compares
+ * identifiers, and coarser, so that no other spelling of one identifier gets attempts of its own.
  */
 export function accountName(identifier: string): string {
-  return identifier
+  const compared = identifier.trim().normalize('NFC').toLowerCase();
+  return compared
     .normalize('NFKC')
     .toLowerCase()
     .replaceAll(/[\s().\u00ad\u200b-\u200f\u2060\ufeff-]/g, '');
