@@ -36,7 +36,9 @@ export function createAdminStore(
         await lock(tx);
         const taken = await takenClientIds(tx, tenantId, clientIds);
         if (taken.length > 0) return { kind: 'taken', clientIds: taken };
-        const { plan, changes, events } = decide(await readTenantState(tx, tenantId));
+        const decision = decide(await readTenantState(tx, tenantId));
+        if (decision === undefined) return { kind: 'stale' };
+        const { plan, changes, events } = decision;
         if (events.length > 0) {
           await writeTenantPlan(tx, plan);
           await record(tx, changes, events);

@@ -1,4 +1,5 @@
 import type { CallContext } from '@tessera/kit';
+import { temporarilyUnavailable } from '@tessera/oauth';
 import type { ClientSecrets } from './client-secrets.ts';
 import { DeclaredStateError, type Problem } from './declared/positions.ts';
 import { readDeclaredState, type ReadState } from './declared/read.ts';
@@ -7,8 +8,11 @@ import { desiredState } from './desired.ts';
 import type { Passwords } from './passwords.ts';
 import { changesOf, countPlan, planTenant, type PlanCounts } from './plan.ts';
 import { eventsOf, type EventBase } from './plan-events.ts';
-import { normalizeIdentifier } from './records.ts';
+import { normalizeIdentifier, type TenantState } from './records.ts';
 import type { AdminStore } from './store.ts';
+
+/** How often a tenant is tried when others change its passwords in between. */
+const attempts = 10;
 
 export interface ApplyParts {
   readonly store: AdminStore;
@@ -51,28 +55,34 @@ async function applyTenant(
   tenant: DeclaredTenant,
   { base, signal }: { readonly base: EventBase; readonly signal: AbortSignal },
 ): Promise<AppliedTenant> {
-  const passwordHashes = await hashesOf(parts, tenant, signal);
-  const { secrets, newUserId } = parts;
-  const result = await parts.store.changeTenant(tenant.id, clientIdsOf(tenant), (current) => {
-    const desired = desiredState(tenant, current, { secrets, passwordHashes, newUserId });
-    const plan = planTenant(current, desired);
-    return { plan, changes: changesOf(plan), events: eventsOf(plan, base) };
-  });
-  if (result.kind === 'taken') throw new DeclaredStateError(takenProblems(read, tenant, result.clientIds));
-  parts.onChange();
-  return { tenantId: tenant.id, ...countPlan(result.plan) };
+  for (let attempt = 0; attempt < attempts; attempt += 1) {
+    // Hashes are made before the transaction, which must be short, so they may be overtaken.
+    const stored = await parts.store.passwordHashes(tenant.id);
+    const passwordHashes = await hashesOf(parts.passwords, tenant, stored, signal);
+    const result = await parts.store.changeTenant(tenant.id, clientIdsOf(tenant), (current) => {
+      if (!isPreparedFor(tenant, stored, current)) return undefined;
+      const desired = desiredState(tenant, current, { ...parts, passwordHashes });
+      const plan = planTenant(current, desired);
+      return { plan, changes: changesOf(plan), events: eventsOf(plan, base) };
+    });
+    if (result.kind === 'taken') {
+      throw new DeclaredStateError(takenProblems(read, tenant, result.clientIds));
+    }
+    if (result.kind === 'done') {
+      parts.onChange();
+      return { tenantId: tenant.id, ...countPlan(result.plan) };
+    }
+  }
+  throw temporarilyUnavailable(new Error('Others kept changing the passwords of the tenant.'));
 }
 
-/**
- * Hashes are made before the transaction, which must be short. Whatever is stored by the time it runs, each result is a
- * hash of the declared password.
- */
+/** PHC strings by normalized user name: those that are declared, and those of declared passwords. */
 async function hashesOf(
-  { store, passwords }: ApplyParts,
+  passwords: Passwords,
   tenant: DeclaredTenant,
+  stored: ReadonlyMap<string, string>,
   signal: AbortSignal,
 ): Promise<Map<string, string>> {
-  const stored = await store.passwordHashes(tenant.id);
   const hashes = new Map<string, string>();
   await Promise.all(
     tenant.users.map(async ({ username, password, passwordHash }) => {
@@ -83,6 +93,19 @@ async function hashesOf(
     }),
   );
   return hashes;
+}
+
+/** Whether the stored hashes are still those with which the declared passwords were compared. */
+function isPreparedFor(
+  tenant: DeclaredTenant,
+  stored: ReadonlyMap<string, string>,
+  current: TenantState | undefined,
+): boolean {
+  const users = new Map(current?.users.map((user) => [normalizeIdentifier(user.username), user]));
+  return tenant.users.every(({ username, password }) => {
+    const key = normalizeIdentifier(username);
+    return password === undefined || users.get(key)?.passwordHash === stored.get(key);
+  });
 }
 
 /** A client id finds its tenant, so it can belong to one only. */

@@ -63,15 +63,22 @@ export type StatusTarget =
       readonly status: UserRecord['status'];
     };
 
-/** How a tenant is to change, given what it is. Called inside the transaction, perhaps more than once. */
-export type Decide = (current: TenantState | undefined) => {
-  readonly plan: TenantPlan;
-  readonly changes: readonly Change[];
-  readonly events: readonly AuditEvent[];
-};
+/**
+ * How a tenant is to change, given what it is; undefined when the decision was prepared for something else. Called inside
+ * the transaction, perhaps more than once.
+ */
+export type Decide = (current: TenantState | undefined) =>
+  | {
+      readonly plan: TenantPlan;
+      readonly changes: readonly Change[];
+      readonly events: readonly AuditEvent[];
+    }
+  | undefined;
 
 export type TenantChangeResult =
   | { readonly kind: 'done'; readonly plan: TenantPlan }
+  /** Nothing was decided, so nothing was written. */
+  | { readonly kind: 'stale' }
   /** Client ids that belong to other tenants; nothing was written. */
   | { readonly kind: 'taken'; readonly clientIds: readonly string[] };
 

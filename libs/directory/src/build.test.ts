@@ -1,0 +1,474 @@
+import { createHash } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { loadConfig, local, rootCall, type BuiltService, type CallerName, type Database } from '@tessera/kit';
+import { ChangeKind, DirectoryAdminService, DirectoryService, Status } from '@tessera/proto-gen/directory';
+import { counting, silentLog, testDatabase, testKit } from '@tessera/test-kit';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { applyFile, buildDirectory, directoryConfig, migrations } from './index.ts';
+
+const demoFile = new URL('../../../deploy/demo/tessera.yaml', import.meta.url).pathname;
+const secret = 'demo-secret-not-for-production-0001';
+const call = () => rootCall('a-request', 30_000);
+
+const built: BuiltService[] = [];
+let database: Database;
+
+beforeAll(async () => {
+  database = await testDatabase(migrations);
+});
+afterAll(async () => {
+  await Promise.all(built.map((service) => service.close()));
+});
+
+/** One more directory process on the same database. */
+function start(pepper = 'p', on = database) {
+  const bytes = createHash('sha256').update(pepper).digest('base64');
+  const config = loadConfig(directoryConfig, { TESSERA_DIRECTORY_PEPPER: bytes });
+  const kit = testKit({ database: on });
+  const service = buildDirectory(config, {}, kit);
+  built.push(service);
+  return {
+    service,
+    admin: local(DirectoryAdminService, service, 'operator', kit.log),
+    as: (caller: CallerName) => local(DirectoryService, service, caller, kit.log),
+  };
+}
+
+/** A tenant with one person, one confidential and one public application; keys may be added to each. */
+function tenant(id: string, keys: { user?: string; application?: string; tenant?: string } = {}): string {
+  return `
+  - id: ${id}
+    name: ${id}
+    ${keys.tenant ?? ''}
+    resources: [{ audience: https://api.${id}.example, name: API, scopes: [read] }]
+    roles: [clerk]
+    users:
+      - username: ada
+        email: ada@${id}.example
+        phoneNumber: '+46701234567'
+        roles: [clerk]
+        ${keys.user ?? 'password: correct horse'}
+    applications:
+      - clientId: ${id}-service
+        name: Service
+        type: confidential
+        grantTypes: [client_credentials]
+        scopes: [read]
+        ${keys.application ?? `secrets: [{ value: ${id}-secret-of-at-least-32-characters }]`}
+      - { clientId: ${id}-spa, name: SPA, type: public, grantTypes: [device_code], scopes: [openid] }`;
+}
+
+function secretOf(id: string): string {
+  return `${id}-secret-of-at-least-32-characters`;
+}
+
+async function apply(directory: ReturnType<typeof start>, ...tenants: string[]) {
+  const document = `tenants:${tenants.join('')}\n`;
+  return directory.admin.apply({ document, fileName: 'state.yaml' }, call());
+}
+
+describe('applying a declared state', () => {
+  it('takes the demo file, and a second time changes nothing', async () => {
+    const { admin, as } = start();
+    const environment = {};
+    const first = await applyFile(demoFile, { admin, environment, call: call() });
+    expect(first.tenants.map(({ tenantId, created, unchanged }) => [tenantId, created, unchanged])).toEqual([
+      ['demo', 10, false],
+      ['demo-two', 3, false],
+    ]);
+    const before = await contents();
+    const second = await applyFile(demoFile, { admin, environment, call: call() });
+    expect(second.tenants.map((outcome) => outcome.unchanged)).toEqual([true, true]);
+    expect(await contents()).toEqual(before);
+    const password = 'correct horse battery staple';
+    const { user } = await as('authorize').verifyPassword(
+      { tenantId: 'demo', identifier: 'ada', password },
+      call(),
+    );
+    expect(user?.roles).toEqual(['clerk', 'manager']);
+    const asked = { clientId: 'demo-service', clientSecret: secret };
+    expect((await as('token').verifyApplicationSecret(asked, call())).verified).toBe(true);
+  });
+
+  it('keeps user ids, and updates and removes what the file says', async () => {
+    const directory = start();
+    await apply(directory, tenant('keep'));
+    const find = () => directory.as('device').findUser({ tenantId: 'keep', identifier: 'ada' }, call());
+    const before = (await find()).user;
+    expect(before?.userId).toMatch(/^usr_[A-Za-z0-9_-]{22}$/);
+    const changed = tenant('keep', { user: 'name: Ada' }).replace(/\n.*keep-spa.*/, '');
+    const { tenants } = await apply(directory, changed);
+    expect(tenants[0]).toMatchObject({ created: 0, updated: 1, deleted: 1, unchanged: false });
+    expect((await find()).user).toMatchObject({ userId: before?.userId, name: 'Ada' });
+    await expect(
+      directory.as('token').getApplication({ clientId: 'keep-spa' }, call()),
+    ).rejects.toMatchObject({ code: 5 });
+  });
+
+  it('leaves alone the tenants that are not in the file', async () => {
+    const directory = start();
+    await apply(directory, tenant('here'));
+    await apply(directory, tenant('there'));
+    const found = await directory.as('token').getApplication({ clientId: 'here-service' }, call());
+    expect(found.tenant?.tenantId).toBe('here');
+  });
+
+  it('never enables again what was disabled, unless the file says so', async () => {
+    const directory = start();
+    const { admin } = directory;
+    await apply(directory, tenant('off'));
+    const { user } = await directory.as('device').findUser({ tenantId: 'off', identifier: 'ada' }, call());
+    const ids = { tenantId: 'off', userId: user?.userId ?? '', clientId: 'off-service' };
+    await admin.setUserStatus({ ...ids, status: Status.LOCKED }, call());
+    await admin.setApplicationStatus({ ...ids, status: Status.DISABLED }, call());
+    await admin.setTenantStatus({ ...ids, status: Status.DISABLED }, call());
+    const statuses = async () => {
+      const { application, tenant: owner } = await directory.as('token').getApplication(ids, call());
+      const person = await directory.as('token').getUser(ids, call());
+      return [person.user?.status, application?.status, owner?.status];
+    };
+    await apply(directory, tenant('off'));
+    expect(await statuses()).toEqual([Status.LOCKED, Status.DISABLED, Status.DISABLED]);
+    const secrets = `secrets: [{ value: ${secretOf('off')} }]`;
+    await apply(
+      directory,
+      tenant('off', {
+        tenant: 'status: active',
+        user: 'status: active',
+        application: `${secrets}\n        status: active`,
+      }),
+    );
+    expect(await statuses()).toEqual([Status.ACTIVE, Status.ACTIVE, Status.ACTIVE]);
+    const asked = { tenantId: 'off', identifier: 'ada', password: 'correct horse' };
+    expect((await directory.as('authorize').verifyPassword(asked, call())).user).toBeDefined();
+  });
+
+  it('refuses the whole file for a mistake in one tenant, by file, line and key', async () => {
+    const directory = start();
+    const answer = apply(directory, tenant('good'), tenant('bad', { user: 'email2: x' }));
+    await expect(answer).rejects.toMatchObject({
+      code: 3,
+      rawMessage: 'state.yaml:31:9: tenants[1].users[0].email2: is not a known key',
+    });
+    await expect(
+      directory.as('token').getApplication({ clientId: 'good-service' }, call()),
+    ).rejects.toMatchObject({ code: 5 });
+  });
+
+  it('refuses a client id that belongs to another tenant, before anything is written', async () => {
+    const directory = start();
+    await apply(directory, tenant('owner'));
+    const thief = tenant('thief').replace('thief-spa', 'owner-spa');
+    await expect(apply(directory, tenant('bystander'), thief)).rejects.toMatchObject({
+      code: 3,
+      rawMessage:
+        'state.yaml:39:11: tenants[1].applications[1].clientId: belongs to another tenant; remove it there first',
+    });
+    await expect(
+      directory.as('token').getApplication({ clientId: 'bystander-spa' }, call()),
+    ).rejects.toMatchObject({ code: 5 });
+  });
+
+  it('applied by many at once leaves one state', async () => {
+    const directories = [start(), start()];
+    const answers = await Promise.all(
+      [0, 1, 2, 3].map((index) => apply(directories[index % 2] ?? start(), tenant('race'))),
+    );
+    expect(answers.filter((answer) => answer.tenants[0]?.unchanged === false)).toHaveLength(1);
+  });
+
+  it('writes no secret and no password anywhere in the database', async () => {
+    await apply(start(), tenant('quiet'));
+    const everything = JSON.stringify(await contents());
+    expect(everything).toContain('quiet-service');
+    expect(everything).not.toContain(secretOf('quiet'));
+    expect(everything).not.toContain('correct horse');
+  });
+});
+
+describe('client secrets', () => {
+  it('rotate: two are valid side by side, then the new one alone', async () => {
+    const directory = start();
+    const secrets = (...values: string[]) => ({
+      application: `secrets: [${values.map((value) => `{ value: ${value} }`).join(', ')}]`,
+    });
+    const [older, newer] = [secretOf('rota-older'), secretOf('rota-newer')];
+    const works = async (clientSecret: string) =>
+      (
+        await directory
+          .as('token')
+          .verifyApplicationSecret({ clientId: 'rota-service', clientSecret }, call())
+      ).verified;
+    await apply(directory, tenant('rota', secrets(older)));
+    expect([await works(older), await works(newer)]).toEqual([true, false]);
+    await apply(directory, tenant('rota', secrets(older, newer)));
+    expect([await works(older), await works(newer)]).toEqual([true, true]);
+    await apply(directory, tenant('rota', secrets(newer)));
+    expect([await works(older), await works(newer)]).toEqual([false, true]);
+  });
+
+  it('say when they expire, and are refused afterwards', async () => {
+    const directory = start();
+    const expiring = (time: string) => ({
+      application: `secrets: [{ value: ${secretOf('expi')}, expiresAt: "${time}" }]`,
+    });
+    const verify = () =>
+      directory
+        .as('token')
+        .verifyApplicationSecret({ clientId: 'expi-service', clientSecret: secretOf('expi') }, call());
+    await apply(directory, tenant('expi', expiring('2999-01-01T00:00:00Z')));
+    expect(await verify()).toMatchObject({ verified: true, expiresAt: 32_472_144_000n });
+    await apply(directory, tenant('expi', expiring('2020-01-01T00:00:00Z')));
+    expect(await verify()).toMatchObject({ verified: false, expiresAt: 0n });
+  });
+
+  it('are worth nothing under another pepper until the file is applied there', async () => {
+    await apply(start(), tenant('pepper'));
+    const other = start('another');
+    const asked = { clientId: 'pepper-service', clientSecret: secretOf('pepper') };
+    const verify = () => other.as('token').verifyApplicationSecret(asked, call());
+    expect((await verify()).verified).toBe(false);
+    await apply(other, tenant('pepper'));
+    expect((await verify()).verified).toBe(true);
+  });
+
+  it('have their last use noted when the process ends', async () => {
+    const directory = start();
+    await apply(directory, tenant('used'));
+    const asked = { clientId: 'used-service', clientSecret: secretOf('used') };
+    await directory.as('token').verifyApplicationSecret(asked, call());
+    await directory.service.close();
+    const { rows } = await database.query({
+      name: 'test.last_used',
+      text: `SELECT 1 FROM directory.application_secret WHERE client_id = 'used-service' AND last_used_at IS NOT NULL`,
+    });
+    expect(rows).toHaveLength(1);
+  });
+});
+
+describe('people', () => {
+  const asked = { tenantId: 'people', identifier: 'ada', password: 'correct horse' };
+
+  it('are found by user name, e-mail address and phone number, in any case', async () => {
+    const directory = start();
+    await apply(directory, tenant('people'));
+    for (const identifier of ['ada', 'ADA', 'Ada@People.example', '+46 70-123 45 67']) {
+      const { user } = await directory.as('authorize').verifyPassword({ ...asked, identifier }, call());
+      expect(user?.username).toBe('ada');
+    }
+  });
+
+  it('answer alike when they are unknown, type a wrong password, or may not sign in', async () => {
+    const directory = start();
+    await apply(directory, tenant('people'));
+    const verify = (fields: Partial<typeof asked>) =>
+      directory.as('authorize').verifyPassword({ ...asked, ...fields }, call());
+    const answers = [
+      await verify({ password: 'wrong' }),
+      await verify({ password: '' }),
+      await verify({ identifier: 'nobody' }),
+      await verify({ identifier: 'a\0b' }),
+      await verify({ identifier: 'x'.repeat(10_000) }),
+      await verify({ tenantId: 'nowhere' }),
+    ];
+    for (const status of ['disabled', 'locked']) {
+      await apply(
+        directory,
+        tenant('people', { user: `password: correct horse\n        status: ${status}` }),
+      );
+      answers.push(await verify({}));
+    }
+    await apply(directory, tenant('people', { user: 'status: active', tenant: 'status: disabled' }));
+    answers.push(await verify({}));
+    for (const answer of answers) expect(answer.user).toBeUndefined();
+    await expect(verify({ password: 'x'.repeat(1025) })).rejects.toMatchObject({ code: 'invalid_request' });
+  });
+});
+
+describe('tenants', () => {
+  it('are walls: another tenant’s id answers like a random one (TEN-3)', async () => {
+    const directory = start();
+    await apply(directory, tenant('wall-a'), tenant('wall-b', { user: 'password: other' }));
+    const reader = directory.as('token');
+    const { user } = await directory.as('device').findUser({ tenantId: 'wall-b', identifier: 'ada' }, call());
+    const messageOf = async (answer: Promise<unknown>) =>
+      answer.then(
+        () => 'answered',
+        (error: unknown) => String(error),
+      );
+    const foreign = user?.userId ?? '';
+    const { admin } = directory;
+    const status = Status.DISABLED;
+    const pairs = [
+      [foreign, 'usr_AAAAAAAAAAAAAAAAAAAAAA'].map((userId) =>
+        messageOf(reader.getUser({ tenantId: 'wall-a', userId }, call())),
+      ),
+      [foreign, 'usr_AAAAAAAAAAAAAAAAAAAAAA'].map((userId) =>
+        messageOf(admin.setUserStatus({ tenantId: 'wall-a', userId, status }, call())),
+      ),
+      ['wall-b-service', 'random'].map((clientId) =>
+        messageOf(admin.setApplicationStatus({ tenantId: 'wall-a', clientId, status }, call())),
+      ),
+      ['ada@wall-b.example', 'random'].map((identifier) =>
+        messageOf(directory.as('device').findUser({ tenantId: 'wall-a', identifier }, call())),
+      ),
+    ];
+    for (const pair of pairs) {
+      const [other, random] = await Promise.all(pair);
+      expect(other).toBe(random);
+      expect(other).toMatch(/not known/);
+    }
+    expect((await reader.getUser({ tenantId: 'wall-b', userId: foreign }, call())).user?.status).toBe(
+      Status.ACTIVE,
+    );
+    const crossed = { tenantId: 'wall-a', identifier: 'ada', password: 'other' };
+    expect((await directory.as('authorize').verifyPassword(crossed, call())).user).toBeUndefined();
+  });
+});
+
+describe('callers', () => {
+  it('reach only what they need', async () => {
+    const directory = start();
+    const denied = { code: 7 };
+    const password = { tenantId: 'demo', identifier: 'ada', password: 'x' };
+    const clientSecret = { clientId: 'demo-service', clientSecret: 'x' };
+    for (const caller of ['gateway', 'token', 'device', 'keys', 'introspector'] as const) {
+      await expect(directory.as(caller).verifyPassword(password, call())).rejects.toMatchObject(denied);
+    }
+    for (const caller of ['gateway', 'authorize', 'keys', 'introspector'] as const) {
+      await expect(directory.as(caller).verifyApplicationSecret(clientSecret, call())).rejects.toMatchObject(
+        denied,
+      );
+    }
+    for (const caller of ['gateway', 'authorize', 'token', 'device', 'keys'] as const) {
+      const admin = local(DirectoryAdminService, directory.service, caller, silentLog());
+      await expect(admin.apply({ document: '' }, call())).rejects.toMatchObject(denied);
+      await expect(admin.setTenantStatus({ tenantId: 'demo' }, call())).rejects.toMatchObject(denied);
+    }
+  });
+
+  it('are told when a status makes no sense', async () => {
+    const { admin } = start();
+    const bad = { code: 3 };
+    const ids = { tenantId: 'demo', clientId: 'demo-web', userId: 'usr_x' };
+    await expect(admin.setUserStatus(ids, call())).rejects.toMatchObject(bad);
+    await expect(admin.setApplicationStatus({ ...ids, status: Status.LOCKED }, call())).rejects.toMatchObject(
+      bad,
+    );
+    await expect(admin.setTenantStatus({ ...ids, status: Status.LOCKED }, call())).rejects.toMatchObject(bad);
+  });
+});
+
+describe('watching changes', () => {
+  it('tells within a second what another process wrote, after a first message with the position', async () => {
+    const [writer, reader] = [start(), start()];
+    await apply(writer, tenant('seen'));
+    const ending = new AbortController();
+    const stream = reader
+      .as('token')
+      .watchChanges({}, rootCall('watch', undefined, ending.signal))
+      [Symbol.asyncIterator]();
+    const next = async () => {
+      for (;;) {
+        const { value } = await stream.next();
+        if (value === undefined || value.kind !== ChangeKind.UNSPECIFIED) return value;
+      }
+    };
+    const first = await stream.next();
+    expect(first.value).toMatchObject({ kind: ChangeKind.UNSPECIFIED, id: '' });
+    const startedAt = Date.now();
+    const change = { tenantId: 'seen', clientId: 'seen-spa', status: Status.DISABLED };
+    await writer.admin.setApplicationStatus(change, call());
+    expect(await next()).toMatchObject({
+      kind: ChangeKind.APPLICATION,
+      tenantId: 'seen',
+      id: 'seen-spa',
+    });
+    expect(Date.now() - startedAt).toBeLessThan(1_000);
+    ending.abort();
+    await expect(stream.next()).rejects.toMatchObject({ code: 1 });
+  });
+
+  it('resumes after a position that is still known, and starts afresh after one that is not', async () => {
+    const directory = start();
+    await apply(directory, tenant('resume'));
+    const read = async (afterSequence: bigint, count: number) => {
+      const ending = new AbortController();
+      const messages = [];
+      const options = rootCall('watch', undefined, ending.signal);
+      for await (const message of directory.as('token').watchChanges({ afterSequence }, options)) {
+        messages.push(message);
+        if (messages.length === count) break;
+      }
+      ending.abort();
+      return messages;
+    };
+    const [present] = await read(0n, 1);
+    const position = present?.sequence ?? 0n;
+    expect(position).toBeGreaterThan(0n);
+    const status = Status.DISABLED;
+    await directory.admin.setTenantStatus({ tenantId: 'resume', status }, call());
+    const [resumed, change] = await read(position, 2);
+    expect(resumed).toMatchObject({ sequence: position, kind: ChangeKind.UNSPECIFIED });
+    expect(change).toMatchObject({ kind: ChangeKind.TENANT, tenantId: 'resume' });
+    for (const unknown of [position + 1_000n, 2n ** 62n, -1n]) {
+      const [fresh] = await read(unknown, 1);
+      expect(fresh?.sequence).toBe(change?.sequence);
+    }
+  });
+
+  it('speaks of its position while nothing happens, and asks nothing of the database when nobody watches', async () => {
+    const counted = counting(database);
+    const directory = start('p', counted);
+    const ending = new AbortController();
+    const kinds = [];
+    for await (const message of directory
+      .as('token')
+      .watchChanges({}, rootCall('watch', undefined, ending.signal))) {
+      kinds.push(message.kind);
+      if (kinds.length === 3) break;
+    }
+    expect(kinds).toEqual(Array(3).fill(ChangeKind.UNSPECIFIED));
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    counted.reset();
+    await new Promise((resolve) => setTimeout(resolve, 600));
+    expect(counted.count).toBe(0);
+  });
+
+  it('ends with the process', async () => {
+    const directory = start();
+    const stream = directory.as('token').watchChanges({}, rootCall('watch'))[Symbol.asyncIterator]();
+    await stream.next();
+    const after = (async () => {
+      for (;;) if ((await stream.next()).done === true) return 'ended';
+    })();
+    await directory.service.close();
+    expect(await after).toBe('ended');
+  });
+});
+
+it('is ready when its tables answer', async () => {
+  await expect(start().service.ready()).resolves.toBeUndefined();
+});
+
+it('says that a file cannot be read by its name', async () => {
+  const { admin } = start();
+  const missing = `${demoFile}.missing`;
+  await expect(applyFile(missing, { admin, environment: {}, call: call() })).rejects.toThrow(missing);
+  expect(await readFile(demoFile, 'utf8')).toContain(secret);
+});
+
+/** Every row of the schema. */
+async function contents(): Promise<unknown[]> {
+  const tables = ['tenant', 'api_resource', 'scope', 'role', 'user_account', 'user_identifier', 'user_role'];
+  tables.push('application', 'application_secret', 'change', 'audit_event');
+  const all: unknown[] = [];
+  for (const table of tables) {
+    const { rows } = await database.query<{ row: string }>({
+      name: `test.contents.${table}`,
+      text: `SELECT row_to_json(t)::text AS row FROM directory.${table} t ORDER BY 1`,
+    });
+    all.push(table, ...rows.map(({ row }) => row));
+  }
+  return all;
+}
