@@ -23,7 +23,7 @@ await runProcess({
     const demo = demoClient({ issuer: () => issuer, clock: kit.clock, random: kit.random });
     const { services, gateway, admin } = compose(
       config,
-      (service) => ({ ...kit, log: kit.log.child({ service }) }),
+      (service) => ({ ...kit, log: kit.log.child({ component: service }) }),
       { readiness: async () => readiness(lifecycle), extensions: isDemo ? [demo] : [] },
     );
     for (const service of services) {

@@ -83,7 +83,7 @@ function stopOnSignal(lifecycle: ProcessLifecycle, log: Logger, delay: number): 
   const settings = {
     delay,
     logger: false,
-    skip: ['beforeExit' as const],
+    skip: ['beforeExit' as const, 'SIGHUP' as const],
     onTimeout: () => log.fatal('stopping took too long; ended by force'),
     onSecondSignal: () => log.fatal('a second signal; ended by force'),
     onSecondError: (error: unknown) =>

@@ -39,13 +39,13 @@ export function outputSuite(system: () => System): void {
         .output()
         .split('\n')
         .filter((line) => line.startsWith('{'));
-      const entries = lines.map((line) => JSON.parse(line) as { level?: number | string; msg?: string });
+      const entries = lines.map((line) => JSON.parse(line) as { level?: number | string; message?: string });
       expect(entries.length).toBeGreaterThan(10);
       const errors = entries.filter(
         (entry) =>
           entry.level === 'error' || entry.level === 50 || entry.level === 'fatal' || entry.level === 60,
       );
-      expect(errors.map((entry) => entry.msg)).toEqual([]);
+      expect(errors.map((entry) => entry.message ?? "")).toEqual([]);
     });
   });
 }
