@@ -66,6 +66,7 @@ const rules: readonly Plant[] = [
     "import { a } from './canary-cycle-a.ts';\nexport const b = () => a;",
     /no-cycle/,
   ),
+  lint('libs/kit/src/canary-effect.ts', "import 'node:fs';", /no-unassigned-import/),
   lint('libs/kit/src/canary-throw.ts', "export const f = () => { throw 'text'; };", /only-throw-error/),
 ];
 
