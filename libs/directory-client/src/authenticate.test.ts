@@ -21,7 +21,7 @@ beforeEach(async () => {
   const kit = { clock, random: systemRandom, log: silentLog() };
   const limiter = createLimiter({ redis: undefined, clock, log: kit.log, prefix: 'test' });
   client = createDirectoryClient({ directory: directory.client, kit, limiter });
-  await vi.waitFor(() => expect(directory.watchers).toBe(1));
+  await vi.waitUntil(() => directory.watchers === 1);
 });
 
 afterEach(() => client.close());

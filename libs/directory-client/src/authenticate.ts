@@ -1,9 +1,15 @@
 import { hash } from 'node:crypto';
 import type { CallOptions, Client, Limiter } from '@tessera/kit';
 import { OAuthError } from '@tessera/oauth';
-import { ApplicationType, type DirectoryService } from '@tessera/proto-gen/directory';
+import {
+  ApplicationType,
+  ChangeKind,
+  type DirectoryService,
+  type WatchChangesResponse,
+} from '@tessera/proto-gen/directory';
 import { isActive } from './active.ts';
 import { Coalesced, type Ticket } from './coalesced.ts';
+import type { CachedRecords } from './records.ts';
 import type { ApplicationRecord, Caller, ClientCredentials } from './types.ts';
 import type { VerifiedSecrets } from './verified-secrets.ts';
 
@@ -13,7 +19,7 @@ const perAddress = { name: 'client-secret.address', limit: 300, windowSeconds: 3
 
 export interface AuthenticatorOptions {
   readonly directory: Client<typeof DirectoryService>;
-  readonly application: (clientId: string, call: CallOptions) => Promise<ApplicationRecord | undefined>;
+  readonly records: CachedRecords;
   readonly secrets: VerifiedSecrets;
   readonly limiter: Limiter | undefined;
 }
@@ -34,11 +40,11 @@ export class ClientAuthenticator {
   ): Promise<ApplicationRecord> {
     const { clientId, clientSecret = '' } = credentials;
     if (clientSecret === '') {
-      return accept(await this.#options.application(clientId, call), ApplicationType.PUBLIC);
+      return accept(await this.#options.records.application(clientId, call), ApplicationType.PUBLIC);
     }
     const digest = this.#options.secrets.digest(clientId, clientSecret);
     if (this.#options.secrets.has(clientId, digest)) {
-      return accept(await this.#options.application(clientId, call), ApplicationType.CONFIDENTIAL);
+      return accept(await this.#options.records.application(clientId, call), ApplicationType.CONFIDENTIAL);
     }
     // The same secret tried many times at once, as after a restart under load, is one attempt.
     const attempt = `${digest} ${caller.ipAddress}`;
@@ -48,7 +54,15 @@ export class ClientAuthenticator {
   }
 
   /** Verifications under way may have seen a secret that is gone: their result is not remembered. */
-  forgetAttempts(): void {
+  drop({ kind, tenantId, id }: WatchChangesResponse): void {
+    if (kind === ChangeKind.USER) return;
+    if (kind === ChangeKind.APPLICATION) this.#options.secrets.drop(id);
+    else this.#options.secrets.dropTenant(tenantId);
+    this.#attempts.forgetAll();
+  }
+
+  clear(): void {
+    this.#options.secrets.clear();
     this.#attempts.forgetAll();
   }
 
@@ -62,7 +76,7 @@ export class ClientAuthenticator {
     const keys = { both: hash('sha256', `${clientId}\0${ipAddress}`, 'base64url'), address: ipAddress };
     await this.#count(keys);
     const [found, verification] = await Promise.all([
-      this.#options.application(clientId, call),
+      this.#options.records.application(clientId, call),
       this.#options.directory.verifyApplicationSecret({ clientId, clientSecret }, call),
     ]);
     const record = accept(verification.verified ? found : undefined, ApplicationType.CONFIDENTIAL);

@@ -21,7 +21,7 @@ beforeEach(async () => {
     directory: directory.client,
     kit: { clock, random: systemRandom, log: silentLog() },
   });
-  await vi.waitFor(() => expect(directory.watchers).toBe(1));
+  await vi.waitUntil(() => directory.watchers === 1);
 });
 
 afterEach(() => client.close());

@@ -47,9 +47,8 @@ export class RecordCache<V extends object> {
 
   /** Drops the records that match, and every look-up under way, because what those will find is not known yet. */
   dropWhere(matches: (value: V) => boolean): void {
-    for (const [key, entry] of [...this.#entries.entries()]) {
-      if (matches(entry.value)) this.#entries.delete(key);
-    }
+    const dropped = Array.from(this.#entries.entries()).filter(([, entry]) => matches(entry.value));
+    for (const [key] of dropped) this.#entries.delete(key);
     this.#lookups.forgetAll();
   }
 

@@ -5,6 +5,9 @@ import { LRUCache } from 'lru-cache';
 /** An hour: so long a secret in steady use may go without the directory noting that it was used. */
 const maximumAgeMs = 3_600_000;
 
+/** How many clients' secrets are held. */
+const capacity = 10_000;
+
 interface VerifiedSecret {
   readonly digest: string;
   readonly tenantId: string;
@@ -19,7 +22,6 @@ export interface VerifiedSecretsOptions {
   /** Whether changes reach this process at present; while not, nothing is trusted for longer than `unguardedMs`. */
   readonly guarded: () => boolean;
   readonly unguardedMs: number;
-  readonly capacity: number;
 }
 
 /**
@@ -34,7 +36,7 @@ export class VerifiedSecrets {
   constructor(options: VerifiedSecretsOptions) {
     this.#options = options;
     this.#key = createSecretKey(options.random.bytes(32));
-    this.#byClient = new LRUCache({ max: options.capacity });
+    this.#byClient = new LRUCache({ max: capacity });
   }
 
   digest(clientId: string, secret: string): string {
@@ -62,9 +64,10 @@ export class VerifiedSecrets {
   }
 
   dropTenant(tenantId: string): void {
-    for (const [clientId, secrets] of [...this.#byClient.entries()]) {
-      if (secrets.some((secret) => secret.tenantId === tenantId)) this.#byClient.delete(clientId);
-    }
+    const dropped = Array.from(this.#byClient.entries()).filter(([, secrets]) =>
+      secrets.some((secret) => secret.tenantId === tenantId),
+    );
+    for (const [clientId] of dropped) this.#byClient.delete(clientId);
   }
 
   clear(): void {

@@ -364,14 +364,13 @@ describe('watching changes', () => {
     const [writer, reader] = [start(), start()];
     await apply(writer, tenant('seen'));
     const ending = new AbortController();
-    const stream = reader
-      .as('token')
-      .watchChanges({}, rootCall('watch', undefined, ending.signal))
-      [Symbol.asyncIterator]();
+    const messages = reader.as('token').watchChanges({}, rootCall('watch', undefined, ending.signal));
+    const stream = messages[Symbol.asyncIterator]();
     const next = async () => {
       for (;;) {
-        const { value } = await stream.next();
-        if (value === undefined || value.kind !== ChangeKind.UNSPECIFIED) return value;
+        const result = await stream.next();
+        if (result.done === true) return undefined;
+        if (result.value.kind !== ChangeKind.UNSPECIFIED) return result.value;
       }
     };
     const first = await stream.next();

@@ -222,8 +222,15 @@ export function directoryStoreContract(engine: string, open: () => Promise<Store
       expect(await stores.store.findApplication(`${tenantId}-web`)).toBeUndefined();
       expect((await audited(tenantId)).toSorted()).toEqual(
         [
-          ...['tenant.created', 'config.changed', 'client.created', 'user.created', 'user.created'],
-          ...['config.changed', 'client.deleted', 'user.deleted', 'user.deleted'],
+          'tenant.created',
+          'config.changed',
+          'client.created',
+          'user.created',
+          'user.created',
+          'config.changed',
+          'client.deleted',
+          'user.deleted',
+          'user.deleted',
         ].toSorted(),
       );
     });

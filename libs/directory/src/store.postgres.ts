@@ -10,7 +10,16 @@ import {
   type TenantRow,
   type UserRow,
 } from './rows.ts';
-import type { ChangeStore, DirectoryStore, FoundScope, SequencedChange } from './store.ts';
+import type {
+  ChangeStore,
+  DirectoryStore,
+  FoundApplication,
+  FoundScope,
+  FoundSecrets,
+  FoundUser,
+  SecretUse,
+  SequencedChange,
+} from './store.ts';
 
 /** Scopes in the order of the registration, with what their API resource says about them. */
 const scopesOfApplication = `(
@@ -24,82 +33,95 @@ const scopesOfApplication = `(
 /** The durable records in Postgres or PGlite. Texts with a NUL byte match nothing: the engines cannot hold them. */
 export function createDirectoryStore(database: Database): DirectoryStore {
   return {
-    async findApplication(clientId) {
-      if (!isStorable(clientId)) return undefined;
-      const { rows } = await database.query<ApplicationRow & TenantRow & { found_scopes: FoundScope[] }>({
-        name: 'directory.find_application',
-        text: `SELECT ${tenantColumns}, ${applicationColumns}, ${scopesOfApplication} AS found_scopes
-                 FROM directory.application a JOIN directory.tenant t ON t.tenant_id = a.tenant_id
-                WHERE a.client_id = $1`,
-        values: [clientId],
-      });
-      const [row] = rows;
-      if (row === undefined) return undefined;
-      return { application: applicationOf(row), scopes: row.found_scopes, tenant: tenantOf(row) };
-    },
-
-    async findSecrets(clientId) {
-      if (!isStorable(clientId)) return undefined;
-      const { rows } = await database.query<{
-        tenant_id: string;
-        digest: string | null;
-        expires_at: Date | null;
-      }>({
-        name: 'directory.find_secrets',
-        text: `SELECT a.tenant_id, s.digest, s.expires_at
-                 FROM directory.application a
-                 LEFT JOIN directory.application_secret s
-                   ON s.tenant_id = a.tenant_id AND s.client_id = a.client_id
-                  AND (s.expires_at IS NULL OR s.expires_at > clock_timestamp())
-                WHERE a.client_id = $1`,
-        values: [clientId],
-      });
-      const [first] = rows;
-      if (first === undefined) return undefined;
-      const secrets = rows.flatMap(({ digest, expires_at }) =>
-        digest === null ? [] : [{ digest, expiresAt: expires_at?.getTime() }],
-      );
-      return { tenantId: first.tenant_id, secrets };
-    },
-
-    async findUser(tenantId, userId) {
-      if (!isStorable(tenantId + userId)) return undefined;
-      const { rows } = await database.query<UserRow & TenantRow>({
-        name: 'directory.find_user',
-        text: `SELECT ${tenantColumns}, ${userColumns}
-                 FROM directory.user_account u JOIN directory.tenant t ON t.tenant_id = u.tenant_id
-                WHERE u.tenant_id = $1 AND u.user_id = $2`,
-        values: [tenantId, userId],
-      });
-      return found(rows);
-    },
-
-    async findUserByIdentifier(tenantId, identifier) {
-      if (!isStorable(tenantId + identifier)) return undefined;
-      const { rows } = await database.query<UserRow & TenantRow>({
-        name: 'directory.find_user_by_identifier',
-        text: `SELECT ${tenantColumns}, ${userColumns}
-                 FROM directory.user_identifier i
-                 JOIN directory.user_account u ON u.tenant_id = i.tenant_id AND u.user_id = i.user_id
-                 JOIN directory.tenant t ON t.tenant_id = i.tenant_id
-                WHERE i.tenant_id = $1 AND i.identifier = $2`,
-        values: [tenantId, identifier],
-      });
-      return found(rows);
-    },
-
-    async noteSecretUses(uses) {
-      await database.query({
-        name: 'directory.note_secret_uses',
-        text: `UPDATE directory.application_secret s
-                  SET last_used_at = greatest(s.last_used_at, to_timestamp(u."usedAt" / 1000.0))
-                 FROM jsonb_to_recordset($1::jsonb)
-                   AS u("tenantId" text, "clientId" text, digest text, "usedAt" double precision)
-                WHERE s.tenant_id = u."tenantId" AND s.client_id = u."clientId" AND s.digest = u.digest`,
-        values: [JSON.stringify(uses)],
-      });
-    },
+    findApplication: async (clientId) =>
+      isStorable(clientId) ? findApplication(database, clientId) : undefined,
+    findSecrets: async (clientId) => (isStorable(clientId) ? findSecrets(database, clientId) : undefined),
+    findUser: async (tenantId, userId) =>
+      isStorable(tenantId + userId) ? findUser(database, tenantId, userId) : undefined,
+    findUserByIdentifier: async (tenantId, identifier) =>
+      isStorable(tenantId + identifier) ? findUserByIdentifier(database, tenantId, identifier) : undefined,
+    noteSecretUses: (uses) => noteSecretUses(database, uses),
   };
+}
+
+async function findApplication(database: Database, clientId: string): Promise<FoundApplication | undefined> {
+  const { rows } = await database.query<ApplicationRow & TenantRow & { found_scopes: FoundScope[] }>({
+    name: 'directory.find_application',
+    text: `SELECT ${tenantColumns}, ${applicationColumns}, ${scopesOfApplication} AS found_scopes
+             FROM directory.application a JOIN directory.tenant t ON t.tenant_id = a.tenant_id
+            WHERE a.client_id = $1`,
+    values: [clientId],
+  });
+  const [row] = rows;
+  if (row === undefined) return undefined;
+  return { application: applicationOf(row), scopes: row.found_scopes, tenant: tenantOf(row) };
+}
+
+async function findSecrets(database: Database, clientId: string): Promise<FoundSecrets | undefined> {
+  const { rows } = await database.query<{
+    tenant_id: string;
+    digest: string | null;
+    expires_at: Date | null;
+  }>({
+    name: 'directory.find_secrets',
+    text: `SELECT a.tenant_id, s.digest, s.expires_at
+             FROM directory.application a
+             LEFT JOIN directory.application_secret s
+               ON s.tenant_id = a.tenant_id AND s.client_id = a.client_id
+              AND (s.expires_at IS NULL OR s.expires_at > clock_timestamp())
+            WHERE a.client_id = $1`,
+    values: [clientId],
+  });
+  const [first] = rows;
+  if (first === undefined) return undefined;
+  const secrets = rows.flatMap(({ digest, expires_at }) =>
+    digest === null ? [] : [{ digest, expiresAt: expires_at?.getTime() }],
+  );
+  return { tenantId: first.tenant_id, secrets };
+}
+
+async function findUser(
+  database: Database,
+  tenantId: string,
+  userId: string,
+): Promise<FoundUser | undefined> {
+  const { rows } = await database.query<UserRow & TenantRow>({
+    name: 'directory.find_user',
+    text: `SELECT ${tenantColumns}, ${userColumns}
+             FROM directory.user_account u JOIN directory.tenant t ON t.tenant_id = u.tenant_id
+            WHERE u.tenant_id = $1 AND u.user_id = $2`,
+    values: [tenantId, userId],
+  });
+  return foundUser(rows);
+}
+
+async function findUserByIdentifier(
+  database: Database,
+  tenantId: string,
+  identifier: string,
+): Promise<FoundUser | undefined> {
+  const { rows } = await database.query<UserRow & TenantRow>({
+    name: 'directory.find_user_by_identifier',
+    text: `SELECT ${tenantColumns}, ${userColumns}
+             FROM directory.user_identifier i
+             JOIN directory.user_account u ON u.tenant_id = i.tenant_id AND u.user_id = i.user_id
+             JOIN directory.tenant t ON t.tenant_id = i.tenant_id
+            WHERE i.tenant_id = $1 AND i.identifier = $2`,
+    values: [tenantId, identifier],
+  });
+  return foundUser(rows);
+}
+
+async function noteSecretUses(database: Database, uses: readonly SecretUse[]): Promise<void> {
+  await database.query({
+    name: 'directory.note_secret_uses',
+    text: `UPDATE directory.application_secret s
+              SET last_used_at = greatest(s.last_used_at, to_timestamp(u."usedAt" / 1000.0))
+             FROM jsonb_to_recordset($1::jsonb)
+               AS u("tenantId" text, "clientId" text, digest text, "usedAt" double precision)
+            WHERE s.tenant_id = u."tenantId" AND s.client_id = u."clientId" AND s.digest = u.digest`,
+    values: [JSON.stringify(uses)],
+  });
 }
 
 export function createChangeStore(database: Database): ChangeStore {
@@ -139,7 +161,7 @@ export function createChangeStore(database: Database): ChangeStore {
   };
 }
 
-function found(rows: readonly (UserRow & TenantRow)[]) {
+function foundUser(rows: readonly (UserRow & TenantRow)[]): FoundUser | undefined {
   const [row] = rows;
   return row === undefined ? undefined : { user: userOf(row), tenant: tenantOf(row) };
 }

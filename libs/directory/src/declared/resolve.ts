@@ -1,5 +1,5 @@
 import { dirname, resolve } from 'node:path';
-import { isMap, isScalar, isSeq, type Node, type YAMLMap } from 'yaml';
+import { isMap, isScalar, isSeq, type Node } from 'yaml';
 import { DeclaredStateError, DeclaredText, type Path, type Problem } from './positions.ts';
 
 export interface ReferenceSources {
@@ -79,7 +79,7 @@ function findReferences({ document }: DeclaredText): Reference[] {
   const visit = (node: unknown, path: Path): void => {
     if (isSeq<Node>(node)) node.items.forEach((item, index) => visit(item, [...path, index]));
     if (!isMap<unknown, Node>(node)) return;
-    for (const { key, value } of (node as YAMLMap<unknown, Node>).items) {
+    for (const { key, value } of node.items) {
       const name = isScalar(key) ? String(key.value) : '';
       const reference = isReferencePlace(path) ? references[name] : undefined;
       if (reference === undefined) visit(value, [...path, name]);

@@ -1,0 +1,78 @@
+import { Code, ConnectError, type CallOptions, type Client, type Clock } from '@tessera/kit';
+import {
+  ChangeKind,
+  type DirectoryService,
+  type User,
+  type WatchChangesResponse,
+} from '@tessera/proto-gen/directory';
+import { RecordCache } from './record-cache.ts';
+import type { ApplicationRecord } from './types.ts';
+
+const capacity = 10_000;
+
+/** What a registered identifier can look like; anything else is unknown without asking. */
+const plausibleId = /^[\x21-\x7e]{1,128}$/;
+
+export interface CachedRecordsOptions {
+  readonly directory: Client<typeof DirectoryService>;
+  readonly clock: Clock;
+  /** How old a record may be, in milliseconds, as things stand. */
+  readonly maxAge: () => number;
+}
+
+/** Applications and users by their ids, cached. */
+export class CachedRecords {
+  readonly #directory: Client<typeof DirectoryService>;
+  readonly #applications: RecordCache<ApplicationRecord>;
+  readonly #users: RecordCache<User>;
+
+  constructor({ directory, clock, maxAge }: CachedRecordsOptions) {
+    this.#directory = directory;
+    this.#applications = new RecordCache({ clock, maxAge, capacity });
+    this.#users = new RecordCache({ clock, maxAge, capacity });
+  }
+
+  async application(clientId: string, call: CallOptions): Promise<ApplicationRecord | undefined> {
+    if (!plausibleId.test(clientId)) return undefined;
+    return this.#applications.get(clientId, call, async () => {
+      const found = await unlessNotFound(this.#directory.getApplication({ clientId }, call));
+      if (found?.application === undefined || found.tenant === undefined) return undefined;
+      return { application: found.application, tenant: found.tenant };
+    });
+  }
+
+  async user(tenantId: string, userId: string, call: CallOptions): Promise<User | undefined> {
+    if (!plausibleId.test(tenantId) || !plausibleId.test(userId)) return undefined;
+    return this.#users.get(userKey(tenantId, userId), call, async () => {
+      const found = await unlessNotFound(this.#directory.getUser({ tenantId, userId }, call));
+      return found?.user;
+    });
+  }
+
+  drop({ kind, tenantId, id }: WatchChangesResponse): void {
+    if (kind === ChangeKind.USER) this.#users.drop(userKey(tenantId, id));
+    else if (kind === ChangeKind.APPLICATION) this.#applications.drop(id);
+    else {
+      this.#applications.dropWhere((record) => record.tenant.tenantId === tenantId);
+      this.#users.dropWhere((user) => user.tenantId === tenantId);
+    }
+  }
+
+  clear(): void {
+    this.#applications.clear();
+    this.#users.clear();
+  }
+}
+
+function userKey(tenantId: string, userId: string): string {
+  return `${tenantId} ${userId}`;
+}
+
+async function unlessNotFound<T>(answer: Promise<T>): Promise<T | undefined> {
+  try {
+    return await answer;
+  } catch (error) {
+    if (error instanceof ConnectError && error.code === Code.NotFound) return undefined;
+    throw error;
+  }
+}
