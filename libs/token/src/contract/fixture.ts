@@ -14,6 +14,7 @@ export interface Bench extends ReturnType<typeof createPostgresStores> {
   /** Names of the audit events of one family, in order. */
   events(familyId: string): Promise<string[]>;
   audit(familyId: string, event: string): Promise<Record<string, unknown>[]>;
+  revokedReason(familyId: string): Promise<unknown>;
 }
 
 export interface Started {
@@ -87,6 +88,10 @@ export function bench(database: Database): Bench {
       const text = `SELECT tenant_id, outcome, reason, record FROM token.audit_event
                     WHERE record ->> 'grantId' = $1 AND event = $2`;
       return (await rows('audit', text, [familyId, event])).rows;
+    },
+    async revokedReason(familyId) {
+      const text = 'SELECT revoked_reason FROM token.refresh_family WHERE family_id = $1::uuid';
+      return (await rows('revoked_reason', text, [familyId])).rows[0]?.['revoked_reason'];
     },
   };
 }

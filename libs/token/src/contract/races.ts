@@ -68,6 +68,21 @@ export function raceContract(engine: string, open: () => Promise<Database>): voi
       }
     }, 60_000);
 
+    it('keeps the reason of the one revocation that was first of many, in the row and in its one audit row', async () => {
+      for (let round = 0; round < rounds / 4; round += 1) {
+        const { familyId } = await on.start();
+        const reasons = Array.from({ length: 10 }, (_, index) => `reason ${index}`);
+        const revoke = (reason: string) => on.refresh.revoke({ familyId, owner: undefined, reason, trail });
+        const outcomes = await Promise.all(reasons.map(revoke));
+        expect(outcomes.filter((outcome) => outcome === 'revoked')).toHaveLength(1);
+        const reason = reasons[outcomes.indexOf('revoked')];
+        expect(await on.audit(familyId, 'token.revoked')).toMatchObject([
+          { record: { details: { reason } } },
+        ]);
+        expect(await on.revokedReason(familyId)).toBe(reason);
+      }
+    });
+
     it('lets exactly one of fifty parallel redemptions of a code succeed, and revokes what it issued (RFC 6749 section 4.1.2)', async () => {
       for (let round = 0; round < rounds / 4; round += 1) {
         const hash = systemRandom.bytes(32);
