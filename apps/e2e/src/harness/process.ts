@@ -29,7 +29,10 @@ export class ServerProcess {
   }
 
   start(environment: Environment): void {
-    const inherited = { PATH: process.env['PATH'] ?? '', HOME: process.env['HOME'] ?? '' };
+    const inherited = {
+      PATH: process.env['PATH'] ?? '',
+      HOME: process.env['HOME'] ?? '',
+    };
     const child = spawn(process.execPath, [this.#entry], {
       cwd: root,
       env: { ...inherited, ...environment },
