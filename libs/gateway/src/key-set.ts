@@ -1,5 +1,4 @@
-import type { Logger } from 'pino';
-import type { Clock } from '@tessera/kit';
+import type { Clock, Logger } from '@tessera/kit';
 import { temporarilyUnavailable } from '@tessera/oauth';
 
 /** A copy younger than this answers without asking. */

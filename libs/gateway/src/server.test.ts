@@ -1,4 +1,4 @@
-import { request as httpRequest } from 'node:http';
+import { Agent, request as httpRequest } from 'node:http';
 import { connect } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
 import { createLogger } from '@tessera/kit';
@@ -241,6 +241,23 @@ function raw(url: string, bytes: string): Promise<string> {
   });
 }
 
+interface Received {
+  readonly status: number | undefined;
+  readonly retryAfter: string | undefined;
+  readonly connection: string | undefined;
+}
+
+function postJson(url: string, agent: Agent, payload: string): Promise<Received> {
+  return new Promise((resolve, reject) => {
+    const headers = { 'content-type': 'application/json' };
+    const outgoing = httpRequest(url, { method: 'POST', agent, headers }, (answer) => {
+      const { 'retry-after': retryAfter, connection } = answer.headers;
+      answer.resume().once('end', () => resolve({ status: answer.statusCode, retryAfter, connection }));
+    });
+    outgoing.once('error', reject).end(payload);
+  });
+}
+
 describe('on a real connection', () => {
   const body = '{"grantType":"client_credentials","clientId":"svc"}';
   const post = (headers: string, payload = body) =>
@@ -299,26 +316,39 @@ describe('on a real connection', () => {
     expect(await raw(url, post('Content-Type: application/json\r\n'))).toMatch(/^HTTP\/1.1 200/);
   });
 
-  it('finishes what is under way when it closes, and takes nothing new', async () => {
-    let finish: (() => void) | undefined;
-    const waiting = new Promise<void>((resolve) => (finish = resolve));
-    let arrived: (() => void) | undefined;
-    const started = new Promise<void>((resolve) => (arrived = resolve));
+  it('finishes what is under way when it closes, and keeps no connection after its last answer', async () => {
+    const arrived = Promise.withResolvers<void>();
+    const finish = Promise.withResolvers<void>();
     const gateway = open({
       exchange: async () => {
-        arrived?.();
-        await waiting;
+        arrived.resolve();
+        await finish.promise;
         return exchange();
       },
     });
     const url = await listen(gateway);
-    const answer = raw(url, post('Content-Type: application/json\r\n'));
-    await started;
+    const under = postJson(`${url}/token`, new Agent({ keepAlive: true }), body);
+    await arrived.promise;
+    const before = Date.now();
     const closed = gateway.close();
-    finish?.();
-    expect(await answer).toMatch(/^HTTP\/1.1 200/);
+    setTimeout(finish.resolve, 50);
+    expect(await under).toMatchObject({ status: 200, connection: 'close' });
     await closed;
+    expect(Date.now() - before).toBeLessThan(5_000);
     await expect(raw(url, post(''))).rejects.toThrow();
+  });
+
+  it('answers 503 to what still arrives while it closes', async () => {
+    const finish = Promise.withResolvers<void>();
+    const slowly = (app: TestGateway['app']): void =>
+      void app.addHook('preClose', async () => finish.promise);
+    const gateway = open({ exchange }, {}, { extensions: [slowly] });
+    const url = await listen(gateway);
+    const closed = gateway.close();
+    const answer = await postJson(`${url}/token`, new Agent(), body);
+    expect(answer).toEqual({ status: 503, retryAfter: '1', connection: 'close' });
+    finish.resolve();
+    await closed;
   });
 
   it('sends a Location with every character encoded', async () => {

@@ -80,8 +80,12 @@ function prepareRequests(app: FastifyInstance, gateway: Gateway, rules: Incoming
     commonHeaders(reply, request.id);
     if (https) reply.header('strict-transport-security', 'max-age=31536000');
     if (!closing) return done();
-    reply.header('connection', 'close');
     done(temporarilyUnavailable());
+  });
+  // A connection that is kept after its last answer would hold up the close until it times out.
+  app.addHook('onSend', (_request, reply, payload, done) => {
+    if (closing) reply.header('connection', 'close');
+    done(null, payload);
   });
   app.addHook('onResponse', (request, reply, done) => {
     const { incoming, method, failure } = request;

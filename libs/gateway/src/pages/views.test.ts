@@ -1,0 +1,55 @@
+import { describe, expect, it } from 'vitest';
+import { loadViews } from './views.ts';
+
+const payloads = [
+  '"><script>alert(1)</script>',
+  "'><svg onload=alert(1)>",
+  '<img src=x onerror=alert(1)>',
+  '</title><script>alert(1)</script>',
+  '</textarea><iframe src=javascript:alert(1)>',
+  '" autofocus onfocus="alert(1)',
+  "' onmouseover='alert(1)",
+  '<%= it.title %>',
+  '<!--',
+  '{{constructor.constructor("alert(1)")()}}',
+  '&lt;script&gt;',
+  '\u2028</script>',
+  '<a href="javascript:alert(1)">x</a>',
+  '<meta http-equiv=refresh content="0;url=//evil">',
+  '<base href=//evil>',
+  '<form action=//evil>',
+  '<style>@import "//evil"</style>',
+  '<link rel=stylesheet href=//evil>',
+  '`-alert(1)-`',
+  '<math><mi xlink:href="javascript:alert(1)">',
+];
+
+describe.each(['login', 'mismatch', 'sign-out', 'signed-out', 'waiting', 'error'])('the page %s', (view) => {
+  const views = loadViews();
+  const render = (value: string) =>
+    views.render(view, {
+      title: value,
+      message: value,
+      application: value,
+      identifier: value,
+      problem: value,
+      requestId: value,
+      tenant: { id: value, name: value },
+      fields: [{ name: value, value }],
+    });
+  const tags = (html: string) => html.match(/<[a-z!/%][^\s>]*/gi)?.join();
+
+  it.each(payloads)('shows %j only encoded, wherever it comes from (security case XSS-1)', (payload) => {
+    const html = render(payload);
+    expect(tags(html)).toBe(tags(render('plain')));
+    if (/[<>"']/.test(payload)) expect(html).not.toContain(payload);
+  });
+
+  it('has a language, a title, one main heading, and a label for every control', () => {
+    const html = render('x');
+    expect(html).toMatch(/<html lang="en"/);
+    expect(html.match(/<h1>/g)).toHaveLength(1);
+    const ids = [...html.matchAll(/<input id="([^"]+)"/g)].map(([, id]) => id);
+    for (const id of ids) expect(html).toContain(`<label for="${id}">`);
+  });
+});
