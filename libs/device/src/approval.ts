@@ -1,0 +1,140 @@
+import type { DirectoryClient } from '@tessera/directory-client';
+import type { CallContext, Limiter } from '@tessera/kit';
+import { OAuthError } from '@tessera/oauth';
+import { addressKey } from './addresses.ts';
+import type { DeviceAudit, Trail } from './audit.ts';
+import { count } from './limits.ts';
+import type {
+  Decision,
+  DecisionStore,
+  GrantKind,
+  GrantRequest,
+  GrantStore,
+  LivingGrant,
+  Owner,
+} from './store.ts';
+
+/** The signed-in person who decides. */
+export interface Approver extends Owner {
+  /** Seconds since the Unix epoch. */
+  readonly authTime: number;
+  readonly ipAddress: string;
+}
+
+export interface DecisionRequest {
+  readonly kind: GrantKind;
+  readonly requestId: string;
+  readonly decision: Decision;
+  readonly approver: Approver;
+}
+
+export interface Approvals {
+  /**
+   * Makes a decision durable, then tells the store that polls read. The first decision stands; deciding the same again
+   * succeeds, so that a lost answer can be asked for again.
+   *
+   * Throws one and the same `not_found` for a request that is over or not this person's to decide in this session,
+   * `invalid_request` when it was decided otherwise, `access_denied` when an approval is refused because user,
+   * application or tenant is no longer active (the request is then denied), `rate_limited`.
+   */
+  decide(request: DecisionRequest, call: CallContext): Promise<void>;
+}
+
+interface ApprovalParts {
+  readonly store: GrantStore;
+  readonly decisions: DecisionStore;
+  readonly records: DirectoryClient;
+  readonly limiter: Limiter;
+  readonly audit: DeviceAudit;
+  readonly failpoint: (name: string) => void;
+}
+
+const ofAccount = { name: 'decision.account', limit: 60, windowSeconds: 60 };
+const ofAddress = { name: 'decision.address', limit: 600, windowSeconds: 60 };
+
+export function createApprovals(parts: ApprovalParts): Approvals {
+  return { decide: (request, call) => decide(parts, request, call) };
+}
+
+async function decide(parts: ApprovalParts, request: DecisionRequest, call: CallContext): Promise<void> {
+  const { store, decisions, audit, failpoint } = parts;
+  const { approver } = request;
+  const trail: Trail = { requestId: call.requestId, ipAddress: approver.ipAddress };
+  await countDecision(parts, approver, trail);
+  const grant = await requireOwn(parts, request, trail);
+  const { decision, reason } = await admissible(parts, request, grant.request, call);
+  const row = audit.decided(trail, grant.request, approver, {
+    decision,
+    ...(reason === undefined ? {} : { reason }),
+  });
+  failpoint('decision.before_commit');
+  const { userId, sessionId, authTime } = approver;
+  const { remainingSeconds } = grant;
+  const made = { request: grant.request, decision, userId, sessionId, authTime, remainingSeconds };
+  const standing = await decisions.decide(made, row);
+  failpoint('decision.after_commit');
+  await store.settle(grant.request, standing.decision);
+  if (standing.decision !== request.decision && standing.isNew) {
+    throw new OAuthError('access_denied', 'The request cannot be approved.', { cause: new Error(reason) });
+  }
+  if (standing.decision !== request.decision || standing.userId !== userId) {
+    throw new OAuthError('invalid_request', 'The request was already decided.');
+  }
+}
+
+async function countDecision(
+  { limiter, audit }: ApprovalParts,
+  approver: Approver,
+  trail: Trail,
+): Promise<void> {
+  const onLimit = (rule: string): void => audit.decisionLimited(trail, approver, rule);
+  await count(limiter, ofAddress, addressKey(approver.ipAddress), onLimit);
+  await count(limiter, ofAccount, `${approver.tenantId}\0${approver.userId}`, onLimit);
+}
+
+async function requireOwn(
+  { store, audit }: ApprovalParts,
+  { kind, requestId, approver }: DecisionRequest,
+  trail: Trail,
+): Promise<LivingGrant> {
+  const grant = await store.find(requestId);
+  if (grant === undefined || grant.request.kind !== kind) throw notWaiting();
+  const foreign = foreignness(grant, approver);
+  if (foreign === undefined) return grant;
+  audit.decisionRefused(trail, grant.request, approver, foreign);
+  throw notWaiting();
+}
+
+/** Why a request is not this person's to decide; undefined when it is. */
+function foreignness({ request, owner }: LivingGrant, approver: Approver): string | undefined {
+  if (request.tenantId !== approver.tenantId) return 'other_tenant';
+  if (owner.userId === '' || owner.userId !== approver.userId) return 'other_person';
+  // A backchannel request names a person; a device flow belongs to the session that opened it as well.
+  if (request.kind === 'device_code' && owner.sessionId !== approver.sessionId) return 'other_session';
+  return undefined;
+}
+
+/** The decision as it may be made: who may not approve, denies (CVE-2024-38371). */
+async function admissible(
+  { records }: ApprovalParts,
+  { decision, approver }: DecisionRequest,
+  { clientId, tenantId, kind }: GrantRequest,
+  call: CallContext,
+): Promise<{ decision: Decision; reason?: string }> {
+  if (decision === 'denied') return { decision };
+  const client = await records.application(clientId, call.onward());
+  if (client?.tenant.tenantId !== tenantId || !records.isActive(client)) {
+    return { decision: 'denied', reason: 'application_inactive' };
+  }
+  const grantType = kind === 'device_code' ? 'device_code' : 'ciba';
+  if (!client.application.grantTypes.includes(grantType)) {
+    return { decision: 'denied', reason: 'grant_type_not_allowed' };
+  }
+  const user = await records.user(tenantId, approver.userId, call.onward());
+  if (user === undefined || !records.isActive(user)) return { decision: 'denied', reason: 'user_inactive' };
+  return { decision };
+}
+
+function notWaiting(): OAuthError {
+  return new OAuthError('not_found', 'The request is not waiting for a decision.');
+}

@@ -1,0 +1,156 @@
+import { auditRow } from '@tessera/kit';
+import type { AuditBatch, AuditEvent, AuditRow, Clock, Random } from '@tessera/kit';
+import type { ErrorCode } from '@tessera/oauth';
+import { reference } from './digest.ts';
+import type { Decision, GrantKind, GrantRequest, GuessRule, Owner } from './store.ts';
+
+/** Where a request came from, for the audit trail. */
+export interface Trail {
+  readonly requestId: string;
+  readonly ipAddress: string;
+}
+
+/** A client that starts a flow; its tenant once it is known. */
+export interface Starter {
+  readonly kind: GrantKind;
+  readonly clientId: string;
+  readonly tenantId?: string;
+}
+
+/** What the trail says about a backchannel request that waits for nobody. The hint is named by the start of its digest only. */
+export interface Unprompted {
+  readonly reason: 'unknown_user' | 'inactive_user' | 'too_many_pending';
+  readonly hintReference: string;
+}
+
+/**
+ * The audit events of this service. A decision comes as a row for its own commit; what changes no durable state goes to
+ * the batch.
+ */
+export interface DeviceAudit {
+  started(trail: Trail, request: GrantRequest, subject: string | undefined): void;
+  /** The client was told nothing of it. */
+  unprompted(trail: Trail, request: GrantRequest, unprompted: Unprompted): void;
+  startRefused(trail: Trail, starter: Starter, reason: ErrorCode): void;
+  limited(trail: Trail, starter: Starter, rule: string): void;
+  userCodeFailed(trail: Trail, owner: Owner | undefined, reason: string): void;
+  userCodeThrottled(trail: Trail, owner: Owner | undefined, rule: GuessRule['name']): void;
+  decisionLimited(trail: Trail, approver: Owner, rule: string): void;
+  /** Somebody wanted to decide what is not theirs. */
+  decisionRefused(trail: Trail, request: GrantRequest, approver: Owner, reason: string): void;
+  decided(
+    trail: Trail,
+    request: GrantRequest,
+    approver: Owner,
+    made: { readonly decision: Decision; readonly reason?: string },
+  ): AuditRow;
+}
+
+const flowOf: Readonly<Record<GrantKind, string>> = { device_code: 'device', auth_req_id: 'ciba' };
+
+export function createDeviceAudit(
+  batch: Pick<AuditBatch, 'add'>,
+  kit: { readonly clock: Clock; readonly random: Random },
+): DeviceAudit {
+  return {
+    ...startEvents(batch),
+    ...refusalsOfPersons(batch),
+    decided(trail, request, approver, { decision, reason }) {
+      const event: AuditEvent = {
+        event: `${flowOf[request.kind]}.${decision}`,
+        outcome: 'success',
+        ...(reason === undefined ? {} : { reason }),
+        ...trail,
+        ...about(request),
+        ...person(approver),
+        details: { scope: request.scopes.join(' '), audience: request.resource },
+      };
+      return auditRow(event, kit);
+    },
+  };
+}
+
+function startEvents(batch: Pick<AuditBatch, 'add'>) {
+  return {
+    started(trail: Trail, request: GrantRequest, subject: string | undefined): void {
+      batch.add({
+        event: `${flowOf[request.kind]}.started`,
+        outcome: 'success',
+        ...trail,
+        ...about(request),
+        actor: { type: 'client', id: request.clientId },
+        ...(subject === undefined ? {} : { subject }),
+        details: { scope: request.scopes.join(' '), audience: request.resource },
+      });
+    },
+    unprompted(trail: Trail, request: GrantRequest, { reason, hintReference }: Unprompted): void {
+      batch.add({
+        event: `${flowOf[request.kind]}.rejected`,
+        outcome: 'failure',
+        reason,
+        ...trail,
+        ...about(request),
+        actor: { type: 'client', id: request.clientId },
+        details: { login_hint_hash: hintReference },
+      });
+    },
+    startRefused(trail: Trail, starter: Starter, reason: ErrorCode): void {
+      const event = reason === 'invalid_client' ? 'client.auth_failed' : `${flowOf[starter.kind]}.rejected`;
+      batch.add({ event, outcome: 'failure', reason, ...trail, ...ofStarter(starter) });
+    },
+    limited(trail: Trail, starter: Starter, rule: string): void {
+      batch.add({
+        event: 'ratelimit.exceeded',
+        outcome: 'failure',
+        reason: rule,
+        ...trail,
+        ...ofStarter(starter),
+      });
+    },
+  };
+}
+
+function refusalsOfPersons(batch: Pick<AuditBatch, 'add'>) {
+  const failure = (event: string, reason: string, trail: Trail, rest: Partial<AuditEvent>): void =>
+    batch.add({ event, outcome: 'failure', reason, ...trail, ...rest });
+  return {
+    userCodeFailed(trail: Trail, owner: Owner | undefined, reason: string): void {
+      failure('device.user_code.failed', reason, trail, owner === undefined ? {} : person(owner));
+    },
+    userCodeThrottled(trail: Trail, owner: Owner | undefined, rule: GuessRule['name']): void {
+      failure('device.user_code.throttled', rule, trail, owner === undefined ? {} : person(owner));
+    },
+    decisionLimited(trail: Trail, approver: Owner, rule: string): void {
+      failure('ratelimit.exceeded', rule, trail, person(approver));
+    },
+    decisionRefused(trail: Trail, request: GrantRequest, approver: Owner, reason: string): void {
+      const isForeign = request.tenantId !== approver.tenantId;
+      const event = isForeign ? 'tenant.cross_access_denied' : `${flowOf[request.kind]}.decision_refused`;
+      const { sessionId, userId } = approver;
+      failure(event, reason, trail, {
+        ...about(request),
+        actor: { type: 'user', id: userId },
+        subject: userId,
+        sessionId,
+        ...(isForeign ? { details: { session_tenant_id: approver.tenantId } } : {}),
+      });
+    },
+  };
+}
+
+function about({ tenantId, clientId, hash }: GrantRequest) {
+  return { tenantId, clientId, grantId: reference(hash) };
+}
+
+function person({ tenantId, userId, sessionId }: Owner) {
+  return { tenantId, sessionId, subject: userId, actor: { type: 'user', id: userId } } as const;
+}
+
+/** The identifier may be anybody's invention, which auditing keeps short and printable. */
+function ofStarter({ clientId, tenantId }: Starter) {
+  return {
+    clientId,
+    actor: { type: 'client', id: clientId },
+    ...(tenantId === undefined ? {} : { tenantId }),
+  } as const;
+}

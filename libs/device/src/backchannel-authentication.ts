@@ -1,0 +1,193 @@
+import type { DirectoryClient } from '@tessera/directory-client';
+import { Code, ConnectError } from '@tessera/kit';
+import type { CallContext, Client, Limiter, LimitRule, Random } from '@tessera/kit';
+import { OAuthError } from '@tessera/oauth';
+import { ApplicationType, type DirectoryService, type User } from '@tessera/proto-gen/directory';
+import type { ApprovalExperiences, Notifier } from './approval-experience.ts';
+import type { DeviceAudit, Unprompted } from './audit.ts';
+import { digest, reference } from './digest.ts';
+import { count } from './limits.ts';
+import { prepareGrant, wholeSeconds } from './new-grant.ts';
+import { describeGrant, type PendingRequestView } from './pending-request.ts';
+import type { StartingClient, StartingClients, StartRequest } from './starting-client.ts';
+import type { GrantStore, NewGrant } from './store.ts';
+
+export interface BackchannelRequest extends StartRequest {
+  /** User name, e-mail address or phone number. */
+  readonly loginHint: string;
+  /** Empty when absent. */
+  readonly bindingMessage: string;
+  /** Seconds; 0 when absent. */
+  readonly requestedExpiry: number;
+}
+
+export interface StartedBackchannel {
+  readonly authReqId: string;
+  readonly expiresIn: number;
+  readonly interval: number;
+}
+
+export interface BackchannelAuthentications {
+  /**
+   * CIBA Core §7.1 to §7.3. A person who does not exist, is not active or has too much waiting is answered for like
+   * anybody else, and nobody is prompted. Throws `invalid_client`, `unauthorized_client`, `invalid_request`,
+   * `invalid_scope`, `invalid_target`, `invalid_binding_message`, `rate_limited`.
+   */
+  start(request: BackchannelRequest, call: CallContext): Promise<StartedBackchannel>;
+  /** What waits for a person, those requests that end first in front. */
+  waitingFor(tenantId: string, userId: string, call: CallContext): Promise<PendingRequestView[]>;
+}
+
+interface BackchannelParts {
+  readonly store: GrantStore;
+  readonly clients: StartingClients;
+  readonly records: DirectoryClient;
+  readonly directory: Pick<Client<typeof DirectoryService>, 'findUser'>;
+  readonly experiences: ApprovalExperiences;
+  readonly limiter: Limiter;
+  /** Requests for one login hint, whoever it stands for. */
+  readonly hintLimit: LimitRule;
+  readonly audit: DeviceAudit;
+  readonly kit: { readonly random: Random; readonly clock: { now(): number } };
+  readonly lifetimeSeconds: number;
+  readonly intervalSeconds: number;
+  /** Requests that may wait for one person. */
+  readonly pendingLimit: number;
+}
+
+export function createBackchannelAuthentications(parts: BackchannelParts): BackchannelAuthentications {
+  const { clients, store } = parts;
+  return {
+    start: (request, call) =>
+      clients.admit('auth_req_id', request, call, (client) => start(parts, request, client, call)),
+
+    async waitingFor(tenantId, userId, call) {
+      const waiting = await store.waitingFor(tenantId, userId);
+      const { records, kit } = parts;
+      const views = await Promise.all(
+        waiting.map((grant) => describeGrant(grant, { records, clock: kit.clock }, call)),
+      );
+      return views.filter((view) => view !== undefined);
+    },
+  };
+}
+
+async function start(
+  parts: BackchannelParts,
+  request: BackchannelRequest,
+  client: StartingClient,
+  call: CallContext,
+): Promise<StartedBackchannel> {
+  const { limiter, hintLimit, audit, lifetimeSeconds, intervalSeconds, kit } = parts;
+  const { clientId, tenantId, lifetimes } = client.application;
+  const notifier = requireExperience(parts.experiences, client);
+  checkParameters(request);
+  const longest = lifetimes?.authorizationRequest || lifetimeSeconds;
+  const options = {
+    kind: 'auth_req_id',
+    lifetimeSeconds: Math.min(request.requestedExpiry || longest, longest),
+    intervalSeconds,
+    bindingMessage: request.bindingMessage,
+  } as const;
+  const { secret, grant } = prepareGrant(request, client, options, kit.random);
+  // By the hint, not by the user it stands for: reaching the limit tells nothing about who exists.
+  const hint = digest(`${tenantId}\0${comparable(request.loginHint)}`);
+  await count(limiter, hintLimit, hint, (rule) =>
+    audit.limited(client.trail, { kind: 'auth_req_id', clientId, tenantId }, rule),
+  );
+  await prompt(parts, { request, grant, client, notifier, hintReference: reference(hint) }, call);
+  return {
+    authReqId: secret,
+    expiresIn: Math.floor(options.lifetimeSeconds),
+    interval: wholeSeconds(intervalSeconds),
+  };
+}
+
+/** Keeps the request for the person, or for nobody; the client sees no difference. */
+async function prompt(
+  { store, records, directory, pendingLimit, audit }: BackchannelParts,
+  asked: {
+    readonly request: BackchannelRequest;
+    readonly grant: NewGrant;
+    readonly client: StartingClient;
+    readonly notifier: Notifier;
+    readonly hintReference: string;
+  },
+  call: CallContext,
+): Promise<void> {
+  const { grant, client, notifier, hintReference } = asked;
+  const { trail } = client;
+  const found = await findUser(directory, grant.request.tenantId, asked.request.loginHint, call);
+  const user = found !== undefined && records.isActive(found) ? found : undefined;
+  const kept = await store.startBackchannel(grant, user?.userId, pendingLimit);
+  const unprompted = (reason: Unprompted['reason']): void =>
+    audit.unprompted(trail, grant.request, { reason, hintReference });
+  if (user === undefined) return unprompted(found === undefined ? 'unknown_user' : 'inactive_user');
+  if (kept === 'too_many_pending') return unprompted('too_many_pending');
+  audit.started(trail, grant.request, user.userId);
+  notifier.notify({
+    request: grant.request,
+    userId: user.userId,
+    remainingSeconds: grant.lifetimeSeconds,
+  });
+}
+
+/** Longer than any identifier that can be registered. */
+const longestHint = 320;
+
+async function findUser(
+  directory: BackchannelParts['directory'],
+  tenantId: string,
+  hint: string,
+  call: CallContext,
+): Promise<User | undefined> {
+  try {
+    const identifier = hint.slice(0, longestHint + 1);
+    const { user } = await directory.findUser({ tenantId, identifier }, call.onward());
+    return user?.tenantId === tenantId ? user : undefined;
+  } catch (error) {
+    if (error instanceof ConnectError && error.code === Code.NotFound) return undefined;
+    throw error;
+  }
+}
+
+/** Coarser than any comparison of user names, addresses or phone numbers, so that no other spelling is a hint of its own. */
+function comparable(hint: string): string {
+  return hint
+    .slice(0, longestHint)
+    .normalize('NFKC')
+    .toLowerCase()
+    .replaceAll(/[\s().\u00ad\u200b-\u200f\u2060\ufeff-]/g, '');
+}
+
+/** CIBA Core §13, `unauthorized_client`: only confidential clients (CVE-2026-109082), and only where somebody is asked. */
+function requireExperience(experiences: ApprovalExperiences, { application }: StartingClient): Notifier {
+  if (application.type !== ApplicationType.CONFIDENTIAL) {
+    throw unauthorized('Only a confidential client may use backchannel authentication.');
+  }
+  const approval = application.ciba?.approval ?? '';
+  if (approval === '') throw unauthorized('No approval experience is configured for the application.');
+  const notifier = experiences.get(approval);
+  if (notifier === undefined) throw unauthorized(`Approval by ${approval} is not available.`);
+  return notifier;
+}
+
+function unauthorized(message: string): OAuthError {
+  return new OAuthError('unauthorized_client', message);
+}
+
+/** CIBA Core §7.1: characters a person reads and compares at a glance. */
+const longestBindingMessage = 64;
+const unprintable = /[\p{C}\p{Zl}\p{Zp}]/u;
+
+function checkParameters({ loginHint, bindingMessage, scope }: BackchannelRequest): void {
+  if (loginHint.trim() === '')
+    throw new OAuthError('invalid_request', 'The parameter login_hint is missing.');
+  if ([...bindingMessage].length > longestBindingMessage || unprintable.test(bindingMessage)) {
+    const message = `The binding message must be at most ${longestBindingMessage} printable characters.`;
+    throw new OAuthError('invalid_binding_message', message);
+  }
+  if (!scope.split(' ').includes('openid')) {
+    throw new OAuthError('invalid_scope', 'The scope must contain openid.');
+  }
+}

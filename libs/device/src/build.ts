@@ -1,0 +1,131 @@
+import { createAuditBatch, createLimiter, route } from '@tessera/kit';
+import type { Allow, BuiltService, Client, Kit, Migrations } from '@tessera/kit';
+import { createDirectoryClient } from '@tessera/directory-client';
+import type { DirectoryClient } from '@tessera/directory-client';
+import { BackchannelAuthenticationService, DeviceAuthorizationService } from '@tessera/proto-gen/device';
+import type { DirectoryService } from '@tessera/proto-gen/directory';
+import { createApprovals } from './approval.ts';
+import { approvalExperiences } from './approval-experience.ts';
+import { createDeviceAudit } from './audit.ts';
+import type { DeviceAudit } from './audit.ts';
+import { createBackchannelAuthentications } from './backchannel-authentication.ts';
+import type { DeviceConfig } from './config.ts';
+import { createDeviceAuthorizations } from './device-authorization.ts';
+import type { GuessLimits } from './device-authorization.ts';
+import { createPolling } from './polling.ts';
+import { startPurge } from './purge.ts';
+import { backchannelHandlers, deviceHandlers } from './service.ts';
+import type { DeviceParts } from './service.ts';
+import { createStartingClients } from './starting-client.ts';
+import type { StartLimits } from './starting-client.ts';
+import type { DecisionStore } from './store.ts';
+import { createMemoryGrantStore } from './store.memory.ts';
+import { createDecisionStore } from './store.postgres.ts';
+import { createRedisGrantStore } from './store.redis.ts';
+
+/** The schema `device`; to be run before the service is built. */
+export const migrations: Migrations = { schema: 'device', directory: new URL('../sql/', import.meta.url) };
+
+export interface DevicePeers {
+  readonly directory: Client<typeof DirectoryService>;
+}
+
+const purgeIntervalMs = 600_000;
+
+/** Who may call what. Polls come from `token` alone, after it authenticated the client. */
+const allowDevice: Allow<typeof DeviceAuthorizationService> = {
+  startDeviceAuthorization: ['gateway'],
+  getDeviceAuthorization: ['gateway'],
+  decideDeviceAuthorization: ['gateway'],
+  pollDeviceAuthorization: ['token'],
+};
+
+const allowBackchannel: Allow<typeof BackchannelAuthenticationService> = {
+  startBackchannelAuthentication: ['gateway'],
+  listBackchannelAuthentications: ['gateway'],
+  decideBackchannelAuthentication: ['gateway'],
+  pollBackchannelAuthentication: ['token'],
+};
+
+/** Builds the device service; it begins to watch the directory and to remove old decisions at once. */
+export function buildDevice(config: DeviceConfig, peers: DevicePeers, kit: Kit): BuiltService {
+  const { database, redis, clock, log } = kit;
+  const batch = createAuditBatch({ database, schema: 'device', kit });
+  const limiter = createLimiter({ redis, clock, log, prefix: 'device' });
+  const records = createDirectoryClient({ directory: peers.directory, kit, limiter });
+  const decisions = createDecisionStore(database);
+  const purge = startPurge(decisions, purgeIntervalMs, log);
+  const audit = createDeviceAudit(batch, kit);
+  const parts = assemble({ config, peers, kit, records, limiter, decisions, audit });
+  return {
+    name: 'device',
+    routes: [
+      route(DeviceAuthorizationService, deviceHandlers(parts), allowDevice),
+      route(BackchannelAuthenticationService, backchannelHandlers(parts), allowBackchannel),
+    ],
+    async ready() {
+      await database.query({ name: 'device.ready', text: 'SELECT tenant_id FROM device.decision LIMIT 0' });
+      await redis?.call('PING');
+    },
+    async close() {
+      await Promise.all([purge.close(), records.close()]);
+      await batch.close();
+    },
+  };
+}
+
+function assemble(given: {
+  readonly config: DeviceConfig;
+  readonly peers: DevicePeers;
+  readonly kit: Kit;
+  readonly records: DirectoryClient;
+  readonly limiter: ReturnType<typeof createLimiter>;
+  readonly decisions: DecisionStore;
+  readonly audit: DeviceAudit;
+}): DeviceParts {
+  const { config, peers, kit, records, limiter, decisions, audit } = given;
+  const { clock, redis, failpoint } = kit;
+  const store = redis === undefined ? createMemoryGrantStore(clock) : createRedisGrantStore(redis);
+  const clients = createStartingClients({
+    records,
+    limiter,
+    limits: startLimits(config),
+    audit,
+    requireAuthentication: config.TESSERA_PROFILE === 'strict',
+  });
+  const common = { store, clients, records, audit, kit, intervalSeconds: config.TESSERA_POLL_INTERVAL };
+  return {
+    devices: createDeviceAuthorizations({
+      ...common,
+      lifetimeSeconds: config.TESSERA_LIFETIME_DEVICE_CODE,
+      guesses: guessLimits(config),
+    }),
+    backchannels: createBackchannelAuthentications({
+      ...common,
+      directory: peers.directory,
+      experiences: approvalExperiences,
+      limiter,
+      hintLimit: { name: 'ciba.start.user', limit: config.TESSERA_CIBA_START_LIMIT_USER, windowSeconds: 600 },
+      lifetimeSeconds: config.TESSERA_LIFETIME_CIBA,
+      pendingLimit: config.TESSERA_CIBA_PENDING_LIMIT,
+    }),
+    approvals: createApprovals({ store, decisions, records, limiter, audit, failpoint }),
+    polling: createPolling({ store, decisions }),
+  };
+}
+
+function startLimits(config: DeviceConfig): StartLimits {
+  return {
+    client: { name: 'start.client', limit: config.TESSERA_DEVICE_START_LIMIT_CLIENT, windowSeconds: 60 },
+    address: { name: 'start.address', limit: config.TESSERA_DEVICE_START_LIMIT_ADDRESS, windowSeconds: 60 },
+  };
+}
+
+function guessLimits(config: DeviceConfig): GuessLimits {
+  return {
+    session: config.TESSERA_DEVICE_GUESS_LIMIT_SESSION,
+    address: config.TESSERA_DEVICE_GUESS_LIMIT_ADDRESS,
+    windowSeconds: config.TESSERA_DEVICE_GUESS_WINDOW,
+    global: config.TESSERA_DEVICE_GUESS_LIMIT_GLOBAL,
+  };
+}

@@ -1,0 +1,31 @@
+import { choice, duration, integer } from '@tessera/kit';
+import { z } from 'zod';
+
+/** Settings of the device service. Durations are in seconds. */
+export const deviceConfig = z.object({
+  /** `strict`: confidential clients authenticate when they start a flow. */
+  TESSERA_PROFILE: choice(['contract', 'strict'], 'contract'),
+  /** From the start of a device flow to its end; an application may have its own, up to the same bound. */
+  TESSERA_LIFETIME_DEVICE_CODE: duration('10m', { min: '1s', max: '15m' }),
+  /** From the start of a backchannel request to its end; `requested_expiry` may shorten it. */
+  TESSERA_LIFETIME_CIBA: duration('5m', { min: '1s', max: '1h' }),
+  /** Between two polls (RFC 8628 §3.5, CIBA Core §7.3). */
+  TESSERA_POLL_INTERVAL: duration('5s', { min: '1s', max: '60s' }),
+  /** Wrong user codes from one session within the window. */
+  TESSERA_DEVICE_GUESS_LIMIT_SESSION: integer(5, { min: 1 }),
+  /** Wrong user codes from one address within the window. */
+  TESSERA_DEVICE_GUESS_LIMIT_ADDRESS: integer(20, { min: 1 }),
+  TESSERA_DEVICE_GUESS_WINDOW: duration('15m', { min: '1s', max: '1d' }),
+  /** Wrong user codes from everybody together within a minute. */
+  TESSERA_DEVICE_GUESS_LIMIT_GLOBAL: integer(120, { min: 1 }),
+  /** Flows that one client may start in a minute. */
+  TESSERA_DEVICE_START_LIMIT_CLIENT: integer(1200, { min: 1 }),
+  /** Flows that one address may start in a minute. */
+  TESSERA_DEVICE_START_LIMIT_ADDRESS: integer(600, { min: 1 }),
+  /** Backchannel requests that may be started for one login hint in ten minutes. */
+  TESSERA_CIBA_START_LIMIT_USER: integer(20, { min: 1 }),
+  /** Backchannel requests that may wait for one person at a time; further ones are not shown to anybody. */
+  TESSERA_CIBA_PENDING_LIMIT: integer(5, { min: 1, max: 100 }),
+});
+
+export type DeviceConfig = z.infer<typeof deviceConfig>;

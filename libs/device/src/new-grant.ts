@@ -1,0 +1,71 @@
+import { opaquePrefix, opaqueValue } from '@tessera/kit';
+import type { Random } from '@tessera/kit';
+import { grantScopes, parseScope } from '@tessera/oauth';
+import { digest } from './digest.ts';
+import type { StartingClient, StartRequest } from './starting-client.ts';
+import type { GrantKind, NewGrant } from './store.ts';
+
+const prefixOf: Readonly<Record<GrantKind, string>> = {
+  device_code: opaquePrefix.deviceCode,
+  auth_req_id: opaquePrefix.authReqId,
+};
+
+/** RFC 8628 §3.5: what a `slow_down` adds, for this and all subsequent polls. */
+const increaseSeconds = 5;
+
+export interface GrantOptions {
+  readonly kind: GrantKind;
+  readonly lifetimeSeconds: number;
+  readonly intervalSeconds: number;
+  readonly bindingMessage: string;
+}
+
+/** A request to be kept, and the one copy of the value its client polls with. */
+export interface PreparedGrant {
+  readonly secret: string;
+  readonly grant: NewGrant;
+}
+
+/**
+ * Prepares what a client asks for. Throws `invalid_scope` and `invalid_target`: nothing is requested that the
+ * application was not granted (CVE-2024-52287).
+ */
+export function prepareGrant(
+  request: StartRequest,
+  { application }: StartingClient,
+  { kind, lifetimeSeconds, intervalSeconds, bindingMessage }: GrantOptions,
+  random: Random,
+): PreparedGrant {
+  if (request.issuer === '') throw new Error('the request carries no issuer');
+  const { scopes, resource } = grantScopes({
+    requested: parseScope(request.scope),
+    resource: request.resource,
+    available: application.scopes,
+    person: true,
+  });
+  const secret = opaqueValue(prefixOf[kind], random);
+  return {
+    secret,
+    grant: {
+      request: {
+        kind,
+        hash: digest(secret),
+        requestId: random.bytes(16).toString('base64url'),
+        tenantId: application.tenantId,
+        clientId: application.clientId,
+        scopes,
+        resource,
+        issuer: request.issuer,
+        ipAddress: request.ipAddress,
+        bindingMessage,
+      },
+      lifetimeSeconds,
+      pace: { intervalSeconds, increaseSeconds },
+    },
+  };
+}
+
+/** What the client is told to keep: whole seconds, never less than what is enforced. */
+export function wholeSeconds(seconds: number): number {
+  return Math.max(1, Math.ceil(seconds));
+}

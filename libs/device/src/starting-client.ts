@@ -1,0 +1,115 @@
+import type { ApplicationRecord, DirectoryClient } from '@tessera/directory-client';
+import type { CallContext, Limiter, LimitRule } from '@tessera/kit';
+import { OAuthError, type GrantTypeName } from '@tessera/oauth';
+import { ApplicationType } from '@tessera/proto-gen/directory';
+import { addressKey } from './addresses.ts';
+import type { DeviceAudit, Starter, Trail } from './audit.ts';
+import { count } from './limits.ts';
+import type { GrantKind } from './store.ts';
+
+/** What every start of a flow carries. */
+export interface StartRequest {
+  readonly clientId: string;
+  /** Empty when none was sent. */
+  readonly clientSecret: string;
+  readonly ipAddress: string;
+  readonly issuer: string;
+  readonly scope: string;
+  /** RFC 8707 §2; empty when absent. */
+  readonly resource: string;
+}
+
+/** A start whose client is known, active, within its limits and allowed to use the flow. */
+export interface StartingClient extends ApplicationRecord {
+  readonly trail: Trail;
+}
+
+export interface StartingClients {
+  /**
+   * Identifies the client of a start, counts it, runs `work` and notes whatever is refused on the way. Throws
+   * `invalid_client`, `unauthorized_client`, `rate_limited` besides what `work` throws.
+   */
+  admit<T>(
+    kind: GrantKind,
+    request: StartRequest,
+    call: CallContext,
+    work: (client: StartingClient) => Promise<T>,
+  ): Promise<T>;
+}
+
+export interface StartLimits {
+  readonly client: LimitRule;
+  readonly address: LimitRule;
+}
+
+const grantTypeOf: Readonly<Record<GrantKind, GrantTypeName>> = {
+  device_code: 'device_code',
+  auth_req_id: 'ciba',
+};
+
+export function createStartingClients(deps: {
+  readonly records: DirectoryClient;
+  readonly limiter: Limiter;
+  readonly limits: StartLimits;
+  readonly audit: DeviceAudit;
+  /** Whether confidential clients must authenticate; otherwise their identifier suffices. */
+  readonly requireAuthentication: boolean;
+}): StartingClients {
+  const { records, limiter, limits, audit, requireAuthentication } = deps;
+
+  async function identify(request: StartRequest, call: CallContext): Promise<ApplicationRecord> {
+    const { clientId, clientSecret, ipAddress } = request;
+    if (clientId === '') throw new OAuthError('invalid_request', 'The parameter client_id is missing.');
+    if (clientSecret !== '') {
+      const credentials = { clientId, clientSecret, method: 'client_secret_post' } as const;
+      return records.authenticateClient(credentials, { ipAddress }, call.onward());
+    }
+    const found = await records.application(clientId, call.onward());
+    if (found === undefined || !records.isActive(found)) throw invalidClient();
+    const isConfidential = found.application.type !== ApplicationType.PUBLIC;
+    if (isConfidential && requireAuthentication) throw invalidClient();
+    return found;
+  }
+
+  async function admitted(
+    starter: Starter,
+    request: StartRequest,
+    call: CallContext,
+    trail: Trail,
+  ): Promise<StartingClient> {
+    const onLimit = (rule: string): void => audit.limited(trail, starter, rule);
+    // The address first: an address that is over its limit cannot use up the starts of anybody's application.
+    await count(limiter, limits.address, addressKey(request.ipAddress), onLimit);
+    const client = await identify(request, call);
+    await count(limiter, limits.client, request.clientId, onLimit);
+    return { ...client, trail };
+  }
+
+  return {
+    async admit(kind, request, call, work) {
+      const trail = { requestId: call.requestId, ipAddress: request.ipAddress };
+      let starter: Starter = { kind, clientId: request.clientId };
+      try {
+        const client = await admitted(starter, request, call, trail);
+        starter = { ...starter, tenantId: client.tenant.tenantId };
+        if (!client.application.grantTypes.includes(grantTypeOf[kind])) {
+          throw new OAuthError('unauthorized_client', 'The application may not use this flow.');
+        }
+        return await work(client);
+      } catch (error) {
+        if (error instanceof OAuthError && isRefusal(error)) audit.startRefused(trail, starter, error.code);
+        throw error;
+      }
+    },
+  };
+}
+
+/** Whether the client did something wrong; limits have an event of their own, and our own trouble is no refusal. */
+function isRefusal({ code }: OAuthError): boolean {
+  return code !== 'rate_limited' && code !== 'temporarily_unavailable' && code !== 'server_error';
+}
+
+/** The same sentence as for a wrong secret, so that an answer never tells which applications exist. */
+function invalidClient(): OAuthError {
+  return new OAuthError('invalid_client', 'Client authentication failed.');
+}

@@ -1,0 +1,116 @@
+import type { AuditRow, Database } from '@tessera/kit';
+import type { Confirmation, Decision, DecisionStore, NewDecision, StandingDecision } from './store.ts';
+
+const decide = `
+  WITH decided AS (
+    INSERT INTO device.decision
+      (tenant_id, kind, hash, client_id, decision, user_id, session_id, auth_time, scopes, resource, issuer,
+       expires_at)
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9::text[], $10, $11,
+            clock_timestamp() + make_interval(secs => $12::float8))
+    ON CONFLICT (tenant_id, kind, hash) DO NOTHING
+    RETURNING decision, user_id
+  ), audited AS (
+    INSERT INTO device.audit_event (event_id, event, tenant_id, outcome, reason, record)
+    SELECT $13, $14, $15, $16, $17, $18::jsonb FROM decided
+  )
+  SELECT decision, user_id FROM decided`;
+
+const standing = `SELECT decision, user_id FROM device.decision WHERE tenant_id = $1 AND kind = $2 AND hash = $3`;
+
+const confirm = `
+  SELECT decision, user_id, scopes, resource, auth_time::float8 AS auth_time, session_id, issuer
+  FROM device.decision
+  WHERE tenant_id = $1 AND kind = $2 AND hash = $3 AND client_id = $4 AND expires_at > clock_timestamp()`;
+
+const purge = `
+  DELETE FROM device.decision WHERE (tenant_id, kind, hash) IN (
+    SELECT tenant_id, kind, hash FROM device.decision WHERE expires_at < clock_timestamp() - interval '1 day'
+    ORDER BY expires_at LIMIT $1 FOR UPDATE SKIP LOCKED
+  )`;
+
+interface StandingRow {
+  readonly decision: Decision;
+  readonly user_id: string;
+}
+
+interface DecisionRow extends StandingRow {
+  readonly scopes: string[];
+  readonly resource: string;
+  readonly auth_time: number;
+  readonly session_id: string;
+  readonly issuer: string;
+}
+
+/** Decisions in Postgres or PGlite. */
+export function createDecisionStore(database: Database): DecisionStore {
+  return {
+    async decide(decision, audit): Promise<StandingDecision> {
+      const { rows } = await database.query<StandingRow>({
+        name: 'device.decide',
+        text: decide,
+        values: [...decisionValues(decision), ...auditValues(audit)],
+      });
+      if (rows[0] !== undefined) return { ...standingOf(rows[0]), isNew: true };
+      // The row of a racing call is committed by now, but is not among what that statement could see.
+      const { tenantId, kind, hash } = decision.request;
+      const earlier = await database.query<StandingRow>({
+        name: 'device.standing_decision',
+        text: standing,
+        values: [tenantId, kind, Buffer.from(hash, 'hex')],
+      });
+      if (earlier.rows[0] === undefined) throw new Error('a decision that stands was not found');
+      return { ...standingOf(earlier.rows[0]), isNew: false };
+    },
+
+    async confirm(kind, hash, { tenantId, clientId }): Promise<Confirmation> {
+      const { rows } = await database.query<DecisionRow>({
+        name: 'device.confirm',
+        text: confirm,
+        values: [tenantId, kind, Buffer.from(hash, 'hex'), clientId],
+      });
+      const [row] = rows;
+      if (row === undefined) return undefined;
+      if (row.decision !== 'approved') return { decision: 'denied' };
+      const { scopes, resource, issuer } = row;
+      const who = { userId: row.user_id, sessionId: row.session_id, authTime: row.auth_time };
+      return { decision: 'approved', grant: { ...who, scopes, resource, issuer } };
+    },
+
+    async purge(limit) {
+      const { rowCount } = await database.query({
+        name: 'device.purge_decisions',
+        text: purge,
+        values: [limit],
+      });
+      return rowCount;
+    },
+  };
+}
+
+function decisionValues(decision: NewDecision): unknown[] {
+  const { request, userId, sessionId, authTime, remainingSeconds } = decision;
+  return [
+    request.tenantId,
+    request.kind,
+    Buffer.from(request.hash, 'hex'),
+    request.clientId,
+    decision.decision,
+    userId,
+    sessionId,
+    authTime,
+    request.scopes,
+    request.resource,
+    request.issuer,
+    remainingSeconds,
+  ];
+}
+
+function auditValues(audit: AuditRow): unknown[] {
+  const { eventId, event, tenantId, outcome, reason, record } = audit;
+  return [eventId, event, tenantId, outcome, reason, record];
+}
+
+function standingOf({ decision, user_id: userId }: StandingRow): Omit<StandingDecision, 'isNew'> {
+  return { decision, userId };
+}

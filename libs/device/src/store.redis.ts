@@ -1,0 +1,124 @@
+import { hash as digest } from 'node:crypto';
+import type { RedisArgument, RedisHandle } from '@tessera/kit';
+import { z } from 'zod';
+import * as scripts from './scripts.ts';
+import { tombstoneSeconds } from './store.ts';
+import type { GrantKind, GrantRequest, GrantStore, LivingGrant, NewGrant, Opening } from './store.ts';
+
+/** What older and newer processes wrote before: fields are only ever added, and unknown ones are dropped. */
+const grantRequest = z.object({
+  kind: z.enum(['device_code', 'auth_req_id']),
+  hash: z.string(),
+  requestId: z.string(),
+  tenantId: z.string(),
+  clientId: z.string(),
+  scopes: z.array(z.string()),
+  resource: z.string(),
+  issuer: z.string(),
+  ipAddress: z.string(),
+  bindingMessage: z.string(),
+});
+
+const grantKey = (kind: GrantKind, hash: string): string => `device:grant:${kind}:${hash}`;
+const requestKey = (requestId: string): string => `device:request:${requestId}`;
+const userCodeKey = (userCodeHash: string): string => `device:user-code:${userCodeHash}`;
+const personKey = (tenantId: string, userId: string): string =>
+  `device:person:${digest('sha256', `${tenantId}\0${userId}`)}`;
+const guessKey = (name: string, key: string): string => `device:guesses:${name}:${digest('sha256', key)}`;
+
+const milliseconds = (seconds: number): number => Math.round(seconds * 1000);
+
+/** Pending requests in Redis, every operation one script and one round trip. */
+export function createRedisGrantStore(redis: RedisHandle): GrantStore {
+  const script = (name: string, lua: string) => redis.script({ name: `device.${name}`, lua });
+  const startDevice = script('start_device', scripts.startDevice);
+  const startBackchannel = script('start_backchannel', scripts.startBackchannel);
+  const poll = script('poll', scripts.poll);
+  const open = script('open', scripts.open);
+  const find = script('find', scripts.find);
+  const waitingFor = script('waiting_for', scripts.waitingFor);
+  const settle = script('settle', scripts.settle);
+  return {
+    async startDevice(grant, userCodeHash) {
+      const reply = await startDevice([...recordKeys(grant), userCodeKey(userCodeHash)], recordValues(grant));
+      return z.enum(['started', 'user_code_taken']).parse(reply);
+    },
+    async startBackchannel(grant, userId, pendingLimit) {
+      const { tenantId, requestId } = grant.request;
+      // Whoever does not exist gets a key like anybody else, so that both take the same work.
+      const person = userId === undefined ? personKey('', requestId) : personKey(tenantId, userId);
+      const values = [...recordValues(grant), userId ?? '', pendingLimit];
+      return z
+        .enum(['started', 'too_many_pending'])
+        .parse(await startBackchannel([...recordKeys(grant), person], values));
+    },
+    async poll(kind, hash, { clientId, tenantId }) {
+      return pollReply.parse(await poll([grantKey(kind, hash)], [clientId, tenantId]));
+    },
+    async open(userCodeHash, owner, rules): Promise<Opening> {
+      const keys = [userCodeKey(userCodeHash), ...rules.map(({ name, key }) => guessKey(name, key))];
+      const { tenantId = '', userId = '', sessionId = '' } = owner ?? {};
+      const limits = rules.flatMap(({ limit, windowSeconds }) => [limit, milliseconds(windowSeconds)]);
+      const reply = openReply.parse(await open(keys, [tenantId, userId, sessionId, ...limits]));
+      if (reply[0] === 'found') return { outcome: 'found', grant: livingGrant(reply.slice(1)) };
+      if (reply[0] !== 'throttled') return { outcome: reply[0] };
+      const rule = rules[reply[1]];
+      if (rule === undefined) throw new Error('a rule that was not asked about is used up');
+      return { outcome: 'throttled', rule: rule.name, retryAfterSeconds: Math.ceil(reply[2] / 1000) };
+    },
+    async find(requestId) {
+      const reply = await find([requestKey(requestId)], []);
+      return reply === null ? undefined : livingGrant(reply);
+    },
+    async waitingFor(tenantId, userId) {
+      const replies = await waitingFor([personKey(tenantId, userId)], [userId]);
+      return z.array(z.unknown()).parse(replies).map(livingGrant);
+    },
+    async settle({ kind, hash }, decision) {
+      await settle([grantKey(kind, hash)], [decision]);
+    },
+  };
+}
+
+function recordKeys({ request }: NewGrant): string[] {
+  return [grantKey(request.kind, request.hash), requestKey(request.requestId)];
+}
+
+function recordValues({ request, lifetimeSeconds, pace }: NewGrant): RedisArgument[] {
+  return [
+    request.clientId,
+    request.tenantId,
+    JSON.stringify(request satisfies GrantRequest),
+    milliseconds(lifetimeSeconds),
+    milliseconds(tombstoneSeconds),
+    milliseconds(pace.intervalSeconds),
+    milliseconds(pace.increaseSeconds),
+  ];
+}
+
+const pollReply = z.enum([
+  'unknown',
+  'other_client',
+  'expired',
+  'pending',
+  'slow_down',
+  'denied',
+  'approved',
+]);
+
+const openReply = z.union([
+  z.tuple([z.literal('found'), z.string(), z.string(), z.string(), z.number()]),
+  z.tuple([z.literal('throttled'), z.number(), z.number()]),
+  z.tuple([z.enum(['unknown', 'other_tenant', 'other_person'])]),
+]);
+
+const grantReply = z.tuple([z.string(), z.string(), z.string(), z.number()]);
+
+function livingGrant(reply: unknown): LivingGrant {
+  const [data, userId, sessionId, remainingMs] = grantReply.parse(reply);
+  return {
+    request: grantRequest.parse(JSON.parse(data)),
+    owner: { userId, sessionId },
+    remainingSeconds: remainingMs / 1000,
+  };
+}

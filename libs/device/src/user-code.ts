@@ -1,0 +1,33 @@
+import type { Random } from '@tessera/kit';
+import { digest } from './digest.ts';
+
+/** Letters that are not mistaken for one another and form no words (RFC 8628 §6.1). */
+const alphabet = 'BCDFGHJKLMNPQRSTVWXZ';
+const length = 8;
+
+/** Bytes from here on would favour the first letters. */
+const fairBytes = 256 - (256 % alphabet.length);
+
+/** A new user code, shown as `XXXX-XXXX`: 34.5 bits, enough for its short life under the guessing limits (RFC 8628 §5.1). */
+export function newUserCode(random: Random): string {
+  let letters = '';
+  while (letters.length < length) {
+    for (const byte of random.bytes(length)) {
+      if (byte < fairBytes && letters.length < length) letters += alphabet.charAt(byte % alphabet.length);
+    }
+  }
+  return `${letters.slice(0, length / 2)}-${letters.slice(length / 2)}`;
+}
+
+/** Beyond this nothing that a person types is a user code. */
+const maximumTyped = 64;
+
+/** The key of a user code as somebody typed it: case, dashes and space do not matter. What is none has a key that is none. */
+export function userCodeHash(typed: string): string {
+  const letters = typed
+    .slice(0, maximumTyped)
+    .normalize('NFKC')
+    .toUpperCase()
+    .replaceAll(/[\s\p{Pd}]/gu, '');
+  return digest(`user_code:${letters}`);
+}
