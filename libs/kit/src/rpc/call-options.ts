@@ -24,12 +24,12 @@ export function rootCall(requestId: string, timeoutMs?: number, signal?: AbortSi
 
 /** The request id among the headers of call options: the one header that travels. */
 export function requestIdOf(options: CallOptions | undefined): string | undefined {
-  const headers = options?.headers;
-  if (headers === undefined) return undefined;
-  if (Symbol.iterator in headers) {
-    return acceptableRequestId(new Headers(headers).get(requestIdKey));
-  }
-  return acceptableRequestId(headers[requestIdKey]);
+  const headers: unknown = options?.headers;
+  if (typeof headers !== 'object' || headers === null) return undefined;
+  if (requestIdKey in headers) return acceptableRequestId(headers[requestIdKey]);
+  if (!(Symbol.iterator in headers)) return undefined;
+  const entries = [...(headers as Iterable<[string, string]>)];
+  return acceptableRequestId(new Map(entries).get(requestIdKey));
 }
 
 /** A request id that may stand in metadata and in a log line; anything else is as good as none. */

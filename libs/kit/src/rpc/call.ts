@@ -45,7 +45,7 @@ export interface Route {
 }
 
 export function route<S extends DescService>(service: S, handlers: Handlers<S>, allow: Allow<S>): Route {
-  return { service, handlers: handlers as Route['handlers'], allow: allow as Route['allow'] };
+  return { service, handlers, allow };
 }
 
 /** What `build<Service>` returns: how it is called, when it is ready, how it ends. */

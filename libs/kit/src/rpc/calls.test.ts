@@ -1,4 +1,5 @@
-import { streamContract, unaryCallContract } from './calls.contract.ts';
+import { streamContract } from './streams.contract.ts';
+import { unaryCallContract } from './unary-calls.contract.ts';
 import { inProcess, overLoopback, overMutualTls, overSharedToken } from './testing/set-ups.ts';
 import type { SetUp } from './testing/set-ups.ts';
 

@@ -1,5 +1,5 @@
 import { Code } from '@connectrpc/connect';
-import { createAuthority, silentLog } from '@tessera/test-kit';
+import { silentLog } from '@tessera/test-kit';
 import type { Authority } from '@tessera/test-kit';
 import { KeysService } from '@tessera/proto-gen/keys';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
@@ -14,7 +14,7 @@ import type { CallerName } from './call.ts';
 import type { CertificateFilePaths } from './credentials.ts';
 import { connectPeer } from './remote.ts';
 import { serve } from './serve.ts';
-import { writeIdentity } from './testing/set-ups.ts';
+import { freshAuthority, freshCertificate, writeIdentity } from './testing/set-ups.ts';
 import { createSubject, signRequest } from './testing/subject.ts';
 
 const cleanUps: (() => Promise<void> | void)[] = [];
@@ -39,7 +39,7 @@ test('a certificate that names none of the processes may call no method', async 
 
 test('a certificate of another authority gets no connection', async () => {
   const { call, authority, directory } = await stand();
-  await writeIdentity(directory, 'foreign', createAuthority(), [authority]);
+  await writeIdentity(directory, 'foreign', freshAuthority(), [authority]);
   await expect(call('foreign', 'token')).rejects.toMatchObject({ code: 'temporarily_unavailable' });
 });
 
@@ -58,7 +58,7 @@ test('a peer that does not show a certificate gets no connection', async () => {
 
 test('a peer that speaks less than TLS 1.3 gets no connection', async () => {
   const { port, authority } = await stand();
-  const { cert, key } = authority.issue('token');
+  const { cert, key } = freshCertificate(authority, 'token');
   await expect(answered({ port, ca: authority.cert, cert, key, maxVersion: 'TLSv1.2' })).resolves.toBe(false);
   await expect(answered({ port, ca: authority.cert, cert, key })).resolves.toBe(true);
 });
@@ -66,7 +66,7 @@ test('a peer that speaks less than TLS 1.3 gets no connection', async () => {
 test('both ends take up certificates of a new authority without a restart', async () => {
   const { call, authority, directory, closePeers } = await stand();
   await expect(call('token', 'token')).resolves.toMatchObject({ tokens: ['token'] });
-  const next = createAuthority();
+  const next = freshAuthority();
   // As an operator rotates: both trust the new authority, then the certificates change, then the old one goes.
   for (const trusted of [[authority, next], [next]]) {
     await writeIdentity(directory, 'keys', trusted.length === 2 ? authority : next, trusted);
@@ -92,7 +92,7 @@ test('a channel that stays open connects anew with the certificate that replaced
   });
   cleanUps.push(() => peer.close());
   await expect(peer.client(KeysService).sign(signRequest())).resolves.toMatchObject({ tokens: ['token'] });
-  const next = createAuthority();
+  const next = freshAuthority();
   await writeIdentity(directory, 'keys', next);
   await writeIdentity(directory, 'token', next);
   await sleep(10 * reloadMs);
@@ -119,7 +119,7 @@ test('half of a rotation is not taken: the last good certificate stays until the
   const before = files.current;
   const changed = Promise.withResolvers<void>();
   files.onChange(() => changed.resolve());
-  const { cert, key } = authority.issue('half');
+  const { cert, key } = freshCertificate(authority, 'half');
   await writeFile(paths.certificateFile, cert);
   await sleep(5 * reloadMs);
   expect(files.current).toBe(before);
@@ -137,7 +137,7 @@ test('certificates that are missing or do not fit stop the start', async () => {
   const open = (changed: Partial<CertificateFilePaths>) => () =>
     new CertificateFiles({ ...paths, ...changed }, silentLog());
   expect(open({ certificateFile: join(directory, 'nothing.crt') })).toThrow('nothing.crt');
-  await writeFile(paths.privateKeyFile, authority.issue('bad').key);
+  await writeFile(paths.privateKeyFile, freshCertificate(authority, 'bad').key);
   expect(open({})).toThrow(/key values mismatch/);
 });
 
@@ -155,7 +155,7 @@ interface Stand {
 async function stand(): Promise<Stand> {
   const directory = await mkdtemp(join(tmpdir(), 'rpc-'));
   cleanUps.push(() => rm(directory, { recursive: true }));
-  const authority = createAuthority();
+  const authority = freshAuthority();
   const subject = createSubject();
   subject.sign = (_, context) => ({ tokens: [context.caller] });
   const { log, built } = subject;

@@ -1,6 +1,6 @@
 import { ServerInterceptingCall, status } from '@grpc/grpc-js';
 import type { Metadata, ServerInterceptor, StatusObject } from '@grpc/grpc-js';
-import { createHash, timingSafeEqual } from 'node:crypto';
+import { hash, timingSafeEqual } from 'node:crypto';
 import type { Logger } from 'pino';
 import { requestIdKey } from './call-options.ts';
 import type { CallerName } from './call.ts';
@@ -88,5 +88,5 @@ export function bearer(token: Secret): string {
 }
 
 function digest(text: string): Buffer {
-  return createHash('sha256').update(text).digest();
+  return hash('sha256', text, 'buffer');
 }

@@ -1,21 +1,19 @@
 import { Code } from '@connectrpc/connect';
-import { Client, credentials as channelCredentials, Metadata, loadPackageDefinition } from '@grpc/grpc-js';
-import type { ServiceClientConstructor } from '@grpc/grpc-js';
-import { loadSync } from '@grpc/proto-loader';
+import { Metadata } from '@grpc/grpc-js';
 import { fromBinary } from '@bufbuild/protobuf';
 import { FileDescriptorProtoSchema } from '@bufbuild/protobuf/wkt';
 import { DirectoryService } from '@tessera/proto-gen/directory';
 import { KeysService } from '@tessera/proto-gen/keys';
-import { protoPath as healthProto } from 'grpc-health-check';
-import { createRequire } from 'node:module';
-import { createServer } from 'node:net';
-import { join } from 'node:path';
+import { once } from 'node:events';
+import { connect, createServer } from 'node:net';
+import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, expect, test } from 'vitest';
 import { connectPeer } from './remote.ts';
 import { serve } from './serve.ts';
 import type { RpcServer, ServeOptions } from './serve.ts';
 import { Secret } from '../secret.ts';
+import { stockCall, stockHealth, stockReflection } from './testing/stock-clients.ts';
 import { createSubject, signRequest } from './testing/subject.ts';
 import type { Subject } from './testing/subject.ts';
 
@@ -40,9 +38,8 @@ test('calls without credentials are served on a loopback address', async () => {
 test('an address that is taken stops the start', async () => {
   const other = createServer().listen(0, '127.0.0.1');
   cleanUps.push(() => void other.close());
-  await new Promise((resolve) => other.once('listening', resolve));
-  const address = other.address();
-  const port = typeof address === 'object' && address !== null ? address.port : 0;
+  await once(other, 'listening');
+  const { port } = other.address() as AddressInfo;
   await expect(served(createSubject(), { port })).rejects.toThrow('EADDRINUSE');
 });
 
@@ -77,23 +74,22 @@ test('a call without a token is unauthenticated', async () => {
 
 test('a caller with the token but without a name may call no method', async () => {
   const server = await served(createSubject());
-  const client = stockClient(server);
   for (const name of [undefined, 'nobody', 'constructor']) {
-    const failure = raw(client, '/tessera.keys.v1.KeysService/Sign', withToken(name));
+    const failure = stockCall(at(server), '/tessera.keys.v1.KeysService/Sign', withToken(name));
     await expect(failure).rejects.toMatchObject({ code: Code.Unauthenticated });
   }
 });
 
 test('a method without callers on its list is closed to everyone', async () => {
   const server = await served(createSubject());
-  const failure = raw(stockClient(server), '/tessera.keys.v1.KeysService/RotateKeys', withToken('token'));
+  const failure = stockCall(at(server), '/tessera.keys.v1.KeysService/RotateKeys', withToken('token'));
   await expect(failure).rejects.toMatchObject({ code: Code.PermissionDenied });
 });
 
 test('a request that does not parse is an invalid argument', async () => {
   const server = await served(createSubject());
-  const failure = raw(
-    stockClient(server),
+  const failure = stockCall(
+    at(server),
     '/tessera.keys.v1.KeysService/Sign',
     withToken('token'),
     Buffer.from([0xff]),
@@ -108,7 +104,7 @@ test('a stock gRPC client reads health, which follows the readiness of the servi
     if (trouble !== undefined) throw trouble;
   };
   const server = await served(subject, { readinessIntervalMs: 50 });
-  const check = stockHealth(server);
+  const check = stockHealth(at(server), withToken());
   expect(await check('')).toBe('NOT_SERVING');
   trouble = undefined;
   await until(async () => (await check('')) === 'SERVING');
@@ -122,19 +118,21 @@ test('a service whose readiness never answers is not serving', async () => {
   const subject = createSubject();
   subject.ready = () => new Promise(() => {});
   const server = await served(subject, { readinessIntervalMs: 50 });
-  expect(await stockHealth(server)('')).toBe('NOT_SERVING');
+  expect(await stockHealth(at(server), withToken())('')).toBe('NOT_SERVING');
 });
 
 test('health is not told to whoever has no token', async () => {
   const server = await served(createSubject());
-  await expect(stockHealth(server, new Metadata())('')).rejects.toMatchObject({ code: Code.Unauthenticated });
+  await expect(stockHealth(at(server), new Metadata())('')).rejects.toMatchObject({
+    code: Code.Unauthenticated,
+  });
 });
 
 test.each(['v1', 'v1alpha'])(
   'a stock gRPC client reads the services and their files by reflection %s',
   async (version) => {
     const server = await served(createSubject());
-    const ask = stockReflection(server, version);
+    const ask = stockReflection(at(server), version, withToken());
     const list = await ask({ listServices: '*' });
     const names = list.listServicesResponse?.service.map((service) => service.name);
     expect(names?.sort()).toEqual(['tessera.directory.v1.DirectoryService', 'tessera.keys.v1.KeysService']);
@@ -147,7 +145,7 @@ test.each(['v1', 'v1alpha'])(
   },
 );
 
-test('draining lets calls end, refuses new ones and says not serving first', async () => {
+test('draining lets calls end and refuses new ones', async () => {
   const subject = createSubject();
   const release = Promise.withResolvers<void>();
   const arrived = Promise.withResolvers<void>();
@@ -213,12 +211,26 @@ test('a connection that reached its age is left for a new one without a failed c
     return {};
   };
   const server = await served(subject, { connectionAgeMs: 60 });
-  const keys = client(server).client(KeysService);
+  let connections = 0;
+  const relay = createServer((near) => {
+    connections += 1;
+    const far = connect(server.port, server.host);
+    near
+      .on('error', () => far.destroy())
+      .pipe(far)
+      .on('error', () => near.destroy())
+      .pipe(near);
+  }).listen(0, '127.0.0.1');
+  cleanUps.push(() => void relay.close());
+  await once(relay, 'listening');
+  const { port } = relay.address() as AddressInfo;
+  const keys = client({ ...server, port }).client(KeysService);
   const end = Date.now() + 600;
   const callers = Array.from({ length: 8 }, async () => {
     while (Date.now() < end) await keys.sign(signRequest());
   });
   await Promise.all(callers);
+  expect(connections).toBeGreaterThan(2);
 });
 
 async function served(subject: Subject, options: Partial<ServeOptions> = {}): Promise<RpcServer> {
@@ -248,82 +260,9 @@ async function until(condition: () => Promise<boolean>): Promise<void> {
   while (!(await condition())) await sleep(10);
 }
 
-function stockClient(server: RpcServer): Client {
-  const stock = new Client(at(server), channelCredentials.createInsecure());
-  cleanUps.push(() => stock.close());
-  return stock;
-}
-
 function withToken(caller?: string): Metadata {
   const metadata = new Metadata();
   metadata.set('authorization', `Bearer ${token.reveal()}`);
   if (caller !== undefined) metadata.set('x-tessera-caller', caller);
   return metadata;
-}
-
-function raw(
-  stock: Client,
-  path: string,
-  metadata: Metadata,
-  body = Buffer.alloc(0),
-): Promise<Buffer | undefined> {
-  const bytes = (value: Buffer): Buffer => value;
-  return new Promise((resolve, reject) => {
-    stock.makeUnaryRequest(path, bytes, bytes, body, metadata, {}, (error, response) => {
-      if (error === null) resolve(response);
-      else reject(error);
-    });
-  });
-}
-
-function stockHealth(server: RpcServer, metadata = withToken()): (service: string) => Promise<string> {
-  const definition = loadSync(healthProto, { enums: String })['grpc.health.v1.Health'];
-  const loaded = loadPackageDefinition({ Health: definition as ServiceClientConstructor['service'] });
-  const Health = loaded['Health'] as ServiceClientConstructor;
-  const stock = new Health(at(server), channelCredentials.createInsecure());
-  cleanUps.push(() => stock.close());
-  return (service) =>
-    new Promise((resolve, reject) => {
-      const answer = (error: Error | null, response?: { status: string }): void => {
-        if (error === null) resolve(response?.status ?? '');
-        else reject(error);
-      };
-      stock['Check']?.({ service }, metadata, answer);
-    });
-}
-
-interface ReflectionAnswer {
-  listServicesResponse?: { service: { name: string }[] };
-  fileDescriptorResponse?: { fileDescriptorProto: Uint8Array[] };
-}
-
-function stockReflection(server: RpcServer, version: string): (request: object) => Promise<ReflectionAnswer> {
-  const entry = createRequire(import.meta.url).resolve('@grpc/reflection');
-  const proto = join(entry, `../../proto/grpc/reflection/${version}/reflection.proto`);
-  const definition = loadSync(proto)[`grpc.reflection.${version}.ServerReflection`];
-  const loaded = loadPackageDefinition({ Reflection: definition as ServiceClientConstructor['service'] });
-  const Reflection = loaded['Reflection'] as ServiceClientConstructor;
-  const stock = new Reflection(at(server), channelCredentials.createInsecure());
-  cleanUps.push(() => stock.close());
-  return (request) =>
-    new Promise((resolve, reject) => {
-      const stream = stock.makeBidiStreamRequest<object, ReflectionAnswer>(
-        definitionOf(Reflection, 'ServerReflectionInfo').path,
-        definitionOf(Reflection, 'ServerReflectionInfo').requestSerialize,
-        definitionOf(Reflection, 'ServerReflectionInfo').responseDeserialize,
-        withToken(),
-      );
-      stream.on('data', (answer: ReflectionAnswer) => {
-        resolve(answer);
-        stream.end();
-      });
-      stream.on('error', reject);
-      stream.write(request);
-    });
-}
-
-function definitionOf(constructor: ServiceClientConstructor, name: string) {
-  const definition = constructor.service[name];
-  if (definition === undefined) throw new Error(`no method ${name}`);
-  return definition;
 }

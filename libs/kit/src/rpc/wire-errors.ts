@@ -52,7 +52,8 @@ export function toStatus(error: PublicError): StatusObject {
 
 /** Connect numbers its codes as gRPC does. */
 function grpcStatus(code: Code): status {
-  return code as number as status;
+  const number: number = code;
+  return number;
 }
 
 /**

@@ -1,7 +1,6 @@
 import { isMessage } from '@bufbuild/protobuf';
 import { Code, ConnectError } from '@connectrpc/connect';
-import { errorTable, isErrorCode, OAuthError, temporarilyUnavailable } from '@tessera/oauth';
-import { DirectoryService } from '@tessera/proto-gen/directory';
+import { errorTable, isErrorCode, OAuthError } from '@tessera/oauth';
 import { KeysService, SignResponseSchema } from '@tessera/proto-gen/keys';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -232,130 +231,6 @@ export function unaryCallContract(way: string, setUp: SetUp): void {
       await keys().sign(signRequest(), { timeoutMs: 50 });
       await sleep(70);
       expect(signal?.aborted).toBe(false);
-    });
-  });
-}
-
-/** What holds for a server stream whichever way it takes. */
-export function streamContract(way: string, setUp: SetUp): void {
-  describe(`a server stream ${way}`, () => {
-    const subject = createSubject();
-    let reachable: Reachable;
-    const directory = (as: 'token' | 'gateway' = 'token') => reachable.client(DirectoryService, as);
-    beforeAll(async () => {
-      reachable = await setUp(subject);
-    });
-    afterAll(() => reachable.close());
-
-    test('brings every message in order and ends', async () => {
-      subject.watchChanges = async function* (request) {
-        for (let n = 1n; n <= 200n; n += 1n) yield { sequence: request.afterSequence + n };
-      };
-      const sequences: bigint[] = [];
-      for await (const change of directory().watchChanges({ afterSequence: 5n }))
-        sequences.push(change.sequence);
-      expect(sequences).toEqual(Array.from({ length: 200 }, (_, n) => BigInt(n + 6)));
-    });
-
-    test('brings the error of its handler after what came before it', async () => {
-      subject.watchChanges = async function* () {
-        yield { sequence: 1n };
-        await sleep(20);
-        throw temporarilyUnavailable(new Error('private'), 9);
-      };
-      const seen: bigint[] = [];
-      const read = async (): Promise<void> => {
-        for await (const change of directory().watchChanges({})) seen.push(change.sequence);
-      };
-      const failure = await read().catch(caught);
-      expect(failure).toMatchObject({
-        name: 'OAuthError',
-        code: 'temporarily_unavailable',
-        retryAfterSeconds: 9,
-      });
-      expect((failure as OAuthError).cause).toBeUndefined();
-      expect(seen).toEqual([1n]);
-    });
-
-    test('from a caller that is not on the list never reaches the handler', async () => {
-      let reached = false;
-      subject.watchChanges = async function* () {
-        reached = true;
-        yield {};
-      };
-      const first = await directory('gateway').watchChanges({})[Symbol.asyncIterator]().next().catch(caught);
-      expect(first).toMatchObject({ code: Code.PermissionDenied });
-      expect(reached).toBe(false);
-    });
-
-    test('is cancelled when its consumer leaves the loop: the handler is told and its generator closed', async () => {
-      const told = Promise.withResolvers<void>();
-      const closed = Promise.withResolvers<void>();
-      subject.watchChanges = async function* (_, context) {
-        try {
-          yield { sequence: 1n };
-          yield { sequence: 2n };
-          await new Promise<void>((resolve) => {
-            context.signal.addEventListener('abort', () => resolve());
-            if (context.signal.aborted) resolve();
-          });
-          told.resolve();
-        } finally {
-          closed.resolve();
-        }
-      };
-      for await (const change of directory().watchChanges({})) {
-        expect(change.sequence).toBe(1n);
-        // Time for a handler over the wire to run ahead to where it waits.
-        await sleep(30);
-        break;
-      }
-      await closed.promise;
-    });
-
-    test('ends as cancelled when its caller gives up while it waits for the next message', async () => {
-      const told = Promise.withResolvers<void>();
-      subject.watchChanges = async function* (_, context) {
-        context.signal.addEventListener('abort', () => told.resolve());
-        yield { sequence: 1n };
-        await told.promise;
-      };
-      const giveUp = new AbortController();
-      const read = async (): Promise<void> => {
-        for await (const _ of directory().watchChanges({}, rootCall('request-7', undefined, giveUp.signal))) {
-          setTimeout(() => giveUp.abort(), 20);
-        }
-      };
-      expect(await read().catch(caught)).toMatchObject({ name: 'ConnectError', code: Code.Canceled });
-      await told.promise;
-    });
-
-    test('has no deadline unless one is given, and then keeps to it', async () => {
-      const deadlines: number[] = [];
-      subject.watchChanges = async function* (_, context) {
-        deadlines.push(context.deadline);
-        yield {};
-        if (context.deadline !== Infinity) await new Promise(() => {});
-      };
-      for await (const _ of directory().watchChanges({})) expect(deadlines).toEqual([Infinity]);
-      const read = async (): Promise<void> => {
-        for await (const change of directory().watchChanges({}, { timeoutMs: 80 }))
-          expect(change.id).toBe('');
-      };
-      expect(await read().catch(caught)).toMatchObject({ code: 'temporarily_unavailable' });
-    });
-
-    test('is not produced faster than it is consumed', async () => {
-      let produced = 0;
-      const id = 'x'.repeat(32 * 1024);
-      subject.watchChanges = async function* () {
-        for (; produced < 2_000; produced += 1) yield { id };
-      };
-      for await (const _ of directory().watchChanges({})) {
-        await sleep(150);
-        break;
-      }
-      expect(produced).toBeLessThan(200);
     });
   });
 }
