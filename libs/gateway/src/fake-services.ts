@@ -70,11 +70,11 @@ function built(
     allow[localName] = ['gateway'];
     handlers[localName] = (request: unknown, context: unknown) => {
       asked.push({ method: localName, request });
-      const behaviour = behaviours[localName];
-      if (typeof behaviour !== 'function')
+      const behaviour = behaviours[localName] as
+        ((request: unknown, context: unknown) => unknown) | undefined;
+      if (behaviour === undefined)
         throw new ConnectError(`${localName} has no behaviour`, Code.Unimplemented);
-      const answer: unknown = behaviour(request, context);
-      return answer;
+      return behaviour(request, context);
     };
   }
   return {
