@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { execFile, spawnSync } from 'node:child_process';
-import { chown, cp, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { cp, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -38,13 +38,13 @@ export async function startPostgres(): Promise<Store> {
 
 async function startIn(directory: string): Promise<Store> {
   const user = unprivilegedUser();
-  if (user) await chown(directory, user.uid, user.gid);
   const binaries = await reachableBinaries(directory, user);
   const data = join(directory, 'data');
   const passwordFile = join(directory, 'password');
   const password = randomBytes(16).toString('hex');
   await writeFile(passwordFile, password, { mode: 0o600 });
-  if (user) await chown(passwordFile, user.uid, user.gid);
+  // All of it, so that the server's own user can remove it in the end.
+  if (user) await promisify(execFile)('chown', ['-R', `${user.uid}:${user.gid}`, directory]);
   await promisify(execFile)(
     join(binaries, 'initdb'),
     [
