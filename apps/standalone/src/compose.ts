@@ -1,10 +1,10 @@
 import type { z } from 'zod';
 import { buildAuthorize, migrations as authorizeMigrations } from '@tessera/authorize';
-import { buildDevice } from '@tessera/device';
+import { buildDevice, migrations as deviceMigrations } from '@tessera/device';
 import { buildDirectory, migrations as directoryMigrations } from '@tessera/directory';
 import { buildGateway, type GatewayOptions, type GatewayService } from '@tessera/gateway';
 import { buildKeys, migrations as keysMigrations } from '@tessera/keys';
-import { local, migrate, type BuiltService, type Client, type Kit } from '@tessera/kit';
+import { local, migrate, whenAvailable, type BuiltService, type Client, type Kit } from '@tessera/kit';
 import { AuthorizeService } from '@tessera/proto-gen/authorize';
 import { BackchannelAuthenticationService, DeviceAuthorizationService } from '@tessera/proto-gen/device';
 import { DirectoryAdminService, DirectoryService } from '@tessera/proto-gen/directory';
@@ -20,9 +20,18 @@ export interface Composition {
   readonly admin: Client<typeof DirectoryAdminService>;
 }
 
-export async function migrateAll(kit: Kit): Promise<void> {
-  for (const migrations of [keysMigrations, directoryMigrations, authorizeMigrations, tokenMigrations]) {
-    await migrate(kit.database, migrations, kit.log);
+const allMigrations = [
+  keysMigrations,
+  directoryMigrations,
+  authorizeMigrations,
+  deviceMigrations,
+  tokenMigrations,
+];
+
+/** Brings every schema up to date; waits while the store is away, until `signal` is aborted. */
+export async function migrateAll({ database, log }: Kit, signal: AbortSignal): Promise<void> {
+  for (const migrations of allMigrations) {
+    await whenAvailable(async () => migrate(database, migrations, log), { log, signal, what: 'migration' });
   }
 }
 

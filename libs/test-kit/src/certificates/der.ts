@@ -19,9 +19,11 @@ export const bits = (content: Buffer, unused = 0): Buffer => element(0x03, Buffe
 export const boolean = (value: boolean): Buffer => element(0x01, Buffer.from([value ? 0xff : 0]));
 export const text = (value: string): Buffer => element(0x0c, Buffer.from(value));
 
-/** A positive integer, from its bytes without sign. */
+/** A positive integer, from its bytes without sign, in the fewest bytes that hold it (X.690 §8.3.2). */
 export function integer(bytes: Buffer): Buffer {
-  const signed = (bytes[0] ?? 0) & 0x80 ? Buffer.concat([Buffer.from([0]), bytes]) : bytes;
+  const start = bytes.findIndex((byte) => byte !== 0);
+  const least = start === -1 ? Buffer.from([0]) : bytes.subarray(start);
+  const signed = (least[0] ?? 0) & 0x80 ? Buffer.concat([Buffer.from([0]), least]) : least;
   return element(0x02, signed);
 }
 

@@ -1,0 +1,13 @@
+import { buildDevice, deviceConfig, migrations } from '@tessera/device';
+import { runService } from '@tessera/kit';
+import { DirectoryService } from '@tessera/proto-gen/directory';
+
+await runService({
+  name: 'device',
+  config: deviceConfig,
+  environment: process.env,
+  stores: { database: true, redis: true },
+  migrations,
+  build: (config, peers, kit) =>
+    buildDevice(config, { directory: peers('directory').client(DirectoryService) }, kit),
+});
