@@ -4,6 +4,7 @@ import { ChangeKind, type DirectoryService, type WatchChangesResponse } from '@t
 
 const shortestPauseMs = 100;
 const longestPauseMs = 2_000;
+const failuresUntilWarning = 3;
 
 /** The directory speaks twice a second as long as it can read its own changes; silence means that nothing is guarded. */
 const silenceMs = 3_000;
@@ -44,10 +45,12 @@ export class Watch {
   async #run(): Promise<void> {
     while (!this.#closing.signal.aborted) {
       const reason = await this.#follow();
-      if (this.#connected && !this.#closing.signal.aborted) {
-        this.#options.kit.log.info({ reason }, 'the watch on the directory ended; connecting again');
-      }
       this.#connected = false;
+      this.#failures += 1;
+      // Servers end old connections now and then, so one end is nothing to speak of.
+      if (this.#failures === failuresUntilWarning) {
+        this.#options.kit.log.warn({ reason }, 'the directory cannot be watched, so little of it is cached');
+      }
       await this.#backOff();
     }
   }
@@ -84,13 +87,15 @@ export class Watch {
     }
     this.#sequence = message.sequence;
     this.#connected = true;
+    if (this.#failures >= failuresUntilWarning) {
+      this.#options.kit.log.info('the directory is watched again');
+    }
     this.#failures = 0;
   }
 
   /** Doubling pauses with jitter, so that a directory that comes back is not met by everyone at once. */
   async #backOff(): Promise<void> {
-    const longest = Math.min(longestPauseMs, shortestPauseMs * 2 ** Math.min(this.#failures, 10));
-    this.#failures += 1;
+    const longest = Math.min(longestPauseMs, shortestPauseMs * 2 ** Math.min(this.#failures - 1, 10));
     const jitter = this.#options.kit.random.bytes(2).readUInt16BE() / 0x1_0000;
     const waiting = pause(longest * (0.5 + jitter / 2), undefined, {
       signal: this.#closing.signal,

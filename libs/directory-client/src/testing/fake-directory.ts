@@ -1,16 +1,6 @@
-import { create } from '@bufbuild/protobuf';
 import { Code, ConnectError, local, route, type Client } from '@tessera/kit';
 import { temporarilyUnavailable } from '@tessera/oauth';
-import {
-  ApplicationType,
-  ChangeKind,
-  DirectoryService,
-  Status,
-  UserSchema,
-  WatchChangesResponseSchema,
-  type User,
-  type WatchChangesResponse,
-} from '@tessera/proto-gen/directory';
+import { ApplicationType, ChangeKind, DirectoryService, Status } from '@tessera/proto-gen/directory';
 import { silentLog } from '@tessera/test-kit';
 
 interface FakeApplication {
@@ -22,11 +12,25 @@ interface FakeApplication {
   secretExpiresAt: bigint;
 }
 
+interface FakeUser {
+  userId: string;
+  tenantId: string;
+  status: Status;
+  name: string;
+}
+
+interface FakeChange {
+  sequence: bigint;
+  kind: ChangeKind;
+  tenantId: string;
+  id: string;
+}
+
 /** A directory in memory that is told what changes, counts its calls, and can be made slow, away or cut off. */
 export class FakeDirectory {
   readonly applications = new Map<string, FakeApplication>();
   readonly tenants = new Map<string, { name: string; status: Status }>();
-  readonly users = new Map<string, User>();
+  readonly users = new Map<string, FakeUser>();
   readonly calls = { getApplication: 0, verifyApplicationSecret: 0, getUser: 0, watchChanges: 0 };
   readonly watchedAfter: bigint[] = [];
   readonly client: Client<typeof DirectoryService>;
@@ -36,7 +40,7 @@ export class FakeDirectory {
   /** Whether a watcher's position is still on record. */
   canResume = true;
   #sequence = 0n;
-  readonly #changes: WatchChangesResponse[] = [];
+  readonly #changes: FakeChange[] = [];
   #watching = new Set<() => void>();
   #cut = new AbortController();
 
@@ -53,15 +57,12 @@ export class FakeDirectory {
   }
 
   addUser(userId: string, tenantId = 'acme'): void {
-    this.users.set(
-      `${tenantId} ${userId}`,
-      create(UserSchema, { userId, tenantId, status: Status.ACTIVE, name: userId }),
-    );
+    this.users.set(`${tenantId} ${userId}`, { userId, tenantId, status: Status.ACTIVE, name: userId });
   }
 
   tell(kind: ChangeKind, tenantId: string, id: string): void {
     this.#sequence += 1n;
-    this.#changes.push(create(WatchChangesResponseSchema, { sequence: this.#sequence, kind, tenantId, id }));
+    this.#changes.push({ sequence: this.#sequence, kind, tenantId, id });
     for (const wake of this.#watching) wake();
   }
 
