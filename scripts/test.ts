@@ -30,7 +30,9 @@ function runVitest(urls: { postgres: string; redis: string }): Promise<number> {
     stdio: 'inherit',
     env: { ...environment, TESSERA_TEST_DATABASE_URL: urls.postgres, TESSERA_TEST_REDIS_URL: urls.redis },
   });
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => child.kill(signal));
+  for (const signal of ['SIGTERM', 'SIGHUP'] as const) process.on(signal, () => child.kill(signal));
+  // A Ctrl-C reaches vitest by itself, and a second one would cut its cleaning up short.
+  process.on('SIGINT', () => undefined);
   return new Promise((resolve, reject) => {
     child.once('error', reject);
     child.once('exit', (code) => resolve(code ?? 1));
