@@ -9,11 +9,12 @@ import { setUps } from './set-ups.ts';
 export default class PlainReporter implements Reporter {
   /** True when the caller asked for some tests by name or line: those left out are then not skipped. */
   #selected = false;
+  #running: readonly string[] = [];
 
   onTestRunStart(specifications: readonly TestSpecification[]): void {
     const projects = new Set(specifications.map((specification) => specification.project.name));
-    const running = setUps.filter((name) => projects.has(name));
-    if (running.length > 0) process.stdout.write(`End-to-end set-ups: ${running.join(', ')}\n`);
+    this.#running = setUps.filter((name) => projects.has(name));
+    this.#sayRunning();
     this.#selected = specifications.some(
       (specification) =>
         specification.testLines !== undefined ||
@@ -31,7 +32,12 @@ export default class PlainReporter implements Reporter {
     for (const name of skipped) process.stdout.write(`Skipped, which counts as failed: ${name}\n`);
     const failed = count.failed + skipped.length + unhandledErrors.length;
     if (failed > 0 || reason !== 'passed') process.exitCode = 1;
+    this.#sayRunning();
     process.stdout.write(`\n${count.passed} passed, ${failed} failed\n`);
+  }
+
+  #sayRunning(): void {
+    if (this.#running.length > 0) process.stdout.write(`End-to-end set-ups: ${this.#running.join(', ')}\n`);
   }
 }
 
