@@ -26,7 +26,7 @@ const boundaries: readonly Plant[] = [
   imports('libs/directory-client/src/canary-peer.ts', '@tessera/directory'),
   imports('libs/kit/src/canary-service.ts', '@tessera/keys'),
   imports('libs/test-kit/src/canary-service.ts', '@tessera/keys'),
-  imports('apps/standalone/src/canary-other.ts', '@tessera/oauth'),
+  imports('apps/standalone/src/canary-other.ts', '@tessera/directory-client'),
   imports('apps/e2e/src/canary-inside.ts', '@tessera/keys'),
   imports('libs/oauth/src/canary-ours.ts', '@tessera/kit'),
   imports('libs/oauth/src/canary-files.ts', 'node:fs'),
