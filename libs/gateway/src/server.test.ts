@@ -4,7 +4,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { createLogger } from '@tessera/kit';
 import { OAuthError } from '@tessera/oauth';
 import { testKit } from '@tessera/test-kit';
-import { openGateway, type Behaviours, type TestGateway } from './fake-services.ts';
+import { openGateway, type Behaviours, type TestGateway } from './testing/fake-services.ts';
 import { routes } from './routes.ts';
 
 const opened: TestGateway[] = [];

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { OAuthError } from '@tessera/oauth';
 import { testKit } from '@tessera/test-kit';
-import { openGateway, type Behaviours } from '../fake-services.ts';
+import { openGateway, type Behaviours } from '../testing/fake-services.ts';
 
 const form = { 'content-type': 'application/x-www-form-urlencoded' };
 const open = (behaviours: Behaviours = {}, environment: Record<string, string> = {}) =>

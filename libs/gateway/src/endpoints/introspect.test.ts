@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { temporarilyUnavailable } from '@tessera/oauth';
 import { TokenKind } from '@tessera/proto-gen/token';
 import { testKit } from '@tessera/test-kit';
-import { openGateway, type Behaviours } from '../fake-services.ts';
+import { openGateway, type Behaviours } from '../testing/fake-services.ts';
 
 const active = {
   active: true,

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { OAuthError, temporarilyUnavailable } from '@tessera/oauth';
 import { ClientAuthenticationMethod } from '@tessera/proto-gen/token';
 import { testKit } from '@tessera/test-kit';
-import { openGateway, type Behaviours } from '../fake-services.ts';
+import { openGateway, type Behaviours } from '../testing/fake-services.ts';
 
 const open = (revoke: NonNullable<Behaviours['revoke']> = () => ({})) => openGateway(testKit(), { revoke });
 type Gateway = ReturnType<typeof open>;

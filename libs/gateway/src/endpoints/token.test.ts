@@ -3,7 +3,7 @@ import { Code, ConnectError } from '@connectrpc/connect';
 import { errorTable, OAuthError, temporarilyUnavailable, type ErrorCode } from '@tessera/oauth';
 import { ClientAuthenticationMethod } from '@tessera/proto-gen/token';
 import { testKit } from '@tessera/test-kit';
-import { openGateway, type Behaviours } from '../fake-services.ts';
+import { openGateway, type Behaviours } from '../testing/fake-services.ts';
 
 const issued = { accessToken: 'at', expiresIn: 600, scope: 'orders.read' };
 const open = (exchange: NonNullable<Behaviours['exchange']> = () => issued) =>

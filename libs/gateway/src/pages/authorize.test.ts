@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { OAuthError, temporarilyUnavailable } from '@tessera/oauth';
 import { testKit } from '@tessera/test-kit';
-import { openGateway, type Behaviours } from '../fake-services.ts';
+import { openGateway, type Behaviours } from '../testing/fake-services.ts';
 
 const interaction = {
   interactionId: 'ti_abc',

@@ -6,9 +6,9 @@ import { BackchannelAuthenticationService, DeviceAuthorizationService } from '@t
 import { DirectoryService } from '@tessera/proto-gen/directory';
 import { KeysService } from '@tessera/proto-gen/keys';
 import { IntrospectionService, TokenService } from '@tessera/proto-gen/token';
-import { buildGateway, type GatewayOptions, type GatewayService } from './build.ts';
-import { gatewayConfig } from './config.ts';
-import type { GatewayPeers } from './gateway.ts';
+import { buildGateway, type GatewayOptions, type GatewayService } from '../build.ts';
+import { gatewayConfig } from '../config.ts';
+import type { GatewayPeers } from '../gateway.ts';
 
 /** What the services behind the gateway do in a test; a method without behaviour is not implemented. */
 export type Behaviours = Partial<
