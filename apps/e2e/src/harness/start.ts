@@ -5,8 +5,9 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createCertificates } from '@tessera/test-kit';
 import { declaredState } from './declared-state.ts';
+import { clientCredentials } from './flows.ts';
 import { HttpClient } from './http.ts';
-import { Person } from './person.ts';
+import { authorizeQuery, Person } from './person.ts';
 import { eventually, freePort, ServerProcess, type Environment } from './process.ts';
 import type { SetUp, System } from './set-up.ts';
 
@@ -192,6 +193,20 @@ class RunningSystem implements System {
     await Promise.all(chosen.map(async ({ process }) => process.stop()));
     for (const { process, environment } of chosen) process.start({ ...environment, ...extra });
     await this.#ready(chosen);
+    await this.#reachable();
+  }
+
+  /** A process that is ready is not yet connected again to those that call it. */
+  async #reachable(): Promise<void> {
+    const query = authorizeQuery({ client_id: 'nobody' });
+    await eventually('every service is reached through the gateway', async () => {
+      const answers = await Promise.all([
+        clientCredentials(this.http),
+        this.http.ask('POST', '/introspect', { json: { token: 'unknown' } }),
+        this.http.ask('GET', `/authorize?${query}`),
+      ]);
+      return answers.map(({ status }) => status).join() === '200,200,400';
+    });
   }
 
   output(): string {

@@ -1,30 +1,40 @@
 import { mkdir } from 'node:fs/promises';
+import { createServer, type Server } from 'node:http';
 import { createRequire } from 'node:module';
 import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { launchChromium } from '@tessera/test-kit';
-import { people } from '../harness/declared-state.ts';
+import { people, redirectUri } from '../harness/declared-state.ts';
 import { authorizeQuery } from '../harness/person.ts';
 import { setUps, type System } from '../harness/set-up.ts';
 import { startSystem } from '../harness/start.ts';
 
 const screenshots = fileURLToPath(new URL('../../../../test-output/screenshots/', import.meta.url));
 
-/** A person with a real browser. The client's own pages are answered by the test. */
+/** A person with a real browser. The client's own pages are served by the test. */
 describe('the pages in a real Chromium', () => {
   let system: System;
   let browser: Browser;
+  let client: Server;
 
   beforeAll(async () => {
     await mkdir(screenshots, { recursive: true });
+    client = createServer((_request, response) => {
+      response.setHeader('content-type', 'text/html').end('<title>Client</title><h1>Back at the client</h1>');
+    });
+    await new Promise<void>((resolve, reject) => {
+      client.once('error', reject);
+      client.listen(Number(new URL(redirectUri).port), '127.0.0.1', resolve);
+    });
     system = await startSystem(setUps['compact-embedded']);
     browser = await launchChromium();
   });
   afterAll(async () => {
     await browser?.close();
     await system?.stop();
+    client.close();
   });
 
   async function withPage(
@@ -33,9 +43,6 @@ describe('the pages in a real Chromium', () => {
   ): Promise<void> {
     const context = await browser.newContext({ viewport: { width: 1000, height: 760 }, ...options });
     try {
-      await context.route('http://127.0.0.1:9000/**', async (route) =>
-        route.fulfill({ contentType: 'text/html', body: '<title>Client</title><h1>Back at the client</h1>' }),
-      );
       const page = await context.newPage();
       const problems: string[] = [];
       page.on('pageerror', (error) => problems.push(error.message));
