@@ -1,0 +1,204 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { Decision } from '@tessera/proto-gen/device';
+import { Status } from '@tessera/proto-gen/directory';
+import {
+  codeOf,
+  createWorld,
+  decideBackchannel,
+  decideDevice,
+  newPerson,
+  openDevice,
+  person,
+  startBackchannel,
+  startDevice,
+  waitingFor,
+} from './testing/world.ts';
+import type { Person, World } from './testing/world.ts';
+
+let world: World;
+beforeAll(async () => {
+  world = await createWorld();
+});
+afterAll(() => world.service.close());
+
+async function openedDevice(clientId = 'acme-tv', who: Person = newPerson(world)) {
+  const device = await startDevice(world, clientId);
+  return { ...device, who, requestId: await openDevice(world, device.userCode, who) };
+}
+
+describe('deciding about a device', () => {
+  it('approves, with one audit row in the same commit', async () => {
+    const { requestId, who, deviceCode, userCode, poll } = await openedDevice();
+    await decideDevice(world, requestId, who);
+    expect((await poll()).grant?.userId).toBe(who.userId);
+    const rows = await world.audited('device.approved', { sessionId: who.sessionId });
+    expect(rows).toHaveLength(1);
+    expect(rows[0]?.record).toMatchObject({
+      subject: who.userId,
+      clientId: 'acme-tv',
+      tenantId: 'acme',
+      ipAddress: who.ipAddress,
+      actor: { type: 'user', id: who.userId },
+    });
+    for (const secret of [deviceCode, userCode]) expect(JSON.stringify(rows)).not.toContain(secret);
+  });
+
+  it('denies', async () => {
+    const { requestId, who, poll } = await openedDevice();
+    await decideDevice(world, requestId, who, Decision.DENY);
+    expect(await codeOf(poll())).toBe('access_denied');
+    expect(await codeOf(poll())).toBe('access_denied');
+    expect(await world.audited('device.denied', { sessionId: who.sessionId })).toHaveLength(1);
+  });
+
+  it.each([
+    ['another person', () => newPerson(world)],
+    ['another session of the same person', (who: Person) => ({ ...who, sessionId: 'another' })],
+    ['another tenant', (who: Person) => ({ ...who, tenantId: 'umbra' })],
+  ])('refuses the decision of %s, and stays undecided (DEV-3)', async (_what, other) => {
+    const { requestId, who, poll } = await openedDevice();
+    expect(await codeOf(decideDevice(world, requestId, other(who)))).toBe('not_found');
+    expect(await codeOf(decideDevice(world, requestId, other(who), Decision.DENY))).toBe('not_found');
+    expect(await codeOf(poll())).toBe('authorization_pending');
+    await decideDevice(world, requestId, who);
+    expect((await poll()).grant?.userId).toBe(who.userId);
+  });
+
+  it('notes who wanted to decide what is not theirs', async () => {
+    const { requestId } = await openedDevice();
+    const [stranger, foreigner] = [newPerson(world), person('eve', 'umbra')];
+    await codeOf(decideDevice(world, requestId, stranger));
+    await codeOf(decideDevice(world, requestId, foreigner));
+    const refused = await world.audited('device.decision_refused', { subject: stranger.userId });
+    expect(refused[0]).toMatchObject({ reason: 'other_person', tenant_id: 'acme' });
+    const crossed = await world.audited('tenant.cross_access_denied', { subject: foreigner.userId });
+    expect(crossed[0]).toMatchObject({ reason: 'other_tenant', tenant_id: 'acme' });
+  });
+
+  it('refuses a decision about a request that nobody opened, is unknown, or of the other flow', async () => {
+    const ada = newPerson(world);
+    expect(await codeOf(decideDevice(world, 'unknown', ada))).toBe('not_found');
+    expect(await codeOf(decideDevice(world, '', ada))).toBe('not_found');
+    const bob = newPerson(world);
+    await startBackchannel(world, bob.username);
+    const [waiting] = await waitingFor(world, bob);
+    expect(await codeOf(decideDevice(world, waiting?.requestId ?? '', bob))).toBe('not_found');
+    const { requestId, who } = await openedDevice();
+    expect(await codeOf(decideBackchannel(world, requestId, who))).toBe('not_found');
+  });
+
+  it('wants to know what was decided and by whom', async () => {
+    const { requestId, who } = await openedDevice();
+    expect(await codeOf(decideDevice(world, requestId, who, Decision.UNSPECIFIED))).toBe('invalid_request');
+    await expect(
+      world.device.decideDeviceAuthorization({ requestId, decision: Decision.APPROVE }),
+    ).rejects.toThrow(/approver is missing/);
+    const nobody = { ...who, userId: '', sessionId: '', tenantId: '' };
+    await expect(decideDevice(world, requestId, nobody)).rejects.toThrow(/approver is missing/);
+  });
+
+  it('lets the first of racing decisions stand: every poll and every answer agree with it', async () => {
+    for (let round = 0; round < 10; round += 1) {
+      const { requestId, who, poll } = await openedDevice();
+      const decisions = Array.from({ length: 10 }, (_, i) =>
+        i % 2 === round % 2 ? Decision.APPROVE : Decision.DENY,
+      );
+      const answers = await Promise.all(
+        decisions.map((one) => codeOf(decideDevice(world, requestId, who, one))),
+      );
+      expect(answers).toContain('no error');
+      const stands = decisions[answers.indexOf('no error')];
+      expect(answers).toEqual(decisions.map((one) => (one === stands ? 'no error' : 'invalid_request')));
+      const polled = await Promise.all(Array.from({ length: 5 }, () => codeOf(poll())));
+      const expected = stands === Decision.APPROVE ? 'no error' : 'access_denied';
+      expect(polled).toEqual(polled.map(() => expected));
+    }
+  });
+
+  it('refuses the approval of a person who is locked meanwhile, and the device is denied (DEV-2)', async () => {
+    const { requestId, who, poll } = await openedDevice();
+    await world.directory.setUser(who.userId, Status.LOCKED);
+    expect(await codeOf(decideDevice(world, requestId, who))).toBe('access_denied');
+    await world.directory.setUser(who.userId, Status.ACTIVE);
+    expect(await codeOf(decideDevice(world, requestId, who))).toBe('invalid_request');
+    expect(await codeOf(poll())).toBe('access_denied');
+    const rows = await world.audited('device.denied', { sessionId: who.sessionId });
+    expect(rows[0]?.reason).toBe('user_inactive');
+  });
+
+  it.each([
+    ['application', { status: Status.DISABLED }, 'application_inactive'],
+    ['grant type', { grantTypes: [] }, 'grant_type_not_allowed'],
+  ])('refuses the approval when the %s was withdrawn meanwhile', async (_what, change, reason) => {
+    const { requestId, who, poll } = await openedDevice('acme-box');
+    await world.directory.setApplication('acme-box', change);
+    expect(await codeOf(decideDevice(world, requestId, who))).toBe('access_denied');
+    await world.directory.setApplication('acme-box', {
+      status: Status.ACTIVE,
+      grantTypes: ['device_code', 'ciba'],
+    });
+    expect(await codeOf(poll())).toBe('access_denied');
+    const rows = await world.audited('device.denied', { sessionId: who.sessionId });
+    expect(rows[0]?.reason).toBe(reason);
+  });
+
+  it('refuses the approval when the tenant was disabled meanwhile', async () => {
+    const { requestId, who } = await openedDevice('umbra-tv', person('ada', 'umbra'));
+    await world.directory.setTenant('umbra', Status.DISABLED);
+    expect(await codeOf(decideDevice(world, requestId, who))).toBe('access_denied');
+    await world.directory.setTenant('umbra', Status.ACTIVE);
+  });
+
+  it('decides nothing while the directory is away', async () => {
+    const { requestId, who, poll } = await openedDevice();
+    const late = await createWorld({ beside: world });
+    world.directory.away = true;
+    const refused = await codeOf(decideDevice(late, requestId, who));
+    world.directory.away = false;
+    expect(refused).toBe('temporarily_unavailable');
+    await decideDevice(late, requestId, who);
+    expect((await poll()).grant?.userId).toBe(who.userId);
+    await late.service.close();
+  });
+
+  it('limits how often a person decides', async () => {
+    const who = newPerson(world);
+    const answers = await Promise.all(
+      Array.from({ length: 70 }, () => codeOf(decideDevice(world, 'unknown', who))),
+    );
+    expect(answers.filter((code) => code === 'rate_limited')).toHaveLength(10);
+  });
+});
+
+describe('deciding about a backchannel request', () => {
+  it('is for the person it names, in whatever session of theirs', async () => {
+    const eve = newPerson(world);
+    const { poll } = await startBackchannel(world, eve.username);
+    const [waiting] = await waitingFor(world, eve);
+    const requestId = waiting?.requestId ?? '';
+    expect(await codeOf(decideBackchannel(world, requestId, newPerson(world)))).toBe('not_found');
+    expect(await codeOf(decideBackchannel(world, requestId, { ...eve, tenantId: 'umbra' }))).toBe(
+      'not_found',
+    );
+    expect(await codeOf(poll())).toBe('authorization_pending');
+    await decideBackchannel(world, requestId, { ...eve, sessionId: 'another' });
+    expect((await poll()).grant).toMatchObject({ userId: eve.userId, sessionId: 'another' });
+    expect(await waitingFor(world, eve)).toEqual([]);
+    const rows = await world.audited('ciba.approved', { subject: eve.userId });
+    expect(rows.map(({ record }) => record)).toMatchObject([{ clientId: 'acme-bank' }]);
+  });
+
+  it('denies, and the approval of a locked person is a denial', async () => {
+    const eve = newPerson(world);
+    const first = await startBackchannel(world, eve.username);
+    const second = await startBackchannel(world, eve.username);
+    const [one, two] = await waitingFor(world, eve);
+    await decideBackchannel(world, one?.requestId ?? '', eve, Decision.DENY);
+    await world.directory.setUser(eve.userId, Status.LOCKED);
+    expect(await codeOf(decideBackchannel(world, two?.requestId ?? '', eve))).toBe('access_denied');
+    expect(await codeOf(first.poll())).toBe('access_denied');
+    expect(await codeOf(second.poll())).toBe('access_denied');
+    const rows = await world.audited('ciba.denied', { subject: eve.userId }, 2);
+    expect(rows.map(({ reason }) => reason)).toEqual([null, 'user_inactive']);
+  });
+});

@@ -1,0 +1,158 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { ErrorCode } from '@tessera/oauth';
+import { Status } from '@tessera/proto-gen/directory';
+import {
+  codeOf,
+  createWorld,
+  newAddress,
+  newPerson,
+  person,
+  startBackchannel,
+  waitingFor,
+} from './testing/world.ts';
+import type { World } from './testing/world.ts';
+
+let world: World;
+let strict: World;
+beforeAll(async () => {
+  world = await createWorld({ config: { TESSERA_CIBA_START_LIMIT_USER: 1000 } });
+  strict = await createWorld({ beside: world, config: { TESSERA_PROFILE: 'strict' } });
+});
+afterAll(async () => {
+  await strict.service.close();
+  await world.service.close();
+});
+
+describe('starting a backchannel request', () => {
+  it('answers auth_req_id, lifetime and interval (CIBA Core §7.3)', async () => {
+    const { username, userId } = newPerson(world);
+    const { authReqId, expiresIn, interval } = await startBackchannel(world, username);
+    expect(authReqId).toMatch(/^ta_[A-Za-z0-9_-]{43}$/);
+    expect([expiresIn, interval]).toEqual([300, 5]);
+    const rows = await world.audited('ciba.started', { clientId: 'acme-bank', subject: userId });
+    expect(JSON.stringify(rows)).not.toContain(authReqId);
+  });
+
+  it.each([' ADA', 'ada@people.example', '+46700000000'])('finds the person by %s', async (hint) => {
+    const before = (await waitingFor(world, person('ada'))).length;
+    await startBackchannel(world, hint);
+    expect(await waitingFor(world, person('ada'))).toHaveLength(before + 1);
+  });
+
+  it('shows the person application, scopes, address and binding message (CIBA-5)', async () => {
+    const alone = await createWorld();
+    const ipAddress = newAddress();
+    await startBackchannel(alone, 'ada', { bindingMessage: 'Kiosk 7 — ✓ Ω', ipAddress });
+    expect(await waitingFor(alone, person('ada'))).toMatchObject([
+      {
+        tenantId: 'acme',
+        clientId: 'acme-bank',
+        applicationName: 'The acme-bank',
+        scopes: ['openid', 'orders.read'],
+        bindingMessage: 'Kiosk 7 — ✓ Ω',
+        ipAddress,
+      },
+    ]);
+    await alone.service.close();
+  });
+
+  it.each<[string, Parameters<typeof startBackchannel>[2], ErrorCode]>([
+    ['no client', { clientId: '', clientSecret: '' }, 'invalid_request'],
+    ['an unknown client', { clientId: 'nobody' }, 'invalid_client'],
+    ['a wrong secret', { clientSecret: 'wrong' }, 'invalid_client'],
+    ['a public client (CIBA-3)', { clientId: 'acme-tv', clientSecret: '' }, 'unauthorized_client'],
+    ['a client without the grant type', { clientId: 'acme-web' }, 'unauthorized_client'],
+    ['a client without an approval experience', { clientId: 'acme-mute' }, 'unauthorized_client'],
+    ['a client whose approval experience is not offered', { clientId: 'acme-hook' }, 'unauthorized_client'],
+    ['no scope', { scope: '' }, 'invalid_scope'],
+    ['a scope without openid (§7.1)', { scope: 'orders.read' }, 'invalid_scope'],
+    ['a scope that was not granted', { scope: 'openid orders.write' }, 'invalid_scope'],
+    ['a long binding message', { bindingMessage: 'x'.repeat(65) }, 'invalid_binding_message'],
+    ['a line break in the binding message', { bindingMessage: 'a\nb' }, 'invalid_binding_message'],
+    ['reordering marks in the binding message', { bindingMessage: 'a\u202eb' }, 'invalid_binding_message'],
+  ])('refuses %s (CIBA Core §13)', async (_what, difference, code) => {
+    const started = startBackchannel(world, 'bob', difference);
+    expect(await codeOf(started)).toBe(code);
+  });
+
+  it('refuses a request without a login hint, before anybody is looked up', async () => {
+    const { searches } = world.directory;
+    expect(await codeOf(startBackchannel(world, ''))).toBe('invalid_request');
+    expect(await codeOf(startBackchannel(world, '  '))).toBe('invalid_request');
+    expect(world.directory.searches).toBe(searches);
+  });
+
+  it('takes the identifier of a confidential client in the contract profile, and its secret in the strict one', async () => {
+    expect(await codeOf(startBackchannel(world, 'bob', { clientSecret: '' }))).toBe('no error');
+    expect(await codeOf(startBackchannel(strict, 'bob', { clientSecret: '' }))).toBe('invalid_client');
+    expect(await codeOf(startBackchannel(strict, 'bob'))).toBe('no error');
+    const unknown = startBackchannel(strict, 'bob', { clientId: 'acme-tv', clientSecret: '' });
+    expect(await codeOf(unknown)).toBe('unauthorized_client');
+  });
+
+  it('shortens the lifetime on request and never lengthens it (CIBA Core §7.1)', async () => {
+    expect((await startBackchannel(world, 'bob', { requestedExpiry: 60 })).expiresIn).toBe(60);
+    expect((await startBackchannel(world, 'bob', { requestedExpiry: 4_000_000_000 })).expiresIn).toBe(300);
+  });
+
+  it('limits requests for one login hint, however it is spelt and whether it is anybody’s or not', async () => {
+    const limited = await createWorld({ config: { TESSERA_CIBA_START_LIMIT_USER: 3 } });
+    for (const spellings of [
+      ['ada', ' Ada', 'ADA', 'a-da'],
+      ['nobody', ' Nobody', 'NOBODY', 'no.body'],
+    ]) {
+      const codes = [];
+      for (const hint of spellings) codes.push(await codeOf(startBackchannel(limited, hint)));
+      expect(codes).toEqual(['no error', 'no error', 'no error', 'rate_limited']);
+    }
+    expect((await limited.audited('ratelimit.exceeded', {}, 2))[0]).toMatchObject({
+      reason: 'ciba.start.user',
+    });
+    await limited.service.close();
+  });
+});
+
+describe('a person who cannot be asked', () => {
+  const outward = async (hint: string) => {
+    const started = await startBackchannel(world, hint);
+    const { expiresIn, interval, authReqId } = started;
+    return { expiresIn, interval, length: authReqId.length, polled: await codeOf(started.poll()) };
+  };
+
+  it('is answered for like anybody else: unknown, locked, disabled, or with too much waiting (CIBA-1)', async () => {
+    const known = await outward('eve');
+    expect(known.polled).toBe('authorization_pending');
+    expect(await outward('nobody')).toEqual(known);
+    expect(await outward('x'.repeat(100_000))).toEqual(known);
+    expect(await outward('ada\u0000')).toEqual(known);
+    const shown = (await waitingFor(world, person('eve'))).length;
+    for (const status of [Status.LOCKED, Status.DISABLED]) {
+      await world.directory.setUser('acme-eve', status);
+      expect(await outward('eve')).toEqual(known);
+      await world.directory.setUser('acme-eve', Status.ACTIVE);
+    }
+    expect(await waitingFor(world, person('eve')), 'nobody is prompted').toHaveLength(shown);
+    for (let more = shown; more < 5; more += 1) await startBackchannel(world, 'eve');
+    expect(await outward('eve')).toEqual(known);
+    expect(await waitingFor(world, person('eve')), 'no bombing (CIBA-5)').toHaveLength(5);
+    const count = { unknown_user: 3, inactive_user: 2, too_many_pending: 1 };
+    const trail = await Promise.all(
+      Object.entries(count).map(([reason, n]) => world.audited('ciba.rejected', { reason }, n)),
+    );
+    expect(JSON.stringify(trail), 'no login hint in clear').not.toMatch(/nobody|"eve"|xxx/);
+  });
+
+  it('is not found in another tenant either', async () => {
+    const before = (await waitingFor(world, person('ada', 'umbra'))).length;
+    await startBackchannel(world, 'ada');
+    expect(await waitingFor(world, person('ada', 'umbra'))).toHaveLength(before);
+  });
+
+  it('is not asked while the directory is away, and the client may try again', async () => {
+    const alone = await createWorld();
+    await startBackchannel(alone, 'ada');
+    alone.directory.away = true;
+    expect(await codeOf(startBackchannel(alone, 'ada'))).toBe('temporarily_unavailable');
+    await alone.service.close();
+  });
+});

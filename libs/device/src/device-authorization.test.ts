@@ -1,0 +1,220 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { ErrorCode } from '@tessera/oauth';
+import { Status } from '@tessera/proto-gen/directory';
+import {
+  codeOf,
+  createWorld,
+  decideDevice,
+  newAddress,
+  openDevice,
+  orders,
+  person,
+  startDevice,
+} from './testing/world.ts';
+import type { World } from './testing/world.ts';
+
+let world: World;
+let strict: World;
+beforeAll(async () => {
+  world = await createWorld();
+  strict = await createWorld({ beside: world, config: { TESSERA_PROFILE: 'strict' } });
+});
+afterAll(async () => {
+  await strict.service.close();
+  await world.service.close();
+});
+
+describe('starting the device flow', () => {
+  it('answers device code, user code, lifetime and interval (RFC 8628 §3.2)', async () => {
+    const { deviceCode, userCode, expiresIn, interval } = await startDevice(world);
+    expect(deviceCode).toMatch(/^td_[A-Za-z0-9_-]{43}$/);
+    expect(userCode).toMatch(/^[BCDFGHJKLMNPQRSTVWXZ]{4}-[BCDFGHJKLMNPQRSTVWXZ]{4}$/);
+    expect([expiresIn, interval]).toEqual([600, 5]);
+    const rows = await world.audited('device.started');
+    expect(JSON.stringify(rows)).not.toContain(deviceCode);
+    expect(JSON.stringify(rows)).not.toContain(userCode);
+  });
+
+  it('keeps the lifetime of the application, and never a longer one than fifteen minutes (RFC 8628 §5.1)', async () => {
+    await world.directory.setApplication('acme-box', { lifetimes: { authorizationRequest: 42 } });
+    expect((await startDevice(world, 'acme-box')).expiresIn).toBe(42);
+    await world.directory.setApplication('acme-box', { lifetimes: { authorizationRequest: 86_400 } });
+    expect((await startDevice(world, 'acme-box')).expiresIn).toBe(900);
+    await world.directory.setApplication('acme-box', { lifetimes: { authorizationRequest: 0 } });
+  });
+
+  it.each<[string, string, Parameters<typeof startDevice>[2], ErrorCode]>([
+    ['no client', '', { clientSecret: '' }, 'invalid_request'],
+    ['an unknown client', 'nobody', { clientSecret: '' }, 'invalid_client'],
+    ['a wrong secret', 'acme-box', { clientSecret: 'wrong' }, 'invalid_client'],
+    ['a secret of a public client', 'acme-tv', { clientSecret: 'any' }, 'invalid_client'],
+    ['a client without the grant type', 'acme-web', {}, 'unauthorized_client'],
+    ['no scope', 'acme-tv', { scope: '' }, 'invalid_scope'],
+    ['a malformed scope', 'acme-tv', { scope: 'openid  orders.read' }, 'invalid_scope'],
+    ['a scope that was not granted', 'acme-tv', { scope: 'openid orders.write' }, 'invalid_scope'],
+    ['scopes of two resources', 'acme-tv', { scope: 'orders.read stock.read' }, 'invalid_scope'],
+    ['an unknown resource', 'acme-tv', { resource: 'https://other.example' }, 'invalid_target'],
+  ])('refuses %s', async (_what, clientId, difference, code) => {
+    expect(await codeOf(startDevice(world, clientId, difference))).toBe(code);
+  });
+
+  it('notes what it refuses, by client and reason', async () => {
+    await codeOf(startDevice(world, 'acme-web'));
+    const rows = await world.audited('device.rejected', { clientId: 'acme-web' });
+    expect(rows[0]).toMatchObject({ reason: 'unauthorized_client', tenant_id: 'acme' });
+    await codeOf(startDevice(world, 'acme-bank', { clientSecret: 'wrong' }));
+    const failures = await world.audited('client.auth_failed', { clientId: 'acme-bank' });
+    expect(JSON.stringify(failures)).not.toContain('wrong');
+  });
+
+  it('takes the identifier of a confidential client in the contract profile, and its secret in the strict one', async () => {
+    expect(await codeOf(startDevice(world, 'acme-box', { clientSecret: '' }))).toBe('no error');
+    expect(await codeOf(startDevice(strict, 'acme-box', { clientSecret: '' }))).toBe('invalid_client');
+    expect(await codeOf(startDevice(strict, 'acme-box'))).toBe('no error');
+    expect(await codeOf(startDevice(strict, 'acme-tv'))).toBe('no error');
+  });
+
+  it('refuses a disabled application and the applications of a disabled tenant', async () => {
+    await world.directory.setApplication('umbra-tv', { status: Status.DISABLED });
+    expect(await codeOf(startDevice(world, 'umbra-tv'))).toBe('invalid_client');
+    await world.directory.setApplication('umbra-tv', { status: Status.ACTIVE });
+    await world.directory.setTenant('umbra', Status.DISABLED);
+    expect(await codeOf(startDevice(world, 'umbra-tv', { clientSecret: '' }))).toBe('invalid_client');
+    await world.directory.setTenant('umbra', Status.ACTIVE);
+    expect(await codeOf(startDevice(world, 'umbra-tv'))).toBe('no error');
+  });
+
+  it('limits starts of one address and of one client', async () => {
+    const config = { TESSERA_DEVICE_START_LIMIT_ADDRESS: 2, TESSERA_DEVICE_START_LIMIT_CLIENT: 4 };
+    const limited = await createWorld({ config });
+    const ipAddress = newAddress();
+    const codes = [];
+    for (let i = 0; i < 3; i += 1) codes.push(await codeOf(startDevice(limited, 'acme-tv', { ipAddress })));
+    for (let i = 0; i < 3; i += 1) codes.push(await codeOf(startDevice(limited)));
+    expect(codes).toEqual(['no error', 'no error', 'rate_limited', 'no error', 'no error', 'rate_limited']);
+    const reasons = (await limited.audited('ratelimit.exceeded', {}, 2)).map(({ reason }) => reason);
+    expect(reasons).toEqual(['start.address', 'start.client']);
+    await limited.service.close();
+  });
+
+  it('says that it is temporarily unavailable while the directory is away', async () => {
+    const alone = await createWorld();
+    alone.directory.away = true;
+    expect(await codeOf(startDevice(alone))).toBe('temporarily_unavailable');
+    await alone.service.close();
+  });
+});
+
+describe('opening a user code', () => {
+  const open = (userCode: string, who = person()) =>
+    world.device.getDeviceAuthorization({ userCode, ...who });
+
+  it('shows application, scopes and where the request came from, however the code is typed', async () => {
+    const ipAddress = newAddress();
+    const { userCode, deviceCode } = await startDevice(world, 'acme-tv', { ipAddress });
+    const who = person();
+    const { request } = await open(` ${userCode.toLowerCase().replace('-', ' ')}`, who);
+    expect(request).toMatchObject({
+      tenantId: 'acme',
+      clientId: 'acme-tv',
+      applicationName: 'The acme-tv',
+      scopes: ['openid', 'orders.read'],
+      ipAddress,
+    });
+    expect(request?.requestId).toMatch(/^[A-Za-z0-9_-]{22}$/);
+    expect(deviceCode).not.toContain(request?.requestId);
+    const rest = Number(request?.expiresAt) - Date.now() / 1000;
+    expect(rest).toBeGreaterThan(590);
+    expect(rest).toBeLessThanOrEqual(600);
+    expect((await open(userCode, who)).request?.requestId, 'opening it again').toBe(request?.requestId);
+  });
+
+  it('names the tenant to sign in at, and nothing else, while nobody is signed in', async () => {
+    const { userCode } = await startDevice(world);
+    const { request } = await world.device.getDeviceAuthorization({ userCode, ipAddress: newAddress() });
+    expect(request).toMatchObject({
+      tenantId: 'acme',
+      requestId: '',
+      clientId: '',
+      applicationName: '',
+      scopes: [],
+      ipAddress: '',
+    });
+    expect((await open(userCode)).request?.requestId).not.toBe('');
+  });
+
+  it('answers a code of another tenant, of another person or decided like an unknown one (DEV-3)', async () => {
+    const { userCode } = await startDevice(world);
+    const owner = person();
+    const requestId = await openDevice(world, userCode, owner);
+    expect(await codeOf(open('BBBB-BBBB'))).toBe('not_found');
+    expect(await codeOf(open(userCode, person('ada', 'umbra')))).toBe('not_found');
+    expect(await codeOf(open(userCode, person('bob')))).toBe('not_found');
+    await decideDevice(world, requestId, owner);
+    expect(await codeOf(open(userCode, owner))).toBe('not_found');
+    for (const reason of ['unknown', 'other_tenant', 'other_person']) {
+      await world.audited('device.user_code.failed', { reason });
+    }
+  });
+
+  it('does not open what a disabled application asks for', async () => {
+    const { userCode } = await startDevice(world, 'umbra-tv');
+    await world.directory.setApplication('umbra-tv', { status: Status.DISABLED });
+    expect(await codeOf(open(userCode, person('ada', 'umbra')))).toBe('not_found');
+    await world.directory.setApplication('umbra-tv', { status: Status.ACTIVE });
+  });
+
+  it('asks for session, tenant and user together', async () => {
+    const half = { userCode: 'BBBB-BBBB', sessionId: 's', ipAddress: newAddress() };
+    await expect(world.device.getDeviceAuthorization(half)).rejects.toThrow(/belong together/);
+  });
+
+  it('stops a session after five wrong codes, even for a right one (RFC 8628 §5.1, DEV-7)', async () => {
+    const { userCode } = await startDevice(world);
+    const who = person();
+    for (let wrong = 0; wrong < 5; wrong += 1) expect(await codeOf(open('BBBB-BBBB', who))).toBe('not_found');
+    const refused = open(userCode, { ...who, ipAddress: newAddress() });
+    await expect(refused).rejects.toMatchObject({ code: 'rate_limited' });
+    await expect(refused).rejects.toSatisfy(
+      (error: { retryAfterSeconds?: number }) => (error.retryAfterSeconds ?? 0) > 800,
+    );
+    expect((await world.audited('device.user_code.throttled'))[0]).toMatchObject({ reason: 'session' });
+    expect(await codeOf(open(userCode)), 'another session is free').toBe('no error');
+  });
+
+  it('stops an address after twenty wrong codes, with a fresh session for each or none at all (DEV-7)', async () => {
+    const { userCode } = await startDevice(world);
+    const ipAddress = newAddress();
+    const guesses = await Promise.all(
+      Array.from({ length: 40 }, (_, i) =>
+        codeOf(
+          i % 2 === 0
+            ? open('BBBB-BBBB', { ...person(), ipAddress })
+            : world.device.getDeviceAuthorization({ userCode: 'BBBB-BBBB', ipAddress }),
+        ),
+      ),
+    );
+    expect(guesses.filter((code) => code === 'not_found')).toHaveLength(20);
+    expect(await codeOf(open(userCode, { ...person(), ipAddress }))).toBe('rate_limited');
+  });
+
+  it('stops everybody when the global budget is used up (DEV-7)', async () => {
+    const limited = await createWorld({ config: { TESSERA_DEVICE_GUESS_LIMIT_GLOBAL: 7 } });
+    const guesses = await Promise.all(
+      Array.from({ length: 20 }, () => codeOf(openDevice(limited, 'BBBB-BBBB', person()))),
+    );
+    expect(guesses.filter((code) => code === 'not_found')).toHaveLength(7);
+    expect(guesses.filter((code) => code === 'rate_limited')).toHaveLength(13);
+    await limited.service.close();
+  });
+});
+
+it('grants what was asked for at the start, to whoever approves (RFC 8628 §3.5)', async () => {
+  const { userCode, poll } = await startDevice(world, 'acme-tv', {
+    scope: 'openid orders.read stock.read',
+    resource: orders,
+  });
+  const who = person();
+  await decideDevice(world, await openDevice(world, userCode, who), who);
+  expect((await poll()).grant).toMatchObject({ scopes: ['openid', 'orders.read'], resource: orders });
+});

@@ -1,0 +1,266 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { systemClock } from '@tessera/kit';
+import type { Database } from '@tessera/kit';
+import { temporarilyUnavailable } from '@tessera/oauth';
+import { Decision } from '@tessera/proto-gen/device';
+import { fakeClock } from '@tessera/test-kit';
+import {
+  authTime,
+  codeOf,
+  createWorld,
+  decideBackchannel,
+  decideDevice,
+  hashOf,
+  issuer,
+  openDevice,
+  orders,
+  person,
+  pollBackchannel,
+  pollDevice,
+  startBackchannel,
+  startDevice,
+  waitingFor,
+} from './testing/world.ts';
+import type { World } from './testing/world.ts';
+
+let world: World;
+beforeAll(async () => {
+  world = await createWorld();
+});
+afterAll(() => world.service.close());
+
+async function decided(decision: Decision = Decision.APPROVE, in_ = world) {
+  const device = await startDevice(in_);
+  const who = person();
+  const requestId = await openDevice(in_, device.userCode, who);
+  await decideDevice(in_, requestId, who, decision);
+  return { ...device, who, requestId };
+}
+
+describe('polling for a device', () => {
+  it('waits, slows down, and grants what was approved (RFC 8628 §3.5)', async () => {
+    const { userCode, deviceCode, poll } = await startDevice(world);
+    expect(await codeOf(poll())).toBe('authorization_pending');
+    expect(await codeOf(poll())).toBe('slow_down');
+    const who = person();
+    await decideDevice(world, await openDevice(world, userCode, who), who);
+    const { grant, secretHash } = await poll();
+    expect(grant).toMatchObject({
+      userId: who.userId,
+      scopes: ['openid', 'orders.read'],
+      resource: orders,
+      authTime,
+      sessionId: who.sessionId,
+      issuer,
+    });
+    expect(Buffer.from(secretHash).toString('hex')).toBe(hashOf(deviceCode));
+  });
+
+  it('grants again each time, because the durable marker decides which one counts (DEV-9)', async () => {
+    const { poll } = await decided();
+    const all = await Promise.all(Array.from({ length: 20 }, poll));
+    expect(new Set(all.map(({ grant }) => grant?.userId)).size).toBe(1);
+  });
+
+  it('refuses another client, another tenant and any other value alike, and nothing is consumed (DEV-1, COD-3)', async () => {
+    const { deviceCode, poll } = await decided();
+    const { authReqId } = await startBackchannel(world, 'bob');
+    const secrets = ['', 'td_', deviceCode.slice(0, -1), `${deviceCode}A`, `td_${'A'.repeat(43)}`, authReqId];
+    const foreign = [
+      ...secrets.map((secret) => pollDevice(world, secret, 'acme-tv')),
+      pollDevice(world, deviceCode, 'acme-box'),
+      pollDevice(world, deviceCode, 'acme-tv', 'umbra'),
+      pollBackchannel(world, deviceCode, 'acme-tv'),
+      pollBackchannel(world, `ta_${deviceCode.slice(3)}`, 'acme-tv'),
+      ...['tc_', 'tr_', 'ts_', 'tb_', 'ti_'].map((prefix) =>
+        pollDevice(world, prefix + deviceCode.slice(3), 'acme-tv'),
+      ),
+    ];
+    const refusals = await Promise.allSettled(foreign);
+    const messages = refusals.map((refusal) =>
+      refusal.status === 'rejected' && refusal.reason instanceof Error ? refusal.reason.message : 'granted',
+    );
+    expect(new Set(messages)).toEqual(new Set(['The grant is not valid.']));
+    expect((await poll()).grant?.userId).toBe('acme-ada');
+    expect(await codeOf(pollBackchannel(world, authReqId)), 'its first poll').toBe('authorization_pending');
+  });
+
+  it('costs one Redis round trip and no SQL while it waits', async () => {
+    const devices = [await startDevice(world), await startDevice(world)];
+    const { poll } = await startBackchannel(world, 'eve');
+    world.redis.reset();
+    world.database.reset();
+    for (const device of devices) await codeOf(device.poll());
+    await codeOf(poll());
+    await codeOf(poll());
+    expect(world.redis.names).toEqual(['device.poll', 'device.poll', 'device.poll', 'device.poll']);
+    expect(world.database.names.filter((name) => !name.startsWith('audit.'))).toEqual([]);
+  });
+
+  it('costs one Redis round trip and one statement once it was approved, none once it was denied', async () => {
+    const approved = await decided();
+    const denied = await decided(Decision.DENY);
+    world.redis.reset();
+    world.database.reset();
+    await approved.poll();
+    await codeOf(denied.poll());
+    expect(world.redis.names).toEqual(['device.poll', 'device.poll']);
+    expect(world.database.names.filter((name) => !name.startsWith('audit.'))).toEqual(['device.confirm']);
+  });
+
+  it('tells an expired device to start again, and still nothing to anybody else', async () => {
+    const brief = await createWorld({ beside: world, config: { TESSERA_LIFETIME_DEVICE_CODE: 0.3 } });
+    const pending = await startDevice(brief);
+    const approved = await decided(Decision.APPROVE, brief);
+    await new Promise((resolve) => setTimeout(resolve, 400));
+    expect(await codeOf(pending.poll())).toBe('expired_token');
+    expect(await codeOf(approved.poll())).toBe('expired_token');
+    expect(await codeOf(pollDevice(brief, pending.deviceCode, 'acme-box'))).toBe('invalid_grant');
+    expect(await codeOf(openDevice(brief, pending.userCode, person()))).toBe('not_found');
+    await brief.service.close();
+  });
+
+  it('is only for the token service', async () => {
+    const { deviceCode } = await startDevice(world);
+    const poll = { secret: deviceCode, clientId: 'acme-tv', tenantId: 'acme' };
+    await expect(world.device.pollDeviceAuthorization(poll)).rejects.toThrow(/permission_denied/);
+    await expect(world.backchannel.pollBackchannelAuthentication(poll)).rejects.toThrow(/permission_denied/);
+  });
+});
+
+describe('polling for a backchannel request', () => {
+  it('waits, then grants; the value of one client is nothing for another (CIBA-6)', async () => {
+    const { authReqId, poll } = await startBackchannel(world, 'ada');
+    expect(await codeOf(poll())).toBe('authorization_pending');
+    const ada = person();
+    for (const { requestId } of await waitingFor(world, ada)) await decideBackchannel(world, requestId, ada);
+    expect(await codeOf(pollBackchannel(world, authReqId, 'acme-box'))).toBe('invalid_grant');
+    expect(await codeOf(pollDevice(world, authReqId, 'acme-bank'))).toBe('invalid_grant');
+    const { grant, secretHash } = await poll();
+    expect(grant).toMatchObject({ userId: 'acme-ada', sessionId: ada.sessionId, authTime, issuer });
+    expect(Buffer.from(secretHash).toString('hex')).toBe(hashOf(authReqId));
+  });
+});
+
+describe('Redis that loses writes', () => {
+  const grantKey = (deviceCode: string): string => `device:grant:device_code:${hashOf(deviceCode)}`;
+
+  /** Keeps a copy of keys, so that they can come back as they were, as after a failover. */
+  async function snapshot(...keys: string[]): Promise<() => Promise<void>> {
+    const copies: [string, string][] = keys.map((key) => [key, `copy:${key}`]);
+    for (const [key, copy] of copies) await world.redis.call('COPY', key, copy);
+    return async () => {
+      for (const [key, copy] of copies) await world.redis.call('COPY', copy, key, 'REPLACE');
+    };
+  }
+
+  it('never turns a denial into an approval: who decides again hears that it was decided', async () => {
+    const device = await startDevice(world);
+    const who = person();
+    const requestId = await openDevice(world, device.userCode, who);
+    const rewind = await snapshot(grantKey(device.deviceCode));
+    await decideDevice(world, requestId, who, Decision.DENY);
+    await rewind();
+    expect(await codeOf(device.poll()), 'the denial was lost').toBe('authorization_pending');
+    expect(await codeOf(decideDevice(world, requestId, who))).toBe('invalid_request');
+    expect(await codeOf(device.poll()), 'and is told again').toBe('access_denied');
+    expect(await world.audited('device.approved', { sessionId: who.sessionId }, 0)).toEqual([]);
+  });
+
+  it('never approves by itself: what is approved in Redis alone means to start again', async () => {
+    const { deviceCode, poll } = await startDevice(world);
+    await world.redis.call('HSET', grantKey(deviceCode), 'state', 'approved');
+    expect(await codeOf(poll())).toBe('expired_token');
+    const denied = await decided(Decision.DENY);
+    await world.redis.call('HSET', grantKey(denied.deviceCode), 'state', 'approved');
+    expect(await codeOf(denied.poll())).toBe('access_denied');
+  });
+
+  it('grants what was durably approved, whatever Redis says about it', async () => {
+    const { deviceCode, poll, who } = await decided();
+    await world.redis.call('HSET', grantKey(deviceCode), 'user_id', 'acme-eve', 'data', '{}');
+    expect((await poll()).grant).toMatchObject({ userId: who.userId, scopes: ['openid', 'orders.read'] });
+  });
+
+  it('tells the device nothing but an unknown value when everything is gone, and the approval goes nowhere', async () => {
+    const { deviceCode, requestId, who, poll } = await decided();
+    await world.redis.call('DEL', grantKey(deviceCode));
+    expect(await codeOf(poll())).toBe('invalid_grant');
+    expect(await codeOf(decideDevice(world, requestId, who))).toBe('not_found');
+  });
+
+  it('hears of a decision again when it was away at first', async () => {
+    const device = await startDevice(world);
+    const who = person();
+    const requestId = await openDevice(world, device.userCode, who);
+    let isAway = true;
+    const flaky = {
+      ...world.redis,
+      script: (source: { name: string; lua: string }) => {
+        const run = world.redis.script(source);
+        return async (...given: Parameters<typeof run>) => {
+          if (isAway && source.name === 'device.settle') throw temporarilyUnavailable();
+          return run(...given);
+        };
+      },
+    };
+    const other = await createWorld({ beside: world, kit: { redis: flaky } });
+    expect(await codeOf(decideDevice(other, requestId, who))).toBe('temporarily_unavailable');
+    expect(await codeOf(device.poll())).toBe('authorization_pending');
+    isAway = false;
+    await decideDevice(other, requestId, who);
+    expect((await device.poll()).grant?.userId).toBe(who.userId);
+    expect(await world.audited('device.approved', { sessionId: who.sessionId })).toHaveLength(1);
+    await other.service.close();
+  });
+
+  it('keeps an approval from the device while Postgres is away, and does not call it invalid', async () => {
+    const { deviceCode } = await decided();
+    let isAway = false;
+    const query: Database['query'] = (statement) =>
+      isAway ? Promise.reject(temporarilyUnavailable()) : world.database.query(statement);
+    const other = await createWorld({
+      beside: world,
+      kit: {
+        database: {
+          engine: 'postgres',
+          transaction: world.database.transaction,
+          close: world.database.close,
+          query,
+        },
+      },
+    });
+    isAway = true;
+    expect(await codeOf(pollDevice(other, deviceCode, 'acme-tv'))).toBe('temporarily_unavailable');
+    await expect(other.service.ready()).rejects.toMatchObject({ code: 'temporarily_unavailable' });
+    isAway = false;
+    expect((await pollDevice(other, deviceCode, 'acme-tv')).grant?.userId).toBe('acme-ada');
+    await other.service.close();
+  });
+});
+
+describe('without Redis', () => {
+  it('runs both flows in memory, on the clock of the process', async () => {
+    const clock = fakeClock(systemClock.now());
+    const alone = await createWorld({ kit: { redis: undefined, clock } });
+    const device = await startDevice(alone);
+    expect(await codeOf(device.poll())).toBe('authorization_pending');
+    clock.advance(2500);
+    expect(await codeOf(device.poll()), 'at half the interval').toBe('slow_down');
+    clock.advance(5000);
+    expect(await codeOf(device.poll()), 'five seconds are too fast now').toBe('slow_down');
+    clock.advance(10_000);
+    expect(await codeOf(device.poll())).toBe('authorization_pending');
+    const who = person();
+    await decideDevice(alone, await openDevice(alone, device.userCode, who), who);
+    expect((await device.poll()).grant?.userId).toBe(who.userId);
+
+    const { poll } = await startBackchannel(alone, 'ada');
+    const [waiting] = await waitingFor(alone, who);
+    await decideBackchannel(alone, waiting?.requestId ?? '', who, Decision.DENY);
+    expect(await codeOf(poll())).toBe('access_denied');
+    clock.advance(301_000);
+    expect(await codeOf(poll())).toBe('expired_token');
+    await alone.service.close();
+  });
+});

@@ -1,0 +1,18 @@
+import { openEmbeddedDatabase, migrate } from '@tessera/kit';
+import type { Database } from '@tessera/kit';
+import { atEndOfFile, silentLog, testDatabase } from '@tessera/test-kit';
+import { migrations } from './build.ts';
+import { decisionStoreContract } from './decision-store.contract.ts';
+
+let postgres: Promise<Database> | undefined;
+decisionStoreContract('Postgres', () => (postgres ??= testDatabase(migrations)));
+
+let embedded: Promise<Database> | undefined;
+decisionStoreContract('PGlite', () => (embedded ??= openEmbedded()));
+
+async function openEmbedded(): Promise<Database> {
+  const database = await openEmbeddedDatabase('memory');
+  atEndOfFile(() => database.close());
+  await migrate(database, migrations, silentLog());
+  return database;
+}

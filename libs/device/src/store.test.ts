@@ -1,0 +1,67 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { fakeClock, testRedis } from '@tessera/test-kit';
+import type { RedisHandle } from '@tessera/kit';
+import { forgettingContract, grantStoreContract } from './store.contract.ts';
+import type { GrantEngine } from './store.contract.ts';
+import { createMemoryGrantStore } from './store.memory.ts';
+import { createRedisGrantStore } from './store.redis.ts';
+
+let redis: RedisHandle;
+beforeAll(async () => {
+  redis = await testRedis();
+});
+
+async function openMemory(): Promise<GrantEngine> {
+  const clock = fakeClock();
+  return { store: createMemoryGrantStore(clock), elapse: async (ms) => clock.advance(ms) };
+}
+
+grantStoreContract('memory', openMemory);
+grantStoreContract('Redis', async () => ({
+  store: createRedisGrantStore(redis),
+  elapse: (ms) => pause(ms),
+}));
+forgettingContract('memory', openMemory);
+
+describe('the records in Redis', () => {
+  it('end by themselves, some minutes after the request', async () => {
+    const store = createRedisGrantStore(redis);
+    const request = {
+      kind: 'device_code',
+      hash: 'ttl',
+      requestId: 'ttl',
+      tenantId: 'acme',
+      clientId: 'tv',
+      scopes: [],
+      resource: '',
+      issuer: '',
+      ipAddress: '',
+      bindingMessage: '',
+    } as const;
+    const pace = { intervalSeconds: 5, increaseSeconds: 5 };
+    await store.startDevice({ request, lifetimeSeconds: 60, pace }, 'ttl');
+    const rest = async (key: string) => Number(await redis.call('PTTL', key));
+    expect(await rest('device:grant:device_code:ttl')).toBeGreaterThan(350_000);
+    expect(await rest('device:grant:device_code:ttl')).toBeLessThanOrEqual(360_000);
+    expect(await rest('device:user-code:ttl')).toBeLessThanOrEqual(60_000);
+    expect(await rest('device:request:ttl')).toBeLessThanOrEqual(60_000);
+    const rules = [{ name: 'global', key: '', limit: 9, windowSeconds: 60 }] as const;
+    await store.open('nothing', undefined, rules);
+    await store.startBackchannel({ request, lifetimeSeconds: 60, pace }, 'ada', 3);
+    const client = { tenantId: 'acme', clientId: 'tv' };
+    await store.poll('device_code', 'ttl', client);
+    await store.settle(request, 'approved');
+    await store.poll('device_code', 'ttl', client);
+    const endless = redis.script({ name: 'test.endless', lua: endlessKeys });
+    expect(await endless([''], [])).toEqual([]);
+  });
+});
+
+/** The keys below the prefix that never end. */
+const endlessKeys = `
+local endless = {}
+for _, key in ipairs(redis.call('KEYS', KEYS[1] .. '*')) do
+  if redis.call('PTTL', key) < 0 then table.insert(endless, key) end
+end
+return endless`;
