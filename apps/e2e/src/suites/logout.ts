@@ -55,10 +55,14 @@ export function logoutSuite(system: () => System): void {
     });
 
     it('sends an unknown client to /login, which says that the person is signed out', async () => {
-      for (const parameters of [{ client_id: 'nobody', post_logout_redirect_uri: first }, {}]) {
+      const requests: Record<string, string>[] = [
+        { client_id: 'nobody', post_logout_redirect_uri: first },
+        {},
+      ];
+      for (const parameters of requests) {
         const person = system().person();
         await codeFor(person);
-        const answer = await person.get(path(parameters as Record<string, string>));
+        const answer = await person.get(path(parameters));
         expect(answer.status).toBe(302);
         expect(answer.header('location')).toBe('/login');
         const page = await person.get('/login');
