@@ -109,10 +109,10 @@ describe('polling for a device', () => {
   });
 
   it('tells an expired device to start again, and still nothing to anybody else', async () => {
-    const brief = await createWorld({ beside: world, config: { TESSERA_LIFETIME_DEVICE_CODE: 0.3 } });
+    const brief = await createWorld({ beside: world, config: { TESSERA_LIFETIME_DEVICE_CODE: 1 } });
     const pending = await startDevice(brief);
     const approved = await decided(Decision.APPROVE, brief);
-    await new Promise((resolve) => setTimeout(resolve, 400));
+    await new Promise((resolve) => setTimeout(resolve, 1100));
     expect(await codeOf(pending.poll())).toBe('expired_token');
     expect(await codeOf(approved.poll())).toBe('expired_token');
     expect(await codeOf(pollDevice(brief, pending.deviceCode, 'acme-box'))).toBe('invalid_grant');

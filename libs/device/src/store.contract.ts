@@ -116,9 +116,9 @@ function pollContract(open: Open): void {
 
   it('knows an expired request from one that never was, for a while', async () => {
     const { store, elapse } = await open();
-    const { request, userCode, poll } = await startedDevice(store, 0.3);
+    const { request, userCode, poll } = await startedDevice(store, 0.6);
     expect(await poll()).toBe('pending');
-    await elapse(350);
+    await elapse(650);
     expect(await poll()).toBe('expired');
     expect(await store.poll('device_code', request.hash, { ...client, clientId: 'other' })).toBe(
       'other_client',
@@ -216,10 +216,10 @@ function userCodeContract(open: Open): void {
     const { store, elapse } = await open();
     const userCode = unique();
     const starts = await Promise.all(
-      Array.from({ length: 20 }, () => store.startDevice(newGrant('device_code', 0.3), userCode)),
+      Array.from({ length: 20 }, () => store.startDevice(newGrant('device_code', 0.6), userCode)),
     );
     expect(starts.filter((outcome) => outcome === 'started')).toHaveLength(1);
-    await elapse(350);
+    await elapse(650);
     expect(await store.startDevice(newGrant(), userCode)).toBe('started');
   });
 }
@@ -275,10 +275,10 @@ function guessContract(open: Open): void {
 
   it('forgets wrong guesses when the window ends', async () => {
     const { store, elapse } = await open();
-    const rules = [{ ...rule(1), windowSeconds: 0.3 }];
+    const rules = [{ ...rule(1), windowSeconds: 0.6 }];
     expect((await store.open(unique(), newOwner(), rules)).outcome).toBe('unknown');
     expect((await store.open(unique(), newOwner(), rules)).outcome).toBe('throttled');
-    await elapse(350);
+    await elapse(650);
     expect((await store.open(unique(), newOwner(), rules)).outcome).toBe('unknown');
   });
 }
@@ -300,9 +300,9 @@ function backchannelContract(open: Open): void {
 
   it('stops showing what has expired', async () => {
     const { store, elapse } = await open();
-    const { userId, poll } = await startedBackchannel(store, undefined, 0.3);
+    const { userId, poll } = await startedBackchannel(store, undefined, 0.6);
     await startedBackchannel(store, userId, 60);
-    await elapse(350);
+    await elapse(650);
     expect(await store.waitingFor('acme', userId)).toHaveLength(1);
     expect(await poll()).toBe('expired');
   });
@@ -322,12 +322,12 @@ function backchannelContract(open: Open): void {
 
   it('keeps a request for nobody pending until it expires', async () => {
     const { store, elapse } = await open();
-    const grant = newGrant('auth_req_id', 0.3);
+    const grant = newGrant('auth_req_id', 0.6);
     expect(await store.startBackchannel(grant, undefined, 3)).toBe('started');
     const poll = () => store.poll('auth_req_id', grant.request.hash, client);
     expect(await poll()).toBe('pending');
     expect((await store.find(grant.request.requestId))?.owner).toEqual({ userId: '', sessionId: '' });
-    await elapse(350);
+    await elapse(650);
     expect(await poll()).toBe('expired');
   });
 }
