@@ -1,0 +1,58 @@
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { ConfigError, knownSettings, loadConfig, rpcConfig } from '@tessera/kit';
+import { banner, demoServiceSecret } from './banner.ts';
+import { standaloneConfig, withSecrets } from './config.ts';
+
+const root = new URL('../../../', import.meta.url);
+const settings = [...new Set([...Object.keys(standaloneConfig.shape), ...Object.keys(rpcConfig.shape)])];
+const ours = settings.filter((name) => name.startsWith('TESSERA_')).toSorted();
+
+function dataDirectory(): string {
+  const directory = mkdtempSync(join(tmpdir(), 'tessera-config-'));
+  onTestFinished(() => rmSync(directory, { recursive: true, force: true }));
+  return directory;
+}
+
+describe('the settings', () => {
+  it('are known to every process, so that all may share one environment file', () => {
+    expect([...knownSettings].toSorted()).toEqual(ours);
+  });
+
+  it('stand in docs/configuration.md with their defaults, each once', () => {
+    const document = readFileSync(new URL('docs/configuration.md', root), 'utf8');
+    const listed = [...document.matchAll(/^\| `([A-Z_]+)` +\|/gm)].map(([, name]) => name);
+    expect(listed.toSorted()).toEqual(
+      [...ours, 'DATABASE_URL', 'REDIS_URL', 'NODE_ENV', 'UV_THREADPOOL_SIZE'].toSorted(),
+    );
+  });
+
+  it('need nothing but a data directory where stores are embedded', async () => {
+    const environment = await withSecrets({ TESSERA_DATA_DIR: dataDirectory() });
+    expect(() => loadConfig(standaloneConfig, environment)).not.toThrow();
+  });
+
+  it('make each secret once', async () => {
+    const environment = { TESSERA_DATA_DIR: dataDirectory() };
+    const first = await withSecrets(environment);
+    expect(await withSecrets(environment)).toEqual(first);
+  });
+
+  it('ask for every secret by name where a database is given', async () => {
+    const environment = { DATABASE_URL: 'postgres://db.example/tessera', TESSERA_KEYS_KEK_FILE: '/run/kek' };
+    const refused = withSecrets(environment);
+    await expect(refused).rejects.toBeInstanceOf(ConfigError);
+    await expect(refused).rejects.toThrow(/TESSERA_DIRECTORY_PEPPER[\s\S]*TESSERA_TOKEN_REFRESH_KEYS/);
+    await expect(refused).rejects.not.toThrow(/TESSERA_KEYS_KEK/);
+  });
+});
+
+describe('the banner', () => {
+  it('gives a curl with the secret that the demo tenant declares', () => {
+    const declared = readFileSync(new URL('deploy/demo/tessera.yaml', root), 'utf8');
+    expect(declared).toContain(demoServiceSecret);
+    expect(banner('http://localhost:8080')).toContain(demoServiceSecret);
+  });
+});
