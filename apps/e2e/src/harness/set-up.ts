@@ -1,7 +1,7 @@
 import type { HttpClient } from './http.ts';
 import type { Person } from './person.ts';
 import type { StateOptions } from './declared-state.ts';
-import type { ServerProcess } from './process.ts';
+import type { Environment, ServerProcess } from './process.ts';
 
 /** How the system under test is put together. */
 export interface SetUp {
@@ -39,6 +39,8 @@ export interface System {
   readonly baseUrl: string;
   readonly http: HttpClient;
   readonly processes: readonly ServerProcess[];
+  /** The settings that one process was started with. */
+  environmentOf(name: string): Environment;
   person(): Person;
   /** Makes the declared state so and waits until every process serves it. */
   apply(options: StateOptions): Promise<void>;

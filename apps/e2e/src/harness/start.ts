@@ -160,6 +160,12 @@ class RunningSystem implements System {
     return this.#plan.map(({ process }) => process);
   }
 
+  environmentOf(name: string): Environment {
+    const found = this.#plan.find(({ process }) => process.name === name);
+    if (found === undefined) throw new Error(`there is no process ${name}`);
+    return found.environment;
+  }
+
   async start(): Promise<this> {
     for (const { process, environment } of this.#plan) process.start(environment);
     try {
