@@ -4,7 +4,7 @@ import { accessTokenClaims, idTokenClaims } from '@tessera/oauth';
 import { TokenType } from '@tessera/proto-gen/keys';
 import type { User } from '@tessera/proto-gen/directory';
 import type { Exchange, PersonalGrant } from './grants/grant.ts';
-import type { Signer } from './signer.ts';
+import type { Signer, SigningTask } from './signer.ts';
 
 /** What phases 5 and 6 settled: who the tokens speak of and what they allow. */
 export interface Authority {
@@ -34,7 +34,7 @@ export interface IssuingParts {
 
 /**
  * Makes and signs the access token (RFC 9068 §2) and, where `openid` was granted, the ID token (OIDC Core §2).
- * The ID token holds the hash of the signed access token (`at_hash`), so it can only be signed after it.
+ * The ID token holds the hash of the signed access token (`at_hash`), which `keys` adds, so that both are one call.
  */
 export async function issueTokens(
   parts: IssuingParts,
@@ -57,20 +57,22 @@ export async function issueTokens(
     lifetime: expiresIn,
     tokenId: exchange.tokenId,
   });
-  const accessToken = await parts.signer.sign(TokenType.ACCESS_TOKEN, claims, exchange.call());
-  const issued = { accessToken, expiresIn, audience: claims.aud, idToken: '' };
-  if (subject === undefined || !scopes.includes('openid')) return issued;
-  const { authTime, nonce, sessionId } = subject.grant;
-  const idClaims = idTokenClaims({
-    issuer,
-    subject: subject.user.userId,
-    clientId,
-    issuedAt,
-    lifetime: lifetimes?.idToken || parts.idTokenSeconds,
-    authTime,
-    nonce,
-    accessToken,
-    sessionId,
-  });
-  return { ...issued, idToken: await parts.signer.sign(TokenType.ID_TOKEN, idClaims, exchange.call()) };
+  const tasks: SigningTask[] = [{ type: TokenType.ACCESS_TOKEN, claims }];
+  if (subject !== undefined && scopes.includes('openid')) {
+    const { authTime, nonce, sessionId } = subject.grant;
+    const idClaims = idTokenClaims({
+      issuer,
+      subject: subject.user.userId,
+      clientId,
+      issuedAt,
+      lifetime: lifetimes?.idToken || parts.idTokenSeconds,
+      authTime,
+      nonce,
+      accessToken: undefined,
+      sessionId,
+    });
+    tasks.push({ type: TokenType.ID_TOKEN, claims: idClaims, atHashOf: 0 });
+  }
+  const [accessToken = '', idToken = ''] = await parts.signer.sign(tasks, exchange.call());
+  return { accessToken, expiresIn, audience: claims.aud, idToken };
 }

@@ -1,4 +1,4 @@
-import { temporarilyUnavailable } from '@tessera/oauth';
+import { accessTokenHash, temporarilyUnavailable } from '@tessera/oauth';
 import { TokenType } from '@tessera/proto-gen/keys';
 import { describe, expect, it } from 'vitest';
 import { createSigner } from './signer.ts';
@@ -10,7 +10,19 @@ const key = testKey('key-1');
 function setUp() {
   const keys = new FakeKeys(key);
   const signer = createSigner(keys.peer());
-  return { keys, sign: (sub: string) => signer.sign(TokenType.ACCESS_TOKEN, { sub }, {}) };
+  const sign = async (sub: string) => {
+    const [token = ''] = await signer.sign([{ type: TokenType.ACCESS_TOKEN, claims: { sub } }], {});
+    return token;
+  };
+  const signPair = (sub: string) =>
+    signer.sign(
+      [
+        { type: TokenType.ACCESS_TOKEN, claims: { sub } },
+        { type: TokenType.ID_TOKEN, claims: { sub }, atHashOf: 0 },
+      ],
+      {},
+    );
+  return { keys, sign, signPair };
 }
 
 describe('the signer', () => {
@@ -22,6 +34,32 @@ describe('the signer', () => {
     expect(keys.signCalls).toEqual([20]);
     await sign('later');
     expect(keys.signCalls).toEqual([20, 1]);
+  });
+
+  it('signs an access token and the ID token that holds its hash in one call (OIDC Core section 3.1.3.6)', async () => {
+    const { keys, sign, signPair } = setUp();
+    const pairs = Promise.all(['ada', 'bob'].map(signPair));
+    const single = sign('eve');
+    for (const [accessToken = '', idToken = ''] of await pairs) {
+      expect(claimsOf(idToken)).toEqual({
+        sub: claimsOf(accessToken)['sub'],
+        at_hash: accessTokenHash(accessToken),
+      });
+    }
+    expect(claimsOf(await single)).toEqual({ sub: 'eve' });
+    expect(keys.signCalls).toEqual([5]);
+  });
+
+  it('keeps what belongs together in one call when it bounds them', async () => {
+    const { keys, sign, signPair } = setUp();
+    const [, ...pairs] = await Promise.all([
+      sign('first'),
+      ...Array.from({ length: 40 }, () => signPair('ada')),
+    ]);
+    for (const [accessToken = '', idToken = ''] of pairs as string[][]) {
+      expect(claimsOf(idToken)['at_hash']).toBe(accessTokenHash(accessToken));
+    }
+    expect(keys.signCalls).toEqual([63, 18]);
   });
 
   it('bounds the items of one call', async () => {

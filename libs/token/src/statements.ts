@@ -131,10 +131,13 @@ export const redeem = `
   ), audited AS (${auditInsert('marker', '$14')})
   SELECT count(*)::int AS redeemed FROM marker`;
 
-/** A value was redeemed before: ends what that redemption started. $1 tenant, $2 kind, $3 hash, $4 audit */
+/**
+ * A value was redeemed before. A code ends what its first redemption started (RFC 6749 §4.1.2); a device or a CIBA
+ * client that polled twice at once did nothing wrong (RFC 8628 §3.5). $1 tenant, $2 kind, $3 hash, $4 audit
+ */
 export const replay = `
   WITH marker AS (
-    SELECT m.tenant_id, m.family_id, f.user_id, f.session_id
+    SELECT m.tenant_id, m.kind, m.family_id, f.user_id, f.session_id
     FROM token.redemption AS m
     LEFT JOIN token.refresh_family AS f ON f.tenant_id = m.tenant_id AND f.family_id = m.family_id
     WHERE m.tenant_id = $1 AND m.kind = $2 AND m.hash = $3::bytea
@@ -143,6 +146,7 @@ export const replay = `
     SET revoked_at = clock_timestamp(), revoked_cause = 'grant_replayed'
     FROM marker AS m
     WHERE f.tenant_id = m.tenant_id AND f.family_id = m.family_id AND f.revoked_at IS NULL
+      AND m.kind = 'authorization_code'
     RETURNING f.tenant_id, f.family_id, f.user_id, f.session_id
   ), audited AS (${auditInsert('marker', '$4', "e ->> 'when' = 'always'")}
   ), audited_revocation AS (${auditInsert('revoked', '$4', "e ->> 'when' = 'revoked'")})

@@ -49,6 +49,18 @@ export function redemptionContract(engine: string, open: () => Promise<Database>
       ]);
     });
 
+    it.each(['device_code', 'auth_req_id'] as const)(
+      'refuses a second poll with an approved %s and leaves the family of the first alone (RFC 8628 section 3.5)',
+      async (kind) => {
+        const redemption = { ...request(), kind };
+        const familyId = redemption.family?.familyId ?? '';
+        await on.redemption.redeem(redemption);
+        expect(await on.redemption.redeem({ ...redemption, family: request().family })).toBe('replayed');
+        expect(await on.refresh.findLive(familyId, 1)).toMatchObject(owner);
+        expect(await on.audit(familyId, 'refresh.family_revoked')).toEqual([]);
+      },
+    );
+
     it('remembers values that started no family', async () => {
       const redemption = request({ family: undefined });
       expect(await on.redemption.redeem(redemption)).toBe('redeemed');

@@ -26,7 +26,7 @@ export interface OneTimeValue {
 
 /**
  * A one-time value whose owner asks for tokens. Nothing is used up before `commit`: until then every failure leaves the
- * value as it was. The marker decides between racing redemptions, and a value that comes back ends what it started
+ * value as it was. The marker decides between racing redemptions, and a code that comes back ends what it started
  * (RFC 6749 §4.1.2).
  */
 export function oneTimeRedemption(parts: OneTimeParts, exchange: Exchange, value: OneTimeValue): Redemption {

@@ -1,4 +1,5 @@
 import { generateKeyPairSync, sign, type KeyObject } from 'node:crypto';
+import { accessTokenHash } from '@tessera/oauth';
 import { KeysService, KeyState, TokenType } from '@tessera/proto-gen/keys';
 import { fakePeer, throughLine, type Line } from './fake.ts';
 
@@ -42,12 +43,15 @@ export class FakeKeys {
         this.signCalls.push(items.length);
         const [key] = this.keys;
         if (key === undefined) throw new Error('no key');
-        const tokens = items.map(({ type, payload }) => {
+        const tokens: string[] = [];
+        for (const { type, payload, atHashOf } of items) {
           const text = Buffer.from(payload).toString('utf8');
           if (this.refused !== undefined && text.includes(this.refused)) throw new Error('refused');
           const typ = type === TokenType.ID_TOKEN ? 'JWT' : 'at+jwt';
-          return signedToken(key, { alg: 'RS256', kid: key.kid, typ }, text);
-        });
+          const hashed = atHashOf === undefined ? '' : accessTokenHash(tokens[atHashOf] ?? '');
+          const claims = hashed === '' ? text : { ...(JSON.parse(text) as object), at_hash: hashed };
+          tokens.push(signedToken(key, { alg: 'RS256', kid: key.kid, typ }, claims));
+        }
         return { tokens };
       },
       getPublicKeys: () => {
