@@ -120,6 +120,20 @@ describe('the keys service', () => {
     );
     expect((await token.sign({ items: [] }, call())).tokens).toEqual([]);
   });
+
+  it('adds the hash of an earlier token to a JSON object alone, and of an earlier one alone.', async () => {
+    const keys = start(await testDatabase(migrations));
+    await keys.service.ready();
+    const sign = (second: object) => keys.as('token').sign({ items: [item, { ...item, ...second }] }, call());
+    const [, idToken = ''] = (await sign({ type: TokenType.ID_TOKEN, atHashOf: 0 })).tokens;
+    const { payload: claims } = await verify(idToken, await publicKeysOf(keys));
+    expect(Object.keys(JSON.parse(new TextDecoder().decode(claims)) as object)).toEqual(['sub', 'at_hash']);
+    for (const atHashOf of [1, 2]) await expect(sign({ atHashOf })).rejects.toThrow('invalid_argument');
+    for (const text of ['[]', '"a"', 'null', '{', 'no']) {
+      const bad = sign({ atHashOf: 0, payload: new TextEncoder().encode(text) });
+      await expect(bad).rejects.toThrow('invalid_argument');
+    }
+  });
 });
 
 describe('rotation', () => {

@@ -46,10 +46,24 @@ export function keysHandlers(ring: KeyRing, signer: Signer): Handlers<typeof Key
   };
 }
 
-function signingInput({ type, payload }: SigningItem): SigningInput {
+function signingInput({ type, payload, atHashOf }: SigningItem, index: number): SigningInput {
   const kind = kinds[type];
   if (kind === undefined || payload.length === 0) {
     throw new ConnectError('Every item needs a token type and a payload.', Code.InvalidArgument);
   }
-  return { kind, payload };
+  if (atHashOf === undefined) return { kind, payload };
+  if (atHashOf >= index) {
+    throw new ConnectError('An item can hold the hash of an earlier item only.', Code.InvalidArgument);
+  }
+  return { kind, claims: claimsOf(payload), atHashOf };
+}
+
+function claimsOf(payload: Uint8Array): object {
+  try {
+    const claims: unknown = JSON.parse(Buffer.from(payload).toString('utf8'));
+    if (typeof claims === 'object' && claims !== null && !Array.isArray(claims)) return claims;
+  } catch {
+    // Said below, as for every other text that is not an object.
+  }
+  throw new ConnectError('A payload that gets a claim must be a JSON object.', Code.InvalidArgument);
 }

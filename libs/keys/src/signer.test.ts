@@ -1,4 +1,5 @@
 import { generateKeyPairSync } from 'node:crypto';
+import { accessTokenHash } from '@tessera/oauth';
 import { compactVerify, decodeProtectedHeader } from 'jose';
 import { describe, expect, it } from 'vitest';
 import { createSigner, signingKey } from './signer.ts';
@@ -38,6 +39,24 @@ describe('the signer', () => {
     const [token = ''] = await createSigner().sign(key, [{ kind: 'idToken', payload }]);
     const verified = await compactVerify(token, pair.publicKey);
     expect(new TextDecoder().decode(verified.payload)).toBe('{"sub":"a"}');
+  });
+
+  it('puts the hash of an earlier token into the claims of a later one (OIDC Core §3.1.3.6).', async () => {
+    const claims = { iss: 'https://id.example', nonce: 'n', at_hash: 'of another' };
+    const tokens = await createSigner().sign(key, [
+      input('accessToken', { sub: 'a' }),
+      input('accessToken', { sub: 'b' }),
+      { kind: 'idToken', claims, atHashOf: 1 },
+      { kind: 'idToken', claims, atHashOf: 0 },
+    ]);
+    const hashes = [];
+    for (const token of tokens.slice(2)) {
+      const verified = await compactVerify(token, pair.publicKey, { algorithms: ['RS256'] });
+      const read = JSON.parse(new TextDecoder().decode(verified.payload)) as Record<string, unknown>;
+      expect(read).toMatchObject({ iss: 'https://id.example', nonce: 'n' });
+      hashes.push(read['at_hash']);
+    }
+    expect(hashes).toEqual([accessTokenHash(tokens[1] ?? ''), accessTokenHash(tokens[0] ?? '')]);
   });
 
   it('refuses what it could not sign in time, and goes on when the queue is shorter again.', async () => {

@@ -1,6 +1,6 @@
 import { sign } from 'node:crypto';
 import type { KeyObject } from 'node:crypto';
-import { accessTokenType, idTokenType, temporarilyUnavailable } from '@tessera/oauth';
+import { accessTokenHash, accessTokenType, idTokenType, temporarilyUnavailable } from '@tessera/oauth';
 
 export type TokenKind = 'accessToken' | 'idToken';
 
@@ -12,10 +12,19 @@ export interface SigningKey {
   readonly headers: Readonly<Record<TokenKind, string>>;
 }
 
-export interface SigningInput {
+export type SigningInput = PlainInput | HashingInput;
+
+interface PlainInput {
   readonly kind: TokenKind;
   /** The claims as a JSON text in UTF-8. */
   readonly payload: Uint8Array;
+}
+
+/** Claims that get `at_hash`: the hash of the token of an earlier input (OIDC Core §3.1.3.6). */
+interface HashingInput {
+  readonly kind: TokenKind;
+  readonly claims: object;
+  readonly atHashOf: number;
 }
 
 export function signingKey(kid: string, privateKey: KeyObject): SigningKey {
@@ -43,7 +52,7 @@ export function createSigner(limit = maximumPending): Signer {
         throw temporarilyUnavailable(new Error('Too many signatures are waiting.'));
       pending += inputs.length;
       try {
-        return await Promise.all(inputs.map((input) => signOne(key, input)));
+        return await signAll(key, inputs);
       } finally {
         pending -= inputs.length;
       }
@@ -51,10 +60,34 @@ export function createSigner(limit = maximumPending): Signer {
   };
 }
 
+/** Side by side, but for inputs that need the token of another first. */
+function signAll(key: SigningKey, inputs: readonly SigningInput[]): Promise<string[]> {
+  const tokens: Promise<string>[] = [];
+  for (const input of inputs) {
+    const { kind } = input;
+    if ('payload' in input) tokens.push(signOne(key, kind, bytesOf(input.payload)));
+    else tokens.push(signAfter(key, input, tokens[input.atHashOf]));
+  }
+  return Promise.all(tokens);
+}
+
+async function signAfter(
+  key: SigningKey,
+  { kind, claims, atHashOf }: HashingInput,
+  earlier: Promise<string> | undefined,
+): Promise<string> {
+  if (earlier === undefined) throw new Error(`input ${atHashOf} does not come before the one that names it`);
+  const withHash = { ...claims, at_hash: accessTokenHash(await earlier) };
+  return signOne(key, kind, Buffer.from(JSON.stringify(withHash)));
+}
+
+function bytesOf(payload: Uint8Array): Buffer {
+  return Buffer.from(payload.buffer, payload.byteOffset, payload.byteLength);
+}
+
 /** With a callback the signature is made on the thread pool; without one it would block the event loop. */
-function signOne(key: SigningKey, { kind, payload }: SigningInput): Promise<string> {
-  const view = Buffer.from(payload.buffer, payload.byteOffset, payload.byteLength);
-  const text = key.headers[kind] + view.toString('base64url');
+function signOne(key: SigningKey, kind: TokenKind, payload: Buffer): Promise<string> {
+  const text = key.headers[kind] + payload.toString('base64url');
   return new Promise((resolve, reject) => {
     sign('RSA-SHA256', Buffer.from(text, 'latin1'), key.privateKey, (error, signature) => {
       if (error) reject(error);
