@@ -8,6 +8,8 @@ import { OAuthError } from '@tessera/oauth';
 export interface AntiForgery {
   /** The value of a form's hidden field. `purpose` names the form and what it acts on. */
   token(browserId: string, purpose: string): string;
+  /** Whether `token` was given to this browser for this purpose. */
+  proves(browserId: string, purpose: string, token: string): boolean;
   /** Throws `access_denied` unless the form is the browser's own and was sent from a page of ours. */
   check(form: SentForm): void;
 }
@@ -26,11 +28,13 @@ export interface SentForm {
 export const antiForgery: AntiForgery = {
   token: (browserId, purpose) =>
     createHmac('sha256', browserId).update(`csrf\0${purpose}`).digest('base64url'),
+  proves: (browserId, purpose, token) => {
+    const expected = Buffer.from(antiForgery.token(browserId, purpose));
+    const given = Buffer.from(token);
+    return browserId !== '' && given.length === expected.length && timingSafeEqual(given, expected);
+  },
   check: (form) => {
-    const expected = Buffer.from(antiForgery.token(form.browserId, form.purpose));
-    const given = Buffer.from(form.token);
-    const genuine = given.length === expected.length && timingSafeEqual(given, expected);
-    if (form.browserId === '' || !genuine || isForeign(form)) {
+    if (!antiForgery.proves(form.browserId, form.purpose, form.token) || isForeign(form)) {
       throw new OAuthError(
         'access_denied',
         'This form is not valid in this browser any more. Go back and try again.',

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { choice, integer, list, port, text } from '@tessera/kit';
+import { choice, duration, integer, list, port, text } from '@tessera/kit';
 import { isEverything, networks } from './addresses.ts';
 
 function networkList(defaultEntries: readonly string[], options: { readonly refuseEverything: boolean }) {
@@ -44,6 +44,8 @@ export const gatewayConfig = z
     TESSERA_PROFILE: choice(['contract', 'strict'], 'contract'),
     /** Authorization, device and backchannel requests that one address may start in a minute. */
     TESSERA_START_LIMIT: integer(1200, { min: 1 }),
+    /** How long ago a person may have given the password who decides a device flow or a backchannel request. */
+    TESSERA_APPROVAL_MAX_AGE: duration('1h', { min: '1s', max: '90d' }),
   })
   .refine((config) => config.TESSERA_PROFILE !== 'strict' || config.TESSERA_ISSUER !== undefined, {
     error: 'is required in the strict profile',

@@ -3,14 +3,15 @@ import { opaquePrefix, opaqueValue, type Random } from '@tessera/kit';
 
 /**
  * The gateway's cookies: `browser` binds what a browser began to that browser, `session` is the interactive session, `signedOut`
- * lets the page after a logout say so.
+ * and `decided` let the page after a logout or a decision say so.
  */
-export type CookieName = 'browser' | 'session' | 'signedOut';
+export type CookieName = 'browser' | 'session' | 'signedOut' | 'decided';
 
 const names: Readonly<Record<CookieName, string>> = {
   browser: 'tessera_browser',
   session: 'tessera_session',
   signedOut: 'tessera_signed_out',
+  decided: 'tessera_decided',
 };
 
 /** On https the prefix makes browsers refuse the cookie from any other host or path (RFC 6265bis §4.1.3.2). */
@@ -33,6 +34,7 @@ const pattern: Readonly<Record<CookieName, RegExp>> = {
   browser: /^tb_[\w-]{43}$/,
   session: /^ts_[\w.-]{1,500}$/,
   signedOut: /^1$/,
+  decided: /^(approved|denied|over)$/,
 };
 
 /** Sets a cookie; without `maxAge` (seconds) it lasts as long as the browser runs. */

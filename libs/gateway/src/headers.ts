@@ -1,6 +1,6 @@
 import type { FastifyReply } from 'fastify';
 
-/** Everything but the target of forms; no script at all, styles and images only from files of ours. */
+/** Everything but the target of forms; no script, styles and images only from files of ours. */
 const baseContentPolicy =
   "default-src 'none'; style-src 'self'; img-src 'self'; base-uri 'none'; frame-ancestors 'none'";
 
@@ -11,12 +11,18 @@ const baseContentPolicy =
  */
 export type FormTarget = 'own' | 'client';
 
+const ownScript = "script-src 'self'; connect-src 'self'";
+
 /** Headers of every HTML answer. */
-export function pageHeaders(reply: FastifyReply, formTarget: FormTarget): void {
+export function pageHeaders(reply: FastifyReply, formTarget: FormTarget, script = false): void {
+  const policy = [
+    baseContentPolicy,
+    ...(script ? [ownScript] : []),
+    ...(formTarget === 'own' ? ["form-action 'self'"] : []),
+  ];
   reply.headers({
     'cache-control': 'no-store',
-    'content-security-policy':
-      formTarget === 'own' ? `${baseContentPolicy}; form-action 'self'` : baseContentPolicy,
+    'content-security-policy': policy.join('; '),
     'referrer-policy': 'no-referrer',
     'x-frame-options': 'DENY',
     vary: 'Accept',

@@ -10,7 +10,9 @@ import { token } from './endpoints/token.ts';
 import { userinfo } from './endpoints/userinfo.ts';
 import type { Dialect } from './dialects/dialect.ts';
 import type { Gateway } from './gateway.ts';
+import { showApprovals, submitApprovals } from './pages/approvals.ts';
 import { authorize } from './pages/authorize.ts';
+import { showDevice, submitDevice } from './pages/device.ts';
 import type { PageHandler } from './pages/handler.ts';
 import { showLogin, signIn } from './pages/login.ts';
 import { confirmLogout, logout } from './pages/logout.ts';
@@ -91,6 +93,10 @@ export const routes: readonly Route[] = [
   { ...page, path: at.authorization, handle: authorize },
   { ...page, path: '/login', handle: showLogin },
   { ...post, path: '/login', handle: signIn },
+  { ...page, path: '/device', handle: showDevice },
+  { ...post, path: '/device', handle: submitDevice },
+  { ...page, path: '/approvals', handle: showApprovals },
+  { ...post, path: '/approvals', handle: submitApprovals },
   { ...page, path: at.endSession, handle: logout },
   { ...post, path: at.endSession, handle: confirmLogout },
 ];

@@ -108,7 +108,17 @@ describe('headers', () => {
     },
   };
 
-  it.each(['/login', '/login?interaction=ti_1', '/authorize?x=1', '/nothing', '/logout?a=1&a=2'])(
+  it.each([
+    '/login',
+    '/login?interaction=ti_1',
+    '/authorize?x=1',
+    '/nothing',
+    '/logout?a=1&a=2',
+    '/device',
+    '/device?user_code=WDJB-MJHT',
+    '/approvals',
+    '/approvals?tenant=t',
+  ])(
     'of the page %s forbid framing, scripts, caching and referrers (security cases HDR-1 and HDR-3)',
     async (url) => {
       const answer = await open(pages).app.inject({ method: 'GET', url, headers: html });

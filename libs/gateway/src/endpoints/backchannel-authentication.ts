@@ -4,12 +4,15 @@ import { requireClient } from '../credentials.ts';
 import { countStart } from '../start-limit.ts';
 import type { Endpoint } from './endpoint.ts';
 
-/** `POST /backchannel_authentication` (CIBA Core §7.1 and §7.3). */
+/** `POST /backchannel_authentication` (CIBA Core §7.1 and §7.3). One hint exactly; `acr_values` asks for nothing we could do more. */
 export const backchannelAuthentication: Endpoint = async (
   { incoming, parameters, authorization },
   gateway,
 ) => {
   const { clientId, clientSecret } = requireClient(authorization, parameters);
+  if (parameters.get('idTokenHint') !== undefined || parameters.get('loginHintToken') !== undefined) {
+    throw new OAuthError('invalid_request', 'The only hint that is supported is login_hint.');
+  }
   const requestedExpiry = seconds(parameters.get('requestedExpiry'));
   await countStart('backchannel_authentication', incoming.ipAddress, gateway);
   const started = await gateway.peers.backchannel.startBackchannelAuthentication(

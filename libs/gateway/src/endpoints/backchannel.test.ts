@@ -78,6 +78,28 @@ describe('POST /backchannel_authentication', () => {
     expect([answer.statusCode, answer.json<{ error: string }>().error]).toEqual([400, 'invalid_request']);
   });
 
+  it.each(['id_token_hint=x', 'login_hint_token=x', 'login_hint=ada&id_token_hint=x'])(
+    'refuses the hint %j clearly, asking nobody (CIBA Core §7.1)',
+    async (hint) => {
+      const gateway = open();
+      const answer = await post(gateway, '/backchannel_authentication', `client_id=web&scope=openid&${hint}`);
+      expect([answer.statusCode, answer.json()]).toEqual([
+        400,
+        { error: 'invalid_request', error_description: 'The only hint that is supported is login_hint.' },
+      ]);
+      expect(gateway.requests('startBackchannelAuthentication')).toEqual([]);
+    },
+  );
+
+  it('accepts acr_values', async () => {
+    const answer = await post(
+      open(),
+      '/backchannel_authentication',
+      'client_id=web&scope=openid&login_hint=ada&acr_values=1',
+    );
+    expect(answer.statusCode).toBe(200);
+  });
+
   it('passes the codes of CIBA Core §13 on', async () => {
     const gateway = open({
       startBackchannelAuthentication: () => {

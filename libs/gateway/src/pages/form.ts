@@ -36,4 +36,11 @@ export function checkForm(
 export const purpose = {
   signIn: (interactionId: string) => `login\0${interactionId}`,
   signOut: 'logout',
+  /** The form that asks for a user code. */
+  enterCode: 'device',
+  /** The pages of one user code: a link to them is worth nothing in a browser whose person did not enter the code. */
+  openCode: (userCode: string) => `device\0${userCode}`,
+  /** Signing in to decide something: in a device flow its user code, else the tenant. */
+  signInTo: (what: string) => `sign-in\0${what}`,
+  decide: (requestId: string) => `decide\0${requestId}`,
 };

@@ -4,6 +4,7 @@ import { OAuthError } from '@tessera/oauth';
 import { dropCookie, newBrowserId, readCookie, writeCookie } from '../cookies.ts';
 import { parseForm } from '../parameters.ts';
 import { loginPath } from './authorize.ts';
+import { approvalsPath, devicePath } from './paths.ts';
 import { browserContext, rawQuery } from './browser.ts';
 import { antiForgeryField, checkForm, purpose, readForm } from './form.ts';
 import type { PageHandler, Visit } from './handler.ts';
@@ -43,7 +44,7 @@ export const confirmLogout: PageHandler = async (visit) => {
   return reply.redirect(location, 303);
 };
 
-/** Where a form wants to go on: back to the authorization request or the sign-in it interrupted. */
+/** Where a form wants to go on: back to the authorization request, the sign-in or the decision it interrupted. */
 function onwardPath(form: ReadonlyMap<string, string>): string | undefined {
   const query = form.get('continue') ?? '';
   if (query !== '') {
@@ -52,7 +53,11 @@ function onwardPath(form: ReadonlyMap<string, string>): string | undefined {
     return `/authorize?${query}`;
   }
   const interactionId = form.get('interaction') ?? '';
-  return interactionId === '' ? undefined : loginPath(interactionId);
+  if (interactionId !== '') return loginPath(interactionId);
+  const going = form.get('going') ?? '';
+  if (going === 'device') return devicePath({ user_code: form.get('user_code') });
+  if (going === 'approvals') return approvalsPath(form.get('tenant'));
+  return undefined;
 }
 
 /** Ends the session and drops its cookie; returns where the browser goes: `onward`, else what `authorize` answers. */

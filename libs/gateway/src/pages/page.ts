@@ -8,11 +8,25 @@ import { pageHeaders, type FormTarget } from '../headers.ts';
 /** A page, and what somebody who asks for JSON gets instead. */
 export interface Page {
   /** Name of the template. */
-  readonly view: 'login' | 'mismatch' | 'signed-out' | 'sign-out' | 'waiting' | 'error';
+  readonly view:
+    | 'login'
+    | 'mismatch'
+    | 'signed-out'
+    | 'sign-out'
+    | 'waiting'
+    | 'error'
+    | 'device'
+    | 'device-confirm'
+    | 'device-decided'
+    | 'sign-in'
+    | 'approvals'
+    | 'approvals-tenant';
   readonly title: string;
   /** One sentence: the text of the page in short. */
   readonly message: string;
   readonly formTarget: FormTarget;
+  /** Whether a script file of ours may run on the page and ask our origin. */
+  readonly script?: boolean;
   /** Where it is not that of the error. */
   readonly status?: number;
   /** Name and id of the tenant whose page it is. */
@@ -32,7 +46,7 @@ export function sendPage(
   gateway: Gateway,
   page: Page,
 ): FastifyReply {
-  pageHeaders(reply, page.formTarget);
+  pageHeaders(reply, page.formTarget, page.script);
   if (wantsHtml(request)) return sendHtml(reply, gateway, page);
   return reply
     .type('application/json; charset=utf-8')
@@ -49,7 +63,7 @@ export function sendPageError(
 ): FastifyReply {
   errorHeaders(request, reply, error);
   if (page.status !== undefined) reply.code(page.status);
-  pageHeaders(reply, page.formTarget);
+  pageHeaders(reply, page.formTarget, page.script);
   if (wantsHtml(request)) return sendHtml(reply, gateway, page);
   const body = contract.failure(publicCode(error), error.message);
   return reply.type('application/json; charset=utf-8').send(JSON.stringify(body));

@@ -24,7 +24,22 @@ const payloads = [
   '<math><mi xlink:href="javascript:alert(1)">',
 ];
 
-describe.each(['login', 'mismatch', 'sign-out', 'signed-out', 'waiting', 'error'])('the page %s', (view) => {
+const views = [
+  'login',
+  'mismatch',
+  'sign-out',
+  'signed-out',
+  'waiting',
+  'error',
+  'device',
+  'device-confirm',
+  'device-decided',
+  'sign-in',
+  'approvals',
+  'approvals-tenant',
+];
+
+describe.each(views)('the page %s', (view) => {
   const views = loadViews();
   const render = (value: string) =>
     views.render(view, {
@@ -36,7 +51,26 @@ describe.each(['login', 'mismatch', 'sign-out', 'signed-out', 'waiting', 'error'
       requestId: value,
       tenant: { id: value, name: value },
       fields: [{ name: value, value }],
+      signOut: [{ name: value, value }],
+      path: value,
+      lead: value,
+      tenantId: value,
+      typed: value,
+      userCode: value,
+      notice: value,
+      person: { name: value, tenantId: value },
+      request: request(value),
+      requests: [request(value), request(value)],
     });
+  const request = (value: string) => ({
+    requestId: value,
+    application: value,
+    bindingMessage: value,
+    scopes: [{ name: value, description: value }],
+    ipAddress: value,
+    sameAddress: false,
+    fields: [{ name: value, value }],
+  });
   const tags = (html: string) => html.match(/<[a-z!/%][^\s>]*/gi)?.join();
 
   it.each(payloads)('shows %j only encoded, wherever it comes from (security case XSS-1)', (payload) => {

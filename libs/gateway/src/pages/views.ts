@@ -23,10 +23,17 @@ export interface Views {
 export function loadViews(): Views {
   const style = asset('tessera.css', 'text/css; charset=utf-8');
   const icon = asset('tessera.svg', 'image/svg+xml');
+  const approvals = asset('approvals.js', 'text/javascript; charset=utf-8');
   const eta = new Eta({ views: directory, cache: true, autoEscape: true, autoTrim: [false, 'nl'] });
   return {
-    assets: [style, icon],
-    render: (view, data) => eta.render(`./${view}`, { style: style.href, icon: icon.href, ...data }),
+    assets: [style, icon, approvals],
+    render: (view, data) =>
+      eta.render(`./${view}`, {
+        style: style.href,
+        icon: icon.href,
+        approvalsScript: approvals.href,
+        ...data,
+      }),
   };
 }
 

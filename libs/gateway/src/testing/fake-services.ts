@@ -15,6 +15,7 @@ export type Behaviours = Partial<
   Handlers<typeof AuthorizeService> &
     Handlers<typeof BackchannelAuthenticationService> &
     Handlers<typeof DeviceAuthorizationService> &
+    Handlers<typeof DirectoryService> &
     Handlers<typeof IntrospectionService> &
     Handlers<typeof KeysService> &
     Handlers<typeof TokenService>

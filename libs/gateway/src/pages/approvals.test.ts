@@ -1,0 +1,176 @@
+import { describe, expect, it } from 'vitest';
+import { OAuthError } from '@tessera/oauth';
+import { Decision } from '@tessera/proto-gen/device';
+import { fakeClock, testKit } from '@tessera/test-kit';
+import { antiForgery } from '../anti-forgery.ts';
+import { openGateway, type Behaviours } from '../testing/fake-services.ts';
+import { purpose } from './form.ts';
+
+const browserId = `tb_${'a'.repeat(43)}`;
+const now = 1_800_000_000;
+const waiting = (requestId: string) => ({
+  requestId,
+  tenantId: 'acme',
+  clientId: 'desk',
+  applicationName: 'Acme Desk',
+  scopes: ['openid', 'orders.read'],
+  ipAddress: '127.0.0.1',
+  bindingMessage: 'W4SCT',
+  expiresAt: 0n,
+});
+const session = {
+  sessionId: 's1',
+  tenantId: 'acme',
+  userId: 'u1',
+  username: 'ada',
+  name: 'Ada',
+  authTime: BigInt(now - 60),
+};
+const application = {
+  scopes: [{ name: 'orders.read', audience: 'https://api', description: 'See orders', resourceName: 'API' }],
+};
+
+const open = (behaviours: Behaviours = {}) =>
+  openGateway(testKit({ clock: fakeClock(now * 1000) }), {
+    getSession: () => ({ session }),
+    listBackchannelAuthentications: () => ({ requests: [waiting('r1'), waiting('r2')] }),
+    getApplication: () => ({ application, tenant: { tenantId: 'acme', name: 'Acme' } }),
+    decideBackchannelAuthentication: () => ({}),
+    signInDirect: () => ({ session: { sessionToken: 'ts_new', maxAge: 43_200 } }),
+    ...behaviours,
+  });
+type Gateway = ReturnType<typeof open>;
+
+const html = { accept: 'text/html', cookie: `tessera_browser=${browserId}; tessera_session=ts_x` };
+const get = (gateway: Gateway, url = '/approvals', headers: Record<string, string> = {}) =>
+  gateway.app.inject({ method: 'GET', url, headers: { ...html, ...headers } });
+const post = (gateway: Gateway, values: Record<string, string>, headers: Record<string, string> = {}) =>
+  gateway.app.inject({
+    method: 'POST',
+    url: '/approvals',
+    headers: { ...html, 'content-type': 'application/x-www-form-urlencoded', ...headers },
+    payload: new URLSearchParams(values).toString(),
+  });
+const csrf = (of: string) => antiForgery.token(browserId, of);
+
+describe('GET /approvals', () => {
+  it('lists what waits with binding message, application, scopes and address (CIBA-5)', async () => {
+    const gateway = open();
+    const { statusCode, body } = await get(gateway);
+    expect(statusCode).toBe(200);
+    for (const text of [
+      '2 requests are waiting',
+      'Acme Desk',
+      'W4SCT',
+      'See orders',
+      'orders.read',
+      '127.0.0.1',
+      'the address you are at',
+      csrf(purpose.decide('r1')),
+      csrf(purpose.decide('r2')),
+    ]) {
+      expect(body).toContain(text);
+    }
+    expect(gateway.requests('listBackchannelAuthentications')).toMatchObject([
+      { tenantId: 'acme', userId: 'u1' },
+    ]);
+  });
+
+  it('runs one script file of ours and no other script', async () => {
+    const gateway = open();
+    const { headers, body } = await get(gateway);
+    const policy = String(headers['content-security-policy']);
+    expect(policy).toContain("script-src 'self'");
+    expect(policy).toContain("connect-src 'self'");
+    expect(policy).not.toContain('unsafe');
+    const scripts = body.match(/<script[^>]*>/g);
+    expect(scripts).toHaveLength(1);
+    const src = /src="([^"]+)"/.exec(scripts?.[0] ?? '')?.[1] ?? '';
+    const script = await gateway.app.inject({ method: 'GET', url: src });
+    expect([script.statusCode, script.headers['content-type']]).toEqual([
+      200,
+      'text/javascript; charset=utf-8',
+    ]);
+  });
+
+  it('asks for the organization, then to sign in to it, when nobody is signed in', async () => {
+    const gateway = open({ getSession: () => ({}) });
+    expect((await get(gateway)).body).toContain('name="tenant"');
+    expect((await get(gateway, '/approvals?tenant=No%20Such')).body).toContain('name="tenant"');
+    const { statusCode, body } = await get(gateway, '/approvals?tenant=acme');
+    expect(statusCode).toBe(200);
+    expect(body).toContain('name="password"');
+    expect(gateway.requests('listBackchannelAuthentications')).toEqual([]);
+  });
+
+  it('asks for the password again when it was given too long ago', async () => {
+    const gateway = open({ getSession: () => ({ session: { ...session, authTime: 0n } }) });
+    const { body } = await get(gateway);
+    expect(body).toContain('Confirm that it is you');
+    expect(gateway.requests('listBackchannelAuthentications')).toEqual([]);
+  });
+
+  it('offers signing out to a session of another tenant', async () => {
+    const { statusCode, body } = await get(open(), '/approvals?tenant=globex');
+    expect(statusCode).toBe(400);
+    expect(body).toContain('action="/logout"');
+  });
+
+  it('says once how a decision ended', async () => {
+    const answer = await get(open(), '/approvals', { cookie: `${html.cookie}; tessera_decided=denied` });
+    expect(answer.body).toContain('You denied the request.');
+    expect(answer.cookies).toMatchObject([{ name: 'tessera_decided', value: '', maxAge: 0 }]);
+  });
+});
+
+describe('POST /approvals', () => {
+  it('signs in to the tenant the form was made for, and to no other', async () => {
+    const gateway = open({ getSession: () => ({}) });
+    const values = { tenant: 'acme', identifier: 'ada', password: 'engine' };
+    const answer = await post(gateway, { ...values, csrf: csrf(purpose.signInTo('acme')) });
+    expect([answer.statusCode, answer.headers.location]).toEqual([303, '/approvals']);
+    expect(gateway.requests('signInDirect')).toMatchObject([{ tenantId: 'acme', identifier: 'ada' }]);
+    const other = await post(gateway, {
+      ...values,
+      tenant: 'globex',
+      csrf: csrf(purpose.signInTo('acme')),
+    });
+    expect(other.statusCode).toBe(400);
+  });
+
+  it.each([
+    ['approve', Decision.APPROVE, 'approved'],
+    ['deny', Decision.DENY, 'denied'],
+  ])('passes the decision %s on', async (decision, expected, outcome) => {
+    const gateway = open();
+    const answer = await post(gateway, { request: 'r1', decision, csrf: csrf(purpose.decide('r1')) });
+    expect([answer.statusCode, answer.headers.location]).toEqual([303, '/approvals']);
+    expect(answer.cookies).toMatchObject([{ name: 'tessera_decided', value: outcome }]);
+    expect(gateway.requests('decideBackchannelAuthentication')).toMatchObject([
+      { requestId: 'r1', decision: expected, approver: { tenantId: 'acme', userId: 'u1', sessionId: 's1' } },
+    ]);
+  });
+
+  it('passes a refusal of the approval on', async () => {
+    const gateway = open({
+      decideBackchannelAuthentication: () => {
+        throw new OAuthError('access_denied', 'The request cannot be approved.');
+      },
+    });
+    const values = { request: 'r1', decision: 'approve', csrf: csrf(purpose.decide('r1')) };
+    const answer = await post(gateway, values);
+    expect(answer.statusCode).toBe(400);
+    expect(answer.body).toContain('The request cannot be approved.');
+  });
+
+  it.each([
+    ['no anti-forgery field', {}, {}],
+    ['the field of another request', { csrf: csrf(purpose.decide('r2')) }, {}],
+    ['a foreign origin', { csrf: csrf(purpose.decide('r1')) }, { origin: 'https://evil.example' }],
+  ] as const)('refuses a decision with %s', async (_what, values, headers) => {
+    const gateway = open();
+    const sent = { request: 'r1', decision: 'approve', ...values };
+    expect((await post(gateway, sent, { ...headers })).statusCode).toBe(400);
+    expect(gateway.requests('decideBackchannelAuthentication')).toEqual([]);
+  });
+});

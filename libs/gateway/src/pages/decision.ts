@@ -1,0 +1,66 @@
+import type { CallOptions } from '@tessera/kit';
+import { rootCall } from '@tessera/kit';
+import { OAuthError } from '@tessera/oauth';
+import { Decision } from '@tessera/proto-gen/device';
+import { dropCookie, readCookie, writeCookie } from '../cookies.ts';
+import { checkForm, purpose } from './form.ts';
+import type { Visit } from './handler.ts';
+import type { Person } from './person.ts';
+
+/** How a decision ended: as it was made, or because the request had ended before. */
+export type Outcome = 'approved' | 'denied' | 'over';
+
+/** How long the page after a decision may still say so, in seconds. */
+const outcomeSeconds = 60;
+
+export interface DecisionCall {
+  readonly requestId: string;
+  readonly decision: Decision;
+  readonly approver: {
+    readonly tenantId: string;
+    readonly userId: string;
+    readonly sessionId: string;
+    readonly authTime: bigint;
+    readonly ipAddress: string;
+  };
+}
+
+/**
+ * Decides what a form says, as `person`, and lets the next page say how that ended. Throws `access_denied` for a form that is
+ * not this browser's own, `invalid_request` for no or another decision than before.
+ */
+export async function decideFromForm(
+  visit: Visit,
+  form: ReadonlyMap<string, string>,
+  { session }: Person,
+  decide: (call: DecisionCall, options: CallOptions) => Promise<unknown>,
+): Promise<void> {
+  const { app, request, reply, gateway } = visit;
+  const requestId = form.get('request') ?? '';
+  checkForm(app, request, form, purpose.decide(requestId), gateway);
+  const decision = decisionOf(form.get('decision'));
+  const { tenantId, userId, sessionId, authTime } = session;
+  const approver = { tenantId, userId, sessionId, authTime, ipAddress: request.incoming.ipAddress };
+  let outcome: Outcome = decision === Decision.APPROVE ? 'approved' : 'denied';
+  try {
+    await decide({ requestId, decision, approver }, rootCall(request.incoming.requestId));
+  } catch (error) {
+    if (!(error instanceof OAuthError) || error.code !== 'not_found') throw error;
+    outcome = 'over';
+  }
+  writeCookie(request, reply, 'decided', outcome, outcomeSeconds);
+}
+
+function decisionOf(text: string | undefined): Decision {
+  if (text === 'approve') return Decision.APPROVE;
+  if (text === 'deny') return Decision.DENY;
+  throw new OAuthError('invalid_request', 'The decision must be approve or deny.');
+}
+
+/** How the decision before this page ended, once. */
+export function takeOutcome({ app, request, reply }: Visit): Outcome | undefined {
+  const outcome = readCookie(app, request, 'decided');
+  if (outcome === '') return undefined;
+  dropCookie(request, reply, 'decided');
+  return outcome as Outcome;
+}

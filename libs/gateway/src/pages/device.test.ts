@@ -1,0 +1,253 @@
+import { describe, expect, it } from 'vitest';
+import { OAuthError } from '@tessera/oauth';
+import { Decision } from '@tessera/proto-gen/device';
+import { fakeClock, testKit } from '@tessera/test-kit';
+import { antiForgery } from '../anti-forgery.ts';
+import { openGateway, type Behaviours } from '../testing/fake-services.ts';
+import { purpose } from './form.ts';
+
+const browserId = `tb_${'a'.repeat(43)}`;
+const userCode = 'WDJB-MJHT';
+const now = 1_800_000_000;
+const pending = {
+  requestId: 'r1',
+  tenantId: 'acme',
+  clientId: 'tv',
+  applicationName: 'Acme TV',
+  scopes: ['openid', 'orders.read'],
+  ipAddress: '203.0.113.7',
+  bindingMessage: '',
+  expiresAt: 0n,
+};
+const anonymous = { ...pending, requestId: '', clientId: '', applicationName: '', scopes: [], ipAddress: '' };
+const session = {
+  sessionId: 's1',
+  tenantId: 'acme',
+  userId: 'u1',
+  username: 'ada',
+  name: 'Ada',
+  authTime: BigInt(now - 60),
+};
+const application = {
+  scopes: [{ name: 'orders.read', audience: 'https://api', description: 'See orders', resourceName: 'API' }],
+};
+
+const open = (behaviours: Behaviours = {}, environment: Record<string, string> = {}) =>
+  openGateway(
+    testKit({ clock: fakeClock(now * 1000) }),
+    {
+      getSession: () => ({ session }),
+      getDeviceAuthorization: ({ userId }) => ({ request: userId === '' ? anonymous : pending }),
+      getApplication: () => ({ application, tenant: { tenantId: 'acme', name: 'Acme' } }),
+      decideDeviceAuthorization: () => ({}),
+      signInDirect: () => ({ session: { sessionToken: 'ts_new', maxAge: 43_200 } }),
+      ...behaviours,
+    },
+    environment,
+  );
+type Gateway = ReturnType<typeof open>;
+
+const cookie = `tessera_browser=${browserId}; tessera_session=ts_x`;
+const html = { accept: 'text/html', cookie };
+const proof = antiForgery.token(browserId, purpose.openCode(userCode));
+const opened = `/device?user_code=${userCode}&proof=${proof}`;
+const get = (gateway: Gateway, url: string, headers: Record<string, string> = {}) =>
+  gateway.app.inject({ method: 'GET', url, headers: { ...html, ...headers } });
+const post = (gateway: Gateway, values: Record<string, string>, headers: Record<string, string> = {}) =>
+  gateway.app.inject({
+    method: 'POST',
+    url: '/device',
+    headers: { ...html, 'content-type': 'application/x-www-form-urlencoded', ...headers },
+    payload: new URLSearchParams(values).toString(),
+  });
+const csrf = (of: string) => antiForgery.token(browserId, of);
+const notFound = () => {
+  throw new OAuthError('not_found', 'The code is not valid or has expired.');
+};
+
+describe('GET /device', () => {
+  it('asks for the code and gives the browser its cookie', async () => {
+    const answer = await get(open(), '/device', { cookie: '' });
+    expect(answer.statusCode).toBe(200);
+    expect(answer.body).toContain('name="user_code"');
+    expect(answer.cookies).toMatchObject([{ name: 'tessera_browser', httpOnly: true, sameSite: 'Lax' }]);
+  });
+
+  it.each([
+    ['the complete URI', `/device?user_code=${userCode}`],
+    ['a proof of nothing', `/device?user_code=${userCode}&proof=x`],
+    [
+      'the proof of another code',
+      `/device?user_code=${userCode}&proof=${csrf(purpose.openCode('XXXX-XXXX'))}`,
+    ],
+    [
+      "another browser's proof",
+      `/device?user_code=${userCode}&proof=${antiForgery.token(`tb_${'b'.repeat(43)}`, purpose.openCode(userCode))}`,
+    ],
+  ])('only fills in the code of %s: nothing is looked up (RFC 8628 §3.3.1, DEV-8)', async (_what, url) => {
+    const gateway = open();
+    const { statusCode, body } = await get(gateway, url);
+    expect(statusCode).toBe(200);
+    expect(body).toContain(`value="${userCode}"`);
+    expect(body).not.toContain('Acme TV');
+    expect(gateway.requests('getDeviceAuthorization')).toEqual([]);
+  });
+
+  it('names application, code, scopes and address and asks for a decision (DEV-8)', async () => {
+    const gateway = open();
+    const { statusCode, body } = await get(gateway, opened);
+    expect(statusCode).toBe(200);
+    for (const text of [
+      'Acme TV',
+      userCode,
+      'See orders',
+      'orders.read',
+      'Know who you are',
+      '203.0.113.7',
+      'not the address you are at',
+      'value="approve"',
+      'value="deny"',
+      'Signed in as Ada',
+    ]) {
+      expect(body).toContain(text);
+    }
+    expect(gateway.requests('getDeviceAuthorization')).toMatchObject([
+      { userCode, sessionId: 's1', tenantId: 'acme', userId: 'u1', ipAddress: '127.0.0.1' },
+    ]);
+  });
+
+  it('asks to sign in to the tenant of the code, and opens nothing for nobody', async () => {
+    const gateway = open({ getSession: () => ({}) });
+    const { statusCode, body } = await get(gateway, opened);
+    expect(statusCode).toBe(200);
+    expect(body).toContain('name="password"');
+    expect(body).toContain('<strong>acme</strong>');
+    expect(gateway.requests('getDeviceAuthorization')).toMatchObject([{ sessionId: '', userId: '' }]);
+  });
+
+  it('asks for the password again when it was given too long ago (DEV-8)', async () => {
+    const old = { ...session, authTime: BigInt(now - 3601) };
+    const gateway = open({ getSession: () => ({ session: old }) });
+    const { body } = await get(gateway, opened);
+    expect(body).toContain('Confirm that it is you');
+    expect(body).toContain('value="ada"');
+    expect(gateway.requests('getDeviceAuthorization')).toMatchObject([{ sessionId: '' }]);
+    const patient = open({ getSession: () => ({ session: old }) }, { TESSERA_APPROVAL_MAX_AGE: '2h' });
+    expect((await get(patient, opened)).body).toContain('value="approve"');
+  });
+
+  it('says the same of every code that is not valid here, and offers signing out', async () => {
+    for (const behaviours of [
+      { getDeviceAuthorization: notFound },
+      {
+        getSession: () => ({ session: { ...session, tenantId: 'globex', authTime: 0n } }),
+      },
+    ]) {
+      const { statusCode, body } = await get(open(behaviours), opened);
+      expect(statusCode).toBe(400);
+      expect(body).toContain('The code is not valid or has expired.');
+      expect(body).toContain('Sign out and try again');
+    }
+  });
+
+  it('answers 429 with Retry-After when codes are being guessed (DEV-7)', async () => {
+    const answer = await get(
+      open({
+        getDeviceAuthorization: () => {
+          throw new OAuthError('rate_limited', 'Too many attempts.', { retryAfterSeconds: 60 });
+        },
+      }),
+      opened,
+    );
+    expect([answer.statusCode, answer.headers['retry-after']]).toEqual([429, '60']);
+    expect(answer.body).toContain('Too many attempts.');
+  });
+
+  it('says once how a decision ended', async () => {
+    const answer = await get(open(), '/device', { cookie: 'tessera_decided=approved' });
+    expect(answer.body).toContain('Device connected');
+    expect(answer.cookies).toMatchObject([{ name: 'tessera_decided', value: '', maxAge: 0 }]);
+  });
+});
+
+describe('POST /device', () => {
+  it('goes on with the code as this browser alone can', async () => {
+    const answer = await post(open(), { user_code: userCode, csrf: csrf(purpose.enterCode) });
+    expect([answer.statusCode, answer.headers.location]).toEqual([303, opened]);
+  });
+
+  it('signs in to the tenant of the code and goes on', async () => {
+    const gateway = open({ getSession: () => ({}) });
+    const values = { user_code: userCode, identifier: 'ada', password: 'engine' };
+    const answer = await post(gateway, { ...values, csrf: csrf(purpose.signInTo(userCode)) });
+    expect([answer.statusCode, answer.headers.location]).toEqual([303, opened]);
+    expect(answer.cookies).toMatchObject([{ name: 'tessera_session', value: 'ts_new', maxAge: 43_200 }]);
+    expect(gateway.requests('signInDirect')).toMatchObject([
+      { tenantId: 'acme', identifier: 'ada', password: 'engine', browser: { browserId } },
+    ]);
+  });
+
+  it('shows the form again after wrong credentials, without the password', async () => {
+    const gateway = open({ signInDirect: () => ({}) });
+    const values = { user_code: userCode, identifier: 'ada', password: 'wrong-one' };
+    const answer = await post(gateway, { ...values, csrf: csrf(purpose.signInTo(userCode)) });
+    expect(answer.statusCode).toBe(401);
+    expect(answer.body).toContain('The user name or the password is wrong.');
+    expect(answer.body).not.toContain('wrong-one');
+  });
+
+  it.each([
+    ['approve', Decision.APPROVE, 'approved'],
+    ['deny', Decision.DENY, 'denied'],
+  ])('passes the decision %s on with the session that makes it', async (decision, expected, outcome) => {
+    const gateway = open();
+    const values = { request: 'r1', user_code: userCode, decision };
+    const answer = await post(gateway, { ...values, csrf: csrf(purpose.decide('r1')) });
+    expect([answer.statusCode, answer.headers.location]).toEqual([303, '/device']);
+    expect(answer.cookies).toMatchObject([{ name: 'tessera_decided', value: outcome }]);
+    expect(gateway.requests('decideDeviceAuthorization')).toMatchObject([
+      {
+        requestId: 'r1',
+        decision: expected,
+        approver: { tenantId: 'acme', userId: 'u1', sessionId: 's1', ipAddress: '127.0.0.1' },
+      },
+    ]);
+  });
+
+  it('says that it is too late when the request has ended', async () => {
+    const gateway = open({ decideDeviceAuthorization: notFound });
+    const values = { request: 'r1', user_code: userCode, decision: 'approve' };
+    const answer = await post(gateway, { ...values, csrf: csrf(purpose.decide('r1')) });
+    expect(answer.cookies).toMatchObject([{ name: 'tessera_decided', value: 'over' }]);
+  });
+
+  it('decides nothing for a session that has ended or is too old, and asks again', async () => {
+    for (const answer of [{}, { session: { ...session, authTime: 0n } }]) {
+      const gateway = open({ getSession: () => answer });
+      const values = { request: 'r1', user_code: userCode, decision: 'approve' };
+      const sent = await post(gateway, { ...values, csrf: csrf(purpose.decide('r1')) });
+      expect([sent.statusCode, sent.headers.location]).toEqual([303, opened]);
+      expect(gateway.requests('decideDeviceAuthorization')).toEqual([]);
+    }
+  });
+
+  it.each([
+    ['no anti-forgery field', {}, {}],
+    ['the field of another request', { csrf: csrf(purpose.decide('r2')) }, {}],
+    ['the field of another form', { csrf: csrf(purpose.enterCode) }, {}],
+    ['a cross-site request', { csrf: csrf(purpose.decide('r1')) }, { 'sec-fetch-site': 'cross-site' }],
+    ["another browser's cookie", { csrf: csrf(purpose.decide('r1')) }, { cookie: 'tessera_session=ts_x' }],
+  ] as const)('refuses a decision with %s (DEV-3)', async (_what, values, headers) => {
+    const gateway = open();
+    const sent = { request: 'r1', user_code: userCode, decision: 'approve', ...values };
+    expect((await post(gateway, sent, { ...headers })).statusCode).toBe(400);
+    expect(gateway.requests('decideDeviceAuthorization')).toEqual([]);
+  });
+
+  it.each(['', 'yes', 'APPROVE'])('refuses the decision %j', async (decision) => {
+    const gateway = open();
+    const values = { request: 'r1', user_code: userCode, decision, csrf: csrf(purpose.decide('r1')) };
+    expect((await post(gateway, values)).statusCode).toBe(400);
+    expect(gateway.requests('decideDeviceAuthorization')).toEqual([]);
+  });
+});

@@ -1,0 +1,39 @@
+import { rootCall } from '@tessera/kit';
+import type { Session } from '@tessera/proto-gen/authorize';
+import { newBrowserId, readCookie, writeCookie } from '../cookies.ts';
+import { browserContext } from './browser.ts';
+import type { Visit } from './handler.ts';
+
+/** The person who is signed in in this browser. */
+export interface Person {
+  readonly session: Session;
+  /** Whether they gave their password recently enough to decide something for a device or a client elsewhere. */
+  readonly fresh: boolean;
+}
+
+/** Who is signed in; undefined when nobody is. */
+export async function signedInPerson({ app, request, gateway }: Visit): Promise<Person | undefined> {
+  const browser = browserContext(app, request);
+  if (browser.sessionToken === '') return undefined;
+  const { session } = await gateway.peers.authorize.getSession(
+    { browser },
+    rootCall(request.incoming.requestId),
+  );
+  if (session === undefined) return undefined;
+  const age = gateway.kit.clock.now() / 1000 - Number(session.authTime);
+  return { session, fresh: age <= gateway.config.TESSERA_APPROVAL_MAX_AGE };
+}
+
+/** The value of the pre-session cookie, which a browser gets with the first form it is shown. */
+export function requireBrowserId({ app, request, reply, gateway }: Visit): string {
+  const known = readCookie(app, request, 'browser');
+  if (known !== '') return known;
+  const browserId = newBrowserId(gateway.kit.random);
+  writeCookie(request, reply, 'browser', browserId);
+  return browserId;
+}
+
+/** How a page names a person. */
+export function personName({ name, username }: Session): string {
+  return name === '' ? username : name;
+}

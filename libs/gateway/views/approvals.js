@@ -1,0 +1,44 @@
+// Keeps the list as the server has it, without a reload. The page is complete without this file.
+
+const intervalMs = 3000;
+/** A page that nobody looks at must not keep a session alive. */
+const restAfterMs = 10 * 60_000;
+
+let lastUse = Date.now();
+for (const name of ['pointerdown', 'pointermove', 'keydown', 'visibilitychange', 'focus']) {
+  addEventListener(name, () => (lastUse = Date.now()), { passive: true });
+}
+
+async function look() {
+  if (document.visibilityState === 'visible' && Date.now() - lastUse < restAfterMs) {
+    try {
+      const answer = await fetch('/approvals', { headers: { accept: 'text/html' }, cache: 'no-store' });
+      if (answer.ok) show(new DOMParser().parseFromString(await answer.text(), 'text/html'));
+    } catch {
+      // The network is away; the next look may find it again.
+    }
+  }
+  setTimeout(look, intervalMs);
+}
+
+/** Takes over what is new and removes what is gone; what stays is not touched, so that nothing moves under a finger. */
+function show(page) {
+  const fresh = page.getElementById('waiting');
+  // Signed out meanwhile, or asked for the password again.
+  if (fresh === null) {
+    location.reload();
+    return;
+  }
+  const list = document.getElementById('waiting');
+  for (const item of [...list.children]) {
+    if (page.getElementById(item.id) === null) item.remove();
+  }
+  for (const item of [...fresh.children]) {
+    if (document.getElementById(item.id) === null) list.append(document.adoptNode(item));
+  }
+  const summary = document.getElementById('summary');
+  const text = page.getElementById('summary').textContent;
+  if (summary.textContent !== text) summary.textContent = text;
+}
+
+setTimeout(look, intervalMs);
