@@ -1,7 +1,7 @@
 // Keeps the list as the server has it, without a reload. The page is complete without this file.
 
 const intervalMs = 3000;
-/** A page that nobody looks at must not keep a session alive. */
+/** A page that nobody uses must not keep a session alive. */
 const restAfterMs = 10 * 60_000;
 
 let lastUse = Date.now();
@@ -21,24 +21,26 @@ async function look() {
   setTimeout(look, intervalMs);
 }
 
-/** Takes over what is new and removes what is gone; what stays is not touched, so that nothing moves under a finger. */
+/**
+ * Takes over what is new and removes what is gone; what stays is not touched, so that nothing moves under a finger.
+ * @param {Document} page what the server answered
+ */
 function show(page) {
-  const fresh = page.getElementById('waiting');
+  const [list, summary] = [document.getElementById('waiting'), document.getElementById('summary')];
+  const [freshList, freshSummary] = [page.getElementById('waiting'), page.getElementById('summary')];
+  if (list === null || summary === null) return;
   // Signed out meanwhile, or asked for the password again.
-  if (fresh === null) {
+  if (freshList === null || freshSummary === null) {
     location.reload();
     return;
   }
-  const list = document.getElementById('waiting');
-  for (const item of [...list.children]) {
+  for (const item of list.querySelectorAll(':scope > li')) {
     if (page.getElementById(item.id) === null) item.remove();
   }
-  for (const item of [...fresh.children]) {
+  for (const item of freshList.querySelectorAll(':scope > li')) {
     if (document.getElementById(item.id) === null) list.append(document.adoptNode(item));
   }
-  const summary = document.getElementById('summary');
-  const text = page.getElementById('summary').textContent;
-  if (summary.textContent !== text) summary.textContent = text;
+  if (summary.textContent !== freshSummary.textContent) summary.textContent = freshSummary.textContent;
 }
 
 setTimeout(look, intervalMs);

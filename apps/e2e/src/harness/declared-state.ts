@@ -27,6 +27,10 @@ export const secrets = {
   other: 'acme-other-secret-0123456789-0123456789-x',
   reports: 'acme-reports-secret-0123456789-0123456789',
   globex: 'globex-web-secret-0123456789-0123456789-y',
+  box: 'acme-box-secret-0123456789-0123456789-abcd',
+  desk: 'acme-desk-secret-0123456789-0123456789-abc',
+  till: 'acme-till-secret-0123456789-0123456789-abc',
+  mute: 'acme-mute-secret-0123456789-0123456789-abc',
 } as const;
 
 export const redirectUri = 'http://127.0.0.1:9000/callback';
@@ -39,6 +43,8 @@ export interface StateOptions {
   readonly serviceStatus?: 'active' | 'disabled';
   readonly webStatus?: 'active' | 'disabled';
   readonly globexStatus?: 'active' | 'disabled';
+  readonly tvStatus?: 'active' | 'disabled';
+  readonly deskStatus?: 'active' | 'disabled';
 }
 
 /** The declared state as YAML, in the shape of the configuration reference. */
@@ -106,6 +112,7 @@ tenants:
         grantTypes: [client_credentials]
         scopes: [billing.read]
         introspectAudiences: ["${ordersAudience}"]
+${decidedElsewhere(options)}
   - id: globex
     name: Globex
     status: ${options.globexStatus ?? 'active'}
@@ -130,4 +137,54 @@ tenants:
         logoutRedirectUris: []
         scopes: [openid, profile, offline_access, stock.read]
 `;
+}
+
+/** Applications of the flows in which the person decides somewhere else. */
+function decidedElsewhere({ tvStatus, deskStatus }: StateOptions): string {
+  return `
+      - clientId: acme-tv
+        name: Acme TV
+        type: public
+        status: ${tvStatus ?? 'active'}
+        grantTypes: [device_code, refresh_token]
+        scopes: [openid, profile, email, offline_access, orders.read]
+      - clientId: acme-tv-brief
+        name: Acme TV with little patience
+        type: public
+        grantTypes: [device_code]
+        scopes: [openid]
+        lifetimes: {authorizationRequest: 1s}
+      - clientId: acme-box
+        name: Acme Box
+        type: confidential
+        secrets: [{value: "${secrets.box}"}]
+        grantTypes: [device_code, refresh_token]
+        scopes: [openid, offline_access, orders.read]
+      - clientId: acme-desk
+        name: Acme Service Desk
+        type: confidential
+        status: ${deskStatus ?? 'active'}
+        secrets: [{value: "${secrets.desk}"}]
+        grantTypes: [ciba, refresh_token]
+        scopes: [openid, profile, offline_access, orders.read]
+        ciba: {approval: page}
+      - clientId: acme-till
+        name: Acme Till
+        type: confidential
+        secrets: [{value: "${secrets.till}"}]
+        grantTypes: [ciba]
+        scopes: [openid, orders.read]
+        ciba: {approval: page}
+      - clientId: acme-mute
+        name: Acme without an approval experience
+        type: confidential
+        secrets: [{value: "${secrets.mute}"}]
+        grantTypes: [ciba]
+        scopes: [openid]
+      - clientId: acme-kiosk
+        name: Acme Kiosk, which keeps no secret
+        type: public
+        grantTypes: [ciba]
+        scopes: [openid]
+        ciba: {approval: page}`;
 }

@@ -9,6 +9,10 @@ export const secretOf: Readonly<Record<string, string | undefined>> = {
   'acme-other': secrets.other,
   'acme-reports': secrets.reports,
   'globex-web': secrets.globex,
+  'acme-box': secrets.box,
+  'acme-desk': secrets.desk,
+  'acme-till': secrets.till,
+  'acme-mute': secrets.mute,
 };
 
 export type Dialect = 'contract' | 'standard';
@@ -30,6 +34,8 @@ const standardNames: Readonly<Record<string, string>> = {
   codeVerifier: 'code_verifier',
   redirectUri: 'redirect_uri',
   refreshToken: 'refresh_token',
+  deviceCode: 'device_code',
+  authReqId: 'auth_req_id',
 };
 
 /** Posts one token request, given in the contract's names, in either dialect. */

@@ -4,7 +4,9 @@ import { setUps, type System } from '../harness/set-up.ts';
 import { startSystem } from '../harness/start.ts';
 import { authorizeSuite } from '../suites/authorize.ts';
 import { clientCredentialsSuite } from '../suites/client-credentials.ts';
+import { cibaSuite } from '../suites/ciba.ts';
 import { codeFlowSuite } from '../suites/code-flow.ts';
+import { deviceSuite } from '../suites/device.ts';
 import { discoverySuite } from '../suites/discovery.ts';
 import { interoperabilitySuite } from '../suites/interoperability.ts';
 import { logoutSuite } from '../suites/logout.ts';
@@ -13,6 +15,14 @@ import { racesSuite } from '../suites/races.ts';
 import { statesSuite } from '../suites/states.ts';
 
 const setUp = setUps[(process.env['TESSERA_E2E_SETUP'] ?? 'compact-embedded') as keyof typeof setUps];
+
+/** Polls may come every second; everybody signs in, and some guess codes, from one address. */
+const environment = {
+  TESSERA_POLL_INTERVAL: '1s',
+  TESSERA_DEVICE_GUESS_LIMIT_ADDRESS: '200',
+  TESSERA_LOGIN_LIMIT_ADDRESS: '1000',
+  TESSERA_CIBA_START_LIMIT_USER: '200',
+};
 
 let running: System | undefined;
 const system = (): System => {
@@ -24,7 +34,7 @@ describe(setUp.name, () => {
   beforeAll(async () => {
     const stores =
       setUp.stores === 'real' ? { databaseUrl: await newDatabaseUrl(), redisUrl: redisUrl() } : undefined;
-    running = await startSystem(setUp, stores === undefined ? {} : { stores });
+    running = await startSystem(setUp, { environment, ...(stores === undefined ? {} : { stores }) });
   });
   afterAll(async () => running?.stop());
 
@@ -34,6 +44,8 @@ describe(setUp.name, () => {
   codeFlowSuite(system);
   logoutSuite(system);
   statesSuite(system);
+  deviceSuite(system);
+  cibaSuite(system);
   interoperabilitySuite(system);
   // The full two hundred rounds where the stores are real and the processes few; elsewhere enough to prove the topology.
   racesSuite(system, setUp.name === setUps.compact.name ? 200 : setUp.rpc === 'token' ? 50 : 10);

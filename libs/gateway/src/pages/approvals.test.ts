@@ -100,6 +100,9 @@ describe('GET /approvals', () => {
     const { statusCode, body } = await get(gateway, '/approvals?tenant=acme');
     expect(statusCode).toBe(200);
     expect(body).toContain('name="password"');
+    const fresh = await get(gateway, '/approvals?tenant=acme', { cookie: '' });
+    const given = fresh.cookies[0]?.value ?? '';
+    expect(fresh.body).toContain(`value="${antiForgery.token(given, purpose.signInTo('acme'))}"`);
     expect(gateway.requests('listBackchannelAuthentications')).toEqual([]);
   });
 

@@ -71,6 +71,8 @@ describe('GET /device', () => {
     expect(answer.statusCode).toBe(200);
     expect(answer.body).toContain('name="user_code"');
     expect(answer.cookies).toMatchObject([{ name: 'tessera_browser', httpOnly: true, sameSite: 'Lax' }]);
+    const given = answer.cookies[0]?.value ?? '';
+    expect(answer.body).toContain(`value="${antiForgery.token(given, purpose.enterCode)}"`);
   });
 
   it.each([

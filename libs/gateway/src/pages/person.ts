@@ -1,3 +1,4 @@
+import type { FastifyRequest } from 'fastify';
 import { rootCall } from '@tessera/kit';
 import type { Session } from '@tessera/proto-gen/authorize';
 import { newBrowserId, readCookie, writeCookie } from '../cookies.ts';
@@ -24,11 +25,14 @@ export async function signedInPerson({ app, request, gateway }: Visit): Promise<
   return { session, fresh: age <= gateway.config.TESSERA_APPROVAL_MAX_AGE };
 }
 
-/** The value of the pre-session cookie, which a browser gets with the first form it is shown. */
+const given = new WeakMap<FastifyRequest, string>();
+
+/** The value of the pre-session cookie, which a browser gets with the first form it is shown: one, however often it is asked for. */
 export function requireBrowserId({ app, request, reply, gateway }: Visit): string {
-  const known = readCookie(app, request, 'browser');
+  const known = given.get(request) ?? readCookie(app, request, 'browser');
   if (known !== '') return known;
   const browserId = newBrowserId(gateway.kit.random);
+  given.set(request, browserId);
   writeCookie(request, reply, 'browser', browserId);
   return browserId;
 }

@@ -1,0 +1,207 @@
+import { createHmac } from 'node:crypto';
+import { expect } from 'vitest';
+import { parseForms } from '@tessera/test-kit';
+import { people } from './declared-state.ts';
+import { describeFailure, postToken, secretOf, type Dialect } from './flows.ts';
+import type { Answer, HttpClient } from './http.ts';
+import type { Person } from './person.ts';
+
+/** The flows in which the person decides somewhere else, as client and person drive them. */
+export type Flow = 'device' | 'ciba';
+export type DecisionWord = 'approve' | 'deny';
+
+export interface Credentials {
+  readonly username: string;
+  readonly password: string;
+}
+
+export interface DeviceStart {
+  readonly deviceCode: string;
+  readonly userCode: string;
+  readonly verificationUriComplete: string;
+  readonly expiresIn: number;
+  readonly interval: number;
+}
+
+const grantTypes = {
+  device: { contract: 'device_code', standard: 'urn:ietf:params:oauth:grant-type:device_code' },
+  ciba: { contract: 'ciba', standard: 'urn:openid:params:grant-type:ciba' },
+} as const;
+
+export async function askDevice(
+  http: HttpClient,
+  form: Readonly<Record<string, string>> = {},
+): Promise<Answer> {
+  return http.ask('POST', '/device_authorization', {
+    form: { client_id: 'acme-tv', scope: 'openid profile offline_access orders.read', ...form },
+  });
+}
+
+export async function startDevice(
+  http: HttpClient,
+  form: Readonly<Record<string, string>> = {},
+): Promise<DeviceStart> {
+  const answer = await askDevice(http, form);
+  expect(answer.status, describeFailure(answer)).toBe(200);
+  const body = answer.json();
+  return {
+    deviceCode: String(body['device_code']),
+    userCode: String(body['user_code']),
+    verificationUriComplete: String(body['verification_uri_complete']),
+    expiresIn: Number(body['expires_in']),
+    interval: Number(body['interval']),
+  };
+}
+
+export async function askCiba(
+  http: HttpClient,
+  form: Readonly<Record<string, string>> = {},
+): Promise<Answer> {
+  const clientId = form['client_id'] ?? 'acme-desk';
+  const secret = secretOf[clientId];
+  return http.ask('POST', '/backchannel_authentication', {
+    form: {
+      client_id: clientId,
+      scope: 'openid profile offline_access orders.read',
+      login_hint: people.ada.username,
+      ...(secret === undefined ? {} : { client_secret: secret }),
+      ...form,
+    },
+  });
+}
+
+/** Answers the auth_req_id. */
+export async function startCiba(
+  http: HttpClient,
+  form: Readonly<Record<string, string>> = {},
+): Promise<string> {
+  const answer = await askCiba(http, form);
+  expect(answer.status, describeFailure(answer)).toBe(200);
+  return String(answer.json()['auth_req_id']);
+}
+
+/** One poll of a client. */
+export async function poll(
+  http: HttpClient,
+  flow: Flow,
+  secret: string,
+  clientId: string,
+  dialect: Dialect = 'contract',
+  overrides: Readonly<Record<string, string | undefined>> = {},
+): Promise<Answer> {
+  return postToken(http, dialect, {
+    grantType: grantTypes[flow][dialect],
+    clientId,
+    clientSecret: secretOf[clientId],
+    [flow === 'device' ? 'deviceCode' : 'authReqId']: secret,
+    ...overrides,
+  });
+}
+
+type Fields = ReadonlyMap<string, string>;
+
+interface PageForm {
+  readonly action: string;
+  readonly fields: Fields;
+}
+
+/** The forms of a page. */
+export function formsOf(answer: Answer): PageForm[] {
+  return parseForms(answer.text, new URL('http://here.example/')).map(({ action, fields }) => ({
+    action: `${action.pathname}${action.search}`,
+    fields,
+  }));
+}
+
+/** Sends the form of a page that has `field`, and follows where it leads. */
+export async function fillIn(
+  person: Person,
+  page: Answer,
+  field: string,
+  values: Readonly<Record<string, string>>,
+): Promise<Answer> {
+  const form = formsOf(page).find(({ fields }) => fields.has(field));
+  if (form === undefined) throw new Error(`no form with ${field} on the page, status ${page.status}`);
+  const answer = await person.post(form.action, { ...Object.fromEntries(form.fields), ...values });
+  const location = answer.header('location');
+  return location === undefined ? answer : person.get(location);
+}
+
+/** Enters a user code and signs in where asked; the answer is the page that asks for the decision, or why there is none. */
+export async function openDevice(
+  person: Person,
+  userCode: string,
+  credentials: Credentials = people.ada,
+): Promise<Answer> {
+  const page = await fillIn(person, await person.get('/device'), 'user_code', { user_code: userCode });
+  return signInWhereAsked(person, page, credentials);
+}
+
+/** Opens `/approvals` and signs in where asked. */
+export async function openApprovals(
+  person: Person,
+  credentials: Credentials = people.ada,
+  tenant = 'acme',
+): Promise<Answer> {
+  return signInWhereAsked(person, await person.get(`/approvals?tenant=${tenant}`), credentials);
+}
+
+async function signInWhereAsked(person: Person, page: Answer, credentials: Credentials): Promise<Answer> {
+  if (!page.text.includes('name="password"')) return page;
+  const { username: identifier, password } = credentials;
+  return fillIn(person, page, 'password', { identifier, password });
+}
+
+export async function decideDevice(
+  person: Person,
+  userCode: string,
+  decision: DecisionWord,
+  credentials?: Credentials,
+): Promise<Answer> {
+  return fillIn(person, await openDevice(person, userCode, credentials), 'request', { decision });
+}
+
+/** Decides the request with this binding message, or the only one. */
+export async function decideCiba(
+  person: Person,
+  decision: DecisionWord,
+  bindingMessage?: string,
+  credentials?: Credentials,
+): Promise<Answer> {
+  const page = await openApprovals(person, credentials);
+  const requestId = requestIds(page, bindingMessage)[0];
+  if (requestId === undefined) throw new Error(`nothing waits, status ${page.status}`);
+  return submitDecision(person, '/approvals', requestId, decision);
+}
+
+/** The requests on the page `/approvals`, those with a binding message or all. */
+export function requestIds(page: Answer, bindingMessage?: string): string[] {
+  return page.text
+    .split('<li id="request-')
+    .slice(1)
+    .filter((part) => bindingMessage === undefined || part.includes(bindingMessage))
+    .map((part) => part.slice(0, part.indexOf('"')));
+}
+
+/** Posts a decision as a page of this browser would, whatever pages it was shown: what is signed is the browser's own. */
+export async function submitDecision(
+  person: Person,
+  path: '/device' | '/approvals',
+  requestId: string,
+  decision: string,
+): Promise<Answer> {
+  const browserId = person.cookies.get('tessera_browser') ?? '';
+  const csrf = createHmac('sha256', browserId).update(`csrf\0decide\0${requestId}`).digest('base64url');
+  const answer = await person.post(path, { request: requestId, user_code: 'WWWW-WWWW', decision, csrf });
+  const location = answer.header('location');
+  return location === undefined ? answer : person.get(location);
+}
+
+/** The request id in the form of a confirmation page. */
+export function requestIdOf(page: Answer): string {
+  const id = formsOf(page)
+    .map(({ fields }) => fields.get('request'))
+    .find((value) => value !== undefined);
+  expect(id, `status ${page.status}`).toBeDefined();
+  return id ?? '';
+}
