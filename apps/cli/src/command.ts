@@ -1,0 +1,36 @@
+import type { ParseArgsOptionsConfig } from 'node:util';
+import type { Terminal } from './terminal.ts';
+
+/** One option, as `--name`, and where it may come from instead. */
+export interface Option {
+  readonly type: 'string' | 'boolean';
+  /** One line of help. */
+  readonly help: string;
+  /** Name of the environment variable that stands in for it; `<name>_FILE` names a file that holds the value. */
+  readonly environment?: string;
+  readonly default?: string;
+  readonly required?: boolean;
+}
+
+/** The values of a command's options. */
+export interface Values {
+  text(name: string): string | undefined;
+  /** Throws UsageError when there is none. */
+  required(name: string): string;
+  flag(name: string): boolean;
+}
+
+/** One row of the table of commands. */
+export interface Command {
+  /** The words after `tessera`. */
+  readonly words: readonly string[];
+  readonly summary: string;
+  readonly options: Readonly<Record<string, Option>>;
+  run(values: Values, terminal: Terminal): Promise<void>;
+}
+
+/** The options in the form of `parseArgs`. */
+export function parseConfig(command: Command): ParseArgsOptionsConfig {
+  const entries = Object.entries(command.options).map(([name, { type }]) => [name, { type }] as const);
+  return { ...Object.fromEntries(entries), help: { type: 'boolean', short: 'h' } };
+}

@@ -1,0 +1,6 @@
+import type { Command } from './command.ts';
+import { flowCiba } from './flow/ciba.ts';
+import { flowDevice } from './flow/device.ts';
+
+/** Every command there is. A new one is a file and a row. */
+export const commands: readonly Command[] = [flowDevice, flowCiba];

@@ -1,0 +1,207 @@
+import { mkdtempSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { run } from './run.ts';
+import type { Terminal } from './terminal.ts';
+
+interface Sent {
+  readonly url: string;
+  readonly form: Record<string, string>;
+  readonly authorization: string | null;
+  readonly atSecond: number;
+}
+
+type Reply = [status: number, body: object, headers?: Record<string, string>] | 'no answer';
+
+const issuer = 'https://id.example.com';
+const metadata = {
+  issuer,
+  token_endpoint: `${issuer}/token`,
+  device_authorization_endpoint: `${issuer}/device_authorization`,
+  backchannel_authentication_endpoint: `${issuer}/backchannel_authentication`,
+};
+const device = {
+  device_code: 'dc',
+  user_code: 'WDJB-MJHT',
+  verification_uri: `${issuer}/device`,
+  verification_uri_complete: `${issuer}/device?user_code=WDJB-MJHT`,
+  expires_in: 600,
+  interval: 5,
+};
+const tokens = { access_token: 'at', token_type: 'Bearer', expires_in: 600 };
+const pending: Reply = [400, { error: 'authorization_pending' }];
+const slowDown: Reply = [400, { error: 'slow_down' }];
+
+/** A terminal whose time passes only by waiting, before a server that gives the prepared answers. */
+function world(replies: Reply[], environment: Record<string, string> = {}, document: object = metadata) {
+  const sent: Sent[] = [];
+  const printed = { out: '', say: '' };
+  let clock = 0;
+  const terminal: Terminal = {
+    environment: { TESSERA_ISSUER: issuer, TESSERA_CLIENT_ID: 'tv', ...environment },
+    out: (text) => (printed.out += text),
+    say: (text) => (printed.say += text),
+    sleep: async (milliseconds) => {
+      clock += milliseconds;
+    },
+    now: () => clock,
+    fetch: async (url, init) => {
+      const target = String(url instanceof Request ? url.url : url);
+      if (target.includes('/.well-known/')) return Response.json(document);
+      const headers = new Headers(init?.headers);
+      sent.push({
+        url: target,
+        form: Object.fromEntries(new URLSearchParams(init?.body instanceof URLSearchParams ? init.body : '')),
+        authorization: headers.get('authorization'),
+        atSecond: clock / 1000,
+      });
+      const reply = replies.shift() ?? 'no answer';
+      if (reply === 'no answer') throw new TypeError('fetch failed');
+      const [status, body, more] = reply;
+      return Response.json(body, { status, ...(more === undefined ? {} : { headers: more }) });
+    },
+  };
+  return { terminal, sent, printed };
+}
+
+describe('tessera flow device', () => {
+  it('shows code and QR code, polls, and prints the token answer alone on standard output', async () => {
+    const { terminal, sent, printed } = world([[200, device], pending, [200, tokens]]);
+    expect(await run(['flow', 'device', '--scope', 'openid profile'], terminal)).toBe(0);
+    expect(JSON.parse(printed.out)).toEqual(tokens);
+    expect(printed.say).toContain('WDJB-MJHT');
+    expect(printed.say).toContain(`${issuer}/device\n`);
+    expect(printed.say).toMatch(/[▀▄█]/);
+    expect(sent[0]).toMatchObject({
+      url: metadata.device_authorization_endpoint,
+      form: { client_id: 'tv', scope: 'openid profile' },
+      authorization: null,
+    });
+    expect(sent[2]).toMatchObject({
+      url: metadata.token_endpoint,
+      form: {
+        grant_type: 'urn:ietf:params:oauth:grant-type:device_code',
+        device_code: 'dc',
+        client_id: 'tv',
+      },
+    });
+  });
+
+  it('waits the interval, and five seconds longer after every slow_down (RFC 8628 §3.5)', async () => {
+    const replies: Reply[] = [[200, device], pending, slowDown, pending, slowDown, [200, tokens]];
+    const { terminal, sent } = world(replies);
+    expect(await run(['flow', 'device', '--no-qr'], terminal)).toBe(0);
+    expect(sent.slice(1).map(({ atSecond }) => atSecond)).toEqual([5, 10, 20, 30, 45]);
+  });
+
+  it('waits twice as long while nothing answers, and keeps what Retry-After asks (RFC 8628 §3.5)', async () => {
+    const busy: Reply = [503, { error: 'temporarily_unavailable' }, { 'retry-after': '60' }];
+    const { terminal, sent } = world([[200, device], 'no answer', 'no answer', busy, pending, [200, tokens]]);
+    expect(await run(['flow', 'device', '--no-qr'], terminal)).toBe(0);
+    expect(sent.slice(1).map(({ atSecond }) => atSecond)).toEqual([5, 15, 35, 95, 100]);
+  });
+
+  it.each([
+    ['access_denied', 'access_denied: No.'],
+    ['expired_token', 'expired_token: No.'],
+    ['invalid_grant', 'invalid_grant: No.'],
+  ])('ends at %s with exit code 1 and no result', async (error, message) => {
+    const { terminal, printed } = world([
+      [200, device],
+      [400, { error, error_description: 'No.' }],
+    ]);
+    expect(await run(['flow', 'device', '--no-qr'], terminal)).toBe(1);
+    expect(printed.say).toContain(message);
+    expect(printed.out).toBe('');
+  });
+
+  it('stops by itself when the request has ended', async () => {
+    const { terminal, sent, printed } = world([[200, { ...device, expires_in: 12 }], pending, pending]);
+    expect(await run(['flow', 'device', '--no-qr'], terminal)).toBe(1);
+    expect(sent).toHaveLength(3);
+    expect(printed.say).toContain('expired');
+  });
+
+  it('takes the interval that is not given as five seconds (RFC 8628 §3.2)', async () => {
+    const { interval: _interval, ...rest } = device;
+    const { terminal, sent } = world([
+      [200, rest],
+      [200, tokens],
+    ]);
+    await run(['flow', 'device', '--no-qr'], terminal);
+    expect(sent[1]?.atSecond).toBe(5);
+  });
+
+  it('authenticates with HTTP Basic, each half encoded (RFC 6749 §2.3.1), with a secret from a file too', async () => {
+    const file = join(mkdtempSync(join(tmpdir(), 'tessera-cli-')), 'secret');
+    writeFileSync(file, 'a:b c\n');
+    const { terminal, sent } = world(
+      [
+        [200, device],
+        [200, tokens],
+      ],
+      { TESSERA_CLIENT_SECRET_FILE: file },
+    );
+    await run(['flow', 'device', '--no-qr', '--client-id', 'a b'], terminal);
+    const expected = `Basic ${Buffer.from('a+b:a%3Ab+c').toString('base64')}`;
+    expect(sent.map(({ authorization }) => authorization)).toEqual([expected, expected]);
+    expect(sent[0]?.form).not.toHaveProperty('client_id');
+  });
+
+  it('lets no control character of the server reach the terminal', async () => {
+    const hostile = { ...device, user_code: 'A\u001b[2JB' };
+    const { terminal, printed } = world([
+      [200, hostile],
+      [200, tokens],
+    ]);
+    await run(['flow', 'device', '--no-qr'], terminal);
+    expect(printed.say).toContain('A[2JB');
+    expect(printed.say).not.toContain('\u001b');
+  });
+
+  it('refuses the metadata of another issuer (RFC 8414 §3.3)', async () => {
+    const { terminal, sent } = world([], {}, { ...metadata, issuer: 'https://evil.example' });
+    expect(await run(['flow', 'device'], terminal)).toBe(1);
+    expect(sent).toEqual([]);
+  });
+});
+
+describe('tessera flow ciba', () => {
+  it('asks the person and prints the token answer', async () => {
+    const started = { auth_req_id: 'ar', expires_in: 300, interval: 2 };
+    const { terminal, sent, printed } = world([[200, started], pending, [200, tokens]]);
+    const args = ['--login-hint', 'ada', '--binding-message', 'W4SCT', '--client-secret', 's'];
+    expect(await run(['flow', 'ciba', ...args], terminal)).toBe(0);
+    expect(JSON.parse(printed.out)).toEqual(tokens);
+    expect(printed.say).toContain('W4SCT');
+    expect(sent[0]?.form).toEqual({ scope: 'openid', login_hint: 'ada', binding_message: 'W4SCT' });
+    expect(sent[2]).toMatchObject({
+      form: { grant_type: 'urn:openid:params:grant-type:ciba', auth_req_id: 'ar' },
+      atSecond: 4,
+    });
+  });
+
+  it('says what the server refuses', async () => {
+    const refused: Reply = [400, { error: 'unauthorized_client', error_description: 'Not this one.' }];
+    const { terminal, printed } = world([refused]);
+    expect(await run(['flow', 'ciba', '--login-hint', 'ada'], terminal)).toBe(1);
+    expect(printed.say).toBe('unauthorized_client: Not this one.\n');
+  });
+});
+
+describe('tessera', () => {
+  it.each([
+    [[], 0, 'tessera flow device'],
+    [['--help'], 0, 'tessera flow ciba'],
+    [['flow'], 2, 'There is no such command.'],
+    [['flow', 'ciba', '--help'], 0, '--login-hint'],
+    [['flow', 'ciba'], 2, '--login-hint is required.'],
+    [['flow', 'device', '--nonsense'], 2, '--client-secret'],
+  ])('answers %j with exit code %d and help', async (args, code, text) => {
+    const { terminal, printed } = world([]);
+    expect(await run(args, terminal)).toBe(code);
+    expect(printed.say).toContain(text);
+    expect(printed.out).toBe('');
+  });
+});

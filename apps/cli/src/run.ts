@@ -1,0 +1,51 @@
+/**
+ * The `tessera` command: what people do with a deployment from a terminal. It talks to it as any client does, over HTTP and
+ * by its metadata, and imports no service. Results go to standard output, everything for people to standard error.
+ */
+import { parseArgs } from 'node:util';
+import { parseConfig, type Command } from './command.ts';
+import { commands } from './commands.ts';
+import { commandHelp, overview } from './help.ts';
+import { CommandError, UsageError, type Terminal } from './terminal.ts';
+import { valuesOf } from './values.ts';
+
+/** Runs a command line. Answers the exit code: 0 done, 1 failed, 2 not understood. */
+export async function run(args: readonly string[], terminal: Terminal): Promise<0 | 1 | 2> {
+  const command = commands.find(({ words }) => words.every((word, at) => args[at] === word));
+  if (command === undefined) {
+    const asked = args.length === 0 || args[0] === '--help' || args[0] === '-h' || args[0] === 'help';
+    terminal.say(asked ? overview(commands) : `There is no such command.\n\n${overview(commands)}`);
+    return asked ? 0 : 2;
+  }
+  try {
+    await execute(command, args.slice(command.words.length), terminal);
+    return 0;
+  } catch (error) {
+    if (error instanceof CommandError) {
+      terminal.say(`${error.message}\n`);
+      return 1;
+    }
+    if (error instanceof UsageError) {
+      terminal.say(`${error.message}\n\n${commandHelp(command)}`);
+      return 2;
+    }
+    throw error;
+  }
+}
+
+async function execute(command: Command, args: readonly string[], terminal: Terminal): Promise<void> {
+  const given = parsed(command, args);
+  if (given['help'] === true) {
+    terminal.say(commandHelp(command));
+    return;
+  }
+  await command.run(valuesOf(command, given, terminal), terminal);
+}
+
+function parsed(command: Command, args: readonly string[]): Readonly<Record<string, unknown>> {
+  try {
+    return parseArgs({ args: [...args], options: parseConfig(command), allowPositionals: false }).values;
+  } catch (error) {
+    throw new UsageError(error instanceof Error ? error.message : 'The command line cannot be read.');
+  }
+}
