@@ -11,12 +11,35 @@ import type { CallOptions, Client } from '@connectrpc/connect';
 export type CallerName =
   'gateway' | 'authorize' | 'token' | 'device' | 'keys' | 'directory' | 'operator' | 'introspector';
 
+/** Who exactly stands behind a caller that is not one of our processes. */
+export interface Principal {
+  /** `certificate`: `id` is the name in the certificate. `client`: it is the client of the access token presented. */
+  readonly kind: 'certificate' | 'client';
+  readonly id: string;
+  /** When the proof expires, seconds since the Unix epoch; absent where the connection is the proof. */
+  readonly expiresAt?: number;
+}
+
+/** What an access token that was presented with a call proves. */
+export interface BearerIdentity {
+  readonly caller: CallerName;
+  readonly principal: Principal;
+}
+
+/**
+ * Judges an access token presented with a call. Throws an OAuthError for one that does not do, or
+ * `temporarily_unavailable`.
+ */
+export type AuthenticateBearer = (accessToken: string, call: CallOptions) => Promise<BearerIdentity>;
+
 /** What a handler knows about the call it serves. */
 export interface CallContext {
   /** Follows one request of the outside through every service. */
   readonly requestId: string;
   /** Who calls: by certificate, by shared token, or by composition in compact. */
   readonly caller: CallerName;
+  /** Absent where the caller is one of our processes. */
+  readonly principal?: Principal | undefined;
   /** When the caller stops waiting, in milliseconds since the Unix epoch; Infinity without a deadline. */
   readonly deadline: number;
   /** Aborted when the caller gave up. */
@@ -42,10 +65,17 @@ export interface Route {
   readonly service: DescService;
   readonly handlers: Readonly<Record<string, unknown>>;
   readonly allow: Readonly<Record<string, readonly CallerName[]>>;
+  /** Present where a caller may prove itself by an access token, call by call; that then says who it is. */
+  readonly bearer?: AuthenticateBearer | undefined;
 }
 
-export function route<S extends DescService>(service: S, handlers: Handlers<S>, allow: Allow<S>): Route {
-  return { service, handlers, allow };
+export function route<S extends DescService>(
+  service: S,
+  handlers: Handlers<S>,
+  allow: Allow<S>,
+  options: { readonly bearer?: AuthenticateBearer } = {},
+): Route {
+  return { service, handlers, allow, ...options };
 }
 
 /** What `build<Service>` returns: how it is called, when it is ready, how it ends. */

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { certifiedCaller, isCallerName } from './identity.ts';
+import { certified, certifiedCaller, isCallerName } from './identity.ts';
 
 test.each([
   ['DNS:token', 'token'],
@@ -31,6 +31,15 @@ test('a certificate that names two callers speaks for neither', () => {
 
 test('a name that only looks like a list of names speaks for nobody', () => {
   expect(certifiedCaller('DNS:"x, DNS:token, y"')).toBeUndefined();
+});
+
+test('the name that says who calls is told as it stands in the certificate', () => {
+  expect(certified('DNS:localhost, DNS:introspector.orders, IP Address:127.0.0.1')).toEqual({
+    caller: 'introspector',
+    name: 'introspector.orders',
+  });
+  const spiffeId = 'spiffe://example.org/ns/orders/introspector';
+  expect(certified(`URI:${spiffeId}`)).toEqual({ caller: 'introspector', name: spiffeId });
 });
 
 test('only the processes that exist are caller names', () => {

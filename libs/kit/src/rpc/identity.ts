@@ -22,15 +22,27 @@ export function isCallerName(value: string): value is CallerName {
  * @param subjectAltName as Node prints it: `DNS:token, URI:spiffe://example/token`
  */
 export function certifiedCaller(subjectAltName: string | undefined): CallerName | undefined {
+  return certified(subjectAltName)?.caller;
+}
+
+/** The caller of a certificate with the name that says so, as it stands there. */
+export interface CertifiedName {
+  readonly caller: CallerName;
+  /** A DNS name or a SPIFFE id. */
+  readonly name: string;
+}
+
+export function certified(subjectAltName: string | undefined): CertifiedName | undefined {
   // Node quotes only names that could be mistaken for a list; none of ours is one.
   if (subjectAltName === undefined || subjectAltName.includes('"')) return undefined;
-  const names = new Set<CallerName>();
+  const found = new Map<CallerName, string>();
   for (const entry of subjectAltName.split(', ')) {
-    const name = callerPart(entry);
-    if (name !== undefined && isCallerName(name)) names.add(name);
+    const caller = callerPart(entry);
+    if (caller === undefined || !isCallerName(caller) || found.has(caller)) continue;
+    found.set(caller, entry.slice(entry.indexOf(':') + 1));
   }
-  const [only, another] = names;
-  return another === undefined ? only : undefined;
+  const [only, another] = found;
+  return only === undefined || another !== undefined ? undefined : { caller: only[0], name: only[1] };
 }
 
 function callerPart(entry: string): string | undefined {

@@ -12,7 +12,8 @@ import type { RpcCredentials } from './credentials.ts';
 import { isLoopback } from './credentials.ts';
 import { identifyByClaim, identifyByToken } from './gate.ts';
 import type { Identify, AuthenticatedPeer } from './gate.ts';
-import { certifiedCaller } from './identity.ts';
+import { certified } from './identity.ts';
+import type { CertifiedName } from './identity.ts';
 
 /** What accepts connections for a server, proves who is at the other end, and hands them to grpc-js. */
 export interface Listener {
@@ -31,6 +32,8 @@ export interface ListenerOptions {
   readonly host: string;
   readonly port: number;
   readonly credentials: RpcCredentials;
+  /** Under `mtls`: whether a connection without a certificate is taken too. One with a bad certificate never is. */
+  readonly certificates: 'required' | 'optional';
   readonly gateFor: (identify: Identify) => ServerInterceptor;
   readonly log: Logger;
 }
@@ -96,14 +99,20 @@ function acceptTls(
   credentials: Extract<RpcCredentials, { kind: 'mtls' }>,
 ): NetServer {
   const files = new CertificateFiles(credentials, options.log);
-  // One injector for each name a certificate can prove: a handful.
-  const injectors = new Map<AuthenticatedPeer['caller'], ConnectionInjector>();
+  // One injector for each name that certificates prove: as many as the authority names callers.
+  const injectors = new Map<string | undefined, ConnectionInjector>();
+  const injectorOf = (proof: CertifiedName | 'nameless' | 'none'): ConnectionInjector => {
+    const key = typeof proof === 'string' ? proof : `name ${proof.name}`;
+    const injector = injectors.get(key) ?? injectorFor(options, () => peerOf(proof));
+    injectors.set(key, injector);
+    return injector;
+  };
   const server = createTlsServer(
     {
       ...files.current,
       ALPNProtocols: ['h2'],
       requestCert: true,
-      rejectUnauthorized: true,
+      rejectUnauthorized: options.certificates === 'required',
       minVersion: 'TLSv1.3',
       // A resumed session would outlive the authority that vouched for it.
       secureOptions: constants.SSL_OP_NO_TICKET,
@@ -112,10 +121,10 @@ function acceptTls(
     },
     (socket: TLSSocket) => {
       socket.on('error', (error) => options.log.debug({ error }, 'connection failed'));
-      const caller = certifiedCaller(socket.getPeerX509Certificate()?.subjectAltName);
-      const injector = injectors.get(caller) ?? injectorFor(options, () => ({ caller }));
-      injectors.set(caller, injector);
-      injector.injectConnection(socket);
+      const certificate = socket.getPeerX509Certificate();
+      if (certificate === undefined) return injectorOf('none').injectConnection(socket);
+      if (!socket.authorized) return void socket.destroy(socket.authorizationError);
+      injectorOf(certified(certificate.subjectAltName) ?? 'nameless').injectConnection(socket);
     },
   );
   server.on('tlsClientError', (error, socket) => {
@@ -126,6 +135,14 @@ function acceptTls(
   });
   server.on('close', () => files.close());
   return server;
+}
+
+/** A name that is one of our processes' says it all; of others it says which one. */
+function peerOf(proof: CertifiedName | 'nameless' | 'none'): AuthenticatedPeer | undefined {
+  if (proof === 'none') return undefined;
+  if (proof === 'nameless') return { caller: undefined };
+  const { caller, name } = proof;
+  return caller === 'introspector' ? { caller, principal: { kind: 'certificate', id: name } } : { caller };
 }
 
 function injectorFor(options: ListenerOptions, identify: Identify): ConnectionInjector {

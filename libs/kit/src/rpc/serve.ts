@@ -3,9 +3,10 @@ import type { ServiceDefinition, UntypedServiceImplementation } from '@grpc/grpc
 import { Code, ConnectError } from '@connectrpc/connect';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import type { BuiltService, CallerName } from './call.ts';
+import type { BuiltService } from './call.ts';
 import type { RpcCredentials } from './credentials.ts';
 import { gate } from './gate.ts';
+import type { Access } from './gate.ts';
 import { listen } from './listener.ts';
 import type { Listener } from './listener.ts';
 import { Readiness } from './readiness.ts';
@@ -19,6 +20,8 @@ export interface ServeOptions {
   /** 0 takes a free one. */
   readonly port: number;
   readonly credentials: RpcCredentials;
+  /** Under `mtls`: whether connections without a certificate are taken, for calls that prove themselves by an access token. */
+  readonly certificates?: 'required' | 'optional';
   readonly log: Logger;
   /** Largest message taken or sent, in bytes; 4 MiB by default. */
   readonly maxMessageBytes?: number;
@@ -68,6 +71,7 @@ export async function serve(built: BuiltService, options: ServeOptions): Promise
     host,
     port,
     credentials,
+    certificates: options.certificates ?? 'required',
     log,
     gateFor: (identify) => gate(identify, access, log),
   });
@@ -90,13 +94,14 @@ function addServices(
   readiness: Readiness,
   log: Logger,
   open: Set<ServedCall>,
-): Map<string, readonly CallerName[] | 'authenticated'> {
-  const access = new Map<string, readonly CallerName[] | 'authenticated'>();
+): Map<string, Access> {
+  const access = new Map<string, Access>();
   for (const route of built.routes) {
     const { definition, implementation } = serverDefinition(route, log, open);
     server.addService(definition, implementation);
     for (const method of route.service.methods) {
-      access.set(methodPath(route, method), route.allow[method.localName] ?? []);
+      const callers = route.allow[method.localName] ?? [];
+      access.set(methodPath(route, method), { callers, bearer: route.bearer });
     }
   }
   const forEveryone = openTo(server, access);
@@ -106,14 +111,11 @@ function addServices(
 }
 
 /** The server as a library sees it that adds a service of its own: what it adds is open to every authenticated peer. */
-function openTo(
-  server: Server,
-  access: Map<string, readonly CallerName[] | 'authenticated'>,
-): Pick<Server, 'addService'> {
+function openTo(server: Server, access: Map<string, Access>): Pick<Server, 'addService'> {
   return {
     addService: (definition: ServiceDefinition, implementation: UntypedServiceImplementation): void => {
       server.addService(definition, implementation);
-      for (const { path } of Object.values(definition)) access.set(path, 'authenticated');
+      for (const { path } of Object.values(definition)) access.set(path, { callers: 'authenticated' });
     },
   };
 }

@@ -2,13 +2,14 @@ import type { CallOptions } from '@connectrpc/connect';
 import { Code, ConnectError } from '@connectrpc/connect';
 import { temporarilyUnavailable } from '@tessera/oauth';
 import { hopMs, minimumMs, rootCall } from './call-options.ts';
-import type { CallContext, CallerName } from './call.ts';
+import type { CallContext, CallerName, Principal } from './call.ts';
 import { systemClock } from '../clock.ts';
 import { systemRandom, ulid } from '../ids.ts';
 
 /** What is known about a call when it arrives. */
 export interface ArrivedCall {
   readonly caller: CallerName;
+  readonly principal?: Principal | undefined;
   /** Absent: a new one is made when somebody asks for it. */
   readonly requestId: string | undefined;
   /** Milliseconds since the Unix epoch; Infinity without a deadline. */
@@ -20,6 +21,7 @@ export interface ArrivedCall {
 /** The context of one call on the serving side. The signal and the request id are made when they are first asked for. */
 export class ServedCall implements CallContext {
   readonly caller: CallerName;
+  readonly principal: Principal | undefined;
   readonly deadline: number;
   readonly #cancellable: boolean;
   #requestId: string | undefined;
@@ -30,6 +32,7 @@ export class ServedCall implements CallContext {
 
   constructor(arrived: ArrivedCall) {
     this.caller = arrived.caller;
+    this.principal = arrived.principal;
     this.deadline = arrived.deadline;
     this.#cancellable = arrived.cancellable;
     this.#requestId = arrived.requestId;

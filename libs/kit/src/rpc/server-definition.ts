@@ -14,7 +14,7 @@ import type { Logger } from 'pino';
 import { acceptableRequestId, requestIdKey } from './call-options.ts';
 import type { Route } from './call.ts';
 import { decodeMessage, encodeMessage } from './codec.ts';
-import { admittedCaller } from './gate.ts';
+import { admittedCaller, admittedPrincipal } from './gate.ts';
 import { streamingInvocation, unaryInvocation } from './invocation.ts';
 import { refuseFor } from './refusal.ts';
 import type { Refuse } from './refusal.ts';
@@ -122,6 +122,7 @@ function arrive(incoming: Incoming): ServedCall {
   const deadline = incoming.getDeadline();
   const call = new ServedCall({
     caller,
+    principal: admittedPrincipal(incoming.metadata),
     requestId: acceptableRequestId(incoming.metadata.get(requestIdKey)[0]?.toString()),
     deadline: typeof deadline === 'number' ? deadline : deadline.getTime(),
     cancellable: true,
