@@ -1,4 +1,4 @@
-import { createAuditBatch, createLimiter, route } from '@tessera/kit';
+import { ChangeFeed, createAuditBatch, createLimiter, route } from '@tessera/kit';
 import type { Allow, BuiltService, Client, Kit, Migrations } from '@tessera/kit';
 import { createDirectoryClient } from '@tessera/directory-client';
 import type { DirectoryClient } from '@tessera/directory-client';
@@ -17,6 +17,8 @@ import { createLogout } from './logout.ts';
 import { startPurge } from './purge.ts';
 import { authorizeHandlers } from './service.ts';
 import type { AuthorizeParts } from './service.ts';
+import { createSessionEndStore } from './session-ends.postgres.ts';
+import type { SessionEnd } from './session-ends.postgres.ts';
 import { createSessions } from './sessions.ts';
 import { createSignIn } from './sign-in.ts';
 import type { SessionStore } from './store.ts';
@@ -45,6 +47,7 @@ const allow: Allow<typeof AuthorizeService> = {
   getSession: ['gateway', 'device'],
   endSession: ['gateway'],
   redeemCode: ['token'],
+  watchSessionEnds: ['token'],
 };
 
 /** Builds the authorize service; it begins to watch the directory and to remove old sessions at once. */
@@ -53,9 +56,12 @@ export function buildAuthorize(config: AuthorizeConfig, peers: AuthorizePeers, k
   const batch = createAuditBatch({ database, schema: 'authorize', kit });
   const records = createDirectoryClient({ directory: peers.directory, kit });
   const sessionStore = createSessionStore(database);
+  const endStore = createSessionEndStore(database);
+  const sessionEnds = new ChangeFeed(endStore, log);
   const purge = startPurge(sessionStore, purgeIntervalMs, log);
+  const purgeEnds = startPurge(endStore, purgeIntervalMs, log);
   const audit = createAuthorizeAudit(batch, kit);
-  const parts = assemble({ config, peers, kit, records, sessionStore, audit });
+  const parts = assemble({ config, peers, kit, records, sessionStore, sessionEnds, audit });
   return {
     name: 'authorize',
     routes: [route(AuthorizeService, authorizeHandlers(parts), allow)],
@@ -67,7 +73,7 @@ export function buildAuthorize(config: AuthorizeConfig, peers: AuthorizePeers, k
       await redis?.call('PING');
     },
     async close() {
-      await Promise.all([purge.close(), records.close()]);
+      await Promise.all([purge.close(), purgeEnds.close(), sessionEnds.close(), records.close()]);
       await batch.close();
     },
   };
@@ -79,9 +85,10 @@ function assemble(given: {
   readonly kit: Kit;
   readonly records: DirectoryClient;
   readonly sessionStore: SessionStore;
+  readonly sessionEnds: ChangeFeed<SessionEnd>;
   readonly audit: AuthorizeAudit;
 }): AuthorizeParts {
-  const { config, peers, kit, records, sessionStore, audit } = given;
+  const { config, peers, kit, records, sessionStore, sessionEnds, audit } = given;
   const { clock, random, log, redis, failpoint } = kit;
   const codeStore = redis === undefined ? createMemoryCodeStore(clock) : createRedisCodeStore(redis);
   const contextStore = redis === undefined ? createMemoryContextStore(clock) : createRedisContextStore(redis);
@@ -112,6 +119,7 @@ function assemble(given: {
     sessions,
     codes,
     records,
+    sessionEnds,
   };
 }
 

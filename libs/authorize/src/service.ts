@@ -1,4 +1,4 @@
-import type { CallContext, Handlers } from '@tessera/kit';
+import type { CallContext, ChangeFeed, Handlers } from '@tessera/kit';
 import type { DirectoryClient } from '@tessera/directory-client';
 import type { AuthorizeService, BrowserContext } from '@tessera/proto-gen/authorize';
 import type { BeginAuthorization } from './begin.ts';
@@ -7,6 +7,7 @@ import type { Codes } from './code.ts';
 import type { DirectSignIn } from './direct-sign-in.ts';
 import type { Logout } from './logout.ts';
 import type { OpenedSession, Sessions } from './sessions.ts';
+import type { SessionEnd } from './session-ends.postgres.ts';
 import type { SignIn } from './sign-in.ts';
 
 export interface AuthorizeParts {
@@ -17,10 +18,11 @@ export interface AuthorizeParts {
   readonly logout: Logout;
   readonly codes: Codes;
   readonly records: DirectoryClient;
+  readonly sessionEnds: ChangeFeed<SessionEnd>;
 }
 
 export function authorizeHandlers(parts: AuthorizeParts): Handlers<typeof AuthorizeService> {
-  const { begin, signIn, signInDirect, sessions, logout, codes, records } = parts;
+  const { begin, signIn, signInDirect, sessions, logout, codes, records, sessionEnds } = parts;
   return {
     async beginAuthorization({ browser, parameters }, call) {
       const begun = await begin(visitOf(browser, call), parameters);
@@ -40,6 +42,7 @@ export function authorizeHandlers(parts: AuthorizeParts): Handlers<typeof Author
 
     async signIn({ browser, ...attempt }, call) {
       const result = await signIn.forRequest(visitOf(browser, call), attempt);
+      sessionEnds.poke();
       switch (result.outcome) {
         case 'signed_in': {
           const value = { session: newSession(result.opened), redirect: { location: result.location } };
@@ -54,6 +57,7 @@ export function authorizeHandlers(parts: AuthorizeParts): Handlers<typeof Author
 
     async signInDirect({ browser, ...attempt }, call) {
       const opened = await signInDirect(visitOf(browser, call), attempt);
+      sessionEnds.poke();
       return opened === undefined ? {} : { session: newSession(opened) };
     },
 
@@ -69,13 +73,27 @@ export function authorizeHandlers(parts: AuthorizeParts): Handlers<typeof Author
     },
 
     async endSession({ browser, ...request }, call) {
-      return logout(visitOf(browser, call), request);
+      const destination = await logout(visitOf(browser, call), request);
+      sessionEnds.poke();
+      return destination;
     },
 
     async redeemCode(request, call) {
       const { grant, codeHash } = await codes.redeem({ ...request, requestId: call.requestId });
       const authTime = BigInt(grant.authTime);
       return { grant: { ...grant, scopes: [...grant.scopes], authTime }, codeHash };
+    },
+
+    async *watchSessionEnds({ afterSequence }, { signal }) {
+      const after = afterSequence === undefined ? -1 : Number(afterSequence);
+      for await (const item of sessionEnds.watch(after, signal)) {
+        if (item.kind === 'position') {
+          yield { sequence: BigInt(item.sequence) };
+        } else {
+          const { sequence, endedAt, ...ended } = item.change;
+          yield { ...ended, sequence: BigInt(sequence), endedAt: BigInt(endedAt) };
+        }
+      }
     },
   };
 }

@@ -2,13 +2,16 @@ import { openEmbeddedDatabase, migrate } from '@tessera/kit';
 import type { Database } from '@tessera/kit';
 import { atEndOfFile, silentLog, testDatabase } from '@tessera/test-kit';
 import { migrations } from './build.ts';
+import { sessionEndContract } from './session-ends.contract.ts';
 import { sessionStoreContract } from './session-store.contract.ts';
 
 let postgres: Promise<Database> | undefined;
 sessionStoreContract('Postgres', () => (postgres ??= testDatabase(migrations)));
+sessionEndContract('Postgres', () => testDatabase(migrations));
 
 let embedded: Promise<Database> | undefined;
 sessionStoreContract('PGlite', () => (embedded ??= openEmbedded()));
+sessionEndContract('PGlite', () => (embedded ??= openEmbedded()));
 
 async function openEmbedded(): Promise<Database> {
   const database = await openEmbeddedDatabase('memory');

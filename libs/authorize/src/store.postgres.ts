@@ -16,6 +16,19 @@ const sessionColumns = `session_id, tenant_id, user_id,
 const auditColumns = 'event_id, event, tenant_id, outcome, reason, record';
 const auditShape = 'event_id text, event text, tenant_id text, outcome text, reason text, record jsonb';
 
+/**
+ * Puts ended sessions on record. `ended` is the query that ended them; the lock is taken row by row before a sequence
+ * number is, and held until the commit.
+ */
+const onRecord = (ended: string) => `
+  ordered AS MATERIALIZED (
+    SELECT tenant_id, session_id, user_id,
+           pg_advisory_xact_lock(hashtextextended('tessera.authorize.session_end', 0)) FROM ${ended}
+  ), recorded AS (
+    INSERT INTO authorize.session_end (tenant_id, session_id, user_id)
+    SELECT tenant_id, session_id, user_id FROM ordered
+  )`;
+
 const find = `
   WITH found AS (
     SELECT ${sessionColumns} FROM authorize.session
@@ -40,8 +53,8 @@ const open = `
   ), replaced AS (
     UPDATE authorize.session SET ended_at = clock_timestamp(), end_reason = $9
     WHERE session_id = $8 AND ended_at IS NULL
-    RETURNING session_id
-  ), audited AS (
+    RETURNING tenant_id, session_id, user_id
+  ), ${onRecord('replaced')}, audited AS (
     INSERT INTO authorize.audit_event (${auditColumns})
     SELECT ${auditColumns} FROM jsonb_to_recordset($10::jsonb) AS created(${auditShape})
     UNION ALL
@@ -54,8 +67,8 @@ const end = `
   WITH ended AS (
     UPDATE authorize.session SET ended_at = clock_timestamp(), end_reason = $2
     WHERE session_id = $1 AND ended_at IS NULL
-    RETURNING session_id
-  ), audited AS (
+    RETURNING tenant_id, session_id, user_id
+  ), ${onRecord('ended')}, audited AS (
     INSERT INTO authorize.audit_event (${auditColumns})
     SELECT ${auditColumns} FROM jsonb_to_recordset($3::jsonb) AS written(${auditShape})
     WHERE EXISTS (SELECT 1 FROM ended)

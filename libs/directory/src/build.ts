@@ -1,10 +1,17 @@
 import { createSecretKey } from 'node:crypto';
 import { availableParallelism } from 'node:os';
-import { opaqueValue, route, type Allow, type BuiltService, type Kit, type Migrations } from '@tessera/kit';
+import {
+  ChangeFeed,
+  opaqueValue,
+  route,
+  type Allow,
+  type BuiltService,
+  type Kit,
+  type Migrations,
+} from '@tessera/kit';
 import { DirectoryAdminService, DirectoryService } from '@tessera/proto-gen/directory';
 import { createAdminStore } from './admin-store.postgres.ts';
 import { directoryAdminHandlers } from './admin-service.ts';
-import { ChangeFeed } from './change-feed.ts';
 import { ClientSecrets } from './client-secrets.ts';
 import { decodePepper, hashConcurrency, type DirectoryConfig } from './config.ts';
 import { HashGate } from './hash-gate.ts';

@@ -1,16 +1,15 @@
-import { Code, ConnectError, type Handlers } from '@tessera/kit';
+import { Code, ConnectError, type ChangeFeed, type Handlers } from '@tessera/kit';
 import { ChangeKind, type DirectoryService } from '@tessera/proto-gen/directory';
-import type { ChangeFeed } from './change-feed.ts';
 import type { ClientSecrets } from './client-secrets.ts';
 import { applicationMessage, changeKind, userMessage } from './messages.ts';
 import type { Passwords } from './passwords.ts';
 import { normalizeIdentifier } from './records.ts';
 import type { SecretUses } from './secret-uses.ts';
-import type { DirectoryStore, FoundUser } from './store.ts';
+import type { DirectoryStore, FoundUser, SequencedChange } from './store.ts';
 
 export interface DirectoryParts {
   readonly store: DirectoryStore;
-  readonly feed: ChangeFeed;
+  readonly feed: ChangeFeed<SequencedChange>;
   readonly secrets: ClientSecrets;
   readonly secretUses: SecretUses;
   readonly passwords: Passwords;
@@ -65,8 +64,13 @@ export function directoryHandlers(parts: DirectoryParts): Handlers<typeof Direct
         if (item.kind === 'position') {
           yield { sequence: BigInt(item.sequence), kind: ChangeKind.UNSPECIFIED };
         } else {
-          const { sequence, kind, tenantId, id } = item.change;
-          yield { sequence: BigInt(sequence), kind: changeKind(kind), tenantId, id };
+          const { sequence, kind, recordedAt, ...change } = item.change;
+          yield {
+            ...change,
+            sequence: BigInt(sequence),
+            kind: changeKind(kind),
+            recordedAt: BigInt(recordedAt),
+          };
         }
       }
     },

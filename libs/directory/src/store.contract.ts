@@ -284,16 +284,42 @@ export function directoryStoreContract(engine: string, open: () => Promise<Store
       expect((await stores.store.findUser(tenantId, 'usr_ada'))?.user.status).toBe('locked');
       expect((await stores.store.findApplication(`${tenantId}-web`))?.application.status).toBe('disabled');
       const told = await stores.changes.changesAfter(start, 100);
-      expect(told.map(({ kind, id }) => [kind, id])).toEqual([
-        ['user', 'usr_ada'],
-        ['application', `${tenantId}-web`],
-        ['tenant', ''],
+      expect(told.map(({ kind, id, ended }) => [kind, id, ended])).toEqual([
+        ['user', 'usr_ada', true],
+        ['application', `${tenantId}-web`, true],
+        ['tenant', '', true],
       ]);
       expect((await audited(tenantId)).slice(-3)).toEqual([
         'user.locked',
         'client.disabled',
         'tenant.suspended',
       ]);
+    });
+
+    it('keeps on record that something ended after it was taken back, and ends what is deleted', async () => {
+      const tenantId = fresh();
+      await make(testTenant(tenantId));
+      const start = await stores.changes.newestChange();
+      const event: AuditEvent = { event: 'user.updated', outcome: 'success', tenantId };
+      const user = { kind: 'user', tenantId, id: 'usr_ada' } as const;
+      await stores.admin.setStatus({ ...user, status: 'disabled' }, event);
+      await stores.admin.setStatus({ ...user, status: 'active' }, event);
+      await make(testTenant(tenantId, { users: [], applications: [] }));
+      const told = await stores.changes.changesAfter(start, 100);
+      const facts = told.map(({ kind, id, ended }) => [kind, id, ended]);
+      expect(facts.slice(0, 2)).toEqual([
+        ['user', 'usr_ada', true],
+        ['user', 'usr_ada', false],
+      ]);
+      expect(facts.slice(2)).toHaveLength(3);
+      expect(facts.slice(2)).toEqual(
+        expect.arrayContaining([
+          ['application', `${tenantId}-web`, true],
+          ['user', 'usr_ada', true],
+          ['user', 'usr_bob', true],
+        ]),
+      );
+      for (const { recordedAt } of told) expect(Math.abs(recordedAt - Date.now() / 1000)).toBeLessThan(60);
     });
 
     it('tells changes in the order of their commits, however many write at once', async () => {

@@ -145,9 +145,11 @@ export function createChangeStore(database: Database): ChangeStore {
     },
 
     async changesAfter(sequence, limit) {
-      const { rows } = await database.query<SequencedChange & { tenant_id: string }>({
+      const { rows } = await database.query<SequencedChange & { tenant_id: string; recorded_at: number }>({
         name: 'directory.changes_after',
-        text: `SELECT sequence, kind, tenant_id, id FROM directory.change
+        text: `SELECT sequence, kind, tenant_id, id, ended,
+                      floor(extract(epoch FROM recorded_at))::float8 AS recorded_at
+                 FROM directory.change
                 WHERE sequence > $1 ORDER BY sequence LIMIT $2`,
         values: [sequence, limit],
       });
@@ -156,6 +158,8 @@ export function createChangeStore(database: Database): ChangeStore {
         kind: row.kind,
         tenantId: row.tenant_id,
         id: row.id,
+        ended: row.ended,
+        recordedAt: row.recorded_at,
       }));
     },
   };

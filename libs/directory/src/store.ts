@@ -1,4 +1,4 @@
-import type { AuditEvent } from '@tessera/kit';
+import type { AuditEvent, FeedStore } from '@tessera/kit';
 import type { TenantPlan } from './plan.ts';
 import type {
   ApplicationRecord,
@@ -37,6 +37,10 @@ export interface FoundUser {
 
 export interface SequencedChange extends Change {
   readonly sequence: number;
+  /** What changed was not active any more: disabled, locked or deleted. */
+  readonly ended: boolean;
+  /** Seconds since the Unix epoch. */
+  readonly recordedAt: number;
 }
 
 export interface SecretUse {
@@ -93,14 +97,8 @@ export interface DirectoryStore {
   noteSecretUses(uses: readonly SecretUse[]): Promise<void>;
 }
 
-/** The change feed; sequence numbers are in the order of the commits, with gaps. */
-export interface ChangeStore {
-  /** 0 when nothing ever changed. */
-  newestChange(): Promise<number>;
-  /** Whether everything after `sequence` is still on record. */
-  canResumeAfter(sequence: number): Promise<boolean>;
-  changesAfter(sequence: number, limit: number): Promise<readonly SequencedChange[]>;
-}
+/** The change feed. */
+export type ChangeStore = FeedStore<SequencedChange>;
 
 /** Writes: the change, its place in the feed and its audit rows in one commit. */
 export interface AdminStore {

@@ -29,6 +29,7 @@ export { serve } from './rpc/serve.ts';
 export type { RpcServer, ServeOptions } from './rpc/serve.ts';
 export * from './data/audit.ts';
 export * from './data/audit-batch.ts';
+export * from './data/change-feed.ts';
 export * from './data/database.ts';
 export { migrate } from './data/migrate.ts';
 export type { Migrations } from './data/migrate.ts';

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { OAuthError } from './errors.ts';
-import { grantScopes, narrowScopes, parseScope } from './scopes.ts';
+import { grantScopes, introspectionScope, narrowScopes, parseScope } from './scopes.ts';
 
 const orders = 'https://orders.example';
 const stock = 'https://stock.example';
@@ -103,6 +103,19 @@ describe('grantScopes', () => {
     ['no scope in the name of a person', undefined, '', true],
   ])('answers %s with invalid_scope.', (_case, requested, resource, person) => {
     expect(codeOf(() => grantScopes({ requested, resource, available, person }))).toBe('invalid_scope');
+  });
+
+  it('gives a client that acts for itself the introspection scope, for the issuer, where it asks for nothing else.', () => {
+    const withScope = [...ordersOnly, { name: introspectionScope, audience: '' }];
+    const ask = (requested: string[], { person = false, available = withScope } = {}) =>
+      grantScopes({ resource: '', available, requested, person });
+    const granted = { scopes: [introspectionScope], resource: '' };
+    expect(ask([introspectionScope])).toEqual(granted);
+    expect(codeOf(() => ask([introspectionScope], { person: true }))).toBe('invalid_scope');
+    expect(codeOf(() => ask([introspectionScope], { available: ordersOnly }))).toBe('invalid_scope');
+    expect(codeOf(() => ask([introspectionScope, 'orders.read']))).toBe('invalid_scope');
+    expect(ask([]).scopes).toEqual(['orders.read', 'orders.write']);
+    expect(ask([], { available: withScope.filter(({ audience }) => audience === '') })).toEqual(granted);
   });
 
   it('answers no scope of a client without API scopes with invalid_scope.', () => {

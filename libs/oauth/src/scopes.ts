@@ -6,6 +6,12 @@ export const identityScopes: ReadonlySet<string> = new Set(['openid', 'profile',
 /** Scopes that exist in every tenant and belong to no API resource. */
 export const builtInScopes: ReadonlySet<string> = new Set([...identityScopes, 'offline_access']);
 
+/** Lets a client that acts for itself introspect tokens. */
+export const introspectionScope = 'tokens.introspect';
+
+/** Scopes that exist in every tenant for clients that act for themselves; their audience is the issuer. */
+export const serviceScopes: ReadonlySet<string> = new Set([introspectionScope]);
+
 /** scope-token of RFC 6749 §3.3: printable ASCII without space, quote and backslash. */
 const scopeToken = /^[\x21\x23-\x5b\x5d-\x7e]+$/;
 
@@ -70,7 +76,7 @@ export function grantScopes(request: ScopeRequest): GrantedScopes {
   for (const name of candidates) {
     const audience = audienceOf.get(name);
     const personal = builtInScopes.has(name);
-    if (audience === undefined || (personal && !request.person)) {
+    if (audience === undefined || (request.person ? serviceScopes.has(name) : personal)) {
       throw new OAuthError(
         'invalid_scope',
         'A requested scope is not known or not granted to this application.',
@@ -95,7 +101,9 @@ export function grantScopes(request: ScopeRequest): GrantedScopes {
 
 function defaultScopes(request: ScopeRequest): string[] {
   if (request.person) throw new OAuthError('invalid_scope', 'The scope is missing.');
-  return request.available.filter((scope) => !builtInScopes.has(scope.name)).map((scope) => scope.name);
+  const names = request.available.map(({ name }) => name).filter((name) => !builtInScopes.has(name));
+  const ofResources = names.filter((name) => !serviceScopes.has(name));
+  return ofResources.length > 0 ? ofResources : names;
 }
 
 /**

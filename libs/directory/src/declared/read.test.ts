@@ -155,6 +155,7 @@ describe('a declared application', () => {
     ['clientId', 'usr_AAAAAAAAAAAAAAAAAAAAAA', /clientId: must not begin with usr_/],
     ['clientId', '"a b"', /clientId: must consist of/],
     ['scopes', '[orders.read]', /scopes\[0\]: is neither built in nor a scope/],
+    ['scopes', '[tokens.introspect]', /scopes\[0\]: is for applications with the client_credentials grant/],
     ['scopes', '[openid, openid]', /scopes\[1\]: is listed twice/],
     ['introspectAudiences', '[https://x.example]', /introspectAudiences\[0\]: is not the audience/],
     ['lifetimes', '{ accessToken: soon }', /lifetimes.accessToken: must be a duration/],
@@ -201,6 +202,11 @@ describe('a declared tenant', () => {
       'a scope twice',
       ['resources:', ...resource('a', 'read'), ...resource('b', 'read')],
       /scopes\[0\]: is declared twice/,
+    ],
+    [
+      'the introspection scope',
+      ['resources:', ...resource('a', 'tokens.introspect')],
+      /is built in and may not be declared/,
     ],
     ['a built-in scope', ['resources:', ...resource('a', 'openid')], /is built in and may not be declared/],
     [

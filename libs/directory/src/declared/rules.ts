@@ -1,4 +1,4 @@
-import { builtInScopes } from '@tessera/oauth';
+import { builtInScopes, introspectionScope, serviceScopes } from '@tessera/oauth';
 import { identifiersOf } from '../records.ts';
 import type { Path } from './positions.ts';
 import type { DeclaredApplication, DeclaredState, DeclaredTenant } from './schema.ts';
@@ -38,7 +38,7 @@ function checkResources(tenant: DeclaredTenant, report: Report): void {
   tenant.resources.forEach((resource, resourceIndex) =>
     resource.scopes.forEach((scope, index) => {
       const path = ['resources', resourceIndex, 'scopes', index];
-      if (builtInScopes.has(scope.name)) report(path, 'is built in and may not be declared');
+      if (isBuiltIn(scope.name)) report(path, 'is built in and may not be declared');
       if (scopes.has(scope.name)) {
         report(path, 'is declared twice; a scope belongs to exactly one resource of its tenant');
       }
@@ -104,7 +104,10 @@ function checkGrants(application: DeclaredApplication, report: Report): void {
 function checkReferences(application: DeclaredApplication, tenant: DeclaredTenant, report: Report): void {
   const known = new Set(tenant.resources.flatMap(({ scopes }) => scopes.map(({ name }) => name)));
   application.scopes.forEach((scope, index) => {
-    if (known.has(scope) || builtInScopes.has(scope)) return;
+    if (scope === introspectionScope && !application.grantTypes.includes('client_credentials')) {
+      report(['scopes', index], 'is for applications with the client_credentials grant');
+    }
+    if (known.has(scope) || isBuiltIn(scope)) return;
     report(['scopes', index], 'is neither built in nor a scope of a resource of the tenant');
   });
   refuseRepeated(application.scopes, (index) => report(['scopes', index], 'is listed twice'));
@@ -117,6 +120,10 @@ function checkReferences(application: DeclaredApplication, tenant: DeclaredTenan
   refuseRepeated(application.introspectAudiences, (index) =>
     report(['introspectAudiences', index], 'is listed twice'),
   );
+}
+
+function isBuiltIn(scope: string): boolean {
+  return builtInScopes.has(scope) || serviceScopes.has(scope);
 }
 
 function refuseRepeated(values: readonly string[], refuse: (index: number) => void): void {

@@ -10,7 +10,65 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file tessera/authorize/v1/authorize.proto.
  */
 export const file_tessera_authorize_v1_authorize: GenFile = /*@__PURE__*/
-  fileDesc("CiR0ZXNzZXJhL2F1dGhvcml6ZS92MS9hdXRob3JpemUucHJvdG8SFHRlc3NlcmEuYXV0aG9yaXplLnYxIoIBCg5Ccm93c2VyQ29udGV4dBIXCgpicm93c2VyX2lkGAEgASgJQgOAAQESGgoNc2Vzc2lvbl90b2tlbhgCIAEoCUIDgAEBEhIKCmlwX2FkZHJlc3MYAyABKAkSFwoPdXNlcl9hZ2VudF9oYXNoGAQgASgJEg4KBmlzc3VlchgFIAEoCSLaAQoZQmVnaW5BdXRob3JpemF0aW9uUmVxdWVzdBI1Cgdicm93c2VyGAEgASgLMiQudGVzc2VyYS5hdXRob3JpemUudjEuQnJvd3NlckNvbnRleHQSUwoKcGFyYW1ldGVycxgCIAMoCzI/LnRlc3NlcmEuYXV0aG9yaXplLnYxLkJlZ2luQXV0aG9yaXphdGlvblJlcXVlc3QuUGFyYW1ldGVyc0VudHJ5GjEKD1BhcmFtZXRlcnNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIiEKCFJlZGlyZWN0EhUKCGxvY2F0aW9uGAEgASgJQgOAAQEingEKC0ludGVyYWN0aW9uEhYKDmludGVyYWN0aW9uX2lkGAEgASgJEhEKCXRlbmFudF9pZBgCIAEoCRITCgt0ZW5hbnRfbmFtZRgDIAEoCRIRCgljbGllbnRfaWQYBCABKAkSGAoQYXBwbGljYXRpb25fbmFtZRgFIAEoCRISCgpsb2dpbl9oaW50GAYgASgJEg4KBnNjb3BlcxgHIAMoCSJICg5UZW5hbnRNaXNtYXRjaBI2CgtpbnRlcmFjdGlvbhgBIAEoCzIhLnRlc3NlcmEuYXV0aG9yaXplLnYxLkludGVyYWN0aW9uItMBChpCZWdpbkF1dGhvcml6YXRpb25SZXNwb25zZRIyCghyZWRpcmVjdBgBIAEoCzIeLnRlc3NlcmEuYXV0aG9yaXplLnYxLlJlZGlyZWN0SAASOAoLaW50ZXJhY3Rpb24YAiABKAsyIS50ZXNzZXJhLmF1dGhvcml6ZS52MS5JbnRlcmFjdGlvbkgAEj8KD3RlbmFudF9taXNtYXRjaBgDIAEoCzIkLnRlc3NlcmEuYXV0aG9yaXplLnYxLlRlbmFudE1pc21hdGNoSABCBgoEbmV4dCJmChVHZXRJbnRlcmFjdGlvblJlcXVlc3QSNQoHYnJvd3NlchgBIAEoCzIkLnRlc3NlcmEuYXV0aG9yaXplLnYxLkJyb3dzZXJDb250ZXh0EhYKDmludGVyYWN0aW9uX2lkGAIgASgJIlAKFkdldEludGVyYWN0aW9uUmVzcG9uc2USNgoLaW50ZXJhY3Rpb24YASABKAsyIS50ZXNzZXJhLmF1dGhvcml6ZS52MS5JbnRlcmFjdGlvbiKJAQoNU2lnbkluUmVxdWVzdBI1Cgdicm93c2VyGAEgASgLMiQudGVzc2VyYS5hdXRob3JpemUudjEuQnJvd3NlckNvbnRleHQSFgoOaW50ZXJhY3Rpb25faWQYAiABKAkSEgoKaWRlbnRpZmllchgDIAEoCRIVCghwYXNzd29yZBgEIAEoCUIDgAEBIjkKCk5ld1Nlc3Npb24SGgoNc2Vzc2lvbl90b2tlbhgBIAEoCUIDgAEBEg8KB21heF9hZ2UYAiABKA0i1gEKDlNpZ25JblJlc3BvbnNlEjMKCXNpZ25lZF9pbhgBIAEoCzIeLnRlc3NlcmEuYXV0aG9yaXplLnYxLlNpZ25lZEluSAASQwoRd3JvbmdfY3JlZGVudGlhbHMYAiABKAsyJi50ZXNzZXJhLmF1dGhvcml6ZS52MS5Xcm9uZ0NyZWRlbnRpYWxzSAASPwoPdGVuYW50X21pc21hdGNoGAMgASgLMiQudGVzc2VyYS5hdXRob3JpemUudjEuVGVuYW50TWlzbWF0Y2hIAEIJCgdvdXRjb21lIm8KCFNpZ25lZEluEjEKB3Nlc3Npb24YASABKAsyIC50ZXNzZXJhLmF1dGhvcml6ZS52MS5OZXdTZXNzaW9uEjAKCHJlZGlyZWN0GAIgASgLMh4udGVzc2VyYS5hdXRob3JpemUudjEuUmVkaXJlY3QiSgoQV3JvbmdDcmVkZW50aWFscxI2CgtpbnRlcmFjdGlvbhgBIAEoCzIhLnRlc3NlcmEuYXV0aG9yaXplLnYxLkludGVyYWN0aW9uIooBChNTaWduSW5EaXJlY3RSZXF1ZXN0EjUKB2Jyb3dzZXIYASABKAsyJC50ZXNzZXJhLmF1dGhvcml6ZS52MS5Ccm93c2VyQ29udGV4dBIRCgl0ZW5hbnRfaWQYAiABKAkSEgoKaWRlbnRpZmllchgDIAEoCRIVCghwYXNzd29yZBgEIAEoCUIDgAEBIkkKFFNpZ25JbkRpcmVjdFJlc3BvbnNlEjEKB3Nlc3Npb24YASABKAsyIC50ZXNzZXJhLmF1dGhvcml6ZS52MS5OZXdTZXNzaW9uIkoKEUdldFNlc3Npb25SZXF1ZXN0EjUKB2Jyb3dzZXIYASABKAsyJC50ZXNzZXJhLmF1dGhvcml6ZS52MS5Ccm93c2VyQ29udGV4dCJ0CgdTZXNzaW9uEhIKCnNlc3Npb25faWQYASABKAkSEQoJdGVuYW50X2lkGAIgASgJEg8KB3VzZXJfaWQYAyABKAkSEAoIdXNlcm5hbWUYBCABKAkSDAoEbmFtZRgFIAEoCRIRCglhdXRoX3RpbWUYBiABKAMiRAoSR2V0U2Vzc2lvblJlc3BvbnNlEi4KB3Nlc3Npb24YASABKAsyHS50ZXNzZXJhLmF1dGhvcml6ZS52MS5TZXNzaW9uIsEBChFFbmRTZXNzaW9uUmVxdWVzdBI1Cgdicm93c2VyGAEgASgLMiQudGVzc2VyYS5hdXRob3JpemUudjEuQnJvd3NlckNvbnRleHQSEQoJY2xpZW50X2lkGAIgASgJEiAKGHBvc3RfbG9nb3V0X3JlZGlyZWN0X3VyaRgDIAEoCRINCgVzdGF0ZRgEIAEoCRIYChBoaW50ZWRfY2xpZW50X2lkGAUgASgJEhcKD3JlZnVzZV9mYWxsYmFjaxgGIAEoCCI9ChJFbmRTZXNzaW9uUmVzcG9uc2USEAoIbG9jYXRpb24YASABKAkSFQoNc2Vzc2lvbl9lbmRlZBgCIAEoCCKSAQoRUmVkZWVtQ29kZVJlcXVlc3QSEQoEY29kZRgBIAEoCUIDgAEBEhEKCWNsaWVudF9pZBgCIAEoCRIRCgl0ZW5hbnRfaWQYAyABKAkSFAoMcmVkaXJlY3RfdXJpGAQgASgJEhoKDWNvZGVfdmVyaWZpZXIYBSABKAlCA4ABARISCgppcF9hZGRyZXNzGAYgASgJIrMBChJBdXRob3JpemF0aW9uR3JhbnQSEQoJdGVuYW50X2lkGAEgASgJEhEKCWNsaWVudF9pZBgCIAEoCRIPCgd1c2VyX2lkGAMgASgJEg4KBnNjb3BlcxgEIAMoCRIQCghyZXNvdXJjZRgFIAEoCRINCgVub25jZRgGIAEoCRIRCglhdXRoX3RpbWUYByABKAMSEgoKc2Vzc2lvbl9pZBgIIAEoCRIOCgZpc3N1ZXIYCSABKAkiYAoSUmVkZWVtQ29kZVJlc3BvbnNlEjcKBWdyYW50GAEgASgLMigudGVzc2VyYS5hdXRob3JpemUudjEuQXV0aG9yaXphdGlvbkdyYW50EhEKCWNvZGVfaGFzaBgCIAEoDDLcBQoQQXV0aG9yaXplU2VydmljZRJ3ChJCZWdpbkF1dGhvcml6YXRpb24SLy50ZXNzZXJhLmF1dGhvcml6ZS52MS5CZWdpbkF1dGhvcml6YXRpb25SZXF1ZXN0GjAudGVzc2VyYS5hdXRob3JpemUudjEuQmVnaW5BdXRob3JpemF0aW9uUmVzcG9uc2UScAoOR2V0SW50ZXJhY3Rpb24SKy50ZXNzZXJhLmF1dGhvcml6ZS52MS5HZXRJbnRlcmFjdGlvblJlcXVlc3QaLC50ZXNzZXJhLmF1dGhvcml6ZS52MS5HZXRJbnRlcmFjdGlvblJlc3BvbnNlIgOQAgESUwoGU2lnbkluEiMudGVzc2VyYS5hdXRob3JpemUudjEuU2lnbkluUmVxdWVzdBokLnRlc3NlcmEuYXV0aG9yaXplLnYxLlNpZ25JblJlc3BvbnNlEmUKDFNpZ25JbkRpcmVjdBIpLnRlc3NlcmEuYXV0aG9yaXplLnYxLlNpZ25JbkRpcmVjdFJlcXVlc3QaKi50ZXNzZXJhLmF1dGhvcml6ZS52MS5TaWduSW5EaXJlY3RSZXNwb25zZRJfCgpHZXRTZXNzaW9uEicudGVzc2VyYS5hdXRob3JpemUudjEuR2V0U2Vzc2lvblJlcXVlc3QaKC50ZXNzZXJhLmF1dGhvcml6ZS52MS5HZXRTZXNzaW9uUmVzcG9uc2USXwoKRW5kU2Vzc2lvbhInLnRlc3NlcmEuYXV0aG9yaXplLnYxLkVuZFNlc3Npb25SZXF1ZXN0GigudGVzc2VyYS5hdXRob3JpemUudjEuRW5kU2Vzc2lvblJlc3BvbnNlEl8KClJlZGVlbUNvZGUSJy50ZXNzZXJhLmF1dGhvcml6ZS52MS5SZWRlZW1Db2RlUmVxdWVzdBooLnRlc3NlcmEuYXV0aG9yaXplLnYxLlJlZGVlbUNvZGVSZXNwb25zZWIGcHJvdG8z");
+  fileDesc("CiR0ZXNzZXJhL2F1dGhvcml6ZS92MS9hdXRob3JpemUucHJvdG8SFHRlc3NlcmEuYXV0aG9yaXplLnYxIkkKF1dhdGNoU2Vzc2lvbkVuZHNSZXF1ZXN0EhsKDmFmdGVyX3NlcXVlbmNlGAEgASgDSACIAQFCEQoPX2FmdGVyX3NlcXVlbmNlInYKGFdhdGNoU2Vzc2lvbkVuZHNSZXNwb25zZRIQCghzZXF1ZW5jZRgBIAEoAxIRCgl0ZW5hbnRfaWQYAiABKAkSEgoKc2Vzc2lvbl9pZBgDIAEoCRIPCgd1c2VyX2lkGAQgASgJEhAKCGVuZGVkX2F0GAUgASgDIoIBCg5Ccm93c2VyQ29udGV4dBIXCgpicm93c2VyX2lkGAEgASgJQgOAAQESGgoNc2Vzc2lvbl90b2tlbhgCIAEoCUIDgAEBEhIKCmlwX2FkZHJlc3MYAyABKAkSFwoPdXNlcl9hZ2VudF9oYXNoGAQgASgJEg4KBmlzc3VlchgFIAEoCSLaAQoZQmVnaW5BdXRob3JpemF0aW9uUmVxdWVzdBI1Cgdicm93c2VyGAEgASgLMiQudGVzc2VyYS5hdXRob3JpemUudjEuQnJvd3NlckNvbnRleHQSUwoKcGFyYW1ldGVycxgCIAMoCzI/LnRlc3NlcmEuYXV0aG9yaXplLnYxLkJlZ2luQXV0aG9yaXphdGlvblJlcXVlc3QuUGFyYW1ldGVyc0VudHJ5GjEKD1BhcmFtZXRlcnNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIiEKCFJlZGlyZWN0EhUKCGxvY2F0aW9uGAEgASgJQgOAAQEingEKC0ludGVyYWN0aW9uEhYKDmludGVyYWN0aW9uX2lkGAEgASgJEhEKCXRlbmFudF9pZBgCIAEoCRITCgt0ZW5hbnRfbmFtZRgDIAEoCRIRCgljbGllbnRfaWQYBCABKAkSGAoQYXBwbGljYXRpb25fbmFtZRgFIAEoCRISCgpsb2dpbl9oaW50GAYgASgJEg4KBnNjb3BlcxgHIAMoCSJICg5UZW5hbnRNaXNtYXRjaBI2CgtpbnRlcmFjdGlvbhgBIAEoCzIhLnRlc3NlcmEuYXV0aG9yaXplLnYxLkludGVyYWN0aW9uItMBChpCZWdpbkF1dGhvcml6YXRpb25SZXNwb25zZRIyCghyZWRpcmVjdBgBIAEoCzIeLnRlc3NlcmEuYXV0aG9yaXplLnYxLlJlZGlyZWN0SAASOAoLaW50ZXJhY3Rpb24YAiABKAsyIS50ZXNzZXJhLmF1dGhvcml6ZS52MS5JbnRlcmFjdGlvbkgAEj8KD3RlbmFudF9taXNtYXRjaBgDIAEoCzIkLnRlc3NlcmEuYXV0aG9yaXplLnYxLlRlbmFudE1pc21hdGNoSABCBgoEbmV4dCJmChVHZXRJbnRlcmFjdGlvblJlcXVlc3QSNQoHYnJvd3NlchgBIAEoCzIkLnRlc3NlcmEuYXV0aG9yaXplLnYxLkJyb3dzZXJDb250ZXh0EhYKDmludGVyYWN0aW9uX2lkGAIgASgJIlAKFkdldEludGVyYWN0aW9uUmVzcG9uc2USNgoLaW50ZXJhY3Rpb24YASABKAsyIS50ZXNzZXJhLmF1dGhvcml6ZS52MS5JbnRlcmFjdGlvbiKJAQoNU2lnbkluUmVxdWVzdBI1Cgdicm93c2VyGAEgASgLMiQudGVzc2VyYS5hdXRob3JpemUudjEuQnJvd3NlckNvbnRleHQSFgoOaW50ZXJhY3Rpb25faWQYAiABKAkSEgoKaWRlbnRpZmllchgDIAEoCRIVCghwYXNzd29yZBgEIAEoCUIDgAEBIjkKCk5ld1Nlc3Npb24SGgoNc2Vzc2lvbl90b2tlbhgBIAEoCUIDgAEBEg8KB21heF9hZ2UYAiABKA0i1gEKDlNpZ25JblJlc3BvbnNlEjMKCXNpZ25lZF9pbhgBIAEoCzIeLnRlc3NlcmEuYXV0aG9yaXplLnYxLlNpZ25lZEluSAASQwoRd3JvbmdfY3JlZGVudGlhbHMYAiABKAsyJi50ZXNzZXJhLmF1dGhvcml6ZS52MS5Xcm9uZ0NyZWRlbnRpYWxzSAASPwoPdGVuYW50X21pc21hdGNoGAMgASgLMiQudGVzc2VyYS5hdXRob3JpemUudjEuVGVuYW50TWlzbWF0Y2hIAEIJCgdvdXRjb21lIm8KCFNpZ25lZEluEjEKB3Nlc3Npb24YASABKAsyIC50ZXNzZXJhLmF1dGhvcml6ZS52MS5OZXdTZXNzaW9uEjAKCHJlZGlyZWN0GAIgASgLMh4udGVzc2VyYS5hdXRob3JpemUudjEuUmVkaXJlY3QiSgoQV3JvbmdDcmVkZW50aWFscxI2CgtpbnRlcmFjdGlvbhgBIAEoCzIhLnRlc3NlcmEuYXV0aG9yaXplLnYxLkludGVyYWN0aW9uIooBChNTaWduSW5EaXJlY3RSZXF1ZXN0EjUKB2Jyb3dzZXIYASABKAsyJC50ZXNzZXJhLmF1dGhvcml6ZS52MS5Ccm93c2VyQ29udGV4dBIRCgl0ZW5hbnRfaWQYAiABKAkSEgoKaWRlbnRpZmllchgDIAEoCRIVCghwYXNzd29yZBgEIAEoCUIDgAEBIkkKFFNpZ25JbkRpcmVjdFJlc3BvbnNlEjEKB3Nlc3Npb24YASABKAsyIC50ZXNzZXJhLmF1dGhvcml6ZS52MS5OZXdTZXNzaW9uIkoKEUdldFNlc3Npb25SZXF1ZXN0EjUKB2Jyb3dzZXIYASABKAsyJC50ZXNzZXJhLmF1dGhvcml6ZS52MS5Ccm93c2VyQ29udGV4dCJ0CgdTZXNzaW9uEhIKCnNlc3Npb25faWQYASABKAkSEQoJdGVuYW50X2lkGAIgASgJEg8KB3VzZXJfaWQYAyABKAkSEAoIdXNlcm5hbWUYBCABKAkSDAoEbmFtZRgFIAEoCRIRCglhdXRoX3RpbWUYBiABKAMiRAoSR2V0U2Vzc2lvblJlc3BvbnNlEi4KB3Nlc3Npb24YASABKAsyHS50ZXNzZXJhLmF1dGhvcml6ZS52MS5TZXNzaW9uIsEBChFFbmRTZXNzaW9uUmVxdWVzdBI1Cgdicm93c2VyGAEgASgLMiQudGVzc2VyYS5hdXRob3JpemUudjEuQnJvd3NlckNvbnRleHQSEQoJY2xpZW50X2lkGAIgASgJEiAKGHBvc3RfbG9nb3V0X3JlZGlyZWN0X3VyaRgDIAEoCRINCgVzdGF0ZRgEIAEoCRIYChBoaW50ZWRfY2xpZW50X2lkGAUgASgJEhcKD3JlZnVzZV9mYWxsYmFjaxgGIAEoCCI9ChJFbmRTZXNzaW9uUmVzcG9uc2USEAoIbG9jYXRpb24YASABKAkSFQoNc2Vzc2lvbl9lbmRlZBgCIAEoCCKSAQoRUmVkZWVtQ29kZVJlcXVlc3QSEQoEY29kZRgBIAEoCUIDgAEBEhEKCWNsaWVudF9pZBgCIAEoCRIRCgl0ZW5hbnRfaWQYAyABKAkSFAoMcmVkaXJlY3RfdXJpGAQgASgJEhoKDWNvZGVfdmVyaWZpZXIYBSABKAlCA4ABARISCgppcF9hZGRyZXNzGAYgASgJIrMBChJBdXRob3JpemF0aW9uR3JhbnQSEQoJdGVuYW50X2lkGAEgASgJEhEKCWNsaWVudF9pZBgCIAEoCRIPCgd1c2VyX2lkGAMgASgJEg4KBnNjb3BlcxgEIAMoCRIQCghyZXNvdXJjZRgFIAEoCRINCgVub25jZRgGIAEoCRIRCglhdXRoX3RpbWUYByABKAMSEgoKc2Vzc2lvbl9pZBgIIAEoCRIOCgZpc3N1ZXIYCSABKAkiYAoSUmVkZWVtQ29kZVJlc3BvbnNlEjcKBWdyYW50GAEgASgLMigudGVzc2VyYS5hdXRob3JpemUudjEuQXV0aG9yaXphdGlvbkdyYW50EhEKCWNvZGVfaGFzaBgCIAEoDDLRBgoQQXV0aG9yaXplU2VydmljZRJ3ChJCZWdpbkF1dGhvcml6YXRpb24SLy50ZXNzZXJhLmF1dGhvcml6ZS52MS5CZWdpbkF1dGhvcml6YXRpb25SZXF1ZXN0GjAudGVzc2VyYS5hdXRob3JpemUudjEuQmVnaW5BdXRob3JpemF0aW9uUmVzcG9uc2UScAoOR2V0SW50ZXJhY3Rpb24SKy50ZXNzZXJhLmF1dGhvcml6ZS52MS5HZXRJbnRlcmFjdGlvblJlcXVlc3QaLC50ZXNzZXJhLmF1dGhvcml6ZS52MS5HZXRJbnRlcmFjdGlvblJlc3BvbnNlIgOQAgESUwoGU2lnbkluEiMudGVzc2VyYS5hdXRob3JpemUudjEuU2lnbkluUmVxdWVzdBokLnRlc3NlcmEuYXV0aG9yaXplLnYxLlNpZ25JblJlc3BvbnNlEmUKDFNpZ25JbkRpcmVjdBIpLnRlc3NlcmEuYXV0aG9yaXplLnYxLlNpZ25JbkRpcmVjdFJlcXVlc3QaKi50ZXNzZXJhLmF1dGhvcml6ZS52MS5TaWduSW5EaXJlY3RSZXNwb25zZRJfCgpHZXRTZXNzaW9uEicudGVzc2VyYS5hdXRob3JpemUudjEuR2V0U2Vzc2lvblJlcXVlc3QaKC50ZXNzZXJhLmF1dGhvcml6ZS52MS5HZXRTZXNzaW9uUmVzcG9uc2USXwoKRW5kU2Vzc2lvbhInLnRlc3NlcmEuYXV0aG9yaXplLnYxLkVuZFNlc3Npb25SZXF1ZXN0GigudGVzc2VyYS5hdXRob3JpemUudjEuRW5kU2Vzc2lvblJlc3BvbnNlEl8KClJlZGVlbUNvZGUSJy50ZXNzZXJhLmF1dGhvcml6ZS52MS5SZWRlZW1Db2RlUmVxdWVzdBooLnRlc3NlcmEuYXV0aG9yaXplLnYxLlJlZGVlbUNvZGVSZXNwb25zZRJzChBXYXRjaFNlc3Npb25FbmRzEi0udGVzc2VyYS5hdXRob3JpemUudjEuV2F0Y2hTZXNzaW9uRW5kc1JlcXVlc3QaLi50ZXNzZXJhLmF1dGhvcml6ZS52MS5XYXRjaFNlc3Npb25FbmRzUmVzcG9uc2UwAWIGcHJvdG8z");
+
+/**
+ * @generated from message tessera.authorize.v1.WatchSessionEndsRequest
+ */
+export type WatchSessionEndsRequest = Message<"tessera.authorize.v1.WatchSessionEndsRequest"> & {
+  /**
+   * Absent starts at the present.
+   *
+   * @generated from field: optional int64 after_sequence = 1;
+   */
+  afterSequence?: bigint | undefined;
+};
+
+/**
+ * Describes the message tessera.authorize.v1.WatchSessionEndsRequest.
+ * Use `create(WatchSessionEndsRequestSchema)` to create a new message.
+ */
+export const WatchSessionEndsRequestSchema: GenMessage<WatchSessionEndsRequest> = /*@__PURE__*/
+  messageDesc(file_tessera_authorize_v1_authorize, 0);
+
+/**
+ * @generated from message tessera.authorize.v1.WatchSessionEndsResponse
+ */
+export type WatchSessionEndsResponse = Message<"tessera.authorize.v1.WatchSessionEndsResponse"> & {
+  /**
+   * @generated from field: int64 sequence = 1;
+   */
+  sequence: bigint;
+
+  /**
+   * @generated from field: string tenant_id = 2;
+   */
+  tenantId: string;
+
+  /**
+   * @generated from field: string session_id = 3;
+   */
+  sessionId: string;
+
+  /**
+   * @generated from field: string user_id = 4;
+   */
+  userId: string;
+
+  /**
+   * Seconds since the Unix epoch.
+   *
+   * @generated from field: int64 ended_at = 5;
+   */
+  endedAt: bigint;
+};
+
+/**
+ * Describes the message tessera.authorize.v1.WatchSessionEndsResponse.
+ * Use `create(WatchSessionEndsResponseSchema)` to create a new message.
+ */
+export const WatchSessionEndsResponseSchema: GenMessage<WatchSessionEndsResponse> = /*@__PURE__*/
+  messageDesc(file_tessera_authorize_v1_authorize, 1);
 
 /**
  * @generated from message tessera.authorize.v1.BrowserContext
@@ -51,7 +109,7 @@ export type BrowserContext = Message<"tessera.authorize.v1.BrowserContext"> & {
  * Use `create(BrowserContextSchema)` to create a new message.
  */
 export const BrowserContextSchema: GenMessage<BrowserContext> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_authorize, 0);
+  messageDesc(file_tessera_authorize_v1_authorize, 2);
 
 /**
  * @generated from message tessera.authorize.v1.BeginAuthorizationRequest
@@ -75,7 +133,7 @@ export type BeginAuthorizationRequest = Message<"tessera.authorize.v1.BeginAutho
  * Use `create(BeginAuthorizationRequestSchema)` to create a new message.
  */
 export const BeginAuthorizationRequestSchema: GenMessage<BeginAuthorizationRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_authorize, 1);
+  messageDesc(file_tessera_authorize_v1_authorize, 3);
 
 /**
  * @generated from message tessera.authorize.v1.Redirect
@@ -94,7 +152,7 @@ export type Redirect = Message<"tessera.authorize.v1.Redirect"> & {
  * Use `create(RedirectSchema)` to create a new message.
  */
 export const RedirectSchema: GenMessage<Redirect> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_authorize, 2);
+  messageDesc(file_tessera_authorize_v1_authorize, 4);
 
 /**
  * @generated from message tessera.authorize.v1.Interaction
@@ -141,7 +199,7 @@ export type Interaction = Message<"tessera.authorize.v1.Interaction"> & {
  * Use `create(InteractionSchema)` to create a new message.
  */
 export const InteractionSchema: GenMessage<Interaction> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_authorize, 3);
+  messageDesc(file_tessera_authorize_v1_authorize, 5);
 
 /**
  * The browser's session belongs to another tenant: the contract's 400. The interaction is kept, so that the page can
@@ -161,7 +219,7 @@ export type TenantMismatch = Message<"tessera.authorize.v1.TenantMismatch"> & {
  * Use `create(TenantMismatchSchema)` to create a new message.
  */
 export const TenantMismatchSchema: GenMessage<TenantMismatch> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_authorize, 4);
+  messageDesc(file_tessera_authorize_v1_authorize, 6);
 
 /**
  * @generated from message tessera.authorize.v1.BeginAuthorizationResponse
@@ -196,7 +254,7 @@ export type BeginAuthorizationResponse = Message<"tessera.authorize.v1.BeginAuth
  * Use `create(BeginAuthorizationResponseSchema)` to create a new message.
  */
 export const BeginAuthorizationResponseSchema: GenMessage<BeginAuthorizationResponse> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_authorize, 5);
+  messageDesc(file_tessera_authorize_v1_authorize, 7);
 
 /**
  * @generated from message tessera.authorize.v1.GetInteractionRequest
@@ -218,7 +276,7 @@ export type GetInteractionRequest = Message<"tessera.authorize.v1.GetInteraction
  * Use `create(GetInteractionRequestSchema)` to create a new message.
  */
 export const GetInteractionRequestSchema: GenMessage<GetInteractionRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_authorize, 6);
+  messageDesc(file_tessera_authorize_v1_authorize, 8);
 
 /**
  * @generated from message tessera.authorize.v1.GetInteractionResponse
@@ -235,7 +293,7 @@ export type GetInteractionResponse = Message<"tessera.authorize.v1.GetInteractio
  * Use `create(GetInteractionResponseSchema)` to create a new message.
  */
 export const GetInteractionResponseSchema: GenMessage<GetInteractionResponse> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_authorize, 7);
+  messageDesc(file_tessera_authorize_v1_authorize, 9);
 
 /**
  * @generated from message tessera.authorize.v1.SignInRequest
@@ -267,7 +325,7 @@ export type SignInRequest = Message<"tessera.authorize.v1.SignInRequest"> & {
  * Use `create(SignInRequestSchema)` to create a new message.
  */
 export const SignInRequestSchema: GenMessage<SignInRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_authorize, 8);
+  messageDesc(file_tessera_authorize_v1_authorize, 10);
 
 /**
  * @generated from message tessera.authorize.v1.NewSession
@@ -293,7 +351,7 @@ export type NewSession = Message<"tessera.authorize.v1.NewSession"> & {
  * Use `create(NewSessionSchema)` to create a new message.
  */
 export const NewSessionSchema: GenMessage<NewSession> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_authorize, 9);
+  messageDesc(file_tessera_authorize_v1_authorize, 11);
 
 /**
  * @generated from message tessera.authorize.v1.SignInResponse
@@ -332,7 +390,7 @@ export type SignInResponse = Message<"tessera.authorize.v1.SignInResponse"> & {
  * Use `create(SignInResponseSchema)` to create a new message.
  */
 export const SignInResponseSchema: GenMessage<SignInResponse> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_authorize, 10);
+  messageDesc(file_tessera_authorize_v1_authorize, 12);
 
 /**
  * @generated from message tessera.authorize.v1.SignedIn
@@ -354,7 +412,7 @@ export type SignedIn = Message<"tessera.authorize.v1.SignedIn"> & {
  * Use `create(SignedInSchema)` to create a new message.
  */
 export const SignedInSchema: GenMessage<SignedIn> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_authorize, 11);
+  messageDesc(file_tessera_authorize_v1_authorize, 13);
 
 /**
  * @generated from message tessera.authorize.v1.WrongCredentials
@@ -371,7 +429,7 @@ export type WrongCredentials = Message<"tessera.authorize.v1.WrongCredentials"> 
  * Use `create(WrongCredentialsSchema)` to create a new message.
  */
 export const WrongCredentialsSchema: GenMessage<WrongCredentials> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_authorize, 12);
+  messageDesc(file_tessera_authorize_v1_authorize, 14);
 
 /**
  * @generated from message tessera.authorize.v1.SignInDirectRequest
@@ -403,7 +461,7 @@ export type SignInDirectRequest = Message<"tessera.authorize.v1.SignInDirectRequ
  * Use `create(SignInDirectRequestSchema)` to create a new message.
  */
 export const SignInDirectRequestSchema: GenMessage<SignInDirectRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_authorize, 13);
+  messageDesc(file_tessera_authorize_v1_authorize, 15);
 
 /**
  * @generated from message tessera.authorize.v1.SignInDirectResponse
@@ -422,7 +480,7 @@ export type SignInDirectResponse = Message<"tessera.authorize.v1.SignInDirectRes
  * Use `create(SignInDirectResponseSchema)` to create a new message.
  */
 export const SignInDirectResponseSchema: GenMessage<SignInDirectResponse> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_authorize, 14);
+  messageDesc(file_tessera_authorize_v1_authorize, 16);
 
 /**
  * @generated from message tessera.authorize.v1.GetSessionRequest
@@ -439,7 +497,7 @@ export type GetSessionRequest = Message<"tessera.authorize.v1.GetSessionRequest"
  * Use `create(GetSessionRequestSchema)` to create a new message.
  */
 export const GetSessionRequestSchema: GenMessage<GetSessionRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_authorize, 15);
+  messageDesc(file_tessera_authorize_v1_authorize, 17);
 
 /**
  * @generated from message tessera.authorize.v1.Session
@@ -485,7 +543,7 @@ export type Session = Message<"tessera.authorize.v1.Session"> & {
  * Use `create(SessionSchema)` to create a new message.
  */
 export const SessionSchema: GenMessage<Session> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_authorize, 16);
+  messageDesc(file_tessera_authorize_v1_authorize, 18);
 
 /**
  * @generated from message tessera.authorize.v1.GetSessionResponse
@@ -502,7 +560,7 @@ export type GetSessionResponse = Message<"tessera.authorize.v1.GetSessionRespons
  * Use `create(GetSessionResponseSchema)` to create a new message.
  */
 export const GetSessionResponseSchema: GenMessage<GetSessionResponse> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_authorize, 17);
+  messageDesc(file_tessera_authorize_v1_authorize, 19);
 
 /**
  * @generated from message tessera.authorize.v1.EndSessionRequest
@@ -548,7 +606,7 @@ export type EndSessionRequest = Message<"tessera.authorize.v1.EndSessionRequest"
  * Use `create(EndSessionRequestSchema)` to create a new message.
  */
 export const EndSessionRequestSchema: GenMessage<EndSessionRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_authorize, 18);
+  messageDesc(file_tessera_authorize_v1_authorize, 20);
 
 /**
  * @generated from message tessera.authorize.v1.EndSessionResponse
@@ -572,7 +630,7 @@ export type EndSessionResponse = Message<"tessera.authorize.v1.EndSessionRespons
  * Use `create(EndSessionResponseSchema)` to create a new message.
  */
 export const EndSessionResponseSchema: GenMessage<EndSessionResponse> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_authorize, 19);
+  messageDesc(file_tessera_authorize_v1_authorize, 21);
 
 /**
  * @generated from message tessera.authorize.v1.RedeemCodeRequest
@@ -616,7 +674,7 @@ export type RedeemCodeRequest = Message<"tessera.authorize.v1.RedeemCodeRequest"
  * Use `create(RedeemCodeRequestSchema)` to create a new message.
  */
 export const RedeemCodeRequestSchema: GenMessage<RedeemCodeRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_authorize, 20);
+  messageDesc(file_tessera_authorize_v1_authorize, 22);
 
 /**
  * @generated from message tessera.authorize.v1.AuthorizationGrant
@@ -675,7 +733,7 @@ export type AuthorizationGrant = Message<"tessera.authorize.v1.AuthorizationGran
  * Use `create(AuthorizationGrantSchema)` to create a new message.
  */
 export const AuthorizationGrantSchema: GenMessage<AuthorizationGrant> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_authorize, 21);
+  messageDesc(file_tessera_authorize_v1_authorize, 23);
 
 /**
  * @generated from message tessera.authorize.v1.RedeemCodeResponse
@@ -699,7 +757,7 @@ export type RedeemCodeResponse = Message<"tessera.authorize.v1.RedeemCodeRespons
  * Use `create(RedeemCodeResponseSchema)` to create a new message.
  */
 export const RedeemCodeResponseSchema: GenMessage<RedeemCodeResponse> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_authorize, 22);
+  messageDesc(file_tessera_authorize_v1_authorize, 24);
 
 /**
  * AuthorizeService owns interactive sign-in: pre-authorization contexts, sessions, codes, logout.
@@ -780,6 +838,18 @@ export const AuthorizeService: GenService<{
     methodKind: "unary";
     input: typeof RedeemCodeRequestSchema;
     output: typeof RedeemCodeResponseSchema;
+  },
+  /**
+   * WatchSessionEnds streams the sessions that were ended (signed out, replaced) from now on, or after `after_sequence`
+   * where that is still on record. A message without session_id is a position: the first one, and then twice a second,
+   * so that silence tells a consumer that it hears nothing. A first position that was not asked for means a gap.
+   *
+   * @generated from rpc tessera.authorize.v1.AuthorizeService.WatchSessionEnds
+   */
+  watchSessionEnds: {
+    methodKind: "server_streaming";
+    input: typeof WatchSessionEndsRequestSchema;
+    output: typeof WatchSessionEndsResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_tessera_authorize_v1_authorize, 0);

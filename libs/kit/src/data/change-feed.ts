@@ -1,22 +1,33 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import type { Logger } from '@tessera/kit';
-import type { ChangeStore, SequencedChange } from './store.ts';
+import type { Logger } from 'pino';
 
 /** How often the feed is read while somebody watches. A change of this process is seen at once. */
-const pollMs = 250;
+const pollMs = 100;
 const longestPollMs = 2_000;
 /** A watcher hears its position every so many polls, so that silence tells it that the feed cannot be read. */
-const pollsPerHeartbeat = 2;
+const pollsPerHeartbeat = 5;
 const batch = 500;
 
-/** A change, or a position alone: everything up to it has been told. */
-export type FeedItem =
-  | { readonly kind: 'position'; readonly sequence: number }
-  | { readonly kind: 'change'; readonly change: SequencedChange };
+export interface Sequenced {
+  readonly sequence: number;
+}
 
-/** Follows the change feed for any number of watchers with one poll; reads nothing while nobody watches. */
-export class ChangeFeed {
-  readonly #store: ChangeStore;
+/** Where changes are on record. Sequence numbers must be in the order of the commits; they may have gaps. */
+export interface FeedStore<T extends Sequenced> {
+  /** 0 when nothing ever changed. */
+  newestChange(): Promise<number>;
+  /** Whether everything after `sequence` is still on record. */
+  canResumeAfter(sequence: number): Promise<boolean>;
+  changesAfter(sequence: number, limit: number): Promise<readonly T[]>;
+}
+
+/** A change, or a position alone: everything up to it has been told. */
+export type FeedItem<T extends Sequenced> =
+  { readonly kind: 'position'; readonly sequence: number } | { readonly kind: 'change'; readonly change: T };
+
+/** Follows changes on record for any number of watchers with one poll; reads nothing while nobody watches. */
+export class ChangeFeed<T extends Sequenced> {
+  readonly #store: FeedStore<T>;
   readonly #log: Logger;
   readonly #closing = new AbortController();
   #watchers = 0;
@@ -24,7 +35,7 @@ export class ChangeFeed {
   #wake = new AbortController();
   #tick = Promise.withResolvers<number>();
 
-  constructor(store: ChangeStore, log: Logger) {
+  constructor(store: FeedStore<T>, log: Logger) {
     this.#store = store;
     this.#log = log;
   }
@@ -33,7 +44,7 @@ export class ChangeFeed {
    * Begins with the position from which it tells every change: `after` where that can be resumed, else the present.
    * Ends with the signal, with the feed, and when the feed went back in time.
    */
-  async *watch(after: number, signal: AbortSignal): AsyncGenerator<FeedItem, void> {
+  async *watch(after: number, signal: AbortSignal): AsyncGenerator<FeedItem<T>, void> {
     const ending = AbortSignal.any([signal, this.#closing.signal]);
     let position = await this.#start(after);
     yield { kind: 'position', sequence: position };
@@ -76,7 +87,7 @@ export class ChangeFeed {
   }
 
   async #start(after: number): Promise<number> {
-    if (Number.isSafeInteger(after) && after > 0 && (await this.#store.canResumeAfter(after))) return after;
+    if (Number.isSafeInteger(after) && after >= 0 && (await this.#store.canResumeAfter(after))) return after;
     return this.#store.newestChange();
   }
 
@@ -96,7 +107,7 @@ export class ChangeFeed {
         this.#tick = Promise.withResolvers();
         tick.resolve(newest);
       } catch (error) {
-        if (failures === 0) this.#log.warn({ error }, 'the change feed cannot be read');
+        if (failures === 0) this.#log.warn({ error }, 'the changes on record cannot be read');
         failures += 1;
       }
       const delay = Math.min(longestPollMs, pollMs * 2 ** Math.min(failures, 10));

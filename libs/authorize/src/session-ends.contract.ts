@@ -1,0 +1,101 @@
+import { describe, expect, it } from 'vitest';
+import { systemRandom, type Database } from '@tessera/kit';
+import { createSessionEndStore } from './session-ends.postgres.ts';
+import { createSessionStore } from './store.postgres.ts';
+import type { EndingSession, NewSessionRecord } from './store.ts';
+
+const text = (bytes: number) => systemRandom.bytes(bytes).toString('base64url');
+const audit = () => ({
+  eventId: text(16),
+  event: 'session.ended',
+  tenantId: 'acme',
+  outcome: 'success',
+  reason: null,
+  record: '{}',
+});
+
+/** What the record of ended sessions must do, on every engine. */
+export function sessionEndContract(engine: string, open: () => Promise<Database>): void {
+  describe(`the record of ended sessions on ${engine}`, () => {
+    const fresh = (): NewSessionRecord => ({
+      sessionId: text(16),
+      tokenHash: systemRandom.bytes(32),
+      tenantId: 'acme',
+      userId: 'u1',
+      lifetimeSeconds: 60,
+      ipAddress: '192.0.2.1',
+      userAgentHash: 'agent',
+    });
+    const ending = (sessionId: string, reason: EndingSession['reason'] = 'logout'): EndingSession => ({
+      sessionId,
+      reason,
+      audit: audit(),
+    });
+
+    it('has each session once, whether it was signed out or replaced, and none that had ended before', async () => {
+      const database = await open();
+      const [sessions, ends] = [createSessionStore(database), createSessionEndStore(database)];
+      const [first, second] = [fresh(), fresh()];
+      const start = await ends.newestChange();
+      await sessions.open(first, [audit()], undefined);
+      await sessions.open(second, [audit()], ending(first.sessionId, 'replaced'));
+      expect(await sessions.end(ending(first.sessionId))).toBe(false);
+      expect(await sessions.end(ending(second.sessionId))).toBe(true);
+      expect(await sessions.end(ending(second.sessionId))).toBe(false);
+      const told = await ends.changesAfter(start, 100);
+      expect(told.map(({ sessionId, userId, tenantId }) => [sessionId, userId, tenantId])).toEqual([
+        [first.sessionId, 'u1', 'acme'],
+        [second.sessionId, 'u1', 'acme'],
+      ]);
+      expect(await ends.newestChange()).toBe(told.at(-1)?.sequence);
+    });
+
+    it('is in the order of the commits, however many sessions end at once', async () => {
+      const database = await open();
+      const [sessions, ends] = [createSessionStore(database), createSessionEndStore(database)];
+      const all = Array.from({ length: 60 }, fresh);
+      for (const session of all) await sessions.open(session, [audit()], undefined);
+      const seen: string[] = [];
+      let position = await ends.newestChange();
+      let writing = true;
+      const reading = (async () => {
+        for (;;) {
+          const last = !writing;
+          for (const { sequence, sessionId } of await ends.changesAfter(position, 7)) {
+            seen.push(sessionId);
+            position = sequence;
+          }
+          if (last && position === (await ends.newestChange())) return;
+        }
+      })();
+      await Promise.all(all.map(({ sessionId }) => sessions.end(ending(sessionId))));
+      writing = false;
+      await reading;
+      expect(seen.toSorted()).toEqual(all.map(({ sessionId }) => sessionId).toSorted());
+    });
+
+    it('keeps a week, and knows what it can be resumed after', async () => {
+      const database = await open();
+      const [sessions, ends] = [createSessionStore(database), createSessionEndStore(database)];
+      const [old, young] = [fresh(), fresh()];
+      const before = await ends.newestChange();
+      for (const session of [old, young]) {
+        await sessions.open(session, [audit()], undefined);
+        await sessions.end(ending(session.sessionId));
+      }
+      const [first, second] = await ends.changesAfter(before, 10);
+      expect(await ends.canResumeAfter(before)).toBe(true);
+      await database.query({
+        name: 'test.age_ends',
+        text: `UPDATE authorize.session_end SET recorded_at = recorded_at - interval '8 days' WHERE sequence <= $1`,
+        values: [first?.sequence],
+      });
+      while ((await ends.purge(10)) > 0);
+      expect(await ends.changesAfter(0, 10)).toEqual([second]);
+      expect(await ends.canResumeAfter(before)).toBe(false);
+      expect(await ends.canResumeAfter(first?.sequence ?? 0)).toBe(true);
+      expect(await ends.canResumeAfter(second?.sequence ?? 0)).toBe(true);
+      expect(await ends.canResumeAfter((second?.sequence ?? 0) + 1)).toBe(false);
+    });
+  });
+}
