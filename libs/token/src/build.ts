@@ -1,5 +1,6 @@
 import { createDirectoryClient } from '@tessera/directory-client';
 import {
+  ChangeFeed,
   createAuditBatch,
   createLimiter,
   route,
@@ -14,6 +15,8 @@ import type { BackchannelAuthenticationService, DeviceAuthorizationService } fro
 import type { DirectoryService } from '@tessera/proto-gen/directory';
 import type { KeysService } from '@tessera/proto-gen/keys';
 import { IntrospectionService, TokenService } from '@tessera/proto-gen/token';
+import { bearerAuthentication } from './bearer.ts';
+import { parseBindings } from './bindings.ts';
 import type { TokenConfig } from './config.ts';
 import { authorizationCodeGrant } from './grants/authorization-code.ts';
 import { clientCredentialsGrant } from './grants/client-credentials.ts';
@@ -58,15 +61,27 @@ export function buildToken(config: TokenConfig, peers: TokenPeers, kit: Kit): Bu
         userInfo: ['gateway'],
         verifyIdTokenHint: ['gateway'],
       }),
-      route(IntrospectionService, introspectionHandlers(parts), {
-        introspect: ['gateway', 'introspector', 'operator'],
-      }),
+      route(
+        IntrospectionService,
+        introspectionHandlers(parts),
+        {
+          introspect: ['gateway', 'introspector', 'operator'],
+          batchIntrospect: ['introspector', 'operator'],
+          watchRevocations: ['introspector', 'operator'],
+        },
+        { bearer: bearerAuthentication(parts) },
+      ),
     ],
     async ready() {
       await database.query({ name: 'token.ready', text: 'SELECT 1 FROM token.refresh_family LIMIT 0' });
     },
     async close() {
-      await Promise.all([parts.directory.close(), purge.close(), audit.close()]);
+      await Promise.all([
+        parts.directory.close(),
+        parts.revocationFeed.close(),
+        purge.close(),
+        audit.close(),
+      ]);
     },
   };
 }
@@ -104,6 +119,12 @@ function serviceParts(
     audit,
     refreshTokens,
     families: stores.refresh,
+    revocations: stores.revocations,
+    revocationFeed: new ChangeFeed(stores.revocations, log),
+    changes: peers.directory,
+    sessions: peers.authorize,
+    bindings: parseBindings(config.TESSERA_INTROSPECTION_BINDINGS) ?? new Map(),
+    cacheSeconds: config.TESSERA_INTROSPECTION_CACHE,
     grants: grantTable([
       authorizationCodeGrant(peers.authorize, oneTime),
       clientCredentialsGrant(audit),

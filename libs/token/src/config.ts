@@ -1,5 +1,6 @@
-import { duration, optionalText, secret } from '@tessera/kit';
+import { duration, list, optionalText, secret } from '@tessera/kit';
 import { z } from 'zod';
+import { parseBindings } from './bindings.ts';
 import { parseRefreshKeys } from './refresh-token.ts';
 
 /** The settings of the token service. Lifetimes are seconds; an application may have its own. */
@@ -12,6 +13,15 @@ export const tokenConfig = z.object({
   TESSERA_LIFETIME_REFRESH_ABSOLUTE: duration('90d', { min: '1m', max: '3650d' }),
   /** How long a superseded refresh token still gets its successor, so that a lost answer logs nobody out. */
   TESSERA_REFRESH_RETRY_WINDOW: duration('30s', { max: '60s' }),
+  /** How long an internal service may remember an answer about an access token; withdrawn keys are noticed after it. */
+  TESSERA_INTROSPECTION_CACHE: duration('60s', { max: '1d' }),
+  /**
+   * `introspector.orders=acme https://orders.acme.example,...`: what callers with a certificate of that name may ask
+   * about; tenants separated by `;` or `*`, then audiences. Where it is set, those not named see nothing.
+   */
+  TESSERA_INTROSPECTION_BINDINGS: list().refine((entries) => parseBindings(entries) !== undefined, {
+    error: 'expected entries such as introspector.orders=acme https://orders.example, each name once',
+  }),
   /** `1:<base64 of 32 bytes>[,2:...]`: the first key signs refresh tokens, all verify them. */
   TESSERA_TOKEN_REFRESH_KEYS: secret().refine((value) => parseRefreshKeys(value.reveal()) !== undefined, {
     error: 'expected entries such as 1:<base64 of 32 bytes>, separated by commas, each with its own version',

@@ -41,6 +41,7 @@ describe('introspection', () => {
       tenantId: 'acme',
       role: ['clerk'],
       jti,
+      cacheSeconds: 60,
     });
   });
 

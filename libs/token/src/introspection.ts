@@ -1,19 +1,24 @@
+import { setImmediate as breathe } from 'node:timers/promises';
 import type { DirectoryClient } from '@tessera/directory-client';
-import type { AuditBatch, CallContext } from '@tessera/kit';
+import { Code, ConnectError, epochSeconds, type AuditBatch, type CallContext, type Kit } from '@tessera/kit';
 import { OAuthError, type AccessTokenClaims } from '@tessera/oauth';
-import type { Application } from '@tessera/proto-gen/directory';
-import { TokenKind, type IntrospectRequest } from '@tessera/proto-gen/token';
-import { authenticateClient, isConfidential } from './client.ts';
+import { TokenKind, type BatchIntrospectRequest, type IntrospectRequest } from '@tessera/proto-gen/token';
+import type { Bindings } from './bindings.ts';
 import type { RefreshTokenCodec } from './refresh-token.ts';
 import type { LiveFamily, RefreshStore } from './store.ts';
 import type { TokenVerifier } from './token-verifier.ts';
+import { viewOf, type View } from './view.ts';
 
 export interface IntrospectionParts {
+  readonly kit: Pick<Kit, 'clock'>;
   readonly directory: DirectoryClient;
   readonly audit: Pick<AuditBatch, 'add'>;
+  readonly bindings: Bindings;
   readonly verifier: TokenVerifier;
   readonly refreshTokens: RefreshTokenCodec;
   readonly families: Pick<RefreshStore, 'findLive'>;
+  /** How long an answer about an access token may be remembered at most, in seconds. */
+  readonly cacheSeconds: number;
 }
 
 /** RFC 7662 §2.2. An inactive token has nothing else to say about it. */
@@ -32,13 +37,30 @@ export interface ActiveToken {
   readonly aud?: string;
   readonly role?: string[];
   readonly jti?: string;
+  readonly cacheSeconds?: number;
 }
 
+interface Failure {
+  readonly code: string;
+  readonly message: string;
+  readonly retryAfterSeconds: number;
+}
+
+/** What becomes of one token of a batch. */
+type Outcome = {
+  readonly outcome:
+    | { readonly case: 'result'; readonly value: IntrospectionResult }
+    | { readonly case: 'failure'; readonly value: Failure };
+};
+
 const inactive = { active: false } as const;
+const largestBatch = 1_000;
+/** Judged before others get their turn: some 2 ms of signatures to verify. */
+const sliceSize = 64;
 
 /**
  * Says whether a token is good. Whatever is wrong with it reads the same; trouble of our own is thrown and never reads
- * as inactive. A caller with credentials sees its own tokens and those made for its API resources, of its tenant.
+ * as inactive.
  */
 export async function introspect(
   parts: IntrospectionParts,
@@ -46,35 +68,84 @@ export async function introspect(
   context: CallContext,
 ): Promise<IntrospectionResult> {
   if (request.token === '') throw new OAuthError('invalid_request', 'Invalid request.');
-  const asking = await identifyAsking(parts, request, context);
-  const reference = parts.refreshTokens.decode(request.token);
+  const view = await viewOf(parts, request, context);
+  const { credentials, caller } = request;
+  const asking = { view, clientId: credentials?.clientId, ipAddress: caller?.ipAddress ?? '' };
+  return judge(parts, request.token, asking, context);
+}
+
+/** The same for many tokens: in order, each by itself. */
+export async function introspectBatch(
+  parts: IntrospectionParts,
+  { tokens }: BatchIntrospectRequest,
+  context: CallContext,
+): Promise<Outcome[]> {
+  if (tokens.length > largestBatch) {
+    throw new ConnectError(`At most ${largestBatch} tokens can be asked for at once.`, Code.InvalidArgument);
+  }
+  const asking = { view: await viewOf(parts, {}, context), clientId: undefined, ipAddress: '' };
+  const outcomes: Outcome[] = [];
+  for (let start = 0; start < tokens.length; start += sliceSize) {
+    if (start > 0) await breathe();
+    const slice = tokens.slice(start, start + sliceSize);
+    outcomes.push(...(await Promise.all(slice.map((token) => outcomeOf(parts, token, asking, context)))));
+  }
+  return outcomes;
+}
+
+async function outcomeOf(
+  parts: IntrospectionParts,
+  token: string,
+  asking: Asking,
+  context: CallContext,
+): Promise<Outcome> {
+  try {
+    return { outcome: { case: 'result', value: await judge(parts, token, asking, context) } };
+  } catch (error) {
+    if (!(error instanceof OAuthError)) throw error;
+    const { code, message, retryAfterSeconds = 0 } = error;
+    return { outcome: { case: 'failure', value: { code, message, retryAfterSeconds } } };
+  }
+}
+
+interface Asking {
+  readonly view: View;
+  /** The client on whose behalf the gateway asks. */
+  readonly clientId: string | undefined;
+  readonly ipAddress: string;
+}
+
+/** The one decision, whoever asks and by whatever protocol. */
+async function judge(
+  parts: IntrospectionParts,
+  token: string,
+  asking: Asking,
+  context: CallContext,
+): Promise<IntrospectionResult> {
+  const reference = parts.refreshTokens.decode(token);
   if (reference === undefined) {
-    const claims = await parts.verifier.accessToken(request.token, context.onward());
+    const claims = await parts.verifier.accessToken(token, context.onward());
     if (claims === undefined) return inactive;
-    if (maySeeAccessToken(asking, claims)) return describeAccessToken(claims);
-    return deny(parts, request, context, claims.tenant_id);
+    const { tenant_id: tenantId, client_id: clientId, aud: audience } = claims;
+    if (!asking.view.accessToken({ tenantId, clientId, audience })) {
+      return deny(parts, asking, context, tenantId);
+    }
+    return describeAccessToken(parts, claims);
   }
   const family = await parts.families.findLive(reference.familyId, reference.generation);
   if (family === undefined) return inactive;
-  if (!isOwn(asking, family)) return deny(parts, request, context, family.tenantId);
+  const { tenantId, clientId, resource: audience } = family;
+  if (!asking.view.refreshToken({ tenantId, clientId, audience })) {
+    return deny(parts, asking, context, tenantId);
+  }
   return (await isOfActiveParties(parts.directory, family, context)) ? describeFamily(family) : inactive;
-}
-
-/** Undefined: the gateway or an internal service asks, which decided by itself that it may. */
-async function identifyAsking(
-  parts: IntrospectionParts,
-  { credentials, caller }: IntrospectRequest,
-  context: CallContext,
-): Promise<Application | undefined> {
-  if (credentials === undefined) return undefined;
-  return authenticateClient(parts, { credentials, caller }, context, isConfidential);
 }
 
 /** A good token that is not the asking client's to see reads like any bad one. */
 function deny(
   { audit }: IntrospectionParts,
-  { credentials, caller }: IntrospectRequest,
-  context: CallContext,
+  { clientId, ipAddress }: Asking,
+  { principal, requestId }: CallContext,
   tenantId: string,
 ): IntrospectionResult {
   audit.add({
@@ -82,20 +153,11 @@ function deny(
     outcome: 'failure',
     reason: 'foreign_token',
     tenantId,
-    clientId: credentials?.clientId ?? '',
-    requestId: context.requestId,
-    ipAddress: caller?.ipAddress ?? '',
+    clientId: clientId ?? principal?.id ?? '',
+    requestId,
+    ipAddress,
   });
   return inactive;
-}
-
-function isOwn(asking: Application | undefined, token: { tenantId: string; clientId: string }): boolean {
-  return asking === undefined || (asking.tenantId === token.tenantId && asking.clientId === token.clientId);
-}
-
-function maySeeAccessToken(asking: Application | undefined, claims: AccessTokenClaims): boolean {
-  if (isOwn(asking, { tenantId: claims.tenant_id, clientId: claims.client_id })) return true;
-  return asking?.tenantId === claims.tenant_id && asking.introspectAudiences.includes(claims.aud);
 }
 
 /** A refresh token is good only as long as it could be used: user, application and tenant count. */
@@ -111,7 +173,11 @@ async function isOfActiveParties(
   return client !== undefined && user !== undefined && directory.isActive(client) && directory.isActive(user);
 }
 
-function describeAccessToken(claims: AccessTokenClaims): ActiveToken {
+/** It lives until it expires, but the key that signed it may be withdrawn, so it is not remembered for all that time. */
+function describeAccessToken(
+  { kit, cacheSeconds }: IntrospectionParts,
+  claims: AccessTokenClaims,
+): ActiveToken {
   return {
     active: true,
     kind: TokenKind.ACCESS_TOKEN,
@@ -125,9 +191,11 @@ function describeAccessToken(claims: AccessTokenClaims): ActiveToken {
     aud: claims.aud,
     role: [...claims.role],
     jti: claims.jti,
+    cacheSeconds: Math.max(0, Math.min(cacheSeconds, claims.exp - epochSeconds(kit.clock) - 1)),
   };
 }
 
+/** Its next use ends it, so the answer is not to be remembered. */
 function describeFamily(family: LiveFamily): ActiveToken {
   return {
     active: true,

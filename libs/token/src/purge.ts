@@ -1,5 +1,5 @@
 import type { Kit } from '@tessera/kit';
-import type { RedemptionStore, RefreshStore } from './store.ts';
+import type { RedemptionStore, RefreshStore, RevocationStore } from './store.ts';
 
 const everyMs = 10 * 60_000;
 const batchSize = 500;
@@ -14,7 +14,7 @@ export interface Purge {
  * Several processes may do so side by side: each skips what another has locked.
  */
 export function startPurge(
-  stores: { refresh: RefreshStore; redemption: RedemptionStore },
+  stores: { refresh: RefreshStore; redemption: RedemptionStore; revocations: RevocationStore },
   log: Kit['log'],
 ): Purge {
   const stop = new AbortController();
@@ -28,6 +28,7 @@ export function startPurge(
     try {
       await drain((limit) => stores.refresh.purgeExpired(limit));
       await drain((limit) => stores.redemption.purgeOld(limit));
+      await drain((limit) => stores.revocations.purgeOld(limit));
     } catch (error) {
       log.warn({ err: error }, 'expired grants could not be deleted; trying again later');
     }

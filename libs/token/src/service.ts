@@ -1,17 +1,19 @@
 import type { Handlers } from '@tessera/kit';
 import type { IntrospectionService, TokenService } from '@tessera/proto-gen/token';
-import { introspect, type IntrospectionParts } from './introspection.ts';
+import { introspect, introspectBatch, type IntrospectionParts } from './introspection.ts';
 import { exchange, type PipelineParts } from './pipeline.ts';
 import { revoke, type RevocationParts } from './revocation.ts';
 import { userInfo, type UserInfoParts } from './user-info.ts';
+import { watchRevocations, type WatchParts } from './watch-revocations.ts';
 
-export type ServiceParts = PipelineParts & IntrospectionParts & RevocationParts & UserInfoParts;
+export type ServiceParts = PipelineParts & IntrospectionParts & RevocationParts & UserInfoParts & WatchParts;
 
 export function tokenHandlers(parts: ServiceParts): Handlers<typeof TokenService> {
   return {
     exchange: (request, context) => exchange(parts, request, context),
     async revoke(request, context) {
       await revoke(parts, request, context);
+      parts.revocationFeed.poke();
       return {};
     },
     async userInfo(request, context) {
@@ -31,6 +33,14 @@ export function tokenHandlers(parts: ServiceParts): Handlers<typeof TokenService
   };
 }
 
-export function introspectionHandlers(parts: IntrospectionParts): Handlers<typeof IntrospectionService> {
-  return { introspect: (request, context) => introspect(parts, request, context) };
+export function introspectionHandlers(
+  parts: IntrospectionParts & WatchParts,
+): Handlers<typeof IntrospectionService> {
+  return {
+    introspect: (request, context) => introspect(parts, request, context),
+    async batchIntrospect(request, context) {
+      return { outcomes: await introspectBatch(parts, request, context) };
+    },
+    watchRevocations: (request, context) => watchRevocations(parts, request, context),
+  };
 }

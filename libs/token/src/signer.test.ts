@@ -56,7 +56,7 @@ describe('the signer', () => {
       sign('first'),
       ...Array.from({ length: 40 }, () => signPair('ada')),
     ]);
-    for (const [accessToken = '', idToken = ''] of pairs as string[][]) {
+    for (const [accessToken = '', idToken = ''] of pairs) {
       expect(claimsOf(idToken)['at_hash']).toBe(accessTokenHash(accessToken));
     }
     expect(keys.signCalls).toEqual([63, 18]);

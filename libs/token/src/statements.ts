@@ -19,6 +19,23 @@ function auditInsert(source: string, parameter: string, condition = 'true'): str
     WHERE ${condition}`;
 }
 
+/**
+ * Puts revoked families on record. `source` has the columns of the families that this statement revokes; their rows are
+ * locked by then. The order of the record is that of the commits, so the lock is taken before a sequence number is, and
+ * held until the commit; nothing waits for a row while it holds it.
+ */
+function onRecord(source: string, condition: string): string {
+  return `
+  ordered AS MATERIALIZED (
+    SELECT tenant_id, family_id, client_id, user_id, session_id, resource,
+           pg_advisory_xact_lock(hashtextextended('tessera.token.revocation', 0))
+    FROM ${source} WHERE ${condition}
+  ), recorded AS (
+    INSERT INTO token.revocation (tenant_id, family_id, client_id, user_id, session_id, resource)
+    SELECT tenant_id, family_id, client_id, user_id, session_id, resource FROM ordered
+  )`;
+}
+
 /** $1 tenant, $2 family, $3 client, $4 generation, $5 scopes, $6 resource, $7 idle seconds, $8 audit */
 export const rotate = `
   WITH rotated AS (
@@ -74,7 +91,7 @@ export const settleRotation = `
     SET revoked_at = clock_timestamp(), revoked_cause = 'reuse_detected'
     FROM settled AS s
     WHERE f.tenant_id = s.tenant_id AND f.family_id = s.family_id AND s.verdict = 'reuse_detected'
-  ), audited AS (${auditInsert('settled', '$8', "e ->> 'when' = s.verdict")})
+  ), ${onRecord('settled', "verdict = 'reuse_detected'")}, audited AS (${auditInsert('settled', '$8', "e ->> 'when' = s.verdict")})
   SELECT verdict, generation, ${grantColumns} FROM settled`;
 
 /** $1 tenant, $2 family, $3 generation, $4 audit */
@@ -89,7 +106,7 @@ export const markUndelivered = `
 /** $1 family, $2 tenant or null, $3 client or null, $4 reason, $5 address, $6 audit */
 export const revoke = `
   WITH family AS MATERIALIZED (
-    SELECT tenant_id, family_id, client_id, user_id, session_id, revoked_at
+    SELECT tenant_id, family_id, client_id, user_id, session_id, resource, revoked_at
     FROM token.refresh_family
     WHERE family_id = $1::uuid AND ($2::text IS NULL OR (tenant_id = $2 AND client_id = $3))
     FOR UPDATE
@@ -98,7 +115,7 @@ export const revoke = `
     SET revoked_at = clock_timestamp(), revoked_cause = 'revoked', revoked_reason = $4, revoked_by_ip = $5
     FROM family AS s
     WHERE f.tenant_id = s.tenant_id AND f.family_id = s.family_id AND s.revoked_at IS NULL
-  ), audited AS (${auditInsert('family', '$6', 's.revoked_at IS NULL')})
+  ), ${onRecord('family', 'revoked_at IS NULL')}, audited AS (${auditInsert('family', '$6', 's.revoked_at IS NULL')})
   SELECT (revoked_at IS NOT NULL) AS already FROM family`;
 
 /** $1 family, $2 generation */
@@ -147,8 +164,8 @@ export const replay = `
     FROM marker AS m
     WHERE f.tenant_id = m.tenant_id AND f.family_id = m.family_id AND f.revoked_at IS NULL
       AND m.kind = 'authorization_code'
-    RETURNING f.tenant_id, f.family_id, f.user_id, f.session_id
-  ), audited AS (${auditInsert('marker', '$4', "e ->> 'when' = 'always'")}
+    RETURNING f.tenant_id, f.family_id, f.client_id, f.user_id, f.session_id, f.resource
+  ), ${onRecord('revoked', 'true')}, audited AS (${auditInsert('marker', '$4', "e ->> 'when' = 'always'")}
   ), audited_revocation AS (${auditInsert('revoked', '$4', "e ->> 'when' = 'revoked'")})
   SELECT count(*)::int AS revoked FROM revoked`;
 

@@ -1,6 +1,7 @@
 import type { Database } from '@tessera/kit';
 import { modelContract } from './contract/model.ts';
 import { raceContract } from './contract/races.ts';
+import { recordContract } from './contract/record.ts';
 import { redemptionContract } from './contract/redemption.ts';
 import { revocationContract } from './contract/revocation.ts';
 import { rotationContract } from './contract/rotation.ts';
@@ -10,6 +11,7 @@ export function storeContract(engine: string, open: () => Promise<Database>, his
   rotationContract(engine, open);
   revocationContract(engine, open);
   redemptionContract(engine, open);
+  recordContract(engine, open);
   raceContract(engine, open);
   modelContract(engine, open, histories);
 }

@@ -1,6 +1,7 @@
 import type { Database, Kit } from '@tessera/kit';
 import { temporarilyUnavailable } from '@tessera/oauth';
 import { auditParameter, redemptionEvents, replayEvents, settlementEvents, success } from './audit.ts';
+import { createRevocationStore } from './revocations.postgres.ts';
 import * as sql from './statements.ts';
 import type {
   FamilyGrant,
@@ -10,6 +11,7 @@ import type {
   RefreshStore,
   RevocationOutcome,
   RevocationRequest,
+  RevocationStore,
   RotationOutcome,
   RotationRefusal,
   RotationRequest,
@@ -17,12 +19,16 @@ import type {
 
 type StoreKit = Pick<Kit, 'clock' | 'random'>;
 
-/** Both stores on Postgres or PGlite, in the schema `token`. */
+/** The stores on Postgres or PGlite, in the schema `token`. */
 export function createPostgresStores(
   database: Database,
   kit: StoreKit,
-): { refresh: RefreshStore; redemption: RedemptionStore } {
-  return { refresh: refreshStore(database, kit), redemption: redemptionStore(database, kit) };
+): { refresh: RefreshStore; redemption: RedemptionStore; revocations: RevocationStore } {
+  return {
+    refresh: refreshStore(database, kit),
+    redemption: redemptionStore(database, kit),
+    revocations: createRevocationStore(database),
+  };
 }
 
 function refreshStore(database: Database, kit: StoreKit): RefreshStore {

@@ -3,6 +3,7 @@
  * thrown as `temporarily_unavailable`; losing a race is a result. Every change of state leaves its audit rows in the
  * same commit.
  */
+import type { FeedStore, Sequenced } from '@tessera/kit';
 
 /** Who caused a change, for the audit rows written with it. */
 export interface Trail {
@@ -98,6 +99,25 @@ export interface RefreshStore {
   findLive(familyId: string, generation: number): Promise<LiveFamily | undefined>;
   /** Deletes up to `limit` families a day past their absolute expiry; resolves with how many. */
   purgeExpired(limit: number): Promise<number>;
+}
+
+/** A family that was revoked, as it is on record for those who want to know. */
+export interface RecordedRevocation extends FamilyKey, Sequenced {
+  readonly clientId: string;
+  readonly userId: string;
+  readonly sessionId: string;
+  /** Audience of the granted API scopes; empty when there are none. */
+  readonly resource: string;
+  /** Seconds since the Unix epoch. */
+  readonly endedAt: number;
+}
+
+/** Every revocation, in the order of the commits; on record from the commit that revokes, for a week. */
+export interface RevocationStore extends FeedStore<RecordedRevocation> {
+  /** The position behind which everything recorded since `seconds` (Unix epoch) comes, as far as it is on record. */
+  positionBefore(seconds: number): Promise<number>;
+  /** Deletes up to `limit` records older than a week; resolves with how many. */
+  purgeOld(limit: number): Promise<number>;
 }
 
 /** The kinds of one-time values; each is a key space of its own. */

@@ -9,6 +9,8 @@ export interface Bench extends ReturnType<typeof createPostgresStores> {
   start(
     overrides?: Partial<{ idleSeconds: number; absoluteSeconds: number; grant: FamilyGrant }>,
   ): Promise<Started>;
+  /** A family that was ended by a second redemption of its code; resolves with its id. */
+  startAgain(): Promise<string>;
   /** Lets time pass for one family: moves every time of it into the past. */
   elapse(familyId: string, seconds: number): Promise<void>;
   /** Names of the audit events of one family, in order. */
@@ -67,6 +69,20 @@ export function bench(database: Database): Bench {
           ...changed,
         }),
       };
+    },
+    async startAgain() {
+      const familyId = newFamilyId(systemRandom);
+      const request = {
+        ...owner,
+        userId: 'u1',
+        sessionId: 'session-1',
+        kind: 'authorization_code' as const,
+        hash: systemRandom.bytes(32),
+        family: { familyId, grant, idleSeconds: 3600, absoluteSeconds: 7200 },
+        trail,
+      };
+      for (let time = 0; time < 3; time += 1) await stores.redemption.redeem(request);
+      return familyId;
     },
     async elapse(familyId, seconds) {
       await rows(

@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import { EventEmitter, on } from 'node:events';
 import { opaquePrefix, opaqueValue, systemRandom } from '@tessera/kit';
 import { OAuthError } from '@tessera/oauth';
 import { AuthorizeService } from '@tessera/proto-gen/authorize';
@@ -27,6 +28,21 @@ export const verifier = 'v'.repeat(43);
 export class FakeAuthorize {
   readonly line: Line = { cut: false };
   readonly #codes = new Map<string, FakeGrant>();
+  readonly #ends: {
+    sequence: bigint;
+    tenantId: string;
+    sessionId: string;
+    userId: string;
+    endedAt: bigint;
+  }[] = [];
+  readonly #told = new EventEmitter();
+
+  endSession(sessionId: string, userId = 'ada', tenantId = 'acme'): void {
+    const sequence = BigInt(this.#ends.length + 1);
+    const end = { sequence, tenantId, sessionId, userId, endedAt: BigInt(Math.floor(Date.now() / 1000)) };
+    this.#ends.push(end);
+    this.#told.emit('end', end);
+  }
 
   issue(grant: FakeGrant): string {
     const code = opaqueValue(opaquePrefix.code, systemRandom);
@@ -52,7 +68,25 @@ export class FakeAuthorize {
         }
         return { grant, codeHash: hash('sha256', request.code, 'buffer') };
       },
+      watchSessionEnds: ({ afterSequence }, { signal }) => this.#watch(afterSequence, signal),
     });
+  }
+
+  async *#watch(after: bigint | undefined, signal: AbortSignal) {
+    throughLine(this.line);
+    const ends = on(this.#told, 'end', { signal });
+    const newest = () => ({ sequence: BigInt(this.#ends.length) });
+    const beat = setInterval(() => {
+      if (!this.line.cut) this.#told.emit('end', newest());
+    }, 500);
+    try {
+      const start = after ?? newest().sequence;
+      yield { sequence: start };
+      for (const end of this.#ends) if (end.sequence > start) yield end;
+      for await (const [end] of ends) yield end as ReturnType<typeof newest>;
+    } finally {
+      clearInterval(beat);
+    }
   }
 }
 

@@ -54,6 +54,7 @@ const applications: (Partial<ApplicationFields> & { clientId: string })[] = [
     scopes: [...ordersScopes, scope('billing.read', billing)],
   },
   { clientId: 'no-refresh', grantTypes: ['authorization_code'], scopes: [...identity, ...ordersScopes] },
+  { clientId: 'introspecting', grantTypes: ['client_credentials'], scopes: [scope('tokens.introspect')] },
   { clientId: 'orders-api', grantTypes: [], scopes: [], introspectAudiences: [orders] },
   {
     clientId: 'globex-web',
@@ -100,7 +101,7 @@ export class FakeDirectory {
     if (record === undefined) throw new Error('unknown application');
     change(record);
     this.applications.set(clientId, record);
-    await this.#announce(ChangeKind.APPLICATION, record.tenantId, clientId);
+    await this.#announce(ChangeKind.APPLICATION, record.tenantId, clientId, record.status);
   }
 
   async changeUser(userId: string, change: (record: UserFields) => void): Promise<void> {
@@ -108,21 +109,28 @@ export class FakeDirectory {
     if (record === undefined) throw new Error('unknown user');
     change(record);
     this.users.set(`acme ${userId}`, record);
-    await this.#announce(ChangeKind.USER, 'acme', userId);
+    await this.#announce(ChangeKind.USER, 'acme', userId, record.status);
   }
 
   async changeTenant(tenantId: string, status: Status): Promise<void> {
     this.tenants.set(tenantId, { tenantId, status });
-    await this.#announce(ChangeKind.TENANT, tenantId, '');
+    await this.#announce(ChangeKind.TENANT, tenantId, '', status);
   }
 
-  async #announce(kind: ChangeKind, tenantId: string, id: string): Promise<void> {
+  async #announce(kind: ChangeKind, tenantId: string, id: string, status: Status): Promise<void> {
     this.#sequence += 1n;
-    this.#changes.emit('change', { sequence: this.#sequence, kind, tenantId, id });
+    const ended = status !== Status.ACTIVE;
+    const recordedAt = BigInt(Math.floor(Date.now() / 1000));
+    const change = { sequence: this.#sequence, kind, tenantId, id, ended, recordedAt };
+    this.#record.push(change);
+    this.#changes.emit('change', change);
     await new Promise((resolve) => setTimeout(resolve, 5));
   }
 
   #sequence = 1n;
+  readonly #record: ChangeFields[] = [];
+  /** Changes up to this one are not on record any more. */
+  forgotten = 0n;
 
   peer() {
     return fakePeer(DirectoryService, 'directory', {
@@ -146,7 +154,7 @@ export class FakeDirectory {
           expiresAt: 0n,
         };
       },
-      watchChanges: (_request, context) => this.#watch(context.signal),
+      watchChanges: ({ afterSequence }, context) => this.#watch(afterSequence, context.signal),
     });
   }
 
@@ -155,17 +163,32 @@ export class FakeDirectory {
     this.reads += 1;
   }
 
-  async *#watch(signal: AbortSignal) {
-    const position = () => ({ sequence: this.#sequence, kind: ChangeKind.UNSPECIFIED, tenantId: '', id: '' });
+  async *#watch(after: bigint, signal: AbortSignal) {
+    throughLine(this.line);
+    const resumes = after > 0n && after >= this.forgotten && after <= this.#sequence;
+    const start = resumes ? after : this.#sequence;
+    const position = (sequence: bigint) => ({ sequence, kind: ChangeKind.UNSPECIFIED, tenantId: '', id: '' });
     const changes = on(this.#changes, 'change', { signal });
-    const beat = setInterval(() => this.#changes.emit('change', position()), 500);
+    const beat = setInterval(() => {
+      if (!this.line.cut) this.#changes.emit('change', position(this.#sequence));
+    }, 500);
     try {
-      yield position();
+      yield position(start);
+      for (const change of this.#record) if (change.sequence > start) yield change;
       for await (const [change] of changes) yield change as ReturnType<typeof position>;
     } finally {
       clearInterval(beat);
     }
   }
+}
+
+interface ChangeFields {
+  readonly sequence: bigint;
+  readonly kind: ChangeKind;
+  readonly tenantId: string;
+  readonly id: string;
+  readonly ended: boolean;
+  readonly recordedAt: bigint;
 }
 
 function applicationDefaults() {

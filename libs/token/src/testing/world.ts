@@ -69,6 +69,8 @@ export async function world({
     device,
     token,
     introspection,
+    service,
+    kit,
     exchange,
     newCode,
     redeem,

@@ -10,7 +10,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file tessera/token/v1/token.proto.
  */
 export const file_tessera_token_v1_token: GenFile = /*@__PURE__*/
-  fileDesc("Chx0ZXNzZXJhL3Rva2VuL3YxL3Rva2VuLnByb3RvEhB0ZXNzZXJhLnRva2VuLnYxIoABChFDbGllbnRDcmVkZW50aWFscxIRCgljbGllbnRfaWQYASABKAkSGgoNY2xpZW50X3NlY3JldBgCIAEoCUIDgAEBEjwKBm1ldGhvZBgDIAEoDjIsLnRlc3NlcmEudG9rZW4udjEuQ2xpZW50QXV0aGVudGljYXRpb25NZXRob2QiLAoGQ2FsbGVyEhIKCmlwX2FkZHJlc3MYASABKAkSDgoGaXNzdWVyGAIgASgJIr8CCg9FeGNoYW5nZVJlcXVlc3QSKAoGY2FsbGVyGAEgASgLMhgudGVzc2VyYS50b2tlbi52MS5DYWxsZXISOAoLY3JlZGVudGlhbHMYAiABKAsyIy50ZXNzZXJhLnRva2VuLnYxLkNsaWVudENyZWRlbnRpYWxzEhIKCmdyYW50X3R5cGUYAyABKAkSDQoFc2NvcGUYBCABKAkSEAoIcmVzb3VyY2UYBSABKAkSEQoEY29kZRgGIAEoCUIDgAEBEhoKDWNvZGVfdmVyaWZpZXIYByABKAlCA4ABARIUCgxyZWRpcmVjdF91cmkYCCABKAkSGgoNcmVmcmVzaF90b2tlbhgJIAEoCUIDgAEBEhgKC2RldmljZV9jb2RlGAogASgJQgOAAQESGAoLYXV0aF9yZXFfaWQYCyABKAlCA4ABASKDAQoQRXhjaGFuZ2VSZXNwb25zZRIZCgxhY2Nlc3NfdG9rZW4YASABKAlCA4ABARISCgpleHBpcmVzX2luGAIgASgNEg0KBXNjb3BlGAMgASgJEhoKDXJlZnJlc2hfdG9rZW4YBCABKAlCA4ABARIVCghpZF90b2tlbhgFIAEoCUIDgAEBIq8BCg1SZXZva2VSZXF1ZXN0EigKBmNhbGxlchgBIAEoCzIYLnRlc3NlcmEudG9rZW4udjEuQ2FsbGVyEjgKC2NyZWRlbnRpYWxzGAIgASgLMiMudGVzc2VyYS50b2tlbi52MS5DbGllbnRDcmVkZW50aWFscxISCgV0b2tlbhgDIAEoCUIDgAEBEg4KBnJlYXNvbhgEIAEoCRIWCg5pZ25vcmVfdW5rbm93bhgFIAEoCCIQCg5SZXZva2VSZXNwb25zZSJWCg9Vc2VySW5mb1JlcXVlc3QSKAoGY2FsbGVyGAEgASgLMhgudGVzc2VyYS50b2tlbi52MS5DYWxsZXISGQoMYWNjZXNzX3Rva2VuGAIgASgJQgOAAQEihQEKEFVzZXJJbmZvUmVzcG9uc2USCwoDc3ViGAEgASgJEhEKBG5hbWUYAiABKAlIAIgBARISCgVlbWFpbBgDIAEoCUgBiAEBEhkKDHBob25lX251bWJlchgEIAEoCUgCiAEBQgcKBV9uYW1lQggKBl9lbWFpbEIPCg1fcGhvbmVfbnVtYmVyIlsKGFZlcmlmeUlkVG9rZW5IaW50UmVxdWVzdBIoCgZjYWxsZXIYASABKAsyGC50ZXNzZXJhLnRva2VuLnYxLkNhbGxlchIVCghpZF90b2tlbhgCIAEoCUIDgAEBIl4KGVZlcmlmeUlkVG9rZW5IaW50UmVzcG9uc2USDQoFdmFsaWQYASABKAgSEQoJY2xpZW50X2lkGAIgASgJEgsKA3N1YhgDIAEoCRISCgpzZXNzaW9uX2lkGAQgASgJIosBChFJbnRyb3NwZWN0UmVxdWVzdBISCgV0b2tlbhgBIAEoCUIDgAEBEigKBmNhbGxlchgCIAEoCzIYLnRlc3NlcmEudG9rZW4udjEuQ2FsbGVyEjgKC2NyZWRlbnRpYWxzGAMgASgLMiMudGVzc2VyYS50b2tlbi52MS5DbGllbnRDcmVkZW50aWFscyLgAQoSSW50cm9zcGVjdFJlc3BvbnNlEg4KBmFjdGl2ZRgBIAEoCBILCgNzdWIYAiABKAkSEQoJY2xpZW50X2lkGAMgASgJEg0KBXNjb3BlGAQgASgJEgsKA2V4cBgFIAEoAxILCgNpYXQYBiABKAMSCwoDYXVkGAcgASgJEgsKA2lzcxgIIAEoCRIRCgl0ZW5hbnRfaWQYCSABKAkSDAoEcm9sZRgKIAMoCRIpCgRraW5kGAsgASgOMhsudGVzc2VyYS50b2tlbi52MS5Ub2tlbktpbmQSCwoDanRpGAwgASgJKtwBChpDbGllbnRBdXRoZW50aWNhdGlvbk1ldGhvZBIsCihDTElFTlRfQVVUSEVOVElDQVRJT05fTUVUSE9EX1VOU1BFQ0lGSUVEEAASJQohQ0xJRU5UX0FVVEhFTlRJQ0FUSU9OX01FVEhPRF9OT05FEAESNAowQ0xJRU5UX0FVVEhFTlRJQ0FUSU9OX01FVEhPRF9DTElFTlRfU0VDUkVUX0JBU0lDEAISMwovQ0xJRU5UX0FVVEhFTlRJQ0FUSU9OX01FVEhPRF9DTElFTlRfU0VDUkVUX1BPU1QQAypiCglUb2tlbktpbmQSGgoWVE9LRU5fS0lORF9VTlNQRUNJRklFRBAAEhsKF1RPS0VOX0tJTkRfQUNDRVNTX1RPS0VOEAESHAoYVE9LRU5fS0lORF9SRUZSRVNIX1RPS0VOEAIy9AIKDFRva2VuU2VydmljZRJRCghFeGNoYW5nZRIhLnRlc3NlcmEudG9rZW4udjEuRXhjaGFuZ2VSZXF1ZXN0GiIudGVzc2VyYS50b2tlbi52MS5FeGNoYW5nZVJlc3BvbnNlEksKBlJldm9rZRIfLnRlc3NlcmEudG9rZW4udjEuUmV2b2tlUmVxdWVzdBogLnRlc3NlcmEudG9rZW4udjEuUmV2b2tlUmVzcG9uc2USUQoIVXNlckluZm8SIS50ZXNzZXJhLnRva2VuLnYxLlVzZXJJbmZvUmVxdWVzdBoiLnRlc3NlcmEudG9rZW4udjEuVXNlckluZm9SZXNwb25zZRJxChFWZXJpZnlJZFRva2VuSGludBIqLnRlc3NlcmEudG9rZW4udjEuVmVyaWZ5SWRUb2tlbkhpbnRSZXF1ZXN0GisudGVzc2VyYS50b2tlbi52MS5WZXJpZnlJZFRva2VuSGludFJlc3BvbnNlIgOQAgEydAoUSW50cm9zcGVjdGlvblNlcnZpY2USXAoKSW50cm9zcGVjdBIjLnRlc3NlcmEudG9rZW4udjEuSW50cm9zcGVjdFJlcXVlc3QaJC50ZXNzZXJhLnRva2VuLnYxLkludHJvc3BlY3RSZXNwb25zZSIDkAIBYgZwcm90bzM");
+  fileDesc("Chx0ZXNzZXJhL3Rva2VuL3YxL3Rva2VuLnByb3RvEhB0ZXNzZXJhLnRva2VuLnYxIoABChFDbGllbnRDcmVkZW50aWFscxIRCgljbGllbnRfaWQYASABKAkSGgoNY2xpZW50X3NlY3JldBgCIAEoCUIDgAEBEjwKBm1ldGhvZBgDIAEoDjIsLnRlc3NlcmEudG9rZW4udjEuQ2xpZW50QXV0aGVudGljYXRpb25NZXRob2QiLAoGQ2FsbGVyEhIKCmlwX2FkZHJlc3MYASABKAkSDgoGaXNzdWVyGAIgASgJIr8CCg9FeGNoYW5nZVJlcXVlc3QSKAoGY2FsbGVyGAEgASgLMhgudGVzc2VyYS50b2tlbi52MS5DYWxsZXISOAoLY3JlZGVudGlhbHMYAiABKAsyIy50ZXNzZXJhLnRva2VuLnYxLkNsaWVudENyZWRlbnRpYWxzEhIKCmdyYW50X3R5cGUYAyABKAkSDQoFc2NvcGUYBCABKAkSEAoIcmVzb3VyY2UYBSABKAkSEQoEY29kZRgGIAEoCUIDgAEBEhoKDWNvZGVfdmVyaWZpZXIYByABKAlCA4ABARIUCgxyZWRpcmVjdF91cmkYCCABKAkSGgoNcmVmcmVzaF90b2tlbhgJIAEoCUIDgAEBEhgKC2RldmljZV9jb2RlGAogASgJQgOAAQESGAoLYXV0aF9yZXFfaWQYCyABKAlCA4ABASKDAQoQRXhjaGFuZ2VSZXNwb25zZRIZCgxhY2Nlc3NfdG9rZW4YASABKAlCA4ABARISCgpleHBpcmVzX2luGAIgASgNEg0KBXNjb3BlGAMgASgJEhoKDXJlZnJlc2hfdG9rZW4YBCABKAlCA4ABARIVCghpZF90b2tlbhgFIAEoCUIDgAEBIq8BCg1SZXZva2VSZXF1ZXN0EigKBmNhbGxlchgBIAEoCzIYLnRlc3NlcmEudG9rZW4udjEuQ2FsbGVyEjgKC2NyZWRlbnRpYWxzGAIgASgLMiMudGVzc2VyYS50b2tlbi52MS5DbGllbnRDcmVkZW50aWFscxISCgV0b2tlbhgDIAEoCUIDgAEBEg4KBnJlYXNvbhgEIAEoCRIWCg5pZ25vcmVfdW5rbm93bhgFIAEoCCIQCg5SZXZva2VSZXNwb25zZSJWCg9Vc2VySW5mb1JlcXVlc3QSKAoGY2FsbGVyGAEgASgLMhgudGVzc2VyYS50b2tlbi52MS5DYWxsZXISGQoMYWNjZXNzX3Rva2VuGAIgASgJQgOAAQEihQEKEFVzZXJJbmZvUmVzcG9uc2USCwoDc3ViGAEgASgJEhEKBG5hbWUYAiABKAlIAIgBARISCgVlbWFpbBgDIAEoCUgBiAEBEhkKDHBob25lX251bWJlchgEIAEoCUgCiAEBQgcKBV9uYW1lQggKBl9lbWFpbEIPCg1fcGhvbmVfbnVtYmVyIlsKGFZlcmlmeUlkVG9rZW5IaW50UmVxdWVzdBIoCgZjYWxsZXIYASABKAsyGC50ZXNzZXJhLnRva2VuLnYxLkNhbGxlchIVCghpZF90b2tlbhgCIAEoCUIDgAEBIl4KGVZlcmlmeUlkVG9rZW5IaW50UmVzcG9uc2USDQoFdmFsaWQYASABKAgSEQoJY2xpZW50X2lkGAIgASgJEgsKA3N1YhgDIAEoCRISCgpzZXNzaW9uX2lkGAQgASgJIosBChFJbnRyb3NwZWN0UmVxdWVzdBISCgV0b2tlbhgBIAEoCUIDgAEBEigKBmNhbGxlchgCIAEoCzIYLnRlc3NlcmEudG9rZW4udjEuQ2FsbGVyEjgKC2NyZWRlbnRpYWxzGAMgASgLMiMudGVzc2VyYS50b2tlbi52MS5DbGllbnRDcmVkZW50aWFscyL3AQoSSW50cm9zcGVjdFJlc3BvbnNlEg4KBmFjdGl2ZRgBIAEoCBILCgNzdWIYAiABKAkSEQoJY2xpZW50X2lkGAMgASgJEg0KBXNjb3BlGAQgASgJEgsKA2V4cBgFIAEoAxILCgNpYXQYBiABKAMSCwoDYXVkGAcgASgJEgsKA2lzcxgIIAEoCRIRCgl0ZW5hbnRfaWQYCSABKAkSDAoEcm9sZRgKIAMoCRIpCgRraW5kGAsgASgOMhsudGVzc2VyYS50b2tlbi52MS5Ub2tlbktpbmQSCwoDanRpGAwgASgJEhUKDWNhY2hlX3NlY29uZHMYDSABKA0iLQoWQmF0Y2hJbnRyb3NwZWN0UmVxdWVzdBITCgZ0b2tlbnMYASADKAlCA4ABASJQChdCYXRjaEludHJvc3BlY3RSZXNwb25zZRI1CghvdXRjb21lcxgBIAMoCzIjLnRlc3NlcmEudG9rZW4udjEuSW50cm9zcGVjdE91dGNvbWUijgEKEUludHJvc3BlY3RPdXRjb21lEjYKBnJlc3VsdBgBIAEoCzIkLnRlc3NlcmEudG9rZW4udjEuSW50cm9zcGVjdFJlc3BvbnNlSAASNgoHZmFpbHVyZRgCIAEoCzIjLnRlc3NlcmEudG9rZW4udjEuSW50cm9zcGVjdEZhaWx1cmVIAEIJCgdvdXRjb21lIk8KEUludHJvc3BlY3RGYWlsdXJlEgwKBGNvZGUYASABKAkSDwoHbWVzc2FnZRgCIAEoCRIbChNyZXRyeV9hZnRlcl9zZWNvbmRzGAMgASgNIjgKF1dhdGNoUmV2b2NhdGlvbnNSZXF1ZXN0Eg4KBmN1cnNvchgBIAEoCRINCgVzaW5jZRgCIAEoAyLGAQoYV2F0Y2hSZXZvY2F0aW9uc1Jlc3BvbnNlEg4KBmN1cnNvchgBIAEoCRIuCgRraW5kGAIgASgOMiAudGVzc2VyYS50b2tlbi52MS5SZXZvY2F0aW9uS2luZBIRCgl0ZW5hbnRfaWQYAyABKAkSCwoDc3ViGAQgASgJEhEKCWNsaWVudF9pZBgFIAEoCRISCgpzZXNzaW9uX2lkGAYgASgJEhEKCWZhbWlseV9pZBgHIAEoCRIQCghlbmRlZF9hdBgIIAEoAyrcAQoaQ2xpZW50QXV0aGVudGljYXRpb25NZXRob2QSLAooQ0xJRU5UX0FVVEhFTlRJQ0FUSU9OX01FVEhPRF9VTlNQRUNJRklFRBAAEiUKIUNMSUVOVF9BVVRIRU5USUNBVElPTl9NRVRIT0RfTk9ORRABEjQKMENMSUVOVF9BVVRIRU5USUNBVElPTl9NRVRIT0RfQ0xJRU5UX1NFQ1JFVF9CQVNJQxACEjMKL0NMSUVOVF9BVVRIRU5USUNBVElPTl9NRVRIT0RfQ0xJRU5UX1NFQ1JFVF9QT1NUEAMqYgoJVG9rZW5LaW5kEhoKFlRPS0VOX0tJTkRfVU5TUEVDSUZJRUQQABIbChdUT0tFTl9LSU5EX0FDQ0VTU19UT0tFThABEhwKGFRPS0VOX0tJTkRfUkVGUkVTSF9UT0tFThACKswBCg5SZXZvY2F0aW9uS2luZBIfChtSRVZPQ0FUSU9OX0tJTkRfVU5TUEVDSUZJRUQQABIiCh5SRVZPQ0FUSU9OX0tJTkRfUkVGUkVTSF9GQU1JTFkQARIbChdSRVZPQ0FUSU9OX0tJTkRfU0VTU0lPThACEhsKF1JFVk9DQVRJT05fS0lORF9TVUJKRUNUEAMSHwobUkVWT0NBVElPTl9LSU5EX0FQUExJQ0FUSU9OEAQSGgoWUkVWT0NBVElPTl9LSU5EX1RFTkFOVBAFMvQCCgxUb2tlblNlcnZpY2USUQoIRXhjaGFuZ2USIS50ZXNzZXJhLnRva2VuLnYxLkV4Y2hhbmdlUmVxdWVzdBoiLnRlc3NlcmEudG9rZW4udjEuRXhjaGFuZ2VSZXNwb25zZRJLCgZSZXZva2USHy50ZXNzZXJhLnRva2VuLnYxLlJldm9rZVJlcXVlc3QaIC50ZXNzZXJhLnRva2VuLnYxLlJldm9rZVJlc3BvbnNlElEKCFVzZXJJbmZvEiEudGVzc2VyYS50b2tlbi52MS5Vc2VySW5mb1JlcXVlc3QaIi50ZXNzZXJhLnRva2VuLnYxLlVzZXJJbmZvUmVzcG9uc2UScQoRVmVyaWZ5SWRUb2tlbkhpbnQSKi50ZXNzZXJhLnRva2VuLnYxLlZlcmlmeUlkVG9rZW5IaW50UmVxdWVzdBorLnRlc3NlcmEudG9rZW4udjEuVmVyaWZ5SWRUb2tlbkhpbnRSZXNwb25zZSIDkAIBMs4CChRJbnRyb3NwZWN0aW9uU2VydmljZRJcCgpJbnRyb3NwZWN0EiMudGVzc2VyYS50b2tlbi52MS5JbnRyb3NwZWN0UmVxdWVzdBokLnRlc3NlcmEudG9rZW4udjEuSW50cm9zcGVjdFJlc3BvbnNlIgOQAgESawoPQmF0Y2hJbnRyb3NwZWN0EigudGVzc2VyYS50b2tlbi52MS5CYXRjaEludHJvc3BlY3RSZXF1ZXN0GikudGVzc2VyYS50b2tlbi52MS5CYXRjaEludHJvc3BlY3RSZXNwb25zZSIDkAIBEmsKEFdhdGNoUmV2b2NhdGlvbnMSKS50ZXNzZXJhLnRva2VuLnYxLldhdGNoUmV2b2NhdGlvbnNSZXF1ZXN0GioudGVzc2VyYS50b2tlbi52MS5XYXRjaFJldm9jYXRpb25zUmVzcG9uc2UwAWIGcHJvdG8z");
 
 /**
  * @generated from message tessera.token.v1.ClientCredentials
@@ -345,7 +345,7 @@ export type IntrospectRequest = Message<"tessera.token.v1.IntrospectRequest"> & 
   token: string;
 
   /**
-   * Set by the gateway; an internal caller is identified by its connection.
+   * Set by the gateway alone; every other caller is identified by its connection or its access token.
    *
    * @generated from field: tessera.token.v1.Caller caller = 2;
    */
@@ -423,6 +423,8 @@ export type IntrospectResponse = Message<"tessera.token.v1.IntrospectResponse"> 
   role: string[];
 
   /**
+   * Which type of token it is. A resource server accepts access tokens alone.
+   *
    * @generated from field: tessera.token.v1.TokenKind kind = 11;
    */
   kind: TokenKind;
@@ -431,6 +433,13 @@ export type IntrospectResponse = Message<"tessera.token.v1.IntrospectResponse"> 
    * @generated from field: string jti = 12;
    */
   jti: string;
+
+  /**
+   * How long the caller may remember this answer, in seconds; 0: not at all.
+   *
+   * @generated from field: uint32 cache_seconds = 13;
+   */
+  cacheSeconds: number;
 };
 
 /**
@@ -439,6 +448,185 @@ export type IntrospectResponse = Message<"tessera.token.v1.IntrospectResponse"> 
  */
 export const IntrospectResponseSchema: GenMessage<IntrospectResponse> = /*@__PURE__*/
   messageDesc(file_tessera_token_v1_token, 11);
+
+/**
+ * @generated from message tessera.token.v1.BatchIntrospectRequest
+ */
+export type BatchIntrospectRequest = Message<"tessera.token.v1.BatchIntrospectRequest"> & {
+  /**
+   * @generated from field: repeated string tokens = 1;
+   */
+  tokens: string[];
+};
+
+/**
+ * Describes the message tessera.token.v1.BatchIntrospectRequest.
+ * Use `create(BatchIntrospectRequestSchema)` to create a new message.
+ */
+export const BatchIntrospectRequestSchema: GenMessage<BatchIntrospectRequest> = /*@__PURE__*/
+  messageDesc(file_tessera_token_v1_token, 12);
+
+/**
+ * @generated from message tessera.token.v1.BatchIntrospectResponse
+ */
+export type BatchIntrospectResponse = Message<"tessera.token.v1.BatchIntrospectResponse"> & {
+  /**
+   * One per token, in order.
+   *
+   * @generated from field: repeated tessera.token.v1.IntrospectOutcome outcomes = 1;
+   */
+  outcomes: IntrospectOutcome[];
+};
+
+/**
+ * Describes the message tessera.token.v1.BatchIntrospectResponse.
+ * Use `create(BatchIntrospectResponseSchema)` to create a new message.
+ */
+export const BatchIntrospectResponseSchema: GenMessage<BatchIntrospectResponse> = /*@__PURE__*/
+  messageDesc(file_tessera_token_v1_token, 13);
+
+/**
+ * @generated from message tessera.token.v1.IntrospectOutcome
+ */
+export type IntrospectOutcome = Message<"tessera.token.v1.IntrospectOutcome"> & {
+  /**
+   * @generated from oneof tessera.token.v1.IntrospectOutcome.outcome
+   */
+  outcome: {
+    /**
+     * @generated from field: tessera.token.v1.IntrospectResponse result = 1;
+     */
+    value: IntrospectResponse;
+    case: "result";
+  } | {
+    /**
+     * Nothing can be told of this token now. Not an inactive token.
+     *
+     * @generated from field: tessera.token.v1.IntrospectFailure failure = 2;
+     */
+    value: IntrospectFailure;
+    case: "failure";
+  } | { case: undefined; value?: undefined };
+};
+
+/**
+ * Describes the message tessera.token.v1.IntrospectOutcome.
+ * Use `create(IntrospectOutcomeSchema)` to create a new message.
+ */
+export const IntrospectOutcomeSchema: GenMessage<IntrospectOutcome> = /*@__PURE__*/
+  messageDesc(file_tessera_token_v1_token, 14);
+
+/**
+ * @generated from message tessera.token.v1.IntrospectFailure
+ */
+export type IntrospectFailure = Message<"tessera.token.v1.IntrospectFailure"> & {
+  /**
+   * For example "temporarily_unavailable".
+   *
+   * @generated from field: string code = 1;
+   */
+  code: string;
+
+  /**
+   * @generated from field: string message = 2;
+   */
+  message: string;
+
+  /**
+   * Seconds to wait before asking again; 0 when there is no advice.
+   *
+   * @generated from field: uint32 retry_after_seconds = 3;
+   */
+  retryAfterSeconds: number;
+};
+
+/**
+ * Describes the message tessera.token.v1.IntrospectFailure.
+ * Use `create(IntrospectFailureSchema)` to create a new message.
+ */
+export const IntrospectFailureSchema: GenMessage<IntrospectFailure> = /*@__PURE__*/
+  messageDesc(file_tessera_token_v1_token, 15);
+
+/**
+ * @generated from message tessera.token.v1.WatchRevocationsRequest
+ */
+export type WatchRevocationsRequest = Message<"tessera.token.v1.WatchRevocationsRequest"> & {
+  /**
+   * The last cursor seen. Empty: from the present on, or from `since`.
+   *
+   * @generated from field: string cursor = 1;
+   */
+  cursor: string;
+
+  /**
+   * Without a cursor: refresh families that were revoked since then come first. Seconds since the Unix epoch, at most
+   * seven days ago; 0: none.
+   *
+   * @generated from field: int64 since = 2;
+   */
+  since: bigint;
+};
+
+/**
+ * Describes the message tessera.token.v1.WatchRevocationsRequest.
+ * Use `create(WatchRevocationsRequestSchema)` to create a new message.
+ */
+export const WatchRevocationsRequestSchema: GenMessage<WatchRevocationsRequest> = /*@__PURE__*/
+  messageDesc(file_tessera_token_v1_token, 16);
+
+/**
+ * @generated from message tessera.token.v1.WatchRevocationsResponse
+ */
+export type WatchRevocationsResponse = Message<"tessera.token.v1.WatchRevocationsResponse"> & {
+  /**
+   * @generated from field: string cursor = 1;
+   */
+  cursor: string;
+
+  /**
+   * @generated from field: tessera.token.v1.RevocationKind kind = 2;
+   */
+  kind: RevocationKind;
+
+  /**
+   * @generated from field: string tenant_id = 3;
+   */
+  tenantId: string;
+
+  /**
+   * @generated from field: string sub = 4;
+   */
+  sub: string;
+
+  /**
+   * @generated from field: string client_id = 5;
+   */
+  clientId: string;
+
+  /**
+   * @generated from field: string session_id = 6;
+   */
+  sessionId: string;
+
+  /**
+   * @generated from field: string family_id = 7;
+   */
+  familyId: string;
+
+  /**
+   * When it ended, seconds since the Unix epoch: what was issued until then (`iat`) is concerned.
+   *
+   * @generated from field: int64 ended_at = 8;
+   */
+  endedAt: bigint;
+};
+
+/**
+ * Describes the message tessera.token.v1.WatchRevocationsResponse.
+ * Use `create(WatchRevocationsResponseSchema)` to create a new message.
+ */
+export const WatchRevocationsResponseSchema: GenMessage<WatchRevocationsResponse> = /*@__PURE__*/
+  messageDesc(file_tessera_token_v1_token, 17);
 
 /**
  * @generated from enum tessera.token.v1.ClientAuthenticationMethod
@@ -512,6 +700,65 @@ export const TokenKindSchema: GenEnum<TokenKind> = /*@__PURE__*/
   enumDesc(file_tessera_token_v1_token, 1);
 
 /**
+ * @generated from enum tessera.token.v1.RevocationKind
+ */
+export const RevocationKind = {
+  /**
+   * Nothing ended: the message holds a position. It is the first one of every stream and then comes twice a second, so
+   * that silence tells a caller that it hears nothing.
+   *
+   * @generated from enum value: REVOCATION_KIND_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED: 0,
+
+  /**
+   * A refresh family was revoked: `sub`, `client_id`, `session_id`, `family_id`.
+   *
+   * @generated from enum value: REVOCATION_KIND_REFRESH_FAMILY = 1;
+   */
+  REFRESH_FAMILY: 1,
+
+  /**
+   * A session was ended by signing out or in again: `sub`, `session_id`.
+   *
+   * @generated from enum value: REVOCATION_KIND_SESSION = 2;
+   */
+  SESSION: 2,
+
+  /**
+   * A user was disabled, locked or deleted: `sub`.
+   *
+   * @generated from enum value: REVOCATION_KIND_SUBJECT = 3;
+   */
+  SUBJECT: 3,
+
+  /**
+   * An application was disabled or deleted: `client_id`.
+   *
+   * @generated from enum value: REVOCATION_KIND_APPLICATION = 4;
+   */
+  APPLICATION: 4,
+
+  /**
+   * A tenant was disabled or deleted.
+   *
+   * @generated from enum value: REVOCATION_KIND_TENANT = 5;
+   */
+  TENANT: 5,
+} as const;
+
+/**
+ * @generated from enum tessera.token.v1.RevocationKind
+ */
+export type RevocationKind = (typeof RevocationKind)[keyof typeof RevocationKind] | UnknownEnum;
+
+/**
+ * Describes the enum tessera.token.v1.RevocationKind.
+ */
+export const RevocationKindSchema: GenEnum<RevocationKind> = /*@__PURE__*/
+  enumDesc(file_tessera_token_v1_token, 2);
+
+/**
  * TokenService issues, revokes and reads tokens on behalf of the gateway.
  *
  * @generated from service tessera.token.v1.TokenService
@@ -561,18 +808,49 @@ export const TokenService: GenService<{
   serviceDesc(file_tessera_token_v1_token, 0);
 
 /**
- * IntrospectionService is what internal services ask whether a token is good.
+ * IntrospectionService is what internal services ask whether a token is good (RFC 7662). A caller proves itself by a
+ * client certificate whose name is `introspector`, by an access token of ours with the scope `tokens.introspect` in the
+ * metadata `authorization: Bearer <token>`, or, in development, by the shared token. UNAUTHENTICATED: it did not.
+ * UNAVAILABLE: nothing can be told now, so ask again; it never means that a token is not good.
  *
  * @generated from service tessera.token.v1.IntrospectionService
  */
 export const IntrospectionService: GenService<{
   /**
+   * Introspect says whether one token is good. Whatever is wrong with a token, and every token that the caller may not
+   * be told about, reads the same: inactive. An empty token is INVALID_ARGUMENT.
+   *
    * @generated from rpc tessera.token.v1.IntrospectionService.Introspect
    */
   introspect: {
     methodKind: "unary";
     input: typeof IntrospectRequestSchema;
     output: typeof IntrospectResponseSchema;
+  },
+  /**
+   * BatchIntrospect says it of up to 1000 tokens; each outcome stands alone.
+   *
+   * @generated from rpc tessera.token.v1.IntrospectionService.BatchIntrospect
+   */
+  batchIntrospect: {
+    methodKind: "unary";
+    input: typeof BatchIntrospectRequestSchema;
+    output: typeof BatchIntrospectResponseSchema;
+  },
+  /**
+   * WatchRevocations streams what ended, in order, as far as the caller may be told, within 250 ms. Access tokens issued
+   * before live until they expire all the same; who wants to be stricter refuses those that the messages name.
+   *
+   * Every message has a cursor: whoever comes back with the last one it saw has missed nothing. A cursor that is not on
+   * record any more (older than seven days, or of a restored database) is OUT_OF_RANGE: forget what was derived from
+   * earlier messages and start without a cursor.
+   *
+   * @generated from rpc tessera.token.v1.IntrospectionService.WatchRevocations
+   */
+  watchRevocations: {
+    methodKind: "server_streaming";
+    input: typeof WatchRevocationsRequestSchema;
+    output: typeof WatchRevocationsResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_tessera_token_v1_token, 1);

@@ -1,0 +1,25 @@
+/** An item with the name of the stream it came from. */
+export type Heard<T extends object> = { [N in keyof T]: { readonly from: N; readonly item: T[N] } }[keyof T];
+
+/** The items of several streams as they come. The first stream that ends or fails ends them all. */
+export async function* merge<T extends object>(streams: {
+  readonly [N in keyof T]: AsyncIterator<T[N]>;
+}): AsyncGenerator<Heard<T>, void> {
+  const names = Object.keys(streams) as (keyof T)[];
+  const ask = async (from: keyof T): Promise<Heard<T> | undefined> => {
+    const next = await streams[from].next();
+    return next.done === true ? undefined : ({ from, item: next.value } as Heard<T>);
+  };
+  const pending = new Map(names.map((name) => [name, ask(name)]));
+  try {
+    for (;;) {
+      const heard = await Promise.race(pending.values());
+      if (heard === undefined) return;
+      pending.set(heard.from, ask(heard.from));
+      yield heard;
+    }
+  } finally {
+    // Whoever called ends the streams; what they still answer concerns nobody.
+    for (const answer of pending.values()) answer.catch(() => undefined);
+  }
+}
