@@ -17,6 +17,7 @@ export interface Composition {
   /** In calling order: each calls only those before it. The gateway is the last. */
   readonly services: readonly BuiltService[];
   readonly gateway: GatewayService;
+  readonly token: BuiltService;
   readonly admin: Client<typeof DirectoryAdminService>;
 }
 
@@ -84,6 +85,7 @@ export function compose(
   return {
     services: [keys, directory, authorize, device, token, gateway],
     gateway,
+    token,
     admin: local(DirectoryAdminService, directory, 'operator', log),
   };
 }

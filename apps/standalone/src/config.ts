@@ -3,8 +3,8 @@ import { deviceConfig } from '@tessera/device';
 import { applyConfig, directoryConfig } from '@tessera/directory';
 import { gatewayConfig } from '@tessera/gateway';
 import { keysConfig } from '@tessera/keys';
-import { combine, ConfigError, developmentSecret, processConfig } from '@tessera/kit';
-import { tokenConfig } from '@tessera/token';
+import { combine, ConfigError, developmentSecret, processConfig, rpcConfig } from '@tessera/kit';
+import { introspectionListenerConfig, tokenConfig } from '@tessera/token';
 
 /** Everything that the one process of the compact topology reads. */
 export const standaloneConfig = combine(
@@ -12,6 +12,8 @@ export const standaloneConfig = combine(
   gatewayConfig,
   authorizeConfig,
   tokenConfig,
+  introspectionListenerConfig,
+  rpcConfig,
   deviceConfig,
   keysConfig,
   directoryConfig,

@@ -1,8 +1,9 @@
 import { fileURLToPath } from 'node:url';
 import { applyAtStart } from '@tessera/directory';
 import { openDoors } from '@tessera/gateway';
-import { createKit, rootCall, runProcess, ulid, type Lifecycle } from '@tessera/kit';
+import { createKit, rootCall, rpcCredentials, runProcess, ulid, type Lifecycle } from '@tessera/kit';
 import { temporarilyUnavailable } from '@tessera/oauth';
+import { serveIntrospection } from '@tessera/token';
 import { banner } from './banner.ts';
 import { compose, migrateAll } from './compose.ts';
 import { standaloneConfig, withSecrets } from './config.ts';
@@ -21,7 +22,7 @@ await runProcess({
     const isDemo = config.TESSERA_APPLY_FILE === undefined && config.DATABASE_URL === undefined;
     const issuer = config.TESSERA_ISSUER ?? `http://localhost:${config.TESSERA_HTTP_PORT}`;
     const demo = demoClient({ issuer: () => issuer, clock: kit.clock, random: kit.random });
-    const { services, gateway, admin } = compose(
+    const { services, gateway, token, admin } = compose(
       config,
       (service) => ({ ...kit, log: kit.log.child({ component: service }) }),
       { readiness: async () => readiness(lifecycle), extensions: isDemo ? [demo] : [] },
@@ -43,6 +44,12 @@ await runProcess({
     for (const door of openDoors(config)) log.warn({ event: 'open_door' }, door);
     const url = await gateway.listen({ host: config.TESSERA_HTTP_HOST, port: config.TESSERA_HTTP_PORT });
     log.info({ url }, 'serving HTTP');
+    const introspection = await serveIntrospection(token, config, {
+      credentials: () => rpcCredentials(config),
+      log,
+      drainMs: config.TESSERA_DRAIN_TIMEOUT * 1000,
+    });
+    if (introspection !== undefined) lifecycle.onDrain(async () => introspection.drain());
     if (isDemo) process.stdout.write(banner(issuer));
   },
 });

@@ -1,13 +1,19 @@
-import { runService } from '@tessera/kit';
+import { combine, rpcCredentials, runService } from '@tessera/kit';
 import { AuthorizeService } from '@tessera/proto-gen/authorize';
 import { BackchannelAuthenticationService, DeviceAuthorizationService } from '@tessera/proto-gen/device';
 import { DirectoryService } from '@tessera/proto-gen/directory';
 import { KeysService } from '@tessera/proto-gen/keys';
-import { buildToken, migrations, tokenConfig } from '@tessera/token';
+import {
+  buildToken,
+  introspectionListenerConfig,
+  migrations,
+  serveIntrospection,
+  tokenConfig,
+} from '@tessera/token';
 
 await runService({
   name: 'token',
-  config: tokenConfig,
+  config: combine(tokenConfig, introspectionListenerConfig),
   environment: process.env,
   stores: { database: true, redis: true },
   migrations,
@@ -25,4 +31,10 @@ await runService({
       },
       kit,
     ),
+  async serving(built, config, { log }, lifecycle) {
+    const credentials = () => rpcCredentials(config);
+    const drainMs = config.TESSERA_DRAIN_TIMEOUT * 1000;
+    const server = await serveIntrospection(built, config, { credentials, log, drainMs });
+    if (server !== undefined) lifecycle.onDrain(async () => server.drain());
+  },
 });

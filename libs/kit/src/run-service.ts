@@ -29,7 +29,12 @@ export interface ServiceProcess<S extends z.ZodObject> {
   readonly migrations?: Migrations;
   build(config: z.infer<S> & ProcessConfig & RpcConfig, peers: Peers, kit: Kit): BuiltService;
   /** What else the process does once it serves. */
-  serving?(built: BuiltService, config: z.infer<S>, kit: Kit, lifecycle: Lifecycle): Promise<void>;
+  serving?(
+    built: BuiltService,
+    config: z.infer<S> & ProcessConfig & RpcConfig,
+    kit: Kit,
+    lifecycle: Lifecycle,
+  ): Promise<void>;
 }
 
 /**

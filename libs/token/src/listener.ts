@@ -1,0 +1,42 @@
+import {
+  optionalPort,
+  serve,
+  text,
+  type BuiltService,
+  type RpcCredentials,
+  type RpcServer,
+} from '@tessera/kit';
+import type { Logger } from '@tessera/kit';
+import { IntrospectionService } from '@tessera/proto-gen/token';
+import { z } from 'zod';
+
+/** Where services that are not ours ask about tokens, beside the listener for our own processes. */
+export const introspectionListenerConfig = z.object({
+  TESSERA_INTROSPECTION_HOST: text('127.0.0.1'),
+  /** Absent: no such listener. */
+  TESSERA_INTROSPECTION_PORT: optionalPort(),
+});
+
+export type IntrospectionListenerConfig = z.infer<typeof introspectionListenerConfig>;
+
+/**
+ * Serves `IntrospectionService` alone. Under mutual TLS it takes connections without a certificate too; their calls
+ * have to carry an access token. Undefined when no port is configured.
+ */
+export async function serveIntrospection(
+  built: BuiltService,
+  config: IntrospectionListenerConfig,
+  options: { readonly credentials: () => RpcCredentials; readonly log: Logger; readonly drainMs: number },
+): Promise<RpcServer | undefined> {
+  const { TESSERA_INTROSPECTION_HOST: host, TESSERA_INTROSPECTION_PORT: port } = config;
+  if (port === undefined) return undefined;
+  const routes = built.routes.filter(({ service }) => service.typeName === IntrospectionService.typeName);
+  const { log, drainMs } = options;
+  const credentials = options.credentials();
+  const server = await serve(
+    { ...built, routes },
+    { host, port, credentials, certificates: 'optional', log, drainMs },
+  );
+  log.info({ host: server.host, port: server.port }, 'serving introspection');
+  return server;
+}
