@@ -33,6 +33,7 @@ const plain = [
   'deploy/image/processes.ts',
   'deploy/image/start.ts',
   'deploy/image/healthcheck.ts',
+  'deploy/image/make-secrets.ts',
 ];
 
 interface Manifest {
