@@ -17,7 +17,7 @@ interface Manifest {
 
 const testKit = '@tessera/test-kit';
 /** Packages that exist for tests only. */
-const testPackages = new Set([testKit, '@tessera/app-e2e']);
+const testPackages = new Set([testKit, '@tessera/app-e2e', '@tessera/app-bench']);
 const isTestFile = (path: string) => /\.(?:test|contract)\.ts$|\/(?:contract|testing)\//.test(path);
 
 const readManifest = (folder: string) => JSON.parse(readText(join(folder, 'package.json'))) as Manifest;
@@ -28,8 +28,11 @@ const declaredSomewhere = folders.flatMap((folder) => Object.keys(readManifest(f
 
 function problemsOfPackage(folder: string): string[] {
   const manifest = readManifest(folder);
-  const dependencies = Object.keys(manifest.dependencies ?? {});
   const forTests = testPackages.has(manifest.name);
+  const dependencies = Object.keys({
+    ...manifest.dependencies,
+    ...(forTests ? manifest.devDependencies : {}),
+  });
   const problems: string[] = [];
   if (!forTests && dependencies.includes(testKit)) {
     problems.push(`${folder}/package.json: depends on ${testKit}, which is for tests`);

@@ -28,6 +28,7 @@ const boundaries: readonly Plant[] = [
   imports('libs/test-kit/src/canary-service.ts', '@tessera/keys'),
   imports('apps/standalone/src/canary-other.ts', '@tessera/directory-client'),
   imports('apps/e2e/src/canary-inside.ts', '@tessera/keys'),
+  imports('apps/bench/src/canary-inside.ts', '@tessera/token'),
   imports('libs/oauth/src/canary-ours.ts', '@tessera/kit'),
   imports('libs/oauth/src/canary-files.ts', 'node:fs'),
   imports('libs/oauth/src/canary-net.ts', 'node:fs/promises'),

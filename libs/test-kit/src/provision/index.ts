@@ -8,4 +8,7 @@ export { createDatabase } from './database.ts';
 export type { TestDatabase } from './database.ts';
 export { freePort, holdProcess } from './held-process.ts';
 export type { HeldProcess, HeldProcessOptions } from './held-process.ts';
+export { startPostgres } from './postgres.ts';
+export { startRedis } from './redis.ts';
+export type { Store } from './stores.ts';
 export { requiredUrl } from './urls.ts';

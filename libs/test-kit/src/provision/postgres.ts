@@ -13,7 +13,7 @@ import type { Store } from './stores.ts';
 type User = { readonly uid: number; readonly gid: number };
 
 // What a crash of the machine may cost matters to nobody here; what a crash of our own process may cost still holds.
-const settings = {
+const testSettings = {
   listen_addresses: '127.0.0.1',
   unix_socket_directories: '',
   max_connections: '300',
@@ -25,18 +25,18 @@ const settings = {
   log_min_messages: 'fatal',
 };
 
-/** A real Postgres server on a free loopback port, from the binaries in npm. */
-export async function startPostgres(): Promise<Store> {
+/** A real Postgres server on a free loopback port, from the binaries in npm; `changes` are settings on top of its own. */
+export async function startPostgres(changes: Readonly<Record<string, string>> = {}): Promise<Store> {
   const directory = await mkdtemp(join(tmpdir(), 'tessera-postgres-'));
   try {
-    return await startIn(directory);
+    return await startIn(directory, { ...testSettings, ...changes });
   } catch (error) {
     await rm(directory, { recursive: true, force: true });
     throw error;
   }
 }
 
-async function startIn(directory: string): Promise<Store> {
+async function startIn(directory: string, settings: Readonly<Record<string, string>>): Promise<Store> {
   const user = unprivilegedUser();
   const binaries = await reachableBinaries(directory, user);
   const data = join(directory, 'data');

@@ -1,0 +1,36 @@
+/** The part of autocannon that is used here; the package brings no types. */
+declare module 'autocannon' {
+  interface Request {
+    readonly method?: string;
+    readonly path?: string;
+    readonly headers?: Readonly<Record<string, string>>;
+    readonly body?: string;
+  }
+
+  interface Options {
+    readonly url: string;
+    readonly connections: number;
+    /** Seconds. */
+    readonly duration?: number;
+    /** Requests, instead of a duration. */
+    readonly amount?: number;
+    /** Milliseconds between samples, and between looks at whether the time is over. */
+    readonly sampleInt?: number;
+    readonly requests?: readonly {
+      setupRequest(request: Request): Request;
+      onResponse(
+        status: number,
+        body: string,
+        context: object,
+        headers: Readonly<Record<string, unknown>>,
+      ): void;
+    }[];
+  }
+
+  interface Result {
+    readonly requests: { readonly total: number };
+    readonly errors: number;
+  }
+
+  export default function autocannon(options: Options): Promise<Result>;
+}

@@ -1,0 +1,91 @@
+import { argon2Sync, createHmac } from 'node:crypto';
+
+/** A hundred tenants with a hundred applications and a hundred people each. */
+export const tenantCount = 100;
+export const perTenant = 100;
+/** Of each tenant's applications and people, so many take part in the load. */
+export const activePerTenant = 10;
+
+export const redirectUri = 'https://client.example/callback';
+export const personScope = 'openid profile email offline_access orders.read';
+
+export interface Client {
+  readonly tenant: number;
+  readonly clientId: string;
+  readonly clientSecret: string;
+}
+
+export const tenantId = (tenant: number): string => `tenant-${tenant}`;
+export const username = (tenant: number, person: number): string => `person-${tenant}-${person}`;
+export const passwordOf = (seed: string): string => derive(seed, 'password');
+
+export function clientOf(seed: string, tenant: number, index: number): Client {
+  const clientId = `app-${tenant}-${index}`;
+  return { tenant, clientId, clientSecret: derive(seed, clientId) };
+}
+
+/** The applications that take part, those of different tenants next to one another. */
+export function activeClients(seed: string): Client[] {
+  return Array.from({ length: tenantCount * activePerTenant }, (_, position) =>
+    clientOf(seed, position % tenantCount, Math.floor(position / tenantCount)),
+  );
+}
+
+/** Everybody has one password and one hash of it: ten thousand hashes of their own would take minutes. */
+function passwordHash(seed: string): string {
+  const salt = Buffer.from(derive(seed, 'salt')).subarray(0, 16);
+  const tag = argon2Sync('argon2id', {
+    message: passwordOf(seed),
+    nonce: salt,
+    memory: 19_456,
+    passes: 2,
+    parallelism: 1,
+    tagLength: 32,
+  });
+  const base64 = (bytes: Buffer): string => bytes.toString('base64').replace(/=+$/, '');
+  return `$argon2id$v=19$m=19456,t=2,p=1$${base64(salt)}$${base64(tag)}`;
+}
+
+/** The declared state; JSON is YAML. */
+export function declaredState(seed: string): string {
+  const hash = passwordHash(seed);
+  const each = <T>(make: (index: number) => T): T[] =>
+    Array.from({ length: perTenant }, (_, index) => make(index));
+  const tenants = Array.from({ length: tenantCount }, (_, tenant) => ({
+    id: tenantId(tenant),
+    name: `Tenant ${tenant}`,
+    resources: [
+      {
+        audience: `https://orders.${tenantId(tenant)}.example`,
+        name: 'Orders',
+        scopes: ['orders.read', 'orders.write'],
+      },
+    ],
+    roles: ['clerk'],
+    users: each((person) => ({
+      username: username(tenant, person),
+      email: `${username(tenant, person)}@${tenantId(tenant)}.example`,
+      name: `Person ${person}`,
+      roles: ['clerk'],
+      passwordHash: hash,
+    })),
+    applications: each((index) => {
+      const { clientId, clientSecret } = clientOf(seed, tenant, index);
+      return {
+        clientId,
+        name: `Application ${index}`,
+        type: 'confidential',
+        secrets: [{ value: clientSecret }],
+        grantTypes: ['authorization_code', 'refresh_token', 'client_credentials', 'device_code', 'ciba'],
+        redirectUris: [redirectUri],
+        scopes: ['openid', 'profile', 'email', 'offline_access', 'orders.read', 'orders.write'],
+        ciba: { approval: 'page' },
+      };
+    }),
+  }));
+  return JSON.stringify({ tenants });
+}
+
+function derive(seed: string, name: string): string {
+  return createHmac('sha256', seed).update(name).digest('base64url');
+}

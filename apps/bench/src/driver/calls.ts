@@ -1,0 +1,51 @@
+import { Client, credentials, Metadata } from '@grpc/grpc-js';
+import type { CallLoad } from '../operations/operation.ts';
+import type { ClosedLoopResult } from './messages.ts';
+
+/** A connection for calls with messages as bytes. */
+export class Caller {
+  readonly #client: Client;
+  readonly #metadata = new Metadata();
+  readonly #load: CallLoad;
+
+  constructor(load: CallLoad) {
+    this.#load = load;
+    this.#client = new Client(load.target, credentials.createInsecure());
+    for (const [name, value] of Object.entries(load.metadata)) this.#metadata.set(name, value);
+  }
+
+  /** One call; whether its answer was the right one. */
+  call(): Promise<boolean> {
+    const same = (bytes: Buffer): Buffer => bytes;
+    const { method } = this.#load;
+    const message = this.#load.next();
+    const deadline = Date.now() + 30_000;
+    return new Promise((resolve) => {
+      this.#client.makeUnaryRequest(
+        method,
+        same,
+        same,
+        message,
+        this.#metadata,
+        { deadline },
+        (error, answer) => resolve(error === null && this.#load.accept(answer ?? Buffer.alloc(0))),
+      );
+    });
+  }
+
+  /** Keeps `inFlight` calls under way for some seconds. */
+  async closedLoop(inFlight: number, seconds: number): Promise<ClosedLoopResult> {
+    let operations = 0;
+    let errors = 0;
+    const started = performance.now();
+    const end = started + seconds * 1000;
+    const worker = async (): Promise<void> => {
+      while (performance.now() < end) {
+        if (await this.call()) operations += this.#load.perCall;
+        else errors += 1;
+      }
+    };
+    await Promise.all(Array.from({ length: inFlight }, worker));
+    return { operations, errors, seconds: (performance.now() - started) / 1000 };
+  }
+}

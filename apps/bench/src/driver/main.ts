@@ -1,0 +1,63 @@
+/** The process that sends the load: what it uses of the processor is counted for nobody. */
+import { operationNamed } from '../operations/index.ts';
+import type { HttpLoad, Load, Operation } from '../operations/operation.ts';
+import { Caller } from './calls.ts';
+import { closedLoop } from './closed-loop.ts';
+import { send } from './http-client.ts';
+import type { DriverAnswer, DriverRequest } from './messages.ts';
+import { openLoop } from './open-loop.ts';
+
+interface Prepared {
+  readonly operation: Operation;
+  readonly load: Load;
+  readonly baseUrl: string;
+  readonly caller: Caller | undefined;
+}
+
+let prepared: Prepared | undefined;
+
+async function perform(request: DriverRequest): Promise<DriverAnswer> {
+  if (request.step === 'prepare') {
+    const { target, duration } = request;
+    const operation = operationNamed(request.operation);
+    const prepare = target.kind === 'tessera' ? operation.ours : operation.peers;
+    if (prepare === undefined) throw new Error('the peer has no such operation');
+    const load = await prepare(target, { duration, rate: operation.rate });
+    const caller = load.kind === 'calls' ? new Caller(load) : undefined;
+    prepared = { operation, load, baseUrl: target.baseUrl, caller };
+    return { step: 'prepare' };
+  }
+  if (prepared === undefined) throw new Error('nothing is prepared');
+  const { operation, load, baseUrl, caller } = prepared;
+  const { inFlight, rate } = operation;
+  if (request.step === 'closed-loop') {
+    const { seconds, share } = request;
+    const result =
+      load.kind === 'calls'
+        ? await requireCaller(caller).closedLoop(inFlight, seconds)
+        : await closedLoop(baseUrl, load, { inFlight, seconds, share });
+    return { step: 'closed-loop', ...result };
+  }
+  const ask = load.kind === 'calls' ? () => requireCaller(caller).call() : () => askOnce(baseUrl, load);
+  return { step: 'open-loop', ...(await openLoop(rate, request.seconds, ask)) };
+}
+
+async function askOnce(baseUrl: string, load: HttpLoad): Promise<boolean> {
+  return load.accept(await send(baseUrl, load.next()));
+}
+
+function requireCaller(caller: Caller | undefined): Caller {
+  if (caller === undefined) throw new Error('nothing is prepared for calls');
+  return caller;
+}
+
+process.on('message', (request: DriverRequest) => {
+  perform(request)
+    .catch((error: unknown): DriverAnswer => {
+      const message = error instanceof Error ? (error.stack ?? error.message) : String(error);
+      return { step: 'failed', message };
+    })
+    .then((answer) => process.send?.(answer))
+    .catch(() => process.exit(1));
+});
+process.on('disconnect', () => process.exit(0));

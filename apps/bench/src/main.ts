@@ -1,0 +1,115 @@
+/**
+ * `npm run bench`: starts compact, split and a peer on this machine, drives them from other processes, and says what
+ * each operation costs. Not a test: nothing fails because something is slow; wrong answers fail it.
+ */
+import { randomBytes } from 'node:crypto';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { cpus, loadavg, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { comparison } from './compare.ts';
+import { declaredState } from './declared-state.ts';
+import { isMeasurable, measure, measureRest, type Bench } from './measure/measure.ts';
+import { residentMemory } from './measure/processor-time.ts';
+import type { Result, Row, Start } from './measure/row.ts';
+import { Yardstick } from './measure/yardstick.ts';
+import { parseOptions, usage, UsageError, type Options } from './options.ts';
+import { startStores } from './stores.ts';
+import { startPeer, startTessera, type System, type SystemOptions } from './systems.ts';
+import { table } from './table.ts';
+
+const started = performance.now();
+
+/** Progress, so that the result alone is on standard output. */
+function say(text: string): void {
+  process.stderr.write(`${((performance.now() - started) / 1000).toFixed(0).padStart(5)} s  ${text}\n`);
+}
+
+async function main(options: Options): Promise<number> {
+  const before = options.compare === undefined ? undefined : await readResult(options.compare);
+  const loadBefore = loadavg()[0] ?? 0;
+  const directory = await mkdtemp(join(tmpdir(), 'tessera-bench-'));
+  say('starting Postgres and Redis');
+  const stores = await startStores();
+  const yardstick = await Yardstick.start();
+  const bench: Bench = { stores, yardstick, duration: options.duration, say };
+  try {
+    const seed = randomBytes(16).toString('hex');
+    const systems: SystemOptions = { stores, seed, directory, profile: options.profile };
+    await applyState(systems);
+    const measured: { start: Start; rows: Row[] }[] = [];
+    for (const topology of options.topologies) {
+      measured.push(await measureSystem(() => startTessera(topology, systems), topology, options, bench));
+    }
+    if (options.peer) {
+      measured.push(await measureSystem(() => startPeer(systems), 'oidc-provider', options, bench));
+    }
+    const result: Result = {
+      at: new Date().toISOString(),
+      machine: { processor: cpus()[0]?.model ?? '', cores: cpus().length, node: process.versions.node },
+      loadBefore,
+      duration: options.duration,
+      starts: measured.map(({ start }) => start),
+      rows: measured.flatMap(({ rows }) => rows),
+    };
+    process.stdout.write(table(result));
+    if (before !== undefined) process.stdout.write(`\n${comparison(result, before)}`);
+    if (options.json !== undefined)
+      await writeFile(options.json, `${JSON.stringify(result, undefined, 2)}\n`);
+    return result.rows.some(({ errors }) => errors > 0) ? 1 : 0;
+  } finally {
+    yardstick.stop();
+    await stores.stop();
+    await rm(directory, { recursive: true, force: true });
+  }
+}
+
+/** A first start brings schema, keys and records; what is measured are later starts. */
+async function applyState(systems: SystemOptions): Promise<void> {
+  say('applying 100 tenants, 10,000 applications and 10,000 people');
+  const applyFile = join(systems.directory, 'state.yaml');
+  await writeFile(applyFile, declaredState(systems.seed));
+  const system = await startTessera('compact', { ...systems, applyFile, profile: undefined });
+  await system.stop();
+}
+
+async function measureSystem(
+  start: () => Promise<System>,
+  name: Start['system'],
+  options: Options,
+  bench: Bench,
+): Promise<{ start: Start; rows: Row[] }> {
+  say(`starting ${name}`);
+  const system = await start();
+  try {
+    await sleep(1000);
+    const memory = Object.fromEntries(
+      system.processes.map((process) => [process.name, residentMemory(process.pid)]),
+    );
+    const atRest = await measureRest(system, bench);
+    const rows: Row[] = [];
+    for (const operation of options.only) {
+      if (isMeasurable(operation, system)) rows.push(await measure(operation, system, atRest, bench));
+    }
+    return { start: { system: name, startMs: system.startMs, memory }, rows };
+  } finally {
+    await system.stop();
+  }
+}
+
+async function readResult(file: string): Promise<Result> {
+  return JSON.parse(await readFile(file, 'utf8')) as Result;
+}
+
+try {
+  const options = parseOptions(process.argv.slice(2));
+  if (options === undefined) process.stdout.write(usage);
+  else process.exitCode = await main(options);
+} catch (error) {
+  const text =
+    error instanceof UsageError
+      ? `${error.message}\n\n${usage}`
+      : String(error instanceof Error ? error.stack : error);
+  process.stderr.write(`${text}\n`);
+  process.exitCode = 1;
+}

@@ -1,0 +1,79 @@
+import { readdirSync, readFileSync } from 'node:fs';
+
+/** Fixed by Linux for what it tells programs, whatever the kernel's own tick. */
+const ticksPerSecond = 100;
+
+interface Stat {
+  readonly pid: number;
+  readonly parent: number;
+  readonly name: string;
+  readonly ownTicks: number;
+  /** Of children that have ended. */
+  readonly childrenTicks: number;
+}
+
+/** `/proc/<pid>/stat` (proc_pid_stat(5)); undefined when the process has ended. */
+function readStat(pid: number): Stat | undefined {
+  let text: string;
+  try {
+    text = readFileSync(`/proc/${pid}/stat`, 'latin1');
+  } catch {
+    return undefined;
+  }
+  const end = text.lastIndexOf(')');
+  const fields = text.slice(end + 2).split(' ');
+  const at = (position: number): number => Number(fields[position - 3]);
+  return {
+    pid,
+    parent: at(4),
+    name: text.slice(text.indexOf('(') + 1, end),
+    ownTicks: at(14) + at(15),
+    childrenTicks: at(16) + at(17),
+  };
+}
+
+/** Processor time, user and system, that the processes have used so far, in microseconds. */
+export function processorTime(pids: readonly number[]): number {
+  let ticks = 0;
+  for (const pid of pids) ticks += readStat(pid)?.ownTicks ?? 0;
+  return (ticks * 1e6) / ticksPerSecond;
+}
+
+/** The same for a process with all its children, running and ended ones. */
+export function processorTimeOfTree(root: number): number {
+  const all = readAll();
+  let ticks = 0;
+  const add = (stat: Stat): void => {
+    ticks += stat.ownTicks + stat.childrenTicks;
+    for (const child of all) if (child.parent === stat.pid) add(child);
+  };
+  for (const stat of all) if (stat.pid === root) add(stat);
+  return (ticks * 1e6) / ticksPerSecond;
+}
+
+/** The process named `name` that is the only one of its kind below `ancestor`. */
+export function findBelow(ancestor: number, name: RegExp): number | undefined {
+  const all = readAll();
+  const parents = new Map(all.map(({ pid, parent }) => [pid, parent]));
+  const isBelow = (pid: number): boolean => {
+    for (let at = parents.get(pid); at !== undefined && at !== 0; at = parents.get(at)) {
+      if (at === ancestor) return true;
+    }
+    return false;
+  };
+  const found = all.filter((stat) => name.test(stat.name) && isBelow(stat.pid));
+  return found.find(({ parent }) => !found.some(({ pid }) => pid === parent))?.pid;
+}
+
+/** Resident memory in MiB. */
+export function residentMemory(pid: number): number {
+  const line = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'latin1'));
+  return Number(line?.[1] ?? 0) / 1024;
+}
+
+function readAll(): Stat[] {
+  return readdirSync('/proc')
+    .filter((entry) => /^\d+$/.test(entry))
+    .map((entry) => readStat(Number(entry)))
+    .filter((stat) => stat !== undefined);
+}

@@ -1,0 +1,58 @@
+import { activeClients, type Client } from '../declared-state.ts';
+import { eachOf, send } from '../driver/http-client.ts';
+import type { Target } from '../target.ts';
+import { mint, mintedClient, peerResource } from './minted.ts';
+import type { HttpRequest, Operation } from './operation.ts';
+import { basicOf } from './people.ts';
+import { cycle, form, json, member, okWith } from './requests.ts';
+
+const scope = 'orders.read';
+
+const formRequest = (client: Client): HttpRequest =>
+  form('/token', { grant_type: 'client_credentials', scope }, basicOf(client));
+
+const peerRequest = (): HttpRequest =>
+  form('/token', { grant_type: 'client_credentials', scope, resource: peerResource }, basicOf(mintedClient));
+
+/** Access tokens of the active applications, `count` of them, all different. */
+export async function issueAccessTokens(target: Target, count: number): Promise<string[]> {
+  const clients = activeClients(target.seed);
+  const requests = Array.from({ length: count }, (_, index) => clients[index % clients.length] as Client);
+  return eachOf(requests, async (client) =>
+    member(await send(target.baseUrl, formRequest(client)), 'access_token'),
+  );
+}
+
+const peers = async (target: Target) => {
+  await mint(target, 'ready', 1);
+  return cycle([peerRequest()], okWith('"access_token":"ey'));
+};
+
+/** A thousand applications of a hundred tenants ask in turn; each was seen once before. */
+export const clientCredentials: readonly Operation[] = [
+  {
+    name: 'client-credentials-json',
+    inFlight: 32,
+    rate: 200,
+    async ours(target) {
+      const clients = activeClients(target.seed);
+      await issueAccessTokens(target, clients.length);
+      const requests = clients.map(({ clientId, clientSecret }) =>
+        json('/token', { grantType: 'client_credentials', clientId, clientSecret, scope }),
+      );
+      return cycle(requests, okWith('"accessToken":"ey'));
+    },
+    peers,
+  },
+  {
+    name: 'client-credentials-form',
+    inFlight: 32,
+    rate: 200,
+    async ours(target) {
+      const clients = activeClients(target.seed);
+      await issueAccessTokens(target, clients.length);
+      return cycle(clients.map(formRequest), okWith('"access_token":"ey'));
+    },
+    peers,
+  },
+];

@@ -1,0 +1,90 @@
+import type { Client } from '../declared-state.ts';
+import { mint, mintedClient } from './minted.ts';
+import type { HttpAnswer, HttpLoad, HttpRequest, Operation, Sizing } from './operation.ts';
+import { basicOf, codeExchange, issueCodes, issuePersonalTokens } from './people.ts';
+import { form, member, once } from './requests.ts';
+
+/** Exchanges in a second for which codes are made beforehand, and what the warming up takes of them. */
+const exchangesPerSecond = 400;
+const warmingUp = 0.2;
+/** Tokens that are refreshed in turn. */
+const refreshChains = 500;
+
+function codesFor({ duration, rate }: Sizing): { limit: number; codes: number } {
+  const limit = duration * exchangesPerSecond;
+  return { limit, codes: Math.ceil(limit * (1 + warmingUp) + rate * duration * 1.3 + 100) };
+}
+
+const hasAllTokens = ({ status, body }: HttpAnswer): boolean =>
+  status === 200 && body.includes('"id_token":"ey') && body.includes('"refresh_token":"');
+
+/** Refreshes token after token: every answer brings the next request. */
+function chain(first: readonly HttpRequest[], follow: (answer: HttpAnswer) => HttpRequest): HttpLoad {
+  const waiting = [...first];
+  return {
+    kind: 'http',
+    next() {
+      const request = waiting.shift();
+      if (request === undefined) throw new Error('every refresh token is under way');
+      return request;
+    },
+    accept(answer) {
+      if (answer.status !== 200) return false;
+      waiting.push(follow(answer));
+      return true;
+    },
+  };
+}
+
+const refreshRequest = (client: Client, refreshToken: string): HttpRequest =>
+  form('/token', { grant_type: 'refresh_token', refresh_token: refreshToken }, basicOf(client));
+
+/** The client that an access token was issued to (RFC 9068 §2.2). */
+function clientOfToken(accessToken: string): string {
+  const payload = Buffer.from(accessToken.split('.')[1] ?? '', 'base64url').toString('utf8');
+  return String((JSON.parse(payload) as Record<string, unknown>)['client_id']);
+}
+
+export const codeGrants: readonly Operation[] = [
+  {
+    name: 'code-exchange',
+    inFlight: 32,
+    rate: 100,
+    async ours(target, sizing) {
+      const { limit, codes } = codesFor(sizing);
+      const requests = (await issueCodes(target, codes)).map(codeExchange);
+      return { kind: 'http', limit, next: once(requests), accept: hasAllTokens };
+    },
+    async peers(target, sizing) {
+      const { limit, codes } = codesFor(sizing);
+      const requests = (await mint(target, 'codes', codes)).map(({ value, verifier = '' }) =>
+        codeExchange({ client: mintedClient, code: value, verifier }),
+      );
+      return { kind: 'http', limit, next: once(requests), accept: hasAllTokens };
+    },
+  },
+  {
+    name: 'refresh',
+    inFlight: 32,
+    rate: 100,
+    async ours(target) {
+      const tokens = await issuePersonalTokens(target, refreshChains);
+      const clients = new Map(tokens.map(({ client }) => [client.clientId, client]));
+      return chain(
+        tokens.map(({ client, refreshToken }) => refreshRequest(client, refreshToken)),
+        (answer) => {
+          const client = clients.get(clientOfToken(member(answer, 'access_token')));
+          if (client === undefined) throw new Error('the token is of another client');
+          return refreshRequest(client, member(answer, 'refresh_token'));
+        },
+      );
+    },
+    async peers(target) {
+      const tokens = await mint(target, 'refresh-tokens', refreshChains);
+      return chain(
+        tokens.map(({ value }) => refreshRequest(mintedClient, value)),
+        (answer) => refreshRequest(mintedClient, member(answer, 'refresh_token')),
+      );
+    },
+  },
+];

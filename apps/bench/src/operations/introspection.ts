@@ -1,0 +1,96 @@
+import { create, fromBinary, toBinary } from '@bufbuild/protobuf';
+import { IntrospectRequestSchema, IntrospectResponseSchema } from '@tessera/proto-gen/token';
+import type { Target } from '../target.ts';
+import { issueAccessTokens } from './client-credentials.ts';
+import { mint, publicClientId } from './minted.ts';
+import type { CallLoad, Load, Operation } from './operation.ts';
+import { issuePersonalTokens } from './people.ts';
+import { cycle, form, json, okWith, turns } from './requests.ts';
+
+const warmTokens = 2000;
+/** More than the service remembers, so that each comes as if for the first time. */
+const coldTokens = 12_000;
+
+const isActive = okWith('"active":true');
+
+async function overHttp(target: Target, count: number): Promise<Load> {
+  const tokens = await issueAccessTokens(target, count);
+  return cycle(
+    tokens.map((token) => json('/introspect', { token })),
+    isActive,
+  );
+}
+
+async function byPeer(target: Target, kind: 'opaque-tokens' | 'refresh-tokens'): Promise<Load> {
+  const tokens = await mint(target, kind, warmTokens);
+  return cycle(
+    tokens.map(({ value }) => form('/token/introspection', { token: value, client_id: publicClientId })),
+    isActive,
+  );
+}
+
+function overCalls(target: Target, method: string, perCall: number): Omit<CallLoad, 'next' | 'accept'> {
+  if (target.calls === undefined) throw new Error('there are no listeners for calls');
+  return {
+    kind: 'calls',
+    target: target.calls.target,
+    metadata: { authorization: `Bearer ${target.calls.token}`, 'x-tessera-caller': 'introspector' },
+    method: `/tessera.token.v1.IntrospectionService/${method}`,
+    perCall,
+  };
+}
+
+async function singleCalls(target: Target, count: number): Promise<Load> {
+  const tokens = await issueAccessTokens(target, count);
+  const messages = tokens.map((token) =>
+    Buffer.from(toBinary(IntrospectRequestSchema, create(IntrospectRequestSchema, { token }))),
+  );
+  return {
+    ...overCalls(target, 'Introspect', 1),
+    next: turns(messages),
+    accept: (answer: Buffer) => fromBinary(IntrospectResponseSchema, answer).active,
+  };
+}
+
+export const introspection: readonly Operation[] = [
+  {
+    name: 'introspect-access',
+    inFlight: 32,
+    rate: 200,
+    ours: (target) => overHttp(target, warmTokens),
+    peers: (target) => byPeer(target, 'opaque-tokens'),
+  },
+  {
+    name: 'introspect-access-cold',
+    inFlight: 32,
+    rate: 200,
+    ours: (target) => overHttp(target, coldTokens),
+  },
+  {
+    name: 'introspect-refresh',
+    inFlight: 32,
+    rate: 200,
+    async ours(target) {
+      const tokens = await issuePersonalTokens(target, 1000);
+      return cycle(
+        tokens.map(({ refreshToken }) => json('/introspect', { token: refreshToken })),
+        isActive,
+      );
+    },
+    peers: (target) => byPeer(target, 'refresh-tokens'),
+  },
+  {
+    name: 'introspect-call',
+    inFlight: 64,
+    rate: 200,
+    splitOnly: true,
+    ours: (target) => singleCalls(target, warmTokens),
+  },
+  {
+    name: 'introspect-call-cold',
+    inFlight: 64,
+    rate: 200,
+    splitOnly: true,
+    ours: (target) => singleCalls(target, coldTokens),
+  },
+];

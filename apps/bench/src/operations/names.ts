@@ -1,0 +1,21 @@
+/** In the order of the table. */
+export const operationNames = [
+  'client-credentials-json',
+  'client-credentials-form',
+  'code-exchange',
+  'refresh',
+  'introspect-access',
+  'introspect-access-cold',
+  'introspect-refresh',
+  'introspect-call',
+  'introspect-call-cold',
+  'userinfo',
+  'device-poll',
+  'ciba-start',
+  'discovery',
+  'jwks',
+  'sign-in',
+  'authorize-session',
+] as const;
+
+export type OperationName = (typeof operationNames)[number];

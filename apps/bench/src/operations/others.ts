@@ -1,0 +1,158 @@
+import {
+  activeClients,
+  activePerTenant,
+  clientOf,
+  perTenant,
+  tenantCount,
+  username,
+} from '../declared-state.ts';
+import { eachOf, send, times } from '../driver/http-client.ts';
+import { mint, mintedClient } from './minted.ts';
+import type { HttpAnswer, Operation } from './operation.ts';
+import {
+  authorizationRequest,
+  basicOf,
+  issuePersonalTokens,
+  openSignIn,
+  sessionRequests,
+  signInSome,
+} from './people.ts';
+import { cycle, form, get, member, okWith, once, turns } from './requests.ts';
+
+/** Enough devices that none comes before its interval of a second is over. */
+const devices = 12_000;
+const deviceGrant = 'urn:ietf:params:oauth:grant-type:device_code';
+/** Sign-ins in a second for which forms are opened beforehand. */
+const signInsPerSecond = 30;
+
+const isPending = ({ status, body }: HttpAnswer): boolean =>
+  status === 400 && body.includes('"authorization_pending"');
+const isStarted = okWith('"auth_req_id":"');
+const bringsCode = ({ status, headers }: HttpAnswer): boolean =>
+  (status === 302 || status === 303) && String(headers['location']).includes('code=');
+
+const userinfo: Operation = {
+  name: 'userinfo',
+  inFlight: 32,
+  rate: 200,
+  async ours(target) {
+    const tokens = await issuePersonalTokens(target, 1000);
+    const requests = tokens.map(({ accessToken }) =>
+      get('/userinfo', { authorization: `Bearer ${accessToken}` }),
+    );
+    return cycle(requests, okWith('"email":"'));
+  },
+  async peers(target) {
+    const tokens = await mint(target, 'person-tokens', 1000);
+    const requests = tokens.map(({ value }) => get('/me', { authorization: `Bearer ${value}` }));
+    return cycle(requests, okWith('"email":"'));
+  },
+};
+
+const devicePoll: Operation = {
+  name: 'device-poll',
+  inFlight: 32,
+  rate: 200,
+  async ours(target) {
+    const clients = activeClients(target.seed);
+    const next = turns(clients);
+    const polls = await eachOf(times(devices), async () => {
+      const client = next();
+      const started = await send(
+        target.baseUrl,
+        form('/device_authorization', { client_id: client.clientId, scope: 'openid' }),
+      );
+      const deviceCode = member(started, 'device_code');
+      return form('/token', { grant_type: deviceGrant, device_code: deviceCode }, basicOf(client));
+    });
+    return cycle(polls, isPending);
+  },
+  async peers(target) {
+    const codes = await mint(target, 'device-codes', 2000);
+    const polls = codes.map(({ value }) =>
+      form('/token', { grant_type: deviceGrant, device_code: value }, basicOf(mintedClient)),
+    );
+    return cycle(polls, isPending);
+  },
+};
+
+const cibaStart: Operation = {
+  name: 'ciba-start',
+  inFlight: 32,
+  rate: 100,
+  async ours(target) {
+    // Everybody is asked in turn, so that nobody has too much waiting.
+    const requests = times(tenantCount * perTenant).map((position) => {
+      const tenant = position % tenantCount;
+      const person = Math.floor(position / tenantCount);
+      const client = clientOf(target.seed, tenant, person % activePerTenant);
+      const hint = username(tenant, person);
+      return form('/backchannel_authentication', { scope: 'openid', login_hint: hint }, basicOf(client));
+    });
+    await eachOf(activeClients(target.seed), async (client) =>
+      send(
+        target.baseUrl,
+        form('/token', { grant_type: 'client_credentials', scope: 'orders.read' }, basicOf(client)),
+      ),
+    );
+    return cycle(requests, isStarted);
+  },
+  async peers(target) {
+    await mint(target, 'ready', 1);
+    const request = form('/backchannel', { scope: 'openid', login_hint: 'somebody' }, basicOf(mintedClient));
+    return cycle([request], isStarted);
+  },
+};
+
+const document = (name: 'discovery' | 'jwks', path: string, peerPath: string, text: string): Operation => ({
+  name,
+  inFlight: 32,
+  rate: 200,
+  ours: async () => cycle([get(path)], okWith(text)),
+  peers: async () => cycle([get(peerPath)], okWith(text)),
+});
+
+const configuration = '/.well-known/openid-configuration';
+
+const signIn: Operation = {
+  name: 'sign-in',
+  inFlight: 4,
+  rate: 5,
+  async ours(target, { duration, rate }) {
+    const limit = duration * signInsPerSecond;
+    const count = Math.ceil(limit * 1.2 + rate * duration * 1.5 + 20);
+    const forms = await eachOf(times(count), async (index) => {
+      const tenant = index % tenantCount;
+      return openSignIn(target, clientOf(target.seed, tenant, index % activePerTenant), index % perTenant);
+    });
+    return { kind: 'http', limit, next: once(forms), accept: bringsCode };
+  },
+};
+
+const authorizeSession: Operation = {
+  name: 'authorize-session',
+  inFlight: 32,
+  rate: 100,
+  async ours(target) {
+    const requests = sessionRequests(target, await signInSome(target)).map(({ request }) => request);
+    return cycle(requests, bringsCode);
+  },
+  async peers(target) {
+    const sessions = await mint(target, 'sessions', 20);
+    const requests = sessions.map(({ value }) => {
+      const { path, headers } = authorizationRequest(mintedClient, `_session=${value}`);
+      return get(path.replace('/authorize', '/auth'), headers);
+    });
+    return cycle(requests, bringsCode);
+  },
+};
+
+export const others: readonly Operation[] = [
+  userinfo,
+  devicePoll,
+  cibaStart,
+  document('discovery', configuration, configuration, '"issuer":"'),
+  document('jwks', '/.well-known/jwks.json', '/jwks', '"keys":['),
+  signIn,
+  authorizeSession,
+];

@@ -1,0 +1,88 @@
+import { parseArgs } from 'node:util';
+import { operationNames, type OperationName } from './operations/names.ts';
+
+export const topologies = ['compact', 'split'] as const;
+export type Topology = (typeof topologies)[number];
+
+export interface Options {
+  readonly only: readonly OperationName[];
+  readonly topologies: readonly Topology[];
+  /** Seconds of each measurement. */
+  readonly duration: number;
+  /** Whether the peer is measured too. */
+  readonly peer: boolean;
+  readonly json: string | undefined;
+  readonly compare: string | undefined;
+  /** Folder for CPU profiles of the server processes. */
+  readonly profile: string | undefined;
+}
+
+export const usage = `npm run bench -- [options]
+
+  --only a,b        operations, of: ${operationNames.join(', ')}
+  --topology t      compact, split, or both (the default)
+  --duration n      seconds of each measurement, 5 by default
+  --no-peer         leave oidc-provider out
+  --json FILE       write the result
+  --compare FILE    compare with an earlier result
+  --profile DIR     write CPU profiles of the server processes (numbers are then not comparable)
+`;
+
+/** A wrong command line; the message is one sentence. */
+export class UsageError extends Error {
+  override readonly name = 'UsageError';
+}
+
+/** Throws UsageError. Undefined: help was asked for. */
+export function parseOptions(args: readonly string[]): Options | undefined {
+  const values = read(args);
+  if (values.help === true) return undefined;
+  const duration = Number(values.duration ?? '5');
+  if (!Number.isInteger(duration) || duration < 1 || duration > 3600) {
+    throw new UsageError('--duration is a whole number of seconds.');
+  }
+  return {
+    only: chosen(values.only),
+    topologies: chosenTopologies(values.topology ?? 'both'),
+    duration,
+    peer: values['no-peer'] !== true,
+    json: values.json,
+    compare: values.compare,
+    profile: values.profile,
+  };
+}
+
+function read(args: readonly string[]) {
+  const text = { type: 'string' } as const;
+  const flag = { type: 'boolean' } as const;
+  const options = {
+    only: text,
+    topology: text,
+    duration: text,
+    json: text,
+    compare: text,
+    profile: text,
+    'no-peer': flag,
+    help: flag,
+  };
+  try {
+    return parseArgs({ args: [...args], options }).values;
+  } catch (error) {
+    throw new UsageError(error instanceof Error ? error.message : 'The options cannot be read.');
+  }
+}
+
+function chosen(text: string | undefined): readonly OperationName[] {
+  if (text === undefined) return operationNames;
+  const names = text.split(',').map((name) => name.trim());
+  const unknown = names.filter((name) => !operationNames.some((known) => known === name));
+  if (unknown.length > 0) throw new UsageError(`There is no operation ${unknown.join(', ')}.`);
+  return operationNames.filter((name) => names.includes(name));
+}
+
+function chosenTopologies(text: string): readonly Topology[] {
+  if (text === 'both') return topologies;
+  const found = topologies.find((topology) => topology === text);
+  if (found === undefined) throw new UsageError('--topology is compact, split or both.');
+  return [found];
+}

@@ -1,0 +1,74 @@
+import { Redis } from 'ioredis';
+import pg from 'pg';
+import { startPostgres, startRedis } from '@tessera/test-kit/provision';
+import { findBelow, processorTimeOfTree } from './measure/processor-time.ts';
+
+/** What the stores have done so far. */
+export interface StoreWork {
+  /** SQL statements, those that begin and end transactions included. */
+  readonly statements: number;
+  /** Redis commands, those of scripts included. */
+  readonly commands: number;
+  /** Microseconds of processor time. */
+  readonly postgres: number;
+  readonly redis: number;
+}
+
+export interface Stores {
+  readonly databaseUrl: string;
+  readonly redisUrl: string;
+  work(): Promise<StoreWork>;
+  stop(): Promise<void>;
+}
+
+// Durable like a real one, and counting statements by itself, which costs its processes a little.
+const settings = {
+  fsync: 'on',
+  full_page_writes: 'on',
+  shared_preload_libraries: 'pg_stat_statements',
+  'pg_stat_statements.track_utility': 'on',
+};
+
+/** Real Postgres and Redis of this run's own, so that nobody else's work is counted. */
+export async function startStores(): Promise<Stores> {
+  const [postgres, redis] = await Promise.all([startPostgres(settings), startRedis()]);
+  const database = new pg.Client({ connectionString: postgres.url });
+  await database.connect();
+  await database.query('CREATE EXTENSION pg_stat_statements');
+  const commands = new Redis(redis.url);
+  const postgresPid = findBelow(process.pid, /^postgres$/);
+  const redisPid = findBelow(process.pid, /^(redis|valkey)-server$/);
+  if (postgresPid === undefined || redisPid === undefined)
+    throw new Error('the stores are not processes here');
+  return {
+    databaseUrl: postgres.url,
+    redisUrl: redis.url,
+    async work() {
+      return {
+        statements: await countStatements(database),
+        commands: countCommands(await commands.info('commandstats')),
+        postgres: processorTimeOfTree(postgresPid),
+        redis: processorTimeOfTree(redisPid),
+      };
+    },
+    async stop() {
+      commands.disconnect();
+      await database.end();
+      await Promise.all([postgres.stop(), redis.stop()]);
+    },
+  };
+}
+
+async function countStatements(database: pg.Client): Promise<number> {
+  const { rows } = await database.query<{ calls: string }>(
+    `SELECT coalesce(sum(calls), 0) AS calls FROM pg_stat_statements WHERE query NOT LIKE '%pg_stat_statements%'`,
+  );
+  return Number(rows[0]?.calls ?? 0);
+}
+
+/** All but those that this benchmark sends itself. */
+function countCommands(info: string): number {
+  return [...info.matchAll(/^cmdstat_([^:]+):calls=(\d+)/gm)]
+    .filter(([, name]) => name !== 'info')
+    .reduce((sum, [, , calls]) => sum + Number(calls), 0);
+}

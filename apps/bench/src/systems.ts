@@ -1,0 +1,200 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { closeSync, openSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { freePort } from '@tessera/test-kit/provision';
+import type { Topology } from './options.ts';
+import type { Stores } from './stores.ts';
+import type { Target } from './target.ts';
+
+const root = fileURLToPath(new URL('../../../', import.meta.url));
+
+export interface RunningProcess {
+  readonly name: string;
+  readonly pid: number;
+}
+
+/** What is measured: some processes behind one address. */
+export interface System {
+  readonly target: Target;
+  readonly processes: readonly RunningProcess[];
+  /** Milliseconds from the start of the first process to the readiness of the last. */
+  readonly startMs: number;
+  stop(): Promise<void>;
+}
+
+export interface SystemOptions {
+  readonly stores: Stores;
+  readonly seed: string;
+  /** Holds the declared state and the logs. */
+  readonly directory: string;
+  /** Whether the declared state is applied at this start. */
+  readonly applyFile?: string;
+  readonly profile: string | undefined;
+}
+
+type Environment = Readonly<Record<string, string>>;
+
+interface Planned {
+  readonly name: string;
+  readonly arguments: readonly string[];
+  readonly environment: Environment;
+  /** Answers with 200 once the process is ready. */
+  readonly readyUrl: string;
+}
+
+/** Limits that one driver at one address would run into, and lifetimes that what is prepared must outlast. */
+const forOneDriver: Environment = {
+  TESSERA_START_LIMIT: '100000000',
+  TESSERA_LOGIN_LIMIT_ACCOUNT: '100000000',
+  TESSERA_LOGIN_LIMIT_ADDRESS: '100000000',
+  TESSERA_DEVICE_START_LIMIT_CLIENT: '100000000',
+  TESSERA_DEVICE_START_LIMIT_ADDRESS: '100000000',
+  TESSERA_CIBA_START_LIMIT_USER: '100000000',
+  TESSERA_CIBA_PENDING_LIMIT: '100',
+  TESSERA_POLL_INTERVAL: '1s',
+  TESSERA_LIFETIME_CODE: '10m',
+  TESSERA_LIFETIME_ACCESS_TOKEN: '1h',
+};
+
+export async function startTessera(topology: Topology, options: SystemOptions): Promise<System> {
+  const httpPort = await freePort();
+  const baseUrl = `http://127.0.0.1:${httpPort}`;
+  const common: Environment = {
+    ...forOneDriver,
+    DATABASE_URL: options.stores.databaseUrl,
+    REDIS_URL: options.stores.redisUrl,
+    TESSERA_ISSUER: baseUrl,
+    TESSERA_HTTP_HOST: '127.0.0.1',
+    TESSERA_HTTP_PORT: String(httpPort),
+    TESSERA_KEYS_KEK: secret(options.seed, 0),
+    TESSERA_DIRECTORY_PEPPER: secret(options.seed, 1),
+    TESSERA_TOKEN_REFRESH_KEYS: `1:${secret(options.seed, 2)}`,
+    ...(options.applyFile === undefined ? {} : { TESSERA_APPLY_FILE: options.applyFile }),
+  };
+  const target = { kind: 'tessera', baseUrl, seed: options.seed } as const;
+  if (topology === 'compact') {
+    return start([await ours('standalone', common)], target, options);
+  }
+  const { plan, calls } = await splitPlan(common);
+  return start(plan, { ...target, calls }, options);
+}
+
+/** Any 32 bytes, the same for all systems of a run. */
+function secret(seed: string, index: number): string {
+  return Buffer.from(`${index}${seed}`.padEnd(32, '.')).subarray(0, 32).toString('base64');
+}
+
+const splitProcesses = ['keys', 'directory', 'authorize', 'device', 'token', 'gateway'] as const;
+
+async function splitPlan(
+  common: Environment,
+): Promise<{ plan: Planned[]; calls: { target: string; token: string } }> {
+  const ports = new Map<string, number>();
+  for (const name of splitProcesses) ports.set(name, await freePort());
+  const token = randomBytes(32).toString('base64url');
+  const peers = Object.fromEntries(
+    [...ports].map(([name, port]) => [`TESSERA_PEER_${name.toUpperCase()}`, `127.0.0.1:${port}`]),
+  );
+  const { TESSERA_PEER_GATEWAY: _, ...callable } = peers;
+  const plan: Planned[] = [];
+  for (const [name, port] of ports) {
+    const rpc = { TESSERA_RPC_AUTH: 'token', TESSERA_RPC_TOKEN: token, TESSERA_RPC_PORT: String(port) };
+    plan.push(await ours(name, { ...common, ...callable, ...rpc }));
+  }
+  return { plan, calls: { target: `127.0.0.1:${ports.get('token')}`, token } };
+}
+
+async function ours(name: string, environment: Environment): Promise<Planned> {
+  const port = await freePort();
+  return {
+    name,
+    arguments: [`apps/${name}/src/main.ts`],
+    environment: { ...environment, TESSERA_MANAGEMENT_PORT: String(port) },
+    readyUrl: `http://127.0.0.1:${port}/readyz`,
+  };
+}
+
+export async function startPeer(options: SystemOptions): Promise<System> {
+  const [port, mintPort] = [await freePort(), await freePort()];
+  const mintUrl = `http://127.0.0.1:${mintPort}`;
+  const planned: Planned = {
+    name: 'oidc-provider',
+    arguments: ['apps/bench/src/peer/main.ts', String(port), String(mintPort)],
+    environment: {},
+    readyUrl: `${mintUrl}/ready?count=1`,
+  };
+  const target = { kind: 'peer', baseUrl: `http://127.0.0.1:${port}`, seed: options.seed, mintUrl } as const;
+  return start([planned], target, options);
+}
+
+async function start(plan: readonly Planned[], target: Target, options: SystemOptions): Promise<System> {
+  const started = performance.now();
+  const children = plan.map((planned) => run(planned, options));
+  const stop = async (): Promise<void> => {
+    await Promise.all(children.toReversed().map(end));
+  };
+  try {
+    await Promise.all(plan.map((planned, index) => ready(planned, children[index], options.directory)));
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+  const startMs = performance.now() - started;
+  const processes = plan.map(({ name }, index) => ({ name, pid: children[index]?.pid ?? 0 }));
+  return { target, processes, startMs, stop };
+}
+
+const logFile = (directory: string, name: string): string => join(directory, `${name}.log`);
+
+/** Logs go to a file, as they would on a server. */
+function run(planned: Planned, { directory, profile }: SystemOptions): ChildProcess {
+  const log = openSync(logFile(directory, planned.name), 'w');
+  const profiling =
+    profile === undefined
+      ? []
+      : ['--cpu-prof', `--cpu-prof-dir=${profile}`, `--cpu-prof-name=${planned.name}.cpuprofile`];
+  const child = spawn(process.execPath, [...profiling, ...planned.arguments], {
+    cwd: root,
+    env: {
+      PATH: process.env['PATH'] ?? '',
+      HOME: process.env['HOME'] ?? '',
+      NODE_ENV: 'production',
+      ...planned.environment,
+    },
+    stdio: ['ignore', log, log],
+  });
+  closeSync(log);
+  return child;
+}
+
+/** Long enough for ten thousand applications and people to be applied. */
+const readyWithinMs = 240_000;
+
+async function ready(
+  { name, readyUrl }: Planned,
+  child: ChildProcess | undefined,
+  directory: string,
+): Promise<void> {
+  const deadline = performance.now() + readyWithinMs;
+  while (performance.now() < deadline && child?.exitCode === null) {
+    const answered = await fetch(readyUrl).then(
+      ({ status }) => status === 200,
+      () => false,
+    );
+    if (answered) return;
+    await sleep(10);
+  }
+  throw new Error(`${name} did not start:\n${readFileSync(logFile(directory, name), 'utf8').slice(-2000)}`);
+}
+
+async function end(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const ended = new Promise((resolve) => child.once('exit', resolve));
+  child.kill('SIGTERM');
+  const late = setTimeout(() => child.kill('SIGKILL'), 20_000);
+  await ended;
+  clearTimeout(late);
+}
