@@ -104,7 +104,7 @@ describe('A process of the image, on a read-only tree, as another user, without 
   ].slice(0, image.isConfined ? 3 : 2);
 
   test.each(attempts)('$title', ({ code }) => {
-    expect(() => image.evaluate(code)).toThrow(/EACCES|ENOENT.*\/bin\/sh/);
+    expect(() => image.evaluate(code)).toThrow(/EACCES|\/bin\/sh ENOENT/);
   });
 
   test('serves the demo tenant in compact, and ends with 0 when it is asked to', async () => {

@@ -4,7 +4,15 @@ import { buildDevice, migrations as deviceMigrations } from '@tessera/device';
 import { buildDirectory, migrations as directoryMigrations } from '@tessera/directory';
 import { buildGateway, type GatewayOptions, type GatewayService } from '@tessera/gateway';
 import { buildKeys, migrations as keysMigrations } from '@tessera/keys';
-import { local, migrate, whenAvailable, type BuiltService, type Client, type Kit } from '@tessera/kit';
+import {
+  local,
+  migrate,
+  whenAvailable,
+  type BuiltService,
+  type Client,
+  type Kit,
+  type MigrationMode,
+} from '@tessera/kit';
 import { AuthorizeService } from '@tessera/proto-gen/authorize';
 import { BackchannelAuthenticationService, DeviceAuthorizationService } from '@tessera/proto-gen/device';
 import { DirectoryAdminService, DirectoryService } from '@tessera/proto-gen/directory';
@@ -30,9 +38,17 @@ const allMigrations = [
 ];
 
 /** Brings every schema up to date; waits while the store is away, until `signal` is aborted. */
-export async function migrateAll({ database, log }: Kit, signal: AbortSignal): Promise<void> {
+export async function migrateAll(
+  { database, log }: Kit,
+  mode: MigrationMode,
+  signal: AbortSignal,
+): Promise<void> {
   for (const migrations of allMigrations) {
-    await whenAvailable(async () => migrate(database, migrations, log), { log, signal, what: 'migration' });
+    await whenAvailable(async () => migrate(database, migrations, log, mode), {
+      log,
+      signal,
+      what: 'migration',
+    });
   }
 }
 

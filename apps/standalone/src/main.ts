@@ -18,7 +18,7 @@ await runProcess({
   prepare: withSecrets,
   start: async ({ config, log, lifecycle }) => {
     const kit = await createKit({ name: 'standalone', config, log, lifecycle });
-    await migrateAll(kit, lifecycle.signal);
+    await migrateAll(kit, config.TESSERA_MIGRATIONS, lifecycle.signal);
     const isDemo = config.TESSERA_APPLY_FILE === undefined && config.DATABASE_URL === undefined;
     const issuer = config.TESSERA_ISSUER ?? `http://localhost:${config.TESSERA_HTTP_PORT}`;
     const demo = demoClient({ issuer: () => issuer, clock: kit.clock, random: kit.random });

@@ -32,7 +32,7 @@ export * from './data/audit-batch.ts';
 export * from './data/change-feed.ts';
 export * from './data/database.ts';
 export { migrate } from './data/migrate.ts';
-export type { Migrations } from './data/migrate.ts';
+export type { MigrationMode, Migrations } from './data/migrate.ts';
 export { openEmbeddedDatabase } from './data/pglite.ts';
 export { openDatabase } from './data/postgres.ts';
 export type { PostgresOptions } from './data/postgres.ts';

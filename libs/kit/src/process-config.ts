@@ -25,6 +25,8 @@ export const processConfig = z.object({
   TESSERA_DATABASE_POOL_SIZE: integer(10, { min: 1, max: 500 }),
   TESSERA_DATABASE_ACQUIRE_TIMEOUT: duration('1s', { min: '10ms', max: '60s' }),
   TESSERA_DATABASE_STATEMENT_TIMEOUT: duration('1s', { min: '10ms', max: '60s' }),
+  /** `wait`: another process applies the migrations, with credentials of its own. */
+  TESSERA_MIGRATIONS: choice(['apply', 'wait'], 'apply'),
   TESSERA_REDIS_KEY_PREFIX: text('tessera:'),
   TESSERA_REDIS_COMMAND_TIMEOUT: duration('250ms', { min: '10ms', max: '10s' }),
   TESSERA_MANAGEMENT_HOST: text('127.0.0.1'),

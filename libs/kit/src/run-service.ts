@@ -52,7 +52,7 @@ export async function runService<S extends z.ZodObject>(process: ServiceProcess<
       const { migrations } = process;
       if (migrations !== undefined) {
         const waiting = { log, signal: lifecycle.signal, what: 'the migration' };
-        await whenAvailable(() => migrate(kit.database, migrations, log), waiting);
+        await whenAvailable(() => migrate(kit.database, migrations, log, all.TESSERA_MIGRATIONS), waiting);
       }
       const peers = connectPeers(all, process.name, log, lifecycle);
       const built = process.build(all, peers, kit);

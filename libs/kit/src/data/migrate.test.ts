@@ -75,6 +75,23 @@ describe.each(engines)('migrate on $name', ({ open }) => {
     await migrate(database, await files({ '0001_things.sql': first }), log);
   });
 
+  it('in the mode `wait` changes nothing: it throws `temporarily_unavailable` until another has applied what is missing', async () => {
+    const database = await open();
+    const one = await files({ '0001_things.sql': first });
+    const two = await files({ '0001_things.sql': first, '0002_names.sql': second });
+    await expect(migrate(database, one, log, 'wait')).rejects.toMatchObject({
+      code: 'temporarily_unavailable',
+    });
+    expect(await read(database, "SELECT to_regnamespace('sample') AS schema")).toEqual([{ schema: null }]);
+    await migrate(database, one, log);
+    await migrate(database, one, log, 'wait');
+    await expect(migrate(database, two, log, 'wait')).rejects.toMatchObject({
+      code: 'temporarily_unavailable',
+    });
+    await migrate(database, two, log);
+    await migrate(database, one, log, 'wait');
+  });
+
   it('refuses a file that was changed after it had been applied, but not other line ends', async () => {
     const database = await open();
     await migrate(database, await files({ '0001_things.sql': first }), log);

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { readFile, readdir } from 'node:fs/promises';
 import type { Logger } from 'pino';
-import { OAuthError } from '@tessera/oauth';
+import { OAuthError, temporarilyUnavailable } from '@tessera/oauth';
 import type { Database, MigrationSession, OpenedDatabase } from './database.ts';
 import { sqlState } from './store-errors.ts';
 
@@ -10,6 +10,9 @@ export interface Migrations {
   readonly schema: string;
   readonly directory: URL;
 }
+
+/** `apply`: what is missing is applied. `wait`: another process does that, with rights that this one may lack. */
+export type MigrationMode = 'apply' | 'wait';
 
 interface MigrationFile {
   readonly version: number;
@@ -31,9 +34,14 @@ const lockTimeout = '5s';
  * Brings a schema up to date: each file in its own transaction, in order, once, whoever comes first. A schema that is
  * ahead of these files is accepted, so that the version before may run beside the new one.
  * @throws Error when an applied file was changed or a file fails (nothing of it remains); OAuthError
- *   `temporarily_unavailable` when the database is away or a lock was not granted in time.
+ *   `temporarily_unavailable` when the database is away, a lock was not granted in time, or a file is to be waited for.
  */
-export async function migrate(database: Database, migrations: Migrations, log: Logger): Promise<void> {
+export async function migrate(
+  database: Database,
+  migrations: Migrations,
+  log: Logger,
+  mode: MigrationMode = 'apply',
+): Promise<void> {
   if (!isOpened(database))
     throw new Error('Migrations need the database as it was opened, not a wrapper of it.');
   const { schema } = migrations;
@@ -43,10 +51,15 @@ export async function migrate(database: Database, migrations: Migrations, log: L
   for (const file of files) {
     const known = applied.get(file.version);
     if (known !== undefined) assertUnchanged(schema, file, known);
+    else if (mode === 'wait') throw notYetApplied(schema, file);
     else if (await database.migration((session) => apply(session, schema, file))) {
       log.info({ schema, migration: file.name }, 'migration applied');
     }
   }
+}
+
+function notYetApplied(schema: string, { name }: MigrationFile): OAuthError {
+  return temporarilyUnavailable(new Error(`Migration ${schema}/${name} is not applied yet.`));
 }
 
 function isOpened(database: Database): database is OpenedDatabase {
