@@ -27,7 +27,7 @@ const session = {
   authTime: BigInt(now - 60),
 };
 const application = {
-  scopes: [{ name: 'orders.read', audience: 'https://api', description: 'See orders', resourceName: 'API' }],
+  scopes: [{ name: 'orders.read', audience: 'https://api', description: '', resourceName: 'Orders API' }],
 };
 
 const open = (behaviours: Behaviours = {}) =>
@@ -62,10 +62,9 @@ describe('GET /approvals', () => {
       '2 requests are waiting',
       'Acme Desk',
       'W4SCT',
-      'See orders',
+      'use Orders API',
       'orders.read',
       '127.0.0.1',
-      'the address you are at',
       csrf(purpose.decide('r1')),
       csrf(purpose.decide('r2')),
     ]) {

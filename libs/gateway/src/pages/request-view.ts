@@ -16,11 +16,11 @@ export interface RequestView {
 
 /** What the built-in scopes give (OIDC Core §5.4 and §11). */
 const builtInDescriptions: Readonly<Record<string, string>> = {
-  openid: 'Know who you are',
-  profile: 'See your name',
-  email: 'See your e-mail address',
-  phone: 'See your phone number',
-  offline_access: 'Stay connected when you are not there',
+  openid: 'know who you are',
+  profile: 'see your name',
+  email: 'see your e-mail address',
+  phone: 'see your phone number',
+  offline_access: 'stay connected while you are away',
 };
 
 /** Describes a request with the words of the tenant's administrators. */
@@ -29,7 +29,12 @@ export async function viewRequest(
   pending: PendingRequest,
 ): Promise<{ view: RequestView; tenantName: string }> {
   const { application, tenant } = await findApplication(visit, pending.clientId);
-  const described = new Map(application?.scopes.map((scope) => [scope.name, scope.description]));
+  const described = new Map(
+    application?.scopes.map(({ name, description, resourceName }) => [
+      name,
+      description === '' ? `use ${resourceName}` : description,
+    ]),
+  );
   const { requestId, applicationName, bindingMessage, ipAddress } = pending;
   const view = {
     requestId,
