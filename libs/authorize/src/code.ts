@@ -23,6 +23,10 @@ export interface RedeemedCode {
   readonly grant: CodeGrant;
   /** Key of the redemption marker in `token`. */
   readonly codeHash: Buffer;
+  /** It was presented rightly before. */
+  readonly takenBefore: boolean;
+  /** It was burnt after that: `token` issues nothing and only undoes what the first use issued. */
+  readonly burnt: boolean;
 }
 
 export interface Codes {
@@ -31,7 +35,7 @@ export interface Codes {
   /**
    * Takes a code (RFC 6749 §4.1.3, RFC 7636 §4.6). Throws one and the same `invalid_grant` for whatever is wrong.
    * The right presentation is answered again while the code lives: which one counts is decided by the durable marker
-   * of `token`, so a process that dies before that commit costs the client only a retry.
+   * of `token`, so a process that dies before that commit costs the client only a retry, and a replay is seen there.
    */
   redeem(request: CodeRequest): Promise<RedeemedCode>;
 }
@@ -71,7 +75,8 @@ export function createCodes(deps: {
         throw invalidGrant(redemption.outcome);
       }
       failpoint('code.taken');
-      return { grant: redemption.grant, codeHash: hash('sha256', request.code, 'buffer') };
+      const { grant, takenBefore, burnt } = redemption;
+      return { grant, codeHash: hash('sha256', request.code, 'buffer'), takenBefore, burnt };
     },
   };
 }

@@ -79,9 +79,9 @@ export function authorizeHandlers(parts: AuthorizeParts): Handlers<typeof Author
     },
 
     async redeemCode(request, call) {
-      const { grant, codeHash } = await codes.redeem({ ...request, requestId: call.requestId });
+      const { grant, ...redeemed } = await codes.redeem({ ...request, requestId: call.requestId });
       const authTime = BigInt(grant.authTime);
-      return { grant: { ...grant, scopes: [...grant.scopes], authTime }, codeHash };
+      return { grant: { ...grant, scopes: [...grant.scopes], authTime }, ...redeemed };
     },
 
     async *watchSessionEnds({ afterSequence }, { signal }) {

@@ -53,7 +53,8 @@ export function createMemoryContextStore(clock: Clock): ContextStore {
 
 interface StoredCode {
   readonly record: CodeRecord;
-  readonly state: 'fresh' | 'taken' | 'burnt';
+  readonly taken: boolean;
+  readonly burnt: boolean;
 }
 
 /** Codes in memory: for one process, lost with it. No step has an `await` inside, so each is atomic. */
@@ -65,7 +66,7 @@ export function createMemoryCodeStore(clock: Clock): CodeStore {
       const { sessionId } = record.grant;
       const others = codesOfSession.get(sessionId);
       if (others === 'ended') return 'session_ended';
-      codes.set(codeHash, { stored: { record, state: 'fresh' } }, lifetimeSeconds);
+      codes.set(codeHash, { stored: { record, taken: false, burnt: false } }, lifetimeSeconds);
       codesOfSession.set(sessionId, new Set([...(others ?? []), codeHash]), lifetimeSeconds);
       return 'saved';
     },
@@ -73,19 +74,19 @@ export function createMemoryCodeStore(clock: Clock): CodeStore {
     async redeem(codeHash, presentation): Promise<Redemption> {
       const slot = codes.get(codeHash);
       if (slot === undefined) return { outcome: 'unknown' };
-      const { record, state } = slot.stored;
+      const { record, taken, burnt } = slot.stored;
       const { grant } = record;
       if (grant.clientId !== presentation.clientId || grant.tenantId !== presentation.tenantId) {
         return { outcome: 'other_client' };
       }
-      if (state === 'burnt') return { outcome: 'burnt' };
       const mismatch = mismatchOf(record, presentation);
       if (mismatch !== undefined) {
-        if (state === 'fresh') slot.stored = { record, state: 'burnt' };
+        slot.stored = { record, taken, burnt: true };
         return { outcome: mismatch };
       }
-      slot.stored = { record, state: 'taken' };
-      return { outcome: 'granted', grant };
+      if (burnt && !taken) return { outcome: 'burnt' };
+      slot.stored = { record, taken: true, burnt };
+      return { outcome: 'granted', grant, takenBefore: taken, burnt };
     },
 
     async dropSession(sessionId, lifetimeSeconds) {

@@ -74,16 +74,16 @@ const redeem = `
 local code = redis.call('HMGET', KEYS[1], 'client_id', 'tenant_id', 'challenge', 'redirect_uri', 'burnt', 'taken', 'data')
 if not code[7] then return {'unknown'} end
 if code[1] ~= ARGV[1] or code[2] ~= ARGV[2] then return {'other_client'} end
-if code[5] then return {'burnt'} end
 local mismatch
 if code[3] ~= ARGV[3] then mismatch = 'wrong_verifier'
 elseif code[4] ~= ARGV[4] then mismatch = 'wrong_redirect_uri' end
 if mismatch then
-  if not code[6] then redis.call('HSET', KEYS[1], 'burnt', '1') end
+  redis.call('HSET', KEYS[1], 'burnt', '1')
   return {mismatch}
 end
+if code[5] and not code[6] then return {'burnt'} end
 redis.call('HSET', KEYS[1], 'taken', '1')
-return {'granted', code[7]}`;
+return {'granted', code[7], code[6] or '0', code[5] or '0'}`;
 
 /** KEYS: codes of the session. ARGV: how long new ones are refused, in milliseconds. */
 const dropSession = `
@@ -126,12 +126,18 @@ export function createRedisCodeStore(redis: RedisHandle): CodeStore {
 }
 
 const redeemReply = z.union([
-  z.tuple([z.literal('granted'), z.string()]),
+  z.tuple([z.literal('granted'), z.string(), z.enum(['0', '1']), z.enum(['0', '1'])]),
   z.tuple([z.enum(['unknown', 'other_client', 'burnt', 'wrong_verifier', 'wrong_redirect_uri'])]),
 ]);
 
 function redemptionOf(reply: unknown): Redemption {
   const parsed = redeemReply.parse(reply);
   if (parsed[0] !== 'granted') return { outcome: parsed[0] };
-  return { outcome: 'granted', grant: codeGrant.parse(JSON.parse(parsed[1])) };
+  const [outcome, grant, taken, burnt] = parsed;
+  return {
+    outcome,
+    grant: codeGrant.parse(JSON.parse(grant)),
+    takenBefore: taken === '1',
+    burnt: burnt === '1',
+  };
 }

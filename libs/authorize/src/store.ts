@@ -52,7 +52,14 @@ export interface CodePresentation {
 }
 
 export type Redemption =
-  | { readonly outcome: 'granted'; readonly grant: CodeGrant }
+  | {
+      readonly outcome: 'granted';
+      readonly grant: CodeGrant;
+      /** It was presented rightly before. */
+      readonly takenBefore: boolean;
+      /** It was burnt after that: nothing may be issued for it, but its first use may have to be undone. */
+      readonly burnt: boolean;
+    }
   | { readonly outcome: 'unknown' | 'other_client' | 'burnt' | 'wrong_verifier' | 'wrong_redirect_uri' };
 
 /** Codes by the SHA-256 of their value, hexadecimal. */
@@ -60,9 +67,9 @@ export interface CodeStore {
   /** Keeps a code for its lifetime, unless the session it rests on was dropped meanwhile. */
   save(codeHash: string, record: CodeRecord, lifetimeSeconds: number): Promise<'saved' | 'session_ended'>;
   /**
-   * One atomic step. The right presentation is granted again each time while the record lives, because the durable
+   * One atomic step. The right presentation is answered again each time while the record lives, because the durable
    * redemption marker of `token` decides which one counts. A wrong verifier or redirect URI of the right client burns
-   * a code that was not granted yet; another client changes nothing.
+   * the code; another client changes nothing.
    */
   redeem(codeHash: string, presentation: CodePresentation): Promise<Redemption>;
   /** Forgets the codes of a session and refuses new ones for it during `lifetimeSeconds`. Answers how many there were. */
