@@ -1,0 +1,86 @@
+import { IntrospectionService, type IntrospectOutcome } from '@tessera/proto-gen/token';
+import { answerOf, type Answer } from './answers.ts';
+import { IntrospectionError } from './errors.ts';
+import type { Server } from './server.ts';
+
+const { introspect, batchIntrospect } = IntrospectionService.method;
+
+/** What one call takes: the server's bound, and well under the size of a message. */
+const largestBatch = 1_000;
+const largestBytes = 2 * 1024 * 1024;
+
+interface Pending {
+  readonly token: string;
+  readonly answer: Promise<Answer>;
+  readonly resolve: (answer: Answer) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/** Gathers what is asked in one turn of the event loop into one call, and asks for a token once while it is asked for. */
+export class Batcher {
+  readonly #server: Server;
+  readonly #asked = new Map<string, Pending>();
+  #waiting: Pending[] = [];
+
+  constructor(server: Server) {
+    this.#server = server;
+  }
+
+  /** @param key of the token, which is the same for the same token */
+  ask(key: string, token: string): Promise<Answer> {
+    const known = this.#asked.get(key);
+    if (known !== undefined) return known.answer;
+    const { promise: answer, resolve, reject } = Promise.withResolvers<Answer>();
+    const pending = { token, answer, resolve, reject };
+    this.#asked.set(key, pending);
+    const forget = () => void this.#asked.delete(key);
+    answer.then(forget, forget);
+    if (this.#waiting.length === 0) setImmediate(() => this.#flush());
+    this.#waiting.push(pending);
+    return answer;
+  }
+
+  #flush(): void {
+    const all = this.#waiting;
+    this.#waiting = [];
+    let batch: Pending[] = [];
+    let bytes = 0;
+    for (const pending of all) {
+      if (batch.length === largestBatch || bytes + pending.token.length > largestBytes) {
+        void this.#send(batch);
+        batch = [];
+        bytes = 0;
+      }
+      batch.push(pending);
+      bytes += pending.token.length;
+    }
+    void this.#send(batch);
+  }
+
+  async #send(batch: readonly Pending[]): Promise<void> {
+    const [first, ...others] = batch;
+    if (first === undefined) return;
+    try {
+      if (others.length === 0) {
+        first.resolve(answerOf(await this.#server.call(introspect, { token: first.token }, 1)));
+        return;
+      }
+      const tokens = batch.map(({ token }) => token);
+      const { outcomes } = await this.#server.call(batchIntrospect, { tokens }, tokens.length);
+      for (const [index, pending] of batch.entries()) settle(pending, outcomes[index]);
+    } catch (error) {
+      for (const { reject } of batch) reject(error);
+    }
+  }
+}
+
+function settle({ resolve, reject }: Pending, outcome: IntrospectOutcome | undefined): void {
+  const told = outcome?.outcome;
+  if (told?.case === 'result') return resolve(answerOf(told.value));
+  if (told?.case !== 'failure') {
+    return reject(new IntrospectionError('internal', 'the server left out the outcome of a token'));
+  }
+  const { code, message, retryAfterSeconds } = told.value;
+  const ours = code === 'temporarily_unavailable' ? 'unavailable' : 'internal';
+  reject(new IntrospectionError(ours, `introspection: ${message}`, { retryAfterSeconds }));
+}

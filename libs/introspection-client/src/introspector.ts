@@ -1,0 +1,151 @@
+import { hash } from 'node:crypto';
+import { LRUCache } from 'lru-cache';
+import { inactive, type Answer } from './answers.ts';
+import { Batcher } from './batcher.ts';
+import { Ended } from './ended.ts';
+import { IntrospectionError } from './errors.ts';
+import { LocalVerifier } from './local.ts';
+import { Server } from './server.ts';
+import type {
+  ActiveToken,
+  AskOptions,
+  Introspection,
+  Introspector,
+  IntrospectorOptions,
+  Metrics,
+  Revocation,
+  RevocationKind,
+} from './types.ts';
+import { Watch } from './watch.ts';
+
+const defaultTimeoutMs = 2_000;
+const defaultCapacity = 10_000;
+/** The server calls whatever is longer inactive; it must not fill a message either. */
+const longestToken = 16 * 1024;
+const everyKindButSessions: readonly RevocationKind[] = [
+  'refresh_family',
+  'subject',
+  'application',
+  'tenant',
+];
+const secondsOfADay = 86_400;
+
+/** One for a process is enough: it holds the connections, the cache and the watch. */
+export function createIntrospector(options: IntrospectorOptions): Introspector {
+  return new CachingIntrospector(options);
+}
+
+interface Remembered {
+  readonly token: ActiveToken;
+  /** When it was asked for, in the milliseconds of `performance.now()`. */
+  readonly askedAt: number;
+}
+
+class CachingIntrospector implements Introspector {
+  readonly #server: Server;
+  readonly #batcher: Batcher;
+  readonly #cache: LRUCache<string, Remembered> | undefined;
+  readonly #maxSeconds: number;
+  readonly #local: LocalVerifier | undefined;
+  readonly #watch: Watch | undefined;
+  readonly #ended: Ended;
+  readonly #refuses: boolean;
+  readonly #metrics: Metrics;
+  readonly #listeners = new Set<(revocation: Revocation) => void>();
+  #closed = false;
+
+  constructor({ target, credentials, cache = {}, watch = {}, local, ...rest }: IntrospectorOptions) {
+    this.#metrics = rest.metrics ?? {};
+    this.#server = new Server(target, credentials, rest.timeoutMs ?? defaultTimeoutMs, this.#metrics);
+    this.#batcher = new Batcher(this.#server);
+    this.#cache = cache === false ? undefined : new LRUCache({ max: cache.max ?? defaultCapacity });
+    this.#maxSeconds = cache === false ? 0 : (cache.maxSeconds ?? Infinity);
+    this.#local = local === undefined ? undefined : new LocalVerifier(local);
+    this.#refuses = watch !== false && watch.onRevocation === 'refuse';
+    this.#ended = new Ended((watch !== false && watch.kinds) || everyKindButSessions);
+    this.#watch = watch === false ? undefined : this.#follow();
+  }
+
+  get guarded(): boolean {
+    return this.#watch?.guarded ?? false;
+  }
+
+  async introspect(token: string, options: AskOptions = {}): Promise<Introspection> {
+    if (this.#closed) throw new IntrospectionError('closed', 'the introspector was closed');
+    if (token === '' || token.length > longestToken) return inactive.introspection;
+    options.signal?.throwIfAborted();
+    const key = hash('sha256', token, 'base64');
+    const remembered = options.fresh === true ? undefined : this.#recall(key);
+    if (remembered !== undefined) return this.#answer(remembered, 'cache');
+    const askedAt = performance.now();
+    const local = options.fresh === true ? undefined : await this.#local?.judge(token);
+    if (local !== undefined && local !== 'ask') return this.#settle(key, local, askedAt, 'local');
+    const answer = await unlessAborted(this.#batcher.ask(key, token), options.signal);
+    return this.#settle(key, answer, askedAt, 'server');
+  }
+
+  onRevocation(listener: (revocation: Revocation) => void): () => void {
+    this.#listeners.add(listener);
+    return () => void this.#listeners.delete(listener);
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    await this.#watch?.close();
+    this.#server.close();
+    this.#cache?.clear();
+  }
+
+  #recall(key: string): ActiveToken | undefined {
+    const remembered = this.#cache?.get(key);
+    if (remembered === undefined) return undefined;
+    const { token, askedAt } = remembered;
+    const stale = token.exp * 1000 <= Date.now() || this.#ended.since(token, askedAt);
+    if (!stale) return token;
+    this.#cache?.delete(key);
+    return undefined;
+  }
+
+  #settle(key: string, answer: Answer, askedAt: number, source: 'local' | 'server'): Introspection {
+    const { introspection: token } = answer;
+    if (!token.active) return this.#answer(token, source);
+    const ttl = Math.min(answer.cacheSeconds, this.#maxSeconds) * 1000;
+    if (ttl > 0) this.#cache?.set(key, { token, askedAt }, { ttl });
+    return this.#answer(token, source);
+  }
+
+  #answer(token: Introspection, source: 'cache' | 'local' | 'server'): Introspection {
+    const refused = token.active && this.#refuses && this.#ended.concerns(token);
+    const introspection = refused ? inactive.introspection : token;
+    this.#metrics.onAnswer?.({ source, active: introspection.active });
+    return introspection;
+  }
+
+  #follow(): Watch {
+    return new Watch(this.#server, {
+      metrics: this.#metrics,
+      lookBackSeconds: this.#refuses ? secondsOfADay : 0,
+      onRevocation: (revocation) => {
+        this.#ended.add(revocation);
+        for (const listener of this.#listeners) listener(revocation);
+      },
+      onGap: () => {
+        this.#cache?.clear();
+        this.#ended.clear();
+      },
+    });
+  }
+}
+
+/** The shared answer, or the reason of the signal as soon as it is aborted. */
+async function unlessAborted<T>(answer: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+  if (signal === undefined) return answer;
+  const { promise, reject } = Promise.withResolvers<never>();
+  const abort = () => reject(signal.reason as Error);
+  signal.addEventListener('abort', abort, { once: true });
+  try {
+    return await Promise.race([answer, promise]);
+  } finally {
+    signal.removeEventListener('abort', abort);
+  }
+}
