@@ -13,8 +13,9 @@ export interface Networks {
   contains(address: string): boolean;
 }
 
-/** Builds the set; throws an Error with one sentence that names a bad entry. */
-export function networks(entries: readonly string[]): Networks {
+/** Builds the set; `none` alone is the empty one. Throws an Error with one sentence that names a bad entry. */
+export function networks(given: readonly string[]): Networks {
+  const entries = given.length === 1 && given[0] === 'none' ? [] : given;
   const blocks = new BlockList();
   for (const entry of entries) for (const block of named[entry] ?? [entry]) add(blocks, block);
   return {

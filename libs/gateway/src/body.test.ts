@@ -7,6 +7,7 @@ describe('mediaType', () => {
     'APPLICATION/JSON',
     'application/json;charset=utf-8',
     'application/json; charset=UTF-8',
+    'application/json;charset="utf-8"',
     'Application/Json ; Charset=Utf-8',
   ])('takes %j as JSON', (header) => {
     expect(mediaType(header)).toBe('json');

@@ -1,6 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
 import { OAuthError } from '@tessera/oauth';
+import { contractNames } from './dialects/contract.ts';
 import { parseForm, parseJson } from './parameters.ts';
 
 /** Bodies above this many bytes are refused. */
@@ -8,7 +9,7 @@ export const bodyLimit = 64 * 1024;
 
 export type MediaType = 'json' | 'form';
 
-const accepted = /^application\/(json|x-www-form-urlencoded)(?: *; *charset=utf-8)?$/i;
+const accepted = /^application\/(json|x-www-form-urlencoded)(?: *; *charset=(?:utf-8|"utf-8"))?$/i;
 
 /** Which of the two media types a Content-Type header names, exactly; undefined for everything else. */
 export function mediaType(contentType: string | undefined): MediaType | undefined {
@@ -61,5 +62,5 @@ export function parseBody(type: MediaType, body: unknown): Map<string, string> {
     throw new OAuthError('invalid_request', 'The body must be UTF-8 without a byte order mark.');
   }
   const text = body.toString('utf8');
-  return type === 'json' ? parseJson(text) : parseForm(text);
+  return type === 'json' ? parseJson(text, contractNames) : parseForm(text);
 }

@@ -67,4 +67,10 @@ describe('openDoors', () => {
     expect(doors.join()).toContain('everyone');
     expect(openDoors(load({ TESSERA_ISSUER: 'http://localhost:8080' })).join()).not.toContain('plain http');
   });
+
+  it('has no door for callers where nobody is trusted', () => {
+    const config = load({ TESSERA_TRUSTED_CALLERS: 'none' });
+    expect(config.TESSERA_TRUSTED_CALLERS.contains('127.0.0.1')).toBe(false);
+    expect(openDoors(config).join()).not.toContain('/introspect');
+  });
 });

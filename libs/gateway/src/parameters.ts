@@ -48,10 +48,11 @@ export function decodeFormComponent(text: string): string {
 }
 
 /**
- * Reads a JSON body, which must be one flat object of strings with every name at most once. Throws `invalid_request`;
+ * Reads a JSON body, which must be one object with every name at most once. The members of `known` names must be
+ * strings; null counts as left out, and members of other names are ignored (RFC 6749 §3.2). Throws `invalid_request`;
  * what the parser has to say is dropped, because it quotes the body.
  */
-export function parseJson(text: string): Map<string, string> {
+export function parseJson(text: string, known: ReadonlySet<string>): Map<string, string> {
   let document: unknown;
   try {
     document = JSON.parse(text);
@@ -61,29 +62,29 @@ export function parseJson(text: string): Map<string, string> {
   if (typeof document !== 'object' || document === null || Array.isArray(document)) {
     refuse('The body must be a JSON object.');
   }
+  const names = memberNames(text);
+  if (names.length > maxParameters) refuse('The request has too many parameters.');
+  // A parser keeps the last of two members with one name.
+  if (new Set(names).size !== names.length) refuse('A parameter is given more than once.');
   const parameters = new Map<string, string>();
-  const members: [string, unknown][] = Object.entries(document);
-  if (members.length > maxParameters) refuse('The request has too many parameters.');
-  for (const [name, value] of members) {
-    if (typeof value !== 'string') refuse('Every member of the JSON object must be a string.');
+  for (const [name, value] of Object.entries(document) as [string, unknown][]) {
+    if (value === null || !known.has(name)) continue;
+    if (typeof value !== 'string') refuse(`The member ${name} must be a string.`);
     add(parameters, name, value);
   }
-  // A parser keeps the last of two members with one name. All members are strings, so each took exactly two of them.
-  if (countStrings(text) !== members.length * 2) refuse('A parameter is given more than once.');
   return parameters;
 }
 
-/** Number of string tokens in a text that is known to be valid JSON. */
-function countStrings(text: string): number {
-  let quotes = 0;
-  for (let at = text.indexOf('"'); at !== -1; at = text.indexOf('"', at + 1)) {
-    if (quotes % 2 === 0 || !isEscaped(text, at)) quotes += 1;
+/** The member names of the outermost object, repeated ones included, of a text that is known to be valid JSON. */
+function memberNames(text: string): string[] {
+  const names: string[] = [];
+  let depth = 0;
+  for (const { 0: token } of text.matchAll(/"(?:[^"\\]|\\.)*"\s*:?|[{}[\]]/g)) {
+    if (token === '{' || token === '[') depth += 1;
+    else if (token === '}' || token === ']') depth -= 1;
+    else if (depth === 1 && token.endsWith(':')) {
+      names.push(JSON.parse(token.slice(0, token.lastIndexOf('"') + 1)) as string);
+    }
   }
-  return quotes / 2;
-}
-
-function isEscaped(text: string, at: number): boolean {
-  let backslashes = 0;
-  while (text[at - 1 - backslashes] === '\\') backslashes += 1;
-  return backslashes % 2 === 1;
+  return names;
 }

@@ -27,6 +27,17 @@ const html = { accept: 'text/html' };
 const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const;
 const paths = [...new Set(routes.map(({ path }) => path))];
 
+describe('hosts', () => {
+  it.each(routes.map(({ method, path }) => [method, path] as const))(
+    'that are not allowed are refused at %s %s before anything else is looked at',
+    async (method, path) => {
+      const answer = await open().app.inject({ method, url: path, headers: { host: 'evil.example' } });
+      expect(answer.statusCode).toBe(path === '/.well-known/openid-configuration' ? 500 : 400);
+      expect(answer.body).not.toContain('evil.example');
+    },
+  );
+});
+
 describe('paths and methods', () => {
   it.each(paths)('%s answers every method it does not take with 405 and Allow', async (path) => {
     const gateway = open();

@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import fastifyCookie from '@fastify/cookie';
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
-import { OAuthError, temporarilyUnavailable } from '@tessera/oauth';
+import { endpointPaths, OAuthError, temporarilyUnavailable } from '@tessera/oauth';
 import { bodyLimit } from './body.ts';
 import { answerBody, sendError, sendJson } from './body-route.ts';
 import { contract } from './dialects/contract.ts';
@@ -79,8 +79,7 @@ function prepareRequests(app: FastifyInstance, gateway: Gateway, rules: Incoming
     request.incoming = readIncoming(request.raw, request.id, rules);
     commonHeaders(reply, request.id);
     if (https) reply.header('strict-transport-security', 'max-age=31536000');
-    if (!closing) return done();
-    done(temporarilyUnavailable());
+    done(closing ? temporarilyUnavailable() : hostProblem(request));
   });
   // A connection that is kept after its last answer would hold up the close until it times out.
   app.addHook('onSend', (_request, reply, payload, done) => {
@@ -104,6 +103,22 @@ function prepareRequests(app: FastifyInstance, gateway: Gateway, rules: Incoming
     );
     done();
   });
+}
+
+/** What names no host, and what has an answer of its own for one that is not allowed. */
+const forEveryHost: ReadonlySet<string> = new Set(['/readyz', endpointPaths.openidConfiguration]);
+
+/** The refusal of a host that is not allowed, before anything of the request is looked at. */
+function hostProblem(request: FastifyRequest): OAuthError | undefined {
+  const path = request.routeOptions.url ?? '';
+  if (forEveryHost.has(path) || path.startsWith('/assets/')) return undefined;
+  try {
+    request.incoming.issuer();
+    return undefined;
+  } catch (error) {
+    if (error instanceof OAuthError) return error;
+    throw error;
+  }
 }
 
 function addRoute(app: FastifyInstance, route: Exclude<Route, PageRoute>, gateway: Gateway): void {

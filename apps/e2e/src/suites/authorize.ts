@@ -117,7 +117,7 @@ export function authorizeSuite(system: () => System): void {
       const person = system().person();
       const state = `"><script>alert(1)</script> ä ${'s'.repeat(200)}`;
       const answer = await person.authorize(authorizeQuery({ state }), people.ada);
-      expect(answer.status).toBe(303);
+      expect(answer.status).toBe(302);
       const location = new URL(answer.header('location') ?? '');
       expect(location.searchParams.get('state')).toBe(state);
       expect(location.searchParams.get('iss')).toBe(system().baseUrl);
@@ -211,7 +211,7 @@ export function authorizeSuite(system: () => System): void {
       const started = await one.get(`/authorize?${authorizeQuery()}`);
       const path = started.header('location') ?? '';
       const other = system().person();
-      expect((await other.get(path)).status).toBe(400);
+      expect((await other.get(path)).text).not.toContain('type="password"');
       const fields = { identifier: people.ada.username, password: people.ada.password };
       const stolen = await other.post('/login', {
         ...fields,

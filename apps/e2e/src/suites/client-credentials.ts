@@ -119,6 +119,7 @@ export function clientCredentialsSuite(system: () => System): void {
         ['{', json, 400],
         ['[]', json, 400],
         ['{"grantType":["client_credentials"]}', json, 400],
+        ['{"grantType":{"grantType":"client_credentials"}}', json, 400],
         ['{"grantType":"client_credentials","grantType":"refresh_token"}', json, 400],
         ['grant_type=client_credentials&grant_type=refresh_token', form, 400],
         ['grant_type=client_credentials&client_id=%zz', form, 400],

@@ -1,5 +1,6 @@
 import { grantTypeByContractName } from '@tessera/oauth';
 import { introspectionMembers, type Dialect } from './dialect.ts';
+import { standard } from './standard.ts';
 
 /** The contract's JSON: camelCase parameters, answers in the envelope. */
 export const contract: Dialect = {
@@ -30,8 +31,20 @@ export const contract: Dialect = {
       ...(response.idToken === '' ? {} : { idToken: response.idToken }),
     }),
   introspection: (response) => success(introspectionMembers(response)),
-  failure: (error, message) => ({ isSuccess: false, error, message }),
+  failure: (error, message) => ({ isSuccess: false, error, message: inContractWords(message) }),
 };
+
+/** The members that a body of the contract may have. */
+export const contractNames: ReadonlySet<string> = new Set(Object.values(contract.names));
+
+/** Services name a missing parameter as the RFCs do; the caller knows it by the contract's name. */
+function inContractWords(message: string): string {
+  const missing = /^The parameter (\w+) is missing\.$/.exec(message)?.[1];
+  if (missing === undefined) return message;
+  const field = Object.entries(standard.names).find(([, name]) => name === missing)?.[0];
+  const ours = Object.entries(contract.names).find(([name]) => name === field)?.[1];
+  return `The parameter ${ours ?? missing} is missing.`;
+}
 
 /** The envelope of a good answer. */
 export function success(data: object): object {

@@ -4,7 +4,6 @@ import type { Gateway } from '../gateway.ts';
 
 /** Issuers whose documents are kept encoded; an inferred issuer may come with any port. */
 const maxDocuments = 32;
-const cacheFor = 'public, max-age=300';
 
 function encodedOnce(build: (issuer: string) => object): (issuer: string) => string {
   const documents = new Map<string, string>();
@@ -22,9 +21,13 @@ function encodedOnce(build: (issuer: string) => object): (issuer: string) => str
 const contractDocument = encodedOnce(contractMetadata);
 const serverDocument = encodedOnce(authorizationServerMetadata);
 
+function cacheFor(gateway: Gateway): string {
+  return `public, max-age=${gateway.config.TESSERA_JWKS_MAX_AGE}`;
+}
+
 /** An answer that was made for one host must not be given to another by a cache on the way. */
 function cacheHeader(gateway: Gateway): string {
-  return gateway.issuer.explicit ? cacheFor : 'no-store';
+  return gateway.issuer.explicit ? cacheFor(gateway) : 'no-store';
 }
 
 /** `GET /.well-known/openid-configuration`: the contract's document, or 500 when issuer or keys cannot be resolved. */
@@ -58,6 +61,6 @@ export function oauthAuthorizationServer(
 export async function jwks(request: FastifyRequest, reply: FastifyReply, gateway: Gateway): Promise<string> {
   request.incoming.issuer();
   const document = await gateway.keySet.document();
-  reply.header('cache-control', cacheFor);
+  reply.header('cache-control', cacheFor(gateway));
   return document;
 }

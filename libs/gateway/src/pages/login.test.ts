@@ -82,14 +82,15 @@ describe('GET /login', () => {
     expect(body).not.toContain('<script');
   });
 
-  it('answers 400 for an interaction that is unknown, expired or of another browser', async () => {
+  it('says that nothing is waiting for an interaction that is unknown, expired or of another browser', async () => {
     const gateway = open({
       getInteraction: () => {
         throw new OAuthError('invalid_request', 'The authorization context is invalid or has expired.');
       },
     });
     const answer = await show(gateway);
-    expect(answer.statusCode).toBe(400);
+    expect(answer.statusCode).toBe(200);
+    expect(answer.body).toContain('No sign-in is waiting');
     expect(answer.body).not.toContain('type="password"');
   });
 
@@ -109,10 +110,10 @@ describe('GET /login', () => {
 });
 
 describe('POST /login', () => {
-  it('gives a browser that signed in the session cookie and sends it on by 303 (RFC 9700 §4.12)', async () => {
+  it('gives a browser that signed in the session cookie and sends it on by the 302 of the contract, never by 307 (RFC 9700 §4.12)', async () => {
     const gateway = open();
     const answer = await send(gateway);
-    expect([answer.statusCode, answer.headers.location]).toEqual([303, location]);
+    expect([answer.statusCode, answer.headers.location]).toEqual([302, location]);
     expect(answer.cookies).toEqual([
       {
         name: 'tessera_session',

@@ -14,8 +14,8 @@ import { sendPage, sendPageError, type Page } from './page.ts';
 export const showLogin: PageHandler = async (visit) => {
   const { app, request, reply, gateway } = visit;
   const interactionId = parseForm(rawQuery(request)).get('interaction') ?? '';
-  if (interactionId === '') return showNothingWaiting(visit);
-  const interaction = await readInteraction(visit, interactionId);
+  const interaction = interactionId === '' ? undefined : await findInteraction(visit, interactionId);
+  if (interaction === undefined) return showNothingWaiting(visit);
   const browserId = readCookie(app, request, 'browser');
   const page = loginPage(interaction, visit, browserId, { identifier: interaction.loginHint });
   return sendPage(request, reply, gateway, page);
@@ -43,7 +43,8 @@ export const signIn: PageHandler = async (visit) => {
       const { session, redirect } = outcome.value;
       if (session === undefined || redirect === undefined) break;
       writeCookie(request, reply, 'session', session.sessionToken, session.maxAge);
-      return reply.header('cache-control', 'no-store').redirect(redirect.location, 303);
+      // The contract asks for 302 here; browsers follow it with GET as they do a 303 (RFC 9110 §15.4.3).
+      return reply.header('cache-control', 'no-store').redirect(redirect.location, 302);
     }
     case 'wrongCredentials': {
       const interaction = outcome.value.interaction ?? (await readInteraction(visit, interactionId));
@@ -70,6 +71,16 @@ async function readInteraction(
   if (interaction === undefined)
     throw new OAuthError('invalid_request', 'Nothing is waiting for a sign-in here.');
   return interaction;
+}
+
+/** Undefined when the sign-in was finished, has expired, or waits in another browser. */
+async function findInteraction(visit: Visit, interactionId: string): Promise<Interaction | undefined> {
+  try {
+    return await readInteraction(visit, interactionId);
+  } catch (error) {
+    if (error instanceof OAuthError && error.code === 'invalid_request') return undefined;
+    throw error;
+  }
 }
 
 function refuseSignIn(

@@ -36,7 +36,19 @@ export interface Page {
 
 /** Whether the request comes from somebody who reads HTML. */
 export function wantsHtml(request: FastifyRequest): boolean {
-  return /\btext\/html\b/i.test(request.headers.accept ?? '');
+  const accept = request.headers.accept ?? '';
+  return quality(accept, 'text/html') >= Math.max(quality(accept, 'application/json'), 0.001);
+}
+
+/** The weight an `Accept` header gives to a media type that it names (RFC 9110 §12.5.1); 0 when it does not. */
+function quality(accept: string, mediaType: string): number {
+  for (const range of accept.split(',')) {
+    const [name = '', ...parameters] = range.split(';').map((part) => part.trim().toLowerCase());
+    if (name !== mediaType) continue;
+    const weight = parameters.find((parameter) => parameter.startsWith('q='));
+    return weight === undefined ? 1 : Number(weight.slice(2)) || 0;
+  }
+  return 0;
 }
 
 /** Answers with a page. */
