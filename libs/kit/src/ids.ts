@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto';
+import { randomBytes, randomFillSync } from 'node:crypto';
 import type { Clock } from './clock.ts';
 
 /** Source of randomness, handed to whatever needs it. */
@@ -6,7 +6,26 @@ export interface Random {
   bytes(length: number): Buffer;
 }
 
-export const systemRandom: Random = { bytes: (length) => randomBytes(length) };
+const pool = Buffer.alloc(4096);
+let used = pool.length;
+
+/**
+ * From the system's generator, which is asked for many bytes at a time: asking costs more than the bytes. What was
+ * handed out is wiped here, so that nothing in memory tells a value that was given to somebody.
+ */
+export const systemRandom: Random = {
+  bytes(length) {
+    if (length > pool.length) return randomBytes(length);
+    if (used + length > pool.length) {
+      randomFillSync(pool);
+      used = 0;
+    }
+    const bytes = Buffer.from(pool.subarray(used, used + length));
+    pool.fill(0, used, used + length);
+    used += length;
+    return bytes;
+  },
+};
 
 /**
  * Prefixes of opaque values. Each kind has its own, so that one is never taken for another.
@@ -30,13 +49,22 @@ const crockford = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
 
 /** A ULID: 48 bits of milliseconds and 80 random bits, sortable by time. */
 export function ulid(clock: Clock, random: Random): string {
-  let time = clock.now();
-  let head = '';
-  for (let i = 0; i < 10; i += 1) {
-    head = crockford.charAt(time % 32) + head;
-    time = Math.floor(time / 32);
-  }
   let tail = '';
   for (const byte of random.bytes(16)) tail += crockford.charAt(byte & 31);
-  return head + tail;
+  return timeOf(clock.now()) + tail;
+}
+
+let latest = { at: -1, text: '' };
+
+/** Ten characters; many ids are made in one millisecond. */
+function timeOf(now: number): string {
+  if (latest.at === now) return latest.text;
+  let rest = now;
+  let text = '';
+  for (let i = 0; i < 10; i += 1) {
+    text = crockford.charAt(rest % 32) + text;
+    rest = Math.floor(rest / 32);
+  }
+  latest = { at: now, text };
+  return text;
 }

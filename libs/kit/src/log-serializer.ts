@@ -28,10 +28,29 @@ const harmlessNames = new Set(['errorcode', 'statuscode', 'exitcode', 'sqlstate'
 
 const lineNames = new Set(['level', 'time', 'service', 'message']);
 
+/** What the rules say of a name, kept because records have the same few names line after line. */
+interface NameRules {
+  readonly isSensitive: boolean;
+  readonly cleaned: string;
+}
+
+const knownNames = new Map<string, NameRules>();
+/** Names may come from outside with a careless record; whatever comes after so many is decided each time. */
+const maxKnownNames = 1000;
+
+function rulesOf(name: string): NameRules {
+  const known = knownNames.get(name);
+  if (known !== undefined) return known;
+  const plain = name.toLowerCase().replace(/[-_]/g, '');
+  const isSensitive = !harmlessNames.has(plain) && (sensitiveNames.has(plain) || sensitiveEnding.test(plain));
+  const rules = { isSensitive, cleaned: cleanText(name) };
+  if (knownNames.size < maxKnownNames && name.length <= 64) knownNames.set(name, rules);
+  return rules;
+}
+
 /** Whether a value of this name is withheld from the log. */
 export function isSensitiveName(name: string): boolean {
-  const plain = name.toLowerCase().replace(/[-_]/g, '');
-  return !harmlessNames.has(plain) && (sensitiveNames.has(plain) || sensitiveEnding.test(plain));
+  return rulesOf(name).isSensitive;
 }
 
 /**
@@ -48,7 +67,7 @@ export function serializeRecord(record: object): Record<string, unknown> {
 
 /** A field must not stand beside one of the line itself under the same name. */
 function fieldName(name: string): string {
-  return lineNames.has(name) ? `${name}_` : cleanText(name);
+  return lineNames.has(name) ? `${name}_` : rulesOf(name).cleaned;
 }
 
 function serializeField(name: string, value: unknown, depth: number): unknown {
@@ -90,7 +109,7 @@ function serializeObject(value: object, depth: number): unknown {
   const result: Record<string, unknown> = {};
   const entries = Object.entries(value);
   for (const [name, field] of entries.slice(0, maxEntries)) {
-    result[cleanText(name)] = serializeField(name, field, depth + 1);
+    result[rulesOf(name).cleaned] = serializeField(name, field, depth + 1);
   }
   if (entries.length > maxEntries) result['more'] = entries.length - maxEntries;
   return result;

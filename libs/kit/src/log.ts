@@ -1,8 +1,9 @@
 import { pino } from 'pino';
 import type { Bindings, ChildLoggerOptions, DestinationStream, Logger } from 'pino';
 import { errorMessage } from './log-error.ts';
+import { censorLine } from './log-line.ts';
 import { serializeRecord } from './log-serializer.ts';
-import { cleanText, redacted } from './log-text.ts';
+import { cleanText } from './log-text.ts';
 
 export type { Logger };
 
@@ -16,21 +17,6 @@ export interface LoggerOptions {
 
 const errorKey = 'error';
 
-/** The second wall, behind the serializer: these names are censored at the top of a record and one level below. */
-const redactNames = [
-  'password',
-  'clientSecret',
-  'accessToken',
-  'refreshToken',
-  'idToken',
-  'token',
-  'authorization',
-  'cookie',
-  'codeVerifier',
-  'deviceCode',
-  'userCode',
-];
-
 /**
  * JSON lines, one per event, with `requestId` where a line belongs to a request (`log.child({ requestId })`).
  * The serializer decides by an allow-list of kinds of values and a deny-list of names what reaches a line.
@@ -43,7 +29,6 @@ export function createLogger(options: LoggerOptions, destination?: DestinationSt
       timestamp: pino.stdTimeFunctions.isoTime,
       messageKey: 'message',
       errorKey,
-      redact: { paths: redactNames.flatMap((name) => [name, `*.${name}`]), censor: redacted },
       // Errors are reduced by the formatter; what pino would do by default prints every property.
       serializers: { error: (value: unknown) => value, err: (value: unknown) => value },
       formatters: {
@@ -54,6 +39,7 @@ export function createLogger(options: LoggerOptions, destination?: DestinationSt
         logMethod(args, method) {
           method.apply(this, cleanArguments(args) as typeof args);
         },
+        streamWrite: censorLine,
       },
     },
     destination ?? pino.destination({ sync: true }),
