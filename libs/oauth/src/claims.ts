@@ -126,14 +126,18 @@ export interface UserInfoClaims {
   readonly phone_number?: string;
 }
 
+/** Throws `insufficient_scope` for scopes that release nothing about a user (OIDC Core §5.4). */
+export function requireIdentityScope(scopes: readonly string[]): void {
+  if (scopes.some((scope) => identityScopes.has(scope))) return;
+  throw new OAuthError('insufficient_scope', 'The access token has no scope that releases claims.');
+}
+
 /**
  * The claims an access token with these scopes releases about its user; what the user does not have is absent.
  * Throws `insufficient_scope` when the token has no identity scope at all.
  */
 export function userInfoClaims(user: UserProfile, scopes: readonly string[]): UserInfoClaims {
-  if (!scopes.some((scope) => identityScopes.has(scope))) {
-    throw new OAuthError('insufficient_scope', 'The access token has no scope that releases claims.');
-  }
+  requireIdentityScope(scopes);
   const releases = (scope: string, value: string) => scopes.includes(scope) && value !== '';
   return {
     sub: user.userId,

@@ -39,8 +39,18 @@ describe('userinfo', () => {
     });
   });
 
-  it('is forbidden without openid and to a client for itself (contract, 403)', async () => {
+  it('releases claims by any identity scope, with openid or without (contract)', async () => {
     const { accessToken } = await on.signIn({ scopes: ['profile', 'orders.read'] });
+    expect(await claims(accessToken)).toEqual({
+      sub: 'ada',
+      name: 'Ada Lovelace',
+      email: undefined,
+      phoneNumber: undefined,
+    });
+  });
+
+  it('is forbidden without an identity scope and to a client for itself (contract, 403)', async () => {
+    const { accessToken } = await on.signIn({ scopes: ['offline_access', 'orders.read'] });
     expect(await codeOf(ask(accessToken))).toBe('insufficient_scope');
     const own = await on.exchange('web', { grantType: 'client_credentials' });
     expect(await codeOf(ask(own.accessToken))).toBe('insufficient_scope');

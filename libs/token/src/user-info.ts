@@ -1,6 +1,12 @@
 import type { DirectoryClient } from '@tessera/directory-client';
 import type { CallContext } from '@tessera/kit';
-import { OAuthError, userInfoClaims, type AccessTokenClaims, type UserInfoClaims } from '@tessera/oauth';
+import {
+  OAuthError,
+  requireIdentityScope,
+  userInfoClaims,
+  type AccessTokenClaims,
+  type UserInfoClaims,
+} from '@tessera/oauth';
 import type { UserInfoRequest } from '@tessera/proto-gen/token';
 import { issuerOf } from './client.ts';
 import type { TokenVerifier } from './token-verifier.ts';
@@ -15,7 +21,7 @@ export interface UserInfoParts {
 /**
  * The claims that an access token releases about its user (OIDC Core §5.3). Throws `invalid_token` for a token that is
  * not a live one of ours and for a user, application or tenant that is not active (RFC 6750 §3.1), and
- * `insufficient_scope` for a token without `openid`, which every token of a client for itself is.
+ * `insufficient_scope` for a token without an identity scope, which every token of a client for itself is.
  */
 export async function userInfo(
   { directory, verifier, issuer }: UserInfoParts,
@@ -24,9 +30,8 @@ export async function userInfo(
 ): Promise<UserInfoClaims> {
   const claims = await verifier.accessToken(request.accessToken, context.onward());
   if (claims === undefined || claims.iss !== issuerOf(issuer, request.caller)) throw invalidToken();
-  if (!claims.scope.includes('openid')) {
-    throw new OAuthError('insufficient_scope', 'The access token does not have the scope openid.');
-  }
+  // Before the user is looked up: a client for itself has none, and its token is a good one.
+  requireIdentityScope(claims.scope);
   const user = await findActiveUser(directory, claims, context);
   if (user === undefined) throw invalidToken();
   return userInfoClaims(user, claims.scope);
