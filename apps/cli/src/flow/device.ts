@@ -1,10 +1,10 @@
-import { renderUnicodeCompact } from 'uqr';
 import type { Command } from '../command.ts';
 import { post, postOnce } from '../oauth/client.ts';
 import { discover } from '../oauth/metadata.ts';
 import { paceOf, pollForTokens } from '../oauth/poll.ts';
 import { CommandError } from '../terminal.ts';
 import { clientOf, flowOptions, printTokens } from './options.ts';
+import { qrCode } from './qr-code.ts';
 
 /** The device flow (RFC 8628), with the terminal as the device. */
 export const flowDevice: Command = {
@@ -35,12 +35,6 @@ function instructions(started: Readonly<Record<string, unknown>>, qr: boolean): 
   const { user_code: userCode, verification_uri: uri, verification_uri_complete: complete } = started;
   const code = qr && typeof complete === 'string' ? `\n${qrCode(complete)}\n` : '';
   return `${code}\n  Open   ${printable(uri)}\n  Enter  ${printable(userCode)}\n\nWaiting for the approval.\n`;
-}
-
-/** Dark on light whatever the colours of the terminal, as readers expect it (ISO/IEC 18004), with the quiet zone of two modules. */
-function qrCode(text: string): string {
-  const lines = renderUnicodeCompact(text, { border: 2 }).split('\n');
-  return lines.map((line) => `  \u001b[38;5;16m\u001b[48;5;231m${line}\u001b[0m`).join('\n');
 }
 
 /** What a server says goes to a terminal without its control characters. */
