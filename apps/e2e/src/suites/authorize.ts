@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { System } from '../harness/set-up.ts';
 import { authorizeQuery } from '../harness/person.ts';
 import { people, redirectUri } from '../harness/declared-state.ts';
-import { codeFor } from '../harness/flows.ts';
+import { codeFor, redeem, tokensOf } from '../harness/flows.ts';
 
 /** The authorization endpoint: what it refuses, what it sends back, what a session changes. */
 export function authorizeSuite(system: () => System): void {
@@ -187,6 +187,19 @@ export function authorizeSuite(system: () => System): void {
       await codeFor(person);
       const answer = await person.get(`/authorize?${authorizeQuery({ prompt: 'none' })}`);
       expect(new URL(answer.header('location') ?? '').searchParams.get('code')).toBeTruthy();
+    });
+
+    it('gives no code for another person than the id_token_hint names (OIDC Core section 3.1.2.1)', async () => {
+      const { http } = system();
+      const person = system().person();
+      const ada = tokensOf(await redeem(http, await codeFor(person)));
+      const bob = tokensOf(await redeem(http, await codeFor(system().person(), 'acme-web', {}, people.bob)));
+      const silently = async (hint: string | undefined): Promise<URLSearchParams> => {
+        const query = authorizeQuery({ prompt: 'none', id_token_hint: hint });
+        return new URL((await person.get(`/authorize?${query}`)).header('location') ?? '').searchParams;
+      };
+      expect((await silently(ada.idToken)).has('code')).toBe(true);
+      expect((await silently(bob.idToken)).get('error')).toBe('login_required');
     });
 
     it('answers 400 when the session belongs to another tenant, and offers signing out', async () => {

@@ -57,6 +57,25 @@ describe('GET /authorize', () => {
     ]);
   });
 
+  it('names the person of a good id_token_hint, and nobody for one that is not ours (OIDC Core section 3.1.2.1)', async () => {
+    const gateway = openGateway(testKit(), {
+      beginAuthorization: toLogin,
+      verifyIdTokenHint: ({ idToken }) => ({
+        valid: idToken === 'good',
+        sub: idToken === 'good' ? 'usr_ada' : '',
+      }),
+    });
+    await get(gateway, `${query}&id_token_hint=good`);
+    await get(gateway, `${query}&id_token_hint=bad`);
+    await get(gateway, query);
+    expect(gateway.requests('beginAuthorization').map(({ hintedUserId }) => hintedUserId)).toEqual([
+      'usr_ada',
+      '',
+      '',
+    ]);
+    expect(gateway.requests('verifyIdTokenHint')).toHaveLength(2);
+  });
+
   it('gives the cookies the __Host- prefix and Secure where the issuer is https', async () => {
     const gateway = open(toLogin, { TESSERA_ISSUER: 'https://id.example.com' });
     const answer = await get(gateway, query);

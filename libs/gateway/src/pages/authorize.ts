@@ -1,6 +1,8 @@
+import type { FastifyRequest } from 'fastify';
 import { rootCall } from '@tessera/kit';
 import { OAuthError } from '@tessera/oauth';
 import { newBrowserId, readCookie, writeCookie } from '../cookies.ts';
+import type { Gateway } from '../gateway.ts';
 import { parseForm } from '../parameters.ts';
 import { countStart } from '../start-limit.ts';
 import { browserContext, rawQuery } from './browser.ts';
@@ -24,7 +26,11 @@ export const authorize: PageHandler = async ({ app, request, reply, gateway }) =
   const browser = browserContext(app, request, browserId);
   await countStart('authorization', browser.ipAddress, gateway);
   const call = rootCall(request.incoming.requestId);
-  const { next } = await gateway.peers.authorize.beginAuthorization({ browser, parameters }, call);
+  const hintedUserId = await hintedPerson(parameters['id_token_hint'], request, gateway);
+  const { next } = await gateway.peers.authorize.beginAuthorization(
+    { browser, parameters, hintedUserId },
+    call,
+  );
   if (next.case === 'redirect')
     return reply.header('cache-control', 'no-store').redirect(next.value.location, 302);
   if (known === '') writeCookie(request, reply, 'browser', browserId);
@@ -37,3 +43,16 @@ export const authorize: PageHandler = async ({ app, request, reply, gateway }) =
   }
   throw new OAuthError('server_error', 'The authorization request could not be answered.');
 };
+
+/** The person an `id_token_hint` names (OIDC Core §3.1.2.1); '' without one, and for one that is not ours. */
+async function hintedPerson(
+  idToken: string | undefined,
+  request: FastifyRequest,
+  gateway: Gateway,
+): Promise<string> {
+  if (idToken === undefined || idToken === '') return '';
+  const caller = request.incoming.caller();
+  const call = rootCall(request.incoming.requestId);
+  const hint = await gateway.peers.token.verifyIdTokenHint({ caller, idToken }, call);
+  return hint.valid ? hint.sub : '';
+}

@@ -75,6 +75,22 @@ describe('GET /login', () => {
     });
   });
 
+  it('sends the browser back to the client when the request may no longer be served (RFC 6749 §4.1.2.1)', async () => {
+    const refused = 'https://app/cb?error=unauthorized_client';
+    const gateway = open({
+      getInteraction: () => ({ redirect: { location: refused } }),
+      signIn: () => ({ outcome: { case: 'redirect', value: { location: refused } } }),
+    });
+    for (const answer of [
+      await show(gateway),
+      await send(gateway),
+      await send(gateway, { ...fields, password: '' }),
+    ]) {
+      expect([answer.statusCode, answer.headers.location]).toEqual([302, refused]);
+      expect(answer.headers['set-cookie']).toBeUndefined();
+    }
+  });
+
   it('fills in the login hint, encoded', async () => {
     const hinted = { ...interaction, loginHint: '"><script>alert(1)</script>' };
     const { body } = await show(open({ getInteraction: () => ({ interaction: hinted }) }));

@@ -1,7 +1,7 @@
 import type { FastifyReply } from 'fastify';
 import { rootCall } from '@tessera/kit';
 import { OAuthError } from '@tessera/oauth';
-import type { Interaction } from '@tessera/proto-gen/authorize';
+import type { GetInteractionResponse, Interaction, Redirect } from '@tessera/proto-gen/authorize';
 import { dropCookie, readCookie, writeCookie } from '../cookies.ts';
 import { parseForm } from '../parameters.ts';
 import { browserContext, rawQuery } from './browser.ts';
@@ -14,7 +14,10 @@ import { sendPage, sendPageError, type Page } from './page.ts';
 export const showLogin: PageHandler = async (visit) => {
   const { app, request, reply, gateway } = visit;
   const interactionId = parseForm(rawQuery(request)).get('interaction') ?? '';
-  const interaction = interactionId === '' ? undefined : await findInteraction(visit, interactionId);
+  const waiting = interactionId === '' ? undefined : await findInteraction(visit, interactionId);
+  if (waiting === undefined) return showNothingWaiting(visit);
+  const { interaction, redirect } = waiting;
+  if (redirect !== undefined) return sendOn(reply, redirect);
   if (interaction === undefined) return showNothingWaiting(visit);
   const browserId = readCookie(app, request, 'browser');
   const page = loginPage(interaction, visit, browserId, { identifier: interaction.loginHint });
@@ -31,7 +34,8 @@ export const signIn: PageHandler = async (visit) => {
   const identifier = form.get('identifier') ?? '';
   const password = form.get('password') ?? '';
   if (identifier === '' || password === '') {
-    const interaction = await readInteraction(visit, interactionId);
+    const { interaction, redirect } = await readInteraction(visit, interactionId);
+    if (redirect !== undefined) return sendOn(reply, redirect);
     return refuseSignIn(visit, interaction, identifier, 400, 'Enter both your user name and your password.');
   }
   const { outcome } = await gateway.peers.authorize.signIn(
@@ -43,38 +47,49 @@ export const signIn: PageHandler = async (visit) => {
       const { session, redirect } = outcome.value;
       if (session === undefined || redirect === undefined) break;
       writeCookie(request, reply, 'session', session.sessionToken, session.maxAge);
-      // The contract asks for 302 here; browsers follow it with GET as they do a 303 (RFC 9110 §15.4.3).
-      return reply.header('cache-control', 'no-store').redirect(redirect.location, 302);
+      return sendOn(reply, redirect);
     }
     case 'wrongCredentials': {
-      const interaction = outcome.value.interaction ?? (await readInteraction(visit, interactionId));
-      return refuseSignIn(visit, interaction, identifier, 401, 'The user name or the password is wrong.');
+      return refuseSignIn(
+        visit,
+        outcome.value.interaction,
+        identifier,
+        401,
+        'The user name or the password is wrong.',
+      );
     }
     case 'tenantMismatch': {
       const going = { name: 'interaction', value: interactionId } as const;
       const { interaction } = outcome.value;
       return sendMismatch({ request, reply, gateway, browserId: browser.browserId, interaction, going });
     }
+    case 'redirect':
+      return sendOn(reply, outcome.value);
     case undefined:
   }
   throw new OAuthError('server_error', 'The sign-in could not be completed.');
 };
 
-async function readInteraction(
+/** The contract asks for 302 here; browsers follow it with GET as they do a 303 (RFC 9110 §15.4.3). */
+function sendOn(reply: FastifyReply, { location }: Redirect): FastifyReply {
+  return reply.header('cache-control', 'no-store').redirect(location, 302);
+}
+
+function readInteraction(
   { app, request, gateway }: Visit,
   interactionId: string,
-): Promise<Interaction> {
-  const { interaction } = await gateway.peers.authorize.getInteraction(
+): Promise<GetInteractionResponse> {
+  return gateway.peers.authorize.getInteraction(
     { browser: browserContext(app, request), interactionId },
     rootCall(request.incoming.requestId),
   );
-  if (interaction === undefined)
-    throw new OAuthError('invalid_request', 'Nothing is waiting for a sign-in here.');
-  return interaction;
 }
 
 /** Undefined when the sign-in was finished, has expired, or waits in another browser. */
-async function findInteraction(visit: Visit, interactionId: string): Promise<Interaction | undefined> {
+async function findInteraction(
+  visit: Visit,
+  interactionId: string,
+): Promise<GetInteractionResponse | undefined> {
   try {
     return await readInteraction(visit, interactionId);
   } catch (error) {
@@ -85,12 +100,14 @@ async function findInteraction(visit: Visit, interactionId: string): Promise<Int
 
 function refuseSignIn(
   visit: Visit,
-  interaction: Interaction,
+  interaction: Interaction | undefined,
   identifier: string,
   status: 400 | 401,
   problem: string,
 ): FastifyReply {
   const { app, request, reply, gateway } = visit;
+  if (interaction === undefined)
+    throw new OAuthError('invalid_request', 'Nothing is waiting for a sign-in here.');
   const page = loginPage(interaction, visit, readCookie(app, request, 'browser'), { identifier, problem });
   return sendPageError(request, reply, gateway, new OAuthError('access_denied', problem), {
     ...page,
