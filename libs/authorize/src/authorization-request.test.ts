@@ -22,9 +22,10 @@ describe('the order of the checks', () => {
   it('answers by redirect only after client and redirect URI are known to be good (RFC 9700 §4.11)', () => {
     const names = phases.map(({ name }) => name);
     const firstRedirect = phases.findIndex(({ failure }) => failure === 'redirect');
-    for (const needed of ['parameters', 'application', 'redirect_uri', 'grant_type']) {
+    for (const needed of ['parameters', 'application', 'redirect_uri']) {
       expect(names.indexOf(needed)).toBeLessThan(firstRedirect);
     }
+    expect(names[firstRedirect]).toBe('grant_type');
     expect(phases.slice(firstRedirect).every(({ failure }) => failure === 'redirect')).toBe(true);
   });
 
@@ -123,11 +124,6 @@ describe('client and redirect URI', () => {
     await refused({ client_id: 'acme-spa', redirect_uri: 'https://spa.example/cb' }, 'invalid_request');
     await world.directory.setApplication('acme-spa', { redirectUris: ['https://spa.example/cb'] });
   });
-
-  it('refuses a client that may not use the grant, without a redirect (RFC 6749 §4.1.2.1)', async () => {
-    const job = { client_id: 'acme-job', redirect_uri: 'https://job.example/cb' };
-    await refused({ ...job, scope: 'nonsense' }, 'unauthorized_client');
-  });
 });
 
 describe('failures that go back to the client', () => {
@@ -150,6 +146,13 @@ describe('failures that go back to the client', () => {
     expect(answer.get('state')).toBe('a b&c="ä');
     expect(answer.get('iss')).toBe(issuer);
     expect(answer.has('code')).toBe(false);
+  });
+
+  it('tells a client that may not use the grant, before anything else is looked at (RFC 6749 §4.1.2.1)', async () => {
+    const job = { client_id: 'acme-job', redirect_uri: 'https://job.example/cb' };
+    const answer = await visitor(world).redirect({ ...job, scope: 'nonsense' });
+    expect(answer.get('error')).toBe('unauthorized_client');
+    expect([answer.get('state'), answer.get('iss')]).toEqual(['xyz', issuer]);
   });
 
   it('keeps the query of the registered redirect URI and leaves an absent state out (RFC 6749 §3.1.2)', async () => {

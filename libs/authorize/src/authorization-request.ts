@@ -14,6 +14,14 @@ import type { AuthorizationRequest as Form, PromptValue } from '@tessera/oauth';
 import type { ApplicationRecord, DirectoryClient } from '@tessera/directory-client';
 import type { CallOptions } from '@tessera/kit';
 
+/** An authorization request as it came, or as it was kept while a person signs in. */
+export interface AskedRequest {
+  readonly parameters: Readonly<Record<string, string>>;
+  readonly issuer: string;
+  /** The person a valid `id_token_hint` names; empty when none was given. */
+  readonly hintedUserId: string;
+}
+
 /** An authorization request that passed every check that needs no person. */
 export interface CheckedRequest {
   readonly form: Form;
@@ -24,6 +32,8 @@ export interface CheckedRequest {
   readonly prompt: ReadonlySet<PromptValue>;
   /** Seconds since the person last signed in; undefined without a limit. */
   readonly maxAge: number | undefined;
+  /** The only person the client accepts (OIDC Core §3.1.2.1, id_token_hint); empty for anybody. */
+  readonly hintedUserId: string;
   readonly issuer: string;
 }
 
@@ -63,7 +73,7 @@ export const phases: readonly Phase[] = [
   /* 1 */ { name: 'parameters', failure: 'error', check: checkParameters }, // contract, RFC 6749 §4.1.1, RFC 7636 §4.3
   /* 2 */ { name: 'application', failure: 'error', check: checkApplication }, // RFC 6749 §3.1.2.4
   /* 3 */ { name: 'redirect_uri', failure: 'error', check: checkRedirectUri }, // RFC 9700 §2.1
-  /* 4 */ { name: 'grant_type', failure: 'error', check: checkGrantType }, // RFC 6749 §4.1.2.1 unauthorized_client
+  /* 4 */ { name: 'grant_type', failure: 'redirect', check: checkGrantType }, // RFC 6749 §4.1.2.1 unauthorized_client
   /* 5 */ { name: 'unsupported', failure: 'redirect', check: checkUnsupported }, // OIDC Core §6, §7.2.1
   /* 6 */ { name: 'scope', failure: 'redirect', check: checkScope }, // RFC 6749 §3.3, RFC 8707 §2
   /* 7 */ { name: 'prompt', failure: 'redirect', check: checkPrompt }, // OIDC Core §3.1.2.1
@@ -89,8 +99,7 @@ const knownParameters = [
 
 /** Runs every phase. Trouble with the directory is thrown; whatever is wrong with the request is a refusal. */
 export async function checkRequest(
-  parameters: Readonly<Record<string, string>>,
-  issuer: string,
+  { parameters, issuer, hintedUserId }: AskedRequest,
   lookup: Lookup,
 ): Promise<CheckedRequest | Refusal> {
   const draft: Draft = { parameters, issuer };
@@ -108,6 +117,7 @@ export async function checkRequest(
     ...settled(draft.granted),
     prompt: settled(draft.prompt),
     maxAge: draft.maxAge,
+    hintedUserId,
     issuer,
   };
 }
@@ -117,7 +127,7 @@ export function isRefusal(result: CheckedRequest | Refusal): result is Refusal {
 }
 
 /** The Location that tells the client of a failure (RFC 6749 §4.1.2.1, RFC 9207). */
-export function errorLocation(form: Form, issuer: string, error: OAuthError): string {
+function errorLocation(form: Form, issuer: string, error: OAuthError): string {
   return authorizationResponse(form.redirectUri, { outcome: { error }, state: form.state, issuer });
 }
 
@@ -129,6 +139,11 @@ export function rememberedParameters(parameters: Readonly<Record<string, string>
     if (value !== undefined) remembered[name] = value;
   }
   return remembered;
+}
+
+/** What the client is told when the person it wants is not, or not freshly, signed in (OIDC Core §3.1.2.6). */
+export function loginRequiredLocation({ form, issuer }: CheckedRequest): string {
+  return errorLocation(form, issuer, new OAuthError('login_required', 'The person must sign in.'));
 }
 
 function refusal(phase: Phase, error: OAuthError, draft: Draft): Refusal {

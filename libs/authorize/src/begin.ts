@@ -1,8 +1,7 @@
-import { OAuthError } from '@tessera/oauth';
 import type { DirectoryClient } from '@tessera/directory-client';
 import type { AuthorizeAudit } from './audit.ts';
-import { checkRequest, errorLocation, isRefusal } from './authorization-request.ts';
-import type { CheckedRequest } from './authorization-request.ts';
+import { checkRequest, isRefusal, loginRequiredLocation } from './authorization-request.ts';
+import type { AskedRequest, CheckedRequest } from './authorization-request.ts';
 import type { Visit } from './browser.ts';
 import type { Codes } from './code.ts';
 import { describeInteraction } from './interaction.ts';
@@ -19,7 +18,7 @@ export type Begun =
 /** Serves an authorization request (RFC 6749 §4.1.1, OIDC Core §3.1.2). Throws what is answered by an error page. */
 export type BeginAuthorization = (
   visit: Visit,
-  parameters: Readonly<Record<string, string>>,
+  asked: Pick<AskedRequest, 'parameters' | 'hintedUserId'>,
 ) => Promise<Begun>;
 
 export function createBeginAuthorization(deps: {
@@ -43,8 +42,7 @@ export function createBeginAuthorization(deps: {
   function refuseLogin(visit: Visit, request: CheckedRequest): Begun {
     const { tenantId, clientId } = request.record.application;
     audit.loginRequired(visit, tenantId, clientId);
-    const error = new OAuthError('login_required', 'The person must sign in.');
-    return { next: 'redirect', location: errorLocation(request.form, request.issuer, error) };
+    return { next: 'redirect', location: loginRequiredLocation(request) };
   }
 
   /** Single sign-on; undefined when the session no longer carries a code. */
@@ -54,9 +52,9 @@ export function createBeginAuthorization(deps: {
     return codes.issue(visit, request, session);
   }
 
-  return async (visit, parameters) => {
+  return async (visit, { parameters, hintedUserId }) => {
     const lookup = { directory: records, call: visit.call.onward() };
-    const request = await checkRequest(parameters, visit.browser.issuer, lookup);
+    const request = await checkRequest({ parameters, issuer: visit.browser.issuer, hintedUserId }, lookup);
     if (isRefusal(request)) {
       audit.requestRejected(visit, request);
       if (request.location === undefined) throw request.error;

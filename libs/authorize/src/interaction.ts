@@ -43,6 +43,7 @@ export function createInteractions(deps: {
         tenantId: request.record.tenant.tenantId,
         issuer: request.issuer,
         parameters: rememberedParameters(parameters),
+        hintedUserId: request.hintedUserId,
       };
       await store.save(digest(interactionId), pending, lifetimeSeconds);
       return interactionId;

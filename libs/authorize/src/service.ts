@@ -24,8 +24,8 @@ export interface AuthorizeParts {
 export function authorizeHandlers(parts: AuthorizeParts): Handlers<typeof AuthorizeService> {
   const { begin, signIn, signInDirect, sessions, logout, codes, records, sessionEnds } = parts;
   return {
-    async beginAuthorization({ browser, parameters }, call) {
-      const begun = await begin(visitOf(browser, call), parameters);
+    async beginAuthorization({ browser, ...asked }, call) {
+      const begun = await begin(visitOf(browser, call), asked);
       switch (begun.next) {
         case 'redirect':
           return { next: { case: 'redirect', value: { location: begun.location } } };
@@ -37,7 +37,9 @@ export function authorizeHandlers(parts: AuthorizeParts): Handlers<typeof Author
     },
 
     async getInteraction({ browser, interactionId }, call) {
-      return { interaction: await signIn.describe(visitOf(browser, call), interactionId) };
+      const shown = await signIn.describe(visitOf(browser, call), interactionId);
+      if (shown.outcome === 'refused') return { redirect: { location: shown.location } };
+      return { interaction: shown.interaction };
     },
 
     async signIn({ browser, ...attempt }, call) {
@@ -52,6 +54,8 @@ export function authorizeHandlers(parts: AuthorizeParts): Handlers<typeof Author
           return { outcome: { case: 'wrongCredentials', value: { interaction: result.interaction } } };
         case 'tenant_mismatch':
           return { outcome: { case: 'tenantMismatch', value: { interaction: result.interaction } } };
+        case 'refused':
+          return { outcome: { case: 'redirect', value: { location: result.location } } };
       }
     },
 

@@ -26,7 +26,7 @@ export type NextStep = 'issue_code' | 'sign_in' | 'login_required' | 'tenant_mis
  * tenant is neither used nor replaced, whatever `prompt` says: the contract refuses.
  */
 export function nextStep(
-  request: Pick<CheckedRequest, 'prompt' | 'maxAge' | 'record'>,
+  request: Pick<CheckedRequest, 'prompt' | 'maxAge' | 'hintedUserId' | 'record'>,
   session: Session | undefined,
 ): NextStep {
   if (session !== undefined && session.tenantId !== request.record.tenant.tenantId) return 'tenant_mismatch';
@@ -39,11 +39,23 @@ export function withoutSession(request: Pick<CheckedRequest, 'prompt'>): 'sign_i
   return request.prompt.has('none') ? 'login_required' : 'sign_in';
 }
 
+/** Whether the person is the one the client asks for, where it asks for one (OIDC Core §3.1.2.1, id_token_hint). */
+export function isWanted(
+  { hintedUserId }: Pick<CheckedRequest, 'hintedUserId'>,
+  { userId }: Pick<Session, 'userId'>,
+): boolean {
+  return hintedUserId === '' || hintedUserId === userId;
+}
+
 /**
  * Whether a session answers the request without asking again. `consent` asks nothing: applications are registered by
  * the tenant's own administrators.
  */
-function serves(request: Pick<CheckedRequest, 'prompt' | 'maxAge'>, session: Session): boolean {
+function serves(
+  request: Pick<CheckedRequest, 'prompt' | 'maxAge' | 'hintedUserId'>,
+  session: Session,
+): boolean {
+  if (!isWanted(request, session)) return false;
   if (request.prompt.has('login') || request.prompt.has('select_account')) return false;
   return request.maxAge === undefined || session.authAge <= request.maxAge;
 }

@@ -166,31 +166,59 @@ describe('a successful sign-in', () => {
 });
 
 describe('what changed since the request began', () => {
-  it('is checked again: application, redirect URI, grant type, scope', async () => {
-    const changes = [
-      { status: Status.DISABLED },
-      { redirectUris: ['https://spa.example/new'] },
-      { grantTypes: ['refresh_token'] },
-      { scopes: [{ name: 'openid', audience: '' }] },
-    ];
-    const { client_id: clientId, ...rest } = {
-      client_id: 'acme-spa',
-      redirect_uri: 'https://spa.example/cb',
-      scope: 'openid orders.read',
-    };
-    const original = world.directory.applications.find((one) => one.clientId === clientId);
+  const spa = {
+    client_id: 'acme-spa',
+    redirect_uri: 'https://spa.example/cb',
+    scope: 'openid orders.read',
+  };
+
+  /** Begins, changes the application, and lets the test look before it is as it was. */
+  async function whileChanged(
+    change: Parameters<World['directory']['setApplication']>[1],
+    look: (person: Visitor, interactionId: string) => Promise<void>,
+  ): Promise<void> {
+    const original = world.directory.applications.find((one) => one.clientId === spa.client_id);
     const restore = structuredClone(original ?? {});
-    for (const change of changes) {
-      const person = visitor(world);
-      const interactionId = await person.interaction({ client_id: clientId, ...rest });
-      await world.directory.setApplication(clientId, change);
-      const codes = ['invalid_request', 'unauthorized_client', 'invalid_scope'];
-      const failed = await person.submit(interactionId).catch((error: unknown) => error);
-      expect(codes).toContain((failed as { code?: string }).code);
-      await world.directory.setApplication(clientId, restore);
-      expect((await person.submit(interactionId)).outcome.case).toBe('signedIn');
-    }
-  });
+    const person = visitor(world);
+    const interactionId = await person.interaction(spa);
+    await world.directory.setApplication(spa.client_id, change);
+    const checks = world.directory.passwordChecks;
+    await look(person, interactionId);
+    expect(world.directory.passwordChecks).toBe(checks);
+    await world.directory.setApplication(spa.client_id, restore);
+    expect((await person.submit(interactionId)).outcome.case).toBe('signedIn');
+  }
+
+  it.each([{ status: Status.DISABLED }, { redirectUris: ['https://spa.example/new'] }])(
+    'is checked again: without a good client and redirect URI it is an error (%j)',
+    async (change) => {
+      await whileChanged(change, async (person, interactionId) => {
+        const browser = person.context();
+        const shown = world.gateway.getInteraction({ browser, interactionId });
+        await expect(shown).rejects.toMatchObject({ code: 'invalid_request' });
+        await expect(person.submit(interactionId)).rejects.toMatchObject({ code: 'invalid_request' });
+      });
+    },
+  );
+
+  it.each([
+    ['unauthorized_client', { grantTypes: ['refresh_token'] }],
+    ['invalid_scope', { scopes: [{ name: 'openid', audience: '' }] }],
+  ])(
+    'is checked again: %s goes back to the client, with state and iss (RFC 6749 §4.1.2.1, RFC 9207 §2)',
+    async (error, change) => {
+      await whileChanged(change, async (person, interactionId) => {
+        const browser = person.context();
+        const { interaction, redirect } = await world.gateway.getInteraction({ browser, interactionId });
+        expect(interaction).toBeUndefined();
+        const { outcome } = await person.submit(interactionId);
+        expect(outcome).toMatchObject({ case: 'redirect', value: { location: redirect?.location } });
+        const location = new URL(redirect?.location ?? '');
+        expect(location.href.startsWith(`${spa.redirect_uri}?`)).toBe(true);
+        expect(Object.fromEntries(location.searchParams)).toMatchObject({ error, state: 'xyz', iss: issuer });
+      });
+    },
+  );
 
   it('is checked again: the tenant', async () => {
     const person = visitor(world);

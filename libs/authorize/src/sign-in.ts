@@ -1,12 +1,13 @@
 import type { DirectoryClient } from '@tessera/directory-client';
 import type { AuthorizeAudit } from './audit.ts';
-import { checkRequest, isRefusal } from './authorization-request.ts';
+import { checkRequest, isRefusal, loginRequiredLocation } from './authorization-request.ts';
 import type { CheckedRequest } from './authorization-request.ts';
 import type { Visit } from './browser.ts';
 import type { Codes } from './code.ts';
 import type { VerifyCredentials } from './credentials.ts';
 import { describeInteraction } from './interaction.ts';
 import type { InteractionView, Interactions } from './interaction.ts';
+import { isWanted } from './session.ts';
 import type { OpenedSession, Sessions } from './sessions.ts';
 import type { PendingRequest } from './store.ts';
 
@@ -18,11 +19,21 @@ export interface SignInAttempt {
 
 export type SignInOutcome =
   | { readonly outcome: 'signed_in'; readonly opened: OpenedSession; readonly location: string }
-  | { readonly outcome: 'wrong_credentials' | 'tenant_mismatch'; readonly interaction: InteractionView };
+  | { readonly outcome: 'wrong_credentials' | 'tenant_mismatch'; readonly interaction: InteractionView }
+  | Refused;
+
+/** The request may no longer be served, and the client is told so. */
+interface Refused {
+  readonly outcome: 'refused';
+  readonly location: string;
+}
 
 export interface SignIn {
   /** What the sign-in page shows for a pending request. */
-  describe(visit: Visit, interactionId: string): Promise<InteractionView>;
+  describe(
+    visit: Visit,
+    interactionId: string,
+  ): Promise<{ readonly outcome: 'waiting'; readonly interaction: InteractionView } | Refused>;
   /** Signs a person in for a pending request and issues its code. */
   forRequest(visit: Visit, attempt: SignInAttempt): Promise<SignInOutcome>;
 }
@@ -41,12 +52,15 @@ export function createSignIn(deps: SignInDependencies): SignIn {
   return {
     async describe(visit, interactionId) {
       const pending = await interactions.find(visit.browser, interactionId);
-      return describeInteraction(interactionId, await recheck(deps, visit, pending));
+      const request = await recheck(deps, visit, pending);
+      if ('location' in request) return request;
+      return { outcome: 'waiting', interaction: describeInteraction(interactionId, request) };
     },
 
     async forRequest(visit, { interactionId, identifier, password }) {
       const pending = await interactions.find(visit.browser, interactionId);
       const request = await recheck(deps, visit, pending);
+      if ('location' in request) return request;
       const { tenantId, clientId } = request.record.application;
       const interaction = describeInteraction(interactionId, request);
       const present = await sessions.find(visit.browser);
@@ -68,12 +82,13 @@ async function recheck(
   { records, audit }: SignInDependencies,
   visit: Visit,
   pending: PendingRequest,
-): Promise<CheckedRequest> {
+): Promise<CheckedRequest | Refused> {
   const lookup = { directory: records, call: visit.call.onward() };
-  const request = await checkRequest(pending.parameters, pending.issuer, lookup);
+  const request = await checkRequest(pending, lookup);
   if (isRefusal(request)) {
     audit.requestRejected(visit, request);
-    throw request.error;
+    if (request.location === undefined) throw request.error;
+    return { outcome: 'refused', location: request.location };
   }
   if (request.record.tenant.tenantId !== pending.tenantId) {
     throw new Error('an application changed its tenant');
@@ -82,11 +97,12 @@ async function recheck(
 }
 
 /**
- * Ends the context and issues the code. The session comes before this, so that trouble with its store leaves the
+ * Ends the context and issues the code; whoever signed in instead of the person the client asked for goes back without
+ * one (OIDC Core §3.1.2.1). The session comes before this, so that trouble with its store leaves the
  * context for another attempt; a session whose context is gone never reaches the browser.
  */
 async function complete(
-  { sessions, interactions, codes }: SignInDependencies,
+  { sessions, interactions, codes, audit }: SignInDependencies,
   visit: Visit,
   interactionId: string,
   request: CheckedRequest,
@@ -94,6 +110,11 @@ async function complete(
 ): Promise<string> {
   try {
     await interactions.take(interactionId);
+    if (!isWanted(request, opened.session)) {
+      const { tenantId, clientId } = request.record.application;
+      audit.loginRequired(visit, tenantId, clientId);
+      return loginRequiredLocation(request);
+    }
     const location = await codes.issue(visit, request, opened.session);
     if (location !== undefined) return location;
   } catch (error) {

@@ -11,6 +11,7 @@ const pending: PendingRequest = {
   tenantId: 'acme',
   issuer: 'https://id.example',
   parameters: { client_id: 'web', state: 'å"\\ \u2028', scope: 'openid' },
+  hintedUserId: 'u1',
 };
 
 /** What every store of pre-authorization contexts must do. */

@@ -17,6 +17,7 @@ const pendingRequest = z.object({
   tenantId: z.string(),
   issuer: z.string(),
   parameters: z.record(z.string(), z.string()),
+  hintedUserId: z.string().default(''),
 });
 
 const codeGrant = z.object({

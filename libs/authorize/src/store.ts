@@ -10,6 +10,8 @@ export interface PendingRequest {
   readonly tenantId: string;
   readonly issuer: string;
   readonly parameters: Readonly<Record<string, string>>;
+  /** The only person whose sign-in serves it; empty for anybody. */
+  readonly hintedUserId: string;
 }
 
 /** Pre-authorization contexts by the SHA-256 of their identifier. They may be lost; nothing is granted by one alone. */
