@@ -74,6 +74,13 @@ describe('what an operation costs once caches are warm', () => {
     expect(await cost(() => on.redeem(code))).toEqual({ ...nothing, sql: ['token.redeem'], sign: [2] });
   });
 
+  it('is one statement for a code that comes back', async () => {
+    const code = on.newCode();
+    await on.redeem(code);
+    const replay = () => on.redeem(code).catch(() => undefined);
+    expect(await cost(replay)).toEqual({ ...nothing, sql: ['token.replay'] });
+  });
+
   it('is nothing for userinfo', async () => {
     const { accessToken } = await on.signIn();
     expect(await cost(() => on.token.userInfo({ accessToken, caller }, call()))).toEqual(nothing);

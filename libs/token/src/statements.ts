@@ -149,7 +149,7 @@ export const redeem = `
   SELECT count(*)::int AS redeemed FROM marker`;
 
 /**
- * A value was redeemed before. A code ends what its first redemption started (RFC 6749 §4.1.2); a device or a CIBA
+ * Finds a value that was redeemed before. A code ends what its first redemption started (RFC 6749 §4.1.2); a device or a CIBA
  * client that polled twice at once did nothing wrong (RFC 8628 §3.5). $1 tenant, $2 kind, $3 hash, $4 audit
  */
 export const replay = `
@@ -167,7 +167,7 @@ export const replay = `
     RETURNING f.tenant_id, f.family_id, f.client_id, f.user_id, f.session_id, f.resource
   ), ${onRecord('revoked', 'true')}, audited AS (${auditInsert('marker', '$4', "e ->> 'when' = 'always'")}
   ), audited_revocation AS (${auditInsert('revoked', '$4', "e ->> 'when' = 'revoked'")})
-  SELECT count(*)::int AS revoked FROM revoked`;
+  SELECT count(*)::int AS found FROM marker`;
 
 /** $1 limit. Told by the absolute expiry alone: an index on the idle one would make every rotation write indexes. */
 export const purgeFamilies = `

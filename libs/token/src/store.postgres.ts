@@ -6,6 +6,7 @@ import * as sql from './statements.ts';
 import type {
   FamilyGrant,
   LiveFamily,
+  PresentedValue,
   RedemptionRequest,
   RedemptionStore,
   RefreshStore,
@@ -106,6 +107,7 @@ async function revoke(
 function redemptionStore(database: Database, kit: StoreKit): RedemptionStore {
   return {
     redeem: (request) => redeem(database, kit, request),
+    findReplay: (value) => findReplay(database, kit, value),
     async purgeOld(limit) {
       const purge = { name: 'token.purge_redemptions', text: sql.purgeRedemptions, values: [limit] };
       return (await database.query(purge)).rowCount;
@@ -141,12 +143,21 @@ async function redeem(
     ],
   });
   if (rows[0]?.redeemed === 1) return 'redeemed';
-  await database.query({
+  await findReplay(database, kit, request);
+  return 'replayed';
+}
+
+async function findReplay(
+  database: Database,
+  kit: StoreKit,
+  { tenantId, clientId, kind, hash, trail }: PresentedValue,
+): Promise<boolean> {
+  const { rows } = await database.query<{ found: number }>({
     name: 'token.replay',
     text: sql.replay,
-    values: [tenantId, kind, hash, auditParameter(kit, replayEvents(kind, about, trail))],
+    values: [tenantId, kind, hash, auditParameter(kit, replayEvents(kind, { tenantId, clientId }, trail))],
   });
-  return 'replayed';
+  return rows[0]?.found === 1;
 }
 
 const refusals: ReadonlySet<string> = new Set<RotationRefusal>([

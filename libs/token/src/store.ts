@@ -123,17 +123,21 @@ export interface RevocationStore extends FeedStore<RecordedRevocation> {
 /** The kinds of one-time values; each is a key space of its own. */
 export type RedemptionKind = 'authorization_code' | 'device_code' | 'auth_req_id';
 
-export interface RedemptionRequest {
+/** A one-time value that its owning client presents. */
+export interface PresentedValue {
   readonly tenantId: string;
   readonly clientId: string;
-  readonly userId: string;
-  readonly sessionId: string;
   readonly kind: RedemptionKind;
   /** SHA-256 of the one-time value. */
   readonly hash: Uint8Array;
+  readonly trail: Trail;
+}
+
+export interface RedemptionRequest extends PresentedValue {
+  readonly userId: string;
+  readonly sessionId: string;
   /** Undefined when no refresh token is issued. */
   readonly family: NewFamily | undefined;
-  readonly trail: Trail;
 }
 
 export interface RedemptionStore {
@@ -142,6 +146,11 @@ export interface RedemptionStore {
    * revoked now. The caller has made sure that the owning client asks.
    */
   redeem(request: RedemptionRequest): Promise<'redeemed' | 'replayed'>;
+  /**
+   * For a value that comes back: whether it was redeemed, in which case that is treated as by `redeem`. The caller has
+   * made sure that the owning client asks.
+   */
+  findReplay(value: PresentedValue): Promise<boolean>;
   /** Deletes up to `limit` markers older than any one-time value can be; resolves with how many. */
   purgeOld(limit: number): Promise<number>;
 }

@@ -49,6 +49,19 @@ export function redemptionContract(engine: string, open: () => Promise<Database>
       ]);
     });
 
+    it('finds no replay of a value that was not redeemed, and one of a value that was, as a second redemption does', async () => {
+      const redemption = request();
+      const familyId = redemption.family?.familyId ?? '';
+      expect(await on.redemption.findReplay(redemption)).toBe(false);
+      expect(await on.redemption.redeem(redemption)).toBe('redeemed');
+      expect(await on.redemption.findReplay({ ...redemption, hash: systemRandom.bytes(32) })).toBe(false);
+      expect(await on.refresh.findLive(familyId, 1)).toBeDefined();
+      expect(await on.redemption.findReplay(redemption)).toBe(true);
+      expect(await on.refresh.findLive(familyId, 1)).toBeUndefined();
+      expect(await on.audit(familyId, 'code.replayed')).toHaveLength(1);
+      expect(await on.audit(familyId, 'refresh.family_revoked')).toHaveLength(1);
+    });
+
     it.each(['device_code', 'auth_req_id'] as const)(
       'refuses a second poll with an approved %s and leaves the family of the first alone (RFC 8628 section 3.5)',
       async (kind) => {

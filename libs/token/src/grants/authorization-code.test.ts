@@ -1,5 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { accessTokenHash } from '@tessera/oauth';
+import { Status } from '@tessera/proto-gen/directory';
+import type { ExchangeRequest } from '@tessera/proto-gen/token';
 import { redirectUri, verifier } from '../testing/authorize.ts';
 import { orders } from '../testing/directory.ts';
 import { claimsOf, codeOf, issuer, world, type World } from '../testing/world.ts';
@@ -104,6 +106,58 @@ describe('the authorization code grant', () => {
     });
     expect(await codeOf(asked)).toBe('invalid_client');
     expect((await on.refresh(refreshToken)).accessToken).not.toBe('');
+  });
+
+  it('takes a second use for a replay also where it would fail for another reason (RFC 6749 section 4.1.2)', async () => {
+    const lock = (status: Status) => on.directory.changeUser('bob', (user) => (user.status = status));
+    const redeem = (code: string, more: Partial<ExchangeRequest>) => codeOf(on.redeem(code, 'web', more));
+    const seconds: Record<string, (code: string) => Promise<string>> = {
+      'a scope beyond the grant': (code) => redeem(code, { scope: 'billing.read' }),
+      'another resource': (code) => redeem(code, { resource: 'https://billing.acme.example' }),
+      'a wrong verifier': (code) => redeem(code, { codeVerifier: 'w'.repeat(43) }),
+      'a wrong redirect URI': (code) => redeem(code, { redirectUri: 'https://app.example/other' }),
+      'an inactive user': async (code) => {
+        await lock(Status.LOCKED);
+        const outcome = await codeOf(on.redeem(code));
+        await lock(Status.ACTIVE);
+        return outcome;
+      },
+      'a failing signer': async (code) => {
+        on.keys.line.cut = true;
+        const outcome = await codeOf(on.redeem(code));
+        on.keys.line.cut = false;
+        return outcome;
+      },
+    };
+    for (const [reason, second] of Object.entries(seconds)) {
+      const code = on.newCode({ userId: 'bob' });
+      const { refreshToken } = await on.redeem(code);
+      expect([reason, await second(code)]).toEqual([reason, 'invalid_grant']);
+      expect([reason, await codeOf(on.refresh(refreshToken))]).toEqual([reason, 'invalid_grant']);
+    }
+  });
+
+  it('audits a replay once, with the family it ended', async () => {
+    const replayed = await world();
+    const code = replayed.newCode();
+    await replayed.redeem(code);
+    await codeOf(replayed.redeem(code, 'web', { scope: 'billing.read' }));
+    const events = (await replayed.events()).map(({ event }) => event);
+    expect(
+      events.filter((event) => !event.endsWith('.issued') && event !== 'code.redeemed').toSorted(),
+    ).toEqual(['code.replayed', 'refresh.family_revoked']);
+    await replayed.close();
+  });
+
+  it('issues nothing for a code that a wrong verifier burnt, whether it had been presented rightly or not (RFC 7636 section 4.6)', async () => {
+    const codeVerifier = 'w'.repeat(43);
+    const untouched = on.newCode();
+    expect(await codeOf(on.redeem(untouched, 'web', { codeVerifier }))).toBe('invalid_grant');
+    expect(await codeOf(on.redeem(untouched))).toBe('invalid_grant');
+    const presented = on.newCode();
+    expect(await codeOf(on.redeem(presented, 'web', { scope: 'billing.read' }))).toBe('invalid_scope');
+    expect(await codeOf(on.redeem(presented, 'web', { codeVerifier }))).toBe('invalid_grant');
+    expect(await codeOf(on.redeem(presented))).toBe('invalid_grant');
   });
 
   it('lets one of fifty parallel redemptions succeed (COD-2)', async () => {

@@ -1,4 +1,5 @@
 import type { Kit } from '@tessera/kit';
+import type { OAuthError } from '@tessera/oauth';
 import { newFamilyId } from '../family-id.ts';
 import { refuse } from '../refusal.ts';
 import type { RefreshTokenCodec } from '../refresh-token.ts';
@@ -51,11 +52,16 @@ export function oneTimeRedemption(parts: OneTimeParts, exchange: Exchange, value
       });
       parts.kit.failpoint(`${value.failpoint}.after_commit`);
       if (outcome === 'replayed') {
-        throw refuse('invalid_grant', 'The grant is not valid.', 'replayed', { audited: true });
+        throw replayed();
       }
       return family && parts.refreshTokens.encode({ familyId: family.familyId, generation: 1 });
     },
   };
+}
+
+/** A value that was redeemed before; the store has written its audit row. */
+export function replayed(): OAuthError {
+  return refuse('invalid_grant', 'The grant is not valid.', 'replayed', { audited: true });
 }
 
 /** A refresh token needs `offline_access`, granted by the person and still the application's, and the grant type. */

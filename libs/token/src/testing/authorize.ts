@@ -23,11 +23,12 @@ export const verifier = 'v'.repeat(43);
 
 /**
  * Codes as `authorize` keeps them: found by the owner alone, burnt by a wrong verifier or redirect URI, and given again
- * to an owner who presents them again, so that the marker in Postgres is what decides.
+ * to an owner who presents them again, so that the marker in Postgres is what decides. Of a code that was given before
+ * it is burnt, the owner is told both.
  */
 export class FakeAuthorize {
   readonly line: Line = { cut: false };
-  readonly #codes = new Map<string, FakeGrant>();
+  readonly #codes = new Map<string, { readonly grant: FakeGrant; taken: boolean; burnt: boolean }>();
   readonly #ends: {
     sequence: bigint;
     tenantId: string;
@@ -46,7 +47,7 @@ export class FakeAuthorize {
 
   issue(grant: FakeGrant): string {
     const code = opaqueValue(opaquePrefix.code, systemRandom);
-    this.#codes.set(code, grant);
+    this.#codes.set(code, { grant, taken: false, burnt: false });
     return code;
   }
 
@@ -54,19 +55,16 @@ export class FakeAuthorize {
     return fakePeer(AuthorizeService, 'authorize', {
       redeemCode: (request) => {
         throughLine(this.line);
-        const grant = this.#codes.get(request.code);
-        if (
-          grant === undefined ||
-          grant.clientId !== request.clientId ||
-          grant.tenantId !== request.tenantId
-        ) {
+        const kept = this.#codes.get(request.code);
+        if (kept?.grant.clientId !== request.clientId || kept.grant.tenantId !== request.tenantId) {
           throw invalidCode();
         }
-        if (request.codeVerifier !== verifier || request.redirectUri !== redirectUri) {
-          this.#codes.delete(request.code);
-          throw invalidCode();
-        }
-        return { grant, codeHash: hash('sha256', request.code, 'buffer') };
+        const { grant, taken: takenBefore } = kept;
+        kept.burnt ||= request.codeVerifier !== verifier || request.redirectUri !== redirectUri;
+        if (kept.burnt && !takenBefore) throw invalidCode();
+        kept.taken = true;
+        const codeHash = hash('sha256', request.code, 'buffer');
+        return { grant, codeHash, takenBefore, burnt: kept.burnt };
       },
       watchSessionEnds: ({ afterSequence }, { signal }) => this.#watch(afterSequence, signal),
     });
