@@ -142,6 +142,7 @@ async function unlessAborted<T>(answer: Promise<T>, signal: AbortSignal | undefi
   if (signal === undefined) return answer;
   const { promise, reject } = Promise.withResolvers<never>();
   const abort = () => reject(signal.reason as Error);
+  if (signal.aborted) abort();
   signal.addEventListener('abort', abort, { once: true });
   try {
     return await Promise.race([answer, promise]);

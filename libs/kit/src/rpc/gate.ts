@@ -94,7 +94,7 @@ function presentedToken(metadata: Metadata): string | undefined {
 }
 
 function refusalOf(error: unknown, log: Logger): StatusObject {
-  if (error instanceof OAuthError) return toStatus(error);
+  if (error instanceof OAuthError || error instanceof ConnectError) return toStatus(error);
   log.error({ error }, 'an access token could not be judged');
   return toStatus(new ConnectError('internal error', Code.Internal));
 }

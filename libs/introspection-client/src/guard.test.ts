@@ -1,0 +1,62 @@
+import { describe, expect, it } from 'vitest';
+import { IntrospectionError } from './errors.ts';
+import { createGuard, type Requirement } from './guard.ts';
+import { active, stub } from './testing/stub.ts';
+
+const audience = 'https://orders.example';
+const judge = (authorization: string | undefined, requirement: Partial<Requirement> = {}) =>
+  createGuard(stub(), { audience, ...requirement })(authorization);
+const challengeOf = async (...given: Parameters<typeof judge>) => {
+  const verdict = await judge(...given);
+  return verdict.ok ? 'passed' : [verdict.refusal.status, verdict.refusal.headers['www-authenticate']];
+};
+
+describe('the guard (RFC 6750)', () => {
+  it('lets a live access token for one of our audiences with every scope through', async () => {
+    expect(await judge('Bearer good')).toEqual({ ok: true, token: active });
+    expect(await challengeOf('bearer   good ', { scopes: ['orders.read'] })).toBe('passed');
+    expect(await challengeOf('Bearer good', { audience: ['https://x.example', audience] })).toBe('passed');
+  });
+
+  it.each([undefined, '', 'Basic YTpi', 'good', 'Bearer2 good'])(
+    'asks who sent no access token (%j) for one and says nothing of an error (section 3.1)',
+    async (authorization) => {
+      expect(await challengeOf(authorization)).toEqual([401, 'Bearer']);
+      expect(await challengeOf(authorization, { realm: 'orders' })).toEqual([401, 'Bearer realm="orders"']);
+    },
+  );
+
+  it.each(['Bearer', 'Bearer ', 'Bearer a b', 'Bearer a"b', 'Bearer é'])(
+    'takes %j for a malformed request (section 3.1)',
+    async (authorization) => {
+      expect(await challengeOf(authorization)).toEqual([
+        400,
+        'Bearer error="invalid_request", error_description="The authorization header is malformed."',
+      ]);
+    },
+  );
+
+  it.each(['bad', 'refresh', 'foreign'])('refuses the token "%s" as invalid', async (token) => {
+    expect(await challengeOf(`Bearer ${token}`, { realm: 'orders' })).toEqual([
+      401,
+      'Bearer realm="orders", error="invalid_token", error_description="The access token is not valid here."',
+    ]);
+  });
+
+  it('names the scopes that are needed (section 3.1)', async () => {
+    expect(await challengeOf('Bearer good', { scopes: ['orders.read', 'orders.delete'] })).toEqual([
+      403,
+      'Bearer scope="orders.read orders.delete", error="insufficient_scope", error_description="The access token lacks a scope."',
+    ]);
+  });
+
+  it('says that it cannot tell when it cannot, without a challenge', async () => {
+    const verdict = await judge('Bearer away');
+    expect(verdict).toMatchObject({
+      ok: false,
+      refusal: { status: 503, error: 'temporarily_unavailable', headers: { 'retry-after': '7' } },
+    });
+    expect(verdict.ok || verdict.refusal.cause).toBeInstanceOf(IntrospectionError);
+    expect(verdict.ok || verdict.refusal.headers['www-authenticate']).toBeUndefined();
+  });
+});

@@ -1,0 +1,221 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { Code, ConnectError } from '@tessera/kit';
+import { TokenKind } from '@tessera/proto-gen/token';
+import { IntrospectionError } from './errors.ts';
+import { createIntrospector } from './introspector.ts';
+import { audience, FakeServer, fakeToken, seconds } from './testing/fake-server.ts';
+import type { Introspection } from './types.ts';
+
+let server: FakeServer;
+beforeEach(async () => {
+  server = await new FakeServer().start();
+  server.tokens.set('good', fakeToken());
+});
+afterEach(() => server.close());
+
+const unwatched = { watch: false } as const;
+const activeOf = (answers: Introspection[]) => answers.map(({ active }) => active);
+const unavailable = () => new ConnectError('away', Code.Unavailable);
+
+describe('an introspector', () => {
+  it('tells what the server tells', async () => {
+    const introspector = server.introspector(unwatched);
+    const { exp, iat } = fakeToken();
+    expect(await introspector.introspect('good')).toEqual({
+      active: true,
+      kind: 'access_token',
+      sub: 'ada',
+      clientId: 'web',
+      scopes: ['orders.read', 'orders.write'],
+      roles: ['clerk'],
+      aud: audience,
+      iss: 'https://id.example',
+      tenantId: 'acme',
+      exp: Number(exp),
+      iat: Number(iat),
+      jti: 'j1',
+    });
+    expect(await introspector.introspect('bad')).toEqual({ active: false });
+  });
+
+  it('remembers a good answer as long as the server allows, and a bad one not at all', async () => {
+    server.tokens.set('short', fakeToken({ cacheSeconds: 1 }));
+    server.tokens.set('never', fakeToken({ cacheSeconds: 0, kind: TokenKind.REFRESH_TOKEN }));
+    const introspector = server.introspector(unwatched);
+    for (const token of ['good', 'short', 'never', 'bad']) {
+      await introspector.introspect(token);
+      await introspector.introspect(token);
+    }
+    expect(server.calls).toHaveLength(1 + 1 + 2 + 2);
+    await new Promise((resolve) => setTimeout(resolve, 1_050));
+    await introspector.introspect('short');
+    await introspector.introspect('good');
+    expect(server.calls).toHaveLength(7);
+    await introspector.introspect('good', { fresh: true });
+    expect(server.calls).toHaveLength(8);
+  });
+
+  it('remembers nothing beyond the end of the token, nor beyond its own bound, nor where told not to', async () => {
+    server.tokens.set('ending', fakeToken({ exp: BigInt(seconds() + 1), cacheSeconds: 60 }));
+    const introspector = server.introspector(unwatched);
+    await introspector.introspect('ending');
+    server.tokens.delete('ending');
+    await new Promise((resolve) => setTimeout(resolve, 2_000));
+    expect(await introspector.introspect('ending')).toEqual({ active: false });
+    const bounded = server.introspector({ ...unwatched, cache: { maxSeconds: 0 } });
+    const without = server.introspector({ ...unwatched, cache: false });
+    const before = server.calls.length;
+    for (const one of [bounded, without])
+      for (let time = 0; time < 2; time += 1) await one.introspect('good');
+    expect(server.calls.length - before).toBe(4);
+  });
+
+  it('holds no more answers than it was given room for', async () => {
+    for (let index = 0; index < 300; index += 1) server.tokens.set(`token-${index}`, fakeToken());
+    const sources: string[] = [];
+    const introspector = server.introspector({
+      ...unwatched,
+      cache: { max: 100 },
+      metrics: { onAnswer: ({ source }) => sources.push(source) },
+    });
+    const all = Array.from({ length: 300 }, (_, index) => `token-${index}`);
+    await Promise.all(all.map((token) => introspector.introspect(token)));
+    sources.length = 0;
+    for (const token of all.toReversed().slice(0, 150)) await introspector.introspect(token);
+    expect(sources.filter((source) => source === 'cache')).toHaveLength(100);
+  });
+
+  it('gathers what is asked in one turn into one call, in order, and asks for each token once', async () => {
+    const introspector = server.introspector({ ...unwatched, cache: false });
+    const tokens = Array.from({ length: 50 }, (_, index) => (index % 3 === 0 ? 'good' : `bad-${index}`));
+    const answers = await Promise.all(tokens.map((token) => introspector.introspect(token)));
+    expect(activeOf(answers)).toEqual(tokens.map((token) => token === 'good'));
+    expect(server.calls).toEqual([new Set(tokens).size]);
+  });
+
+  it('keeps a call within what the server takes', async () => {
+    const introspector = server.introspector({ ...unwatched, cache: false });
+    await Promise.all(Array.from({ length: 2_300 }, (_, index) => introspector.introspect(`bad-${index}`)));
+    expect(server.calls).toEqual([1_000, 1_000, 300]);
+    server.calls.length = 0;
+    const long = (index: number) => `${index}`.padEnd(16_000, 'x');
+    await Promise.all(Array.from({ length: 400 }, (_, index) => introspector.introspect(long(index))));
+    expect(server.calls.length).toBeGreaterThan(2);
+  });
+
+  it('takes a token that is empty or longer than any of ours for inactive, without asking', async () => {
+    const introspector = server.introspector(unwatched);
+    expect(await introspector.introspect('')).toEqual({ active: false });
+    expect(await introspector.introspect('x'.repeat(5_000_000))).toEqual({ active: false });
+    expect(server.calls).toEqual([]);
+  });
+});
+
+describe('trouble', () => {
+  const codeOf = async (work: Promise<unknown>) => {
+    const error = await work.catch((thrown: unknown) => thrown);
+    expect(error).toBeInstanceOf(IntrospectionError);
+    return error instanceof IntrospectionError ? error.code : undefined;
+  };
+
+  it('on the way is tried again', async () => {
+    const calls: { attempts: number; code: string }[] = [];
+    const introspector = server.introspector({
+      ...unwatched,
+      metrics: { onCall: (call) => calls.push(call) },
+    });
+    server.failures.push(unavailable(), unavailable());
+    expect(await introspector.introspect('good')).toMatchObject({ active: true });
+    expect(calls).toMatchObject([{ attempts: 3, code: 'ok', tokens: 1 }]);
+  });
+
+  it('that stays is an error and never an inactive token', async () => {
+    const introspector = server.introspector({ ...unwatched, timeoutMs: 500 });
+    server.failures.push(...Array.from({ length: 4 }, unavailable));
+    expect(await codeOf(introspector.introspect('good'))).toBe('unavailable');
+    server.failures.push(new ConnectError('a defect', Code.Internal));
+    expect(await codeOf(introspector.introspect('good'))).toBe('internal');
+    await server.stop();
+    expect(await codeOf(introspector.introspect('good'))).toBe('unavailable');
+    await server.start();
+    await expect
+      .poll(() => introspector.introspect('good').catch(() => undefined), { timeout: 5_000 })
+      .toMatchObject({
+        active: true,
+      });
+  });
+
+  it('with one token of a batch leaves the others alone', async () => {
+    server.troubled.add('troubled');
+    const introspector = server.introspector(unwatched);
+    const [good, troubled, bad] = await Promise.allSettled(
+      ['good', 'troubled', 'bad'].map((token) => introspector.introspect(token)),
+    );
+    expect(good).toMatchObject({ value: { active: true } });
+    expect(troubled).toMatchObject({ reason: { code: 'unavailable', retryAfterSeconds: 7 } });
+    expect(bad).toMatchObject({ value: { active: false } });
+  });
+
+  it('with our own proof is an error of that name', async () => {
+    const stranger = createIntrospector({
+      target: server.target,
+      credentials: { sharedToken: 'another token than that' },
+      watch: false,
+    });
+    expect(await codeOf(stranger.introspect('good'))).toBe('unauthenticated');
+    await stranger.close();
+    expect(await codeOf(stranger.introspect('good'))).toBe('closed');
+  });
+
+  it('does not outlast the time that was given', async () => {
+    const introspector = createIntrospector({
+      target: '192.0.2.1:1',
+      credentials: {},
+      watch: false,
+      timeoutMs: 300,
+    });
+    const started = performance.now();
+    expect(await codeOf(introspector.introspect('good'))).toMatch(/deadline_exceeded|unavailable/);
+    expect(performance.now() - started).toBeLessThan(1_000);
+    await introspector.close();
+  });
+
+  it('of one who gave up is his own', async () => {
+    const introspector = server.introspector({ ...unwatched, cache: false });
+    const giving = new AbortController();
+    const [first, second] = [
+      introspector.introspect('good', { signal: giving.signal }),
+      introspector.introspect('good'),
+    ];
+    giving.abort(new Error('enough'));
+    await expect(first).rejects.toThrow('enough');
+    expect(await second).toMatchObject({ active: true });
+  });
+});
+
+describe('an access token of our own', () => {
+  it('is sent with every call, and fetched again when it is refused', async () => {
+    let valid = 'first';
+    const guarded = await new FakeServer((token) => token === valid).start();
+    guarded.tokens.set('good', fakeToken());
+    const asked: boolean[] = [];
+    const introspector = guarded.introspector({
+      ...unwatched,
+      cache: false,
+      credentials: {
+        accessToken: (refused) => {
+          asked.push(refused);
+          return refused ? valid : 'first';
+        },
+      },
+    });
+    try {
+      expect(await introspector.introspect('good')).toMatchObject({ active: true });
+      valid = 'second';
+      expect(await introspector.introspect('good')).toMatchObject({ active: true });
+      expect(asked).toEqual([false, false, true]);
+    } finally {
+      await guarded.close();
+    }
+  });
+});

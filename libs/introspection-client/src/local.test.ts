@@ -1,0 +1,157 @@
+import { exportJWK, generateKeyPair, SignJWT, type CryptoKey, type JWK } from 'jose';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { FakeServer, fakeToken, seconds } from './testing/fake-server.ts';
+
+interface Pair {
+  readonly kid: string;
+  readonly privateKey: CryptoKey;
+  readonly jwk: JWK;
+}
+
+async function pair(kid: string): Promise<Pair> {
+  const { publicKey, privateKey } = await generateKeyPair('RS256', { extractable: true });
+  return { kid, privateKey, jwk: { ...(await exportJWK(publicKey)), kid, alg: 'RS256', use: 'sig' } };
+}
+
+let first: Pair;
+let second: Pair;
+let http: Server;
+let published: JWK[];
+let away = false;
+let fetches = 0;
+let issuer: string;
+beforeAll(async () => {
+  [first, second] = await Promise.all([pair('one'), pair('two')]);
+  http = createServer((_request, response) => {
+    fetches += 1;
+    if (away) response.writeHead(503).end();
+    else response.setHeader('content-type', 'application/json').end(JSON.stringify({ keys: published }));
+  });
+  await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve));
+  issuer = `http://127.0.0.1:${(http.address() as AddressInfo).port}`;
+});
+afterAll(() => void http.close());
+
+let server: FakeServer;
+beforeEach(async () => {
+  server = await new FakeServer().start();
+  published = [first.jwk];
+  away = false;
+  fetches = 0;
+});
+afterEach(() => server.close());
+
+const claims = () => ({
+  iss: issuer,
+  aud: 'https://orders.example',
+  sub: 'ada',
+  client_id: 'web',
+  scope: ['orders.read'],
+  role: ['clerk'],
+  jti: 'j1',
+  tenant_id: 'acme',
+  iat: seconds() - 5,
+  exp: seconds() + 300,
+});
+
+const sign = (changes: object = {}, { by = first, typ = 'at+jwt' } = {}) =>
+  new SignJWT({ ...claims(), ...changes })
+    .setProtectedHeader({ alg: 'RS256', kid: by.kid, typ })
+    .sign(by.privateKey);
+
+function open() {
+  const sources: string[] = [];
+  const introspector = server.introspector({
+    watch: false,
+    local: { issuer },
+    metrics: { onAnswer: ({ source }) => sources.push(source) },
+  });
+  return { introspector, sources };
+}
+
+describe('local verification', () => {
+  it('tells what the server would tell, without asking it, and remembers it', async () => {
+    const { introspector, sources } = open();
+    const token = await sign();
+    const { exp, iat } = claims();
+    const answer = await introspector.introspect(token);
+    expect(answer).toMatchObject({
+      active: true,
+      kind: 'access_token',
+      sub: 'ada',
+      clientId: 'web',
+      scopes: ['orders.read'],
+      roles: ['clerk'],
+      aud: 'https://orders.example',
+      iss: issuer,
+      tenantId: 'acme',
+      jti: 'j1',
+    });
+    expect(answer.active && Math.abs(answer.exp - exp) + Math.abs(answer.iat - iat)).toBeLessThan(4);
+    await introspector.introspect(token);
+    expect(sources).toEqual(['local', 'cache']);
+    expect(server.calls).toEqual([]);
+  });
+
+  it('refuses what is wrong with the token by itself (JWT-1 to JWT-9)', async () => {
+    const { introspector, sources } = open();
+    const good = await sign();
+    const [header = '', payload = '', signature = ''] = good.split('.');
+    const forged = Buffer.from(JSON.stringify({ ...claims(), sub: 'eve' })).toString('base64url');
+    const plain = Buffer.from(JSON.stringify({ alg: 'none', typ: 'at+jwt' })).toString('base64url');
+    const bad = [
+      `${header}.${forged}.${signature}`,
+      `${plain}.${payload}.`,
+      `${header}.${payload}.`,
+      await sign({ exp: seconds() - 1 }),
+      await sign({ iat: seconds() + 100 }),
+      await sign({ exp: undefined }),
+      await sign({ iss: 'https://other.example' }),
+      await sign({ iss: [issuer] }),
+      await sign({ aud: ['https://orders.example', 'https://x.example'] }),
+      await sign({ sub: 7 }),
+      await sign({ scope: 'orders.read' }),
+      await sign({ client_id: undefined }),
+      await sign({}, { typ: 'JWT' }),
+      await sign({}, { by: { ...second, kid: 'one' } }),
+    ];
+    for (const token of bad) expect(await introspector.introspect(token)).toEqual({ active: false });
+    expect(new Set(sources)).toEqual(new Set(['local']));
+  });
+
+  it('takes up a new key when it is published, and asks the server while it is not', async () => {
+    const { introspector, sources } = open();
+    await introspector.introspect(await sign());
+    const early = await sign({}, { by: second });
+    server.tokens.set(early, fakeToken());
+    expect(await introspector.introspect(early)).toMatchObject({ active: true });
+    published = [first.jwk, second.jwk];
+    await new Promise((resolve) => setTimeout(resolve, 1_100));
+    expect(await introspector.introspect(await sign({ jti: 'j2' }, { by: second }))).toMatchObject({
+      jti: 'j2',
+    });
+    expect(sources).toEqual(['local', 'server', 'local']);
+  });
+
+  it('asks the server when the keys cannot be had, and about what is no JWT', async () => {
+    away = true;
+    const { introspector, sources } = open();
+    const token = await sign();
+    server.tokens.set(token, fakeToken());
+    server.tokens.set('tr_refresh', fakeToken());
+    expect(await introspector.introspect(token)).toMatchObject({ active: true });
+    expect(await introspector.introspect('tr_refresh')).toMatchObject({ active: true });
+    expect(await introspector.introspect('garbage')).toEqual({ active: false });
+    expect(sources).toEqual(['server', 'server', 'server']);
+    expect(fetches).toBeGreaterThan(0);
+  });
+
+  it('lets the server decide where the caller wants that', async () => {
+    const { introspector, sources } = open();
+    const token = await sign();
+    expect(await introspector.introspect(token, { fresh: true })).toEqual({ active: false });
+    expect(sources).toEqual(['server']);
+  });
+});

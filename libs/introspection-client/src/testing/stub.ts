@@ -1,0 +1,36 @@
+import { IntrospectionError } from '../errors.ts';
+import type { ActiveToken, Introspection, Introspector } from '../types.ts';
+
+export const active: ActiveToken = {
+  active: true,
+  kind: 'access_token',
+  sub: 'ada',
+  clientId: 'web',
+  scopes: ['orders.read', 'orders.write'],
+  roles: ['clerk'],
+  aud: 'https://orders.example',
+  iss: 'https://id.example',
+  tenantId: 'acme',
+  exp: 2_000_000_000,
+  iat: 1_999_999_000,
+  jti: 'j1',
+};
+
+const known: Readonly<Record<string, Introspection>> = {
+  good: active,
+  refresh: { ...active, kind: 'refresh_token' },
+  foreign: { ...active, aud: 'https://billing.example' },
+};
+
+/** An introspector that knows a few tokens; of `away` nothing can be told. */
+export function stub(): Introspector {
+  return {
+    guarded: true,
+    async introspect(token) {
+      if (token === 'away') throw new IntrospectionError('unavailable', 'away', { retryAfterSeconds: 7 });
+      return known[token] ?? { active: false };
+    },
+    onRevocation: () => () => undefined,
+    close: async () => undefined,
+  };
+}

@@ -1,0 +1,159 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { RevocationKind } from '@tessera/proto-gen/token';
+import { FakeServer, fakeToken, seconds, until } from './testing/fake-server.ts';
+import type { Introspector, Revocation } from './types.ts';
+
+let server: FakeServer;
+beforeEach(async () => {
+  server = await new FakeServer().start();
+  server.tokens.set('good', fakeToken());
+});
+afterEach(() => server.close());
+
+async function watching(options: Parameters<FakeServer['introspector']>[0] = {}) {
+  const introspector = server.introspector(options);
+  const heard: Revocation[] = [];
+  introspector.onRevocation((revocation) => heard.push(revocation));
+  await until(() => introspector.guarded);
+  return { introspector, heard };
+}
+
+const askedFor = async (introspector: Introspector, token = 'good') => {
+  const before = server.calls.length;
+  const { active } = await introspector.introspect(token);
+  return { active, asked: server.calls.length - before };
+};
+const family = { kind: RevocationKind.REFRESH_FAMILY, sub: 'ada', clientId: 'web', sessionId: 's1' };
+
+describe('the watch', () => {
+  it('tells listeners what ended, until they stop listening', async () => {
+    const { introspector, heard } = await watching();
+    const others: Revocation[] = [];
+    const stop = introspector.onRevocation((revocation) => others.push(revocation));
+    server.end(family);
+    await until(() => heard.length === 1);
+    expect(heard).toEqual([
+      {
+        kind: 'refresh_family',
+        tenantId: 'acme',
+        sub: 'ada',
+        clientId: 'web',
+        sessionId: 's1',
+        familyId: '',
+        endedAt: heard[0]?.endedAt,
+      },
+    ]);
+    stop();
+    server.end(family);
+    await until(() => heard.length === 2);
+    expect(others).toHaveLength(1);
+  });
+
+  it.each([
+    ['a family', family],
+    ['a subject', { kind: RevocationKind.SUBJECT, sub: 'ada' }],
+    ['an application', { kind: RevocationKind.APPLICATION, clientId: 'web' }],
+    ['a tenant', { kind: RevocationKind.TENANT }],
+  ])(
+    'has a remembered token asked for again when %s of it ended, and then remembers it again',
+    async (_, end) => {
+      const { introspector, heard } = await watching();
+      expect(await askedFor(introspector)).toEqual({ active: true, asked: 1 });
+      expect(await askedFor(introspector)).toEqual({ active: true, asked: 0 });
+      server.end(end);
+      await until(() => heard.length === 1);
+      expect(await askedFor(introspector)).toEqual({ active: true, asked: 1 });
+      expect(await askedFor(introspector)).toEqual({ active: true, asked: 0 });
+    },
+  );
+
+  it('leaves tokens alone that have nothing to do with what ended', async () => {
+    const { introspector, heard } = await watching();
+    await introspector.introspect('good');
+    const others = [
+      { ...family, sub: 'bob' },
+      { ...family, clientId: 'other' },
+      { ...family, tenantId: 'globex' },
+      { kind: RevocationKind.SUBJECT, sub: 'ada', tenantId: 'globex' },
+      { kind: RevocationKind.SESSION, sub: 'ada' },
+    ];
+    for (const other of others) server.end(other);
+    await until(() => heard.length === others.length);
+    expect(await askedFor(introspector)).toEqual({ active: true, asked: 0 });
+  });
+
+  it('refuses tokens that were issued before the end where that was chosen, and not those issued later', async () => {
+    const { introspector, heard } = await watching({ watch: { onRevocation: 'refuse' } });
+    server.tokens.set('later', fakeToken({ iat: BigInt(seconds() + 60) }));
+    expect(await introspector.introspect('good')).toMatchObject({ active: true });
+    server.end(family);
+    await until(() => heard.length === 1);
+    expect(await introspector.introspect('good')).toEqual({ active: false });
+    expect(await introspector.introspect('good', { fresh: true })).toEqual({ active: false });
+    expect(await introspector.introspect('later')).toMatchObject({ active: true });
+  });
+
+  it('counts the end of a session where that was chosen', async () => {
+    const { introspector, heard } = await watching({ watch: { onRevocation: 'refuse', kinds: ['session'] } });
+    server.end(family);
+    await until(() => heard.length === 1);
+    expect(await introspector.introspect('good')).toMatchObject({ active: true });
+    server.end({ kind: RevocationKind.SESSION, sub: 'ada', sessionId: 's1' });
+    await until(() => heard.length === 2);
+    expect(await introspector.introspect('good')).toEqual({ active: false });
+  });
+
+  it('looks back a day at its start, so that a restart forgets nothing that is refused', async () => {
+    server.end(family);
+    const { introspector, heard } = await watching({ watch: { onRevocation: 'refuse' } });
+    await until(() => heard.length === 1);
+    expect(Number(server.watches[0]?.since)).toBeCloseTo(seconds() - 86_400, -2);
+    expect(await introspector.introspect('good')).toEqual({ active: false });
+  });
+
+  it('hears after an interruption everything it missed, once, and knows that it was not guarded', async () => {
+    const states: boolean[] = [];
+    const { introspector, heard } = await watching({
+      metrics: { onWatch: ({ guarded }) => states.push(guarded) },
+    });
+    server.end(family);
+    await until(() => heard.length === 1);
+    server.cutWatches();
+    await until(() => !introspector.guarded);
+    for (const sub of ['bob', 'cleo', 'dora']) server.end({ kind: RevocationKind.SUBJECT, sub });
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    expect(heard).toHaveLength(1);
+    server.deaf = false;
+    await until(() => heard.length === 4);
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    expect(heard.map(({ sub }) => sub)).toEqual(['ada', 'bob', 'cleo', 'dora']);
+    expect(server.watches.at(-1)?.cursor).toBe('1');
+    expect(states).toEqual([true, false, true]);
+  });
+
+  it('forgets everything and starts anew when its cursor is too old', async () => {
+    const { introspector, heard } = await watching();
+    await introspector.introspect('good');
+    server.end(family);
+    await until(() => heard.length === 1);
+    await introspector.introspect('good');
+    server.cutWatches();
+    await until(() => !introspector.guarded);
+    server.end(family);
+    server.forgotten = 2;
+    server.deaf = false;
+    await until(() => introspector.guarded);
+    expect(server.watches.at(-1)).toMatchObject({ cursor: '' });
+    expect(await askedFor(introspector)).toEqual({ active: true, asked: 1 });
+  });
+
+  it('survives a server that goes away and comes back', async () => {
+    const { introspector, heard } = await watching();
+    await server.stop();
+    await until(() => !introspector.guarded);
+    server.end(family);
+    await server.start();
+    await until(() => heard.length === 1 && introspector.guarded);
+    expect(heard).toHaveLength(1);
+  });
+});
