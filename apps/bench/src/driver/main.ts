@@ -1,6 +1,7 @@
 /** The process that sends the load: what it uses of the processor is counted for nobody. */
 import { operationNamed } from '../operations/index.ts';
 import type { HttpLoad, Load, Operation } from '../operations/operation.ts';
+import { awake } from './awake.ts';
 import { Caller } from './calls.ts';
 import { closedLoop } from './closed-loop.ts';
 import { send } from './http-client.ts';
@@ -32,11 +33,11 @@ async function perform(request: DriverRequest): Promise<DriverAnswer> {
   const { inFlight, rate } = operation;
   if (request.step === 'closed-loop') {
     const { seconds, share } = request;
-    const result =
+    const loop = () =>
       load.kind === 'calls'
-        ? await requireCaller(caller).closedLoop(inFlight, seconds)
-        : await closedLoop(baseUrl, load, { inFlight, seconds, share });
-    return { step: 'closed-loop', ...result };
+        ? requireCaller(caller).closedLoop(inFlight, seconds)
+        : closedLoop(baseUrl, load, { inFlight, seconds, share });
+    return { step: 'closed-loop', ...(await awake(loop)) };
   }
   const ask = load.kind === 'calls' ? () => requireCaller(caller).call() : () => askOnce(baseUrl, load);
   return { step: 'open-loop', ...(await openLoop(rate, request.seconds, ask)) };
