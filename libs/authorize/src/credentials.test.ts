@@ -74,6 +74,32 @@ describe('guessing', () => {
     expect(rows.at(-1)).toMatchObject({ reason: 'sign-in.account', tenantId: 'acme' });
   });
 
+  it('is limited per person: user name, e-mail address and phone number share one budget', async () => {
+    const names = { username: 'grace', email: 'grace@people.example', phoneNumber: '+46709' };
+    const grace = { userId: 'acme-grace', tenantId: 'acme', name: 'Grace', status: Status.ACTIVE };
+    world.directory.users.push({ ...grace, ...names, password });
+    for (const identifier of [...Object.values(names), 'Grace']) {
+      expect(await attempt(identifier, 'wrong')).toBe('wrongCredentials');
+    }
+    for (const identifier of Object.values(names)) {
+      await expect(attempt(identifier, password)).rejects.toMatchObject(limited);
+    }
+  });
+
+  it('asks for a person of an unknown identifier just as often as for a known one', async () => {
+    const costs: [number, number][] = [];
+    for (const identifier of ['bob', 'nobody-at-all']) {
+      const { lookups, passwordChecks } = world.directory;
+      await attempt(identifier, 'wrong');
+      costs.push([world.directory.lookups - lookups, world.directory.passwordChecks - passwordChecks]);
+    }
+    expect(costs).toEqual([
+      [1, 1],
+      [1, 1],
+    ]);
+    expect(await attempt('bob', password)).toBe('signedIn');
+  });
+
   it('lets exactly the limit through when two hundred try at once', async () => {
     const people = await Promise.all(
       Array.from({ length: 200 }, async () => {

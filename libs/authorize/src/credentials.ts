@@ -1,3 +1,4 @@
+import { Code, ConnectError } from '@tessera/kit';
 import type { Client, Limiter, LimitRule } from '@tessera/kit';
 import { OAuthError } from '@tessera/oauth';
 import type { DirectoryService, User } from '@tessera/proto-gen/directory';
@@ -47,21 +48,39 @@ export function createVerifyCredentials(deps: {
     throw new OAuthError('rate_limited', 'Too many attempts. Try again later.', { retryAfterSeconds });
   }
 
+  /**
+   * The account that attempts under this identifier are counted for: the person, so that user name, e-mail address and
+   * phone number share one budget; the identifier itself where it is nobody's, after the same question.
+   */
+  async function accountOf(visit: Visit, { tenantId, identifier }: Credentials): Promise<string> {
+    const name = accountName(identifier);
+    if (!isPossible(identifier, maximumIdentifierLength)) return name;
+    try {
+      const { user } = await directory.findUser({ tenantId, identifier }, visit.call.onward());
+      // No name contains a line break.
+      return user === undefined ? name : `user\n${user.userId}`;
+    } catch (error) {
+      if (error instanceof ConnectError && error.code === Code.NotFound) return name;
+      throw error;
+    }
+  }
+
   async function verify(visit: Visit, credentials: Credentials): Promise<User | undefined> {
     const { tenantId, identifier, password } = credentials;
-    if (identifier.trim() === '' || identifier.length > maximumIdentifierLength) return undefined;
-    if (password === '' || password.length > maximumPasswordLength) return undefined;
+    if (!isPossible(identifier.trim(), maximumIdentifierLength)) return undefined;
+    if (!isPossible(password, maximumPasswordLength)) return undefined;
     const { user } = await directory.verifyPassword({ tenantId, identifier, password }, visit.call.onward());
     const accepted = user !== undefined && user.tenantId === tenantId && records.isActive(user);
     return accepted ? user : undefined;
   }
 
   return async (visit, credentials) => {
-    const { tenantId, clientId } = credentials;
-    const account = digest(`${tenantId}\n${accountName(credentials.identifier)}`);
-    const failed: FailedSignIn = { tenantId, clientId, identifierReference: account.slice(0, 8) };
+    const { tenantId, clientId, identifier } = credentials;
+    const identifierReference = digest(`${tenantId}\n${accountName(identifier)}`).slice(0, 8);
+    const failed: FailedSignIn = { tenantId, clientId, identifierReference };
     // The address first: an address that is over its limit cannot use up the attempts of anybody's account.
     await count(visit, limits.address, addressKey(visit.browser.ipAddress), failed);
+    const account = digest(`${tenantId}\n${await accountOf(visit, credentials)}`);
     await count(visit, limits.account, account, failed);
     const user = await verify(visit, credentials);
     if (user === undefined) audit.signInFailed(visit, failed);
@@ -70,9 +89,14 @@ export function createVerifyCredentials(deps: {
   };
 }
 
+/** Whether anything stored can match it at all. */
+function isPossible(value: string, maximumLength: number): boolean {
+  return value !== '' && value.length <= maximumLength;
+}
+
 /**
- * The name under which attempts on an account are counted. It is made from the form in which the directory compares
- * identifiers, and coarser, so that no other spelling of one identifier gets attempts of its own.
+ * The name under which attempts with an identifier of nobody are counted. It is made from the form in which the
+ * directory compares identifiers, and coarser, so that no other spelling of one identifier gets attempts of its own.
  */
 export function accountName(identifier: string): string {
   const compared = identifier.trim().normalize('NFC').toLowerCase();

@@ -21,6 +21,7 @@ export interface FakeUser {
   readonly tenantId: string;
   readonly username: string;
   readonly email: string;
+  readonly phoneNumber: string;
   readonly name: string;
   readonly password: string;
   status: Status;
@@ -58,6 +59,8 @@ export class FakeDirectory {
   );
   /** How many passwords were really compared. */
   passwordChecks = 0;
+  /** How often a person was looked for by an identifier. */
+  lookups = 0;
   away = false;
   readonly #changes: Change[] = [];
 
@@ -117,6 +120,7 @@ export class FakeDirectory {
       },
       findUser: ({ tenantId, identifier }) => {
         this.#present();
+        this.lookups += 1;
         return { user: publicUser(find(this.users, named(tenantId, identifier))) };
       },
       verifyPassword: ({ tenantId, identifier, password }) => {
@@ -159,9 +163,9 @@ function find<T>(records: readonly T[], test: (record: T) => boolean): T {
 function named(tenantId: string, identifier: string) {
   const name = identifier.toLowerCase();
   return (user: FakeUser): boolean =>
-    user.tenantId === tenantId && (user.username === name || user.email === name);
+    user.tenantId === tenantId && [user.username, user.email, user.phoneNumber].includes(name);
 }
 
 function publicUser({ password: _password, ...user }: FakeUser) {
-  return { ...user, phoneNumber: '', roles: [] };
+  return { ...user, roles: [] };
 }

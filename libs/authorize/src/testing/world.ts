@@ -85,7 +85,8 @@ function populated(directory: FakeDirectory): FakeDirectory {
     directory.tenants.push({ tenantId, name: tenantId.toUpperCase(), status: Status.ACTIVE });
     for (const username of ['ada', 'bob']) {
       const email = `${username}@people.example`;
-      const person = { tenantId, username, email, name: username.toUpperCase(), password };
+      const phoneNumber = `+4670${username === 'ada' ? 1 : 2}`;
+      const person = { tenantId, username, email, phoneNumber, name: username.toUpperCase(), password };
       directory.users.push({ userId: `${tenantId}-${username}`, status: Status.ACTIVE, ...person });
     }
   }
