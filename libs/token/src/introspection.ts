@@ -17,6 +17,8 @@ export interface IntrospectionParts {
   readonly verifier: TokenVerifier;
   readonly refreshTokens: RefreshTokenCodec;
   readonly families: Pick<RefreshStore, 'findLive'>;
+  /** Undefined: every issuer of ours, or for a request of the gateway the one it came to. */
+  readonly issuer: string | undefined;
   /** How long an answer about an access token may be remembered at most, in seconds. */
   readonly cacheSeconds: number;
 }
@@ -70,7 +72,12 @@ export async function introspect(
   if (request.token === '') throw new OAuthError('invalid_request', 'Invalid request.');
   const view = await viewOf(parts, request, context);
   const { credentials, caller } = request;
-  const asking = { view, clientId: credentials?.clientId, ipAddress: caller?.ipAddress ?? '' };
+  const asking = {
+    view,
+    issuer: parts.issuer ?? (caller?.issuer || undefined),
+    clientId: credentials?.clientId,
+    ipAddress: caller?.ipAddress ?? '',
+  };
   return judge(parts, request.token, asking, context);
 }
 
@@ -83,7 +90,8 @@ export async function introspectBatch(
   if (tokens.length > largestBatch) {
     throw new ConnectError(`At most ${largestBatch} tokens can be asked for at once.`, Code.InvalidArgument);
   }
-  const asking = { view: await viewOf(parts, {}, context), clientId: undefined, ipAddress: '' };
+  const view = await viewOf(parts, {}, context);
+  const asking = { view, issuer: parts.issuer, clientId: undefined, ipAddress: '' };
   const outcomes: Outcome[] = [];
   for (let start = 0; start < tokens.length; start += sliceSize) {
     if (start > 0) await breathe();
@@ -110,6 +118,8 @@ async function outcomeOf(
 
 interface Asking {
   readonly view: View;
+  /** The one issuer whose access tokens are good here; undefined: every issuer of ours. */
+  readonly issuer: string | undefined;
   /** The client on whose behalf the gateway asks. */
   readonly clientId: string | undefined;
   readonly ipAddress: string;
@@ -125,7 +135,7 @@ async function judge(
   const reference = parts.refreshTokens.decode(token);
   if (reference === undefined) {
     const claims = await parts.verifier.accessToken(token, context.onward());
-    if (claims === undefined) return inactive;
+    if (claims === undefined || claims.iss !== (asking.issuer ?? claims.iss)) return inactive;
     const { tenant_id: tenantId, client_id: clientId, aud: audience } = claims;
     if (!asking.view.accessToken({ tenantId, clientId, audience })) {
       return deny(parts, asking, context, tenantId);
@@ -133,7 +143,8 @@ async function judge(
     return describeAccessToken(parts, claims);
   }
   const family = await parts.families.findLive(reference.familyId, reference.generation);
-  if (family === undefined) return inactive;
+  // A family may be refreshed through every host, unless one issuer is configured.
+  if (family === undefined || family.issuer !== (parts.issuer ?? family.issuer)) return inactive;
   const { tenantId, clientId, resource: audience } = family;
   if (!asking.view.refreshToken({ tenantId, clientId, audience })) {
     return deny(parts, asking, context, tenantId);

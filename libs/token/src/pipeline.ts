@@ -57,7 +57,8 @@ export async function exchange(
     // 4. what was presented is redeemed
     const redemption = await grant.redeem(current);
     try {
-      // 5. user, application and tenant are active at this moment
+      // 5. the grant is of this issuer; user, application and tenant are active at this moment
+      requireIssuer(parts.issuer, redemption.person);
       const subject = await requireActive(parts.directory, current, redemption.person);
       // 6. scope and resource of the tokens
       const authority = { subject, ...decideScopes(current, redemption.person) };
@@ -144,6 +145,12 @@ function begin(
       throw temporarilyUnavailable(new Error('the caller gave up before the commit'));
     },
   };
+}
+
+/** A deployment that has one issuer does not speak for another, also not for the one it was before. */
+function requireIssuer(configured: string | undefined, grant: PersonalGrant | undefined): void {
+  if (grant === undefined || grant.issuer === (configured ?? grant.issuer)) return;
+  throw refuse('invalid_grant', 'The grant is no longer valid.', 'issuer_mismatch');
 }
 
 async function requireActive(

@@ -91,8 +91,9 @@ describe('userinfo', () => {
     const { accessToken } = await configured.signIn();
     const host = { ...caller, issuer: 'https://other.example' };
     expect((await configured.token.userInfo({ accessToken, caller: host }, call())).sub).toBe('ada');
-    const early = await configured.signIn({ issuer: 'https://other.example' });
-    const asked = configured.token.userInfo({ accessToken: early.accessToken, caller: host }, call());
+    const header = { alg: 'RS256', kid: configured.key.kid, typ: 'at+jwt' };
+    const early = signedToken(configured.key, header, { ...claimsOf(accessToken), iss: host.issuer });
+    const asked = configured.token.userInfo({ accessToken: early, caller: host }, call());
     expect(await codeOf(asked)).toBe('invalid_token');
     await configured.close();
   });
