@@ -106,6 +106,24 @@ describe.each(cases)('$grant of $client', ({ grant, client }) => {
     expect(await codeOf(ask())).toBe('no error');
   });
 
+  it('names each missing parameter in the one sentence that dialects translate', async () => {
+    const names: Record<string, [string, string][]> = {
+      authorization_code: [
+        ['code', 'code'],
+        ['codeVerifier', 'code_verifier'],
+        ['redirectUri', 'redirect_uri'],
+      ],
+      refresh_token: [['refreshToken', 'refresh_token']],
+      device_code: [['deviceCode', 'device_code']],
+      ciba: [['authReqId', 'auth_req_id']],
+    };
+    for (const [field, parameter] of names[grant] ?? []) {
+      const others = Object.fromEntries((names[grant] ?? []).map(([name]) => [name, 'x']));
+      const asked = on.exchange(client, { grantType: grant, ...others, [field]: '' });
+      await expect(asked).rejects.toThrow(new RegExp(`^The parameter ${parameter} is missing\\.$`));
+    }
+  });
+
   it('says that it is unavailable while the keys are away, and works with what the client holds afterwards', async () => {
     const ask = await start();
     on.keys.line.cut = true;
@@ -135,10 +153,11 @@ describe('the token endpoint', () => {
   });
 
   it('names the missing grant type and the missing client', async () => {
-    await expect(on.exchange('web', {})).rejects.toThrow('grant_type');
-    await expect(on.exchange('', { grantType: 'client_credentials' })).rejects.toThrow('client_id');
+    const missing = (name: string) => new RegExp(`^The parameter ${name} is missing\\.$`);
+    await expect(on.exchange('web', {})).rejects.toThrow(missing('grant_type'));
+    await expect(on.exchange('', { grantType: 'client_credentials' })).rejects.toThrow(missing('client_id'));
     const nobody = on.token.exchange({ grantType: 'client_credentials', caller });
-    await expect(nobody).rejects.toThrow('client_id');
+    await expect(nobody).rejects.toThrow(missing('client_id'));
   });
 
   it('answers every client that is not who it says with one sentence (RFC 6749 section 5.2)', async () => {
