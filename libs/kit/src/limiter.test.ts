@@ -103,6 +103,36 @@ describe('a limiter on Redis', () => {
     expect(Number(await direct.call('PTTL', name ?? ''))).toBeGreaterThan(0);
   });
 
+  it('gives nobody new attempts when Redis loses its counters, until the window ends or a success resets it', async () => {
+    const redis = await testRedis();
+    const prefix = randomUUID();
+    const clock = fakeClock();
+    const limiter = createLimiter({ redis, clock, log: silent, prefix });
+    const lose = async () => direct.call('DEL', ...((await direct.call('KEYS', `*${prefix}*`)) as string[]));
+    for (let i = 0; i < rule.limit; i += 1) {
+      expect((await limiter.consume(rule, 'ada')).allowed).toBe(true);
+      await lose();
+    }
+    clock.advance(20_000);
+    expect(await limiter.consume(rule, 'ada')).toEqual({ allowed: false, retryAfterSeconds: 40 });
+    expect((await limiter.consume(rule, 'bob')).allowed).toBe(true);
+    clock.advance(40_000);
+    for (let i = 0; i < rule.limit; i += 1) await limiter.consume(rule, 'ada');
+    expect((await limiter.consume(rule, 'ada')).allowed).toBe(false);
+    await limiter.reset(rule, 'ada');
+    expect((await limiter.consume(rule, 'ada')).allowed).toBe(true);
+  });
+
+  it('refuses what another process used up, and does not count that against its own memory', async () => {
+    const redis = await testRedis();
+    const prefix = randomUUID();
+    const [one, other] = [0, 1].map(() => createLimiter({ redis, clock: systemClock, log: silent, prefix }));
+    for (let i = 0; i < rule.limit; i += 1) await one?.consume(rule, 'ada');
+    for (let i = 0; i < rule.limit; i += 1) expect((await other?.consume(rule, 'ada'))?.allowed).toBe(false);
+    await one?.reset(rule, 'ada');
+    expect((await other?.consume(rule, 'ada'))?.allowed).toBe(true);
+  });
+
   it('is stricter by itself while Redis is away, and says so once', async () => {
     const proxy = await openTcpProxy(redisUrl());
     const written: string[] = [];

@@ -55,18 +55,20 @@ return 0`,
 };
 
 /**
- * A limiter on Redis, and on the memory of this process where there is none. While Redis is away the memory limits,
- * at half the rate, and one line `ratelimit.degraded` says so.
+ * A limiter on Redis and on the memory of this process: an attempt is refused when either has no more of them, because
+ * a Redis that lost its counters must not hand out new ones. While Redis is away the memory limits alone, at half the
+ * rate, and one line `ratelimit.degraded` says so.
  */
 export function createLimiter({ redis, clock, log, prefix }: LimiterOptions): Limiter {
-  const local = createLocalLimiter(clock);
-  if (redis === undefined) return local;
+  const local = createCounters(clock);
+  if (redis === undefined) {
+    return {
+      consume: async (rule, key) => resultOf(local.consume(rule, counterName(rule, key))),
+      reset: async (rule, key) => local.reset(counterName(rule, key)),
+    };
+  }
   const consume = redis.script(consumeScript);
   let degraded = false;
-
-  function store(rule: LimitRule, key: string): string {
-    return `${prefix}:limit:${rule.name}:${digest(key)}`;
-  }
 
   function note(isAway: boolean, cause?: unknown): void {
     if (isAway === degraded) return;
@@ -81,20 +83,27 @@ export function createLimiter({ redis, clock, log, prefix }: LimiterOptions): Li
 
   return {
     async consume(rule, key) {
+      const name = counterName(rule, key);
+      // What Redis refuses is not counted here, or refused attempts would prolong the window.
+      const usedUp = local.usedUp(rule, name);
+      if (usedUp > 0) return resultOf(usedUp);
       try {
-        const left = Number(await consume([store(rule, key)], [rule.limit, rule.windowSeconds * 1000]));
+        const left = Number(
+          await consume([`${prefix}:limit:${name}`], [rule.limit, rule.windowSeconds * 1000]),
+        );
         note(false);
-        return { allowed: left === 0, retryAfterSeconds: Math.ceil(left / 1000) };
+        return resultOf(left > 0 ? left : local.consume(rule, name));
       } catch (error) {
         if (!(error instanceof OAuthError)) throw error;
         note(true, error);
-        return local.consume({ ...rule, limit: Math.max(1, Math.floor(rule.limit / 2)) }, key);
+        return resultOf(local.consume({ ...rule, limit: Math.max(1, Math.floor(rule.limit / 2)) }, name));
       }
     },
     async reset(rule, key) {
-      await local.reset(rule, key);
+      const name = counterName(rule, key);
+      local.reset(name);
       try {
-        await redis.call('DEL', store(rule, key));
+        await redis.call('DEL', `${prefix}:limit:${name}`);
       } catch (error) {
         // The counter ends by itself; a success must not fail over it.
         if (!(error instanceof OAuthError)) throw error;
@@ -104,32 +113,48 @@ export function createLimiter({ redis, clock, log, prefix }: LimiterOptions): Li
   };
 }
 
+/** `left`: 0, or the milliseconds until the window ends. */
+function resultOf(left: number): LimitResult {
+  return { allowed: left === 0, retryAfterSeconds: Math.ceil(left / 1000) };
+}
+
 const maxCounters = 100_000;
 
-function createLocalLimiter(clock: Clock): Limiter {
+/** Counters in the memory of this process. They answer 0, or the milliseconds until the window of a used-up one ends. */
+interface Counters {
+  usedUp(rule: LimitRule, name: string): number;
+  /** Counts one attempt unless the limit is reached. */
+  consume(rule: LimitRule, name: string): number;
+  reset(name: string): void;
+}
+
+function createCounters(clock: Clock): Counters {
   const counters = new LRUCache<string, { count: number; readonly endsAt: number }>({ max: maxCounters });
+  function living(name: string) {
+    const found = counters.get(name);
+    return found !== undefined && found.endsAt > clock.now() ? found : undefined;
+  }
+  function usedUp(rule: LimitRule, name: string): number {
+    if (rule.limit < 1) return rule.windowSeconds * 1000;
+    const found = living(name);
+    return found !== undefined && found.count >= rule.limit ? found.endsAt - clock.now() : 0;
+  }
   return {
-    async consume(rule, key) {
-      const name = `${rule.name}:${digest(key)}`;
-      const now = clock.now();
-      const found = counters.get(name);
-      if (found === undefined || found.endsAt <= now) {
-        counters.set(name, { count: 1, endsAt: now + rule.windowSeconds * 1000 });
-        return { allowed: rule.limit >= 1, retryAfterSeconds: rule.limit >= 1 ? 0 : rule.windowSeconds };
-      }
-      if (found.count >= rule.limit) {
-        return { allowed: false, retryAfterSeconds: Math.ceil((found.endsAt - now) / 1000) };
-      }
-      found.count += 1;
-      return { allowed: true, retryAfterSeconds: 0 };
+    usedUp,
+    consume(rule, name) {
+      const left = usedUp(rule, name);
+      if (left > 0) return left;
+      const found = living(name);
+      if (found === undefined)
+        counters.set(name, { count: 1, endsAt: clock.now() + rule.windowSeconds * 1000 });
+      else found.count += 1;
+      return 0;
     },
-    async reset(rule, key) {
-      counters.delete(`${rule.name}:${digest(key)}`);
-    },
+    reset: (name) => void counters.delete(name),
   };
 }
 
 /** Keys are addresses, names and the like: hashed, so that they are bounded and not readable in Redis. */
-function digest(key: string): string {
-  return createHash('sha256').update(key).digest('base64url').slice(0, 22);
+function counterName(rule: LimitRule, key: string): string {
+  return `${rule.name}:${createHash('sha256').update(key).digest('base64url').slice(0, 22)}`;
 }
