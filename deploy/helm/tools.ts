@@ -10,7 +10,10 @@ const tools = {
 } as const;
 
 /** The oldest and the newest Kubernetes that the chart supports, as the modules that carry their OpenAPI documents. */
-const kubernetes = { '1.30.14': 'k8s.io/kubectl@v0.30.14', '1.36.3': 'k8s.io/kubectl@v0.36.3' } as const;
+const kubernetes = {
+  '1.30.14': 'k8s.io/kubernetes@v1.30.14',
+  '1.36.3': 'k8s.io/kubernetes@v1.36.3',
+} as const;
 
 /** Where the definitions of custom resources are, below the module. */
 const customResources = {
@@ -71,7 +74,7 @@ function schemas(): string {
     find: () => join(moduleDirectory(module), path),
   }));
   for (const [version, module] of Object.entries(kubernetes)) {
-    const openapi = () => join(moduleDirectory(module), 'testdata', 'openapi', 'swagger.json');
+    const openapi = () => join(moduleDirectory(module), 'api', 'openapi-spec', 'swagger.json');
     writeSchemas(join(target, version), { module, find: openapi }, crds);
   }
   return target;

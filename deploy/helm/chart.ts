@@ -1,0 +1,225 @@
+import { execFileSync } from 'node:child_process';
+import { join } from 'node:path';
+import { parseAllDocuments, stringify } from 'yaml';
+
+export const chartDirectory = join(import.meta.dirname, 'tessera');
+
+export interface EnvironmentEntry {
+  readonly name: string;
+  readonly value?: string;
+}
+
+export interface Container {
+  readonly name: string;
+  readonly args?: readonly string[];
+  readonly env?: readonly EnvironmentEntry[];
+  readonly ports?: readonly { readonly name: string; readonly containerPort: number }[];
+  readonly securityContext?: Readonly<Record<string, unknown>>;
+  readonly volumeMounts?: readonly {
+    readonly name: string;
+    readonly mountPath: string;
+    readonly readOnly?: boolean;
+  }[];
+}
+
+interface SecretItems {
+  readonly name: string;
+  readonly items?: readonly { readonly key: string; readonly path: string }[];
+}
+
+export interface Volume {
+  readonly name: string;
+  readonly secret?: { readonly secretName: string };
+  readonly emptyDir?: object;
+  readonly projected?: {
+    readonly sources: readonly { readonly secret?: SecretItems; readonly configMap?: SecretItems }[];
+  };
+}
+
+export interface PodSpec {
+  readonly automountServiceAccountToken?: boolean;
+  readonly enableServiceLinks?: boolean;
+  readonly terminationGracePeriodSeconds?: number;
+  readonly securityContext?: Readonly<Record<string, unknown>>;
+  readonly containers: readonly Container[];
+  readonly initContainers?: readonly Container[];
+  readonly volumes?: readonly Volume[];
+}
+
+export interface Pod {
+  readonly metadata: { readonly labels: Readonly<Record<string, string>> };
+  readonly spec: PodSpec;
+}
+
+interface Peer {
+  readonly podSelector?: { readonly matchLabels: Readonly<Record<string, string>> };
+}
+
+interface PolicyRule {
+  readonly ports?: readonly { readonly port: string | number }[];
+  readonly from?: readonly Peer[];
+  readonly to?: readonly Peer[];
+}
+
+/** What tests look at of any kind; which of it is there depends on the kind. */
+export interface Manifest {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly metadata: {
+    readonly name: string;
+    readonly labels: Readonly<Record<string, string>>;
+    readonly annotations?: Readonly<Record<string, string>>;
+  };
+  readonly spec: {
+    readonly replicas?: number;
+    readonly clusterIP?: string;
+    readonly selector?: Readonly<Record<string, string>>;
+    readonly ports?: readonly {
+      readonly name: string;
+      readonly port: number;
+      readonly targetPort: string;
+      readonly appProtocol?: string;
+    }[];
+    readonly template?: Pod;
+    readonly dnsNames?: readonly string[];
+    readonly secretName?: string;
+    readonly podSelector?: { readonly matchLabels: Readonly<Record<string, string>> };
+    readonly ingress?: readonly PolicyRule[];
+    readonly egress?: readonly PolicyRule[];
+    readonly rules?: readonly RouteRule[];
+  } & Partial<PodSpec>;
+}
+
+interface RouteRule {
+  readonly http?: { readonly paths: readonly { readonly path: string; readonly pathType: string }[] };
+  readonly matches?: readonly { readonly path?: { readonly type: string; readonly value: string } }[];
+}
+
+export type Values = Readonly<Record<string, unknown>>;
+
+/** Runs Helm on the chart; throws what it prints. */
+export function helm(command: 'lint' | 'template', values: readonly Values[], version = '1.30.14'): string {
+  const merged = Object.assign({}, ...values) as Values;
+  const release = command === 'template' ? ['release'] : [];
+  const options = ['--namespace', 'id', '--kube-version', version, '--values', '-'];
+  const args = [command, ...release, chartDirectory, ...options];
+  return execFileSync(process.env['TESSERA_TEST_HELM'] ?? 'helm', args, {
+    input: stringify(merged),
+    encoding: 'utf8',
+    stdio: 'pipe',
+    maxBuffer: 1 << 26,
+  });
+}
+
+export function manifestsOf(text: string): Manifest[] {
+  return parseAllDocuments(text).flatMap((document) => {
+    if (document.errors.length > 0) throw document.errors[0] ?? new Error('no YAML');
+    const manifest = document.toJS() as Manifest | null;
+    return manifest === null ? [] : [manifest];
+  });
+}
+
+export const render = (...values: readonly Values[]): Manifest[] => manifestsOf(helm('template', values));
+
+/** Pods that the manifests make, by the name of what makes them. */
+export function podsOf(manifests: readonly Manifest[]): { readonly of: Manifest; readonly pod: Pod }[] {
+  return manifests.flatMap((manifest) => {
+    if (manifest.spec?.template !== undefined) return [{ of: manifest, pod: manifest.spec.template }];
+    if (manifest.kind !== 'Pod') return [];
+    return [{ of: manifest, pod: { metadata: manifest.metadata, spec: manifest.spec as PodSpec } }];
+  });
+}
+
+/** The least that the chart asks for. */
+export const least: Values = {
+  issuer: 'https://id.example.com',
+  database: { existingSecret: 'database' },
+  redis: { existingSecret: 'redis' },
+  secrets: {
+    keysKek: { existingSecret: 'secrets' },
+    directoryPepper: { existingSecret: 'secrets' },
+    tokenRefreshKeys: { existingSecret: 'secrets' },
+  },
+  rpc: { mtls: { certManager: { issuerRef: { name: 'internal' } } } },
+};
+
+const everywhere: Values = {
+  http: { trustedProxies: ['10.0.0.0/8'], trustedCallers: ['none'] },
+  ingress: { enabled: true, className: 'nginx', tlsSecret: 'id-tls' },
+  httpRoute: { enabled: true, parentRefs: [{ name: 'public', namespace: 'gateways' }] },
+  introspection: {
+    enabled: true,
+    grpcRoute: { enabled: true, hostnames: ['introspect.example.com'], parentRefs: [{ name: 'internal' }] },
+  },
+  networkPolicy: {
+    enabled: true,
+    httpFrom: [{ namespaceSelector: { matchLabels: { name: 'ingress' } } }],
+    metricsFrom: [{ namespaceSelector: { matchLabels: { name: 'monitoring' } } }],
+    introspectionFrom: [{ podSelector: {} }],
+    database: { to: [{ ipBlock: { cidr: '10.1.0.0/16' } }], port: 6432 },
+    dnsTo: [{ namespaceSelector: {} }],
+    extraEgress: [{ ports: [{ port: 443, protocol: 'TCP' }] }],
+  },
+  state: { tenants: [{ id: 'acme', name: 'Acme' }], secrets: ['acme-clients'] },
+  migrations: { existingSecret: 'database-owner' },
+  trustedCa: { existingSecret: 'stores-ca' },
+  tests: { clientSecret: 'smoke' },
+  image: {
+    repository: 'registry.example.com/tessera',
+    digest: `sha256:${'0'.repeat(64)}`,
+    pullSecrets: ['registry'],
+  },
+  config: { TESSERA_LIFETIME_CODE: '30s', TESSERA_LOGIN_LIMIT_ACCOUNT: 5 },
+  extraEnv: [{ name: 'UV_THREADPOOL_SIZE', value: '8' }],
+  defaults: {
+    autoscaling: { enabled: true },
+    podAnnotations: { example: 'value' },
+    tolerations: [{ operator: 'Exists' }],
+    priorityClassName: 'high',
+  },
+};
+
+/** The value sets that every test of the chart runs over. */
+export const valueSets: readonly { readonly name: string; readonly values: Values }[] = [
+  { name: 'the least', values: least },
+  { name: 'compact', values: { ...least, topology: 'compact' } },
+  { name: 'split with everything', values: { ...least, ...everywhere } },
+  {
+    name: 'compact with everything',
+    values: { ...least, ...everywhere, topology: 'compact', profile: 'strict' },
+  },
+  {
+    name: 'a shared token, migrations by the processes themselves, roles of their own',
+    values: {
+      ...least,
+      rpc: { auth: 'token', token: { existingSecret: 'rpc' } },
+      migrations: { job: false },
+      keys: { databaseSecret: 'database-keys', replicas: 1, config: { TESSERA_DATABASE_POOL_SIZE: 3 } },
+      state: { existingConfigMap: 'tenants' },
+      tests: { enabled: false },
+      drain: { pauseSeconds: 0, timeoutSeconds: 60 },
+    },
+  },
+  {
+    name: 'certificates that exist, stores to throw away',
+    values: {
+      ...least,
+      database: {},
+      redis: {},
+      throwAwayStores: { enabled: true },
+      serviceAccount: { name: 'tessera' },
+      fullnameOverride: 'id',
+      state: { tenants: [{ id: 'acme', name: 'Acme' }] },
+      rpc: {
+        mtls: {
+          existingSecrets: Object.fromEntries(
+            ['gateway', 'authorize', 'token', 'device', 'keys', 'directory', 'operator'].map((name) => [
+              name,
+              `${name}-tls`,
+            ]),
+          ),
+        },
+      },
+    },
+  },
+];

@@ -1,0 +1,172 @@
+{{- define "tessera.name" -}}
+{{- default .Chart.Name .Values.nameOverride | trunc 40 | trimSuffix "-" -}}
+{{- end -}}
+
+{{- define "tessera.fullname" -}}
+{{- if .Values.fullnameOverride -}}
+{{- .Values.fullnameOverride | trunc 40 | trimSuffix "-" -}}
+{{- else -}}
+{{- $name := include "tessera.name" . -}}
+{{- if contains $name .Release.Name -}}
+{{- .Release.Name | trunc 40 | trimSuffix "-" -}}
+{{- else -}}
+{{- printf "%s-%s" .Release.Name $name | trunc 40 | trimSuffix "-" -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+
+{{- /* What finds the pods of a component: {root, component}. */ -}}
+{{- define "tessera.selector" -}}
+app.kubernetes.io/name: {{ include "tessera.name" .root }}
+app.kubernetes.io/instance: {{ .root.Release.Name }}
+app.kubernetes.io/component: {{ .component }}
+{{- end -}}
+
+{{- define "tessera.labels" -}}
+{{ include "tessera.selector" . }}
+app.kubernetes.io/version: {{ .root.Chart.AppVersion | quote }}
+app.kubernetes.io/part-of: tessera
+app.kubernetes.io/managed-by: {{ .root.Release.Service }}
+helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version | replace "+" "_" }}
+{{- end -}}
+
+{{- define "tessera.image" -}}
+{{- $image := .Values.image -}}
+{{- if $image.digest -}}
+{{ $image.repository }}@{{ $image.digest }}
+{{- else -}}
+{{ $image.repository }}:{{ $image.tag | default .Chart.AppVersion }}
+{{- end -}}
+{{- end -}}
+
+{{- define "tessera.serviceAccount" -}}
+{{- .Values.serviceAccount.name | default (include "tessera.fullname" .) -}}
+{{- end -}}
+
+{{- define "tessera.issuerHost" -}}
+{{- get (urlParse .Values.issuer) "host" | splitList ":" | first -}}
+{{- end -}}
+
+{{- /* What each component works with, as its main.ts puts it together. Peers are those it calls. */ -}}
+{{- define "tessera.catalog" -}}
+{{- if eq .Values.topology "compact" }}
+standalone: { http: true, rpc: false, database: true, redis: true, secrets: [keysKek, directoryPepper, tokenRefreshKeys], peers: [], introspection: true }
+{{- else }}
+gateway: { http: true, rpc: false, database: false, redis: true, secrets: [], peers: [keys, directory, authorize, token, device] }
+authorize: { http: false, rpc: true, database: true, redis: true, secrets: [], peers: [directory] }
+token: { http: false, rpc: true, database: true, redis: true, secrets: [tokenRefreshKeys], peers: [keys, directory, authorize, device], introspection: true }
+device: { http: false, rpc: true, database: true, redis: true, secrets: [], peers: [directory] }
+keys: { http: false, rpc: true, database: true, redis: false, secrets: [keysKek], peers: [] }
+directory: { http: false, rpc: true, database: true, redis: false, secrets: [directoryPepper], peers: [] }
+{{- end }}
+{{- end -}}
+
+{{- /* The component that takes HTTP from outside. */ -}}
+{{- define "tessera.front" -}}
+{{- if eq .Values.topology "compact" }}standalone{{ else }}gateway{{ end -}}
+{{- end -}}
+
+{{- /* The component that answers introspection. */ -}}
+{{- define "tessera.introspector" -}}
+{{- if eq .Values.topology "compact" }}standalone{{ else }}token{{ end -}}
+{{- end -}}
+
+{{- define "tessera.hasState" -}}
+{{- if or .Values.state.tenants .Values.state.existingConfigMap }}true{{ end -}}
+{{- end -}}
+
+{{- define "tessera.databaseUrlSecret" -}}
+{{- if .Values.throwAwayStores.enabled -}}
+{{ include "tessera.fullname" . }}-throw-away
+{{- else -}}
+{{ .Values.database.existingSecret }}
+{{- end -}}
+{{- end -}}
+
+{{- define "tessera.databaseUrlKey" -}}
+{{- if .Values.throwAwayStores.enabled }}database-url{{ else }}{{ .Values.database.key }}{{ end -}}
+{{- end -}}
+
+{{- define "tessera.redisUrlSecret" -}}
+{{- if .Values.throwAwayStores.enabled -}}
+{{ include "tessera.fullname" . }}-throw-away
+{{- else -}}
+{{ .Values.redis.existingSecret }}
+{{- end -}}
+{{- end -}}
+
+{{- define "tessera.redisUrlKey" -}}
+{{- if .Values.throwAwayStores.enabled }}redis-url{{ else }}{{ .Values.redis.key }}{{ end -}}
+{{- end -}}
+
+{{- /* The Secret with the certificate of a process: {root, process}. */ -}}
+{{- define "tessera.certificateSecret" -}}
+{{- $given := get .root.Values.rpc.mtls.existingSecrets .process -}}
+{{- $given | default (printf "%s-%s-rpc" (include "tessera.fullname" .root) .process) -}}
+{{- end -}}
+
+{{- /* The name that others find a component's calls by. It ends with a dot: no search domain is tried. */ -}}
+{{- define "tessera.peer" -}}
+{{ include "tessera.fullname" .root }}-{{ .component }}.{{ .root.Release.Namespace }}.svc.{{ .root.Values.clusterDomain }}.:9000
+{{- end -}}
+
+{{- define "tessera.podSecurity" -}}
+runAsNonRoot: true
+runAsUser: 1000
+runAsGroup: 1000
+fsGroup: 1000
+seccompProfile: { type: RuntimeDefault }
+{{- end -}}
+
+{{- define "tessera.containerSecurity" -}}
+allowPrivilegeEscalation: false
+readOnlyRootFilesystem: true
+capabilities: { drop: [ALL] }
+{{- end -}}
+
+{{- /* How a process proves itself: {root, process}. Environment. */ -}}
+{{- define "tessera.rpcEnvironment" -}}
+- { name: TESSERA_RPC_AUTH, value: {{ .root.Values.rpc.auth }} }
+{{- if eq .root.Values.rpc.auth "mtls" }}
+- { name: TESSERA_RPC_TLS_CERT, value: /run/tessera/rpc/tls.crt }
+- { name: TESSERA_RPC_TLS_KEY, value: /run/tessera/rpc/tls.key }
+- { name: TESSERA_RPC_TLS_CA, value: /run/tessera/rpc/ca.crt }
+{{- else }}
+- { name: TESSERA_RPC_TOKEN_FILE, value: /run/tessera/secrets/rpc-token }
+{{- end }}
+{{- end -}}
+
+{{- /* The further certificate authority. Environment. */ -}}
+{{- define "tessera.caEnvironment" -}}
+{{- if .Values.trustedCa.existingSecret }}
+- { name: NODE_EXTRA_CA_CERTS, value: /run/tessera/ca/ca.crt }
+{{- end }}
+{{- end -}}
+
+{{- define "tessera.caVolume" -}}
+{{- if .Values.trustedCa.existingSecret }}
+- name: ca
+  secret:
+    secretName: {{ .Values.trustedCa.existingSecret }}
+    defaultMode: 0440
+    items: [{ key: {{ .Values.trustedCa.key | quote }}, path: ca.crt }]
+{{- end }}
+{{- end -}}
+
+{{- define "tessera.caMount" -}}
+{{- if .Values.trustedCa.existingSecret }}
+- { name: ca, mountPath: /run/tessera/ca, readOnly: true }
+{{- end }}
+{{- end -}}
+
+{{- /* A key of a Secret as a file: {secret, key, path}. Source of a projected volume. */ -}}
+{{- define "tessera.secretFile" -}}
+- secret: { name: {{ .secret | quote }}, items: [{ key: {{ .key | quote }}, path: {{ .path }} }] }
+{{- end -}}
+
+{{- /* Settings as environment, later ones first; refused twice: by the schema, and by the server. */ -}}
+{{- define "tessera.settings" -}}
+{{- range $name, $value := . }}
+- { name: {{ $name }}, value: {{ $value | toString | quote }} }
+{{- end }}
+{{- end -}}

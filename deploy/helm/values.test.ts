@@ -1,0 +1,77 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { chartDirectory, helm, least } from './chart.ts';
+import { readme, schema } from './generate.ts';
+
+const committed = (name: string) => readFileSync(join(chartDirectory, name), 'utf8');
+
+describe('What is made from other files is up to date: npm run generate:chart', () => {
+  test('README.md', () => {
+    expect(committed('README.md')).toBe(readme());
+  });
+
+  test('values.schema.json', () => {
+    expect(committed('values.schema.json')).toBe(schema());
+  });
+});
+
+test('The schema is whole: it refers to nothing outside of itself', () => {
+  const references = [...committed('values.schema.json').matchAll(/"\$ref": "([^"]+)"/g)].map(
+    ([, target]) => target,
+  );
+  expect(references.length).toBeGreaterThan(0);
+  expect(references.every((target) => target?.startsWith('#/$defs/'))).toBe(true);
+});
+
+test('The chart has the version of the project', () => {
+  const { version } = JSON.parse(readFileSync(join(import.meta.dirname, '../../package.json'), 'utf8')) as {
+    version: string;
+  };
+  expect(committed('Chart.yaml')).toContain(`appVersion: ${version}\n`);
+});
+
+describe('Values are refused', () => {
+  test.each([
+    ['that nobody knows', { gatway: {} }, 'gatway'],
+    ['that nobody knows, at any depth', { gateway: { autoscaling: { minReplica: 1 } } }, 'minReplica'],
+    ['of the wrong type', { gateway: { replicas: 'two' } }, 'replicas'],
+    [
+      'that are no setting of the server',
+      { config: { TESSERA_LIFETIME_CODES: '60s' } },
+      'TESSERA_LIFETIME_CODES',
+    ],
+    [
+      'that are a setting which the chart gives itself',
+      { config: { TESSERA_ISSUER: 'https://other.example' } },
+      'TESSERA_ISSUER',
+    ],
+    ['that pass a setting by the schema', { extraEnv: [{ name: 'TESSERA_ISSUER', value: 'x' }] }, 'extraEnv'],
+    ['that name another topology', { topology: 'cluster' }, 'topology'],
+    ['that make introspection public', { publicPaths: { exact: ['/introspect'] } }, 'publicPaths'],
+    ['that make revocation public', { publicPaths: { exact: ['/token', '/revoke'] } }, 'publicPaths'],
+    ['with an issuer that has a path', { issuer: 'https://id.example.com/tessera' }, 'issuer'],
+    ['without an issuer', { issuer: '' }, 'issuer is required'],
+    ['without a database', { database: {} }, 'database.existingSecret is required'],
+    ['without Redis', { redis: {} }, 'redis.existingSecret is required'],
+    ['without a secret', { secrets: {} }, 'existingSecret is required'],
+    ['without certificates', { rpc: {} }, 'is required without rpc.mtls.certManager.issuerRef.name'],
+    ['without the shared token', { rpc: { auth: 'token' } }, 'rpc.token.existingSecret is required'],
+    [
+      'that open the server to a proxy nobody named',
+      { ingress: { enabled: true } },
+      'http.trustedProxies is required',
+    ],
+    [
+      'with a route to no Gateway',
+      { httpRoute: { enabled: true }, http: { trustedProxies: ['10.0.0.1'] } },
+      'parentRefs is required',
+    ],
+  ])('%s', (_title, values, message) => {
+    expect(() => helm('template', [least, values])).toThrow(message);
+  });
+
+  test('by a cluster that is too old', () => {
+    expect(() => helm('template', [least], '1.29.0')).toThrow('incompatible with Kubernetes');
+  });
+});
