@@ -29,6 +29,11 @@ export function isConfidential(application: Application): boolean {
   return application.type === ApplicationType.CONFIDENTIAL;
 }
 
+/** Whether an application may get, and use, refresh tokens: it has the grant type and the scope `offline_access`. */
+export function mayUseRefreshTokens({ grantTypes, scopes }: Application): boolean {
+  return grantTypes.includes('refresh_token') && scopes.some(({ name }) => name === 'offline_access');
+}
+
 /** Proves who a client is, for the endpoints it may but need not authenticate at; a refusal is audited there too. */
 export async function authenticateClient(
   { directory, audit }: { directory: DirectoryClient; audit: Pick<AuditBatch, 'add'> },

@@ -1,5 +1,6 @@
 import type { Kit } from '@tessera/kit';
 import type { OAuthError } from '@tessera/oauth';
+import { mayUseRefreshTokens } from '../client.ts';
 import { newFamilyId } from '../family-id.ts';
 import { refuse } from '../refusal.ts';
 import type { RefreshTokenCodec } from '../refresh-token.ts';
@@ -64,13 +65,9 @@ export function replayed(): OAuthError {
   return refuse('invalid_grant', 'The grant is not valid.', 'replayed', { audited: true });
 }
 
-/** A refresh token needs `offline_access`, granted by the person and still the application's, and the grant type. */
+/** A refresh token needs `offline_access`, granted by the person too. */
 function mayRefresh({ application }: Exchange, person: PersonalGrant): boolean {
-  return (
-    person.scopes.includes('offline_access') &&
-    application.scopes.some((scope) => scope.name === 'offline_access') &&
-    application.grantTypes.includes('refresh_token')
-  );
+  return person.scopes.includes('offline_access') && mayUseRefreshTokens(application);
 }
 
 function newFamily(parts: OneTimeParts, { application }: Exchange, grant: PersonalGrant): NewFamily {

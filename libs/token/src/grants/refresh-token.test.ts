@@ -51,6 +51,14 @@ describe('the refresh token grant', () => {
     expect(await codeOf(on.refresh(successor))).toBe('invalid_grant');
   });
 
+  it('takes a superseded token for reuse also when the request names a scope that nobody has (RFC 9700 section 4.14.2)', async () => {
+    const { refreshToken } = await on.signIn();
+    const { refreshToken: successor } = await on.refresh(refreshToken);
+    await on.elapse(31);
+    expect(await codeOf(on.refresh(refreshToken, 'web', { scope: 'no.such' }))).toBe('invalid_grant');
+    expect(await codeOf(on.refresh(successor))).toBe('invalid_grant');
+  });
+
   it('refuses another client of the tenant and of another, and a wrong secret, and changes nothing (REF-11, R9, R11)', async () => {
     const { refreshToken } = await on.signIn();
     for (const clientId of ['other', 'spa', 'globex-web']) {

@@ -1,5 +1,6 @@
 import type { Kit } from '@tessera/kit';
 import type { OAuthError } from '@tessera/oauth';
+import { mayUseRefreshTokens } from '../client.ts';
 import { refuse } from '../refusal.ts';
 import type { RefreshTokenCodec } from '../refresh-token.ts';
 import type { RefreshStore, RotationRefusal } from '../store.ts';
@@ -15,8 +16,8 @@ export interface RefreshParts {
 
 /**
  * RFC 6749 §6 with rotation (RFC 9700 §4.14.2). The rotation itself checks owner, generation, state, scope and resource,
- * in one statement. Only the user is known afterwards; what fails from then on is not the client's doing, so the
- * successor is left for its next attempt.
+ * in one statement, so that nothing a request asks for hides that its token was used before. What fails from then on (the
+ * user is not active, the application lost a scope, our own trouble) leaves the successor for the next attempt.
  */
 export function refreshTokenGrant(parts: RefreshParts): Grant {
   const { families, refreshTokens, kit } = parts;
@@ -25,7 +26,6 @@ export function refreshTokenGrant(parts: RefreshParts): Grant {
     parameters: ['refresh_token'],
     async redeem(exchange) {
       requireOffline(exchange);
-      requireScopesOfApplication(exchange);
       const presented = refreshTokens.decode(exchange.request.refreshToken);
       if (presented === undefined) throw refusal('unknown');
       const { tenantId, clientId, lifetimes } = exchange.application;
@@ -62,24 +62,17 @@ export function refreshTokenGrant(parts: RefreshParts): Grant {
 
 /** An application that lost `offline_access` keeps its families, in case it was a mistake, and may not use them. */
 function requireOffline({ application }: Exchange): void {
-  if (application.scopes.some((scope) => scope.name === 'offline_access')) return;
+  if (mayUseRefreshTokens(application)) return;
   throw refuse('invalid_grant', 'The refresh token is not valid.', 'offline_access_withdrawn');
 }
-
-/** Before anything is changed: a scope that is not the application's cannot be granted, whatever the family says. */
-function requireScopesOfApplication({ application, requestedScopes }: Exchange): void {
-  const available = new Set(application.scopes.map((scope) => scope.name));
-  if (requestedScopes.every((name) => available.has(name))) return;
-  throw refuse('invalid_scope', scopeExceeded, 'scope_exceeded');
-}
-
-const scopeExceeded = 'The scope exceeds what was originally granted.';
 
 const audited: ReadonlySet<RotationRefusal> = new Set(['client_mismatch', 'reuse_detected']);
 
 /** Unknown, expired, revoked, used before and another client's are one answer. */
 function refusal(kind: RotationRefusal): OAuthError {
-  if (kind === 'scope_exceeded') return refuse('invalid_scope', scopeExceeded, kind);
+  if (kind === 'scope_exceeded') {
+    return refuse('invalid_scope', 'The scope exceeds what was originally granted.', kind);
+  }
   if (kind === 'resource_mismatch') {
     return refuse('invalid_target', 'The resource is not the one of the original grant.', kind);
   }
