@@ -8,7 +8,6 @@ const unaudited: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   'slow_down',
   'invalid_request',
   'unsupported_grant_type',
-  'rate_limited',
   'server_error',
   'temporarily_unavailable',
 ]);
@@ -16,6 +15,7 @@ const unaudited: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
 const eventNames: Partial<Record<ErrorCode, string>> = {
   invalid_client: 'client.auth_failed',
   invalid_scope: 'token.scope_denied',
+  rate_limited: 'ratelimit.exceeded',
 };
 
 /** Who was refused what, as far as the request says. */
