@@ -135,6 +135,40 @@ describe('introspection', () => {
     ]);
   });
 
+  it('calls a refresh token inactive that its application may not use any more (RFC 7662 section 2.2)', async () => {
+    const { refreshToken } = await on.signIn({ clientId: 'other' });
+    const before = structuredClone(on.directory.applications.get('other'));
+    await on.directory.changeApplication('other', (record) => {
+      record.grantTypes = record.grantTypes.filter((name) => name !== 'refresh_token');
+    });
+    expect(said(await on.introspect(refreshToken))).toEqual({ active: false });
+    await on.directory.changeApplication('other', (record) => Object.assign(record, before));
+    expect((await on.introspect(refreshToken)).active).toBe(true);
+    await on.directory.changeApplication('other', (record) => {
+      record.scopes = record.scopes.filter(({ name }) => name !== 'offline_access');
+    });
+    expect(said(await on.introspect(refreshToken))).toEqual({ active: false });
+    await on.directory.changeApplication('other', (record) => Object.assign(record, before));
+  });
+
+  it('knows the token that a client is left with when its refresh was refused after the rotation', async () => {
+    const { refreshToken } = await on.signIn({ userId: 'bob' });
+    const { exp, iat } = await on.introspect(refreshToken);
+    await on.directory.changeUser('bob', (user) => (user.status = Status.LOCKED));
+    await on.elapse(60);
+    expect(await codeOf(on.refresh(refreshToken))).toBe('invalid_grant');
+    await on.directory.changeUser('bob', (user) => (user.status = Status.ACTIVE));
+    await on.elapse(60);
+    expect(said(await on.introspect(refreshToken))).toMatchObject({
+      active: true,
+      exp: exp - 120n,
+      iat: iat - 120n,
+    });
+    const { refreshToken: successor } = await on.refresh(refreshToken);
+    expect((await on.introspect(refreshToken)).active).toBe(false);
+    expect((await on.introspect(successor)).active).toBe(true);
+  });
+
   it('follows user, application and tenant for refresh tokens and lets access tokens live until they expire', async () => {
     const { accessToken, refreshToken } = await on.signIn({ userId: 'bob' });
     const active = async () => [

@@ -4,6 +4,7 @@ import { Code, ConnectError, epochSeconds, type AuditBatch, type CallContext, ty
 import { OAuthError, type AccessTokenClaims } from '@tessera/oauth';
 import { TokenKind, type BatchIntrospectRequest, type IntrospectRequest } from '@tessera/proto-gen/token';
 import type { Bindings } from './bindings.ts';
+import { mayUseRefreshTokens } from './client.ts';
 import type { RefreshTokenCodec } from './refresh-token.ts';
 import type { LiveFamily, RefreshStore } from './store.ts';
 import type { TokenVerifier } from './token-verifier.ts';
@@ -149,7 +150,7 @@ async function judge(
   if (!asking.view.refreshToken({ tenantId, clientId, audience })) {
     return deny(parts, asking, context, tenantId);
   }
-  return (await isOfActiveParties(parts.directory, family, context)) ? describeFamily(family) : inactive;
+  return (await isUsable(parts.directory, family, context)) ? describeFamily(family) : inactive;
 }
 
 /** A good token that is not the asking client's to see reads like any bad one. */
@@ -171,8 +172,8 @@ function deny(
   return inactive;
 }
 
-/** A refresh token is good only as long as it could be used: user, application and tenant count. */
-async function isOfActiveParties(
+/** A refresh token is good only as long as a refresh would take it: user, application and tenant count. */
+async function isUsable(
   directory: DirectoryClient,
   { clientId, tenantId, userId }: LiveFamily,
   context: CallContext,
@@ -181,7 +182,8 @@ async function isOfActiveParties(
     directory.application(clientId, context.onward()),
     directory.user(tenantId, userId, context.onward()),
   ]);
-  return client !== undefined && user !== undefined && directory.isActive(client) && directory.isActive(user);
+  if (client === undefined || !directory.isActive(client)) return false;
+  return user !== undefined && directory.isActive(user) && mayUseRefreshTokens(client.application);
 }
 
 /** It lives until it expires, but the key that signed it may be withdrawn, so it is not remembered for all that time. */

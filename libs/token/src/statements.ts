@@ -41,6 +41,8 @@ export const rotate = `
   WITH rotated AS (
     UPDATE token.refresh_family
     SET generation = generation + 1,
+        previous_rotated_at = rotated_at,
+        previous_idle_expires_at = idle_expires_at,
         rotated_at = clock_timestamp(),
         undelivered = false,
         idle_expires_at = LEAST(absolute_expires_at, clock_timestamp() + make_interval(secs => $7::float8))
@@ -56,7 +58,8 @@ export const rotate = `
  * Says why a rotation found nothing to rotate, with the family locked, and does what follows from it.
  * The order of the cases matters: another client's attempt changes nothing whatever the state; a request that asks
  * for too much is told so and consumes nothing.
- * $1 tenant, $2 family, $3 client, $4 generation, $5 scopes, $6 resource, $7 retry window in seconds, $8 audit
+ * $1 tenant, $2 family, $3 client, $4 generation, $5 scopes, $6 resource, $7 retry window in seconds, $8 audit,
+ * $9 idle seconds
  */
 export const settleRotation = `
   WITH family AS MATERIALIZED (
@@ -83,7 +86,9 @@ export const settleRotation = `
     FROM family
   ), delivered AS (
     UPDATE token.refresh_family AS f
-    SET undelivered = false, rotated_at = clock_timestamp()
+    SET undelivered = false,
+        rotated_at = clock_timestamp(),
+        idle_expires_at = LEAST(f.absolute_expires_at, clock_timestamp() + make_interval(secs => $9::float8))
     FROM settled AS s
     WHERE f.tenant_id = s.tenant_id AND f.family_id = s.family_id AND s.verdict = 'retried' AND s.undelivered
   ), revoked AS (
@@ -94,10 +99,13 @@ export const settleRotation = `
   ), ${onRecord('settled', "verdict = 'reuse_detected'")}, audited AS (${auditInsert('settled', '$8', "e ->> 'when' = s.verdict")})
   SELECT verdict, generation, ${grantColumns} FROM settled`;
 
-/** $1 tenant, $2 family, $3 generation, $4 audit */
+/** Nothing but the generation is left of the rotation. $1 tenant, $2 family, $3 generation, $4 audit */
 export const markUndelivered = `
   WITH marked AS (
-    UPDATE token.refresh_family SET undelivered = true
+    UPDATE token.refresh_family
+    SET undelivered = true,
+        rotated_at = COALESCE(previous_rotated_at, rotated_at),
+        idle_expires_at = COALESCE(previous_idle_expires_at, idle_expires_at)
     WHERE tenant_id = $1 AND family_id = $2::uuid AND generation = $3::int AND revoked_at IS NULL
     RETURNING tenant_id, family_id, user_id, session_id
   ), audited AS (${auditInsert('marked', '$4')})
@@ -118,13 +126,17 @@ export const revoke = `
   ), ${onRecord('family', 'revoked_at IS NULL')}, audited AS (${auditInsert('family', '$6', 's.revoked_at IS NULL')})
   SELECT (revoked_at IS NOT NULL) AS already FROM family`;
 
-/** $1 family, $2 generation */
+/**
+ * While the live generation was not handed out, its predecessor is what the client has, and what a refresh takes.
+ * $1 family, $2 generation
+ */
 export const findLive = `
   SELECT tenant_id, client_id, ${grantColumns},
          floor(extract(epoch FROM rotated_at))::float8 AS issued_at,
          floor(extract(epoch FROM idle_expires_at))::float8 AS expires_at
   FROM token.refresh_family
-  WHERE family_id = $1::uuid AND generation = $2::int AND revoked_at IS NULL
+  WHERE family_id = $1::uuid AND revoked_at IS NULL
+    AND (generation = $2::int OR (undelivered AND generation = $2::int + 1))
     AND idle_expires_at > clock_timestamp() AND absolute_expires_at > clock_timestamp()`;
 
 /**

@@ -75,7 +75,12 @@ async function rotate(database: Database, kit: StoreKit, request: RotationReques
   const settled = await database.query<GenerationRow & { verdict: string }>({
     name: 'token.settle_rotation',
     text: sql.settleRotation,
-    values: [...key, request.retryWindowSeconds, auditParameter(kit, settlementEvents(about, trail))],
+    values: [
+      ...key,
+      request.retryWindowSeconds,
+      auditParameter(kit, settlementEvents(about, trail)),
+      request.idleSeconds,
+    ],
   });
   return settlementOf(settled.rows[0]);
 }

@@ -92,10 +92,16 @@ export interface LiveFamily extends FamilyGrant {
 export interface RefreshStore {
   /** Makes the successor of a live token, or hands out the same successor again inside the retry window. */
   rotate(request: RotationRequest): Promise<RotationOutcome>;
-  /** Notes that `generation` was made and not handed out, so that its predecessor may fetch it later. */
+  /**
+   * Notes that `generation` was made and not handed out, so that its predecessor may fetch it later. Until then the
+   * family expires as if it had not been used.
+   */
   markUndelivered(family: FamilyKey & { generation: number; clientId: string; trail: Trail }): Promise<void>;
   revoke(request: RevocationRequest): Promise<RevocationOutcome>;
-  /** Undefined when the family is unknown, revoked or expired, or the generation is not the live one. */
+  /**
+   * Undefined when the family is unknown, revoked or expired, or the generation is neither the live one nor the
+   * predecessor of one that was not handed out.
+   */
   findLive(familyId: string, generation: number): Promise<LiveFamily | undefined>;
   /** Deletes up to `limit` families a day past their absolute expiry; resolves with how many. */
   purgeExpired(limit: number): Promise<number>;

@@ -89,6 +89,8 @@ export function bench(database: Database): Bench {
         'elapse',
         `UPDATE token.refresh_family
          SET rotated_at = rotated_at - make_interval(secs => $2::float8),
+             previous_rotated_at = previous_rotated_at - make_interval(secs => $2::float8),
+             previous_idle_expires_at = previous_idle_expires_at - make_interval(secs => $2::float8),
              created_at = created_at - make_interval(secs => $2::float8),
              idle_expires_at = idle_expires_at - make_interval(secs => $2::float8),
              absolute_expires_at = absolute_expires_at - make_interval(secs => $2::float8)

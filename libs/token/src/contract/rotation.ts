@@ -146,6 +146,31 @@ function undelivered(on: () => Bench): void {
     expect(await on().audit(familyId, 'refresh.undelivered')).toHaveLength(1);
   });
 
+  it('leaves a client whose successor was not handed out with the token it has: found, revocable, and no longer alive than before', async () => {
+    const { familyId, request } = await on().start({ idleSeconds: 100, absoluteSeconds: 1000 });
+    const before = await on().refresh.findLive(familyId, 1);
+    const idle = { idleSeconds: 100 };
+    for (let attempt = 0; attempt < 2; attempt += 1) {
+      await on().elapse(familyId, 30);
+      expect(await on().refresh.rotate(request(1, idle))).toMatchObject({ generation: 2 });
+      await on().refresh.markUndelivered(request(2));
+    }
+    const left = await on().refresh.findLive(familyId, 1);
+    expect(left && before && [before.issuedAt - left.issuedAt, before.expiresAt - left.expiresAt]).toEqual([
+      60, 60,
+    ]);
+    expect(await on().refresh.rotate(request(1, idle))).toMatchObject({ kind: 'retried' });
+    expect(await on().refresh.findLive(familyId, 1)).toBeUndefined();
+    const delivered = await on().refresh.findLive(familyId, 2);
+    expect(delivered && delivered.expiresAt - delivered.issuedAt).toBe(100);
+    await on().elapse(familyId, 30);
+    await on().refresh.rotate(request(2, idle));
+    await on().refresh.markUndelivered(request(3));
+    await on().elapse(familyId, 70);
+    expect(await on().refresh.findLive(familyId, 2)).toBeUndefined();
+    expect(await on().refresh.rotate(request(2, idle))).toEqual({ kind: 'expired' });
+  });
+
   it('does not mark a generation that is no longer the live one, nor a revoked family', async () => {
     const { familyId, request } = await on().start();
     await on().refresh.rotate(request(1));

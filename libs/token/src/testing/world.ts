@@ -100,6 +100,8 @@ export async function world({
         name: 'test.elapse_all',
         text: `UPDATE token.refresh_family
                SET rotated_at = rotated_at - make_interval(secs => $1::float8),
+                   previous_rotated_at = previous_rotated_at - make_interval(secs => $1::float8),
+                   previous_idle_expires_at = previous_idle_expires_at - make_interval(secs => $1::float8),
                    idle_expires_at = idle_expires_at - make_interval(secs => $1::float8),
                    absolute_expires_at = absolute_expires_at - make_interval(secs => $1::float8)`,
         values: [seconds],
