@@ -13,6 +13,7 @@ import type { DeviceConfig } from './config.ts';
 import { createDeviceAuthorizations } from './device-authorization.ts';
 import type { GuessLimits } from './device-authorization.ts';
 import { createPolling } from './polling.ts';
+import { withOwnGuesses } from './guesses.memory.ts';
 import { startPurge } from './purge.ts';
 import { backchannelHandlers, deviceHandlers } from './service.ts';
 import type { DeviceParts } from './service.ts';
@@ -85,7 +86,8 @@ function assemble(given: {
 }): DeviceParts {
   const { config, peers, kit, records, limiter, decisions, audit } = given;
   const { clock, redis, failpoint } = kit;
-  const store = redis === undefined ? createMemoryGrantStore(clock) : createRedisGrantStore(redis);
+  const store =
+    redis === undefined ? createMemoryGrantStore(clock) : withOwnGuesses(createRedisGrantStore(redis), clock);
   const clients = createStartingClients({
     records,
     limiter,

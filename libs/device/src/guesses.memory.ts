@@ -1,5 +1,5 @@
 import type { Clock } from '@tessera/kit';
-import type { GuessRule } from './store.ts';
+import type { GrantStore, GuessRule } from './store.ts';
 
 /** Counters of wrong guesses in the memory of one process. */
 export interface Guesses {
@@ -48,6 +48,24 @@ export function createGuesses(clock: Clock): Guesses {
         if (counter === undefined) begin(rule);
         else counter.count += 1;
       }
+    },
+  };
+}
+
+/**
+ * Counts the wrong guesses of this process as well: a guess is refused when the store or the process has no more of
+ * them, because a store that lost its counters must not hand out new ones.
+ */
+export function withOwnGuesses(store: GrantStore, clock: Clock): GrantStore {
+  const guesses = createGuesses(clock);
+  return {
+    ...store,
+    async open(userCodeHash, owner, rules) {
+      const usedUp = guesses.usedUp(rules);
+      if (usedUp !== undefined) return { outcome: 'throttled', ...usedUp };
+      const opening = await store.open(userCodeHash, owner, rules);
+      if (opening.outcome !== 'found' && opening.outcome !== 'throttled') guesses.count(rules);
+      return opening;
     },
   };
 }
