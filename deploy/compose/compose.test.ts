@@ -4,9 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { knownSettings, loadConfig } from '@tessera/kit';
 import { processes } from '../image/processes.ts';
-import { settingsOf } from '../settings.ts';
+import { configurationProblems } from '../../apps/cli/src/operate/settings.ts';
 
 interface Dependency {
   readonly condition: string;
@@ -82,9 +81,7 @@ describe.each(['compose.yaml', 'compact.yaml'])('deploy/compose/%s', (name) => {
       );
       const command = service.command?.[0] ?? '';
       const made = command === 'standalone' ? standaloneSecrets(secrets) : {};
-      const load = () =>
-        loadConfig(settingsOf(command), { ...environment, ...made }, { known: knownSettings });
-      expect(load).not.toThrow();
+      expect(configurationProblems(command, { ...environment, ...made })).toEqual([]);
     } finally {
       rmSync(secrets, { recursive: true });
     }

@@ -4,11 +4,10 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
-import { loadConfig } from '@tessera/kit';
 import { routes } from '../../libs/gateway/src/routes.ts';
 import { certifiedCaller } from '../../libs/kit/src/rpc/identity.ts';
 import { processes } from '../image/processes.ts';
-import { settingsOf } from '../settings.ts';
+import { configurationProblems } from '../../apps/cli/src/operate/settings.ts';
 import {
   helm,
   least,
@@ -74,7 +73,7 @@ describe.each(valueSets)('The chart with $name', ({ values }) => {
     for (const container of started) {
       const [name = ''] = container.args ?? [];
       expect(Object.keys(processes)).toContain(name);
-      expect(() => loadConfig(settingsOf(name), withFiles(environmentOf(container)))).not.toThrow();
+      expect(configurationProblems(name, withFiles(environmentOf(container)))).toEqual([]);
     }
   });
 

@@ -10,6 +10,8 @@ export interface Option {
   readonly environment?: string;
   readonly default?: string;
   readonly required?: boolean;
+  /** One letter that may stand for the name. */
+  readonly short?: string;
 }
 
 /** The values of a command's options. */
@@ -31,6 +33,8 @@ export interface Command {
 
 /** The options in the form of `parseArgs`. */
 export function parseConfig(command: Command): ParseArgsOptionsConfig {
-  const entries = Object.entries(command.options).map(([name, { type }]) => [name, { type }] as const);
+  const entries = Object.entries(command.options).map(
+    ([name, { type, short }]) => [name, { type, ...(short === undefined ? {} : { short }) }] as const,
+  );
   return { ...Object.fromEntries(entries), help: { type: 'boolean', short: 'h' } };
 }

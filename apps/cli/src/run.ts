@@ -1,6 +1,7 @@
 /**
- * The `tessera` command: what people do with a deployment from a terminal. It talks to it as any client does, over HTTP and
- * by its metadata, and imports no service. Results go to standard output, everything for people to standard error.
+ * The `tessera` command: what people do with a deployment from a terminal. Flows talk to it as any client does, over HTTP and
+ * by its metadata; what operators do (`operate/`) uses the settings and the code of its processes. Results go to standard
+ * output, everything for people to standard error.
  */
 import { parseArgs } from 'node:util';
 import { parseConfig, type Command } from './command.ts';

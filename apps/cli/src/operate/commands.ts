@@ -1,0 +1,87 @@
+import type { Command } from '../command.ts';
+import { clientOf } from '../flow/options.ts';
+import { CommandError } from '../terminal.ts';
+import { smoke } from './smoke.ts';
+
+/**
+ * What operators do with a deployment. These work on it from inside, with the settings and the code of its processes, which
+ * are loaded only when one of these commands runs.
+ */
+
+const processOption = {
+  process: {
+    type: 'string',
+    help: 'gateway, authorize, token, device, keys, directory or standalone',
+    default: 'standalone',
+  },
+} as const;
+
+const migrate: Command = {
+  words: ['migrate'],
+  summary: 'bring the schemas of DATABASE_URL up to date',
+  options: {},
+  async run(_values, terminal) {
+    const { migrateSchemas } = await import('./migrate.ts');
+    await migrateSchemas(terminal);
+  },
+};
+
+const apply: Command = {
+  words: ['apply'],
+  summary: 'make the tenants what a file declares',
+  options: { file: { type: 'string', short: 'f', help: 'The declared state, as YAML', required: true } },
+  async run(values, terminal) {
+    const { applyState } = await import('./apply.ts');
+    await applyState(values.required('file'), terminal);
+  },
+};
+
+const configCheck: Command = {
+  words: ['config', 'check'],
+  summary: 'say whether a process could start with this environment',
+  options: processOption,
+  async run(values, { environment, say }) {
+    const { configurationProblems } = await import('./settings.ts');
+    const name = values.required('process');
+    const problems = configurationProblems(name, environment);
+    if (problems.length > 0) throw new CommandError(problems.join('\n'));
+    say(`${name} can start with this configuration.\n`);
+  },
+};
+
+const doctor: Command = {
+  words: ['doctor'],
+  summary: 'look at the settings and the stores of a process, and say what is wrong',
+  options: processOption,
+  async run(values, terminal) {
+    const { examine } = await import('./doctor.ts');
+    await examine(values.required('process'), terminal);
+  },
+};
+
+const smokeTest: Command = {
+  words: ['smoke'],
+  summary: 'ask a running server what every deployment can answer; with a client, for a token as well',
+  options: {
+    issuer: {
+      type: 'string',
+      help: 'The issuer',
+      environment: 'TESSERA_ISSUER',
+      default: 'http://localhost:8080',
+    },
+    address: { type: 'string', help: 'Where the server is reached, when not at the issuer' },
+    'client-id': {
+      type: 'string',
+      help: 'An application with the grant client_credentials',
+      environment: 'TESSERA_CLIENT_ID',
+    },
+    'client-secret': { type: 'string', help: 'Its secret', environment: 'TESSERA_CLIENT_SECRET' },
+  },
+  async run(values, terminal) {
+    const issuer = values.required('issuer');
+    const client = values.text('client-id') === undefined ? undefined : clientOf(values);
+    await smoke({ issuer, address: values.text('address') ?? issuer, client }, terminal);
+  },
+};
+
+export const operating: readonly Command[] = [migrate, apply, configCheck, doctor, smokeTest];

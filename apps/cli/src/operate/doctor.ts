@@ -1,0 +1,79 @@
+import { migrate, openRedis, processConfig } from '@tessera/kit';
+import { CommandError, type Terminal } from '../terminal.ts';
+import { orExplain, terminalLog, withDatabase } from './database.ts';
+import { configurationProblems, schemas, settings } from './settings.ts';
+
+/** Seconds by which the clock of the database may differ: tokens and families live by both. */
+const toleratedSkewMs = 5_000;
+
+interface Finding {
+  readonly what: string;
+  /** Undefined: as it should be. */
+  readonly problem: string | undefined;
+}
+
+/**
+ * Looks at everything a process depends on and says what is wrong: its settings, the database with its schemas and its
+ * clock, Redis with its policy. Changes nothing. Throws CommandError when something is wrong.
+ */
+export async function examine(process: string, terminal: Terminal): Promise<void> {
+  const findings: Finding[] = [];
+  const look = async (what: string, check: () => Promise<void>): Promise<void> => {
+    const problem = await check().then(
+      () => undefined,
+      (error: unknown) => reasonOf(error),
+    );
+    findings.push({ what, problem });
+    terminal.say(
+      `${problem === undefined ? 'good' : 'BAD '}  ${what}${problem === undefined ? '' : `: ${problem}`}\n`,
+    );
+  };
+  await look(`settings of ${process}`, async () => {
+    const problems = configurationProblems(process, terminal.environment);
+    if (problems.length > 0) throw new CommandError(problems.join(' '));
+  });
+  const config = orExplain(() => settings(processConfig, terminal.environment));
+  if (config.DATABASE_URL !== undefined) await lookAtDatabase(look, terminal);
+  if (config.REDIS_URL !== undefined) {
+    const { REDIS_URL: url, TESSERA_REDIS_COMMAND_TIMEOUT: timeout } = config;
+    await look('Redis, which must keep its keys', async () => {
+      const redis = await openRedis({ url, commandTimeoutMs: timeout * 1000, log: terminalLog(terminal) });
+      try {
+        await redis.call('PING');
+      } finally {
+        await redis.close();
+      }
+    });
+  }
+  const bad = findings.filter(({ problem }) => problem !== undefined).length;
+  if (bad > 0) throw new CommandError(`${bad} of ${findings.length} are not as they should be.`);
+}
+
+async function lookAtDatabase(
+  look: (what: string, check: () => Promise<void>) => Promise<void>,
+  terminal: Terminal,
+): Promise<void> {
+  await withDatabase(terminal, async (database, log) => {
+    await look('database', async () => {
+      await database.query({ name: 'doctor.answer', text: 'SELECT 1 AS answer' });
+    });
+    await look('clock of the database', async () => {
+      const { rows } = await database.query<{ now: string }>({
+        name: 'doctor.clock',
+        text: 'SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint::text AS now',
+      });
+      const skew = Math.abs(Number(rows[0]?.now) - terminal.now());
+      if (skew > toleratedSkewMs)
+        throw new CommandError(`${Math.round(skew / 1000)} s apart from this machine's.`);
+    });
+    for (const migrations of schemas) {
+      await look(`schema ${migrations.schema}`, async () => migrate(database, migrations, log, 'wait'));
+    }
+  });
+}
+
+/** The cause, where the message itself is meant for clients. */
+function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return 'unknown';
+  return error.cause instanceof Error ? error.cause.message : error.message;
+}

@@ -1,0 +1,25 @@
+import { migrate } from '@tessera/kit';
+import type { Terminal } from '../terminal.ts';
+import { CommandError } from '../terminal.ts';
+import { patiently, withDatabase } from './database.ts';
+import { schemas } from './settings.ts';
+
+/** Brings every schema up to date, in order. Throws CommandError when a file cannot be applied. */
+export async function migrateSchemas(terminal: Terminal): Promise<void> {
+  await withDatabase(terminal, async (database, log) => {
+    for (const migrations of schemas) {
+      const applying = patiently(
+        async () => migrate(database, migrations, log),
+        `Migrating ${migrations.schema}`,
+        log,
+      );
+      await applying.catch((error: unknown) => {
+        // What Postgres refuses is for the person who chose the role.
+        throw error instanceof Error && !(error instanceof TypeError)
+          ? new CommandError(error.message)
+          : error;
+      });
+      terminal.say(`${migrations.schema} is up to date.\n`);
+    }
+  });
+}

@@ -1,0 +1,211 @@
+import { globSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, it } from 'vitest';
+import { openDatabase } from '@tessera/kit';
+import { newDatabaseUrl, redisUrl } from '@tessera/test-kit';
+import { run } from '../run.ts';
+import type { Terminal } from '../terminal.ts';
+import { schemas } from './settings.ts';
+
+const directory = mkdtempSync(join(tmpdir(), 'tessera-cli-'));
+afterAll(() => rmSync(directory, { recursive: true }));
+
+const pepper = Buffer.alloc(32, 1).toString('base64');
+const secrets = {
+  TESSERA_KEYS_KEK: Buffer.alloc(32, 2).toString('base64'),
+  TESSERA_DIRECTORY_PEPPER: pepper,
+  TESSERA_TOKEN_REFRESH_KEYS: `1:${Buffer.alloc(32, 3).toString('base64')}`,
+};
+
+async function tessera(
+  words: string,
+  environment: Record<string, string>,
+  fetchFrom: typeof fetch = async () => Promise.reject(new TypeError('fetch failed')),
+): Promise<{ code: number; said: string }> {
+  let said = '';
+  const terminal: Terminal = {
+    environment,
+    out: (text) => (said += text),
+    say: (text) => (said += text),
+    sleep: async () => undefined,
+    now: () => Date.now(),
+    fetch: fetchFrom,
+  };
+  return { code: await run(words.split(' '), terminal), said };
+}
+
+function file(content: string): string {
+  const path = join(directory, 'tessera.yaml');
+  writeFileSync(path, content);
+  return path;
+}
+
+async function rows(url: string, text: string): Promise<unknown[]> {
+  const database = await openDatabase({ url });
+  try {
+    return (await database.query({ name: `test.${text}`.slice(0, 60), text })).rows;
+  } finally {
+    await database.close();
+  }
+}
+
+describe('tessera migrate', () => {
+  it('knows the migrations of every service', () => {
+    const found = globSync('../../../../libs/*/sql', { cwd: import.meta.dirname });
+    const owners = new Set(found.map((path) => path.split('/').at(-2)));
+    expect(new Set(schemas.map(({ schema }) => schema))).toEqual(owners);
+  });
+
+  it('brings every schema up to date, and may be run again', async () => {
+    const url = await newDatabaseUrl();
+    for (let time = 0; time < 2; time += 1) {
+      const { code, said } = await tessera('migrate', { DATABASE_URL: url });
+      expect(said).toBe(
+        'keys is up to date.\ndirectory is up to date.\nauthorize is up to date.\ndevice is up to date.\ntoken is up to date.\n',
+      );
+      expect(code).toBe(0);
+    }
+    expect(await rows(url, 'SELECT count(*)::int AS count FROM token.refresh_family')).toEqual([
+      { count: 0 },
+    ]);
+  });
+
+  it('says in a sentence what is missing', async () => {
+    expect(await tessera('migrate', {})).toEqual({ code: 1, said: 'DATABASE_URL is required.\n' });
+    const { said } = await tessera('migrate', {
+      DATABASE_URL: 'postgres://x/y',
+      TESSERA_DATABSE_POOL_SIZE: '1',
+    });
+    expect(said).toContain('TESSERA_DATABSE_POOL_SIZE is not a setting of Tessera.');
+  });
+});
+
+describe('tessera apply', () => {
+  const state = 'tenants:\n  - id: acme\n    name: Acme\n    roles: [clerk]\n';
+
+  it('makes the tenants of the file in the database, once', async () => {
+    const environment = { DATABASE_URL: await newDatabaseUrl(), TESSERA_DIRECTORY_PEPPER: pepper };
+    await tessera('migrate', environment);
+    const first = await tessera(`apply -f ${file(state)}`, environment);
+    expect(first).toEqual({
+      code: 0,
+      said: expect.stringMatching(/^acme: [1-9]\d* created, 0 updated, 0 deleted\n$/) as string,
+    });
+    const second = await tessera(`apply --file ${file(state)}`, environment);
+    expect(second).toEqual({ code: 0, said: 'acme: 0 created, 0 updated, 0 deleted\n' });
+    expect(await rows(environment.DATABASE_URL, 'SELECT tenant_id FROM directory.tenant')).toEqual([
+      { tenant_id: 'acme' },
+    ]);
+  });
+
+  it('names file, line and key of a mistake, and changes nothing', async () => {
+    const environment = { DATABASE_URL: await newDatabaseUrl(), TESSERA_DIRECTORY_PEPPER: pepper };
+    await tessera('migrate', environment);
+    const { code, said } = await tessera(`apply -f ${file(`${state}    colour: blue\n`)}`, environment);
+    expect(code).toBe(1);
+    expect(said).toMatch(/tessera\.yaml:5:\d+: .*colour/);
+    expect(await rows(environment.DATABASE_URL, 'SELECT tenant_id FROM directory.tenant')).toEqual([]);
+  });
+});
+
+describe('tessera config check', () => {
+  it('accepts what a process can start with', async () => {
+    expect(await tessera('config check', secrets)).toEqual({
+      code: 0,
+      said: 'standalone can start with this configuration.\n',
+    });
+  });
+
+  it('lists everything that keeps a process from starting', async () => {
+    const { code, said } = await tessera('config check --process gateway', { TESSERA_RPC_AUTH: 'none' });
+    expect(code).toBe(1);
+    for (const name of ['REDIS_URL', 'TESSERA_PEER_KEYS', 'TESSERA_PEER_DEVICE'])
+      expect(said).toContain(`${name} is required.`);
+    expect((await tessera('config check --process keys', { TESSERA_LIFETIME_COD: '1s' })).said).toMatch(
+      /TESSERA_LIFETIME_COD is not a setting[^]*TESSERA_KEYS_KEK is missing/,
+    );
+  });
+
+  it('knows no other process', async () => {
+    expect((await tessera('config check --process gatewy', {})).said).toContain(
+      'gatewy is no process of Tessera',
+    );
+  });
+});
+
+describe('tessera doctor', () => {
+  it('finds a deployment well', async () => {
+    const environment = { ...secrets, DATABASE_URL: await newDatabaseUrl(), REDIS_URL: redisUrl() };
+    await tessera('migrate', environment);
+    const { code, said } = await tessera('doctor', environment);
+    expect(said).not.toContain('BAD');
+    expect(said.match(/^good /gm)).toHaveLength(9);
+    expect(code).toBe(0);
+  });
+
+  it('names each thing that is wrong, and goes on looking', async () => {
+    const environment = { DATABASE_URL: await newDatabaseUrl(), REDIS_URL: 'redis://127.0.0.1:1' };
+    const { code, said } = await tessera('doctor', environment);
+    expect(code).toBe(1);
+    expect(said).toMatch(/BAD {3}settings of standalone: .*TESSERA_KEYS_KEK is missing/);
+    expect(said).toContain('good  database');
+    expect(said).toContain('BAD   schema keys: Migration keys/0001_signing_key.sql is not applied yet.');
+    expect(said).toContain('BAD   Redis');
+  });
+});
+
+describe('tessera smoke', () => {
+  const issuer = 'https://id.example.com';
+  const answers =
+    (documents: Record<string, object>): typeof fetch =>
+    async (url) => {
+      const found = documents[new URL(String(url instanceof Request ? url.url : url)).pathname];
+      return found === undefined ? new Response(null, { status: 404 }) : Response.json(found);
+    };
+  const wellKnown = {
+    '/.well-known/openid-configuration': { issuer },
+    '/.well-known/oauth-authorization-server': { issuer },
+    '/.well-known/jwks.json': { keys: [{ kid: 'one', kty: 'RSA' }] },
+  };
+
+  it('is content with metadata of the issuer and a key', async () => {
+    const { code, said } = await tessera(
+      'smoke --address http://gateway',
+      { TESSERA_ISSUER: issuer },
+      answers(wellKnown),
+    );
+    expect({ code, said }).toEqual({
+      code: 0,
+      said: 'good  openid-configuration\ngood  oauth-authorization-server\ngood  1 signing keys\n',
+    });
+  });
+
+  it.each([
+    [
+      'another issuer',
+      { '/.well-known/openid-configuration': { issuer: 'https://else.example' } },
+      'names the issuer',
+    ],
+    ['no key', { '/.well-known/jwks.json': { keys: [] } }, 'There is no signing key.'],
+  ])('fails at %s', async (_title, documents, message) => {
+    const { code, said } = await tessera(
+      'smoke',
+      { TESSERA_ISSUER: issuer },
+      answers({ ...wellKnown, ...documents }),
+    );
+    expect(code).toBe(1);
+    expect(said).toContain(message);
+  });
+
+  it('fails when a token is refused', async () => {
+    const environment = { TESSERA_ISSUER: issuer, TESSERA_CLIENT_ID: 'x', TESSERA_CLIENT_SECRET: 'y' };
+    const { code, said } = await tessera(
+      'smoke',
+      environment,
+      answers({ ...wellKnown, '/token': { error: 'invalid_client' } }),
+    );
+    expect(code).toBe(1);
+    expect(said).toContain('/token answers with status 200: invalid_client.');
+  });
+});

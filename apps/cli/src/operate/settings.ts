@@ -1,0 +1,106 @@
+import type { z } from 'zod';
+import { authorizeConfig, migrations as authorizeMigrations } from '@tessera/authorize';
+import { deviceConfig, migrations as deviceMigrations } from '@tessera/device';
+import { applyConfig, directoryConfig, migrations as directoryMigrations } from '@tessera/directory';
+import { gatewayConfig } from '@tessera/gateway';
+import { keysConfig, migrations as keysMigrations } from '@tessera/keys';
+import {
+  combine,
+  ConfigError,
+  knownSettings,
+  loadConfig,
+  processConfig,
+  rpcConfig,
+  rpcCredentials,
+  type Migrations,
+  type PeerName,
+  type RpcConfig,
+} from '@tessera/kit';
+import { introspectionListenerConfig, migrations as tokenMigrations, tokenConfig } from '@tessera/token';
+
+/** The schemas of all services, in calling order. */
+export const schemas: readonly Migrations[] = [
+  keysMigrations,
+  directoryMigrations,
+  authorizeMigrations,
+  deviceMigrations,
+  tokenMigrations,
+];
+
+/** What a process reads, and what it cannot do without beyond that. */
+export interface ProcessSettings {
+  readonly config: z.ZodObject;
+  readonly stores: readonly ('DATABASE_URL' | 'REDIS_URL')[];
+  readonly peers: readonly PeerName[];
+}
+
+const split = combine(processConfig, rpcConfig);
+
+/** Each process, as its `main.ts` puts it together. */
+export const processes: Readonly<Record<string, ProcessSettings>> = {
+  standalone: {
+    config: combine(
+      split,
+      gatewayConfig,
+      authorizeConfig,
+      tokenConfig,
+      introspectionListenerConfig,
+      deviceConfig,
+      keysConfig,
+      directoryConfig,
+      applyConfig,
+    ),
+    stores: [],
+    peers: [],
+  },
+  gateway: {
+    config: combine(split, gatewayConfig),
+    stores: ['REDIS_URL'],
+    peers: ['keys', 'directory', 'authorize', 'token', 'device'],
+  },
+  authorize: {
+    config: combine(split, authorizeConfig),
+    stores: ['DATABASE_URL', 'REDIS_URL'],
+    peers: ['directory'],
+  },
+  token: {
+    config: combine(split, tokenConfig, introspectionListenerConfig),
+    stores: ['DATABASE_URL', 'REDIS_URL'],
+    peers: ['keys', 'directory', 'authorize', 'device'],
+  },
+  device: {
+    config: combine(split, deviceConfig),
+    stores: ['DATABASE_URL', 'REDIS_URL'],
+    peers: ['directory'],
+  },
+  keys: { config: combine(split, keysConfig), stores: ['DATABASE_URL'], peers: [] },
+  directory: { config: combine(split, directoryConfig, applyConfig), stores: ['DATABASE_URL'], peers: [] },
+};
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/** Names that the command itself reads; they are no mistake in an environment that serves both. */
+const ownNames = ['TESSERA_CLIENT_ID', 'TESSERA_CLIENT_SECRET'];
+
+/** Reads settings as a process does. Throws ConfigError. */
+export function settings<S extends z.ZodObject>(config: S, environment: Environment): z.infer<S> {
+  return loadConfig(config, environment, { known: [...knownSettings, ...ownNames] });
+}
+
+/** Everything that keeps a process from starting with this environment, one sentence each. */
+export function configurationProblems(name: string, environment: Environment): readonly string[] {
+  const process = processes[name];
+  if (process === undefined)
+    return [`${name} is no process of Tessera: ${Object.keys(processes).join(', ')}.`];
+  try {
+    const config = settings(process.config, environment);
+    const needed = [...process.stores, ...process.peers.map((peer) => `TESSERA_PEER_${peer.toUpperCase()}`)];
+    const problems = needed.filter((key) => config[key] === undefined).map((key) => `${key} is required.`);
+    // Whoever calls or is called in the split topology proves itself.
+    if (name !== 'standalone') rpcCredentials(config as RpcConfig);
+    return problems;
+  } catch (error) {
+    if (error instanceof ConfigError) return error.problems;
+    throw error;
+  }
+}
