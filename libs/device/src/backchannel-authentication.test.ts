@@ -60,7 +60,6 @@ describe('starting a backchannel request', () => {
     ['no client', { clientId: '', clientSecret: '' }, 'invalid_request'],
     ['an unknown client', { clientId: 'nobody' }, 'invalid_client'],
     ['a wrong secret', { clientSecret: 'wrong' }, 'invalid_client'],
-    ['a public client (CIBA-3)', { clientId: 'acme-tv', clientSecret: '' }, 'unauthorized_client'],
     ['a client without the grant type', { clientId: 'acme-web' }, 'unauthorized_client'],
     ['a client without an approval experience', { clientId: 'acme-mute' }, 'unauthorized_client'],
     ['a client whose approval experience is not offered', { clientId: 'acme-hook' }, 'unauthorized_client'],
@@ -86,8 +85,27 @@ describe('starting a backchannel request', () => {
     expect(await codeOf(startBackchannel(world, 'bob', { clientSecret: '' }))).toBe('no error');
     expect(await codeOf(startBackchannel(strict, 'bob', { clientSecret: '' }))).toBe('invalid_client');
     expect(await codeOf(startBackchannel(strict, 'bob'))).toBe('no error');
-    const unknown = startBackchannel(strict, 'bob', { clientId: 'acme-tv', clientSecret: '' });
-    expect(await codeOf(unknown)).toBe('unauthorized_client');
+  });
+
+  it('is for public clients in the contract profile, and refused to them in the strict one (CIBA-3)', async () => {
+    const publicClient = { clientId: 'acme-tv', clientSecret: '' };
+    expect(await codeOf(startBackchannel(world, 'bob', publicClient))).toBe('no error');
+    expect(await codeOf(startBackchannel(strict, 'bob', publicClient))).toBe('unauthorized_client');
+  });
+
+  it('refuses credentials that are sent and empty, of a confidential client (RFC 6749 §2.3.1)', async () => {
+    const empty = { clientSecret: '', attempted: true };
+    expect(await codeOf(startBackchannel(world, 'bob', empty))).toBe('invalid_client');
+    expect(await codeOf(startBackchannel(world, 'bob', { ...empty, clientId: 'acme-tv' }))).toBe('no error');
+  });
+
+  it('keeps the lifetime of the application, and never a longer one than an hour', async () => {
+    await world.directory.setApplication('acme-bank', { lifetimes: { authorizationRequest: 42 } });
+    expect((await startBackchannel(world, 'bob')).expiresIn).toBe(42);
+    await world.directory.setApplication('acme-bank', { lifetimes: { authorizationRequest: 86_400 } });
+    expect((await startBackchannel(world, 'bob')).expiresIn).toBe(3600);
+    expect((await startBackchannel(world, 'bob', { requestedExpiry: 86_400 })).expiresIn).toBe(3600);
+    await world.directory.setApplication('acme-bank', { lifetimes: { authorizationRequest: 0 } });
   });
 
   it('shortens the lifetime on request and never lengthens it (CIBA Core §7.1)', async () => {

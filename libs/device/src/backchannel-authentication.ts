@@ -53,7 +53,12 @@ interface BackchannelParts {
   readonly intervalSeconds: number;
   /** Requests that may wait for one person. */
   readonly pendingLimit: number;
+  /** Whether public clients are refused. */
+  readonly requireConfidential: boolean;
 }
+
+/** Whatever an application asks for, nobody is kept waiting for an answer for longer. */
+const longestLifetimeSeconds = 3600;
 
 export function createBackchannelAuthentications(parts: BackchannelParts): BackchannelAuthentications {
   const { clients, store } = parts;
@@ -80,9 +85,9 @@ async function start(
 ): Promise<StartedBackchannel> {
   const { limiter, hintLimit, audit, lifetimeSeconds, intervalSeconds, kit } = parts;
   const { clientId, tenantId, lifetimes } = client.application;
-  const notifier = requireExperience(parts.experiences, client);
+  const notifier = requireExperience(parts, client);
   checkParameters(request);
-  const longest = lifetimes?.authorizationRequest || lifetimeSeconds;
+  const longest = Math.min(lifetimes?.authorizationRequest || lifetimeSeconds, longestLifetimeSeconds);
   const options = {
     kind: 'auth_req_id',
     lifetimeSeconds: Math.min(request.requestedExpiry || longest, longest),
@@ -160,9 +165,15 @@ function comparable(hint: string): string {
     .replaceAll(/[\s().\u00ad\u200b-\u200f\u2060\ufeff-]/g, '');
 }
 
-/** CIBA Core §13, `unauthorized_client`: only confidential clients (CVE-2026-109082), and only where somebody is asked. */
-function requireExperience(experiences: ApprovalExperiences, { application }: StartingClient): Notifier {
-  if (application.type !== ApplicationType.CONFIDENTIAL) {
+/**
+ * CIBA Core §13, `unauthorized_client`: only where somebody is asked. In the strict profile confidential clients alone
+ * (CVE-2026-109082); in the contract's the identifier of any client suffices.
+ */
+function requireExperience(
+  { experiences, requireConfidential }: Pick<BackchannelParts, 'experiences' | 'requireConfidential'>,
+  { application }: StartingClient,
+): Notifier {
+  if (requireConfidential && application.type !== ApplicationType.CONFIDENTIAL) {
     throw unauthorized('Only a confidential client may use backchannel authentication.');
   }
   const approval = application.ciba?.approval ?? '';

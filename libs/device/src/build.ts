@@ -110,6 +110,7 @@ function assemble(given: {
       hintLimit: { name: 'ciba.start.user', limit: config.TESSERA_CIBA_START_LIMIT_USER, windowSeconds: 600 },
       lifetimeSeconds: config.TESSERA_LIFETIME_CIBA,
       pendingLimit: config.TESSERA_CIBA_PENDING_LIMIT,
+      requireConfidential: config.TESSERA_PROFILE === 'strict',
     }),
     approvals: createApprovals({ store, decisions, records, limiter, audit, failpoint }),
     polling: createPolling({ store, decisions }),

@@ -74,6 +74,12 @@ describe('starting the device flow', () => {
     expect(await codeOf(startDevice(strict, 'acme-tv'))).toBe('no error');
   });
 
+  it('refuses credentials that are sent and empty, of a confidential client (RFC 6749 §2.3.1)', async () => {
+    const empty = { clientSecret: '', attempted: true };
+    expect(await codeOf(startDevice(world, 'acme-box', empty))).toBe('invalid_client');
+    expect(await codeOf(startDevice(world, 'acme-tv', empty))).toBe('no error');
+  });
+
   it('refuses a disabled application and the applications of a disabled tenant', async () => {
     await world.directory.setApplication('umbra-tv', { status: Status.DISABLED });
     expect(await codeOf(startDevice(world, 'umbra-tv'))).toBe('invalid_client');

@@ -62,8 +62,8 @@ interface StartMessage {
 
 function startOf({ caller, credentials, scope, resource }: StartMessage): StartRequest {
   const { ipAddress = '', issuer = '' } = caller ?? {};
-  const { clientId = '', clientSecret = '' } = credentials ?? {};
-  return { clientId, clientSecret, ipAddress, issuer, scope, resource };
+  const { clientId = '', clientSecret = '', attempted = false } = credentials ?? {};
+  return { clientId, clientSecret, attempted, ipAddress, issuer, scope, resource };
 }
 
 /** Whoever is signed in; undefined when nobody is. */

@@ -12,6 +12,8 @@ export interface StartRequest {
   readonly clientId: string;
   /** Empty when none was sent. */
   readonly clientSecret: string;
+  /** Whether credentials were sent at all: an empty secret is a wrong one, not none. */
+  readonly attempted: boolean;
   readonly ipAddress: string;
   readonly issuer: string;
   readonly scope: string;
@@ -58,9 +60,9 @@ export function createStartingClients(deps: {
   const { records, limiter, limits, audit, requireAuthentication } = deps;
 
   async function identify(request: StartRequest, call: CallContext): Promise<ApplicationRecord> {
-    const { clientId, clientSecret, ipAddress } = request;
+    const { clientId, clientSecret, attempted, ipAddress } = request;
     if (clientId === '') throw new OAuthError('invalid_request', 'The parameter client_id is missing.');
-    if (clientSecret !== '') {
+    if (attempted || clientSecret !== '') {
       const credentials = { clientId, clientSecret, method: 'client_secret_post' } as const;
       return records.authenticateClient(credentials, { ipAddress }, call.onward());
     }

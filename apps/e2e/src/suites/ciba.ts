@@ -131,9 +131,32 @@ export function cibaSuite(system: () => System): void {
       },
     );
 
+    it('serves a public client by its identifier, in the contract profile', async () => {
+      const { http } = system();
+      const kiosk = 'acme-kiosk';
+      const message = newMessage();
+      const authReqId = await startCiba(http, {
+        client_id: kiosk,
+        scope: 'openid',
+        binding_message: message,
+      });
+      await decideCiba(system().person(), 'approve', message);
+      const tokens = tokensOf(await poll(http, 'ciba', authReqId, kiosk));
+      expect(claimsOf(tokens.idToken)).toMatchObject({ aud: kiosk });
+    });
+
+    it('refuses an empty password of a confidential client: what is sent must be right', async () => {
+      const authorization = `Basic ${Buffer.from(`${desk}:`).toString('base64')}`;
+      const form = { scope: 'openid', login_hint: people.ada.username };
+      for (const path of ['/backchannel_authentication', '/device_authorization']) {
+        const answer = await system().http.ask('POST', path, { form, headers: { authorization } });
+        expectError(answer, 401, 'invalid_client');
+      }
+    });
+
     it('refuses at the start what the client may not have, per CIBA Core section 13', async () => {
       const { http } = system();
-      for (const client of ['acme-web', 'acme-mute', 'acme-kiosk']) {
+      for (const client of ['acme-web', 'acme-mute']) {
         const answer = await askCiba(http, { client_id: client, scope: 'openid' });
         expectError(answer, 400, 'unauthorized_client');
       }

@@ -144,12 +144,13 @@ export async function startDevice(
     scope = 'openid orders.read',
     resource = '',
     clientSecret = clientId === 'acme-tv' ? '' : secretOf(clientId),
+    attempted = false,
     ipAddress = newAddress(),
   } = {},
 ) {
   const started = await world.device.startDeviceAuthorization({
     caller: { ipAddress, issuer },
-    credentials: { clientId, clientSecret },
+    credentials: { clientId, clientSecret, attempted },
     scope,
     resource,
   });
@@ -168,6 +169,7 @@ export async function startBackchannel(
   {
     clientId = 'acme-bank',
     clientSecret = secretOf(clientId),
+    attempted = false,
     scope = 'openid orders.read',
     bindingMessage = '',
     requestedExpiry = 0,
@@ -176,7 +178,7 @@ export async function startBackchannel(
 ) {
   const started = await world.backchannel.startBackchannelAuthentication({
     caller: { ipAddress, issuer },
-    credentials: { clientId, clientSecret },
+    credentials: { clientId, clientSecret, attempted },
     scope,
     loginHint,
     bindingMessage,

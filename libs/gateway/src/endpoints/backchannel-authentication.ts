@@ -1,6 +1,6 @@
 import { rootCall } from '@tessera/kit';
 import { OAuthError } from '@tessera/oauth';
-import { requireClient } from '../credentials.ts';
+import { provesSomething, requireClient } from '../credentials.ts';
 import { countStart } from '../start-limit.ts';
 import type { Endpoint } from './endpoint.ts';
 
@@ -9,7 +9,8 @@ export const backchannelAuthentication: Endpoint = async (
   { incoming, parameters, authorization },
   gateway,
 ) => {
-  const { clientId, clientSecret } = requireClient(authorization, parameters);
+  const credentials = requireClient(authorization, parameters);
+  const { clientId, clientSecret } = credentials;
   if (parameters.get('idTokenHint') !== undefined || parameters.get('loginHintToken') !== undefined) {
     throw new OAuthError('invalid_request', 'The only hint that is supported is login_hint.');
   }
@@ -18,7 +19,7 @@ export const backchannelAuthentication: Endpoint = async (
   const started = await gateway.peers.backchannel.startBackchannelAuthentication(
     {
       caller: incoming.caller(),
-      credentials: { clientId, clientSecret },
+      credentials: { clientId, clientSecret, attempted: provesSomething(credentials) },
       scope: parameters.text('scope'),
       loginHint: parameters.text('loginHint'),
       bindingMessage: parameters.text('bindingMessage'),

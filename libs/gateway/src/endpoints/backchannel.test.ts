@@ -43,7 +43,7 @@ describe('POST /device_authorization', () => {
     });
     expect(answer.headers['cache-control']).toBe('no-store');
     expect(gateway.requests('startDeviceAuthorization')[0]).toMatchObject({
-      credentials: { clientId: 'tv', clientSecret: '' },
+      credentials: { clientId: 'tv', clientSecret: '', attempted: false },
       scope: 'openid',
       resource: 'https://api',
       caller: { issuer: 'https://id.example.com', ipAddress: '127.0.0.1' },
@@ -61,7 +61,7 @@ describe('POST /backchannel_authentication', () => {
     );
     expect(answer.json()).toEqual({ auth_req_id: 'ta_1', expires_in: 300, interval: 5 });
     expect(gateway.requests('startBackchannelAuthentication')[0]).toMatchObject({
-      credentials: { clientId: 'web', clientSecret: 's' },
+      credentials: { clientId: 'web', clientSecret: 's', attempted: true },
       scope: 'openid',
       loginHint: 'ada',
       bindingMessage: 'W4SCT',
@@ -138,6 +138,16 @@ describe.each(['/device_authorization', '/backchannel_authentication'])('POST %s
       gateway.requests('startDeviceAuthorization')[0] ??
       gateway.requests('startBackchannelAuthentication')[0];
     expect(request?.credentials).toMatchObject({ clientId: 'tv', clientSecret: 's' });
+  });
+
+  it('tells that the header had credentials, though the secret is empty (RFC 6749 §2.3.1)', async () => {
+    const gateway = open();
+    const authorization = `Basic ${Buffer.from('tv:').toString('base64')}`;
+    await post(gateway, url, 'scope=openid', { authorization });
+    const request =
+      gateway.requests('startDeviceAuthorization')[0] ??
+      gateway.requests('startBackchannelAuthentication')[0];
+    expect(request?.credentials).toMatchObject({ clientId: 'tv', clientSecret: '', attempted: true });
   });
 
   it('limits how often one address starts, not what others do', async () => {

@@ -1,17 +1,18 @@
 import { rootCall } from '@tessera/kit';
-import { requireClient } from '../credentials.ts';
+import { provesSomething, requireClient } from '../credentials.ts';
 import { countStart } from '../start-limit.ts';
 import type { Endpoint } from './endpoint.ts';
 
 /** `POST /device_authorization` (RFC 8628 §3.1 and §3.2). */
 export const deviceAuthorization: Endpoint = async ({ incoming, parameters, authorization }, gateway) => {
-  const { clientId, clientSecret } = requireClient(authorization, parameters);
+  const credentials = requireClient(authorization, parameters);
+  const { clientId, clientSecret } = credentials;
   const caller = incoming.caller();
   await countStart('device_authorization', incoming.ipAddress, gateway);
   const started = await gateway.peers.device.startDeviceAuthorization(
     {
       caller,
-      credentials: { clientId, clientSecret },
+      credentials: { clientId, clientSecret, attempted: provesSomething(credentials) },
       scope: parameters.text('scope'),
       resource: parameters.text('resource'),
     },
