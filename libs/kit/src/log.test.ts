@@ -1,3 +1,4 @@
+import { spawn } from 'node:child_process';
 import { pino } from 'pino';
 import { describe, expect, it } from 'vitest';
 import { OAuthError, temporarilyUnavailable } from '@tessera/oauth';
@@ -170,5 +171,51 @@ describe('createLogger', () => {
       no: null,
       message: 'done',
     });
+  });
+});
+
+/** Runs `program` in a process of its own; resolves with each chunk it wrote and its exit code. */
+async function run(
+  program: string,
+): Promise<{ chunks: string[]; code: number | null; signal: string | null }> {
+  const source = `import { createLogger } from ${JSON.stringify(new URL('log.ts', import.meta.url).href)};
+    const log = createLogger({ service: 'sample', level: 'info' });
+    ${program}`;
+  const child = spawn(process.execPath, ['--input-type=module-typescript', '--eval', source], {
+    stdio: ['ignore', 'pipe', 'ignore'],
+  });
+  const chunks: string[] = [];
+  child.stdout.on('data', (chunk: Buffer) => void chunks.push(chunk.toString()));
+  return new Promise((resolve) => child.on('close', (code, signal) => resolve({ chunks, code, signal })));
+}
+
+describe('standard output', () => {
+  it('gathers lines, and loses none when the process exits', async () => {
+    const { chunks, code } = await run(
+      'for (let i = 0; i < 30; i += 1) log.info({ i }, "line"); process.exit(3);',
+    );
+    expect(code).toBe(3);
+    expect(chunks.join('').trimEnd().split('\n')).toHaveLength(30);
+    expect(chunks.length).toBeLessThan(5);
+  });
+
+  it('loses none when nothing handles an error', async () => {
+    const { chunks } = await run('log.info("before"); setTimeout(() => { throw new Error("late"); }, 1);');
+    expect(chunks.join('')).toContain('"message":"before"');
+  });
+
+  it('writes a warning at once, with all before it', async () => {
+    const { chunks, signal } = await run(
+      'log.info("one"); log.warn("two"); process.kill(process.pid, "SIGKILL");',
+    );
+    expect(signal).toBe('SIGKILL');
+    expect(chunks.join('')).toMatch(/"message":"one".*\n.*"message":"two"/);
+  });
+
+  it('writes a lone line within a moment', async () => {
+    const { chunks } = await run(
+      'log.info("one"); setTimeout(() => process.kill(process.pid, "SIGKILL"), 500);',
+    );
+    expect(chunks.join('')).toContain('"message":"one"');
   });
 });

@@ -1,5 +1,6 @@
 import { pino } from 'pino';
 import type { Bindings, ChildLoggerOptions, DestinationStream, Logger } from 'pino';
+import { standardOutput } from './log-destination.ts';
 import { errorMessage } from './log-error.ts';
 import { censorLine } from './log-line.ts';
 import { serializeRecord } from './log-serializer.ts';
@@ -42,7 +43,7 @@ export function createLogger(options: LoggerOptions, destination?: DestinationSt
         streamWrite: censorLine,
       },
     },
-    destination ?? pino.destination({ sync: true }),
+    destination ?? standardOutput(),
   );
   return withCleanBindings(logger);
 }

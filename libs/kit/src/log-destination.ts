@@ -1,0 +1,32 @@
+import { pino } from 'pino';
+import type { DestinationStream } from 'pino';
+
+/** Bytes gathered, and how long in milliseconds, before lines are written. */
+const gatherBytes = 4096;
+const gatherMs = 50;
+const warn = 40;
+
+/** pino tells a stream with this member the level of the line it is about to write. */
+const metadata = Symbol.for('pino.metadata');
+
+interface LineStream extends DestinationStream {
+  lastLevel?: number;
+  readonly [metadata]: true;
+}
+
+/**
+ * Standard output. A write for every line costs more than the line, so lines are gathered for a moment; one of level
+ * `warn` or above is written at once with all before it, and nothing is left behind when the process exits.
+ */
+export function standardOutput(): DestinationStream {
+  const output = pino.destination({ fd: 1, sync: true, minLength: gatherBytes, periodicFlush: gatherMs });
+  process.once('exit', () => output.flushSync());
+  const stream: LineStream = {
+    [metadata]: true,
+    write(line) {
+      output.write(line);
+      if ((stream.lastLevel ?? warn) >= warn) output.flushSync();
+    },
+  };
+  return stream;
+}
