@@ -49,4 +49,23 @@ describe('auditRow', () => {
     expect(row.record).not.toMatch(/\\u|\p{Cc}/u);
     expect(row.record.isWellFormed()).toBe(true);
   });
+
+  it('replaces every character that acts on a screen or that jsonb refuses, wherever it stands', () => {
+    const bad = '\udfff\u0000\u001f\u007f\u0085\u009f\u200e\u200f\u2028\u2029\u202a\u202e\u2066\u2069\ud800';
+    for (const character of bad.match(/./gsu) ?? []) {
+      for (const text of [character, `a${character}`, `${character}a`]) {
+        const row = auditRow({ event: 'x', outcome: 'success', clientId: text }, kit);
+        expect(JSON.parse(row.record)).toMatchObject({ clientId: text.replace(character, '\ufffd') });
+      }
+    }
+  });
+
+  it('keeps letters of every script, and signs beyond the basic plane', () => {
+    const text = 'Ada \u00e9\u4e2d\u0627\u200d\u2010\u2027\u206a\uffff \u{1f600}';
+    expect(
+      JSON.parse(auditRow({ event: 'x', outcome: 'success', clientId: text }, kit).record),
+    ).toMatchObject({
+      clientId: text,
+    });
+  });
 });
