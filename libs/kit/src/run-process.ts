@@ -9,6 +9,7 @@ import type { Logger } from './log.ts';
 import { startManagement } from './management.ts';
 import type { ManagementOptions } from './management.ts';
 import type { ProcessConfig } from './process-config.ts';
+import { sizeThreadPool } from './thread-pool.ts';
 
 export interface ProcessContext<C> {
   readonly config: C;
@@ -23,7 +24,8 @@ export interface RunOptions<S extends z.ZodObject> {
   readonly name: string;
   /** `processConfig` combined with that of everything the process hosts. */
   readonly config: S;
-  readonly environment: Environment;
+  /** The process's own: the size of its thread pool is set there. */
+  readonly environment: Record<string, string | undefined>;
   /** Completes the environment before it is read. */
   prepare?(environment: Environment): Promise<Environment>;
   readonly metrics?: ManagementOptions['metrics'];
@@ -42,6 +44,7 @@ const closeMarginMs = 15_000;
 export async function runProcess<S extends z.ZodObject>(options: RunOptions<S>): Promise<void> {
   let log: Logger | undefined;
   let lifecycle: ProcessLifecycle | undefined;
+  sizeThreadPool(options.environment);
   try {
     const environment = (await options.prepare?.(options.environment)) ?? options.environment;
     const config = loadConfig(options.config, environment) as z.infer<S> & ProcessConfig;

@@ -23,7 +23,7 @@ export interface ServiceProcess<S extends z.ZodObject> {
   readonly name: CallerName;
   /** The service's own settings. */
   readonly config: S;
-  readonly environment: Readonly<Record<string, string | undefined>>;
+  readonly environment: Record<string, string | undefined>;
   readonly stores: StoreNeeds;
   /** Absent for a service without a schema. */
   readonly migrations?: Migrations;
