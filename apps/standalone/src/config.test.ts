@@ -49,6 +49,25 @@ describe('the settings', () => {
   });
 });
 
+describe('the settings that several services read', () => {
+  it.each([
+    ['TESSERA_ISSUER', 'http://localhost:18199/'],
+    ['TESSERA_ISSUER', 'https://id.example/tenant'],
+    ['TESSERA_ISSUER', 'https://ID.example'],
+    ['TESSERA_ISSUER', 'id.example'],
+    ['TESSERA_PROFILE', 'loose'],
+  ])('keep their rules in the one process: %s=%s is refused', async (key, value) => {
+    const environment = await withSecrets({ TESSERA_DATA_DIR: dataDirectory(), [key]: value });
+    expect(() => loadConfig(standaloneConfig, environment)).toThrow(key);
+  });
+
+  it('may be an origin', async () => {
+    const TESSERA_ISSUER = 'http://localhost:18199';
+    const environment = await withSecrets({ TESSERA_DATA_DIR: dataDirectory(), TESSERA_ISSUER });
+    expect(loadConfig(standaloneConfig, environment)).toMatchObject({ TESSERA_ISSUER });
+  });
+});
+
 describe('the banner', () => {
   it('gives a curl with the secret that the demo tenant declares', () => {
     const declared = readFileSync(new URL('deploy/demo/tessera.yaml', root), 'utf8');

@@ -1,10 +1,10 @@
-import { choice, duration, integer } from '@tessera/kit';
+import { duration, integer, profileSetting } from '@tessera/kit';
 import { z } from 'zod';
 
 /** Settings of the device service. Durations are in seconds. */
 export const deviceConfig = z.object({
   /** `strict`: confidential clients authenticate when they start a flow. */
-  TESSERA_PROFILE: choice(['contract', 'strict'], 'contract'),
+  TESSERA_PROFILE: profileSetting,
   /** From the start of a device flow to its end; an application may have its own, up to the same bound. */
   TESSERA_LIFETIME_DEVICE_CODE: duration('10m', { min: '1s', max: '15m' }),
   /** From the start of a backchannel request to its end; `requested_expiry` may shorten it. */

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { choice, duration, integer, list, port, text } from '@tessera/kit';
+import { duration, integer, issuerSetting, list, port, profileSetting, text } from '@tessera/kit';
 import { isEverything, networks } from './addresses.ts';
 
 function networkList(defaultEntries: readonly string[], options: { readonly refuseEverything: boolean }) {
@@ -18,30 +18,20 @@ function networkList(defaultEntries: readonly string[], options: { readonly refu
   });
 }
 
-/** The issuer is an origin: every endpoint, cookie and link of ours lives at its root. */
-function issuer() {
-  return z
-    .string()
-    .refine((value) => /^https?:/.test(value) && URL.parse(value)?.origin === value, {
-      error: 'expected an origin such as https://id.example.com: lower case, no path, no trailing slash',
-    })
-    .optional();
-}
-
 /** What the gateway reads. */
 export const gatewayConfig = z
   .object({
     TESSERA_HTTP_HOST: text('localhost'),
     TESSERA_HTTP_PORT: port(8080),
     /** Absent: inferred from the request's host, if that is allowed. */
-    TESSERA_ISSUER: issuer(),
+    TESSERA_ISSUER: issuerSetting,
     /** Host names an inferred issuer may have; an entry without a port allows every port. */
     TESSERA_ALLOWED_HOSTS: list(['localhost', '127.0.0.1', '[::1]']),
     /** Proxies whose `X-Forwarded-*` and `X-Request-Id` are believed. */
     TESSERA_TRUSTED_PROXIES: networkList([], { refuseEverything: true }),
     /** Who may introspect and revoke without credentials in the contract profile. */
     TESSERA_TRUSTED_CALLERS: networkList(['loopback', 'private'], { refuseEverything: false }),
-    TESSERA_PROFILE: choice(['contract', 'strict'], 'contract'),
+    TESSERA_PROFILE: profileSetting,
     /** Authorization, device and backchannel requests that one address may start in a minute. */
     TESSERA_START_LIMIT: integer(1200, { min: 1 }),
     /** How long others may keep the key set; a key must be published longer than that before it signs. */

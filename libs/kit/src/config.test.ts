@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterAll, describe, expect, expectTypeOf, it } from 'vitest';
 import { z } from 'zod';
 import { combine, ConfigError, loadConfig } from './config.ts';
+import { issuerSetting } from './shared-settings.ts';
 import { processConfig, rpcConfig } from './process-config.ts';
 import { Secret } from './secret.ts';
 import {
@@ -145,6 +146,16 @@ describe('loadConfig', () => {
 });
 
 describe('combine', () => {
+  it('takes a setting of several parts once, and refuses two schemas for one setting', () => {
+    const shared = z.object({ TESSERA_ISSUER: issuerSetting });
+    const other = z.object({ TESSERA_ISSUER: optionalText() });
+    expect(Object.keys(combine(shared, z.object({ TESSERA_ISSUER: issuerSetting })).shape)).toEqual([
+      'TESSERA_ISSUER',
+    ]);
+    expect(() => combine(shared, other)).toThrow('TESSERA_ISSUER has two schemas');
+    expect(() => combine(other, shared)).toThrow('TESSERA_ISSUER has two schemas');
+  });
+
   it('makes one schema of several and keeps the rules that each has over its settings', () => {
     const ruled = z
       .object({ TESSERA_PROFILE: choice(['contract', 'strict'], 'contract'), TESSERA_ISSUER: optionalText() })

@@ -138,9 +138,17 @@ type Shapes<S extends Schemas> = S extends readonly [
 
 type Combined<S extends Schemas> = z.ZodObject<Shapes<S>>;
 
-/** One schema for a process that hosts several parts. Rules over several settings of a part still apply. */
+/**
+ * One schema for a process that hosts several parts. Rules over several settings of a part still apply. A setting that
+ * several parts read has one schema, from `shared-settings.ts`: of two that differ one would be lost, and its rules with
+ * it. Throws an ordinary Error, since that is a mistake of ours.
+ */
 export function combine<const S extends Schemas>(...schemas: S): Combined<S> {
-  const shape = Object.assign({}, ...schemas.map((schema) => schema.shape)) as z.core.$ZodShape;
+  const shape: Record<string, z.core.$ZodType> = {};
+  for (const [key, type] of schemas.flatMap((schema) => Object.entries(schema.shape))) {
+    if (key in shape && shape[key] !== type) throw new Error(`${key} has two schemas`);
+    shape[key] = type;
+  }
   const checks = schemas.flatMap((schema) => schema._zod.def.checks ?? []) as z.core.$ZodCheck<object>[];
   return z.object(shape).check(...checks) as unknown as Combined<S>;
 }

@@ -19,6 +19,7 @@ export * from './run-service.ts';
 export * from './secret.ts';
 export * from './setting-types.ts';
 export { knownSettings } from './settings.ts';
+export * from './shared-settings.ts';
 export * from './rpc/call.ts';
 export { rootCall } from './rpc/call-options.ts';
 export type { CertificateFilePaths, RpcCredentials } from './rpc/credentials.ts';

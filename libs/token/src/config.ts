@@ -1,4 +1,4 @@
-import { duration, list, optionalText, secret } from '@tessera/kit';
+import { duration, issuerSetting, list, secret } from '@tessera/kit';
 import { z } from 'zod';
 import { parseBindings } from './bindings.ts';
 import { parseRefreshKeys } from './refresh-token.ts';
@@ -6,7 +6,7 @@ import { parseRefreshKeys } from './refresh-token.ts';
 /** The settings of the token service. Lifetimes are seconds; an application may have its own. */
 export const tokenConfig = z.object({
   /** Absent: the issuer is the request's host, as the gateway established it. */
-  TESSERA_ISSUER: optionalText(),
+  TESSERA_ISSUER: issuerSetting,
   TESSERA_LIFETIME_ACCESS_TOKEN: duration('10m', { min: '1s', max: '1d' }),
   TESSERA_LIFETIME_ID_TOKEN: duration('10m', { min: '1s', max: '1d' }),
   TESSERA_LIFETIME_REFRESH_IDLE: duration('30d', { min: '1m', max: '3650d' }),

@@ -1,0 +1,18 @@
+import { z } from 'zod';
+import { choice } from './setting-types.ts';
+
+/** Settings that several services read: one schema each, so that a process that hosts them all has the rules of all. */
+
+/**
+ * The issuer, an origin: every endpoint, cookie and link of ours lives at its root, and tokens are compared with it byte
+ * for byte. Absent: inferred from the request's host.
+ */
+export const issuerSetting = z
+  .string()
+  .refine((value) => /^https?:/.test(value) && URL.parse(value)?.origin === value, {
+    error: 'expected an origin such as https://id.example.com: lower case, no path, no trailing slash',
+  })
+  .optional();
+
+/** `strict` closes what the contract leaves open. */
+export const profileSetting = choice(['contract', 'strict'], 'contract');
