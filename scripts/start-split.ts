@@ -46,22 +46,32 @@ async function run(): Promise<number> {
       stdio: ['ignore', 'inherit', 'inherit'],
     }),
   );
-  const ends = children.map(ended);
+  const ends = children.map((child, at) => ended(child, Object.keys(processes)[at] ?? ''));
+  let stopping = false;
   // The terminal signals the whole group; a supervisor signals this process alone.
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
     process.on(signal, () => {
+      stopping ||= signal !== 'SIGHUP';
       for (const child of children) child.kill(signal);
     });
   }
-  const code = await Promise.race(ends);
+  const first = await Promise.race(ends);
+  if (!stopping) process.stderr.write(`${first.name} ended (${first.how}); stopping the others\n`);
   for (const child of children) child.kill('SIGTERM');
-  await Promise.all(ends);
-  return code;
+  const all = await Promise.all(ends);
+  return stopping && all.every(({ code }) => code === 0) ? 0 : 1;
 }
 
-function ended(child: ChildProcess): Promise<number> {
+interface End {
+  readonly name: string;
+  readonly how: string;
+  /** 1 for a process that a signal killed. */
+  readonly code: number;
+}
+
+function ended(child: ChildProcess, name: string): Promise<End> {
   return new Promise((resolve) => {
-    child.once('error', () => resolve(1));
-    child.once('exit', (code) => resolve(code ?? 0));
+    child.once('error', (error) => resolve({ name, how: error.message, code: 1 }));
+    child.once('exit', (code, signal) => resolve({ name, how: signal ?? `code ${code}`, code: code ?? 1 }));
   });
 }

@@ -72,6 +72,6 @@ describe('the banner', () => {
   it('gives a curl with the secret that the demo tenant declares', () => {
     const declared = readFileSync(new URL('deploy/demo/tessera.yaml', root), 'utf8');
     expect(declared).toContain(demoServiceSecret);
-    expect(banner('http://localhost:8080')).toContain(demoServiceSecret);
+    expect(banner('http://localhost:8080', 1)).toContain(demoServiceSecret);
   });
 });

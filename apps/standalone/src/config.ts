@@ -3,7 +3,7 @@ import { deviceConfig } from '@tessera/device';
 import { applyConfig, directoryConfig } from '@tessera/directory';
 import { gatewayConfig } from '@tessera/gateway';
 import { keysConfig } from '@tessera/keys';
-import { combine, ConfigError, developmentSecret, processConfig, rpcConfig } from '@tessera/kit';
+import { combine, ConfigError, developmentSecret, loadConfig, processConfig, rpcConfig } from '@tessera/kit';
 import { introspectionListenerConfig, tokenConfig } from '@tessera/token';
 
 /** Everything that the one process of the compact topology reads. */
@@ -27,6 +27,8 @@ const secrets: readonly { key: string; name: string; setting: (value: string) =>
   { key: 'TESSERA_TOKEN_REFRESH_KEYS', name: 'token-refresh-key', setting: (value) => `1:${value}` },
 ];
 
+const dataDirectory = processConfig.pick({ TESSERA_DATA_DIR: true });
+
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
@@ -43,9 +45,10 @@ export async function withSecrets(environment: Environment): Promise<Environment
       missing.map(({ key }) => `${key} is required with DATABASE_URL. The README says how to make one.`),
     );
   }
+  const { TESSERA_DATA_DIR: directory } = loadConfig(dataDirectory, environment);
   const made: Record<string, string> = {};
   for (const { key, name, setting } of missing) {
-    const secret = await developmentSecret(environment['TESSERA_DATA_DIR'] ?? './.tessera', name);
+    const secret = await developmentSecret(directory, name);
     made[key] = setting(secret.reveal());
   }
   return { ...environment, ...made };

@@ -1,10 +1,18 @@
 import { fileURLToPath } from 'node:url';
 import { applyAtStart } from '@tessera/directory';
 import { openDoors } from '@tessera/gateway';
-import { createKit, rootCall, rpcCredentials, runProcess, ulid, type Lifecycle } from '@tessera/kit';
+import {
+  createKit,
+  rootCall,
+  rpcCredentials,
+  runProcess,
+  ulid,
+  type BuiltService,
+  type Lifecycle,
+} from '@tessera/kit';
 import { temporarilyUnavailable } from '@tessera/oauth';
 import { serveIntrospection } from '@tessera/token';
-import { banner } from './banner.ts';
+import { banner, notReady } from './banner.ts';
 import { compose, migrateAll } from './compose.ts';
 import { standaloneConfig, withSecrets } from './config.ts';
 import { demoClient } from './demo-client/index.ts';
@@ -50,9 +58,16 @@ await runProcess({
       drainMs: config.TESSERA_DRAIN_TIMEOUT * 1000,
     });
     if (introspection !== undefined) lifecycle.onDrain(async () => introspection.drain());
-    if (isDemo) process.stdout.write(banner(issuer));
+    if (isDemo) await welcome(issuer, services);
   },
 });
+
+/** The banner promises a server that answers: a lost key-encryption key, for example, is told instead. */
+async function welcome(issuer: string, services: readonly BuiltService[]): Promise<void> {
+  const states = await Promise.allSettled(services.map(async (service) => service.ready()));
+  const failed = services.filter((_service, at) => states[at]?.status === 'rejected').map(({ name }) => name);
+  process.stdout.write(failed.length === 0 ? banner(issuer, process.pid) : notReady(failed));
+}
 
 async function readiness(lifecycle: Lifecycle): Promise<void> {
   const { ready, state } = await lifecycle.readiness();

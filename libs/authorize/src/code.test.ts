@@ -168,9 +168,10 @@ describe('proof of possession', () => {
   it('a failure is audited as code.pkce_failed with the start of the digest of the code', async () => {
     const code = await freshCode();
     await world.token.redeemCode(redemption(code, { codeVerifier: 'w'.repeat(43) })).catch(() => undefined);
-    const rows = await world.audited('code.pkce_failed');
     const grantId = createHash('sha256').update(code).digest('hex').slice(0, 8);
-    expect(rows.find((row) => row['grantId'] === grantId)).toMatchObject({ reason: 'wrong_verifier' });
+    const row = async (): Promise<unknown> =>
+      (await world.audited('code.pkce_failed')).find((candidate) => candidate['grantId'] === grantId);
+    await expect.poll(row, { timeout: 5000 }).toMatchObject({ reason: 'wrong_verifier' });
   });
 });
 

@@ -57,7 +57,7 @@ export async function runProcess<S extends z.ZodObject>(options: RunOptions<S>):
     await listen(options, config, lifecycle);
     await options.start({ config, log, lifecycle });
     lifecycle.started();
-    log.info({ event: 'server.started' }, 'started');
+    log.info({ event: 'server.started', pid: process.pid }, 'started');
   } catch (error) {
     // A start that was interrupted by a signal ends with the stop that is under way.
     if (lifecycle?.signal.aborted === true) return;
@@ -109,7 +109,19 @@ function reloadOnSignal(lifecycle: ProcessLifecycle, log: Logger): void {
 
 /** One sentence for the person at the terminal; the stack, where it helps, goes into the log. */
 function report(name: string, error: unknown, log: Logger | undefined): void {
-  const sentence = error instanceof Error ? errorMessage(error) : 'unknown failure';
+  const sentence = error instanceof Error ? explain(error) : 'unknown failure';
   process.stderr.write(`tessera ${name} cannot start: ${sentence}\n`);
   if (!(error instanceof ConfigError)) log?.fatal({ error }, 'the start failed');
+}
+
+/** What a person can do about the failures of Node that name no setting. */
+function explain(error: Error): string {
+  const code = 'code' in error ? error.code : undefined;
+  const advice =
+    code === 'EADDRINUSE'
+      ? ' Stop what listens there, or choose another port (TESSERA_HTTP_PORT, TESSERA_RPC_PORT or TESSERA_MANAGEMENT_PORT).'
+      : code === 'EACCES' || code === 'EROFS'
+        ? ' Correct the permissions, or choose another TESSERA_DATA_DIR.'
+        : '';
+  return advice === '' ? errorMessage(error) : `${errorMessage(error)}.${advice}`;
 }

@@ -30,6 +30,7 @@ export function demoClient(options: DemoClientOptions): (app: FastifyInstance) =
     reply.type('text/html; charset=utf-8').headers(pageHeaders).send(views.render(view, data));
 
   return (app) => {
+    app.get('/', async (_request, reply) => reply.redirect('/demo/', 302));
     app.get('/demo', async (_request, reply) => reply.redirect('/demo/', 302));
     app.get('/demo/', async (_request, reply) => page(reply, './demo-start', { issuer: options.issuer() }));
     app.get('/demo/demo.css', async (_request, reply) => reply.type('text/css; charset=utf-8').send(style));

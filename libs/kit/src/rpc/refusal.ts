@@ -1,6 +1,7 @@
 import { Code, ConnectError } from '@connectrpc/connect';
 import { OAuthError } from '@tessera/oauth';
 import type { Logger } from 'pino';
+import { errorMessage } from '../log-error.ts';
 import type { ServedCall } from './served-call.ts';
 import type { PublicError } from './wire-errors.ts';
 
@@ -29,7 +30,10 @@ export function refuseFor(log: Logger, method: string): Refuse {
 function refuseProtocolError(error: OAuthError, log: Logger, where: object): OAuthError {
   if (error.cause === undefined && error.code !== 'server_error') return error;
   const level = logLevel(error);
-  log[level]({ ...where, errorCode: error.code, error }, 'call refused');
+  // What a client did wrong needs a reason, not a stack.
+  const why =
+    level === 'info' && error.cause instanceof Error ? { reason: errorMessage(error.cause) } : { error };
+  log[level]({ ...where, errorCode: error.code, ...why }, 'call refused');
   const { code, message, retryAfterSeconds } = error;
   return new OAuthError(code, message, retryAfterSeconds === undefined ? {} : { retryAfterSeconds });
 }
