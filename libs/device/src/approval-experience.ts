@@ -1,9 +1,14 @@
+import type { Trail } from './audit.ts';
 import type { GrantRequest } from './store.ts';
 
 /** A backchannel request that waits for a person who exists and is active. */
 export interface Prompt {
+  /** Of the start. */
+  readonly trail: Trail;
   readonly request: GrantRequest;
+  readonly application: { readonly name: string; readonly url: string };
   readonly userId: string;
+  readonly username: string;
   readonly remainingSeconds: number;
 }
 
@@ -14,12 +19,11 @@ export interface Prompt {
  */
 export interface Notifier {
   notify(prompt: Prompt): void;
+  /** The request that a decision link of this experience stands for; undefined for any other value. */
+  decidedBy?(decisionToken: string): string | undefined;
 }
 
 export type ApprovalExperiences = ReadonlyMap<string, Notifier>;
 
 /** The signed-in person's page asks for what waits; nothing is sent to it. */
-const page: Notifier = { notify: () => undefined };
-
-/** The experiences this service offers. */
-export const approvalExperiences: ApprovalExperiences = new Map([['page', page]]);
+export const page: Notifier = { notify: () => undefined };

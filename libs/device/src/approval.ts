@@ -1,7 +1,8 @@
 import type { DirectoryClient } from '@tessera/directory-client';
-import type { CallContext, Limiter } from '@tessera/kit';
+import type { CallContext, Clock, Limiter } from '@tessera/kit';
 import { OAuthError } from '@tessera/oauth';
 import { addressKey } from './addresses.ts';
+import type { ApprovalExperiences } from './approval-experience.ts';
 import type { DeviceAudit, Trail } from './audit.ts';
 import { count } from './limits.ts';
 import type {
@@ -28,6 +29,13 @@ export interface DecisionRequest {
   readonly approver: Approver;
 }
 
+/** A decision by the link that a tenant's notification system got. */
+export interface LinkDecision {
+  readonly decisionToken: string;
+  readonly decision: Decision;
+  readonly ipAddress: string;
+}
+
 export interface Approvals {
   /**
    * Makes a decision durable, then tells the store that polls read. The first decision stands; deciding the same again
@@ -38,6 +46,11 @@ export interface Approvals {
    * application or tenant is no longer active (the request is then denied), `rate_limited`.
    */
   decide(request: DecisionRequest, call: CallContext): Promise<void>;
+  /**
+   * Decides as the person whom the request waits for, on the word of the notification system, whose authentication of
+   * them counts as being of this moment. Throws as `decide` does, and `not_found` for every link that is not good.
+   */
+  decideByLink(request: LinkDecision, call: CallContext): Promise<void>;
 }
 
 interface ApprovalParts {
@@ -47,13 +60,40 @@ interface ApprovalParts {
   readonly limiter: Limiter;
   readonly audit: DeviceAudit;
   readonly failpoint: (name: string) => void;
+  readonly experiences: ApprovalExperiences;
+  readonly clock: Clock;
 }
 
 const ofAccount = { name: 'decision.account', limit: 60, windowSeconds: 60 };
 const ofAddress = { name: 'decision.address', limit: 600, windowSeconds: 60 };
 
 export function createApprovals(parts: ApprovalParts): Approvals {
-  return { decide: (request, call) => decide(parts, request, call) };
+  return {
+    decide: (request, call) => decide(parts, request, call),
+    decideByLink: (request, call) => decideByLink(parts, request, call),
+  };
+}
+
+async function decideByLink(
+  parts: ApprovalParts,
+  { decisionToken, decision, ipAddress }: LinkDecision,
+  call: CallContext,
+): Promise<void> {
+  const { store, records, experiences, clock } = parts;
+  for (const [approval, experience] of experiences) {
+    const requestId = experience.decidedBy?.(decisionToken);
+    const grant = requestId === undefined ? undefined : await store.find(requestId);
+    if (requestId === undefined || grant === undefined) continue;
+    const { tenantId, clientId } = grant.request;
+    const client = await records.application(clientId, call.onward());
+    // The link is worth nothing once the application asks people in another way.
+    if (client?.application.ciba?.approval !== approval) continue;
+    const { userId } = grant.owner;
+    const authTime = Math.floor(clock.now() / 1000);
+    const approver = { tenantId, userId, sessionId: '', authTime, ipAddress };
+    return decide(parts, { kind: 'auth_req_id', requestId, decision, approver }, call);
+  }
+  throw notWaiting();
 }
 
 async function decide(parts: ApprovalParts, request: DecisionRequest, call: CallContext): Promise<void> {

@@ -31,6 +31,8 @@ export interface DeviceAudit {
   started(trail: Trail, request: GrantRequest, subject: string | undefined): void;
   /** The client was told nothing of it. */
   unprompted(trail: Trail, request: GrantRequest, unprompted: Unprompted): void;
+  /** Whether the tenant's notification system took a request; `reason` says why it did not. */
+  notified(trail: Trail, request: GrantRequest, subject: string, reason: string | undefined): void;
   startRefused(trail: Trail, starter: Starter, reason: ErrorCode): void;
   limited(trail: Trail, starter: Starter, rule: string): void;
   userCodeFailed(trail: Trail, owner: Owner | undefined, reason: string): void;
@@ -92,6 +94,16 @@ function startEvents(batch: Pick<AuditBatch, 'add'>) {
         ...about(request),
         actor: { type: 'client', id: request.clientId },
         details: { login_hint_hash: hintReference },
+      });
+    },
+    notified(trail: Trail, request: GrantRequest, subject: string, reason: string | undefined): void {
+      batch.add({
+        event: `${flowOf[request.kind]}.notified`,
+        outcome: reason === undefined ? 'success' : 'failure',
+        ...(reason === undefined ? {} : { reason }),
+        ...trail,
+        ...about(request),
+        subject,
       });
     },
     startRefused(trail: Trail, starter: Starter, reason: ErrorCode): void {

@@ -131,8 +131,11 @@ async function prompt(
   if (kept === 'too_many_pending') return unprompted('too_many_pending');
   audit.started(trail, grant.request, user.userId);
   notifier.notify({
+    trail,
     request: grant.request,
+    application: { name: client.application.name, url: client.application.ciba?.url ?? '' },
     userId: user.userId,
+    username: user.username,
     remainingSeconds: grant.lifetimeSeconds,
   });
 }

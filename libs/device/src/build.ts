@@ -5,7 +5,7 @@ import type { DirectoryClient } from '@tessera/directory-client';
 import { BackchannelAuthenticationService, DeviceAuthorizationService } from '@tessera/proto-gen/device';
 import type { DirectoryService } from '@tessera/proto-gen/directory';
 import { createApprovals } from './approval.ts';
-import { approvalExperiences } from './approval-experience.ts';
+import { page, type ApprovalExperiences } from './approval-experience.ts';
 import { createDeviceAudit } from './audit.ts';
 import type { DeviceAudit } from './audit.ts';
 import { createBackchannelAuthentications } from './backchannel-authentication.ts';
@@ -23,6 +23,9 @@ import type { DecisionStore } from './store.ts';
 import { createMemoryGrantStore } from './store.memory.ts';
 import { createDecisionStore } from './store.postgres.ts';
 import { createRedisGrantStore } from './store.redis.ts';
+import { createWebhookKeys } from './webhook/keys.ts';
+import { createWebhookNotifier, type WebhookNotifier } from './webhook/notifier.ts';
+import { createSend } from './webhook/send.ts';
 
 /** The schema `device`; to be run before the service is built. */
 export const migrations: Migrations = { schema: 'device', directory: new URL('../sql/', import.meta.url) };
@@ -45,6 +48,7 @@ const allowBackchannel: Allow<typeof BackchannelAuthenticationService> = {
   startBackchannelAuthentication: ['gateway'],
   listBackchannelAuthentications: ['gateway'],
   decideBackchannelAuthentication: ['gateway'],
+  decideByLink: ['gateway'],
   pollBackchannelAuthentication: ['token'],
 };
 
@@ -57,7 +61,12 @@ export function buildDevice(config: DeviceConfig, peers: DevicePeers, kit: Kit):
   const decisions = createDecisionStore(database);
   const purge = startPurge(decisions, purgeIntervalMs, log);
   const audit = createDeviceAudit(batch, kit);
-  const parts = assemble({ config, peers, kit, records, limiter, decisions, audit });
+  const webhook = webhookNotifier(config, audit, kit);
+  const experiences: ApprovalExperiences = new Map([
+    ['page', page],
+    ...(webhook === undefined ? [] : ([['webhook', webhook]] as const)),
+  ]);
+  const parts = assemble({ config, peers, kit, records, limiter, decisions, audit, experiences });
   return {
     name: 'device',
     routes: [
@@ -69,10 +78,22 @@ export function buildDevice(config: DeviceConfig, peers: DevicePeers, kit: Kit):
       await redis?.call('PING');
     },
     async close() {
-      await Promise.all([purge.close(), records.close()]);
+      await Promise.all([purge.close(), records.close(), webhook?.close()]);
       await batch.close();
     },
   };
+}
+
+/** Without a key nothing could be signed, and the experience is not offered. */
+function webhookNotifier(config: DeviceConfig, audit: DeviceAudit, kit: Kit): WebhookNotifier | undefined {
+  const { TESSERA_WEBHOOK_KEY: key, TESSERA_WEBHOOK_ALLOW_PRIVATE: allowPrivate } = config;
+  if (key === undefined) return undefined;
+  return createWebhookNotifier({
+    keys: createWebhookKeys(key),
+    send: createSend({ allowPrivate }),
+    audit,
+    kit,
+  });
 }
 
 function assemble(given: {
@@ -83,8 +104,9 @@ function assemble(given: {
   readonly limiter: ReturnType<typeof createLimiter>;
   readonly decisions: DecisionStore;
   readonly audit: DeviceAudit;
+  readonly experiences: ApprovalExperiences;
 }): DeviceParts {
-  const { config, peers, kit, records, limiter, decisions, audit } = given;
+  const { config, peers, kit, records, limiter, decisions, audit, experiences } = given;
   const { clock, redis, failpoint } = kit;
   const store =
     redis === undefined ? createMemoryGrantStore(clock) : withOwnGuesses(createRedisGrantStore(redis), clock);
@@ -105,14 +127,14 @@ function assemble(given: {
     backchannels: createBackchannelAuthentications({
       ...common,
       directory: peers.directory,
-      experiences: approvalExperiences,
+      experiences,
       limiter,
       hintLimit: { name: 'ciba.start.user', limit: config.TESSERA_CIBA_START_LIMIT_USER, windowSeconds: 600 },
       lifetimeSeconds: config.TESSERA_LIFETIME_CIBA,
       pendingLimit: config.TESSERA_CIBA_PENDING_LIMIT,
       requireConfidential: config.TESSERA_PROFILE === 'strict',
     }),
-    approvals: createApprovals({ store, decisions, records, limiter, audit, failpoint }),
+    approvals: createApprovals({ store, decisions, records, limiter, audit, failpoint, experiences, clock }),
     polling: createPolling({ store, decisions }),
   };
 }

@@ -48,6 +48,10 @@ export function backchannelHandlers(parts: DeviceParts): Handlers<typeof Backcha
       if (tenantId === '' || userId === '') throw invalid('tenant_id and user_id are required');
       return { requests: await backchannels.waitingFor(tenantId, userId, call) };
     },
+    async decideByLink({ decisionToken, decision, ipAddress }, call) {
+      await parts.approvals.decideByLink({ decisionToken, decision: decisionOf(decision), ipAddress }, call);
+      return {};
+    },
     decideBackchannelAuthentication: (request, call) => decide(parts, 'auth_req_id', request, call),
     pollBackchannelAuthentication: (request) => poll(parts, 'auth_req_id', request),
   };

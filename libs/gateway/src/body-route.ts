@@ -7,6 +7,7 @@ import { standard } from './dialects/standard.ts';
 import { errorHeaders, publicCode } from './errors.ts';
 import type { Gateway } from './gateway.ts';
 import { requestParameters } from './request-parameters.ts';
+import { rawQuery } from './pages/browser.ts';
 import { methodsFor, type BodyRoute } from './routes.ts';
 
 /** Runs a body endpoint: chooses the dialect, reads the parameters once, answers in the same dialect. */
@@ -25,7 +26,7 @@ export async function answerBody(
   }
   const parameters = requestParameters(parseBody(type, request.body), dialect);
   const answer = await route.handle(
-    { incoming: request.incoming, dialect, parameters, authorization },
+    { incoming: request.incoming, dialect, parameters, query: rawQuery(request), authorization },
     gateway,
   );
   reply.header('cache-control', 'no-store').header('pragma', 'no-cache');

@@ -1,6 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { endpointPaths } from '@tessera/oauth';
 import { backchannelAuthentication } from './endpoints/backchannel-authentication.ts';
+import { backchannelDecision } from './endpoints/backchannel-decision.ts';
 import { deviceAuthorization } from './endpoints/device-authorization.ts';
 import { jwks, oauthAuthorizationServer, openidConfiguration } from './endpoints/discovery.ts';
 import type { Endpoint } from './endpoints/endpoint.ts';
@@ -84,6 +85,13 @@ export const routes: readonly Route[] = [
     path: at.backchannelAuthentication,
     dialects: ['standard'],
     handle: backchannelAuthentication,
+  },
+  {
+    ...body,
+    method: 'POST',
+    path: '/backchannel_decision',
+    dialects: ['contract', 'standard'],
+    handle: backchannelDecision,
   },
   { ...read, path: at.userinfo, handle: userinfo },
   { ...read, method: 'POST', path: at.userinfo, handle: userinfo },

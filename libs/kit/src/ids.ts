@@ -38,6 +38,7 @@ export const opaquePrefix = {
   session: 'ts_',
   browser: 'tb_',
   interaction: 'ti_',
+  decisionLink: 'tw_',
 } as const;
 
 /** An opaque value: the prefix of its kind and `bytes` random bytes (32 by default) in base64url. */

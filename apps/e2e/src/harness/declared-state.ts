@@ -31,6 +31,7 @@ export const secrets = {
   desk: 'acme-desk-secret-0123456789-0123456789-abc',
   till: 'acme-till-secret-0123456789-0123456789-abc',
   mute: 'acme-mute-secret-0123456789-0123456789-abc',
+  alarm: 'acme-alarm-secret-0123456789-0123456789-ab',
 } as const;
 
 export const redirectUri = 'http://127.0.0.1:9000/callback';
@@ -45,6 +46,8 @@ export interface StateOptions {
   readonly globexStatus?: 'active' | 'disabled';
   readonly tvStatus?: 'active' | 'disabled';
   readonly deskStatus?: 'active' | 'disabled';
+  /** Where the requests of `acme-alarm` are announced. */
+  readonly webhookUrl?: string;
 }
 
 /** The declared state as YAML, in the shape of the configuration reference. */
@@ -140,7 +143,7 @@ ${decidedElsewhere(options)}
 }
 
 /** Applications of the flows in which the person decides somewhere else. */
-function decidedElsewhere({ tvStatus, deskStatus }: StateOptions): string {
+function decidedElsewhere({ tvStatus, deskStatus, webhookUrl }: StateOptions): string {
   return `
       - clientId: acme-tv
         name: Acme TV
@@ -175,6 +178,13 @@ function decidedElsewhere({ tvStatus, deskStatus }: StateOptions): string {
         grantTypes: [ciba]
         scopes: [openid, orders.read]
         ciba: {approval: page}
+      - clientId: acme-alarm
+        name: Acme Alarm
+        type: confidential
+        secrets: [{value: "${secrets.alarm}"}]
+        grantTypes: [ciba]
+        scopes: [openid]
+        ciba: {approval: webhook, url: "${webhookUrl ?? 'https://hook.acme.example/'}"}
       - clientId: acme-mute
         name: Acme without an approval experience
         type: confidential

@@ -13,6 +13,7 @@ export const secretOf: Readonly<Record<string, string | undefined>> = {
   'acme-desk': secrets.desk,
   'acme-till': secrets.till,
   'acme-mute': secrets.mute,
+  'acme-alarm': secrets.alarm,
 };
 
 export type Dialect = 'contract' | 'standard';

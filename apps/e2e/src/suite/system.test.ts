@@ -4,6 +4,7 @@ import { setUps, type System } from '../harness/set-up.ts';
 import { startSystem } from '../harness/start.ts';
 import { authorizeSuite } from '../suites/authorize.ts';
 import { clientCredentialsSuite } from '../suites/client-credentials.ts';
+import { webhookKey, webhookSuite } from '../suites/webhook.ts';
 import { cibaSuite } from '../suites/ciba.ts';
 import { codeFlowSuite } from '../suites/code-flow.ts';
 import { deviceSuite } from '../suites/device.ts';
@@ -22,6 +23,8 @@ const environment = {
   TESSERA_DEVICE_GUESS_LIMIT_ADDRESS: '200',
   TESSERA_LOGIN_LIMIT_ADDRESS: '1000',
   TESSERA_CIBA_START_LIMIT_USER: '200',
+  TESSERA_WEBHOOK_KEY: webhookKey,
+  TESSERA_WEBHOOK_ALLOW_PRIVATE: 'true',
 };
 
 let running: System | undefined;
@@ -46,6 +49,7 @@ describe(setUp.name, () => {
   statesSuite(system);
   deviceSuite(system);
   cibaSuite(system);
+  webhookSuite(system);
   interoperabilitySuite(system);
   // The full two hundred rounds where the stores are real and the processes few; elsewhere enough to prove the topology.
   racesSuite(system, setUp.name === setUps.compact.name ? 200 : setUp.rpc === 'token' ? 50 : 10);

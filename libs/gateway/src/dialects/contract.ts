@@ -11,6 +11,7 @@ export const contract: Dialect = {
     clientSecret: 'clientSecret',
     code: 'code',
     codeVerifier: 'codeVerifier',
+    decision: 'decision',
     deviceCode: 'deviceCode',
     grantType: 'grantType',
     reasonRevoked: 'reasonRevoked',

@@ -9,6 +9,7 @@ export type Field =
   | 'clientSecret'
   | 'code'
   | 'codeVerifier'
+  | 'decision'
   | 'deviceCode'
   | 'grantType'
   | 'idTokenHint'

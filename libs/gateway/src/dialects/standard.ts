@@ -11,6 +11,7 @@ export const standard: Dialect = {
     clientSecret: 'client_secret',
     code: 'code',
     codeVerifier: 'code_verifier',
+    decision: 'decision',
     deviceCode: 'device_code',
     grantType: 'grant_type',
     idTokenHint: 'id_token_hint',

@@ -8,6 +8,8 @@ export interface EndpointRequest {
   readonly incoming: Incoming;
   readonly dialect: Dialect;
   readonly parameters: RequestParameters;
+  /** The query as it was sent; only for addresses of ours that are handed out with one. */
+  readonly query: string;
   /** The Authorization header. */
   readonly authorization: string | undefined;
 }

@@ -51,7 +51,8 @@ export async function decideFromForm(
   writeCookie(request, reply, 'decided', outcome, outcomeSeconds);
 }
 
-function decisionOf(text: string | undefined): Decision {
+/** `approve` or `deny`. Throws `invalid_request`. */
+export function decisionOf(text: string | undefined): Decision {
   if (text === 'approve') return Decision.APPROVE;
   if (text === 'deny') return Decision.DENY;
   throw new OAuthError('invalid_request', 'The decision must be approve or deny.');

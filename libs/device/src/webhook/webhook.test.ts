@@ -1,0 +1,211 @@
+import { createHmac } from 'node:crypto';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { Secret } from '@tessera/kit';
+import { Decision } from '@tessera/proto-gen/device';
+import { Status } from '@tessera/proto-gen/directory';
+import {
+  codeOf,
+  createWorld,
+  newAddress,
+  newPerson,
+  startBackchannel,
+  type World,
+} from '../testing/world.ts';
+import { createWebhookKeys } from './keys.ts';
+
+interface Notification {
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+  readonly data: Readonly<Record<string, string>>;
+}
+
+const key = new Secret('a-webhook-key-of-at-least-32-characters');
+const keys = createWebhookKeys(key);
+
+let world: World;
+let receiver: Server;
+const received: Notification[] = [];
+/** What the receiver answers next; 204 when there is nothing. */
+const statuses: number[] = [];
+
+beforeAll(async () => {
+  receiver = createServer((request, response) => {
+    let body = '';
+    request.setEncoding('utf8');
+    request.on('data', (chunk: string) => (body += chunk));
+    request.on('end', () => {
+      const { data } = JSON.parse(body) as Pick<Notification, 'data'>;
+      received.push({ headers: request.headers as Record<string, string>, body, data });
+      response.writeHead(statuses.shift() ?? 204).end();
+    });
+  });
+  await new Promise<void>((done) => receiver.listen(0, '127.0.0.1', done));
+  world = await createWorld({ config: { TESSERA_WEBHOOK_KEY: key, TESSERA_WEBHOOK_ALLOW_PRIVATE: true } });
+  const url = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/hook`;
+  await world.directory.setApplication('acme-hook', { ciba: { approval: 'webhook', url } });
+});
+afterAll(async () => {
+  await world.service.close();
+  await new Promise((done) => receiver.close(done));
+});
+
+async function notified(count = 1): Promise<Notification> {
+  for (let attempt = 0; received.length < count; attempt += 1) {
+    if (attempt === 100) throw new Error(`${received.length} notifications instead of ${count}`);
+    await new Promise((done) => setTimeout(done, 50));
+  }
+  const last = received.at(-1);
+  if (last === undefined) throw new Error('nothing was received');
+  return last;
+}
+
+/** Starts a request of the application with a webhook for somebody new. */
+async function start(options: { readonly requestedExpiry?: number } = {}) {
+  received.length = 0;
+  const who = newPerson(world);
+  const started = await startBackchannel(world, who.username, {
+    clientId: 'acme-hook',
+    bindingMessage: 'Order 4711',
+    ...options,
+  });
+  return { ...started, who };
+}
+
+const tokenOf = ({ data }: Notification): string =>
+  new URL(data['decision_uri'] ?? '').searchParams.get('token') ?? '';
+
+const decide = (decisionToken: string, decision: Decision = Decision.APPROVE) =>
+  world.backchannel.decideByLink({ decisionToken, decision, ipAddress: newAddress() });
+
+describe('approval by webhook', () => {
+  it('sends a signed request with everything the person must see (Standard Webhooks)', async () => {
+    const { who, authReqId } = await start();
+    const { headers, body, data } = await notified();
+    expect(data).toMatchObject({
+      tenant_id: 'acme',
+      client_id: 'acme-hook',
+      application_name: 'The acme-hook',
+      sub: who.userId,
+      username: who.username,
+      scope: 'openid orders.read',
+      binding_message: 'Order 4711',
+    });
+    expect(data['decision_uri']).toMatch(/^https:\/\/id\.example\/backchannel_decision\?token=tw_/);
+    const signingKey = keys.signingKey({ tenantId: 'acme', clientId: 'acme-hook' });
+    const signed = `${headers['webhook-id']}.${headers['webhook-timestamp']}.${body}`;
+    const secret = Buffer.from(signingKey.slice('whsec_'.length), 'base64');
+    const expected = createHmac('sha256', secret).update(signed).digest('base64');
+    expect(headers['webhook-signature']).toBe(`v1,${expected}`);
+    expect(body).not.toContain(authReqId);
+  });
+
+  it('gives every application a signing key of its own', () => {
+    const given = ['acme-hook', 'acme-bank'].map((clientId) =>
+      keys.signingKey({ tenantId: 'acme', clientId }),
+    );
+    given.push(keys.signingKey({ tenantId: 'umbra', clientId: 'acme-hook' }));
+    expect(new Set(given).size).toBe(3);
+  });
+
+  it('knows a link in one spelling alone', () => {
+    const token = keys.decisionToken('A'.repeat(22));
+    const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
+    const accepted = [...alphabet].filter((last) => keys.requestOf(token.slice(0, -1) + last) !== undefined);
+    expect(accepted).toEqual([token.at(-1)]);
+  });
+
+  it('approves by the link, as the person, with one audit row', async () => {
+    const { who, poll } = await start();
+    const token = tokenOf(await notified());
+    expect(await codeOf(poll())).toBe('authorization_pending');
+    const before = Math.floor(Date.now() / 1000);
+    await decide(token);
+    const { grant } = await poll();
+    expect(grant).toMatchObject({ userId: who.userId, sessionId: '' });
+    expect(Number(grant?.authTime)).toBeGreaterThanOrEqual(before);
+    const rows = await world.audited('ciba.approved', { subject: who.userId });
+    expect(rows).toHaveLength(1);
+    expect(JSON.stringify(rows)).not.toContain(token);
+  });
+
+  it('denies by the link; the first decision stands', async () => {
+    const { poll } = await start();
+    const token = tokenOf(await notified());
+    await decide(token, Decision.DENY);
+    expect(await codeOf(decide(token))).toBe('invalid_request');
+    await decide(token, Decision.DENY);
+    expect(await codeOf(poll())).toBe('access_denied');
+  });
+
+  it('takes no link that was not handed out for a living request', async () => {
+    const { poll, authReqId } = await start({ requestedExpiry: 1 });
+    const token = tokenOf(await notified());
+    const [head = '', proof = ''] = token.split('.');
+    const other = createWebhookKeys(new Secret('another-key-of-at-least-32-characters')).decisionToken(
+      head.slice(3),
+    );
+    const wrong = [
+      '',
+      'x',
+      authReqId,
+      head,
+      `${head}.${'A'.repeat(43)}`,
+      `tw_${'A'.repeat(22)}.${proof}`,
+      other,
+    ];
+    for (const value of wrong) expect(await codeOf(decide(value)), value).toBe('not_found');
+    await new Promise((done) => setTimeout(done, 1100));
+    expect(await codeOf(decide(token))).toBe('not_found');
+    expect(await codeOf(poll())).toBe('expired_token');
+  });
+
+  it('refuses the approval for a person locked meanwhile, which denies', async () => {
+    const { who, poll } = await start();
+    const token = tokenOf(await notified());
+    await world.directory.setUser(who.userId, Status.LOCKED);
+    expect(await codeOf(decide(token))).toBe('access_denied');
+    expect(await codeOf(poll())).toBe('access_denied');
+  });
+
+  it('tries again while the receiver is in trouble, with the same id', async () => {
+    statuses.push(503);
+    const { who } = await start();
+    await notified(2);
+    expect(new Set(received.map(({ headers }) => headers['webhook-id'])).size).toBe(1);
+    const rows = await world.audited('ciba.notified', { subject: who.userId });
+    expect(rows.map(({ reason }) => reason)).toEqual([null]);
+  });
+
+  it.each([401, 302, 404])('does not try again after status %d (CIBA-4)', async (status) => {
+    statuses.push(status);
+    const { who } = await start();
+    const rows = await world.audited('ciba.notified', { subject: who.userId });
+    expect(rows.map(({ reason }) => reason)).toEqual([`status_${status}`]);
+    expect(received).toHaveLength(1);
+  });
+
+  it('notifies nobody of a locked or unknown person (CIBA-1)', async () => {
+    received.length = 0;
+    const who = newPerson(world);
+    await world.directory.setUser(who.userId, Status.LOCKED);
+    for (const hint of [who.username, 'nobody-of-that-name']) {
+      await startBackchannel(world, hint, { clientId: 'acme-hook' });
+    }
+    await start();
+    await notified();
+    expect(received).toHaveLength(1);
+  });
+
+  it('refuses private addresses unless they are allowed', async () => {
+    const careful = await createWorld({ beside: world, config: { TESSERA_WEBHOOK_KEY: key } });
+    received.length = 0;
+    const who = newPerson(world);
+    await startBackchannel(careful, who.username, { clientId: 'acme-hook' });
+    const rows = await careful.audited('ciba.notified', { subject: who.userId });
+    expect(rows.map(({ reason }) => reason)).toEqual(['not_https']);
+    expect(received).toEqual([]);
+    await careful.service.close();
+  });
+});
