@@ -66,13 +66,18 @@ describe('a declared state', () => {
         '    logoutRedirectUris: [http://localhost:9000/]',
         '    scopes: [openid, offline_access, orders.read]',
         '    introspectAudiences: [https://orders.acme.example]',
-        '    lifetimes: { accessToken: 10m, refreshTokenIdle: 30d, idToken: 600 }',
+        '    lifetimes: { accessToken: 1d, refreshTokenIdle: 30d, idToken: 600, authorizationRequest: 1h }',
         '    ciba: { approval: webhook, url: https://acme.example/approvals }',
       ),
       'state.yaml',
     );
     expect(state.tenants[0]?.applications[0]).toMatchObject({
-      lifetimes: { accessToken: 600, refreshTokenIdle: 2_592_000, idToken: 600 },
+      lifetimes: {
+        accessToken: 86_400,
+        refreshTokenIdle: 2_592_000,
+        idToken: 600,
+        authorizationRequest: 3600,
+      },
       secrets: [{ expiresAt: Date.UTC(2030, 0, 31, 12) }],
     });
   });
@@ -159,6 +164,14 @@ describe('a declared application', () => {
     ['scopes', '[openid, openid]', /scopes\[1\]: is listed twice/],
     ['introspectAudiences', '[https://x.example]', /introspectAudiences\[0\]: is not the audience/],
     ['lifetimes', '{ accessToken: soon }', /lifetimes.accessToken: must be a duration/],
+    [
+      'lifetimes',
+      '{ accessToken: 25h }',
+      /lifetimes.accessToken: must be at most 1d, so that no token outlives/,
+    ],
+    ['lifetimes', '{ idToken: 86401 }', /lifetimes.idToken: must be at most 1d, so that no token outlives/],
+    ['lifetimes', '{ authorizationRequest: 61m }', /lifetimes.authorizationRequest: must be at most 1h$/m],
+    ['lifetimes', '{ refreshTokenIdle: 3651d }', /lifetimes.refreshTokenIdle: must be at most 3650d/],
     ['lifetimes', '{ accessToken: 500ms }', /lifetimes.accessToken: must be a duration/],
     ['ciba', '{ approval: webhook }', /ciba.url: is required/],
     ['ciba', '{ approval: page, url: https://x.example/ }', /ciba.url: is for webhooks only/],

@@ -8,8 +8,6 @@ export const longestPassword = 1024;
 /** Shortest client secret, in characters. */
 export const shortestSecret = 32;
 
-const tenYearsSeconds = 315_360_000;
-
 function line(max: number) {
   return z
     .string()
@@ -35,18 +33,24 @@ function sentence(problem: string): string {
   return problem.replace(/^It must/, 'must').replace(/\.$/, '');
 }
 
-/** Seconds, as a whole number or a text such as `10m`. */
-const lifetime = z.unknown().transform((value, context) => {
-  const seconds = typeof value === 'string' ? parseDuration(value) : value;
-  if (typeof seconds === 'number' && Number.isInteger(seconds) && seconds > 0 && seconds <= tenYearsSeconds) {
-    return seconds;
-  }
-  context.addIssue({
-    code: 'custom',
-    message: 'must be a duration such as 30s, 10m, 12h or 30d, of at least one second',
-  });
-  return z.NEVER;
-});
+/** Seconds, as a whole number or a text such as `10m`; `longest` is in that form too. */
+function lifetime(longest: string, reason = '') {
+  return z
+    .unknown()
+    .transform((value, context) => {
+      const seconds = typeof value === 'string' ? parseDuration(value) : value;
+      const isWhole = typeof seconds === 'number' && Number.isInteger(seconds) && seconds > 0;
+      if (isWhole && seconds <= (parseDuration(longest) ?? 0)) return seconds;
+      const message = isWhole
+        ? `must be at most ${longest}${reason}`
+        : 'must be a duration such as 30s, 10m, 12h or 30d, of at least one second';
+      context.addIssue({ code: 'custom', message });
+      return z.NEVER;
+    })
+    .optional();
+}
+
+const outlivedByKeys = ', so that no token outlives the key that signed it';
 
 const scopeName = z
   .string()
@@ -119,11 +123,11 @@ const application = z.strictObject({
   introspectAudiences: z.array(z.string()).default([]),
   lifetimes: z
     .strictObject({
-      accessToken: lifetime.optional(),
-      idToken: lifetime.optional(),
-      refreshTokenIdle: lifetime.optional(),
-      refreshTokenAbsolute: lifetime.optional(),
-      authorizationRequest: lifetime.optional(),
+      accessToken: lifetime('1d', outlivedByKeys),
+      idToken: lifetime('1d', outlivedByKeys),
+      refreshTokenIdle: lifetime('3650d'),
+      refreshTokenAbsolute: lifetime('3650d'),
+      authorizationRequest: lifetime('1h'),
     })
     .default({}),
   ciba: z
