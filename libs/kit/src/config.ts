@@ -145,9 +145,12 @@ type Combined<S extends Schemas> = z.ZodObject<Shapes<S>>;
  */
 export function combine<const S extends Schemas>(...schemas: S): Combined<S> {
   const shape: Record<string, z.core.$ZodType> = {};
-  for (const [key, type] of schemas.flatMap((schema) => Object.entries(schema.shape))) {
-    if (key in shape && shape[key] !== type) throw new Error(`${key} has two schemas`);
-    shape[key] = type;
+  for (const schema of schemas) {
+    const own: Readonly<Record<string, z.core.$ZodType>> = schema.shape;
+    for (const [key, type] of Object.entries(own)) {
+      if (shape[key] !== undefined && shape[key] !== type) throw new Error(`${key} has two schemas`);
+      shape[key] = type;
+    }
   }
   const checks = schemas.flatMap((schema) => schema._zod.def.checks ?? []) as z.core.$ZodCheck<object>[];
   return z.object(shape).check(...checks) as unknown as Combined<S>;
