@@ -17,6 +17,8 @@ export function openClient(target: string, credentials: Credentials): Client {
     'grpc.keepalive_permit_without_calls': 1,
     'grpc.initial_reconnect_backoff_ms': 100,
     'grpc.max_reconnect_backoff_ms': 2_000,
+    // The server lets connections go after a while, so that names are looked up again and new replicas are found.
+    'grpc.dns_min_time_between_resolutions_ms': 2_000,
     'grpc.max_receive_message_length': largestMessage,
     'grpc.max_send_message_length': largestMessage,
     'grpc.use_local_subchannel_pool': 1,

@@ -1,6 +1,6 @@
 import { EventEmitter, on } from 'node:events';
 import { Code, ConnectError, route, Secret, serve, type CallContext, type RpcServer } from '@tessera/kit';
-import { IntrospectionService, RevocationKind, TokenKind } from '@tessera/proto-gen/token';
+import { IntrospectionService, type RevocationKind, TokenKind } from '@tessera/proto-gen/token';
 import { silentLog } from '@tessera/test-kit';
 import { createIntrospector } from '../introspector.ts';
 import type { Introspector, IntrospectorOptions } from '../types.ts';

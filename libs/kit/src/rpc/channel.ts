@@ -90,7 +90,10 @@ function dnsTarget(target: string): string {
 
 /** TLS asks servers by name only (RFC 6066 §3); an address is asked for by the name of the peer. */
 function serverName(plan: ChannelPlan): ChannelOptions {
-  const path = dnsTarget(plan.target).replace(/^[^:]+:(\/\/[^/]*\/)?/, '');
+  // Of several addresses the first one speaks for all: they are replicas of one peer.
+  const [path = ''] = dnsTarget(plan.target)
+    .replace(/^[^:]+:(\/\/[^/]*\/)?/, '')
+    .split(',');
   const host = experimental.splitHostPort(path)?.host ?? path;
   if (isIP(host) === 0) return {};
   const name = plan.peer ?? (isLoopback(host) ? 'localhost' : undefined);
