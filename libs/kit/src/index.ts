@@ -2,6 +2,7 @@
  * What every process stands on: configuration, log, clock, ids, calls between services, handles to the stores,
  * audit, life cycle. It knows no protocol rule and no service.
  */
+export * from './address-key.ts';
 export * from './clock.ts';
 export * from './config.ts';
 export * from './create-kit.ts';
@@ -37,6 +38,7 @@ export type { MigrationMode, Migrations } from './data/migrate.ts';
 export { openEmbeddedDatabase } from './data/pglite.ts';
 export { openDatabase } from './data/postgres.ts';
 export type { PostgresOptions } from './data/postgres.ts';
+export * from './data/purge.ts';
 export { openRedis } from './data/redis.ts';
 export type { RedisArgument, RedisHandle, RedisOptions } from './data/redis.ts';
 export { developmentSecret } from './data/secrets.ts';
