@@ -4,7 +4,6 @@ import { temporarilyUnavailable } from '@tessera/oauth';
 import { AuthorizeService } from '@tessera/proto-gen/authorize';
 import { silentLog, testKit } from '@tessera/test-kit';
 import { authorizeConfig, buildAuthorize } from './index.ts';
-import { startPurge } from './purge.ts';
 import { FakeDirectory } from './testing/fake-directory.ts';
 
 const config = authorizeConfig.parse({});
@@ -55,24 +54,4 @@ describe('the service', () => {
       await service.close();
     },
   );
-});
-
-describe('the purge', () => {
-  it('goes on in batches until one is not full, survives trouble, and ends when it is closed', async () => {
-    const answers = [500, 500, 3];
-    let calls = 0;
-    const store = {
-      async purge() {
-        calls += 1;
-        if (calls === 4) throw temporarilyUnavailable('away');
-        return answers[calls - 1] ?? 0;
-      },
-    };
-    const purge = startPurge(store, 20, silentLog());
-    await expect.poll(() => calls).toBeGreaterThan(5);
-    await purge.close();
-    const after = calls;
-    await new Promise((resolve) => setTimeout(resolve, 60));
-    expect(calls).toBe(after);
-  });
 });

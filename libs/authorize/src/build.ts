@@ -1,4 +1,4 @@
-import { ChangeFeed, createAuditBatch, createLimiter, route } from '@tessera/kit';
+import { ChangeFeed, createAuditBatch, createLimiter, route, startPurge } from '@tessera/kit';
 import type { Allow, BuiltService, Client, Kit, Migrations } from '@tessera/kit';
 import { createDirectoryClient } from '@tessera/directory-client';
 import type { DirectoryClient } from '@tessera/directory-client';
@@ -14,7 +14,6 @@ import type { SignInLimits } from './credentials.ts';
 import { createDirectSignIn } from './direct-sign-in.ts';
 import { createInteractions } from './interaction.ts';
 import { createLogout } from './logout.ts';
-import { startPurge } from './purge.ts';
 import { authorizeHandlers } from './service.ts';
 import type { AuthorizeParts } from './service.ts';
 import { createSessionEndStore } from './session-ends.postgres.ts';
@@ -58,8 +57,8 @@ export function buildAuthorize(config: AuthorizeConfig, peers: AuthorizePeers, k
   const sessionStore = createSessionStore(database);
   const endStore = createSessionEndStore(database);
   const sessionEnds = new ChangeFeed(endStore, log);
-  const purge = startPurge(sessionStore, purgeIntervalMs, log);
-  const purgeEnds = startPurge(endStore, purgeIntervalMs, log);
+  const purge = startPurge(sessionStore, { what: 'sessions', intervalMs: purgeIntervalMs, log });
+  const purgeEnds = startPurge(endStore, { what: 'ends of sessions', intervalMs: purgeIntervalMs, log });
   const audit = createAuthorizeAudit(batch, kit);
   const parts = assemble({ config, peers, kit, records, sessionStore, sessionEnds, audit });
   return {

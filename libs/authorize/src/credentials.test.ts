@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Status } from '@tessera/proto-gen/directory';
-import { addressKey } from './browser.ts';
 import { accountName } from './credentials.ts';
 import { createWorld, password } from './testing/world.ts';
 import type { World } from './testing/world.ts';
@@ -158,21 +157,6 @@ describe('guessing', () => {
 });
 
 describe('the keys of the counters', () => {
-  it.each([
-    ['192.0.2.1', '192.0.2.1'],
-    ['::ffff:192.0.2.1', '192.0.2.1'],
-    ['2001:db8:1:2::1', '2001:db8:1:2'],
-    ['2001:0DB8:0001:0002:ffff:1:2:3', '2001:db8:1:2'],
-    ['2001:db8::1', '2001:db8:0:0'],
-    ['fe80::1%eth0', 'fe80:0:0:0'],
-    ['::1', '0:0:0:0'],
-    ['64:ff9b::192.0.2.1', '64:ff9b:0:0'],
-    ['', ''],
-    ['not an address', 'not an address'],
-  ])('count the address %s as %s', (address, key) => {
-    expect(addressKey(address)).toBe(key);
-  });
-
   it.each([
     ['Ada@People.Example', 'ada@people.example'],
     ['+46 (70) 123-45', '+467012345'],

@@ -1,10 +1,10 @@
-import { Code, ConnectError } from '@tessera/kit';
+import { addressKey, Code, ConnectError } from '@tessera/kit';
 import type { Client, Limiter, LimitRule } from '@tessera/kit';
 import { OAuthError } from '@tessera/oauth';
 import type { DirectoryService, User } from '@tessera/proto-gen/directory';
 import type { DirectoryClient } from '@tessera/directory-client';
 import type { AuthorizeAudit, FailedSignIn } from './audit.ts';
-import { addressKey, digest } from './browser.ts';
+import { digest } from './browser.ts';
 import type { Visit } from './browser.ts';
 
 export interface Credentials {

@@ -1,7 +1,7 @@
 import type { DirectoryClient } from '@tessera/directory-client';
+import { addressKey } from '@tessera/kit';
 import type { CallContext, Clock, Limiter } from '@tessera/kit';
 import { OAuthError } from '@tessera/oauth';
-import { addressKey } from './addresses.ts';
 import type { ApprovalExperiences } from './approval-experience.ts';
 import type { DeviceAudit, Trail } from './audit.ts';
 import { count } from './limits.ts';

@@ -1,4 +1,4 @@
-import { createAuditBatch, createLimiter, route } from '@tessera/kit';
+import { createAuditBatch, createLimiter, route, startPurge } from '@tessera/kit';
 import type { Allow, BuiltService, Client, Kit, Migrations } from '@tessera/kit';
 import { createDirectoryClient } from '@tessera/directory-client';
 import type { DirectoryClient } from '@tessera/directory-client';
@@ -14,7 +14,6 @@ import { createDeviceAuthorizations } from './device-authorization.ts';
 import type { GuessLimits } from './device-authorization.ts';
 import { createPolling } from './polling.ts';
 import { withOwnGuesses } from './guesses.memory.ts';
-import { startPurge } from './purge.ts';
 import { backchannelHandlers, deviceHandlers } from './service.ts';
 import type { DeviceParts } from './service.ts';
 import { createStartingClients } from './starting-client.ts';
@@ -59,7 +58,7 @@ export function buildDevice(config: DeviceConfig, peers: DevicePeers, kit: Kit):
   const limiter = createLimiter({ redis, clock, log, prefix: 'device' });
   const records = createDirectoryClient({ directory: peers.directory, kit, limiter });
   const decisions = createDecisionStore(database);
-  const purge = startPurge(decisions, purgeIntervalMs, log);
+  const purge = startPurge(decisions, { what: 'decisions', intervalMs: purgeIntervalMs, log });
   const audit = createDeviceAudit(batch, kit);
   const webhook = webhookNotifier(config, audit, kit);
   const experiences: ApprovalExperiences = new Map([

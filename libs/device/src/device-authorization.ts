@@ -1,7 +1,7 @@
 import type { DirectoryClient } from '@tessera/directory-client';
+import { addressKey } from '@tessera/kit';
 import type { CallContext, Random } from '@tessera/kit';
 import { OAuthError, temporarilyUnavailable } from '@tessera/oauth';
-import { addressKey } from './addresses.ts';
 import type { DeviceAudit, Trail } from './audit.ts';
 import { tooMany } from './limits.ts';
 import { prepareGrant, wholeSeconds } from './new-grant.ts';

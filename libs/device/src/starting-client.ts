@@ -1,8 +1,8 @@
 import type { ApplicationRecord, DirectoryClient } from '@tessera/directory-client';
+import { addressKey } from '@tessera/kit';
 import type { CallContext, Limiter, LimitRule } from '@tessera/kit';
 import { OAuthError, type GrantTypeName } from '@tessera/oauth';
 import { ApplicationType } from '@tessera/proto-gen/directory';
-import { addressKey } from './addresses.ts';
 import type { DeviceAudit, Starter, Trail } from './audit.ts';
 import { count } from './limits.ts';
 import type { GrantKind } from './store.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { addressKey, callerAddress, isEverything, networks, normalizeAddress } from './addresses.ts';
+import { callerAddress, isEverything, networks, normalizeAddress } from './addresses.ts';
 
 describe('networks', () => {
   it.each([
@@ -93,17 +93,5 @@ describe('normalizeAddress', () => {
     ['example.com', ''],
   ])('makes of %j %j', (text, expected) => {
     expect(normalizeAddress(text)).toBe(expected);
-  });
-});
-
-describe('addressKey', () => {
-  it.each([
-    ['203.0.113.9', '203.0.113.9'],
-    ['2001:db8:1:2:3:4:5:6', '2001:db8:1:2::/64'],
-    ['2001:db8::6', '2001:db8:0:0::/64'],
-    ['::1', '0:0:0:0::/64'],
-    ['', ''],
-  ])('counts %j under %j', (address, key) => {
-    expect(addressKey(address)).toBe(key);
   });
 });

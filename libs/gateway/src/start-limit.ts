@@ -1,5 +1,5 @@
 import { OAuthError } from '@tessera/oauth';
-import { addressKey } from './addresses.ts';
+import { addressKey } from '@tessera/kit';
 import type { Gateway } from './gateway.ts';
 
 /**
