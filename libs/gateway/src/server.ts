@@ -11,6 +11,7 @@ import type { Gateway } from './gateway.ts';
 import { commonHeaders, crossOriginHeaders } from './headers.ts';
 import { readIncoming, requestIdOf, type IncomingRules } from './incoming.ts';
 import { sendPageError, wantsHtml } from './pages/page.ts';
+import { measureRequests } from './request-metrics.ts';
 import { methodsOf, routes, type PageRoute, type Route } from './routes.ts';
 
 export interface ServerOptions {
@@ -37,6 +38,7 @@ export function createServer(gateway: Gateway, options: ServerOptions): FastifyI
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
   prepareRequests(app, gateway, rules);
+  measureRequests(app);
   app.setErrorHandler((thrown, request, reply) =>
     sendError(request, reply, asOAuthError(thrown, request.id, kit.log)),
   );

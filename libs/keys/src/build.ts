@@ -1,8 +1,8 @@
-import { route } from '@tessera/kit';
+import { metrics, route } from '@tessera/kit';
 import type { BuiltService, Kit, Migrations } from '@tessera/kit';
 import { KeysService } from '@tessera/proto-gen/keys';
 import type { KeysConfig } from './config.ts';
-import { createKeyRing } from './key-ring.ts';
+import { createKeyRing, type KeyRing } from './key-ring.ts';
 import { aesKeyWrapper } from './key-wrapper.ts';
 import { startPoller } from './poller.ts';
 import { keysHandlers } from './service.ts';
@@ -25,6 +25,7 @@ export function buildKeys(config: KeysConfig, _peers: object, kit: Kit): BuiltSe
     kit,
   });
   const poller = startPoller(() => ring.refresh(), config.TESSERA_KEYS_POLL_INTERVAL * 1000, kit.log);
+  const unmeasure = measureAges(ring);
   return {
     name: 'keys',
     routes: [
@@ -37,6 +38,22 @@ export function buildKeys(config: KeysConfig, _peers: object, kit: Kit): BuiltSe
     async ready() {
       if (!ring.isUsable()) await ring.refresh();
     },
-    close: () => poller.close(),
+    async close() {
+      unmeasure();
+      await poller.close();
+    },
   };
+}
+
+function measureAges(ring: KeyRing): () => void {
+  const options = {
+    name: 'tessera_signing_key_age_seconds',
+    help: 'Since the signing key took over (active), and since the database confirmed that it still is (confirmed).',
+    labels: ['since'],
+  };
+  return metrics.gauge(options, () => {
+    const ages = ring.ages();
+    if (ages === undefined) return [];
+    return (['active', 'confirmed'] as const).map((since) => ({ labels: { since }, value: ages[since] }));
+  });
 }

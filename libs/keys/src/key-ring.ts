@@ -15,6 +15,8 @@ export interface KeyRing {
   current(): SigningKey;
   /** What verifiers must know, newest first. Throws `temporarily_unavailable` before the first successful read. */
   published(): readonly StoredKey[];
+  /** Seconds since the active key took over, and since the store confirmed it. Undefined before the first read. */
+  ages(): { readonly active: number; readonly confirmed: number } | undefined;
   /** Whether `current` answers. */
   isUsable(): boolean;
   /** Reads the keys again after making the move that is due, if one is. Rejects with the reason when it cannot. */
@@ -110,6 +112,12 @@ export function createKeyRing({ store, wrapper, schedule, retention, kit }: KeyR
 
   return {
     current: signing,
+    ages() {
+      const activeFor = known?.find((key) => key.state === 'active')?.activeFor;
+      if (activeFor === undefined) return undefined;
+      const confirmed = (kit.clock.now() - confirmedAt) / 1000;
+      return { active: activeFor + confirmed, confirmed };
+    },
     isUsable: () => current !== undefined && isFresh(),
     published() {
       if (known === undefined) throw temporarilyUnavailable();

@@ -1,5 +1,6 @@
 import { sign } from 'node:crypto';
 import type { KeyObject } from 'node:crypto';
+import { metrics } from '@tessera/kit';
 import { accessTokenHash, accessTokenType, idTokenType, temporarilyUnavailable } from '@tessera/oauth';
 
 export type TokenKind = 'accessToken' | 'idToken';
@@ -44,6 +45,8 @@ export interface Signer {
   sign(key: SigningKey, inputs: readonly SigningInput[]): Promise<string[]>;
 }
 
+const signatures = metrics.counter({ name: 'tessera_signatures_total', help: 'Signatures made.' }).with();
+
 export function createSigner(limit = maximumPending): Signer {
   let pending = 0;
   return {
@@ -52,7 +55,9 @@ export function createSigner(limit = maximumPending): Signer {
         throw temporarilyUnavailable(new Error('Too many signatures are waiting.'));
       pending += inputs.length;
       try {
-        return await signAll(key, inputs);
+        const tokens = await signAll(key, inputs);
+        signatures.add(tokens.length);
+        return tokens;
       } finally {
         pending -= inputs.length;
       }

@@ -14,6 +14,7 @@ export * from './limiter.ts';
 export { createLogger } from './log.ts';
 export type { Logger, LoggerOptions, LogLevel } from './log.ts';
 export * from './management.ts';
+export * from './metrics/index.ts';
 export * from './process-config.ts';
 export * from './run-process.ts';
 export * from './run-service.ts';

@@ -7,6 +7,8 @@ import { errorMessage } from './log-error.ts';
 import { createLogger } from './log.ts';
 import type { Logger } from './log.ts';
 import { startManagement } from './management.ts';
+import { metrics, metricsContentType } from './metrics/index.ts';
+import { measureProcess } from './metrics/process.ts';
 import type { ManagementOptions } from './management.ts';
 import type { ProcessConfig } from './process-config.ts';
 import { sizeThreadPool } from './thread-pool.ts';
@@ -73,11 +75,12 @@ async function listen<S extends z.ZodObject>(
   lifecycle: Lifecycle,
 ): Promise<void> {
   if (config.TESSERA_MANAGEMENT_PORT === undefined) return;
+  measureProcess(metrics);
   const management = await startManagement({
     host: config.TESSERA_MANAGEMENT_HOST,
     port: config.TESSERA_MANAGEMENT_PORT,
     lifecycle,
-    ...(options.metrics === undefined ? {} : { metrics: options.metrics }),
+    metrics: options.metrics ?? (async () => ({ contentType: metricsContentType, text: metrics.text() })),
   });
   lifecycle.onClose(() => management.close());
 }

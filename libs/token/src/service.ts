@@ -1,6 +1,7 @@
 import type { Handlers } from '@tessera/kit';
 import type { IntrospectionService, TokenService } from '@tessera/proto-gen/token';
 import { introspect, introspectBatch, type IntrospectionParts } from './introspection.ts';
+import { measured } from './exchanges.ts';
 import { exchange, type PipelineParts } from './pipeline.ts';
 import { revoke, type RevocationParts } from './revocation.ts';
 import { userInfo, type UserInfoParts } from './user-info.ts';
@@ -10,7 +11,7 @@ export type ServiceParts = PipelineParts & IntrospectionParts & RevocationParts 
 
 export function tokenHandlers(parts: ServiceParts): Handlers<typeof TokenService> {
   return {
-    exchange: (request, context) => exchange(parts, request, context),
+    exchange: (request, context) => measured(request.grantType, exchange(parts, request, context)),
     async revoke(request, context) {
       await revoke(parts, request, context);
       parts.revocationFeed.poke();

@@ -2,6 +2,7 @@ import type { Logger } from 'pino';
 import { OAuthError } from '@tessera/oauth';
 import type { Clock } from '../clock.ts';
 import type { Random } from '../ids.ts';
+import { metrics } from '../metrics/index.ts';
 import { auditRow } from './audit.ts';
 import type { AuditEvent, AuditRow } from './audit.ts';
 import type { Database, Statement } from './database.ts';
@@ -21,6 +22,16 @@ export interface AuditBatchOptions {
   /** Rows kept while the database is away; more are dropped and counted. */
   readonly maxQueued?: number;
 }
+
+const noted = metrics.counter({
+  name: 'tessera_audit_events_total',
+  help: 'Events for the audit trail that changed no state, such as refusals; what changes state is in its tables alone.',
+  labels: ['event', 'outcome'],
+});
+const dropped = metrics.counter({
+  name: 'tessera_audit_dropped_total',
+  help: 'Events that are missing in the audit trail, because the database was away for too long.',
+});
 
 const flushAfterMs = 250;
 const retryAfterMs = 1000;
@@ -47,6 +58,7 @@ class Batch implements AuditBatch {
 
   add(event: AuditEvent): void {
     const { kit, schema } = this.#options;
+    noted.with(event.event, event.outcome).add();
     if (this.#isClosed || this.#queue.length >= this.#maxQueued) {
       if (this.#dropped === 0)
         kit.log.warn({ event: 'audit.dropping', schema }, 'audit rows are being dropped');
@@ -120,6 +132,7 @@ class Batch implements AuditBatch {
     if (this.#dropped === 0) return;
     const { kit, schema } = this.#options;
     kit.log.warn({ event: 'audit.dropped', schema, dropped: this.#dropped }, 'audit rows were dropped');
+    dropped.with().add(this.#dropped);
     this.#dropped = 0;
   }
 }

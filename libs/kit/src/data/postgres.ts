@@ -4,6 +4,7 @@ import type { Logger } from 'pino';
 import { temporarilyUnavailable } from '@tessera/oauth';
 import { Secret } from '../secret.ts';
 import type { MigrationSession, OpenedDatabase, Queryable, Result, Statement } from './database.ts';
+import { metrics } from '../metrics/index.ts';
 import { withRetries } from './retry.ts';
 import { endsSession } from './store-errors.ts';
 import { createTransactionScope } from './transaction-scope.ts';
@@ -49,6 +50,7 @@ export async function openDatabase(options: PostgresOptions): Promise<OpenedData
     types: postgresTypes,
   });
   pool.on('error', (error) => log?.warn({ error }, 'an idle database connection was lost'));
+  const unmeasure = measurePool(pool);
   const scope = createTransactionScope();
 
   async function withClient<T>(work: (lease: Lease) => Promise<T>): Promise<T> {
@@ -89,8 +91,22 @@ export async function openDatabase(options: PostgresOptions): Promise<OpenedData
       withRetries(() =>
         withClient((lease) => inTransaction(lease, () => work(migrationSession(lease)), undefined)),
       ),
-    close: () => (closed ??= pool.end()),
+    close: () => (closed ??= pool.end().finally(unmeasure)),
   };
+}
+
+function measurePool(pool: Pool): () => void {
+  const options = {
+    name: 'tessera_database_connections',
+    help: 'Connections to Postgres that work, that are idle, and callers that wait for one.',
+    labels: ['state'],
+  };
+  return metrics.gauge(options, () => [
+    { labels: { state: 'busy' }, value: pool.totalCount - pool.idleCount },
+    { labels: { state: 'idle' }, value: pool.idleCount },
+    { labels: { state: 'waiting' }, value: pool.waitingCount },
+    { labels: { state: 'limit' }, value: pool.options.max },
+  ]);
 }
 
 /** A connection may break while it is held and idle; the statement that follows reports it. */

@@ -3,6 +3,7 @@ import { Redis } from 'ioredis';
 import type { Logger } from 'pino';
 import { temporarilyUnavailable } from '@tessera/oauth';
 import { Secret } from '../secret.ts';
+import { metrics } from '../metrics/index.ts';
 import { createPolicyGuard } from './redis-policy.ts';
 import { translateRedisError } from './redis-errors.ts';
 
@@ -66,6 +67,14 @@ export async function openRedis(options: RedisOptions): Promise<RedisHandle> {
   }
 
   let inFlight = 0;
+  const unmeasure = [
+    metrics.gauge({ name: 'tessera_redis_connected', help: 'Connections to Redis that are ready.' }, () => [
+      { value: client.status === 'ready' ? 1 : 0 },
+    ]),
+    metrics.gauge({ name: 'tessera_redis_commands', help: 'Commands that await their replies.' }, () => [
+      { value: inFlight },
+    ]),
+  ];
   async function guarded<T>(work: () => Promise<T>): Promise<T> {
     const refusal =
       guard.refusal() ?? (inFlight >= maxInFlight ? 'Too many commands await Redis.' : undefined);
@@ -93,6 +102,7 @@ export async function openRedis(options: RedisOptions): Promise<RedisHandle> {
     },
     call: (command, ...args) => guarded(() => client.call(command, ...args)),
     async close() {
+      for (const end of unmeasure) end();
       client.disconnect();
     },
   };

@@ -34,7 +34,10 @@ export interface Sample {
 export interface Registry {
   counter(options: FamilyOptions): Family<Counter>;
   histogram(options: FamilyOptions & { readonly buckets: readonly number[] }): Family<Histogram>;
-  /** Read when somebody asks for the metrics; several readers of one name add up per series. Answers how to end it. */
+  /**
+   * Read when somebody asks for the metrics; several readers of one name add up per series. Answers how to end it.
+   * What only grows is named `_total`, and is a counter then.
+   */
   gauge(options: FamilyOptions, read: () => readonly Sample[]): () => void;
   /** Every family by name: for tests that hold dashboards and alerts against it. */
   names(): readonly string[];
@@ -83,7 +86,7 @@ export function createRegistry(): Registry {
       if (!readers.has(name)) {
         readers.set(name, known);
         add(name, {
-          type: 'gauge',
+          type: name.endsWith('_total') ? 'counter' : 'gauge',
           help,
           lines: () =>
             gaugeLines(

@@ -1,5 +1,6 @@
 import { create } from '@bufbuild/protobuf';
 import type { DescMessage, DescMethod, Message } from '@bufbuild/protobuf';
+import { measureMethod } from '../metrics/calls.ts';
 import type { Route } from './call.ts';
 import type { Refuse } from './refusal.ts';
 import { cancelled } from './served-call.ts';
@@ -17,10 +18,15 @@ export type StreamingInvocation = (request: Message, call: ServedCall) => AsyncG
 export function unaryInvocation(route: Route, method: DescMethod, refuse: Refuse): UnaryInvocation {
   const handler = handlerOf(route, method) as UnaryHandler;
   const { output } = method;
+  const measured = measureMethod(`${route.service.typeName}/${method.name}`);
   return async (request, call) => {
+    const startedAt = performance.now();
     try {
-      return create(output, await handler(request, call));
+      const response = create(output, await handler(request, call));
+      measured.answered(startedAt);
+      return response;
     } catch (error) {
+      measured.failed(startedAt, error);
       throw refuse(error, call);
     }
   };
