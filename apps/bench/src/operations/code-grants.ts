@@ -36,13 +36,49 @@ function chain(first: readonly HttpRequest[], follow: (answer: HttpAnswer) => Ht
   };
 }
 
-const refreshRequest = (client: Client, refreshToken: string): HttpRequest =>
-  form('/token', { grant_type: 'refresh_token', refresh_token: refreshToken }, basicOf(client));
+/** Makes the token request of a refresh; a scope without `openid` narrows it to one token that is signed (RFC 6749 §6). */
+type Refresh = (client: Client, refreshToken: string) => HttpRequest;
+
+const refreshWith =
+  (parameters: Readonly<Record<string, string>>): Refresh =>
+  (client, refreshToken) =>
+    form(
+      '/token',
+      { grant_type: 'refresh_token', refresh_token: refreshToken, ...parameters },
+      basicOf(client),
+    );
 
 /** The client that an access token was issued to (RFC 9068 §2.2). */
 function clientOfToken(accessToken: string): string {
   const payload = Buffer.from(accessToken.split('.')[1] ?? '', 'base64url').toString('utf8');
   return String((JSON.parse(payload) as Record<string, unknown>)['client_id']);
+}
+
+function refresh(name: 'refresh' | 'refresh-openid', request: Refresh): Operation {
+  return {
+    name,
+    inFlight: 32,
+    rate: 100,
+    async ours(target) {
+      const tokens = await issuePersonalTokens(target, refreshChains);
+      const clients = new Map(tokens.map(({ client }) => [client.clientId, client]));
+      return chain(
+        tokens.map(({ client, refreshToken }) => request(client, refreshToken)),
+        (answer) => {
+          const client = clients.get(clientOfToken(member(answer, 'access_token')));
+          if (client === undefined) throw new Error('the token is of another client');
+          return request(client, member(answer, 'refresh_token'));
+        },
+      );
+    },
+    async peers(target) {
+      const tokens = await mint(target, 'refresh-tokens', refreshChains);
+      return chain(
+        tokens.map(({ value }) => request(mintedClient, value)),
+        (answer) => request(mintedClient, member(answer, 'refresh_token')),
+      );
+    },
+  };
 }
 
 export const codeGrants: readonly Operation[] = [
@@ -63,28 +99,6 @@ export const codeGrants: readonly Operation[] = [
       return { kind: 'http', limit, next: once(requests), accept: hasAllTokens };
     },
   },
-  {
-    name: 'refresh',
-    inFlight: 32,
-    rate: 100,
-    async ours(target) {
-      const tokens = await issuePersonalTokens(target, refreshChains);
-      const clients = new Map(tokens.map(({ client }) => [client.clientId, client]));
-      return chain(
-        tokens.map(({ client, refreshToken }) => refreshRequest(client, refreshToken)),
-        (answer) => {
-          const client = clients.get(clientOfToken(member(answer, 'access_token')));
-          if (client === undefined) throw new Error('the token is of another client');
-          return refreshRequest(client, member(answer, 'refresh_token'));
-        },
-      );
-    },
-    async peers(target) {
-      const tokens = await mint(target, 'refresh-tokens', refreshChains);
-      return chain(
-        tokens.map(({ value }) => refreshRequest(mintedClient, value)),
-        (answer) => refreshRequest(mintedClient, member(answer, 'refresh_token')),
-      );
-    },
-  },
+  refresh('refresh', refreshWith({ scope: 'offline_access orders.read' })),
+  refresh('refresh-openid', refreshWith({})),
 ];

@@ -4,6 +4,7 @@ export const operationNames = [
   'client-credentials-form',
   'code-exchange',
   'refresh',
+  'refresh-openid',
   'introspect-access',
   'introspect-access-cold',
   'introspect-refresh',
