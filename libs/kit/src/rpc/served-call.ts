@@ -56,6 +56,11 @@ export class ServedCall implements CallContext {
     return this.#cancellation;
   }
 
+  /** The handler is done. */
+  get finished(): boolean {
+    return this.#finished;
+  }
+
   onward(): CallOptions {
     const signal = this.#cancellable ? this.signal : undefined;
     if (this.deadline === Infinity) return rootCall(this.requestId, undefined, signal);

@@ -127,7 +127,10 @@ function arrive(incoming: Incoming): ServedCall {
     deadline: typeof deadline === 'number' ? deadline : deadline.getTime(),
     cancellable: true,
   });
-  incoming.on('cancelled', () => call.cancel(cancelled()));
+  // Told at the end of every call, also of one that was answered.
+  incoming.on('cancelled', () => {
+    if (!call.finished) call.cancel(cancelled());
+  });
   return call;
 }
 
