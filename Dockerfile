@@ -5,8 +5,8 @@ ARG NODE_VERSION=26.10.0
 FROM node:${NODE_VERSION}-slim AS assembled
 WORKDIR /source
 COPY . .
-RUN --mount=type=cache,target=/root/.npm,sharing=locked \
-    node deploy/image/assemble.ts /app
+RUN --mount=type=cache,target=/var/cache/npm,sharing=locked \
+    npm_config_cache=/var/cache/npm node deploy/image/assemble.ts /app
 
 FROM node:${NODE_VERSION}-slim
 # What the base image brings for building is not for running.

@@ -24,7 +24,7 @@ describe('the settings', () => {
   it('stand in docs/configuration.md with their defaults, each once', () => {
     const document = readFileSync(new URL('docs/configuration.md', root), 'utf8');
     const listed = [...document.matchAll(/^\| `([A-Z_]+)` +\|/gm)].map(([, name]) => name);
-    expect(listed.toSorted()).toEqual(
+    expect(listed.map(String).toSorted()).toEqual(
       [...ours, 'DATABASE_URL', 'REDIS_URL', 'NODE_ENV', 'UV_THREADPOOL_SIZE'].toSorted(),
     );
   });
