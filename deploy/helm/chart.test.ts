@@ -101,12 +101,27 @@ describe.each(valueSets)('The chart with $name', ({ values }) => {
 
   test('leads every Service to pods of one component, at a port they have', () => {
     for (const { metadata, spec } of ofKind(manifests, 'Service')) {
+      if (metadata.name.endsWith('-metrics')) continue;
       const behind = pods.filter(
         ({ of, pod }) => of.kind === 'Deployment' && matches(pod.metadata.labels, spec.selector),
       );
       expect(behind, metadata.name).toHaveLength(1);
       const ports = behind[0]?.pod.spec.containers[0]?.ports?.map(({ name }) => name);
       for (const { targetPort } of spec.ports ?? []) expect(ports).toContain(targetPort);
+    }
+  });
+
+  test('has every process measured, and nothing else', () => {
+    const services = ofKind(manifests, 'Service').filter(({ metadata }) =>
+      metadata.name.endsWith('-metrics'),
+    );
+    for (const { spec } of services) {
+      const behind = pods
+        .filter(({ pod }) => matches(pod.metadata.labels, spec.selector))
+        .map(({ of }) => of);
+      expect(behind).toEqual(
+        ofKind(manifests, 'Deployment').filter((deployment) => !isThrowAway(deployment)),
+      );
     }
   });
 
@@ -223,6 +238,7 @@ const secretValues: Readonly<Record<string, string>> = {
   TESSERA_KEYS_KEK_FILE: randomBytes(32).toString('base64'),
   TESSERA_DIRECTORY_PEPPER_FILE: randomBytes(32).toString('base64'),
   TESSERA_TOKEN_REFRESH_KEYS_FILE: `1:${randomBytes(32).toString('base64')}`,
+  TESSERA_WEBHOOK_KEY_FILE: randomBytes(32).toString('base64'),
   TESSERA_RPC_TOKEN_FILE: randomBytes(32).toString('base64'),
 };
 

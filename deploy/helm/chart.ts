@@ -161,8 +161,19 @@ const everywhere: Values = {
     extraEgress: [{ ports: [{ port: 443, protocol: 'TCP' }] }],
   },
   state: { tenants: [{ id: 'acme', name: 'Acme' }], secrets: ['acme-clients'] },
+  secrets: {
+    keysKek: { existingSecret: 'secrets' },
+    directoryPepper: { existingSecret: 'secrets', key: 'pepper' },
+    tokenRefreshKeys: { existingSecret: 'refresh' },
+    webhookKey: { existingSecret: 'secrets' },
+  },
   migrations: { existingSecret: 'database-owner' },
   trustedCa: { existingSecret: 'stores-ca' },
+  metrics: {
+    serviceMonitor: { enabled: true, labels: { release: 'prometheus' } },
+    prometheusRule: { enabled: true },
+    dashboard: { enabled: true },
+  },
   tests: { clientSecret: 'smoke' },
   image: {
     repository: 'registry.example.com/tessera',

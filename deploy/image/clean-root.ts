@@ -1,5 +1,14 @@
 import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
-import { chmodSync, chownSync, copyFileSync, existsSync, globSync, mkdirSync, statSync } from 'node:fs';
+import {
+  chmodSync,
+  chownSync,
+  copyFileSync,
+  existsSync,
+  globSync,
+  mkdirSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
@@ -34,7 +43,9 @@ export class CleanRoot {
   seal(): void {
     if (this.#confined) {
       const libraries = execFileSync('ldd', [process.execPath], { encoding: 'utf8' }).match(/\/\S+/g) ?? [];
-      for (const path of [...libraries, '/etc/hosts']) this.#copy(path, path);
+      for (const path of libraries) this.#copy(path, path);
+      mkdirSync(join(this.#root, 'etc'));
+      writeFileSync(join(this.#root, 'etc/hosts'), `127.0.0.1 localhost ${this.peerHost}\n`);
       this.#copy(process.execPath, '/usr/local/bin/node');
     }
     const data = join(this.#root, 'data');
@@ -49,21 +60,29 @@ export class CleanRoot {
   }
 
   /** Starts a process of the image by its command; `output` grows with what it prints. */
-  start(command: string, environment: Readonly<Record<string, string>>): ImageProcess {
+  start(
+    command: string,
+    environment: Readonly<Record<string, string>>,
+    words: readonly string[] = [],
+  ): ImageProcess {
     const [executable, before] = this.#node();
-    const child = spawn(executable, [...before, `${this.#inside}/app/deploy/image/start.ts`, command], {
-      cwd: this.app,
-      env: { NODE_ENV: 'production', TESSERA_DATA_DIR: `${this.#inside}/data`, ...environment },
-      stdio: ['ignore', 'pipe', 'pipe'],
-      ...this.#identity(),
-    });
+    const child = spawn(
+      executable,
+      [...before, `${this.inside}/app/deploy/image/start.ts`, command, ...words],
+      {
+        cwd: this.app,
+        env: { NODE_ENV: 'production', TESSERA_DATA_DIR: `${this.inside}/data`, ...environment },
+        stdio: ['ignore', 'pipe', 'pipe'],
+        ...this.#identity(),
+      },
+    );
     return new ImageProcess(command, child);
   }
 
   /** Runs a script inside; APP stands for the tree. Throws what the script throws. */
   evaluate(script: string): string {
     const [executable, before] = this.#node();
-    const code = script.replaceAll('APP', `${this.#inside}/app`);
+    const code = script.replaceAll('APP', `${this.inside}/app`);
     return execFileSync(executable, [...before, '-e', code], {
       cwd: this.app,
       env: {},
@@ -73,8 +92,13 @@ export class CleanRoot {
     });
   }
 
+  /** A name of this machine. In a root of its own it ends with a dot, as peers do in a cluster. */
+  get peerHost(): string {
+    return this.#confined ? 'peers.tessera.internal.' : 'localhost';
+  }
+
   /** How a path of the root begins for what runs in it. */
-  get #inside(): string {
+  get inside(): string {
     return this.#confined ? '' : this.#root;
   }
 

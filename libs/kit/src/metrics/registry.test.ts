@@ -57,6 +57,15 @@ describe('The registry', () => {
     expect(registry.text()).toContain('connections{state="busy"} 2\n');
   });
 
+  it('tells the rest when a reader fails', () => {
+    const registry = createRegistry();
+    registry.counter({ name: 'other_total', help: 'Other.' });
+    registry.gauge({ name: 'broken', help: 'Broken.' }, () => {
+      throw new Error('no answer');
+    });
+    expect(registry.text()).toContain('\nother_total 0\n');
+  });
+
   it('keeps the number of series bounded, whatever a label is given', () => {
     const registry = createRegistry();
     const family = registry.counter({ name: 'seen_total', help: 'Seen.', labels: ['value'] });

@@ -88,11 +88,7 @@ export function createRegistry(): Registry {
         add(name, {
           type: name.endsWith('_total') ? 'counter' : 'gauge',
           help,
-          lines: () =>
-            gaugeLines(
-              name,
-              [...known].flatMap((each) => each()),
-            ),
+          lines: () => gaugeLines(name, [...known].flatMap(readSafely)),
         });
       }
       return () => void known.delete(read);
@@ -180,6 +176,15 @@ class HistogramSeries implements Histogram {
       `${name}_sum${text} ${this.#sum}`,
       `${name}_count${text} ${this.#count}`,
     ];
+  }
+}
+
+/** What cannot be read now is missing; the rest is still told. */
+function readSafely(read: () => readonly Sample[]): readonly Sample[] {
+  try {
+    return read();
+  } catch {
+    return [];
   }
 }
 

@@ -1,0 +1,210 @@
+import { execFileSync } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { openDatabase } from '@tessera/kit';
+import {
+  createAuthority,
+  createDatabase,
+  freePort,
+  requiredUrl,
+  type TestDatabase,
+} from '@tessera/test-kit/provision';
+import { CleanRoot, type ImageProcess } from './clean-root.ts';
+
+const repository = dirname(dirname(import.meta.dirname));
+const order = ['keys', 'directory', 'authorize', 'device', 'token', 'gateway'] as const;
+type Name = (typeof order)[number];
+
+const root = mkdtempSync(join(tmpdir(), 'tessera-split-'));
+const image = new CleanRoot(root);
+const unique = randomBytes(4).toString('hex');
+const owner = `tessera_owner_${unique}`;
+const user = `tessera_${unique}`;
+const issuer = 'https://id.example.com';
+
+let database: TestDatabase;
+const running = new Map<Name, ImageProcess>();
+const ports = {} as Record<Name, { rpc: number; management: number }>;
+let http = 0;
+
+beforeAll(async () => {
+  execFileSync(process.execPath, [join(import.meta.dirname, 'assemble.ts'), image.app], { stdio: 'pipe' });
+  image.seal();
+  database = await createDatabase();
+  await makeRoles();
+  writeCertificates();
+  http = await freePort();
+  for (const name of order) ports[name] = { rpc: await freePort(), management: await freePort() };
+}, 300_000);
+
+afterAll(async () => {
+  await Promise.all([...running.values()].map((each) => each.stop()));
+  await database.drop();
+  await asAdministrator(
+    requiredUrl('TESSERA_TEST_DATABASE_URL'),
+    `DROP ROLE IF EXISTS ${owner}; DROP ROLE IF EXISTS ${user}`,
+  );
+  rmSync(root, { recursive: true });
+});
+
+/** As in a cluster: migrations by a role of their own, mutual TLS, peers by names that end with a dot. */
+describe('The split topology, from the image, with two database roles', () => {
+  test('waits for the schema, alive and not ready', async () => {
+    for (const name of order) running.set(name, image.start(name, environmentOf(name)));
+    for (const name of order) {
+      await eventually(async () => (await ask(ports[name].management, '/livez')).status === 200);
+    }
+    await sleep(500);
+    for (const name of ['keys', 'directory', 'authorize', 'device', 'token'] as const) {
+      expect((await ask(ports[name].management, '/readyz')).status, name).toBe(503);
+    }
+  }, 60_000);
+
+  test('is ready soon after the migrations were applied by their owner, who alone may', async () => {
+    const refused = image.start('tessera', { DATABASE_URL: urlFor(user) }, ['migrate']);
+    expect(await refused.exited).toBe(1);
+    expect(refused.output).toContain('permission denied');
+    const migrated = image.start('tessera', { DATABASE_URL: urlFor(owner) }, ['migrate']);
+    expect(await migrated.exited, migrated.output).toBe(0);
+    for (const name of order) await running.get(name)?.ready(ports[name].management);
+  }, 90_000);
+
+  test('takes the declared state by a call of the operator', async () => {
+    const applied = image.start('tessera', { ...certificateOf('operator'), ...peers(['directory']) }, [
+      'apply',
+      '--file',
+      `${image.inside}/app/deploy/demo/tessera.yaml`,
+    ]);
+    expect(await applied.exited, applied.output).toBe(0);
+    expect(applied.output).toMatch(/^demo: \d+ created, 0 updated, 0 deleted$/m);
+  }, 60_000);
+
+  test('passes the smoke test', async () => {
+    const smoke = image.start(
+      'tessera',
+      {
+        TESSERA_ISSUER: issuer,
+        TESSERA_CLIENT_ID: 'demo-service',
+        TESSERA_CLIENT_SECRET: 'demo-secret-not-for-production-0001',
+      },
+      ['smoke', '--address', `http://127.0.0.1:${http}`],
+    );
+    expect(await smoke.exited, smoke.output).toBe(0);
+    expect(smoke.output).toContain('good  a token, signed by one of them');
+  }, 30_000);
+
+  test('tells in its metrics what happened, and in the dashboard and the alerts nothing that is not measured', async () => {
+    const texts = await Promise.all(
+      order.map(async (name) => (await ask(ports[name].management, '/metrics')).text()),
+    );
+    const all = texts.join('');
+    expect(all).toMatch(/^tessera_exchanges_total\{grant="client_credentials",outcome="issued"\} 1$/m);
+    expect(all).toMatch(
+      /^tessera_http_requests_total\{endpoint="\/token",method="POST",status="200",error=""\} 1$/m,
+    );
+    expect(all).toMatch(/^tessera_signatures_total 1$/m);
+    expect(all).toMatch(/^tessera_signing_key_age_seconds\{since="active"\} [\d.]+$/m);
+    const measured = new Set([...all.matchAll(/^# TYPE (\S+) /gm)].map(([, name]) => name));
+    for (const file of ['dashboards/tessera.json', 'alerts.yaml']) {
+      const used = readFileSync(join(repository, 'deploy/helm/tessera', file), 'utf8').matchAll(
+        /\b(?:tessera|process)_[a-z_]+/g,
+      );
+      const names = new Set([...used].map(([name]) => name.replace(/_(bucket|sum|count)$/, '')));
+      expect(names.size, file).toBeGreaterThan(5);
+      expect(
+        [...names].filter((name) => !measured.has(name)),
+        file,
+      ).toEqual([]);
+    }
+  });
+
+  test('ends with 0, every process', async () => {
+    for (const name of order.toReversed()) expect(await running.get(name)?.stop(), name).toBe(0);
+  }, 60_000);
+});
+
+function environmentOf(name: Name): Record<string, string> {
+  return {
+    TESSERA_ISSUER: issuer,
+    TESSERA_MIGRATIONS: 'wait',
+    DATABASE_URL: urlFor(user),
+    REDIS_URL: requiredUrl('TESSERA_TEST_REDIS_URL'),
+    TESSERA_REDIS_KEY_PREFIX: `split-${unique}:`,
+    TESSERA_KEYS_KEK: Buffer.alloc(32, 1).toString('base64'),
+    TESSERA_DIRECTORY_PEPPER: Buffer.alloc(32, 2).toString('base64'),
+    TESSERA_TOKEN_REFRESH_KEYS: `1:${Buffer.alloc(32, 3).toString('base64')}`,
+    TESSERA_HTTP_HOST: '127.0.0.1',
+    TESSERA_HTTP_PORT: String(http),
+    TESSERA_RPC_HOST: '127.0.0.1',
+    TESSERA_RPC_PORT: String(ports[name].rpc),
+    TESSERA_MANAGEMENT_PORT: String(ports[name].management),
+    ...certificateOf(name),
+    ...peers(order.filter((each) => each !== 'gateway')),
+  };
+}
+
+const peers = (names: readonly Name[]) =>
+  Object.fromEntries(
+    names.map((name) => [`TESSERA_PEER_${name.toUpperCase()}`, `${image.peerHost}:${ports[name].rpc}`]),
+  );
+
+function certificateOf(name: string): Record<string, string> {
+  const directory = `${image.inside}/certificates`;
+  return {
+    TESSERA_RPC_AUTH: 'mtls',
+    TESSERA_RPC_TLS_CERT: `${directory}/${name}.crt`,
+    TESSERA_RPC_TLS_KEY: `${directory}/${name}.key`,
+    TESSERA_RPC_TLS_CA: `${directory}/ca.crt`,
+  };
+}
+
+function writeCertificates(): void {
+  const authority = createAuthority();
+  const directory = join(root, 'certificates');
+  mkdirSync(directory);
+  writeFileSync(join(directory, 'ca.crt'), authority.cert);
+  for (const name of [...order, 'operator']) {
+    const { cert, key } = authority.issue(name);
+    writeFileSync(join(directory, `${name}.crt`), cert);
+    // Read by the unprivileged user of the image.
+    writeFileSync(join(directory, `${name}.key`), key, { mode: 0o644 });
+  }
+}
+
+/** deploy/postgres/roles.sql as it is, under names of this test. */
+async function makeRoles(): Promise<void> {
+  const sql = readFileSync(join(repository, 'deploy/postgres/roles.sql'), 'utf8');
+  const named = sql.replaceAll(/\btessera_owner\b/g, owner).replaceAll(/\btessera\b/g, user);
+  const passwords = [owner, user].map((role) => `ALTER ROLE ${role} PASSWORD 'test'`).join('; ');
+  await asAdministrator(database.url, `${named}; ${passwords}`);
+}
+
+async function asAdministrator(url: string, sql: string): Promise<void> {
+  const administrator = await openDatabase({ url });
+  try {
+    await administrator.migration(async (session) => session.run(sql));
+  } finally {
+    await administrator.close();
+  }
+}
+
+function urlFor(role: string): string {
+  const url = new URL(database.url);
+  url.username = role;
+  url.password = 'test';
+  return url.href;
+}
+
+const ask = (port: number, path: string) => fetch(`http://127.0.0.1:${port}${path}`);
+
+async function eventually(check: () => Promise<boolean>): Promise<void> {
+  for (let attempt = 0; attempt < 100; attempt += 1) {
+    if (await check().catch(() => false)) return;
+    await sleep(100);
+  }
+  throw new Error('It did not happen within ten seconds.');
+}
