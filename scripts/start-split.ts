@@ -40,7 +40,7 @@ async function run(): Promise<number> {
     ),
   };
   const children = Object.entries(processes).map(([name, port]) =>
-    spawn(process.execPath, [`apps/${name}/src/main.ts`], {
+    spawn(process.execPath, ['--import', './scripts/module-cache.mjs', `apps/${name}/src/main.ts`], {
       cwd: dirname(import.meta.dirname),
       env: { ...shared, TESSERA_RPC_PORT: String(port) },
       stdio: ['ignore', 'inherit', 'inherit'],

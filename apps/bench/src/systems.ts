@@ -111,7 +111,7 @@ async function ours(name: string, environment: Environment): Promise<Planned> {
   const port = await freePort();
   return {
     name,
-    arguments: [`apps/${name}/src/main.ts`],
+    arguments: ['--import', './scripts/module-cache.mjs', `apps/${name}/src/main.ts`],
     environment: { ...environment, TESSERA_MANAGEMENT_PORT: String(port) },
     readyUrl: `http://127.0.0.1:${port}/readyz`,
   };
