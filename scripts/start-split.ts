@@ -30,6 +30,8 @@ if (missing.length > 0) {
 /** Runs all of them until one ends or this process is asked to stop; then stops the rest. */
 async function run(): Promise<number> {
   const shared = {
+    // What Node makes of each module is kept for the next start.
+    NODE_COMPILE_CACHE: 'node_modules/.cache/modules',
     ...process.env,
     TESSERA_RPC_AUTH: 'token',
     TESSERA_RPC_TOKEN: randomBytes(32).toString('base64url'),
@@ -40,7 +42,7 @@ async function run(): Promise<number> {
     ),
   };
   const children = Object.entries(processes).map(([name, port]) =>
-    spawn(process.execPath, ['--import', './scripts/module-cache.mjs', `apps/${name}/src/main.ts`], {
+    spawn(process.execPath, [`apps/${name}/src/main.ts`], {
       cwd: dirname(import.meta.dirname),
       env: { ...shared, TESSERA_RPC_PORT: String(port) },
       stdio: ['ignore', 'inherit', 'inherit'],

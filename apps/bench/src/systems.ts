@@ -111,7 +111,7 @@ async function ours(name: string, environment: Environment): Promise<Planned> {
   const port = await freePort();
   return {
     name,
-    arguments: ['--import', './scripts/module-cache.mjs', `apps/${name}/src/main.ts`],
+    arguments: [`apps/${name}/src/main.ts`],
     environment: { ...environment, TESSERA_MANAGEMENT_PORT: String(port) },
     readyUrl: `http://127.0.0.1:${port}/readyz`,
   };
@@ -162,6 +162,8 @@ function run(planned: Planned, { directory, profile }: SystemOptions): ChildProc
       PATH: process.env['PATH'] ?? '',
       HOME: process.env['HOME'] ?? '',
       NODE_ENV: 'production',
+      // As in `npm start`.
+      NODE_COMPILE_CACHE: 'node_modules/.cache/modules',
       ...planned.environment,
     },
     stdio: ['ignore', log, log],
