@@ -24,6 +24,13 @@ test('The schema is whole: it refers to nothing outside of itself', () => {
   expect(references.every((target) => target?.startsWith('#/$defs/'))).toBe(true);
 });
 
+test('Every alert has a section in docs/operations.md, and every section an alert', () => {
+  const alerts = [...committed('alerts.yaml').matchAll(/alert: (\w+)/g)].map(([, name]) => name);
+  const guide = readFileSync(join(import.meta.dirname, '../../docs/operations.md'), 'utf8');
+  expect(alerts.length).toBeGreaterThan(5);
+  expect([...guide.matchAll(/^### (Tessera\w+)$/gm)].map(([, name]) => name)).toEqual(alerts);
+});
+
 test('The chart has the version of the project', () => {
   const { version } = JSON.parse(readFileSync(join(import.meta.dirname, '../../package.json'), 'utf8')) as {
     version: string;
