@@ -1,5 +1,11 @@
 import { create, fromBinary, toBinary } from '@bufbuild/protobuf';
-import { IntrospectRequestSchema, IntrospectResponseSchema } from '@tessera/proto-gen/token';
+import {
+  BatchIntrospectRequestSchema,
+  BatchIntrospectResponseSchema,
+  IntrospectRequestSchema,
+  IntrospectResponseSchema,
+} from '@tessera/proto-gen/token';
+import { times } from '../driver/http-client.ts';
 import type { Target } from '../target.ts';
 import { issueAccessTokens } from './client-credentials.ts';
 import { mint, publicClientId } from './minted.ts';
@@ -10,6 +16,9 @@ import { cycle, form, json, okWith, turns } from './requests.ts';
 const warmTokens = 2000;
 /** More than the service remembers, so that each comes as if for the first time. */
 const coldTokens = 12_000;
+
+/** Tokens in one call of a batch. */
+const batchSize = 100;
 
 const isActive = okWith('"active":true');
 
@@ -49,6 +58,22 @@ async function singleCalls(target: Target, count: number): Promise<Load> {
     ...overCalls(target, 'Introspect', 1),
     next: turns(messages),
     accept: (answer: Buffer) => fromBinary(IntrospectResponseSchema, answer).active,
+  };
+}
+
+async function batchCalls(target: Target): Promise<Load> {
+  const tokens = await issueAccessTokens(target, warmTokens);
+  const messages = times(warmTokens / batchSize).map((index) => {
+    const batch = { tokens: tokens.slice(index * batchSize, (index + 1) * batchSize) };
+    return Buffer.from(toBinary(BatchIntrospectRequestSchema, create(BatchIntrospectRequestSchema, batch)));
+  });
+  return {
+    ...overCalls(target, 'BatchIntrospect', batchSize),
+    next: turns(messages),
+    accept(answer: Buffer) {
+      const { outcomes } = fromBinary(BatchIntrospectResponseSchema, answer);
+      return outcomes.every(({ outcome }) => outcome.case === 'result' && outcome.value.active);
+    },
   };
 }
 
@@ -92,5 +117,12 @@ export const introspection: readonly Operation[] = [
     rate: 200,
     splitOnly: true,
     ours: (target) => singleCalls(target, coldTokens),
+  },
+  {
+    name: 'introspect-batch',
+    inFlight: 8,
+    rate: 5,
+    splitOnly: true,
+    ours: batchCalls,
   },
 ];

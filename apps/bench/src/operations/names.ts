@@ -10,6 +10,7 @@ export const operationNames = [
   'introspect-refresh',
   'introspect-call',
   'introspect-call-cold',
+  'introspect-batch',
   'userinfo',
   'device-poll',
   'ciba-start',
