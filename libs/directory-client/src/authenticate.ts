@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import type { CallOptions, Client, Limiter } from '@tessera/kit';
+import { addressKey, type CallOptions, type Client, type Limiter } from '@tessera/kit';
 import { OAuthError } from '@tessera/oauth';
 import {
   ApplicationType,
@@ -73,7 +73,10 @@ export class ClientAuthenticator {
     ticket: Ticket,
   ): Promise<ApplicationRecord> {
     const { clientId, clientSecret, digest, ipAddress } = tried;
-    const keys = { both: hash('sha256', `${clientId}\0${ipAddress}`, 'base64url'), address: ipAddress };
+    const keys = {
+      both: hash('sha256', `${clientId}\0${addressKey(ipAddress)}`, 'base64url'),
+      address: addressKey(ipAddress),
+    };
     await this.#count(keys);
     const [found, verification] = await Promise.all([
       this.#options.records.application(clientId, call),

@@ -65,11 +65,16 @@ describe('callerAddress', () => {
   });
 
   it.each(['', ',', ', ,', 'garbage', 'unknown', '203.0.113.9, garbage', '<script>', '999.1.1.1'])(
-    'is the proxy itself when the right-most hop of %j is no address',
+    'is nobody when the right-most hop of %j is no address',
     (header) => {
-      expect(callerAddress('10.0.0.1', header, proxies)).toBe('10.0.0.1');
+      expect(callerAddress('10.0.0.1', header, proxies)).toBe('');
     },
   );
+
+  it('is nobody when a trusted proxy names no caller, so that no network contains it', () => {
+    expect(callerAddress('10.0.0.1', undefined, proxies)).toBe('');
+    expect(networks(['loopback', 'private']).contains('')).toBe(false);
+  });
 
   it('takes hops with a port or a zone, and a hundred hops', () => {
     expect(callerAddress('10.0.0.1', '203.0.113.9:4711', proxies)).toBe('203.0.113.9');

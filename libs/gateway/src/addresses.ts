@@ -57,21 +57,20 @@ export function normalizeAddress(text: string): string {
 /**
  * The address of the caller: that of the connection, unless the connection comes from a trusted proxy. Then it is the
  * right-most hop of `X-Forwarded-For` that is not a trusted proxy itself: everything left of it was written by the client.
- * A hop that is no address ends the search at the last proxy that is known.
+ * Where that hop is no address, or the proxy names none, nobody knows the caller: '' is in no network.
  */
 export function callerAddress(
   connection: string,
   forwardedFor: string | undefined,
   proxies: Networks,
 ): string {
-  let known = normalizeAddress(connection);
-  if (forwardedFor === undefined || !proxies.contains(known)) return known;
-  const hops = forwardedFor.split(',');
+  const peer = normalizeAddress(connection);
+  if (!proxies.contains(peer)) return peer;
+  let known = '';
+  const hops = (forwardedFor ?? '').split(',');
   for (let hop = hops.pop(); hop !== undefined; hop = hops.pop()) {
-    const address = normalizeAddress(withoutPort(hop.trim()));
-    if (address === '') return known;
-    if (!proxies.contains(address)) return address;
-    known = address;
+    known = normalizeAddress(withoutPort(hop.trim()));
+    if (known === '' || !proxies.contains(known)) return known;
   }
   return known;
 }

@@ -38,6 +38,27 @@ describe('hosts', () => {
   );
 });
 
+describe('what a connection may send', () => {
+  it('ends a connection that sends request after request without reading the answers', async () => {
+    const gateway = open();
+    const url = new URL(await gateway.listen({ host: '127.0.0.1', port: 0 }));
+    const socket = connect(Number(url.port), '127.0.0.1');
+    socket.pause();
+    const ended = new Promise((resolve) => socket.once('close', resolve));
+    socket.on('error', () => undefined);
+    socket.write('GET /.well-known/jwks.json HTTP/1.1\r\nHost: localhost\r\n\r\n'.repeat(5000));
+    socket.resume();
+    await ended;
+  });
+
+  it('is no other spelling of a path, and no second Host', async () => {
+    const { app } = open();
+    for (const url of ['/intros%70ect', '/log%69n', '/%72evoke']) {
+      expect((await app.inject({ method: 'GET', url, headers: { host: 'localhost' } })).statusCode).toBe(404);
+    }
+  });
+});
+
 describe('paths and methods', () => {
   it.each(paths)('%s answers every method it does not take with 405 and Allow', async (path) => {
     const gateway = open();

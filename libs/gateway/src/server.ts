@@ -3,7 +3,7 @@ import type { Socket } from 'node:net';
 import fastifyCookie from '@fastify/cookie';
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import { endpointPaths, OAuthError, temporarilyUnavailable } from '@tessera/oauth';
-import { bodyLimit } from './body.ts';
+import { bodyLimit, count } from './body.ts';
 import { answerBody, sendError, sendJson } from './body-route.ts';
 import { contract } from './dialects/contract.ts';
 import { asOAuthError } from './errors.ts';
@@ -64,7 +64,8 @@ const limits = {
   requestTimeout: 15_000,
   // Longer than the idle time of common load balancers, so that they close first.
   keepAliveTimeout: 72_000,
-  http: { maxHeaderSize: 16 * 1024, headersTimeout: 10_000 },
+  // Node looks for connections that are over their time every 30 s unless told otherwise.
+  http: { maxHeaderSize: 16 * 1024, headersTimeout: 10_000, connectionsCheckingInterval: 2_000 },
 } as const;
 
 /** What happens to every request before and after it is answered. */
@@ -78,10 +79,11 @@ function prepareRequests(app: FastifyInstance, gateway: Gateway, rules: Incoming
   app.decorateRequest('failure', undefined);
   app.decorateRequest('incoming');
   app.addHook('onRequest', (request, reply, done) => {
+    if (isFlood(request, reply)) return void request.raw.socket.destroy();
     request.incoming = readIncoming(request.raw, request.id, rules);
     commonHeaders(reply, request.id);
     if (https) reply.header('strict-transport-security', 'max-age=31536000');
-    done(closing ? temporarilyUnavailable() : hostProblem(request));
+    done(closing ? temporarilyUnavailable() : (hostProblem(request) ?? addressProblem(request)));
   });
   // A connection that is kept after its last answer would hold up the close until it times out.
   app.addHook('onSend', (_request, reply, payload, done) => {
@@ -121,6 +123,31 @@ function hostProblem(request: FastifyRequest): OAuthError | undefined {
     if (error instanceof OAuthError) return error;
     throw error;
   }
+}
+
+/** Requests of one connection that may wait for their answers to be read; browsers and clients have one. */
+const maxPipelined = 16;
+const pipelined = new WeakMap<Socket, number>();
+
+/** Whether a connection sends requests without reading the answers, which would be kept in memory for it. */
+function isFlood(request: FastifyRequest, reply: FastifyReply): boolean {
+  const { socket } = request.raw;
+  const waiting = (pipelined.get(socket) ?? 0) + 1;
+  pipelined.set(socket, waiting);
+  reply.raw.once('close', () => pipelined.set(socket, (pipelined.get(socket) ?? 1) - 1));
+  return waiting > maxPipelined;
+}
+
+/**
+ * No path of ours has a percent sign: whoever leaves paths out at the edge by their bytes must not be passed by another
+ * spelling of them. Two Host headers mean that somebody on the way may have read the other one (RFC 9112 §3.2).
+ */
+function addressProblem(request: FastifyRequest): OAuthError | undefined {
+  const path = request.raw.url?.split('?', 1)[0] ?? '';
+  if (path.includes('%')) return new OAuthError('not_found', 'There is nothing at this address.');
+  if (count(request.raw, 'host') > 1)
+    return new OAuthError('invalid_request', 'The Host header is given more than once.');
+  return undefined;
 }
 
 function addRoute(app: FastifyInstance, route: Exclude<Route, PageRoute>, gateway: Gateway): void {

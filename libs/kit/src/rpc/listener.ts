@@ -129,6 +129,8 @@ function acceptTls(
   );
   server.on('tlsClientError', (error, socket) => {
     options.log.warn({ error, peer: socket.remoteAddress }, 'TLS handshake refused');
+    // A bare TLS server leaves the connection open, and with it a file descriptor.
+    socket.destroy();
   });
   files.onChange((set) => {
     server.setSecureContext({ ...set, minVersion: 'TLSv1.3', secureOptions: constants.SSL_OP_NO_TICKET });
