@@ -58,8 +58,7 @@ test('the packed types serve a strict program', () => {
   execFileSync(
     'tsc',
     [...options, '--typeRoots', join(root, 'node_modules/@types'), join(folder, 'program.mts')],
-    {
-      encoding: 'utf8',
-    },
+    // Away from the repository's own settings.
+    { encoding: 'utf8', cwd: folder },
   );
 });
