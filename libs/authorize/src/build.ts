@@ -126,6 +126,7 @@ function limitsOf(config: AuthorizeConfig): SignInLimits {
   const windowSeconds = config.TESSERA_LOGIN_WINDOW;
   return {
     account: { name: 'sign-in.account', limit: config.TESSERA_LOGIN_LIMIT_ACCOUNT, windowSeconds },
+    person: { name: 'sign-in.person', limit: config.TESSERA_LOGIN_LIMIT_ACCOUNT, windowSeconds },
     address: { name: 'sign-in.address', limit: config.TESSERA_LOGIN_LIMIT_ADDRESS, windowSeconds },
   };
 }

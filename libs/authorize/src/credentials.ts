@@ -17,7 +17,10 @@ export interface Credentials {
 
 /** How often credentials may be tried. */
 export interface SignInLimits {
+  /** By what was typed. */
   readonly account: LimitRule;
+  /** By the person it resolves to. */
+  readonly person: LimitRule;
   readonly address: LimitRule;
 }
 
@@ -48,19 +51,19 @@ export function createVerifyCredentials(deps: {
     throw new OAuthError('rate_limited', 'Too many attempts. Try again later.', { retryAfterSeconds });
   }
 
-  /**
-   * The account that attempts under this identifier are counted for: the person, so that user name, e-mail address and
-   * phone number share one budget; the identifier itself where it is nobody's, after the same question.
-   */
-  async function accountOf(visit: Visit, { tenantId, identifier }: Credentials): Promise<string> {
-    const name = accountName(identifier);
-    if (!isPossible(identifier, maximumIdentifierLength)) return name;
+  /** Counts an attempt on the person an identifier resolves to; false beyond the limit. Nobody has no limit here. */
+  async function countPerson(tenantId: string, person: string | undefined): Promise<boolean> {
+    if (person === undefined) return true;
+    return (await limiter.consume(limits.person, personKey(tenantId, person))).allowed;
+  }
+
+  async function resolve(visit: Visit, { tenantId, identifier }: Credentials): Promise<string | undefined> {
+    if (!isPossible(identifier, maximumIdentifierLength)) return undefined;
     try {
       const { user } = await directory.findUser({ tenantId, identifier }, visit.call.onward());
-      // No name contains a line break.
-      return user === undefined ? name : `user\n${user.userId}`;
+      return user?.userId;
     } catch (error) {
-      if (error instanceof ConnectError && error.code === Code.NotFound) return name;
+      if (error instanceof ConnectError && error.code === Code.NotFound) return undefined;
       throw error;
     }
   }
@@ -80,11 +83,20 @@ export function createVerifyCredentials(deps: {
     const failed: FailedSignIn = { tenantId, clientId, identifierReference };
     // The address first: an address that is over its limit cannot use up the attempts of anybody's account.
     await count(visit, limits.address, addressKey(visit.browser.ipAddress), failed);
-    const account = digest(`${tenantId}\n${await accountOf(visit, credentials)}`);
+    const account = digest(`${tenantId}\n${accountName(identifier)}`);
     await count(visit, limits.account, account, failed);
-    const user = await verify(visit, credentials);
-    if (user === undefined) audit.signInFailed(visit, failed);
-    else await limiter.reset(limits.account, account);
+    const person = await resolve(visit, credentials);
+    // User name, e-mail address and phone number share the budget of their person. Beyond it the answer is that of a
+    // wrong password, after the same work: a refusal of its own would tell which identifiers are somebody's, and whose.
+    const withinLimit = await countPerson(tenantId, person);
+    const verified = await verify(visit, credentials);
+    const user = withinLimit ? verified : undefined;
+    if (!withinLimit) audit.signInLimited(visit, failed, limits.person.name);
+    else if (user === undefined) audit.signInFailed(visit, failed);
+    else {
+      await limiter.reset(limits.account, account);
+      await limiter.reset(limits.person, personKey(tenantId, user.userId));
+    }
     return user;
   };
 }
@@ -104,4 +116,8 @@ export function accountName(identifier: string): string {
     .normalize('NFKC')
     .toLowerCase()
     .replaceAll(/[\s().\u00ad\u200b-\u200f\u2060\ufeff-]/g, '');
+}
+
+function personKey(tenantId: string, userId: string): string {
+  return digest(`${tenantId}\n${userId}`);
 }
