@@ -170,6 +170,7 @@ class RunningSystem implements System {
     for (const { process, environment } of this.#plan) process.start(environment);
     try {
       await this.#ready(this.#plan);
+      await this.#reachable();
     } catch (cause) {
       const output = this.output();
       await this.stop();
