@@ -120,15 +120,22 @@ describe('the pages of device flow and CIBA in a real Chromium', () => {
     await withPage(
       async (page) => {
         const { deviceCode, userCode } = await startDevice(system.http);
+        // A page shows its heading before the browser moves the focus to its first field.
+        const focused = async (name: string): Promise<void> =>
+          page.locator(`input[name="${name}"]:focus`).waitFor();
         await page.goto(`${system.baseUrl}/device`);
+        await focused('user_code');
         await page.keyboard.type(userCode.toLowerCase().replace('-', ''));
         await page.keyboard.press('Enter');
         await heading(page, 'Sign in');
+        await focused('identifier');
         await page.keyboard.type(people.ada.username);
         await page.keyboard.press('Tab');
+        await focused('password');
         await page.keyboard.type(people.ada.password);
         await page.keyboard.press('Enter');
         await heading(page, 'Connect this device?');
+        await page.waitForLoadState();
         await page.keyboard.press('Tab');
         await page.keyboard.press('Enter');
         await heading(page, 'Device connected');
