@@ -26,7 +26,8 @@ interface Usage {
 /** What the stores do for a system that nobody uses, per second. */
 export type AtRest = Pick<StoreWork, 'statements' | 'commands'>;
 
-const warmUpSeconds = 1.5;
+/** Until the code that runs often is compiled as well as it will be. */
+const warmUpSeconds = 4;
 const warmUpShare = 0.2;
 const restSeconds = 4;
 
