@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto';
 import { expect } from 'vitest';
-import { parseForms } from '@tessera/test-kit';
+import { parseForms } from '@tessera/test-kit/provision';
 import { people } from './declared-state.ts';
 import { describeFailure, postToken, secretOf, type Dialect } from './flows.ts';
 import type { Answer, HttpClient } from './http.ts';

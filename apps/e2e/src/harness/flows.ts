@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import type { Answer, HttpClient } from './http.ts';
+import type { Answer, Ask, HttpClient } from './http.ts';
 import { authorizeQuery, newPkce, type Person } from './person.ts';
 import { people, redirectUri, secrets } from './declared-state.ts';
 
@@ -39,18 +39,25 @@ const standardNames: Readonly<Record<string, string>> = {
   authReqId: 'auth_req_id',
 };
 
+/** The body of one token request, given in the contract's names, in either dialect. */
+export function tokenRequest(
+  dialect: Dialect,
+  request: Readonly<Record<string, string | undefined>>,
+): Pick<Ask, 'json' | 'form'> {
+  const entries = Object.entries(request).filter(
+    (entry): entry is [string, string] => entry[1] !== undefined,
+  );
+  if (dialect === 'contract') return { json: Object.fromEntries(entries) };
+  return { form: Object.fromEntries(entries.map(([name, value]) => [standardNames[name] ?? name, value])) };
+}
+
 /** Posts one token request, given in the contract's names, in either dialect. */
 export async function postToken(
   http: HttpClient,
   dialect: Dialect,
   request: Readonly<Record<string, string | undefined>>,
 ): Promise<Answer> {
-  const entries = Object.entries(request).filter(
-    (entry): entry is [string, string] => entry[1] !== undefined,
-  );
-  if (dialect === 'contract') return http.ask('POST', '/token', { json: Object.fromEntries(entries) });
-  const form = Object.fromEntries(entries.map(([name, value]) => [standardNames[name] ?? name, value]));
-  return http.ask('POST', '/token', { form });
+  return http.ask('POST', '/token', tokenRequest(dialect, request));
 }
 
 /** The token result of a good answer, whichever dialect it came in. */

@@ -1,5 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { parseForms } from '@tessera/test-kit';
+import { parseForms } from '@tessera/test-kit/provision';
 import type { Answer, Ask, HttpClient } from './http.ts';
 import { setCookies } from './http.ts';
 import { redirectUri } from './declared-state.ts';

@@ -3,7 +3,7 @@ import { createServer } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 
-const root = fileURLToPath(new URL('../../../../', import.meta.url));
+const ownRoot = fileURLToPath(new URL('../../../../', import.meta.url));
 
 export type Environment = Readonly<Record<string, string>>;
 
@@ -11,13 +11,16 @@ export type Environment = Readonly<Record<string, string>>;
 export class ServerProcess {
   readonly name: string;
   readonly #entry: string;
+  readonly #root: string;
   readonly #output: string[] = [];
   #child: ChildProcess | undefined;
   #exited: Promise<number | null> = Promise.resolve(0);
 
-  constructor(name: string, entry: string) {
+  /** `entry` is a path below `root`, the checkout that is run: this one, unless told otherwise. */
+  constructor(name: string, entry: string, root = ownRoot) {
     this.name = name;
     this.#entry = entry;
+    this.#root = root;
   }
 
   get output(): string {
@@ -34,7 +37,7 @@ export class ServerProcess {
       HOME: process.env['HOME'] ?? '',
     };
     const child = spawn(process.execPath, [this.#entry], {
-      cwd: root,
+      cwd: this.#root,
       env: { ...inherited, ...environment },
       stdio: ['ignore', 'pipe', 'pipe'],
     });

@@ -1,39 +1,7 @@
-import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import type { System } from '../harness/set-up.ts';
 import { people, secrets } from '../harness/declared-state.ts';
-
-const fragment = 12;
-
-/** Every run of `fragment` characters in the text, once. */
-function fragmentsOf(text: string): Set<string> {
-  const words = new Set(text.match(/[\w\-+/=%.]{12,}/g) ?? []);
-  const fragments = new Set<string>();
-  for (const word of words) {
-    for (let at = 0; at + fragment <= word.length; at += 1) fragments.add(word.slice(at, at + fragment));
-  }
-  return fragments;
-}
-
-/** Digests of the random values of which any 12 characters stand in the text, plain, in base64 or URL-encoded. */
-export function leaks(text: string, values: Iterable<string>): string[] {
-  const printed = fragmentsOf(text);
-  const found: string[] = [];
-  for (const value of values) {
-    const forms = [value, Buffer.from(value).toString('base64'), encodeURIComponent(value)];
-    if (forms.some((form) => hasFragment(printed, form))) {
-      found.push(createHash('sha256').update(value).digest('hex').slice(0, 8));
-    }
-  }
-  return found;
-}
-
-function hasFragment(printed: ReadonlySet<string>, form: string): boolean {
-  for (let at = 0; at + fragment <= form.length; at += 1) {
-    if (printed.has(form.slice(at, at + fragment))) return true;
-  }
-  return false;
-}
+import { leaks } from '../harness/leaks.ts';
 
 /** Runs last: reads all that the processes printed while the other suites ran. */
 export function outputSuite(system: () => System): void {

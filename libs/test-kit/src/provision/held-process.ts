@@ -7,17 +7,20 @@ import { setTimeout as sleep } from 'node:timers/promises';
 export interface HeldProcess {
   /** Waits until `probe` resolves; throws with the server's own output when it ends first or takes over a minute. */
   until(probe: () => Promise<unknown>): Promise<void>;
-  /** Ends the server and resolves when its directory is gone. */
-  stop(): Promise<void>;
+  /** Ends the server, by another signal where one is given, and resolves when its directory is gone. */
+  stop(signal?: Signal): Promise<void>;
 }
+
+/** `INT` ends Postgres in order, `QUIT` without ceremony. */
+export type Signal = 'TERM' | 'QUIT' | 'INT' | 'KILL';
 
 export interface HeldProcessOptions {
   readonly command: string;
   readonly args: readonly string[];
-  /** Everything the server writes; removed when it has ended. */
-  readonly directory: string;
+  /** Everything the server writes; removed when it has ended. Absent: what it writes outlives it. */
+  readonly directory?: string;
   /** The signal that ends the server without ceremony. */
-  readonly signal: 'TERM' | 'QUIT';
+  readonly signal: Signal;
   readonly user?: { readonly uid: number; readonly gid: number };
 }
 
@@ -27,10 +30,10 @@ const keeper = `
 directory=$1; signal=$2; shift 2
 exec 3<&0
 "$@" </dev/null & server=$!
-(read -r _ <&3; kill -s "$signal" "$server") & watch=$!
+(read -r word <&3; kill -s "\${word:-$signal}" "$server") & watch=$!
 wait "$server"; status=$?
 kill "$watch" 2>/dev/null
-rm -rf -- "$directory"
+[ -z "$directory" ] || rm -rf -- "$directory"
 exit "$status"
 `;
 
@@ -39,7 +42,7 @@ const readyWithinMs = 60_000;
 export function holdProcess(options: HeldProcessOptions): HeldProcess {
   const child = spawn(
     '/bin/sh',
-    ['-c', keeper, 'keeper', options.directory, options.signal, options.command, ...options.args],
+    ['-c', keeper, 'keeper', options.directory ?? '', options.signal, options.command, ...options.args],
     // Its own session: a Ctrl-C at the terminal reaches the tests first, and the servers end after them.
     { stdio: ['pipe', 'pipe', 'pipe'], detached: true, cwd: '/', ...options.user },
   );
@@ -71,8 +74,10 @@ export function holdProcess(options: HeldProcessOptions): HeldProcess {
       }
       throw failure();
     },
-    async stop() {
-      child.stdin.end();
+    async stop(signal) {
+      // A server that ended by itself took the pipe with it.
+      child.stdin.on('error', () => undefined);
+      child.stdin.end(signal === undefined ? '' : `${signal}\n`);
       await end;
     },
   };

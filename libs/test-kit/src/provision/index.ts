@@ -2,13 +2,15 @@
  * The part of the test kit that works outside a test file: in a global set-up, a script, a harness. It registers no
  * hook, so whoever calls it cleans up.
  */
+export { parseForms } from '../browser/html.ts';
 export { createAuthority, createCertificates } from '../certificates/authority.ts';
 export { provideChromium } from './chromium.ts';
 export { createDatabase } from './database.ts';
 export type { TestDatabase } from './database.ts';
 export { freePort, holdProcess } from './held-process.ts';
 export type { HeldProcess, HeldProcessOptions } from './held-process.ts';
-export { startPostgres } from './postgres.ts';
+export { startPostgres, startRestartablePostgres } from './postgres.ts';
+export type { RestartableStore } from './postgres.ts';
 export { startRedis } from './redis.ts';
 export type { Store } from './stores.ts';
 export { requiredUrl } from './urls.ts';

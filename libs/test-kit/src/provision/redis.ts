@@ -6,15 +6,24 @@ import { provideExecutable } from './executable.ts';
 import { freePort, holdProcess } from './held-process.ts';
 import type { Store } from './stores.ts';
 
-/** A real Redis on a free loopback port that keeps nothing. */
-export async function startRedis(): Promise<Store> {
+export interface RedisOptions {
+  /** Absent: a free one. */
+  readonly port?: number;
+  /** On top of the server's own. */
+  readonly args?: readonly string[];
+  /** How it ends; in order by default. */
+  readonly signal?: 'TERM' | 'KILL';
+}
+
+/** A real Redis on loopback that keeps nothing. */
+export async function startRedis(options: RedisOptions = {}): Promise<Store> {
   const command = provideExecutable({
     names: ['redis-server', 'valkey-server'],
     aptPackage: 'redis-server',
     advice: 'The tests need a real Redis: set REDIS_URL, or put redis-server on the PATH.',
   });
   const directory = await mkdtemp(join(tmpdir(), 'tessera-redis-'));
-  const port = await freePort();
+  const port = options.port ?? (await freePort());
   const server = holdProcess({
     command,
     args: [
@@ -28,9 +37,10 @@ export async function startRedis(): Promise<Store> {
       'no',
       '--dir',
       directory,
+      ...(options.args ?? []),
     ],
     directory,
-    signal: 'TERM',
+    signal: options.signal ?? 'TERM',
   });
   await server.until(() => ping(port));
   return { url: `redis://127.0.0.1:${port}/0`, origin: command, stop: () => server.stop() };
