@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Status } from '@tessera/proto-gen/directory';
-import { createWorld, issuer } from './testing/world.ts';
+import { createWorld, issuer, password } from './testing/world.ts';
 import type { World } from './testing/world.ts';
 import { redemption, visitor } from './testing/visitor.ts';
 
@@ -120,6 +120,42 @@ describe('single sign-on within a tenant', () => {
       }
     },
   );
+});
+
+describe('a session of before a change', () => {
+  const nextSecond = () => BigInt(Math.floor(Date.now() / 1000) + 1);
+
+  it('is not used any more once the password was changed, and the sign-in after that counts, in the same second too (ASVS 7.4.3)', async () => {
+    const [before, after] = [visitor(world), visitor(world)];
+    await before.signIn({}, { identifier: 'bob' });
+    await world.directory.changeUser('acme-bob', { password: 'a new one', validFrom: nextSecond() });
+    try {
+      expect((await before.begin()).next.case).toBe('interaction');
+      expect((await before.redirect({ prompt: 'none' })).get('error')).toBe('login_required');
+      expect((await world.gateway.getSession({ browser: before.context() })).session).toBeUndefined();
+      await after.signIn({}, { identifier: 'bob', password: 'a new one' });
+      expect((await after.redirect({ prompt: 'none' })).has('code')).toBe(true);
+      const { session } = await world.gateway.getSession({ browser: after.context() });
+      expect(session?.userId).toBe('acme-bob');
+    } finally {
+      await world.directory.changeUser('acme-bob', { password, validFrom: 0n });
+    }
+  });
+
+  it('is asked to sign in again by an application that was disabled and enabled, and by no other (REF-7)', async () => {
+    const person = visitor(world);
+    const spa = { client_id: 'acme-spa', redirect_uri: 'https://spa.example/cb' };
+    await person.signIn();
+    await world.directory.setApplication('acme-spa', { validFrom: nextSecond() });
+    try {
+      expect((await person.redirect({ prompt: 'none' })).has('code')).toBe(true);
+      expect((await person.redirect({ ...spa, prompt: 'none' })).get('error')).toBe('login_required');
+      await person.signIn(spa);
+      expect((await person.redirect({ ...spa, prompt: 'none' })).has('code')).toBe(true);
+    } finally {
+      await world.directory.setApplication('acme-spa', { validFrom: 0n });
+    }
+  });
 });
 
 describe('a session of another tenant', () => {

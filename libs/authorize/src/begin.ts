@@ -45,10 +45,11 @@ export function createBeginAuthorization(deps: {
     return { next: 'redirect', location: loginRequiredLocation(request) };
   }
 
-  /** Single sign-on; undefined when the session no longer carries a code. */
+  /** Single sign-on; undefined when the session no longer carries a code, or not for this application. */
   async function issue(visit: Visit, request: CheckedRequest, session: Session): Promise<string | undefined> {
     const user = await records.user(session.tenantId, session.userId, visit.call.onward());
-    if (user === undefined || !records.isActive(user)) return undefined;
+    if (user === undefined || !records.isActive(user, session.authTime)) return undefined;
+    if (!records.isActive(request.record, session.authTime)) return undefined;
     return codes.issue(visit, request, session);
   }
 

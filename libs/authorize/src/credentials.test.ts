@@ -75,8 +75,18 @@ describe('guessing', () => {
 
   it('is limited per person: user name, e-mail address and phone number share one budget', async () => {
     const names = { username: 'grace', email: 'grace@people.example', phoneNumber: '+46709' };
-    const grace = { userId: 'acme-grace', tenantId: 'acme', name: 'Grace', status: Status.ACTIVE };
-    world.directory.users.push({ ...grace, ...names, password });
+    const grace = {
+      userId: 'acme-grace',
+      tenantId: 'acme',
+      name: 'Grace',
+      status: Status.ACTIVE,
+      validFrom: 0n,
+    };
+    world.directory.users.push({
+      ...grace,
+      ...names,
+      password,
+    });
     for (const identifier of [...Object.values(names), 'Grace']) {
       expect(await attempt(identifier, 'wrong')).toBe('wrongCredentials');
     }

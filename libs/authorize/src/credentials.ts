@@ -24,8 +24,15 @@ export interface SignInLimits {
   readonly address: LimitRule;
 }
 
+/** Who signed in, and when. */
+export interface Verified {
+  readonly user: User;
+  /** Milliseconds since the Unix epoch, by the directory's clock; undefined when it did not say. */
+  readonly signedInAt: number | undefined;
+}
+
 /** Who the credentials belong to; undefined for unknown, wrong, locked and disabled alike. */
-export type VerifyCredentials = (visit: Visit, credentials: Credentials) => Promise<User | undefined>;
+export type VerifyCredentials = (visit: Visit, credentials: Credentials) => Promise<Verified | undefined>;
 
 /** Beyond these nothing is stored, so nothing can match; and a giant password is never hashed (CVE-2023-38492). */
 const maximumIdentifierLength = 512;
@@ -68,13 +75,14 @@ export function createVerifyCredentials(deps: {
     }
   }
 
-  async function verify(visit: Visit, credentials: Credentials): Promise<User | undefined> {
+  async function verify(visit: Visit, credentials: Credentials): Promise<Verified | undefined> {
     const { tenantId, identifier, password } = credentials;
     if (!isPossible(identifier.trim(), maximumIdentifierLength)) return undefined;
     if (!isPossible(password, maximumPasswordLength)) return undefined;
-    const { user } = await directory.verifyPassword({ tenantId, identifier, password }, visit.call.onward());
-    const accepted = user !== undefined && user.tenantId === tenantId && records.isActive(user);
-    return accepted ? user : undefined;
+    const answer = await directory.verifyPassword({ tenantId, identifier, password }, visit.call.onward());
+    const { user, signedInAtMs } = answer;
+    if (user?.tenantId !== tenantId || !records.isActive(user)) return undefined;
+    return { user, signedInAt: signedInAtMs === 0n ? undefined : Number(signedInAtMs) };
   }
 
   return async (visit, credentials) => {
@@ -90,14 +98,13 @@ export function createVerifyCredentials(deps: {
     // wrong password, after the same work: a refusal of its own would tell which identifiers are somebody's, and whose.
     const withinLimit = await countPerson(tenantId, person);
     const verified = await verify(visit, credentials);
-    const user = withinLimit ? verified : undefined;
     if (!withinLimit) audit.signInLimited(visit, failed, limits.person.name);
-    else if (user === undefined) audit.signInFailed(visit, failed);
+    else if (verified === undefined) audit.signInFailed(visit, failed);
     else {
       await limiter.reset(limits.account, account);
-      await limiter.reset(limits.person, personKey(tenantId, user.userId));
+      await limiter.reset(limits.person, personKey(tenantId, verified.user.userId));
     }
-    return user;
+    return withinLimit ? verified : undefined;
   };
 }
 

@@ -28,7 +28,7 @@ export function createDirectSignIn(deps: {
       audit.tenantMismatch(visit, tenantId, '', present);
       throw new OAuthError('invalid_request', 'The session belongs to a different tenant.');
     }
-    const user = await verifyCredentials(visit, { tenantId, clientId: '', identifier, password });
-    return user === undefined ? undefined : sessions.open(visit, user, '', present);
+    const verified = await verifyCredentials(visit, { tenantId, clientId: '', identifier, password });
+    return verified === undefined ? undefined : sessions.open(visit, verified, '', present);
   };
 }

@@ -69,7 +69,7 @@ export function authorizeHandlers(parts: AuthorizeParts): Handlers<typeof Author
       const session = await sessions.find(visitOf(browser, call).browser);
       if (session === undefined) return {};
       const user = await records.user(session.tenantId, session.userId, call.onward());
-      if (user === undefined || !records.isActive(user)) return {};
+      if (user === undefined || !records.isActive(user, session.authTime)) return {};
       const { sessionId, tenantId, userId } = session;
       const { username, name } = user;
       const authTime = BigInt(session.authTime);

@@ -22,6 +22,7 @@ export function sessionEndContract(engine: string, open: () => Promise<Database>
       tokenHash: systemRandom.bytes(32),
       tenantId: 'acme',
       userId: 'u1',
+      signedInAt: undefined,
       lifetimeSeconds: 60,
       ipAddress: '192.0.2.1',
       userAgentHash: 'agent',

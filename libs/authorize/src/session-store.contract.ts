@@ -12,6 +12,7 @@ function newSession(difference: Partial<NewSessionRecord> = {}): NewSessionRecor
     tokenHash: systemRandom.bytes(32),
     tenantId: 'acme',
     userId: 'u1',
+    signedInAt: undefined,
     lifetimeSeconds: 43_200,
     ipAddress: '192.0.2.1',
     userAgentHash: 'agent',

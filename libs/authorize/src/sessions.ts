@@ -1,7 +1,7 @@
 import type { Random } from '@tessera/kit';
-import type { User } from '@tessera/proto-gen/directory';
 import type { AuthorizeAudit } from './audit.ts';
 import type { Browser, Visit } from './browser.ts';
+import type { Verified } from './credentials.ts';
 import { newSessionIdentity, sessionTokenHash } from './session.ts';
 import type { CodeStore, NewSessionRecord, Session, SessionEnd, SessionStore } from './store.ts';
 
@@ -21,7 +21,12 @@ export interface Sessions {
    * Signs a person in: always a new session with a new cookie value and a new `sid` (ASVS 7.2.4), also when the same
    * person signs in again. The session the browser had is ended in the same commit.
    */
-  open(visit: Visit, user: User, clientId: string, replaced: Session | undefined): Promise<OpenedSession>;
+  open(
+    visit: Visit,
+    verified: Verified,
+    clientId: string,
+    replaced: Session | undefined,
+  ): Promise<OpenedSession>;
   /** Ends a session that never reached the browser. */
   abandon(visit: Visit, session: Session): Promise<void>;
   /**
@@ -50,13 +55,14 @@ export function createSessions(deps: {
       return tokenHash === undefined ? undefined : store.find(tokenHash, lifetimes.idle);
     },
 
-    async open(visit, user, clientId, replaced) {
+    async open(visit, { user, signedInAt }, clientId, replaced) {
       const { sessionToken, sessionId } = newSessionIdentity(random);
       const record: NewSessionRecord = {
         sessionId,
         tokenHash: requiredHash(sessionToken),
         tenantId: user.tenantId,
         userId: user.userId,
+        signedInAt,
         lifetimeSeconds: lifetimes.session,
         ipAddress: visit.browser.ipAddress,
         userAgentHash: visit.browser.userAgentHash,

@@ -4,7 +4,7 @@ import { checkRequest, isRefusal, loginRequiredLocation } from './authorization-
 import type { CheckedRequest } from './authorization-request.ts';
 import type { Visit } from './browser.ts';
 import type { Codes } from './code.ts';
-import type { VerifyCredentials } from './credentials.ts';
+import type { Verified, VerifyCredentials } from './credentials.ts';
 import { describeInteraction } from './interaction.ts';
 import type { InteractionView, Interactions } from './interaction.ts';
 import { isWanted } from './session.ts';
@@ -68,13 +68,20 @@ export function createSignIn(deps: SignInDependencies): SignIn {
         audit.tenantMismatch(visit, tenantId, clientId, present);
         return { outcome: 'tenant_mismatch', interaction };
       }
-      const user = await verifyCredentials(visit, { tenantId, clientId, identifier, password });
-      if (user === undefined) return { outcome: 'wrong_credentials', interaction };
-      const opened = await sessions.open(visit, user, clientId, present);
+      const verified = await verifyCredentials(visit, { tenantId, clientId, identifier, password });
+      if (verified === undefined) return { outcome: 'wrong_credentials', interaction };
+      const signedIn = signedInFor(verified, request);
+      const opened = await sessions.open(visit, signedIn, clientId, present);
       const location = await complete(deps, visit, interactionId, request, opened);
       return { outcome: 'signed_in', opened, location };
     },
   };
+}
+
+/** Who signs in to an application in the second in which it was enabled again signs in after that. */
+function signedInFor({ user, signedInAt }: Verified, { record }: CheckedRequest): Verified {
+  const earliest = Number(record.application.validFrom) * 1000;
+  return { user, signedInAt: signedInAt && Math.max(signedInAt, earliest) };
 }
 
 /** The same checks as at the start, over the records as they are now: nothing that was disabled since gets a code. */

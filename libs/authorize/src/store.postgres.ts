@@ -48,7 +48,8 @@ const open = `
     INSERT INTO authorize.session
       (session_id, token_hash, tenant_id, user_id, auth_time, created_at, last_seen_at, expires_at,
        ip_address, user_agent_hash)
-    VALUES ($1, $2, $3, $4, now(), now(), now(), now() + make_interval(secs => $5), $6, $7)
+    VALUES ($1, $2, $3, $4, coalesce(to_timestamp($12::float8 / 1000), now()), now(), now(),
+            now() + make_interval(secs => $5), $6, $7)
     RETURNING ${sessionColumns}
   ), replaced AS (
     UPDATE authorize.session SET ended_at = clock_timestamp(), end_reason = $9
@@ -150,6 +151,7 @@ function openValues(
     replaced?.reason ?? null,
     auditJson(audit),
     auditJson(replaced === undefined ? [] : [replaced.audit]),
+    session.signedInAt ?? null,
   ];
 }
 

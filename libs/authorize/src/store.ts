@@ -94,6 +94,8 @@ export interface NewSessionRecord {
   readonly tokenHash: Buffer;
   readonly tenantId: string;
   readonly userId: string;
+  /** Milliseconds since the Unix epoch; undefined for the moment in which the session is made. */
+  readonly signedInAt: number | undefined;
   readonly lifetimeSeconds: number;
   readonly ipAddress: string;
   readonly userAgentHash: string;

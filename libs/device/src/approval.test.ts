@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Decision } from '@tessera/proto-gen/device';
 import { Status } from '@tessera/proto-gen/directory';
 import {
+  authTime,
   codeOf,
   createWorld,
   decideBackchannel,
@@ -113,6 +114,15 @@ describe('deciding about a device', () => {
       const expected = stands === Decision.APPROVE ? 'no error' : 'access_denied';
       expect(polled).toEqual(polled.map(() => expected));
     }
+  });
+
+  it('refuses the approval by a sign-in of before a change of password or status (DEV-2, ASVS 7.4.3)', async () => {
+    const [one, other] = [await openedDevice(), await openedDevice()];
+    await world.directory.endSignIns(one.who.userId, authTime);
+    await world.directory.endSignIns(other.who.userId, authTime + 1n);
+    expect(await codeOf(decideDevice(world, one.requestId, one.who))).toBe('no error');
+    expect(await codeOf(decideDevice(world, other.requestId, other.who))).toBe('access_denied');
+    expect(await codeOf(other.poll())).toBe('access_denied');
   });
 
   it('refuses the approval of a person who is locked meanwhile, and the device is denied (DEV-2)', async () => {

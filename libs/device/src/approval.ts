@@ -89,7 +89,10 @@ async function decideByLink(
     // The link is worth nothing once the application asks people in another way.
     if (client?.application.ciba?.approval !== approval) continue;
     const { userId } = grant.owner;
-    const authTime = Math.floor(clock.now() / 1000);
+    const user = await records.user(tenantId, userId, call.onward());
+    // Of this moment, so after whatever changed before it.
+    const earliest = Math.max(Number(user?.validFrom ?? 0), Number(client.application.validFrom));
+    const authTime = Math.max(Math.floor(clock.now() / 1000), earliest);
     const approver = { tenantId, userId, sessionId: '', authTime, ipAddress };
     return decide(parts, { kind: 'auth_req_id', requestId, decision, approver }, call);
   }
@@ -163,7 +166,7 @@ async function admissible(
 ): Promise<{ decision: Decision; reason?: string }> {
   if (decision === 'denied') return { decision };
   const client = await records.application(clientId, call.onward());
-  if (client?.tenant.tenantId !== tenantId || !records.isActive(client)) {
+  if (client?.tenant.tenantId !== tenantId || !records.isActive(client, approver.authTime)) {
     return { decision: 'denied', reason: 'application_inactive' };
   }
   const grantType = kind === 'device_code' ? 'device_code' : 'ciba';
@@ -171,7 +174,9 @@ async function admissible(
     return { decision: 'denied', reason: 'grant_type_not_allowed' };
   }
   const user = await records.user(tenantId, approver.userId, call.onward());
-  if (user === undefined || !records.isActive(user)) return { decision: 'denied', reason: 'user_inactive' };
+  if (user === undefined || !records.isActive(user, approver.authTime)) {
+    return { decision: 'denied', reason: 'user_inactive' };
+  }
   return { decision };
 }
 

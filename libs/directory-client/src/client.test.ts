@@ -175,6 +175,9 @@ it('says what is active: neither disabled nor locked, nor of a disabled tenant',
   if (record === undefined) throw new OAuthError('server_error', 'the application is missing');
   const { application, tenant } = record;
   expect(client.isActive(record)).toBe(true);
+  expect(client.isActive({ application: { ...application, validFrom: 7n }, tenant }, 7)).toBe(true);
+  expect(client.isActive({ application: { ...application, validFrom: 7n }, tenant }, 6)).toBe(false);
+  expect(client.isActive({ application: { ...application, validFrom: 7n }, tenant })).toBe(true);
   expect(client.isActive({ application, tenant: { ...tenant, status: Status.DISABLED } })).toBe(false);
   expect(client.isActive({ ...application, status: Status.DISABLED })).toBe(false);
   const user = await client.user('acme', 'usr_ada', call);

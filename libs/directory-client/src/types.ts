@@ -52,8 +52,11 @@ export interface DirectoryClient {
     call: CallOptions,
   ): Promise<ApplicationRecord>;
 
-  /** Whether an application and its tenant, or a user, or a tenant, are active: neither disabled nor locked. */
-  isActive(record: ApplicationRecord | Application | Tenant | User): boolean;
+  /**
+   * Whether an application and its tenant, or a user, or a tenant, are active: neither disabled nor locked. With
+   * `signedInAt` (seconds since the Unix epoch), whether that sign-in still counts for them.
+   */
+  isActive(record: ApplicationRecord | Application | Tenant | User, signedInAt?: number): boolean;
 
   /** Ends the watch. Look-ups after it still work; what they find is trusted for one second. */
   close(): Promise<void>;

@@ -8,6 +8,7 @@ import {
 } from '@tessera/kit';
 import { normalizeIdentifier, type Change } from './records.ts';
 import type { AdminStore, StatusTarget } from './store.ts';
+import { validFromNow } from './rows.ts';
 import { readTenantState } from './tenant-state.postgres.ts';
 import { writeTenantPlan } from './tenant-plan.postgres.ts';
 
@@ -138,11 +139,12 @@ function place(target: StatusTarget): { table: string; where: string; values: st
   }
 }
 
+/** The row is locked before the change is dated, so that no sign-in that it ends is dated after it. */
 async function readStatus(tx: Queryable, target: StatusTarget): Promise<string | undefined> {
   const { table, where, values } = place(target);
   const { rows } = await tx.query<{ status: string }>({
     name: `directory.${target.kind}_status`,
-    text: `SELECT status FROM directory.${table} WHERE ${where}`,
+    text: `SELECT status FROM directory.${table} WHERE ${where} FOR UPDATE`,
     values,
   });
   return rows[0]?.status;
@@ -152,7 +154,10 @@ async function writeStatus(tx: Queryable, target: StatusTarget): Promise<void> {
   const { table, where, values } = place(target);
   await tx.query({
     name: `directory.set_${target.kind}_status`,
-    text: `UPDATE directory.${table} SET status = $${values.length + 1}, updated_at = clock_timestamp() WHERE ${where}`,
+    text: `UPDATE directory.${table}
+              SET status = $${values.length + 1}, valid_from = ${validFromNow('valid_from')},
+                  updated_at = clock_timestamp()
+            WHERE ${where}`,
     values: [...values, target.status],
   });
 }

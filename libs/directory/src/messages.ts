@@ -17,7 +17,7 @@ const changeKinds = {
 } as const satisfies Record<Change['kind'], ChangeKind>;
 
 export function applicationMessage(found: FoundApplication) {
-  const { application, scopes, tenant } = found;
+  const { application, scopes, tenant, validFrom } = found;
   return {
     application: {
       clientId: application.clientId,
@@ -32,13 +32,14 @@ export function applicationMessage(found: FoundApplication) {
       lifetimes: { ...application.lifetimes },
       ciba: { ...application.ciba },
       introspectAudiences: [...application.introspectAudiences],
+      validFrom: BigInt(validFrom),
     },
     tenant: { ...tenant, status: statuses[tenant.status] },
   };
 }
 
 /** Never with the password hash. */
-export function userMessage({ user, tenant }: FoundUser) {
+export function userMessage({ user, tenant, validFrom }: FoundUser) {
   return {
     userId: user.userId,
     tenantId: tenant.tenantId,
@@ -48,6 +49,7 @@ export function userMessage({ user, tenant }: FoundUser) {
     phoneNumber: user.phoneNumber,
     roles: [...user.roles],
     status: statuses[user.status],
+    validFrom: BigInt(validFrom),
   };
 }
 

@@ -7,6 +7,13 @@ export interface TenantRow {
   readonly tenant_status: Status;
 }
 
+/**
+ * SQL: the value of `valid_from` after a change of this moment, where it was `present`. It moves with every change, so
+ * that a sign-in between two changes of one second does not outlive the second one.
+ */
+export const validFromNow = (present: string): string =>
+  `greatest(${present} + 1, floor(extract(epoch FROM clock_timestamp()))::bigint + 1)`;
+
 export const tenantColumns = 't.tenant_id, t.name AS tenant_name, t.status AS tenant_status';
 
 export function tenantOf(row: TenantRow): TenantRecord {

@@ -55,8 +55,12 @@ export function directoryHandlers(parts: DirectoryParts): Handlers<typeof Direct
 
     async verifyPassword({ tenantId, identifier, password }, { signal }) {
       const found = await findByIdentifier(tenantId, identifier);
-      const matches = await passwords.verify(password, found?.user.passwordHash, signal);
-      return matches && found !== undefined && maySignIn(found) ? { user: userMessage(found) } : {};
+      const passwordHash = found?.user.passwordHash;
+      const matches = await passwords.verify(password, passwordHash, signal);
+      if (!matches || found === undefined || passwordHash === undefined || !maySignIn(found)) return {};
+      const signedInAt = await store.confirmSignIn(tenantId, found.user.userId, passwordHash);
+      if (signedInAt === undefined) return {};
+      return { user: userMessage(found), signedInAtMs: BigInt(signedInAt) };
     },
 
     async *watchChanges({ afterSequence }, { signal }) {

@@ -120,6 +120,7 @@ export function directoryStoreContract(engine: string, open: () => Promise<Store
       expect(await stores.store.findApplication(`${tenantId}-web`)).toEqual({
         application,
         tenant: { tenantId, name: tenantId, status: 'active' },
+        validFrom: 0,
         scopes: [
           { name: 'write', audience: 'https://api.example', description: '', resourceName: 'API' },
           { name: 'openid', audience: '', description: '', resourceName: '' },
@@ -320,6 +321,101 @@ export function directoryStoreContract(engine: string, open: () => Promise<Store
         ]),
       );
       for (const { recordedAt } of told) expect(Math.abs(recordedAt - Date.now() / 1000)).toBeLessThan(60);
+    });
+
+    const noted: AuditEvent = { event: 'user.updated', outcome: 'success' };
+    const validFromOf = async (tenantId: string, userId = 'usr_ada') =>
+      (await stores.store.findUser(tenantId, userId))?.validFrom ?? NaN;
+    /** The clock of the records is that of this machine, or the difference would show here. */
+    const second = () => Math.floor(Date.now() / 1000);
+
+    it('ends what was there before a change of password or status, and nothing by other changes (REF-7, ASVS 7.4.3)', async () => {
+      const tenantId = fresh();
+      await make(testTenant(tenantId));
+      await make(testTenant(tenantId, { users: [testUser('ada', { name: 'Ada L.' }), testUser('bob')] }));
+      expect(await validFromOf(tenantId)).toBe(0);
+      const changes: [string, () => Promise<unknown>][] = [
+        [
+          'lock',
+          () => stores.admin.setStatus({ kind: 'user', tenantId, id: 'usr_ada', status: 'locked' }, noted),
+        ],
+        [
+          'unlock',
+          () => stores.admin.setStatus({ kind: 'user', tenantId, id: 'usr_ada', status: 'active' }, noted),
+        ],
+        ['password', () => make(testTenant(tenantId, { users: [testUser('ada', { passwordHash: 'new' })] }))],
+        [
+          'disable',
+          () =>
+            make(
+              testTenant(tenantId, { users: [testUser('ada', { passwordHash: 'new', status: 'disabled' })] }),
+            ),
+        ],
+        ['enable', () => make(testTenant(tenantId, { users: [testUser('ada', { passwordHash: 'new' })] }))],
+        ['tenant', () => stores.admin.setStatus({ kind: 'tenant', tenantId, status: 'disabled' }, noted)],
+        ['tenant again', () => stores.admin.setStatus({ kind: 'tenant', tenantId, status: 'active' }, noted)],
+      ];
+      for (const [name, change] of changes) {
+        await stores.database.query({
+          name: 'test.forget_valid_from',
+          text: `WITH t AS (UPDATE directory.tenant SET valid_from = 0 WHERE tenant_id = $1)
+                 UPDATE directory.user_account SET valid_from = 0 WHERE tenant_id = $1`,
+          values: [tenantId],
+        });
+        const earliest = second() + 1;
+        await change();
+        const validFrom = await validFromOf(tenantId);
+        expect([name, validFrom >= earliest, validFrom <= second() + 1]).toEqual([name, true, true]);
+      }
+      expect(await validFromOf(tenantId, 'usr_bob')).toBeNaN();
+    });
+
+    it('ends what an application had before it was disabled, enabled, or deleted and made again (REF-7)', async () => {
+      const tenantId = fresh();
+      const clientId = `${tenantId}-web`;
+      const validFrom = async () => (await stores.store.findApplication(clientId))?.validFrom ?? NaN;
+      await make(testTenant(tenantId));
+      const target = { kind: 'application', tenantId, id: clientId } as const;
+      await stores.admin.setStatus({ ...target, status: 'disabled' }, noted);
+      expect(await validFrom()).toBeGreaterThan(second() - 1);
+      await make(testTenant(tenantId, { applications: [] }));
+      await make(testTenant(tenantId));
+      expect(await validFrom()).toBeGreaterThan(second() - 1);
+      await make(
+        testTenant(tenantId, {
+          applications: [testApplication(clientId), testApplication(`${tenantId}-new`)],
+        }),
+      );
+      expect((await stores.store.findApplication(`${tenantId}-new`))?.validFrom).toBe(0);
+    });
+
+    it('dates a sign-in before or after a change of the password as it was, however they race (ASVS 7.4.3)', async () => {
+      const tenantId = fresh();
+      const user = (passwordHash: string) => testUser('ada', { passwordHash });
+      await make(testTenant(tenantId, { users: [user('hash-0')] }));
+      for (let round = 1; round <= 15; round += 1) {
+        const signIns: { hash: string; at: number }[] = [];
+        const signIn = async (hash: string) => {
+          const at = await stores.store.confirmSignIn(tenantId, 'usr_ada', hash);
+          if (at !== undefined) signIns.push({ hash, at: Math.floor(at / 1000) });
+        };
+        const [old, next] = [`hash-${round - 1}`, `hash-${round}`];
+        let changing = true;
+        const keepTrying = async (hash: string) => {
+          while (changing) await signIn(hash);
+          await signIn(hash);
+        };
+        const trying = [old, old, next, next].map(keepTrying);
+        await signIn(old);
+        await make(testTenant(tenantId, { users: [user(next)] }));
+        changing = false;
+        await Promise.all(trying);
+        const validFrom = await validFromOf(tenantId);
+        expect(new Set(signIns.map(({ hash }) => hash))).toEqual(new Set([old, next]));
+        expect(signIns.filter(({ hash, at }) => at >= validFrom !== (hash === next))).toEqual([]);
+      }
+      await stores.admin.setStatus({ kind: 'user', tenantId, id: 'usr_ada', status: 'locked' }, noted);
+      expect(await stores.store.confirmSignIn(tenantId, 'usr_ada', 'hash-15')).toBeUndefined();
     });
 
     it('tells changes in the order of their commits, however many write at once', async () => {

@@ -21,6 +21,14 @@ import type {
   SequencedChange,
 } from './store.ts';
 
+interface ValidFromRow {
+  readonly valid_from: number;
+}
+
+type FoundUserRow = UserRow & TenantRow & ValidFromRow;
+
+const userValidFrom = 'greatest(u.valid_from, t.valid_from)::float8 AS valid_from';
+
 /** Scopes in the order of the registration, with what their API resource says about them. */
 const scopesOfApplication = `(
   SELECT coalesce(jsonb_agg(jsonb_build_object('name', granted.name, 'audience', coalesce(s.audience, ''),
@@ -40,21 +48,31 @@ export function createDirectoryStore(database: Database): DirectoryStore {
       isStorable(tenantId + userId) ? findUser(database, tenantId, userId) : undefined,
     findUserByIdentifier: async (tenantId, identifier) =>
       isStorable(tenantId + identifier) ? findUserByIdentifier(database, tenantId, identifier) : undefined,
+    confirmSignIn: (tenantId, userId, passwordHash) =>
+      confirmSignIn(database, tenantId, userId, passwordHash),
     noteSecretUses: (uses) => noteSecretUses(database, uses),
   };
 }
 
 async function findApplication(database: Database, clientId: string): Promise<FoundApplication | undefined> {
-  const { rows } = await database.query<ApplicationRow & TenantRow & { found_scopes: FoundScope[] }>({
+  const { rows } = await database.query<
+    ApplicationRow & TenantRow & ValidFromRow & { found_scopes: FoundScope[] }
+  >({
     name: 'directory.find_application',
-    text: `SELECT ${tenantColumns}, ${applicationColumns}, ${scopesOfApplication} AS found_scopes
+    text: `SELECT ${tenantColumns}, ${applicationColumns}, ${scopesOfApplication} AS found_scopes,
+                  a.valid_from::float8 AS valid_from
              FROM directory.application a JOIN directory.tenant t ON t.tenant_id = a.tenant_id
             WHERE a.client_id = $1`,
     values: [clientId],
   });
   const [row] = rows;
   if (row === undefined) return undefined;
-  return { application: applicationOf(row), scopes: row.found_scopes, tenant: tenantOf(row) };
+  return {
+    application: applicationOf(row),
+    scopes: row.found_scopes,
+    tenant: tenantOf(row),
+    validFrom: row.valid_from,
+  };
 }
 
 async function findSecrets(database: Database, clientId: string): Promise<FoundSecrets | undefined> {
@@ -85,9 +103,9 @@ async function findUser(
   tenantId: string,
   userId: string,
 ): Promise<FoundUser | undefined> {
-  const { rows } = await database.query<UserRow & TenantRow>({
+  const { rows } = await database.query<FoundUserRow>({
     name: 'directory.find_user',
-    text: `SELECT ${tenantColumns}, ${userColumns}
+    text: `SELECT ${tenantColumns}, ${userColumns}, ${userValidFrom}
              FROM directory.user_account u JOIN directory.tenant t ON t.tenant_id = u.tenant_id
             WHERE u.tenant_id = $1 AND u.user_id = $2`,
     values: [tenantId, userId],
@@ -100,9 +118,9 @@ async function findUserByIdentifier(
   tenantId: string,
   identifier: string,
 ): Promise<FoundUser | undefined> {
-  const { rows } = await database.query<UserRow & TenantRow>({
+  const { rows } = await database.query<FoundUserRow>({
     name: 'directory.find_user_by_identifier',
-    text: `SELECT ${tenantColumns}, ${userColumns}
+    text: `SELECT ${tenantColumns}, ${userColumns}, ${userValidFrom}
              FROM directory.user_identifier i
              JOIN directory.user_account u ON u.tenant_id = i.tenant_id AND u.user_id = i.user_id
              JOIN directory.tenant t ON t.tenant_id = i.tenant_id
@@ -110,6 +128,26 @@ async function findUserByIdentifier(
     values: [tenantId, identifier],
   });
   return foundUser(rows);
+}
+
+/** The share lock waits for a change that is under way, and a change that comes later is dated after it. */
+async function confirmSignIn(
+  database: Database,
+  tenantId: string,
+  userId: string,
+  passwordHash: string,
+): Promise<number | undefined> {
+  const { rows } = await database.query<{ signed_in_at: number }>({
+    name: 'directory.confirm_sign_in',
+    text: `SELECT greatest(u.valid_from * 1000, t.valid_from * 1000,
+                           floor(extract(epoch FROM clock_timestamp()) * 1000))::float8 AS signed_in_at
+             FROM directory.user_account u JOIN directory.tenant t ON t.tenant_id = u.tenant_id
+            WHERE u.tenant_id = $1 AND u.user_id = $2 AND u.password_hash = $3
+              AND u.status = 'active' AND t.status = 'active'
+              FOR SHARE`,
+    values: [tenantId, userId, passwordHash],
+  });
+  return rows[0]?.signed_in_at;
 }
 
 async function noteSecretUses(database: Database, uses: readonly SecretUse[]): Promise<void> {
@@ -165,9 +203,9 @@ export function createChangeStore(database: Database): ChangeStore {
   };
 }
 
-function foundUser(rows: readonly (UserRow & TenantRow)[]): FoundUser | undefined {
-  const [row] = rows;
-  return row === undefined ? undefined : { user: userOf(row), tenant: tenantOf(row) };
+function foundUser([row]: readonly FoundUserRow[]): FoundUser | undefined {
+  if (row === undefined) return undefined;
+  return { user: userOf(row), tenant: tenantOf(row), validFrom: row.valid_from };
 }
 
 function isStorable(text: string): boolean {

@@ -22,6 +22,8 @@ export interface FoundApplication {
   /** In the order of the application's registration. */
   readonly scopes: readonly FoundScope[];
   readonly tenant: TenantRecord;
+  /** Sign-ins before it do not count for this application, seconds since the Unix epoch. */
+  readonly validFrom: number;
 }
 
 export interface FoundSecrets {
@@ -33,6 +35,8 @@ export interface FoundSecrets {
 export interface FoundUser {
   readonly user: UserRecord;
   readonly tenant: TenantRecord;
+  /** Sign-ins before it do not count any more, because of the user or the tenant; seconds since the Unix epoch. */
+  readonly validFrom: number;
 }
 
 export interface SequencedChange extends Change {
@@ -94,6 +98,12 @@ export interface DirectoryStore {
   findUser(tenantId: string, userId: string): Promise<FoundUser | undefined>;
   /** By normalized user name, e-mail address or phone number. */
   findUserByIdentifier(tenantId: string, identifier: string): Promise<FoundUser | undefined>;
+  /**
+   * The time of a sign-in by the password of `passwordHash`, in milliseconds since the Unix epoch: at or after the
+   * user's `validFrom`, and before any that a later change sets. Undefined when the hash was replaced, or user or tenant
+   * are not active.
+   */
+  confirmSignIn(tenantId: string, userId: string, passwordHash: string): Promise<number | undefined>;
   noteSecretUses(uses: readonly SecretUse[]): Promise<void>;
 }
 

@@ -1,5 +1,6 @@
 import type { Queryable } from '@tessera/kit';
 import { isEmpty, type Difference, type TenantPlan } from './plan.ts';
+import { validFromNow } from './rows.ts';
 import { identifiersOf, type ApplicationRecord, type ResourceRecord, type UserRecord } from './records.ts';
 
 /**
@@ -30,14 +31,23 @@ export async function writeTenantPlan(tx: Queryable, plan: TenantPlan): Promise<
   }
 }
 
+const statusChanged = 'present.status <> excluded.status';
+const passwordChanged = 'present.password_hash IS DISTINCT FROM excluded.password_hash';
+
+/** Where `condition` holds for the row that is overwritten, what was issued on its basis ends with this change. */
+function validFromAfter(condition: string): string {
+  return `CASE WHEN ${condition} THEN ${validFromNow('present.valid_from')} ELSE present.valid_from END`;
+}
+
 type Write = (name: string, text: string, ...values: unknown[]) => Promise<unknown>;
 
 async function writeTenant(write: Write, { desired }: TenantPlan): Promise<void> {
   await write(
     'put_tenant',
-    `INSERT INTO directory.tenant (tenant_id, name, status) VALUES ($1, $2, $3)
+    `INSERT INTO directory.tenant AS present (tenant_id, name, status) VALUES ($1, $2, $3)
      ON CONFLICT (tenant_id) DO UPDATE
-        SET name = excluded.name, status = excluded.status, updated_at = clock_timestamp()`,
+        SET name = excluded.name, status = excluded.status, valid_from = ${validFromAfter(statusChanged)},
+            updated_at = clock_timestamp()`,
     desired.tenant.name,
     desired.tenant.status,
   );
@@ -98,7 +108,7 @@ async function writeUsers(write: Write, users: Difference<UserRecord>): Promise<
   );
   await write(
     'put_users',
-    `INSERT INTO directory.user_account
+    `INSERT INTO directory.user_account AS present
             (tenant_id, user_id, username, email, name, phone_number, status, password_hash)
      SELECT $1, u."userId", u.username, u.email, u.name, u."phoneNumber", u.status, u."passwordHash"
        FROM jsonb_to_recordset($2::jsonb)
@@ -106,7 +116,9 @@ async function writeUsers(write: Write, users: Difference<UserRecord>): Promise<
      ON CONFLICT (tenant_id, user_id) DO UPDATE
         SET username = excluded.username, email = excluded.email, name = excluded.name,
             phone_number = excluded.phone_number, status = excluded.status,
-            password_hash = excluded.password_hash, updated_at = clock_timestamp()`,
+            password_hash = excluded.password_hash,
+            valid_from = ${validFromAfter(`${statusChanged} OR ${passwordChanged}`)},
+            updated_at = clock_timestamp()`,
     JSON.stringify(put),
   );
   await write(
@@ -135,7 +147,12 @@ async function writeApplications(write: Write, applications: Difference<Applicat
   );
   await write(
     'delete_applications',
-    'DELETE FROM directory.application WHERE tenant_id = $1 AND client_id = ANY($2::text[])',
+    `WITH deleted AS (
+       DELETE FROM directory.application WHERE tenant_id = $1 AND client_id = ANY($2::text[])
+       RETURNING tenant_id, client_id
+     )
+     INSERT INTO directory.former_application (tenant_id, client_id) SELECT tenant_id, client_id FROM deleted
+     ON CONFLICT (tenant_id, client_id) DO UPDATE SET deleted_at = excluded.deleted_at`,
     applications.deleted.map(({ clientId }) => clientId),
   );
   await write(
@@ -161,15 +178,18 @@ async function writeApplications(write: Write, applications: Difference<Applicat
 }
 
 const putApplications = `
-  INSERT INTO directory.application
+  INSERT INTO directory.application AS present
          (tenant_id, client_id, name, type, status, grant_types, redirect_uris, logout_redirect_uris, scopes,
           introspect_audiences, access_token_lifetime, id_token_lifetime, refresh_token_idle_lifetime,
-          refresh_token_absolute_lifetime, authorization_request_lifetime, ciba_approval, ciba_url)
+          refresh_token_absolute_lifetime, authorization_request_lifetime, ciba_approval, ciba_url, valid_from)
   SELECT $1, a."clientId", a.name, a.type, a.status, a."grantTypes", a."redirectUris", a."logoutRedirectUris",
          a.scopes, a."introspectAudiences", (a.lifetimes ->> 'accessToken')::integer,
          (a.lifetimes ->> 'idToken')::integer, (a.lifetimes ->> 'refreshTokenIdle')::integer,
          (a.lifetimes ->> 'refreshTokenAbsolute')::integer, (a.lifetimes ->> 'authorizationRequest')::integer,
-         a.ciba ->> 'approval', a.ciba ->> 'url'
+         a.ciba ->> 'approval', a.ciba ->> 'url',
+         CASE WHEN EXISTS (SELECT FROM directory.former_application f
+                            WHERE f.tenant_id = $1 AND f.client_id = a."clientId")
+              THEN ${validFromNow('0')} ELSE 0 END
     FROM jsonb_to_recordset($2::jsonb)
       AS a("clientId" text, name text, type text, status text, "grantTypes" text[], "redirectUris" text[],
            "logoutRedirectUris" text[], scopes text[], "introspectAudiences" text[], lifetimes jsonb, ciba jsonb)
@@ -181,7 +201,8 @@ const putApplications = `
          refresh_token_idle_lifetime = excluded.refresh_token_idle_lifetime,
          refresh_token_absolute_lifetime = excluded.refresh_token_absolute_lifetime,
          authorization_request_lifetime = excluded.authorization_request_lifetime,
-         ciba_approval = excluded.ciba_approval, ciba_url = excluded.ciba_url, updated_at = clock_timestamp()`;
+         ciba_approval = excluded.ciba_approval, ciba_url = excluded.ciba_url,
+         valid_from = ${validFromAfter(statusChanged)}, updated_at = clock_timestamp()`;
 
 function putOf<T>({ created, updated }: Difference<T>): T[] {
   return [...created, ...updated.map(({ after }) => after)];

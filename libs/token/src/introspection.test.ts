@@ -3,7 +3,17 @@ import { Status } from '@tessera/proto-gen/directory';
 import { TokenKind } from '@tessera/proto-gen/token';
 import { orders } from './testing/directory.ts';
 import { signedToken, testKey } from './testing/keys.ts';
-import { call, caller, claimsOf, codeOf, credentialsOf, issuer, world, type World } from './testing/world.ts';
+import {
+  call,
+  caller,
+  claimsOf,
+  codeOf,
+  credentialsOf,
+  grantOf,
+  issuer,
+  world,
+  type World,
+} from './testing/world.ts';
 
 let on: World;
 beforeAll(async () => {
@@ -167,6 +177,19 @@ describe('introspection', () => {
     const { refreshToken: successor } = await on.refresh(refreshToken);
     expect((await on.introspect(refreshToken)).active).toBe(false);
     expect((await on.introspect(successor)).active).toBe(true);
+  });
+
+  it('says that a refresh token of before a change is not active, like the refresh that it would get (REF-7)', async () => {
+    const { accessToken, refreshToken } = await on.signIn({ userId: 'bob' });
+    const validFrom = grantOf().authTime + 1n;
+    await on.directory.changeUser('bob', (user) => (user.validFrom = validFrom));
+    expect((await on.introspect(refreshToken)).active).toBe(false);
+    expect((await on.introspect(accessToken)).active).toBe(true);
+    await on.directory.changeUser('bob', (user) => (user.validFrom = validFrom - 1n));
+    expect((await on.introspect(refreshToken)).active).toBe(true);
+    await on.directory.changeApplication('web', (record) => (record.validFrom = validFrom));
+    expect((await on.introspect(refreshToken)).active).toBe(false);
+    await on.directory.changeApplication('web', (record) => (record.validFrom = 0n));
   });
 
   it('follows user, application and tenant for refresh tokens and lets access tokens live until they expire', async () => {

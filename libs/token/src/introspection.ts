@@ -175,15 +175,15 @@ function deny(
 /** A refresh token is good only as long as a refresh would take it: user, application and tenant count. */
 async function isUsable(
   directory: DirectoryClient,
-  { clientId, tenantId, userId }: LiveFamily,
+  { clientId, tenantId, userId, authTime }: LiveFamily,
   context: CallContext,
 ): Promise<boolean> {
   const [client, user] = await Promise.all([
     directory.application(clientId, context.onward()),
     directory.user(tenantId, userId, context.onward()),
   ]);
-  if (client === undefined || !directory.isActive(client)) return false;
-  return user !== undefined && directory.isActive(user) && mayUseRefreshTokens(client.application);
+  if (client === undefined || !directory.isActive(client, authTime)) return false;
+  return user !== undefined && directory.isActive(user, authTime) && mayUseRefreshTokens(client.application);
 }
 
 /** It lives until it expires, but the key that signed it may be withdrawn, so it is not remembered for all that time. */

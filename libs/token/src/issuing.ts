@@ -42,7 +42,9 @@ export async function issueTokens(
   { subject, scopes, resource }: Authority,
 ): Promise<IssuedTokens> {
   const { clientId, tenantId, lifetimes } = exchange.application;
-  const issuedAt = epochSeconds(parts.kit.clock);
+  const now = epochSeconds(parts.kit.clock);
+  // Not before the sign-in it rests on, which is dated ahead within the second of a change that ended earlier ones.
+  const issuedAt = Math.max(now, Math.min(subject?.grant.authTime ?? 0, now + 1));
   const issuer = subject?.grant.issuer ?? exchange.issuer;
   const expiresIn = lifetimes?.accessToken || parts.accessTokenSeconds;
   const claims = accessTokenClaims({

@@ -167,6 +167,10 @@ async function requireActive(
   if (user === undefined || !directory.isActive(user)) {
     throw refuse('invalid_grant', 'The grant is no longer valid.', 'user_inactive');
   }
+  // Disabled, locked or given another password since, and perhaps enabled again.
+  if (!directory.isActive(user, grant.authTime) || !directory.isActive(client, grant.authTime)) {
+    throw refuse('invalid_grant', 'The grant is no longer valid.', 'ended_since');
+  }
   return { grant, user };
 }
 

@@ -86,6 +86,16 @@ describe('userinfo', () => {
     expect((await ask(accessToken)).sub).toBe('bob');
   });
 
+  it('tells nothing for a token issued before a change, and all for one of a sign-in in the second of the change (REF-7)', async () => {
+    const now = BigInt(Math.floor(on.clock.now() / 1000));
+    const before = await on.signIn({ userId: 'bob', authTime: now });
+    await on.directory.changeUser('bob', (user) => (user.validFrom = now + 1n));
+    const after = await on.signIn({ userId: 'bob', authTime: now + 1n });
+    expect(await codeOf(ask(before.accessToken))).toBe('invalid_token');
+    expect((await ask(after.accessToken)).sub).toBe('bob');
+    await on.directory.changeUser('bob', (user) => (user.validFrom = 0n));
+  });
+
   it('holds every token to the configured issuer where there is one', async () => {
     const configured = await world({ settings: { TESSERA_ISSUER: caller.issuer } });
     const { accessToken } = await configured.signIn();

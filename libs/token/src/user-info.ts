@@ -42,9 +42,8 @@ async function findActiveUser(directory: DirectoryClient, claims: AccessTokenCla
     directory.application(claims.client_id, context.onward()),
     directory.user(claims.tenant_id, claims.sub, context.onward()),
   ]);
-  const active =
-    client !== undefined && user !== undefined && directory.isActive(client) && directory.isActive(user);
-  return active ? user : undefined;
+  if (client === undefined || !directory.isActive(client, claims.iat)) return undefined;
+  return user !== undefined && directory.isActive(user, claims.iat) ? user : undefined;
 }
 
 function invalidToken(): OAuthError {

@@ -40,6 +40,7 @@ export const billingAudience = 'https://billing.acme.example';
 
 export interface StateOptions {
   readonly bobStatus?: 'active' | 'disabled' | 'locked';
+  readonly bobPassword?: string;
   readonly adaRoles?: readonly string[];
   readonly serviceStatus?: 'active' | 'disabled';
   readonly webStatus?: 'active' | 'disabled';
@@ -77,7 +78,7 @@ tenants:
         name: ${people.bob.name}
         roles: []
         status: ${options.bobStatus ?? 'active'}
-        password: ${people.bob.password}
+        password: ${options.bobPassword ?? people.bob.password}
     applications:
       - clientId: acme-web
         name: Acme Web

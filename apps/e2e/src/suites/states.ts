@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { System } from '../harness/set-up.ts';
-import { authorizeQuery } from '../harness/person.ts';
+import { authorizeQuery, type Person } from '../harness/person.ts';
 import { people, type StateOptions } from '../harness/declared-state.ts';
 import {
   clientCredentials,
@@ -13,17 +13,23 @@ import {
   claimsOf,
 } from '../harness/flows.ts';
 
+async function silentCode(person: Person): Promise<string | null> {
+  const answer = await person.get(`/authorize?${authorizeQuery()}`);
+  return new URL(answer.header('location') ?? '/', 'http://x').searchParams.get('code');
+}
+
 /** What a disabled or locked user, application or tenant may still do: nothing, on every path, within a second. */
 export function statesSuite(system: () => System): void {
   const bad: [string, StateOptions][] = [
     ['a locked user', { bobStatus: 'locked' }],
     ['a disabled user', { bobStatus: 'disabled' }],
     ['a disabled application', { webStatus: 'disabled' }],
+    ['somebody whose password was changed', { bobPassword: 'analytical-engine-1837' }],
   ];
 
   describe('state of user, application and tenant', () => {
     it.each(bad)(
-      'refuses code, refresh and sign-in for %s, and serves again afterwards',
+      'refuses code, refresh and session for %s, for good, and serves who signs in afterwards (REF-7, I3)',
       async (_name, options) => {
         const { http } = system();
         const person = system().person();
@@ -40,12 +46,17 @@ export function statesSuite(system: () => System): void {
               expect((await redeem(http, code, dialect)).status).toBeGreaterThanOrEqual(400);
           }
           expect(await introspect(http, tokens.refreshToken)).toEqual({ active: false });
-          const silent = await person.get(`/authorize?${authorizeQuery()}`);
-          expect(new URL(silent.header('location') ?? '/', 'http://x').searchParams.get('code')).toBeNull();
+          expect(await silentCode(person)).toBeNull();
         } finally {
           await system().apply({});
         }
-        tokensOf(await refresh(http, tokens.refreshToken));
+        expect((await refresh(http, tokens.refreshToken)).status).toBe(400);
+        for (const code of codes) expect((await redeem(http, code)).status).toBe(400);
+        expect(await silentCode(person)).toBeNull();
+        const again = tokensOf(await redeem(http, await codeFor(person, 'acme-web', {}, people.bob)));
+        tokensOf(await refresh(http, again.refreshToken));
+        const headers = { authorization: `Bearer ${again.accessToken}` };
+        expect((await http.ask('GET', '/userinfo', { headers })).status).toBe(200);
       },
     );
 

@@ -14,6 +14,7 @@ export interface FakeApplication {
   redirectUris: string[];
   logoutRedirectUris: string[];
   scopes: { name: string; audience: string }[];
+  validFrom: bigint;
 }
 
 export interface FakeUser {
@@ -23,8 +24,9 @@ export interface FakeUser {
   readonly email: string;
   readonly phoneNumber: string;
   readonly name: string;
-  readonly password: string;
+  password: string;
   status: Status;
+  validFrom: bigint;
 }
 
 interface FakeTenant {
@@ -64,9 +66,17 @@ export class FakeDirectory {
   away = false;
   readonly #changes: Change[] = [];
 
+  /** As of the version before, which ends nothing by a change that is taken back. */
   async setUser(userId: string, status: Status): Promise<void> {
+    await this.changeUser(userId, { status });
+  }
+
+  async changeUser(
+    userId: string,
+    change: Partial<Pick<FakeUser, 'status' | 'password' | 'validFrom'>>,
+  ): Promise<void> {
     const user = find(this.users, (one) => one.userId === userId);
-    user.status = status;
+    Object.assign(user, change);
     await this.#tell({ kind: ChangeKind.USER, tenantId: user.tenantId, id: userId });
   }
 
@@ -128,7 +138,9 @@ export class FakeDirectory {
         this.passwordChecks += 1;
         const user = this.users.find(named(tenantId, identifier));
         const right = user?.password === password && user.status === Status.ACTIVE;
-        return right ? { user: publicUser(user) } : {};
+        if (!right) return {};
+        const signedInAtMs = BigInt(Math.max(Date.now(), Number(user.validFrom) * 1000));
+        return { user: publicUser(user), signedInAtMs };
       },
       watchChanges: (_request, context) => this.#watch(context),
     };

@@ -87,7 +87,12 @@ function populated(directory: FakeDirectory): FakeDirectory {
       const email = `${username}@people.example`;
       const phoneNumber = `+4670${username === 'ada' ? 1 : 2}`;
       const person = { tenantId, username, email, phoneNumber, name: username.toUpperCase(), password };
-      directory.users.push({ userId: `${tenantId}-${username}`, status: Status.ACTIVE, ...person });
+      directory.users.push({
+        userId: `${tenantId}-${username}`,
+        status: Status.ACTIVE,
+        validFrom: 0n,
+        ...person,
+      });
     }
   }
   const add = (tenantId: string, clientId: string, rest: Partial<FakeApplication>): void => {
@@ -114,6 +119,7 @@ function application(tenantId: string, clientId: string): FakeApplication {
     name: clientId.toUpperCase(),
     status: Status.ACTIVE,
     grantTypes: ['authorization_code'],
+    validFrom: 0n,
     redirectUris: [],
     logoutRedirectUris: [],
     scopes: [

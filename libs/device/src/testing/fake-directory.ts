@@ -25,6 +25,7 @@ export interface FakeUser {
   readonly email: string;
   readonly phoneNumber: string;
   status: Status;
+  validFrom?: bigint;
 }
 
 export const secretOf = (clientId: string): string => `${clientId}-secret-0123456789-0123456789`;
@@ -52,6 +53,13 @@ export class FakeDirectory {
   async setUser(userId: string, status: Status): Promise<void> {
     const user = found(this.users.find((one) => one.userId === userId));
     user.status = status;
+    await this.#tell(ChangeKind.USER, user.tenantId, userId);
+  }
+
+  /** Sign-ins before `validFrom` do not count any more. */
+  async endSignIns(userId: string, validFrom: bigint): Promise<void> {
+    const user = found(this.users.find((one) => one.userId === userId));
+    user.validFrom = validFrom;
     await this.#tell(ChangeKind.USER, user.tenantId, userId);
   }
 

@@ -143,7 +143,7 @@ describe('changes of user and application between two refreshes', () => {
     await on.directory.changeUser('ada', (user) => (user.roles = ['clerk']));
   });
 
-  it('refuses a locked user, and goes on with the token the client holds once unlocked, however much later (REF-7)', async () => {
+  it('refuses an inactive user without using up the token that the client holds, however much later (REF-7, R11)', async () => {
     const { refreshToken } = await on.signIn({ userId: 'bob' });
     await on.directory.changeUser('bob', (user) => (user.status = Status.LOCKED));
     for (let attempt = 0; attempt < 3; attempt += 1) {

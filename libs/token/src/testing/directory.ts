@@ -22,6 +22,7 @@ interface ApplicationFields {
   scopes: Scope[];
   introspectAudiences: string[];
   lifetimes: { accessToken?: number; refreshTokenIdle?: number; refreshTokenAbsolute?: number };
+  validFrom: bigint;
 }
 
 interface UserFields {
@@ -32,6 +33,7 @@ interface UserFields {
   email: string;
   phoneNumber: string;
   roles: string[];
+  validFrom: bigint;
 }
 
 const scope = (name: string, audience = ''): Scope => ({ name, audience });
@@ -198,12 +200,14 @@ function applicationDefaults() {
     type: ApplicationType.CONFIDENTIAL,
     status: Status.ACTIVE,
     lifetimes: {},
+    validFrom: 0n,
     ...lists,
   };
 }
 
 function userDefaults() {
-  return { tenantId: 'acme', status: Status.ACTIVE, name: '', email: '', phoneNumber: '', roles: [] };
+  const empty = { name: '', email: '', phoneNumber: '', roles: [] };
+  return { tenantId: 'acme', status: Status.ACTIVE, validFrom: 0n, ...empty };
 }
 
 function notFound(): ConnectError {
