@@ -235,6 +235,10 @@ function expectRestricted(spec: PodSpec): void {
 const secretValues: Readonly<Record<string, string>> = {
   DATABASE_URL_FILE: 'postgres://user:password@postgres/tessera',
   REDIS_URL_FILE: 'rediss://redis',
+  TESSERA_REDIS_SENTINEL_PASSWORD_FILE: randomBytes(32).toString('base64'),
+  TESSERA_REDIS_CA_FILE: '-----BEGIN CERTIFICATE-----',
+  TESSERA_REDIS_CERT_FILE: '-----BEGIN CERTIFICATE-----',
+  TESSERA_REDIS_KEY_FILE: '-----BEGIN PRIVATE KEY-----',
   TESSERA_KEYS_KEK_FILE: randomBytes(32).toString('base64'),
   TESSERA_DIRECTORY_PEPPER_FILE: randomBytes(32).toString('base64'),
   TESSERA_TOKEN_REFRESH_KEYS_FILE: `1:${randomBytes(32).toString('base64')}`,

@@ -167,6 +167,11 @@ const everywhere: Values = {
     tokenRefreshKeys: { existingSecret: 'refresh' },
     webhookKey: { existingSecret: 'secrets' },
   },
+  redis: {
+    existingSecret: 'redis',
+    sentinelPassword: { existingSecret: 'redis', key: 'sentinels' },
+    tls: { existingSecret: 'redis-tls', clientCertificate: true },
+  },
   migrations: { existingSecret: 'database-owner' },
   trustedCa: { existingSecret: 'stores-ca' },
   metrics: {

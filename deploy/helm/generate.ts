@@ -12,7 +12,7 @@ const read = (name: string) => readFileSync(join(chart, name), 'utf8');
 
 /** Settings that the chart itself gives to the processes, or that have no place in a pod. */
 const givenByChart =
-  /^TESSERA_(ISSUER|PROFILE|MIGRATIONS|(MANAGEMENT|DRAIN|RPC|PEER)_.*|HTTP_(HOST|PORT)|TRUSTED_(PROXIES|CALLERS)|INTROSPECTION_(HOST|PORT)|KEYS_KEK|DIRECTORY_PEPPER|TOKEN_REFRESH_KEYS|WEBHOOK_KEY|APPLY_FILE|DATA_DIR|FAILPOINT)$/;
+  /^TESSERA_(ISSUER|PROFILE|MIGRATIONS|(MANAGEMENT|DRAIN|RPC|PEER)_.*|HTTP_(HOST|PORT)|TRUSTED_(PROXIES|CALLERS)|INTROSPECTION_(HOST|PORT)|KEYS_KEK|DIRECTORY_PEPPER|TOKEN_REFRESH_KEYS|WEBHOOK_KEY|REDIS_(CA|CERT|KEY|SENTINEL_PASSWORD)|APPLY_FILE|DATA_DIR|FAILPOINT)$/;
 
 interface Schema {
   readonly $defs: { readonly settings: { properties: Record<string, unknown> } };

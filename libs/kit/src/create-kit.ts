@@ -6,6 +6,7 @@ import { openEmbeddedDatabase } from './data/pglite.ts';
 import { openDatabase } from './data/postgres.ts';
 import { openRedis } from './data/redis.ts';
 import type { RedisHandle } from './data/redis.ts';
+import { redisOptions } from './data/redis-settings.ts';
 import { failpoints } from './failpoints.ts';
 import { systemRandom } from './ids.ts';
 import type { Kit } from './kit.ts';
@@ -97,12 +98,7 @@ async function openCache(
   lifecycle: Lifecycle,
 ): Promise<RedisHandle | undefined> {
   if (config.REDIS_URL === undefined) return undefined;
-  const redis = await openRedis({
-    url: config.REDIS_URL,
-    keyPrefix: config.TESSERA_REDIS_KEY_PREFIX,
-    commandTimeoutMs: config.TESSERA_REDIS_COMMAND_TIMEOUT * 1000,
-    log,
-  });
+  const redis = await openRedis({ ...redisOptions(config, config.REDIS_URL), log });
   lifecycle.onClose(() => redis.close());
   lifecycle.check('redis', async () => {
     await redis.call('PING');

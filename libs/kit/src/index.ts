@@ -41,6 +41,7 @@ export { openDatabase } from './data/postgres.ts';
 export type { PostgresOptions } from './data/postgres.ts';
 export * from './data/purge.ts';
 export { openRedis } from './data/redis.ts';
+export { redisOptions } from './data/redis-settings.ts';
 export type { RedisArgument, RedisHandle, RedisOptions } from './data/redis.ts';
 export { developmentSecret } from './data/secrets.ts';
 export { whenAvailable } from './data/when-available.ts';

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { parseRedisUrl } from './data/redis-url.ts';
 import {
   choice,
   duration,
@@ -7,6 +8,7 @@ import {
   optionalText,
   port,
   secret,
+  secretIn,
   secretUrl,
   text,
 } from './setting-types.ts';
@@ -20,7 +22,12 @@ export const processConfig = z.object({
   /** Absent: embedded PGlite under the data directory. */
   DATABASE_URL: secretUrl(['postgres', 'postgresql']).optional(),
   /** Absent: short-lived state in the memory of the process. */
-  REDIS_URL: secretUrl(['redis', 'rediss']).optional(),
+  REDIS_URL: secretIn(parseRedisUrl).optional(),
+  /** PEM texts. */
+  TESSERA_REDIS_CA: optionalText(),
+  TESSERA_REDIS_CERT: optionalText(),
+  TESSERA_REDIS_KEY: secret().optional(),
+  TESSERA_REDIS_SENTINEL_PASSWORD: secret().optional(),
   TESSERA_DATA_DIR: text('./.tessera'),
   TESSERA_DATABASE_POOL_SIZE: integer(10, { min: 1, max: 500 }),
   TESSERA_DATABASE_ACQUIRE_TIMEOUT: duration('1s', { min: '10ms', max: '60s' }),

@@ -116,6 +116,18 @@ export function secretUrl(schemes: readonly string[]) {
   return url(schemes).transform((value) => new Secret(value));
 }
 
+/** A secret in a form of its own. `parse` throws an Error whose message says what is expected, without the value. */
+export function secretIn(parse: (value: string) => unknown) {
+  return z.string().transform((value, context) => {
+    try {
+      parse(value);
+    } catch (error) {
+      return refuse(context, error instanceof Error ? error.message : 'expected another form');
+    }
+    return new Secret(value);
+  });
+}
+
 function refuse(context: z.core.$RefinementCtx, message: string): never {
   context.addIssue({ code: 'custom', message });
   return z.NEVER;

@@ -1,4 +1,4 @@
-import { migrate, openRedis, processConfig } from '@tessera/kit';
+import { migrate, openRedis, processConfig, redisOptions } from '@tessera/kit';
 import { CommandError, type Terminal } from '../terminal.ts';
 import { orExplain, terminalLog, withDatabase } from './database.ts';
 import { configurationProblems, schemas, settings } from './settings.ts';
@@ -35,9 +35,9 @@ export async function examine(process: string, terminal: Terminal): Promise<void
   const config = orExplain(() => settings(processConfig, terminal.environment));
   if (config.DATABASE_URL !== undefined) await lookAtDatabase(look, terminal);
   if (config.REDIS_URL !== undefined) {
-    const { REDIS_URL: url, TESSERA_REDIS_COMMAND_TIMEOUT: timeout } = config;
+    const { REDIS_URL: url } = config;
     await look('Redis, which must keep its keys', async () => {
-      const redis = await openRedis({ url, commandTimeoutMs: timeout * 1000, log: terminalLog(terminal) });
+      const redis = await openRedis({ ...redisOptions(config, url), log: terminalLog(terminal) });
       try {
         await redis.call('PING');
       } finally {

@@ -2,8 +2,11 @@ import type { Redis } from 'ioredis';
 import type { Logger } from 'pino';
 
 export interface PolicyGuard {
-  /** Waits for the first connection and its check. Resolves as well when there is none within the time. */
-  opened(timeoutMs: number): Promise<void>;
+  /** Checks a server at each of its connections. */
+  watch(node: Redis): void;
+  /** Whether it was checked since it is connected, or could not be. */
+  knows(node: Redis): boolean;
+  onChecked(listener: () => void): void;
   /** Why the Redis that is connected must not be used. */
   refusal(): string | undefined;
 }
@@ -12,43 +15,40 @@ export interface PolicyGuard {
  * Redis must not evict keys to make room: it would forget codes and counters in silence. Checked at every connection,
  * as another server may answer after a failover.
  */
-export function createPolicyGuard(client: Redis, log: Logger | undefined): PolicyGuard {
-  let refusal: string | undefined;
+export function createPolicyGuard(log: Logger | undefined): PolicyGuard {
+  const refusals = new Map<Redis, string | undefined>();
+  const listeners: (() => void)[] = [];
   let warned = false;
 
-  async function check(): Promise<void> {
-    const policy = await readPolicy(client);
+  async function check(node: Redis): Promise<string | undefined> {
+    const policy = await readPolicy(node);
     if (policy === undefined) {
       if (!warned) log?.warn('Redis does not tell its maxmemory-policy; make sure that it is noeviction');
       warned = true;
     }
-    refusal =
-      policy === undefined || policy === 'noeviction'
-        ? undefined
-        : `Redis has maxmemory-policy ${policy} and may drop keys at any time. Set it to noeviction.`;
-    if (refusal !== undefined) log?.error(refusal);
+    if (policy === undefined || policy === 'noeviction') return undefined;
+    const refusal = `Redis has maxmemory-policy ${policy} and may drop keys at any time. Set it to noeviction.`;
+    log?.error(refusal);
+    return refusal;
   }
 
   return {
-    refusal: () => refusal,
-    async opened(timeoutMs) {
-      const first = new Promise<void>((resolve) => {
-        client.on('ready', () => {
-          void check()
-            .catch(() => undefined)
-            .finally(resolve);
-        });
+    watch(node) {
+      node.on('ready', () => {
+        // What cannot be read, because the connection is lost again, is read at the next.
+        void check(node)
+          .catch(() => refusals.get(node))
+          .then((refusal) => {
+            if (node.status === 'end') return;
+            refusals.set(node, refusal);
+            for (const listener of listeners) listener();
+          });
       });
-      client.connect().catch(() => undefined);
-      let timer: NodeJS.Timeout | undefined;
-      const expired = new Promise<'expired'>((resolve) => {
-        timer = setTimeout(resolve, timeoutMs, 'expired');
-      });
-      const outcome = await Promise.race([first, expired]);
-      clearTimeout(timer);
-      if (outcome === 'expired') log?.warn('Redis is not reachable; going on without until it is');
-      if (refusal !== undefined) throw new Error(refusal);
+      node.on('end', () => refusals.delete(node));
     },
+    knows: (node) => refusals.has(node),
+    onChecked: (listener) => void listeners.push(listener),
+    refusal: () => [...refusals.values()].find((refusal) => refusal !== undefined),
   };
 }
 

@@ -1,10 +1,15 @@
 import { createHash } from 'node:crypto';
-import { Redis } from 'ioredis';
+import { Command } from 'ioredis';
+import type { Cluster, Redis } from 'ioredis';
 import type { Logger } from 'pino';
 import { temporarilyUnavailable } from '@tessera/oauth';
 import { Secret } from '../secret.ts';
 import { metrics } from '../metrics/index.ts';
+import { createConnection } from './redis-client.ts';
+import type { ClientSettings, RedisConnection, RedisTls } from './redis-client.ts';
 import { createPolicyGuard } from './redis-policy.ts';
+import type { PolicyGuard } from './redis-policy.ts';
+import { parseRedisUrl } from './redis-url.ts';
 import { translateRedisError } from './redis-errors.ts';
 
 export type RedisArgument = string | number | Buffer;
@@ -25,8 +30,11 @@ export interface RedisHandle {
 }
 
 export interface RedisOptions {
-  /** `redis://` or `rediss://` (TLS). */
+  /** One of the forms of `parseRedisUrl`. */
   readonly url: Secret | string;
+  readonly tls?: RedisTls;
+  /** What the Sentinels themselves ask for; the password in the URL is that of Redis. */
+  readonly sentinelPassword?: Secret | undefined;
   readonly keyPrefix?: string;
   readonly commandTimeoutMs?: number;
   /** How long opening waits for Redis before it goes on without. */
@@ -44,32 +52,27 @@ const maxInFlight = 10_000;
  */
 export async function openRedis(options: RedisOptions): Promise<RedisHandle> {
   const { keyPrefix = '', commandTimeoutMs = 250, openTimeoutMs = 2000, log } = options;
-  const client = new Redis(options.url instanceof Secret ? options.url.reveal() : options.url, {
-    lazyConnect: true,
-    keyPrefix,
-    commandTimeout: commandTimeoutMs,
-    connectTimeout: Math.max(1000, commandTimeoutMs * 4),
-    // A server that hangs is left, so that calls fail at once instead of after the time-out.
-    socketTimeout: commandTimeoutMs * 4,
-    enableOfflineQueue: false,
-    autoResendUnfulfilledCommands: false,
-    maxRetriesPerRequest: 0,
-    reconnectOnError: (error) => error.message.startsWith('READONLY'),
-    retryStrategy: (attempt) => Math.min(50 * 2 ** Math.min(attempt, 5), 1000) + Math.random() * 100,
-  });
-  const guard = createPolicyGuard(client, log);
-  watch(client, log);
+  const settings: ClientSettings = {
+    target: parseRedisUrl(options.url instanceof Secret ? options.url.reveal() : options.url),
+    tls: options.tls ?? {},
+    sentinelPassword: options.sentinelPassword,
+    commandTimeoutMs,
+  };
+  const connection = createConnection(settings);
+  const guard = createPolicyGuard(log);
+  connection.onNode((node) => guard.watch(node));
+  watch(connection.client, log);
   try {
-    await guard.opened(openTimeoutMs);
+    await opened(connection, guard, openTimeoutMs, log);
   } catch (error) {
-    client.disconnect();
+    connection.end();
     throw error;
   }
 
   let inFlight = 0;
   const unmeasure = [
     metrics.gauge({ name: 'tessera_redis_connected', help: 'Connections to Redis that are ready.' }, () => [
-      { value: client.status === 'ready' ? 1 : 0 },
+      { value: connection.nodes().filter((node) => node.status === 'ready').length },
     ]),
     metrics.gauge({ name: 'tessera_redis_commands', help: 'Commands that await their replies.' }, () => [
       { value: inFlight },
@@ -89,27 +92,69 @@ export async function openRedis(options: RedisOptions): Promise<RedisHandle> {
     }
   }
 
+  const prefixOf = (key: string) =>
+    settings.target.shape === 'cluster' ? `${keyPrefix}${slotOf(key)}` : keyPrefix;
+  function send(name: string, args: readonly RedisArgument[], firstKey: string): Promise<unknown> {
+    const command = new Command(name, [...args], { keyPrefix: prefixOf(firstKey), replyEncoding: 'utf8' });
+    return connection.client.sendCommand(command) as Promise<unknown>;
+  }
+
   return {
     script({ lua }) {
       const sha = createHash('sha1').update(lua).digest('hex');
       return (keys, args) =>
-        guarded(() =>
-          client.evalsha(sha, keys.length, ...keys, ...args).catch((error: unknown) => {
+        guarded(() => {
+          const rest = [keys.length, ...keys, ...args];
+          return send('evalsha', [sha, ...rest], keys[0] ?? '').catch((error: unknown) => {
             if (!(error instanceof Error && error.message.startsWith('NOSCRIPT'))) throw error;
-            return client.eval(lua, keys.length, ...keys, ...args);
-          }),
-        );
+            return send('eval', [lua, ...rest], keys[0] ?? '');
+          });
+        });
     },
-    call: (command, ...args) => guarded(() => client.call(command, ...args)),
+    call: (command, ...args) => guarded(() => send(command, args, String(args[0] ?? ''))),
     async close() {
-      for (const end of unmeasure) end();
-      client.disconnect();
+      for (const stop of unmeasure) stop();
+      connection.end();
     },
   };
 }
 
+/**
+ * What stands before a key in a cluster, where a script reaches the keys of one slot: those of a service share theirs,
+ * as its scripts follow what one record says of another. A counter of the limiter stands alone.
+ */
+function slotOf(key: string): string {
+  const [service, family] = key.split(':', 2);
+  return family === 'limit' ? '' : `{${service ?? ''}}`;
+}
+
+/** Waits until every server that is to take commands is connected and checked; goes on without after the time. */
+async function opened(
+  connection: RedisConnection,
+  guard: PolicyGuard,
+  timeoutMs: number,
+  log: Logger | undefined,
+): Promise<void> {
+  const whole = new Promise<void>((resolve) => {
+    guard.onChecked(() => {
+      const nodes = connection.nodes();
+      if (nodes.length > 0 && nodes.every((node) => guard.knows(node))) resolve();
+    });
+  });
+  connection.client.connect().catch(() => undefined);
+  let timer: NodeJS.Timeout | undefined;
+  const expired = new Promise<'expired'>((resolve) => {
+    timer = setTimeout(resolve, timeoutMs, 'expired');
+  });
+  const outcome = await Promise.race([whole, expired]);
+  clearTimeout(timer);
+  if (outcome === 'expired') log?.warn('Redis is not reachable; going on without until it is');
+  const refusal = guard.refusal();
+  if (refusal !== undefined) throw new Error(refusal);
+}
+
 /** One line when the connection is lost and one when it is back, however many attempts lie between. */
-function watch(client: Redis, log: Logger | undefined): void {
+function watch(client: Redis | Cluster, log: Logger | undefined): void {
   let lost = false;
   let reason: Error | undefined;
   client.on('error', (error: Error) => {

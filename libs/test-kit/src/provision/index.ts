@@ -12,5 +12,7 @@ export type { HeldProcess, HeldProcessOptions } from './held-process.ts';
 export { startPostgres, startRestartablePostgres } from './postgres.ts';
 export type { RestartableStore } from './postgres.ts';
 export { startRedis } from './redis.ts';
+export { startReplicatedRedis } from './redis-sentinel.ts';
+export type { ReplicatedRedis } from './redis-sentinel.ts';
 export type { Store } from './stores.ts';
 export { requiredUrl } from './urls.ts';

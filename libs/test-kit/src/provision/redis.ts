@@ -6,6 +6,14 @@ import { provideExecutable } from './executable.ts';
 import { freePort, holdProcess } from './held-process.ts';
 import type { Store } from './stores.ts';
 
+export function redisExecutable(): string {
+  return provideExecutable({
+    names: ['redis-server', 'valkey-server'],
+    aptPackage: 'redis-server',
+    advice: 'The tests need a real Redis: set REDIS_URL, or put redis-server on the PATH.',
+  });
+}
+
 export interface RedisOptions {
   /** Absent: a free one. */
   readonly port?: number;
@@ -17,11 +25,7 @@ export interface RedisOptions {
 
 /** A real Redis on loopback that keeps nothing. */
 export async function startRedis(options: RedisOptions = {}): Promise<Store> {
-  const command = provideExecutable({
-    names: ['redis-server', 'valkey-server'],
-    aptPackage: 'redis-server',
-    advice: 'The tests need a real Redis: set REDIS_URL, or put redis-server on the PATH.',
-  });
+  const command = redisExecutable();
   const directory = await mkdtemp(join(tmpdir(), 'tessera-redis-'));
   const port = options.port ?? (await freePort());
   const server = holdProcess({
@@ -46,7 +50,7 @@ export async function startRedis(options: RedisOptions = {}): Promise<Store> {
   return { url: `redis://127.0.0.1:${port}/0`, origin: command, stop: () => server.stop() };
 }
 
-function ping(port: number): Promise<void> {
+export function ping(port: number): Promise<void> {
   return new Promise((resolve, reject) => {
     const socket = connect(port, '127.0.0.1', () => socket.write('PING\r\n'));
     socket.once('error', reject);
