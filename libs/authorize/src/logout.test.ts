@@ -92,6 +92,8 @@ describe('the end of a session', () => {
     const first = await world.gateway.endSession({ browser });
     const second = await world.gateway.endSession({ browser });
     expect([first.sessionEnded, second.sessionEnded]).toEqual([true, false]);
+    const over = { tenantId: 'acme', sessionId: session?.sessionId };
+    expect([first, second]).toMatchObject([over, over]);
     expect((await world.gateway.getSession({ browser })).session).toBeUndefined();
     expect((await person.begin()).next.case).toBe('interaction');
     const rows = (await world.audited('session.ended')).filter(

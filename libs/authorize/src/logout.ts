@@ -18,6 +18,9 @@ export interface LoggedOut {
   /** Empty when the browser should see our own page. */
   readonly location: string;
   readonly sessionEnded: boolean;
+  /** Of the session the browser had, ended now or before; empty when it had none. */
+  readonly tenantId: string;
+  readonly sessionId: string;
 }
 
 export type Logout = (visit: Visit, request: LogoutRequest) => Promise<LoggedOut>;
@@ -48,7 +51,9 @@ export function createLogout(deps: {
 
   return async (visit, request) => {
     const location = await destination(visit, request);
-    return { location, sessionEnded: await sessions.logout(visit) };
+    const over = await sessions.logout(visit);
+    const { tenantId = '', sessionId = '' } = over?.session ?? {};
+    return { location, sessionEnded: over?.ended ?? false, tenantId, sessionId };
   };
 }
 

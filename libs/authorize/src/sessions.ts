@@ -30,10 +30,10 @@ export interface Sessions {
   /** Ends a session that never reached the browser. */
   abandon(visit: Visit, session: Session): Promise<void>;
   /**
-   * Signs the browser out and forgets the codes of its session. False when there was no living session.
+   * Signs the browser out and forgets the codes of its session. Answers the session it had, alive or not.
    * May be repeated after a failure: a session that had ended still loses its codes.
    */
-  logout(visit: Visit): Promise<boolean>;
+  logout(visit: Visit): Promise<{ readonly session: Session; readonly ended: boolean } | undefined>;
 }
 
 export function createSessions(deps: {
@@ -82,10 +82,10 @@ export function createSessions(deps: {
     async logout(visit) {
       const tokenHash = sessionTokenHash(visit.browser.sessionToken);
       const session = tokenHash === undefined ? undefined : await store.identify(tokenHash);
-      if (session === undefined) return false;
+      if (session === undefined) return undefined;
       const ended = await store.end(ending(visit, session, 'logout'));
       await codes.dropSession(session.sessionId, lifetimes.code);
-      return ended;
+      return { session, ended };
     },
   };
 }

@@ -24,7 +24,7 @@ import type { Grant, GrantTable } from './grants/grant.ts';
 import { cibaGrant, deviceCodeGrant } from './grants/polled.ts';
 import type { OneTimeParts } from './grants/one-time.ts';
 import { refreshTokenGrant } from './grants/refresh-token.ts';
-import { startPurge } from './purge.ts';
+import { startPurges } from './purge.ts';
 import { createRefreshTokenCodec, parseRefreshKeys } from './refresh-token.ts';
 import { introspectionHandlers, tokenHandlers, type ServiceParts } from './service.ts';
 import { createSigner } from './signer.ts';
@@ -50,7 +50,7 @@ export function buildToken(config: TokenConfig, peers: TokenPeers, kit: Kit): Bu
   const { database } = kit;
   const stores = createPostgresStores(database, kit);
   const audit = createAuditBatch({ database, schema: migrations.schema, kit });
-  const purge = startPurge(stores, kit.log);
+  const purge = startPurges(stores, kit.log);
   const parts = serviceParts(config, peers, kit, { stores, audit });
   return {
     name: 'token',
@@ -59,6 +59,7 @@ export function buildToken(config: TokenConfig, peers: TokenPeers, kit: Kit): Bu
         exchange: ['gateway'],
         revoke: ['gateway'],
         userInfo: ['gateway'],
+        noteSessionEnd: ['gateway'],
         verifyIdTokenHint: ['gateway'],
       }),
       route(
@@ -119,6 +120,7 @@ function serviceParts(
     audit,
     refreshTokens,
     families: stores.refresh,
+    sessionEnds: stores.redemption,
     revocations: stores.revocations,
     revocationFeed: new ChangeFeed(stores.revocations, log),
     changes: peers.directory,

@@ -4,10 +4,15 @@ import { introspect, introspectBatch, type IntrospectionParts } from './introspe
 import { measured } from './exchanges.ts';
 import { exchange, type PipelineParts } from './pipeline.ts';
 import { revoke, type RevocationParts } from './revocation.ts';
+import type { RedemptionStore } from './store.ts';
 import { userInfo, type UserInfoParts } from './user-info.ts';
 import { watchRevocations, type WatchParts } from './watch-revocations.ts';
 
-export type ServiceParts = PipelineParts & IntrospectionParts & RevocationParts & UserInfoParts & WatchParts;
+export type ServiceParts = PipelineParts &
+  IntrospectionParts &
+  RevocationParts &
+  UserInfoParts &
+  WatchParts & { readonly sessionEnds: Pick<RedemptionStore, 'noteSessionEnd'> };
 
 export function tokenHandlers(parts: ServiceParts): Handlers<typeof TokenService> {
   return {
@@ -25,6 +30,10 @@ export function tokenHandlers(parts: ServiceParts): Handlers<typeof TokenService
         ...(email !== undefined && { email }),
         ...(phoneNumber !== undefined && { phoneNumber }),
       };
+    },
+    async noteSessionEnd({ tenantId, sessionId }) {
+      await parts.sessionEnds.noteSessionEnd(tenantId, sessionId);
+      return {};
     },
     async verifyIdTokenHint({ idToken, caller }, context) {
       const hint = await parts.verifier.idToken(idToken, context.onward());

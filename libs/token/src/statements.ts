@@ -140,14 +140,18 @@ export const findLive = `
     AND idle_expires_at > clock_timestamp() AND absolute_expires_at > clock_timestamp()`;
 
 /**
- * The marker decides; family and audit rows exist only where it was inserted. $5 is null when no family starts.
+ * The marker decides; family and audit rows exist only where it was inserted, and it is not for a code of a session that
+ * was ended. $5 is null when no family starts.
  * $1 tenant, $2 kind, $3 hash, $4 client, $5 family or null, $6 user, $7 scopes, $8 resource, $9 session, $10 issuer,
  * $11 auth_time, $12 idle seconds, $13 absolute seconds, $14 audit
  */
 export const redeem = `
-  WITH marker AS (
+  WITH ended AS MATERIALIZED (
+    SELECT FROM token.ended_session
+    WHERE tenant_id = $1 AND session_id = $9 AND $2 = 'authorization_code'
+  ), marker AS (
     INSERT INTO token.redemption (tenant_id, kind, hash, family_id)
-    VALUES ($1, $2, $3::bytea, $5::uuid)
+    SELECT $1, $2, $3::bytea, $5::uuid WHERE NOT EXISTS (SELECT FROM ended)
     ON CONFLICT (tenant_id, kind, hash) DO NOTHING
     RETURNING tenant_id, family_id, $6::text AS user_id, $9::text AS session_id
   ), family AS (
@@ -158,7 +162,7 @@ export const redeem = `
            clock_timestamp() + make_interval(secs => $13::float8)
     FROM marker WHERE family_id IS NOT NULL
   ), audited AS (${auditInsert('marker', '$14')})
-  SELECT count(*)::int AS redeemed FROM marker`;
+  SELECT (SELECT count(*) FROM marker)::int AS redeemed, EXISTS (SELECT FROM ended) AS session_ended`;
 
 /**
  * Finds a value that was redeemed before. A code ends what its first redemption started (RFC 6749 §4.1.2); a device or a CIBA
@@ -180,6 +184,19 @@ export const replay = `
   ), ${onRecord('revoked', 'true')}, audited AS (${auditInsert('marker', '$4', "e ->> 'when' = 'always'")}
   ), audited_revocation AS (${auditInsert('revoked', '$4', "e ->> 'when' = 'revoked'")})
   SELECT count(*)::int AS found FROM marker`;
+
+/** $1 tenant, $2 session */
+export const noteSessionEnd = `
+  INSERT INTO token.ended_session (tenant_id, session_id) VALUES ($1, $2)
+  ON CONFLICT (tenant_id, session_id) DO NOTHING`;
+
+/** $1 limit */
+export const purgeSessionEnds = `
+  DELETE FROM token.ended_session
+  WHERE (tenant_id, session_id) IN (
+    SELECT tenant_id, session_id FROM token.ended_session
+    WHERE ended_at < clock_timestamp() - interval '1 day'
+    LIMIT $1::int FOR UPDATE SKIP LOCKED)`;
 
 /** $1 limit. Told by the absolute expiry alone: an index on the idle one would make every rotation write indexes. */
 export const purgeFamilies = `

@@ -113,6 +113,14 @@ function redemptionStore(database: Database, kit: StoreKit): RedemptionStore {
   return {
     redeem: (request) => redeem(database, kit, request),
     findReplay: (value) => findReplay(database, kit, value),
+    async noteSessionEnd(tenantId, sessionId) {
+      const values = [tenantId, sessionId];
+      await database.query({ name: 'token.note_session_end', text: sql.noteSessionEnd, values });
+    },
+    async purgeSessionEnds(limit) {
+      const purge = { name: 'token.purge_session_ends', text: sql.purgeSessionEnds, values: [limit] };
+      return (await database.query(purge)).rowCount;
+    },
     async purgeOld(limit) {
       const purge = { name: 'token.purge_redemptions', text: sql.purgeRedemptions, values: [limit] };
       return (await database.query(purge)).rowCount;
@@ -124,10 +132,10 @@ async function redeem(
   database: Database,
   kit: StoreKit,
   request: RedemptionRequest,
-): Promise<'redeemed' | 'replayed'> {
+): ReturnType<RedemptionStore['redeem']> {
   const { tenantId, kind, hash, family, trail, clientId } = request;
   const about = { tenantId, clientId };
-  const { rows } = await database.query<{ redeemed: number }>({
+  const { rows } = await database.query<{ redeemed: number; session_ended: boolean }>({
     name: 'token.redeem',
     text: sql.redeem,
     values: [
@@ -148,8 +156,8 @@ async function redeem(
     ],
   });
   if (rows[0]?.redeemed === 1) return 'redeemed';
-  await findReplay(database, kit, request);
-  return 'replayed';
+  const isReplay = await findReplay(database, kit, request);
+  return rows[0]?.session_ended === true && !isReplay ? 'session_ended' : 'replayed';
 }
 
 async function findReplay(

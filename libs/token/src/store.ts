@@ -149,14 +149,19 @@ export interface RedemptionRequest extends PresentedValue {
 export interface RedemptionStore {
   /**
    * Redeems a one-time value and starts its family. `replayed`: it was redeemed before; what that redemption issued is
-   * revoked now. The caller has made sure that the owning client asks.
+   * revoked now. `session_ended`: it is a code of a session that a person ended, and nothing changed. The caller has
+   * made sure that the owning client asks.
    */
-  redeem(request: RedemptionRequest): Promise<'redeemed' | 'replayed'>;
+  redeem(request: RedemptionRequest): Promise<'redeemed' | 'replayed' | 'session_ended'>;
   /**
    * For a value that comes back: whether it was redeemed, in which case that is treated as by `redeem`. The caller has
    * made sure that the owning client asks.
    */
   findReplay(value: PresentedValue): Promise<boolean>;
+  /** Codes of the session are not redeemed any more. May be repeated. */
+  noteSessionEnd(tenantId: string, sessionId: string): Promise<void>;
+  /** Deletes up to `limit` ends of sessions older than any code can be; resolves with how many. */
+  purgeSessionEnds(limit: number): Promise<number>;
   /** Deletes up to `limit` markers older than any one-time value can be; resolves with how many. */
   purgeOld(limit: number): Promise<number>;
 }

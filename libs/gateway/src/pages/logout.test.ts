@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { Code, ConnectError } from '@tessera/kit';
 import { temporarilyUnavailable } from '@tessera/oauth';
 import { testKit } from '@tessera/test-kit';
 import { antiForgery } from '../anti-forgery.ts';
@@ -112,6 +113,29 @@ describe('GET /logout', () => {
     });
     const answer = await get(gateway);
     expect([answer.statusCode, answer.headers.location, answer.cookies]).toEqual([503, undefined, []]);
+  });
+
+  it('tells token which session ended before it answers, and claims no logout that token does not know of (SES-7)', async () => {
+    const over = { tenantId: 'acme', sessionId: 's1' };
+    const ended = { endSession: () => ({ location: toClient, sessionEnded: true, ...over }) };
+    const gateway = open(ended);
+    expect((await get(gateway)).statusCode).toBe(302);
+    expect(gateway.requests('noteSessionEnd')).toMatchObject([over]);
+    const unheard = open({
+      ...ended,
+      noteSessionEnd: () => {
+        throw temporarilyUnavailable();
+      },
+    });
+    const answer = await get(unheard);
+    expect([answer.statusCode, answer.headers.location, answer.cookies]).toEqual([503, undefined, []]);
+    const older = open({
+      ...ended,
+      noteSessionEnd: () => {
+        throw new ConnectError('not known', Code.Unimplemented);
+      },
+    });
+    expect((await get(older)).statusCode).toBe(302);
   });
 
   it('answers 400 to a repeated parameter', async () => {

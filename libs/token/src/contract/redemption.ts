@@ -74,6 +74,22 @@ export function redemptionContract(engine: string, open: () => Promise<Database>
       },
     );
 
+    it('redeems no code of a session that was ended, and whatever else was approved in it (SES-7, F2)', async () => {
+      const sessionId = systemRandom.bytes(16).toString('base64url');
+      const before = request({ sessionId });
+      expect(await on.redemption.redeem(before)).toBe('redeemed');
+      for (let time = 0; time < 2; time += 1) await on.redemption.noteSessionEnd('acme', sessionId);
+      const code = request({ sessionId });
+      expect(await on.redemption.redeem(code)).toBe('session_ended');
+      expect(await on.redemption.findReplay(code)).toBe(false);
+      expect(await on.refresh.findLive(code.family?.familyId ?? '', 1)).toBeUndefined();
+      expect(await on.events(code.family?.familyId ?? '')).toEqual([]);
+      expect(await on.redemption.redeem(before)).toBe('replayed');
+      expect(await on.redemption.redeem(request({ sessionId, kind: 'device_code' }))).toBe('redeemed');
+      expect(await on.redemption.redeem(request({ sessionId, tenantId: 'globex' }))).toBe('redeemed');
+      expect(await on.redemption.redeem(request())).toBe('redeemed');
+    });
+
     it('remembers values that started no family', async () => {
       const redemption = request({ family: undefined });
       expect(await on.redemption.redeem(redemption)).toBe('redeemed');

@@ -52,8 +52,9 @@ export function oneTimeRedemption(parts: OneTimeParts, exchange: Exchange, value
         trail: { ...exchange.trail, details: deliveryDetails(exchange, issued) },
       });
       parts.kit.failpoint(`${value.failpoint}.after_commit`);
-      if (outcome === 'replayed') {
-        throw replayed();
+      if (outcome === 'replayed') throw replayed();
+      if (outcome === 'session_ended') {
+        throw refuse('invalid_grant', 'The grant is not valid.', 'session_ended');
       }
       return family && parts.refreshTokens.encode({ familyId: family.familyId, generation: 1 });
     },

@@ -10,7 +10,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file tessera/token/v1/token.proto.
  */
 export const file_tessera_token_v1_token: GenFile = /*@__PURE__*/
-  fileDesc("Chx0ZXNzZXJhL3Rva2VuL3YxL3Rva2VuLnByb3RvEhB0ZXNzZXJhLnRva2VuLnYxIoABChFDbGllbnRDcmVkZW50aWFscxIRCgljbGllbnRfaWQYASABKAkSGgoNY2xpZW50X3NlY3JldBgCIAEoCUIDgAEBEjwKBm1ldGhvZBgDIAEoDjIsLnRlc3NlcmEudG9rZW4udjEuQ2xpZW50QXV0aGVudGljYXRpb25NZXRob2QiLAoGQ2FsbGVyEhIKCmlwX2FkZHJlc3MYASABKAkSDgoGaXNzdWVyGAIgASgJIr8CCg9FeGNoYW5nZVJlcXVlc3QSKAoGY2FsbGVyGAEgASgLMhgudGVzc2VyYS50b2tlbi52MS5DYWxsZXISOAoLY3JlZGVudGlhbHMYAiABKAsyIy50ZXNzZXJhLnRva2VuLnYxLkNsaWVudENyZWRlbnRpYWxzEhIKCmdyYW50X3R5cGUYAyABKAkSDQoFc2NvcGUYBCABKAkSEAoIcmVzb3VyY2UYBSABKAkSEQoEY29kZRgGIAEoCUIDgAEBEhoKDWNvZGVfdmVyaWZpZXIYByABKAlCA4ABARIUCgxyZWRpcmVjdF91cmkYCCABKAkSGgoNcmVmcmVzaF90b2tlbhgJIAEoCUIDgAEBEhgKC2RldmljZV9jb2RlGAogASgJQgOAAQESGAoLYXV0aF9yZXFfaWQYCyABKAlCA4ABASKDAQoQRXhjaGFuZ2VSZXNwb25zZRIZCgxhY2Nlc3NfdG9rZW4YASABKAlCA4ABARISCgpleHBpcmVzX2luGAIgASgNEg0KBXNjb3BlGAMgASgJEhoKDXJlZnJlc2hfdG9rZW4YBCABKAlCA4ABARIVCghpZF90b2tlbhgFIAEoCUIDgAEBIq8BCg1SZXZva2VSZXF1ZXN0EigKBmNhbGxlchgBIAEoCzIYLnRlc3NlcmEudG9rZW4udjEuQ2FsbGVyEjgKC2NyZWRlbnRpYWxzGAIgASgLMiMudGVzc2VyYS50b2tlbi52MS5DbGllbnRDcmVkZW50aWFscxISCgV0b2tlbhgDIAEoCUIDgAEBEg4KBnJlYXNvbhgEIAEoCRIWCg5pZ25vcmVfdW5rbm93bhgFIAEoCCIQCg5SZXZva2VSZXNwb25zZSJWCg9Vc2VySW5mb1JlcXVlc3QSKAoGY2FsbGVyGAEgASgLMhgudGVzc2VyYS50b2tlbi52MS5DYWxsZXISGQoMYWNjZXNzX3Rva2VuGAIgASgJQgOAAQEihQEKEFVzZXJJbmZvUmVzcG9uc2USCwoDc3ViGAEgASgJEhEKBG5hbWUYAiABKAlIAIgBARISCgVlbWFpbBgDIAEoCUgBiAEBEhkKDHBob25lX251bWJlchgEIAEoCUgCiAEBQgcKBV9uYW1lQggKBl9lbWFpbEIPCg1fcGhvbmVfbnVtYmVyIlsKGFZlcmlmeUlkVG9rZW5IaW50UmVxdWVzdBIoCgZjYWxsZXIYASABKAsyGC50ZXNzZXJhLnRva2VuLnYxLkNhbGxlchIVCghpZF90b2tlbhgCIAEoCUIDgAEBIl4KGVZlcmlmeUlkVG9rZW5IaW50UmVzcG9uc2USDQoFdmFsaWQYASABKAgSEQoJY2xpZW50X2lkGAIgASgJEgsKA3N1YhgDIAEoCRISCgpzZXNzaW9uX2lkGAQgASgJIosBChFJbnRyb3NwZWN0UmVxdWVzdBISCgV0b2tlbhgBIAEoCUIDgAEBEigKBmNhbGxlchgCIAEoCzIYLnRlc3NlcmEudG9rZW4udjEuQ2FsbGVyEjgKC2NyZWRlbnRpYWxzGAMgASgLMiMudGVzc2VyYS50b2tlbi52MS5DbGllbnRDcmVkZW50aWFscyL3AQoSSW50cm9zcGVjdFJlc3BvbnNlEg4KBmFjdGl2ZRgBIAEoCBILCgNzdWIYAiABKAkSEQoJY2xpZW50X2lkGAMgASgJEg0KBXNjb3BlGAQgASgJEgsKA2V4cBgFIAEoAxILCgNpYXQYBiABKAMSCwoDYXVkGAcgASgJEgsKA2lzcxgIIAEoCRIRCgl0ZW5hbnRfaWQYCSABKAkSDAoEcm9sZRgKIAMoCRIpCgRraW5kGAsgASgOMhsudGVzc2VyYS50b2tlbi52MS5Ub2tlbktpbmQSCwoDanRpGAwgASgJEhUKDWNhY2hlX3NlY29uZHMYDSABKA0iLQoWQmF0Y2hJbnRyb3NwZWN0UmVxdWVzdBITCgZ0b2tlbnMYASADKAlCA4ABASJQChdCYXRjaEludHJvc3BlY3RSZXNwb25zZRI1CghvdXRjb21lcxgBIAMoCzIjLnRlc3NlcmEudG9rZW4udjEuSW50cm9zcGVjdE91dGNvbWUijgEKEUludHJvc3BlY3RPdXRjb21lEjYKBnJlc3VsdBgBIAEoCzIkLnRlc3NlcmEudG9rZW4udjEuSW50cm9zcGVjdFJlc3BvbnNlSAASNgoHZmFpbHVyZRgCIAEoCzIjLnRlc3NlcmEudG9rZW4udjEuSW50cm9zcGVjdEZhaWx1cmVIAEIJCgdvdXRjb21lIk8KEUludHJvc3BlY3RGYWlsdXJlEgwKBGNvZGUYASABKAkSDwoHbWVzc2FnZRgCIAEoCRIbChNyZXRyeV9hZnRlcl9zZWNvbmRzGAMgASgNIjgKF1dhdGNoUmV2b2NhdGlvbnNSZXF1ZXN0Eg4KBmN1cnNvchgBIAEoCRINCgVzaW5jZRgCIAEoAyLGAQoYV2F0Y2hSZXZvY2F0aW9uc1Jlc3BvbnNlEg4KBmN1cnNvchgBIAEoCRIuCgRraW5kGAIgASgOMiAudGVzc2VyYS50b2tlbi52MS5SZXZvY2F0aW9uS2luZBIRCgl0ZW5hbnRfaWQYAyABKAkSCwoDc3ViGAQgASgJEhEKCWNsaWVudF9pZBgFIAEoCRISCgpzZXNzaW9uX2lkGAYgASgJEhEKCWZhbWlseV9pZBgHIAEoCRIQCghlbmRlZF9hdBgIIAEoAyrcAQoaQ2xpZW50QXV0aGVudGljYXRpb25NZXRob2QSLAooQ0xJRU5UX0FVVEhFTlRJQ0FUSU9OX01FVEhPRF9VTlNQRUNJRklFRBAAEiUKIUNMSUVOVF9BVVRIRU5USUNBVElPTl9NRVRIT0RfTk9ORRABEjQKMENMSUVOVF9BVVRIRU5USUNBVElPTl9NRVRIT0RfQ0xJRU5UX1NFQ1JFVF9CQVNJQxACEjMKL0NMSUVOVF9BVVRIRU5USUNBVElPTl9NRVRIT0RfQ0xJRU5UX1NFQ1JFVF9QT1NUEAMqYgoJVG9rZW5LaW5kEhoKFlRPS0VOX0tJTkRfVU5TUEVDSUZJRUQQABIbChdUT0tFTl9LSU5EX0FDQ0VTU19UT0tFThABEhwKGFRPS0VOX0tJTkRfUkVGUkVTSF9UT0tFThACKswBCg5SZXZvY2F0aW9uS2luZBIfChtSRVZPQ0FUSU9OX0tJTkRfVU5TUEVDSUZJRUQQABIiCh5SRVZPQ0FUSU9OX0tJTkRfUkVGUkVTSF9GQU1JTFkQARIbChdSRVZPQ0FUSU9OX0tJTkRfU0VTU0lPThACEhsKF1JFVk9DQVRJT05fS0lORF9TVUJKRUNUEAMSHwobUkVWT0NBVElPTl9LSU5EX0FQUExJQ0FUSU9OEAQSGgoWUkVWT0NBVElPTl9LSU5EX1RFTkFOVBAFMvQCCgxUb2tlblNlcnZpY2USUQoIRXhjaGFuZ2USIS50ZXNzZXJhLnRva2VuLnYxLkV4Y2hhbmdlUmVxdWVzdBoiLnRlc3NlcmEudG9rZW4udjEuRXhjaGFuZ2VSZXNwb25zZRJLCgZSZXZva2USHy50ZXNzZXJhLnRva2VuLnYxLlJldm9rZVJlcXVlc3QaIC50ZXNzZXJhLnRva2VuLnYxLlJldm9rZVJlc3BvbnNlElEKCFVzZXJJbmZvEiEudGVzc2VyYS50b2tlbi52MS5Vc2VySW5mb1JlcXVlc3QaIi50ZXNzZXJhLnRva2VuLnYxLlVzZXJJbmZvUmVzcG9uc2UScQoRVmVyaWZ5SWRUb2tlbkhpbnQSKi50ZXNzZXJhLnRva2VuLnYxLlZlcmlmeUlkVG9rZW5IaW50UmVxdWVzdBorLnRlc3NlcmEudG9rZW4udjEuVmVyaWZ5SWRUb2tlbkhpbnRSZXNwb25zZSIDkAIBMs4CChRJbnRyb3NwZWN0aW9uU2VydmljZRJcCgpJbnRyb3NwZWN0EiMudGVzc2VyYS50b2tlbi52MS5JbnRyb3NwZWN0UmVxdWVzdBokLnRlc3NlcmEudG9rZW4udjEuSW50cm9zcGVjdFJlc3BvbnNlIgOQAgESawoPQmF0Y2hJbnRyb3NwZWN0EigudGVzc2VyYS50b2tlbi52MS5CYXRjaEludHJvc3BlY3RSZXF1ZXN0GikudGVzc2VyYS50b2tlbi52MS5CYXRjaEludHJvc3BlY3RSZXNwb25zZSIDkAIBEmsKEFdhdGNoUmV2b2NhdGlvbnMSKS50ZXNzZXJhLnRva2VuLnYxLldhdGNoUmV2b2NhdGlvbnNSZXF1ZXN0GioudGVzc2VyYS50b2tlbi52MS5XYXRjaFJldm9jYXRpb25zUmVzcG9uc2UwAWIGcHJvdG8z");
+  fileDesc("Chx0ZXNzZXJhL3Rva2VuL3YxL3Rva2VuLnByb3RvEhB0ZXNzZXJhLnRva2VuLnYxIoABChFDbGllbnRDcmVkZW50aWFscxIRCgljbGllbnRfaWQYASABKAkSGgoNY2xpZW50X3NlY3JldBgCIAEoCUIDgAEBEjwKBm1ldGhvZBgDIAEoDjIsLnRlc3NlcmEudG9rZW4udjEuQ2xpZW50QXV0aGVudGljYXRpb25NZXRob2QiLAoGQ2FsbGVyEhIKCmlwX2FkZHJlc3MYASABKAkSDgoGaXNzdWVyGAIgASgJIr8CCg9FeGNoYW5nZVJlcXVlc3QSKAoGY2FsbGVyGAEgASgLMhgudGVzc2VyYS50b2tlbi52MS5DYWxsZXISOAoLY3JlZGVudGlhbHMYAiABKAsyIy50ZXNzZXJhLnRva2VuLnYxLkNsaWVudENyZWRlbnRpYWxzEhIKCmdyYW50X3R5cGUYAyABKAkSDQoFc2NvcGUYBCABKAkSEAoIcmVzb3VyY2UYBSABKAkSEQoEY29kZRgGIAEoCUIDgAEBEhoKDWNvZGVfdmVyaWZpZXIYByABKAlCA4ABARIUCgxyZWRpcmVjdF91cmkYCCABKAkSGgoNcmVmcmVzaF90b2tlbhgJIAEoCUIDgAEBEhgKC2RldmljZV9jb2RlGAogASgJQgOAAQESGAoLYXV0aF9yZXFfaWQYCyABKAlCA4ABASKDAQoQRXhjaGFuZ2VSZXNwb25zZRIZCgxhY2Nlc3NfdG9rZW4YASABKAlCA4ABARISCgpleHBpcmVzX2luGAIgASgNEg0KBXNjb3BlGAMgASgJEhoKDXJlZnJlc2hfdG9rZW4YBCABKAlCA4ABARIVCghpZF90b2tlbhgFIAEoCUIDgAEBIj4KFU5vdGVTZXNzaW9uRW5kUmVxdWVzdBIRCgl0ZW5hbnRfaWQYASABKAkSEgoKc2Vzc2lvbl9pZBgCIAEoCSIYChZOb3RlU2Vzc2lvbkVuZFJlc3BvbnNlIq8BCg1SZXZva2VSZXF1ZXN0EigKBmNhbGxlchgBIAEoCzIYLnRlc3NlcmEudG9rZW4udjEuQ2FsbGVyEjgKC2NyZWRlbnRpYWxzGAIgASgLMiMudGVzc2VyYS50b2tlbi52MS5DbGllbnRDcmVkZW50aWFscxISCgV0b2tlbhgDIAEoCUIDgAEBEg4KBnJlYXNvbhgEIAEoCRIWCg5pZ25vcmVfdW5rbm93bhgFIAEoCCIQCg5SZXZva2VSZXNwb25zZSJWCg9Vc2VySW5mb1JlcXVlc3QSKAoGY2FsbGVyGAEgASgLMhgudGVzc2VyYS50b2tlbi52MS5DYWxsZXISGQoMYWNjZXNzX3Rva2VuGAIgASgJQgOAAQEihQEKEFVzZXJJbmZvUmVzcG9uc2USCwoDc3ViGAEgASgJEhEKBG5hbWUYAiABKAlIAIgBARISCgVlbWFpbBgDIAEoCUgBiAEBEhkKDHBob25lX251bWJlchgEIAEoCUgCiAEBQgcKBV9uYW1lQggKBl9lbWFpbEIPCg1fcGhvbmVfbnVtYmVyIlsKGFZlcmlmeUlkVG9rZW5IaW50UmVxdWVzdBIoCgZjYWxsZXIYASABKAsyGC50ZXNzZXJhLnRva2VuLnYxLkNhbGxlchIVCghpZF90b2tlbhgCIAEoCUIDgAEBIl4KGVZlcmlmeUlkVG9rZW5IaW50UmVzcG9uc2USDQoFdmFsaWQYASABKAgSEQoJY2xpZW50X2lkGAIgASgJEgsKA3N1YhgDIAEoCRISCgpzZXNzaW9uX2lkGAQgASgJIosBChFJbnRyb3NwZWN0UmVxdWVzdBISCgV0b2tlbhgBIAEoCUIDgAEBEigKBmNhbGxlchgCIAEoCzIYLnRlc3NlcmEudG9rZW4udjEuQ2FsbGVyEjgKC2NyZWRlbnRpYWxzGAMgASgLMiMudGVzc2VyYS50b2tlbi52MS5DbGllbnRDcmVkZW50aWFscyL3AQoSSW50cm9zcGVjdFJlc3BvbnNlEg4KBmFjdGl2ZRgBIAEoCBILCgNzdWIYAiABKAkSEQoJY2xpZW50X2lkGAMgASgJEg0KBXNjb3BlGAQgASgJEgsKA2V4cBgFIAEoAxILCgNpYXQYBiABKAMSCwoDYXVkGAcgASgJEgsKA2lzcxgIIAEoCRIRCgl0ZW5hbnRfaWQYCSABKAkSDAoEcm9sZRgKIAMoCRIpCgRraW5kGAsgASgOMhsudGVzc2VyYS50b2tlbi52MS5Ub2tlbktpbmQSCwoDanRpGAwgASgJEhUKDWNhY2hlX3NlY29uZHMYDSABKA0iLQoWQmF0Y2hJbnRyb3NwZWN0UmVxdWVzdBITCgZ0b2tlbnMYASADKAlCA4ABASJQChdCYXRjaEludHJvc3BlY3RSZXNwb25zZRI1CghvdXRjb21lcxgBIAMoCzIjLnRlc3NlcmEudG9rZW4udjEuSW50cm9zcGVjdE91dGNvbWUijgEKEUludHJvc3BlY3RPdXRjb21lEjYKBnJlc3VsdBgBIAEoCzIkLnRlc3NlcmEudG9rZW4udjEuSW50cm9zcGVjdFJlc3BvbnNlSAASNgoHZmFpbHVyZRgCIAEoCzIjLnRlc3NlcmEudG9rZW4udjEuSW50cm9zcGVjdEZhaWx1cmVIAEIJCgdvdXRjb21lIk8KEUludHJvc3BlY3RGYWlsdXJlEgwKBGNvZGUYASABKAkSDwoHbWVzc2FnZRgCIAEoCRIbChNyZXRyeV9hZnRlcl9zZWNvbmRzGAMgASgNIjgKF1dhdGNoUmV2b2NhdGlvbnNSZXF1ZXN0Eg4KBmN1cnNvchgBIAEoCRINCgVzaW5jZRgCIAEoAyLGAQoYV2F0Y2hSZXZvY2F0aW9uc1Jlc3BvbnNlEg4KBmN1cnNvchgBIAEoCRIuCgRraW5kGAIgASgOMiAudGVzc2VyYS50b2tlbi52MS5SZXZvY2F0aW9uS2luZBIRCgl0ZW5hbnRfaWQYAyABKAkSCwoDc3ViGAQgASgJEhEKCWNsaWVudF9pZBgFIAEoCRISCgpzZXNzaW9uX2lkGAYgASgJEhEKCWZhbWlseV9pZBgHIAEoCRIQCghlbmRlZF9hdBgIIAEoAyrcAQoaQ2xpZW50QXV0aGVudGljYXRpb25NZXRob2QSLAooQ0xJRU5UX0FVVEhFTlRJQ0FUSU9OX01FVEhPRF9VTlNQRUNJRklFRBAAEiUKIUNMSUVOVF9BVVRIRU5USUNBVElPTl9NRVRIT0RfTk9ORRABEjQKMENMSUVOVF9BVVRIRU5USUNBVElPTl9NRVRIT0RfQ0xJRU5UX1NFQ1JFVF9CQVNJQxACEjMKL0NMSUVOVF9BVVRIRU5USUNBVElPTl9NRVRIT0RfQ0xJRU5UX1NFQ1JFVF9QT1NUEAMqYgoJVG9rZW5LaW5kEhoKFlRPS0VOX0tJTkRfVU5TUEVDSUZJRUQQABIbChdUT0tFTl9LSU5EX0FDQ0VTU19UT0tFThABEhwKGFRPS0VOX0tJTkRfUkVGUkVTSF9UT0tFThACKswBCg5SZXZvY2F0aW9uS2luZBIfChtSRVZPQ0FUSU9OX0tJTkRfVU5TUEVDSUZJRUQQABIiCh5SRVZPQ0FUSU9OX0tJTkRfUkVGUkVTSF9GQU1JTFkQARIbChdSRVZPQ0FUSU9OX0tJTkRfU0VTU0lPThACEhsKF1JFVk9DQVRJT05fS0lORF9TVUJKRUNUEAMSHwobUkVWT0NBVElPTl9LSU5EX0FQUExJQ0FUSU9OEAQSGgoWUkVWT0NBVElPTl9LSU5EX1RFTkFOVBAFMt4DCgxUb2tlblNlcnZpY2USUQoIRXhjaGFuZ2USIS50ZXNzZXJhLnRva2VuLnYxLkV4Y2hhbmdlUmVxdWVzdBoiLnRlc3NlcmEudG9rZW4udjEuRXhjaGFuZ2VSZXNwb25zZRJLCgZSZXZva2USHy50ZXNzZXJhLnRva2VuLnYxLlJldm9rZVJlcXVlc3QaIC50ZXNzZXJhLnRva2VuLnYxLlJldm9rZVJlc3BvbnNlElEKCFVzZXJJbmZvEiEudGVzc2VyYS50b2tlbi52MS5Vc2VySW5mb1JlcXVlc3QaIi50ZXNzZXJhLnRva2VuLnYxLlVzZXJJbmZvUmVzcG9uc2USaAoOTm90ZVNlc3Npb25FbmQSJy50ZXNzZXJhLnRva2VuLnYxLk5vdGVTZXNzaW9uRW5kUmVxdWVzdBooLnRlc3NlcmEudG9rZW4udjEuTm90ZVNlc3Npb25FbmRSZXNwb25zZSIDkAICEnEKEVZlcmlmeUlkVG9rZW5IaW50EioudGVzc2VyYS50b2tlbi52MS5WZXJpZnlJZFRva2VuSGludFJlcXVlc3QaKy50ZXNzZXJhLnRva2VuLnYxLlZlcmlmeUlkVG9rZW5IaW50UmVzcG9uc2UiA5ACATLOAgoUSW50cm9zcGVjdGlvblNlcnZpY2USXAoKSW50cm9zcGVjdBIjLnRlc3NlcmEudG9rZW4udjEuSW50cm9zcGVjdFJlcXVlc3QaJC50ZXNzZXJhLnRva2VuLnYxLkludHJvc3BlY3RSZXNwb25zZSIDkAIBEmsKD0JhdGNoSW50cm9zcGVjdBIoLnRlc3NlcmEudG9rZW4udjEuQmF0Y2hJbnRyb3NwZWN0UmVxdWVzdBopLnRlc3NlcmEudG9rZW4udjEuQmF0Y2hJbnRyb3NwZWN0UmVzcG9uc2UiA5ACARJrChBXYXRjaFJldm9jYXRpb25zEikudGVzc2VyYS50b2tlbi52MS5XYXRjaFJldm9jYXRpb25zUmVxdWVzdBoqLnRlc3NlcmEudG9rZW4udjEuV2F0Y2hSZXZvY2F0aW9uc1Jlc3BvbnNlMAFiBnByb3RvMw");
 
 /**
  * @generated from message tessera.token.v1.ClientCredentials
@@ -174,6 +174,41 @@ export const ExchangeResponseSchema: GenMessage<ExchangeResponse> = /*@__PURE__*
   messageDesc(file_tessera_token_v1_token, 3);
 
 /**
+ * @generated from message tessera.token.v1.NoteSessionEndRequest
+ */
+export type NoteSessionEndRequest = Message<"tessera.token.v1.NoteSessionEndRequest"> & {
+  /**
+   * @generated from field: string tenant_id = 1;
+   */
+  tenantId: string;
+
+  /**
+   * @generated from field: string session_id = 2;
+   */
+  sessionId: string;
+};
+
+/**
+ * Describes the message tessera.token.v1.NoteSessionEndRequest.
+ * Use `create(NoteSessionEndRequestSchema)` to create a new message.
+ */
+export const NoteSessionEndRequestSchema: GenMessage<NoteSessionEndRequest> = /*@__PURE__*/
+  messageDesc(file_tessera_token_v1_token, 4);
+
+/**
+ * @generated from message tessera.token.v1.NoteSessionEndResponse
+ */
+export type NoteSessionEndResponse = Message<"tessera.token.v1.NoteSessionEndResponse"> & {
+};
+
+/**
+ * Describes the message tessera.token.v1.NoteSessionEndResponse.
+ * Use `create(NoteSessionEndResponseSchema)` to create a new message.
+ */
+export const NoteSessionEndResponseSchema: GenMessage<NoteSessionEndResponse> = /*@__PURE__*/
+  messageDesc(file_tessera_token_v1_token, 5);
+
+/**
  * @generated from message tessera.token.v1.RevokeRequest
  */
 export type RevokeRequest = Message<"tessera.token.v1.RevokeRequest"> & {
@@ -212,7 +247,7 @@ export type RevokeRequest = Message<"tessera.token.v1.RevokeRequest"> & {
  * Use `create(RevokeRequestSchema)` to create a new message.
  */
 export const RevokeRequestSchema: GenMessage<RevokeRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_token_v1_token, 4);
+  messageDesc(file_tessera_token_v1_token, 6);
 
 /**
  * @generated from message tessera.token.v1.RevokeResponse
@@ -225,7 +260,7 @@ export type RevokeResponse = Message<"tessera.token.v1.RevokeResponse"> & {
  * Use `create(RevokeResponseSchema)` to create a new message.
  */
 export const RevokeResponseSchema: GenMessage<RevokeResponse> = /*@__PURE__*/
-  messageDesc(file_tessera_token_v1_token, 5);
+  messageDesc(file_tessera_token_v1_token, 7);
 
 /**
  * @generated from message tessera.token.v1.UserInfoRequest
@@ -247,7 +282,7 @@ export type UserInfoRequest = Message<"tessera.token.v1.UserInfoRequest"> & {
  * Use `create(UserInfoRequestSchema)` to create a new message.
  */
 export const UserInfoRequestSchema: GenMessage<UserInfoRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_token_v1_token, 6);
+  messageDesc(file_tessera_token_v1_token, 8);
 
 /**
  * @generated from message tessera.token.v1.UserInfoResponse
@@ -279,7 +314,7 @@ export type UserInfoResponse = Message<"tessera.token.v1.UserInfoResponse"> & {
  * Use `create(UserInfoResponseSchema)` to create a new message.
  */
 export const UserInfoResponseSchema: GenMessage<UserInfoResponse> = /*@__PURE__*/
-  messageDesc(file_tessera_token_v1_token, 7);
+  messageDesc(file_tessera_token_v1_token, 9);
 
 /**
  * @generated from message tessera.token.v1.VerifyIdTokenHintRequest
@@ -301,7 +336,7 @@ export type VerifyIdTokenHintRequest = Message<"tessera.token.v1.VerifyIdTokenHi
  * Use `create(VerifyIdTokenHintRequestSchema)` to create a new message.
  */
 export const VerifyIdTokenHintRequestSchema: GenMessage<VerifyIdTokenHintRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_token_v1_token, 8);
+  messageDesc(file_tessera_token_v1_token, 10);
 
 /**
  * @generated from message tessera.token.v1.VerifyIdTokenHintResponse
@@ -333,7 +368,7 @@ export type VerifyIdTokenHintResponse = Message<"tessera.token.v1.VerifyIdTokenH
  * Use `create(VerifyIdTokenHintResponseSchema)` to create a new message.
  */
 export const VerifyIdTokenHintResponseSchema: GenMessage<VerifyIdTokenHintResponse> = /*@__PURE__*/
-  messageDesc(file_tessera_token_v1_token, 9);
+  messageDesc(file_tessera_token_v1_token, 11);
 
 /**
  * @generated from message tessera.token.v1.IntrospectRequest
@@ -362,7 +397,7 @@ export type IntrospectRequest = Message<"tessera.token.v1.IntrospectRequest"> & 
  * Use `create(IntrospectRequestSchema)` to create a new message.
  */
 export const IntrospectRequestSchema: GenMessage<IntrospectRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_token_v1_token, 10);
+  messageDesc(file_tessera_token_v1_token, 12);
 
 /**
  * @generated from message tessera.token.v1.IntrospectResponse
@@ -447,7 +482,7 @@ export type IntrospectResponse = Message<"tessera.token.v1.IntrospectResponse"> 
  * Use `create(IntrospectResponseSchema)` to create a new message.
  */
 export const IntrospectResponseSchema: GenMessage<IntrospectResponse> = /*@__PURE__*/
-  messageDesc(file_tessera_token_v1_token, 11);
+  messageDesc(file_tessera_token_v1_token, 13);
 
 /**
  * @generated from message tessera.token.v1.BatchIntrospectRequest
@@ -464,7 +499,7 @@ export type BatchIntrospectRequest = Message<"tessera.token.v1.BatchIntrospectRe
  * Use `create(BatchIntrospectRequestSchema)` to create a new message.
  */
 export const BatchIntrospectRequestSchema: GenMessage<BatchIntrospectRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_token_v1_token, 12);
+  messageDesc(file_tessera_token_v1_token, 14);
 
 /**
  * @generated from message tessera.token.v1.BatchIntrospectResponse
@@ -483,7 +518,7 @@ export type BatchIntrospectResponse = Message<"tessera.token.v1.BatchIntrospectR
  * Use `create(BatchIntrospectResponseSchema)` to create a new message.
  */
 export const BatchIntrospectResponseSchema: GenMessage<BatchIntrospectResponse> = /*@__PURE__*/
-  messageDesc(file_tessera_token_v1_token, 13);
+  messageDesc(file_tessera_token_v1_token, 15);
 
 /**
  * @generated from message tessera.token.v1.IntrospectOutcome
@@ -514,7 +549,7 @@ export type IntrospectOutcome = Message<"tessera.token.v1.IntrospectOutcome"> & 
  * Use `create(IntrospectOutcomeSchema)` to create a new message.
  */
 export const IntrospectOutcomeSchema: GenMessage<IntrospectOutcome> = /*@__PURE__*/
-  messageDesc(file_tessera_token_v1_token, 14);
+  messageDesc(file_tessera_token_v1_token, 16);
 
 /**
  * @generated from message tessera.token.v1.IntrospectFailure
@@ -545,7 +580,7 @@ export type IntrospectFailure = Message<"tessera.token.v1.IntrospectFailure"> & 
  * Use `create(IntrospectFailureSchema)` to create a new message.
  */
 export const IntrospectFailureSchema: GenMessage<IntrospectFailure> = /*@__PURE__*/
-  messageDesc(file_tessera_token_v1_token, 15);
+  messageDesc(file_tessera_token_v1_token, 17);
 
 /**
  * @generated from message tessera.token.v1.WatchRevocationsRequest
@@ -572,7 +607,7 @@ export type WatchRevocationsRequest = Message<"tessera.token.v1.WatchRevocations
  * Use `create(WatchRevocationsRequestSchema)` to create a new message.
  */
 export const WatchRevocationsRequestSchema: GenMessage<WatchRevocationsRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_token_v1_token, 16);
+  messageDesc(file_tessera_token_v1_token, 18);
 
 /**
  * @generated from message tessera.token.v1.WatchRevocationsResponse
@@ -626,7 +661,7 @@ export type WatchRevocationsResponse = Message<"tessera.token.v1.WatchRevocation
  * Use `create(WatchRevocationsResponseSchema)` to create a new message.
  */
 export const WatchRevocationsResponseSchema: GenMessage<WatchRevocationsResponse> = /*@__PURE__*/
-  messageDesc(file_tessera_token_v1_token, 17);
+  messageDesc(file_tessera_token_v1_token, 19);
 
 /**
  * @generated from enum tessera.token.v1.ClientAuthenticationMethod
@@ -793,6 +828,17 @@ export const TokenService: GenService<{
     methodKind: "unary";
     input: typeof UserInfoRequestSchema;
     output: typeof UserInfoResponseSchema;
+  },
+  /**
+   * NoteSessionEnd makes sure that no code of a session that a person ended is redeemed any more, also when the store of
+   * codes was put back to an earlier state. May be repeated.
+   *
+   * @generated from rpc tessera.token.v1.TokenService.NoteSessionEnd
+   */
+  noteSessionEnd: {
+    methodKind: "unary";
+    input: typeof NoteSessionEndRequestSchema;
+    output: typeof NoteSessionEndResponseSchema;
   },
   /**
    * VerifyIdTokenHint reads an ID token of ours, expired or not (OIDC RP-Initiated Logout section 2).
