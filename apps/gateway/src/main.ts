@@ -26,6 +26,7 @@ await runProcess({
         backchannel: peers('device').client(BackchannelAuthenticationService),
       },
       kit,
+      { draining: lifecycle.signal },
     );
     lifecycle.onDrain(async () => gateway.close());
     lifecycle.check('gateway', async () => gateway.ready());

@@ -33,7 +33,11 @@ await runProcess({
     const { services, gateway, token, admin } = compose(
       config,
       (service) => ({ ...kit, log: kit.log.child({ component: service }) }),
-      { readiness: async () => readiness(lifecycle), extensions: isDemo ? [demo] : [] },
+      {
+        readiness: async () => readiness(lifecycle),
+        draining: lifecycle.signal,
+        extensions: isDemo ? [demo] : [],
+      },
     );
     for (const service of services) {
       if (service === gateway) lifecycle.onDrain(async () => gateway.close());

@@ -380,6 +380,19 @@ describe('on a real connection', () => {
     await expect(raw(url, post(''))).rejects.toThrow();
   });
 
+  it('asks connections to leave while the process stops and still serves (RFC 9112 section 9.6)', async () => {
+    const draining = new AbortController();
+    const url = await listen(open({ exchange }, {}, { draining: draining.signal }));
+    const agent = new Agent({ keepAlive: true });
+    expect(await postJson(`${url}/token`, agent, body)).toMatchObject({
+      status: 200,
+      connection: 'keep-alive',
+    });
+    draining.abort();
+    expect(await postJson(`${url}/token`, agent, body)).toMatchObject({ status: 200, connection: 'close' });
+    agent.destroy();
+  });
+
   it('answers 503 to what still arrives while it closes', async () => {
     const finish = Promise.withResolvers<void>();
     const slowly = (app: TestGateway['app']): void =>

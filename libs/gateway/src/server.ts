@@ -17,6 +17,8 @@ import { methodsOf, routes, type PageRoute, type Route } from './routes.ts';
 export interface ServerOptions {
   /** Answers `GET /readyz` on the public listener. */
   readonly readiness?: (() => Promise<void>) | undefined;
+  /** Aborted when the process begins to stop, while it still serves: connections are asked to leave as they are used. */
+  readonly draining?: AbortSignal | undefined;
   /** Adds routes that are not the gateway's own. */
   readonly extensions?: readonly ((app: FastifyInstance) => void)[] | undefined;
 }
@@ -37,7 +39,7 @@ export function createServer(gateway: Gateway, options: ServerOptions): FastifyI
   });
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
-  prepareRequests(app, gateway, rules);
+  prepareRequests(app, gateway, rules, options.draining);
   measureRequests(app);
   app.setErrorHandler((thrown, request, reply) =>
     sendError(request, reply, asOAuthError(thrown, request.id, kit.log)),
@@ -69,7 +71,12 @@ const limits = {
 } as const;
 
 /** What happens to every request before and after it is answered. */
-function prepareRequests(app: FastifyInstance, gateway: Gateway, rules: IncomingRules): void {
+function prepareRequests(
+  app: FastifyInstance,
+  gateway: Gateway,
+  rules: IncomingRules,
+  draining: AbortSignal | undefined,
+): void {
   const https = gateway.config.TESSERA_ISSUER?.startsWith('https:') === true;
   let closing = false;
   app.addHook('preClose', (done) => {
@@ -85,9 +92,10 @@ function prepareRequests(app: FastifyInstance, gateway: Gateway, rules: Incoming
     if (https) reply.header('strict-transport-security', 'max-age=31536000');
     done(closing ? temporarilyUnavailable() : (hostProblem(request) ?? addressProblem(request)));
   });
-  // A connection that is kept after its last answer would hold up the close until it times out.
+  // A connection that is kept after its last answer would hold up the close until it times out, and whoever sends the
+  // next request on it just then would get none (RFC 9112 §9.6).
   app.addHook('onSend', (_request, reply, payload, done) => {
-    if (closing) reply.header('connection', 'close');
+    if (closing || draining?.aborted === true) reply.header('connection', 'close');
     done(null, payload);
   });
   app.addHook('onResponse', (request, reply, done) => {
