@@ -45,6 +45,7 @@ export const rotate = `
         previous_idle_expires_at = idle_expires_at,
         rotated_at = clock_timestamp(),
         undelivered = false,
+        hand_outs = 1,
         idle_expires_at = LEAST(absolute_expires_at, clock_timestamp() + make_interval(secs => $7::float8))
     WHERE tenant_id = $1 AND family_id = $2::uuid AND client_id = $3 AND generation = $4::int
       AND revoked_at IS NULL
@@ -87,10 +88,13 @@ export const settleRotation = `
   ), delivered AS (
     UPDATE token.refresh_family AS f
     SET undelivered = false,
-        rotated_at = clock_timestamp(),
-        idle_expires_at = LEAST(f.absolute_expires_at, clock_timestamp() + make_interval(secs => $9::float8))
+        hand_outs = CASE WHEN s.undelivered THEN 1 ELSE f.hand_outs + 1 END,
+        rotated_at = CASE WHEN s.undelivered THEN clock_timestamp() ELSE f.rotated_at END,
+        idle_expires_at = CASE WHEN s.undelivered
+          THEN LEAST(f.absolute_expires_at, clock_timestamp() + make_interval(secs => $9::float8))
+          ELSE f.idle_expires_at END
     FROM settled AS s
-    WHERE f.tenant_id = s.tenant_id AND f.family_id = s.family_id AND s.verdict = 'retried' AND s.undelivered
+    WHERE f.tenant_id = s.tenant_id AND f.family_id = s.family_id AND s.verdict = 'retried'
   ), revoked AS (
     UPDATE token.refresh_family AS f
     SET revoked_at = clock_timestamp(), revoked_cause = 'reuse_detected'
@@ -99,16 +103,21 @@ export const settleRotation = `
   ), ${onRecord('settled', "verdict = 'reuse_detected'")}, audited AS (${auditInsert('settled', '$8', "e ->> 'when' = s.verdict")})
   SELECT verdict, generation, ${grantColumns} FROM settled`;
 
-/** Nothing but the generation is left of the rotation. $1 tenant, $2 family, $3 generation, $4 audit */
+/**
+ * One attempt to hand the live generation out failed. When it was the last one that held it, nothing but the generation
+ * is left of the rotation. $1 tenant, $2 family, $3 generation, $4 audit
+ */
 export const markUndelivered = `
   WITH marked AS (
     UPDATE token.refresh_family
-    SET undelivered = true,
-        rotated_at = COALESCE(previous_rotated_at, rotated_at),
-        idle_expires_at = COALESCE(previous_idle_expires_at, idle_expires_at)
+    SET hand_outs = GREATEST(hand_outs - 1, 0),
+        undelivered = hand_outs <= 1,
+        rotated_at = CASE WHEN hand_outs <= 1 THEN COALESCE(previous_rotated_at, rotated_at) ELSE rotated_at END,
+        idle_expires_at = CASE WHEN hand_outs <= 1
+          THEN COALESCE(previous_idle_expires_at, idle_expires_at) ELSE idle_expires_at END
     WHERE tenant_id = $1 AND family_id = $2::uuid AND generation = $3::int AND revoked_at IS NULL
-    RETURNING tenant_id, family_id, user_id, session_id
-  ), audited AS (${auditInsert('marked', '$4')})
+    RETURNING tenant_id, family_id, user_id, session_id, undelivered
+  ), audited AS (${auditInsert('marked', '$4', 's.undelivered')})
   SELECT count(*)::int AS marked FROM marked`;
 
 /** $1 family, $2 tenant or null, $3 client or null, $4 reason, $5 address, $6 audit */

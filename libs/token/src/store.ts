@@ -93,8 +93,8 @@ export interface RefreshStore {
   /** Makes the successor of a live token, or hands out the same successor again inside the retry window. */
   rotate(request: RotationRequest): Promise<RotationOutcome>;
   /**
-   * Notes that `generation` was made and not handed out, so that its predecessor may fetch it later. Until then the
-   * family expires as if it had not been used.
+   * Notes that an attempt which held `generation` did not hand it out. Once no attempt did, its predecessor may fetch it
+   * later, and until then the family expires as if it had not been used.
    */
   markUndelivered(family: FamilyKey & { generation: number; clientId: string; trail: Trail }): Promise<void>;
   revoke(request: RevocationRequest): Promise<RevocationOutcome>;

@@ -9,6 +9,8 @@ interface Model {
   live: number;
   windowOpen: boolean;
   undelivered: boolean;
+  /** Attempts that hold the live generation and did not fail. */
+  handOuts: number;
   revoked: boolean;
 }
 
@@ -60,7 +62,13 @@ export function modelContract(engine: string, open: () => Promise<Database>, run
       await fc.assert(
         fc.asyncProperty(steps, async (history) => {
           const family = await on.start();
-          const model: Model = { live: 1, windowOpen: false, undelivered: false, revoked: false };
+          const model: Model = {
+            live: 1,
+            windowOpen: false,
+            undelivered: false,
+            handOuts: 1,
+            revoked: false,
+          };
           for (const step of history) {
             await take(on, family, model, step);
             await expectOneLive(on, family, model);
@@ -90,7 +98,9 @@ async function take(on: Bench, { familyId, request }: Started, model: Model, ste
     }
     case 'markUndelivered':
       await on.refresh.markUndelivered(request(model.live));
-      if (!model.revoked && model.live > 1) model.undelivered = true;
+      if (model.revoked || model.live === 1) return undefined;
+      model.handOuts = Math.max(0, model.handOuts - 1);
+      if (model.handOuts === 0) model.undelivered = true;
       return undefined;
     case 'letWindowPass':
       await on.elapse(familyId, retryWindow + 1);
@@ -114,11 +124,12 @@ function expected(
   if (model.revoked) return { kind: 'revoked' };
   if (presented === model.live) {
     if (wide) return { kind: 'scope_exceeded' };
-    Object.assign(model, { live: model.live + 1, windowOpen: true, undelivered: false });
+    Object.assign(model, { live: model.live + 1, windowOpen: true, undelivered: false, handOuts: 1 });
     return { kind: 'rotated', generation: model.live };
   }
   if (presented === model.live - 1 && (model.windowOpen || model.undelivered)) {
     if (wide) return { kind: 'scope_exceeded' };
+    model.handOuts += 1;
     if (model.undelivered) Object.assign(model, { undelivered: false, windowOpen: true });
     return { kind: 'retried', generation: model.live };
   }

@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { systemRandom, type Database } from '@tessera/kit';
 import { newFamilyId } from '../family-id.ts';
 import type { RotationOutcome } from '../store.ts';
-import { bench, grant, owner, trail, type Bench } from './fixture.ts';
+import { bench, grant, owner, retryWindow, trail, type Bench } from './fixture.ts';
 
 /** Rounds of each race: enough to hit every interleaving many times, on two cores in seconds. */
 const rounds = 40;
@@ -65,6 +65,27 @@ export function raceContract(engine: string, open: () => Promise<Database>): voi
         const revocations = await on.audit(familyId, 'token.revoked');
         const thefts = await on.audit(familyId, 'refresh.family_revoked');
         expect(revocations.length + thefts.length).toBe(1);
+      }
+    }, 60_000);
+
+    it('does not take back a successor that one attempt handed out because another one failed (R1, RFC 9700 section 4.14.2)', async () => {
+      for (let round = 0; round < rounds; round += 1) {
+        const { familyId, request } = await on.start();
+        await on.refresh.rotate(request(1));
+        const failing = async () => {
+          await on.refresh.rotate(request(1));
+          await on.refresh.markUndelivered(request(2));
+        };
+        const [delivered] = await Promise.all([
+          on.refresh.rotate(request(1)),
+          on.refresh.markUndelivered(request(2)),
+          failing(),
+          failing(),
+        ]);
+        expect(delivered).toMatchObject({ kind: 'retried', generation: 2 });
+        expect(await on.refresh.findLive(familyId, 1)).toBeUndefined();
+        await on.elapse(familyId, retryWindow + 1);
+        expect(await on.refresh.rotate(request(1))).toEqual({ kind: 'reuse_detected' });
       }
     }, 60_000);
 
