@@ -1,0 +1,154 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Answer, Ask, HttpClient } from '../harness/http.ts';
+import { tokenRequest, type Dialect } from '../harness/flows.ts';
+import { secretOf } from './declared-state.ts';
+import { nameOf, type Delivered, type Operation } from './history.ts';
+import { outcomeOf, type Facts, type Reading, type Recorder } from './recorder.ts';
+
+/** Where the clients of a run find the system, and what they write into. */
+export interface Surroundings {
+  readonly http: HttpClient;
+  readonly recorder: Recorder;
+  /** False once the run comes to its end: what is under way is finished, nothing new is begun. */
+  readonly running: () => boolean;
+  /** Aborted when even what is under way is given up. */
+  readonly signal: AbortSignal;
+}
+
+export interface Tokens {
+  readonly access: string;
+  readonly refresh: string | undefined;
+}
+
+interface Sent {
+  readonly operation: Operation;
+  readonly answer: Answer | undefined;
+  readonly tokens?: Tokens | undefined;
+}
+
+const afterLossMs = 250;
+
+/**
+ * A client as it should be: what is answered with 503, or not at all, it asks again in the same words, after the time it
+ * was told (RFC 9110 §10.2.3). Everything else it takes as an answer.
+ */
+export class Caller {
+  readonly #on: Surroundings;
+  readonly name: string;
+  readonly tenant: string;
+  readonly clientId: string;
+  readonly person: string;
+  readonly dialect: Dialect;
+
+  constructor(
+    on: Surroundings,
+    who: { name: string; tenant: string; clientId: string; person?: string; dialect?: Dialect },
+  ) {
+    this.#on = on;
+    this.name = who.name;
+    this.tenant = who.tenant;
+    this.clientId = who.clientId;
+    this.person = who.person ?? '';
+    this.dialect = who.dialect ?? 'contract';
+  }
+
+  facts(kind: Operation['kind'], more: Partial<Facts> = {}): Facts {
+    const { name: actor, tenant, clientId, person } = this;
+    return { kind, actor, tenant, clientId, person, ...more };
+  }
+
+  /** Repeats one request until it is answered; undefined when the run ends before. */
+  async patiently(
+    facts: Facts,
+    send: (id: string) => Promise<Answer>,
+    read: (answer: Answer) => Reading = (answer) => ({ outcome: outcomeOf(answer) }),
+  ): Promise<Sent | undefined> {
+    const { recorder, signal } = this.#on;
+    for (let attempt = 0; !signal.aborted; attempt += 1) {
+      const sent = await recorder.record(facts, attempt, send, read);
+      const { result } = sent.operation.outcome;
+      if (result !== 'unavailable' && result !== 'lost') return sent;
+      const seconds = Number(sent.answer?.header('retry-after') ?? 0);
+      await sleep(seconds > 0 ? seconds * 1000 : afterLossMs, undefined, { signal }).catch(() => undefined);
+    }
+    return undefined;
+  }
+
+  async ask(
+    facts: Facts,
+    method: string,
+    path: string,
+    request: Ask = {},
+    read?: (answer: Answer) => Reading,
+  ): Promise<Sent | undefined> {
+    return this.patiently(facts, this.sender(method, path, request), read);
+  }
+
+  sender(method: string, path: string, request: Ask = {}): (id: string) => Promise<Answer> {
+    return async (id) =>
+      this.#on.http.ask(method, path, {
+        ...request,
+        headers: { ...request.headers, ...passedOn(id) },
+      });
+  }
+
+  /** One request for tokens, given in the contract's names. */
+  async token(
+    facts: Facts,
+    request: Readonly<Record<string, string | undefined>>,
+  ): Promise<Sent | undefined> {
+    const sent = await this.patiently(facts, this.#tokenSender(request), (answer) =>
+      this.#readTokens(answer),
+    );
+    return sent && { ...sent, tokens: tokensIn(sent.answer) };
+  }
+
+  /** The same once, for those who do not wait for an answer before they ask again. */
+  async tokenOnce(facts: Facts, request: Readonly<Record<string, string | undefined>>): Promise<Sent> {
+    const sent = await this.#on.recorder.record(facts, 0, this.#tokenSender(request), (answer) =>
+      this.#readTokens(answer),
+    );
+    return { ...sent, tokens: tokensIn(sent.answer) };
+  }
+
+  #tokenSender(request: Readonly<Record<string, string | undefined>>): (id: string) => Promise<Answer> {
+    const { clientId } = this;
+    const body = tokenRequest(this.dialect, { clientId, clientSecret: secretOf(clientId), ...request });
+    return this.sender('POST', '/token', body);
+  }
+
+  #readTokens(answer: Answer): Reading {
+    const outcome = outcomeOf(answer);
+    if (outcome.result !== 'good') return { outcome };
+    const { recorder } = this.#on;
+    const data = dataOf(answer);
+    const delivered: Delivered[] = [];
+    const access = data['accessToken'] ?? data['access_token'];
+    const id = data['idToken'] ?? data['id_token'];
+    const refresh = data['refreshToken'] ?? data['refresh_token'];
+    if (access !== undefined) delivered.push(recorder.delivered('access', access));
+    if (id !== undefined) delivered.push(recorder.delivered('id', id));
+    if (refresh !== undefined) delivered.push({ type: 'refresh', hash: nameOf(refresh) });
+    return { outcome, delivered };
+  }
+}
+
+/** What the proxy in front would say: an id to find the attempt by in the audit trail, and an address inside the network. */
+export const passedOn = (id: string): Record<string, string> => ({
+  'x-request-id': id,
+  'x-forwarded-for': '10.0.0.7',
+});
+
+export function dataOf(answer: Answer): Record<string, string | undefined> {
+  const body = answer.json();
+  return (body['data'] ?? body) as Record<string, string | undefined>;
+}
+
+function tokensIn(answer: Answer | undefined): Tokens | undefined {
+  if (answer?.status !== 200) return undefined;
+  const data = dataOf(answer);
+  const access = data['accessToken'] ?? data['access_token'];
+  return access === undefined
+    ? undefined
+    : { access, refresh: data['refreshToken'] ?? data['refresh_token'] };
+}

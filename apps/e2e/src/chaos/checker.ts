@@ -1,0 +1,363 @@
+import type { AuditRow, Fault, History, Operation } from './history.ts';
+
+/** A broken promise; `invariant` as in `docs/operations.md`. */
+export interface Violation {
+  readonly invariant: Invariant;
+  readonly text: string;
+}
+
+export type Invariant = 'I1' | 'I2' | 'I3' | 'I4' | 'I5' | 'I6' | 'I7' | 'I8' | 'I9';
+
+export interface Limits {
+  /** How long a superseded refresh token fetches its successor again, in milliseconds. */
+  readonly retryWindowMs: number;
+  /** How long a code lives. */
+  readonly codeLifetimeMs: number;
+  /** How long a disabled person may still be served. */
+  readonly disableDelayMs: number;
+  /** From the end of a fault to the first success of each kind that there was before. */
+  readonly recoveryMs: number;
+  /** What of the batches of audit rows a killed process may take with it. */
+  readonly lostAuditMs: number;
+}
+
+/** What else is held against the history. */
+export interface Evidence {
+  readonly audit: readonly AuditRow[];
+  /** How many of the values that were used stand somewhere in the output. */
+  readonly leaks: number;
+}
+
+/** Every violation in a history of what was asked, answered and done. */
+export function check(history: History, evidence: Evidence, limits: Limits): Violation[] {
+  const index = new Index(history, evidence.audit);
+  return [
+    ...oneGrant(index),
+    ...oneLiveGeneration(index),
+    ...nothingAfterTheEnd(index, limits),
+    ...audited(history, index, evidence.audit, limits),
+    ...published(history),
+    ...noLies(history, index, limits),
+    ...recovered(history, limits),
+    ...(evidence.leaks === 0 ? [] : [broken('I8', `${evidence.leaks} values stand in the output`)]),
+    ...noneCrossed(history, index),
+  ];
+}
+
+const broken = (invariant: Invariant, text: string): Violation => ({ invariant, text });
+
+const describe = ({ kind, actor, id, outcome }: Operation): string =>
+  `${kind} of ${actor} (${id}, ${outcome.result} ${outcome.status} ${outcome.error ?? ''})`;
+
+/** No answer came, or one that promises nothing. */
+const inDoubt = ({ outcome }: Operation): boolean =>
+  outcome.result === 'lost' || outcome.result === 'unavailable';
+
+const isGood = ({ outcome }: Operation): boolean => outcome.result === 'good';
+
+class Index {
+  readonly byId = new Map<string, Operation>();
+  readonly byPresented = new Map<string, Operation[]>();
+  readonly byBasis = new Map<string, Operation[]>();
+  /** What ended, or may have ended, a basis. */
+  readonly ends = new Map<string, Operation[]>();
+  readonly deliveredBy = new Map<string, Operation>();
+  readonly forgotten: readonly Fault[];
+  /** Requests whose grant is in the audit trail. */
+  readonly committed: ReadonlySet<string>;
+
+  constructor({ operations, faults }: History, audit: readonly AuditRow[]) {
+    this.committed = new Set(audit.map(({ requestId }) => requestId));
+    this.forgotten = faults.filter(({ type }) => type === 'forget');
+    for (const operation of operations) {
+      this.byId.set(operation.id, operation);
+      if (operation.presented !== undefined) append(this.byPresented, operation.presented, operation);
+      if (operation.basis !== undefined) append(this.byBasis, operation.basis, operation);
+      for (const basis of operation.ends ?? []) append(this.ends, basis, operation);
+      for (const { hash } of operation.delivered) {
+        if (!this.deliveredBy.has(hash)) this.deliveredBy.set(hash, operation);
+      }
+    }
+  }
+
+  /** Whether Redis forgot what was made by `before` at some time until `after`. */
+  forgot(before: number, after: number): boolean {
+    return this.forgotten.some(({ from, until }) => before < until && after > from);
+  }
+
+  /** Whether something that may end the basis had begun by then; a code that came back ends what it started. */
+  mayHaveEnded(basis: string | undefined, by: number): boolean {
+    if (basis === undefined) return false;
+    if ((this.ends.get(basis) ?? []).some(({ startedAt }) => startedAt < by)) return true;
+    const redemptions = (this.byBasis.get(basis) ?? []).filter(({ kind }) => kind === 'redeem');
+    return redemptions.filter(({ startedAt }) => startedAt < by).length > 1;
+  }
+
+  /** Whether a refresh token was presented to be refreshed. */
+  usedBefore(token: string | undefined, by: number): boolean {
+    return (this.byPresented.get(token ?? '') ?? []).some(
+      ({ kind, startedAt }) => kind === 'refresh' && startedAt < by,
+    );
+  }
+
+  /** Whether the same value was presented before `operation` ended, by another request. */
+  presentedElsewhere(operation: Operation): Operation[] {
+    return (this.byPresented.get(operation.presented ?? '') ?? []).filter(
+      (other) => other !== operation && other.kind === operation.kind && other.startedAt < operation.endedAt,
+    );
+  }
+}
+
+function append<V>(map: Map<string, V[]>, key: string, value: V): void {
+  const list = map.get(key);
+  if (list === undefined) map.set(key, [value]);
+  else list.push(value);
+}
+
+/** I1: each code, device_code and auth_req_id yields at most one grant. */
+function* oneGrant({ byPresented }: Index): Generator<Violation> {
+  for (const [value, operations] of byPresented) {
+    const grants = operations.filter(
+      (operation) => (operation.kind === 'redeem' || operation.kind === 'poll') && isGood(operation),
+    );
+    if (grants.length > 1)
+      yield broken('I1', `${grants.length} grants for ${value}: ${grants.map(describe).join(', ')}`);
+  }
+}
+
+/** I2: a token has one successor however often it is presented, and in the end one token of a family lives at most. */
+function* oneLiveGeneration({ byPresented, byBasis }: Index): Generator<Violation> {
+  for (const [token, operations] of byPresented) {
+    const successors = new Set(
+      operations
+        .filter(({ kind }) => kind === 'refresh')
+        .flatMap(({ delivered }) =>
+          delivered.filter(({ type }) => type === 'refresh').map(({ hash }) => hash),
+        ),
+    );
+    if (successors.size > 1) yield broken('I2', `${successors.size} successors of ${token}`);
+  }
+  for (const [basis, operations] of byBasis) {
+    const alive = new Set(
+      operations
+        .filter(
+          (operation) => operation.sweep && operation.kind === 'introspect-refresh' && isGood(operation),
+        )
+        .map(({ presented }) => presented),
+    );
+    if (alive.size > 1) yield broken('I2', `${alive.size} live tokens of ${basis}`);
+  }
+}
+
+const servedOnBasis = new Set(['refresh', 'introspect-refresh', 'authorize', 'redeem']);
+
+/** I3: what begins after a confirmed end is not served. */
+function* nothingAfterTheEnd({ ends, byBasis }: Index, limits: Limits): Generator<Violation> {
+  for (const [basis, endings] of ends) {
+    const confirmed = endings
+      .filter(isGood)
+      .map(({ kind, endedAt }) => endedAt + (kind === 'disable' ? limits.disableDelayMs : 0));
+    const ended = Math.min(...confirmed);
+    for (const operation of byBasis.get(basis) ?? []) {
+      if (servedOnBasis.has(operation.kind) && isGood(operation) && operation.startedAt > ended)
+        yield broken(
+          'I3',
+          `${describe(operation)} was served ${Math.round(operation.startedAt - ended)} ms after the end of ${basis}`,
+        );
+    }
+  }
+}
+
+/** I4: each delivered access token has one row of its request; a row without a token belongs to an answer that was lost. */
+function* audited(
+  { faults, operations }: History,
+  { byId }: Index,
+  rows: readonly AuditRow[],
+  { lostAuditMs }: Limits,
+): Generator<Violation> {
+  const byJti = new Map<string, AuditRow[]>();
+  for (const row of rows) append(byJti, row.jti, row);
+  const withdrawn = new Set(
+    rows.filter(({ event }) => event === 'refresh.undelivered').map(({ requestId }) => requestId),
+  );
+  const delivered = new Map<string, Operation>();
+  for (const operation of operations) {
+    for (const { type, jti } of operation.delivered) {
+      if (type === 'access' && jti !== undefined) delivered.set(jti, operation);
+    }
+  }
+  for (const [jti, operation] of delivered) {
+    const [row, ...more] = byJti.get(jti) ?? [];
+    const diedWithProcess =
+      operation.kind === 'client-credentials' &&
+      faults.some(
+        ({ type, from }) =>
+          type === 'kill' &&
+          operation.endedAt > from - lostAuditMs &&
+          operation.startedAt < from + lostAuditMs,
+      );
+    if (row === undefined && !diedWithProcess) yield broken('I4', `${describe(operation)} has no audit row`);
+    if (more.length > 0) yield broken('I4', `${describe(operation)} has ${more.length + 1} audit rows`);
+    if (row !== undefined && row.requestId !== operation.id)
+      yield broken('I4', `${describe(operation)} has the audit row of ${row.requestId}`);
+    if (row !== undefined && row.tenant !== operation.tenant)
+      yield broken('I9', `${describe(operation)} has an audit row of ${row.tenant}`);
+  }
+  for (const row of rows) {
+    if (delivered.has(row.jti) || withdrawn.has(row.requestId)) continue;
+    const operation = byId.get(row.requestId);
+    if (operation === undefined || !inDoubt(operation))
+      yield broken(
+        'I4',
+        `${row.event} of ${row.requestId} tells of a token that nobody got${operation === undefined ? '' : `: ${describe(operation)}`}`,
+      );
+  }
+}
+
+/** I5: each delivered JWT verifies with a key that was published before, and which still is. */
+function* published({ operations }: History): Generator<Violation> {
+  const last = operations.filter(({ published }) => published !== undefined).at(-1)?.published ?? [];
+  for (const operation of operations) {
+    for (const { type, verified, kid } of operation.delivered) {
+      if (verified === false)
+        yield broken('I5', `${describe(operation)} brought a ${type} token that does not verify`);
+      if (kid !== undefined && !last.includes(kid))
+        yield broken(
+          'I5',
+          `${describe(operation)} brought a ${type} token of a key that is published no more`,
+        );
+    }
+  }
+}
+
+/** I6: whoever did nothing wrong is told to come back, or is served. */
+function* noLies({ operations }: History, index: Index, limits: Limits): Generator<Violation> {
+  for (const operation of operations) {
+    if (isRefusal(operation) && reasonOf(operation, index, limits) === undefined)
+      yield broken('I6', describe(operation));
+  }
+}
+
+/** What clients that did nothing wrong could not mend by asking again. */
+export function countLosses(history: History, evidence: Evidence, limits: Limits): number {
+  const index = new Index(history, evidence.audit);
+  return history.operations.filter(
+    (operation) => isRefusal(operation) && reasonOf(operation, index, limits) !== 'asked for',
+  ).length;
+}
+
+/** An answer that tells the client to give up. */
+function isRefusal({ outcome: { result } }: Operation): boolean {
+  return result === 'refused' || result === 'inactive' || result === 'sent-away' || result === 'failed';
+}
+
+/**
+ * Why a refusal is right: it was `asked for` by whoever ended the grant or used its values twice, or what was presented is
+ * `spent` or forgotten by a fault, which the rules allow for what lives for moments.
+ */
+function reasonOf(operation: Operation, index: Index, limits: Limits): 'asked for' | 'spent' | undefined {
+  const { kind, basis, presented, startedAt, endedAt, outcome } = operation;
+  const isEnded = index.mayHaveEnded(basis, endedAt);
+  if (outcome.result === 'failed') return undefined;
+  if (outcome.status === 401) return kind === 'userinfo' && isEnded ? 'asked for' : undefined;
+  if (isEnded && kind !== 'redeem') return 'asked for';
+  const others = index.presentedElsewhere(operation);
+  const made = index.deliveredBy.get(presented ?? '')?.startedAt ?? startedAt;
+  const spentIf = (condition: boolean) => (condition ? 'spent' : undefined);
+  const wasCommitted = others.some(({ id }) => index.committed.has(id));
+  switch (kind) {
+    // The decided exception: a code that comes back after a commit whose answer was lost (RFC 6749 §4.1.2).
+    case 'redeem':
+      if (others.some(isGood)) return 'asked for';
+      return spentIf(wasCommitted || index.forgot(made, endedAt) || endedAt - made > limits.codeLifetimeMs);
+    case 'poll':
+      return spentIf(wasCommitted || index.forgot(made, endedAt));
+    case 'approve':
+      return spentIf(others.some(inDoubt) || index.forgot(made, endedAt));
+    case 'sign-in':
+    case 'page':
+      return spentIf(index.forgot(made, endedAt));
+    case 'refresh':
+      return spentIf(others.some((other) => startedAt - other.startedAt > limits.retryWindowMs));
+    // A token that was used is not the one to use (docs/protocol.md).
+    case 'introspect-refresh':
+      return index.usedBefore(presented, endedAt) ? 'asked for' : undefined;
+    default:
+      return undefined;
+  }
+}
+
+/** I7: after each fault everything that worked before works again, by itself and in time. */
+function* recovered({ operations, faults }: History, { recoveryMs }: Limits): Generator<Violation> {
+  const end = Math.max(0, ...operations.map(({ endedAt }) => endedAt));
+  const good = new Map<string, Operation[]>();
+  for (const operation of operations) {
+    if (isGood(operation) && !operation.sweep) append(good, operation.kind, operation);
+  }
+  for (const { what, from, until } of faults) {
+    for (const [kind, successes] of good) {
+      if (!steady.has(kind) || !successes.some(({ endedAt }) => endedAt < from)) continue;
+      const back = successes.find(({ startedAt }) => startedAt > until)?.endedAt ?? Infinity;
+      if (back - until > recoveryMs && end - until > recoveryMs)
+        yield broken('I7', `${kind} came back ${Math.round(back - until)} ms after ${what}`);
+    }
+  }
+}
+
+/** Asked so often that a pause means something. */
+const steady = new Set<string>([
+  'refresh',
+  'client-credentials',
+  'sign-in',
+  'redeem',
+  'keys',
+  'introspect-refresh',
+]);
+
+/** I9: every answer speaks of the tenant, the client and the person that asked. */
+function* noneCrossed({ operations }: History, { deliveredBy }: Index): Generator<Violation> {
+  const subjects = new Map<string, string>();
+  const persons = new Map<string, string>();
+  for (const operation of operations) {
+    const person = operation.person === '' ? operation.clientId : `${operation.tenant}/${operation.person}`;
+    for (const { type, tenant, clientId, subject } of operation.delivered) {
+      const crossed =
+        (tenant !== undefined && tenant !== operation.tenant) ||
+        (clientId !== undefined && clientId !== operation.clientId) ||
+        (subject !== undefined && (subjects.get(person) ?? subject) !== subject) ||
+        (subject !== undefined && (persons.get(subject) ?? person) !== person);
+      if (crossed) yield broken('I9', `${describe(operation)} brought a ${type} token of another`);
+      if (subject === undefined) continue;
+      subjects.set(person, subject);
+      persons.set(subject, person);
+    }
+    const { said, presented } = operation;
+    const source = deliveredBy.get(presented ?? '');
+    if (said === undefined || source === undefined) continue;
+    const of = { tenant: source.tenant, clientId: source.clientId, subject: subjects.get(person) };
+    for (const key of ['tenant', 'clientId', 'subject'] as const) {
+      if (said[key] !== undefined && of[key] !== undefined && said[key] !== of[key])
+        yield broken('I9', `${describe(operation)} was told of another ${key}`);
+    }
+  }
+}
+
+/** The longest time in which something that is asked all the time was not served, in milliseconds. */
+export function longestOutage({ operations }: History): number {
+  let longest = 0;
+  for (const kind of steady) {
+    let since: number | undefined;
+    for (const operation of operations) {
+      if (operation.kind !== kind) continue;
+      if (inDoubt(operation)) since ??= operation.startedAt;
+      else if (isGood(operation) && since !== undefined) {
+        longest = Math.max(longest, operation.endedAt - since);
+        since = undefined;
+      }
+    }
+  }
+  return Math.round(longest);
+}
+
+/** Requests that were sent again, with the answer that made them so. */
+export const retries = ({ operations }: History): string[] => operations.filter(inDoubt).map(describe);

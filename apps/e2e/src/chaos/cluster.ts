@@ -1,0 +1,256 @@
+import { randomBytes } from 'node:crypto';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { eventually, freePort, ServerProcess, type Environment } from '../harness/process.ts';
+import { Balancer } from './balancer.ts';
+import { declaredState, type StateOptions } from './declared-state.ts';
+
+/** Calling order: a process is started after those it calls. */
+export const splitProcesses = ['keys', 'directory', 'authorize', 'device', 'token', 'gateway'] as const;
+
+export interface ClusterOptions {
+  readonly topology: 'split' | 'compact';
+  readonly databaseUrl: string;
+  readonly redisUrl: string;
+  readonly webhookUrl: string;
+  /** Another checkout that every process starts from; absent: this one. */
+  readonly root?: string | undefined;
+  readonly environment?: Environment;
+}
+
+export const retryWindowMs = 60_000;
+
+/** Limits that all clients at one address would run into, and intervals that suit a run of a minute. */
+const forChaos: Environment = {
+  TESSERA_LOG_LEVEL: 'info',
+  TESSERA_START_LIMIT: '1000000',
+  TESSERA_LOGIN_LIMIT_ACCOUNT: '1000000',
+  TESSERA_LOGIN_LIMIT_ADDRESS: '1000000',
+  TESSERA_DEVICE_START_LIMIT_CLIENT: '1000000',
+  TESSERA_DEVICE_START_LIMIT_ADDRESS: '1000000',
+  TESSERA_CIBA_START_LIMIT_USER: '1000000',
+  TESSERA_CIBA_PENDING_LIMIT: '100',
+  TESSERA_POLL_INTERVAL: '1s',
+  TESSERA_REFRESH_RETRY_WINDOW: `${retryWindowMs / 1000}s`,
+  TESSERA_WEBHOOK_ALLOW_PRIVATE: 'true',
+  // The clients say under which id an attempt is to be found in the audit trail.
+  TESSERA_TRUSTED_PROXIES: '127.0.0.1/32',
+  TESSERA_DRAIN_PAUSE: '1s',
+};
+
+const readyWithinMs = 60_000;
+/** Pause, drain and close, with room for a machine that is busy. */
+const stopWithinMs = 30_000;
+
+/** One process of the system, which can be ended and started again at the same addresses. */
+export class Replica {
+  readonly name: string;
+  readonly service: string;
+  readonly httpPort: number;
+  readonly rpcPort: number;
+  readonly managementPort: number;
+  readonly #environment: Environment;
+  readonly #past: ServerProcess[] = [];
+  #process: ServerProcess;
+
+  constructor(
+    service: string,
+    at: number,
+    ports: { http: number; rpc: number; management: number },
+    environment: Environment,
+    root: string | undefined,
+  ) {
+    this.service = service;
+    this.name = `${service}-${at + 1}`;
+    this.httpPort = ports.http;
+    this.rpcPort = ports.rpc;
+    this.managementPort = ports.management;
+    this.#environment = environment;
+    this.#process = this.#from(root);
+  }
+
+  get output(): string {
+    return [...this.#past, this.#process].map(({ output }) => output).join('');
+  }
+
+  start(): void {
+    this.#process.start(this.#environment);
+  }
+
+  async ready(): Promise<void> {
+    const url = `http://127.0.0.1:${this.managementPort}/readyz`;
+    const isReady = async (): Promise<boolean> => !this.#process.running || (await fetch(url)).status === 200;
+    await eventually(`${this.name} is ready`, isReady, readyWithinMs);
+    if (!this.#process.running)
+      throw new Error(`${this.name} did not start:\n${this.#process.output.slice(-2000)}`);
+  }
+
+  /** Asks it to stop and waits; throws when it does not end by itself and with 0. */
+  async stop(): Promise<void> {
+    this.#process.signal('SIGTERM');
+    const late = setTimeout(() => this.#process.signal('SIGKILL'), stopWithinMs);
+    const code = await this.#process.ended();
+    clearTimeout(late);
+    if (code !== 0) throw new Error(`${this.name} did not stop in order: ${code ?? 'by force'}`);
+  }
+
+  async kill(): Promise<void> {
+    await this.#process.kill();
+  }
+
+  reload(): void {
+    this.#process.signal('SIGHUP');
+  }
+
+  /** From now on it starts from another checkout; undefined is this one. */
+  moveTo(root: string | undefined): void {
+    this.#past.push(this.#process);
+    this.#process = this.#from(root);
+  }
+
+  #from(root: string | undefined): ServerProcess {
+    return new ServerProcess(this.name, `apps/${this.service}/src/main.ts`, root);
+  }
+}
+
+/** Two of every process on one set of stores, behind one address. */
+export class Cluster {
+  readonly replicas: readonly Replica[];
+  readonly url: string;
+  readonly rpcToken: string;
+  readonly #balancer: Balancer;
+  readonly #directory: string;
+  readonly #options: ClusterOptions;
+
+  private constructor(
+    options: ClusterOptions,
+    parts: { replicas: readonly Replica[]; balancer: Balancer; directory: string; rpcToken: string },
+  ) {
+    this.#options = options;
+    this.replicas = parts.replicas;
+    this.#balancer = parts.balancer;
+    this.#directory = parts.directory;
+    this.rpcToken = parts.rpcToken;
+    this.url = parts.balancer.url;
+  }
+
+  static async plan(options: ClusterOptions): Promise<Cluster> {
+    const directory = await mkdtemp(join(tmpdir(), 'tessera-chaos-'));
+    const rpcToken = randomBytes(32).toString('base64url');
+    const services = options.topology === 'split' ? splitProcesses : (['standalone'] as const);
+    const places = await Promise.all(
+      services.flatMap((service) =>
+        [0, 1].map(async (at) => ({
+          service,
+          at,
+          ports: { http: await freePort(), rpc: await freePort(), management: await freePort() },
+        })),
+      ),
+    );
+    const gateways = places.filter(({ service }) => service === services.at(-1));
+    const balancer = new Balancer(
+      gateways.map(({ ports: { http, management } }) => ({ httpPort: http, managementPort: management })),
+    );
+    await balancer.start();
+    const peers = Object.fromEntries(
+      services.map((service) => [
+        `TESSERA_PEER_${service.toUpperCase()}`,
+        `ipv4:${places
+          .filter((place) => place.service === service)
+          .map(({ ports }) => `127.0.0.1:${ports.rpc}`)
+          .join(',')}`,
+      ]),
+    );
+    const { TESSERA_PEER_GATEWAY: _gateway, TESSERA_PEER_STANDALONE: _standalone, ...callable } = peers;
+    const common: Environment = {
+      ...forChaos,
+      ...callable,
+      DATABASE_URL: options.databaseUrl,
+      REDIS_URL: options.redisUrl,
+      TESSERA_ISSUER: balancer.url,
+      TESSERA_APPLY_FILE: join(directory, 'state.yaml'),
+      TESSERA_DATA_DIR: join(directory, 'data'),
+      TESSERA_KEYS_KEK: randomBytes(32).toString('base64'),
+      TESSERA_DIRECTORY_PEPPER: randomBytes(32).toString('base64'),
+      TESSERA_TOKEN_REFRESH_KEYS: `1:${randomBytes(32).toString('base64')}`,
+      TESSERA_WEBHOOK_KEY: randomBytes(32).toString('base64url'),
+      TESSERA_RPC_AUTH: 'token',
+      TESSERA_RPC_TOKEN: rpcToken,
+      TESSERA_HTTP_HOST: '127.0.0.1',
+      // Starts are many and the machine is shared: what Node makes of each module is kept.
+      NODE_COMPILE_CACHE: join(directory, 'modules'),
+      ...options.environment,
+    };
+    const replicas = places.map(
+      ({ service, at, ports }) =>
+        new Replica(
+          service,
+          at,
+          ports,
+          {
+            ...common,
+            TESSERA_HTTP_PORT: String(ports.http),
+            TESSERA_MANAGEMENT_PORT: String(ports.management),
+            ...(service === 'standalone'
+              ? { TESSERA_INTROSPECTION_PORT: String(ports.rpc) }
+              : { TESSERA_RPC_PORT: String(ports.rpc) }),
+          },
+          options.root,
+        ),
+    );
+    return new Cluster(options, { replicas, balancer, directory, rpcToken });
+  }
+
+  /** The service that answers introspection by call. */
+  get introspectionTarget(): string {
+    const ports = this.replicas
+      .filter(({ service }) => service === 'token' || service === 'standalone')
+      .map(({ rpcPort }) => `127.0.0.1:${rpcPort}`);
+    return `ipv4:${ports.join(',')}`;
+  }
+
+  async start(): Promise<void> {
+    await this.#declare('active');
+    // The first of each makes schemas, keys and module caches; the second finds them.
+    for (const half of [0, 1]) {
+      const started = this.replicas.filter((_replica, at) => at % 2 === half);
+      for (const replica of started) replica.start();
+      await Promise.all(started.map(async (replica) => replica.ready()));
+    }
+  }
+
+  /** Disables the people who leave; resolves once the directory has written it. */
+  async disableLeavers(): Promise<void> {
+    const owner = this.replicas.find(({ service }) => service === 'directory' || service === 'standalone');
+    if (owner === undefined) throw new Error('no process holds the directory');
+    const applied = (): number => owner.output.split('"declared state applied"').length;
+    const before = applied();
+    await this.#declare('disabled');
+    owner.reload();
+    await eventually('the declared state is applied', async () => applied() > before, 15_000);
+  }
+
+  output(): string {
+    return this.replicas.map(({ output }) => output).join('');
+  }
+
+  /** Ends every process, in its own order where it can; never throws. */
+  async stop(): Promise<void> {
+    await Promise.all(this.replicas.map(async (replica) => replica.stop().catch(() => undefined)));
+    await this.#balancer.stop();
+    await rm(this.#directory, { recursive: true, force: true });
+  }
+
+  /** Ends every process at once. */
+  async kill(): Promise<void> {
+    await Promise.all(this.replicas.map(async (replica) => replica.kill()));
+    await this.#balancer.stop();
+    await rm(this.#directory, { recursive: true, force: true });
+  }
+
+  async #declare(leaverStatus: StateOptions['leaverStatus']): Promise<void> {
+    const { webhookUrl } = this.#options;
+    await writeFile(join(this.#directory, 'state.yaml'), declaredState({ leaverStatus, webhookUrl }));
+  }
+}

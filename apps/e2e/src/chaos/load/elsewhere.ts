@@ -1,0 +1,158 @@
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { decideDevice } from '../../harness/decided-elsewhere.ts';
+import { Person } from '../../harness/person.ts';
+import type { Caller, Surroundings } from '../caller.ts';
+import { passwordOf } from '../declared-state.ts';
+import { nameOf } from '../history.ts';
+import { outcomeOf, type Reading } from '../recorder.ts';
+import type { Grant } from './browser.ts';
+
+const pollMs = 1_100;
+const grantTypes = {
+  deviceCode: { contract: 'device_code', standard: 'urn:ietf:params:oauth:grant-type:device_code' },
+  authReqId: { contract: 'ciba', standard: 'urn:openid:params:grant-type:ciba' },
+} as const;
+
+/** Polls until there are tokens or none will come. */
+async function poll(
+  on: Surroundings,
+  caller: Caller,
+  parameter: keyof typeof grantTypes,
+  value: string,
+): Promise<Grant | undefined> {
+  const basis = `grant:${nameOf(value)}`;
+  const facts = caller.facts('poll', { presented: nameOf(value), basis });
+  const request = { grantType: grantTypes[parameter][caller.dialect], [parameter]: value };
+  for (let polls = 0; polls < 60 && !on.signal.aborted; polls += 1) {
+    const sent = await caller.token(facts, request);
+    if (sent?.tokens !== undefined) return { basis, tokens: sent.tokens };
+    if (sent?.operation.outcome.result !== 'waiting') return undefined;
+    await sleep(sent.operation.outcome.error === 'slow_down' ? 2 * pollMs : pollMs);
+  }
+  return undefined;
+}
+
+/** What starts a flow is remembered as made by that answer. */
+const started =
+  (name: string) =>
+  (answer: Parameters<typeof outcomeOf>[0]): Reading => {
+    const outcome = outcomeOf(answer);
+    if (outcome.result !== 'good') return { outcome };
+    const value = String(answer.json()[name]);
+    return { outcome, delivered: [{ type: 'one-time', hash: nameOf(value) }] };
+  };
+
+/** A device without a keyboard, and the person who approves it on the page. */
+export async function connectDevice(on: Surroundings, caller: Caller): Promise<Grant | undefined> {
+  const form = { client_id: caller.clientId, scope: `openid offline_access ${caller.tenant}.read` };
+  const begun = await caller.ask(
+    caller.facts('device-start'),
+    'POST',
+    '/device_authorization',
+    { form },
+    started('device_code'),
+  );
+  if (begun?.answer?.status !== 200) return undefined;
+  const { device_code: deviceCode, user_code: userCode } = begun.answer.json();
+  const facts = caller.facts('approve', { presented: nameOf(String(deviceCode)) });
+  const credentials = { username: caller.person, password: passwordOf(caller.tenant, caller.person) };
+  for (let attempt = 0; attempt < 30 && !on.signal.aborted; attempt += 1) {
+    const { operation } = await on.recorder.record(
+      facts,
+      attempt,
+      async () => decideDevice(new Person(on.http), String(userCode), 'approve', credentials).catch(statusIn),
+      (page) => {
+        if (page === 503 || page === 429) return { outcome: { result: 'unavailable', status: page } };
+        if (typeof page === 'number') return { outcome: { result: 'refused', status: page } };
+        if (page.text.includes('Device connected')) return { outcome: { result: 'good', status: 200 } };
+        return { outcome: page.status === 200 ? { result: 'refused', status: 200 } : outcomeOf(page) };
+      },
+    );
+    if (operation.outcome.result !== 'unavailable' && operation.outcome.result !== 'lost') break;
+    await sleep(500);
+  }
+  return poll(on, caller, 'deviceCode', String(deviceCode));
+}
+
+/** The status of the page that had no form to go on with; a lost answer stays one. */
+function statusIn(error: unknown): number {
+  const status = error instanceof Error ? /status (\d{3})$/.exec(error.message)?.[1] : undefined;
+  if (status === undefined) throw error;
+  return Number(status);
+}
+
+/** The notification system of the tenants: hands out the links that decide. */
+export class Notifications {
+  readonly #server: Server;
+  readonly #links = new Map<string, string>();
+  /** Every link that came, to look for in the output. */
+  readonly seen: string[] = [];
+
+  constructor() {
+    this.#server = createServer((request, response) => {
+      let body = '';
+      request.setEncoding('utf8');
+      request.on('data', (chunk: string) => (body += chunk));
+      request.on('end', () => {
+        const { data } = JSON.parse(body) as { data: Record<string, string> };
+        const link = new URL(data['decision_uri'] ?? '');
+        this.seen.push(link.searchParams.get('token') ?? '');
+        this.#links.set(data['binding_message'] ?? '', `${link.pathname}${link.search}`);
+        response.writeHead(204).end();
+      });
+    });
+  }
+
+  async start(): Promise<string> {
+    await new Promise<void>((listening) => this.#server.listen(0, '127.0.0.1', listening));
+    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}/`;
+  }
+
+  /** The link for a request; undefined when none came in time, as a notification may be lost. */
+  async link(bindingMessage: string, patienceMs = 5_000): Promise<string | undefined> {
+    for (const end = Date.now() + patienceMs; Date.now() < end; await sleep(50)) {
+      const link = this.#links.get(bindingMessage);
+      if (link !== undefined) return link;
+    }
+    return undefined;
+  }
+
+  async stop(): Promise<void> {
+    this.#server.closeAllConnections();
+    await new Promise((closed) => this.#server.close(closed));
+  }
+}
+
+/** Asks a person who is elsewhere (CIBA), who approves by the link of the notification. */
+export async function askElsewhere(
+  on: Surroundings,
+  caller: Caller,
+  notifications: Notifications,
+  secret: string | undefined,
+): Promise<Grant | undefined> {
+  const bindingMessage = `order ${on.recorder.newId()}`;
+  const form = {
+    client_id: caller.clientId,
+    scope: `openid offline_access ${caller.tenant}.read`,
+    login_hint: caller.person,
+    binding_message: bindingMessage,
+    requested_expiry: '60',
+    ...(secret === undefined ? {} : { client_secret: secret }),
+  };
+  const begun = await caller.ask(
+    caller.facts('ciba-start'),
+    'POST',
+    '/backchannel_authentication',
+    { form },
+    started('auth_req_id'),
+  );
+  if (begun?.answer?.status !== 200) return undefined;
+  const authReqId = String(begun.answer.json()['auth_req_id']);
+  const link = await notifications.link(bindingMessage);
+  if (link === undefined) return undefined;
+  const facts = caller.facts('approve', { presented: nameOf(authReqId) });
+  await caller.ask(facts, 'POST', link, { json: { decision: 'approve' } });
+  return poll(on, caller, 'authReqId', authReqId);
+}

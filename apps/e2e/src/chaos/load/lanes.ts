@@ -1,0 +1,232 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Introspector } from '@tessera/introspection-client';
+import { newPkce } from '../../harness/person.ts';
+import type { Dialect } from '../../harness/flows.ts';
+import { Caller, type Surroundings } from '../caller.ts';
+import { leaver, persons, secretOf, tenants } from '../declared-state.ts';
+import { nameOf } from '../history.ts';
+import { outcomeOf } from '../recorder.ts';
+import { redemptionOf, Visitor, type Grant } from './browser.ts';
+import { askElsewhere, connectDevice, type Notifications } from './elsewhere.ts';
+import { introspect, introspectByCall, refresh, revoke, userinfo } from './steps.ts';
+
+export interface LoadOptions {
+  readonly on: Surroundings;
+  readonly notifications: Notifications;
+  /** Absent where nothing serves introspection by call. */
+  readonly introspector: Introspector | undefined;
+  /** Pause of each client between two steps, in milliseconds. */
+  readonly pauseMs: number;
+  /** Every grant there ever was, with the newest tokens; the sweep asks about them. */
+  readonly grants: (grant: Grant, caller: Caller) => void;
+}
+
+/** One virtual client: goes on until the run ends. */
+type Lane = () => Promise<void>;
+
+/** Mixed closed-loop clients of both tenants in both dialects. */
+export class Load {
+  readonly #options: LoadOptions;
+  readonly #on: Surroundings;
+
+  constructor(options: LoadOptions) {
+    this.#options = options;
+    this.#on = options.on;
+  }
+
+  lanes(): Lane[] {
+    const [ada, bob, cleo, dan] = persons;
+    return tenants.flatMap((tenant, at) => {
+      const dialect: Dialect = at === 0 ? 'contract' : 'standard';
+      const caller = (name: string, app: string, person?: string): Caller =>
+        new Caller(this.#on, {
+          name: `${name}@${tenant}`,
+          tenant,
+          clientId: `${tenant}-${app}`,
+          dialect,
+          ...(person === undefined ? {} : { person }),
+        });
+      return [
+        () => this.#visits(caller('web', 'web', ada), 'revoke'),
+        () => this.#visits(caller('spa', 'spa', bob), 'logout'),
+        () => this.#staysSignedIn(caller('app', 'web', cleo)),
+        () => this.#service(caller('service', 'service')),
+        () => this.#device(caller('tv', 'tv', dan)),
+        () => this.#backchannel(caller('desk', 'desk', ada)),
+        () => this.#impatient(caller('impatient', 'web', bob)),
+        () => this.#leaves(caller('leaver', 'web', leaver)),
+        () => this.#documents(caller('documents', 'web')),
+      ];
+    });
+  }
+
+  async #pause(): Promise<void> {
+    // Spread, so that clients do not march in step.
+    await sleep(this.#options.pauseMs * (0.5 + Math.random()), undefined, { signal: this.#on.signal }).catch(
+      () => undefined,
+    );
+  }
+
+  #keep(grant: Grant | undefined, caller: Caller): Grant | undefined {
+    if (grant !== undefined) this.#options.grants(grant, caller);
+    return grant;
+  }
+
+  /** Asks by call where that is served, and over HTTP. */
+  async #introspectBoth(caller: Caller, type: 'access' | 'refresh', { basis, tokens }: Grant): Promise<void> {
+    const token = tokens[type];
+    if (token === undefined) return;
+    await introspect(caller, type, token, basis);
+    const { introspector } = this.#options;
+    if (introspector !== undefined)
+      await introspectByCall(this.#on.recorder, introspector, caller, type, token, basis);
+  }
+
+  /** Signs in, uses what it gets, comes back by single sign-on, and ends one or the other. */
+  async #visits(caller: Caller, end: 'revoke' | 'logout'): Promise<void> {
+    while (this.#on.running()) {
+      const visitor = new Visitor(this.#on, caller);
+      const code = await visitor.code();
+      const grant = code && this.#keep(await visitor.redeem(code), caller);
+      await this.#pause();
+      if (grant === undefined) continue;
+      await userinfo(caller, grant);
+      await this.#introspectBoth(caller, 'access', grant);
+      for (let times = 0; times < 3; times += 1) {
+        await this.#pause();
+        if (!(await refresh(caller, grant))) break;
+        await this.#introspectBoth(caller, 'refresh', grant);
+      }
+      const again = await visitor.code();
+      await this.#pause();
+      const second = again && this.#keep(await visitor.redeem(again), caller);
+      if (end === 'revoke' && second !== undefined) await this.#revokes(caller, second);
+      if (end === 'logout') await this.#signsOut(visitor);
+      await this.#pause();
+    }
+  }
+
+  /** What is revoked stays so, at whatever replica. */
+  async #revokes(caller: Caller, grant: Grant): Promise<void> {
+    await revoke(caller, grant);
+    await this.#introspectBoth(caller, 'refresh', grant);
+    await this.#pause();
+    await refresh(caller, grant);
+    await revoke(caller, grant);
+  }
+
+  /** A copy of the cookies is worth nothing after the person signed out. */
+  async #signsOut(visitor: Visitor): Promise<void> {
+    const cookies = new Map(visitor.person.cookies);
+    await visitor.signOut();
+    for (const [name, value] of cookies) visitor.person.cookies.set(name, value);
+    for (let times = 0; times < 2; times += 1) {
+      await this.#pause();
+      await visitor.authorize(newPkce().challenge);
+    }
+  }
+
+  /** One sign-in, and refreshed from then on. */
+  async #staysSignedIn(caller: Caller): Promise<void> {
+    while (this.#on.running()) {
+      const visitor = new Visitor(this.#on, caller);
+      const code = await visitor.code();
+      const grant = code && this.#keep(await visitor.redeem(code), caller);
+      await this.#pause();
+      while (grant !== undefined && this.#on.running() && (await refresh(caller, grant))) await this.#pause();
+    }
+  }
+
+  async #service(caller: Caller): Promise<void> {
+    while (this.#on.running()) {
+      const facts = caller.facts('client-credentials');
+      const scope = `${caller.tenant}.read`;
+      const sent = await caller.token(facts, { grantType: 'client_credentials', scope });
+      await this.#pause();
+      if (sent?.tokens !== undefined)
+        await this.#introspectBoth(caller, 'access', { basis: '', tokens: sent.tokens });
+      await this.#pause();
+    }
+  }
+
+  async #device(caller: Caller): Promise<void> {
+    while (this.#on.running()) {
+      const grant = this.#keep(await connectDevice(this.#on, caller), caller);
+      await this.#pause();
+      if (grant !== undefined) await refresh(caller, grant);
+      await this.#pause();
+    }
+  }
+
+  async #backchannel(caller: Caller): Promise<void> {
+    const secret = secretOf(caller.clientId);
+    while (this.#on.running()) {
+      const grant = this.#keep(
+        await askElsewhere(this.#on, caller, this.#options.notifications, secret),
+        caller,
+      );
+      await this.#pause();
+      if (grant !== undefined) await refresh(caller, grant);
+      await this.#pause();
+    }
+  }
+
+  /** Sends everything several times at once, as a proxy or a person in a hurry does (fault F18). */
+  async #impatient(caller: Caller): Promise<void> {
+    const times = [1, 2, 3];
+    while (this.#on.running()) {
+      const visitor = new Visitor(this.#on, caller);
+      const code = await visitor.code();
+      const grant = code && this.#keep(await visitor.redeem(code), caller);
+      await this.#pause();
+      if (grant?.tokens.refresh !== undefined) {
+        const { refresh: token } = grant.tokens;
+        const facts = caller.facts('refresh', { presented: nameOf(token), basis: grant.basis });
+        const request = { grantType: 'refresh_token', refreshToken: token };
+        const sent = await Promise.all(times.map(() => caller.tokenOnce(facts, request)));
+        grant.tokens = sent.find(({ tokens }) => tokens !== undefined)?.tokens ?? grant.tokens;
+        await refresh(caller, grant);
+      }
+      const again = await visitor.code();
+      if (again !== undefined) {
+        const basis = `grant:${nameOf(again.value)}`;
+        const facts = caller.facts('redeem', { presented: nameOf(again.value), basis });
+        const sent = await Promise.all(times.map(() => caller.tokenOnce(facts, redemptionOf(again))));
+        for (const { tokens } of sent) if (tokens !== undefined) this.#keep({ basis, tokens }, caller);
+      }
+      await this.#pause();
+    }
+  }
+
+  /** Somebody who is disabled soon; what they have is tried again and again. */
+  async #leaves(caller: Caller): Promise<void> {
+    const visitor = new Visitor(this.#on, caller);
+    const code = await visitor.code();
+    const grant = code && this.#keep(await visitor.redeem(code), caller);
+    if (grant === undefined) return;
+    this.leavers.push(grant.basis, visitor.session ?? '');
+    while (this.#on.running()) {
+      await refresh(caller, grant);
+      await this.#introspectBoth(caller, 'refresh', grant);
+      await visitor.authorize(newPkce().challenge);
+      await sleep(4 * this.#options.pauseMs);
+    }
+  }
+
+  /** What ends when the leavers are disabled. */
+  readonly leavers: string[] = [];
+
+  async #documents(caller: Caller): Promise<void> {
+    const { recorder } = this.#on;
+    while (this.#on.running()) {
+      await caller.ask(caller.facts('keys'), 'GET', '/.well-known/jwks.json', {}, (answer) => {
+        const outcome = outcomeOf(answer);
+        return outcome.result === 'good'
+          ? { outcome, published: recorder.keys.add(answer.json()) }
+          : { outcome };
+      });
+      await caller.ask(caller.facts('metadata'), 'GET', '/.well-known/openid-configuration');
+      await sleep(2 * this.#options.pauseMs);
+    }
+  }
+}

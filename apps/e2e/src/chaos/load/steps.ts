@@ -1,0 +1,93 @@
+import { IntrospectionError, type Introspector } from '@tessera/introspection-client';
+import type { Caller } from '../caller.ts';
+import { dataOf } from '../caller.ts';
+import { nameOf } from '../history.ts';
+import { outcomeOf, type Facts, type Recorder } from '../recorder.ts';
+import type { Grant } from './browser.ts';
+
+/** Next tokens of the grant; false where it gives none any more. */
+export async function refresh(caller: Caller, grant: Grant): Promise<boolean> {
+  const { refresh: token } = grant.tokens;
+  if (token === undefined) return false;
+  const facts = caller.facts('refresh', { presented: nameOf(token), basis: grant.basis });
+  const sent = await caller.token(facts, { grantType: 'refresh_token', refreshToken: token });
+  if (sent?.tokens === undefined) return false;
+  grant.tokens = sent.tokens;
+  return true;
+}
+
+export async function revoke(caller: Caller, grant: Grant): Promise<void> {
+  const token = grant.tokens.refresh ?? '';
+  const facts = caller.facts('revoke', { presented: nameOf(token), ends: [grant.basis] });
+  await caller.ask(facts, 'DELETE', '/revoke', { json: { token, reasonRevoked: 'chaos' } });
+}
+
+export async function userinfo(caller: Caller, { basis, tokens }: Grant): Promise<void> {
+  const facts = caller.facts('userinfo', { presented: nameOf(tokens.access), basis });
+  const headers = { authorization: `Bearer ${tokens.access}` };
+  await caller.ask(facts, 'GET', '/userinfo', { headers }, (answer) => {
+    const outcome = outcomeOf(answer);
+    return outcome.result === 'good'
+      ? { outcome, said: { subject: String(answer.json()['sub']) } }
+      : { outcome };
+  });
+}
+
+type TokenType = 'access' | 'refresh';
+
+const introspection = (caller: Caller, type: TokenType, token: string, basis: string | undefined): Facts =>
+  caller.facts(`introspect-${type}`, {
+    presented: nameOf(token),
+    // An access token lives on when its grant ends.
+    ...(type === 'refresh' && basis !== undefined ? { basis } : {}),
+  });
+
+/** Over HTTP, as callers inside a network ask. */
+export async function introspect(
+  caller: Caller,
+  type: TokenType,
+  token: string,
+  basis?: string,
+  sweep = false,
+): Promise<void> {
+  const facts = { ...introspection(caller, type, token, basis), sweep };
+  await caller.ask(facts, 'POST', '/introspect', { json: { token } }, (answer) => {
+    const outcome = outcomeOf(answer);
+    if (outcome.result !== 'good') return { outcome };
+    const data = dataOf(answer) as Record<string, string | boolean | undefined>;
+    if (data['active'] !== true) return { outcome: { result: 'inactive', status: 200 } };
+    const text = (key: string) => (typeof data[key] === 'string' ? data[key] : '');
+    const said = { tenant: text('tenant_id'), clientId: text('client_id'), subject: text('sub') };
+    return { outcome, said };
+  });
+}
+
+/** Over gRPC, by the client that services install; its own retries are part of one question. */
+export async function introspectByCall(
+  recorder: Recorder,
+  introspector: Introspector,
+  caller: Caller,
+  type: TokenType,
+  token: string,
+  basis?: string,
+): Promise<void> {
+  await recorder.record(
+    introspection(caller, type, token, basis),
+    0,
+    async () => introspector.introspect(token, { fresh: true }).catch(unlessAway),
+    (answer) => {
+      if (answer === undefined) return { outcome: { result: 'unavailable', status: 503 } };
+      if (!answer.active) return { outcome: { result: 'inactive', status: 200 } };
+      const said = { tenant: answer.tenantId, clientId: answer.clientId, subject: answer.sub };
+      return { outcome: { result: 'good', status: 200 }, said };
+    },
+  );
+}
+
+/** Undefined where the server could not tell now; any other failure is one. */
+function unlessAway(error: unknown): undefined {
+  if (error instanceof IntrospectionError && away.has(error.code)) return undefined;
+  throw error;
+}
+
+const away = new Set<string>(['unavailable', 'deadline_exceeded']);

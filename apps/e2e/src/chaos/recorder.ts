@@ -1,0 +1,109 @@
+import { randomBytes } from 'node:crypto';
+import { claimsOf, headerOf } from '../harness/flows.ts';
+import type { Answer } from '../harness/http.ts';
+import { nameOf, type Delivered, type Fault, type History, type Operation, type Outcome } from './history.ts';
+import { SeenKeys } from './keys.ts';
+
+/** What is known of an operation before it is sent. */
+export type Facts = Omit<
+  Operation,
+  'id' | 'startedAt' | 'endedAt' | 'outcome' | 'delivered' | 'attempt' | 'said' | 'published'
+>;
+
+/** What was read from an answer. */
+export interface Reading {
+  readonly outcome: Outcome;
+  readonly delivered?: readonly Delivered[];
+  readonly said?: Operation['said'];
+  readonly published?: readonly string[];
+}
+
+/** Writes down everything that is asked and answered, in the order of the answers. */
+export class Recorder implements History {
+  readonly operations: Operation[] = [];
+  readonly faults: Fault[] = [];
+  readonly keys = new SeenKeys();
+  #count = 0;
+  readonly #run = randomBytes(4).toString('hex');
+
+  newId(): string {
+    return `${this.#run}-${(this.#count += 1)}`;
+  }
+
+  /** Runs one request and records it; what it threw is an answer that was lost. */
+  async record<A>(
+    facts: Facts,
+    attempt: number,
+    send: (id: string) => Promise<A>,
+    read: (answer: A) => Reading,
+  ): Promise<{ operation: Operation; answer: A | undefined }> {
+    const id = this.newId();
+    const startedAt = performance.now();
+    let answer: A | undefined;
+    let reading: Reading;
+    try {
+      answer = await send(id);
+      reading = read(answer);
+    } catch (error) {
+      reading = { outcome: lost(error) };
+    }
+    const operation: Operation = {
+      delivered: [],
+      ...facts,
+      ...reading,
+      id,
+      attempt,
+      startedAt,
+      endedAt: performance.now(),
+    };
+    this.operations.push(operation);
+    return { operation, answer };
+  }
+
+  /** Notes a fault that lasts until what it returns is called. */
+  fault(type: Fault['type'], what: string): () => void {
+    const fault: Fault = { type, what, from: performance.now(), until: Infinity };
+    this.faults.push(fault);
+    return () => {
+      fault.until = performance.now();
+    };
+  }
+
+  /** What an access or ID token says of itself, and whether a key set vouched for it. */
+  delivered(type: 'access' | 'id', token: string): Delivered {
+    const claims = claimsOf(token);
+    const text = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined);
+    return {
+      type,
+      hash: nameOf(token),
+      ...(type === 'access'
+        ? { jti: text(claims['jti']), tenant: text(claims['tenant_id']), clientId: text(claims['client_id']) }
+        : { clientId: text(claims['aud']) }),
+      subject: text(claims['sub']),
+      kid: text(headerOf(token)['kid']),
+      verified: this.keys.verifies(token),
+    } as Delivered;
+  }
+}
+
+function lost(error: unknown): Outcome {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : 'no_answer';
+  return { result: 'lost', status: 0, error: code };
+}
+
+/** The plain reading of an answer to a client. */
+export function outcomeOf(answer: Answer): Outcome {
+  const { status } = answer;
+  const json = (answer.header('content-type') ?? '').includes('json') ? answer.json() : {};
+  const error = typeof json['error'] === 'string' ? json['error'] : undefined;
+  const with_ = (result: Outcome['result']): Outcome => ({
+    result,
+    status,
+    ...(error === undefined ? {} : { error }),
+  });
+  if (status === 503 || status === 429) return with_('unavailable');
+  if (error === 'authorization_pending' || error === 'slow_down') return with_('waiting');
+  if (status >= 200 && status < 300) return with_('good');
+  if (status >= 300 && status < 400) return with_('sent-away');
+  return with_(status < 500 ? 'refused' : 'failed');
+}

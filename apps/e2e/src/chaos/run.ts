@@ -1,0 +1,83 @@
+import { parseArgs } from 'node:util';
+import { play, type CleanUps, type Report } from './scenario.ts';
+import { scenarioNames, scenarioOf, type ScenarioName } from './scenarios.ts';
+import { PostgresServer } from './stores.ts';
+import { table } from './table.ts';
+
+const usage = `npm run test:chaos -- [--only <name>]... [--old <commit>]
+Scenarios: ${scenarioNames.join(', ')}
+`;
+
+/**
+ * `npm run test:chaos`: takes processes and stores away under load, and holds what clients saw against the invariants.
+ * Resolves with the exit code. Everything it starts listens on loopback and is ended by it, also at SIGINT and SIGTERM.
+ */
+export async function runChaos(args: readonly string[]): Promise<number> {
+  const { values } = parseArgs({
+    args: [...args],
+    options: {
+      only: { type: 'string', multiple: true },
+      old: { type: 'string', default: defaultOld },
+      help: { type: 'boolean', default: false },
+    },
+  });
+  const chosen = scenarioNames.filter((name) => values.only?.includes(name) ?? true);
+  if (values.help || chosen.length === 0) {
+    process.stdout.write(usage);
+    return values.help ? 0 : 1;
+  }
+  const cleanUps: CleanUps = [];
+  const onSignal = (): void => void cleanUp(cleanUps).finally(() => process.exit(130));
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, onSignal);
+  try {
+    const reports = await playAll(chosen, values.old, cleanUps);
+    process.stdout.write(`\n${table(reports)}`);
+    return reports.length === chosen.length && reports.every(({ violations }) => violations.length === 0)
+      ? 0
+      : 1;
+  } finally {
+    await cleanUp(cleanUps);
+  }
+}
+
+/** The version before, where none is named. */
+const defaultOld = 'd614198';
+
+async function playAll(
+  names: readonly ScenarioName[],
+  old: string,
+  cleanUps: CleanUps,
+): Promise<readonly Report[]> {
+  const postgres = await PostgresServer.start();
+  cleanUps.push(() => postgres.stop());
+  const reports: Report[] = [];
+  for (const name of names) {
+    const own: CleanUps = [];
+    cleanUps.push(() => cleanUp(own));
+    const log = (line: string): void => void process.stdout.write(`${name}: ${line}\n`);
+    try {
+      const scenario = await scenarioOf(name, { old, cleanUps: own, log });
+      const report = await play(scenario, postgres, own, log);
+      tell(report, log);
+      reports.push(report);
+    } catch (error) {
+      log(`broke off: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`);
+    } finally {
+      await cleanUp(own);
+    }
+  }
+  return reports;
+}
+
+const toldAtMost = 20;
+
+function tell({ violations }: Report, log: (line: string) => void): void {
+  for (const { invariant, text } of violations.slice(0, toldAtMost)) log(`${invariant} is broken: ${text}`);
+  if (violations.length > toldAtMost) log(`and ${violations.length - toldAtMost} more`);
+}
+
+async function cleanUp(cleanUps: CleanUps): Promise<void> {
+  for (let next = cleanUps.pop(); next !== undefined; next = cleanUps.pop()) {
+    await next().catch((error: unknown) => process.stderr.write(`cleaning up: ${String(error)}\n`));
+  }
+}

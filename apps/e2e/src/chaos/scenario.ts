@@ -1,0 +1,215 @@
+import { mkdtemp, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { createIntrospector } from '@tessera/introspection-client';
+import { HttpClient } from '../harness/http.ts';
+import { leaks } from '../harness/leaks.ts';
+import type { Caller, Surroundings } from './caller.ts';
+import { check, countLosses, longestOutage, retries, type Limits, type Violation } from './checker.ts';
+import { Cluster, retryWindowMs, type ClusterOptions } from './cluster.ts';
+import { chosenSecrets } from './declared-state.ts';
+import type { Grant } from './load/browser.ts';
+import { Notifications } from './load/elsewhere.ts';
+import { Load } from './load/lanes.ts';
+import { introspect } from './load/steps.ts';
+import { Recorder } from './recorder.ts';
+import type { PostgresServer } from './stores.ts';
+
+/** What a scenario acts on, while the clients go on. */
+export interface Stage {
+  readonly cluster: Cluster;
+  readonly recorder: Recorder;
+  readonly postgres: PostgresServer;
+  readonly log: (line: string) => void;
+}
+
+export interface Scenario {
+  readonly name: string;
+  readonly topology: ClusterOptions['topology'];
+  /** Where the processes find Redis. */
+  readonly redisUrl: string;
+  readonly root?: string;
+  /** From the end of a fault to service as before. */
+  readonly recoveryMs: number;
+  /** Whether even clients that do not ask again must notice nothing. */
+  readonly seamless?: boolean;
+  act(stage: Stage): Promise<void>;
+}
+
+export interface Report {
+  readonly scenario: string;
+  readonly operations: number;
+  readonly retries: number;
+  /** What clients could not mend by asking again, allowed or not. */
+  readonly losses: number;
+  readonly outageMs: number;
+  readonly violations: readonly Violation[];
+  readonly seconds: number;
+}
+
+/** What has to be undone however a run ends; last in, first out. */
+export type CleanUps = (() => Promise<void>)[];
+
+const warmUpMs = 4_000;
+const coolDownMs = 3_000;
+/** How long clients may take to finish what they were at. */
+const finishMs = 20_000;
+/** Audit rows of what changes no state come in batches. */
+const auditMs = 1_500;
+const pauseMs = 250;
+
+/** Runs one scenario from nothing and holds its history against the invariants. */
+export async function play(
+  scenario: Scenario,
+  postgres: PostgresServer,
+  cleanUps: CleanUps,
+  log: (line: string) => void,
+): Promise<Report> {
+  const startedAt = performance.now();
+  const databaseUrl = await postgres.newDatabase();
+  const notifications = new Notifications();
+  const webhookUrl = await notifications.start();
+  cleanUps.push(() => notifications.stop());
+  const { topology, redisUrl, root } = scenario;
+  const cluster = await Cluster.plan({ topology, databaseUrl, redisUrl, webhookUrl, root });
+  cleanUps.push(() => cluster.kill());
+  await cluster.start();
+  log('every process is ready');
+
+  const recorder = new Recorder();
+  const crowd = new Crowd(cluster, recorder, notifications);
+  cleanUps.push(() => crowd.leave());
+  await crowd.arrive();
+  await sleep(warmUpMs);
+  await crowd.disableLeavers();
+  await scenario.act({ cluster, recorder, postgres, log });
+  await sleep(coolDownMs);
+  await crowd.finish();
+  await sleep(auditMs);
+  await cluster.stop();
+
+  const audit = await postgres.auditRows(databaseUrl);
+  const output = cluster.output();
+  const values = [...crowd.http.seen, ...notifications.seen];
+  const chosen = chosenSecrets().filter((secret) => output.includes(secret));
+  const evidence = { audit, leaks: leaks(output, values).length + chosen.length };
+  const limits: Limits = {
+    retryWindowMs,
+    codeLifetimeMs: 60_000,
+    disableDelayMs: 1_000,
+    recoveryMs: scenario.recoveryMs,
+    lostAuditMs: 1_500,
+  };
+  await crowd.leave();
+  const again = retries(recorder);
+  const violations = check(recorder, evidence, limits);
+  if (scenario.seamless === true) {
+    for (const what of again) violations.push({ invariant: 'I7', text: `${what} had to be sent again` });
+  }
+  if (violations.length > 0) log(`what happened is kept in ${await keep(cluster, recorder)}`);
+  return {
+    scenario: scenario.name,
+    operations: recorder.operations.length,
+    retries: again.length,
+    losses: countLosses(recorder, evidence, limits),
+    outageMs: longestOutage(recorder),
+    violations,
+    seconds: Math.round((performance.now() - startedAt) / 1000),
+  };
+}
+
+/** Puts the history and what the processes printed where a person can read it; there are no secrets in it. */
+async function keep(cluster: Cluster, { operations, faults }: Recorder): Promise<string> {
+  const directory = await mkdtemp(join(tmpdir(), 'tessera-chaos-kept-'));
+  const lines = [...faults, ...operations].map((entry) => `${JSON.stringify(entry)}\n`);
+  await writeFile(join(directory, 'history.jsonl'), lines.join(''));
+  for (const { name, output } of cluster.replicas) await writeFile(join(directory, `${name}.log`), output);
+  return directory;
+}
+
+/** All clients of a run. */
+class Crowd {
+  readonly http: HttpClient;
+  readonly #cluster: Cluster;
+  readonly #recorder: Recorder;
+  readonly #load: Load;
+  readonly #introspector: ReturnType<typeof createIntrospector>;
+  readonly #grants: { readonly grant: Grant; readonly caller: Caller; readonly first: string }[] = [];
+  readonly #giveUp = new AbortController();
+  readonly #on: Surroundings;
+  #running = true;
+  #lanes: Promise<void>[] = [];
+
+  constructor(cluster: Cluster, recorder: Recorder, notifications: Notifications) {
+    this.#cluster = cluster;
+    this.#recorder = recorder;
+    this.http = new HttpClient(() => cluster.url);
+    this.#introspector = createIntrospector({
+      target: cluster.introspectionTarget,
+      credentials: { sharedToken: cluster.rpcToken },
+      cache: false,
+      watch: false,
+    });
+    this.#on = { http: this.http, recorder, running: () => this.#running, signal: this.#giveUp.signal };
+    this.#load = new Load({
+      on: this.#on,
+      notifications,
+      introspector: this.#introspector,
+      pauseMs,
+      grants: (grant, caller) => this.#grants.push({ grant, caller, first: grant.tokens.refresh ?? '' }),
+    });
+  }
+
+  /** Resolves once the clients know a key set, so that tokens can be held against what was published before. */
+  async arrive(): Promise<void> {
+    const before = Date.now();
+    this.#lanes = this.#load.lanes().map(async (lane) => lane());
+    // A client that breaks is a mistake of this program.
+    for (const lane of this.#lanes) lane.catch(() => undefined);
+    while (Date.now() - before < 1_000) await sleep(50);
+  }
+
+  async disableLeavers(): Promise<void> {
+    const facts = {
+      kind: 'disable',
+      actor: 'operator',
+      tenant: '',
+      clientId: '',
+      person: '',
+      ends: this.#load.leavers,
+    } as const;
+    const done = { outcome: { result: 'good', status: 0 } } as const;
+    await this.#recorder.record(
+      facts,
+      0,
+      async () => this.#cluster.disableLeavers(),
+      () => done,
+    );
+  }
+
+  /** Lets everybody finish, then asks about every refresh token there is. */
+  async finish(): Promise<void> {
+    this.#running = false;
+    const patience = setTimeout(() => this.#giveUp.abort(), finishMs);
+    try {
+      await Promise.all(this.#lanes);
+      for (const { grant, caller, first } of this.#grants) {
+        const newest = grant.tokens.refresh;
+        for (const token of new Set([first, newest])) {
+          if (token !== undefined && token !== '')
+            await introspect(caller, 'refresh', token, grant.basis, true);
+        }
+      }
+    } finally {
+      clearTimeout(patience);
+    }
+  }
+
+  async leave(): Promise<void> {
+    this.#running = false;
+    this.#giveUp.abort();
+    this.http.close();
+    await this.#introspector.close();
+  }
+}
