@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { fakeClock, testRedis } from '@tessera/test-kit';
+import { fakeClock, testRedis, testRedisCluster } from '@tessera/test-kit';
 import type { RedisHandle } from '@tessera/kit';
 import { forgettingContract, grantStoreContract } from './store.contract.ts';
 import type { GrantEngine } from './store.contract.ts';
@@ -8,8 +8,9 @@ import { createMemoryGrantStore } from './store.memory.ts';
 import { createRedisGrantStore } from './store.redis.ts';
 
 let redis: RedisHandle;
+let cluster: RedisHandle;
 beforeAll(async () => {
-  redis = await testRedis();
+  [redis, cluster] = await Promise.all([testRedis(), testRedisCluster()]);
 });
 
 async function openMemory(): Promise<GrantEngine> {
@@ -20,6 +21,10 @@ async function openMemory(): Promise<GrantEngine> {
 grantStoreContract('memory', openMemory);
 grantStoreContract('Redis', async () => ({
   store: createRedisGrantStore(redis),
+  elapse: (ms) => pause(ms),
+}));
+grantStoreContract('a Redis cluster', async () => ({
+  store: createRedisGrantStore(cluster),
   elapse: (ms) => pause(ms),
 }));
 forgettingContract('memory', openMemory);

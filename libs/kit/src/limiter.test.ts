@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { fakeClock, redisUrl, testRedis } from '@tessera/test-kit';
+import { fakeClock, redisUrl, testRedis, testRedisCluster } from '@tessera/test-kit';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { systemClock } from './clock.ts';
 import type { Clock } from './clock.ts';
@@ -18,6 +18,8 @@ interface Kind {
   create(clock: Clock): Promise<Limiter>;
 }
 
+let cluster: Promise<RedisHandle> | undefined;
+
 const kinds: readonly Kind[] = [
   {
     name: 'the memory of the process',
@@ -26,6 +28,16 @@ const kinds: readonly Kind[] = [
   {
     name: 'Redis',
     create: async (clock) => createLimiter({ redis: await testRedis(), clock, log: silent, prefix: 'test' }),
+  },
+  {
+    name: 'a Redis cluster',
+    create: async (clock) =>
+      createLimiter({
+        redis: await (cluster ??= testRedisCluster()),
+        clock,
+        log: silent,
+        prefix: randomUUID(),
+      }),
   },
 ];
 

@@ -1,9 +1,14 @@
 import { randomBytes } from 'node:crypto';
-import { openDatabase, openRedis } from '@tessera/kit';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { openDatabase, openRedis, Secret } from '@tessera/kit';
 import type { Database, Migrations, RedisHandle } from '@tessera/kit';
 import { Redis } from 'ioredis';
+import { createCertificates } from './certificates/authority.ts';
 import { atEndOfFile } from './cleanup.ts';
 import { createDatabase } from './provision/database.ts';
+import { startRedisCluster } from './provision/redis-cluster.ts';
 import { requiredUrl } from './provision/urls.ts';
 
 /** Address of the Postgres server the tests run on; its own database is nobody's to fill. */
@@ -34,6 +39,24 @@ export async function testRedis(): Promise<RedisHandle> {
     await redis.close();
     await deleteKeys(keyPrefix);
   });
+  return redis;
+}
+
+/** A cluster of its own for the test file, met over TLS. Takes seconds to start: ask once. */
+export async function testRedisCluster(): Promise<RedisHandle> {
+  const directory = await mkdtemp(join(tmpdir(), 'tessera-redis-cluster-'));
+  atEndOfFile(() => rm(directory, { recursive: true }));
+  const { ca, certificates } = await createCertificates(directory, ['redis']);
+  const { cert = '', key = '' } = certificates['redis'] ?? {};
+  const cluster = await startRedisCluster({ tls: { ca, cert, key } });
+  atEndOfFile(() => cluster.stop());
+  const tls = { ca: await readFile(ca, 'utf8'), cert: await readFile(cert, 'utf8') };
+  const redis = await openRedis({
+    url: cluster.url,
+    tls: { ...tls, key: new Secret(await readFile(key, 'utf8')) },
+    keyPrefix: 'test:',
+  });
+  atEndOfFile(() => redis.close());
   return redis;
 }
 

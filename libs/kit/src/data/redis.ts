@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto';
 import { Command } from 'ioredis';
-import type { Cluster, Redis } from 'ioredis';
 import type { Logger } from 'pino';
 import { temporarilyUnavailable } from '@tessera/oauth';
 import { Secret } from '../secret.ts';
@@ -61,11 +60,15 @@ export async function openRedis(options: RedisOptions): Promise<RedisHandle> {
   const connection = createConnection(settings);
   const guard = createPolicyGuard(log);
   connection.onNode((node) => guard.watch(node));
-  watch(connection.client, log);
+  const unwatch = watch(connection, log);
+  function end(): void {
+    unwatch();
+    connection.end();
+  }
   try {
     await opened(connection, guard, openTimeoutMs, log);
   } catch (error) {
-    connection.end();
+    end();
     throw error;
   }
 
@@ -114,7 +117,7 @@ export async function openRedis(options: RedisOptions): Promise<RedisHandle> {
     call: (command, ...args) => guarded(() => send(command, args, String(args[0] ?? ''))),
     async close() {
       for (const stop of unmeasure) stop();
-      connection.end();
+      end();
     },
   };
 }
@@ -136,10 +139,12 @@ async function opened(
   log: Logger | undefined,
 ): Promise<void> {
   const whole = new Promise<void>((resolve) => {
-    guard.onChecked(() => {
+    const look = () => {
       const nodes = connection.nodes();
       if (nodes.length > 0 && nodes.every((node) => guard.knows(node))) resolve();
-    });
+    };
+    guard.onChecked(look);
+    connection.client.on('ready', look);
   });
   connection.client.connect().catch(() => undefined);
   let timer: NodeJS.Timeout | undefined;
@@ -153,15 +158,19 @@ async function opened(
   if (refusal !== undefined) throw new Error(refusal);
 }
 
-/** One line when the connection is lost and one when it is back, however many attempts lie between. */
-function watch(client: Redis | Cluster, log: Logger | undefined): void {
+/**
+ * One line when the connection is lost and one when it is back, however many attempts lie between.
+ * @returns what ends it.
+ */
+function watch({ client, onNode }: RedisConnection, log: Logger | undefined): () => void {
+  let ended = false;
   let lost = false;
   let reason: Error | undefined;
   client.on('error', (error: Error) => {
     reason = error;
   });
   client.on('close', () => {
-    if (lost) return;
+    if (lost || ended) return;
     lost = true;
     log?.warn({ error: reason }, 'the connection to Redis was lost');
   });
@@ -170,4 +179,17 @@ function watch(client: Redis | Cluster, log: Logger | undefined): void {
     lost = false;
     reason = undefined;
   });
+  onNode((node) => {
+    if (!client.isCluster) return;
+    // Attempts that fail are many; the connection that was there is lost once.
+    node.once('ready', () => {
+      node.once('close', () => {
+        const { host, port } = node.options;
+        if (!ended) log?.warn({ host, port }, 'the connection to a node of the Redis cluster was lost');
+      });
+    });
+  });
+  return () => {
+    ended = true;
+  };
 }

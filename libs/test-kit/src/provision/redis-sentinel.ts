@@ -2,12 +2,13 @@ import { mkdtemp, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { freePort, holdProcess } from './held-process.ts';
-import { ping, redisExecutable, startRedis } from './redis.ts';
+import { ping, redisExecutable, startRedis, tlsArguments } from './redis.ts';
+import type { RedisTlsFiles } from './redis.ts';
 import type { Store } from './stores.ts';
 
 /** A master with a replica, watched by three Sentinels that replace it within about a second. */
 export interface ReplicatedRedis extends Store {
-  /** `redis+sentinel://`, which is `url` as well. */
+  /** `redis+sentinel://`, or `rediss+sentinel://` with TLS. */
   readonly url: string;
   readonly masterName: string;
   /** The two servers, the first of which begins as the master. */
@@ -18,28 +19,26 @@ export interface ReplicatedRedis extends Store {
 const masterName = 'main';
 const quorum = 2;
 
-export async function startReplicatedRedis(): Promise<ReplicatedRedis> {
+/** With `tls`, plain ports stay open beside those for TLS, for the tests themselves. */
+export async function startReplicatedRedis(tls?: RedisTlsFiles): Promise<ReplicatedRedis> {
   const started: Store[] = [];
   const stop = async () => void (await Promise.all(started.map((each) => each.stop())));
-  const kept = async (starting: Promise<Store>): Promise<Store> => {
+  async function kept<S extends Store>(starting: Promise<S>): Promise<S> {
     const store = await starting;
     started.push(store);
     return store;
-  };
+  }
   try {
     // A server that is killed is one that a failover is for; in order, it would hand over its data first.
-    const master = await kept(startRedis({ signal: 'KILL' }));
-    const { port } = new URL(master.url);
-    const replica = await kept(
-      startRedis({
-        signal: 'KILL',
-        args: ['--replicaof', '127.0.0.1', port, '--repl-diskless-sync-delay', '0'],
-      }),
-    );
+    const server = { signal: 'KILL', ...(tls === undefined ? {} : { tls }) } as const;
+    const master = await kept(startRedis(server));
+    const { port } = new URL(master.tlsUrl || master.url);
+    const args = ['--replicaof', '127.0.0.1', port, '--repl-diskless-sync-delay', '0'];
+    const replica = await kept(startRedis({ ...server, args }));
     const sentinels = [];
-    for (let i = 0; i < 3; i += 1) sentinels.push(await kept(startSentinel(Number(port))));
+    for (let i = 0; i < 3; i += 1) sentinels.push(await kept(startSentinel(Number(port), tls)));
     const hosts = sentinels.map(({ url }) => new URL(url).host).join(',');
-    const url = `redis+sentinel://${hosts}/${masterName}`;
+    const url = `redis${tls === undefined ? '' : 's'}+sentinel://${hosts}/${masterName}`;
     return { url, origin: master.origin, masterName, servers: [master, replica], sentinels, stop };
   } catch (error) {
     await stop();
@@ -47,11 +46,12 @@ export async function startReplicatedRedis(): Promise<ReplicatedRedis> {
   }
 }
 
-async function startSentinel(masterPort: number): Promise<Store> {
+async function startSentinel(masterPort: number, tls: RedisTlsFiles | undefined): Promise<Store> {
   const directory = await mkdtemp(join(tmpdir(), 'tessera-sentinel-'));
   const port = await freePort();
   const command = redisExecutable();
   const file = join(directory, 'sentinel.conf');
+  const tlsPort = tls === undefined ? 0 : await freePort();
   const lines = [
     `port ${port}`,
     'bind 127.0.0.1',
@@ -62,7 +62,17 @@ async function startSentinel(masterPort: number): Promise<Store> {
     `sentinel failover-timeout ${masterName} 3000`,
   ];
   await writeFile(file, lines.join('\n'));
-  const server = holdProcess({ command, args: [file, '--sentinel'], directory, signal: 'TERM' });
+  const secure = tls === undefined ? [] : tlsArguments(tls, tlsPort);
+  const server = holdProcess({
+    command,
+    args: [file, '--sentinel', ...secure],
+    directory,
+    signal: 'TERM',
+  });
   await server.until(() => ping(port));
-  return { url: `redis://127.0.0.1:${port}`, origin: command, stop: () => server.stop() };
+  return {
+    url: tls === undefined ? `redis://127.0.0.1:${port}` : `rediss://127.0.0.1:${tlsPort}`,
+    origin: command,
+    stop: () => server.stop(),
+  };
 }

@@ -21,13 +21,28 @@ export interface RedisOptions {
   readonly args?: readonly string[];
   /** How it ends; in order by default. */
   readonly signal?: 'TERM' | 'KILL';
+  /** Beside the plain port, one for TLS, also to its replicas and cluster; callers have to show a certificate. */
+  readonly tls?: RedisTlsFiles;
+}
+
+/** Paths of PEM files. */
+export interface RedisTlsFiles {
+  readonly ca: string;
+  readonly cert: string;
+  readonly key: string;
+}
+
+export interface RedisStore extends Store {
+  /** `rediss://`; empty without TLS. */
+  readonly tlsUrl: string;
 }
 
 /** A real Redis on loopback that keeps nothing. */
-export async function startRedis(options: RedisOptions = {}): Promise<Store> {
+export async function startRedis(options: RedisOptions = {}): Promise<RedisStore> {
   const command = redisExecutable();
   const directory = await mkdtemp(join(tmpdir(), 'tessera-redis-'));
   const port = options.port ?? (await freePort());
+  const tlsPort = options.tls === undefined ? 0 : await freePort();
   const server = holdProcess({
     command,
     args: [
@@ -41,13 +56,31 @@ export async function startRedis(options: RedisOptions = {}): Promise<Store> {
       'no',
       '--dir',
       directory,
+      ...(options.tls === undefined ? [] : tlsArguments(options.tls, tlsPort)),
       ...(options.args ?? []),
     ],
     directory,
     signal: options.signal ?? 'TERM',
   });
   await server.until(() => ping(port));
-  return { url: `redis://127.0.0.1:${port}/0`, origin: command, stop: () => server.stop() };
+  return {
+    url: `redis://127.0.0.1:${port}/0`,
+    tlsUrl: tlsPort === 0 ? '' : `rediss://127.0.0.1:${tlsPort}/0`,
+    origin: command,
+    stop: () => server.stop(),
+  };
+}
+
+export function tlsArguments({ ca, cert, key }: RedisTlsFiles, port: number): string[] {
+  const settings = {
+    'tls-port': port,
+    'tls-ca-cert-file': ca,
+    'tls-cert-file': cert,
+    'tls-key-file': key,
+    'tls-replication': 'yes',
+    'tls-cluster': 'yes',
+  };
+  return Object.entries(settings).flatMap(([name, value]) => [`--${name}`, String(value)]);
 }
 
 export function ping(port: number): Promise<void> {
