@@ -178,6 +178,40 @@ describe.each(valueSets)('The chart with $name', ({ values }) => {
   });
 });
 
+describe('Traces', () => {
+  const processesOf = (manifests: readonly Manifest[]) =>
+    podsOf(manifests).flatMap(({ of, pod }) =>
+      of.kind === 'Deployment' && !isThrowAway(of) ? pod.spec.containers.map(environmentOf) : [],
+    );
+  const leaves = (manifests: readonly Manifest[], port: number) =>
+    ofKind(manifests, 'NetworkPolicy').filter(({ spec }) =>
+      spec.egress?.some(({ ports = [] }) => ports.some((each) => each.port === port)),
+    ).length;
+  const networkPolicy = { enabled: true };
+
+  test('are sent by every process where a collector is named, and may leave its pod', () => {
+    const tracing = { endpoint: 'http://collector:4318', ratio: 0.05 };
+    const manifests = render({ ...least, tracing, networkPolicy });
+    const environments = processesOf(manifests);
+    expect(environments).toHaveLength(6);
+    for (const environment of environments) {
+      expect(environment).toMatchObject({
+        OTEL_EXPORTER_OTLP_ENDPOINT: 'http://collector:4318',
+        OTEL_EXPORTER_OTLP_PROTOCOL: 'http/protobuf',
+        OTEL_TRACES_SAMPLER_ARG: '0.05',
+      });
+    }
+    expect(leaves(manifests, 4318)).toBe(6);
+  });
+
+  test('are off where none is', () => {
+    const manifests = render({ ...least, networkPolicy });
+    const names = processesOf(manifests).flatMap((environment) => Object.keys(environment));
+    expect(names.filter((name) => name.startsWith('OTEL_'))).toEqual([]);
+    expect(leaves(manifests, 4318)).toBe(0);
+  });
+});
+
 describe('The Jobs', () => {
   const names = (values: Values) => ofKind(render(values), 'Job').map(({ metadata }) => metadata.name);
   const state = (name: string) => ({ ...least, state: { tenants: [{ id: 'acme', name }] } });
@@ -243,6 +277,7 @@ const secretValues: Readonly<Record<string, string>> = {
   TESSERA_DIRECTORY_PEPPER_FILE: randomBytes(32).toString('base64'),
   TESSERA_TOKEN_REFRESH_KEYS_FILE: `1:${randomBytes(32).toString('base64')}`,
   TESSERA_WEBHOOK_KEY_FILE: randomBytes(32).toString('base64'),
+  OTEL_EXPORTER_OTLP_HEADERS_FILE: 'authorization=Bearer%20collector',
   TESSERA_RPC_TOKEN_FILE: randomBytes(32).toString('base64'),
 };
 

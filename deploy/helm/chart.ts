@@ -157,6 +157,7 @@ const everywhere: Values = {
     metricsFrom: [{ namespaceSelector: { matchLabels: { name: 'monitoring' } } }],
     introspectionFrom: [{ podSelector: {} }],
     database: { to: [{ ipBlock: { cidr: '10.1.0.0/16' } }], port: 6432 },
+    collector: { to: [{ namespaceSelector: { matchLabels: { name: 'monitoring' } } }], port: 4318 },
     dnsTo: [{ namespaceSelector: {} }],
     extraEgress: [{ ports: [{ port: 443, protocol: 'TCP' }] }],
   },
@@ -178,6 +179,11 @@ const everywhere: Values = {
     serviceMonitor: { enabled: true, labels: { release: 'prometheus' } },
     prometheusRule: { enabled: true },
     dashboard: { enabled: true },
+  },
+  tracing: {
+    endpoint: 'http://collector.monitoring.svc.cluster.local.:4318',
+    ratio: 0.05,
+    headers: { existingSecret: 'collector' },
   },
   tests: { clientSecret: 'smoke' },
   image: {

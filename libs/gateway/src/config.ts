@@ -27,7 +27,7 @@ export const gatewayConfig = z
     TESSERA_ISSUER: issuerSetting,
     /** Host names an inferred issuer may have; an entry without a port allows every port. */
     TESSERA_ALLOWED_HOSTS: list(['localhost', '127.0.0.1', '[::1]']),
-    /** Proxies whose `X-Forwarded-*` and `X-Request-Id` are believed. */
+    /** Proxies whose `X-Forwarded-*`, `X-Request-Id` and `traceparent` are believed. */
     TESSERA_TRUSTED_PROXIES: networkList([], { refuseEverything: true }),
     /** Who may introspect and revoke without credentials in the contract profile. */
     TESSERA_TRUSTED_CALLERS: networkList(['loopback', 'private'], { refuseEverything: false }),

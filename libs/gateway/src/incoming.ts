@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
-import { ulid, type Kit } from '@tessera/kit';
+import { parseTraceparent, traceparentKey, ulid, type Kit, type TraceContext } from '@tessera/kit';
 import { callerAddress, normalizeAddress, type Networks } from './addresses.ts';
 import type { IssuerRule } from './issuer.ts';
 
@@ -47,6 +47,13 @@ export function requestIdOf(request: IncomingMessage, rules: IncomingRules): str
     if (given !== undefined && /^[\w.-]{1,64}$/.test(given)) return given;
   }
   return ulid(rules.kit.clock, rules.kit.random);
+}
+
+/** The trace that a trusted proxy says the request belongs to. */
+export function traceContextOf(request: IncomingMessage, rules: IncomingRules): TraceContext | undefined {
+  return fromTrustedProxy(request, rules.proxies)
+    ? parseTraceparent(request.headers[traceparentKey])
+    : undefined;
 }
 
 /** SHA-256 of the User-Agent header, base64url; '' without one. */

@@ -12,6 +12,7 @@ import { commonHeaders, crossOriginHeaders } from './headers.ts';
 import { readIncoming, requestIdOf, type IncomingRules } from './incoming.ts';
 import { sendPageError, wantsHtml } from './pages/page.ts';
 import { measureRequests } from './request-metrics.ts';
+import { traceOfRequest, traceRequests } from './request-traces.ts';
 import { methodsOf, routes, type PageRoute, type Route } from './routes.ts';
 
 export interface ServerOptions {
@@ -39,6 +40,7 @@ export function createServer(gateway: Gateway, options: ServerOptions): FastifyI
   });
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
+  traceRequests(app, rules);
   prepareRequests(app, gateway, rules, options.draining);
   measureRequests(app);
   app.setErrorHandler((thrown, request, reply) =>
@@ -109,6 +111,7 @@ function prepareRequests(
         status: reply.statusCode,
         ms: Math.round(reply.elapsedTime * 10) / 10,
         ipAddress: incoming.ipAddress,
+        ...traceOfRequest(request.span),
         ...(failure === undefined ? {} : { errorCode: failure }),
       },
       'request',

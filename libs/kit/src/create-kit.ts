@@ -13,6 +13,7 @@ import type { Kit } from './kit.ts';
 import type { Lifecycle } from './lifecycle.ts';
 import type { Logger } from './log.ts';
 import type { ProcessConfig } from './process-config.ts';
+import { traceDatabase, traceRedis } from './telemetry/stores.ts';
 
 /** Which stores a process of the split topology works with; what it needs must be named in its settings. */
 export interface StoreNeeds {
@@ -76,7 +77,7 @@ async function openStore(
   lifecycle.check('database', async () => {
     await database.query({ name: 'kit.ready', text: 'SELECT 1 AS answer' });
   });
-  return database;
+  return traceDatabase(database);
 }
 
 async function openSql(name: string, config: ProcessConfig, log: Logger): Promise<Database> {
@@ -103,5 +104,5 @@ async function openCache(
   lifecycle.check('redis', async () => {
     await redis.call('PING');
   });
-  return redis;
+  return traceRedis(redis);
 }

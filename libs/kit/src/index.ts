@@ -45,3 +45,14 @@ export { redisOptions } from './data/redis-settings.ts';
 export type { RedisArgument, RedisHandle, RedisOptions } from './data/redis.ts';
 export { developmentSecret } from './data/secrets.ts';
 export { whenAvailable } from './data/when-available.ts';
+export { parseTraceparent, traceparentKey } from './telemetry/trace-context.ts';
+export type { TraceContext } from './telemetry/trace-context.ts';
+export type { EndedSpan, Span, SpanOptions } from './telemetry/span.ts';
+export {
+  activateTracer,
+  activeTracer,
+  annotate,
+  openTracer,
+  traced,
+  traceFieldsOf,
+} from './telemetry/tracing.ts';

@@ -14,6 +14,8 @@ export interface LoggerOptions {
   /** The process, for example `token`. */
   readonly service: string;
   readonly level: LogLevel;
+  /** Asked at each line for what else it says. */
+  readonly mixin?: (() => object) | undefined;
 }
 
 const errorKey = 'error';
@@ -27,6 +29,7 @@ export function createLogger(options: LoggerOptions, destination?: DestinationSt
     {
       level: options.level,
       base: { service: options.service },
+      ...(options.mixin === undefined ? {} : { mixin: options.mixin }),
       timestamp: pino.stdTimeFunctions.isoTime,
       messageKey: 'message',
       errorKey,

@@ -12,6 +12,7 @@ import {
   secretUrl,
   text,
 } from './setting-types.ts';
+import { tracingConfig } from './telemetry/config.ts';
 
 const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
 
@@ -45,6 +46,7 @@ export const processConfig = z.object({
   TESSERA_DRAIN_TIMEOUT: duration('10s', { max: '10m' }),
   /** For crash tests only. */
   TESSERA_FAILPOINT: optionalText(),
+  ...tracingConfig.shape,
 });
 
 export type ProcessConfig = z.infer<typeof processConfig>;

@@ -11,6 +11,8 @@ import { metrics, metricsContentType } from './metrics/index.ts';
 import { measureProcess } from './metrics/process.ts';
 import type { ManagementOptions } from './management.ts';
 import type { ProcessConfig } from './process-config.ts';
+import { tracesEndpoint } from './telemetry/config.ts';
+import { traceFields } from './telemetry/tracing.ts';
 import { sizeThreadPool } from './thread-pool.ts';
 
 export interface ProcessContext<C> {
@@ -50,12 +52,19 @@ export async function runProcess<S extends z.ZodObject>(options: RunOptions<S>):
   try {
     const environment = (await options.prepare?.(options.environment)) ?? options.environment;
     const config = loadConfig(options.config, environment) as z.infer<S> & ProcessConfig;
-    log = createLogger({ service: options.name, level: config.TESSERA_LOG_LEVEL });
+    const endpoint = tracesEndpoint(config);
+    log = createLogger({
+      service: options.name,
+      level: config.TESSERA_LOG_LEVEL,
+      mixin: endpoint === undefined ? undefined : traceFields,
+    });
     const pauseMs = config.TESSERA_DRAIN_PAUSE * 1000;
     const drainTimeoutMs = config.TESSERA_DRAIN_TIMEOUT * 1000;
     lifecycle = createLifecycle({ log, pauseMs, drainTimeoutMs });
     stopOnSignal(lifecycle, log, pauseMs + drainTimeoutMs + closeMarginMs);
     reloadOnSignal(lifecycle, log);
+    // The first to be opened, so that the last spans are sent when everything else is closed.
+    if (endpoint !== undefined) await trace(options.name, config, endpoint, log, lifecycle);
     await listen(options, config, lifecycle);
     await options.start({ config, log, lifecycle });
     lifecycle.started();
@@ -83,6 +92,18 @@ async function listen<S extends z.ZodObject>(
     metrics: options.metrics ?? (async () => ({ contentType: metricsContentType, text: metrics.text() })),
   });
   lifecycle.onClose(() => management.close());
+}
+
+async function trace(
+  name: string,
+  config: ProcessConfig,
+  endpoint: string,
+  log: Logger,
+  lifecycle: Lifecycle,
+): Promise<void> {
+  // Loaded here, so that a process without traces does not carry it.
+  const { startTracing } = await import('./telemetry/start.ts');
+  lifecycle.onClose(startTracing(config, endpoint, { name, log }));
 }
 
 function stopOnSignal(lifecycle: ProcessLifecycle, log: Logger, delay: number): void {

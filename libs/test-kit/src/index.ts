@@ -8,6 +8,7 @@ export * from './counting.ts';
 export * from './kit.ts';
 export * from './silent-log.ts';
 export * from './stores.ts';
+export * from './traces.ts';
 export * from './chromium.ts';
 export * from './certificates/authority.ts';
 export * from './browser/cookies.ts';

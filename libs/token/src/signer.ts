@@ -1,4 +1,4 @@
-import type { CallOptions, Client } from '@tessera/kit';
+import { traced, type CallOptions, type Client } from '@tessera/kit';
 import { OAuthError } from '@tessera/oauth';
 import type { KeysService, TokenType } from '@tessera/proto-gen/keys';
 
@@ -67,16 +67,23 @@ export function createSigner(keys: Client<typeof KeysService>): Signer {
     }
   }
 
+  function gather(tasks: readonly SigningTask[], call: CallOptions): Promise<string[]> {
+    return new Promise((resolve, reject) => {
+      if (waiting.length === 0) setImmediate(flush);
+      const items = tasks.map(({ claims, ...task }) => ({
+        ...task,
+        payload: Buffer.from(JSON.stringify(claims)),
+      }));
+      waiting.push({ items, call, resolve, reject });
+    });
+  }
+
   return {
+    // The call for all that are signed together is traced under the first; this is how long each waited for it.
     sign: (tasks, call) =>
-      new Promise((resolve, reject) => {
-        if (waiting.length === 0) setImmediate(flush);
-        const items = tasks.map(({ claims, ...task }) => ({
-          ...task,
-          payload: Buffer.from(JSON.stringify(claims)),
-        }));
-        waiting.push({ items, call, resolve, reject });
-      }),
+      traced({ name: 'sign', kind: 'internal', attributes: { 'tessera.signatures': tasks.length } }, () =>
+        gather(tasks, call),
+      ),
   };
 }
 

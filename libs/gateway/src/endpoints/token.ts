@@ -1,4 +1,4 @@
-import { rootCall } from '@tessera/kit';
+import { annotate, rootCall } from '@tessera/kit';
 import { OAuthError } from '@tessera/oauth';
 import { requireClient } from '../credentials.ts';
 import type { Endpoint } from './endpoint.ts';
@@ -9,6 +9,7 @@ export const token: Endpoint = async ({ incoming, dialect, parameters, authoriza
   if (grantType === undefined) {
     throw new OAuthError('unsupported_grant_type', 'The grant type is not supported.');
   }
+  annotate('tessera.grant_type', grantType.name);
   const response = await peers.token.exchange(
     {
       caller: incoming.caller(),

@@ -43,7 +43,8 @@ export function measureMethod(method: string): MeasuredMethod {
   };
 }
 
-function outcomeOf(error: unknown): string {
+/** The code of an error: one of a closed list. */
+export function outcomeOf(error: unknown): string {
   if (error instanceof OAuthError) return error.code;
   return error instanceof ConnectError ? Code[error.code].toLowerCase() : 'internal';
 }

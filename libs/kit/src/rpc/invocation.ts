@@ -1,6 +1,7 @@
 import { create } from '@bufbuild/protobuf';
 import type { DescMessage, DescMethod, Message } from '@bufbuild/protobuf';
 import { measureMethod } from '../metrics/calls.ts';
+import { traceServed } from '../telemetry/calls.ts';
 import type { Route } from './call.ts';
 import type { Refuse } from './refusal.ts';
 import { cancelled } from './served-call.ts';
@@ -19,7 +20,7 @@ export function unaryInvocation(route: Route, method: DescMethod, refuse: Refuse
   const handler = handlerOf(route, method) as UnaryHandler;
   const { output } = method;
   const measured = measureMethod(`${route.service.typeName}/${method.name}`);
-  return async (request, call) => {
+  return traceServed(method, async (request, call) => {
     const startedAt = performance.now();
     try {
       const response = create(output, await handler(request, call));
@@ -29,7 +30,7 @@ export function unaryInvocation(route: Route, method: DescMethod, refuse: Refuse
       measured.failed(startedAt, error);
       throw refuse(error, call);
     }
-  };
+  });
 }
 
 export function streamingInvocation(route: Route, method: DescMethod, refuse: Refuse): StreamingInvocation {

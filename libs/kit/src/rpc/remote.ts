@@ -22,6 +22,7 @@ import { cancelled } from './served-call.ts';
 import { typedClient } from './typed-client.ts';
 import type { Initializer, StreamingCall, UnaryCall } from './typed-client.ts';
 import { fromStatus, isDeliberate } from './wire-errors.ts';
+import { sendTrace, traceCalling } from '../telemetry/calls.ts';
 
 export interface PeerOptions {
   /** `host:port`, where the host may stand for several replicas; or a gRPC target with its scheme. */
@@ -71,7 +72,7 @@ export function connectPeer(options: PeerOptions): Peer {
   return {
     client: (service) =>
       typedClient(service, {
-        unary: (method) => remoteUnary(line, method),
+        unary: (method) => traceCalling(method, remoteUnary(line, method)),
         stream: (method) => remoteStream(line, method),
       }),
     close: async () => {
@@ -136,6 +137,7 @@ function prepare(
   const metadata = line.open.metadata.clone();
   const requestId = requestIdOf(options);
   if (requestId !== undefined) metadata.set(requestIdKey, requestId);
+  sendTrace(metadata);
   return { path, body, metadata, deadline, signal: options?.signal };
 }
 

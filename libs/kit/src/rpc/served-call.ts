@@ -5,6 +5,7 @@ import { hopMs, minimumMs, rootCall } from './call-options.ts';
 import type { CallContext, CallerName, Principal } from './call.ts';
 import { systemClock } from '../clock.ts';
 import { systemRandom, ulid } from '../ids.ts';
+import type { TraceOrigin } from '../telemetry/calls.ts';
 
 /** What is known about a call when it arrives. */
 export interface ArrivedCall {
@@ -16,6 +17,8 @@ export interface ArrivedCall {
   readonly deadline: number;
   /** False when nothing can ever end the call early, so that no signal needs to travel onward. */
   readonly cancellable: boolean;
+  /** Absent for a call in process, which is part of what its caller does, and where there are no traces. */
+  readonly origin?: TraceOrigin | undefined;
 }
 
 /** The context of one call on the serving side. The signal and the request id are made when they are first asked for. */
@@ -23,6 +26,7 @@ export class ServedCall implements CallContext {
   readonly caller: CallerName;
   readonly principal: Principal | undefined;
   readonly deadline: number;
+  readonly origin: TraceOrigin | undefined;
   readonly #cancellable: boolean;
   #requestId: string | undefined;
   #controller: AbortController | undefined;
@@ -34,6 +38,7 @@ export class ServedCall implements CallContext {
     this.caller = arrived.caller;
     this.principal = arrived.principal;
     this.deadline = arrived.deadline;
+    this.origin = arrived.origin;
     this.#cancellable = arrived.cancellable;
     this.#requestId = arrived.requestId;
   }

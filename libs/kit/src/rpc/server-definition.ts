@@ -21,6 +21,7 @@ import type { Refuse } from './refusal.ts';
 import { cancelled, ServedCall } from './served-call.ts';
 import { toStatus } from './wire-errors.ts';
 import type { PublicError } from './wire-errors.ts';
+import { traceOriginOf } from '../telemetry/calls.ts';
 
 /** One route as grpc-js takes it. Bytes pass it unread, so that a message that does not parse is refused by our rules. */
 export interface ServerDefinition {
@@ -126,6 +127,7 @@ function arrive(incoming: Incoming): ServedCall {
     requestId: acceptableRequestId(incoming.metadata.get(requestIdKey)[0]?.toString()),
     deadline: typeof deadline === 'number' ? deadline : deadline.getTime(),
     cancellable: true,
+    origin: traceOriginOf(incoming.metadata, caller),
   });
   // Told at the end of every call, also of one that was answered.
   incoming.on('cancelled', () => {

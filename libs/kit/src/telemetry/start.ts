@@ -1,0 +1,41 @@
+import { randomUUID } from 'node:crypto';
+import { hostname } from 'node:os';
+import type { Logger } from 'pino';
+import { systemRandom } from '../ids.ts';
+import { parseHeaders } from './config.ts';
+import type { TracingConfig } from './config.ts';
+import { createExporter } from './exporter.ts';
+import { otlpEncodings } from './otlp.ts';
+import { createTracer } from './tracer.ts';
+import { activateTracer } from './tracing.ts';
+
+/** Switches traces on for this process. What it returns sends what is left, and ends them. */
+export function startTracing(
+  config: TracingConfig,
+  endpoint: string,
+  process: { readonly name: string; readonly log: Logger },
+): () => Promise<void> {
+  const exporter = createExporter({
+    url: `${endpoint.replace(/\/+$/, '')}/v1/traces`,
+    encoding: otlpEncodings[config.OTEL_EXPORTER_OTLP_PROTOCOL],
+    headers: parseHeaders(config.OTEL_EXPORTER_OTLP_HEADERS?.reveal() ?? '') ?? {},
+    resource: {
+      'service.name': config.OTEL_SERVICE_NAME ?? `tessera-${process.name}`,
+      'service.namespace': 'tessera',
+      'service.instance.id': randomUUID(),
+      'host.name': hostname(),
+    },
+    log: process.log,
+  });
+  const deactivate = activateTracer(
+    createTracer({
+      ratio: config.OTEL_TRACES_SAMPLER_ARG,
+      random: systemRandom,
+      export: (span) => exporter.add(span),
+    }),
+  );
+  return async () => {
+    deactivate();
+    await exporter.close();
+  };
+}
