@@ -1,5 +1,5 @@
 import { timingSafeEqual } from 'node:crypto';
-import { opaquePrefix, opaqueValue } from '@tessera/kit';
+import { addressKey, opaquePrefix, opaqueValue } from '@tessera/kit';
 import type { Random } from '@tessera/kit';
 import { OAuthError } from '@tessera/oauth';
 import { digest } from './browser.ts';
@@ -45,7 +45,8 @@ export function createInteractions(deps: {
         parameters: rememberedParameters(parameters),
         hintedUserId: request.hintedUserId,
       };
-      await store.save(digest(interactionId), pending, lifetimeSeconds);
+      const origin = addressKey(browser.ipAddress);
+      await store.save(digest(interactionId), pending, lifetimeSeconds, origin);
       return interactionId;
     },
 

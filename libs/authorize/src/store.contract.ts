@@ -20,7 +20,7 @@ export function contextStoreContract(engine: string, open: () => Promise<Context
     it('gives back what was saved, byte for byte', async () => {
       const store = await open();
       const id = unique();
-      await store.save(id, pending, 60);
+      await store.save(id, pending, 60, '192.0.2.1');
       expect(await store.find(id)).toEqual(pending);
       expect(await store.find(unique())).toBeUndefined();
     });
@@ -28,7 +28,7 @@ export function contextStoreContract(engine: string, open: () => Promise<Context
     it('lets exactly one of fifty callers take a context', async () => {
       const store = await open();
       const id = unique();
-      await store.save(id, pending, 60);
+      await store.save(id, pending, 60, '192.0.2.1');
       const taken = await Promise.all(Array.from({ length: 50 }, () => store.take(id)));
       expect(taken.filter(Boolean)).toHaveLength(1);
       expect(await store.find(id)).toBeUndefined();
@@ -37,7 +37,7 @@ export function contextStoreContract(engine: string, open: () => Promise<Context
     it('forgets a context after its lifetime', async () => {
       const store = await open();
       const id = unique();
-      await store.save(id, pending, 0.15);
+      await store.save(id, pending, 0.15, '192.0.2.1');
       expect(await store.find(id)).toEqual(pending);
       await pause(250);
       expect(await store.find(id)).toBeUndefined();

@@ -1,42 +1,70 @@
 import type { Clock } from '@tessera/kit';
-import { temporarilyUnavailable } from '@tessera/oauth';
+import { OAuthError, temporarilyUnavailable } from '@tessera/oauth';
 import type { CodeRecord, CodeStore, ContextStore, PendingRequest, Redemption } from './store.ts';
 
 /** Records beyond this are refused rather than living ones dropped, as Redis does under `noeviction`. */
 const maximumRecords = 20_000;
 
+/** What one origin may hold of them: it takes twenty to fill the memory. */
+const maximumOfOrigin = maximumRecords / 20;
+const retryAfterSeconds = 60;
+
 /** Values that expire, in the memory of one process. */
 interface ExpiringMap<V> {
   get(key: string): V | undefined;
-  set(key: string, value: V, lifetimeSeconds: number): void;
+  /** `origin`: whom the value is held against; without one it counts against nobody. */
+  set(key: string, value: V, lifetimeSeconds: number, origin?: string): void;
   delete(key: string): boolean;
 }
 
+interface Entry<V> {
+  readonly value: V;
+  readonly expiresAt: number;
+  readonly origin: string | undefined;
+}
+
 function createExpiringMap<V>(clock: Clock): ExpiringMap<V> {
-  const entries = new Map<string, { value: V; expiresAt: number }>();
+  const entries = new Map<string, Entry<V>>();
+  const held = new Map<string, number>();
+  function count(origin: string | undefined, change: 1 | -1): void {
+    if (origin === undefined) return;
+    const now = (held.get(origin) ?? 0) + change;
+    if (now === 0) held.delete(origin);
+    else held.set(origin, now);
+  }
+  function remove(key: string): boolean {
+    const entry = entries.get(key);
+    if (entry === undefined) return false;
+    count(entry.origin, -1);
+    return entries.delete(key);
+  }
   function living(key: string): V | undefined {
     const entry = entries.get(key);
     if (entry === undefined) return undefined;
     if (entry.expiresAt > clock.now()) return entry.value;
-    entries.delete(key);
+    remove(key);
     return undefined;
   }
   function removeExpired(): void {
     for (const [key, entry] of entries) {
       // Lifetimes are alike within a map, so what was set first expires first.
       if (entry.expiresAt > clock.now()) return;
-      entries.delete(key);
+      remove(key);
     }
   }
   return {
     get: living,
-    set(key, value, lifetimeSeconds) {
+    set(key, value, lifetimeSeconds, origin) {
       removeExpired();
-      entries.delete(key);
+      remove(key);
+      if (origin !== undefined && (held.get(origin) ?? 0) >= maximumOfOrigin) {
+        throw new OAuthError('rate_limited', 'Too many requests. Try again later.', { retryAfterSeconds });
+      }
       if (entries.size >= maximumRecords) throw temporarilyUnavailable('too many pending records in memory');
-      entries.set(key, { value, expiresAt: clock.now() + lifetimeSeconds * 1000 });
+      count(origin, 1);
+      entries.set(key, { value, expiresAt: clock.now() + lifetimeSeconds * 1000, origin });
     },
-    delete: (key) => living(key) !== undefined && entries.delete(key),
+    delete: (key) => living(key) !== undefined && remove(key),
   };
 }
 
@@ -44,8 +72,8 @@ function createExpiringMap<V>(clock: Clock): ExpiringMap<V> {
 export function createMemoryContextStore(clock: Clock): ContextStore {
   const contexts = createExpiringMap<PendingRequest>(clock);
   return {
-    save: (idHash, request, lifetimeSeconds) =>
-      Promise.resolve(contexts.set(idHash, request, lifetimeSeconds)),
+    save: async (idHash, request, lifetimeSeconds, origin) =>
+      contexts.set(idHash, request, lifetimeSeconds, origin),
     find: (idHash) => Promise.resolve(contexts.get(idHash)),
     take: (idHash) => Promise.resolve(contexts.delete(idHash)),
   };

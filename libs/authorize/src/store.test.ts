@@ -1,8 +1,9 @@
-import { beforeAll } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { systemClock } from '@tessera/kit';
 import type { RedisHandle } from '@tessera/kit';
-import { testRedis, testRedisCluster } from '@tessera/test-kit';
+import { fakeClock, testRedis, testRedisCluster } from '@tessera/test-kit';
 import { codeStoreContract, contextStoreContract } from './store.contract.ts';
+import type { ContextStore } from './store.ts';
 import { createMemoryCodeStore, createMemoryContextStore } from './store.memory.ts';
 import { createRedisCodeStore, createRedisContextStore } from './store.redis.ts';
 
@@ -18,3 +19,42 @@ contextStoreContract('a Redis cluster', async () => createRedisContextStore(clus
 codeStoreContract('memory', async () => createMemoryCodeStore(systemClock));
 codeStoreContract('Redis', async () => createRedisCodeStore(redis));
 codeStoreContract('a Redis cluster', async () => createRedisCodeStore(cluster));
+
+describe('contexts in memory', () => {
+  const pending = {
+    browserHash: 'b',
+    tenantId: 'acme',
+    issuer: 'https://id.example',
+    parameters: {},
+    hintedUserId: '',
+  };
+  const fill = async (store: ContextStore, origin: string, count: number) => {
+    for (let index = 0; index < count; index += 1)
+      await store.save(`${origin} ${index}`, pending, 600, origin);
+  };
+
+  it('are refused to an origin that holds its share, and to nobody else, until some are over (DOS-8)', async () => {
+    const clock = fakeClock();
+    const store = createMemoryContextStore(clock);
+    await fill(store, '2001:db8:0:1', 1000);
+    const another = () => store.save('one more', pending, 600, '2001:db8:0:1');
+    await expect(another()).rejects.toMatchObject({ code: 'rate_limited', retryAfterSeconds: 60 });
+    await store.save('of another', pending, 600, '2001:db8:0:2');
+    expect(await store.take('2001:db8:0:1 7')).toBe(true);
+    await another();
+    await expect(store.save('and one', pending, 600, '2001:db8:0:1')).rejects.toMatchObject({
+      code: 'rate_limited',
+    });
+    clock.advance(600_001);
+    await fill(store, '2001:db8:0:1', 1000);
+  });
+
+  it('take twenty origins to fill, and are refused to all then, rather than living ones dropped (DOS-8)', async () => {
+    const store = createMemoryContextStore(systemClock);
+    for (let origin = 0; origin < 20; origin += 1) await fill(store, `${origin}`, 1000);
+    await expect(store.save('x', pending, 600, 'somebody')).rejects.toMatchObject({
+      code: 'temporarily_unavailable',
+    });
+    expect(await store.find('0 0')).toEqual(pending);
+  });
+});

@@ -16,7 +16,11 @@ export interface PendingRequest {
 
 /** Pre-authorization contexts by the SHA-256 of their identifier. They may be lost; nothing is granted by one alone. */
 export interface ContextStore {
-  save(idHash: string, request: PendingRequest, lifetimeSeconds: number): Promise<void>;
+  /**
+   * `origin` is whom the record is held against (`addressKey`). Throws `rate_limited` where a bounded store holds too many
+   * of one origin, and `temporarily_unavailable` when it holds too many at all.
+   */
+  save(idHash: string, request: PendingRequest, lifetimeSeconds: number, origin: string): Promise<void>;
   find(idHash: string): Promise<PendingRequest | undefined>;
   /** Removes it; true for exactly one of any number of callers. */
   take(idHash: string): Promise<boolean>;

@@ -33,7 +33,7 @@ export const gatewayConfig = z
     TESSERA_TRUSTED_CALLERS: networkList(['loopback', 'private'], { refuseEverything: false }),
     TESSERA_PROFILE: profileSetting,
     /** Authorization, device and backchannel requests that one address may start in a minute. */
-    TESSERA_START_LIMIT: integer(1200, { min: 1 }),
+    TESSERA_START_LIMIT: integer(600, { min: 1 }),
     /** How long others may keep the key set; a key must be published longer than that before it signs. */
     TESSERA_JWKS_MAX_AGE: duration('5m', { max: '1d' }),
     /** How long ago a person may have given the password who decides a device flow or a backchannel request. */

@@ -127,6 +127,28 @@ describe('checkAuthorizationParameters (RFC 6749 §4.1.1, RFC 7636 §4.3)', () =
     );
   });
 
+  it.each([
+    ['client_id', 128],
+    ['redirect_uri', 2048],
+    ['scope', 4096],
+    ['state', 2048],
+    ['nonce', 512],
+    ['login_hint', 512],
+    ['resource', 2048],
+    ['prompt', 64],
+    ['max_age', 16],
+  ])(
+    'bounds %s to %i characters, because it is kept while a person signs in (DOS-6, DOS-8).',
+    (name, longest) => {
+      const at = (length: number) =>
+        failure(() => checkAuthorizationParameters({ ...complete, [name]: 'x'.repeat(length) }));
+      expect(at(longest)).toBeUndefined();
+      expect(at(longest + 1)).toEqual(
+        invalidRequest(`The parameter ${name} has more than ${longest} characters.`),
+      );
+    },
+  );
+
   it('does not find parameters on the prototype of a record.', () => {
     expect(parameter({}, 'constructor')).toBeUndefined();
     expect(parameter({}, '__proto__')).toBeUndefined();

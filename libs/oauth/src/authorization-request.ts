@@ -53,6 +53,7 @@ export function checkAuthorizationParameters(parameters: RequestParameters): Aut
   ) {
     throw new OAuthError('invalid_request', 'Missing required OAuth parameters.');
   }
+  checkLengths(parameters);
   if (responseType !== 'code') {
     throw new OAuthError('unsupported_response_type', 'Only response_type=code is supported.');
   }
@@ -68,6 +69,31 @@ export function checkAuthorizationParameters(parameters: RequestParameters): Aut
     loginHint: read('login_hint'),
     resource: read('resource') ?? '',
   };
+}
+
+/**
+ * Characters at most of what is kept while a person signs in. No client needs more: what is longer would only fill the
+ * store of those who wait, at nobody's cost but ours.
+ */
+const longestParameters: Readonly<Record<string, number>> = {
+  client_id: 128,
+  redirect_uri: 2048,
+  scope: 4096,
+  state: 2048,
+  code_challenge: 128,
+  nonce: 512,
+  login_hint: 512,
+  resource: 2048,
+  prompt: 64,
+  max_age: 16,
+};
+
+function checkLengths(parameters: RequestParameters): void {
+  for (const [name, longest] of Object.entries(longestParameters)) {
+    if ((parameter(parameters, name)?.length ?? 0) > longest) {
+      throw new OAuthError('invalid_request', `The parameter ${name} has more than ${longest} characters.`);
+    }
+  }
 }
 
 /** Only S256 (RFC 9700 §2.1.1): `plain`, other spellings and malformed challenges are refused. */
