@@ -69,6 +69,14 @@ describe('revocation', () => {
     expect(await revoke('', { by: 'web', ignoreUnknown: true })).toBe('invalid_request');
   });
 
+  it('tells nobody whether the access token of another client is alive (RFC 7009 section 2.2, INT-6)', async () => {
+    const { accessToken } = await on.signIn();
+    for (const by of ['other', 'service', 'globex-web', 'spa']) {
+      expect(await revoke(accessToken, { by, ignoreUnknown: true })).toBe('no error');
+      expect(await revoke(`${accessToken}x`, { by, ignoreUnknown: true })).toBe('no error');
+    }
+  });
+
   it('answers a foreign client like an unknown token and leaves the token alone (INT-6)', async () => {
     const { refreshToken } = await on.signIn();
     for (const by of ['other', 'service', 'globex-web']) {

@@ -16,6 +16,11 @@ export interface RevocationParts {
   readonly families: Pick<RefreshStore, 'revoke'>;
 }
 
+interface Owner {
+  readonly tenantId: string;
+  readonly clientId: string;
+}
+
 const longestReason = 512;
 
 /**
@@ -31,7 +36,7 @@ export async function revoke(
   requirePlainReason(request.reason);
   const owner = await identifyOwner(parts, request, context);
   const reference = parts.refreshTokens.decode(request.token);
-  if (reference === undefined) return refuseUnknown(parts, request, context);
+  if (reference === undefined) return refuseUnknown(parts, request, owner, context);
   const outcome = await parts.families.revoke({
     familyId: reference.familyId,
     owner,
@@ -59,21 +64,27 @@ async function identifyOwner(
   parts: RevocationParts,
   { credentials, caller, ignoreUnknown }: RevokeRequest,
   context: CallContext,
-): Promise<{ tenantId: string; clientId: string } | undefined> {
+): Promise<Owner | undefined> {
   if (credentials === undefined) return undefined;
   const admits = (application: Application) => ignoreUnknown || isConfidential(application);
   const { tenantId, clientId } = await authenticateClient(parts, { credentials, caller }, context, admits);
   return { tenantId, clientId };
 }
 
-/** RFC 7009 §2.2.1: access tokens live until they expire, and saying so is better than a false success. */
+/**
+ * RFC 7009 §2.2.1: access tokens live until they expire, and saying so is better than a false success. A client learns
+ * that of its own tokens alone: whether another's is alive is not its to know.
+ */
 async function refuseUnknown(
   parts: RevocationParts,
   request: RevokeRequest,
+  owner: Owner | undefined,
   context: CallContext,
 ): Promise<void> {
   if (!request.ignoreUnknown) throw unknownToken();
-  if ((await parts.verifier.accessToken(request.token, context.onward())) === undefined) return;
+  const claims = await parts.verifier.accessToken(request.token, context.onward());
+  if (claims === undefined || claims.client_id !== owner?.clientId) return;
+  if (claims.tenant_id !== owner.tenantId) return;
   throw new OAuthError('unsupported_token_type', 'Access tokens cannot be revoked; they expire.');
 }
 
