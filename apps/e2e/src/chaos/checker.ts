@@ -306,12 +306,13 @@ function* recovered({ operations, faults }: History, { recoveryMs }: Limits): Ge
 
 /** Asked so often that a pause means something. */
 const steady = new Set<string>([
-  'refresh',
-  'client-credentials',
+  'authorize',
   'sign-in',
   'redeem',
-  'keys',
+  'refresh',
+  'client-credentials',
   'introspect-refresh',
+  'keys',
 ]);
 
 /** I9: every answer speaks of the tenant, the client and the person that asked. */

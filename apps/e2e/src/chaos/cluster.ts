@@ -51,7 +51,8 @@ export class Replica {
   readonly rpcPort: number;
   readonly managementPort: number;
   readonly #environment: Environment;
-  readonly #past: ServerProcess[] = [];
+  readonly #past: { readonly root: string | undefined; readonly process: ServerProcess }[] = [];
+  #root: string | undefined;
   #process: ServerProcess;
 
   constructor(
@@ -67,11 +68,20 @@ export class Replica {
     this.rpcPort = ports.rpc;
     this.managementPort = ports.management;
     this.#environment = environment;
+    this.#root = root;
     this.#process = this.#from(root);
   }
 
   get output(): string {
-    return [...this.#past, this.#process].map(({ output }) => output).join('');
+    return this.runs.map(({ output }) => output).join('');
+  }
+
+  /** What was printed, for each checkout that it was started from, in order. */
+  get runs(): readonly { readonly root: string | undefined; readonly output: string }[] {
+    return [...this.#past, { root: this.#root, process: this.#process }].map(({ root, process }) => ({
+      root,
+      output: process.output,
+    }));
   }
 
   start(): void {
@@ -105,7 +115,8 @@ export class Replica {
 
   /** From now on it starts from another checkout; undefined is this one. */
   moveTo(root: string | undefined): void {
-    this.#past.push(this.#process);
+    this.#past.push({ root: this.#root, process: this.#process });
+    this.#root = root;
     this.#process = this.#from(root);
   }
 

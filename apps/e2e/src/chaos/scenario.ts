@@ -57,7 +57,7 @@ const coolDownMs = 3_000;
 const finishMs = 20_000;
 /** Audit rows of what changes no state come in batches. */
 const auditMs = 1_500;
-const pauseMs = 250;
+const pauseMs = 350;
 
 /** Runs one scenario from nothing and holds its history against the invariants. */
 export async function play(

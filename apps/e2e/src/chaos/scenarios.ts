@@ -1,4 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { startReplicatedRedis } from '@tessera/test-kit/provision';
+import { Redis } from 'ioredis';
+import { eventually } from '../harness/process.ts';
+import { checkOut } from './checkout.ts';
+import type { Replica } from './cluster.ts';
+import { countCrossings } from './crossings.ts';
 import type { CleanUps, Scenario, Stage } from './scenario.ts';
 import { RedisServer } from './stores.ts';
 
@@ -7,7 +13,9 @@ export const scenarioNames = [
   'drain',
   'kill',
   'redis-restart',
+  'redis-failover',
   'postgres-restart',
+  'old-and-new',
 ] as const;
 export type ScenarioName = (typeof scenarioNames)[number];
 
@@ -18,7 +26,8 @@ export interface Setting {
   readonly log: (line: string) => void;
 }
 
-export async function scenarioOf(name: ScenarioName, { cleanUps }: Setting): Promise<Scenario> {
+export async function scenarioOf(name: ScenarioName, { old, cleanUps, log }: Setting): Promise<Scenario> {
+  if (name === 'redis-failover') return failOver(name, cleanUps);
   const redis = await RedisServer.start();
   cleanUps.push(() => redis.kill());
   const common = { name, redisUrl: redis.url };
@@ -33,11 +42,57 @@ export async function scenarioOf(name: ScenarioName, { cleanUps }: Setting): Pro
       return { ...common, topology: 'split', recoveryMs: 10_000, act: (stage) => restartRedis(stage, redis) };
     case 'postgres-restart':
       return { ...common, topology: 'split', recoveryMs: 30_000, act: restartPostgres };
+    case 'old-and-new': {
+      const checkout = await checkOut(old);
+      cleanUps.push(() => checkout.remove());
+      log(`the version before is ${old}`);
+      const { root } = checkout;
+      return {
+        ...common,
+        topology: 'split',
+        recoveryMs: 5_000,
+        root,
+        act: (stage) => replaceEach(stage, root),
+      };
+    }
+  }
+}
+
+/** A master with a replica under three Sentinels; the master is killed. */
+async function failOver(name: ScenarioName, cleanUps: CleanUps): Promise<Scenario> {
+  const redis = await startReplicatedRedis();
+  cleanUps.push(() => redis.stop());
+  return {
+    name,
+    topology: 'split',
+    redisUrl: redis.url,
+    recoveryMs: 10_000,
+    async act({ recorder, log }) {
+      const [master, replica] = redis.servers;
+      // What the master had taken and not passed on is forgotten.
+      const over = recorder.fault('forget', 'redis master');
+      await master.stop();
+      await untilMaster(replica.url);
+      over();
+      log('the master of Redis was killed and its replica took over');
+      await sleep(12_000);
+    },
+  };
+}
+
+async function untilMaster(url: string): Promise<void> {
+  const redis = new Redis(url);
+  try {
+    await eventually('the replica is the master', async () =>
+      (await redis.info('replication')).includes('role:master'),
+    );
+  } finally {
+    redis.disconnect();
   }
 }
 
 /** Long enough for callers to connect again before the other replica goes. */
-const betweenMs = 1_000;
+const betweenMs = 500;
 
 /** Each process is asked to stop and started again, one after the other. */
 async function restartEach({ cluster, recorder, log }: Stage): Promise<void> {
@@ -92,4 +147,31 @@ async function restartPostgres({ postgres, recorder, log }: Stage): Promise<void
     log(`Postgres was shut down (${how}) and came back after ${awayMs} ms`);
     await sleep(8_000);
   }
+}
+
+/** Both versions side by side, the new one alone, and the old one again beside it, as a rollback begins. */
+async function replaceEach({ cluster, recorder, log }: Stage, old: string): Promise<void> {
+  const replace = async (replica: Replica, root: string | undefined): Promise<void> => {
+    const over = recorder.fault('stop', replica.name);
+    await replica.stop();
+    replica.moveTo(root);
+    replica.start();
+    await replica.ready();
+    over();
+    await sleep(betweenMs);
+  };
+  const [first, second] = [0, 1].map((half) => cluster.replicas.filter((_replica, at) => at % 2 === half));
+  for (const replica of second ?? []) await replace(replica, undefined);
+  log('of each process one is old and one is new');
+  await sleep(10_000);
+  for (const replica of first ?? []) await replace(replica, undefined);
+  log('every process is new');
+  for (const replica of second ?? []) {
+    if (['authorize', 'token', 'gateway'].includes(replica.service)) await replace(replica, old);
+  }
+  log('some processes are old again');
+  await sleep(10_000);
+  const { forward, back } = countCrossings(cluster, recorder.operations, old);
+  log(`the new version served ${forward} values of the old one, which served ${back} of the new one's`);
+  if (forward === 0 || back === 0) throw new Error('the versions did not meet');
 }

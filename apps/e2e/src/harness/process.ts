@@ -1,7 +1,8 @@
 import { spawn, type ChildProcess } from 'node:child_process';
-import { createServer } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+
+export { freePort } from '@tessera/test-kit/provision';
 
 const ownRoot = fileURLToPath(new URL('../../../../', import.meta.url));
 
@@ -70,17 +71,6 @@ export class ServerProcess {
     this.signal('SIGKILL');
     await this.#exited;
   }
-}
-
-export async function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const server = createServer();
-    server.once('error', reject);
-    server.listen(0, '127.0.0.1', () => {
-      const address = server.address();
-      server.close(() => resolve(typeof address === 'object' && address !== null ? address.port : 0));
-    });
-  });
 }
 
 /** Asks again until `check` holds; throws with `what` after `timeoutMs`. */

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
+import { randomInt } from 'node:crypto';
 import { createServer } from 'node:net';
-import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 /** A server that lives exactly as long as the process that started it. */
@@ -83,14 +83,24 @@ export function holdProcess(options: HeldProcessOptions): HeldProcess {
   };
 }
 
-/** A port on loopback that was free a moment ago. */
+/** Below those that systems give to outgoing connections, one of which could take a port while its server restarts. */
+const ports = { from: 10_240, to: 32_768 } as const;
+const given = new Set<number>();
+
+/** A port on loopback that was free a moment ago, and that this process was not given before. */
 export async function freePort(): Promise<number> {
+  for (;;) {
+    const port = randomInt(ports.from, ports.to);
+    if (given.has(port) || !(await isFree(port))) continue;
+    given.add(port);
+    return port;
+  }
+}
+
+function isFree(port: number): Promise<boolean> {
   const server = createServer();
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(0, '127.0.0.1', resolve);
+  return new Promise((resolve) => {
+    server.once('error', () => resolve(false));
+    server.listen(port, '127.0.0.1', () => server.close(() => resolve(true)));
   });
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
 }

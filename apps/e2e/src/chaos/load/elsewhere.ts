@@ -2,7 +2,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { decideDevice } from '../../harness/decided-elsewhere.ts';
-import { Person } from '../../harness/person.ts';
+import type { Person } from '../../harness/person.ts';
 import type { Caller, Surroundings } from '../caller.ts';
 import { passwordOf } from '../declared-state.ts';
 import { nameOf } from '../history.ts';
@@ -45,7 +45,11 @@ const started =
   };
 
 /** A device without a keyboard, and the person who approves it on the page. */
-export async function connectDevice(on: Surroundings, caller: Caller): Promise<Grant | undefined> {
+export async function connectDevice(
+  on: Surroundings,
+  caller: Caller,
+  approver: Person,
+): Promise<Grant | undefined> {
   const form = { client_id: caller.clientId, scope: `openid offline_access ${caller.tenant}.read` };
   const begun = await caller.ask(
     caller.facts('device-start'),
@@ -62,7 +66,7 @@ export async function connectDevice(on: Surroundings, caller: Caller): Promise<G
     const { operation } = await on.recorder.record(
       facts,
       attempt,
-      async () => decideDevice(new Person(on.http), String(userCode), 'approve', credentials).catch(statusIn),
+      async () => decideDevice(approver, String(userCode), 'approve', credentials).catch(statusIn),
       (page) => {
         if (page === 503 || page === 429) return { outcome: { result: 'unavailable', status: page } };
         if (typeof page === 'number') return { outcome: { result: 'refused', status: page } };

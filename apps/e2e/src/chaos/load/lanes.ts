@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Introspector } from '@tessera/introspection-client';
-import { newPkce } from '../../harness/person.ts';
+import { newPkce, Person } from '../../harness/person.ts';
 import type { Dialect } from '../../harness/flows.ts';
 import { Caller, type Surroundings } from '../caller.ts';
 import { leaver, persons, secretOf, tenants } from '../declared-state.ts';
@@ -150,8 +150,9 @@ export class Load {
   }
 
   async #device(caller: Caller): Promise<void> {
+    const approver = new Person(this.#on.http);
     while (this.#on.running()) {
-      const grant = this.#keep(await connectDevice(this.#on, caller), caller);
+      const grant = this.#keep(await connectDevice(this.#on, caller, approver), caller);
       await this.#pause();
       if (grant !== undefined) await refresh(caller, grant);
       await this.#pause();
@@ -174,8 +175,8 @@ export class Load {
   /** Sends everything several times at once, as a proxy or a person in a hurry does (fault F18). */
   async #impatient(caller: Caller): Promise<void> {
     const times = [1, 2, 3];
+    const visitor = new Visitor(this.#on, caller);
     while (this.#on.running()) {
-      const visitor = new Visitor(this.#on, caller);
       const code = await visitor.code();
       const grant = code && this.#keep(await visitor.redeem(code), caller);
       await this.#pause();
