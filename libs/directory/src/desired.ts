@@ -85,7 +85,12 @@ function desiredApplication(
     scopes: declared.scopes,
     introspectAudiences: declared.introspectAudiences,
     lifetimes: lifetimes(declared),
-    ciba: { approval: declared.ciba?.approval ?? '', url: declared.ciba?.url ?? '' },
+    ciba: {
+      approval: declared.ciba?.approval ?? '',
+      url: declared.ciba?.url ?? '',
+      delivery: declared.ciba?.delivery ?? 'poll',
+      notificationEndpoint: declared.ciba?.notificationEndpoint ?? '',
+    },
     secrets: declared.secrets
       .map((secret) => ({
         digest: secrets.digest(tenantId, clientId, secret.value),

@@ -30,7 +30,7 @@ const application: ApplicationRecord = {
     refreshTokenAbsolute: 0,
     authorizationRequest: 0,
   },
-  ciba: { approval: '', url: '' },
+  ciba: { approval: '', url: '', delivery: 'poll', notificationEndpoint: '' },
   secrets: [{ digest: 'one', expiresAt: undefined }],
 };
 const state: TenantState = {

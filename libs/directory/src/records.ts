@@ -46,6 +46,15 @@ export interface LifetimesRecord {
   readonly authorizationRequest: number;
 }
 
+export interface CibaRecord {
+  /** Empty when no approval experience is configured; `url` is of `webhook`. */
+  readonly approval: '' | 'page' | 'webhook';
+  readonly url: string;
+  /** How the client gets its tokens (CIBA Core §5); the endpoint is of `ping` and `push`. */
+  readonly delivery: 'poll' | 'ping' | 'push';
+  readonly notificationEndpoint: string;
+}
+
 export interface ApplicationRecord {
   readonly clientId: string;
   readonly name: string;
@@ -58,8 +67,7 @@ export interface ApplicationRecord {
   readonly scopes: readonly string[];
   readonly introspectAudiences: readonly string[];
   readonly lifetimes: LifetimesRecord;
-  /** Both empty when no approval experience is configured. */
-  readonly ciba: { readonly approval: '' | 'page' | 'webhook'; readonly url: string };
+  readonly ciba: CibaRecord;
   readonly secrets: readonly SecretRecord[];
 }
 

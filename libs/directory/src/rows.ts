@@ -64,12 +64,14 @@ export interface ApplicationRow {
   readonly authorization_request_lifetime: number;
   readonly ciba_approval: ApplicationRecord['ciba']['approval'];
   readonly ciba_url: string;
+  readonly ciba_delivery: ApplicationRecord['ciba']['delivery'];
+  readonly ciba_notification_endpoint: string;
 }
 
 export const applicationColumns = `a.client_id, a.name, a.type, a.status, a.grant_types, a.redirect_uris,
   a.logout_redirect_uris, a.introspect_audiences, a.access_token_lifetime, a.id_token_lifetime,
   a.refresh_token_idle_lifetime, a.refresh_token_absolute_lifetime, a.authorization_request_lifetime,
-  a.ciba_approval, a.ciba_url`;
+  a.ciba_approval, a.ciba_url, a.ciba_delivery, a.ciba_notification_endpoint`;
 
 export function applicationOf(row: ApplicationRow): Omit<ApplicationRecord, 'scopes' | 'secrets'> {
   return {
@@ -88,6 +90,11 @@ export function applicationOf(row: ApplicationRow): Omit<ApplicationRecord, 'sco
       refreshTokenAbsolute: row.refresh_token_absolute_lifetime,
       authorizationRequest: row.authorization_request_lifetime,
     },
-    ciba: { approval: row.ciba_approval, url: row.ciba_url },
+    ciba: {
+      approval: row.ciba_approval,
+      url: row.ciba_url,
+      delivery: row.ciba_delivery,
+      notificationEndpoint: row.ciba_notification_endpoint,
+    },
   };
 }

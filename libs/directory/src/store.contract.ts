@@ -47,7 +47,12 @@ export function testApplication(
       refreshTokenAbsolute: 8,
       authorizationRequest: 9,
     },
-    ciba: { approval: 'webhook', url: 'https://a.example/approve' },
+    ciba: {
+      approval: 'webhook',
+      url: 'https://a.example/approve',
+      delivery: 'push',
+      notificationEndpoint: 'https://a.example/told',
+    },
     secrets: [],
     ...fields,
   };

@@ -181,12 +181,13 @@ const putApplications = `
   INSERT INTO directory.application AS present
          (tenant_id, client_id, name, type, status, grant_types, redirect_uris, logout_redirect_uris, scopes,
           introspect_audiences, access_token_lifetime, id_token_lifetime, refresh_token_idle_lifetime,
-          refresh_token_absolute_lifetime, authorization_request_lifetime, ciba_approval, ciba_url, valid_from)
+          refresh_token_absolute_lifetime, authorization_request_lifetime, ciba_approval, ciba_url, ciba_delivery,
+          ciba_notification_endpoint, valid_from)
   SELECT $1, a."clientId", a.name, a.type, a.status, a."grantTypes", a."redirectUris", a."logoutRedirectUris",
          a.scopes, a."introspectAudiences", (a.lifetimes ->> 'accessToken')::integer,
          (a.lifetimes ->> 'idToken')::integer, (a.lifetimes ->> 'refreshTokenIdle')::integer,
          (a.lifetimes ->> 'refreshTokenAbsolute')::integer, (a.lifetimes ->> 'authorizationRequest')::integer,
-         a.ciba ->> 'approval', a.ciba ->> 'url',
+         a.ciba ->> 'approval', a.ciba ->> 'url', a.ciba ->> 'delivery', a.ciba ->> 'notificationEndpoint',
          CASE WHEN EXISTS (SELECT FROM directory.former_application f
                             WHERE f.tenant_id = $1 AND f.client_id = a."clientId")
               THEN ${validFromNow('0')} ELSE 0 END
@@ -202,6 +203,7 @@ const putApplications = `
          refresh_token_absolute_lifetime = excluded.refresh_token_absolute_lifetime,
          authorization_request_lifetime = excluded.authorization_request_lifetime,
          ciba_approval = excluded.ciba_approval, ciba_url = excluded.ciba_url,
+         ciba_delivery = excluded.ciba_delivery, ciba_notification_endpoint = excluded.ciba_notification_endpoint,
          valid_from = ${validFromAfter(statusChanged)}, updated_at = clock_timestamp()`;
 
 function putOf<T>({ created, updated }: Difference<T>): T[] {

@@ -67,7 +67,8 @@ describe('a declared state', () => {
         '    scopes: [openid, offline_access, orders.read]',
         '    introspectAudiences: [https://orders.acme.example]',
         '    lifetimes: { accessToken: 1d, refreshTokenIdle: 30d, idToken: 600, authorizationRequest: 1h }',
-        '    ciba: { approval: webhook, url: https://acme.example/approvals }',
+        '    ciba: { approval: webhook, url: https://acme.example/approvals, delivery: push,',
+        '      notificationEndpoint: https://acme.example/told }',
       ),
       'state.yaml',
     );
@@ -79,6 +80,7 @@ describe('a declared state', () => {
         authorizationRequest: 3600,
       },
       secrets: [{ expiresAt: Date.UTC(2030, 0, 31, 12) }],
+      ciba: { delivery: 'push', notificationEndpoint: 'https://acme.example/told' },
     });
   });
 
@@ -176,6 +178,24 @@ describe('a declared application', () => {
     ['ciba', '{ approval: webhook }', /ciba.url: is required/],
     ['ciba', '{ approval: page, url: https://x.example/ }', /ciba.url: is for webhooks only/],
     ['ciba', '{ approval: webhook, url: "ftp://x.example/" }', /ciba.url: must be an https URL/],
+    ['ciba', '{ approval: page, delivery: ping }', /ciba.notificationEndpoint: is required/],
+    ['ciba', '{ approval: page, delivery: push }', /ciba.notificationEndpoint: is required/],
+    [
+      'ciba',
+      '{ approval: page, notificationEndpoint: https://x.example/ }',
+      /ciba.notificationEndpoint: is for ping and push only/,
+    ],
+    [
+      'ciba',
+      '{ approval: page, delivery: ping, notificationEndpoint: "ftp://x.example/" }',
+      /ciba.notificationEndpoint: must be an https URL/,
+    ],
+    [
+      'ciba',
+      '{ approval: page, delivery: push, notificationEndpoint: https://x.example/ }',
+      /ciba.delivery: push is for confidential applications only/,
+    ],
+    ['ciba', '{ approval: page, delivery: pull }', /ciba.delivery: must be one of poll, ping, push/],
     ['status', 'locked', /status: must be one of active, disabled/],
   ])('with %s %s is refused', (key, value, expected) => {
     expect(mistakes(application(key, value)).join('\n')).toMatch(expected);

@@ -99,6 +99,18 @@ function checkGrants(application: DeclaredApplication, report: Report): void {
   }
   if (ciba?.approval === 'webhook' && ciba.url === undefined) report(['ciba', 'url'], 'is required');
   if (ciba?.approval === 'page' && ciba.url !== undefined) report(['ciba', 'url'], 'is for webhooks only');
+  checkDelivery(application, report);
+}
+
+/** CIBA Core §4: an endpoint for clients of ping and push. What is pushed was asked for by a client that proved who it is. */
+function checkDelivery({ type, ciba }: DeclaredApplication, report: Report): void {
+  const { delivery = 'poll', notificationEndpoint } = ciba ?? {};
+  const path = ['ciba', 'notificationEndpoint'];
+  if (delivery === 'poll' && notificationEndpoint !== undefined) report(path, 'is for ping and push only');
+  if (delivery !== 'poll' && notificationEndpoint === undefined) report(path, 'is required');
+  if (delivery === 'push' && type === 'public') {
+    report(['ciba', 'delivery'], 'push is for confidential applications only');
+  }
 }
 
 function checkReferences(application: DeclaredApplication, tenant: DeclaredTenant, report: Report): void {

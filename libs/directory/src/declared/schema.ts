@@ -24,7 +24,7 @@ function uri(problemOf: (uri: string) => string | undefined) {
   });
 }
 
-/** Where approvals are announced: the rules of redirect URIs, over http and https alone. */
+/** Where approvals are announced, and clients are told of them: the rules of redirect URIs, over http and https alone. */
 function webhookProblem(value: string): string | undefined {
   return /^https?:/.test(value) ? redirectUriProblem(value) : 'must be an https URL';
 }
@@ -131,7 +131,12 @@ const application = z.strictObject({
     })
     .default({}),
   ciba: z
-    .strictObject({ approval: z.enum(['page', 'webhook']), url: uri(webhookProblem).optional() })
+    .strictObject({
+      approval: z.enum(['page', 'webhook']),
+      url: uri(webhookProblem).optional(),
+      delivery: z.enum(['poll', 'ping', 'push']).optional(),
+      notificationEndpoint: uri(webhookProblem).optional(),
+    })
     .optional(),
 });
 
