@@ -13,6 +13,7 @@ import type { ManagementOptions } from './management.ts';
 import type { ProcessConfig } from './process-config.ts';
 import { tracesEndpoint } from './telemetry/config.ts';
 import { traceFields } from './telemetry/tracing.ts';
+import { giveBackStartMemory } from './start-memory.ts';
 import { sizeThreadPool } from './thread-pool.ts';
 
 export interface ProcessContext<C> {
@@ -67,6 +68,7 @@ export async function runProcess<S extends z.ZodObject>(options: RunOptions<S>):
     if (endpoint !== undefined) await trace(options.name, config, endpoint, log, lifecycle);
     await listen(options, config, lifecycle);
     await options.start({ config, log, lifecycle });
+    giveBackStartMemory();
     lifecycle.started();
     log.info({ event: 'server.started', pid: process.pid }, 'started');
   } catch (error) {
