@@ -1,15 +1,18 @@
+import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
 import { setUps } from './scripts/test/set-ups.ts';
 
 const outside = ['**/node_modules/**'];
 
-/** End-to-end tests start whole processes: one set-up after the other, each after the unit tests. */
+/** End-to-end tests start whole processes, and wait for them more than they compute: two set-ups at a time, each after the unit tests. */
 const endToEnd = { testTimeout: 60_000, hookTimeout: 180_000, exclude: outside } as const;
 
 export default defineConfig({
   test: {
     reporters: ['default', './scripts/test/reporter.ts'],
     allowOnly: false,
+    // Vitest's own default leaves a machine of two cores one worker.
+    maxWorkers: Math.max(2, availableParallelism() - 1),
     globalSetup: ['./scripts/test/chromium.ts'],
     projects: [
       {
@@ -29,7 +32,7 @@ export default defineConfig({
           name,
           include: ['apps/e2e/src/suite/**/*.test.ts'],
           env: { TESSERA_E2E_SETUP: name },
-          sequence: { groupOrder: index + 1 },
+          sequence: { groupOrder: 1 + Math.floor(index / 2) },
         },
       })),
       {
