@@ -14,11 +14,17 @@ interface LineStream extends DestinationStream {
   readonly [metadata]: true;
 }
 
+let shared: DestinationStream | undefined;
+
 /**
- * Standard output. A write for every line costs more than the line, so lines are gathered for a moment; one of level
+ * Standard output, of which a process has one, however many loggers. A write for every line costs more than the line, so lines are gathered for a moment; one of level
  * `warn` or above is written at once with all before it, and nothing is left behind when the process exits.
  */
 export function standardOutput(): DestinationStream {
+  return (shared ??= openStandardOutput());
+}
+
+function openStandardOutput(): DestinationStream {
   const output = pino.destination({ fd: 1, sync: true, minLength: gatherBytes, periodicFlush: gatherMs });
   process.once('exit', () => output.flushSync());
   const stream: LineStream = {

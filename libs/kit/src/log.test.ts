@@ -190,6 +190,16 @@ async function run(
 }
 
 describe('standard output', () => {
+  it('is opened once, however many loggers write to it', async () => {
+    const { chunks } = await run(
+      `const before = process.listenerCount('exit');
+       for (let i = 0; i < 20; i += 1) createLogger({ service: 'other', level: 'info' }).info('line');
+       log.info({ added: process.listenerCount('exit') - before }, 'listeners');`,
+    );
+    expect(chunks.join('').match(/"message":"line"/g)).toHaveLength(20);
+    expect(chunks.join('')).toContain('"added":0');
+  });
+
   it('gathers lines, and loses none when the process exits', async () => {
     const { chunks, code } = await run(
       'for (let i = 0; i < 30; i += 1) log.info({ i }, "line"); process.exit(3);',
