@@ -83,6 +83,14 @@ describe('runProcess', () => {
     expect(sample.out()).toContain('flushed');
   });
 
+  it('says what to change where the role of the database lacks a right', async () => {
+    const sample = start({ SAMPLE: 'forbidden' });
+    expect((await sample.exit).code).toBe(1);
+    expect(sample.err()).toMatch(
+      /cannot start: permission denied for database tessera\. The role .* lacks a right/,
+    );
+  });
+
   it('can be stopped while it still starts', async () => {
     const sample = start({ SAMPLE: 'hang', TESSERA_MANAGEMENT_PORT: '0' });
     await expect.poll(sample.out, { timeout: 15_000 }).toContain('hanging');

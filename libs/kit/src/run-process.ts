@@ -1,6 +1,7 @@
 import closeWithGrace from 'close-with-grace';
 import type { z } from 'zod';
 import { ConfigError, loadConfig } from './config.ts';
+import { remedyFor } from './data/store-errors.ts';
 import { createLifecycle } from './lifecycle.ts';
 import type { Lifecycle, ProcessLifecycle } from './lifecycle.ts';
 import { errorMessage } from './log-error.ts';
@@ -143,6 +144,8 @@ function report(name: string, error: unknown, log: Logger | undefined): void {
 /** What a person can do about the failures of Node that name no setting. */
 function explain(error: Error): string {
   const code = 'code' in error ? error.code : undefined;
+  const remedy = remedyFor(error);
+  if (remedy !== undefined) return `${errorMessage(error)}. ${remedy}`;
   const advice =
     code === 'EADDRINUSE'
       ? ' Stop what listens there, or choose another port (TESSERA_HTTP_PORT, TESSERA_RPC_PORT or TESSERA_MANAGEMENT_PORT).'

@@ -40,6 +40,22 @@ export function isStalePlan(error: unknown): boolean {
   return code === '0A000' && error instanceof Error && error.message.includes('cached plan must not change');
 }
 
+const remedies: Readonly<Record<string, string>> = {
+  '28000':
+    'Postgres does not let the role of DATABASE_URL in. Correct DATABASE_URL, pg_hba.conf, or the role.',
+  '28P01':
+    'Postgres refuses the password of DATABASE_URL. Correct DATABASE_URL, or the password of the role.',
+  '3D000': 'The database that DATABASE_URL names does not exist. Create it, or correct DATABASE_URL.',
+  '42501':
+    'The role of DATABASE_URL lacks a right. Grant it, or let another role migrate (TESSERA_MIGRATIONS=wait).',
+  '53300': 'Postgres takes no more connections. Raise max_connections, or lower TESSERA_DATABASE_POOL_SIZE.',
+};
+
+/** What a person has to change before the store can be used; undefined where waiting helps. */
+export function remedyFor(error: unknown): string | undefined {
+  return remedies[sqlState(error) ?? ''];
+}
+
 /** SQLSTATE of an error that the database itself reported. */
 export function sqlState(error: unknown): string | undefined {
   if (!(error instanceof Error) || !('code' in error) || typeof error.code !== 'string') return undefined;

@@ -40,6 +40,10 @@ await runProcess({
     const failpoint = failpoints(config);
     lifecycle.onClose(async () => log.info('flushed'));
     if (config.SAMPLE === 'crash') throw new Error('the thing is broken');
+    if (config.SAMPLE === 'forbidden') {
+      const refused = { severity: 'ERROR', code: '42501' };
+      throw Object.assign(new Error('permission denied for database tessera'), refused);
+    }
     if (config.SAMPLE === 'hang') log.info('hanging');
     if (config.SAMPLE === 'hang') await new Promise(() => setInterval(() => undefined, 1000));
     const port = await listen(lifecycle, log);
