@@ -3,6 +3,7 @@ import type { Bindings, ChildLoggerOptions, DestinationStream, Logger } from 'pi
 import { standardOutput } from './log-destination.ts';
 import { errorMessage } from './log-error.ts';
 import { censorLine } from './log-line.ts';
+import { textLine } from './log-line-text.ts';
 import { serializeRecord } from './log-serializer.ts';
 import { cleanText } from './log-text.ts';
 
@@ -14,6 +15,8 @@ export interface LoggerOptions {
   /** The process, for example `token`. */
   readonly service: string;
   readonly level: LogLevel;
+  /** `json` by default; `text` is for people at a terminal. */
+  readonly format?: 'json' | 'text';
   /** Asked at each line for what else it says. */
   readonly mixin?: (() => object) | undefined;
 }
@@ -21,7 +24,7 @@ export interface LoggerOptions {
 const errorKey = 'error';
 
 /**
- * JSON lines, one per event, with `requestId` where a line belongs to a request (`log.child({ requestId })`).
+ * One line per event, in JSON, with `requestId` where a line belongs to a request (`log.child({ requestId })`).
  * The serializer decides by an allow-list of kinds of values and a deny-list of names what reaches a line.
  */
 export function createLogger(options: LoggerOptions, destination?: DestinationStream): Logger {
@@ -43,7 +46,7 @@ export function createLogger(options: LoggerOptions, destination?: DestinationSt
         logMethod(args, method) {
           method.apply(this, cleanArguments(args) as typeof args);
         },
-        streamWrite: censorLine,
+        streamWrite: options.format === 'text' ? (line) => textLine(censorLine(line)) : censorLine,
       },
     },
     destination ?? standardOutput(),

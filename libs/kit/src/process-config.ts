@@ -20,6 +20,8 @@ const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']
 export const processConfig = z.object({
   NODE_ENV: optionalText(),
   TESSERA_LOG_LEVEL: choice(logLevels, 'info'),
+  /** Absent: `text` at a terminal, else `json`. */
+  TESSERA_LOG_FORMAT: z.enum(['json', 'text'], { error: 'expected one of json, text' }).optional(),
   /** Absent: embedded PGlite under the data directory. */
   DATABASE_URL: secretUrl(['postgres', 'postgresql']).optional(),
   /** Absent: short-lived state in the memory of the process. */

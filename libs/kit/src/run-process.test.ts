@@ -91,6 +91,14 @@ describe('runProcess', () => {
     );
   });
 
+  it('writes JSON where its output is piped, and lines for people where that is asked for', async () => {
+    const piped = start({ SAMPLE: 'forbidden' });
+    const asked = start({ SAMPLE: 'forbidden', TESSERA_LOG_FORMAT: 'text' });
+    await Promise.all([piped.exit, asked.exit]);
+    expect(JSON.parse(piped.out().split('\n')[0] ?? '')).toMatchObject({ level: 'fatal' });
+    expect(asked.out()).toMatch(/^\S+Z {2}FATAL {2}sample {2}the start failed {2}error="permission denied/);
+  });
+
   it('can be stopped while it still starts', async () => {
     const sample = start({ SAMPLE: 'hang', TESSERA_MANAGEMENT_PORT: '0' });
     await expect.poll(sample.out, { timeout: 15_000 }).toContain('hanging');

@@ -58,6 +58,7 @@ export async function runProcess<S extends z.ZodObject>(options: RunOptions<S>):
     log = createLogger({
       service: options.name,
       level: config.TESSERA_LOG_LEVEL,
+      format: config.TESSERA_LOG_FORMAT ?? (process.stdout.isTTY ? 'text' : 'json'),
       mixin: endpoint === undefined ? undefined : traceFields,
     });
     const pauseMs = config.TESSERA_DRAIN_PAUSE * 1000;
