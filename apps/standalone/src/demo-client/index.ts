@@ -1,13 +1,16 @@
 /**
- * A client application to try the server with: it sends the person to `/authorize`, exchanges the code over HTTP like
- * any other client, and shows what it received. It is there only where the demo tenant is.
+ * Two client applications to try the server with: one sends the person to `/authorize` and exchanges the code over HTTP
+ * like any other client, the other is a device without a keyboard. Both show what they received. They are there only
+ * where the demo tenant is.
  */
 import { Eta } from 'eta';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import type { Clock, Random } from '@tessera/kit';
-import { PendingRequests, type PendingRequest } from './pending-requests.ts';
+import { demoDevice } from './demo-device.ts';
+import { pendingRequest, type PendingRequest } from './pending-request.ts';
+import { Remembered } from './remembered.ts';
 
 export const demoClientId = 'demo-web';
 const viewsDirectory = new URL('../../views/', import.meta.url);
@@ -21,29 +24,41 @@ export interface DemoClientOptions {
   readonly random: Random;
 }
 
-/** Adds `/demo/`, `/demo/sign-in` and `/demo/callback` to the gateway's listener. */
+/** Adds `/demo/` and the pages below it to the gateway's listener. */
 export function demoClient(options: DemoClientOptions): (app: FastifyInstance) => void {
   const views = new Eta({ views: fileURLToPath(viewsDirectory), autoEscape: true, cache: true });
   const style = readFileSync(new URL('demo.css', viewsDirectory), 'utf8');
-  const pending = new PendingRequests(options.clock, options.random);
+  const pending = new Remembered<PendingRequest>(options.clock, options.random);
   const page = async (reply: FastifyReply, view: string, data: object): Promise<FastifyReply> =>
     reply.type('text/html; charset=utf-8').headers(pageHeaders).send(views.render(view, data));
+  const device = demoDevice({
+    ...options,
+    page,
+    received: async (reply, answer) =>
+      page(reply, './demo-result', {
+        ok: true,
+        again: '/demo/device',
+        sections: await sections(options.issuer(), answer, answer['access_token'], answer['id_token']),
+      }),
+  });
 
   return (app) => {
+    device(app);
     app.get('/', async (_request, reply) => reply.redirect('/demo/', 302));
     app.get('/demo', async (_request, reply) => reply.redirect('/demo/', 302));
     app.get('/demo/', async (_request, reply) => page(reply, './demo-start', { issuer: options.issuer() }));
     app.get('/demo/demo.css', async (_request, reply) => reply.type('text/css; charset=utf-8').send(style));
     app.get('/demo/sign-in', async (_request, reply) => {
-      const request = pending.start();
+      const request = pendingRequest(options.random);
+      const state = pending.keep(request);
       return reply
-        .setCookie(stateCookie, request.state, {
+        .setCookie(stateCookie, state, {
           path: '/demo/',
           httpOnly: true,
           sameSite: 'lax',
           maxAge: 600,
         })
-        .redirect(authorizationUrl(options.issuer(), request), 302);
+        .redirect(authorizationUrl(options.issuer(), state, request), 302);
     });
     app.get(
       '/demo/callback',
@@ -74,13 +89,13 @@ function redirectUri(issuer: string): string {
   return `${issuer}/demo/callback`;
 }
 
-function authorizationUrl(issuer: string, request: PendingRequest): string {
+function authorizationUrl(issuer: string, state: string, request: PendingRequest): string {
   const query = new URLSearchParams({
     client_id: demoClientId,
     redirect_uri: redirectUri(issuer),
     response_type: 'code',
     scope,
-    state: request.state,
+    state,
     nonce: request.nonce,
     code_challenge: request.challenge,
     code_challenge_method: 'S256',
@@ -103,19 +118,28 @@ async function results(issuer: string, code: string, sent: PendingRequest): Prom
     redirectUri: redirectUri(issuer),
   });
   const data = (exchanged['data'] ?? {}) as TokenData;
-  const userInfo = data.accessToken === undefined ? undefined : await getUserInfo(issuer, data.accessToken);
-  const idToken = claims(data.idToken);
   return {
     ok: exchanged['isSuccess'] === true,
-    nonceMatches: idToken?.['nonce'] === sent.nonce,
-    sections: [
-      { title: 'Answer of POST /token', json: pretty(exchanged) },
-      { title: 'Claims of the access token', json: pretty(claims(data.accessToken)) },
-      { title: 'Claims of the ID token', json: pretty(idToken) },
-      { title: 'Answer of GET /userinfo', json: pretty(userInfo) },
-    ],
+    nonceMatches: claims(data.idToken)?.['nonce'] === sent.nonce,
+    again: '/demo/sign-in',
     logout: `/logout?${new URLSearchParams({ client_id: demoClientId }).toString()}`,
+    sections: await sections(issuer, exchanged, data.accessToken, data.idToken),
   };
+}
+
+async function sections(
+  issuer: string,
+  answer: object,
+  accessToken: unknown,
+  idToken: unknown,
+): Promise<{ title: string; json: string }[]> {
+  const userInfo = typeof accessToken === 'string' ? await getUserInfo(issuer, accessToken) : undefined;
+  return [
+    { title: 'Answer of POST /token', json: pretty(answer) },
+    { title: 'Claims of the access token', json: pretty(claims(accessToken)) },
+    { title: 'Claims of the ID token', json: pretty(claims(idToken)) },
+    { title: 'Answer of GET /userinfo', json: pretty(userInfo) },
+  ];
 }
 
 async function postJson(url: string, body: object): Promise<Record<string, unknown>> {
@@ -136,8 +160,8 @@ async function getUserInfo(issuer: string, accessToken: string): Promise<unknown
   return answer.json();
 }
 
-function claims(token: string | undefined): Record<string, unknown> | undefined {
-  const payload = token?.split('.')[1];
+function claims(token: unknown): Record<string, unknown> | undefined {
+  const payload = typeof token === 'string' ? token.split('.')[1] : undefined;
   if (payload === undefined) return undefined;
   return JSON.parse(Buffer.from(payload, 'base64url').toString('utf8')) as Record<string, unknown>;
 }
