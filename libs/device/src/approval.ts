@@ -1,6 +1,6 @@
 import type { DirectoryClient } from '@tessera/directory-client';
-import { addressKey } from '@tessera/kit';
-import type { CallContext, Clock, Limiter } from '@tessera/kit';
+import { addressKey, ulid } from '@tessera/kit';
+import type { CallContext, Clock, Limiter, Random } from '@tessera/kit';
 import { OAuthError } from '@tessera/oauth';
 import type { ApprovalExperiences } from './approval-experience.ts';
 import type { DeviceAudit, Trail } from './audit.ts';
@@ -62,6 +62,9 @@ interface ApprovalParts {
   readonly failpoint: (name: string) => void;
   readonly experiences: ApprovalExperiences;
   readonly clock: Clock;
+  readonly random: Random;
+  /** Called after a decision that a client is to be told of. */
+  readonly onDelivery: () => void;
 }
 
 const ofAccount = { name: 'decision.account', limit: 60, windowSeconds: 60 };
@@ -113,9 +116,12 @@ async function decide(parts: ApprovalParts, request: DecisionRequest, call: Call
   failpoint('decision.before_commit');
   const { userId, sessionId, authTime } = approver;
   const { remainingSeconds } = grant;
-  const made = { request: grant.request, decision, userId, sessionId, authTime, remainingSeconds };
+  const { delivery: asked } = grant.request;
+  const delivery = asked && { ...asked, deliveryId: ulid(parts.clock, parts.random), trail };
+  const made = { request: grant.request, decision, userId, sessionId, authTime, remainingSeconds, delivery };
   const standing = await decisions.decide(made, row);
   failpoint('decision.after_commit');
+  if (delivery !== undefined && standing.isNew) parts.onDelivery();
   await store.settle(grant.request, standing.decision);
   if (standing.decision !== request.decision && standing.isNew) {
     throw new OAuthError('access_denied', 'The request cannot be approved.', { cause: new Error(reason) });

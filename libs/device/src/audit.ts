@@ -1,6 +1,7 @@
 import { auditRow } from '@tessera/kit';
 import type { AuditBatch, AuditEvent, AuditRow, Clock, Random } from '@tessera/kit';
 import type { ErrorCode } from '@tessera/oauth';
+import type { Delivery } from './delivery/store.ts';
 import { reference } from './digest.ts';
 import type { Decision, GrantKind, GrantRequest, GuessRule, Owner } from './store.ts';
 
@@ -33,6 +34,8 @@ export interface DeviceAudit {
   unprompted(trail: Trail, request: GrantRequest, unprompted: Unprompted): void;
   /** Whether the tenant's notification system took a request; `reason` says why it did not. */
   notified(trail: Trail, request: GrantRequest, subject: string, reason: string | undefined): void;
+  /** Whether a client was told of a decision; `reason` says why it was not. */
+  delivered(delivery: Delivery, reason: string | undefined): AuditRow;
   startRefused(trail: Trail, starter: Starter, reason: ErrorCode): void;
   limited(trail: Trail, starter: Starter, rule: string): void;
   userCodeFailed(trail: Trail, owner: Owner | undefined, reason: string): void;
@@ -57,6 +60,18 @@ export function createDeviceAudit(
   return {
     ...startEvents(batch),
     ...refusalsOfPersons(batch),
+    delivered(delivery, reason) {
+      const event: AuditEvent = {
+        event: 'ciba.notified',
+        outcome: reason === undefined ? 'success' : 'failure',
+        ...(reason === undefined ? {} : { reason }),
+        ...delivery.trail,
+        ...about(delivery),
+        subject: delivery.userId,
+        details: { delivery: delivery.mode, told: delivery.outcome, attempts: String(delivery.attempt) },
+      };
+      return auditRow(event, kit);
+    },
     decided(trail, request, approver, { decision, reason }) {
       const event: AuditEvent = {
         event: `${flowOf[request.kind]}.${decision}`,
@@ -150,7 +165,7 @@ function refusalsOfPersons(batch: Pick<AuditBatch, 'add'>) {
   };
 }
 
-function about({ tenantId, clientId, hash }: GrantRequest) {
+function about({ tenantId, clientId, hash }: Pick<GrantRequest, 'tenantId' | 'clientId' | 'hash'>) {
   return { tenantId, clientId, grantId: reference(hash) };
 }
 

@@ -5,6 +5,9 @@ import { OAuthError } from '@tessera/oauth';
 import { ApplicationType, type DirectoryService, type User } from '@tessera/proto-gen/directory';
 import type { ApprovalExperiences, Notifier } from './approval-experience.ts';
 import type { DeviceAudit, Unprompted } from './audit.ts';
+import type { CallbackSeal } from './delivery/callback.ts';
+import { requestedMode } from './delivery/requested-mode.ts';
+import type { DeliveryMode } from './delivery/store.ts';
 import { digest, reference } from './digest.ts';
 import { count } from './limits.ts';
 import { prepareGrant, wholeSeconds } from './new-grant.ts';
@@ -19,11 +22,14 @@ export interface BackchannelRequest extends StartRequest {
   readonly bindingMessage: string;
   /** Seconds; 0 when absent. */
   readonly requestedExpiry: number;
+  /** Empty when absent. */
+  readonly clientNotificationToken: string;
 }
 
 export interface StartedBackchannel {
   readonly authReqId: string;
   readonly expiresIn: number;
+  /** 0 where the client may not poll (CIBA Core §7.3). */
   readonly interval: number;
 }
 
@@ -55,6 +61,8 @@ interface BackchannelParts {
   readonly pendingLimit: number;
   /** Whether public clients are refused. */
   readonly requireConfidential: boolean;
+  /** Absent: clients get their tokens by poll alone. */
+  readonly seal: CallbackSeal | undefined;
 }
 
 /** Whatever an application asks for, nobody is kept waiting for an answer for longer. */
@@ -83,10 +91,11 @@ async function start(
   client: StartingClient,
   call: CallContext,
 ): Promise<StartedBackchannel> {
-  const { limiter, hintLimit, audit, lifetimeSeconds, intervalSeconds, kit } = parts;
+  const { limiter, hintLimit, audit, lifetimeSeconds, intervalSeconds, kit, seal } = parts;
   const { clientId, tenantId, lifetimes } = client.application;
   const notifier = requireExperience(parts, client);
   checkParameters(request);
+  const mode = requestedMode(client, request, seal !== undefined);
   const longest = Math.min(lifetimes?.authorizationRequest || lifetimeSeconds, longestLifetimeSeconds);
   const options = {
     kind: 'auth_req_id',
@@ -94,7 +103,9 @@ async function start(
     intervalSeconds,
     bindingMessage: request.bindingMessage,
   } as const;
-  const { secret, grant } = prepareGrant(request, client, options, kit.random);
+  const { secret, grant: polled } = prepareGrant(request, client, options, kit.random);
+  const grant =
+    mode === undefined || seal === undefined ? polled : told(polled, { mode, seal, secret, request });
   // By the hint, not by the user it stands for: reaching the limit tells nothing about who exists.
   const hint = digest(`${tenantId}\0${comparable(request.loginHint)}`);
   await count(limiter, hintLimit, hint, (rule) =>
@@ -104,8 +115,24 @@ async function start(
   return {
     authReqId: secret,
     expiresIn: Math.floor(options.lifetimeSeconds),
-    interval: wholeSeconds(intervalSeconds),
+    interval: mode === 'push' ? 0 : wholeSeconds(intervalSeconds),
   };
+}
+
+/** The request with what it takes to tell its client of the decision, which nobody but us can read. */
+function told(
+  grant: NewGrant,
+  asked: {
+    readonly mode: DeliveryMode;
+    readonly seal: CallbackSeal;
+    readonly secret: string;
+    readonly request: BackchannelRequest;
+  },
+): NewGrant {
+  const { mode, seal, secret: authReqId, request } = asked;
+  const started = { authReqId, notificationToken: request.clientNotificationToken };
+  const sealed = seal.sealStart(grant.request.requestId, started);
+  return { ...grant, request: { ...grant.request, delivery: { mode, sealed } } };
 }
 
 /** Keeps the request for the person, or for nobody; the client sees no difference. */

@@ -10,6 +10,12 @@ import { createDeviceAudit } from './audit.ts';
 import type { DeviceAudit } from './audit.ts';
 import { createBackchannelAuthentications } from './backchannel-authentication.ts';
 import type { DeviceConfig } from './config.ts';
+import { createCallbackSeal, type CallbackSeal } from './delivery/callback.ts';
+import { startDeliveries, type Deliveries } from './delivery/deliveries.ts';
+import { createPushes, noPushes, type Pushes } from './delivery/pushes.ts';
+import { createSeal } from './delivery/seal.ts';
+import type { DeliveryStore } from './delivery/store.ts';
+import { createDeliveryStore } from './delivery/store.postgres.ts';
 import { createDeviceAuthorizations } from './device-authorization.ts';
 import type { GuessLimits } from './device-authorization.ts';
 import { createPolling } from './polling.ts';
@@ -49,6 +55,10 @@ const allowBackchannel: Allow<typeof BackchannelAuthenticationService> = {
   decideBackchannelAuthentication: ['gateway'],
   decideByLink: ['gateway'],
   pollBackchannelAuthentication: ['token'],
+  getDeliveryModes: ['gateway'],
+  watchPushes: ['token'],
+  takePushes: ['token'],
+  finishPush: ['token'],
 };
 
 /** Builds the device service; it begins to watch the directory and to remove old decisions at once. */
@@ -58,14 +68,19 @@ export function buildDevice(config: DeviceConfig, peers: DevicePeers, kit: Kit):
   const limiter = createLimiter({ redis, clock, log, prefix: 'device' });
   const records = createDirectoryClient({ directory: peers.directory, kit, limiter });
   const decisions = createDecisionStore(database);
-  const purge = startPurge(decisions, { what: 'decisions', intervalMs: purgeIntervalMs, log });
+  const deliveryStore = createDeliveryStore(database);
+  const purges = [
+    startPurge(decisions, { what: 'decisions', intervalMs: purgeIntervalMs, log }),
+    startPurge(deliveryStore, { what: 'deliveries', intervalMs: purgeIntervalMs, log }),
+  ];
   const audit = createDeviceAudit(batch, kit);
-  const webhook = webhookNotifier(config, audit, kit);
+  const outside = reachOutside(config, { audit, records, kit, store: deliveryStore });
+  const webhook = outside?.webhook;
   const experiences: ApprovalExperiences = new Map([
     ['page', page],
     ...(webhook === undefined ? [] : ([['webhook', webhook]] as const)),
   ]);
-  const parts = assemble({ config, peers, kit, records, limiter, decisions, audit, experiences });
+  const parts = assemble({ config, peers, kit, records, limiter, decisions, audit, experiences, outside });
   return {
     name: 'device',
     routes: [
@@ -77,22 +92,48 @@ export function buildDevice(config: DeviceConfig, peers: DevicePeers, kit: Kit):
       await redis?.call('PING');
     },
     async close() {
-      await Promise.all([purge.close(), records.close(), webhook?.close()]);
+      await Promise.all([
+        ...purges.map((purge) => purge.close()),
+        webhook?.close(),
+        outside?.deliveries.close(),
+      ]);
+      await records.close();
       await batch.close();
     },
   };
 }
 
-/** Without a key nothing could be signed, and the experience is not offered. */
-function webhookNotifier(config: DeviceConfig, audit: DeviceAudit, kit: Kit): WebhookNotifier | undefined {
+/** What speaks to systems of others. */
+interface Outside {
+  readonly webhook: WebhookNotifier;
+  readonly seal: CallbackSeal;
+  readonly deliveries: Deliveries;
+  readonly pushes: Pushes;
+}
+
+/** Without a key nothing could be signed or sealed: neither the experience nor the delivery modes are offered. */
+function reachOutside(
+  config: DeviceConfig,
+  given: {
+    readonly audit: DeviceAudit;
+    readonly records: DirectoryClient;
+    readonly kit: Kit;
+    readonly store: DeliveryStore;
+  },
+): Outside | undefined {
   const { TESSERA_WEBHOOK_KEY: key, TESSERA_WEBHOOK_ALLOW_PRIVATE: allowPrivate } = config;
   if (key === undefined) return undefined;
-  return createWebhookNotifier({
-    keys: createWebhookKeys(key),
-    send: createSend({ allowPrivate }),
-    audit,
-    kit,
-  });
+  const { audit, records, kit, store } = given;
+  const keys = createWebhookKeys(key);
+  const send = createSend({ allowPrivate });
+  const seal = createCallbackSeal(createSeal(keys.sealingKey, kit.random));
+  const deliveries = startDeliveries({ store, seal, send, records, audit, log: kit.log });
+  return {
+    webhook: createWebhookNotifier({ keys, send, audit, kit }),
+    seal,
+    deliveries,
+    pushes: createPushes({ store, seal, deliveries }),
+  };
 }
 
 function assemble(given: {
@@ -104,9 +145,10 @@ function assemble(given: {
   readonly decisions: DecisionStore;
   readonly audit: DeviceAudit;
   readonly experiences: ApprovalExperiences;
+  readonly outside: Outside | undefined;
 }): DeviceParts {
-  const { config, peers, kit, records, limiter, decisions, audit, experiences } = given;
-  const { clock, redis, failpoint } = kit;
+  const { config, peers, kit, records, limiter, decisions, audit, experiences, outside } = given;
+  const { clock, random, redis, failpoint } = kit;
   const store =
     redis === undefined ? createMemoryGrantStore(clock) : withOwnGuesses(createRedisGrantStore(redis), clock);
   const clients = createStartingClients({
@@ -132,9 +174,23 @@ function assemble(given: {
       lifetimeSeconds: config.TESSERA_LIFETIME_CIBA,
       pendingLimit: config.TESSERA_CIBA_PENDING_LIMIT,
       requireConfidential: config.TESSERA_PROFILE === 'strict',
+      seal: outside?.seal,
     }),
-    approvals: createApprovals({ store, decisions, records, limiter, audit, failpoint, experiences, clock }),
+    approvals: createApprovals({
+      store,
+      decisions,
+      records,
+      limiter,
+      audit,
+      failpoint,
+      experiences,
+      clock,
+      random,
+      onDelivery: () => outside?.deliveries.wake(),
+    }),
     polling: createPolling({ store, decisions }),
+    pushes: outside?.pushes ?? noPushes,
+    deliveryModes: outside === undefined ? ['poll'] : ['poll', 'ping', 'push'],
   };
 }
 

@@ -26,7 +26,10 @@ export const deviceConfig = z.object({
   TESSERA_CIBA_START_LIMIT_USER: integer(20, { min: 1 }),
   /** Backchannel requests that may wait for one person at a time; further ones are not shown to anybody. */
   TESSERA_CIBA_PENDING_LIMIT: integer(5, { min: 1, max: 100 }),
-  /** Signs notifications and decision links; without it the approval experience `webhook` is not offered. */
+  /**
+   * Signs notifications and decision links, and seals what clients are to be told; without it neither the approval
+   * experience `webhook` nor the delivery modes `ping` and `push` are offered.
+   */
   TESSERA_WEBHOOK_KEY: secret(32).optional(),
   /** Lets notifications go to plain http and to addresses that are not public. */
   TESSERA_WEBHOOK_ALLOW_PRIVATE: flag(false),

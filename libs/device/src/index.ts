@@ -1,7 +1,8 @@
 /**
  * Approval somewhere else: the device flow (RFC 8628) and backchannel authentication (CIBA Core). Owns the Redis keys
- * `device:*` (pending requests and their polling) and the Postgres schema `device` (what people decided). It never
- * issues a token, never stores a device code, user code or auth_req_id in clear, and never lets Redis alone approve.
+ * `device:*` (pending requests and their polling) and the Postgres schema `device` (what people decided, and what clients
+ * are still to be told of it). It alone speaks to systems of others. It never issues a token, never stores a device code,
+ * user code, auth_req_id or token in clear, and never lets Redis alone approve.
  */
 export { buildDevice, migrations } from './build.ts';
 export type { DevicePeers } from './build.ts';

@@ -19,7 +19,7 @@ export interface Approved {
 /**
  * One poll of an authenticated client (RFC 8628 §3.5, CIBA Core §11). Answers the approval, again each time while it
  * lives, because the durable marker of `token` decides which one counts. Throws `authorization_pending`, `slow_down`,
- * `access_denied`, `expired_token`, and one and the same `invalid_grant` for what is not this client's.
+ * `access_denied`, `expired_token`, `unauthorized_client` for what is pushed, and one and the same `invalid_grant` for what is not this client's.
  */
 export type Polling = (kind: GrantKind, poll: Poll) => Promise<Approved>;
 
@@ -48,6 +48,8 @@ export function createPolling({
         throw new OAuthError('slow_down', 'Polling is too fast. Wait five seconds longer from now on.');
       case 'denied':
         throw denied();
+      case 'pushed':
+        throw new OAuthError('unauthorized_client', 'The tokens of this request are pushed.');
       case 'expired':
         throw expired();
       case 'unknown':

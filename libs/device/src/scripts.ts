@@ -9,14 +9,14 @@ local now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
 `;
 
 /**
- * ARGV 1..7: client, tenant, data, lifetime, how long it is remembered after its end, interval, increase. KEYS 1..3:
- * record, request id, and what leads to it: a user code or a person.
+ * ARGV 1..8: client, tenant, data, lifetime, how long it is remembered after its end, interval, increase, how its client
+ * is told (empty: it polls). KEYS 1..3: record, request id, and what leads to it: a user code or a person.
  */
 const write = `
 local function write(user)
   redis.call('HSET', KEYS[1], 'client_id', ARGV[1], 'tenant_id', ARGV[2], 'data', ARGV[3], 'state', 'pending',
     'expires_at', now + tonumber(ARGV[4]), 'interval', ARGV[6], 'initial_interval', ARGV[6], 'increase', ARGV[7],
-    'user_id', user, 'session_id', '', 'found_by', KEYS[3])
+    'user_id', user, 'session_id', '', 'found_by', KEYS[3], 'delivery', ARGV[8])
   redis.call('PEXPIRE', KEYS[1], tonumber(ARGV[4]) + tonumber(ARGV[5]))
   redis.call('SET', KEYS[2], KEYS[1], 'PX', ARGV[4])
 end
@@ -28,14 +28,14 @@ write('')
 redis.call('SET', KEYS[3], KEYS[1], 'PX', ARGV[4])
 return 'started'`;
 
-/** ARGV 8, 9: user (empty: nobody), how many may wait for a person. */
+/** ARGV 9, 10: user (empty: nobody), how many may wait for a person. */
 export const startBackchannel = `${clock}${write}
 redis.call('ZREMRANGEBYSCORE', KEYS[3], '-inf', now)
-if redis.call('ZCARD', KEYS[3]) >= tonumber(ARGV[9]) then
+if redis.call('ZCARD', KEYS[3]) >= tonumber(ARGV[10]) then
   write('')
   return 'too_many_pending'
 end
-write(ARGV[8])
+write(ARGV[9])
 redis.call('ZADD', KEYS[3], now + tonumber(ARGV[4]), KEYS[1])
 if redis.call('PTTL', KEYS[3]) < tonumber(ARGV[4]) then redis.call('PEXPIRE', KEYS[3], ARGV[4]) end
 return 'started'`;
@@ -46,9 +46,10 @@ return 'started'`;
  */
 export const poll = `
 local grant = redis.call('HMGET', KEYS[1],
-  'client_id', 'tenant_id', 'state', 'expires_at', 'last_poll', 'interval', 'initial_interval', 'increase')
+  'client_id', 'tenant_id', 'state', 'expires_at', 'last_poll', 'interval', 'initial_interval', 'increase', 'delivery')
 if not grant[1] then return 'unknown' end
 if grant[1] ~= ARGV[1] or grant[2] ~= ARGV[2] then return 'other_client' end
+if grant[9] == 'push' then return 'pushed' end
 ${clock}
 if now >= tonumber(grant[4]) then return 'expired' end
 if grant[3] ~= 'pending' then return grant[3] end

@@ -9,10 +9,13 @@ import type {
   ClientCredentials,
   DeviceAuthorizationService,
   PollRequest,
+  PushedTokens,
 } from '@tessera/proto-gen/device';
 import type { Approvals, DecisionRequest } from './approval.ts';
 import type { BackchannelAuthentications } from './backchannel-authentication.ts';
 import type { DeviceAuthorizations } from './device-authorization.ts';
+import type { TokenAnswer } from './delivery/callback.ts';
+import type { HandedOut, Pushes } from './delivery/pushes.ts';
 import type { Polling } from './polling.ts';
 import type { StartRequest } from './starting-client.ts';
 import type { GrantKind, Owner } from './store.ts';
@@ -22,6 +25,9 @@ export interface DeviceParts {
   readonly backchannels: BackchannelAuthentications;
   readonly approvals: Approvals;
   readonly polling: Polling;
+  readonly pushes: Pushes;
+  /** How clients may get their tokens (CIBA Core §5). */
+  readonly deliveryModes: readonly string[];
 }
 
 export function deviceHandlers(parts: DeviceParts): Handlers<typeof DeviceAuthorizationService> {
@@ -37,12 +43,12 @@ export function deviceHandlers(parts: DeviceParts): Handlers<typeof DeviceAuthor
 }
 
 export function backchannelHandlers(parts: DeviceParts): Handlers<typeof BackchannelAuthenticationService> {
-  const { backchannels } = parts;
+  const { backchannels, pushes } = parts;
   return {
     startBackchannelAuthentication(request, call) {
-      const { loginHint, bindingMessage, requestedExpiry } = request;
-      const started = { ...startOf(request), loginHint, bindingMessage, requestedExpiry };
-      return backchannels.start(started, call);
+      const { loginHint, bindingMessage, requestedExpiry, clientNotificationToken } = request;
+      const asked = { loginHint, bindingMessage, requestedExpiry, clientNotificationToken };
+      return backchannels.start({ ...startOf(request), ...asked }, call);
     },
     async listBackchannelAuthentications({ tenantId, userId }, call) {
       if (tenantId === '' || userId === '') throw invalid('tenant_id and user_id are required');
@@ -54,6 +60,41 @@ export function backchannelHandlers(parts: DeviceParts): Handlers<typeof Backcha
     },
     decideBackchannelAuthentication: (request, call) => decide(parts, 'auth_req_id', request, call),
     pollBackchannelAuthentication: (request) => poll(parts, 'auth_req_id', request),
+    getDeliveryModes: () => ({ modes: [...parts.deliveryModes] }),
+    watchPushes: (_request, { signal }) => pushes.watch(signal),
+    async takePushes({ limit }) {
+      return { pushes: (await pushes.take(limit)).map(pushMessage) };
+    },
+    async finishPush({ deliveryId, attempt, tokens }) {
+      await pushes.finish({ deliveryId, attempt }, tokens && tokenAnswer(tokens));
+      return {};
+    },
+  };
+}
+
+function pushMessage(push: HandedOut) {
+  const { deliveryId, attempt, authReqId, clientId, tenantId, grant, trail, remainingSeconds } = push;
+  return {
+    deliveryId,
+    attempt,
+    authReqId,
+    clientId,
+    tenantId,
+    grant: { ...grant, authTime: BigInt(grant.authTime) },
+    ended: remainingSeconds <= 0,
+    ...trail,
+  };
+}
+
+function tokenAnswer(tokens: PushedTokens): TokenAnswer {
+  const { refreshToken } = tokens;
+  return {
+    access_token: tokens.accessToken,
+    token_type: 'Bearer',
+    expires_in: tokens.expiresIn,
+    scope: tokens.scope,
+    ...(refreshToken !== '' && { refresh_token: refreshToken }),
+    id_token: tokens.idToken,
   };
 }
 

@@ -2,6 +2,7 @@ import { openEmbeddedDatabase, migrate } from '@tessera/kit';
 import type { Database } from '@tessera/kit';
 import { atEndOfFile, silentLog, testDatabase } from '@tessera/test-kit';
 import { migrations } from './build.ts';
+import { deliveryStoreContract } from './delivery/store.contract.ts';
 import { decisionStoreContract } from './decision-store.contract.ts';
 
 let postgres: Promise<Database> | undefined;
@@ -9,6 +10,9 @@ decisionStoreContract('Postgres', () => (postgres ??= testDatabase(migrations)))
 
 let embedded: Promise<Database> | undefined;
 decisionStoreContract('PGlite', () => (embedded ??= openEmbedded()));
+
+deliveryStoreContract('Postgres', () => (postgres ??= testDatabase(migrations)));
+deliveryStoreContract('PGlite', () => (embedded ??= openEmbedded()));
 
 async function openEmbedded(): Promise<Database> {
   const database = await openEmbeddedDatabase('memory');

@@ -1,4 +1,6 @@
-import type { AuditRow, Database } from '@tessera/kit';
+import type { Database } from '@tessera/kit';
+import { auditValues } from './audit-values.ts';
+import { shortestDeliverySeconds } from './delivery/store.ts';
 import type { Confirmation, Decision, DecisionStore, NewDecision, StandingDecision } from './store.ts';
 
 const decide = `
@@ -13,6 +15,14 @@ const decide = `
   ), audited AS (
     INSERT INTO device.audit_event (event_id, event, tenant_id, outcome, reason, record)
     SELECT $13, $14, $15, $16, $17, $18::jsonb FROM decided
+  ), delivery AS (
+    INSERT INTO device.delivery
+      (delivery_id, tenant_id, client_id, hash, request_id, user_id, mode, outcome, awaits_tokens, sealed, call_id,
+       ip_address, due_at, expires_at)
+    SELECT $19::text, $1, $4, $3, $20::text, $6, $21::text, $5, $21::text = 'push' AND $5 = 'approved', $22::text,
+           $23::text, $24::text, clock_timestamp(),
+           clock_timestamp() + make_interval(secs => GREATEST($12::float8, $25::float8))
+    FROM decided WHERE $19::text IS NOT NULL
   )
   SELECT decision, user_id FROM decided`;
 
@@ -49,7 +59,7 @@ export function createDecisionStore(database: Database): DecisionStore {
       const { rows } = await database.query<StandingRow>({
         name: 'device.decide',
         text: decide,
-        values: [...decisionValues(decision), ...auditValues(audit)],
+        values: [...decisionValues(decision), ...auditValues(audit), ...deliveryValues(decision)],
       });
       if (rows[0] !== undefined) return { ...standingOf(rows[0]), isNew: true };
       // The row of a racing call is committed by now, but is not among what that statement could see.
@@ -106,9 +116,10 @@ function decisionValues(decision: NewDecision): unknown[] {
   ];
 }
 
-function auditValues(audit: AuditRow): unknown[] {
-  const { eventId, event, tenantId, outcome, reason, record } = audit;
-  return [eventId, event, tenantId, outcome, reason, record];
+function deliveryValues({ request, delivery }: NewDecision): unknown[] {
+  const { deliveryId = null, mode = null, sealed = null, trail } = delivery ?? {};
+  const { requestId = null, ipAddress = null } = trail ?? {};
+  return [deliveryId, request.requestId, mode, sealed, requestId, ipAddress, shortestDeliverySeconds];
 }
 
 function standingOf({ decision, user_id: userId }: StandingRow): Omit<StandingDecision, 'isNew'> {

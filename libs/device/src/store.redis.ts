@@ -17,6 +17,7 @@ const grantRequest = z.object({
   issuer: z.string(),
   ipAddress: z.string(),
   bindingMessage: z.string(),
+  delivery: z.object({ mode: z.enum(['ping', 'push']), sealed: z.string() }).optional(),
 });
 
 const grantKey = (kind: GrantKind, hash: string): string => `device:grant:${kind}:${hash}`;
@@ -93,12 +94,14 @@ function recordValues({ request, lifetimeSeconds, pace }: NewGrant): RedisArgume
     milliseconds(tombstoneSeconds),
     milliseconds(pace.intervalSeconds),
     milliseconds(pace.increaseSeconds),
+    request.delivery?.mode ?? '',
   ];
 }
 
 const pollReply = z.enum([
   'unknown',
   'other_client',
+  'pushed',
   'expired',
   'pending',
   'slow_down',

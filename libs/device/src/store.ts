@@ -1,4 +1,5 @@
 import type { AuditRow } from '@tessera/kit';
+import type { NewDelivery, RequestedDelivery } from './delivery/store.ts';
 
 /** Which flow a request belongs to, by the value its client polls with. */
 export type GrantKind = 'device_code' | 'auth_req_id';
@@ -23,6 +24,8 @@ export interface GrantRequest {
   readonly ipAddress: string;
   /** Empty when there is none. */
   readonly bindingMessage: string;
+  /** Absent: its client polls. */
+  readonly delivery?: RequestedDelivery | undefined;
 }
 
 /** How fast a client may poll. */
@@ -56,7 +59,15 @@ export interface LivingGrant {
 
 /** One poll of an authenticated client. Nothing but `pending` and `slow_down` changes anything. */
 export type PollVerdict =
-  'unknown' | 'other_client' | 'expired' | 'pending' | 'slow_down' | 'denied' | 'approved';
+  | 'unknown'
+  | 'other_client'
+  /** Its client is pushed the outcome and may not ask for it. */
+  | 'pushed'
+  | 'expired'
+  | 'pending'
+  | 'slow_down'
+  | 'denied'
+  | 'approved';
 
 /** Wrong user codes that are let through under one key in one window. */
 export interface GuessRule {
@@ -131,6 +142,8 @@ export interface NewDecision {
   readonly authTime: number;
   /** Until the request ends. */
   readonly remainingSeconds: number;
+  /** What its client is to be told, if that is asked for. */
+  readonly delivery?: NewDelivery | undefined;
 }
 
 export interface StandingDecision {
@@ -147,7 +160,7 @@ export type Confirmation =
 
 /** Decisions by the SHA-256 of what the client polls with. All times are the database's. */
 export interface DecisionStore {
-  /** Writes a decision with its audit row in one commit, unless there is one; answers the one that stands. */
+  /** Writes a decision with its delivery and audit row in one commit, unless there is one; answers the one that stands. */
   decide(decision: NewDecision, audit: AuditRow): Promise<StandingDecision>;
   /** What was decided for this client; undefined when nothing was, or the request ended. */
   confirm(

@@ -3,6 +3,7 @@ import { createLimiter, rootCall, ulid, type BuiltService, type Kit } from '@tes
 import { antiForgery } from './anti-forgery.ts';
 import type { GatewayConfig } from './config.ts';
 import type { Gateway, GatewayPeers } from './gateway.ts';
+import { createDeliveryModes } from './delivery-modes.ts';
 import { issuerRule } from './issuer.ts';
 import { createKeySet } from './key-set.ts';
 import { loadViews } from './pages/views.ts';
@@ -17,8 +18,8 @@ export interface GatewayService extends BuiltService {
 
 export type GatewayOptions = ServerOptions;
 
-/** Deadline of a key set fetch: whoever asks for the keys waits no longer while `keys` is away. */
-const keySetTimeoutMs = 1_000;
+/** Deadline of what a document is made of: whoever asks for it waits no longer while its owner is away. */
+const documentTimeoutMs = 1_000;
 
 /** All the wiring of the gateway. */
 export function buildGateway(
@@ -30,7 +31,13 @@ export function buildGateway(
   const { clock, log, random, redis } = kit;
   const keySet = createKeySet({
     fetch: async () =>
-      (await peers.keys.getPublicKeys({}, rootCall(ulid(clock, random), keySetTimeoutMs))).keys,
+      (await peers.keys.getPublicKeys({}, rootCall(ulid(clock, random), documentTimeoutMs))).keys,
+    clock,
+    log,
+  });
+  const deliveryModes = createDeliveryModes({
+    fetch: async () =>
+      (await peers.backchannel.getDeliveryModes({}, rootCall(ulid(clock, random), documentTimeoutMs))).modes,
     clock,
     log,
   });
@@ -39,6 +46,7 @@ export function buildGateway(
     peers,
     kit,
     keySet,
+    deliveryModes,
     issuer: issuerRule(config.TESSERA_ISSUER, config.TESSERA_ALLOWED_HOSTS),
     limiter: createLimiter({ redis, clock, log, prefix: 'gateway' }),
     views: loadViews(),

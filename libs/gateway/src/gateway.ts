@@ -6,6 +6,7 @@ import type { KeysService } from '@tessera/proto-gen/keys';
 import type { IntrospectionService, TokenService } from '@tessera/proto-gen/token';
 import type { AntiForgery } from './anti-forgery.ts';
 import type { GatewayConfig } from './config.ts';
+import type { DeliveryModes } from './delivery-modes.ts';
 import type { IssuerRule } from './issuer.ts';
 import type { KeySet } from './key-set.ts';
 import type { Incoming } from './incoming.ts';
@@ -29,6 +30,7 @@ export interface Gateway {
   readonly kit: Kit;
   readonly issuer: IssuerRule;
   readonly keySet: KeySet;
+  readonly deliveryModes: DeliveryModes;
   readonly limiter: Limiter;
   readonly views: Views;
   readonly antiForgery: AntiForgery;

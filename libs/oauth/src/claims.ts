@@ -105,9 +105,14 @@ function isPresent(value: string | undefined): value is string {
   return value !== undefined && value !== '';
 }
 
-/** `at_hash`: the left half of the SHA-256 of the access token, base64url (OIDC Core §3.1.3.6, for RS256). */
+/** `at_hash`: the hash of the access token that was issued beside an ID token (OIDC Core §3.1.3.6). */
 export function accessTokenHash(accessToken: string): string {
-  return hash('sha256', accessToken, 'buffer').subarray(0, 16).toString('base64url');
+  return leftHash(accessToken);
+}
+
+/** The left half of the SHA-256 of a token, base64url: how an ID token under RS256 names it (OIDC Core §3.1.3.6). */
+export function leftHash(token: string): string {
+  return hash('sha256', token, 'buffer').subarray(0, 16).toString('base64url');
 }
 
 /** The profile data that claims are released from; empty texts are data the user does not have. */

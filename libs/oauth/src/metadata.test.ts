@@ -28,7 +28,7 @@ describe('contractMetadata', () => {
 });
 
 describe('authorizationServerMetadata (RFC 8414 §2)', () => {
-  const metadata = authorizationServerMetadata(issuer);
+  const metadata = authorizationServerMetadata(issuer, ['poll', 'ping']);
 
   it('names every endpoint under its registered name.', () => {
     expect(metadata).toMatchObject({
@@ -38,6 +38,11 @@ describe('authorizationServerMetadata (RFC 8414 §2)', () => {
       backchannel_authentication_endpoint: 'https://id.example/backchannel_authentication',
       end_session_endpoint: 'https://id.example/logout',
     });
+  });
+
+  it('names the delivery modes of CIBA that are available (CIBA Core §4).', () => {
+    expect(metadata.backchannel_token_delivery_modes_supported).toEqual(['poll', 'ping']);
+    expect(metadata.backchannel_user_code_parameter_supported).toBe(false);
   });
 
   it('offers PKCE with S256 alone, no implicit grant, and iss in responses (RFC 9700 §2.1, RFC 9207 §3).', () => {

@@ -53,8 +53,9 @@ export type ContractMetadata = ReturnType<typeof contractMetadata>;
 /**
  * The document at `/.well-known/oauth-authorization-server` (RFC 8414 §2), complete and under the registered names:
  * OIDC Discovery §3, RFC 8628 §4, RFC 9207 §3, CIBA Core §4, RP-Initiated Logout §2.1.
+ * `deliveryModes`: how CIBA clients may get their tokens here.
  */
-export function authorizationServerMetadata(issuer: string) {
+export function authorizationServerMetadata(issuer: string, deliveryModes: readonly string[]) {
   return {
     issuer,
     authorization_endpoint: endpointUri(issuer, 'authorization'),
@@ -82,7 +83,7 @@ export function authorizationServerMetadata(issuer: string) {
     request_parameter_supported: false,
     request_uri_parameter_supported: false,
     prompt_values_supported: ['none', 'login'],
-    backchannel_token_delivery_modes_supported: ['poll'],
+    backchannel_token_delivery_modes_supported: deliveryModes,
     backchannel_user_code_parameter_supported: false,
   };
 }

@@ -25,6 +25,8 @@ import { cibaGrant, deviceCodeGrant } from './grants/polled.ts';
 import type { OneTimeParts } from './grants/one-time.ts';
 import { refreshTokenGrant } from './grants/refresh-token.ts';
 import { startPurges } from './purge.ts';
+import { issuePush, type PushParts } from './push/issue-push.ts';
+import { startPushing, type Pushing } from './push/pushing.ts';
 import { createRefreshTokenCodec, parseRefreshKeys } from './refresh-token.ts';
 import { introspectionHandlers, tokenHandlers, type ServiceParts } from './service.ts';
 import { createSigner } from './signer.ts';
@@ -51,7 +53,9 @@ export function buildToken(config: TokenConfig, peers: TokenPeers, kit: Kit): Bu
   const stores = createPostgresStores(database, kit);
   const audit = createAuditBatch({ database, schema: migrations.schema, kit });
   const purge = startPurges(stores, kit.log);
-  const parts = serviceParts(config, peers, kit, { stores, audit });
+  const oneTime = oneTimeParts(config, kit, stores);
+  const parts = serviceParts(config, peers, kit, { stores, audit, oneTime });
+  const pushing = peers.device && pushes({ ...parts, oneTime }, peers.device.backchannel);
   return {
     name: 'token',
     routes: [
@@ -77,6 +81,7 @@ export function buildToken(config: TokenConfig, peers: TokenPeers, kit: Kit): Bu
       await database.query({ name: 'token.ready', text: 'SELECT 1 FROM token.refresh_family LIMIT 0' });
     },
     async close() {
+      await pushing?.close();
       await Promise.all([
         parts.directory.close(),
         parts.revocationFeed.close(),
@@ -90,35 +95,43 @@ export function buildToken(config: TokenConfig, peers: TokenPeers, kit: Kit): Bu
 interface Durable {
   readonly stores: ReturnType<typeof createPostgresStores>;
   readonly audit: AuditBatch;
+  readonly oneTime: OneTimeParts;
+}
+
+function pushes(parts: PushParts, backchannel: Client<typeof BackchannelAuthenticationService>): Pushing {
+  return startPushing({ backchannel, issue: (push) => issuePush(parts, push), kit: parts.kit });
+}
+
+function oneTimeParts(config: TokenConfig, kit: Kit, stores: Durable['stores']): OneTimeParts {
+  return {
+    kit,
+    redemptions: stores.redemption,
+    refreshTokens: createRefreshTokenCodec(
+      parseRefreshKeys(config.TESSERA_TOKEN_REFRESH_KEYS.reveal()) ?? [],
+    ),
+    refreshIdleSeconds: config.TESSERA_LIFETIME_REFRESH_IDLE,
+    refreshAbsoluteSeconds: config.TESSERA_LIFETIME_REFRESH_ABSOLUTE,
+  };
 }
 
 function serviceParts(
   config: TokenConfig,
   peers: TokenPeers,
   kit: Kit,
-  { stores, audit }: Durable,
+  { stores, audit, oneTime }: Durable,
 ): ServiceParts {
   const { redis, clock, log } = kit;
   const limiter = createLimiter({ redis, clock, log, prefix: 'token' });
-  const refreshTokens = createRefreshTokenCodec(
-    parseRefreshKeys(config.TESSERA_TOKEN_REFRESH_KEYS.reveal()) ?? [],
-  );
-  const oneTime = {
-    kit,
-    redemptions: stores.redemption,
-    refreshTokens,
-    refreshIdleSeconds: config.TESSERA_LIFETIME_REFRESH_IDLE,
-    refreshAbsoluteSeconds: config.TESSERA_LIFETIME_REFRESH_ABSOLUTE,
-  };
   const refresh = {
     ...oneTime,
+    kit,
     families: stores.refresh,
     retryWindowSeconds: config.TESSERA_REFRESH_RETRY_WINDOW,
   };
   return {
     kit,
     audit,
-    refreshTokens,
+    refreshTokens: oneTime.refreshTokens,
     families: stores.refresh,
     sessionEnds: stores.redemption,
     revocations: stores.revocations,

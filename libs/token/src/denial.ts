@@ -29,7 +29,7 @@ export interface Attempt {
 export function auditDenial(
   audit: Pick<AuditBatch, 'add'>,
   attempt: Attempt,
-  context: CallContext,
+  context: Pick<CallContext, 'requestId'>,
   error: unknown,
 ): void {
   if (!(error instanceof OAuthError) || unaudited.has(error.code)) return;

@@ -3,7 +3,7 @@ import { epochSeconds } from '@tessera/kit';
 import { accessTokenClaims, idTokenClaims } from '@tessera/oauth';
 import { TokenType } from '@tessera/proto-gen/keys';
 import type { User } from '@tessera/proto-gen/directory';
-import type { Exchange, PersonalGrant } from './grants/grant.ts';
+import type { Exchange, ExtraClaims, PersonalGrant } from './grants/grant.ts';
 import type { Signer, SigningTask } from './signer.ts';
 
 /** What phases 5 and 6 settled: who the tokens speak of and what they allow. */
@@ -13,6 +13,7 @@ export interface Authority {
   readonly scopes: readonly string[];
   /** Audience of the granted API scopes; empty when there are none. */
   readonly resource: string;
+  readonly idTokenClaims: ExtraClaims | undefined;
 }
 
 export interface IssuedTokens {
@@ -39,7 +40,7 @@ export interface IssuingParts {
 export async function issueTokens(
   parts: IssuingParts,
   exchange: Exchange,
-  { subject, scopes, resource }: Authority,
+  { subject, scopes, resource, idTokenClaims: extraClaims }: Authority,
 ): Promise<IssuedTokens> {
   const { clientId, tenantId, lifetimes } = exchange.application;
   const now = epochSeconds(parts.kit.clock);
@@ -73,7 +74,7 @@ export async function issueTokens(
       accessToken: undefined,
       sessionId,
     });
-    tasks.push({ type: TokenType.ID_TOKEN, claims: idClaims, atHashOf: 0 });
+    tasks.push({ type: TokenType.ID_TOKEN, claims: { ...idClaims, ...extraClaims }, atHashOf: 0 });
   }
   const [accessToken = '', idToken = ''] = await parts.signer.sign(tasks, exchange.call());
   return { accessToken, expiresIn, audience: claims.aud, idToken };

@@ -11,13 +11,14 @@ import {
 import type { User } from '@tessera/proto-gen/directory';
 import type { ExchangeRequest } from '@tessera/proto-gen/token';
 import { clientCredentialsOf, invalidClient, issuerOf } from './client.ts';
-import { auditDenial } from './denial.ts';
+import { auditDenial, type Attempt } from './denial.ts';
 import {
   grantParameters,
   type Exchange,
   type Grant,
   type GrantTable,
   type PersonalGrant,
+  type TokenRequest,
 } from './grants/grant.ts';
 import { issueTokens, type IssuingParts } from './issuing.ts';
 import { refuse, Refusal } from './refusal.ts';
@@ -39,55 +40,109 @@ export interface ExchangeResult {
   readonly idToken: string;
 }
 
+/** What an exchange needs of the call it is made for. */
+export type ExchangeContext = Pick<CallContext, 'requestId' | 'signal' | 'onward'>;
+
+const nothingRequested = {
+  scope: '',
+  resource: '',
+  code: '',
+  codeVerifier: '',
+  redirectUri: '',
+  refreshToken: '',
+  deviceCode: '',
+  authReqId: '',
+} as const;
+
 /** The token endpoint: nine phases in this order for every grant type. */
 export async function exchange(
   parts: PipelineParts,
   request: ExchangeRequest,
   context: CallContext,
 ): Promise<ExchangeResult> {
-  try {
+  const { credentials, caller, grantType } = request;
+  const from = { clientId: credentials?.clientId ?? '', ipAddress: caller?.ipAddress ?? '' };
+  return refusalsNoted(parts, { ...from, details: { grantType } }, context, async () => {
     // 1. the grant type is one of ours and its parameters are there
     const grant = requireGrant(parts.grants, request);
     requireParameters(grant, request);
     // 2. the client is who it says it is
     const client = await authenticate(parts, request, context);
-    // 3. the application may use this grant type
-    requirePermission(grant, client);
-    const current = begin(parts, request, client, context);
-    // 4. what was presented is redeemed
-    const redemption = await grant.redeem(current);
-    try {
-      // 5. the grant is of this issuer; user, application and tenant are active at this moment
-      requireIssuer(parts.issuer, redemption.person);
-      const subject = await requireActive(parts.directory, current, redemption.person);
-      // 6. scope and resource of the tokens
-      const authority = { subject, ...decideScopes(current, redemption.person) };
-      // 7. claims and signatures
-      const issued = await issueTokens(parts, current, authority);
-      // 8. the redemption becomes final
-      const facts = { scopes: authority.scopes, audience: issued.audience };
-      const refreshToken = await redemption.commit(facts);
-      // 9. the answer
-      const { accessToken, expiresIn, idToken } = issued;
-      return {
-        accessToken,
-        expiresIn,
-        idToken,
-        scope: facts.scopes.join(' '),
-        refreshToken: refreshToken ?? '',
-      };
-    } catch (error) {
-      await redemption.abandon?.();
-      throw error;
+    const issuer = issuerOf(parts.issuer, caller);
+    return issue(parts, grant, begin(parts, { request, client, issuer, ...from }, context));
+  });
+}
+
+/** A client that needs no authentication now: it proved who it is when it started what was approved since. */
+export interface KnownClient {
+  readonly clientId: string;
+  readonly tenantId: string;
+  readonly ipAddress: string;
+  /** Of the grant. */
+  readonly issuer: string;
+}
+
+/** The phases from 3 on, for tokens that are not answered to a request of the client but pushed (CIBA Core §10.3). */
+export async function exchangeForPush(
+  parts: PipelineParts,
+  grant: Grant,
+  { clientId, tenantId, ipAddress, issuer }: KnownClient,
+  context: ExchangeContext,
+): Promise<ExchangeResult> {
+  const attempt = { clientId, ipAddress, details: { grantType: grant.name } };
+  return refusalsNoted(parts, attempt, context, async () => {
+    const client = await parts.directory.application(clientId, context.onward());
+    if (client?.tenant.tenantId !== tenantId || !parts.directory.isActive(client)) {
+      throw invalidClient(new Refusal('application_inactive', false));
     }
-  } catch (error) {
-    const { credentials, caller, grantType } = request;
-    const attempt = {
-      clientId: credentials?.clientId ?? '',
-      ipAddress: caller?.ipAddress ?? '',
-      details: { grantType },
+    const request = { ...nothingRequested, grantType: grant.name };
+    return issue(parts, grant, begin(parts, { request, client, issuer, ipAddress }, context));
+  });
+}
+
+/** The phases in which the grant types differ least. */
+async function issue(parts: PipelineParts, grant: Grant, current: Exchange): Promise<ExchangeResult> {
+  // 3. the application may use this grant type
+  requirePermission(grant, current);
+  // 4. what was presented is redeemed
+  const redemption = await grant.redeem(current);
+  try {
+    // 5. the grant is of this issuer; user, application and tenant are active at this moment
+    requireIssuer(parts.issuer, redemption.person);
+    const subject = await requireActive(parts.directory, current, redemption.person);
+    // 6. scope and resource of the tokens
+    const { idTokenClaims } = redemption;
+    const authority = { subject, idTokenClaims, ...decideScopes(current, redemption.person) };
+    // 7. claims and signatures
+    const issued = await issueTokens(parts, current, authority);
+    // 8. the redemption becomes final
+    const facts = { scopes: authority.scopes, audience: issued.audience };
+    const refreshToken = await redemption.commit(facts);
+    // 9. the answer
+    const { accessToken, expiresIn, idToken } = issued;
+    return {
+      accessToken,
+      expiresIn,
+      idToken,
+      scope: facts.scopes.join(' '),
+      refreshToken: refreshToken ?? '',
     };
-    auditDenial(parts.audit, attempt, context, error);
+  } catch (error) {
+    await redemption.abandon?.();
+    throw error;
+  }
+}
+
+async function refusalsNoted<T>(
+  { audit }: PipelineParts,
+  attempt: Attempt,
+  context: ExchangeContext,
+  work: () => Promise<T>,
+): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    auditDenial(audit, attempt, context, error);
     throw error;
   }
 }
@@ -128,16 +183,21 @@ function requirePermission(grant: Grant, client: ApplicationRecord): void {
 
 function begin(
   parts: PipelineParts,
-  request: ExchangeRequest,
-  client: ApplicationRecord,
-  context: CallContext,
+  given: {
+    readonly request: TokenRequest;
+    readonly client: ApplicationRecord;
+    readonly issuer: string;
+    readonly ipAddress: string;
+  },
+  context: ExchangeContext,
 ): Exchange {
+  const { request, client, issuer, ipAddress } = given;
   return {
     ...client,
     request,
     requestedScopes: parseScope(request.scope),
-    issuer: issuerOf(parts.issuer, request.caller),
-    trail: { requestId: context.requestId, ipAddress: request.caller?.ipAddress ?? '' },
+    issuer,
+    trail: { requestId: context.requestId, ipAddress },
     tokenId: parts.kit.random.bytes(16).toString('base64url'),
     call: () => context.onward(),
     requireAwaited() {

@@ -194,6 +194,10 @@ export const replay = `
   ), audited_revocation AS (${auditInsert('revoked', '$4', "e ->> 'when' = 'revoked'")})
   SELECT count(*)::int AS found FROM marker`;
 
+/** $1 tenant, $2 kind, $3 hash */
+export const findRedemption = `
+  SELECT family_id FROM token.redemption WHERE tenant_id = $1 AND kind = $2 AND hash = $3::bytea`;
+
 /** $1 tenant, $2 session */
 export const noteSessionEnd = `
   INSERT INTO token.ended_session (tenant_id, session_id) VALUES ($1, $2)

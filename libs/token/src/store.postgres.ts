@@ -113,6 +113,14 @@ function redemptionStore(database: Database, kit: StoreKit): RedemptionStore {
   return {
     redeem: (request) => redeem(database, kit, request),
     findReplay: (value) => findReplay(database, kit, value),
+    async findFamily({ tenantId, kind, hash }) {
+      const { rows } = await database.query<{ family_id: string | null }>({
+        name: 'token.find_redemption',
+        text: sql.findRedemption,
+        values: [tenantId, kind, hash],
+      });
+      return rows[0]?.family_id;
+    },
     async noteSessionEnd(tenantId, sessionId) {
       const values = [tenantId, sessionId];
       await database.query({ name: 'token.note_session_end', text: sql.noteSessionEnd, values });

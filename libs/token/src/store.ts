@@ -158,6 +158,8 @@ export interface RedemptionStore {
    * made sure that the owning client asks.
    */
   findReplay(value: PresentedValue): Promise<boolean>;
+  /** The family that a redemption of the value started: null when it started none, undefined when there was none. */
+  findFamily(value: Omit<PresentedValue, 'trail'>): Promise<string | null | undefined>;
   /** Codes of the session are not redeemed any more. May be repeated. */
   noteSessionEnd(tenantId: string, sessionId: string): Promise<void>;
   /** Deletes up to `limit` ends of sessions older than any code can be; resolves with how many. */

@@ -14,7 +14,7 @@ export interface FakeApplication {
   status: Status;
   grantTypes: string[];
   scopes: { name: string; audience: string }[];
-  ciba: { approval: string; url: string };
+  ciba: { approval: string; url: string; delivery?: string; notificationEndpoint?: string };
   lifetimes: { authorizationRequest: number };
 }
 

@@ -173,6 +173,7 @@ export async function startBackchannel(
     scope = 'openid orders.read',
     bindingMessage = '',
     requestedExpiry = 0,
+    clientNotificationToken = '',
     ipAddress = newAddress(),
   } = {},
 ) {
@@ -183,6 +184,7 @@ export async function startBackchannel(
     loginHint,
     bindingMessage,
     requestedExpiry,
+    clientNotificationToken,
   });
   return { ...started, poll: () => pollBackchannel(world, started.authReqId, clientId) };
 }

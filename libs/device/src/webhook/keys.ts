@@ -1,7 +1,7 @@
 import { createHmac, createSecretKey, timingSafeEqual, type KeyObject } from 'node:crypto';
 import { opaquePrefix, type Secret } from '@tessera/kit';
 
-/** What the one key of a deployment gives: a signing key for each application, and proofs for decision links. */
+/** What the one key of a deployment gives: a signing key for each application, proofs for decision links, and a seal. */
 export interface WebhookKeys {
   /** The key that an application's notification system verifies with, as `whsec_` and base64 (Standard Webhooks). */
   signingKey(application: { readonly tenantId: string; readonly clientId: string }): string;
@@ -9,6 +9,8 @@ export interface WebhookKeys {
   decisionToken(requestId: string): string;
   /** The request of a decision link; undefined for what was never handed out. */
   requestOf(decisionToken: string): string | undefined;
+  /** 32 bytes that seal what clients are to be told of decisions. */
+  readonly sealingKey: Buffer;
 }
 
 const tokenShape = new RegExp(`^${opaquePrefix.decisionLink}([A-Za-z0-9_-]{22})\\.([A-Za-z0-9_-]{43})$`);
@@ -18,6 +20,7 @@ export function createWebhookKeys(secret: Secret): WebhookKeys {
   const mac = (purpose: string): Buffer => createHmac('sha256', key).update(purpose).digest();
   const proofOf = (requestId: string): string => mac(`decision\0${requestId}`).toString('base64url');
   return {
+    sealingKey: mac('seal'),
     signingKey: ({ tenantId, clientId }) =>
       `whsec_${mac(`sign\0${tenantId}\0${clientId}`).toString('base64')}`,
     decisionToken: (requestId) => `${opaquePrefix.decisionLink}${requestId}.${proofOf(requestId)}`,

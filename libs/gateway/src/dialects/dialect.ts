@@ -6,6 +6,7 @@ export type Field =
   | 'authReqId'
   | 'bindingMessage'
   | 'clientId'
+  | 'clientNotificationToken'
   | 'clientSecret'
   | 'code'
   | 'codeVerifier'

@@ -8,6 +8,7 @@ export const standard: Dialect = {
     authReqId: 'auth_req_id',
     bindingMessage: 'binding_message',
     clientId: 'client_id',
+    clientNotificationToken: 'client_notification_token',
     clientSecret: 'client_secret',
     code: 'code',
     codeVerifier: 'code_verifier',

@@ -25,10 +25,12 @@ export const backchannelAuthentication: Endpoint = async (
       bindingMessage: parameters.text('bindingMessage'),
       resource: parameters.text('resource'),
       requestedExpiry,
+      clientNotificationToken: parameters.text('clientNotificationToken'),
     },
     rootCall(incoming.requestId),
   );
-  return { auth_req_id: started.authReqId, expires_in: started.expiresIn, interval: started.interval };
+  const { authReqId, expiresIn, interval } = started;
+  return { auth_req_id: authReqId, expires_in: expiresIn, ...(interval > 0 && { interval }) };
 };
 
 /** CIBA Core §7.1: a positive integer; 0 when absent. */

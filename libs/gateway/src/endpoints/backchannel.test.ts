@@ -91,6 +91,21 @@ describe('POST /backchannel_authentication', () => {
     },
   );
 
+  it('passes the client_notification_token on, and leaves out an interval that is not kept (CIBA Core §7.1, §7.3)', async () => {
+    const gateway = open({
+      startBackchannelAuthentication: () => ({ authReqId: 'ta_1', expiresIn: 300, interval: 0 }),
+    });
+    const answer = await post(
+      gateway,
+      '/backchannel_authentication',
+      'client_id=web&scope=openid&login_hint=ada&client_notification_token=8d67dc78-7faa',
+    );
+    expect(answer.json()).toEqual({ auth_req_id: 'ta_1', expires_in: 300 });
+    expect(gateway.requests('startBackchannelAuthentication')).toMatchObject([
+      { clientNotificationToken: '8d67dc78-7faa' },
+    ]);
+  });
+
   it('accepts acr_values', async () => {
     const answer = await post(
       open(),

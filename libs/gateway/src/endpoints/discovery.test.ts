@@ -74,6 +74,28 @@ describe('GET /.well-known/oauth-authorization-server', () => {
       end_session_endpoint: 'http://localhost/logout',
     });
   });
+
+  it('names the delivery modes that device offers, and poll alone while it was never heard (CIBA Core §4)', async () => {
+    const modesOf = async (gateway: ReturnType<typeof open>) =>
+      (await get(gateway, server)).json<{ backchannel_token_delivery_modes_supported: string[] }>()
+        .backchannel_token_delivery_modes_supported;
+    const clock = fakeClock();
+    let away = true;
+    const getDeliveryModes = () => {
+      if (away) throw new Error('away');
+      return { modes: ['poll', 'ping', 'push'] };
+    };
+    const gateway = open({}, { getDeliveryModes }, testKit({ clock }));
+    expect(await modesOf(gateway)).toEqual(['poll']);
+    away = false;
+    clock.advance(2_000);
+    expect(await modesOf(gateway)).toEqual(['poll', 'ping', 'push']);
+    expect(await modesOf(gateway)).toEqual(['poll', 'ping', 'push']);
+    expect(gateway.requests('getDeliveryModes')).toHaveLength(2);
+    away = true;
+    clock.advance(3_600_000);
+    expect(await modesOf(gateway)).toEqual(['poll', 'ping', 'push']);
+  });
 });
 
 describe('GET /.well-known/jwks.json', () => {

@@ -5,14 +5,17 @@ import type { Gateway } from '../gateway.ts';
 /** Issuers whose documents are kept encoded; an inferred issuer may come with any port. */
 const maxDocuments = 32;
 
-function encodedOnce(build: (issuer: string) => object): (issuer: string) => string {
+function encodedOnce(
+  build: (issuer: string, modes: readonly string[]) => object,
+): (issuer: string, modes?: readonly string[]) => string {
   const documents = new Map<string, string>();
-  return (issuer) => {
-    let document = documents.get(issuer);
+  return (issuer, modes = []) => {
+    const key = [issuer, ...modes].join(' ');
+    let document = documents.get(key);
     if (document === undefined) {
       if (documents.size >= maxDocuments) documents.clear();
-      document = JSON.stringify(build(issuer));
-      documents.set(issuer, document);
+      document = JSON.stringify(build(issuer, modes));
+      documents.set(key, document);
     }
     return document;
   };
@@ -47,14 +50,14 @@ export async function openidConfiguration(
 }
 
 /** `GET /.well-known/oauth-authorization-server` (RFC 8414 §3). */
-export function oauthAuthorizationServer(
+export async function oauthAuthorizationServer(
   request: FastifyRequest,
   reply: FastifyReply,
   gateway: Gateway,
 ): Promise<string> {
-  const document = serverDocument(request.incoming.issuer());
+  const document = serverDocument(request.incoming.issuer(), await gateway.deliveryModes.current());
   reply.header('cache-control', cacheHeader(gateway));
-  return Promise.resolve(document);
+  return document;
 }
 
 /** `GET /.well-known/jwks.json` (RFC 7517 §5): names no host, but does not answer for a forged one. */

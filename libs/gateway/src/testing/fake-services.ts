@@ -40,7 +40,11 @@ export function openGateway(
   options: GatewayOptions = {},
 ): TestGateway {
   const asked: { readonly method: string; readonly request: unknown }[] = [];
-  const all: Record<string, unknown> = { getPublicKeys: () => ({ keys: [publicKey] }), ...behaviours };
+  const all: Record<string, unknown> = {
+    getPublicKeys: () => ({ keys: [publicKey] }),
+    getDeliveryModes: () => ({ modes: ['poll'] }),
+    ...behaviours,
+  };
   const fake = <S extends DescService>(service: S) =>
     local(service, built(service, all, asked), 'gateway', kit.log);
   const peers: GatewayPeers = {

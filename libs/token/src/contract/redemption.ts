@@ -74,6 +74,19 @@ export function redemptionContract(engine: string, open: () => Promise<Database>
       },
     );
 
+    it('tells which family a value started, and changes nothing by it', async () => {
+      const redemption = { ...request(), kind: 'auth_req_id' as const };
+      const familyId = redemption.family?.familyId ?? '';
+      expect(await on.redemption.findFamily(redemption)).toBeUndefined();
+      await on.redemption.redeem(redemption);
+      expect(await on.redemption.findFamily(redemption)).toBe(familyId);
+      expect(await on.redemption.findFamily({ ...redemption, tenantId: 'globex' })).toBeUndefined();
+      expect(await on.refresh.findLive(familyId, 1)).toMatchObject(owner);
+      const alone = request({ family: undefined });
+      await on.redemption.redeem(alone);
+      expect(await on.redemption.findFamily(alone)).toBeNull();
+    });
+
     it('redeems no code of a session that was ended, and whatever else was approved in it (SES-7, F2)', async () => {
       const sessionId = systemRandom.bytes(16).toString('base64url');
       const before = request({ sessionId });

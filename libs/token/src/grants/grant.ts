@@ -4,21 +4,24 @@ import type { GrantTypeName } from '@tessera/oauth';
 import type { ExchangeRequest } from '@tessera/proto-gen/token';
 import type { Trail } from '../store.ts';
 
+/** What a token request asks for; who sends it is established apart from it. */
+export type TokenRequest = Omit<ExchangeRequest, '$typeName' | '$unknown' | 'caller' | 'credentials'>;
+
 /** The parameters of the token request that a grant type may require, by their names in the RFCs. */
 export const grantParameters = {
-  code: (request: ExchangeRequest) => request.code,
-  code_verifier: (request: ExchangeRequest) => request.codeVerifier,
-  redirect_uri: (request: ExchangeRequest) => request.redirectUri,
-  refresh_token: (request: ExchangeRequest) => request.refreshToken,
-  device_code: (request: ExchangeRequest) => request.deviceCode,
-  auth_req_id: (request: ExchangeRequest) => request.authReqId,
+  code: (request: TokenRequest) => request.code,
+  code_verifier: (request: TokenRequest) => request.codeVerifier,
+  redirect_uri: (request: TokenRequest) => request.redirectUri,
+  refresh_token: (request: TokenRequest) => request.refreshToken,
+  device_code: (request: TokenRequest) => request.deviceCode,
+  auth_req_id: (request: TokenRequest) => request.authReqId,
 } as const;
 
 export type GrantParameter = keyof typeof grantParameters;
 
 /** One token request on its way through the pipeline, once its client is authenticated. */
 export interface Exchange extends ApplicationRecord {
-  readonly request: ExchangeRequest;
+  readonly request: TokenRequest;
   /** Scopes the request names, in order; empty when it names none. */
   readonly requestedScopes: readonly string[];
   /** Issuer of this request; a person's grant keeps the one it was made under. */
@@ -45,10 +48,14 @@ export interface PersonalGrant {
   readonly nonce: string;
 }
 
+/** Claims that an ID token has besides those of every ID token. */
+export type ExtraClaims = Readonly<Record<string, string>>;
+
 /** What was presented, redeemed as far as a failure of a later phase allows. */
 export interface Redemption {
   /** Undefined when the client acts for itself. */
   readonly person: PersonalGrant | undefined;
+  readonly idTokenClaims?: ExtraClaims | undefined;
   /** Phase 8: makes the redemption final, with its audit row; resolves with the refresh token to hand out, if any. */
   commit(issued: IssuedFacts): Promise<string | undefined>;
   /** A later phase failed: what `redeem` changed must not be held against the client. Never throws. */

@@ -26,18 +26,27 @@ export interface OneTimeValue {
   readonly failpoint: string;
 }
 
+export interface OneTimeRedemption extends Redemption {
+  /** What `commit` will hand out, worth nothing before it; undefined when there is none. */
+  readonly refreshToken: string | undefined;
+}
+
 /**
  * A one-time value whose owner asks for tokens. Nothing is used up before `commit`: until then every failure leaves the
  * value as it was. The marker decides between racing redemptions, and a code that comes back ends what it started
  * (RFC 6749 §4.1.2).
  */
-export function oneTimeRedemption(parts: OneTimeParts, exchange: Exchange, value: OneTimeValue): Redemption {
+export function oneTimeRedemption(
+  parts: OneTimeParts,
+  exchange: Exchange,
+  value: OneTimeValue,
+): OneTimeRedemption {
+  const family = mayRefresh(exchange, value.person) ? newFamily(parts, exchange, value.person) : undefined;
+  const refreshToken = family && parts.refreshTokens.encode({ familyId: family.familyId, generation: 1 });
   return {
     person: value.person,
+    refreshToken,
     async commit(issued) {
-      const family = mayRefresh(exchange, value.person)
-        ? newFamily(parts, exchange, value.person)
-        : undefined;
       // The value works once: it must not be used up for an answer that nobody hears.
       exchange.requireAwaited();
       parts.kit.failpoint(`${value.failpoint}.before_commit`);
@@ -56,7 +65,7 @@ export function oneTimeRedemption(parts: OneTimeParts, exchange: Exchange, value
       if (outcome === 'session_ended') {
         throw refuse('invalid_grant', 'The grant is not valid.', 'session_ended');
       }
-      return family && parts.refreshTokens.encode({ familyId: family.familyId, generation: 1 });
+      return refreshToken;
     },
   };
 }

@@ -5,6 +5,7 @@ import type {
   PollResponse,
 } from '@tessera/proto-gen/device';
 import type { RedemptionKind } from '../store.ts';
+import { refuse } from '../refusal.ts';
 import { grantParameters, type Grant, type GrantParameter } from './grant.ts';
 import { oneTimeRedemption, type OneTimeParts } from './one-time.ts';
 
@@ -19,6 +20,7 @@ interface PolledGrant {
   readonly parameter: GrantParameter;
   readonly kind: RedemptionKind;
   readonly poll: (message: PollMessage, call: CallOptions) => Promise<PollResponse>;
+  readonly permit?: NonNullable<Grant['permit']>;
 }
 
 /** RFC 8628 §3.4: the device asks until the person has decided. */
@@ -34,7 +36,7 @@ export function deviceCodeGrant(
   });
 }
 
-/** CIBA Core §10.1: the client asks until the person has decided. */
+/** CIBA Core §10.1: the client asks until the person has decided, or until it is told so (§10.2). */
 export function cibaGrant(
   backchannel: Client<typeof BackchannelAuthenticationService>,
   parts: OneTimeParts,
@@ -44,14 +46,20 @@ export function cibaGrant(
     parameter: 'auth_req_id',
     kind: 'auth_req_id',
     poll: (message, call) => backchannel.pollBackchannelAuthentication(message, call),
+    permit({ application }) {
+      if (application.ciba?.delivery !== 'push') return;
+      // CIBA Core §11: its tokens are pushed.
+      throw refuse('unauthorized_client', 'The application is pushed its tokens.', 'push_client');
+    },
   });
 }
 
 /** One request of the client is one poll. Waiting, too fast, expired and refused come back as errors of the peer. */
-function polledGrant(parts: OneTimeParts, { name, parameter, kind, poll }: PolledGrant): Grant {
+function polledGrant(parts: OneTimeParts, { name, parameter, kind, poll, permit }: PolledGrant): Grant {
   return {
     name,
     parameters: [parameter],
+    ...(permit !== undefined && { permit }),
     async redeem(exchange) {
       const { clientId, tenantId } = exchange.application;
       const secret = grantParameters[parameter](exchange.request);

@@ -21,6 +21,7 @@ interface ApplicationFields {
   grantTypes: string[];
   scopes: Scope[];
   introspectAudiences: string[];
+  ciba?: { delivery: string };
   lifetimes: { accessToken?: number; refreshTokenIdle?: number; refreshTokenAbsolute?: number };
   validFrom: bigint;
 }

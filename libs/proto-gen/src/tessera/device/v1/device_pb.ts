@@ -10,7 +10,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file tessera/device/v1/device.proto.
  */
 export const file_tessera_device_v1_device: GenFile = /*@__PURE__*/
-  fileDesc("Ch50ZXNzZXJhL2RldmljZS92MS9kZXZpY2UucHJvdG8SEXRlc3NlcmEuZGV2aWNlLnYxIlUKEUNsaWVudENyZWRlbnRpYWxzEhEKCWNsaWVudF9pZBgBIAEoCRIaCg1jbGllbnRfc2VjcmV0GAIgASgJQgOAAQESEQoJYXR0ZW1wdGVkGAMgASgIIiwKBkNhbGxlchISCgppcF9hZGRyZXNzGAEgASgJEg4KBmlzc3VlchgCIAEoCSKoAQofU3RhcnREZXZpY2VBdXRob3JpemF0aW9uUmVxdWVzdBIpCgZjYWxsZXIYASABKAsyGS50ZXNzZXJhLmRldmljZS52MS5DYWxsZXISOQoLY3JlZGVudGlhbHMYAiABKAsyJC50ZXNzZXJhLmRldmljZS52MS5DbGllbnRDcmVkZW50aWFscxINCgVzY29wZRgDIAEoCRIQCghyZXNvdXJjZRgEIAEoCSJ6CiBTdGFydERldmljZUF1dGhvcml6YXRpb25SZXNwb25zZRIYCgtkZXZpY2VfY29kZRgBIAEoCUIDgAEBEhYKCXVzZXJfY29kZRgCIAEoCUIDgAEBEhIKCmV4cGlyZXNfaW4YAyABKA0SEAoIaW50ZXJ2YWwYBCABKA0igwEKHUdldERldmljZUF1dGhvcml6YXRpb25SZXF1ZXN0EhYKCXVzZXJfY29kZRgBIAEoCUIDgAEBEhIKCnNlc3Npb25faWQYAiABKAkSEgoKaXBfYWRkcmVzcxgDIAEoCRIRCgl0ZW5hbnRfaWQYBCABKAkSDwoHdXNlcl9pZBgFIAEoCSK1AQoOUGVuZGluZ1JlcXVlc3QSEgoKcmVxdWVzdF9pZBgBIAEoCRIRCgl0ZW5hbnRfaWQYAiABKAkSEQoJY2xpZW50X2lkGAMgASgJEhgKEGFwcGxpY2F0aW9uX25hbWUYBCABKAkSDgoGc2NvcGVzGAUgAygJEhIKCmlwX2FkZHJlc3MYBiABKAkSFwoPYmluZGluZ19tZXNzYWdlGAcgASgJEhIKCmV4cGlyZXNfYXQYCCABKAMiVAoeR2V0RGV2aWNlQXV0aG9yaXphdGlvblJlc3BvbnNlEjIKB3JlcXVlc3QYASABKAsyIS50ZXNzZXJhLmRldmljZS52MS5QZW5kaW5nUmVxdWVzdCJpCghBcHByb3ZlchIRCgl0ZW5hbnRfaWQYASABKAkSDwoHdXNlcl9pZBgCIAEoCRISCgpzZXNzaW9uX2lkGAMgASgJEhEKCWF1dGhfdGltZRgEIAEoAxISCgppcF9hZGRyZXNzGAUgASgJIpQBCiBEZWNpZGVEZXZpY2VBdXRob3JpemF0aW9uUmVxdWVzdBISCgpyZXF1ZXN0X2lkGAEgASgJEi0KCGRlY2lzaW9uGAIgASgOMhsudGVzc2VyYS5kZXZpY2UudjEuRGVjaXNpb24SLQoIYXBwcm92ZXIYAyABKAsyGy50ZXNzZXJhLmRldmljZS52MS5BcHByb3ZlciIjCiFEZWNpZGVEZXZpY2VBdXRob3JpemF0aW9uUmVzcG9uc2UiSAoLUG9sbFJlcXVlc3QSEwoGc2VjcmV0GAEgASgJQgOAAQESEQoJY2xpZW50X2lkGAIgASgJEhEKCXRlbmFudF9pZBgDIAEoCSJ5Cg1BcHByb3ZlZEdyYW50Eg8KB3VzZXJfaWQYASABKAkSDgoGc2NvcGVzGAIgAygJEhAKCHJlc291cmNlGAMgASgJEhEKCWF1dGhfdGltZRgEIAEoAxISCgpzZXNzaW9uX2lkGAUgASgJEg4KBmlzc3VlchgGIAEoCSJUCgxQb2xsUmVzcG9uc2USLwoFZ3JhbnQYASABKAsyIC50ZXNzZXJhLmRldmljZS52MS5BcHByb3ZlZEdyYW50EhMKC3NlY3JldF9oYXNoGAIgASgMIvUBCiVTdGFydEJhY2tjaGFubmVsQXV0aGVudGljYXRpb25SZXF1ZXN0EikKBmNhbGxlchgBIAEoCzIZLnRlc3NlcmEuZGV2aWNlLnYxLkNhbGxlchI5CgtjcmVkZW50aWFscxgCIAEoCzIkLnRlc3NlcmEuZGV2aWNlLnYxLkNsaWVudENyZWRlbnRpYWxzEg0KBXNjb3BlGAMgASgJEhIKCmxvZ2luX2hpbnQYBCABKAkSFwoPYmluZGluZ19tZXNzYWdlGAUgASgJEhgKEHJlcXVlc3RlZF9leHBpcnkYBiABKA0SEAoIcmVzb3VyY2UYByABKAkiaAomU3RhcnRCYWNrY2hhbm5lbEF1dGhlbnRpY2F0aW9uUmVzcG9uc2USGAoLYXV0aF9yZXFfaWQYASABKAlCA4ABARISCgpleHBpcmVzX2luGAIgASgNEhAKCGludGVydmFsGAMgASgNIksKJUxpc3RCYWNrY2hhbm5lbEF1dGhlbnRpY2F0aW9uc1JlcXVlc3QSEQoJdGVuYW50X2lkGAEgASgJEg8KB3VzZXJfaWQYAiABKAkiXQomTGlzdEJhY2tjaGFubmVsQXV0aGVudGljYXRpb25zUmVzcG9uc2USMwoIcmVxdWVzdHMYASADKAsyIS50ZXNzZXJhLmRldmljZS52MS5QZW5kaW5nUmVxdWVzdCKaAQomRGVjaWRlQmFja2NoYW5uZWxBdXRoZW50aWNhdGlvblJlcXVlc3QSEgoKcmVxdWVzdF9pZBgBIAEoCRItCghkZWNpc2lvbhgCIAEoDjIbLnRlc3NlcmEuZGV2aWNlLnYxLkRlY2lzaW9uEi0KCGFwcHJvdmVyGAMgASgLMhsudGVzc2VyYS5kZXZpY2UudjEuQXBwcm92ZXIiKQonRGVjaWRlQmFja2NoYW5uZWxBdXRoZW50aWNhdGlvblJlc3BvbnNlInUKE0RlY2lkZUJ5TGlua1JlcXVlc3QSGwoOZGVjaXNpb25fdG9rZW4YASABKAlCA4ABARItCghkZWNpc2lvbhgCIAEoDjIbLnRlc3NlcmEuZGV2aWNlLnYxLkRlY2lzaW9uEhIKCmlwX2FkZHJlc3MYAyABKAkiFgoURGVjaWRlQnlMaW5rUmVzcG9uc2UqTQoIRGVjaXNpb24SGAoUREVDSVNJT05fVU5TUEVDSUZJRUQQABIUChBERUNJU0lPTl9BUFBST1ZFEAESEQoNREVDSVNJT05fREVOWRACMoYEChpEZXZpY2VBdXRob3JpemF0aW9uU2VydmljZRKDAQoYU3RhcnREZXZpY2VBdXRob3JpemF0aW9uEjIudGVzc2VyYS5kZXZpY2UudjEuU3RhcnREZXZpY2VBdXRob3JpemF0aW9uUmVxdWVzdBozLnRlc3NlcmEuZGV2aWNlLnYxLlN0YXJ0RGV2aWNlQXV0aG9yaXphdGlvblJlc3BvbnNlEn0KFkdldERldmljZUF1dGhvcml6YXRpb24SMC50ZXNzZXJhLmRldmljZS52MS5HZXREZXZpY2VBdXRob3JpemF0aW9uUmVxdWVzdBoxLnRlc3NlcmEuZGV2aWNlLnYxLkdldERldmljZUF1dGhvcml6YXRpb25SZXNwb25zZRKGAQoZRGVjaWRlRGV2aWNlQXV0aG9yaXphdGlvbhIzLnRlc3NlcmEuZGV2aWNlLnYxLkRlY2lkZURldmljZUF1dGhvcml6YXRpb25SZXF1ZXN0GjQudGVzc2VyYS5kZXZpY2UudjEuRGVjaWRlRGV2aWNlQXV0aG9yaXphdGlvblJlc3BvbnNlEloKF1BvbGxEZXZpY2VBdXRob3JpemF0aW9uEh4udGVzc2VyYS5kZXZpY2UudjEuUG9sbFJlcXVlc3QaHy50ZXNzZXJhLmRldmljZS52MS5Qb2xsUmVzcG9uc2UysAUKIEJhY2tjaGFubmVsQXV0aGVudGljYXRpb25TZXJ2aWNlEpUBCh5TdGFydEJhY2tjaGFubmVsQXV0aGVudGljYXRpb24SOC50ZXNzZXJhLmRldmljZS52MS5TdGFydEJhY2tjaGFubmVsQXV0aGVudGljYXRpb25SZXF1ZXN0GjkudGVzc2VyYS5kZXZpY2UudjEuU3RhcnRCYWNrY2hhbm5lbEF1dGhlbnRpY2F0aW9uUmVzcG9uc2USlQEKHkxpc3RCYWNrY2hhbm5lbEF1dGhlbnRpY2F0aW9ucxI4LnRlc3NlcmEuZGV2aWNlLnYxLkxpc3RCYWNrY2hhbm5lbEF1dGhlbnRpY2F0aW9uc1JlcXVlc3QaOS50ZXNzZXJhLmRldmljZS52MS5MaXN0QmFja2NoYW5uZWxBdXRoZW50aWNhdGlvbnNSZXNwb25zZRKYAQofRGVjaWRlQmFja2NoYW5uZWxBdXRoZW50aWNhdGlvbhI5LnRlc3NlcmEuZGV2aWNlLnYxLkRlY2lkZUJhY2tjaGFubmVsQXV0aGVudGljYXRpb25SZXF1ZXN0GjoudGVzc2VyYS5kZXZpY2UudjEuRGVjaWRlQmFja2NoYW5uZWxBdXRoZW50aWNhdGlvblJlc3BvbnNlEl8KDERlY2lkZUJ5TGluaxImLnRlc3NlcmEuZGV2aWNlLnYxLkRlY2lkZUJ5TGlua1JlcXVlc3QaJy50ZXNzZXJhLmRldmljZS52MS5EZWNpZGVCeUxpbmtSZXNwb25zZRJgCh1Qb2xsQmFja2NoYW5uZWxBdXRoZW50aWNhdGlvbhIeLnRlc3NlcmEuZGV2aWNlLnYxLlBvbGxSZXF1ZXN0Gh8udGVzc2VyYS5kZXZpY2UudjEuUG9sbFJlc3BvbnNlYgZwcm90bzM");
+  fileDesc("Ch50ZXNzZXJhL2RldmljZS92MS9kZXZpY2UucHJvdG8SEXRlc3NlcmEuZGV2aWNlLnYxIlUKEUNsaWVudENyZWRlbnRpYWxzEhEKCWNsaWVudF9pZBgBIAEoCRIaCg1jbGllbnRfc2VjcmV0GAIgASgJQgOAAQESEQoJYXR0ZW1wdGVkGAMgASgIIiwKBkNhbGxlchISCgppcF9hZGRyZXNzGAEgASgJEg4KBmlzc3VlchgCIAEoCSKoAQofU3RhcnREZXZpY2VBdXRob3JpemF0aW9uUmVxdWVzdBIpCgZjYWxsZXIYASABKAsyGS50ZXNzZXJhLmRldmljZS52MS5DYWxsZXISOQoLY3JlZGVudGlhbHMYAiABKAsyJC50ZXNzZXJhLmRldmljZS52MS5DbGllbnRDcmVkZW50aWFscxINCgVzY29wZRgDIAEoCRIQCghyZXNvdXJjZRgEIAEoCSJ6CiBTdGFydERldmljZUF1dGhvcml6YXRpb25SZXNwb25zZRIYCgtkZXZpY2VfY29kZRgBIAEoCUIDgAEBEhYKCXVzZXJfY29kZRgCIAEoCUIDgAEBEhIKCmV4cGlyZXNfaW4YAyABKA0SEAoIaW50ZXJ2YWwYBCABKA0igwEKHUdldERldmljZUF1dGhvcml6YXRpb25SZXF1ZXN0EhYKCXVzZXJfY29kZRgBIAEoCUIDgAEBEhIKCnNlc3Npb25faWQYAiABKAkSEgoKaXBfYWRkcmVzcxgDIAEoCRIRCgl0ZW5hbnRfaWQYBCABKAkSDwoHdXNlcl9pZBgFIAEoCSK1AQoOUGVuZGluZ1JlcXVlc3QSEgoKcmVxdWVzdF9pZBgBIAEoCRIRCgl0ZW5hbnRfaWQYAiABKAkSEQoJY2xpZW50X2lkGAMgASgJEhgKEGFwcGxpY2F0aW9uX25hbWUYBCABKAkSDgoGc2NvcGVzGAUgAygJEhIKCmlwX2FkZHJlc3MYBiABKAkSFwoPYmluZGluZ19tZXNzYWdlGAcgASgJEhIKCmV4cGlyZXNfYXQYCCABKAMiVAoeR2V0RGV2aWNlQXV0aG9yaXphdGlvblJlc3BvbnNlEjIKB3JlcXVlc3QYASABKAsyIS50ZXNzZXJhLmRldmljZS52MS5QZW5kaW5nUmVxdWVzdCJpCghBcHByb3ZlchIRCgl0ZW5hbnRfaWQYASABKAkSDwoHdXNlcl9pZBgCIAEoCRISCgpzZXNzaW9uX2lkGAMgASgJEhEKCWF1dGhfdGltZRgEIAEoAxISCgppcF9hZGRyZXNzGAUgASgJIpQBCiBEZWNpZGVEZXZpY2VBdXRob3JpemF0aW9uUmVxdWVzdBISCgpyZXF1ZXN0X2lkGAEgASgJEi0KCGRlY2lzaW9uGAIgASgOMhsudGVzc2VyYS5kZXZpY2UudjEuRGVjaXNpb24SLQoIYXBwcm92ZXIYAyABKAsyGy50ZXNzZXJhLmRldmljZS52MS5BcHByb3ZlciIjCiFEZWNpZGVEZXZpY2VBdXRob3JpemF0aW9uUmVzcG9uc2UiSAoLUG9sbFJlcXVlc3QSEwoGc2VjcmV0GAEgASgJQgOAAQESEQoJY2xpZW50X2lkGAIgASgJEhEKCXRlbmFudF9pZBgDIAEoCSJ5Cg1BcHByb3ZlZEdyYW50Eg8KB3VzZXJfaWQYASABKAkSDgoGc2NvcGVzGAIgAygJEhAKCHJlc291cmNlGAMgASgJEhEKCWF1dGhfdGltZRgEIAEoAxISCgpzZXNzaW9uX2lkGAUgASgJEg4KBmlzc3VlchgGIAEoCSJUCgxQb2xsUmVzcG9uc2USLwoFZ3JhbnQYASABKAsyIC50ZXNzZXJhLmRldmljZS52MS5BcHByb3ZlZEdyYW50EhMKC3NlY3JldF9oYXNoGAIgASgMIp0CCiVTdGFydEJhY2tjaGFubmVsQXV0aGVudGljYXRpb25SZXF1ZXN0EikKBmNhbGxlchgBIAEoCzIZLnRlc3NlcmEuZGV2aWNlLnYxLkNhbGxlchI5CgtjcmVkZW50aWFscxgCIAEoCzIkLnRlc3NlcmEuZGV2aWNlLnYxLkNsaWVudENyZWRlbnRpYWxzEg0KBXNjb3BlGAMgASgJEhIKCmxvZ2luX2hpbnQYBCABKAkSFwoPYmluZGluZ19tZXNzYWdlGAUgASgJEhgKEHJlcXVlc3RlZF9leHBpcnkYBiABKA0SEAoIcmVzb3VyY2UYByABKAkSJgoZY2xpZW50X25vdGlmaWNhdGlvbl90b2tlbhgIIAEoCUIDgAEBImgKJlN0YXJ0QmFja2NoYW5uZWxBdXRoZW50aWNhdGlvblJlc3BvbnNlEhgKC2F1dGhfcmVxX2lkGAEgASgJQgOAAQESEgoKZXhwaXJlc19pbhgCIAEoDRIQCghpbnRlcnZhbBgDIAEoDSJLCiVMaXN0QmFja2NoYW5uZWxBdXRoZW50aWNhdGlvbnNSZXF1ZXN0EhEKCXRlbmFudF9pZBgBIAEoCRIPCgd1c2VyX2lkGAIgASgJIl0KJkxpc3RCYWNrY2hhbm5lbEF1dGhlbnRpY2F0aW9uc1Jlc3BvbnNlEjMKCHJlcXVlc3RzGAEgAygLMiEudGVzc2VyYS5kZXZpY2UudjEuUGVuZGluZ1JlcXVlc3QimgEKJkRlY2lkZUJhY2tjaGFubmVsQXV0aGVudGljYXRpb25SZXF1ZXN0EhIKCnJlcXVlc3RfaWQYASABKAkSLQoIZGVjaXNpb24YAiABKA4yGy50ZXNzZXJhLmRldmljZS52MS5EZWNpc2lvbhItCghhcHByb3ZlchgDIAEoCzIbLnRlc3NlcmEuZGV2aWNlLnYxLkFwcHJvdmVyIikKJ0RlY2lkZUJhY2tjaGFubmVsQXV0aGVudGljYXRpb25SZXNwb25zZSJ1ChNEZWNpZGVCeUxpbmtSZXF1ZXN0EhsKDmRlY2lzaW9uX3Rva2VuGAEgASgJQgOAAQESLQoIZGVjaXNpb24YAiABKA4yGy50ZXNzZXJhLmRldmljZS52MS5EZWNpc2lvbhISCgppcF9hZGRyZXNzGAMgASgJIhYKFERlY2lkZUJ5TGlua1Jlc3BvbnNlIhkKF0dldERlbGl2ZXJ5TW9kZXNSZXF1ZXN0IikKGEdldERlbGl2ZXJ5TW9kZXNSZXNwb25zZRINCgVtb2RlcxgBIAMoCSIUChJXYXRjaFB1c2hlc1JlcXVlc3QiFQoTV2F0Y2hQdXNoZXNSZXNwb25zZSIiChFUYWtlUHVzaGVzUmVxdWVzdBINCgVsaW1pdBgBIAEoDSJFChJUYWtlUHVzaGVzUmVzcG9uc2USLwoGcHVzaGVzGAEgAygLMh8udGVzc2VyYS5kZXZpY2UudjEuQXBwcm92ZWRQdXNoItwBCgxBcHByb3ZlZFB1c2gSEwoLZGVsaXZlcnlfaWQYASABKAkSDwoHYXR0ZW1wdBgCIAEoDRIYCgthdXRoX3JlcV9pZBgDIAEoCUIDgAEBEhEKCWNsaWVudF9pZBgEIAEoCRIRCgl0ZW5hbnRfaWQYBSABKAkSLwoFZ3JhbnQYBiABKAsyIC50ZXNzZXJhLmRldmljZS52MS5BcHByb3ZlZEdyYW50Eg0KBWVuZGVkGAcgASgIEhIKCmlwX2FkZHJlc3MYCCABKAkSEgoKcmVxdWVzdF9pZBgJIAEoCSJ/CgxQdXNoZWRUb2tlbnMSGQoMYWNjZXNzX3Rva2VuGAEgASgJQgOAAQESEgoKZXhwaXJlc19pbhgCIAEoDRINCgVzY29wZRgDIAEoCRIaCg1yZWZyZXNoX3Rva2VuGAQgASgJQgOAAQESFQoIaWRfdG9rZW4YBSABKAlCA4ABASJqChFGaW5pc2hQdXNoUmVxdWVzdBITCgtkZWxpdmVyeV9pZBgBIAEoCRIPCgdhdHRlbXB0GAIgASgNEi8KBnRva2VucxgDIAEoCzIfLnRlc3NlcmEuZGV2aWNlLnYxLlB1c2hlZFRva2VucyIUChJGaW5pc2hQdXNoUmVzcG9uc2UqTQoIRGVjaXNpb24SGAoUREVDSVNJT05fVU5TUEVDSUZJRUQQABIUChBERUNJU0lPTl9BUFBST1ZFEAESEQoNREVDSVNJT05fREVOWRACMoYEChpEZXZpY2VBdXRob3JpemF0aW9uU2VydmljZRKDAQoYU3RhcnREZXZpY2VBdXRob3JpemF0aW9uEjIudGVzc2VyYS5kZXZpY2UudjEuU3RhcnREZXZpY2VBdXRob3JpemF0aW9uUmVxdWVzdBozLnRlc3NlcmEuZGV2aWNlLnYxLlN0YXJ0RGV2aWNlQXV0aG9yaXphdGlvblJlc3BvbnNlEn0KFkdldERldmljZUF1dGhvcml6YXRpb24SMC50ZXNzZXJhLmRldmljZS52MS5HZXREZXZpY2VBdXRob3JpemF0aW9uUmVxdWVzdBoxLnRlc3NlcmEuZGV2aWNlLnYxLkdldERldmljZUF1dGhvcml6YXRpb25SZXNwb25zZRKGAQoZRGVjaWRlRGV2aWNlQXV0aG9yaXphdGlvbhIzLnRlc3NlcmEuZGV2aWNlLnYxLkRlY2lkZURldmljZUF1dGhvcml6YXRpb25SZXF1ZXN0GjQudGVzc2VyYS5kZXZpY2UudjEuRGVjaWRlRGV2aWNlQXV0aG9yaXphdGlvblJlc3BvbnNlEloKF1BvbGxEZXZpY2VBdXRob3JpemF0aW9uEh4udGVzc2VyYS5kZXZpY2UudjEuUG9sbFJlcXVlc3QaHy50ZXNzZXJhLmRldmljZS52MS5Qb2xsUmVzcG9uc2UyuAgKIEJhY2tjaGFubmVsQXV0aGVudGljYXRpb25TZXJ2aWNlEpUBCh5TdGFydEJhY2tjaGFubmVsQXV0aGVudGljYXRpb24SOC50ZXNzZXJhLmRldmljZS52MS5TdGFydEJhY2tjaGFubmVsQXV0aGVudGljYXRpb25SZXF1ZXN0GjkudGVzc2VyYS5kZXZpY2UudjEuU3RhcnRCYWNrY2hhbm5lbEF1dGhlbnRpY2F0aW9uUmVzcG9uc2USlQEKHkxpc3RCYWNrY2hhbm5lbEF1dGhlbnRpY2F0aW9ucxI4LnRlc3NlcmEuZGV2aWNlLnYxLkxpc3RCYWNrY2hhbm5lbEF1dGhlbnRpY2F0aW9uc1JlcXVlc3QaOS50ZXNzZXJhLmRldmljZS52MS5MaXN0QmFja2NoYW5uZWxBdXRoZW50aWNhdGlvbnNSZXNwb25zZRKYAQofRGVjaWRlQmFja2NoYW5uZWxBdXRoZW50aWNhdGlvbhI5LnRlc3NlcmEuZGV2aWNlLnYxLkRlY2lkZUJhY2tjaGFubmVsQXV0aGVudGljYXRpb25SZXF1ZXN0GjoudGVzc2VyYS5kZXZpY2UudjEuRGVjaWRlQmFja2NoYW5uZWxBdXRoZW50aWNhdGlvblJlc3BvbnNlEl8KDERlY2lkZUJ5TGluaxImLnRlc3NlcmEuZGV2aWNlLnYxLkRlY2lkZUJ5TGlua1JlcXVlc3QaJy50ZXNzZXJhLmRldmljZS52MS5EZWNpZGVCeUxpbmtSZXNwb25zZRJgCh1Qb2xsQmFja2NoYW5uZWxBdXRoZW50aWNhdGlvbhIeLnRlc3NlcmEuZGV2aWNlLnYxLlBvbGxSZXF1ZXN0Gh8udGVzc2VyYS5kZXZpY2UudjEuUG9sbFJlc3BvbnNlEnAKEEdldERlbGl2ZXJ5TW9kZXMSKi50ZXNzZXJhLmRldmljZS52MS5HZXREZWxpdmVyeU1vZGVzUmVxdWVzdBorLnRlc3NlcmEuZGV2aWNlLnYxLkdldERlbGl2ZXJ5TW9kZXNSZXNwb25zZSIDkAIBEl4KC1dhdGNoUHVzaGVzEiUudGVzc2VyYS5kZXZpY2UudjEuV2F0Y2hQdXNoZXNSZXF1ZXN0GiYudGVzc2VyYS5kZXZpY2UudjEuV2F0Y2hQdXNoZXNSZXNwb25zZTABElkKClRha2VQdXNoZXMSJC50ZXNzZXJhLmRldmljZS52MS5UYWtlUHVzaGVzUmVxdWVzdBolLnRlc3NlcmEuZGV2aWNlLnYxLlRha2VQdXNoZXNSZXNwb25zZRJZCgpGaW5pc2hQdXNoEiQudGVzc2VyYS5kZXZpY2UudjEuRmluaXNoUHVzaFJlcXVlc3QaJS50ZXNzZXJhLmRldmljZS52MS5GaW5pc2hQdXNoUmVzcG9uc2ViBnByb3RvMw");
 
 /**
  * @generated from message tessera.device.v1.ClientCredentials
@@ -462,6 +462,13 @@ export type StartBackchannelAuthenticationRequest = Message<"tessera.device.v1.S
    * @generated from field: string resource = 7;
    */
   resource: string;
+
+  /**
+   * CIBA Core section 7.1: proves to a client of ping or push that it is us who tells it.
+   *
+   * @generated from field: string client_notification_token = 8;
+   */
+  clientNotificationToken: string;
 };
 
 /**
@@ -486,6 +493,8 @@ export type StartBackchannelAuthenticationResponse = Message<"tessera.device.v1.
   expiresIn: number;
 
   /**
+   * 0 where the client must not poll.
+   *
    * @generated from field: uint32 interval = 3;
    */
   interval: number;
@@ -618,6 +627,250 @@ export const DecideByLinkResponseSchema: GenMessage<DecideByLinkResponse> = /*@_
   messageDesc(file_tessera_device_v1_device, 20);
 
 /**
+ * @generated from message tessera.device.v1.GetDeliveryModesRequest
+ */
+export type GetDeliveryModesRequest = Message<"tessera.device.v1.GetDeliveryModesRequest"> & {
+};
+
+/**
+ * Describes the message tessera.device.v1.GetDeliveryModesRequest.
+ * Use `create(GetDeliveryModesRequestSchema)` to create a new message.
+ */
+export const GetDeliveryModesRequestSchema: GenMessage<GetDeliveryModesRequest> = /*@__PURE__*/
+  messageDesc(file_tessera_device_v1_device, 21);
+
+/**
+ * @generated from message tessera.device.v1.GetDeliveryModesResponse
+ */
+export type GetDeliveryModesResponse = Message<"tessera.device.v1.GetDeliveryModesResponse"> & {
+  /**
+   * Of "poll", "ping" and "push".
+   *
+   * @generated from field: repeated string modes = 1;
+   */
+  modes: string[];
+};
+
+/**
+ * Describes the message tessera.device.v1.GetDeliveryModesResponse.
+ * Use `create(GetDeliveryModesResponseSchema)` to create a new message.
+ */
+export const GetDeliveryModesResponseSchema: GenMessage<GetDeliveryModesResponse> = /*@__PURE__*/
+  messageDesc(file_tessera_device_v1_device, 22);
+
+/**
+ * @generated from message tessera.device.v1.WatchPushesRequest
+ */
+export type WatchPushesRequest = Message<"tessera.device.v1.WatchPushesRequest"> & {
+};
+
+/**
+ * Describes the message tessera.device.v1.WatchPushesRequest.
+ * Use `create(WatchPushesRequestSchema)` to create a new message.
+ */
+export const WatchPushesRequestSchema: GenMessage<WatchPushesRequest> = /*@__PURE__*/
+  messageDesc(file_tessera_device_v1_device, 23);
+
+/**
+ * @generated from message tessera.device.v1.WatchPushesResponse
+ */
+export type WatchPushesResponse = Message<"tessera.device.v1.WatchPushesResponse"> & {
+};
+
+/**
+ * Describes the message tessera.device.v1.WatchPushesResponse.
+ * Use `create(WatchPushesResponseSchema)` to create a new message.
+ */
+export const WatchPushesResponseSchema: GenMessage<WatchPushesResponse> = /*@__PURE__*/
+  messageDesc(file_tessera_device_v1_device, 24);
+
+/**
+ * @generated from message tessera.device.v1.TakePushesRequest
+ */
+export type TakePushesRequest = Message<"tessera.device.v1.TakePushesRequest"> & {
+  /**
+   * At most so many.
+   *
+   * @generated from field: uint32 limit = 1;
+   */
+  limit: number;
+};
+
+/**
+ * Describes the message tessera.device.v1.TakePushesRequest.
+ * Use `create(TakePushesRequestSchema)` to create a new message.
+ */
+export const TakePushesRequestSchema: GenMessage<TakePushesRequest> = /*@__PURE__*/
+  messageDesc(file_tessera_device_v1_device, 25);
+
+/**
+ * @generated from message tessera.device.v1.TakePushesResponse
+ */
+export type TakePushesResponse = Message<"tessera.device.v1.TakePushesResponse"> & {
+  /**
+   * @generated from field: repeated tessera.device.v1.ApprovedPush pushes = 1;
+   */
+  pushes: ApprovedPush[];
+};
+
+/**
+ * Describes the message tessera.device.v1.TakePushesResponse.
+ * Use `create(TakePushesResponseSchema)` to create a new message.
+ */
+export const TakePushesResponseSchema: GenMessage<TakePushesResponse> = /*@__PURE__*/
+  messageDesc(file_tessera_device_v1_device, 26);
+
+/**
+ * An approved request of a client that is pushed its tokens.
+ *
+ * @generated from message tessera.device.v1.ApprovedPush
+ */
+export type ApprovedPush = Message<"tessera.device.v1.ApprovedPush"> & {
+  /**
+   * Names it towards FinishPush, together with `attempt`.
+   *
+   * @generated from field: string delivery_id = 1;
+   */
+  deliveryId: string;
+
+  /**
+   * 1 when it is handed out for the first time.
+   *
+   * @generated from field: uint32 attempt = 2;
+   */
+  attempt: number;
+
+  /**
+   * @generated from field: string auth_req_id = 3;
+   */
+  authReqId: string;
+
+  /**
+   * @generated from field: string client_id = 4;
+   */
+  clientId: string;
+
+  /**
+   * @generated from field: string tenant_id = 5;
+   */
+  tenantId: string;
+
+  /**
+   * @generated from field: tessera.device.v1.ApprovedGrant grant = 6;
+   */
+  grant?: ApprovedGrant | undefined;
+
+  /**
+   * The request is over: no tokens may be issued for it any more.
+   *
+   * @generated from field: bool ended = 7;
+   */
+  ended: boolean;
+
+  /**
+   * Of the client that started the request.
+   *
+   * @generated from field: string ip_address = 8;
+   */
+  ipAddress: string;
+
+  /**
+   * Of the call that decided.
+   *
+   * @generated from field: string request_id = 9;
+   */
+  requestId: string;
+};
+
+/**
+ * Describes the message tessera.device.v1.ApprovedPush.
+ * Use `create(ApprovedPushSchema)` to create a new message.
+ */
+export const ApprovedPushSchema: GenMessage<ApprovedPush> = /*@__PURE__*/
+  messageDesc(file_tessera_device_v1_device, 27);
+
+/**
+ * @generated from message tessera.device.v1.PushedTokens
+ */
+export type PushedTokens = Message<"tessera.device.v1.PushedTokens"> & {
+  /**
+   * @generated from field: string access_token = 1;
+   */
+  accessToken: string;
+
+  /**
+   * @generated from field: uint32 expires_in = 2;
+   */
+  expiresIn: number;
+
+  /**
+   * @generated from field: string scope = 3;
+   */
+  scope: string;
+
+  /**
+   * Empty when there is none.
+   *
+   * @generated from field: string refresh_token = 4;
+   */
+  refreshToken: string;
+
+  /**
+   * @generated from field: string id_token = 5;
+   */
+  idToken: string;
+};
+
+/**
+ * Describes the message tessera.device.v1.PushedTokens.
+ * Use `create(PushedTokensSchema)` to create a new message.
+ */
+export const PushedTokensSchema: GenMessage<PushedTokens> = /*@__PURE__*/
+  messageDesc(file_tessera_device_v1_device, 28);
+
+/**
+ * @generated from message tessera.device.v1.FinishPushRequest
+ */
+export type FinishPushRequest = Message<"tessera.device.v1.FinishPushRequest"> & {
+  /**
+   * @generated from field: string delivery_id = 1;
+   */
+  deliveryId: string;
+
+  /**
+   * @generated from field: uint32 attempt = 2;
+   */
+  attempt: number;
+
+  /**
+   * Absent: the transaction failed (CIBA Core section 12).
+   *
+   * @generated from field: tessera.device.v1.PushedTokens tokens = 3;
+   */
+  tokens?: PushedTokens | undefined;
+};
+
+/**
+ * Describes the message tessera.device.v1.FinishPushRequest.
+ * Use `create(FinishPushRequestSchema)` to create a new message.
+ */
+export const FinishPushRequestSchema: GenMessage<FinishPushRequest> = /*@__PURE__*/
+  messageDesc(file_tessera_device_v1_device, 29);
+
+/**
+ * @generated from message tessera.device.v1.FinishPushResponse
+ */
+export type FinishPushResponse = Message<"tessera.device.v1.FinishPushResponse"> & {
+};
+
+/**
+ * Describes the message tessera.device.v1.FinishPushResponse.
+ * Use `create(FinishPushResponseSchema)` to create a new message.
+ */
+export const FinishPushResponseSchema: GenMessage<FinishPushResponse> = /*@__PURE__*/
+  messageDesc(file_tessera_device_v1_device, 30);
+
+/**
  * @generated from enum tessera.device.v1.Decision
  */
 export const Decision = {
@@ -746,6 +999,48 @@ export const BackchannelAuthenticationService: GenService<{
     methodKind: "unary";
     input: typeof PollRequestSchema;
     output: typeof PollResponseSchema;
+  },
+  /**
+   * GetDeliveryModes says how clients may get their tokens here (CIBA Core section 5).
+   *
+   * @generated from rpc tessera.device.v1.BackchannelAuthenticationService.GetDeliveryModes
+   */
+  getDeliveryModes: {
+    methodKind: "unary";
+    input: typeof GetDeliveryModesRequestSchema;
+    output: typeof GetDeliveryModesResponseSchema;
+  },
+  /**
+   * WatchPushes speaks whenever approved requests may wait whose tokens are to be pushed, and every few seconds besides.
+   *
+   * @generated from rpc tessera.device.v1.BackchannelAuthenticationService.WatchPushes
+   */
+  watchPushes: {
+    methodKind: "server_streaming";
+    input: typeof WatchPushesRequestSchema;
+    output: typeof WatchPushesResponseSchema;
+  },
+  /**
+   * TakePushes hands out approved requests whose tokens are to be pushed (CIBA Core section 10.3). Each is the caller's
+   * until its lease runs out, then it is handed out again. Only `token` may call it.
+   *
+   * @generated from rpc tessera.device.v1.BackchannelAuthenticationService.TakePushes
+   */
+  takePushes: {
+    methodKind: "unary";
+    input: typeof TakePushesRequestSchema;
+    output: typeof TakePushesResponseSchema;
+  },
+  /**
+   * FinishPush takes what became of a request that was handed out, to be delivered from then on. NOT_FOUND when the lease
+   * ran out meanwhile: nothing is delivered then. Only `token` may call it.
+   *
+   * @generated from rpc tessera.device.v1.BackchannelAuthenticationService.FinishPush
+   */
+  finishPush: {
+    methodKind: "unary";
+    input: typeof FinishPushRequestSchema;
+    output: typeof FinishPushResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_tessera_device_v1_device, 1);

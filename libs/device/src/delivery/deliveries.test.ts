@@ -1,0 +1,332 @@
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { Secret, systemRandom } from '@tessera/kit';
+import { Decision } from '@tessera/proto-gen/device';
+import { ApplicationType, Status } from '@tessera/proto-gen/directory';
+import {
+  codeOf,
+  createWorld,
+  decideBackchannel,
+  hashOf,
+  newPerson,
+  pollBackchannel,
+  startBackchannel,
+  waitingFor,
+  type World,
+} from '../testing/world.ts';
+
+interface Callback {
+  readonly authorization: string | undefined;
+  readonly type: string | undefined;
+  readonly body: Readonly<Record<string, unknown>>;
+}
+
+const key = new Secret('a-webhook-key-of-at-least-32-characters');
+const config = { TESSERA_WEBHOOK_KEY: key, TESSERA_WEBHOOK_ALLOW_PRIVATE: true };
+
+let world: World;
+let receiver: Server;
+let endpoint: string;
+const received: Callback[] = [];
+/** What the receiver answers next; 204 when there is nothing. */
+const statuses: number[] = [];
+
+beforeAll(async () => {
+  receiver = createServer((request, response) => {
+    let body = '';
+    request.setEncoding('utf8');
+    request.on('data', (chunk: string) => (body += chunk));
+    request.on('end', () => {
+      const { authorization, 'content-type': type } = request.headers;
+      received.push({ authorization, type, body: JSON.parse(body) as Callback['body'] });
+      response.writeHead(statuses.shift() ?? 204, { location: '/elsewhere' }).end();
+    });
+  });
+  await new Promise<void>((done) => receiver.listen(0, '127.0.0.1', done));
+  endpoint = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/told`;
+  world = await createWorld({ config });
+  await tell('acme-bank', 'ping');
+  await tell('acme-box', 'push');
+});
+afterAll(async () => {
+  await world.service.close();
+  await new Promise((done) => receiver.close(done));
+});
+
+const tell = (clientId: string, delivery: string, notificationEndpoint = endpoint) =>
+  world.directory.setApplication(clientId, {
+    ciba: { approval: 'page', url: '', delivery, notificationEndpoint },
+  });
+
+/** A request of a client that is told, and how its person decides it. */
+async function start(clientId: string, on = world) {
+  received.length = 0;
+  const who = newPerson(on);
+  const clientNotificationToken = systemRandom.bytes(20).toString('base64url');
+  const started = await startBackchannel(on, who.username, { clientId, clientNotificationToken });
+  const decide = async (decision: Decision = Decision.APPROVE) => {
+    const [waiting] = await waitingFor(on, who);
+    return decideBackchannel(on, waiting?.requestId ?? '', who, decision);
+  };
+  /** How the client was told, in the end. */
+  const ended = () => world.audited('ciba.notified', { subject: who.userId });
+  return { ...started, who, decide, ended, authorization: `Bearer ${clientNotificationToken}` };
+}
+
+async function callbacks(count = 1): Promise<readonly Callback[]> {
+  for (let attempt = 0; received.length < count; attempt += 1) {
+    if (attempt === 100) throw new Error(`${received.length} callbacks instead of ${count}`);
+    await new Promise((done) => setTimeout(done, 50));
+  }
+  return received;
+}
+
+const takePushes = async (limit = 10) => (await world.polls.backchannel.takePushes({ limit })).pushes;
+const tokens = {
+  accessToken: 'an-access-token',
+  expiresIn: 600,
+  scope: 'openid',
+  refreshToken: 'tr_a-refresh-token',
+  idToken: 'an-id-token',
+};
+
+describe('telling a client of a decision by ping (CIBA Core §10.2)', () => {
+  it.each([Decision.APPROVE, Decision.DENY])(
+    'sends the auth_req_id, whatever was decided (%d)',
+    async (decision) => {
+      const { authReqId, interval, decide, ended, authorization, poll } = await start('acme-bank');
+      expect(interval).toBe(5);
+      await decide(decision);
+      expect(await callbacks()).toEqual([
+        { authorization, type: 'application/json', body: { auth_req_id: authReqId } },
+      ]);
+      expect(await ended()).toMatchObject([{ reason: null, record: { details: { delivery: 'ping' } } }]);
+      const outcome = decision === Decision.APPROVE ? 'no error' : 'access_denied';
+      expect(await codeOf(poll())).toBe(outcome);
+    },
+  );
+
+  it('lets the client poll meanwhile', async () => {
+    const { poll } = await start('acme-bank');
+    expect(await codeOf(poll())).toBe('authorization_pending');
+  });
+
+  it('tries again while the receiver is in trouble', async () => {
+    const { decide, ended } = await start('acme-bank');
+    statuses.push(500);
+    await decide();
+    expect(await callbacks(2)).toHaveLength(2);
+    expect(received[1]).toEqual(received[0]);
+    expect(await ended()).toMatchObject([{ reason: null, record: { details: { attempts: '2' } } }]);
+  });
+
+  it.each([401, 302, 404])(
+    'does not try again after status %d, and follows nothing (CIBA-4)',
+    async (status) => {
+      const { decide, ended } = await start('acme-bank');
+      statuses.push(status);
+      await decide();
+      expect((await ended()).map(({ reason }) => reason)).toEqual([`status_${status}`]);
+      expect(received).toHaveLength(1);
+    },
+  );
+
+  it('reaches no private address unless that is allowed (CIBA-4)', async () => {
+    await world.service.close();
+    const careful = await createWorld({ beside: world, config: { TESSERA_WEBHOOK_KEY: key } });
+    await tell('acme-bank', 'ping', endpoint.replace('http:', 'https:'));
+    const { decide, ended } = await start('acme-bank', careful);
+    await decide();
+    expect((await ended()).map(({ reason }) => reason)).toEqual(['private_address']);
+    expect(received).toEqual([]);
+    await careful.service.close();
+    world = await createWorld({ beside: world, config });
+    await tell('acme-bank', 'ping');
+  });
+
+  it('tells nothing to an application that was disabled since', async () => {
+    const { decide, ended } = await start('acme-bank');
+    statuses.push(503);
+    await decide();
+    await callbacks();
+    await world.directory.setApplication('acme-bank', { status: Status.DISABLED });
+    expect((await ended()).map(({ reason }) => reason)).toEqual(['application_inactive']);
+    await world.directory.setApplication('acme-bank', { status: Status.ACTIVE });
+  });
+
+  it('tells once what was decided once, however many processes deliver', async () => {
+    const others = await Promise.all([1, 2, 3].map(() => createWorld({ beside: world, config })));
+    const requests = await Promise.all(Array.from({ length: 20 }, () => start('acme-bank')));
+    await Promise.all(requests.map(({ decide }) => decide()));
+    await Promise.all(requests.map(({ ended }) => ended()));
+    expect(received).toHaveLength(requests.length);
+    expect(new Set(received.map(({ body }) => body['auth_req_id']))).toEqual(
+      new Set(requests.map(({ authReqId }) => authReqId)),
+    );
+    await Promise.all(others.map(({ service }) => service.close()));
+  });
+
+  it('is left to another process by one that has decided and cannot tell', async () => {
+    const deciding = await createWorld({ beside: world });
+    const { who, ended, authReqId } = await start('acme-bank');
+    const [waiting] = await waitingFor(deciding, who);
+    await decideBackchannel(deciding, waiting?.requestId ?? '', who);
+    await deciding.service.close();
+    await ended();
+    expect(received.map(({ body }) => body['auth_req_id'])).toEqual([authReqId]);
+  });
+});
+
+describe('telling a client of a decision by push (CIBA Core §10.3)', () => {
+  it('hands an approval to token alone, and posts what token makes of it', async () => {
+    const { authReqId, interval, who, decide, ended, authorization, poll } = await start('acme-box');
+    expect(interval).toBe(0);
+    expect(await codeOf(poll())).toBe('unauthorized_client');
+    expect(await codeOf(pollBackchannel(world, authReqId, 'acme-bank'))).toBe('invalid_grant');
+    await decide();
+    const [push, ...others] = await takePushes();
+    expect(others).toEqual([]);
+    expect(push).toMatchObject({
+      attempt: 1,
+      authReqId,
+      clientId: 'acme-box',
+      tenantId: 'acme',
+      ended: false,
+    });
+    expect(push?.grant).toMatchObject({ userId: who.userId, scopes: ['openid', 'orders.read'] });
+    expect(await takePushes()).toEqual([]);
+    const { deliveryId = '', attempt = 0 } = push ?? {};
+    await world.polls.backchannel.finishPush({ deliveryId, attempt, tokens });
+    const body = {
+      auth_req_id: authReqId,
+      access_token: tokens.accessToken,
+      token_type: 'Bearer',
+      expires_in: 600,
+      scope: 'openid',
+      refresh_token: tokens.refreshToken,
+      id_token: tokens.idToken,
+    };
+    expect(await callbacks()).toEqual([{ authorization, type: 'application/json', body }]);
+    expect(await ended()).toMatchObject([{ reason: null, record: { details: { delivery: 'push' } } }]);
+    const again = world.polls.backchannel.finishPush({ deliveryId, attempt, tokens });
+    await expect(again).rejects.toThrow('not yours any more');
+  });
+
+  it.each([
+    ['denial', Decision.DENY, 'access_denied'],
+    ['failure to issue the tokens', Decision.APPROVE, 'transaction_failed'],
+  ])('posts a %s as an error (CIBA Core §12)', async (_what, decision, error) => {
+    const { authReqId, decide, authorization } = await start('acme-box');
+    await decide(decision);
+    for (const { deliveryId, attempt } of await takePushes()) {
+      await world.polls.backchannel.finishPush({ deliveryId, attempt });
+    }
+    const [callback] = await callbacks();
+    expect(callback).toMatchObject({ authorization, body: { auth_req_id: authReqId, error } });
+    expect(callback?.body).not.toHaveProperty('access_token');
+  });
+
+  it('keeps neither auth_req_id, notification token nor tokens in clear', async () => {
+    const { authReqId, decide, authorization, ended } = await start('acme-box');
+    await decide();
+    statuses.push(503);
+    const [push] = await takePushes();
+    const { deliveryId = '', attempt = 0 } = push ?? {};
+    await world.polls.backchannel.finishPush({ deliveryId, attempt, tokens });
+    await callbacks();
+    const text = 'SELECT row_to_json(d)::text AS kept FROM device.delivery AS d';
+    const { rows } = await world.database.query<{ kept: string }>({ name: 'test.kept', text });
+    expect(rows.some(({ kept }) => kept.includes(hashOf(authReqId)))).toBe(true);
+    const record = JSON.stringify(
+      await world.redis.call('HGETALL', `device:grant:auth_req_id:${hashOf(authReqId)}`),
+    );
+    expect(record).toContain('sealed');
+    for (const kept of [...rows.map((one) => one.kept), record]) {
+      for (const secret of [authReqId, authorization.slice(7), tokens.refreshToken, tokens.accessToken]) {
+        expect(kept).not.toContain(secret);
+      }
+    }
+    await ended();
+  });
+
+  it('says over the stream that a push waits', async () => {
+    const stop = new AbortController();
+    const stream = world.polls.backchannel.watchPushes({}, { signal: stop.signal })[Symbol.asyncIterator]();
+    await stream.next();
+    const heard = stream.next();
+    const { decide } = await start('acme-box');
+    const before = Date.now();
+    await decide();
+    await heard;
+    expect(Date.now() - before).toBeLessThan(3_000);
+    stop.abort();
+    await expect(stream.next()).rejects.toThrow();
+    for (const { deliveryId, attempt } of await takePushes()) {
+      await world.polls.backchannel.finishPush({ deliveryId, attempt });
+    }
+    await callbacks();
+  });
+
+  it('is not open to the gateway', async () => {
+    await expect(world.backchannel.takePushes({ limit: 1 })).rejects.toThrow(/may not call/);
+    await expect(world.backchannel.finishPush({ deliveryId: 'x', attempt: 1 })).rejects.toThrow(
+      /may not call/,
+    );
+  });
+});
+
+describe('asking to be told (CIBA Core §7.1)', () => {
+  const startWith = (clientNotificationToken: string, clientId = 'acme-bank') =>
+    codeOf(startBackchannel(world, 'ada', { clientId, clientNotificationToken }));
+
+  it.each([
+    ['none', ''],
+    ['one that is too long', 'a'.repeat(1025)],
+    ['one that is no bearer token (RFC 6750 §2.1)', 'a b'],
+    ['one that could add a header', 'a\r\nx: y'],
+    ['one that is more than padding', '='],
+  ])('needs a client_notification_token, not %s', async (_what, token) => {
+    for (const clientId of ['acme-bank', 'acme-box']) {
+      expect(await startWith(token, clientId)).toBe('invalid_request');
+    }
+  });
+
+  it.each(['a'.repeat(1024), '8d67dc78-7faa-4d41-aabd-67707b374255', 'aZ09-._~+/=='])(
+    'takes one in the syntax of bearer tokens: no. %#',
+    async (token) => expect(await startWith(token)).toBe('no error'),
+  );
+
+  it('is nothing to a client that polls', async () => {
+    await world.directory.setApplication('acme-hook', { ciba: { approval: 'page', url: '' } });
+    expect(await startWith('a b', 'acme-hook')).toBe('no error');
+  });
+
+  it('by push takes a client that proves who it is', async () => {
+    const ask = (difference: object) =>
+      codeOf(
+        startBackchannel(world, 'ada', {
+          clientId: 'acme-box',
+          clientNotificationToken: 'abc',
+          ...difference,
+        }),
+      );
+    expect(await ask({ clientSecret: '' })).toBe('invalid_client');
+    expect(await ask({})).toBe('no error');
+    const { type } = world.directory.applications.find(({ clientId }) => clientId === 'acme-tv') ?? {};
+    expect(type).toBe(ApplicationType.PUBLIC);
+    await tell('acme-tv', 'push');
+    expect(await ask({ clientId: 'acme-tv', clientSecret: '' })).toBe('invalid_client');
+  });
+
+  it('is refused without TESSERA_WEBHOOK_KEY, and the modes say so', async () => {
+    const without = await createWorld({ beside: world });
+    for (const clientId of ['acme-bank', 'acme-box']) {
+      const started = startBackchannel(without, 'ada', { clientId, clientNotificationToken: 'abc' });
+      await expect(started).rejects.toThrow(/is not available/);
+    }
+    expect((await without.backchannel.getDeliveryModes({})).modes).toEqual(['poll']);
+    expect((await world.backchannel.getDeliveryModes({})).modes).toEqual(['poll', 'ping', 'push']);
+    await without.service.close();
+  });
+});

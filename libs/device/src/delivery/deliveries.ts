@@ -1,0 +1,142 @@
+import type { DirectoryClient } from '@tessera/directory-client';
+import { rootCall } from '@tessera/kit';
+import type { Logger } from '@tessera/kit';
+import type { DeviceAudit } from '../audit.ts';
+import type { Send, Sent } from '../webhook/send.ts';
+import { Bell, ringOrPause } from './bell.ts';
+import { callbackOf, type CallbackSeal } from './callback.ts';
+import type { Delivery, DeliveryStore } from './store.ts';
+
+/** Before the second attempt and so on; the last pause comes again. */
+const retryDelaysSeconds = [1, 4, 15, 60];
+const mostAttempts = 10;
+/** One attempt takes 5 s at most; a process that dies in it is followed by another after this. */
+const leaseSeconds = 20;
+/** Deliveries under way at a time in one process. */
+const mostAtOnce = 200;
+/**
+ * How often deliveries are looked for that no decision of this process announced: others', those of processes that died,
+ * and those whose pause is over. One look is one statement on an index that is empty while nothing waits.
+ */
+const lookMs = 1_000;
+const callMs = 5_000;
+
+/** Tells clients what was decided (CIBA Core §10.2 and §10.3). */
+export interface Deliveries {
+  /** There may be something to deliver, or a push that waits for its tokens. */
+  wake(): void;
+  /** Rings when pushes may wait for their tokens. */
+  readonly pushes: Bell;
+  /** Ends a claimed delivery, with its audit row; `reason` says why the client was not told. */
+  end(delivery: Delivery, reason: string | undefined): Promise<void>;
+  /** Aborted when nothing more is delivered here. */
+  readonly closing: AbortSignal;
+  /** Leaves what is under way to other processes. */
+  close(): Promise<void>;
+}
+
+export interface DeliveryParts {
+  readonly store: DeliveryStore;
+  readonly seal: CallbackSeal;
+  readonly send: Send;
+  readonly records: Pick<DirectoryClient, 'application' | 'isActive'>;
+  readonly audit: Pick<DeviceAudit, 'delivered'>;
+  readonly log: Logger;
+}
+
+/** Begins to look for deliveries at once. Any number of processes may do so side by side. */
+export function startDeliveries(parts: DeliveryParts): Deliveries {
+  const { store, log } = parts;
+  const closing = new AbortController();
+  const bell = new Bell();
+  const pushes = new Bell();
+  const underWay = new Set<Promise<void>>();
+
+  const end: Deliveries['end'] = async (delivery, reason) => {
+    await store.finish(delivery, parts.audit.delivered(delivery, reason));
+  };
+
+  function begin(delivery: Delivery): void {
+    const delivering = attempt(parts, delivery, closing.signal, end)
+      .catch((error: unknown) => log.warn({ error }, 'a delivery was not settled; it is tried again'))
+      .finally(() => {
+        underWay.delete(delivering);
+        if (underWay.size === mostAtOnce - 1) bell.ring();
+      });
+    underWay.add(delivering);
+  }
+
+  async function look(): Promise<void> {
+    const free = mostAtOnce - underWay.size;
+    if (free === 0) return;
+    const { due, pushesWait } = await store.claim(free, leaseSeconds);
+    due.forEach(begin);
+    if (pushesWait) pushes.ring();
+  }
+
+  async function repeat(): Promise<void> {
+    let failures = 0;
+    while (!closing.signal.aborted) {
+      const next = bell.next;
+      try {
+        await look();
+        failures = 0;
+      } catch (error) {
+        if (failures === 0) log.warn({ error }, 'deliveries cannot be looked for');
+        failures += 1;
+      }
+      await ringOrPause(next, lookMs, closing.signal);
+    }
+  }
+
+  const repeating = repeat();
+  return {
+    pushes,
+    closing: closing.signal,
+    end,
+    wake: () => bell.ring(),
+    async close() {
+      closing.abort();
+      await repeating;
+      await Promise.all(underWay);
+    },
+  };
+}
+
+async function attempt(
+  parts: DeliveryParts,
+  delivery: Delivery,
+  signal: AbortSignal,
+  end: Deliveries['end'],
+): Promise<void> {
+  const sent = await deliver(parts, delivery, signal);
+  if (sent.outcome === 'delivered') return end(delivery, undefined);
+  const delay = retryDelaysSeconds[delivery.attempt - 1] ?? retryDelaysSeconds.at(-1) ?? 0;
+  const isLast = delivery.attempt >= mostAttempts || delay >= delivery.remainingSeconds;
+  // A process that ends has not tried in earnest: another one goes on at once.
+  if (signal.aborted) return parts.store.retry(delivery, 0);
+  if (sent.outcome === 'refused' || isLast) return end(delivery, sent.reason);
+  return parts.store.retry(delivery, delay);
+}
+
+/** To the endpoint the application has now: what was registered by mistake is not called once it was corrected. */
+async function deliver(parts: DeliveryParts, delivery: Delivery, signal: AbortSignal): Promise<Sent> {
+  const { records, seal, send, log } = parts;
+  const callback = callbackOf(delivery, seal);
+  if (callback === undefined) return { outcome: 'refused', reason: 'unreadable' };
+  try {
+    const client = await records.application(
+      delivery.clientId,
+      rootCall(delivery.trail.requestId, callMs, signal),
+    );
+    if (client?.tenant.tenantId !== delivery.tenantId || !records.isActive(client)) {
+      return { outcome: 'refused', reason: 'application_inactive' };
+    }
+    const url = client.application.ciba?.notificationEndpoint ?? '';
+    if (url === '') return { outcome: 'refused', reason: 'no_endpoint' };
+    return await send({ url, ...callback }, signal);
+  } catch (error) {
+    if (!signal.aborted) log.warn({ error }, 'a client could not be looked up to be told of a decision');
+    return { outcome: 'failed', reason: 'directory_unavailable' };
+  }
+}

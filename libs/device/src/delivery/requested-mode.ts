@@ -1,0 +1,42 @@
+import { OAuthError } from '@tessera/oauth';
+import { ApplicationType } from '@tessera/proto-gen/directory';
+import type { StartingClient, StartRequest } from '../starting-client.ts';
+import type { DeliveryMode } from './store.ts';
+
+/** CIBA Core §7.1: the syntax of bearer credentials (RFC 6750 §2.1), at most 1024 characters. */
+const notificationToken = /^[A-Za-z0-9._~+/-]+=*$/;
+const longestNotificationToken = 1024;
+
+/**
+ * How the client of a start is to be told; undefined when it polls. Throws `unauthorized_client` where its mode is not
+ * available, `invalid_request` for a bad client_notification_token, and `invalid_client` where tokens would be pushed for
+ * a start that nobody vouches for: a client that polls proves itself at /token, this one never comes there.
+ */
+export function requestedMode(
+  { application }: StartingClient,
+  request: StartRequest & { readonly clientNotificationToken: string },
+  isAvailable: boolean,
+): DeliveryMode | undefined {
+  const mode = application.ciba?.delivery ?? '';
+  if (mode !== 'ping' && mode !== 'push') return undefined;
+  if (!isAvailable) {
+    throw new OAuthError('unauthorized_client', `Delivery by ${mode} is not available.`);
+  }
+  if (mode === 'push' && !isAuthenticated(application.type, request)) {
+    throw new OAuthError('invalid_client', 'Client authentication failed.');
+  }
+  const { clientNotificationToken: token } = request;
+  if (token === '') {
+    throw new OAuthError('invalid_request', 'The parameter client_notification_token is missing.');
+  }
+  if (token.length > longestNotificationToken || !notificationToken.test(token)) {
+    const message = 'The client_notification_token must be a bearer token of at most 1024 characters.';
+    throw new OAuthError('invalid_request', message);
+  }
+  return mode;
+}
+
+/** Credentials that were sent have been verified by now. */
+function isAuthenticated(type: ApplicationType, { attempted, clientSecret }: StartRequest): boolean {
+  return type === ApplicationType.CONFIDENTIAL && (attempted || clientSecret !== '');
+}

@@ -1,0 +1,192 @@
+import { hash } from 'node:crypto';
+import { setTimeout as pause } from 'node:timers/promises';
+import { afterEach, describe, expect, it } from 'vitest';
+import { auditRow, systemClock, systemRandom, ulid } from '@tessera/kit';
+import type { Database } from '@tessera/kit';
+import { createDecisionStore } from '../store.postgres.ts';
+import type { Decision, NewDecision } from '../store.ts';
+import { createDeliveryStore } from './store.postgres.ts';
+import type { Delivery, DeliveryMode } from './store.ts';
+
+const kit = { clock: systemClock, random: systemRandom };
+
+function newDecision(mode: DeliveryMode, decision: Decision, remainingSeconds = 300): NewDecision {
+  return {
+    request: {
+      kind: 'auth_req_id',
+      hash: systemRandom.bytes(32).toString('hex'),
+      requestId: systemRandom.bytes(16).toString('base64url'),
+      tenantId: 'acme',
+      clientId: 'bank',
+      scopes: ['openid', 'orders.read'],
+      resource: 'https://orders.example',
+      issuer: 'https://id.example',
+      ipAddress: '192.0.2.1',
+      bindingMessage: '',
+    },
+    decision,
+    userId: 'ada',
+    sessionId: 'session-1',
+    authTime: 1_767_225_600,
+    remainingSeconds,
+    delivery: {
+      deliveryId: ulid(systemClock, systemRandom),
+      mode,
+      sealed: 'sealed',
+      trail: { requestId: 'call-1', ipAddress: '192.0.2.7' },
+    },
+  };
+}
+
+const row = (event = 'ciba.notified') => auditRow({ event, outcome: 'success', tenantId: 'acme' }, kit);
+
+/** What every store of deliveries must do. */
+export function deliveryStoreContract(engine: string, open: () => Promise<Database>): void {
+  describe(`deliveries on ${engine}`, () => {
+    const store = async () => createDeliveryStore(await open());
+    const decide = async (decision: NewDecision) => {
+      await createDecisionStore(await open()).decide(decision, row('ciba.approved'));
+      return decision;
+    };
+    const query = async (text: string) =>
+      (await open()).query<{ n: number }>({ name: `test.${hash('md5', text)}`, text });
+    afterEach(async () => {
+      await query('DELETE FROM device.delivery');
+    });
+
+    it('is written with its decision, and only with the one that stands', async () => {
+      const decision = await decide(newDecision('ping', 'denied'));
+      const late = newDecision('ping', 'approved');
+      await decide({ ...late, request: decision.request });
+      const { due, pushesWait } = await (await store()).claim(10, 20);
+      expect(pushesWait).toBe(false);
+      expect(due).toHaveLength(1);
+      const { tenantId, clientId, hash: digest, requestId } = decision.request;
+      expect(due[0]).toMatchObject({
+        deliveryId: decision.delivery?.deliveryId,
+        attempt: 1,
+        mode: 'ping',
+        outcome: 'denied',
+        tenantId,
+        clientId,
+        hash: digest,
+        requestId,
+        userId: 'ada',
+        sealed: 'sealed',
+        sealedTokens: undefined,
+        trail: { requestId: 'call-1', ipAddress: '192.0.2.7' },
+      });
+      expect(due[0]?.remainingSeconds).toBeGreaterThan(290);
+    });
+
+    it('is not written where the client polls, nor where the decision cannot be', async () => {
+      await decide({ ...newDecision('ping', 'approved'), delivery: undefined });
+      const audit = { ...row(), record: 'no JSON' };
+      const decisions = createDecisionStore(await open());
+      await expect(decisions.decide(newDecision('ping', 'approved'), audit)).rejects.toThrow();
+      expect((await (await store()).claim(10, 20)).due).toEqual([]);
+    });
+
+    it('is claimed by one of twenty that claim at once', async () => {
+      for (let round = 0; round < 5; round += 1) {
+        await decide(newDecision('ping', 'approved'));
+        const on = await store();
+        const claims = await Promise.all(Array.from({ length: 20 }, () => on.claim(10, 20)));
+        expect(claims.flatMap(({ due }) => due)).toHaveLength(1);
+      }
+    });
+
+    it('is claimed again after the lease, and what the first one says then counts no more', async () => {
+      await decide(newDecision('ping', 'approved'));
+      const on = await store();
+      const [first] = (await on.claim(10, 0.2)).due as [Delivery];
+      expect((await on.claim(10, 20)).due).toEqual([]);
+      await pause(250);
+      const [second] = (await on.claim(10, 20)).due as [Delivery];
+      expect(second).toMatchObject({ deliveryId: first.deliveryId, attempt: 2 });
+      await on.retry(first, 0);
+      expect((await on.claim(10, 20)).due).toEqual([]);
+      expect(await on.finish(first, row())).toBe(false);
+      await on.retry(second, 0);
+      const [third] = (await on.claim(10, 20)).due as [Delivery];
+      expect(third.attempt).toBe(3);
+    });
+
+    it('ends with its audit row, once', async () => {
+      await decide(newDecision('ping', 'approved'));
+      const on = await store();
+      const [claimed] = (await on.claim(10, 0)).due as [Delivery];
+      const audit = row();
+      expect(await on.finish(claimed, audit)).toBe(true);
+      expect(await on.finish(claimed, row())).toBe(false);
+      expect((await on.claim(10, 20)).due).toEqual([]);
+      const text = `SELECT count(*)::int AS n FROM device.audit_event WHERE event_id = '${audit.eventId}'`;
+      expect((await query(text)).rows).toEqual([{ n: 1 }]);
+    });
+
+    it('waits for the tokens of an approved push, which one process at a time may bring', async () => {
+      const decision = await decide(newDecision('push', 'approved'));
+      const on = await store();
+      expect(await on.claim(10, 20)).toEqual({ due: [], pushesWait: true });
+      const taken = (await Promise.all(Array.from({ length: 20 }, () => on.take(10, 20)))).flat();
+      expect(taken).toHaveLength(1);
+      const { scopes, resource, issuer } = decision.request;
+      const { userId, sessionId, authTime } = decision;
+      const [push] = taken;
+      if (push === undefined) throw new Error('nothing was taken');
+      expect(push).toMatchObject({
+        attempt: 1,
+        outcome: 'approved',
+        grant: { userId, sessionId, authTime, scopes, resource, issuer },
+      });
+      expect(await on.claim(10, 20)).toEqual({ due: [], pushesWait: false });
+      expect(await on.handOver({ ...push, attempt: 2 }, 'theirs')).toBe(false);
+      expect(await on.handOver(push, 'tokens')).toBe(true);
+      expect(await on.handOver(push, 'others')).toBe(false);
+      expect(await on.take(10, 20)).toEqual([]);
+      expect((await on.claim(10, 20)).due).toMatchObject([
+        { attempt: 1, outcome: 'approved', sealedTokens: 'tokens' },
+      ]);
+    });
+
+    it('is failed where no tokens were brought, by whoever has the push then', async () => {
+      await decide(newDecision('push', 'approved'));
+      const on = await store();
+      const [first] = await on.take(10, 0.2);
+      await pause(250);
+      const [second] = await on.take(10, 20);
+      if (first === undefined || second === undefined) throw new Error('nothing was taken');
+      expect(await on.handOver(first, 'tokens')).toBe(false);
+      expect(await on.handOver(second, undefined)).toBe(true);
+      expect((await on.claim(10, 20)).due).toMatchObject([{ outcome: 'failed', sealedTokens: undefined }]);
+    });
+
+    it('is due at once where a push was denied', async () => {
+      await decide(newDecision('push', 'denied'));
+      expect((await (await store()).claim(10, 20)).due).toMatchObject([{ mode: 'push', outcome: 'denied' }]);
+    });
+
+    it('leaves a minute to tell what was decided in the last second', async () => {
+      await decide(newDecision('ping', 'approved', 1));
+      const [claimed] = (await (await store()).claim(10, 20)).due;
+      expect(claimed?.remainingSeconds).toBeGreaterThan(50);
+    });
+
+    it('hands out as few as are asked for, those due longest in front', async () => {
+      const first = await decide(newDecision('ping', 'approved'));
+      await decide(newDecision('ping', 'approved'));
+      const { due } = await (await store()).claim(1, 20);
+      expect(due.map(({ deliveryId }) => deliveryId)).toEqual([first.delivery?.deliveryId]);
+    });
+
+    it('is removed when it has been over for a day', async () => {
+      const on = await store();
+      await decide(newDecision('push', 'approved'));
+      expect(await on.purge(10)).toBe(0);
+      await query(`UPDATE device.delivery SET expires_at = now() - interval '25 hours'`);
+      const [taken] = await on.take(10, 0);
+      expect(taken?.remainingSeconds).toBeLessThan(0);
+      expect(await on.purge(10)).toBe(1);
+    });
+  });
+}

@@ -1,0 +1,159 @@
+import type { Database } from '@tessera/kit';
+import { auditValues } from '../audit-values.ts';
+import {
+  shortestDeliverySeconds,
+  type Claim,
+  type Delivery,
+  type DeliveryStore,
+  type TakenPush,
+} from './store.ts';
+
+const columns = `delivery_id, tenant_id, client_id, hash, request_id, user_id, mode, outcome, sealed, sealed_tokens, attempts,
+  call_id, ip_address, extract(epoch FROM expires_at - now())::float8 AS remaining_seconds`;
+
+/** Up to $1 rows of one kind that are due, leased for $2 seconds; locked ones are another process's. */
+function leased(awaitsTokens: boolean): string {
+  return `
+  free AS MATERIALIZED (
+    SELECT delivery_id FROM device.delivery
+    WHERE awaits_tokens = ${awaitsTokens} AND due_at <= now()
+    ORDER BY due_at LIMIT $1::int FOR UPDATE SKIP LOCKED
+  ), leased AS (
+    UPDATE device.delivery SET attempts = attempts + 1, due_at = now() + make_interval(secs => $2::float8)
+    WHERE delivery_id IN (SELECT delivery_id FROM free)
+    RETURNING ${columns}
+  )`;
+}
+
+const claim = `
+  WITH ${leased(false)}
+  SELECT w.pushes_wait, leased.*
+  FROM (SELECT EXISTS (SELECT FROM device.delivery WHERE awaits_tokens AND due_at <= now()) AS pushes_wait) AS w
+  LEFT JOIN leased ON true`;
+
+const take = `
+  WITH ${leased(true)}
+  SELECT leased.*, d.scopes, d.resource, d.auth_time::float8 AS auth_time, d.session_id, d.issuer
+  FROM leased JOIN device.decision AS d USING (tenant_id, hash)
+  WHERE d.kind = 'auth_req_id'`;
+
+/** $1 delivery, $2 attempt, $3 sealed tokens or null, $4 seconds it lives on at least */
+const handOver = `
+  UPDATE device.delivery
+  SET awaits_tokens = false, attempts = 0, due_at = now(), sealed_tokens = $3::text,
+      outcome = CASE WHEN $3::text IS NULL THEN 'failed' ELSE outcome END,
+      expires_at = GREATEST(expires_at, now() + make_interval(secs => $4::float8))
+  WHERE delivery_id = $1 AND attempts = $2::int AND awaits_tokens`;
+
+/** $1 delivery, $2 attempt, $3 seconds */
+const retry = `
+  UPDATE device.delivery SET due_at = now() + make_interval(secs => $3::float8)
+  WHERE delivery_id = $1 AND attempts = $2::int AND NOT awaits_tokens`;
+
+/** $1 delivery, $2 attempt, then the audit row */
+const finish = `
+  WITH finished AS (
+    DELETE FROM device.delivery WHERE delivery_id = $1 AND attempts = $2::int RETURNING delivery_id
+  )
+  INSERT INTO device.audit_event (event_id, event, tenant_id, outcome, reason, record)
+  SELECT $3, $4, $5, $6, $7, $8::jsonb FROM finished`;
+
+const purge = `
+  DELETE FROM device.delivery WHERE delivery_id IN (
+    SELECT delivery_id FROM device.delivery WHERE expires_at < now() - interval '1 day'
+    ORDER BY expires_at LIMIT $1 FOR UPDATE SKIP LOCKED
+  )`;
+
+interface DeliveryRow {
+  readonly delivery_id: string;
+  readonly tenant_id: string;
+  readonly client_id: string;
+  readonly hash: Buffer;
+  readonly request_id: string;
+  readonly user_id: string;
+  readonly mode: Delivery['mode'];
+  readonly outcome: Delivery['outcome'];
+  readonly sealed: string;
+  readonly sealed_tokens: string | null;
+  readonly attempts: number;
+  readonly call_id: string;
+  readonly ip_address: string;
+  readonly remaining_seconds: number;
+}
+
+/** Without a delivery all columns but the first are null. */
+type ClaimedRow = { readonly pushes_wait: boolean } & (DeliveryRow | { readonly delivery_id: null });
+
+interface TakenRow extends DeliveryRow {
+  readonly scopes: string[];
+  readonly resource: string;
+  readonly auth_time: number;
+  readonly session_id: string;
+  readonly issuer: string;
+}
+
+/** Deliveries in Postgres or PGlite. */
+export function createDeliveryStore(database: Database): DeliveryStore {
+  const change = async (
+    name: string,
+    text: string,
+    { deliveryId, attempt }: Claim,
+    values: unknown[] = [],
+  ) => {
+    const { rowCount } = await database.query({ name, text, values: [deliveryId, attempt, ...values] });
+    return rowCount === 1;
+  };
+  return {
+    async claim(limit, leaseSeconds) {
+      const { rows } = await database.query<ClaimedRow>({
+        name: 'device.claim_deliveries',
+        text: claim,
+        values: [limit, leaseSeconds],
+      });
+      const due = rows.flatMap((row) => (row.delivery_id === null ? [] : [deliveryOf(row)]));
+      return { due, pushesWait: rows[0]?.pushes_wait ?? false };
+    },
+    async take(limit, leaseSeconds) {
+      const { rows } = await database.query<TakenRow>({
+        name: 'device.take_pushes',
+        text: take,
+        values: [limit, leaseSeconds],
+      });
+      return rows.map(pushOf);
+    },
+    handOver: (taken, sealedTokens) =>
+      change('device.hand_over_push', handOver, taken, [sealedTokens ?? null, shortestDeliverySeconds]),
+    async retry(claimed, delaySeconds) {
+      await change('device.retry_delivery', retry, claimed, [delaySeconds]);
+    },
+    finish: (claimed, audit) => change('device.finish_delivery', finish, claimed, auditValues(audit)),
+    async purge(limit) {
+      const statement = { name: 'device.purge_deliveries', text: purge, values: [limit] };
+      return (await database.query(statement)).rowCount;
+    },
+  };
+}
+
+function deliveryOf(row: DeliveryRow): Delivery {
+  return {
+    deliveryId: row.delivery_id,
+    attempt: row.attempts,
+    tenantId: row.tenant_id,
+    clientId: row.client_id,
+    hash: row.hash.toString('hex'),
+    requestId: row.request_id,
+    userId: row.user_id,
+    mode: row.mode,
+    outcome: row.outcome,
+    sealed: row.sealed,
+    sealedTokens: row.sealed_tokens ?? undefined,
+    trail: { requestId: row.call_id, ipAddress: row.ip_address },
+    remainingSeconds: row.remaining_seconds,
+  };
+}
+
+function pushOf(row: TakenRow): TakenPush {
+  const { scopes, resource, issuer } = row;
+  const who = { userId: row.user_id, sessionId: row.session_id, authTime: row.auth_time };
+  return { ...deliveryOf(row), grant: { ...who, scopes, resource, issuer } };
+}
