@@ -1,18 +1,21 @@
 const plain = /^[\w.:/@+[\]-]+$/;
 
+/** What the members of a finished line are; there are more. */
+interface Line {
+  readonly time?: string;
+  readonly level?: string;
+  readonly service?: string;
+  readonly message?: string;
+  readonly error?: unknown;
+}
+
 /**
  * A finished line of the log as people read it at a terminal: time, level, process, message, and what else it says as
  * `name=value`. Made from the JSON line, so that the same was taken out of it; stacks stay with JSON.
  */
 export function textLine(line: string): string {
-  const record = JSON.parse(line) as Record<string, unknown>;
-  const { time, level, service, message, error, ...rest } = record;
-  const head = [
-    String(time).slice(11),
-    String(level).toUpperCase().padEnd(5),
-    String(service),
-    printable(String(message ?? '')),
-  ];
+  const { time = '', level = '', service = '', message = '', error, ...rest } = JSON.parse(line) as Line;
+  const head = [time.slice(11), level.toUpperCase().padEnd(5), service, printable(message)];
   const said = Object.entries(rest).map(([name, value]) => `${printable(name)}=${valueText(value)}`);
   const failure = error === undefined ? [] : [`error=${valueText(errorText(error))}`];
   return `${[...head, ...said, ...failure].join('  ')}\n`;
