@@ -32,6 +32,8 @@ export const secrets = {
   till: 'acme-till-secret-0123456789-0123456789-abc',
   mute: 'acme-mute-secret-0123456789-0123456789-abc',
   alarm: 'acme-alarm-secret-0123456789-0123456789-ab',
+  bell: 'acme-bell-secret-0123456789-0123456789-abc',
+  vault: 'acme-vault-secret-0123456789-0123456789-ab',
 } as const;
 
 export const redirectUri = 'http://127.0.0.1:9000/callback';
@@ -49,6 +51,8 @@ export interface StateOptions {
   readonly deskStatus?: 'active' | 'disabled';
   /** Where the requests of `acme-alarm` are announced. */
   readonly webhookUrl?: string;
+  /** Where `acme-bell` and `acme-vault` are told of decisions. */
+  readonly notificationEndpoint?: string;
 }
 
 /** The declared state as YAML, in the shape of the configuration reference. */
@@ -144,7 +148,9 @@ ${decidedElsewhere(options)}
 }
 
 /** Applications of the flows in which the person decides somewhere else. */
-function decidedElsewhere({ tvStatus, deskStatus, webhookUrl }: StateOptions): string {
+function decidedElsewhere(options: StateOptions): string {
+  const { tvStatus, deskStatus, webhookUrl } = options;
+  const notificationEndpoint = options.notificationEndpoint ?? 'https://told.acme.example/';
   return `
       - clientId: acme-tv
         name: Acme TV
@@ -186,6 +192,20 @@ function decidedElsewhere({ tvStatus, deskStatus, webhookUrl }: StateOptions): s
         grantTypes: [ciba]
         scopes: [openid]
         ciba: {approval: webhook, url: "${webhookUrl ?? 'https://hook.acme.example/'}"}
+      - clientId: acme-bell
+        name: Acme Bell
+        type: confidential
+        secrets: [{value: "${secrets.bell}"}]
+        grantTypes: [ciba, refresh_token]
+        scopes: [openid, offline_access, orders.read]
+        ciba: {approval: page, delivery: ping, notificationEndpoint: "${notificationEndpoint}"}
+      - clientId: acme-vault
+        name: Acme Vault
+        type: confidential
+        secrets: [{value: "${secrets.vault}"}]
+        grantTypes: [ciba, refresh_token]
+        scopes: [openid, offline_access, orders.read]
+        ciba: {approval: page, delivery: push, notificationEndpoint: "${notificationEndpoint}"}
       - clientId: acme-mute
         name: Acme without an approval experience
         type: confidential

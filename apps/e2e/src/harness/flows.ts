@@ -14,6 +14,8 @@ export const secretOf: Readonly<Record<string, string | undefined>> = {
   'acme-till': secrets.till,
   'acme-mute': secrets.mute,
   'acme-alarm': secrets.alarm,
+  'acme-bell': secrets.bell,
+  'acme-vault': secrets.vault,
 };
 
 export type Dialect = 'contract' | 'standard';

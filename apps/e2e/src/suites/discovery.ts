@@ -46,6 +46,8 @@ export function discoverySuite(system: () => System): void {
       });
       expect(metadata['grant_types_supported']).toContain('urn:ietf:params:oauth:grant-type:device_code');
       expect(metadata['grant_types_supported']).toContain('urn:openid:params:grant-type:ciba');
+      const modes = ['poll', 'ping', 'push'];
+      expect(metadata['backchannel_token_delivery_modes_supported']).toEqual(modes);
     });
 
     it('publishes public keys only, cacheable for five minutes (RFC 7517 section 5)', async () => {

@@ -1,7 +1,5 @@
 import { execFile } from 'node:child_process';
 import { createHmac } from 'node:crypto';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
@@ -9,15 +7,12 @@ import { poll, startCiba } from '../harness/decided-elsewhere.ts';
 import { people } from '../harness/declared-state.ts';
 import { claimsOf, dialects, expectError, tokensOf } from '../harness/flows.ts';
 import { eventually } from '../harness/process.ts';
+import { startReceiver, type Received } from '../harness/receiver.ts';
 import type { System } from '../harness/set-up.ts';
 
 export const webhookKey = 'e2e-webhook-key-0123456789-0123456789-abcd';
 
-interface Notification {
-  readonly headers: Readonly<Record<string, string>>;
-  readonly body: string;
-  readonly data: Readonly<Record<string, string>>;
-}
+type Notification = Pick<Received, 'headers' | 'body'>;
 
 const client = 'acme-alarm';
 const root = fileURLToPath(new URL('../../../../', import.meta.url));
@@ -26,26 +21,13 @@ const root = fileURLToPath(new URL('../../../../', import.meta.url));
 export function webhookSuite(system: () => System): void {
   /** Runs `work` with a notification system that listens, and that the application is declared to have. */
   async function withReceiver(work: (received: readonly Notification[]) => Promise<void>): Promise<void> {
-    const received: Notification[] = [];
-    const receiver = createServer((request, response) => {
-      let body = '';
-      request.setEncoding('utf8');
-      request.on('data', (chunk: string) => (body += chunk));
-      request.on('end', () => {
-        const { data } = JSON.parse(body) as Pick<Notification, 'data'>;
-        received.push({ headers: request.headers as Record<string, string>, body, data });
-        response.writeHead(204).end();
-      });
-    });
-    await new Promise<void>((listening) => receiver.listen(0, '127.0.0.1', listening));
-    const { port } = receiver.address() as AddressInfo;
-    await system().apply({ webhookUrl: `http://127.0.0.1:${port}/approvals` });
+    const receiver = await startReceiver('/approvals');
+    await system().apply({ webhookUrl: receiver.url });
     try {
-      await work(received);
+      await work(receiver.received);
     } finally {
       await system().apply({});
-      receiver.closeAllConnections();
-      await new Promise((closed) => receiver.close(closed));
+      await receiver.close();
     }
   }
 
@@ -67,7 +49,8 @@ export function webhookSuite(system: () => System): void {
           const before = received.length;
           const authReqId = await startCiba(http, { client_id: client, scope: 'openid', ...form });
           await eventually('the announcement has come', async () => received.length > before, 5_000);
-          const { headers, body, data } = received.at(-1) ?? { headers: {}, body: '', data: {} };
+          const { headers, body } = received.at(-1) ?? { headers: {}, body: '{}' };
+          const { data = {} } = JSON.parse(body) as { data?: Record<string, string> };
           const link = new URL(data['decision_uri'] ?? '');
           expect(`${link.origin}${link.pathname}`).toBe(`${system().baseUrl}/backchannel_decision`);
           const token = link.searchParams.get('token') ?? '';
