@@ -3,6 +3,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { eventually, freePort, ServerProcess, type Environment } from '../harness/process.ts';
+import { CuttableProxy } from '../harness/proxy.ts';
 import { Balancer } from './balancer.ts';
 import { declaredState, type StateOptions } from './declared-state.ts';
 
@@ -16,7 +17,8 @@ export interface ClusterOptions {
   readonly webhookUrl: string;
   /** Another checkout that every process starts from; absent: this one. */
   readonly root?: string | undefined;
-  readonly environment?: Environment;
+  /** Services that others reach through networks that can be cut. */
+  readonly behind?: readonly string[] | undefined;
 }
 
 export const retryWindowMs = 60_000;
@@ -128,6 +130,8 @@ export class Replica {
 /** Two of every process on one set of stores, behind one address. */
 export class Cluster {
   readonly replicas: readonly Replica[];
+  /** By the name of the replica that others reach through it. */
+  readonly networks: ReadonlyMap<string, CuttableProxy>;
   readonly url: string;
   readonly rpcToken: string;
   readonly #balancer: Balancer;
@@ -136,10 +140,17 @@ export class Cluster {
 
   private constructor(
     options: ClusterOptions,
-    parts: { replicas: readonly Replica[]; balancer: Balancer; directory: string; rpcToken: string },
+    parts: {
+      replicas: readonly Replica[];
+      networks: ReadonlyMap<string, CuttableProxy>;
+      balancer: Balancer;
+      directory: string;
+      rpcToken: string;
+    },
   ) {
     this.#options = options;
     this.replicas = parts.replicas;
+    this.networks = parts.networks;
     this.#balancer = parts.balancer;
     this.#directory = parts.directory;
     this.rpcToken = parts.rpcToken;
@@ -164,12 +175,21 @@ export class Cluster {
       gateways.map(({ ports: { http, management } }) => ({ httpPort: http, managementPort: management })),
     );
     await balancer.start();
+    const networks = new Map<string, CuttableProxy>();
+    for (const { service, at, ports } of places) {
+      if (options.behind?.includes(service) !== true) continue;
+      const network = new CuttableProxy('127.0.0.1', ports.rpc);
+      await network.start();
+      networks.set(`${service}-${at + 1}`, network);
+    }
+    const addressOf = ({ service, at, ports }: (typeof places)[number]): string =>
+      `127.0.0.1:${networks.get(`${service}-${at + 1}`)?.port ?? ports.rpc}`;
     const peers = Object.fromEntries(
       services.map((service) => [
         `TESSERA_PEER_${service.toUpperCase()}`,
         `ipv4:${places
           .filter((place) => place.service === service)
-          .map(({ ports }) => `127.0.0.1:${ports.rpc}`)
+          .map(addressOf)
           .join(',')}`,
       ]),
     );
@@ -191,7 +211,6 @@ export class Cluster {
       TESSERA_HTTP_HOST: '127.0.0.1',
       // Starts are many and the machine is shared: what Node makes of each module is kept.
       NODE_COMPILE_CACHE: join(directory, 'modules'),
-      ...options.environment,
     };
     const replicas = places.map(
       ({ service, at, ports }) =>
@@ -210,7 +229,7 @@ export class Cluster {
           options.root,
         ),
     );
-    return new Cluster(options, { replicas, balancer, directory, rpcToken });
+    return new Cluster(options, { replicas, networks, balancer, directory, rpcToken });
   }
 
   /** The service that answers introspection by call. */
@@ -249,14 +268,18 @@ export class Cluster {
   /** Ends every process, in its own order where it can; never throws. */
   async stop(): Promise<void> {
     await Promise.all(this.replicas.map(async (replica) => replica.stop().catch(() => undefined)));
-    await this.#balancer.stop();
-    await rm(this.#directory, { recursive: true, force: true });
+    await this.#clear();
   }
 
   /** Ends every process at once. */
   async kill(): Promise<void> {
     await Promise.all(this.replicas.map(async (replica) => replica.kill()));
+    await this.#clear();
+  }
+
+  async #clear(): Promise<void> {
     await this.#balancer.stop();
+    for (const network of this.networks.values()) await network.stop();
     await rm(this.#directory, { recursive: true, force: true });
   }
 

@@ -30,10 +30,14 @@ export interface Scenario {
   /** Where the processes find Redis. */
   readonly redisUrl: string;
   readonly root?: string;
+  readonly behind?: readonly string[];
   /** From the end of a fault to service as before. */
   readonly recoveryMs: number;
-  /** Whether even clients that do not ask again must notice nothing. */
-  readonly seamless?: boolean;
+  /**
+   * What clients may notice of it: that they have to ask again, and that what lives for moments is spent by a lost answer,
+   * unless this says `nothing`, or `retries` alone.
+   */
+  readonly noticed?: 'nothing' | 'retries';
   act(stage: Stage): Promise<void>;
 }
 
@@ -71,8 +75,8 @@ export async function play(
   const notifications = new Notifications();
   const webhookUrl = await notifications.start();
   cleanUps.push(() => notifications.stop());
-  const { topology, redisUrl, root } = scenario;
-  const cluster = await Cluster.plan({ topology, databaseUrl, redisUrl, webhookUrl, root });
+  const { topology, redisUrl, root, behind } = scenario;
+  const cluster = await Cluster.plan({ topology, databaseUrl, redisUrl, webhookUrl, root, behind });
   cleanUps.push(() => cluster.kill());
   await cluster.start();
   log('every process is ready');
@@ -104,15 +108,18 @@ export async function play(
   await crowd.leave();
   const again = retries(recorder);
   const violations = check(recorder, evidence, limits);
-  if (scenario.seamless === true) {
+  const losses = countLosses(recorder, evidence, limits);
+  if (scenario.noticed === 'nothing') {
     for (const what of again) violations.push({ invariant: 'I7', text: `${what} had to be sent again` });
   }
+  if (scenario.noticed !== undefined && losses > 0)
+    violations.push({ invariant: 'I7', text: `${losses} answers could not be had by asking again` });
   if (violations.length > 0) log(`what happened is kept in ${await keep(cluster, recorder)}`);
   return {
     scenario: scenario.name,
     operations: recorder.operations.length,
     retries: again.length,
-    losses: countLosses(recorder, evidence, limits),
+    losses,
     outageMs: longestOutage(recorder),
     violations,
     seconds: Math.round((performance.now() - startedAt) / 1000),

@@ -12,6 +12,7 @@ export const scenarioNames = [
   'rolling-restart',
   'drain',
   'kill',
+  'partition',
   'redis-restart',
   'redis-failover',
   'postgres-restart',
@@ -33,11 +34,15 @@ export async function scenarioOf(name: ScenarioName, { old, cleanUps, log }: Set
   const common = { name, redisUrl: redis.url };
   switch (name) {
     case 'rolling-restart':
-      return { ...common, topology: 'split', recoveryMs: 5_000, seamless: true, act: restartEach };
+      return { ...common, topology: 'split', recoveryMs: 5_000, noticed: 'retries', act: restartEach };
     case 'drain':
-      return { ...common, topology: 'compact', recoveryMs: 5_000, seamless: true, act: restartEach };
+      return { ...common, topology: 'compact', recoveryMs: 5_000, noticed: 'nothing', act: restartEach };
     case 'kill':
       return { ...common, topology: 'split', recoveryMs: 10_000, act: killEach };
+    case 'partition': {
+      const behind = ['authorize', 'token'];
+      return { ...common, topology: 'split', recoveryMs: 5_000, behind, act: cutNetworks };
+    }
     case 'redis-restart':
       return { ...common, topology: 'split', recoveryMs: 10_000, act: (stage) => restartRedis(stage, redis) };
     case 'postgres-restart':
@@ -117,6 +122,33 @@ async function killEach({ cluster, recorder, log }: Stage): Promise<void> {
     over();
     log(`${replica.name} killed and started`);
     await sleep(betweenMs);
+  }
+}
+
+/** Packets to one of two replicas are lost, then those to both of another service, of which others do not take notice. */
+async function cutNetworks({ cluster, recorder, log }: Stage): Promise<void> {
+  for (const names of [['token-1'], ['authorize-1', 'authorize-2']]) {
+    const networks = names.map((name) => cluster.networks.get(name));
+    const over = recorder.fault('stop', `the network to ${names.join(' and ')}`);
+    const from = recorder.operations.length;
+    for (const network of networks) network?.cut('silent');
+    await sleep(10_000);
+    const meanwhile = recorder.operations.slice(from);
+    for (const network of networks) network?.heal();
+    over();
+    const slowest = Math.max(
+      0,
+      ...meanwhile
+        .filter(({ outcome }) => outcome.result === 'unavailable')
+        .map(({ startedAt, endedAt }) => endedAt - startedAt),
+    );
+    log(`the network to ${names.join(' and ')} was silent; the slowest 503 took ${Math.round(slowest)} ms`);
+    for (const kind of ['refresh', 'client-credentials', 'introspect-refresh', 'keys'] as const) {
+      const served = meanwhile.filter((one) => one.kind === kind && one.outcome.result === 'good').length;
+      if (served === 0)
+        throw new Error(`no ${kind} was served while ${names.join(' and ')} could not be reached`);
+    }
+    await sleep(6_000);
   }
 }
 
