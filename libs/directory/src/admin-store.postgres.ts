@@ -58,6 +58,32 @@ export function createAdminStore(
         await record(tx, [{ kind, tenantId, id: target.kind === 'tenant' ? '' : target.id }], [event]);
         return 'changed';
       }),
+
+    bumpEpoch: (tenantId, event) =>
+      database.transaction(async (tx) => {
+        await lock(tx);
+        const { rows } = await tx.query<{ tenant_id: string; valid_from: number }>({
+          name: 'directory.bump_epoch',
+          text: `WITH bumped AS (
+                   UPDATE directory.tenant
+                      SET valid_from = ${validFromNow('valid_from')}, updated_at = clock_timestamp()
+                    WHERE $1::text IS NULL OR tenant_id = $1
+                RETURNING tenant_id, valid_from
+                 ), told AS (
+                   INSERT INTO directory.change (kind, tenant_id, id, ended)
+                   SELECT 'tenant', tenant_id, '', true FROM bumped
+                 )
+                 SELECT tenant_id, valid_from::float8 AS valid_from FROM bumped ORDER BY tenant_id`,
+          values: [tenantId ?? null],
+        });
+        const epochs = rows.map((row) => ({ tenantId: row.tenant_id, validFrom: row.valid_from }));
+        await appendEvents(
+          tx,
+          epochs.map((epoch) => ({ ...event, tenantId: epoch.tenantId })),
+          kit,
+        );
+        return epochs;
+      }),
   };
 }
 

@@ -8,4 +8,5 @@ export { applyFile, type ApplyFileOptions } from './apply-file.ts';
 export { buildDirectory, migrations } from './build.ts';
 export { directoryConfig, type DirectoryConfig } from './config.ts';
 export { DeclaredStateError, type Problem } from './declared/positions.ts';
+export { bumpEpoch } from './epoch.ts';
 export { resolveDeclaredState, type ReferenceSources } from './declared/resolve.ts';

@@ -423,6 +423,31 @@ export function directoryStoreContract(engine: string, open: () => Promise<Store
       expect(await stores.store.confirmSignIn(tenantId, 'usr_ada', 'hash-15')).toBeUndefined();
     });
 
+    it('ends every sign-in of before in one tenant or in all, tells watchers so, and keeps it on record (F24)', async () => {
+      const [tenantId, other] = [fresh(), fresh()];
+      await make(testTenant(tenantId));
+      await make(testTenant(other, { users: [testUser('ada', { passwordHash: 'hash' })] }));
+      const start = await stores.changes.newestChange();
+      const before = Math.floor(Date.now() / 1000);
+      const [bumped, ...more] = await stores.admin.bumpEpoch(tenantId, { ...noted, event: 'epoch.bumped' });
+      expect([bumped?.tenantId, more]).toEqual([tenantId, []]);
+      expect(bumped?.validFrom).toBeGreaterThan(before - 1);
+      expect((await stores.store.findUser(tenantId, 'usr_ada'))?.validFrom).toBe(bumped?.validFrom);
+      expect((await stores.store.findUser(other, 'usr_ada'))?.validFrom).toBe(0);
+      const told = await stores.changes.changesAfter(start, 100);
+      expect(told.map((change) => [change.kind, change.tenantId, change.ended])).toEqual([
+        ['tenant', tenantId, true],
+      ]);
+      expect((await audited(tenantId)).at(-1)).toBe('epoch.bumped');
+      const everywhere = await stores.admin.bumpEpoch(undefined, { ...noted, event: 'epoch.bumped' });
+      expect(everywhere.map((epoch) => epoch.tenantId)).toEqual(expect.arrayContaining([tenantId, other]));
+      const validFrom = (await stores.store.findUser(other, 'usr_ada'))?.validFrom ?? NaN;
+      expect(validFrom).toBeGreaterThan(before - 1);
+      const signedInAt = (await stores.store.confirmSignIn(other, 'usr_ada', 'hash')) ?? NaN;
+      expect(signedInAt / 1000).toBeGreaterThanOrEqual(validFrom);
+      expect(await stores.admin.bumpEpoch('nowhere', noted)).toEqual([]);
+    });
+
     it('tells changes in the order of their commits, however many write at once', async () => {
       const tenantIds = Array.from({ length: 8 }, fresh);
       for (const tenantId of tenantIds) await make(testTenant(tenantId));

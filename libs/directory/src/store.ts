@@ -119,4 +119,15 @@ export interface AdminStore {
   changeTenant(tenantId: string, clientIds: readonly string[], decide: Decide): Promise<TenantChangeResult>;
   /** `unchanged` writes nothing. The event is recorded with the change. */
   setStatus(target: StatusTarget, event: AuditEvent): Promise<'unknown' | 'unchanged' | 'changed'>;
+  /**
+   * Lets no sign-in of before count any more, in one tenant or in all. Watchers are told that each of them ended, as what
+   * they remember of it did; `event` is recorded for each. Empty for an unknown tenant.
+   */
+  bumpEpoch(tenantId: string | undefined, event: AuditEvent): Promise<readonly Epoch[]>;
+}
+
+/** Since when sign-ins count in a tenant, seconds since the Unix epoch. */
+export interface Epoch {
+  readonly tenantId: string;
+  readonly validFrom: number;
 }

@@ -59,6 +59,16 @@ const doctor: Command = {
   },
 };
 
+const epochBump: Command = {
+  words: ['epoch', 'bump'],
+  summary: 'after a restore: end every refresh token, session, code and decision of before',
+  options: { tenant: { type: 'string', help: 'One tenant alone; all of them without' } },
+  async run(values, terminal) {
+    const { bump } = await import('./epoch.ts');
+    await bump(values.text('tenant'), terminal);
+  },
+};
+
 const smokeTest: Command = {
   words: ['smoke'],
   summary: 'ask a running server what every deployment can answer; with a client, for a token as well',
@@ -84,4 +94,4 @@ const smokeTest: Command = {
   },
 };
 
-export const operating: readonly Command[] = [migrate, apply, configCheck, doctor, smokeTest];
+export const operating: readonly Command[] = [migrate, apply, configCheck, doctor, epochBump, smokeTest];

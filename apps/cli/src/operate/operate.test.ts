@@ -109,6 +109,30 @@ describe('tessera apply', () => {
   });
 });
 
+describe('tessera epoch bump', () => {
+  it('dates the sign-ins of one tenant or of all, and keeps who did it on record', async () => {
+    const environment = { DATABASE_URL: await newDatabaseUrl(), TESSERA_DIRECTORY_PEPPER: pepper };
+    await tessera('migrate', environment);
+    expect(await tessera('epoch bump', environment)).toEqual({ code: 1, said: 'There is no tenant.\n' });
+    const state = 'tenants:\n  - {id: acme, name: Acme}\n  - {id: globex, name: Globex}\n';
+    await tessera(`apply -f ${file(state)}`, environment);
+    const dated = 'nothing from sign-ins before \\d{4}-\\d\\d-\\d\\dT[\\d:.]+Z is valid any more\n';
+    const one = await tessera('epoch bump --tenant acme', environment);
+    expect(one).toEqual({ code: 0, said: expect.stringMatching(new RegExp(`^acme: ${dated}$`)) as string });
+    const all = await tessera('epoch bump', environment);
+    expect(all.said).toMatch(new RegExp(`^acme: ${dated}globex: ${dated}$`));
+    expect(await tessera('epoch bump --tenant nowhere', environment)).toEqual({
+      code: 1,
+      said: 'There is no tenant nowhere.\n',
+    });
+    const events = `SELECT tenant_id, record -> 'actor' ->> 'type' AS actor FROM directory.audit_event
+                     WHERE event = 'epoch.bumped' ORDER BY recorded_at, tenant_id`;
+    expect(await rows(environment.DATABASE_URL, events)).toEqual(
+      ['acme', 'acme', 'globex'].map((tenant_id) => ({ tenant_id, actor: 'operator' })),
+    );
+  });
+});
+
 describe('tessera config check', () => {
   it('accepts what a process can start with', async () => {
     expect(await tessera('config check', secrets)).toEqual({

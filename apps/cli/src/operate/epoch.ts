@@ -1,0 +1,23 @@
+import { migrate, systemClock, systemRandom } from '@tessera/kit';
+import { bumpEpoch, migrations } from '@tessera/directory';
+import { CommandError, type Terminal } from '../terminal.ts';
+import { patiently, withDatabase } from './database.ts';
+
+/**
+ * Ends what rests on any sign-in up to now, in the database that `DATABASE_URL` names, whose processes notice by
+ * themselves. Throws CommandError when there is no such tenant, or none at all.
+ */
+export async function bump(tenant: string | undefined, terminal: Terminal): Promise<void> {
+  const epochs = await withDatabase(terminal, async (database, log) => {
+    await patiently(async () => migrate(database, migrations, log, 'wait'), 'Waiting for the schema', log);
+    const kit = { clock: systemClock, random: systemRandom };
+    const operator = { type: 'operator', id: 'operator' } as const;
+    return patiently(async () => bumpEpoch(database, kit, tenant, operator), 'Bumping the epoch', log);
+  });
+  if (epochs.length === 0)
+    throw new CommandError(tenant === undefined ? 'There is no tenant.' : `There is no tenant ${tenant}.`);
+  for (const { tenantId, validFrom } of epochs) {
+    const since = new Date(validFrom * 1000).toISOString();
+    terminal.say(`${tenantId}: nothing from sign-ins before ${since} is valid any more\n`);
+  }
+}
