@@ -178,6 +178,29 @@ describe.each(valueSets)('The chart with $name', ({ values }) => {
   });
 });
 
+describe('A trust domain', () => {
+  const trustDomain = 'release-tessera.id.svc.cluster.local';
+  const rpc = { mtls: { trustDomain, certManager: { issuerRef: { name: 'internal' } } } };
+  const manifests = render({ ...least, rpc });
+
+  test('is that of the names which the processes get, and is told to every process', () => {
+    const certificates = ofKind(manifests, 'Certificate');
+    expect(certificates.length).toBeGreaterThan(0);
+    for (const { metadata, spec } of certificates) {
+      const names = spec.dnsNames?.map((name) => `DNS:${name}`).join(', ');
+      const process = metadata.labels['app.kubernetes.io/component'];
+      expect(certifiedCaller(names, trustDomain), names).toBe(process);
+    }
+    const processesOfOurs = podsOf(manifests).filter(
+      ({ of }) => of.kind === 'Deployment' && !isThrowAway(of),
+    );
+    for (const { pod } of processesOfOurs) {
+      for (const container of pod.spec.containers)
+        expect(environmentOf(container)['TESSERA_RPC_TRUST_DOMAIN']).toBe(trustDomain);
+    }
+  });
+});
+
 describe('Traces', () => {
   const processesOf = (manifests: readonly Manifest[]) =>
     podsOf(manifests).flatMap(({ of, pod }) =>

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { parseRedisUrl } from './data/redis-url.ts';
 import {
   choice,
+  domainName,
   duration,
   integer,
   optionalPort,
@@ -63,6 +64,8 @@ export const rpcConfig = z.object({
   TESSERA_RPC_TLS_CERT: optionalText(),
   TESSERA_RPC_TLS_KEY: optionalText(),
   TESSERA_RPC_TLS_CA: optionalText(),
+  /** The domain of the names that certificates have for processes; absent: any. */
+  TESSERA_RPC_TRUST_DOMAIN: domainName().optional(),
   TESSERA_PEER_KEYS: optionalText(),
   TESSERA_PEER_DIRECTORY: optionalText(),
   TESSERA_PEER_AUTHORIZE: optionalText(),

@@ -107,5 +107,6 @@ export function rpcCredentials(config: RpcConfig): RpcCredentials {
       'TESSERA_RPC_TLS_CERT, TESSERA_RPC_TLS_KEY and TESSERA_RPC_TLS_CA are required where TESSERA_RPC_AUTH is mtls.',
     ]);
   }
-  return { kind: 'mtls', certificateFile: cert, privateKeyFile: key, caFile: ca };
+  const trustDomain = config.TESSERA_RPC_TRUST_DOMAIN;
+  return { kind: 'mtls', certificateFile: cert, privateKeyFile: key, caFile: ca, trustDomain };
 }

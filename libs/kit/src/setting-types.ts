@@ -95,6 +95,15 @@ export function optionalText() {
   return z.string().optional();
 }
 
+/** A DNS name or SPIFFE trust domain, in lower case. */
+export function domainName() {
+  return z
+    .string()
+    .regex(/^[a-z0-9_-]+(\.[a-z0-9_-]+)*$/, {
+      error: 'expected a domain such as tessera.example, in lower case',
+    });
+}
+
 /** One of the named values. */
 export function choice<const V extends readonly [string, ...string[]]>(values: V, defaultValue: V[number]) {
   return z.enum(values, { error: `expected one of ${values.join(', ')}` }).prefault(defaultValue);

@@ -131,6 +131,9 @@ capabilities: { drop: [ALL] }
 - { name: TESSERA_RPC_TLS_CERT, value: /run/tessera/rpc/tls.crt }
 - { name: TESSERA_RPC_TLS_KEY, value: /run/tessera/rpc/tls.key }
 - { name: TESSERA_RPC_TLS_CA, value: /run/tessera/rpc/ca.crt }
+{{- with .root.Values.rpc.mtls.trustDomain }}
+- { name: TESSERA_RPC_TRUST_DOMAIN, value: {{ . }} }
+{{- end }}
 {{- else }}
 - { name: TESSERA_RPC_TOKEN_FILE, value: /run/tessera/secrets/rpc-token }
 {{- end }}

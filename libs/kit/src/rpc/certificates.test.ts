@@ -11,7 +11,8 @@ import type { ConnectionOptions, TLSSocket } from 'node:tls';
 import { afterEach, expect, test } from 'vitest';
 import { CertificateFiles } from './certificate-files.ts';
 import type { CallerName } from './call.ts';
-import type { CertificateFilePaths } from './credentials.ts';
+import { warnOfTrust, type CertificateFilePaths } from './credentials.ts';
+import { Secret } from '../secret.ts';
 import { connectPeer } from './remote.ts';
 import { serve } from './serve.ts';
 import { freshAuthority, freshCertificate, writeIdentity } from './testing/set-ups.ts';
@@ -35,6 +36,33 @@ test('a certificate that names none of the processes may call no method', async 
   const { call, authority, directory } = await stand();
   await writeIdentity(directory, 'stranger', authority);
   await expect(call('stranger', 'token')).rejects.toMatchObject({ code: Code.Unauthenticated });
+});
+
+test('a certificate of the authority for a name in another domain is nobody’s, at both ends (OTH-5)', async () => {
+  const trustDomain = 'tessera.example';
+  const { call, authority, directory } = await stand('keys.tessera.example', trustDomain);
+  for (const name of ['token.tessera.example', 'token.evil.example'])
+    await writeIdentity(directory, name, authority);
+  await expect(call('token.tessera.example', 'token')).resolves.toMatchObject({ tokens: ['token'] });
+  await expect(call('token', 'token')).resolves.toMatchObject({ tokens: ['token'] });
+  await expect(call('token.evil.example', 'token')).rejects.toMatchObject({ code: Code.Unauthenticated });
+  const pretender = await stand('keys.evil.example', trustDomain);
+  await expect(pretender.call('token', 'token')).rejects.toMatchObject({ code: 'temporarily_unavailable' });
+});
+
+test.each([
+  [{ kind: 'none' }, undefined],
+  [{ kind: 'token', token: new Secret('a shared token for this test') }, /TESSERA_RPC_TOKEN/],
+  [{ kind: 'mtls', certificateFile: '', privateKeyFile: '', caFile: '' }, /TESSERA_RPC_TRUST_DOMAIN/],
+  [
+    { kind: 'mtls', certificateFile: '', privateKeyFile: '', caFile: '', trustDomain: 'a.example' },
+    undefined,
+  ],
+] as const)('what is taken on trust is said in one line', (credentials, said) => {
+  const lines: string[] = [];
+  const log = Object.assign(silentLog(), { warn: (line: string) => lines.push(line) });
+  warnOfTrust(credentials, log);
+  expect(lines).toEqual(said === undefined ? [] : [expect.stringMatching(said)]);
 });
 
 test('a certificate of another authority gets no connection', async () => {
@@ -152,20 +180,20 @@ interface Stand {
 }
 
 /** A subject served with the certificate of `keys`; `sign` answers who called. */
-async function stand(): Promise<Stand> {
+async function stand(ownName = 'keys', trustDomain?: string): Promise<Stand> {
   const directory = await mkdtemp(join(tmpdir(), 'rpc-'));
   cleanUps.push(() => rm(directory, { recursive: true }));
   const authority = freshAuthority();
   const subject = createSubject();
   subject.sign = (_, context) => ({ tokens: [context.caller] });
   const { log, built } = subject;
-  const own = await writeIdentity(directory, 'keys', authority);
+  const own = await writeIdentity(directory, ownName, authority);
   await writeIdentity(directory, 'token', authority);
   const start = (port: number) =>
     serve(built, {
       host: '127.0.0.1',
       port,
-      credentials: { kind: 'mtls', ...own, reloadMs },
+      credentials: { kind: 'mtls', ...own, reloadMs, trustDomain },
       log,
       drainMs: 50,
     });
@@ -180,7 +208,8 @@ async function stand(): Promise<Stand> {
       const files = pathsOf(directory, name);
       await readFile(files.certificateFile);
       const target = `127.0.0.1:${server.port}`;
-      const peer = connectPeer({ target, as, peer: expected, credentials: { kind: 'mtls', ...files }, log });
+      const credentials = { kind: 'mtls', ...files, trustDomain } as const;
+      const peer = connectPeer({ target, as, peer: expected, credentials, log });
       peers.push(() => void peer.close());
       cleanUps.push(() => peer.close());
       return peer.client(KeysService).sign(signRequest());

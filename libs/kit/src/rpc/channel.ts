@@ -73,7 +73,7 @@ export function openChannel(plan: ChannelPlan): OpenChannel {
     'grpc.use_local_subchannel_pool': 1,
     ...(files === undefined ? {} : serverName(plan)),
   };
-  const channel = new Channel(dnsTarget(plan.target), credentialsFor(files, plan.peer), options);
+  const channel = new Channel(dnsTarget(plan.target), credentialsFor(files, plan), options);
   return {
     channel,
     metadata: identifyingMetadata(plan),
@@ -103,12 +103,13 @@ function serverName(plan: ChannelPlan): ChannelOptions {
 
 function credentialsFor(
   files: CertificateFiles | undefined,
-  peer: CallerName | undefined,
+  { peer, credentials }: ChannelPlan,
 ): ChannelCredentials {
   if (files === undefined) return channelCredentials.createInsecure();
+  const trustDomain = credentials.kind === 'mtls' ? credentials.trustDomain : undefined;
   const verify: typeof checkServerIdentity = (host, certificate) => {
     if (peer === undefined) return checkServerIdentity(host, certificate);
-    if (certifiedCaller(certificate.subjectaltname) === peer) return undefined;
+    if (certifiedCaller(certificate.subjectaltname, trustDomain) === peer) return undefined;
     return new Error(`the certificate of ${host} is not that of ${peer}`);
   };
   return experimental.createCertificateProviderChannelCredentials(files, files, {

@@ -1,4 +1,5 @@
 import { isIP } from 'node:net';
+import type { Logger } from 'pino';
 import type { Secret } from '../secret.ts';
 
 /** Files of one identity, PEM. They are read again when they change. */
@@ -19,10 +20,25 @@ export interface CertificateFilePaths {
 export type RpcCredentials =
   | ({
       readonly kind: 'mtls';
+      /** Whose names certificates must have: `<caller>.<trust domain>`. Undefined: any domain will do. */
+      readonly trustDomain?: string | undefined;
       /** Milliseconds between looks at the files, 5 s by default. */ readonly reloadMs?: number;
     } & CertificateFilePaths)
   | { readonly kind: 'token'; readonly token: Secret }
   | { readonly kind: 'none' };
+
+/** Says in one line where who calls is known less surely than it could be. */
+export function warnOfTrust(credentials: RpcCredentials, log: Logger): void {
+  if (credentials.kind === 'token') {
+    log.warn(
+      'whoever holds TESSERA_RPC_TOKEN may call under the name of any process; TESSERA_RPC_AUTH=mtls tells them apart',
+    );
+  } else if (credentials.kind === 'mtls' && credentials.trustDomain === undefined) {
+    log.warn(
+      'a certificate of the authority for <process>.<any domain> speaks for the process; TESSERA_RPC_TRUST_DOMAIN names the one that does',
+    );
+  }
+}
 
 /** Metadata keys of the two kinds without certificates. */
 export const callerKey = 'x-tessera-caller';

@@ -42,6 +42,31 @@ test('the name that says who calls is told as it stands in the certificate', () 
   expect(certified(`URI:${spiffeId}`)).toEqual({ caller: 'introspector', name: spiffeId });
 });
 
+const trustDomain = 'tessera.example';
+
+test.each([
+  ['DNS:token', 'token'],
+  ['DNS:token.tessera.example, DNS:tessera-token.svc', 'token'],
+  ['URI:spiffe://tessera.example/ns/tessera/sa/token', 'token'],
+  ['DNS:introspector.tessera.example', 'introspector'],
+  ['DNS:introspector.orders.tessera.example', 'introspector'],
+])('within the trust domain a certificate for %s speaks for %s', (names, caller) => {
+  expect(certifiedCaller(names, trustDomain)).toBe(caller);
+});
+
+test.each([
+  'DNS:token.evil.example',
+  'DNS:token.evil.tessera.example',
+  'DNS:token.tessera.example.evil.example',
+  'DNS:token.xtessera.example',
+  'DNS:introspector.orders',
+  'DNS:introspector.xtessera.example',
+  'URI:spiffe://evil.example/token',
+  'URI:spiffe://tessera.example.evil.example/token',
+])('with a trust domain a certificate for %s speaks for nobody (OTH-5)', (names) => {
+  expect(certifiedCaller(names, trustDomain)).toBeUndefined();
+});
+
 test('only the processes that exist are caller names', () => {
   expect(isCallerName('operator')).toBe(true);
   expect(isCallerName('toString')).toBe(false);

@@ -17,12 +17,16 @@ export function isCallerName(value: string): value is CallerName {
 }
 
 /**
- * Who a certificate speaks for, from its subject alternative names: the DNS name `<caller>` or `<caller>.<anything>`,
- * or a SPIFFE id whose last segment is the caller. Undefined when it names nobody, or more than one.
+ * Who a certificate speaks for, from its subject alternative names: the DNS name `<caller>` or `<caller>.<trust domain>`,
+ * or a SPIFFE id of the trust domain whose last segment is the caller. Introspectors may have further labels in between,
+ * which tell them apart. Without a trust domain any domain will do. Undefined when it names nobody, or more than one.
  * @param subjectAltName as Node prints it: `DNS:token, URI:spiffe://example/token`
  */
-export function certifiedCaller(subjectAltName: string | undefined): CallerName | undefined {
-  return certified(subjectAltName)?.caller;
+export function certifiedCaller(
+  subjectAltName: string | undefined,
+  trustDomain?: string,
+): CallerName | undefined {
+  return certified(subjectAltName, trustDomain)?.caller;
 }
 
 /** The caller of a certificate with the name that says so, as it stands there. */
@@ -32,12 +36,15 @@ export interface CertifiedName {
   readonly name: string;
 }
 
-export function certified(subjectAltName: string | undefined): CertifiedName | undefined {
+export function certified(
+  subjectAltName: string | undefined,
+  trustDomain?: string,
+): CertifiedName | undefined {
   // Node quotes only names that could be mistaken for a list; none of ours is one.
   if (subjectAltName === undefined || subjectAltName.includes('"')) return undefined;
   const found = new Map<CallerName, string>();
   for (const entry of subjectAltName.split(', ')) {
-    const caller = callerPart(entry);
+    const caller = callerPart(entry, trustDomain);
     if (caller === undefined || !isCallerName(caller) || found.has(caller)) continue;
     found.set(caller, entry.slice(entry.indexOf(':') + 1));
   }
@@ -45,8 +52,14 @@ export function certified(subjectAltName: string | undefined): CertifiedName | u
   return only === undefined || another !== undefined ? undefined : { caller: only[0], name: only[1] };
 }
 
-function callerPart(entry: string): string | undefined {
-  if (entry.startsWith('DNS:')) return entry.slice('DNS:'.length).split('.', 1)[0];
-  if (entry.startsWith('URI:spiffe://')) return entry.split('/').at(-1);
-  return undefined;
+function callerPart(entry: string, trustDomain: string | undefined): string | undefined {
+  if (entry.startsWith('DNS:')) return callerOfName(entry.slice('DNS:'.length), trustDomain);
+  const prefix = `URI:spiffe://${trustDomain === undefined ? '' : `${trustDomain}/`}`;
+  return entry.startsWith(prefix) ? entry.split('/').at(-1) : undefined;
+}
+
+function callerOfName(name: string, trustDomain: string | undefined): string | undefined {
+  const [caller = ''] = name.split('.', 1);
+  if (trustDomain === undefined || name === caller || name === `${caller}.${trustDomain}`) return caller;
+  return caller === 'introspector' && name.endsWith(`.${trustDomain}`) ? caller : undefined;
 }

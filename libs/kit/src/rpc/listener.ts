@@ -124,7 +124,9 @@ function acceptTls(
       const certificate = socket.getPeerX509Certificate();
       if (certificate === undefined) return injectorOf('none').injectConnection(socket);
       if (!socket.authorized) return void socket.destroy(socket.authorizationError);
-      injectorOf(certified(certificate.subjectAltName) ?? 'nameless').injectConnection(socket);
+      injectorOf(
+        certified(certificate.subjectAltName, credentials.trustDomain) ?? 'nameless',
+      ).injectConnection(socket);
     },
   );
   server.on('tlsClientError', (error, socket) => {

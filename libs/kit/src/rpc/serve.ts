@@ -4,7 +4,7 @@ import { Code, ConnectError } from '@connectrpc/connect';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { BuiltService } from './call.ts';
-import type { RpcCredentials } from './credentials.ts';
+import { warnOfTrust, type RpcCredentials } from './credentials.ts';
 import { gate } from './gate.ts';
 import type { Access } from './gate.ts';
 import { listen } from './listener.ts';
@@ -66,6 +66,7 @@ export async function serve(built: BuiltService, options: ServeOptions): Promise
   const open = new Set<ServedCall>();
   const access = addServices(server, built, readiness, log, open);
   const { host, port, credentials } = options;
+  warnOfTrust(credentials, log);
   const listener = await listen({
     server,
     host,
