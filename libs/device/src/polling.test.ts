@@ -182,11 +182,20 @@ describe('Redis that loses writes', () => {
     expect((await poll()).grant).toMatchObject({ userId: who.userId, scopes: ['openid', 'orders.read'] });
   });
 
-  it('tells the device nothing but an unknown value when everything is gone, and the approval goes nowhere', async () => {
-    const { deviceCode, requestId, who, poll } = await decided();
-    await world.redis.call('DEL', grantKey(deviceCode));
-    expect(await codeOf(poll())).toBe('invalid_grant');
-    expect(await codeOf(decideDevice(world, requestId, who))).toBe('not_found');
+  it('stands by what was durably decided when Redis forgot all of it; what nobody decided is unknown (F2)', async () => {
+    const [approved, denied, pending] = [
+      await decided(),
+      await decided(Decision.DENY),
+      await startDevice(world),
+    ];
+    for (const { deviceCode } of [approved, denied, pending]) {
+      await world.redis.call('DEL', grantKey(deviceCode));
+    }
+    expect((await approved.poll()).grant).toMatchObject({ userId: approved.who.userId });
+    expect(await codeOf(denied.poll())).toBe('access_denied');
+    expect(await codeOf(pending.poll())).toBe('invalid_grant');
+    expect(await codeOf(decideDevice(world, approved.requestId, approved.who))).toBe('not_found');
+    expect(await codeOf(pollDevice(world, approved.deviceCode, 'acme-box'))).toBe('invalid_grant');
   });
 
   it('hears of a decision again when it was away at first', async () => {

@@ -52,11 +52,13 @@ export function createPolling({
         throw new OAuthError('unauthorized_client', 'The tokens of this request are pushed.');
       case 'expired':
         throw expired();
-      case 'unknown':
       case 'other_client':
         throw invalidGrant(verdict);
+      // Redis may have forgotten what was decided durably.
+      case 'unknown':
       case 'approved': {
         const confirmed = await decisions.confirm(kind, hash, client);
+        if (confirmed === undefined && verdict === 'unknown') throw invalidGrant(verdict);
         // What is approved in Redis alone was never approved: the device starts again.
         if (confirmed === undefined) throw expired();
         if (confirmed.decision === 'denied') throw denied();

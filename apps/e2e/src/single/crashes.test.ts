@@ -1,6 +1,6 @@
-import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { newDatabaseUrl, redisUrl } from '@tessera/test-kit';
+import { emptyRedis } from '../harness/redis.ts';
 import { setUps, type System } from '../harness/set-up.ts';
 import { startSystem } from '../harness/start.ts';
 import { authorizeQuery } from '../harness/person.ts';
@@ -74,7 +74,7 @@ describe.each([setUps.compact, setUps.split])('crashes and restarts, $name', (se
     const second = tokensOf(await refresh(http, first.refreshToken));
     const third = tokensOf(await refresh(http, second.refreshToken));
 
-    await flush(prefix);
+    await emptyRedis(prefix);
     await system.restart();
 
     const silent = await person.get(`/authorize?${authorizeQuery({ prompt: 'none' })}`);
@@ -88,13 +88,3 @@ describe.each([setUps.compact, setUps.split])('crashes and restarts, $name', (se
     expect(await introspect(http, fourth.refreshToken)).toEqual({ active: false });
   });
 });
-
-async function flush(keyPrefix: string): Promise<void> {
-  const redis = new Redis(redisUrl());
-  try {
-    const keys = await redis.keys(`${keyPrefix}*`);
-    if (keys.length > 0) await redis.del(...keys);
-  } finally {
-    redis.disconnect();
-  }
-}

@@ -1,0 +1,66 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { newDatabaseUrl, redisUrl } from '@tessera/test-kit';
+import {
+  decideCiba,
+  decideDevice,
+  fillIn,
+  poll,
+  startCiba,
+  startDevice,
+} from '../harness/decided-elsewhere.ts';
+import { expectError, tokensOf } from '../harness/flows.ts';
+import { emptyRedis } from '../harness/redis.ts';
+import { setUps, type System } from '../harness/set-up.ts';
+import { startSystem } from '../harness/start.ts';
+
+/** What would disturb other tests of the device flow and CIBA, as it goes for a whole address or a whole Redis. */
+describe('decisions elsewhere', () => {
+  const prefix = `e2e-elsewhere-${Date.now()}:`;
+  let system: System;
+
+  beforeAll(async () => {
+    system = await startSystem(setUps.compact, {
+      stores: { databaseUrl: await newDatabaseUrl(), redisUrl: redisUrl() },
+      environment: { TESSERA_REDIS_KEY_PREFIX: prefix, TESSERA_DEVICE_GUESS_LIMIT_ADDRESS: '8' },
+    });
+  });
+  afterAll(async () => system?.stop());
+
+  it('end what was pending when Redis is lost, and stand by what was decided: given once, denied for good (F2)', async () => {
+    const { http } = system;
+    const [pending, approved, denied] = [
+      await startDevice(http),
+      await startDevice(http),
+      await startDevice(http),
+    ];
+    const redeemed = await startCiba(http, { binding_message: 'once' });
+    await decideCiba(system.person(), 'approve', 'once');
+    tokensOf(await poll(http, 'ciba', redeemed, 'acme-desk'));
+    await decideDevice(system.person(), approved.userCode, 'approve');
+    await decideDevice(system.person(), denied.userCode, 'deny');
+
+    await emptyRedis(prefix);
+
+    expectError(await poll(http, 'device', pending.deviceCode, 'acme-tv'), 400, 'invalid_grant');
+    expectError(await poll(http, 'device', denied.deviceCode, 'acme-tv'), 400, 'access_denied');
+    expectError(await poll(http, 'ciba', redeemed, 'acme-desk'), 400, 'invalid_grant');
+    const answers = await Promise.all(
+      Array.from({ length: 10 }, async () => poll(http, 'device', approved.deviceCode, 'acme-tv')),
+    );
+    expect(answers.filter(({ status }) => status === 200)).toHaveLength(1);
+  });
+
+  it('lock an address that guesses user codes, with fresh cookies and forged forwarded headers too (DEV-7)', async () => {
+    const { userCode } = await startDevice(system.http);
+    const guess = async (code: string, at: number) => {
+      const person = system.person();
+      const forged = { 'x-forwarded-for': `203.0.113.${at}`, forwarded: `for=203.0.113.${at}` };
+      const page = await person.get('/device', forged);
+      return (await fillIn(person, page, 'user_code', { user_code: code })).status;
+    };
+    const statuses: number[] = [];
+    for (let at = 0; at < 9; at += 1) statuses.push(await guess(`BBBB-BBB${'BCDFGHJKL'[at]}`, at));
+    expect(statuses).toEqual([400, 400, 400, 400, 400, 400, 400, 400, 429]);
+    expect(await guess(userCode, 99)).toBe(429);
+  });
+});
