@@ -1,4 +1,5 @@
 import { mkdtempSync, writeFileSync } from 'node:fs';
+import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -188,7 +189,75 @@ describe('tessera flow ciba', () => {
     expect(await run(['flow', 'ciba', '--login-hint', 'ada'], terminal)).toBe(1);
     expect(printed.say).toBe('unauthorized_client: Not this one.\n');
   });
+
+  /** Runs the flow with a listener, and tells it what a server would once the person has decided; answers the statuses. */
+  async function told(replies: Reply[], callback: object, expiresIn = 300) {
+    const port = await freePort();
+    const started = { auth_req_id: 'ar', expires_in: expiresIn };
+    const { terminal, sent, printed } = world([[200, started], ...replies]);
+    const statuses: Promise<number[]>[] = [];
+    const post = async (token: string | undefined, body: object): Promise<number> => {
+      const headers = { authorization: `Bearer ${token}` };
+      const url = `http://127.0.0.1:${port}/`;
+      return (await fetch(url, { method: 'POST', headers, body: JSON.stringify(body) })).status;
+    };
+    const tell = async (): Promise<number[]> => {
+      const token = sent[0]?.form['client_notification_token'];
+      return [
+        await post('of somebody else', { ...callback, auth_req_id: 'ar' }),
+        await post(token, { ...callback, auth_req_id: 'another' }),
+        await post(token, { ...callback, auth_req_id: 'ar' }),
+      ];
+    };
+    const say = terminal.say;
+    const telling: Terminal = {
+      ...terminal,
+      say(text) {
+        say(text);
+        if (text.includes('Waiting')) statuses.push(tell());
+      },
+    };
+    const code = await run(['flow', 'ciba', '--login-hint', 'ada', '--listen', String(port)], telling);
+    return { code, printed, sent, statuses: (await Promise.all(statuses)).flat() };
+  }
+
+  it('takes tokens that are pushed to it, from whoever knows its notification token (CIBA Core §10.3)', async () => {
+    const { code, printed, sent, statuses } = await told([], tokens);
+    expect([code, JSON.parse(printed.out)]).toEqual([0, { ...tokens, auth_req_id: 'ar' }]);
+    expect(sent).toHaveLength(1);
+    expect(sent[0]?.form['client_notification_token']).toMatch(/^[A-Za-z0-9_-]{27}$/);
+    expect(statuses).toEqual([401, 204, 204]);
+  });
+
+  it('asks at once when it is pinged (CIBA Core §10.2)', async () => {
+    const { code, printed, sent } = await told([[200, tokens]], {});
+    expect([code, JSON.parse(printed.out)]).toEqual([0, tokens]);
+    expect(sent[1]).toMatchObject({ form: { auth_req_id: 'ar' }, atSecond: 0 });
+  });
+
+  it('says what a push says instead of tokens (CIBA Core §12)', async () => {
+    const { code, printed } = await told([], { error: 'access_denied', error_description: 'Denied.' });
+    expect([code, printed.out]).toEqual([1, '']);
+    expect(printed.say).toContain('access_denied: Denied.');
+  });
+
+  it('gives up when nobody tells it anything in time', async () => {
+    const port = await freePort();
+    const { terminal, printed } = world([[200, { auth_req_id: 'ar', expires_in: 0.1 }]]);
+    expect(await run(['flow', 'ciba', '--login-hint', 'ada', '--listen', String(port)], terminal)).toBe(1);
+    expect(printed.say).toContain('expired');
+  });
 });
+
+function freePort(): Promise<number> {
+  return new Promise((resolve) => {
+    const server = createServer();
+    server.listen(0, '127.0.0.1', () => {
+      const { port } = server.address() as AddressInfo;
+      server.close(() => resolve(port));
+    });
+  });
+}
 
 describe('tessera', () => {
   it.each([
@@ -197,6 +266,7 @@ describe('tessera', () => {
     [['flow'], 2, 'There is no such command.'],
     [['flow', 'ciba', '--help'], 0, '--login-hint'],
     [['flow', 'ciba'], 2, '--login-hint is required.'],
+    [['flow', 'ciba', '--login-hint', 'ada', '--listen', 'x'], 2, '--listen must be a port.'],
     [['flow', 'device', '--nonsense'], 2, '--client-secret'],
   ])('answers %j with exit code %d and help', async (args, code, text) => {
     const { terminal, printed } = world([]);
