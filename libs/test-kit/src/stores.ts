@@ -31,10 +31,13 @@ export async function testDatabase(...migrations: readonly Migrations[]): Promis
   return database;
 }
 
+/** The machine has other tests to run at the same time; the time-out itself has tests of its own. */
+const commandTimeoutMs = 2000;
+
 /** Real Redis under a key prefix of its own, emptied and closed when the test file has ended. */
 export async function testRedis(): Promise<RedisHandle> {
   const keyPrefix = `test:${randomBytes(8).toString('hex')}:`;
-  const redis = await openRedis({ url: redisUrl(), keyPrefix });
+  const redis = await openRedis({ url: redisUrl(), keyPrefix, commandTimeoutMs });
   atEndOfFile(async () => {
     await redis.close();
     await deleteKeys(keyPrefix);
@@ -55,6 +58,7 @@ export async function testRedisCluster(): Promise<RedisHandle> {
     url: cluster.url,
     tls: { ...tls, key: new Secret(await readFile(key, 'utf8')) },
     keyPrefix: 'test:',
+    commandTimeoutMs,
   });
   atEndOfFile(() => redis.close());
   return redis;

@@ -26,6 +26,10 @@ const environment = {
   TESSERA_CIBA_START_LIMIT_USER: '200',
   TESSERA_WEBHOOK_KEY: webhookKey,
   TESSERA_WEBHOOK_ALLOW_PRIVATE: 'true',
+  // This machine has other tests to run at the same time; time-outs have their own.
+  TESSERA_REDIS_COMMAND_TIMEOUT: '1500ms',
+  TESSERA_DATABASE_ACQUIRE_TIMEOUT: '1500ms',
+  TESSERA_DATABASE_STATEMENT_TIMEOUT: '1500ms',
 };
 
 let running: System | undefined;
