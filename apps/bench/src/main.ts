@@ -14,6 +14,7 @@ import { residentMemory } from './measure/processor-time.ts';
 import type { Result, Row, Start } from './measure/row.ts';
 import { Yardstick } from './measure/yardstick.ts';
 import { parseOptions, usage, UsageError, type Options } from './options.ts';
+import { describeSoak, soak } from './soak.ts';
 import { startStores } from './stores.ts';
 import { startPeer, startTessera, type System, type SystemOptions } from './systems.ts';
 import { table } from './table.ts';
@@ -37,6 +38,7 @@ async function main(options: Options): Promise<number> {
     const seed = randomBytes(16).toString('hex');
     const systems: SystemOptions = { stores, seed, directory, profile: options.profile };
     await applyState(systems);
+    if (options.soak !== undefined) return await soakSystems(options.soak, options, systems);
     const measured: { start: Start; rows: Row[] }[] = [];
     for (const topology of options.topologies) {
       measured.push(await measureSystem(() => startTessera(topology, systems), topology, options, bench));
@@ -71,6 +73,22 @@ async function applyState(systems: SystemOptions): Promise<void> {
   await writeFile(applyFile, declaredState(systems.seed));
   const system = await startTessera('compact', { ...systems, applyFile, profile: undefined });
   await system.stop();
+}
+
+async function soakSystems(seconds: number, options: Options, systems: SystemOptions): Promise<number> {
+  let errors = 0;
+  for (const topology of options.topologies) {
+    say(`starting ${topology}`);
+    const system = await startTessera(topology, systems);
+    try {
+      const result = await soak(system, topology, { seconds, only: options.only }, say);
+      errors += result.errors;
+      process.stdout.write(describeSoak(result));
+    } finally {
+      await system.stop();
+    }
+  }
+  return errors > 0 ? 1 : 0;
 }
 
 async function measureSystem(

@@ -9,6 +9,8 @@ export interface Options {
   readonly topologies: readonly Topology[];
   /** Seconds of each measurement. */
   readonly duration: number;
+  /** Seconds of mixed traffic instead of measurements. */
+  readonly soak: number | undefined;
   /** Whether the peer is measured too. */
   readonly peer: boolean;
   readonly json: string | undefined;
@@ -22,6 +24,7 @@ export const usage = `npm run bench -- [options]
   --only a,b        operations, of: ${operationNames.join(', ')}
   --topology t      compact, split, or both (the default)
   --duration n      seconds of each measurement, 5 by default
+  --soak n          instead of measuring, n seconds of all operations at once; says what memory did
   --no-peer         leave oidc-provider out
   --json FILE       write the result
   --compare FILE    compare with an earlier result
@@ -41,10 +44,15 @@ export function parseOptions(args: readonly string[]): Options | undefined {
   if (!Number.isInteger(duration) || duration < 1 || duration > 3600) {
     throw new UsageError('--duration is a whole number of seconds.');
   }
+  const soak = values.soak === undefined ? undefined : Number(values.soak);
+  if (soak !== undefined && (!Number.isInteger(soak) || soak < 1)) {
+    throw new UsageError('--soak is a whole number of seconds.');
+  }
   return {
     only: chosen(values.only),
     topologies: chosenTopologies(values.topology ?? 'both'),
     duration,
+    soak,
     peer: values['no-peer'] !== true,
     json: values.json,
     compare: values.compare,
@@ -59,6 +67,7 @@ function read(args: readonly string[]) {
     only: text,
     topology: text,
     duration: text,
+    soak: text,
     json: text,
     compare: text,
     profile: text,

@@ -24,8 +24,9 @@ export class Driver {
     return answer;
   }
 
-  async openLoop(seconds: number): Promise<OpenLoopResult> {
-    const answer = await this.#ask({ step: 'open-loop', seconds });
+  /** `rateShare`: of the operation's own rate. */
+  async openLoop(seconds: number, rateShare = 1): Promise<OpenLoopResult> {
+    const answer = await this.#ask({ step: 'open-loop', seconds, rateShare });
     if (answer.step !== 'open-loop') throw new Error('the driver answered something else');
     return answer;
   }
