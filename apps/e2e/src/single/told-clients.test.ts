@@ -1,0 +1,132 @@
+import { randomBytes } from 'node:crypto';
+import pg from 'pg';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { newDatabaseUrl, redisUrl } from '@tessera/test-kit';
+import { askCiba, decideCiba } from '../harness/decided-elsewhere.ts';
+import { eventually } from '../harness/process.ts';
+import { startReceiver, type Receiver } from '../harness/receiver.ts';
+import { setUps, type System } from '../harness/set-up.ts';
+import { startSystem } from '../harness/start.ts';
+
+/** Longer than the lease under which tokens of a push are issued. */
+const afterLeaseMs = 45_000;
+
+/** What becomes of clients that are to be told when processes die at the worst moment, and where they may not be told. */
+describe.each([setUps.compact, setUps.split])('clients that are told, $name', (setUp) => {
+  let system: System;
+  let receiver: Receiver;
+  let database: pg.Client;
+  const nameOf = (service: string): string => (setUp.topology === 'compact' ? 'standalone' : service);
+
+  beforeAll(async () => {
+    const databaseUrl = await newDatabaseUrl();
+    database = new pg.Client(databaseUrl);
+    await database.connect();
+    receiver = await startReceiver();
+    system = await startSystem(setUp, {
+      stores: { databaseUrl, redisUrl: redisUrl() },
+      environment: {
+        TESSERA_WEBHOOK_KEY: 'e2e-webhook-key-0123456789-0123456789-abcd',
+        TESSERA_WEBHOOK_ALLOW_PRIVATE: 'true',
+      },
+    });
+    await system.apply({ notificationEndpoint: receiver.url });
+  });
+  afterAll(async () => {
+    await system?.stop();
+    await receiver?.close();
+    await database?.end();
+  });
+
+  async function start(clientId: string) {
+    const message = `Told ${randomBytes(3).toString('hex')}`;
+    const form = {
+      client_id: clientId,
+      scope: 'openid offline_access orders.read',
+      binding_message: message,
+      client_notification_token: randomBytes(20).toString('base64url'),
+    };
+    let answer = await askCiba(system.http, form);
+    // The gateway may not have found again what was restarted.
+    await eventually('the request is taken', async () => {
+      if (answer.status === 503) answer = await askCiba(system.http, form);
+      return answer.status === 200;
+    });
+    const authReqId = answer.json()['auth_req_id'];
+    return {
+      /** The process may die before it answers. */
+      approve: () => decideCiba(system.person(), 'approve', message).catch(() => undefined),
+      callbacks: () =>
+        receiver.received.map(({ json }) => json()).filter((body) => body['auth_req_id'] === authReqId),
+    };
+  }
+
+  async function died(service: string): Promise<void> {
+    const process = system.processes.find(({ name }) => name === nameOf(service));
+    await process?.ended();
+    expect(process?.running).toBe(false);
+    await system.restart(nameOf(service));
+  }
+
+  const notified = async (clientId: string) => {
+    const text = `SELECT reason FROM device.audit_event
+                  WHERE event = 'ciba.notified' AND record ->> 'clientId' = $1 ORDER BY recorded_at`;
+    return (await database.query<{ reason: string | null }>(text, [clientId])).rows.map(
+      ({ reason }) => reason,
+    );
+  };
+
+  it('pushes transaction_failed after a kill between commit and hand-over, and what was issued is dead', async () => {
+    await system.restart(nameOf('token'), { TESSERA_FAILPOINT: 'push.after_commit' });
+    const { approve, callbacks } = await start('acme-vault');
+    await approve();
+    await died('token');
+    await eventually('the client is told', async () => callbacks().length > 0, afterLeaseMs);
+    expect(callbacks()).toMatchObject([{ error: 'transaction_failed' }]);
+    const { rows } = await database.query<{ revoked_reason: string | null }>(
+      `SELECT revoked_reason FROM token.refresh_family WHERE client_id = 'acme-vault'`,
+    );
+    expect(rows).toEqual([{ revoked_reason: 'undelivered' }]);
+  });
+
+  it('pushes the tokens after a kill before the commit', async () => {
+    await system.restart(nameOf('token'), { TESSERA_FAILPOINT: 'push.before_commit' });
+    const { approve, callbacks } = await start('acme-vault');
+    await approve();
+    await died('token');
+    await eventually('the client is told', async () => callbacks().length > 0, afterLeaseMs);
+    expect(callbacks().map((body) => [body['token_type'], body['error']])).toEqual([['Bearer', undefined]]);
+  });
+
+  it.each(['acme-bell', 'acme-vault'])(
+    'tells %s of a decision whose process died right after its commit',
+    async (clientId) => {
+      await system.restart(nameOf('device'), { TESSERA_FAILPOINT: 'decision.after_commit' });
+      const { approve, callbacks } = await start(clientId);
+      await approve();
+      await died('device');
+      await eventually('the client is told', async () => callbacks().length > 0, afterLeaseMs);
+      expect(callbacks()[0]).not.toHaveProperty('error');
+    },
+  );
+
+  it('reaches no private address unless that is allowed (CIBA-4)', async () => {
+    await system.restart(nameOf('device'), { TESSERA_WEBHOOK_ALLOW_PRIVATE: 'false' });
+    const before = (await notified('acme-bell')).length;
+    for (const [endpoint, reason] of [
+      [receiver.url, 'not_https'],
+      [receiver.url.replace('http:', 'https:'), 'private_address'],
+    ] as const) {
+      await system.apply({ notificationEndpoint: endpoint });
+      const { approve, callbacks } = await start('acme-bell');
+      await approve();
+      await eventually(
+        'the end is noted',
+        async () => (await notified('acme-bell')).at(-1) === reason,
+        10_000,
+      );
+      expect(callbacks()).toEqual([]);
+    }
+    expect(await notified('acme-bell')).toHaveLength(before + 2);
+  });
+});
