@@ -4,7 +4,7 @@ import { scenarioNames, scenarioOf, type ScenarioName } from './scenarios.ts';
 import { PostgresServer } from './stores.ts';
 import { table } from './table.ts';
 
-const usage = `npm run test:chaos -- [--only <name>]... [--old <commit>]
+const usage = `npm run test:chaos -- [--only <name>]... [--old <commit>] [--keep]
 Scenarios: ${scenarioNames.join(', ')}
 `;
 
@@ -18,6 +18,7 @@ export async function runChaos(args: readonly string[]): Promise<number> {
     options: {
       only: { type: 'string', multiple: true },
       old: { type: 'string', default: defaultOld },
+      keep: { type: 'boolean', default: false },
       help: { type: 'boolean', default: false },
     },
   });
@@ -30,7 +31,7 @@ export async function runChaos(args: readonly string[]): Promise<number> {
   const onSignal = (): void => void cleanUp(cleanUps).finally(() => process.exit(130));
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, onSignal);
   try {
-    const reports = await playAll(chosen, values.old, cleanUps);
+    const reports = await playAll(chosen, values, cleanUps);
     process.stdout.write(`\n${table(reports)}`);
     return reports.length === chosen.length && reports.every(({ violations }) => violations.length === 0)
       ? 0
@@ -45,7 +46,7 @@ const defaultOld = 'd614198';
 
 async function playAll(
   names: readonly ScenarioName[],
-  old: string,
+  { old, keep }: { readonly old: string; readonly keep: boolean },
   cleanUps: CleanUps,
 ): Promise<readonly Report[]> {
   const postgres = await PostgresServer.start();
@@ -57,7 +58,7 @@ async function playAll(
     const log = (line: string): void => void process.stdout.write(`${name}: ${line}\n`);
     try {
       const scenario = await scenarioOf(name, { old, cleanUps: own, log });
-      const report = await play(scenario, postgres, own, log);
+      const report = await play(scenario, postgres, { cleanUps: own, log, keep });
       tell(report, log);
       reports.push(report);
     } catch (error) {

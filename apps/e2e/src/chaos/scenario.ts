@@ -67,9 +67,14 @@ const pauseMs = 350;
 export async function play(
   scenario: Scenario,
   postgres: PostgresServer,
-  cleanUps: CleanUps,
-  log: (line: string) => void,
+  options: {
+    readonly cleanUps: CleanUps;
+    readonly log: (line: string) => void;
+    /** Keeps the history also where it breaks nothing. */
+    readonly keep: boolean;
+  },
 ): Promise<Report> {
+  const { cleanUps, log } = options;
   const startedAt = performance.now();
   const databaseUrl = await postgres.newDatabase();
   const notifications = new Notifications();
@@ -114,7 +119,7 @@ export async function play(
   }
   if (scenario.noticed !== undefined && losses > 0)
     violations.push({ invariant: 'I7', text: `${losses} answers could not be had by asking again` });
-  if (violations.length > 0) log(`what happened is kept in ${await keep(cluster, recorder)}`);
+  if (violations.length > 0 || options.keep) log(`what happened is kept in ${await keep(cluster, recorder)}`);
   return {
     scenario: scenario.name,
     operations: recorder.operations.length,

@@ -74,23 +74,46 @@ async function failOver(name: ScenarioName, cleanUps: CleanUps): Promise<Scenari
     recoveryMs: 10_000,
     async act({ recorder, log }) {
       const [master, replica] = redis.servers;
-      // What the master had taken and not passed on is forgotten.
       const over = recorder.fault('forget', 'redis master');
+      await cutReplication(replica.url);
+      // What the master takes now it confirms, and nobody else will ever know of it.
+      await sleep(unreplicatedMs);
       await master.stop();
       await untilMaster(replica.url);
       over();
-      log('the master of Redis was killed and its replica took over');
+      log(`the master of Redis was killed, and its replica took over without the last ${unreplicatedMs} ms`);
       await sleep(12_000);
     },
   };
 }
 
+/** Less than what makes Sentinels think a replica too old to take over. */
+const unreplicatedMs = 2_500;
+
+/** The replica loses its master and cannot come back to it: the master does not know the user it says it is. */
+async function cutReplication(url: string): Promise<void> {
+  await onRedis(url, async (redis) => {
+    await redis.config('SET', 'masteruser', 'nobody');
+    await redis.config('SET', 'masterauth', 'nothing');
+    await redis.call('CLIENT', 'KILL', 'TYPE', 'master');
+    await eventually('replication is cut', async () =>
+      (await redis.info('replication')).includes('master_link_status:down'),
+    );
+  });
+}
+
 async function untilMaster(url: string): Promise<void> {
+  await onRedis(url, async (redis) =>
+    eventually('the replica is the master', async () =>
+      (await redis.info('replication')).includes('role:master'),
+    ),
+  );
+}
+
+async function onRedis(url: string, work: (redis: Redis) => Promise<void>): Promise<void> {
   const redis = new Redis(url);
   try {
-    await eventually('the replica is the master', async () =>
-      (await redis.info('replication')).includes('role:master'),
-    );
+    await work(redis);
   } finally {
     redis.disconnect();
   }

@@ -6,7 +6,7 @@ import { Caller, type Surroundings } from '../caller.ts';
 import { leaver, persons, secretOf, tenants } from '../declared-state.ts';
 import { nameOf } from '../history.ts';
 import { outcomeOf } from '../recorder.ts';
-import { redemptionOf, Visitor, type Grant } from './browser.ts';
+import { redemptionOf, Visitor, type Code, type Grant } from './browser.ts';
 import { askElsewhere, connectDevice, type Notifications } from './elsewhere.ts';
 import { introspect, introspectByCall, refresh, revoke, userinfo } from './steps.ts';
 
@@ -176,6 +176,7 @@ export class Load {
   async #impatient(caller: Caller): Promise<void> {
     const times = [1, 2, 3];
     const visitor = new Visitor(this.#on, caller);
+    let spent: Code | undefined;
     while (this.#on.running()) {
       const code = await visitor.code();
       const grant = code && this.#keep(await visitor.redeem(code), caller);
@@ -195,6 +196,9 @@ export class Load {
         const sent = await Promise.all(times.map(() => caller.tokenOnce(facts, redemptionOf(again))));
         for (const { tokens } of sent) if (tokens !== undefined) this.#keep({ basis, tokens }, caller);
       }
+      // What was used some time ago is used still, whatever a store came back with since.
+      if (spent !== undefined) await visitor.redeem(spent);
+      spent = again;
       await this.#pause();
     }
   }
