@@ -7,7 +7,7 @@ import {
   type Random,
 } from '@tessera/kit';
 import { normalizeIdentifier, type Change } from './records.ts';
-import type { AdminStore, StatusTarget } from './store.ts';
+import type { AdminStore, PasswordRenewal, StatusTarget } from './store.ts';
 import { validFromNow } from './rows.ts';
 import { readTenantState } from './tenant-state.postgres.ts';
 import { writeTenantPlan } from './tenant-plan.postgres.ts';
@@ -21,14 +21,24 @@ export function createAdminStore(
     appendChanges(tx, changes).then(() => appendEvents(tx, events, kit));
   return {
     async passwordHashes(tenantId) {
-      const { rows } = await database.query<{ username: string; password_hash: string }>({
+      const { rows } = await database.query<PasswordRow>({
         name: 'directory.password_hashes',
-        text: `SELECT username, password_hash FROM directory.user_account
+        text: `SELECT username, password_hash, imported_hash FROM directory.user_account
                 WHERE tenant_id = $1 AND password_hash IS NOT NULL`,
         values: [tenantId],
       });
-      return new Map(rows.map((row) => [normalizeIdentifier(row.username), row.password_hash]));
+      return new Map(
+        rows.map((row) => [
+          normalizeIdentifier(row.username),
+          {
+            hash: row.password_hash,
+            imported: row.imported_hash ? Buffer.from(row.imported_hash) : undefined,
+          },
+        ]),
+      );
     },
+
+    replacePasswordHash: (renewal) => replacePasswordHash(database, kit, renewal),
 
     takenClientIds: (tenantId, clientIds) => takenClientIds(database, tenantId, clientIds),
 
@@ -85,6 +95,33 @@ export function createAdminStore(
         return epochs;
       }),
   };
+}
+
+async function replacePasswordHash(
+  database: Database,
+  kit: { readonly clock: Clock; readonly random: Random },
+  { tenantId, userId, from, to }: PasswordRenewal,
+): Promise<boolean> {
+  const event = 'auth.credential.rehashed';
+  return database.transaction(async (tx) => {
+    const { rowCount } = await tx.query({
+      name: 'directory.replace_password_hash',
+      text: `UPDATE directory.user_account
+                SET password_hash = $4, updated_at = clock_timestamp(),
+                    imported_hash = coalesce(imported_hash, sha256(convert_to($3, 'UTF8')))
+              WHERE tenant_id = $1 AND user_id = $2 AND password_hash = $3`,
+      values: [tenantId, userId, from, to],
+    });
+    if (rowCount === 0) return false;
+    await appendEvents(tx, [{ event, outcome: 'success', tenantId, subject: userId }], kit);
+    return true;
+  });
+}
+
+interface PasswordRow {
+  readonly username: string;
+  readonly password_hash: string;
+  readonly imported_hash: Uint8Array | null;
 }
 
 /** Held until the commit, so that the feed's order is the order of the commits. */

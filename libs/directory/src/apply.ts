@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import type { CallContext } from '@tessera/kit';
 import { temporarilyUnavailable } from '@tessera/oauth';
 import type { ClientSecrets } from './client-secrets.ts';
@@ -9,7 +10,7 @@ import type { Passwords } from './passwords.ts';
 import { changesOf, countPlan, planTenant, type PlanCounts } from './plan.ts';
 import { eventsOf, type EventBase } from './plan-events.ts';
 import { normalizeIdentifier, type TenantState } from './records.ts';
-import type { AdminStore } from './store.ts';
+import type { AdminStore, StoredPassword } from './store.ts';
 
 /** How often a tenant is tried when others change its passwords in between. */
 const attempts = 10;
@@ -80,31 +81,38 @@ async function applyTenant(
 async function hashesOf(
   passwords: Passwords,
   tenant: DeclaredTenant,
-  stored: ReadonlyMap<string, string>,
+  stored: ReadonlyMap<string, StoredPassword>,
   signal: AbortSignal,
 ): Promise<Map<string, string>> {
   const hashes = new Map<string, string>();
   await Promise.all(
     tenant.users.map(async ({ username, password, passwordHash }) => {
       const key = normalizeIdentifier(username);
-      if (passwordHash !== undefined) hashes.set(key, passwordHash);
+      if (passwordHash !== undefined) hashes.set(key, presentHash(passwordHash, stored.get(key)));
       if (password === undefined) return;
-      hashes.set(key, await passwords.hashUnlessKnown(password, stored.get(key), signal));
+      hashes.set(key, await passwords.hashUnlessKnown(password, stored.get(key)?.hash, signal));
     }),
   );
   return hashes;
 }
 
+/** The stored hash where it took the place of the one that is declared, because that had other parameters. */
+function presentHash(declared: string, stored: StoredPassword | undefined): string {
+  if (stored?.imported === undefined) return declared;
+  return stored.imported.equals(createHash('sha256').update(declared).digest()) ? stored.hash : declared;
+}
+
 /** Whether the stored hashes are still those with which the declared passwords were compared. */
 function isPreparedFor(
   tenant: DeclaredTenant,
-  stored: ReadonlyMap<string, string>,
+  stored: ReadonlyMap<string, StoredPassword>,
   current: TenantState | undefined,
 ): boolean {
   const users = new Map(current?.users.map((user) => [normalizeIdentifier(user.username), user]));
-  return tenant.users.every(({ username, password }) => {
+  return tenant.users.every(({ username, password, passwordHash }) => {
     const key = normalizeIdentifier(username);
-    return password === undefined || users.get(key)?.passwordHash === stored.get(key);
+    const isUndeclared = password === undefined && passwordHash === undefined;
+    return isUndeclared || users.get(key)?.passwordHash === stored.get(key)?.hash;
   });
 }
 

@@ -258,6 +258,34 @@ describe('people', () => {
     }
   });
 
+  it('get a hash with present parameters once an imported one was right, which neither ends a session nor is undone by applying the same again', async () => {
+    const directory = start();
+    const imported = '$argon2id$v=19$m=256,t=2,p=1$c29tZXNhbHQ$nf65EOgLrQMR/uIPnA4rEsF5h7TKyQwu9U1bMCHGi/4';
+    const declared = tenant('moved', { user: `passwordHash: ${imported}` });
+    await apply(directory, declared);
+    const hash = async () => {
+      const { rows } = await database.query<{ password_hash: string }>({
+        name: 'test.hash',
+        text: `SELECT password_hash FROM directory.user_account WHERE tenant_id = 'moved'`,
+      });
+      return rows[0]?.password_hash;
+    };
+    const signIn = (password: string) =>
+      directory.as('authorize').verifyPassword({ tenantId: 'moved', identifier: 'ada', password }, call());
+    expect((await signIn('wrong')).user).toBeUndefined();
+    expect(await hash()).toBe(imported);
+    // All at once: whichever hash is there when a sign-in is confirmed is one of the same password.
+    const answers = await Promise.all(Array.from({ length: 8 }, () => signIn('password')));
+    for (const { user } of answers) expect(user?.validFrom).toBe(0n);
+    await expect.poll(hash).toMatch(/^\$argon2id\$v=19\$m=19456,t=2,p=1\$/);
+    const renewed = await hash();
+    expect((await apply(directory, declared)).tenants[0]?.unchanged).toBe(true);
+    expect((await signIn('password')).user?.validFrom).toBe(0n);
+    expect(await hash()).toBe(renewed);
+    await apply(directory, declared.replace('$nf65', '$nf66'));
+    expect((await signIn('password')).user).toBeUndefined();
+  });
+
   it('answer alike when they are unknown, type a wrong password, or may not sign in', async () => {
     const directory = start();
     await apply(directory, tenant('people'));

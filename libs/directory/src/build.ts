@@ -15,6 +15,7 @@ import { directoryAdminHandlers } from './admin-service.ts';
 import { ClientSecrets } from './client-secrets.ts';
 import { decodePepper, hashConcurrency, type DirectoryConfig } from './config.ts';
 import { HashGate } from './hash-gate.ts';
+import { createPasswordSignIn } from './password-sign-in.ts';
 import { Passwords } from './passwords.ts';
 import { SecretUses } from './secret-uses.ts';
 import { directoryHandlers } from './service.ts';
@@ -57,12 +58,15 @@ export function buildDirectory(
   const secretUses = new SecretUses(store, kit);
   const pepper = decodePepper(config.TESSERA_DIRECTORY_PEPPER.reveal());
   if (pepper === undefined) throw new Error('TESSERA_DIRECTORY_PEPPER does not hold 32 bytes.');
-  const secrets = new ClientSecrets(createSecretKey(pepper));
+  const key = createSecretKey(pepper);
+  const secrets = new ClientSecrets(key);
   const concurrency = hashConcurrency(config, availableParallelism());
   const gate = new HashGate({ concurrency, queue: concurrency * queuePerHash });
   const passwords = new Passwords({ gate, random });
+  const adminStore = createAdminStore(database, kit);
+  const signIns = createPasswordSignIn({ store, admin: adminStore, passwords, pepper: key, log });
   const admin = directoryAdminHandlers({
-    store: createAdminStore(database, kit),
+    store: adminStore,
     secrets,
     passwords,
     newUserId: () => opaqueValue('usr_', random, 16),
@@ -71,7 +75,7 @@ export function buildDirectory(
   return {
     name: 'directory',
     routes: [
-      route(DirectoryService, directoryHandlers({ store, feed, secrets, secretUses, passwords }), allow),
+      route(DirectoryService, directoryHandlers({ store, feed, secrets, secretUses, signIns }), allow),
       route(DirectoryAdminService, admin, allowAdmin),
     ],
     async ready() {
@@ -82,6 +86,7 @@ export function buildDirectory(
     },
     async close() {
       await feed.close();
+      await signIns.close();
       await secretUses.close();
     },
   };

@@ -51,6 +51,21 @@ describe('passwords', () => {
     expect(await passwords.hashUnlessKnown('two', stored)).not.toBe(stored);
   });
 
+  it('of unknown people take the time that a hash of the tenant takes, also where hashes are of several costs (ENUM-1)', async () => {
+    const costly = '$argon2id$v=19$m=131072,t=6,p=1$c29tZXNhbHQ$nf65EOgLrQMR/uIPnA4rEsF5h7TKyQwu9U1bMCHGi/4';
+    const time = async (stored: string | undefined, standIn?: string) => {
+      const started = performance.now();
+      expect(await passwords.verify('wrong', stored, { standIn })).toBe(false);
+      return performance.now() - started;
+    };
+    const cheap = await time(undefined);
+    const [known, unknown] = [await time(costly), await time(undefined, costly)];
+    // Twenty times the work; half of that tells them apart on any machine.
+    expect(Math.min(known, unknown)).toBeGreaterThan(5 * cheap);
+    expect(passwords.isCurrent(costly)).toBe(false);
+    expect(passwords.isCurrent(await passwords.renewed('x'))).toBe(true);
+  });
+
   it('of unknown people cost a hash like wrong ones, so that the time tells nothing', async () => {
     const busy = new HashGate({ concurrency: 1, queue: 0 });
     const own = new Passwords({ gate: busy, random: systemRandom });

@@ -1,5 +1,5 @@
 import { argon2, timingSafeEqual } from 'node:crypto';
-import { promisify } from 'node:util';
+import { isDeepStrictEqual, promisify } from 'node:util';
 import type { Random } from '@tessera/kit';
 import { OAuthError } from '@tessera/oauth';
 import { longestPassword } from './declared/schema.ts';
@@ -32,11 +32,16 @@ export class Passwords {
   }
 
   /**
-   * Whether `password` belongs to `stored` (a PHC string). Without a stored hash the answer is no, after the same work.
+   * Whether `password` belongs to `stored` (a PHC string). Without a stored hash the answer is no, after the work that
+   * `standIn` would take: the hash of another person, so that hashes of several costs do not tell who is known.
    * Throws `invalid_request` for a password of more than 1024 characters, before any hashing, and
    * `temporarily_unavailable` when too many passwords are being verified.
    */
-  async verify(password: string, stored: string | undefined, signal?: AbortSignal): Promise<boolean> {
+  async verify(
+    password: string,
+    stored: string | undefined,
+    { standIn, signal }: { readonly standIn?: string | undefined; readonly signal?: AbortSignal } = {},
+  ): Promise<boolean> {
     if (password.length > longestPassword) {
       throw new OAuthError(
         'invalid_request',
@@ -45,8 +50,21 @@ export class Passwords {
     }
     if (password === '') return false;
     const known = stored === undefined ? undefined : decodePasswordHash(stored);
-    const matches = await this.#gate.run(() => belongs(password, known ?? this.#dummy), signal);
+    const other = standIn === undefined ? undefined : decodePasswordHash(standIn);
+    const compared = known ?? { ...this.#dummy, ...(other && parametersOf(other)) };
+    const matches = await this.#gate.run(() => belongs(password, compared), signal);
     return matches && known !== undefined;
+  }
+
+  /** Whether a hash was made with the parameters that new ones are made with. */
+  isCurrent(stored: string): boolean {
+    const known = decodePasswordHash(stored);
+    return known !== undefined && isDeepStrictEqual(parametersOf(known), parameters);
+  }
+
+  /** A new PHC string of a password. */
+  async renewed(password: string): Promise<string> {
+    return this.#gate.runInBackground(() => this.#make(password));
   }
 
   /**
@@ -57,14 +75,19 @@ export class Passwords {
     return this.#gate.runInBackground(async () => {
       const known = stored === undefined ? undefined : decodePasswordHash(stored);
       if (stored !== undefined && known !== undefined && (await belongs(password, known))) return stored;
-      const salt = this.#random.bytes(saltBytes);
-      return encodePasswordHash({
-        ...parameters,
-        salt,
-        tag: await tagOf(password, { ...parameters, salt }, tagBytes),
-      });
+      return this.#make(password);
     }, signal);
   }
+
+  async #make(password: string): Promise<string> {
+    const salt = this.#random.bytes(saltBytes);
+    const tag = await tagOf(password, { ...parameters, salt }, tagBytes);
+    return encodePasswordHash({ ...parameters, salt, tag });
+  }
+}
+
+function parametersOf({ memory, passes, parallelism }: PasswordHash): typeof parameters {
+  return { memory, passes, parallelism };
 }
 
 async function belongs(password: string, hash: PasswordHash): Promise<boolean> {

@@ -2,24 +2,21 @@ import { Code, ConnectError, type ChangeFeed, type Handlers } from '@tessera/kit
 import { ChangeKind, type DirectoryService } from '@tessera/proto-gen/directory';
 import type { ClientSecrets } from './client-secrets.ts';
 import { applicationMessage, changeKind, userMessage } from './messages.ts';
-import type { Passwords } from './passwords.ts';
+import { longestIdentifier, type PasswordSignIn } from './password-sign-in.ts';
 import { normalizeIdentifier } from './records.ts';
 import type { SecretUses } from './secret-uses.ts';
-import type { DirectoryStore, FoundUser, SequencedChange } from './store.ts';
+import type { DirectoryStore, SequencedChange } from './store.ts';
 
 export interface DirectoryParts {
   readonly store: DirectoryStore;
   readonly feed: ChangeFeed<SequencedChange>;
   readonly secrets: ClientSecrets;
   readonly secretUses: SecretUses;
-  readonly passwords: Passwords;
+  readonly signIns: PasswordSignIn;
 }
 
-/** Longer than any identifier that can be registered. */
-const longestIdentifier = 512;
-
 export function directoryHandlers(parts: DirectoryParts): Handlers<typeof DirectoryService> {
-  const { store, feed, secrets, secretUses, passwords } = parts;
+  const { store, feed, secrets, secretUses, signIns } = parts;
 
   const findByIdentifier = async (tenantId: string, identifier: string) => {
     if (identifier.length > longestIdentifier) return undefined;
@@ -54,13 +51,9 @@ export function directoryHandlers(parts: DirectoryParts): Handlers<typeof Direct
     },
 
     async verifyPassword({ tenantId, identifier, password }, { signal }) {
-      const found = await findByIdentifier(tenantId, identifier);
-      const passwordHash = found?.user.passwordHash;
-      const matches = await passwords.verify(password, passwordHash, signal);
-      if (!matches || found === undefined || passwordHash === undefined || !maySignIn(found)) return {};
-      const signedInAt = await store.confirmSignIn(tenantId, found.user.userId, passwordHash);
-      if (signedInAt === undefined) return {};
-      return { user: userMessage(found), signedInAtMs: BigInt(signedInAt) };
+      const signedIn = await signIns.signIn({ tenantId, identifier, password }, signal);
+      if (signedIn === undefined) return {};
+      return { user: userMessage(signedIn.found), signedInAtMs: BigInt(signedIn.signedInAt) };
     },
 
     async *watchChanges({ afterSequence }, { signal }) {
@@ -79,10 +72,6 @@ export function directoryHandlers(parts: DirectoryParts): Handlers<typeof Direct
       }
     },
   };
-}
-
-function maySignIn({ user, tenant }: FoundUser): boolean {
-  return user.status === 'active' && tenant.status === 'active';
 }
 
 /** One sentence for what does not exist and for what is another tenant's. */

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import type { AuditEvent, Database } from '@tessera/kit';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { changesOf, planTenant } from './plan.ts';
@@ -214,7 +215,9 @@ export function directoryStoreContract(engine: string, open: () => Promise<Store
       expect((await stores.store.findApplication(`${tenantId}-web`))?.scopes).toEqual([
         { name: 'read', audience: 'https://new.example', description: 'Look', resourceName: 'New' },
       ]);
-      expect([...(await stores.admin.passwordHashes(tenantId))]).toEqual([['ada', 'hash']]);
+      expect([...(await stores.admin.passwordHashes(tenantId))]).toEqual([
+        ['ada', { hash: 'hash', imported: undefined }],
+      ]);
       const again = await make(after);
       expect(again.kind === 'done' ? changesOf(again.plan) : 'taken').toEqual([]);
     });
@@ -373,6 +376,40 @@ export function directoryStoreContract(engine: string, open: () => Promise<Store
         expect([name, validFrom >= earliest, validFrom <= second() + 1]).toEqual([name, true, true]);
       }
       expect(await validFromOf(tenantId, 'usr_bob')).toBeNaN();
+    });
+
+    it('puts a renewed hash in the place of the one that was compared and of no other, and ends nothing by it', async () => {
+      const tenantId = fresh();
+      const ada = { tenantId, userId: 'usr_ada' };
+      await make(testTenant(tenantId, { users: [testUser('ada', { passwordHash: 'weak' })] }));
+      const renewals = ['a', 'b', 'c', 'd'].map((to) =>
+        stores.admin.replacePasswordHash({ ...ada, from: 'weak', to }),
+      );
+      expect((await Promise.all(renewals)).filter((replaced) => replaced)).toHaveLength(1);
+      expect(await stores.admin.replacePasswordHash({ ...ada, from: 'weak', to: 'e' })).toBe(false);
+      expect(await validFromOf(tenantId)).toBe(0);
+      const stored = (await stores.admin.passwordHashes(tenantId)).get('ada');
+      expect(['a', 'b', 'c', 'd']).toContain(stored?.hash);
+      expect(stored?.imported).toEqual(createHash('sha256').update('weak').digest());
+      expect((await audited(tenantId)).filter((event) => event === 'auth.credential.rehashed')).toHaveLength(
+        1,
+      );
+      await make(testTenant(tenantId, { users: [testUser('ada', { passwordHash: 'another' })] }));
+      expect((await stores.admin.passwordHashes(tenantId)).get('ada')?.imported).toBeUndefined();
+    });
+
+    it('finds some password hash of the tenant, the same for one position, and none where there is none', async () => {
+      const tenantId = fresh();
+      const users = ['b', 'd', 'f'].map((name) => testUser(name, { passwordHash: `hash of ${name}` }));
+      await make(testTenant(tenantId, { users: [testUser('a'), ...users] }));
+      const at = (position: string) => stores.store.somePasswordHash(tenantId, `usr_${position}`);
+      expect([await at('a'), await at('b'), await at('c'), await at('z')]).toEqual([
+        'hash of b',
+        'hash of d',
+        'hash of d',
+        'hash of b',
+      ]);
+      expect(await stores.store.somePasswordHash('nowhere', 'usr_a')).toBeUndefined();
     });
 
     it('ends what an application had before it was disabled, enabled, or deleted and made again (REF-7)', async () => {

@@ -50,6 +50,8 @@ export function createDirectoryStore(database: Database): DirectoryStore {
       isStorable(tenantId + identifier) ? findUserByIdentifier(database, tenantId, identifier) : undefined,
     confirmSignIn: (tenantId, userId, passwordHash) =>
       confirmSignIn(database, tenantId, userId, passwordHash),
+    somePasswordHash: async (tenantId, position) =>
+      isStorable(tenantId) ? somePasswordHash(database, tenantId, position) : undefined,
     noteSecretUses: (uses) => noteSecretUses(database, uses),
   };
 }
@@ -148,6 +150,22 @@ async function confirmSignIn(
     values: [tenantId, userId, passwordHash],
   });
   return rows[0]?.signed_in_at;
+}
+
+async function somePasswordHash(
+  database: Database,
+  tenantId: string,
+  position: string,
+): Promise<string | undefined> {
+  const from = (condition: string) => `(
+    SELECT password_hash FROM directory.user_account
+     WHERE tenant_id = $1 AND password_hash IS NOT NULL AND ${condition} ORDER BY user_id LIMIT 1)`;
+  const { rows } = await database.query<{ password_hash: string }>({
+    name: 'directory.some_password_hash',
+    text: `${from('user_id > $2')} UNION ALL ${from('user_id <= $2')} LIMIT 1`,
+    values: [tenantId, position],
+  });
+  return rows[0]?.password_hash;
 }
 
 async function noteSecretUses(database: Database, uses: readonly SecretUse[]): Promise<void> {

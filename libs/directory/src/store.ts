@@ -104,16 +104,35 @@ export interface DirectoryStore {
    * are not active.
    */
   confirmSignIn(tenantId: string, userId: string, passwordHash: string): Promise<number | undefined>;
+  /** A password hash of the tenant: of the user whose id follows `position`, or of the first one; undefined without any. */
+  somePasswordHash(tenantId: string, position: string): Promise<string | undefined>;
   noteSecretUses(uses: readonly SecretUse[]): Promise<void>;
 }
 
 /** The change feed. */
 export type ChangeStore = FeedStore<SequencedChange>;
 
+export interface StoredPassword {
+  /** PHC string. */
+  readonly hash: string;
+  /** SHA-256 of the declared hash that this one replaced; undefined when it replaced none. */
+  readonly imported: Buffer | undefined;
+}
+
+export interface PasswordRenewal {
+  readonly tenantId: string;
+  readonly userId: string;
+  /** PHC strings. */
+  readonly from: string;
+  readonly to: string;
+}
+
 /** Writes: the change, its place in the feed and its audit rows in one commit. */
 export interface AdminStore {
-  /** PHC strings by normalized user name. */
-  passwordHashes(tenantId: string): Promise<ReadonlyMap<string, string>>;
+  /** By normalized user name. */
+  passwordHashes(tenantId: string): Promise<ReadonlyMap<string, StoredPassword>>;
+  /** Puts another hash of the same password in the place of `from`, if that is still there. It ends nothing. */
+  replacePasswordHash(renewal: PasswordRenewal): Promise<boolean>;
   /** Which of the client ids belong to another tenant. */
   takenClientIds(tenantId: string, clientIds: readonly string[]): Promise<readonly string[]>;
   changeTenant(tenantId: string, clientIds: readonly string[], decide: Decide): Promise<TenantChangeResult>;

@@ -117,6 +117,7 @@ async function writeUsers(write: Write, users: Difference<UserRecord>): Promise<
         SET username = excluded.username, email = excluded.email, name = excluded.name,
             phone_number = excluded.phone_number, status = excluded.status,
             password_hash = excluded.password_hash,
+            imported_hash = CASE WHEN ${passwordChanged} THEN NULL ELSE present.imported_hash END,
             valid_from = ${validFromAfter(`${statusChanged} OR ${passwordChanged}`)},
             updated_at = clock_timestamp()`,
     JSON.stringify(put),
