@@ -7,10 +7,12 @@ import { buildKeys, migrations as keysMigrations } from '@tessera/keys';
 import {
   local,
   migrate,
+  purgeAudit,
   whenAvailable,
   type BuiltService,
   type Client,
   type Kit,
+  type Lifecycle,
   type MigrationMode,
 } from '@tessera/kit';
 import { AuthorizeService } from '@tessera/proto-gen/authorize';
@@ -50,6 +52,11 @@ export async function migrateAll(
       what: 'migration',
     });
   }
+}
+
+/** Removes the audit rows of every schema after their time. */
+export function purgeAudits(kit: Kit, retentionSeconds: number, lifecycle: Lifecycle): void {
+  for (const { schema } of allMigrations) purgeAudit(kit, schema, retentionSeconds, lifecycle);
 }
 
 /** Every service in one process, bound by direct calls. */

@@ -13,7 +13,7 @@ import {
 import { temporarilyUnavailable } from '@tessera/oauth';
 import { serveIntrospection } from '@tessera/token';
 import { banner, notReady } from './banner.ts';
-import { compose, migrateAll } from './compose.ts';
+import { compose, migrateAll, purgeAudits } from './compose.ts';
 import { standaloneConfig, withSecrets } from './config.ts';
 import { demoClient } from './demo-client/index.ts';
 
@@ -27,6 +27,7 @@ await runProcess({
   start: async ({ config, log, lifecycle }) => {
     const kit = await createKit({ name: 'standalone', config, log, lifecycle });
     await migrateAll(kit, config.TESSERA_MIGRATIONS, lifecycle.signal);
+    purgeAudits(kit, config.TESSERA_AUDIT_RETENTION, lifecycle);
     const isDemo = config.TESSERA_APPLY_FILE === undefined && config.DATABASE_URL === undefined;
     const issuer = config.TESSERA_ISSUER ?? `http://localhost:${config.TESSERA_HTTP_PORT}`;
     const demo = demoClient({ issuer: () => issuer, clock: kit.clock, random: kit.random });

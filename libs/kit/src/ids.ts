@@ -55,6 +55,11 @@ export function ulid(clock: Clock, random: Random): string {
   return timeOf(clock.now()) + tail;
 }
 
+/** What the ULIDs of a moment begin with, in milliseconds since the Unix epoch: earlier ones sort before it. */
+export function ulidTime(at: number): string {
+  return timeOf(Math.max(0, Math.floor(at)));
+}
+
 let latest = { at: -1, text: '' };
 
 /** Ten characters; many ids are made in one millisecond. */

@@ -28,6 +28,16 @@ const suspicious = new RegExp(
   'i',
 );
 
+const pastedToken = new RegExp(
+  `\\b(?:${opaquePrefixes})[A-Za-z0-9_-]{20,}|\\beyJ[A-Za-z0-9_-]{4,}\\.[A-Za-z0-9_.-]*`,
+  'g',
+);
+
+/** A text in which tokens of ours that somebody pasted are no longer there. */
+export function withoutTokens(value: string): string {
+  return value.replace(pastedToken, redacted);
+}
+
 /** A text fit for one line of the log: bounded, no characters that act on a terminal, nothing that looks like a secret. */
 export function cleanText(value: string): string {
   if (value.length <= maxText && !suspicious.test(value)) return value;

@@ -47,6 +47,8 @@ export const processConfig = z.object({
   TESSERA_DRAIN_PAUSE: duration('0s', { max: '5m' }),
   /** How long requests in flight may take once nothing new is accepted. */
   TESSERA_DRAIN_TIMEOUT: duration('10s', { max: '10m' }),
+  /** How long audit rows are kept; `0s` for good. */
+  TESSERA_AUDIT_RETENTION: duration('400d'),
   /** For crash tests only. */
   TESSERA_FAILPOINT: optionalText(),
   ...tracingConfig.shape,

@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 import { combine, ConfigError } from './config.ts';
 import { createKit, type StoreNeeds } from './create-kit.ts';
+import { startAuditPurge } from './data/audit-purge.ts';
 import { migrate, type Migrations } from './data/migrate.ts';
 import { whenAvailable } from './data/when-available.ts';
 import type { Kit } from './kit.ts';
@@ -54,6 +55,8 @@ export async function runService<S extends z.ZodObject>(process: ServiceProcess<
         const waiting = { log, signal: lifecycle.signal, what: 'the migration' };
         await whenAvailable(() => migrate(kit.database, migrations, log, all.TESSERA_MIGRATIONS), waiting);
       }
+      if (migrations !== undefined)
+        purgeAudit(kit, migrations.schema, all.TESSERA_AUDIT_RETENTION, lifecycle);
       const peers = connectPeers(all, process.name, log, lifecycle);
       const built = process.build(all, peers, kit);
       lifecycle.onClose(async () => built.close());
@@ -70,6 +73,14 @@ export async function runService<S extends z.ZodObject>(process: ServiceProcess<
       await process.serving?.(built, all, kit, lifecycle);
     },
   });
+}
+
+/** Removes audit rows after their time, until the process ends; never with a retention of 0. */
+export function purgeAudit(kit: Kit, schema: string, retentionSeconds: number, lifecycle: Lifecycle): void {
+  if (retentionSeconds === 0) return;
+  const { database, clock, log } = kit;
+  const purge = startAuditPurge(database, { schema, retentionSeconds, clock, log });
+  lifecycle.onClose(async () => purge.close());
 }
 
 /** Connects to peers named by `TESSERA_PEER_<NAME>`; closed with the process. */

@@ -45,6 +45,21 @@ describe('revocation', () => {
     });
   });
 
+  it('keeps no token that somebody pasted into the reason (LOG-1)', async () => {
+    const { refreshToken, accessToken } = await on.signIn();
+    expect(
+      await revoke(refreshToken, { reason: `stolen: ${refreshToken} ${accessToken.slice(0, 400)}` }),
+    ).toBe('no error');
+    const rows = await on.database.query<{ revoked_reason: string | null; record: unknown }>({
+      name: 'test.reasons',
+      text: `SELECT revoked_reason, NULL AS record FROM token.refresh_family WHERE revoked_reason IS NOT NULL
+             UNION ALL SELECT NULL, record FROM token.audit_event`,
+    });
+    const written = JSON.stringify(rows.rows);
+    expect(written).toContain('stolen: [redacted] [redacted]');
+    for (const token of [refreshToken, accessToken]) expect(written).not.toContain(token.slice(3, 23));
+  });
+
   it('refuses what is missing or not a refresh token of ours (contract, DELETE /revoke)', async () => {
     const { accessToken, refreshToken } = await on.signIn();
     for (const token of [

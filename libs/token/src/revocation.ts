@@ -1,5 +1,5 @@
 import type { DirectoryClient } from '@tessera/directory-client';
-import type { AuditBatch, CallContext } from '@tessera/kit';
+import { withoutTokens, type AuditBatch, type CallContext } from '@tessera/kit';
 import { OAuthError } from '@tessera/oauth';
 import type { Application } from '@tessera/proto-gen/directory';
 import type { RevokeRequest } from '@tessera/proto-gen/token';
@@ -40,7 +40,8 @@ export async function revoke(
   const outcome = await parts.families.revoke({
     familyId: reference.familyId,
     owner,
-    reason: request.reason,
+    // Typed by people, who paste the token they mean.
+    reason: withoutTokens(request.reason),
     trail: { requestId: context.requestId, ipAddress: request.caller?.ipAddress ?? '' },
   });
   if (outcome === 'unknown' && !request.ignoreUnknown) throw unknownToken();

@@ -5,6 +5,8 @@ import { systemRandom } from '../ids.ts';
 import { createLogger } from '../log.ts';
 import { openTcpProxy } from '../testing/tcp-proxy.ts';
 import type { TcpProxy } from '../testing/tcp-proxy.ts';
+import { auditRow } from './audit.ts';
+import { purgeAudit } from './audit-purge.ts';
 import { createAuditBatch } from './audit-batch.ts';
 import type { AuditBatch } from './audit-batch.ts';
 import type { OpenedDatabase } from './database.ts';
@@ -104,6 +106,49 @@ describe('createAuditBatch', () => {
     await batch.close();
     await proxy.mend();
     expect(written.join('')).toContain('"dropped":1');
+  });
+
+  it('writes one row for the many refusals of one address, and every success (DOS-8)', async () => {
+    const batch = open();
+    const refusal = {
+      event: 'flood',
+      outcome: 'failure',
+      reason: 'invalid_client',
+      ipAddress: '192.0.2.7',
+    } as const;
+    for (let i = 0; i < 1000; i += 1) batch.add(refusal);
+    for (let i = 0; i < 300; i += 1) batch.add({ ...refusal, outcome: 'success' });
+    await batch.close();
+    expect(await count('flood')).toBe(401);
+    const { rows } = await direct.query<{ alike: string }>({
+      name: 'test.summary',
+      text: `SELECT record -> 'details' ->> 'alike' AS alike FROM sample.audit_event
+              WHERE event = 'flood' AND record -> 'details' ->> 'alike' IS NOT NULL`,
+    });
+    expect(rows).toEqual([{ alike: '900' }]);
+  });
+
+  it('removes what is older than the retention, and nothing else', async () => {
+    const batch = open();
+    for (let i = 0; i < 5; i += 1) batch.add({ event: 'kept', outcome: 'success' });
+    await batch.close();
+    const day = 86_400;
+    const old = { now: () => systemClock.now() - 401 * day * 1000 };
+    const row = auditRow(
+      { event: 'aged', outcome: 'success' },
+      { clock: { ...systemClock, ...old }, random: systemRandom },
+    );
+    await direct.query({
+      name: 'test.aged',
+      text: `INSERT INTO sample.audit_event (event_id, recorded_at, event, outcome, record)
+             VALUES ($1, clock_timestamp() - interval '401 days', 'aged', 'success', $2)`,
+      values: [row.eventId, row.record],
+    });
+    const options = { schema: 'sample', retentionSeconds: 400 * day, clock: systemClock };
+    expect(await purgeAudit(direct, { ...options, retentionSeconds: 402 * day }, 500)).toBe(0);
+    expect(await purgeAudit(direct, options, 500)).toBe(1);
+    expect(await purgeAudit(direct, options, 500)).toBe(0);
+    expect([await count('aged'), await count('kept')]).toEqual([0, 5]);
   });
 
   it('writes the other rows when the database refuses one', async () => {

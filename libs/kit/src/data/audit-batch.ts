@@ -5,6 +5,7 @@ import type { Random } from '../ids.ts';
 import { metrics } from '../metrics/index.ts';
 import { auditRow } from './audit.ts';
 import type { AuditEvent, AuditRow } from './audit.ts';
+import { AuditFloods } from './audit-floods.ts';
 import type { Database, Statement } from './database.ts';
 
 /** Takes events of what changes no state, off the path of the request. */
@@ -33,6 +34,11 @@ const dropped = metrics.counter({
   help: 'Events that are missing in the audit trail, because the database was away for too long.',
 });
 
+const leftOut = metrics.counter({
+  name: 'tessera_audit_summarised_total',
+  help: 'Refusals that have no row of their own, because one address had a hundred like them in a minute; one row counts them.',
+});
+
 const flushAfterMs = 250;
 const retryAfterMs = 1000;
 const maxRows = 500;
@@ -46,6 +52,8 @@ class Batch implements AuditBatch {
   readonly #options: AuditBatchOptions;
   readonly #maxQueued: number;
   readonly #queue: AuditRow[] = [];
+  readonly #floods: AuditFloods;
+  #summaryTimer: NodeJS.Timeout | undefined;
   #dropped = 0;
   #timer: NodeJS.Timeout | undefined;
   #writing: Promise<boolean> | undefined;
@@ -54,11 +62,18 @@ class Batch implements AuditBatch {
   constructor(options: AuditBatchOptions) {
     this.#options = options;
     this.#maxQueued = options.maxQueued ?? 20_000;
+    this.#floods = new AuditFloods(options.kit.clock);
   }
 
   add(event: AuditEvent): void {
-    const { kit, schema } = this.#options;
     noted.with(event.event, event.outcome).add();
+    this.#summarise();
+    if (this.#floods.admits(event)) this.#enqueue(event);
+    else this.#summariseLater();
+  }
+
+  #enqueue(event: AuditEvent): void {
+    const { kit, schema } = this.#options;
     if (this.#isClosed || this.#queue.length >= this.#maxQueued) {
       if (this.#dropped === 0)
         kit.log.warn({ event: 'audit.dropping', schema }, 'audit rows are being dropped');
@@ -74,11 +89,27 @@ class Batch implements AuditBatch {
   }
 
   async close(): Promise<void> {
+    this.#summarise(true);
     this.#isClosed = true;
     clearTimeout(this.#timer);
+    clearTimeout(this.#summaryTimer);
     await this.#writing;
     if (!(await this.#flush())) this.#dropped += this.#queue.splice(0).length;
     this.#reportDropped();
+  }
+
+  #summarise(force = false): void {
+    for (const event of this.#floods.summarise(force) ?? []) this.#enqueue(event);
+  }
+
+  #summariseLater(): void {
+    leftOut.with().add();
+    if (this.#summaryTimer !== undefined || this.#isClosed) return;
+    this.#summaryTimer = setTimeout(() => {
+      this.#summaryTimer = undefined;
+      this.#summarise(true);
+    }, this.#floods.dueIn);
+    this.#summaryTimer.unref();
   }
 
   #schedule(delayMs: number): void {

@@ -50,6 +50,31 @@ describe('auditRow', () => {
     expect(row.record.isWellFormed()).toBe(true);
   });
 
+  it('holds no token of ours that somebody pasted into a text (LOG-1)', () => {
+    const jwt = `eyJ${'a'.repeat(30)}.eyJ${'b'.repeat(40)}.${'c'.repeat(342)}`;
+    const pasted = ['tr_', 'tc_', 'td_', 'ta_', 'ts_'].map((prefix) => prefix + 'x'.repeat(43));
+    for (const token of [...pasted, jwt]) {
+      const details = { reason: `lost ${token}, revoke it` };
+      const { record } = auditRow(
+        { event: 'token.revoked', outcome: 'success', reason: token, details },
+        kit,
+      );
+      expect(record).not.toContain(token.slice(3, 15));
+      expect(JSON.parse(record)).toMatchObject({
+        reason: '[redacted]',
+        details: { reason: 'lost [redacted], revoke it' },
+      });
+    }
+    const harmless = {
+      clientId: 'ts_backend_service',
+      subject: 'usr_abcdefghijklmnopqrstuv',
+      sessionId: 'tr_-_',
+    };
+    expect(JSON.parse(auditRow({ event: 'x', outcome: 'success', ...harmless }, kit).record)).toMatchObject(
+      harmless,
+    );
+  });
+
   it('replaces every character that acts on a screen or that jsonb refuses, wherever it stands', () => {
     const bad = '\udfff\u0000\u001f\u007f\u0085\u009f\u200e\u200f\u2028\u2029\u202a\u202e\u2066\u2069\ud800';
     for (const character of bad.match(/./gsu) ?? []) {

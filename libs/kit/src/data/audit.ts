@@ -1,6 +1,7 @@
 import type { Clock } from '../clock.ts';
 import { ulid } from '../ids.ts';
 import type { Random } from '../ids.ts';
+import { withoutTokens } from '../log-text.ts';
 
 /** One audit event. Names are those of the audit reference; never a secret, token, code, password or raw login hint. */
 export interface AuditEvent {
@@ -76,10 +77,17 @@ function cleanRecord(record: Readonly<Record<string, unknown>>): Record<string, 
 /** What `cleanText` leaves alone: nearly every text, so that one look is all that most cost. */
 const isClean = /^[\x20-\x7e\xa0-\u200d\u2010-\u2027\u202f-\u2065\u206a-\ud7ff\ue000-\uffff]*$/;
 
-/** Control characters, marks that reorder text and lone surrogates become U+FFFD; `jsonb` would refuse some of them. */
+/** One look that tells nearly every text apart from those with a token in them. */
+const mayHoldToken = /eyJ|\bt[a-z]_/;
+
+/**
+ * Control characters, marks that reorder text and lone surrogates become U+FFFD; `jsonb` would refuse some of them. Reasons
+ * and messages are typed by people, who paste tokens.
+ */
 function cleanText(value: string): string {
-  if (value.length <= maxText && isClean.test(value)) return value;
-  return value
+  const text = mayHoldToken.test(value) ? withoutTokens(value) : value;
+  if (text.length <= maxText && isClean.test(text)) return text;
+  return text
     .slice(0, maxText)
     .toWellFormed()
     .replace(/[\p{Cc}\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu, '\ufffd');
