@@ -59,8 +59,9 @@ export function openChannel(plan: ChannelPlan): OpenChannel {
     'grpc.service_config': JSON.stringify(serviceConfig),
     // Names are given by the deployment; a TXT record must not bring another configuration.
     'grpc.service_config_disable_resolution': 1,
-    'grpc.keepalive_time_ms': 30_000,
-    'grpc.keepalive_timeout_ms': 10_000,
+    // A replica that went without a word takes its share of the calls until a ping is missed: each waits for its deadline.
+    'grpc.keepalive_time_ms': 10_000,
+    'grpc.keepalive_timeout_ms': 5_000,
     'grpc.keepalive_permit_without_calls': 1,
     'grpc.initial_reconnect_backoff_ms': 100,
     'grpc.max_reconnect_backoff_ms': 2_000,
