@@ -6,6 +6,7 @@ import { z } from 'zod';
 import { combine, ConfigError, loadConfig } from './config.ts';
 import { issuerSetting } from './shared-settings.ts';
 import { processConfig, rpcConfig } from './process-config.ts';
+import { parseRedisUrl } from './data/redis-url.ts';
 import { Secret } from './secret.ts';
 import {
   choice,
@@ -16,7 +17,7 @@ import {
   optionalText,
   port,
   secret,
-  secretUrl,
+  secretIn,
   text,
   url,
 } from './setting-types.ts';
@@ -212,8 +213,8 @@ describe('types of settings', () => {
     expect(refusal(url(['https']), 'http://id.example')).toBe(
       'X: expected a URL that begins with https://. Correct it.',
     );
-    expect(refusal(secretUrl(['redis']), 'not a url with pa55word')).not.toContain('pa55word');
-    expect(read(secretUrl(['redis']), 'redis://:pa55word@h')).toBeInstanceOf(Secret);
+    expect(refusal(secretIn(parseRedisUrl), 'not a url with pa55word')).not.toContain('pa55word');
+    expect(read(secretIn(parseRedisUrl), 'redis://:pa55word@h')).toBeInstanceOf(Secret);
   });
 
   it('knows every setting of the process and of its calls', () => {

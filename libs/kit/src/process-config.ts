@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { parsePostgresUrl } from './data/postgres-url.ts';
 import { parseRedisUrl } from './data/redis-url.ts';
 import {
   choice,
@@ -10,7 +11,6 @@ import {
   port,
   secret,
   secretIn,
-  secretUrl,
   text,
 } from './setting-types.ts';
 import { tracingConfig } from './telemetry/config.ts';
@@ -24,7 +24,7 @@ export const processConfig = z.object({
   /** Absent: `text` at a terminal, else `json`. */
   TESSERA_LOG_FORMAT: z.enum(['json', 'text'], { error: 'expected one of json, text' }).optional(),
   /** Absent: embedded PGlite under the data directory. */
-  DATABASE_URL: secretUrl(['postgres', 'postgresql']).optional(),
+  DATABASE_URL: secretIn(parsePostgresUrl).optional(),
   /** Absent: short-lived state in the memory of the process. */
   REDIS_URL: secretIn(parseRedisUrl).optional(),
   /** PEM texts. */

@@ -97,11 +97,9 @@ export function optionalText() {
 
 /** A DNS name or SPIFFE trust domain, in lower case. */
 export function domainName() {
-  return z
-    .string()
-    .regex(/^[a-z0-9_-]+(\.[a-z0-9_-]+)*$/, {
-      error: 'expected a domain such as tessera.example, in lower case',
-    });
+  return z.string().regex(/^[a-z0-9_-]+(\.[a-z0-9_-]+)*$/, {
+    error: 'expected a domain such as tessera.example, in lower case',
+  });
 }
 
 /** One of the named values. */
@@ -118,11 +116,6 @@ export function url(schemes: readonly string[] = ['https', 'http']) {
     },
     { error: `expected a URL that begins with ${schemes.map((scheme) => `${scheme}://`).join(' or ')}` },
   );
-}
-
-/** A URL that carries credentials, such as a connection string. */
-export function secretUrl(schemes: readonly string[]) {
-  return url(schemes).transform((value) => new Secret(value));
 }
 
 /** A secret in a form of its own. `parse` throws an Error whose message says what is expected, without the value. */

@@ -6,14 +6,18 @@ import { Secret } from '../secret.ts';
 import type { MigrationSession, OpenedDatabase, Queryable, Result, Statement } from './database.ts';
 import { metrics } from '../metrics/index.ts';
 import { withRetries } from './retry.ts';
-import { endsSession } from './store-errors.ts';
+import { createHosts } from './postgres-hosts.ts';
+import { parsePostgresUrl, requireFiles } from './postgres-url.ts';
+import { endsSession, isPoolExhausted, isUnavailable } from './store-errors.ts';
+import { explainTls } from './tls-errors.ts';
 import { createTransactionScope } from './transaction-scope.ts';
 import { postgresTypes } from './types.ts';
 
 export interface PostgresOptions {
   /**
-   * `postgres://user:password@host:port/database?sslmode=...`. Every `sslmode` but `disable` and `no-verify` verifies
-   * the server's certificate and name; `sslrootcert` names the CA.
+   * `postgres://user:password@host:port[,host:port...]/database?sslmode=...`. Every `sslmode` but `disable` and
+   * `no-verify` verifies the server's certificate and name; `sslrootcert` names the CA. Of several hosts the one that
+   * writes is used.
    */
   readonly url: Secret | string;
   readonly maxConnections?: number;
@@ -34,11 +38,15 @@ const waitingPerConnection = 100;
 /**
  * Opens a bounded pool. Does not connect: a database that is away makes calls fail with `temporarily_unavailable`
  * until it is back.
+ * @throws Error when the URL is none, or a file that it names cannot be read.
  */
 export async function openDatabase(options: PostgresOptions): Promise<OpenedDatabase> {
   const { maxConnections = 10, acquireTimeoutMs = 2000, statementTimeoutMs = 5000, log } = options;
+  const url = options.url instanceof Secret ? options.url.reveal() : options.url;
+  requireFiles(url);
+  const hosts = createHosts(parsePostgresUrl(url), acquireTimeoutMs);
   const pool = new Pool({
-    connectionString: options.url instanceof Secret ? options.url.reveal() : options.url,
+    ...hosts.options,
     max: maxConnections,
     connectionTimeoutMillis: acquireTimeoutMs,
     idleTimeoutMillis: 30_000,
@@ -53,11 +61,27 @@ export async function openDatabase(options: PostgresOptions): Promise<OpenedData
   const unmeasure = measurePool(pool);
   const scope = createTransactionScope();
 
+  /** A connection to the server that was chosen, else to one of the others, each asked once. */
+  async function connect(): Promise<PoolClient> {
+    const deadline = performance.now() + acquireTimeoutMs;
+    for (let left = hosts.count - 1; ; left -= 1) {
+      const tried = hosts.chosen;
+      try {
+        return await pool.connect();
+      } catch (error) {
+        if (isPoolExhausted(error)) throw error;
+        hosts.leave(tried);
+        if (left <= 0 || performance.now() >= deadline || !isUnavailable(error))
+          throw explainTls(error, 'Name it with sslrootcert in DATABASE_URL.');
+      }
+    }
+  }
+
   async function withClient<T>(work: (lease: Lease) => Promise<T>): Promise<T> {
     if (pool.waitingCount >= maxConnections * waitingPerConnection) {
       throw temporarilyUnavailable(new Error('Too many callers wait for a database connection.'));
     }
-    const client = await pool.connect();
+    const client = await connect();
     const lease: Lease = { client, broken: false };
     client.on('error', ignore);
     try {

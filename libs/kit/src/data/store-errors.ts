@@ -26,6 +26,11 @@ export function isUnavailable(error: unknown): boolean {
   return isConnectionTrouble(error);
 }
 
+/** No connection became free in time, which says nothing of the server. */
+export function isPoolExhausted(error: unknown): boolean {
+  return error instanceof Error && error.message === 'timeout exceeded when trying to connect';
+}
+
 /** The session cannot be used for anything further. */
 export function endsSession(error: unknown): boolean {
   const code = sqlState(error);

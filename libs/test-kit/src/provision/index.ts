@@ -11,6 +11,8 @@ export { freePort, holdProcess } from './held-process.ts';
 export type { HeldProcess, HeldProcessOptions } from './held-process.ts';
 export { startPostgres, startRestartablePostgres } from './postgres.ts';
 export type { RestartableStore } from './postgres.ts';
+export { startReplicatedPostgres } from './postgres-standby.ts';
+export type { ReplicatedPostgres } from './postgres-standby.ts';
 export { startRedis } from './redis.ts';
 export type { RedisTlsFiles } from './redis.ts';
 export { startRedisCluster } from './redis-cluster.ts';

