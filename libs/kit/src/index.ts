@@ -1,6 +1,6 @@
 /**
  * What every process stands on: configuration, log, clock, ids, calls between services, handles to the stores,
- * audit, life cycle. It knows no protocol rule and no service.
+ * audit, metrics, traces, life cycle. It knows no protocol rule and no service.
  */
 export * from './address-key.ts';
 export * from './clock.ts';

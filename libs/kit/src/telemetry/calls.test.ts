@@ -1,3 +1,4 @@
+import { Metadata } from '@grpc/grpc-js';
 import { recordTraces } from '@tessera/test-kit';
 import { OAuthError } from '@tessera/oauth';
 import { KeysService } from '@tessera/proto-gen/keys';
@@ -7,6 +8,7 @@ import { rootCall } from '../rpc/call-options.ts';
 import { createSubject, signRequest } from '../rpc/testing/subject.ts';
 import { inProcess, overMutualTls, overSharedToken } from '../rpc/testing/set-ups.ts';
 import type { SetUp } from '../rpc/testing/set-ups.ts';
+import { traceOriginOf } from './calls.ts';
 import { activeTracer, traced } from './tracing.ts';
 
 const shape = (spans: readonly EndedSpan[]) =>
@@ -68,5 +70,28 @@ describe.each([
     await keys.sign(signRequest());
     await request(() => keys.sign(signRequest()));
     expect(spans).toEqual([]);
+  });
+});
+
+describe('a call that arrives', () => {
+  const parent = { traceId: 'a'.repeat(32), spanId: 'b'.repeat(16), sampled: true };
+  const metadata = new Metadata();
+  metadata.set('traceparent', `00-${parent.traceId}-${parent.spanId}-01`);
+
+  it('is in the trace that its caller names', async () => {
+    await recordTraces();
+    for (const caller of ['gateway', 'introspector'] as const)
+      expect(traceOriginOf(metadata, caller)).toEqual({ parent });
+  });
+
+  it('begins a trace only if its caller is none of our processes, which would have begun it', async () => {
+    await recordTraces();
+    expect(traceOriginOf(new Metadata(), 'gateway')).toBeUndefined();
+    expect(traceOriginOf(new Metadata(), 'introspector')).toEqual({ parent: undefined });
+    expect(traceOriginOf(new Metadata(), 'operator')).toEqual({ parent: undefined });
+  });
+
+  it('has no trace where there are none', () => {
+    expect(traceOriginOf(metadata, 'introspector')).toBeUndefined();
   });
 });

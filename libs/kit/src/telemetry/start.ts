@@ -15,6 +15,7 @@ export function startTracing(
   endpoint: string,
   process: { readonly name: string; readonly log: Logger },
 ): () => Promise<void> {
+  const share = config.OTEL_TRACES_SAMPLER_ARG;
   const exporter = createExporter({
     url: `${endpoint.replace(/\/+$/, '')}/v1/traces`,
     encoding: otlpEncodings[config.OTEL_EXPORTER_OTLP_PROTOCOL],
@@ -29,11 +30,12 @@ export function startTracing(
   });
   const deactivate = activateTracer(
     createTracer({
-      ratio: config.OTEL_TRACES_SAMPLER_ARG,
+      ratio: share,
       random: systemRandom,
       export: (span) => exporter.add(span),
     }),
   );
+  process.log.info({ endpoint, share }, 'traces are on');
   return async () => {
     deactivate();
     await exporter.close();
