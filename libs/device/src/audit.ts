@@ -32,9 +32,7 @@ export interface DeviceAudit {
   started(trail: Trail, request: GrantRequest, subject: string | undefined): void;
   /** The client was told nothing of it. */
   unprompted(trail: Trail, request: GrantRequest, unprompted: Unprompted): void;
-  /** Whether the tenant's notification system took a request; `reason` says why it did not. */
-  notified(trail: Trail, request: GrantRequest, subject: string, reason: string | undefined): void;
-  /** Whether a client was told of a decision; `reason` says why it was not. */
+  /** Whether a client was told of a decision, or a notification system of a request; `reason` says why it was not. */
   delivered(delivery: Delivery, reason: string | undefined): AuditRow;
   startRefused(trail: Trail, starter: Starter, reason: ErrorCode): void;
   limited(trail: Trail, starter: Starter, rule: string): void;
@@ -109,16 +107,6 @@ function startEvents(batch: Pick<AuditBatch, 'add'>) {
         ...about(request),
         actor: { type: 'client', id: request.clientId },
         details: { login_hint_hash: hintReference },
-      });
-    },
-    notified(trail: Trail, request: GrantRequest, subject: string, reason: string | undefined): void {
-      batch.add({
-        event: `${flowOf[request.kind]}.notified`,
-        outcome: reason === undefined ? 'success' : 'failure',
-        ...(reason === undefined ? {} : { reason }),
-        ...trail,
-        ...about(request),
-        subject,
       });
     },
     startRefused(trail: Trail, starter: Starter, reason: ErrorCode): void {

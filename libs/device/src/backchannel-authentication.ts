@@ -3,7 +3,7 @@ import { Code, ConnectError } from '@tessera/kit';
 import type { CallContext, Client, Limiter, LimitRule, Random } from '@tessera/kit';
 import { OAuthError } from '@tessera/oauth';
 import { ApplicationType, type DirectoryService, type User } from '@tessera/proto-gen/directory';
-import type { ApprovalExperiences, Notifier } from './approval-experience.ts';
+import type { ApprovalExperiences, Experience } from './approval-experience.ts';
 import type { DeviceAudit, Unprompted } from './audit.ts';
 import type { CallbackSeal } from './delivery/callback.ts';
 import { requestedMode } from './delivery/requested-mode.ts';
@@ -93,7 +93,7 @@ async function start(
 ): Promise<StartedBackchannel> {
   const { limiter, hintLimit, audit, lifetimeSeconds, intervalSeconds, kit, seal } = parts;
   const { clientId, tenantId, lifetimes } = client.application;
-  const notifier = requireExperience(parts, client);
+  const experience = requireExperience(parts, client);
   checkParameters(request);
   const mode = requestedMode(client, request, seal !== undefined);
   const longest = Math.min(lifetimes?.authorizationRequest || lifetimeSeconds, longestLifetimeSeconds);
@@ -111,7 +111,7 @@ async function start(
   await count(limiter, hintLimit, hint, (rule) =>
     audit.limited(client.trail, { kind: 'auth_req_id', clientId, tenantId }, rule),
   );
-  await prompt(parts, { request, grant, client, notifier, hintReference: reference(hint) }, call);
+  await prompt(parts, { request, grant, client, experience, hintReference: reference(hint) }, call);
   return {
     authReqId: secret,
     expiresIn: Math.floor(options.lifetimeSeconds),
@@ -142,29 +142,24 @@ async function prompt(
     readonly request: BackchannelRequest;
     readonly grant: NewGrant;
     readonly client: StartingClient;
-    readonly notifier: Notifier;
+    readonly experience: Experience;
     readonly hintReference: string;
   },
   call: CallContext,
 ): Promise<void> {
-  const { grant, client, notifier, hintReference } = asked;
+  const { grant, client, experience, hintReference } = asked;
   const { trail } = client;
   const found = await findUser(directory, grant.request.tenantId, asked.request.loginHint, call);
   const user = found !== undefined && records.isActive(found) ? found : undefined;
   const kept = await store.startBackchannel(grant, user?.userId, pendingLimit);
+  const userId = kept === 'started' ? user?.userId : undefined;
+  const { request, lifetimeSeconds: remainingSeconds } = grant;
+  await experience.announce?.({ trail, request, userId, remainingSeconds });
   const unprompted = (reason: Unprompted['reason']): void =>
     audit.unprompted(trail, grant.request, { reason, hintReference });
   if (user === undefined) return unprompted(found === undefined ? 'unknown_user' : 'inactive_user');
   if (kept === 'too_many_pending') return unprompted('too_many_pending');
   audit.started(trail, grant.request, user.userId);
-  notifier.notify({
-    trail,
-    request: grant.request,
-    application: { name: client.application.name, url: client.application.ciba?.url ?? '' },
-    userId: user.userId,
-    username: user.username,
-    remainingSeconds: grant.lifetimeSeconds,
-  });
 }
 
 /** Longer than any identifier that can be registered. */
@@ -202,15 +197,15 @@ function comparable(hint: string): string {
 function requireExperience(
   { experiences, requireConfidential }: Pick<BackchannelParts, 'experiences' | 'requireConfidential'>,
   { application }: StartingClient,
-): Notifier {
+): Experience {
   if (requireConfidential && application.type !== ApplicationType.CONFIDENTIAL) {
     throw unauthorized('Only a confidential client may use backchannel authentication.');
   }
   const approval = application.ciba?.approval ?? '';
   if (approval === '') throw unauthorized('No approval experience is configured for the application.');
-  const notifier = experiences.get(approval);
-  if (notifier === undefined) throw unauthorized(`Approval by ${approval} is not available.`);
-  return notifier;
+  const experience = experiences.get(approval);
+  if (experience === undefined) throw unauthorized(`Approval by ${approval} is not available.`);
+  return experience;
 }
 
 function unauthorized(message: string): OAuthError {

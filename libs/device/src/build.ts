@@ -5,7 +5,7 @@ import type { DirectoryClient } from '@tessera/directory-client';
 import { BackchannelAuthenticationService, DeviceAuthorizationService } from '@tessera/proto-gen/device';
 import type { DirectoryService } from '@tessera/proto-gen/directory';
 import { createApprovals } from './approval.ts';
-import { page, type ApprovalExperiences } from './approval-experience.ts';
+import { page, type ApprovalExperiences, type Experience } from './approval-experience.ts';
 import { createDeviceAudit } from './audit.ts';
 import type { DeviceAudit } from './audit.ts';
 import { createBackchannelAuthentications } from './backchannel-authentication.ts';
@@ -24,12 +24,12 @@ import { backchannelHandlers, deviceHandlers } from './service.ts';
 import type { DeviceParts } from './service.ts';
 import { createStartingClients } from './starting-client.ts';
 import type { StartLimits } from './starting-client.ts';
-import type { DecisionStore } from './store.ts';
+import type { DecisionStore, GrantStore } from './store.ts';
 import { createMemoryGrantStore } from './store.memory.ts';
 import { createDecisionStore } from './store.postgres.ts';
 import { createRedisGrantStore } from './store.redis.ts';
 import { createWebhookKeys } from './webhook/keys.ts';
-import { createWebhookNotifier, type WebhookNotifier } from './webhook/notifier.ts';
+import { createPromptMessage, createWebhookExperience } from './webhook/prompts.ts';
 import { createSend } from './webhook/send.ts';
 
 /** The schema `device`; to be run before the service is built. */
@@ -74,13 +74,25 @@ export function buildDevice(config: DeviceConfig, peers: DevicePeers, kit: Kit):
     startPurge(deliveryStore, { what: 'deliveries', intervalMs: purgeIntervalMs, log }),
   ];
   const audit = createDeviceAudit(batch, kit);
-  const outside = reachOutside(config, { audit, records, kit, store: deliveryStore });
-  const webhook = outside?.webhook;
+  const store =
+    redis === undefined ? createMemoryGrantStore(clock) : withOwnGuesses(createRedisGrantStore(redis), clock);
+  const outside = reachOutside(config, { audit, records, kit, grants: store, store: deliveryStore });
   const experiences: ApprovalExperiences = new Map([
     ['page', page],
-    ...(webhook === undefined ? [] : ([['webhook', webhook]] as const)),
+    ...(outside === undefined ? [] : ([['webhook', outside.webhook]] as const)),
   ]);
-  const parts = assemble({ config, peers, kit, records, limiter, decisions, audit, experiences, outside });
+  const parts = assemble({
+    config,
+    peers,
+    kit,
+    records,
+    limiter,
+    store,
+    decisions,
+    audit,
+    experiences,
+    outside,
+  });
   return {
     name: 'device',
     routes: [
@@ -92,11 +104,7 @@ export function buildDevice(config: DeviceConfig, peers: DevicePeers, kit: Kit):
       await redis?.call('PING');
     },
     async close() {
-      await Promise.all([
-        ...purges.map((purge) => purge.close()),
-        webhook?.close(),
-        outside?.deliveries.close(),
-      ]);
+      await Promise.all([...purges.map((purge) => purge.close()), outside?.deliveries.close()]);
       await records.close();
       await batch.close();
     },
@@ -105,7 +113,7 @@ export function buildDevice(config: DeviceConfig, peers: DevicePeers, kit: Kit):
 
 /** What speaks to systems of others. */
 interface Outside {
-  readonly webhook: WebhookNotifier;
+  readonly webhook: Experience;
   readonly seal: CallbackSeal;
   readonly deliveries: Deliveries;
   readonly pushes: Pushes;
@@ -118,18 +126,20 @@ function reachOutside(
     readonly audit: DeviceAudit;
     readonly records: DirectoryClient;
     readonly kit: Kit;
+    readonly grants: GrantStore;
     readonly store: DeliveryStore;
   },
 ): Outside | undefined {
   const { TESSERA_WEBHOOK_KEY: key, TESSERA_WEBHOOK_ALLOW_PRIVATE: allowPrivate } = config;
   if (key === undefined) return undefined;
-  const { audit, records, kit, store } = given;
+  const { audit, records, kit, grants, store } = given;
   const keys = createWebhookKeys(key);
   const send = createSend({ allowPrivate });
   const seal = createCallbackSeal(createSeal(keys.sealingKey, kit.random));
-  const deliveries = startDeliveries({ store, seal, send, records, audit, log: kit.log });
+  const promptMessage = createPromptMessage({ keys, kit, grants, records });
+  const deliveries = startDeliveries({ store, seal, promptMessage, send, records, audit, log: kit.log });
   return {
-    webhook: createWebhookNotifier({ keys, send, audit, kit }),
+    webhook: createWebhookExperience({ keys, kit, store, wake: () => deliveries.wake() }),
     seal,
     deliveries,
     pushes: createPushes({ store, seal, deliveries }),
@@ -142,15 +152,14 @@ function assemble(given: {
   readonly kit: Kit;
   readonly records: DirectoryClient;
   readonly limiter: ReturnType<typeof createLimiter>;
+  readonly store: GrantStore;
   readonly decisions: DecisionStore;
   readonly audit: DeviceAudit;
   readonly experiences: ApprovalExperiences;
   readonly outside: Outside | undefined;
 }): DeviceParts {
-  const { config, peers, kit, records, limiter, decisions, audit, experiences, outside } = given;
-  const { clock, random, redis, failpoint } = kit;
-  const store =
-    redis === undefined ? createMemoryGrantStore(clock) : withOwnGuesses(createRedisGrantStore(redis), clock);
+  const { config, peers, kit, records, limiter, store, decisions, audit, experiences, outside } = given;
+  const { clock, random, failpoint } = kit;
   const clients = createStartingClients({
     records,
     limiter,

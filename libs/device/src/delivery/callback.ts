@@ -60,6 +60,7 @@ export function callbackOf(delivery: Delivery, seal: CallbackSeal): Omit<Message
 /** CIBA Core §12. What cannot be helped by the client is not explained to it. */
 const failures: Readonly<Record<Delivery['outcome'], object>> = {
   approved: {},
+  pending: {},
   denied: { error: 'access_denied', error_description: 'The request was denied.' },
   failed: { error: 'transaction_failed', error_description: 'The tokens could not be issued. Start again.' },
 };

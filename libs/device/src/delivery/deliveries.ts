@@ -2,8 +2,9 @@ import type { DirectoryClient } from '@tessera/directory-client';
 import { rootCall } from '@tessera/kit';
 import type { Logger } from '@tessera/kit';
 import type { DeviceAudit } from '../audit.ts';
-import type { Send, Sent } from '../webhook/send.ts';
+import type { Message, Send, Sent } from '../webhook/send.ts';
 import { Bell, ringOrPause } from './bell.ts';
+import type { PromptMessage } from '../webhook/prompts.ts';
 import { callbackOf, type CallbackSeal } from './callback.ts';
 import type { Delivery, DeliveryStore } from './store.ts';
 
@@ -21,7 +22,7 @@ const mostAtOnce = 200;
 const lookMs = 1_000;
 const callMs = 5_000;
 
-/** Tells clients what was decided (CIBA Core §10.2 and §10.3). */
+/** Tells clients what was decided (CIBA Core §10.2 and §10.3), and notification systems what waits. */
 export interface Deliveries {
   /** There may be something to deliver, or a push that waits for its tokens. */
   wake(): void;
@@ -38,6 +39,7 @@ export interface Deliveries {
 export interface DeliveryParts {
   readonly store: DeliveryStore;
   readonly seal: CallbackSeal;
+  readonly promptMessage: PromptMessage;
   readonly send: Send;
   readonly records: Pick<DirectoryClient, 'application' | 'isActive'>;
   readonly audit: Pick<DeviceAudit, 'delivered'>;
@@ -109,6 +111,7 @@ async function attempt(
   signal: AbortSignal,
   end: Deliveries['end'],
 ): Promise<void> {
+  if (delivery.userId === '') return void (await parts.store.finish(delivery, undefined));
   const sent = await deliver(parts, delivery, signal);
   if (sent.outcome === 'delivered') return end(delivery, undefined);
   const delay = retryDelaysSeconds[delivery.attempt - 1] ?? retryDelaysSeconds.at(-1) ?? 0;
@@ -119,24 +122,34 @@ async function attempt(
   return parts.store.retry(delivery, delay);
 }
 
-/** To the endpoint the application has now: what was registered by mistake is not called once it was corrected. */
 async function deliver(parts: DeliveryParts, delivery: Delivery, signal: AbortSignal): Promise<Sent> {
-  const { records, seal, send, log } = parts;
-  const callback = callbackOf(delivery, seal);
-  if (callback === undefined) return { outcome: 'refused', reason: 'unreadable' };
   try {
-    const client = await records.application(
-      delivery.clientId,
-      rootCall(delivery.trail.requestId, callMs, signal),
-    );
-    if (client?.tenant.tenantId !== delivery.tenantId || !records.isActive(client)) {
-      return { outcome: 'refused', reason: 'application_inactive' };
-    }
-    const url = client.application.ciba?.notificationEndpoint ?? '';
-    if (url === '') return { outcome: 'refused', reason: 'no_endpoint' };
-    return await send({ url, ...callback }, signal);
+    const message = await messageOf(parts, delivery, signal);
+    if (typeof message === 'string') return { outcome: 'refused', reason: message };
+    return await parts.send(message, signal);
   } catch (error) {
-    if (!signal.aborted) log.warn({ error }, 'a client could not be looked up to be told of a decision');
-    return { outcome: 'failed', reason: 'directory_unavailable' };
+    if (!signal.aborted) parts.log.warn({ error }, 'what is to be delivered could not be looked up');
+    return { outcome: 'failed', reason: 'unavailable' };
   }
+}
+
+/**
+ * What is sent, to the address the application has now: what was registered by mistake is not called once it was corrected.
+ * Or why nothing is.
+ */
+async function messageOf(
+  { records, seal, promptMessage }: DeliveryParts,
+  delivery: Delivery,
+  signal: AbortSignal,
+): Promise<Message | string> {
+  const call = () => rootCall(delivery.trail.requestId, callMs, signal);
+  const client = await records.application(delivery.clientId, call());
+  if (client?.tenant.tenantId !== delivery.tenantId || !records.isActive(client)) {
+    return 'application_inactive';
+  }
+  if (delivery.mode === 'prompt') return promptMessage(delivery, client.application, call);
+  const callback = callbackOf(delivery, seal);
+  if (callback === undefined) return 'unreadable';
+  const url = client.application.ciba?.notificationEndpoint ?? '';
+  return url === '' ? 'no_endpoint' : { url, ...callback };
 }

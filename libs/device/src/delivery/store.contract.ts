@@ -172,6 +172,23 @@ export function deliveryStoreContract(engine: string, open: () => Promise<Databa
       expect(claimed?.remainingSeconds).toBeGreaterThan(50);
     });
 
+    it('keeps prompts beside what clients are told, and removes them with an audit row or without', async () => {
+      const on = await store();
+      const { request, delivery } = newDecision('ping', 'approved');
+      const deliveryId = delivery?.deliveryId ?? '';
+      const trail = { requestId: 'call-1', ipAddress: '192.0.2.7' };
+      await on.addPrompt({ deliveryId, request, userId: '', trail, remainingSeconds: 30 });
+      const [prompt] = (await on.claim(10, 20)).due as [Delivery];
+      const { tenantId, clientId, hash: digest, requestId } = request;
+      expect(prompt).toMatchObject({ deliveryId, mode: 'prompt', outcome: 'pending', tenantId, clientId });
+      expect(prompt).toMatchObject({ hash: digest, requestId, userId: '', trail });
+      expect(prompt.remainingSeconds).toBeLessThan(31);
+      expect(await on.take(10, 20)).toEqual([]);
+      expect(await on.finish({ ...prompt, attempt: 2 }, undefined)).toBe(false);
+      expect(await on.finish(prompt, undefined)).toBe(true);
+      expect(await on.finish(prompt, undefined)).toBe(false);
+    });
+
     it('hands out as few as are asked for, those due longest in front', async () => {
       const first = await decide(newDecision('ping', 'approved'));
       await decide(newDecision('ping', 'approved'));

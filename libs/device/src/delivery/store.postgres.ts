@@ -50,6 +50,16 @@ const retry = `
   UPDATE device.delivery SET due_at = now() + make_interval(secs => $3::float8)
   WHERE delivery_id = $1 AND attempts = $2::int AND NOT awaits_tokens`;
 
+const addPrompt = `
+  INSERT INTO device.delivery
+    (delivery_id, tenant_id, client_id, hash, request_id, user_id, mode, outcome, awaits_tokens, sealed, call_id,
+     ip_address, due_at, expires_at)
+  VALUES ($1, $2, $3, $4, $5, $6, 'prompt', 'pending', false, '', $7, $8, clock_timestamp(),
+          clock_timestamp() + make_interval(secs => $9::float8))`;
+
+/** $1 delivery, $2 attempt */
+const discard = `DELETE FROM device.delivery WHERE delivery_id = $1 AND attempts = $2::int`;
+
 /** $1 delivery, $2 attempt, then the audit row */
 const finish = `
   WITH finished AS (
@@ -104,6 +114,15 @@ export function createDeliveryStore(database: Database): DeliveryStore {
     return rowCount === 1;
   };
   return {
+    async addPrompt({ deliveryId, request, userId, trail, remainingSeconds }) {
+      const { tenantId, clientId, hash, requestId } = request;
+      const about = [deliveryId, tenantId, clientId, Buffer.from(hash, 'hex'), requestId, userId];
+      await database.query({
+        name: 'device.add_prompt',
+        text: addPrompt,
+        values: [...about, trail.requestId, trail.ipAddress, remainingSeconds],
+      });
+    },
     async claim(limit, leaseSeconds) {
       const { rows } = await database.query<ClaimedRow>({
         name: 'device.claim_deliveries',
@@ -126,7 +145,10 @@ export function createDeliveryStore(database: Database): DeliveryStore {
     async retry(claimed, delaySeconds) {
       await change('device.retry_delivery', retry, claimed, [delaySeconds]);
     },
-    finish: (claimed, audit) => change('device.finish_delivery', finish, claimed, auditValues(audit)),
+    finish: (claimed, audit) =>
+      audit === undefined
+        ? change('device.discard_delivery', discard, claimed)
+        : change('device.finish_delivery', finish, claimed, auditValues(audit)),
     async purge(limit) {
       const statement = { name: 'device.purge_deliveries', text: purge, values: [limit] };
       return (await database.query(statement)).rowCount;

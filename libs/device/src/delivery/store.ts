@@ -1,6 +1,6 @@
 import type { AuditRow } from '@tessera/kit';
 import type { Trail } from '../audit.ts';
-import type { ApprovedGrant } from '../store.ts';
+import type { ApprovedGrant, GrantRequest } from '../store.ts';
 
 /** How clients get their tokens besides `poll` (CIBA Core §5). */
 export type DeliveryMode = 'ping' | 'push';
@@ -26,15 +26,30 @@ export interface Claim {
   readonly attempt: number;
 }
 
-export interface Delivery extends Claim, RequestedDelivery {
+/** A backchannel request that a tenant's notification system is to be told of. */
+export interface NewPrompt {
+  readonly deliveryId: string;
+  readonly request: Pick<GrantRequest, 'tenantId' | 'clientId' | 'hash' | 'requestId'>;
+  /** Empty when it waits for nobody: it is kept like any other and never sent. */
+  readonly userId: string;
+  /** Of the start. */
+  readonly trail: Trail;
+  readonly remainingSeconds: number;
+}
+
+export interface Delivery extends Claim {
+  /** `prompt`: to the tenant's notification system, else to the client. */
+  readonly mode: DeliveryMode | 'prompt';
+  /** For the request; empty for a prompt. */
+  readonly sealed: string;
   readonly tenantId: string;
   readonly clientId: string;
   /** SHA-256 of the auth_req_id, hexadecimal. */
   readonly hash: string;
   readonly requestId: string;
   readonly userId: string;
-  /** `failed`: approved, but no tokens can be had any more. */
-  readonly outcome: 'approved' | 'denied' | 'failed';
+  /** `failed`: approved, but no tokens can be had any more. `pending`: of a prompt. */
+  readonly outcome: 'approved' | 'denied' | 'failed' | 'pending';
   /** Sealed for the delivery; undefined where no tokens are delivered. */
   readonly sealedTokens: string | undefined;
   readonly trail: Trail;
@@ -51,10 +66,11 @@ export interface TakenPush extends Delivery {
 export const shortestDeliverySeconds = 60;
 
 /**
- * What clients are still to be told. Deliveries come to be in `DecisionStore.decide`. All times are the database's. Any number of
- * processes may take from it at once: each gets others.
+ * What systems of others are still to be told. What is for clients comes to be in `DecisionStore.decide`. All times are the
+ * database's. Any number of processes may take from it at once: each gets others.
  */
 export interface DeliveryStore {
+  addPrompt(prompt: NewPrompt): Promise<void>;
   /**
    * Claims up to `limit` deliveries that are due, for so long that nobody else attempts them meanwhile. Tells besides
    * whether approved requests wait for their tokens.
@@ -68,8 +84,11 @@ export interface DeliveryStore {
   handOver(claim: Claim, sealedTokens: string | undefined): Promise<boolean>;
   /** Makes a claimed delivery due again after a pause. */
   retry(claim: Claim, delaySeconds: number): Promise<void>;
-  /** Removes a delivery, claimed or taken, with the audit row that says how it ended. False when the claim is void. */
-  finish(claim: Claim, audit: AuditRow): Promise<boolean>;
+  /**
+   * Removes a delivery, claimed or taken, with the audit row that says how it ended; without one where there is nothing to
+   * say. False when the claim is void.
+   */
+  finish(claim: Claim, audit: AuditRow | undefined): Promise<boolean>;
   /** Removes up to `limit` deliveries that ended more than a day ago. Answers how many it removed. */
   purge(limit: number): Promise<number>;
 }

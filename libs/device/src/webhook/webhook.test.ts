@@ -1,8 +1,8 @@
 import { createHmac } from 'node:crypto';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { Secret } from '@tessera/kit';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { Secret, type Database } from '@tessera/kit';
 import { Decision } from '@tessera/proto-gen/device';
 import { Status } from '@tessera/proto-gen/directory';
 import {
@@ -196,6 +196,56 @@ describe('approval by webhook', () => {
     await start();
     await notified();
     expect(received).toHaveLength(1);
+  });
+
+  it('is not tried again when the request would be over by then', async () => {
+    statuses.push(503);
+    const { who } = await start({ requestedExpiry: 1 });
+    const rows = await world.audited('ciba.notified', { subject: who.userId });
+    expect(rows.map(({ reason }) => reason)).toEqual(['status_503']);
+    expect(received).toHaveLength(1);
+  });
+
+  it('is not forgotten when the process ends before it could be delivered', async () => {
+    statuses.push(503);
+    const { who } = await start();
+    await notified();
+    await world.service.close();
+    expect(received).toHaveLength(1);
+    world = await createWorld({
+      beside: world,
+      config: { TESSERA_WEBHOOK_KEY: key, TESSERA_WEBHOOK_ALLOW_PRIVATE: true },
+    });
+    await notified(2);
+    expect(new Set(received.map(({ headers }) => headers['webhook-id'])).size).toBe(1);
+    const rows = await world.audited('ciba.notified', { subject: who.userId });
+    expect(rows.map(({ reason }) => reason)).toEqual([null]);
+  });
+
+  it('is kept for somebody and for nobody alike, so that a start takes the same time, and leaves nothing (ENUM-2)', async () => {
+    const asked: string[] = [];
+    const query: Database['query'] = (statement) => {
+      asked.push(statement.name);
+      return world.database.query(statement);
+    };
+    const recording = await createWorld({
+      beside: world,
+      config: { TESSERA_WEBHOOK_KEY: key, TESSERA_WEBHOOK_ALLOW_PRIVATE: true },
+      kit: { database: { ...world.database, query } },
+    });
+    const who = newPerson(recording);
+    for (const hint of [who.username, 'nobody-of-that-name']) {
+      asked.length = 0;
+      await startBackchannel(recording, hint, { clientId: 'acme-hook' });
+      expect(asked.filter((name) => name === 'device.add_prompt')).toHaveLength(1);
+    }
+    await world.audited('ciba.notified', { subject: who.userId });
+    const text = 'SELECT mode FROM device.delivery';
+    await vi.waitFor(
+      async () => expect((await world.database.query({ name: 'test.prompts', text })).rows).toEqual([]),
+      5_000,
+    );
+    await recording.service.close();
   });
 
   it('refuses private addresses unless they are allowed', async () => {

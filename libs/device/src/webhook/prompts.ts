@@ -1,0 +1,102 @@
+import { createHmac } from 'node:crypto';
+import type { DirectoryClient } from '@tessera/directory-client';
+import { ulid } from '@tessera/kit';
+import type { CallOptions, Clock, Random } from '@tessera/kit';
+import type { Application } from '@tessera/proto-gen/directory';
+import type { Experience } from '../approval-experience.ts';
+import type { Delivery, DeliveryStore } from '../delivery/store.ts';
+import type { GrantStore, LivingGrant } from '../store.ts';
+import type { WebhookKeys } from './keys.ts';
+import type { Message } from './send.ts';
+
+interface PromptParts {
+  readonly keys: WebhookKeys;
+  readonly kit: { readonly clock: Clock; readonly random: Random };
+}
+
+/** The approval experience `webhook`: a tenant's own notification system asks the person in its own way. */
+export function createWebhookExperience({
+  keys,
+  kit,
+  store,
+  wake,
+}: PromptParts & {
+  readonly store: Pick<DeliveryStore, 'addPrompt'>;
+  /** Has the deliveries looked at. */
+  readonly wake: () => void;
+}): Experience {
+  return {
+    async announce({ request, userId, trail, remainingSeconds }) {
+      const deliveryId = ulid(kit.clock, kit.random);
+      await store.addPrompt({ deliveryId, request, userId: userId ?? '', trail, remainingSeconds });
+      wake();
+    },
+    decidedBy: (decisionToken) => keys.requestOf(decisionToken),
+  };
+}
+
+/** What a notification system is told, or why it is told nothing any more. */
+export type PromptMessage = (
+  delivery: Delivery,
+  application: Application,
+  call: () => CallOptions,
+) => Promise<Message | string>;
+
+export function createPromptMessage({
+  keys,
+  kit,
+  grants,
+  records,
+}: PromptParts & {
+  readonly grants: Pick<GrantStore, 'find'>;
+  readonly records: Pick<DirectoryClient, 'user' | 'isActive'>;
+}): PromptMessage {
+  return async (delivery, application, call) => {
+    const { approval = '', url = '' } = application.ciba ?? {};
+    if (approval !== 'webhook' || url === '') return 'no_webhook';
+    const grant = await grants.find(delivery.requestId);
+    if (grant === undefined) return 'request_over';
+    const user = await records.user(delivery.tenantId, delivery.userId, call());
+    if (user === undefined || !records.isActive(user)) return 'user_inactive';
+    const { name } = application;
+    return messageOf({ keys, kit }, { id: delivery.deliveryId, url, name, username: user.username }, grant);
+  };
+}
+
+/** The request in the form of the Standard Webhooks specification; every attempt has the same id and a signature of its own. */
+function messageOf(
+  { keys, kit }: PromptParts,
+  about: { readonly id: string; readonly url: string; readonly name: string; readonly username: string },
+  { request, owner, remainingSeconds }: LivingGrant,
+): Message {
+  const now = Math.floor(kit.clock.now() / 1000);
+  const body = JSON.stringify({
+    type: 'backchannel_authentication.requested',
+    timestamp: new Date(now * 1000).toISOString(),
+    data: {
+      tenant_id: request.tenantId,
+      client_id: request.clientId,
+      application_name: about.name,
+      sub: owner.userId,
+      username: about.username,
+      scope: request.scopes.join(' '),
+      binding_message: request.bindingMessage,
+      ip_address: request.ipAddress,
+      expires_in: Math.floor(remainingSeconds),
+      decision_uri: `${request.issuer}/backchannel_decision?token=${keys.decisionToken(request.requestId)}`,
+    },
+  });
+  const signingKey = Buffer.from(keys.signingKey(request).slice('whsec_'.length), 'base64');
+  const signature = createHmac('sha256', signingKey).update(`${about.id}.${now}.${body}`).digest('base64');
+  return {
+    url: about.url,
+    body,
+    headers: {
+      'content-type': 'application/json',
+      'user-agent': 'tessera',
+      'webhook-id': about.id,
+      'webhook-timestamp': String(now),
+      'webhook-signature': `v1,${signature}`,
+    },
+  };
+}
