@@ -140,6 +140,17 @@ describe('guessing', () => {
     expect(await attempt('bob', password)).toBe('signedIn');
   });
 
+  it('takes nothing from the budget of an address for right passwords, and gives nothing back for wrong ones', async () => {
+    const address = '192.0.2.78';
+    for (let i = 0; i < 12; i += 1) expect(await attempt('ada', password, address)).toBe('signedIn');
+    for (let i = 0; i < 7; i += 1) {
+      expect(await attempt(`stranger-${i}`, 'wrong', address)).toBe('wrongCredentials');
+      expect(await attempt('ada', password, address)).toBe('signedIn');
+    }
+    expect(await attempt('stranger', 'wrong', address)).toBe('wrongCredentials');
+    await expect(attempt('stranger', 'wrong', address)).rejects.toMatchObject(limited);
+  });
+
   it('counts per tenant: one name in two tenants is two accounts', async () => {
     for (let i = 0; i < 4; i += 1) await attempt('trent', 'wrong');
     await expect(attempt('trent', 'wrong')).rejects.toMatchObject(limited);

@@ -101,6 +101,7 @@ export function createVerifyCredentials(deps: {
     if (!withinLimit) audit.signInLimited(visit, failed, limits.person.name);
     else if (verified === undefined) audit.signInFailed(visit, failed);
     else {
+      await limiter.refund(limits.address, addressKey(visit.browser.ipAddress));
       await limiter.reset(limits.account, account);
       await limiter.reset(limits.person, personKey(tenantId, verified.user.userId));
     }

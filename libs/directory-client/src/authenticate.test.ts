@@ -149,6 +149,38 @@ it('limits guesses per address over all clients, known or not', async () => {
   expect(refusals.filter((text) => text.startsWith('rate_limited'))).toHaveLength(20);
 });
 
+it('limits guesses from many addresses per client, and never keeps the client itself out (CLI, ASVS 6.3.1)', async () => {
+  const from = (host: number) => ({ ipAddress: `198.51.${host >> 8}.${host & 255}` });
+  const guess = (host: number, count: number) =>
+    Promise.all(
+      Array.from({ length: count }, (_, index) => refusal(attempt('service', `guess ${index}`, from(host)))),
+    );
+  const wrong = (answers: string[]) => answers.filter((text) => text.startsWith('invalid_client')).length;
+  for (let host = 0; host < 25; host += 1) expect(wrong(await guess(host, 20))).toBe(20);
+  for (let host = 25; host < 35; host += 1) expect(wrong(await guess(host, 20))).toBe(2);
+  for (let host = 35; host < 45; host += 1) {
+    directory.tell(ChangeKind.APPLICATION, 'acme', 'service');
+    await new Promise((resolve) => setTimeout(resolve, 10));
+    await expect(attempt('service', 'service-secret', from(host))).resolves.toBeDefined();
+  }
+  directory.addApplication('other');
+  expect(wrong(await Promise.all([1, 2, 3].map((n) => refusal(attempt('other', `${n}`, from(99))))))).toBe(3);
+});
+
+it('takes nothing from the budget of an address for right secrets, and gives nothing back for wrong ones', async () => {
+  for (let index = 0; index < 350; index += 1) {
+    directory.addApplication(`good-${index}`);
+    await expect(attempt(`good-${index}`, `good-${index}-secret`)).resolves.toBeDefined();
+  }
+  for (let index = 0; index < 290; index += 1) await refusal(attempt(`bad-${index}`, 'guess'));
+  directory.addApplication('mine');
+  await attempt('mine', 'mine-secret');
+  const more = await Promise.all(
+    Array.from({ length: 20 }, (_, index) => refusal(attempt(`worse-${index}`, 'guess'))),
+  );
+  expect(more.filter((text) => text.startsWith('invalid_client'))).toHaveLength(10);
+});
+
 it('starts counting anew after a success', async () => {
   for (let round = 0; round < 3; round += 1) {
     for (let guess = 0; guess < 15; guess += 1) await refusal(attempt('service', `guess ${guess}`));

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { addressKey, type CallOptions, type Client, type Limiter } from '@tessera/kit';
+import { addressKey, type CallOptions, type Client, type Limiter, type LimitRule } from '@tessera/kit';
 import { OAuthError } from '@tessera/oauth';
 import {
   ApplicationType,
@@ -14,6 +14,12 @@ import type { ApplicationRecord, Caller, ClientCredentials } from './types.ts';
 import type { VerifiedSecrets } from './verified-secrets.ts';
 
 const perClientAndAddress = { name: 'client-secret.application', limit: 20, windowSeconds: 300 };
+/**
+ * Over all addresses. Beyond it an address has two attempts instead of twenty, and not none: whoever guesses from many
+ * addresses must not lock out the client itself, which is right at its first.
+ */
+const perClient = { name: 'client-secret.client', limit: 500, windowSeconds: 300 };
+const underAttack = { ...perClientAndAddress, limit: 2 };
 /** Wider, because many applications may start behind one address at once. */
 const perAddress = { name: 'client-secret.address', limit: 300, windowSeconds: 300 };
 
@@ -76,6 +82,7 @@ export class ClientAuthenticator {
     const keys = {
       both: hash('sha256', `${clientId}\0${addressKey(ipAddress)}`, 'base64url'),
       address: addressKey(ipAddress),
+      client: clientId,
     };
     await this.#count(keys);
     const [found, verification] = await Promise.all([
@@ -88,24 +95,26 @@ export class ClientAuthenticator {
       this.#options.secrets.add(clientId, { digest, tenantId: record.tenant.tenantId, expiresAt });
     }
     await this.#options.limiter?.reset(perClientAndAddress, keys.both);
-    await this.#options.limiter?.reset(perAddress, keys.address);
+    // Taken back and not forgotten: else one good client of its own would give a guesser ever new attempts.
+    await this.#options.limiter?.refund(perAddress, keys.address);
+    await this.#options.limiter?.refund(perClient, keys.client);
     return record;
   }
 
   /** Counted before the check, so that guesses made in parallel are bounded like guesses made in turn. */
-  async #count(keys: { both: string; address: string }): Promise<void> {
+  async #count(keys: { both: string; address: string; client: string }): Promise<void> {
     const { limiter } = this.#options;
     if (limiter === undefined) return;
-    for (const [rule, key] of [
-      [perAddress, keys.address],
-      [perClientAndAddress, keys.both],
-    ] as const) {
-      const { allowed, retryAfterSeconds } = await limiter.consume(rule, key);
-      if (!allowed) {
-        throw new OAuthError('rate_limited', 'Too many attempts. Try again later.', { retryAfterSeconds });
-      }
-    }
+    await admit(limiter, perAddress, keys.address);
+    const calm = await limiter.consume(perClient, keys.client);
+    await admit(limiter, calm.allowed ? perClientAndAddress : underAttack, keys.both);
   }
+}
+
+async function admit(limiter: Limiter, rule: LimitRule, key: string): Promise<void> {
+  const { allowed, retryAfterSeconds } = await limiter.consume(rule, key);
+  if (allowed) return;
+  throw new OAuthError('rate_limited', 'Too many attempts. Try again later.', { retryAfterSeconds });
 }
 
 function accept(record: ApplicationRecord | undefined, type: ApplicationType): ApplicationRecord {

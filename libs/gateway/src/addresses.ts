@@ -33,6 +33,49 @@ export function isEverything(entry: string): boolean {
   return /\/0+$/.test(entry);
 }
 
+/** What the internet has of each family: what is not multicast or reserved, and global unicast (RFC 4291 §2.4). */
+const internet = ['0.0.0.0/1', '128.0.0.0/2', '192.0.0.0/3', '2000::/3'];
+
+/** Whether entries, alone or together, cover every address of a family that a stranger may have. */
+export function coverInternet(entries: readonly string[]): boolean {
+  const given = entries.flatMap((entry) => named[entry] ?? [entry]).map(rangeOf);
+  const [ipv6, ...ipv4] = internet.map(rangeOf).toReversed();
+  return ipv4.every((range) => isCovered(range, given)) || (ipv6 !== undefined && isCovered(ipv6, given));
+}
+
+/** The leading bits of a network, of 4 or 6 families told apart by the first character. */
+function rangeOf(block: string): string {
+  const [address = '', prefix] = block.split('/');
+  const family = isIP(address) === 4 ? 4 : 6;
+  const bits = family === 4 ? bitsOfIPv4(address) : bitsOfIPv6(address);
+  return `${family}${bits.slice(0, prefix === undefined ? undefined : Number(prefix))}`;
+}
+
+function bitsOfIPv4(address: string): string {
+  return address
+    .split('.')
+    .map((part) => Number(part).toString(2).padStart(8, '0'))
+    .join('');
+}
+
+function bitsOfIPv6(address: string): string {
+  const host = new URL(`http://[${address}]`).hostname.slice(1, -1);
+  const [head = [], tail = []] = host
+    .split('::', 2)
+    .map((half) => half.split(':').filter((group) => group !== ''));
+  const zeros = Array.from({ length: 8 - head.length - tail.length }, () => '0');
+  return [...head, ...zeros, ...tail]
+    .map((group) => Number.parseInt(group, 16).toString(2).padStart(16, '0'))
+    .join('');
+}
+
+/** A network is covered by a larger one, or by what covers its halves. */
+function isCovered(range: string, given: readonly string[]): boolean {
+  if (given.some((one) => range.startsWith(one))) return true;
+  const inside = given.filter((one) => one.startsWith(range));
+  return inside.length > 1 && isCovered(`${range}0`, inside) && isCovered(`${range}1`, inside);
+}
+
 function add(blocks: BlockList, block: string): void {
   const [address = '', prefix, ...rest] = block.split('/');
   const family = address.includes('%') ? 0 : isIP(address);

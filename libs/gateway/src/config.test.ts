@@ -16,12 +16,32 @@ describe('gatewayConfig', () => {
     expect(config.TESSERA_HTTP_PORT).toBe(8080);
   });
 
-  it.each(['0.0.0.0/0', '::/0', '10.0.0.0/8,0.0.0.0/0', 'garbage', '10.0.0.0/99'])(
-    'refuses the trusted proxies %j and names the setting',
-    (value) => {
-      expect(() => load({ TESSERA_TRUSTED_PROXIES: value })).toThrow(/TESSERA_TRUSTED_PROXIES/);
-    },
-  );
+  it.each([
+    '0.0.0.0/0',
+    '::/0',
+    '10.0.0.0/8,0.0.0.0/0',
+    '::/1,8000::/1',
+    '0.0.0.0/1,128.0.0.0/1',
+    '0.0.0.0/1,128.0.0.0/2,192.0.0.0/3',
+    '2000::/3',
+    'loopback,2000::/4,3000::/4',
+    '::/2,4000::/2,8000::/1',
+    'garbage',
+    '10.0.0.0/99',
+  ])('refuses the trusted proxies %j and names the setting', (value) => {
+    expect(() => load({ TESSERA_TRUSTED_PROXIES: value })).toThrow(/TESSERA_TRUSTED_PROXIES/);
+  });
+
+  it.each([
+    '10.0.0.0/8,192.168.0.0/16',
+    '0.0.0.0/1',
+    '128.0.0.0/1',
+    '2001:db8::/32,fc00::/7',
+    '2000::/4',
+    'none',
+  ])('takes the trusted proxies %j', (value) => {
+    expect(() => load({ TESSERA_TRUSTED_PROXIES: value })).not.toThrow();
+  });
 
   it.each([
     'https://id.example.com/',

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { duration, integer, issuerSetting, list, port, profileSetting, text } from '@tessera/kit';
-import { isEverything, networks } from './addresses.ts';
+import { coverInternet, isEverything, networks } from './addresses.ts';
 
 function networkList(defaultEntries: readonly string[], options: { readonly refuseEverything: boolean }) {
   return list(defaultEntries).transform((entries, context) => {
@@ -10,7 +10,12 @@ function networkList(defaultEntries: readonly string[], options: { readonly refu
       return z.NEVER;
     }
     try {
-      return networks(entries);
+      const known = networks(entries);
+      if (options.refuseEverything && coverInternet(known.entries)) {
+        context.addIssue({ code: 'custom', message: 'together they would trust everyone; name the proxies' });
+        return z.NEVER;
+      }
+      return known;
     } catch (error) {
       context.addIssue({ code: 'custom', message: error instanceof Error ? error.message : 'bad entry' });
       return z.NEVER;

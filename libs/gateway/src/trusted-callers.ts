@@ -1,5 +1,5 @@
 import { OAuthError } from '@tessera/oauth';
-import { isEverything } from './addresses.ts';
+import { coverInternet, isEverything } from './addresses.ts';
 import type { GatewayConfig } from './config.ts';
 import { provesSomething, type Credentials } from './credentials.ts';
 
@@ -26,7 +26,7 @@ export function openDoors(config: GatewayConfig): string[] {
   if (config.TESSERA_PROFILE === 'contract') {
     const { entries, isEmpty } = config.TESSERA_TRUSTED_CALLERS;
     if (!isEmpty) {
-      const everyone = entries.some(isEverything) ? ', which is everyone' : '';
+      const everyone = entries.some(isEverything) || coverInternet(entries) ? ', which is everyone' : '';
       doors.push(
         `POST /introspect and DELETE /revoke take callers from ${entries.join(', ')}${everyone} without credentials. ` +
           'A reverse proxy counts as the caller unless TESSERA_TRUSTED_PROXIES names it.',

@@ -74,6 +74,21 @@ describe.each(kinds)('a limiter on $name', ({ create }) => {
       .toBe(true);
   });
 
+  it('takes one attempt back and leaves the others counted, and gives nobody more than the limit', async () => {
+    const limiter = await create(systemClock);
+    const two = { ...rule, limit: 2 };
+    await limiter.refund(two, 'ada');
+    for (let time = 0; time < 5; time += 1) {
+      expect((await limiter.consume(two, 'ada')).allowed).toBe(true);
+      await limiter.refund(two, 'ada');
+    }
+    const all = await Promise.all([1, 2, 3].map(() => limiter.consume(two, 'ada')));
+    expect(all.filter(({ allowed }) => allowed)).toHaveLength(2);
+    await limiter.refund(two, 'ada');
+    expect((await limiter.consume(two, 'ada')).allowed).toBe(true);
+    expect((await limiter.consume(two, 'ada')).allowed).toBe(false);
+  });
+
   it('lets nothing through at a limit of zero', async () => {
     const limiter = await create(systemClock);
     const result = await limiter.consume({ ...rule, limit: 0 }, 'ada');

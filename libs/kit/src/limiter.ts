@@ -23,6 +23,8 @@ export interface LimitResult {
 export interface Limiter {
   /** Counts an attempt, atomically and before the check it guards. */
   consume(rule: LimitRule, key: string): Promise<LimitResult>;
+  /** Takes one attempt back that turned out right, and leaves the others counted. */
+  refund(rule: LimitRule, key: string): Promise<void>;
   /** Forgets the attempts of a key, as after a success. */
   reset(rule: LimitRule, key: string): Promise<void>;
 }
@@ -54,6 +56,12 @@ if count == 0 then redis.call('PEXPIRE', KEYS[1], ARGV[2]) end
 return 0`,
 };
 
+const refundScript = {
+  name: 'limit.refund',
+  lua: `if tonumber(redis.call('GET', KEYS[1]) or '0') > 0 then redis.call('DECR', KEYS[1]) end
+return 0`,
+};
+
 /**
  * A limiter on Redis and on the memory of this process: an attempt is refused when either has no more of them, because
  * a Redis that lost its counters must not hand out new ones. While Redis is away the memory limits alone, at half the
@@ -64,10 +72,12 @@ export function createLimiter({ redis, clock, log, prefix }: LimiterOptions): Li
   if (redis === undefined) {
     return {
       consume: async (rule, key) => resultOf(local.consume(rule, counterName(rule, key))),
+      refund: async (rule, key) => local.refund(counterName(rule, key)),
       reset: async (rule, key) => local.reset(counterName(rule, key)),
     };
   }
   const consume = redis.script(consumeScript);
+  const refund = redis.script(refundScript);
   let degraded = false;
 
   function note(isAway: boolean, cause?: unknown): void {
@@ -79,6 +89,16 @@ export function createLimiter({ redis, clock, log, prefix }: LimiterOptions): Li
         'limits are kept per process while Redis is away',
       );
     else log.info({ event: 'ratelimit.restored', prefix }, 'limits are kept in Redis again');
+  }
+
+  /** The counter ends by itself; a success must not fail over it. */
+  async function unlessAway(work: () => Promise<unknown>): Promise<void> {
+    try {
+      await work();
+    } catch (error) {
+      if (!(error instanceof OAuthError)) throw error;
+      note(true, error);
+    }
   }
 
   return {
@@ -99,16 +119,15 @@ export function createLimiter({ redis, clock, log, prefix }: LimiterOptions): Li
         return resultOf(local.consume({ ...rule, limit: Math.max(1, Math.floor(rule.limit / 2)) }, name));
       }
     },
+    async refund(rule, key) {
+      const name = counterName(rule, key);
+      local.refund(name);
+      await unlessAway(async () => refund([`${prefix}:limit:${name}`], []));
+    },
     async reset(rule, key) {
       const name = counterName(rule, key);
       local.reset(name);
-      try {
-        await redis.call('DEL', `${prefix}:limit:${name}`);
-      } catch (error) {
-        // The counter ends by itself; a success must not fail over it.
-        if (!(error instanceof OAuthError)) throw error;
-        note(true, error);
-      }
+      await unlessAway(async () => redis.call('DEL', `${prefix}:limit:${name}`));
     },
   };
 }
@@ -125,6 +144,7 @@ interface Counters {
   usedUp(rule: LimitRule, name: string): number;
   /** Counts one attempt unless the limit is reached. */
   consume(rule: LimitRule, name: string): number;
+  refund(name: string): void;
   reset(name: string): void;
 }
 
@@ -149,6 +169,10 @@ function createCounters(clock: Clock): Counters {
         counters.set(name, { count: 1, endsAt: clock.now() + rule.windowSeconds * 1000 });
       else found.count += 1;
       return 0;
+    },
+    refund(name) {
+      const found = living(name);
+      if (found !== undefined && found.count > 0) found.count -= 1;
     },
     reset: (name) => void counters.delete(name),
   };
