@@ -290,6 +290,6 @@ describe('the checker of histories', () => {
 
   it('measures from the first failure to the next success', () => {
     const story = new Story().add('refresh').add('refresh', { outcome: lost }).add('keys').add('refresh');
-    expect(longestOutage(story)).toBe(210);
+    expect(longestOutage(story)).toEqual({ kind: 'refresh', ms: 210 });
   });
 });

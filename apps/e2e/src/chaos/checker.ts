@@ -343,21 +343,27 @@ function* noneCrossed({ operations }: History, { deliveredBy }: Index): Generato
   }
 }
 
-/** The longest time in which something that is asked all the time was not served, in milliseconds. */
-export function longestOutage({ operations }: History): number {
-  let longest = 0;
+export interface Outage {
+  readonly kind: string;
+  readonly ms: number;
+}
+
+/** The longest time in which something that is asked all the time was not served to anybody. */
+export function longestOutage({ operations }: History): Outage {
+  let longest: Outage = { kind: '', ms: 0 };
   for (const kind of steady) {
     let since: number | undefined;
     for (const operation of operations) {
       if (operation.kind !== kind) continue;
       if (inDoubt(operation)) since ??= operation.startedAt;
       else if (isGood(operation) && since !== undefined) {
-        longest = Math.max(longest, operation.endedAt - since);
+        const ms = Math.round(operation.endedAt - since);
+        if (ms > longest.ms) longest = { kind, ms };
         since = undefined;
       }
     }
   }
-  return Math.round(longest);
+  return longest;
 }
 
 /** Requests that were sent again, with the answer that made them so. */

@@ -6,7 +6,15 @@ import { createIntrospector } from '@tessera/introspection-client';
 import { HttpClient } from '../harness/http.ts';
 import { leaks } from '../harness/leaks.ts';
 import type { Caller, Surroundings } from './caller.ts';
-import { check, countLosses, longestOutage, retries, type Limits, type Violation } from './checker.ts';
+import {
+  check,
+  countLosses,
+  longestOutage,
+  retries,
+  type Limits,
+  type Outage,
+  type Violation,
+} from './checker.ts';
 import { Cluster, retryWindowMs, type ClusterOptions } from './cluster.ts';
 import { chosenSecrets } from './declared-state.ts';
 import type { Grant } from './load/browser.ts';
@@ -47,7 +55,7 @@ export interface Report {
   readonly retries: number;
   /** What clients could not mend by asking again, allowed or not. */
   readonly losses: number;
-  readonly outageMs: number;
+  readonly outage: Outage;
   readonly violations: readonly Violation[];
   readonly seconds: number;
 }
@@ -92,7 +100,10 @@ export async function play(
   await crowd.arrive();
   await sleep(warmUpMs);
   await crowd.disableLeavers();
-  await scenario.act({ cluster, recorder, postgres, log });
+  const trouble = await scenario.act({ cluster, recorder, postgres, log }).then(
+    () => undefined,
+    (error: unknown) => (error instanceof Error ? error.message : String(error)),
+  );
   await sleep(coolDownMs);
   await crowd.finish();
   await sleep(auditMs);
@@ -113,6 +124,7 @@ export async function play(
   await crowd.leave();
   const again = retries(recorder);
   const violations = check(recorder, evidence, limits);
+  if (trouble !== undefined) violations.push({ invariant: 'I7', text: trouble });
   const losses = countLosses(recorder, evidence, limits);
   if (scenario.noticed === 'nothing') {
     for (const what of again) violations.push({ invariant: 'I7', text: `${what} had to be sent again` });
@@ -125,7 +137,7 @@ export async function play(
     operations: recorder.operations.length,
     retries: again.length,
     losses,
-    outageMs: longestOutage(recorder),
+    outage: longestOutage(recorder),
     violations,
     seconds: Math.round((performance.now() - startedAt) / 1000),
   };
@@ -156,7 +168,7 @@ class Crowd {
   constructor(cluster: Cluster, recorder: Recorder, notifications: Notifications) {
     this.#cluster = cluster;
     this.#recorder = recorder;
-    this.http = new HttpClient(() => cluster.url);
+    this.http = new HttpClient(() => cluster.url, 'fifo');
     this.#introspector = createIntrospector({
       target: cluster.introspectionTarget,
       credentials: { sharedToken: cluster.rpcToken },

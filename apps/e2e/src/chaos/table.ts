@@ -6,7 +6,7 @@ const columns: readonly (readonly [string, (report: Report) => string])[] = [
   ['sent again', ({ retries }) => String(retries)],
   ['lost for good', ({ losses }) => String(losses)],
   ['violations', ({ violations }) => String(violations.length)],
-  ['longest outage', ({ outageMs }) => `${(outageMs / 1000).toFixed(1)} s`],
+  ['longest outage', ({ outage: { kind, ms } }) => `${(ms / 1000).toFixed(1)} s ${kind}`],
   ['took', ({ seconds }) => `${seconds} s`],
 ];
 

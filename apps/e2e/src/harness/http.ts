@@ -32,12 +32,14 @@ const secretFields = [
 
 /** Asks a server over plain HTTP/1.1 and remembers every secret value that went either way. */
 export class HttpClient {
-  readonly #agent = new Agent({ keepAlive: true, maxSockets: 64 });
+  readonly #agent: Agent;
   readonly #baseUrl: () => string;
   /** Every code, token and cookie value seen. */
   readonly seen = new Set<string>();
 
-  constructor(baseUrl: () => string) {
+  /** `fifo` takes the connection that waits longest, so that requests are spread over all that were opened. */
+  constructor(baseUrl: () => string, scheduling: 'lifo' | 'fifo' = 'lifo') {
+    this.#agent = new Agent({ keepAlive: true, maxSockets: 64, scheduling });
     this.#baseUrl = baseUrl;
   }
 
