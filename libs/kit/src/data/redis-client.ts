@@ -27,6 +27,8 @@ export interface RedisConnection {
   readonly client: Redis | Cluster;
   /** Called with each server that is connected to, before it is. */
   onNode(listener: (node: Redis) => void): void;
+  /** Called with what goes wrong on the way to the servers, and to Sentinels. */
+  onError(listener: (error: Error) => void): void;
   /** The servers that are to take commands; empty when it is not known which. */
   nodes(): readonly Redis[];
   end(): void;
@@ -55,15 +57,17 @@ function singleConnection(settings: ClientSettings): RedisConnection {
       if (!ended) client.connect().catch(() => undefined);
     }, retryDelay(1));
   });
-  const unwatch = target.shape === 'sentinel' ? watchMaster(client, settings) : () => undefined;
+  const sentinels = target.shape === 'sentinel' ? watchMaster(client, settings) : [];
   return {
     client,
+    onError(listener) {
+      for (const each of [client, ...sentinels]) each.on('error', listener);
+    },
     onNode: (listener) => listener(client),
     nodes: () => [client],
     end() {
       ended = true;
-      unwatch();
-      client.disconnect();
+      for (const each of [client, ...sentinels]) each.disconnect();
     },
   };
 }
@@ -94,6 +98,10 @@ function clusterConnection(settings: ClientSettings): RedisConnection {
   return {
     client,
     onNode: (listener) => void client.on('+node', listener),
+    onError(listener) {
+      client.on('+node', (node: Redis) => void node.on('error', listener));
+      client.on('error', listener);
+    },
     nodes: () => (client.status === 'ready' ? client.nodes('master') : []),
     end: () => client.disconnect(),
   };
@@ -146,18 +154,19 @@ function sentinelOptions(settings: ClientSettings) {
 /**
  * Leaves a master that its Sentinels have replaced, also one that still answers. The client asks the Sentinels who the
  * master is whenever it connects; this tells it when to.
- * @returns what ends the watch.
+ * @returns the connections to the Sentinels, which whoever asked for them ends.
  */
-function watchMaster(client: Redis, settings: ClientSettings): () => void {
+function watchMaster(client: Redis, settings: ClientSettings): Redis[] {
   const { target, sentinelPassword, commandTimeoutMs } = settings;
   let last: string | undefined;
-  const sentinels = target.addresses.map((address) => {
+  return target.addresses.map((address) => {
     const sentinel = new Redis({
       ...address,
       ...tlsOptions(settings),
       ...(sentinelPassword === undefined ? {} : { password: sentinelPassword.reveal() }),
       connectTimeout: connectTimeout(commandTimeoutMs),
       enableReadyCheck: false,
+      autoResubscribe: false,
       retryStrategy: (attempt) => retryDelay(attempt) * 5,
     });
     // One that is away is tried again, and the others tell the same.
@@ -167,10 +176,9 @@ function watchMaster(client: Redis, settings: ClientSettings): () => void {
       last = message;
       if (client.status === 'ready') client.disconnect(true);
     });
-    sentinel.subscribe('+switch-master').catch(() => undefined);
+    sentinel.on('ready', () => {
+      sentinel.subscribe('+switch-master').catch(() => undefined);
+    });
     return sentinel;
   });
-  return () => {
-    for (const sentinel of sentinels) sentinel.disconnect();
-  };
 }

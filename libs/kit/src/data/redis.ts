@@ -9,6 +9,7 @@ import type { ClientSettings, RedisConnection, RedisTls } from './redis-client.t
 import { createPolicyGuard } from './redis-policy.ts';
 import type { PolicyGuard } from './redis-policy.ts';
 import { parseRedisUrl } from './redis-url.ts';
+import { explainTls } from './tls-errors.ts';
 import { translateRedisError } from './redis-errors.ts';
 
 export type RedisArgument = string | number | Buffer;
@@ -60,13 +61,14 @@ export async function openRedis(options: RedisOptions): Promise<RedisHandle> {
   const connection = createConnection(settings);
   const guard = createPolicyGuard(log);
   connection.onNode((node) => guard.watch(node));
-  const unwatch = watch(connection, log);
+  const watched = watch(connection, log);
   function end(): void {
-    unwatch();
+    watched.end();
     connection.end();
   }
   try {
-    await opened(connection, guard, openTimeoutMs, log);
+    if (!(await opened(connection, guard, openTimeoutMs)))
+      log?.warn({ error: watched.reason() }, 'Redis is not reachable; going on without until it is');
   } catch (error) {
     end();
     throw error;
@@ -89,7 +91,7 @@ export async function openRedis(options: RedisOptions): Promise<RedisHandle> {
     try {
       return await work();
     } catch (error) {
-      throw translateRedisError(error);
+      throw translateRedisError(watched.reason() ?? error);
     } finally {
       inFlight -= 1;
     }
@@ -131,13 +133,11 @@ function slotOf(key: string): string {
   return family === 'limit' ? '' : `{${service ?? ''}}`;
 }
 
-/** Waits until every server that is to take commands is connected and checked; goes on without after the time. */
-async function opened(
-  connection: RedisConnection,
-  guard: PolicyGuard,
-  timeoutMs: number,
-  log: Logger | undefined,
-): Promise<void> {
+/**
+ * Waits until every server that is to take commands is connected and checked.
+ * @returns whether they were within the time.
+ */
+async function opened(connection: RedisConnection, guard: PolicyGuard, timeoutMs: number): Promise<boolean> {
   const whole = new Promise<void>((resolve) => {
     const look = () => {
       const nodes = connection.nodes();
@@ -153,31 +153,39 @@ async function opened(
   });
   const outcome = await Promise.race([whole, expired]);
   clearTimeout(timer);
-  if (outcome === 'expired') log?.warn('Redis is not reachable; going on without until it is');
   const refusal = guard.refusal();
   if (refusal !== undefined) throw new Error(refusal);
+  return outcome !== 'expired';
 }
 
-/**
- * One line when the connection is lost and one when it is back, however many attempts lie between.
- * @returns what ends it.
- */
-function watch({ client, onNode }: RedisConnection, log: Logger | undefined): () => void {
+interface Watched {
+  /** Why there is no connection; undefined while there is one, or when that is not known. */
+  reason(): unknown;
+  end(): void;
+}
+
+/** Writes one line when the connection is lost and one when it is back, however many attempts lie between. */
+function watch({ client, onNode, onError }: RedisConnection, log: Logger | undefined): Watched {
   let ended = false;
   let lost = false;
-  let reason: Error | undefined;
-  client.on('error', (error: Error) => {
-    reason = error;
+  let reason: unknown;
+  // What follows a certificate that was refused only says that the connection is closed.
+  let certificate: unknown;
+  onError((error) => {
+    const explained = explainTls(error, 'Name it with TESSERA_REDIS_CA.');
+    if (explained === error) reason = error;
+    else certificate = explained;
   });
   client.on('close', () => {
     if (lost || ended) return;
     lost = true;
-    log?.warn({ error: reason }, 'the connection to Redis was lost');
+    log?.warn({ error: certificate ?? reason }, 'the connection to Redis was lost');
   });
   client.on('ready', () => {
     if (lost) log?.info('the connection to Redis is back');
     lost = false;
     reason = undefined;
+    certificate = undefined;
   });
   onNode((node) => {
     if (!client.isCluster) return;
@@ -189,7 +197,10 @@ function watch({ client, onNode }: RedisConnection, log: Logger | undefined): ()
       });
     });
   });
-  return () => {
-    ended = true;
+  return {
+    reason: () => (client.status === 'ready' ? undefined : (certificate ?? reason)),
+    end() {
+      ended = true;
+    },
   };
 }
