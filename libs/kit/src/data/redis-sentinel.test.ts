@@ -3,6 +3,7 @@ import type { ReplicatedRedis } from '@tessera/test-kit/provision';
 import { Redis } from 'ioredis';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createLogger } from '../log.ts';
+import { Secret } from '../secret.ts';
 import { openRedis } from './redis.ts';
 import type { RedisHandle, RedisOptions } from './redis.ts';
 
@@ -45,6 +46,22 @@ async function sentinelsAgree(): Promise<void> {
     await expect.poll(async () => (await replicas()).length, { timeout: 20_000 }).toBe(1);
   }
 }
+
+describe('passwords of Redis and of its Sentinels', () => {
+  it('are apart, and each is needed', async () => {
+    const passwords = { redis: 'p@ss/word', sentinel: 'another' };
+    const guarded = await startReplicatedRedis({ passwords });
+    closing.push(() => guarded.stop());
+    const url = guarded.url.replace('://', `://:${encodeURIComponent(passwords.redis)}@`);
+    const sentinelPassword = new Secret(passwords.sentinel);
+    const redis = await open({ url, sentinelPassword });
+    expect(await redis.call('SET', 'k', 'v')).toBe('OK');
+    for (const options of [{ url }, { url: guarded.url, sentinelPassword }]) {
+      const refused = await open({ ...options, openTimeoutMs: 500 });
+      await expect(refused.call('PING')).rejects.toMatchObject(unavailable);
+    }
+  });
+});
 
 describe('Redis behind Sentinels', () => {
   it('is found by the name of its master, also where some of the Sentinels are away', async () => {

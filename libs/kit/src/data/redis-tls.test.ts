@@ -82,7 +82,7 @@ describe('Redis over TLS', () => {
   });
 
   it('is used behind Sentinels that are met over TLS as well', async () => {
-    const { url } = kept(await startReplicatedRedis(files));
+    const { url } = kept(await startReplicatedRedis({ tls: files }));
     expect(url).toMatch(/^rediss\+sentinel:/);
     expect(await ping(url, ours)).toBe('PONG');
     await expect(ping(url, { ...ours, ca: stranger.ca })).rejects.toMatchObject(untrusted);

@@ -19,8 +19,15 @@ export interface ReplicatedRedis extends Store {
 const masterName = 'main';
 const quorum = 2;
 
-/** With `tls`, plain ports stay open beside those for TLS, for the tests themselves. */
-export async function startReplicatedRedis(tls?: RedisTlsFiles): Promise<ReplicatedRedis> {
+export interface ReplicatedRedisOptions {
+  /** Plain ports stay open beside those for TLS, for the tests themselves. */
+  readonly tls?: RedisTlsFiles;
+  /** What the servers and the Sentinels ask for, each of its own. */
+  readonly passwords?: { readonly redis: string; readonly sentinel: string };
+}
+
+export async function startReplicatedRedis(options: ReplicatedRedisOptions = {}): Promise<ReplicatedRedis> {
+  const { tls, passwords } = options;
   const started: Store[] = [];
   const stop = async () => void (await Promise.all(started.map((each) => each.stop())));
   async function kept<S extends Store>(starting: Promise<S>): Promise<S> {
@@ -31,12 +38,14 @@ export async function startReplicatedRedis(tls?: RedisTlsFiles): Promise<Replica
   try {
     // A server that is killed is one that a failover is for; in order, it would hand over its data first.
     const server = { signal: 'KILL', ...(tls === undefined ? {} : { tls }) } as const;
-    const master = await kept(startRedis(server));
+    const secret =
+      passwords === undefined ? [] : ['--requirepass', passwords.redis, '--masterauth', passwords.redis];
+    const master = await kept(startRedis({ ...server, args: secret }));
     const { port } = new URL(master.tlsUrl || master.url);
-    const args = ['--replicaof', '127.0.0.1', port, '--repl-diskless-sync-delay', '0'];
+    const args = ['--replicaof', '127.0.0.1', port, '--repl-diskless-sync-delay', '0', ...secret];
     const replica = await kept(startRedis({ ...server, args }));
     const sentinels = [];
-    for (let i = 0; i < 3; i += 1) sentinels.push(await kept(startSentinel(Number(port), tls)));
+    for (let i = 0; i < 3; i += 1) sentinels.push(await kept(startSentinel(Number(port), options)));
     const hosts = sentinels.map(({ url }) => new URL(url).host).join(',');
     const url = `redis${tls === undefined ? '' : 's'}+sentinel://${hosts}/${masterName}`;
     return { url, origin: master.origin, masterName, servers: [master, replica], sentinels, stop };
@@ -46,7 +55,7 @@ export async function startReplicatedRedis(tls?: RedisTlsFiles): Promise<Replica
   }
 }
 
-async function startSentinel(masterPort: number, tls: RedisTlsFiles | undefined): Promise<Store> {
+async function startSentinel(masterPort: number, { tls, passwords }: ReplicatedRedisOptions): Promise<Store> {
   const directory = await mkdtemp(join(tmpdir(), 'tessera-sentinel-'));
   const port = await freePort();
   const command = redisExecutable();
@@ -60,6 +69,13 @@ async function startSentinel(masterPort: number, tls: RedisTlsFiles | undefined)
     `sentinel monitor ${masterName} 127.0.0.1 ${masterPort} ${quorum}`,
     `sentinel down-after-milliseconds ${masterName} 500`,
     `sentinel failover-timeout ${masterName} 3000`,
+    ...(passwords === undefined
+      ? []
+      : [
+          `sentinel auth-pass ${masterName} ${passwords.redis}`,
+          `requirepass ${passwords.sentinel}`,
+          `sentinel sentinel-pass ${passwords.sentinel}`,
+        ]),
   ];
   await writeFile(file, lines.join('\n'));
   const secure = tls === undefined ? [] : tlsArguments(tls, tlsPort);

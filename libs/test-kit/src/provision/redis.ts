@@ -89,7 +89,8 @@ export function ping(port: number): Promise<void> {
     socket.once('error', reject);
     socket.once('data', (answer) => {
       socket.destroy();
-      if (answer.toString().startsWith('+PONG')) resolve();
+      // One that asks for a password first is there as well.
+      if (/^(\+PONG|-NOAUTH)/.test(answer.toString())) resolve();
       else reject(new Error('not ready'));
     });
   });
