@@ -120,8 +120,8 @@ async function onRedis(url: string, work: (redis: Redis) => Promise<void>): Prom
   }
 }
 
-/** Long enough for callers to connect again before the other replica goes. */
-const betweenMs = 500;
+/** Callers try a replica that was away every two seconds: long enough to be connected before the other one goes. */
+const betweenMs = 2_500;
 
 /** Each process is asked to stop and started again, one after the other. */
 async function restartEach({ cluster, recorder, log }: Stage): Promise<void> {
