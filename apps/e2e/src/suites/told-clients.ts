@@ -152,6 +152,19 @@ export function toldClientsSuite(system: () => System): void {
       expect(refused.callbacks().map(({ path }) => path)).toEqual(['/told']);
     });
 
+    it('lose the tokens they did not take, and hear of it (CIBA Core section 12)', async () => {
+      const { http } = system();
+      const { decide, callbacks } = await start(vault);
+      receiver.answer(401);
+      await decide('approve');
+      await receiver.got('the client is told again', () => callbacks().length === 2);
+      const [first, second] = callbacks();
+      const refreshToken = String(first?.json()['refresh_token']);
+      http.seen.add(refreshToken);
+      expect(second?.json()).toMatchObject({ error: 'transaction_failed' });
+      expectError(await refresh(http, refreshToken, vault), 400, 'invalid_grant');
+    });
+
     it('must say what proves us to them (CIBA Core section 7.1)', async () => {
       const { http } = system();
       for (const client of [bell, vault]) {

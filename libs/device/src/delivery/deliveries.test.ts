@@ -227,6 +227,22 @@ describe('telling a client of a decision by push (CIBA Core §10.3)', () => {
     expect(callback?.body).not.toHaveProperty('access_token');
   });
 
+  it('gives tokens back to be revoked that the client did not take, and tells it so (CIBA Core §12)', async () => {
+    const { authReqId, decide, who } = await start('acme-box');
+    await decide();
+    statuses.push(401);
+    const [push] = await takePushes();
+    const { deliveryId = '', attempt = 0 } = push ?? {};
+    await world.polls.backchannel.finishPush({ deliveryId, attempt, tokens });
+    await world.audited('ciba.notified', { subject: who.userId });
+    const [over] = await takePushes();
+    expect(over).toMatchObject({ deliveryId, authReqId, ended: true });
+    await world.polls.backchannel.finishPush({ deliveryId, attempt: over?.attempt ?? 0 });
+    const rows = await world.audited('ciba.notified', { subject: who.userId }, 2);
+    expect(rows.map(({ reason }) => reason)).toEqual(['status_401', null]);
+    expect(received.map(({ body }) => body['error'])).toEqual([undefined, 'transaction_failed']);
+  });
+
   it('keeps neither auth_req_id, notification token nor tokens in clear', async () => {
     const { authReqId, decide, authorization, ended } = await start('acme-box');
     await decide();

@@ -118,8 +118,19 @@ async function attempt(
   const isLast = delivery.attempt >= mostAttempts || delay >= delivery.remainingSeconds;
   // A process that ends has not tried in earnest: another one goes on at once.
   if (signal.aborted) return parts.store.retry(delivery, 0);
-  if (sent.outcome === 'refused' || isLast) return end(delivery, sent.reason);
+  if (sent.outcome === 'refused' || isLast) return giveUp(parts, delivery, sent.reason, end);
   return parts.store.retry(delivery, delay);
+}
+
+/** Tokens that were sent and not taken must not stay alive: nobody says who has them now. */
+async function giveUp(
+  { store, audit }: DeliveryParts,
+  delivery: Delivery,
+  reason: string,
+  end: Deliveries['end'],
+): Promise<void> {
+  if (delivery.sealedTokens === undefined) return end(delivery, reason);
+  await store.withdraw(delivery, audit.delivered(delivery, reason));
 }
 
 async function deliver(parts: DeliveryParts, delivery: Delivery, signal: AbortSignal): Promise<Sent> {

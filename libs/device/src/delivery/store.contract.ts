@@ -161,6 +161,26 @@ export function deliveryStoreContract(engine: string, open: () => Promise<Databa
       expect((await on.claim(10, 20)).due).toMatchObject([{ outcome: 'failed', sealedTokens: undefined }]);
     });
 
+    it('hands a push out once more, as over, when its tokens were not taken', async () => {
+      await decide(newDecision('push', 'approved'));
+      const on = await store();
+      const [taken] = await on.take(10, 20);
+      if (taken === undefined) throw new Error('nothing was taken');
+      await on.handOver(taken, 'tokens');
+      const [claimed] = (await on.claim(10, 20)).due as [Delivery];
+      const audit = row();
+      expect(await on.withdraw({ ...claimed, attempt: 2 }, row())).toBe(false);
+      expect(await on.withdraw(claimed, audit)).toBe(true);
+      expect(await on.withdraw(claimed, row())).toBe(false);
+      const text = `SELECT count(*)::int AS n FROM device.audit_event WHERE event_id = '${audit.eventId}'`;
+      expect((await query(text)).rows).toEqual([{ n: 1 }]);
+      const [again] = await on.take(10, 20);
+      expect(again).toMatchObject({ deliveryId: taken.deliveryId, attempt: 1, sealedTokens: undefined });
+      expect(again?.remainingSeconds).toBeLessThanOrEqual(0);
+      expect(again && (await on.handOver(again, undefined))).toBe(true);
+      expect((await on.claim(10, 20)).due).toMatchObject([{ outcome: 'failed', sealedTokens: undefined }]);
+    });
+
     it('is due at once where a push was denied', async () => {
       await decide(newDecision('push', 'denied'));
       expect((await (await store()).claim(10, 20)).due).toMatchObject([{ mode: 'push', outcome: 'denied' }]);

@@ -50,6 +50,19 @@ const retry = `
   UPDATE device.delivery SET due_at = now() + make_interval(secs => $3::float8)
   WHERE delivery_id = $1 AND attempts = $2::int AND NOT awaits_tokens`;
 
+const audited = (change: string): string => `
+  INSERT INTO device.audit_event (event_id, event, tenant_id, outcome, reason, record)
+  SELECT $3, $4, $5, $6, $7, $8::jsonb FROM ${change}`;
+
+/** $1 delivery, $2 attempt, then the audit row */
+const withdraw = `
+  WITH withdrawn AS (
+    UPDATE device.delivery
+    SET awaits_tokens = true, attempts = 0, sealed_tokens = NULL, due_at = now(), expires_at = now()
+    WHERE delivery_id = $1 AND attempts = $2::int AND NOT awaits_tokens
+    RETURNING delivery_id
+  )${audited('withdrawn')}`;
+
 const addPrompt = `
   INSERT INTO device.delivery
     (delivery_id, tenant_id, client_id, hash, request_id, user_id, mode, outcome, awaits_tokens, sealed, call_id,
@@ -64,9 +77,7 @@ const discard = `DELETE FROM device.delivery WHERE delivery_id = $1 AND attempts
 const finish = `
   WITH finished AS (
     DELETE FROM device.delivery WHERE delivery_id = $1 AND attempts = $2::int RETURNING delivery_id
-  )
-  INSERT INTO device.audit_event (event_id, event, tenant_id, outcome, reason, record)
-  SELECT $3, $4, $5, $6, $7, $8::jsonb FROM finished`;
+  )${audited('finished')}`;
 
 const purge = `
   DELETE FROM device.delivery WHERE delivery_id IN (
@@ -149,6 +160,7 @@ export function createDeliveryStore(database: Database): DeliveryStore {
       audit === undefined
         ? change('device.discard_delivery', discard, claimed)
         : change('device.finish_delivery', finish, claimed, auditValues(audit)),
+    withdraw: (claimed, audit) => change('device.withdraw_push', withdraw, claimed, auditValues(audit)),
     async purge(limit) {
       const statement = { name: 'device.purge_deliveries', text: purge, values: [limit] };
       return (await database.query(statement)).rowCount;

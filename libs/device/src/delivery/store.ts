@@ -89,6 +89,11 @@ export interface DeliveryStore {
    * say. False when the claim is void.
    */
   finish(claim: Claim, audit: AuditRow | undefined): Promise<boolean>;
+  /**
+   * Takes back a claimed push whose client did not take its tokens, with the audit row that says so: it is over, and is
+   * handed out once more, for the tokens to be revoked. False when the claim is void.
+   */
+  withdraw(claim: Claim, audit: AuditRow): Promise<boolean>;
   /** Removes up to `limit` deliveries that ended more than a day ago. Answers how many it removed. */
   purge(limit: number): Promise<number>;
 }

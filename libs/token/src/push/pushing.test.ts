@@ -104,6 +104,16 @@ describe('tokens that are pushed', () => {
     expect(revoked.at(-1)?.record).toMatchObject({ clientId: 'web', details: { reason: 'undelivered' } });
   });
 
+  it('are revoked when the client did not take them', async () => {
+    const { authReqId, tokens } = await pushed();
+    const refreshToken = tokens?.refreshToken ?? '';
+    expect(await on.introspect(refreshToken)).toMatchObject({ active: true });
+    on.device.withdraw(authReqId);
+    const [, second] = await on.device.finished(authReqId, 2);
+    expect(second).toEqual({ attempt: 1, accepted: true, tokens: undefined });
+    expect(await on.introspect(refreshToken)).toMatchObject({ active: false });
+  });
+
   it('are never alive twice, and never dead when they were delivered, whatever two processes do at once', async () => {
     for (let round = 0; round < 20; round += 1) {
       const authReqId = on.device.approvePush(grantOf());

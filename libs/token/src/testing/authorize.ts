@@ -108,7 +108,7 @@ interface FakePush {
   readonly deliveryId: string;
   readonly authReqId: string;
   readonly grant: FakeGrant;
-  readonly ended: boolean;
+  ended: boolean;
   attempt: number;
   state: 'free' | 'taken' | 'done';
 }
@@ -141,6 +141,14 @@ export class FakeDevice {
     const push = this.#pushes.get(authReqId);
     if (push === undefined) throw new Error('no such push');
     if (push.state === 'taken') push.state = 'free';
+    this.#told.emit('push', {});
+  }
+
+  /** The client did not take what was pushed: it is handed out once more, as over. */
+  withdraw(authReqId: string): void {
+    const push = this.#pushes.get(authReqId);
+    if (push === undefined) throw new Error('no such push');
+    Object.assign(push, { ended: true, attempt: 0, state: 'free' });
     this.#told.emit('push', {});
   }
 
