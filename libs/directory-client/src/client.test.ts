@@ -4,6 +4,7 @@ import { ChangeKind, Status } from '@tessera/proto-gen/directory';
 import { fakeClock, silentLog } from '@tessera/test-kit';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { createDirectoryClient } from './client.ts';
+import { mayUse } from './may-use.ts';
 import { FakeDirectory } from './testing/fake-directory.ts';
 import type { DirectoryClient } from './types.ts';
 
@@ -169,6 +170,21 @@ describe('while the watch is cut off', () => {
     await vi.waitFor(() => expect(directory.watchers).toBe(1), 5_000);
   });
 });
+
+it.each<[string[], string[], boolean]>([
+  [[], [], true],
+  [[], ['clerk'], true],
+  [['clerk'], ['clerk'], true],
+  [['manager', 'clerk'], ['driver', 'clerk'], true],
+  [['clerk'], [], false],
+  [['clerk'], ['manager'], false],
+  [['clerk'], ['Clerk', 'clerks', ''], false],
+])(
+  'says of an application for %j that a person with %j may use it: %s (DEV-2)',
+  (allowedRoles, roles, may) => {
+    expect(mayUse({ allowedRoles }, { roles })).toBe(may);
+  },
+);
 
 it('says what is active: neither disabled nor locked, nor of a disabled tenant', async () => {
   const record = await client.application('acme-web', call);

@@ -1,6 +1,7 @@
 import { isActive } from './active.ts';
 import { ClientAuthenticator } from './authenticate.ts';
 import { CachedRecords } from './records.ts';
+import { mayUse } from './may-use.ts';
 import type { DirectoryClient, DirectoryClientOptions } from './types.ts';
 import { VerifiedSecrets } from './verified-secrets.ts';
 import { Watch } from './watch.ts';
@@ -38,6 +39,7 @@ export function createDirectoryClient(options: DirectoryClientOptions): Director
     user: (tenantId, userId, call) => records.user(tenantId, userId, call),
     authenticateClient: (credentials, caller, call) => authenticator.authenticate(credentials, caller, call),
     isActive,
+    mayUse,
     close: () => watch.close(),
   };
 }

@@ -4,4 +4,5 @@
  */
 export { isActive } from './active.ts';
 export { createDirectoryClient } from './client.ts';
+export { mayUse } from './may-use.ts';
 export type * from './types.ts';

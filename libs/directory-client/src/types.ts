@@ -58,6 +58,9 @@ export interface DirectoryClient {
    */
   isActive(record: ApplicationRecord | Application | Tenant | User, signedInAt?: number): boolean;
 
+  /** Whether the access policy of an application lets a person of its tenant in; what is active is another question. */
+  mayUse(application: Application, user: User): boolean;
+
   /** Ends the watch. Look-ups after it still work; what they find is trusted for one second. */
   close(): Promise<void>;
 }

@@ -416,6 +416,38 @@ describe('watching changes', () => {
     await expect(stream.next()).rejects.toMatchObject({ code: 1 });
   });
 
+  it('tells of an access policy that was set or lifted, and of a role that was taken from a person (DEV-2)', async () => {
+    const directory = start();
+    const reader = directory.as('device');
+    await apply(directory, tenant('policy'));
+    const { user } = await reader.findUser({ tenantId: 'policy', identifier: 'ada' }, call());
+    const ending = new AbortController();
+    const messages = reader.watchChanges({}, rootCall('watch', undefined, ending.signal));
+    const stream = messages[Symbol.asyncIterator]();
+    await stream.next();
+    const secrets = `secrets: [{ value: ${secretOf('policy')} }]`;
+    const restricted = tenant('policy', { application: `${secrets}\n        allowedRoles: [clerk]` });
+    const changes = [
+      { state: restricted, kind: ChangeKind.APPLICATION, id: 'policy-service', allowed: ['clerk'] },
+      {
+        state: restricted.replace('        roles: [clerk]', '        roles: []'),
+        kind: ChangeKind.USER,
+        id: user?.userId,
+        allowed: ['clerk'],
+      },
+      { state: restricted, kind: ChangeKind.USER, id: user?.userId, allowed: ['clerk'] },
+      { state: tenant('policy'), kind: ChangeKind.APPLICATION, id: 'policy-service', allowed: [] },
+    ];
+    for (const { state, kind, id, allowed } of changes) {
+      await apply(directory, state);
+      expect((await stream.next()).value).toMatchObject({ kind, tenantId: 'policy', id, ended: false });
+      const { application } = await reader.getApplication({ clientId: 'policy-service' }, call());
+      expect(application?.allowedRoles).toEqual(allowed);
+    }
+    ending.abort();
+    await expect(stream.next()).rejects.toMatchObject({ code: 1 });
+  });
+
   it('resumes after a position that is still known, and starts afresh after one that is not', async () => {
     const directory = start();
     await apply(directory, tenant('resume'));

@@ -91,6 +91,7 @@ function desiredApplication(
       delivery: declared.ciba?.delivery ?? 'poll',
       notificationEndpoint: declared.ciba?.notificationEndpoint ?? '',
     },
+    allowedRoles: declared.allowedRoles ?? [],
     secrets: declared.secrets
       .map((secret) => ({
         digest: secrets.digest(tenantId, clientId, secret.value),

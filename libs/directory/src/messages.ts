@@ -33,6 +33,7 @@ export function applicationMessage(found: FoundApplication) {
       ciba: { ...application.ciba },
       introspectAudiences: [...application.introspectAudiences],
       validFrom: BigInt(validFrom),
+      allowedRoles: [...application.allowedRoles],
     },
     tenant: { ...tenant, status: statuses[tenant.status] },
   };

@@ -31,6 +31,7 @@ const application: ApplicationRecord = {
     authorizationRequest: 0,
   },
   ciba: { approval: '', url: '', delivery: 'poll', notificationEndpoint: '' },
+  allowedRoles: [],
   secrets: [{ digest: 'one', expiresAt: undefined }],
 };
 const state: TenantState = {

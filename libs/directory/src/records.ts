@@ -68,6 +68,8 @@ export interface ApplicationRecord {
   readonly introspectAudiences: readonly string[];
   readonly lifetimes: LifetimesRecord;
   readonly ciba: CibaRecord;
+  /** A person must hold one of them to use the application; empty for everybody of the tenant. */
+  readonly allowedRoles: readonly string[];
   readonly secrets: readonly SecretRecord[];
 }
 

@@ -54,6 +54,7 @@ export function testApplication(
       delivery: 'push',
       notificationEndpoint: 'https://a.example/told',
     },
+    allowedRoles: ['manager', 'clerk'],
     secrets: [],
     ...fields,
   };
@@ -207,14 +208,17 @@ export function directoryStoreContract(engine: string, open: () => Promise<Store
           testApplication(`${tenantId}-web`, {
             scopes: ['read'],
             introspectAudiences: ['https://new.example'],
+            allowedRoles: ['clerk'],
           }),
         ],
       });
       await make(after);
       expect((await stores.store.findUserByIdentifier(tenantId, 'ada'))?.user.userId).toBe('usr_bob');
-      expect((await stores.store.findApplication(`${tenantId}-web`))?.scopes).toEqual([
+      const found = await stores.store.findApplication(`${tenantId}-web`);
+      expect(found?.scopes).toEqual([
         { name: 'read', audience: 'https://new.example', description: 'Look', resourceName: 'New' },
       ]);
+      expect(found?.application.allowedRoles).toEqual(['clerk']);
       expect([...(await stores.admin.passwordHashes(tenantId))]).toEqual([
         ['ada', { hash: 'hash', imported: undefined }],
       ]);

@@ -69,6 +69,7 @@ describe('a declared state', () => {
         '    lifetimes: { accessToken: 1d, refreshTokenIdle: 30d, idToken: 600, authorizationRequest: 1h }',
         '    ciba: { approval: webhook, url: https://acme.example/approvals, delivery: push,',
         '      notificationEndpoint: https://acme.example/told }',
+        '    allowedRoles: [clerk]',
       ),
       'state.yaml',
     );
@@ -81,6 +82,7 @@ describe('a declared state', () => {
       },
       secrets: [{ expiresAt: Date.UTC(2030, 0, 31, 12) }],
       ciba: { delivery: 'push', notificationEndpoint: 'https://acme.example/told' },
+      allowedRoles: ['clerk'],
     });
   });
 
@@ -196,6 +198,9 @@ describe('a declared application', () => {
       /ciba.delivery: push is for confidential applications only/,
     ],
     ['ciba', '{ approval: page, delivery: pull }', /ciba.delivery: must be one of poll, ping, push/],
+    ['allowedRoles', '[]', /11:9: .*allowedRoles: must have at least 1 entry/],
+    ['allowedRoles', 'clerk', /11:9: .*allowedRoles: must be a list/],
+    ['allowedRoles', '[boss]', /11:24: .*allowedRoles\[0\]: is not a role of the tenant/],
     ['status', 'locked', /status: must be one of active, disabled/],
   ])('with %s %s is refused', (key, value, expected) => {
     expect(mistakes(application(key, value)).join('\n')).toMatch(expected);
@@ -222,6 +227,16 @@ describe('a declared application', () => {
   ])('may not have secrets such as %s', (_what, secrets, expected) => {
     const text = application('secrets', secrets).replace('type: public', 'type: confidential');
     expect(mistakes(text).join('\n')).toMatch(expected);
+  });
+
+  it('may be for holders of roles of its tenant, each named once (DEV-2)', () => {
+    const withRoles = (roles: string) =>
+      mistakes(
+        application('allowedRoles', roles).replace('    applications:', '    roles: [clerk, manager]\n$&'),
+      );
+    expect(withRoles('[manager, clerk]')).toEqual([]);
+    expect(withRoles('[clerk, clerk]').join()).toMatch(/allowedRoles\[1\]: is listed twice/);
+    expect(withRoles('[clerk, boss]').join()).toMatch(/allowedRoles\[1\]: is not a role of the tenant/);
   });
 
   it('may ask for the ciba grant without an approval experience: the flow is refused when it starts', () => {

@@ -114,6 +114,7 @@ function checkDelivery({ type, ciba }: DeclaredApplication, report: Report): voi
 }
 
 function checkReferences(application: DeclaredApplication, tenant: DeclaredTenant, report: Report): void {
+  const { allowedRoles = [] } = application;
   const known = new Set(tenant.resources.flatMap(({ scopes }) => scopes.map(({ name }) => name)));
   application.scopes.forEach((scope, index) => {
     if (scope === introspectionScope && !application.grantTypes.includes('client_credentials')) {
@@ -132,6 +133,10 @@ function checkReferences(application: DeclaredApplication, tenant: DeclaredTenan
   refuseRepeated(application.introspectAudiences, (index) =>
     report(['introspectAudiences', index], 'is listed twice'),
   );
+  allowedRoles.forEach((role, index) => {
+    if (!tenant.roles.includes(role)) report(['allowedRoles', index], 'is not a role of the tenant');
+  });
+  refuseRepeated(allowedRoles, (index) => report(['allowedRoles', index], 'is listed twice'));
 }
 
 function isBuiltIn(scope: string): boolean {

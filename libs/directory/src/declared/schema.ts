@@ -138,6 +138,8 @@ const application = z.strictObject({
       notificationEndpoint: uri(webhookProblem).optional(),
     })
     .optional(),
+  // Never empty: whoever means nobody disables the application.
+  allowedRoles: z.array(z.string()).min(1).optional(),
 });
 
 const tenant = z.strictObject({
