@@ -5,6 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { createIntrospector } from '@tessera/introspection-client';
 import { HttpClient } from '../harness/http.ts';
 import { leaks } from '../harness/leaks.ts';
+import { eventually } from '../harness/process.ts';
 import type { Caller, Surroundings } from './caller.ts';
 import {
   check,
@@ -185,13 +186,12 @@ class Crowd {
     });
   }
 
-  /** Resolves once the clients know a key set, so that tokens can be held against what was published before. */
+  /** Resolves once those have signed in who are disabled next. */
   async arrive(): Promise<void> {
-    const before = Date.now();
     this.#lanes = this.#load.lanes().map(async (lane) => lane());
-    // A client that breaks is a mistake of this program.
+    // A client that breaks is a mistake of this program, and told by `finish`.
     for (const lane of this.#lanes) lane.catch(() => undefined);
-    while (Date.now() - before < 1_000) await sleep(50);
+    await eventually('those who leave have signed in', async () => this.#load.allLeaversHere());
   }
 
   async disableLeavers(): Promise<void> {

@@ -209,7 +209,8 @@ export class Load {
     const code = await visitor.code();
     const grant = code && this.#keep(await visitor.redeem(code), caller);
     if (grant === undefined) return;
-    this.leavers.push(grant.basis, visitor.session ?? '');
+    this.leavers.push(grant.basis, ...(visitor.session === undefined ? [] : [visitor.session]));
+    this.#leaversHere += 1;
     while (this.#on.running()) {
       await refresh(caller, grant);
       await this.#introspectBoth(caller, 'refresh', grant);
@@ -220,6 +221,11 @@ export class Load {
 
   /** What ends when the leavers are disabled. */
   readonly leavers: string[] = [];
+  #leaversHere = 0;
+
+  allLeaversHere(): boolean {
+    return this.#leaversHere === tenants.length;
+  }
 
   async #documents(caller: Caller): Promise<void> {
     const { recorder } = this.#on;
