@@ -262,7 +262,7 @@ export function cibaSuite(system: () => System): void {
       } finally {
         await system().apply({});
       }
-      tokensOf(await pollDesk(approved));
+      expect((await pollDesk(approved)).status).toBe(400);
       await decideCiba(bob, 'deny', 'open', people.bob);
     });
 
