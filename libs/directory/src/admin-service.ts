@@ -3,10 +3,13 @@ import type { DirectoryAdminService, Status } from '@tessera/proto-gen/directory
 import { applyDeclaredState, type ApplyParts } from './apply.ts';
 import { DeclaredStateError } from './declared/positions.ts';
 import { statusName } from './messages.ts';
+import type { PepperCheck } from './pepper-check.ts';
 import type { EventBase } from './plan-events.ts';
 import type { StatusTarget } from './store.ts';
 
-export function directoryAdminHandlers(parts: ApplyParts): Handlers<typeof DirectoryAdminService> {
+export function directoryAdminHandlers(
+  parts: ApplyParts & { readonly pepperCheck: PepperCheck },
+): Handlers<typeof DirectoryAdminService> {
   const setStatus = async (target: StatusTarget, event: AuditEvent) => {
     const result = await parts.store.setStatus(target, event);
     if (result === 'unknown') throw new ConnectError(`The ${target.kind} is not known.`, Code.NotFound);
@@ -16,6 +19,7 @@ export function directoryAdminHandlers(parts: ApplyParts): Handlers<typeof Direc
 
   return {
     async apply({ document, fileName }, context) {
+      await parts.pepperCheck.require();
       try {
         const applied = await applyDeclaredState(
           parts,

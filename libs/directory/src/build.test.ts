@@ -21,10 +21,11 @@ afterAll(async () => {
 });
 
 /** One more directory process on the same database. */
-function start(pepper = 'p', on = database) {
+function start(pepper = 'p', on = database, onError?: (line: string) => void) {
   const bytes = createHash('sha256').update(pepper).digest('base64');
   const config = loadConfig(directoryConfig, { TESSERA_DIRECTORY_PEPPER: bytes });
-  const kit = testKit({ database: on });
+  const log = Object.assign(silentLog(), onError && { error: (_: object, line: string) => onError(line) });
+  const kit = testKit({ database: on, log });
   const service = buildDirectory(config, {}, kit);
   built.push(service);
   return {
@@ -222,14 +223,29 @@ describe('client secrets', () => {
     expect(await verify()).toMatchObject({ verified: false, expiresAt: 0n });
   });
 
-  it('are worth nothing under another pepper until the file is applied there', async () => {
-    await apply(start(), tenant('pepper'));
-    const other = start('another');
+  it('are not called wrong by a process with another pepper: it says so once, is not ready and changes nothing, until the pepper is replaced', async () => {
+    const own = await testDatabase(migrations);
+    const [first, second] = [start('p', own), start('p', own)];
+    await Promise.all([first.service.ready(), second.service.ready()]);
+    await apply(first, tenant('pepper'));
+    const lines: string[] = [];
+    const other = start('another', own, (line) => lines.push(line));
     const asked = { clientId: 'pepper-service', clientSecret: secretOf('pepper') };
-    const verify = () => other.as('token').verifyApplicationSecret(asked, call());
-    expect((await verify()).verified).toBe(false);
+    const verify = (by: typeof first, clientSecret = asked.clientSecret) =>
+      by.as('token').verifyApplicationSecret({ ...asked, clientSecret }, call());
+    const unavailable = { code: 'temporarily_unavailable' };
+    for (let time = 0; time < 2; time += 1) {
+      await expect(other.service.ready()).rejects.toMatchObject(unavailable);
+      await expect(verify(other)).rejects.toMatchObject(unavailable);
+      await expect(apply(other, tenant('pepper'))).rejects.toMatchObject(unavailable);
+    }
+    expect(lines).toEqual([expect.stringContaining('TESSERA_DIRECTORY_PEPPER is not the one')]);
+    expect((await verify(first)).verified).toBe(true);
+    expect((await verify(first, 'wrong')).verified).toBe(false);
+    await own.query({ name: 'test.replace_pepper', text: 'DELETE FROM directory.pepper_check' });
     await apply(other, tenant('pepper'));
-    expect((await verify()).verified).toBe(true);
+    await other.service.ready();
+    expect((await verify(other)).verified).toBe(true);
   });
 
   it('have their last use noted when the process ends', async () => {

@@ -17,6 +17,7 @@ import { decodePepper, hashConcurrency, type DirectoryConfig } from './config.ts
 import { HashGate } from './hash-gate.ts';
 import { createPasswordSignIn } from './password-sign-in.ts';
 import { Passwords } from './passwords.ts';
+import { createPepperCheck } from './pepper-check.ts';
 import { SecretUses } from './secret-uses.ts';
 import { directoryHandlers } from './service.ts';
 import { createChangeStore, createDirectoryStore } from './store.postgres.ts';
@@ -60,6 +61,7 @@ export function buildDirectory(
   if (pepper === undefined) throw new Error('TESSERA_DIRECTORY_PEPPER does not hold 32 bytes.');
   const key = createSecretKey(pepper);
   const secrets = new ClientSecrets(key);
+  const pepperCheck = createPepperCheck(database, key, log);
   const concurrency = hashConcurrency(config, availableParallelism());
   const gate = new HashGate({ concurrency, queue: concurrency * queuePerHash });
   const passwords = new Passwords({ gate, random });
@@ -68,6 +70,7 @@ export function buildDirectory(
   const admin = directoryAdminHandlers({
     store: adminStore,
     secrets,
+    pepperCheck,
     passwords,
     newUserId: () => opaqueValue('usr_', random, 16),
     onChange: () => feed.poke(),
@@ -75,10 +78,15 @@ export function buildDirectory(
   return {
     name: 'directory',
     routes: [
-      route(DirectoryService, directoryHandlers({ store, feed, secrets, secretUses, signIns }), allow),
+      route(
+        DirectoryService,
+        directoryHandlers({ store, feed, secrets, pepperCheck, secretUses, signIns }),
+        allow,
+      ),
       route(DirectoryAdminService, admin, allowAdmin),
     ],
     async ready() {
+      await pepperCheck.require();
       await database.query({
         name: 'directory.ready',
         text: 'SELECT tenant_id FROM directory.tenant LIMIT 0',

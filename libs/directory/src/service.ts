@@ -3,6 +3,7 @@ import { ChangeKind, type DirectoryService } from '@tessera/proto-gen/directory'
 import type { ClientSecrets } from './client-secrets.ts';
 import { applicationMessage, changeKind, userMessage } from './messages.ts';
 import { longestIdentifier, type PasswordSignIn } from './password-sign-in.ts';
+import type { PepperCheck } from './pepper-check.ts';
 import { normalizeIdentifier } from './records.ts';
 import type { SecretUses } from './secret-uses.ts';
 import type { DirectoryStore, SequencedChange } from './store.ts';
@@ -11,12 +12,13 @@ export interface DirectoryParts {
   readonly store: DirectoryStore;
   readonly feed: ChangeFeed<SequencedChange>;
   readonly secrets: ClientSecrets;
+  readonly pepperCheck: PepperCheck;
   readonly secretUses: SecretUses;
   readonly signIns: PasswordSignIn;
 }
 
 export function directoryHandlers(parts: DirectoryParts): Handlers<typeof DirectoryService> {
-  const { store, feed, secrets, secretUses, signIns } = parts;
+  const { store, feed, secrets, pepperCheck, secretUses, signIns } = parts;
 
   const findByIdentifier = async (tenantId: string, identifier: string) => {
     if (identifier.length > longestIdentifier) return undefined;
@@ -33,7 +35,11 @@ export function directoryHandlers(parts: DirectoryParts): Handlers<typeof Direct
     async verifyApplicationSecret({ clientId, clientSecret }) {
       const stored = await store.findSecrets(clientId);
       const match = secrets.match({ clientId, clientSecret }, stored);
-      if (stored === undefined || match === undefined) return { verified: false };
+      if (stored === undefined || match === undefined) {
+        // With another pepper every secret looks wrong, and saying so would be a lie.
+        await pepperCheck.require();
+        return { verified: false };
+      }
       secretUses.note({ tenantId: stored.tenantId, clientId, digest: match.digest });
       return { verified: true, expiresAt: BigInt(Math.floor((match.expiresAt ?? 0) / 1000)) };
     },
