@@ -121,8 +121,8 @@ async function decide(parts: ApprovalParts, request: DecisionRequest, call: Call
   const made = { request: grant.request, decision, userId, sessionId, authTime, remainingSeconds, delivery };
   const standing = await decisions.decide(made, row);
   failpoint('decision.after_commit');
-  if (delivery !== undefined && standing.isNew) parts.onDelivery();
   await store.settle(grant.request, standing.decision);
+  if (delivery !== undefined) parts.onDelivery();
   if (standing.decision !== request.decision && standing.isNew) {
     throw new OAuthError('access_denied', 'The request cannot be approved.', { cause: new Error(reason) });
   }

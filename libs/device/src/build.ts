@@ -137,7 +137,16 @@ function reachOutside(
   const send = createSend({ allowPrivate });
   const seal = createCallbackSeal(createSeal(keys.sealingKey, kit.random));
   const promptMessage = createPromptMessage({ keys, kit, grants, records });
-  const deliveries = startDeliveries({ store, seal, promptMessage, send, records, audit, log: kit.log });
+  const deliveries = startDeliveries({
+    store,
+    seal,
+    promptMessage,
+    grants,
+    send,
+    records,
+    audit,
+    log: kit.log,
+  });
   return {
     webhook: createWebhookExperience({ keys, kit, store, wake: () => deliveries.wake() }),
     seal,

@@ -2,7 +2,8 @@ import { randomBytes } from 'node:crypto';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { newDatabaseUrl, redisUrl } from '@tessera/test-kit';
-import { askCiba, decideCiba } from '../harness/decided-elsewhere.ts';
+import { askCiba, decideCiba, poll } from '../harness/decided-elsewhere.ts';
+import { tokensOf } from '../harness/flows.ts';
 import { eventually } from '../harness/process.ts';
 import { startReceiver, type Receiver } from '../harness/receiver.ts';
 import { setUps, type System } from '../harness/set-up.ts';
@@ -54,6 +55,7 @@ describe.each([setUps.compact, setUps.split])('clients that are told, $name', (s
     });
     const authReqId = answer.json()['auth_req_id'];
     return {
+      poll: () => poll(system.http, 'ciba', String(authReqId), clientId),
       /** The process may die before it answers. */
       approve: () => decideCiba(system.person(), 'approve', message).catch(() => undefined),
       callbacks: () =>
@@ -102,11 +104,12 @@ describe.each([setUps.compact, setUps.split])('clients that are told, $name', (s
     'tells %s of a decision whose process died right after its commit',
     async (clientId) => {
       await system.restart(nameOf('device'), { TESSERA_FAILPOINT: 'decision.after_commit' });
-      const { approve, callbacks } = await start(clientId);
-      await approve();
+      const request = await start(clientId);
+      await request.approve();
       await died('device');
-      await eventually('the client is told', async () => callbacks().length > 0, afterLeaseMs);
-      expect(callbacks()[0]).not.toHaveProperty('error');
+      await eventually('the client is told', async () => request.callbacks().length > 0, afterLeaseMs);
+      expect(request.callbacks()[0]).not.toHaveProperty('error');
+      if (clientId === 'acme-bell') tokensOf(await request.poll());
     },
   );
 

@@ -1,7 +1,7 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { Secret, systemRandom } from '@tessera/kit';
+import { metrics, Secret, systemRandom } from '@tessera/kit';
 import { Decision } from '@tessera/proto-gen/device';
 import { ApplicationType, Status } from '@tessera/proto-gen/directory';
 import {
@@ -118,6 +118,7 @@ describe('telling a client of a decision by ping (CIBA Core §10.2)', () => {
     await decide();
     expect(await callbacks(2)).toHaveLength(2);
     expect(received[1]).toEqual(received[0]);
+    expect(metrics.text()).toMatch(/^tessera_deliveries_total\{mode="ping",outcome="failed"\} 1$/m);
     expect(await ended()).toMatchObject([{ reason: null, record: { details: { attempts: '2' } } }]);
   });
 
@@ -165,6 +166,20 @@ describe('telling a client of a decision by ping (CIBA Core §10.2)', () => {
       new Set(requests.map(({ authReqId }) => authReqId)),
     );
     await Promise.all(others.map(({ service }) => service.close()));
+  });
+
+  it('lets polls know the outcome first, also where the process that decided died before it could', async () => {
+    const failpoint = (name: string): void => {
+      if (name === 'decision.after_commit') throw new Error('died');
+    };
+    const dying = await createWorld({ beside: world, kit: { failpoint } });
+    const { who, poll } = await start('acme-bank');
+    const [waiting] = await waitingFor(dying, who);
+    await expect(decideBackchannel(dying, waiting?.requestId ?? '', who)).rejects.toThrow();
+    await callbacks();
+    expect(await codeOf(poll())).toBe('no error');
+    expect(await waitingFor(world, who)).toEqual([]);
+    await dying.service.close();
   });
 
   it('is left to another process by one that has decided and cannot tell', async () => {

@@ -1,8 +1,9 @@
 import type { DirectoryClient } from '@tessera/directory-client';
-import { rootCall } from '@tessera/kit';
+import { metrics, rootCall } from '@tessera/kit';
 import type { Logger } from '@tessera/kit';
 import type { DeviceAudit } from '../audit.ts';
 import type { Message, Send, Sent } from '../webhook/send.ts';
+import type { Decision, GrantStore } from '../store.ts';
 import { Bell, ringOrPause } from './bell.ts';
 import type { PromptMessage } from '../webhook/prompts.ts';
 import { callbackOf, type CallbackSeal } from './callback.ts';
@@ -22,6 +23,12 @@ const mostAtOnce = 200;
 const lookMs = 1_000;
 const callMs = 5_000;
 
+const attempts = metrics.counter({
+  name: 'tessera_deliveries_total',
+  help: 'Attempts to tell systems of others, by what they are told: ping, push or prompt.',
+  labels: ['mode', 'outcome'],
+});
+
 /** Tells clients what was decided (CIBA Core §10.2 and §10.3), and notification systems what waits. */
 export interface Deliveries {
   /** There may be something to deliver, or a push that waits for its tokens. */
@@ -40,6 +47,7 @@ export interface DeliveryParts {
   readonly store: DeliveryStore;
   readonly seal: CallbackSeal;
   readonly promptMessage: PromptMessage;
+  readonly grants: Pick<GrantStore, 'settle'>;
   readonly send: Send;
   readonly records: Pick<DirectoryClient, 'application' | 'isActive'>;
   readonly audit: Pick<DeviceAudit, 'delivered'>;
@@ -113,6 +121,7 @@ async function attempt(
 ): Promise<void> {
   if (delivery.userId === '') return void (await parts.store.finish(delivery, undefined));
   const sent = await deliver(parts, delivery, signal);
+  attempts.with(delivery.mode, sent.outcome).add();
   if (sent.outcome === 'delivered') return end(delivery, undefined);
   const delay = retryDelaysSeconds[delivery.attempt - 1] ?? retryDelaysSeconds.at(-1) ?? 0;
   const isLast = delivery.attempt >= mostAttempts || delay >= delivery.remainingSeconds;
@@ -149,7 +158,7 @@ async function deliver(parts: DeliveryParts, delivery: Delivery, signal: AbortSi
  * Or why nothing is.
  */
 async function messageOf(
-  { records, seal, promptMessage }: DeliveryParts,
+  { records, seal, promptMessage, grants }: DeliveryParts,
   delivery: Delivery,
   signal: AbortSignal,
 ): Promise<Message | string> {
@@ -161,6 +170,12 @@ async function messageOf(
   if (delivery.mode === 'prompt') return promptMessage(delivery, client.application, call);
   const callback = callbackOf(delivery, seal);
   if (callback === undefined) return 'unreadable';
+  // Who is told may ask at once, and whoever decided may have died before it could say so.
+  await grants.settle({ kind: 'auth_req_id', hash: delivery.hash }, decisionOf(delivery));
   const url = client.application.ciba?.notificationEndpoint ?? '';
   return url === '' ? 'no_endpoint' : { url, ...callback };
+}
+
+function decisionOf({ outcome }: Delivery): Decision {
+  return outcome === 'denied' ? 'denied' : 'approved';
 }
