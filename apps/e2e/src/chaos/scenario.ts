@@ -64,7 +64,9 @@ export interface Report {
 /** What has to be undone however a run ends; last in, first out. */
 export type CleanUps = (() => Promise<void>)[];
 
-const warmUpMs = 4_000;
+/** Between two clients. */
+const arrivalMs = 150;
+const warmUpMs = 3_000;
 const coolDownMs = 3_000;
 /** How long clients may take to finish what they were at. */
 const finishMs = 20_000;
@@ -188,7 +190,11 @@ class Crowd {
 
   /** Resolves once those have signed in who are disabled next. */
   async arrive(): Promise<void> {
-    this.#lanes = this.#load.lanes().map(async (lane) => lane());
+    this.#lanes = this.#load.lanes().map(async (lane, at) => {
+      // Not all at once: processes that have just started are slow, and passwords take their time.
+      await sleep(at * arrivalMs);
+      return lane();
+    });
     // A client that breaks is a mistake of this program, and told by `finish`.
     for (const lane of this.#lanes) lane.catch(() => undefined);
     await eventually('those who leave have signed in', async () => this.#load.allLeaversHere());
