@@ -151,6 +151,11 @@ describe('tessera config check', () => {
     );
   });
 
+  it('finds certificates that the URL of Redis has no use for', async () => {
+    const environment = { ...secrets, REDIS_URL: 'redis://redis', TESSERA_REDIS_CA: 'pem' };
+    expect((await tessera('config check', environment)).said).toContain('Let REDIS_URL begin with rediss');
+  });
+
   it('knows no other process', async () => {
     expect((await tessera('config check --process gatewy', {})).said).toContain(
       'gatewy is no process of Tessera',
@@ -177,6 +182,14 @@ describe('tessera doctor', () => {
     expect(said).toContain('BAD   schema keys: Migration keys/0001_signing_key.sql is not applied yet.');
     expect(said).toContain('BAD   Redis');
   });
+
+  it.each(['redis+sentinel://127.0.0.1:1/main', 'redis+cluster://127.0.0.1:1'])(
+    'says why %s is not reached',
+    async (url) => {
+      const environment = { ...secrets, DATABASE_URL: await newDatabaseUrl(), REDIS_URL: url };
+      expect((await tessera('doctor', environment)).said).toMatch(/BAD {3}Redis.*ECONNREFUSED/);
+    },
+  );
 });
 
 describe('tessera smoke', () => {

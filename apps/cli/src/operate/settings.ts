@@ -10,10 +10,12 @@ import {
   knownSettings,
   loadConfig,
   processConfig,
+  redisOptions,
   rpcConfig,
   rpcCredentials,
   type Migrations,
   type PeerName,
+  type ProcessConfig,
   type RpcConfig,
 } from '@tessera/kit';
 import { introspectionListenerConfig, migrations as tokenMigrations, tokenConfig } from '@tessera/token';
@@ -98,6 +100,8 @@ export function configurationProblems(name: string, environment: Environment): r
     const problems = needed.filter((key) => config[key] === undefined).map((key) => `${key} is required.`);
     // Whoever calls or is called in the split topology proves itself.
     if (name !== 'standalone') rpcCredentials(config as RpcConfig);
+    const { REDIS_URL: redis } = config as ProcessConfig;
+    if (redis !== undefined) redisOptions(config as ProcessConfig, redis);
     return problems;
   } catch (error) {
     if (error instanceof ConfigError) return error.problems;

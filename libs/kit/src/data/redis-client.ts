@@ -1,3 +1,4 @@
+import type { Socket } from 'node:net';
 import { Cluster, Redis } from 'ioredis';
 import type { RedisOptions as ClientOptions } from 'ioredis';
 import type { Secret } from '../secret.ts';
@@ -21,6 +22,18 @@ export interface ClientSettings {
 /** Milliseconds until the next attempt to connect: soon at first, at most about a second. */
 export const retryDelay = (attempt: number): number =>
   Math.min(50 * 2 ** Math.min(attempt, 5), 1000) + Math.random() * 100;
+
+/**
+ * The driver listens for one error of a socket, and one with TLS may have two, the second of which would end the process
+ * (https://github.com/redis/ioredis/pull/962). So a socket that had one gets a listener for what follows. This stands on
+ * the prototype because the driver makes further clients by itself, to ask Sentinels and the nodes of a cluster.
+ */
+const silentEmit = Reflect.get(Redis.prototype, 'silentEmit');
+Redis.prototype.silentEmit = function outlive(this: Redis, event, value) {
+  const stream: Socket | undefined = this.stream;
+  if (event === 'error') stream?.on('error', () => undefined);
+  return silentEmit.call(this, event, value);
+};
 
 /** A way to Redis, whatever its shape. Not connected yet. */
 export interface RedisConnection {
@@ -61,7 +74,11 @@ function singleConnection(settings: ClientSettings): RedisConnection {
   return {
     client,
     onError(listener) {
-      for (const each of [client, ...sentinels]) each.on('error', listener);
+      for (const sentinel of sentinels) sentinel.on('error', listener);
+      client.on('error', (error) => {
+        // The Sentinels say why.
+        if (!error.message.startsWith('All sentinels are unreachable')) listener(error);
+      });
     },
     onNode: (listener) => listener(client),
     nodes: () => [client],
@@ -99,8 +116,9 @@ function clusterConnection(settings: ClientSettings): RedisConnection {
     client,
     onNode: (listener) => void client.on('+node', listener),
     onError(listener) {
+      // The cluster itself only says that no node answered.
+      client.on('error', () => undefined);
       client.on('+node', (node: Redis) => void node.on('error', listener));
-      client.on('error', listener);
     },
     nodes: () => (client.status === 'ready' ? client.nodes('master') : []),
     end: () => client.disconnect(),

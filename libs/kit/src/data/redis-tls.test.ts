@@ -13,7 +13,9 @@ import { ConfigError, loadConfig } from '../config.ts';
 import { processConfig } from '../process-config.ts';
 import { Secret } from '../secret.ts';
 import { redisOptions } from './redis-settings.ts';
+import { createConnection } from './redis-client.ts';
 import type { RedisTls } from './redis-client.ts';
+import { parseRedisUrl } from './redis-url.ts';
 import { openRedis } from './redis.ts';
 
 const directory = mkdtempSync(join(tmpdir(), 'tessera-redis-tls-'));
@@ -79,6 +81,20 @@ describe('Redis over TLS', () => {
     await expect(ping(tlsUrl.replace('rediss', 'redis'), {})).rejects.toMatchObject({
       code: 'temporarily_unavailable',
     });
+  });
+
+  it('does not end the process when a socket has a second error, as one whose certificate was refused does', async () => {
+    const { tlsUrl } = kept(await startRedis({ tls: files }));
+    const settings = { tls: ours, sentinelPassword: undefined, commandTimeoutMs: 250 };
+    const connection = createConnection({ ...settings, target: parseRedisUrl(tlsUrl) });
+    closing.push(() => connection.end());
+    const heard: string[] = [];
+    connection.onError((error) => heard.push(error.message));
+    await connection.client.connect();
+    const { stream } = connection.nodes()[0] ?? {};
+    for (const message of ['first', 'second', 'third']) stream?.emit('error', new Error(message));
+    expect(heard).toEqual(['first']);
+    await ping(tlsUrl, ours);
   });
 
   it('is used behind Sentinels that are met over TLS as well', async () => {
