@@ -1,11 +1,14 @@
 import { auditRow } from '@tessera/kit';
 import type { AuditBatch, AuditEvent, AuditRow, Clock, Random } from '@tessera/kit';
+import type { Application } from '@tessera/proto-gen/directory';
 import type { Refusal } from './authorization-request.ts';
 import type { Visit } from './browser.ts';
 import type { CodeRequest } from './code.ts';
 import type { CodeGrant, NewSessionRecord, Redemption, Session, SessionEnd } from './store.ts';
 
 type Refused = Exclude<Redemption['outcome'], 'granted'>;
+
+type SignedIn = Pick<Session, 'userId' | 'sessionId'>;
 
 /** A sign-in that did not happen. The identifier is named by the start of its digest only. */
 export interface FailedSignIn {
@@ -21,6 +24,12 @@ export interface FailedSignIn {
 export interface AuthorizeAudit {
   requestRejected(visit: Visit, refusal: Refusal): void;
   loginRequired(visit: Visit, tenantId: string, clientId: string): void;
+  /** The access policy of an application does not let the person in. */
+  accessDenied(
+    visit: Visit,
+    application: Pick<Application, 'tenantId' | 'clientId'>,
+    session: SignedIn,
+  ): void;
   tenantMismatch(visit: Visit, tenantId: string, clientId: string, session: Session): void;
   signInFailed(visit: Visit, failed: FailedSignIn): void;
   signInLimited(visit: Visit, failed: FailedSignIn, rule: string): void;
@@ -86,6 +95,19 @@ function refusals(batch: AuditBatch) {
         reason: 'login_required',
         ...whose(tenantId, clientId),
         details: { phase: 'session' },
+      });
+    },
+    accessDenied(
+      visit: Visit,
+      { tenantId, clientId }: Pick<Application, 'tenantId' | 'clientId'>,
+      { userId, sessionId }: SignedIn,
+    ): void {
+      failure(visit, 'authorize.rejected', {
+        reason: 'role_missing',
+        ...whose(tenantId, clientId),
+        subject: userId,
+        sessionId,
+        details: { phase: 'access' },
       });
     },
     tenantMismatch(visit: Visit, tenantId: string, clientId: string, session: Session): void {

@@ -146,6 +146,12 @@ export function loginRequiredLocation({ form, issuer }: CheckedRequest): string 
   return errorLocation(form, issuer, new OAuthError('login_required', 'The person must sign in.'));
 }
 
+/** What the client is told of a person whom its access policy does not let in (RFC 6749 §4.1.2.1). */
+export function accessDeniedLocation({ form, issuer }: CheckedRequest): string {
+  const error = new OAuthError('access_denied', 'The person may not use this application.');
+  return errorLocation(form, issuer, error);
+}
+
 function refusal(phase: Phase, error: OAuthError, draft: Draft): Refusal {
   const location =
     phase.failure === 'redirect' ? errorLocation(settled(draft.form), draft.issuer, error) : undefined;

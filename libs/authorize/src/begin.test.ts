@@ -1,8 +1,9 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { Status } from '@tessera/proto-gen/directory';
 import { createWorld, issuer, password } from './testing/world.ts';
 import type { World } from './testing/world.ts';
 import { redemption, visitor } from './testing/visitor.ts';
+import type { Visitor } from './testing/visitor.ts';
 
 let world: World;
 beforeAll(async () => {
@@ -155,6 +156,57 @@ describe('a session of before a change', () => {
     } finally {
       await world.directory.setApplication('acme-spa', { validFrom: 0n });
     }
+  });
+});
+
+describe('an application for some roles', () => {
+  const denied = { error: 'access_denied', state: 'xyz', iss: issuer };
+  const answerOf = async (person: Visitor, difference = {}) =>
+    Object.fromEntries(await person.redirect({ ...spa, ...difference }));
+
+  beforeAll(() => world.directory.setApplication('acme-spa', { allowedRoles: ['clerk', 'manager'] }));
+  afterAll(() => world.directory.setApplication('acme-spa', { allowedRoles: [] }));
+
+  it('answers access_denied to single sign-on without one of them, with state and iss (DEV-2, RFC 6749 §4.1.2.1, RFC 9207 §2)', async () => {
+    const person = visitor(world);
+    await person.signIn({}, { identifier: 'bob' });
+    for (const prompt of [undefined, 'none', 'consent']) {
+      expect(await answerOf(person, { prompt })).toMatchObject(denied);
+    }
+    expect(await answerOf(person)).not.toHaveProperty('code');
+    expect((await person.redirect({ prompt: 'none' })).has('code')).toBe(true);
+    await vi.waitFor(async () => {
+      const rows = await world.audited('authorize.rejected');
+      expect(rows.findLast(({ reason }) => reason === 'role_missing')).toMatchObject({
+        tenantId: 'acme',
+        clientId: 'acme-spa',
+        subject: 'acme-bob',
+        sessionId: expect.stringMatching(/^[\w-]{22}$/) as string,
+        details: { phase: 'access' },
+      });
+    }, 5_000);
+  });
+
+  it('lets another person sign in where the client asks for it, and nobody where nobody is signed in', async () => {
+    const person = visitor(world);
+    expect(await answerOf(person, { prompt: 'none' })).toMatchObject({ error: 'login_required' });
+    await person.signIn({}, { identifier: 'bob' });
+    for (const prompt of ['login', 'select_account']) {
+      expect((await person.begin({ ...spa, prompt })).next.case).toBe('interaction');
+    }
+  });
+
+  it('follows what becomes of the roles of the person and of the application, within the session (DEV-2)', async () => {
+    const person = visitor(world);
+    await person.signIn({}, { identifier: 'bob' });
+    await world.directory.changeUser('acme-bob', { roles: ['driver', 'manager'] });
+    expect(await answerOf(person)).toHaveProperty('code');
+    await world.directory.setApplication('acme-spa', { allowedRoles: ['clerk'] });
+    expect(await answerOf(person)).toMatchObject(denied);
+    await world.directory.setApplication('acme-spa', { allowedRoles: ['clerk', 'manager'] });
+    expect(await answerOf(person)).toHaveProperty('code');
+    await world.directory.changeUser('acme-bob', { roles: [] });
+    expect(await answerOf(person)).toMatchObject(denied);
   });
 });
 

@@ -1,6 +1,11 @@
 import type { DirectoryClient } from '@tessera/directory-client';
 import type { AuthorizeAudit } from './audit.ts';
-import { checkRequest, isRefusal, loginRequiredLocation } from './authorization-request.ts';
+import {
+  accessDeniedLocation,
+  checkRequest,
+  isRefusal,
+  loginRequiredLocation,
+} from './authorization-request.ts';
 import type { AskedRequest, CheckedRequest } from './authorization-request.ts';
 import type { Visit } from './browser.ts';
 import type { Codes } from './code.ts';
@@ -45,11 +50,16 @@ export function createBeginAuthorization(deps: {
     return { next: 'redirect', location: loginRequiredLocation(request) };
   }
 
-  /** Single sign-on; undefined when the session no longer carries a code, or not for this application. */
+  /** Single sign-on: where the browser goes; undefined when the session no longer counts, or not for this application. */
   async function issue(visit: Visit, request: CheckedRequest, session: Session): Promise<string | undefined> {
     const user = await records.user(session.tenantId, session.userId, visit.call.onward());
     if (user === undefined || !records.isActive(user, session.authTime)) return undefined;
     if (!records.isActive(request.record, session.authTime)) return undefined;
+    // Also without prompt=none: signing in would lead the same person here again. prompt=login lets another one in.
+    if (!records.mayUse(request.record.application, user)) {
+      audit.accessDenied(visit, request.record.application, session);
+      return accessDeniedLocation(request);
+    }
     return codes.issue(visit, request, session);
   }
 

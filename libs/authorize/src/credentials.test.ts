@@ -79,6 +79,7 @@ describe('guessing', () => {
       userId: 'acme-grace',
       tenantId: 'acme',
       name: 'Grace',
+      roles: [],
       status: Status.ACTIVE,
       validFrom: 0n,
     };

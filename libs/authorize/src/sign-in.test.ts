@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { Status } from '@tessera/proto-gen/directory';
 import { createWorld, issuer, newBrowserId, password } from './testing/world.ts';
 import type { World } from './testing/world.ts';
@@ -162,6 +162,49 @@ describe('a successful sign-in', () => {
       userAgentHash: 'agent',
     });
     expect(await mine('session.ended')).toMatchObject([{ sessionId: first?.sessionId, reason: 'replaced' }]);
+  });
+});
+
+describe('signing in to an application for some roles', () => {
+  const spa = { client_id: 'acme-spa', redirect_uri: 'https://spa.example/cb' };
+
+  beforeAll(() => world.directory.setApplication('acme-spa', { allowedRoles: ['clerk'] }));
+  afterAll(() => world.directory.setApplication('acme-spa', { allowedRoles: [] }));
+
+  it('signs a person without one in and tells the client access_denied, with state and iss, once (DEV-2, RFC 6749 §4.1.2.1, RFC 9207 §2)', async () => {
+    const person = visitor(world);
+    const interactionId = await person.interaction(spa);
+    const { outcome } = await person.submit(interactionId);
+    if (outcome.case !== 'signedIn') throw new Error('not signed in');
+    const location = new URL(outcome.value.redirect?.location ?? '');
+    expect(location.href.startsWith(`${spa.redirect_uri}?`)).toBe(true);
+    const parameters = Object.fromEntries(location.searchParams);
+    expect(parameters).toMatchObject({ error: 'access_denied', state: 'xyz', iss: issuer });
+    expect(parameters).not.toHaveProperty('code');
+    person.sessionToken = outcome.value.session?.sessionToken ?? '';
+    expect((await sessionOf(person))?.userId).toBe('acme-ada');
+    expect((await person.redirect({ prompt: 'none' })).has('code')).toBe(true);
+    await expect(person.submit(interactionId)).rejects.toMatchObject(invalidContext);
+    const told = { clientId: 'acme-spa', subject: 'acme-ada', details: { phase: 'access' } };
+    await vi.waitFor(async () => {
+      const rows = await world.audited('authorize.rejected');
+      expect(rows.filter(({ reason }) => reason === 'role_missing')).toMatchObject([told]);
+    }, 5_000);
+  });
+
+  it('says nothing of roles to who does not know the password', async () => {
+    const person = visitor(world);
+    const { outcome } = await person.submit(await person.interaction(spa), { password: 'wrong' });
+    expect(outcome.case).toBe('wrongCredentials');
+  });
+
+  it('is a code for who holds one by then (DEV-2)', async () => {
+    const person = visitor(world);
+    const interactionId = await person.interaction(spa);
+    await world.directory.changeUser('acme-bob', { roles: ['clerk'] });
+    const { outcome } = await person.submit(interactionId, { identifier: 'bob' });
+    await world.directory.changeUser('acme-bob', { roles: [] });
+    expect(codeOf(outcome.case === 'signedIn' ? outcome.value.redirect?.location : '')).toMatch(/^tc_/);
   });
 });
 

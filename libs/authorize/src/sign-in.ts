@@ -1,6 +1,12 @@
 import type { DirectoryClient } from '@tessera/directory-client';
+import type { User } from '@tessera/proto-gen/directory';
 import type { AuthorizeAudit } from './audit.ts';
-import { checkRequest, isRefusal, loginRequiredLocation } from './authorization-request.ts';
+import {
+  accessDeniedLocation,
+  checkRequest,
+  isRefusal,
+  loginRequiredLocation,
+} from './authorization-request.ts';
 import type { CheckedRequest } from './authorization-request.ts';
 import type { Visit } from './browser.ts';
 import type { Codes } from './code.ts';
@@ -72,7 +78,7 @@ export function createSignIn(deps: SignInDependencies): SignIn {
       if (verified === undefined) return { outcome: 'wrong_credentials', interaction };
       const signedIn = signedInFor(verified, request);
       const opened = await sessions.open(visit, signedIn, clientId, present);
-      const location = await complete(deps, visit, interactionId, request, opened);
+      const location = await complete(deps, visit, { interactionId, request, user: verified.user, opened });
       return { outcome: 'signed_in', opened, location };
     },
   };
@@ -105,22 +111,31 @@ async function recheck(
 
 /**
  * Ends the context and issues the code; whoever signed in instead of the person the client asked for goes back without
- * one (OIDC Core §3.1.2.1). The session comes before this, so that trouble with its store leaves the
- * context for another attempt; a session whose context is gone never reaches the browser.
+ * one (OIDC Core §3.1.2.1), and so does who may not use the application, signed in as they are. The session comes before
+ * this, so that trouble with its store leaves the context for another attempt; a session whose context is gone never
+ * reaches the browser.
  */
 async function complete(
-  { sessions, interactions, codes, audit }: SignInDependencies,
+  { records, sessions, interactions, codes, audit }: SignInDependencies,
   visit: Visit,
-  interactionId: string,
-  request: CheckedRequest,
-  opened: OpenedSession,
+  asked: {
+    readonly interactionId: string;
+    readonly request: CheckedRequest;
+    readonly user: User;
+    readonly opened: OpenedSession;
+  },
 ): Promise<string> {
+  const { interactionId, request, user, opened } = asked;
+  const { application } = request.record;
   try {
     await interactions.take(interactionId);
     if (!isWanted(request, opened.session)) {
-      const { tenantId, clientId } = request.record.application;
-      audit.loginRequired(visit, tenantId, clientId);
+      audit.loginRequired(visit, application.tenantId, application.clientId);
       return loginRequiredLocation(request);
+    }
+    if (!records.mayUse(application, user)) {
+      audit.accessDenied(visit, application, opened.session);
+      return accessDeniedLocation(request);
     }
     const location = await codes.issue(visit, request, opened.session);
     if (location !== undefined) return location;

@@ -15,6 +15,7 @@ export interface FakeApplication {
   logoutRedirectUris: string[];
   scopes: { name: string; audience: string }[];
   validFrom: bigint;
+  allowedRoles: string[];
 }
 
 export interface FakeUser {
@@ -24,6 +25,7 @@ export interface FakeUser {
   readonly email: string;
   readonly phoneNumber: string;
   readonly name: string;
+  roles: string[];
   password: string;
   status: Status;
   validFrom: bigint;
@@ -73,7 +75,7 @@ export class FakeDirectory {
 
   async changeUser(
     userId: string,
-    change: Partial<Pick<FakeUser, 'status' | 'password' | 'validFrom'>>,
+    change: Partial<Pick<FakeUser, 'status' | 'password' | 'validFrom' | 'roles'>>,
   ): Promise<void> {
     const user = find(this.users, (one) => one.userId === userId);
     Object.assign(user, change);
@@ -179,5 +181,5 @@ function named(tenantId: string, identifier: string) {
 }
 
 function publicUser({ password: _password, ...user }: FakeUser) {
-  return { ...user, roles: [] };
+  return structuredClone(user);
 }

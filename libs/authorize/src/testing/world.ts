@@ -86,7 +86,15 @@ function populated(directory: FakeDirectory): FakeDirectory {
     for (const username of ['ada', 'bob']) {
       const email = `${username}@people.example`;
       const phoneNumber = `+4670${username === 'ada' ? 1 : 2}`;
-      const person = { tenantId, username, email, phoneNumber, name: username.toUpperCase(), password };
+      const person = {
+        tenantId,
+        username,
+        email,
+        phoneNumber,
+        name: username.toUpperCase(),
+        password,
+        roles: [],
+      };
       directory.users.push({
         userId: `${tenantId}-${username}`,
         status: Status.ACTIVE,
@@ -122,6 +130,7 @@ function application(tenantId: string, clientId: string): FakeApplication {
     validFrom: 0n,
     redirectUris: [],
     logoutRedirectUris: [],
+    allowedRoles: [],
     scopes: [
       ...builtIn,
       { name: 'orders.read', audience: 'https://orders.example' },
