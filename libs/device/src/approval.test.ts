@@ -152,6 +152,29 @@ describe('deciding about a device', () => {
     expect(rows[0]?.reason).toBe(reason);
   });
 
+  it('refuses the approval of a person without a role the application is for, and the device is denied (DEV-2, CVE-2024-38371)', async () => {
+    await world.directory.setApplication('acme-box', { allowedRoles: ['clerk', 'manager'] });
+    const clerk = newPerson(world);
+    await world.directory.setRoles(clerk.userId, ['manager']);
+    const [none, taken, allowed] = [
+      await openedDevice('acme-box'),
+      await openedDevice('acme-box', clerk),
+      await openedDevice('acme-box', clerk),
+    ];
+    expect(await codeOf(decideDevice(world, none.requestId, none.who))).toBe('access_denied');
+    expect(await codeOf(decideDevice(world, allowed.requestId, clerk))).toBe('no error');
+    await world.directory.setRoles(clerk.userId, ['driver']);
+    expect(await codeOf(decideDevice(world, taken.requestId, clerk))).toBe('access_denied');
+    await world.directory.setApplication('acme-box', { allowedRoles: [] });
+    expect(await codeOf(allowed.poll())).toBe('no error');
+    for (const { requestId, who, poll } of [none, taken]) {
+      expect(await codeOf(poll())).toBe('access_denied');
+      expect(await codeOf(decideDevice(world, requestId, who)), 'the denial stands').toBe('invalid_request');
+      const rows = await world.audited('device.denied', { sessionId: who.sessionId });
+      expect(rows[0]?.reason).toBe('role_missing');
+    }
+  });
+
   it('refuses the approval when the tenant was disabled meanwhile', async () => {
     const { requestId, who } = await openedDevice('umbra-tv', person('ada', 'umbra'));
     await world.directory.setTenant('umbra', Status.DISABLED);
@@ -210,5 +233,19 @@ describe('deciding about a backchannel request', () => {
     expect(await codeOf(second.poll())).toBe('access_denied');
     const rows = await world.audited('ciba.denied', { subject: eve.userId }, 2);
     expect(rows.map(({ reason }) => reason)).toEqual([null, 'user_inactive']);
+  });
+
+  it('is a denial when a role the application is for was taken meanwhile (DEV-2)', async () => {
+    const eve = newPerson(world);
+    await world.directory.setRoles(eve.userId, ['clerk']);
+    await world.directory.setApplication('acme-bank', { allowedRoles: ['clerk'] });
+    const { poll } = await startBackchannel(world, eve.username);
+    const [waiting] = await waitingFor(world, eve);
+    await world.directory.setRoles(eve.userId, []);
+    expect(await codeOf(decideBackchannel(world, waiting?.requestId ?? '', eve))).toBe('access_denied');
+    await world.directory.setApplication('acme-bank', { allowedRoles: [] });
+    expect(await codeOf(poll())).toBe('access_denied');
+    const rows = await world.audited('ciba.denied', { subject: eve.userId });
+    expect(rows.map(({ reason }) => reason)).toEqual(['role_missing']);
   });
 });

@@ -43,7 +43,8 @@ export interface Approvals {
    *
    * Throws one and the same `not_found` for a request that is over or not this person's to decide in this session,
    * `invalid_request` when it was decided otherwise, `access_denied` when an approval is refused because user,
-   * application or tenant is no longer active (the request is then denied), `rate_limited`.
+   * application or tenant is no longer active or the person may not use the application (the request is then denied),
+   * `rate_limited`.
    */
   decide(request: DecisionRequest, call: CallContext): Promise<void>;
   /**
@@ -183,6 +184,7 @@ async function admissible(
   if (user === undefined || !records.isActive(user, approver.authTime)) {
     return { decision: 'denied', reason: 'user_inactive' };
   }
+  if (!records.mayUse(client.application, user)) return { decision: 'denied', reason: 'role_missing' };
   return { decision };
 }
 

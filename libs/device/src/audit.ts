@@ -20,7 +20,7 @@ export interface Starter {
 
 /** What the trail says about a backchannel request that waits for nobody. The hint is named by the start of its digest only. */
 export interface Unprompted {
-  readonly reason: 'unknown_user' | 'inactive_user' | 'too_many_pending';
+  readonly reason: 'unknown_user' | 'inactive_user' | 'role_missing' | 'too_many_pending';
   readonly hintReference: string;
 }
 

@@ -160,6 +160,19 @@ describe('a person who cannot be asked', () => {
     expect(JSON.stringify(trail), 'no login hint in clear').not.toMatch(/nobody|"eve"|xxx/);
   });
 
+  it('is answered for like anybody else, and not prompted, without a role the application is for (DEV-2)', async () => {
+    const [clerk, driver] = [newPerson(world), newPerson(world)];
+    await world.directory.setRoles(clerk.userId, ['clerk']);
+    await world.directory.setRoles(driver.userId, ['driver']);
+    await world.directory.setApplication('acme-bank', { allowedRoles: ['clerk'] });
+    const allowed = await outward(clerk.username);
+    expect(await outward(driver.username)).toEqual(allowed);
+    await world.directory.setApplication('acme-bank', { allowedRoles: [] });
+    expect(await waitingFor(world, clerk)).toHaveLength(1);
+    expect(await waitingFor(world, driver), 'nobody is prompted').toEqual([]);
+    expect(await world.audited('ciba.rejected', { reason: 'role_missing' })).toHaveLength(1);
+  });
+
   it('is not found in another tenant either', async () => {
     const before = (await waitingFor(world, person('ada', 'umbra'))).length;
     await startBackchannel(world, 'ada');

@@ -35,8 +35,8 @@ export interface StartedBackchannel {
 
 export interface BackchannelAuthentications {
   /**
-   * CIBA Core §7.1 to §7.3. A person who does not exist, is not active or has too much waiting is answered for like
-   * anybody else, and nobody is prompted. Throws `invalid_client`, `unauthorized_client`, `invalid_request`,
+   * CIBA Core §7.1 to §7.3. A person who does not exist, is not active, may not use the application or has too much
+   * waiting is answered for like anybody else, and nobody is prompted. Throws `invalid_client`, `unauthorized_client`, `invalid_request`,
    * `invalid_scope`, `invalid_target`, `invalid_binding_message`, `rate_limited`.
    */
   start(request: BackchannelRequest, call: CallContext): Promise<StartedBackchannel>;
@@ -150,16 +150,28 @@ async function prompt(
   const { grant, client, experience, hintReference } = asked;
   const { trail } = client;
   const found = await findUser(directory, grant.request.tenantId, asked.request.loginHint, call);
-  const user = found !== undefined && records.isActive(found) ? found : undefined;
+  const obstacle = obstacleTo(records, client, found);
+  const user = obstacle === undefined ? found : undefined;
   const kept = await store.startBackchannel(grant, user?.userId, pendingLimit);
   const userId = kept === 'started' ? user?.userId : undefined;
   const { request, lifetimeSeconds: remainingSeconds } = grant;
   await experience.announce?.({ trail, request, userId, remainingSeconds });
   const unprompted = (reason: Unprompted['reason']): void =>
     audit.unprompted(trail, grant.request, { reason, hintReference });
-  if (user === undefined) return unprompted(found === undefined ? 'unknown_user' : 'inactive_user');
+  if (obstacle !== undefined) return unprompted(obstacle);
   if (kept === 'too_many_pending') return unprompted('too_many_pending');
-  audit.started(trail, grant.request, user.userId);
+  audit.started(trail, grant.request, user?.userId);
+}
+
+/** Why nobody is prompted for the person a hint stands for; undefined when they are. */
+function obstacleTo(
+  records: BackchannelParts['records'],
+  { application }: StartingClient,
+  user: User | undefined,
+): Unprompted['reason'] | undefined {
+  if (user === undefined) return 'unknown_user';
+  if (!records.isActive(user)) return 'inactive_user';
+  return records.mayUse(application, user) ? undefined : 'role_missing';
 }
 
 /** Longer than any identifier that can be registered. */

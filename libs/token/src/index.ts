@@ -1,6 +1,6 @@
 /**
  * Tokens. Owns the Postgres schema `token`: refresh families, redemption markers and their audit rows; exchanges grants
- * for tokens, introspects and revokes them, releases claims. It never signs by itself, never stores a token in any form,
+ * for tokens, issues those that `device` pushes, introspects and revokes them, releases claims. It never signs by itself, never stores a token in any form,
  * and never decides from a store that is not Postgres that something may still be used.
  */
 export { buildToken, migrations } from './build.ts';

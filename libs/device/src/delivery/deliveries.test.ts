@@ -1,9 +1,8 @@
-import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { metrics, Secret, systemRandom } from '@tessera/kit';
 import { Decision } from '@tessera/proto-gen/device';
 import { ApplicationType, Status } from '@tessera/proto-gen/directory';
+import { startReceiver, type Receiver } from '../testing/receiver.ts';
 import {
   codeOf,
   createWorld,
@@ -16,52 +15,31 @@ import {
   type World,
 } from '../testing/world.ts';
 
-interface Callback {
-  readonly authorization: string | undefined;
-  readonly type: string | undefined;
-  readonly body: Readonly<Record<string, unknown>>;
-}
-
 const key = new Secret('a-webhook-key-of-at-least-32-characters');
 const config = { TESSERA_WEBHOOK_KEY: key, TESSERA_WEBHOOK_ALLOW_PRIVATE: true };
 
 let world: World;
-let receiver: Server;
-let endpoint: string;
-const received: Callback[] = [];
-/** What the receiver answers next; 204 when there is nothing. */
-const statuses: number[] = [];
+let receiver: Receiver;
 
 beforeAll(async () => {
-  receiver = createServer((request, response) => {
-    let body = '';
-    request.setEncoding('utf8');
-    request.on('data', (chunk: string) => (body += chunk));
-    request.on('end', () => {
-      const { authorization, 'content-type': type } = request.headers;
-      received.push({ authorization, type, body: JSON.parse(body) as Callback['body'] });
-      response.writeHead(statuses.shift() ?? 204, { location: '/elsewhere' }).end();
-    });
-  });
-  await new Promise<void>((done) => receiver.listen(0, '127.0.0.1', done));
-  endpoint = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/told`;
+  receiver = await startReceiver();
   world = await createWorld({ config });
   await tell('acme-bank', 'ping');
   await tell('acme-box', 'push');
 });
 afterAll(async () => {
   await world.service.close();
-  await new Promise((done) => receiver.close(done));
+  await receiver.close();
 });
 
-const tell = (clientId: string, delivery: string, notificationEndpoint = endpoint) =>
+const tell = (clientId: string, delivery: string, notificationEndpoint = receiver.url) =>
   world.directory.setApplication(clientId, {
     ciba: { approval: 'page', url: '', delivery, notificationEndpoint },
   });
 
 /** A request of a client that is told, and how its person decides it. */
 async function start(clientId: string, on = world) {
-  received.length = 0;
+  receiver.received.length = 0;
   const who = newPerson(on);
   const clientNotificationToken = systemRandom.bytes(20).toString('base64url');
   const started = await startBackchannel(on, who.username, { clientId, clientNotificationToken });
@@ -74,12 +52,17 @@ async function start(clientId: string, on = world) {
   return { ...started, who, decide, ended, authorization: `Bearer ${clientNotificationToken}` };
 }
 
-async function callbacks(count = 1): Promise<readonly Callback[]> {
-  for (let attempt = 0; received.length < count; attempt += 1) {
-    if (attempt === 100) throw new Error(`${received.length} callbacks instead of ${count}`);
-    await new Promise((done) => setTimeout(done, 50));
-  }
-  return received;
+/** What clients were told so far. */
+const told = () =>
+  receiver.received.map(({ headers, body }) => ({
+    authorization: headers['authorization'],
+    type: headers['content-type'],
+    body: JSON.parse(body) as Readonly<Record<string, unknown>>,
+  }));
+
+async function callbacks(count = 1) {
+  await receiver.got(count);
+  return told();
 }
 
 const takePushes = async (limit = 10) => (await world.polls.backchannel.takePushes({ limit })).pushes;
@@ -114,10 +97,10 @@ describe('telling a client of a decision by ping (CIBA Core §10.2)', () => {
 
   it('tries again while the receiver is in trouble', async () => {
     const { decide, ended } = await start('acme-bank');
-    statuses.push(500);
+    receiver.statuses.push(500);
     await decide();
     expect(await callbacks(2)).toHaveLength(2);
-    expect(received[1]).toEqual(received[0]);
+    expect(told()[1]).toEqual(told()[0]);
     expect(metrics.text()).toMatch(/^tessera_deliveries_total\{mode="ping",outcome="failed"\} 1$/m);
     expect(await ended()).toMatchObject([{ reason: null, record: { details: { attempts: '2' } } }]);
   });
@@ -126,21 +109,21 @@ describe('telling a client of a decision by ping (CIBA Core §10.2)', () => {
     'does not try again after status %d, and follows nothing (CIBA-4)',
     async (status) => {
       const { decide, ended } = await start('acme-bank');
-      statuses.push(status);
+      receiver.statuses.push(status);
       await decide();
       expect((await ended()).map(({ reason }) => reason)).toEqual([`status_${status}`]);
-      expect(received).toHaveLength(1);
+      expect(told()).toHaveLength(1);
     },
   );
 
   it('reaches no private address unless that is allowed (CIBA-4)', async () => {
     await world.service.close();
     const careful = await createWorld({ beside: world, config: { TESSERA_WEBHOOK_KEY: key } });
-    await tell('acme-bank', 'ping', endpoint.replace('http:', 'https:'));
+    await tell('acme-bank', 'ping', receiver.url.replace('http:', 'https:'));
     const { decide, ended } = await start('acme-bank', careful);
     await decide();
     expect((await ended()).map(({ reason }) => reason)).toEqual(['private_address']);
-    expect(received).toEqual([]);
+    expect(told()).toEqual([]);
     await careful.service.close();
     world = await createWorld({ beside: world, config });
     await tell('acme-bank', 'ping');
@@ -148,7 +131,7 @@ describe('telling a client of a decision by ping (CIBA Core §10.2)', () => {
 
   it('tells nothing to an application that was disabled since', async () => {
     const { decide, ended } = await start('acme-bank');
-    statuses.push(503);
+    receiver.statuses.push(503);
     await decide();
     await callbacks();
     await world.directory.setApplication('acme-bank', { status: Status.DISABLED });
@@ -161,8 +144,8 @@ describe('telling a client of a decision by ping (CIBA Core §10.2)', () => {
     const requests = await Promise.all(Array.from({ length: 20 }, () => start('acme-bank')));
     await Promise.all(requests.map(({ decide }) => decide()));
     await Promise.all(requests.map(({ ended }) => ended()));
-    expect(received).toHaveLength(requests.length);
-    expect(new Set(received.map(({ body }) => body['auth_req_id']))).toEqual(
+    expect(told()).toHaveLength(requests.length);
+    expect(new Set(told().map(({ body }) => body['auth_req_id']))).toEqual(
       new Set(requests.map(({ authReqId }) => authReqId)),
     );
     await Promise.all(others.map(({ service }) => service.close()));
@@ -189,7 +172,7 @@ describe('telling a client of a decision by ping (CIBA Core §10.2)', () => {
     await decideBackchannel(deciding, waiting?.requestId ?? '', who);
     await deciding.service.close();
     await ended();
-    expect(received.map(({ body }) => body['auth_req_id'])).toEqual([authReqId]);
+    expect(told().map(({ body }) => body['auth_req_id'])).toEqual([authReqId]);
   });
 });
 
@@ -245,7 +228,7 @@ describe('telling a client of a decision by push (CIBA Core §10.3)', () => {
   it('gives tokens back to be revoked that the client did not take, and tells it so (CIBA Core §12)', async () => {
     const { authReqId, decide, who } = await start('acme-box');
     await decide();
-    statuses.push(401);
+    receiver.statuses.push(401);
     const [push] = await takePushes();
     const { deliveryId = '', attempt = 0 } = push ?? {};
     await world.polls.backchannel.finishPush({ deliveryId, attempt, tokens });
@@ -255,13 +238,13 @@ describe('telling a client of a decision by push (CIBA Core §10.3)', () => {
     await world.polls.backchannel.finishPush({ deliveryId, attempt: over?.attempt ?? 0 });
     const rows = await world.audited('ciba.notified', { subject: who.userId }, 2);
     expect(rows.map(({ reason }) => reason)).toEqual(['status_401', null]);
-    expect(received.map(({ body }) => body['error'])).toEqual([undefined, 'transaction_failed']);
+    expect(told().map(({ body }) => body['error'])).toEqual([undefined, 'transaction_failed']);
   });
 
   it('keeps neither auth_req_id, notification token nor tokens in clear', async () => {
     const { authReqId, decide, authorization, ended } = await start('acme-box');
     await decide();
-    statuses.push(503);
+    receiver.statuses.push(503);
     const [push] = await takePushes();
     const { deliveryId = '', attempt = 0 } = push ?? {};
     await world.polls.backchannel.finishPush({ deliveryId, attempt, tokens });

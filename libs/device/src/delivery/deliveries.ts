@@ -21,7 +21,7 @@ const mostAtOnce = 200;
  * and those whose pause is over. One look is one statement on an index that is empty while nothing waits.
  */
 const lookMs = 1_000;
-const callMs = 5_000;
+const callMs = 3_000;
 
 const attempts = metrics.counter({
   name: 'tessera_deliveries_total',

@@ -16,6 +16,7 @@ export interface FakeApplication {
   scopes: { name: string; audience: string }[];
   ciba: { approval: string; url: string; delivery?: string; notificationEndpoint?: string };
   lifetimes: { authorizationRequest: number };
+  allowedRoles?: string[];
 }
 
 export interface FakeUser {
@@ -26,6 +27,7 @@ export interface FakeUser {
   readonly phoneNumber: string;
   status: Status;
   validFrom?: bigint;
+  roles?: string[];
 }
 
 export const secretOf = (clientId: string): string => `${clientId}-secret-0123456789-0123456789`;
@@ -60,6 +62,12 @@ export class FakeDirectory {
   async endSignIns(userId: string, validFrom: bigint): Promise<void> {
     const user = found(this.users.find((one) => one.userId === userId));
     user.validFrom = validFrom;
+    await this.#tell(ChangeKind.USER, user.tenantId, userId);
+  }
+
+  async setRoles(userId: string, roles: string[]): Promise<void> {
+    const user = found(this.users.find((one) => one.userId === userId));
+    user.roles = roles;
     await this.#tell(ChangeKind.USER, user.tenantId, userId);
   }
 
@@ -114,7 +122,7 @@ export class FakeDirectory {
       getUser: ({ tenantId, userId }) => {
         this.#present();
         const user = this.users.find((one) => one.tenantId === tenantId && one.userId === userId);
-        return { user: { ...found(user), name: userId, roles: [] } };
+        return { user: { ...found(user), name: userId } };
       },
       findUser: ({ tenantId, identifier }) => {
         this.#present();
@@ -123,7 +131,7 @@ export class FakeDirectory {
         const user = this.users.find(
           (one) => one.tenantId === tenantId && [one.username, one.email, one.phoneNumber].includes(name),
         );
-        return { user: { ...found(user), name: identifier, roles: [] } };
+        return { user: { ...found(user), name: identifier } };
       },
       verifyPassword: () => ({}),
       watchChanges: (_request, context) => this.#watch(context.signal),

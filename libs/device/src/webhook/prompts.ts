@@ -49,7 +49,7 @@ export function createPromptMessage({
   records,
 }: PromptParts & {
   readonly grants: Pick<GrantStore, 'find'>;
-  readonly records: Pick<DirectoryClient, 'user' | 'isActive'>;
+  readonly records: Pick<DirectoryClient, 'user' | 'isActive' | 'mayUse'>;
 }): PromptMessage {
   return async (delivery, application, call) => {
     const { approval = '', url = '' } = application.ciba ?? {};
@@ -58,6 +58,7 @@ export function createPromptMessage({
     if (grant === undefined) return 'request_over';
     const user = await records.user(delivery.tenantId, delivery.userId, call());
     if (user === undefined || !records.isActive(user)) return 'user_inactive';
+    if (!records.mayUse(application, user)) return 'role_missing';
     const { name } = application;
     return messageOf({ keys, kit }, { id: delivery.deliveryId, url, name, username: user.username }, grant);
   };

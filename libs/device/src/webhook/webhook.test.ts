@@ -1,10 +1,9 @@
 import { createHmac } from 'node:crypto';
-import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { Secret, type Database } from '@tessera/kit';
 import { Decision } from '@tessera/proto-gen/device';
 import { Status } from '@tessera/proto-gen/directory';
+import { startReceiver, type Receiver } from '../testing/receiver.ts';
 import {
   codeOf,
   createWorld,
@@ -15,55 +14,33 @@ import {
 } from '../testing/world.ts';
 import { createWebhookKeys } from './keys.ts';
 
-interface Notification {
-  readonly headers: Readonly<Record<string, string>>;
-  readonly body: string;
-  readonly data: Readonly<Record<string, string>>;
-}
-
 const key = new Secret('a-webhook-key-of-at-least-32-characters');
 const keys = createWebhookKeys(key);
 
 let world: World;
-let receiver: Server;
-const received: Notification[] = [];
-/** What the receiver answers next; 204 when there is nothing. */
-const statuses: number[] = [];
+let receiver: Receiver;
 
 beforeAll(async () => {
-  receiver = createServer((request, response) => {
-    let body = '';
-    request.setEncoding('utf8');
-    request.on('data', (chunk: string) => (body += chunk));
-    request.on('end', () => {
-      const { data } = JSON.parse(body) as Pick<Notification, 'data'>;
-      received.push({ headers: request.headers as Record<string, string>, body, data });
-      response.writeHead(statuses.shift() ?? 204).end();
-    });
-  });
-  await new Promise<void>((done) => receiver.listen(0, '127.0.0.1', done));
+  receiver = await startReceiver();
   world = await createWorld({ config: { TESSERA_WEBHOOK_KEY: key, TESSERA_WEBHOOK_ALLOW_PRIVATE: true } });
-  const url = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/hook`;
-  await world.directory.setApplication('acme-hook', { ciba: { approval: 'webhook', url } });
+  await world.directory.setApplication('acme-hook', { ciba: { approval: 'webhook', url: receiver.url } });
 });
 afterAll(async () => {
   await world.service.close();
-  await new Promise((done) => receiver.close(done));
+  await receiver.close();
 });
 
-async function notified(count = 1): Promise<Notification> {
-  for (let attempt = 0; received.length < count; attempt += 1) {
-    if (attempt === 100) throw new Error(`${received.length} notifications instead of ${count}`);
-    await new Promise((done) => setTimeout(done, 50));
-  }
-  const last = received.at(-1);
+/** The last of `count` posts, with what it says. */
+async function notified(count = 1) {
+  const last = (await receiver.got(count)).at(-1);
   if (last === undefined) throw new Error('nothing was received');
-  return last;
+  const { data } = JSON.parse(last.body) as { data: Readonly<Record<string, string>> };
+  return { ...last, data };
 }
 
 /** Starts a request of the application with a webhook for somebody new. */
 async function start(options: { readonly requestedExpiry?: number } = {}) {
-  received.length = 0;
+  receiver.received.length = 0;
   const who = newPerson(world);
   const started = await startBackchannel(world, who.username, {
     clientId: 'acme-hook',
@@ -73,7 +50,7 @@ async function start(options: { readonly requestedExpiry?: number } = {}) {
   return { ...started, who };
 }
 
-const tokenOf = ({ data }: Notification): string =>
+const tokenOf = ({ data }: Awaited<ReturnType<typeof notified>>): string =>
   new URL(data['decision_uri'] ?? '').searchParams.get('token') ?? '';
 
 const decide = (decisionToken: string, decision: Decision = Decision.APPROVE) =>
@@ -170,24 +147,24 @@ describe('approval by webhook', () => {
   });
 
   it('tries again while the receiver is in trouble, with the same id', async () => {
-    statuses.push(503);
+    receiver.statuses.push(503);
     const { who } = await start();
     await notified(2);
-    expect(new Set(received.map(({ headers }) => headers['webhook-id'])).size).toBe(1);
+    expect(new Set(receiver.received.map(({ headers }) => headers['webhook-id'])).size).toBe(1);
     const rows = await world.audited('ciba.notified', { subject: who.userId });
     expect(rows.map(({ reason }) => reason)).toEqual([null]);
   });
 
   it.each([401, 302, 404])('does not try again after status %d (CIBA-4)', async (status) => {
-    statuses.push(status);
+    receiver.statuses.push(status);
     const { who } = await start();
     const rows = await world.audited('ciba.notified', { subject: who.userId });
     expect(rows.map(({ reason }) => reason)).toEqual([`status_${status}`]);
-    expect(received).toHaveLength(1);
+    expect(receiver.received).toHaveLength(1);
   });
 
   it('notifies nobody of a locked or unknown person (CIBA-1)', async () => {
-    received.length = 0;
+    receiver.received.length = 0;
     const who = newPerson(world);
     await world.directory.setUser(who.userId, Status.LOCKED);
     for (const hint of [who.username, 'nobody-of-that-name']) {
@@ -195,29 +172,57 @@ describe('approval by webhook', () => {
     }
     await start();
     await notified();
-    expect(received).toHaveLength(1);
+    expect(receiver.received).toHaveLength(1);
+  });
+
+  it('notifies nobody of a person who may not use the application, at the start or by the next attempt (DEV-2)', async () => {
+    receiver.received.length = 0;
+    const [clerk, driver] = [newPerson(world), newPerson(world)];
+    await world.directory.setRoles(clerk.userId, ['clerk']);
+    await world.directory.setApplication('acme-hook', { allowedRoles: ['clerk'] });
+    receiver.statuses.push(503);
+    for (const { username } of [driver, clerk]) {
+      await startBackchannel(world, username, { clientId: 'acme-hook' });
+    }
+    await notified();
+    await world.directory.setRoles(clerk.userId, []);
+    const rows = await world.audited('ciba.notified', { subject: clerk.userId });
+    expect(rows.map(({ reason }) => reason)).toEqual(['role_missing']);
+    await world.directory.setApplication('acme-hook', { allowedRoles: [] });
+    expect(receiver.received).toHaveLength(1);
+  });
+
+  it('refuses the approval by the link once a role was taken, which denies (DEV-2)', async () => {
+    const { who, poll } = await start();
+    const token = tokenOf(await notified());
+    await world.directory.setApplication('acme-hook', { allowedRoles: ['clerk'] });
+    expect(await codeOf(decide(token))).toBe('access_denied');
+    await world.directory.setApplication('acme-hook', { allowedRoles: [] });
+    expect(await codeOf(poll())).toBe('access_denied');
+    const rows = await world.audited('ciba.denied', { subject: who.userId });
+    expect(rows.map(({ reason }) => reason)).toEqual(['role_missing']);
   });
 
   it('is not tried again when the request would be over by then', async () => {
-    statuses.push(503);
+    receiver.statuses.push(503);
     const { who } = await start({ requestedExpiry: 1 });
     const rows = await world.audited('ciba.notified', { subject: who.userId });
     expect(rows.map(({ reason }) => reason)).toEqual(['status_503']);
-    expect(received).toHaveLength(1);
+    expect(receiver.received).toHaveLength(1);
   });
 
   it('is not forgotten when the process ends before it could be delivered', async () => {
-    statuses.push(503);
+    receiver.statuses.push(503);
     const { who } = await start();
     await notified();
     await world.service.close();
-    expect(received).toHaveLength(1);
+    expect(receiver.received).toHaveLength(1);
     world = await createWorld({
       beside: world,
       config: { TESSERA_WEBHOOK_KEY: key, TESSERA_WEBHOOK_ALLOW_PRIVATE: true },
     });
     await notified(2);
-    expect(new Set(received.map(({ headers }) => headers['webhook-id'])).size).toBe(1);
+    expect(new Set(receiver.received.map(({ headers }) => headers['webhook-id'])).size).toBe(1);
     const rows = await world.audited('ciba.notified', { subject: who.userId });
     expect(rows.map(({ reason }) => reason)).toEqual([null]);
   });
@@ -250,12 +255,12 @@ describe('approval by webhook', () => {
 
   it('refuses private addresses unless they are allowed', async () => {
     const careful = await createWorld({ beside: world, config: { TESSERA_WEBHOOK_KEY: key } });
-    received.length = 0;
+    receiver.received.length = 0;
     const who = newPerson(world);
     await startBackchannel(careful, who.username, { clientId: 'acme-hook' });
     const rows = await careful.audited('ciba.notified', { subject: who.userId });
     expect(rows.map(({ reason }) => reason)).toEqual(['not_https']);
-    expect(received).toEqual([]);
+    expect(receiver.received).toEqual([]);
     await careful.service.close();
   });
 });
