@@ -8,8 +8,8 @@ import {
   startCiba,
   startDevice,
 } from '../harness/decided-elsewhere.ts';
-import { expectError, tokensOf } from '../harness/flows.ts';
-import { emptyRedis } from '../harness/redis.ts';
+import { codeFor, dialects, expectError, redeem, refresh, tokensOf } from '../harness/flows.ts';
+import { copyOfRedis, emptyRedis } from '../harness/redis.ts';
 import { setUps, type System } from '../harness/set-up.ts';
 import { startSystem } from '../harness/start.ts';
 
@@ -48,6 +48,23 @@ describe('decisions elsewhere', () => {
       Array.from({ length: 10 }, async () => poll(http, 'device', approved.deviceCode, 'acme-tv')),
     );
     expect(answers.filter(({ status }) => status === 200)).toHaveLength(1);
+  });
+
+  it('outlive an older copy of Redis: a session that was ended gets nothing for its code, others do (SES-7, F2)', async () => {
+    const { http } = system;
+    const [gone, staying] = [system.person(), system.person()];
+    const ended = await codeFor(gone);
+    const [good, used] = [await codeFor(staying), await codeFor(staying)];
+    const putBack = await copyOfRedis(prefix);
+    await gone.get('/logout?client_id=acme-web');
+    const { refreshToken } = tokensOf(await redeem(http, used));
+
+    await putBack();
+
+    for (const dialect of dialects) expectError(await redeem(http, ended, dialect), 400, 'invalid_grant');
+    tokensOf(await redeem(http, good));
+    expect((await redeem(http, used)).status).toBe(400);
+    expect((await refresh(http, refreshToken)).status).toBe(400);
   });
 
   it('lock an address that guesses user codes, with fresh cookies and forged forwarded headers too (DEV-7)', async () => {
