@@ -192,6 +192,21 @@ describe('introspection', () => {
     await on.directory.changeApplication('web', (record) => (record.validFrom = 0n));
   });
 
+  it('calls a refresh token inactive while its person holds no role the application is for (DEV-2)', async () => {
+    const { accessToken, refreshToken } = await on.signIn();
+    const active = async () => [
+      (await on.introspect(accessToken)).active,
+      (await on.introspect(refreshToken)).active,
+    ];
+    await on.directory.changeApplication('web', (record) => (record.allowedRoles = ['clerk']));
+    expect(await active()).toEqual([true, true]);
+    await on.directory.changeUser('ada', (user) => (user.roles = ['manager']));
+    expect(await active()).toEqual([true, false]);
+    await on.directory.changeUser('ada', (user) => (user.roles = ['clerk']));
+    expect(await active()).toEqual([true, true]);
+    await on.directory.changeApplication('web', (record) => (record.allowedRoles = []));
+  });
+
   it('follows user, application and tenant for refresh tokens and lets access tokens live until they expire', async () => {
     const { accessToken, refreshToken } = await on.signIn({ userId: 'bob' });
     const active = async () => [

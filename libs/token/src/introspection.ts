@@ -183,7 +183,8 @@ async function isUsable(
     directory.user(tenantId, userId, context.onward()),
   ]);
   if (client === undefined || !directory.isActive(client, authTime)) return false;
-  return user !== undefined && directory.isActive(user, authTime) && mayUseRefreshTokens(client.application);
+  if (user === undefined || !directory.isActive(user, authTime)) return false;
+  return directory.mayUse(client.application, user) && mayUseRefreshTokens(client.application);
 }
 
 /** It lives until it expires, but the key that signed it may be withdrawn, so it is not remembered for all that time. */

@@ -113,6 +113,21 @@ describe.each(cases)('$grant of $client', ({ grant, client }) => {
     expect(await codeOf(ask())).toBe('no error');
   });
 
+  it('is refused to a person while they hold no role the application is for, and works again with what the client holds (DEV-2)', async () => {
+    const ask = await start();
+    const refused = grant === 'client_credentials' ? 'no error' : 'invalid_grant';
+    await on.directory.changeApplication(client, (record) => (record.allowedRoles = ['manager', 'driver']));
+    expect(await codeOf(ask())).toBe(refused);
+    await on.directory.changeApplication(client, (record) => (record.allowedRoles = ['manager', 'clerk']));
+    await on.directory.changeUser('ada', (user) => (user.roles = []));
+    expect(await codeOf(ask())).toBe(refused);
+    await on.directory.changeUser('ada', (user) => (user.roles = ['clerk']));
+    expect(await codeOf(ask())).toBe('no error');
+    await on.directory.changeApplication(client, (record) => (record.allowedRoles = []));
+    const reasons = (await on.events()).map(({ reason }) => reason);
+    if (grant !== 'client_credentials') expect(reasons).toContain('role_missing');
+  });
+
   it('is refused with wrong credentials and consumes nothing (R11)', async () => {
     const ask = await start();
     const wrong = [

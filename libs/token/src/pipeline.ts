@@ -107,9 +107,9 @@ async function issue(parts: PipelineParts, grant: Grant, current: Exchange): Pro
   // 4. what was presented is redeemed
   const redemption = await grant.redeem(current);
   try {
-    // 5. the grant is of this issuer; user, application and tenant are active at this moment
+    // 5. the grant is of this issuer; at this moment all concerned are active and the user may use the application
     requireIssuer(parts.issuer, redemption.person);
-    const subject = await requireActive(parts.directory, current, redemption.person);
+    const subject = await requireAdmitted(parts.directory, current, redemption.person);
     // 6. scope and resource of the tokens
     const { idTokenClaims } = redemption;
     const authority = { subject, idTokenClaims, ...decideScopes(current, redemption.person) };
@@ -213,7 +213,7 @@ function requireIssuer(configured: string | undefined, grant: PersonalGrant | un
   throw refuse('invalid_grant', 'The grant is no longer valid.', 'issuer_mismatch');
 }
 
-async function requireActive(
+async function requireAdmitted(
   directory: DirectoryClient,
   { application: { clientId, tenantId }, call }: Exchange,
   grant: PersonalGrant | undefined,
@@ -230,6 +230,9 @@ async function requireActive(
   // Disabled, locked or given another password since, and perhaps enabled again.
   if (!directory.isActive(user, grant.authTime) || !directory.isActive(client, grant.authTime)) {
     throw refuse('invalid_grant', 'The grant is no longer valid.', 'ended_since');
+  }
+  if (!directory.mayUse(client.application, user)) {
+    throw refuse('invalid_grant', 'The grant is no longer valid.', 'role_missing');
   }
   return { grant, user };
 }

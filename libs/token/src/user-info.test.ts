@@ -86,6 +86,17 @@ describe('userinfo', () => {
     expect((await ask(accessToken)).sub).toBe('bob');
   });
 
+  it('tells nothing while the user holds no role the application is for (DEV-2)', async () => {
+    const { accessToken } = await on.signIn({ userId: 'bob' });
+    await on.directory.changeApplication('web', (record) => (record.allowedRoles = ['clerk']));
+    expect(await codeOf(ask(accessToken))).toBe('invalid_token');
+    await on.directory.changeUser('bob', (user) => (user.roles = ['clerk']));
+    expect((await ask(accessToken)).sub).toBe('bob');
+    await on.directory.changeUser('bob', (user) => (user.roles = []));
+    await on.directory.changeApplication('web', (record) => (record.allowedRoles = []));
+    expect((await ask(accessToken)).sub).toBe('bob');
+  });
+
   it('tells nothing for a token issued before a change, and all for one of a sign-in in the second of the change (REF-7)', async () => {
     const now = BigInt(Math.floor(on.clock.now() / 1000));
     const before = await on.signIn({ userId: 'bob', authTime: now });

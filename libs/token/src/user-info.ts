@@ -20,8 +20,9 @@ export interface UserInfoParts {
 
 /**
  * The claims that an access token releases about its user (OIDC Core §5.3). Throws `invalid_token` for a token that is
- * not a live one of ours and for a user, application or tenant that is not active (RFC 6750 §3.1), and
- * `insufficient_scope` for a token without an identity scope, which every token of a client for itself is.
+ * not a live one of ours, for a user, application or tenant that is not active (RFC 6750 §3.1), and for a user who may
+ * not use the application any more, and `insufficient_scope` for a token without an identity scope, which every token of
+ * a client for itself is.
  */
 export async function userInfo(
   { directory, verifier, issuer }: UserInfoParts,
@@ -32,18 +33,19 @@ export async function userInfo(
   if (claims === undefined || claims.iss !== issuerOf(issuer, request.caller)) throw invalidToken();
   // Before the user is looked up: a client for itself has none, and its token is a good one.
   requireIdentityScope(claims.scope);
-  const user = await findActiveUser(directory, claims, context);
+  const user = await findAdmittedUser(directory, claims, context);
   if (user === undefined) throw invalidToken();
   return userInfoClaims(user, claims.scope);
 }
 
-async function findActiveUser(directory: DirectoryClient, claims: AccessTokenClaims, context: CallContext) {
+async function findAdmittedUser(directory: DirectoryClient, claims: AccessTokenClaims, context: CallContext) {
   const [client, user] = await Promise.all([
     directory.application(claims.client_id, context.onward()),
     directory.user(claims.tenant_id, claims.sub, context.onward()),
   ]);
   if (client === undefined || !directory.isActive(client, claims.iat)) return undefined;
-  return user !== undefined && directory.isActive(user, claims.iat) ? user : undefined;
+  if (user === undefined || !directory.isActive(user, claims.iat)) return undefined;
+  return directory.mayUse(client.application, user) ? user : undefined;
 }
 
 function invalidToken(): OAuthError {

@@ -62,6 +62,15 @@ describe('tokens that are pushed', () => {
     );
   });
 
+  it('are not issued for a person who holds no role the application is for by then (DEV-2)', async () => {
+    await on.directory.changeApplication('other', (record) => (record.allowedRoles = ['clerk']));
+    const { tokens, accepted } = await pushed({ clientId: 'other', userId: 'bob' });
+    expect([tokens, accepted]).toEqual([undefined, true]);
+    expect((await pushed({ clientId: 'other', userId: 'ada' })).tokens).toBeDefined();
+    await on.directory.changeApplication('other', (record) => (record.allowedRoles = []));
+    expect((await on.events()).map(({ reason }) => reason)).toContain('role_missing');
+  });
+
   it('fail where openid is not granted any more: nothing would bind them together (CIBA Core §10.3.1)', async () => {
     await on.directory.changeApplication('globex-web', (record) => {
       record.scopes = record.scopes.filter(({ name }) => name !== 'openid');

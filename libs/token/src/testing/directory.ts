@@ -24,6 +24,7 @@ interface ApplicationFields {
   ciba?: { delivery: string };
   lifetimes: { accessToken?: number; refreshTokenIdle?: number; refreshTokenAbsolute?: number };
   validFrom: bigint;
+  allowedRoles?: string[];
 }
 
 interface UserFields {
