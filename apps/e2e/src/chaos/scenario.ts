@@ -1,5 +1,5 @@
 import { mkdtemp, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { availableParallelism, loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createIntrospector } from '@tessera/introspection-client';
@@ -87,6 +87,8 @@ export async function play(
 ): Promise<Report> {
   const { cleanUps, log } = options;
   const startedAt = performance.now();
+  const load = new MachineLoad();
+  cleanUps.push(async () => load.stop());
   const databaseUrl = await postgres.newDatabase();
   const notifications = new Notifications();
   const webhookUrl = await notifications.start();
@@ -117,11 +119,13 @@ export async function play(
   const values = [...crowd.http.seen, ...notifications.seen];
   const chosen = chosenSecrets().filter((secret) => output.includes(secret));
   const evidence = { audit, leaks: leaks(output, values).length + chosen.length };
+  const stretch = load.stretch();
+  if (stretch > 1) log(`the machine was busy: limits of time are stretched ${stretch.toFixed(1)} times`);
   const limits: Limits = {
     retryWindowMs,
     codeLifetimeMs: 60_000,
     disableDelayMs: 1_000,
-    recoveryMs: scenario.recoveryMs,
+    recoveryMs: scenario.recoveryMs * stretch,
     lostAuditMs: 1_500,
   };
   await crowd.leave();
@@ -144,6 +148,25 @@ export async function play(
     violations,
     seconds: Math.round((performance.now() - startedAt) / 1000),
   };
+}
+
+/** What waits for each processor of a machine that runs this and nothing else. */
+const ownLoad = 3;
+
+/** How much more than this run the machine has to do: what would be late on any such machine is no fault of the system. */
+class MachineLoad {
+  #most = 0;
+  readonly #timer = setInterval(() => {
+    this.#most = Math.max(this.#most, loadavg()[0] ?? 0);
+  }, 5_000).unref();
+
+  stretch(): number {
+    return Math.max(1, this.#most / availableParallelism() / ownLoad);
+  }
+
+  stop(): void {
+    clearInterval(this.#timer);
+  }
 }
 
 /** Puts the history and what the processes printed where a person can read it; there are no secrets in it. */

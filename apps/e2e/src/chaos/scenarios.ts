@@ -3,7 +3,7 @@ import { startReplicatedRedis } from '@tessera/test-kit/provision';
 import { Redis } from 'ioredis';
 import { eventually } from '../harness/process.ts';
 import { checkOut } from './checkout.ts';
-import type { Replica } from './cluster.ts';
+import type { Replica } from './replica.ts';
 import { countCrossings } from './crossings.ts';
 import type { Operation } from './history.ts';
 import type { CleanUps, Scenario, Stage } from './scenario.ts';

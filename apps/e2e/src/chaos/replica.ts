@@ -1,0 +1,87 @@
+import { eventually, ServerProcess, type Environment } from '../harness/process.ts';
+
+const readyWithinMs = 60_000;
+/** Pause, drain and close, with room for a machine that is busy. */
+const stopWithinMs = 30_000;
+
+/** One process of the system, which can be ended and started again at the same addresses. */
+export class Replica {
+  readonly name: string;
+  readonly service: string;
+  readonly httpPort: number;
+  readonly rpcPort: number;
+  readonly managementPort: number;
+  readonly #environment: Environment;
+  readonly #past: { readonly root: string | undefined; readonly process: ServerProcess }[] = [];
+  #root: string | undefined;
+  #process: ServerProcess;
+
+  constructor(
+    service: string,
+    at: number,
+    ports: { http: number; rpc: number; management: number },
+    environment: Environment,
+    root: string | undefined,
+  ) {
+    this.service = service;
+    this.name = `${service}-${at + 1}`;
+    this.httpPort = ports.http;
+    this.rpcPort = ports.rpc;
+    this.managementPort = ports.management;
+    this.#environment = environment;
+    this.#root = root;
+    this.#process = this.#from(root);
+  }
+
+  get output(): string {
+    return this.runs.map(({ output }) => output).join('');
+  }
+
+  /** What was printed, for each checkout that it was started from, in order. */
+  get runs(): readonly { readonly root: string | undefined; readonly output: string }[] {
+    return [...this.#past, { root: this.#root, process: this.#process }].map(({ root, process }) => ({
+      root,
+      output: process.output,
+    }));
+  }
+
+  start(): void {
+    this.#process.start(this.#environment);
+  }
+
+  async ready(): Promise<void> {
+    const url = `http://127.0.0.1:${this.managementPort}/readyz`;
+    const isReady = async (): Promise<boolean> => !this.#process.running || (await fetch(url)).status === 200;
+    await eventually(`${this.name} is ready`, isReady, readyWithinMs);
+    if (!this.#process.running)
+      throw new Error(`${this.name} did not start:\n${this.#process.output.slice(-2000)}`);
+  }
+
+  /** Asks it to stop and waits; throws when it does not end by itself and with 0. */
+  async stop(): Promise<void> {
+    this.#process.signal('SIGTERM');
+    const late = setTimeout(() => this.#process.signal('SIGKILL'), stopWithinMs);
+    const code = await this.#process.ended();
+    clearTimeout(late);
+    if (code !== 0) throw new Error(`${this.name} did not stop in order: ${code ?? 'by force'}`);
+  }
+
+  async kill(): Promise<void> {
+    await this.#process.kill();
+  }
+
+  reload(): void {
+    this.#process.signal('SIGHUP');
+  }
+
+  /** From now on it starts from another checkout; undefined is this one. */
+  moveTo(root: string | undefined): void {
+    this.#past.push({ root: this.#root, process: this.#process });
+    this.#root = root;
+    this.#process = this.#from(root);
+  }
+
+  #from(root: string | undefined): ServerProcess {
+    return new ServerProcess(this.name, `apps/${this.service}/src/main.ts`, root);
+  }
+}
