@@ -34,6 +34,7 @@ export const secrets = {
   alarm: 'acme-alarm-secret-0123456789-0123456789-ab',
   bell: 'acme-bell-secret-0123456789-0123456789-abc',
   vault: 'acme-vault-secret-0123456789-0123456789-ab',
+  ledger: 'acme-ledger-secret-0123456789-0123456789-a',
 } as const;
 
 export const redirectUri = 'http://127.0.0.1:9000/callback';
@@ -49,6 +50,8 @@ export interface StateOptions {
   readonly globexStatus?: 'active' | 'disabled';
   readonly tvStatus?: 'active' | 'disabled';
   readonly deskStatus?: 'active' | 'disabled';
+  /** Of which a person must hold one to use `acme-ledger`. */
+  readonly ledgerRoles?: readonly string[];
   /** Where the requests of `acme-alarm` are announced. */
   readonly webhookUrl?: string;
   /** Where `acme-bell` and `acme-vault` are told of decisions. */
@@ -120,6 +123,15 @@ tenants:
         grantTypes: [client_credentials]
         scopes: [billing.read]
         introspectAudiences: ["${ordersAudience}"]
+      - clientId: acme-ledger
+        name: Acme Ledger, which is for some roles
+        type: confidential
+        secrets: [{value: "${secrets.ledger}"}]
+        grantTypes: [authorization_code, refresh_token, client_credentials, device_code, ciba]
+        redirectUris: ["${redirectUri}"]
+        scopes: [openid, profile, offline_access, orders.read]
+        ciba: {approval: page}
+        allowedRoles: [${(options.ledgerRoles ?? ['clerk']).join(', ')}]
 ${decidedElsewhere(options)}
   - id: globex
     name: Globex

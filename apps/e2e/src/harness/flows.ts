@@ -16,6 +16,7 @@ export const secretOf: Readonly<Record<string, string | undefined>> = {
   'acme-alarm': secrets.alarm,
   'acme-bell': secrets.bell,
   'acme-vault': secrets.vault,
+  'acme-ledger': secrets.ledger,
 };
 
 export type Dialect = 'contract' | 'standard';

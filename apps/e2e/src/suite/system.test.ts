@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe } from 'vitest';
 import { newDatabaseUrl, redisUrl } from '@tessera/test-kit';
 import { setUps, type System } from '../harness/set-up.ts';
 import { startSystem } from '../harness/start.ts';
+import { accessSuite } from '../suites/access.ts';
 import { authorizeSuite } from '../suites/authorize.ts';
 import { clientCredentialsSuite } from '../suites/client-credentials.ts';
 import { webhookKey, webhookSuite } from '../suites/webhook.ts';
@@ -52,6 +53,7 @@ describe(setUp.name, () => {
   codeFlowSuite(system);
   logoutSuite(system);
   statesSuite(system);
+  accessSuite(system);
   deviceSuite(system);
   cibaSuite(system);
   webhookSuite(system);
