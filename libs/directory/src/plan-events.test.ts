@@ -83,7 +83,8 @@ describe('what is written down about a change', () => {
   ])('tells that a person was %s', (_what, fields, expected) => {
     const { names, changes } = happened({ users: [{ ...user, ...fields }] });
     expect(names).toEqual(expected);
-    expect(changes).toEqual([{ kind: 'user', tenantId: 'acme', id: 'usr_ada' }]);
+    expect(changes).toMatchObject([{ kind: 'user', tenantId: 'acme', id: 'usr_ada' }]);
+    expect(changes[0]?.endsAll).toBe('passwordHash' in fields ? true : undefined);
   });
 
   it.each<[string, Partial<ApplicationRecord>, string[]]>([

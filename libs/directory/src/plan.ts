@@ -75,20 +75,41 @@ export function isEmpty<T>({ created, updated, deleted }: Difference<T>): boolea
   return created.length + updated.length + deleted.length === 0;
 }
 
-/** What watchers are told. A change of the tenant itself, its resources or roles stands for everything in it. */
+/**
+ * What watchers are told. A change of the tenant itself, its resources or roles stands for everything in it, but for what
+ * ended: that is told by its name.
+ */
 export function changesOf(plan: TenantPlan): Change[] {
   const { tenantId } = plan.desired.tenant;
-  if (plan.tenant !== 'unchanged' || !isEmpty(plan.resources) || !isEmpty(plan.roles)) {
-    return [{ kind: 'tenant', tenantId, id: '' }];
+  const application = ({ clientId: id }: ApplicationRecord): Change => ({
+    kind: 'application',
+    tenantId,
+    id,
+  });
+  const user = ({ userId: id }: UserRecord): Change => ({ kind: 'user', tenantId, id });
+  const repassworded = new Set(
+    plan.users.updated
+      .filter(({ before, after }) => before.passwordHash !== after.passwordHash)
+      .map(({ after }) => after),
+  );
+  const userChange = (record: UserRecord): Change =>
+    repassworded.has(record) ? { ...user(record), endsAll: true } : user(record);
+  if (plan.tenant === 'unchanged' && isEmpty(plan.resources) && isEmpty(plan.roles)) {
+    return [...touched(plan.applications).map(application), ...touched(plan.users).map(userChange)];
   }
+  const users = new Set([...ended(plan.users), ...repassworded]);
   return [
-    ...touched(plan.applications).map(({ clientId }) => ({
-      kind: 'application' as const,
-      tenantId,
-      id: clientId,
-    })),
-    ...touched(plan.users).map(({ userId }) => ({ kind: 'user' as const, tenantId, id: userId })),
+    { kind: 'tenant', tenantId, id: '' },
+    ...ended(plan.applications).map(application),
+    ...[...users].map(userChange),
   ];
+}
+
+function ended<T extends { readonly status: string }>({ updated, deleted }: Difference<T>): T[] {
+  const stopped = updated.filter(
+    ({ before, after }) => before.status !== after.status && after.status !== 'active',
+  );
+  return [...stopped.map(({ after }) => after), ...deleted];
 }
 
 function touched<T>({ created, updated, deleted }: Difference<T>): T[] {

@@ -88,6 +88,8 @@ export interface Change {
   readonly tenantId: string;
   /** client_id or user_id; empty for a tenant. */
   readonly id: string;
+  /** It ended what was issued before, though what changed is active: another password. */
+  readonly endsAll?: true;
 }
 
 /**

@@ -489,6 +489,39 @@ export function directoryStoreContract(engine: string, open: () => Promise<Store
       expect(await stores.admin.bumpEpoch('nowhere', noted)).toEqual([]);
     });
 
+    it('says that a password ended what was there before it, and what ended beside a change of the tenant', async () => {
+      const tenantId = fresh();
+      await make(testTenant(tenantId));
+      const told = async (state: TenantState) => {
+        const start = await stores.changes.newestChange();
+        await make(state);
+        const changes = await stores.changes.changesAfter(start, 100);
+        return changes.map(({ kind, id, ended }) => `${kind} ${id} ${ended}`).toSorted();
+      };
+      const people = (passwordHash: string) => [testUser('ada', { passwordHash }), testUser('bob')];
+      const applications = [testApplication(`${tenantId}-web`)];
+      const roles = ['clerk', 'manager'];
+      expect(await told(testTenant(tenantId, { users: people('one'), applications, roles }))).toEqual([
+        'user usr_ada true',
+      ]);
+      const renamed = people('one').map((user) => ({ ...user, name: 'X' }));
+      const names = await told(testTenant(tenantId, { users: renamed, applications, roles }));
+      expect(names).toEqual(['user usr_ada false', 'user usr_bob false']);
+      const [ada, bob] = people('two');
+      const locked = { ...bob, status: 'locked' } as UserRecord;
+      const beside = testTenant(tenantId, {
+        users: [ada as UserRecord, locked],
+        applications: [],
+        roles: ['clerk'],
+      });
+      expect(await told(beside)).toEqual([
+        `application ${tenantId}-web true`,
+        'tenant  false',
+        'user usr_ada true',
+        'user usr_bob true',
+      ]);
+    });
+
     it('tells changes in the order of their commits, however many write at once', async () => {
       const tenantIds = Array.from({ length: 8 }, fresh);
       for (const tenantId of tenantIds) await make(testTenant(tenantId));

@@ -761,7 +761,7 @@ export const RevocationKind = {
   SESSION: 2,
 
   /**
-   * A user was disabled, locked or deleted: `sub`.
+   * A user was disabled, locked or deleted, or got another password: `sub`.
    *
    * @generated from enum value: REVOCATION_KIND_SUBJECT = 3;
    */
