@@ -1,7 +1,7 @@
 import { createHash, createPublicKey, randomBytes, verify, type webcrypto } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { askCiba, decideCiba, poll, type DecisionWord } from '../harness/decided-elsewhere.ts';
-import { ordersAudience } from '../harness/declared-state.ts';
+import { ordersAudience, people } from '../harness/declared-state.ts';
 import { claimsOf, describeFailure, dialects, expectError, refresh, tokensOf } from '../harness/flows.ts';
 import { startReceiver, type Received, type Receiver } from '../harness/receiver.ts';
 import type { System } from '../harness/set-up.ts';
@@ -26,7 +26,7 @@ export function toldClientsSuite(system: () => System): void {
       await receiver.close();
     });
 
-    /** A request of a client, and how ada decides it. */
+    /** A request of a client, and how bob decides it: the limit on what ada decides in a minute is used by other suites. */
     async function start(clientId: string) {
       const { http } = system();
       const notificationToken = randomBytes(20).toString('base64url');
@@ -35,6 +35,7 @@ export function toldClientsSuite(system: () => System): void {
       const answer = await askCiba(http, {
         client_id: clientId,
         scope,
+        login_hint: people.bob.username,
         binding_message: message,
         client_notification_token: notificationToken,
       });
@@ -45,7 +46,10 @@ export function toldClientsSuite(system: () => System): void {
         authReqId: String(authReqId),
         interval,
         authorization: `Bearer ${notificationToken}`,
-        decide: (decision: DecisionWord) => decideCiba(system().person(), decision, message),
+        async decide(decision: DecisionWord) {
+          const page = await decideCiba(system().person(), decision, message, people.bob);
+          expect(page.text).toContain(decision === 'approve' ? 'You approved' : 'You denied');
+        },
         callback: () => receiver.got('the client is told', mine),
         callbacks: () => receiver.received.filter(mine),
       };
