@@ -165,7 +165,7 @@ interface Watched {
 }
 
 /** Writes one line when the connection is lost and one when it is back, however many attempts lie between. */
-function watch({ client, onNode, onError }: RedisConnection, log: Logger | undefined): Watched {
+function watch({ client, nodes, onNode, onError }: RedisConnection, log: Logger | undefined): Watched {
   let ended = false;
   let lost = false;
   let reason: unknown;
@@ -189,11 +189,12 @@ function watch({ client, onNode, onError }: RedisConnection, log: Logger | undef
   });
   onNode((node) => {
     if (!client.isCluster) return;
-    // Attempts that fail are many; the connection that was there is lost once.
+    // Attempts that fail are many, and the driver leaves nodes that it has no use for by itself: those are gone already.
     node.once('ready', () => {
       node.once('close', () => {
         const { host, port } = node.options;
-        if (!ended) log?.warn({ host, port }, 'the connection to a node of the Redis cluster was lost');
+        if (!ended && nodes().includes(node))
+          log?.warn({ host, port }, 'the connection to a node of the Redis cluster was lost');
       });
     });
   });
