@@ -213,6 +213,7 @@ class Crowd {
 
   /** Resolves once those have signed in who are disabled next. */
   async arrive(): Promise<void> {
+    await this.#load.firstKeySet();
     this.#lanes = this.#load.lanes().map(async (lane, at) => {
       // Not all at once: processes that have just started are slow, and passwords take their time.
       await sleep(at * arrivalMs);

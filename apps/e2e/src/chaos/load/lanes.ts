@@ -228,16 +228,26 @@ export class Load {
   }
 
   async #documents(caller: Caller): Promise<void> {
-    const { recorder } = this.#on;
     while (this.#on.running()) {
-      await caller.ask(caller.facts('keys'), 'GET', '/.well-known/jwks.json', {}, (answer) => {
-        const outcome = outcomeOf(answer);
-        return outcome.result === 'good'
-          ? { outcome, published: recorder.keys.add(answer.json()) }
-          : { outcome };
-      });
+      await this.#keySet(caller);
       await caller.ask(caller.facts('metadata'), 'GET', '/.well-known/openid-configuration');
       await sleep(2 * this.#options.pauseMs);
     }
+  }
+
+  async #keySet(caller: Caller): Promise<void> {
+    const { recorder } = this.#on;
+    await caller.ask(caller.facts('keys'), 'GET', '/.well-known/jwks.json', {}, (answer) => {
+      const outcome = outcomeOf(answer);
+      return outcome.result === 'good'
+        ? { outcome, published: recorder.keys.add(answer.json()) }
+        : { outcome };
+    });
+  }
+
+  /** What is published before the first token is delivered. */
+  async firstKeySet(): Promise<void> {
+    const [tenant] = tenants;
+    await this.#keySet(new Caller(this.#on, { name: 'first', tenant, clientId: `${tenant}-web` }));
   }
 }
