@@ -1,3 +1,5 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { metrics, Secret, systemRandom } from '@tessera/kit';
 import { Decision } from '@tessera/proto-gen/device';
@@ -342,5 +344,33 @@ describe('asking to be told (CIBA Core §7.1)', () => {
     expect((await without.backchannel.getDeliveryModes({})).modes).toEqual(['poll']);
     expect((await world.backchannel.getDeliveryModes({})).modes).toEqual(['poll', 'ping', 'push']);
     await without.service.close();
+  });
+});
+
+describe('a receiver that does not answer (DOS-7)', () => {
+  it('holds up nobody but its own application, however much waits for it', async () => {
+    const silent = createServer(() => undefined);
+    await new Promise<void>((done) => silent.listen(0, '127.0.0.1', done));
+    await tell('acme-bank', 'ping', `http://127.0.0.1:${(silent.address() as AddressInfo).port}/`);
+    const bank = await start('acme-bank');
+    await bank.decide();
+    await world.database.query({
+      name: 'test.flood',
+      text: `INSERT INTO device.delivery
+             SELECT d.delivery_id || n, d.tenant_id, d.client_id, d.hash, d.request_id, d.user_id, d.mode, d.outcome,
+                    d.awaits_tokens, d.sealed, d.sealed_tokens, 0, now(), d.expires_at, d.call_id, d.ip_address
+               FROM device.delivery AS d, generate_series(1, 400) AS n WHERE d.user_id = $1`,
+      values: [bank.who.userId],
+    });
+    await new Promise((done) => setTimeout(done, 1_500));
+    const box = await start('acme-box');
+    const before = Date.now();
+    await box.decide(Decision.DENY);
+    await callbacks();
+    expect(Date.now() - before).toBeLessThan(2_500);
+    await world.database.query({ name: 'test.calm', text: 'DELETE FROM device.delivery' });
+    silent.closeAllConnections();
+    silent.close();
+    await tell('acme-bank', 'ping');
   });
 });

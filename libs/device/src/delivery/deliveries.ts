@@ -17,6 +17,11 @@ const leaseSeconds = 20;
 /** Deliveries under way at a time in one process. */
 const mostAtOnce = 200;
 /**
+ * An application that has so many of them under way gets no more, so that receivers which do not answer hold up nobody else's
+ * deliveries. As many are claimed at a time, so it never has twice as many.
+ */
+const mostOfOne = 20;
+/**
  * How often deliveries are looked for that no decision of this process announced: others', those of processes that died,
  * and those whose pause is over. One look is one statement on an index that is empty while nothing waits.
  */
@@ -61,27 +66,37 @@ export function startDeliveries(parts: DeliveryParts): Deliveries {
   const bell = new Bell();
   const pushes = new Bell();
   const underWay = new Set<Promise<void>>();
+  const ofClients = new Map<string, number>();
 
   const end: Deliveries['end'] = async (delivery, reason) => {
     await store.finish(delivery, parts.audit.delivered(delivery, reason));
   };
 
   function begin(delivery: Delivery): void {
+    const { clientId } = delivery;
+    ofClients.set(clientId, (ofClients.get(clientId) ?? 0) + 1);
     const delivering = attempt(parts, delivery, closing.signal, end)
       .catch((error: unknown) => log.warn({ error }, 'a delivery was not settled; it is tried again'))
       .finally(() => {
         underWay.delete(delivering);
-        if (underWay.size === mostAtOnce - 1) bell.ring();
+        const left = (ofClients.get(clientId) ?? 1) - 1;
+        if (left === 0) ofClients.delete(clientId);
+        else ofClients.set(clientId, left);
+        if (underWay.size === mostAtOnce - 1 || left === mostOfOne - 1) bell.ring();
       });
     underWay.add(delivering);
   }
 
   async function look(): Promise<void> {
-    const free = mostAtOnce - underWay.size;
-    if (free === 0) return;
-    const { due, pushesWait } = await store.claim(free, leaseSeconds);
-    due.forEach(begin);
-    if (pushesWait) pushes.ring();
+    for (;;) {
+      const limit = Math.min(mostAtOnce - underWay.size, mostOfOne);
+      if (limit === 0) return;
+      const busy = [...ofClients].filter(([, count]) => count >= mostOfOne).map(([clientId]) => clientId);
+      const { due, pushesWait } = await store.claim(limit, leaseSeconds, busy);
+      due.forEach(begin);
+      if (pushesWait) pushes.ring();
+      if (due.length < limit || closing.signal.aborted) return;
+    }
   }
 
   async function repeat(): Promise<void> {

@@ -216,6 +216,20 @@ export function deliveryStoreContract(engine: string, open: () => Promise<Databa
       expect(due.map(({ deliveryId }) => deliveryId)).toEqual([first.delivery?.deliveryId]);
     });
 
+    it('leaves the deliveries of some applications where they are, and hands out those behind them', async () => {
+      const of = async (clientId: string) => {
+        const decision = newDecision('ping', 'approved');
+        await decide({ ...decision, request: { ...decision.request, clientId } });
+      };
+      for (const clientId of ['bank', 'bank', 'desk', 'shop']) await of(clientId);
+      const on = await store();
+      const clientIds = async (left?: readonly string[]) =>
+        (await on.claim(10, 20, left)).due.map(({ clientId }) => clientId);
+      expect(await clientIds(['bank', 'desk'])).toEqual(['shop']);
+      expect(await clientIds(['bank'])).toEqual(['desk']);
+      expect(await clientIds()).toEqual(['bank', 'bank']);
+    });
+
     it('is removed when it has been over for a day', async () => {
       const on = await store();
       await decide(newDecision('push', 'approved'));

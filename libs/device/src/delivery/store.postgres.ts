@@ -12,11 +12,11 @@ const columns = `delivery_id, tenant_id, client_id, hash, request_id, user_id, m
   call_id, ip_address, extract(epoch FROM expires_at - now())::float8 AS remaining_seconds`;
 
 /** Up to $1 rows of one kind that are due, leased for $2 seconds; locked ones are another process's. */
-function leased(awaitsTokens: boolean): string {
+function leased(awaitsTokens: boolean, condition = ''): string {
   return `
   free AS MATERIALIZED (
     SELECT delivery_id FROM device.delivery
-    WHERE awaits_tokens = ${awaitsTokens} AND due_at <= now()
+    WHERE awaits_tokens = ${awaitsTokens} AND due_at <= now()${condition}
     ORDER BY due_at LIMIT $1::int FOR UPDATE SKIP LOCKED
   ), leased AS (
     UPDATE device.delivery SET attempts = attempts + 1, due_at = now() + make_interval(secs => $2::float8)
@@ -25,8 +25,9 @@ function leased(awaitsTokens: boolean): string {
   )`;
 }
 
+/** $3 clients whose deliveries are left */
 const claim = `
-  WITH ${leased(false)}
+  WITH ${leased(false, ' AND client_id <> ALL($3::text[])')}
   SELECT w.pushes_wait, leased.*
   FROM (SELECT EXISTS (SELECT FROM device.delivery WHERE awaits_tokens AND due_at <= now()) AS pushes_wait) AS w
   LEFT JOIN leased ON true`;
@@ -134,11 +135,11 @@ export function createDeliveryStore(database: Database): DeliveryStore {
         values: [...about, trail.requestId, trail.ipAddress, remainingSeconds],
       });
     },
-    async claim(limit, leaseSeconds) {
+    async claim(limit, leaseSeconds, left = []) {
       const { rows } = await database.query<ClaimedRow>({
         name: 'device.claim_deliveries',
         text: claim,
-        values: [limit, leaseSeconds],
+        values: [limit, leaseSeconds, left],
       });
       const due = rows.flatMap((row) => (row.delivery_id === null ? [] : [deliveryOf(row)]));
       return { due, pushesWait: rows[0]?.pushes_wait ?? false };

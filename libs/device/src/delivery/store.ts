@@ -72,10 +72,14 @@ export const shortestDeliverySeconds = 60;
 export interface DeliveryStore {
   addPrompt(prompt: NewPrompt): Promise<void>;
   /**
-   * Claims up to `limit` deliveries that are due, for so long that nobody else attempts them meanwhile. Tells besides
-   * whether approved requests wait for their tokens.
+   * Claims up to `limit` deliveries that are due, for so long that nobody else attempts them meanwhile; none of the
+   * applications whose client ids are `left`. Tells besides whether approved requests wait for their tokens.
    */
-  claim(limit: number, leaseSeconds: number): Promise<{ due: Delivery[]; pushesWait: boolean }>;
+  claim(
+    limit: number,
+    leaseSeconds: number,
+    left?: readonly string[],
+  ): Promise<{ due: Delivery[]; pushesWait: boolean }>;
   /** Takes up to `limit` approved requests whose tokens are to be pushed, for so long. */
   take(limit: number, leaseSeconds: number): Promise<TakenPush[]>;
   /**
