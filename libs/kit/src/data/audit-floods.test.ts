@@ -38,6 +38,16 @@ describe('a flood of refusals (DOS-8)', () => {
     expect(all.filter((one) => one === 1)).toHaveLength(100);
   });
 
+  it('in one tenant hides nothing from another, and is told to its own', () => {
+    const { floods, admitted } = open();
+    expect(admitted(refusal({ tenantId: 'acme' }), 150)).toBe(100);
+    expect(admitted(refusal({ tenantId: 'umbra' }), 101)).toBe(100);
+    expect(floods.summarise(true)).toEqual([
+      refusal({ tenantId: 'acme', details: { alike: '50' } }),
+      refusal({ tenantId: 'umbra', details: { alike: '1' } }),
+    ]);
+  });
+
   it('never leaves out what succeeded, nor what has no address', () => {
     const { admitted } = open();
     expect(admitted(refusal({ outcome: 'success' }), 1000)).toBe(1000);

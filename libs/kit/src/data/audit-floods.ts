@@ -2,7 +2,7 @@ import { addressKey } from '../address-key.ts';
 import type { Clock } from '../clock.ts';
 import type { AuditEvent } from './audit.ts';
 
-/** Refusals of one kind from one address that are recorded one by one within a window. */
+/** Refusals of one kind from one address in one tenant that are recorded one by one within a window. */
 const limit = 100;
 const windowMs = 60_000;
 /** Beyond this many kinds and addresses at once, what is left of a kind counts together. */
@@ -17,7 +17,8 @@ interface Window {
 
 /**
  * Keeps refusals that cost their sender nothing from filling the audit trail: after the first hundred of one kind from
- * one address in a minute, the rest is one row that says how many there were. What succeeded is never left out.
+ * one address in a minute, the rest is one row that says how many there were. Each tenant has its own, so that a flood in
+ * one hides nothing from another. What succeeded is never left out.
  */
 export class AuditFloods {
   readonly #clock: Clock;
@@ -57,9 +58,9 @@ export class AuditFloods {
     );
   }
 
-  #windowOf({ event, reason = '', ipAddress = '' }: AuditEvent): Window {
+  #windowOf({ event, reason = '', tenantId = '', ipAddress = '' }: AuditEvent): Window {
     const kind = `${event}\0${reason}`;
-    const own = `${kind}\0${addressKey(ipAddress)}`;
+    const own = `${kind}\0${tenantId}\0${addressKey(ipAddress)}`;
     const key = this.#windows.has(own) || this.#windows.size < maxWindows ? own : kind;
     const window = this.#windows.get(key) ?? { last: undefined, written: 0, leftOut: 0 };
     this.#windows.set(key, window);
