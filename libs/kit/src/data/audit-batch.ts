@@ -36,7 +36,7 @@ const dropped = metrics.counter({
 
 const leftOut = metrics.counter({
   name: 'tessera_audit_summarised_total',
-  help: 'Refusals that have no row of their own, because one address had a hundred like them in a minute; one row counts them.',
+  help: 'Refusals that have no row of their own, because one address had a hundred like them in one tenant and minute; one row counts them.',
 });
 
 const flushAfterMs = 250;
