@@ -35,6 +35,9 @@ export interface PasswordSignIn {
 /** A password may be replaced while it is compared: by a new one, or by a better hash of the same one. */
 const attempts = 2;
 
+/** Hashes that wait to be made anew, each with its password; whoever signs in beyond that has it done another time. */
+const mostRenewing = 32;
+
 /** Longer than any identifier that can be registered. */
 export const longestIdentifier = 512;
 
@@ -43,12 +46,19 @@ export const longestIdentifier = 512;
  * off the answer's path.
  */
 export function createPasswordSignIn({ store, admin, passwords, pepper, log }: SignInParts): PasswordSignIn {
-  const renewing = new Set<Promise<void>>();
+  const renewing = new Map<string, Promise<void>>();
 
-  async function renew(tenantId: string, userId: string, password: string, from: string): Promise<void> {
+  function renewLater(user: SignedInUser, password: string, from: string): void {
+    const key = `${user.tenantId}\0${user.userId}`;
+    if (renewing.has(key) || renewing.size >= mostRenewing) return;
+    const work = renew(user, password, from).finally(() => renewing.delete(key));
+    renewing.set(key, work);
+  }
+
+  async function renew(user: SignedInUser, password: string, from: string): Promise<void> {
     try {
       const to = await passwords.renewed(password);
-      await admin.replacePasswordHash({ tenantId, userId, from, to });
+      await admin.replacePasswordHash({ ...user, from, to });
     } catch (error) {
       log.warn({ error }, 'a password hash was not made anew; trying again at the next sign-in');
     }
@@ -77,20 +87,21 @@ export function createPasswordSignIn({ store, admin, passwords, pepper, log }: S
         const { userId } = found.user;
         const signedInAt = await store.confirmSignIn(tenantId, userId, passwordHash);
         if (signedInAt === undefined) continue;
-        if (!passwords.isCurrent(passwordHash)) {
-          const work = renew(tenantId, userId, password, passwordHash);
-          renewing.add(work);
-          void work.finally(() => renewing.delete(work));
-        }
+        if (!passwords.isCurrent(passwordHash)) renewLater({ tenantId, userId }, password, passwordHash);
         return { found, signedInAt };
       }
       return undefined;
     },
 
     async close() {
-      await Promise.all(renewing);
+      await Promise.all(renewing.values());
     },
   };
+}
+
+interface SignedInUser {
+  readonly tenantId: string;
+  readonly userId: string;
 }
 
 function maySignIn({ user, tenant }: FoundUser): boolean {
