@@ -181,6 +181,15 @@ it('takes nothing from the budget of an address for right secrets, and gives not
   expect(more.filter((text) => text.startsWith('invalid_client'))).toHaveLength(10);
 });
 
+it('holds no attempt against a client to which the directory gave no answer', async () => {
+  directory.isAway = true;
+  for (let index = 0; index < 600; index += 1) {
+    expect(await refusal(attempt('service', 'service-secret'))).toMatch(/^temporarily_unavailable/);
+  }
+  directory.isAway = false;
+  await expect(attempt('service', 'service-secret')).resolves.toBeDefined();
+});
+
 it('starts counting anew after a success', async () => {
   for (let round = 0; round < 3; round += 1) {
     for (let guess = 0; guess < 15; guess += 1) await refusal(attempt('service', `guess ${guess}`));

@@ -84,11 +84,19 @@ export class ClientAuthenticator {
       address: addressKey(ipAddress),
       client: clientId,
     };
-    await this.#count(keys);
+    const counted = await this.#count(keys);
     const [found, verification] = await Promise.all([
       this.#options.records.application(clientId, call),
       this.#options.directory.verifyApplicationSecret({ clientId, clientSecret }, call),
-    ]);
+    ]).catch(async (error: unknown) => {
+      // Nobody said whether it was right: who tries again while the directory is away is not to be refused afterwards.
+      // Who left before the answer is no such caller.
+      if (call.signal?.aborted !== true) {
+        await this.#options.limiter?.refund(perClientAndAddress, keys.both);
+        await this.#takeBack(counted);
+      }
+      throw error;
+    });
     const record = accept(verification.verified ? found : undefined, ApplicationType.CONFIDENTIAL);
     if (!ticket.forgotten) {
       const expiresAt = Number(verification.expiresAt);
@@ -96,19 +104,32 @@ export class ClientAuthenticator {
     }
     await this.#options.limiter?.reset(perClientAndAddress, keys.both);
     // Taken back and not forgotten: else one good client of its own would give a guesser ever new attempts.
-    await this.#options.limiter?.refund(perAddress, keys.address);
-    await this.#options.limiter?.refund(perClient, keys.client);
+    await this.#takeBack(counted);
     return record;
   }
 
-  /** Counted before the check, so that guesses made in parallel are bounded like guesses made in turn. */
-  async #count(keys: { both: string; address: string; client: string }): Promise<void> {
+  /**
+   * Counted before the check, so that guesses made in parallel are bounded like guesses made in turn. Answers what was
+   * counted besides the attempt of the client from the address.
+   */
+  async #count(keys: { both: string; address: string; client: string }): Promise<readonly Counted[]> {
     const { limiter } = this.#options;
-    if (limiter === undefined) return;
+    if (limiter === undefined) return [];
     await admit(limiter, perAddress, keys.address);
     const calm = await limiter.consume(perClient, keys.client);
     await admit(limiter, calm.allowed ? perClientAndAddress : underAttack, keys.both);
+    const ofAddress = { rule: perAddress, key: keys.address };
+    return calm.allowed ? [ofAddress, { rule: perClient, key: keys.client }] : [ofAddress];
   }
+
+  async #takeBack(counted: readonly Counted[]): Promise<void> {
+    for (const { rule, key } of counted) await this.#options.limiter?.refund(rule, key);
+  }
+}
+
+interface Counted {
+  readonly rule: LimitRule;
+  readonly key: string;
 }
 
 async function admit(limiter: Limiter, rule: LimitRule, key: string): Promise<void> {
