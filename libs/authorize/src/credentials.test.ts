@@ -171,6 +171,24 @@ describe('guessing', () => {
     }
   });
 
+  it('counts nothing that the directory did not judge because it was away', async () => {
+    const person = visitor(world);
+    const interaction = await person.interaction();
+    const tries = (secret: string) => person.submit(interaction, { identifier: 'ada', password: secret });
+    world.directory.away = true;
+    try {
+      for (let index = 0; index < 10; index += 1) {
+        await expect(tries(password)).rejects.toMatchObject({ code: 'temporarily_unavailable' });
+      }
+    } finally {
+      world.directory.away = false;
+    }
+    for (let index = 0; index < 3; index += 1) {
+      expect((await tries('wrong')).outcome.case).toBe('wrongCredentials');
+    }
+    expect((await tries(password)).outcome.case).toBe('signedIn');
+  });
+
   it('never advances the request it belongs to', async () => {
     const person = visitor(world);
     const interactionId = await person.interaction();

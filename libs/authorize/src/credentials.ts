@@ -85,6 +85,25 @@ export function createVerifyCredentials(deps: {
     return { user, signedInAt: signedInAtMs === 0n ? undefined : Number(signedInAtMs) };
   }
 
+  /**
+   * What nobody judged, because the directory is away or too busy, is held against nobody: who tries again meanwhile is not
+   * to be refused afterwards. Who left before the answer is no such person.
+   */
+  async function judged<T>(
+    visit: Visit,
+    counted: readonly (readonly [LimitRule, string])[],
+    judge: () => Promise<T>,
+  ): Promise<T> {
+    try {
+      return await judge();
+    } catch (error) {
+      if (!visit.call.signal.aborted) {
+        for (const [rule, key] of counted) await limiter.refund(rule, key);
+      }
+      throw error;
+    }
+  }
+
   return async (visit, credentials) => {
     const { tenantId, clientId, identifier } = credentials;
     const identifierReference = digest(`${tenantId}\n${accountName(identifier)}`).slice(0, 8);
@@ -93,11 +112,18 @@ export function createVerifyCredentials(deps: {
     await count(visit, limits.address, addressKey(visit.browser.ipAddress), failed);
     const account = digest(`${tenantId}\n${accountName(identifier)}`);
     await count(visit, limits.account, account, failed);
-    const person = await resolve(visit, credentials);
-    // User name, e-mail address and phone number share the budget of their person. Beyond it the answer is that of a
-    // wrong password, after the same work: a refusal of its own would tell which identifiers are somebody's, and whose.
-    const withinLimit = await countPerson(tenantId, person);
-    const verified = await verify(visit, credentials);
+    const counted: [LimitRule, string][] = [
+      [limits.address, addressKey(visit.browser.ipAddress)],
+      [limits.account, account],
+    ];
+    const { withinLimit, verified } = await judged(visit, counted, async () => {
+      const person = await resolve(visit, credentials);
+      // User name, e-mail address and phone number share the budget of their person. Beyond it the answer is that of a
+      // wrong password, after the same work: a refusal of its own would tell which identifiers are somebody's, and whose.
+      const allowed = await countPerson(tenantId, person);
+      if (allowed && person !== undefined) counted.push([limits.person, personKey(tenantId, person)]);
+      return { withinLimit: allowed, verified: await verify(visit, credentials) };
+    });
     if (!withinLimit) audit.signInLimited(visit, failed, limits.person.name);
     else if (verified === undefined) audit.signInFailed(visit, failed);
     else {
