@@ -61,8 +61,22 @@ describe('runProcess', () => {
     await sample.port();
     sample.process.kill('SIGINT');
     await expect.poll(sample.out, { timeout: 15_000 }).toContain('asked to stop');
+    await new Promise((resolve) => setTimeout(resolve, 1100));
     sample.process.kill('SIGINT');
     expect(await sample.exit).toEqual({ code: 1, signal: null });
+  });
+
+  it('takes a signal that comes twice at once, as from npm below a terminal, for one', async () => {
+    const sample = start({ SAMPLE: 'serve', TESSERA_DRAIN_PAUSE: '100ms' });
+    const url = `http://127.0.0.1:${await sample.port()}/`;
+    const inFlight = fetch(url).then((response) => response.text());
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    for (let times = 0; times < 3; times += 1) {
+      sample.process.kill('SIGINT');
+      await new Promise((resolve) => setTimeout(resolve, 2));
+    }
+    expect(await inFlight).toBe('done');
+    expect(await sample.exit).toEqual({ code: 0, signal: null });
   });
 
   it('prints every problem of its settings without a stack or a value, and exits with 1', async () => {

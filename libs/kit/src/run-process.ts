@@ -110,22 +110,37 @@ async function trace(
   lifecycle.onClose(startTracing(config, endpoint, { name, log }));
 }
 
+/** A terminal signals every process of its group, and npm passes the signal on once more: that is no second wish. */
+const sameSignalMs = 1_000;
+
 function stopOnSignal(lifecycle: ProcessLifecycle, log: Logger, delay: number): void {
+  const signals = ['SIGINT', 'SIGTERM'] as const;
+  let asked: { readonly signal: string; readonly at: number } | undefined;
   const settings = {
     delay,
     logger: false,
-    skip: ['beforeExit' as const, 'SIGHUP' as const],
+    skip: ['beforeExit' as const, 'SIGHUP' as const, ...signals],
     onTimeout: () => log.fatal('stopping took too long; ended by force'),
-    onSecondSignal: () => log.fatal('a second signal; ended by force'),
     onSecondError: (error: unknown) =>
       log.fatal({ error }, 'a second failure while stopping; ended by force'),
   } satisfies closeWithGrace.Options;
-  closeWithGrace(settings, async ({ err, signal }) => {
+  const closing = closeWithGrace(settings, async ({ err, signal = asked?.signal }) => {
     if (err === undefined) log.info({ signal }, 'asked to stop');
     else log.fatal({ error: err }, 'an error that nothing handled');
     await lifecycle.stop({ pause: err === undefined });
     log.info({ event: 'server.stopped' }, 'stopped');
   });
+  // Listened to for good: without any listener for an instant, a signal would end the process at once.
+  const stop = (signal: string): void => {
+    if (asked === undefined) {
+      asked = { signal, at: performance.now() };
+      closing.close();
+    } else if (performance.now() - asked.at > sameSignalMs) {
+      log.fatal('a second signal; ended by force');
+      process.exit(1);
+    }
+  };
+  for (const signal of signals) process.on(signal, stop);
 }
 
 function reloadOnSignal(lifecycle: ProcessLifecycle, log: Logger): void {
