@@ -4,15 +4,22 @@ import { setUps } from './scripts/test/set-ups.ts';
 
 const outside = ['**/node_modules/**'];
 
-/** End-to-end tests start whole processes, and wait for them more than they compute: two set-ups at a time, each after the unit tests. */
-const endToEnd = { testTimeout: 60_000, hookTimeout: 180_000, exclude: outside } as const;
+/** Vitest's own default leaves a machine of two cores one. */
+const workers = Math.max(2, availableParallelism() - 1);
+
+/** End-to-end tests start whole processes, and wait for them more than they compute. They come after the unit tests. */
+const endToEnd = {
+  testTimeout: 60_000,
+  hookTimeout: 180_000,
+  exclude: outside,
+  maxWorkers: workers + 1,
+  sequence: { groupOrder: 1 },
+} as const;
 
 export default defineConfig({
   test: {
     reporters: ['default', './scripts/test/reporter.ts'],
     allowOnly: false,
-    // Vitest's own default leaves a machine of two cores one worker.
-    maxWorkers: Math.max(2, availableParallelism() - 1),
     globalSetup: ['./scripts/test/chromium.ts'],
     projects: [
       {
@@ -23,16 +30,16 @@ export default defineConfig({
           exclude: [...outside, 'apps/e2e/src/suite/**', 'apps/e2e/src/single/**'],
           testTimeout: 20_000,
           hookTimeout: 60_000,
+          maxWorkers: workers,
         },
       },
-      ...setUps.map((name, index) => ({
+      ...setUps.map((name) => ({
         extends: true as const,
         test: {
           ...endToEnd,
           name,
           include: ['apps/e2e/src/suite/**/*.test.ts'],
           env: { TESSERA_E2E_SETUP: name },
-          sequence: { groupOrder: 1 + Math.floor(index / 2) },
         },
       })),
       {
@@ -41,7 +48,6 @@ export default defineConfig({
           ...endToEnd,
           name: 'single',
           include: ['apps/e2e/src/single/**/*.test.ts'],
-          sequence: { groupOrder: setUps.length + 1 },
         },
       },
     ],

@@ -58,10 +58,10 @@ export function webhookSuite(system: () => System): void {
           return { authReqId, headers, body, data, token };
         };
 
-        const approved = await next({ binding_message: 'Door 3' });
+        const approved = await next({ binding_message: 'Door 3', login_hint: people.bob.username });
         expect(approved.data).toMatchObject({
           client_id: client,
-          username: 'ada',
+          username: people.bob.username,
           binding_message: 'Door 3',
         });
         const secret = Buffer.from((await verificationKey()).replace('whsec_', ''), 'base64');

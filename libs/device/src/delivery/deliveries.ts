@@ -13,7 +13,7 @@ import type { Delivery, DeliveryStore } from './store.ts';
 const retryDelaysSeconds = [1, 4, 15, 60];
 const mostAttempts = 10;
 /** One attempt takes 5 s at most; a process that dies in it is followed by another after this. */
-const leaseSeconds = 20;
+const leaseSeconds = 15;
 /** Deliveries under way at a time in one process. */
 const mostAtOnce = 200;
 /**

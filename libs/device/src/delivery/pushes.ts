@@ -5,7 +5,7 @@ import type { Deliveries } from './deliveries.ts';
 import type { Claim, DeliveryStore, TakenPush } from './store.ts';
 
 /** How long `token` has to issue what it took; far longer than any of its calls may last. */
-const leaseSeconds = 30;
+const leaseSeconds = 15;
 const mostAtOnce = 50;
 /** The net under the bell, and a sign that the stream is alive. */
 const heartbeatMs = 10_000;
