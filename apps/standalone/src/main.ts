@@ -52,6 +52,7 @@ await runProcess({
       call: () => rootCall(ulid(kit.clock, kit.random)),
       log,
       lifecycle,
+      dataDirectory: config.DATABASE_URL === undefined ? config.TESSERA_DATA_DIR : undefined,
       transform: (text) => (isDemo ? text.replaceAll('http://localhost:8080', issuer) : text),
     });
     for (const door of openDoors(config)) log.warn({ event: 'open_door' }, door);

@@ -1,5 +1,6 @@
-import { optionalText, type Lifecycle, type Logger } from '@tessera/kit';
+import { Code, ConfigError, ConnectError, optionalText, type Lifecycle, type Logger } from '@tessera/kit';
 import { z } from 'zod';
+import { takenClientId } from './apply.ts';
 import { applyFile, type ApplyFileOptions } from './apply-file.ts';
 
 /** Settings of a process that applies declared state by itself. */
@@ -14,21 +15,43 @@ export interface ApplyAtStartOptions extends Omit<ApplyFileOptions, 'call'> {
   readonly call: () => ApplyFileOptions['call'];
   readonly log: Logger;
   readonly lifecycle: Pick<Lifecycle, 'onReload'>;
+  /** The directory on disk where embedded stores keep what was applied before; undefined with a database. */
+  readonly dataDirectory?: string | undefined;
 }
 
 /**
  * Applies the declared state of a file now, and again whenever the process is asked to reload. A mistake in the file
- * fails the start; at a reload it is logged and what was applied before stays.
+ * fails the start; at a reload it is logged and what was applied before stays. Throws ConfigError when the file cannot
+ * be read, Error with every mistake in it, by file, line and key.
  */
 export async function applyAtStart(options: ApplyAtStartOptions): Promise<void> {
-  const { file, call, log, lifecycle, ...rest } = options;
+  const { file, call, log, lifecycle, dataDirectory, ...rest } = options;
   if (file === undefined) return;
   const apply = async (): Promise<void> => {
-    const { tenants } = await applyFile(file, { ...rest, call: call() });
+    const { tenants } = await applyFile(file, { ...rest, call: call() }).catch((error: unknown) => {
+      throw forPeople(error, dataDirectory);
+    });
     log.info({ file, tenants: tenants.map(summary) }, 'declared state applied');
   };
   await apply();
   lifecycle.onReload(apply);
+}
+
+/** What a person can mend, without the words of the call between. */
+function forPeople(error: unknown, dataDirectory: string | undefined): unknown {
+  if (error instanceof ConnectError && error.code === Code.InvalidArgument) {
+    const { rawMessage } = error;
+    const isKept = dataDirectory !== undefined && rawMessage.includes(takenClientId);
+    const advice = isKept
+      ? `\n${dataDirectory} (TESSERA_DATA_DIR) still holds the tenants that were applied there before. Choose another directory, or remove this one with all that it holds.`
+      : '';
+    return new Error(`${rawMessage}${advice}`, { cause: error });
+  }
+  if (error instanceof Error && 'syscall' in error && 'code' in error)
+    return new ConfigError([
+      `TESSERA_APPLY_FILE names a file that cannot be read (${String(error.code)}). Correct the path or its permissions.`,
+    ]);
+  return error;
 }
 
 function summary(tenant: {

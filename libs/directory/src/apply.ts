@@ -12,6 +12,9 @@ import { eventsOf, type EventBase } from './plan-events.ts';
 import { normalizeIdentifier, type TenantState } from './records.ts';
 import type { AdminStore, StoredPassword } from './store.ts';
 
+/** What is said of a client id that another tenant has. */
+export const takenClientId = 'belongs to another tenant; remove it there first';
+
 /** How often a tenant is tried when others change its passwords in between. */
 const attempts = 10;
 
@@ -121,8 +124,7 @@ function takenProblems(read: ReadState, tenant: DeclaredTenant, taken: readonly 
   const tenantIndex = read.state.tenants.indexOf(tenant);
   return tenant.applications.flatMap(({ clientId }, index) => {
     const path = ['tenants', tenantIndex, 'applications', index, 'clientId'];
-    const message = 'belongs to another tenant; remove it there first';
-    return taken.includes(clientId) ? [read.problem(path, message)] : [];
+    return taken.includes(clientId) ? [read.problem(path, takenClientId)] : [];
   });
 }
 

@@ -1,10 +1,12 @@
 import { createHash } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { loadConfig, local, rootCall, type BuiltService, type CallerName, type Database } from '@tessera/kit';
 import { ChangeKind, DirectoryAdminService, DirectoryService, Status } from '@tessera/proto-gen/directory';
 import { counting, silentLog, testDatabase, testKit } from '@tessera/test-kit';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { applyFile, buildDirectory, directoryConfig, migrations } from './index.ts';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { applyAtStart, applyFile, buildDirectory, directoryConfig, migrations } from './index.ts';
 
 const demoFile = new URL('../../../deploy/demo/tessera.yaml', import.meta.url).pathname;
 const secret = 'demo-secret-not-for-production-0001';
@@ -531,6 +533,46 @@ it('says that a file cannot be read by its name', async () => {
   const missing = `${demoFile}.missing`;
   await expect(applyFile(missing, { admin, environment: {}, call: call() })).rejects.toThrow(missing);
   expect(await readFile(demoFile, 'utf8')).toContain(secret);
+});
+
+describe('what a start says of its file', () => {
+  async function startWith(file: string, dataDirectory?: string): Promise<unknown> {
+    const lifecycle = { onReload: () => undefined };
+    const options = { file, admin: start().admin, environment: {}, call, log: silentLog(), lifecycle };
+    return applyAtStart({ ...options, dataDirectory }).then(
+      () => undefined,
+      (error: unknown) => (error instanceof Error ? error.message : error),
+    );
+  }
+
+  async function written(text: string): Promise<string> {
+    const directory = await mkdtemp(join(tmpdir(), 'tessera-apply-'));
+    onTestFinished(() => rm(directory, { recursive: true }));
+    const file = join(directory, 'state.yaml');
+    await writeFile(file, text);
+    return file;
+  }
+
+  it('names the setting of a file that cannot be read', async () => {
+    expect(await startWith('missing.yaml')).toContain(
+      'TESSERA_APPLY_FILE names a file that cannot be read (ENOENT).',
+    );
+  });
+
+  it('names each mistake by file, line and key, and nothing before', async () => {
+    const file = await written('tenants:\n  - { id: noted, name: Noted, colour: blue }\n');
+    expect(await startWith(file)).toBe(`${file}:2:31: tenants[0].colour: is not a known key`);
+  });
+
+  it('says where embedded stores keep the tenant that has a client id', async () => {
+    await apply(start(), tenant('kept'));
+    const file = await written(`tenants:${tenant('later').replace('later-spa', 'kept-spa')}\n`);
+    const mistake = /^\S+state\.yaml:\d+:\d+: \S+clientId: belongs to another tenant; remove it there first/;
+    expect(await startWith(file)).toMatch(new RegExp(`${mistake.source}$`));
+    expect(await startWith(file, './data')).toMatch(
+      new RegExp(`${mistake.source}\\n\\./data \\(TESSERA_DATA_DIR\\) still holds the tenants`),
+    );
+  });
 });
 
 /** Every row of the schema. */
