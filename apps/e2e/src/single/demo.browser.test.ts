@@ -43,6 +43,8 @@ describe('the demo in a real Chromium', () => {
 
   it('signs in, shows what the client received, signs in again without a password, and signs out', async () => {
     const page = await browser.newPage();
+    const complaints: string[] = [];
+    page.on('console', (message) => void complaints.push(message.text()));
     await page.goto(`${baseUrl}/`);
     await page.getByRole('link', { name: 'Sign in with Tessera' }).click();
     await signIn(page);
@@ -54,6 +56,7 @@ describe('the demo in a real Chromium', () => {
     await page.getByRole('link', { name: 'Sign out' }).click();
     await page.goto(`${baseUrl}/demo/sign-in`);
     await page.getByLabel('Password').waitFor();
+    expect(complaints).toEqual([]);
     await page.close();
   });
 
