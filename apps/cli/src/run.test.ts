@@ -264,6 +264,10 @@ describe('tessera', () => {
     [[], 0, 'tessera flow device'],
     [['--help'], 0, 'tessera flow ciba'],
     [['flow'], 2, 'There is no such command.'],
+    [['flow', '--help'], 0, 'tessera flow ciba'],
+    [['config', '-h'], 0, 'tessera config check'],
+    [['epoch', 'help'], 0, 'tessera epoch bump'],
+    [['nonsense', '--help'], 2, 'There is no such command.'],
     [['flow', 'ciba', '--help'], 0, '--login-hint'],
     [['flow', 'ciba'], 2, '--login-hint is required.'],
     [['flow', 'ciba', '--login-hint', 'ada', '--listen', 'x'], 2, '--listen must be a port.'],
@@ -273,5 +277,11 @@ describe('tessera', () => {
     expect(await run(args, terminal)).toBe(code);
     expect(printed.say).toContain(text);
     expect(printed.out).toBe('');
+  });
+
+  it('lists the commands of a group alone', async () => {
+    const { terminal, printed } = world([]);
+    await run(['flow', '--help'], terminal);
+    expect(printed.say.match(/tessera [a-z]+ [a-z]+/g)).toEqual(['tessera flow device', 'tessera flow ciba']);
   });
 });

@@ -14,8 +14,11 @@ import { valuesOf } from './values.ts';
 export async function run(args: readonly string[], terminal: Terminal): Promise<0 | 1 | 2> {
   const command = commands.find(({ words }) => words.every((word, at) => args[at] === word));
   if (command === undefined) {
-    const asked = args.length === 0 || args[0] === '--help' || args[0] === '-h' || args[0] === 'help';
-    terminal.say(asked ? overview(commands) : `There is no such command.\n\n${overview(commands)}`);
+    const group = commands.filter(({ words }) => words.length > 1 && words[0] === args[0]);
+    const [word] = group.length === 0 ? args : args.slice(1);
+    const asked = args.length === 0 || (word !== undefined && ['--help', '-h', 'help'].includes(word));
+    const table = overview(group.length === 0 ? commands : group);
+    terminal.say(asked ? table : `There is no such command.\n\n${table}`);
     return asked ? 0 : 2;
   }
   try {
