@@ -3,7 +3,16 @@ import { deviceConfig } from '@tessera/device';
 import { applyConfig, directoryConfig } from '@tessera/directory';
 import { gatewayConfig } from '@tessera/gateway';
 import { keysConfig } from '@tessera/keys';
-import { combine, ConfigError, developmentSecret, loadConfig, processConfig, rpcConfig } from '@tessera/kit';
+import {
+  combine,
+  ConfigError,
+  developmentSecret,
+  developmentSecrets,
+  isGiven,
+  loadConfig,
+  processConfig,
+  rpcConfig,
+} from '@tessera/kit';
 import { introspectionListenerConfig, tokenConfig } from '@tessera/token';
 
 /** Everything that the one process of the compact topology reads. */
@@ -20,13 +29,6 @@ export const standaloneConfig = combine(
   applyConfig,
 );
 
-/** Secrets that are made on the first start where nothing is configured, and what they look like as settings. */
-const secrets: readonly { key: string; name: string; setting: (value: string) => string }[] = [
-  { key: 'TESSERA_KEYS_KEK', name: 'keys-kek', setting: (value) => value },
-  { key: 'TESSERA_DIRECTORY_PEPPER', name: 'directory-pepper', setting: (value) => value },
-  { key: 'TESSERA_TOKEN_REFRESH_KEYS', name: 'token-refresh-key', setting: (value) => `1:${value}` },
-];
-
 const dataDirectory = processConfig.pick({ TESSERA_DATA_DIR: true });
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -37,10 +39,8 @@ type Environment = Readonly<Record<string, string | undefined>>;
  * @throws ConfigError that names the missing settings
  */
 export async function withSecrets(environment: Environment): Promise<Environment> {
-  const isGiven = (key: string): boolean =>
-    (environment[key] ?? '') !== '' || (environment[`${key}_FILE`] ?? '') !== '';
-  const missing = secrets.filter(({ key }) => !isGiven(key));
-  if (missing.length > 0 && isGiven('DATABASE_URL')) {
+  const missing = developmentSecrets.filter(({ key }) => !isGiven(environment, key));
+  if (missing.length > 0 && isGiven(environment, 'DATABASE_URL')) {
     throw new ConfigError(
       missing.map(({ key }) => `${key} is required with DATABASE_URL. The README says how to make one.`),
     );

@@ -52,6 +52,11 @@ export function loadConfig<S extends z.ZodObject>(
   throw new ConfigError(problems);
 }
 
+/** Whether a setting is there, itself or as the path of a file; an empty value counts as absent. */
+export function isGiven(environment: Environment, key: string): boolean {
+  return [key, `${key}_FILE`].some((name) => (environment[name] ?? '') !== '');
+}
+
 function readSetting(
   key: string,
   environment: Environment,

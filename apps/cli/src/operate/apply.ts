@@ -1,6 +1,7 @@
 import {
   combine,
   connectPeer,
+  isGiven,
   local,
   migrate,
   processConfig,
@@ -22,7 +23,7 @@ import {
 } from '@tessera/directory';
 import { DirectoryAdminService, type ApplyResponse } from '@tessera/proto-gen/directory';
 import { CommandError, type Terminal } from '../terminal.ts';
-import { orExplain, patiently, terminalLog, withDatabase } from './database.ts';
+import { missingDatabase, orExplain, patiently, terminalLog, withDatabase } from './database.ts';
 import { settings } from './settings.ts';
 
 type Admin = Client<typeof DirectoryAdminService>;
@@ -64,6 +65,10 @@ async function byCall(file: string, terminal: Terminal): Promise<ApplyResponse> 
 }
 
 async function inDatabase(file: string, terminal: Terminal): Promise<ApplyResponse> {
+  if (!isGiven(terminal.environment, 'DATABASE_URL'))
+    throw missingDatabase(
+      ' A process with embedded stores applies TESSERA_APPLY_FILE itself, at its start and at SIGHUP.',
+    );
   const config = orExplain(() => settings(combine(processConfig, directoryConfig), terminal.environment));
   return withDatabase(terminal, async (database, log) => {
     await patiently(async () => migrate(database, migrations, log, 'wait'), 'Waiting for the schema', log);
@@ -94,7 +99,10 @@ async function apply(file: string, admin: Admin, { environment }: Terminal): Pro
     if (!(error instanceof Error)) throw error;
     if ('rawMessage' in error && typeof error.rawMessage === 'string')
       throw new CommandError(error.rawMessage);
-    if ('code' in error && error.code === 'ENOENT') throw new CommandError(`${file} does not exist.`);
+    if ('syscall' in error && 'code' in error)
+      throw new CommandError(
+        `--file names ${file}, which cannot be read (${String(error.code)}). Correct the path or its permissions.`,
+      );
     throw error;
   }
 }

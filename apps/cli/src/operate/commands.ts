@@ -41,11 +41,13 @@ const configCheck: Command = {
   summary: 'say whether a process could start with this environment',
   options: processOption,
   async run(values, { environment, say }) {
-    const { configurationProblems } = await import('./settings.ts');
+    const { configurationProblems, secretsToBeMade } = await import('./settings.ts');
     const name = values.required('process');
     const problems = configurationProblems(name, environment);
     if (problems.length > 0) throw new CommandError(problems.join('\n'));
     say(`${name} can start with this configuration.\n`);
+    const toBeMade = secretsToBeMade(name, environment);
+    if (toBeMade.length > 0) say(`At its start it makes ${toBeMade.join(', ')} for its embedded stores.\n`);
   },
 };
 

@@ -3,6 +3,8 @@ import {
   createLogger,
   openDatabase,
   processConfig,
+  remedyFor,
+  sqlState,
   whenAvailable,
   type Logger,
   type OpenedDatabase,
@@ -15,7 +17,14 @@ export const patienceMs = 120_000;
 
 /** A log for people: warnings and worse, on standard error. */
 export function terminalLog({ say }: Pick<Terminal, 'say'>): Logger {
-  return createLogger({ service: 'tessera', level: 'warn' }, { write: say });
+  return createLogger({ service: 'tessera', level: 'warn', format: 'text' }, { write: say });
+}
+
+/** For a command that was given no database; `instead` is what else there is. */
+export function missingDatabase(instead = ''): CommandError {
+  return new CommandError(
+    `DATABASE_URL is required. Set it, or DATABASE_URL_FILE to the path of a file that holds it.${instead}`,
+  );
 }
 
 /** Lends the database that `DATABASE_URL` names. Throws CommandError. */
@@ -24,7 +33,7 @@ export async function withDatabase<T>(
   work: (database: OpenedDatabase, log: Logger) => Promise<T>,
 ): Promise<T> {
   const config = orExplain(() => settings(processConfig, terminal.environment));
-  if (config.DATABASE_URL === undefined) throw new CommandError('DATABASE_URL is required.');
+  if (config.DATABASE_URL === undefined) throw missingDatabase();
   const log = terminalLog(terminal);
   const database = await openDatabase({
     url: config.DATABASE_URL,
@@ -41,17 +50,30 @@ export async function withDatabase<T>(
   }
 }
 
-/** Repeats work while a store or service is away, for a while. Throws CommandError when it stays away. */
+/**
+ * Repeats work while a store or service is away, for a while. Throws CommandError when it stays away, and at once where
+ * waiting does not help because a person has to change something first.
+ */
 export async function patiently<T>(work: () => Promise<T>, what: string, log: Logger): Promise<T> {
   const signal = AbortSignal.timeout(patienceMs);
   try {
-    return await whenAvailable(work, { log, signal, what });
+    return await whenAvailable(async () => work().catch(endAtRemedy(what)), { log, signal, what });
   } catch (error) {
     if (!signal.aborted) throw error;
     throw new CommandError(
       `${what} could not be done within ${patienceMs / 1000} s: a store or service is away.`,
     );
   }
+}
+
+function endAtRemedy(what: string): (error: unknown) => never {
+  return (error) => {
+    const cause = error instanceof Error ? error.cause : undefined;
+    const remedy = remedyFor(cause);
+    // Connections are given back by themselves, so that one may yet become free.
+    if (remedy === undefined || sqlState(cause) === '53300') throw error;
+    throw new CommandError(`${what} cannot be done. ${remedy}`);
+  };
 }
 
 /** Turns problems of the configuration into what the person at the terminal reads. */

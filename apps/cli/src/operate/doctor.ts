@@ -1,4 +1,4 @@
-import { migrate, openRedis, processConfig, redisOptions } from '@tessera/kit';
+import { migrate, openRedis, processConfig, redisOptions, remedyFor } from '@tessera/kit';
 import { CommandError, type Terminal } from '../terminal.ts';
 import { orExplain, terminalLog, withDatabase } from './database.ts';
 import { configurationProblems, schemas, settings } from './settings.ts';
@@ -18,7 +18,7 @@ interface Finding {
  */
 export async function examine(process: string, terminal: Terminal): Promise<void> {
   const findings: Finding[] = [];
-  const look = async (what: string, check: () => Promise<void>): Promise<void> => {
+  const look: Look = async (what, check) => {
     const problem = await check().then(
       () => undefined,
       (error: unknown) => reasonOf(error),
@@ -27,6 +27,7 @@ export async function examine(process: string, terminal: Terminal): Promise<void
     terminal.say(
       `${problem === undefined ? 'good' : 'BAD '}  ${what}${problem === undefined ? '' : `: ${problem}`}\n`,
     );
+    return problem === undefined;
   };
   await look(`settings of ${process}`, async () => {
     const problems = configurationProblems(process, terminal.environment);
@@ -36,27 +37,32 @@ export async function examine(process: string, terminal: Terminal): Promise<void
   if (config.DATABASE_URL !== undefined) await lookAtDatabase(look, terminal);
   if (config.REDIS_URL !== undefined) {
     const { REDIS_URL: url } = config;
-    await look('Redis, which must keep its keys', async () => {
-      const redis = await openRedis({ ...redisOptions(config, url), log: terminalLog(terminal) });
+    const warnings: string[] = [];
+    const log = terminalLog({ say: (line) => void warnings.push(line) });
+    const isWell = await look('Redis, which must keep its keys', async () => {
+      const redis = await openRedis({ ...redisOptions(config, url), log });
       try {
         await redis.call('PING');
       } finally {
         await redis.close();
       }
     });
+    // What fails is told with its reason already.
+    if (isWell) for (const warning of warnings) terminal.say(warning);
   }
   const bad = findings.filter(({ problem }) => problem !== undefined).length;
   if (bad > 0) throw new CommandError(`${bad} of ${findings.length} are not as they should be.`);
 }
 
-async function lookAtDatabase(
-  look: (what: string, check: () => Promise<void>) => Promise<void>,
-  terminal: Terminal,
-): Promise<void> {
+/** Says what a check finds; false: something is wrong. */
+type Look = (what: string, check: () => Promise<void>) => Promise<boolean>;
+
+async function lookAtDatabase(look: Look, terminal: Terminal): Promise<void> {
   await withDatabase(terminal, async (database, log) => {
-    await look('database', async () => {
+    const answers = await look('database', async () => {
       await database.query({ name: 'doctor.answer', text: 'SELECT 1 AS answer' });
     });
+    if (!answers) return;
     await look('clock of the database', async () => {
       const { rows } = await database.query<{ now: string }>({
         name: 'doctor.clock',
@@ -72,8 +78,10 @@ async function lookAtDatabase(
   });
 }
 
-/** The cause, where the message itself is meant for clients. */
+/** The cause, where the message itself is meant for clients, and what to change, where that is known. */
 function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return 'unknown';
-  return error.cause instanceof Error ? error.cause.message : error.message;
+  const cause = error.cause instanceof Error ? error.cause : error;
+  const remedy = remedyFor(cause);
+  return remedy === undefined ? cause.message : `${cause.message}. ${remedy}`;
 }

@@ -41,6 +41,12 @@ function file(content: string): string {
   return path;
 }
 
+function withWrongPassword(href: string): string {
+  const url = new URL(href);
+  url.password = 'wrong-one';
+  return url.href;
+}
+
 async function rows(url: string, text: string): Promise<unknown[]> {
   const database = await openDatabase({ url });
   try {
@@ -72,12 +78,30 @@ describe('tessera migrate', () => {
   });
 
   it('says in a sentence what is missing', async () => {
-    expect(await tessera('migrate', {})).toEqual({ code: 1, said: 'DATABASE_URL is required.\n' });
+    for (const command of ['migrate', 'epoch bump'])
+      expect(await tessera(command, {})).toEqual({
+        code: 1,
+        said: 'DATABASE_URL is required. Set it, or DATABASE_URL_FILE to the path of a file that holds it.\n',
+      });
     const { said } = await tessera('migrate', {
       DATABASE_URL: 'postgres://x/y',
       TESSERA_DATABSE_POOL_SIZE: '1',
     });
     expect(said).toContain('TESSERA_DATABSE_POOL_SIZE is not a setting of Tessera.');
+  });
+});
+
+describe('a database that a person has to mend first', () => {
+  it.each([
+    ['migrate', 'Migrating keys'],
+    ['apply -f unread.yaml', 'Waiting for the schema'],
+    ['epoch bump', 'Waiting for the schema'],
+  ])('ends tessera %s at once, with what to change', async (command, what) => {
+    const DATABASE_URL = withWrongPassword(await newDatabaseUrl());
+    expect(await tessera(command, { DATABASE_URL, TESSERA_DIRECTORY_PEPPER: pepper })).toEqual({
+      code: 1,
+      said: `${what} cannot be done. Postgres refuses the password of DATABASE_URL. Correct DATABASE_URL, or the password of the role.\n`,
+    });
   });
 });
 
@@ -106,6 +130,25 @@ describe('tessera apply', () => {
     expect(code).toBe(1);
     expect(said).toMatch(/tessera\.yaml:5:\d+: .*colour/);
     expect(await rows(environment.DATABASE_URL, 'SELECT tenant_id FROM directory.tenant')).toEqual([]);
+  });
+});
+
+describe('tessera apply, of what is not there,', () => {
+  it('asks for the database first, and says what applies to embedded stores', async () => {
+    const { code, said } = await tessera('apply -f unread.yaml', {});
+    expect(code).toBe(1);
+    expect(said).toMatch(
+      /^DATABASE_URL is required\. .*embedded stores applies TESSERA_APPLY_FILE.*SIGHUP\.\n$/,
+    );
+  });
+
+  it('names the option that names the file', async () => {
+    const environment = { DATABASE_URL: await newDatabaseUrl(), TESSERA_DIRECTORY_PEPPER: pepper };
+    await tessera('migrate', environment);
+    expect(await tessera('apply -f missing.yaml', environment)).toEqual({
+      code: 1,
+      said: '--file names missing.yaml, which cannot be read (ENOENT). Correct the path or its permissions.\n',
+    });
   });
 });
 
@@ -141,6 +184,25 @@ describe('tessera config check', () => {
     });
   });
 
+  it('asks for no secret that embedded stores make, in the one process alone', async () => {
+    expect(await tessera('config check', {})).toEqual({
+      code: 0,
+      said: `standalone can start with this configuration.\nAt its start it makes ${Object.keys(secrets).join(', ')} for its embedded stores.\n`,
+    });
+    expect(await tessera('config check', { ...secrets, TESSERA_KEYS_KEK: '' })).toMatchObject({
+      code: 0,
+      said: expect.stringContaining('it makes TESSERA_KEYS_KEK for') as string,
+    });
+    const wrong = await tessera('config check', { TESSERA_KEYS_KEK: 'short' });
+    expect(wrong).toMatchObject({
+      code: 1,
+      said: expect.stringMatching(/^TESSERA_KEYS_KEK: .*\n$/) as string,
+    });
+    const brought = await tessera('config check', { DATABASE_URL: 'postgres://db.example/tessera' });
+    for (const key of Object.keys(secrets)) expect(brought.said).toContain(`${key} is missing.`);
+    expect((await tessera('config check --process keys', {})).said).toContain('TESSERA_KEYS_KEK is missing.');
+  });
+
   it('lists everything that keeps a process from starting', async () => {
     const { code, said } = await tessera('config check --process gateway', { TESSERA_RPC_AUTH: 'none' });
     expect(code).toBe(1);
@@ -171,6 +233,30 @@ describe('tessera doctor', () => {
     expect(said).not.toContain('BAD');
     expect(said.match(/^good /gm)).toHaveLength(9);
     expect(code).toBe(0);
+  });
+
+  it('finds nothing wrong with an empty environment, as the one process does', async () => {
+    expect(await tessera('doctor', {})).toEqual({ code: 0, said: 'good  settings of standalone\n' });
+  });
+
+  it('says once that the database refuses the password, and what to change, in lines for people alone', async () => {
+    const DATABASE_URL = withWrongPassword(await newDatabaseUrl());
+    const { code, said } = await tessera('doctor', {
+      ...secrets,
+      DATABASE_URL,
+      REDIS_URL: 'redis://127.0.0.1:1',
+    });
+    expect(code).toBe(1);
+    const lines = said.trim().split('\n');
+    expect(lines).toEqual([
+      'good  settings of standalone',
+      expect.stringMatching(
+        /^BAD {3}database: password .*\. Postgres refuses the password of DATABASE_URL\./,
+      ),
+      expect.stringMatching(/^BAD {3}Redis.*ECONNREFUSED/),
+      '2 of 3 are not as they should be.',
+    ]);
+    expect(said).not.toContain('wrong-one');
   });
 
   it('names each thing that is wrong, and goes on looking', async () => {

@@ -7,6 +7,8 @@ import { keysConfig, migrations as keysMigrations } from '@tessera/keys';
 import {
   combine,
   ConfigError,
+  developmentSecrets,
+  isGiven,
   knownSettings,
   loadConfig,
   processConfig,
@@ -89,13 +91,29 @@ export function settings<S extends z.ZodObject>(config: S, environment: Environm
   return loadConfig(config, environment, { known: [...knownSettings, ...ownNames] });
 }
 
+/** The secrets that a process makes itself at its start: it has embedded stores, and nobody brings them. */
+export function secretsToBeMade(name: string, environment: Environment): readonly string[] {
+  if (name !== 'standalone' || isGiven(environment, 'DATABASE_URL')) return [];
+  return developmentSecrets.map(({ key }) => key).filter((key) => !isGiven(environment, key));
+}
+
+/** The environment as it will be when those secrets are made. */
+function withSecrets(name: string, environment: Environment): Environment {
+  const toBeMade = secretsToBeMade(name, environment);
+  const any = Buffer.alloc(32).toString('base64url');
+  const made = developmentSecrets
+    .filter(({ key }) => toBeMade.includes(key))
+    .map(({ key, setting }) => [key, setting(any)] as const);
+  return { ...environment, ...Object.fromEntries(made) };
+}
+
 /** Everything that keeps a process from starting with this environment, one sentence each. */
 export function configurationProblems(name: string, environment: Environment): readonly string[] {
   const process = processes[name];
   if (process === undefined)
     return [`${name} is no process of Tessera: ${Object.keys(processes).join(', ')}.`];
   try {
-    const config = settings(process.config, environment);
+    const config = settings(process.config, withSecrets(name, environment));
     const needed = [...process.stores, ...process.peers.map((peer) => `TESSERA_PEER_${peer.toUpperCase()}`)];
     const problems = needed.filter((key) => config[key] === undefined).map((key) => `${key} is required.`);
     // Whoever calls or is called in the split topology proves itself.
