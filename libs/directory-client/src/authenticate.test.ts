@@ -157,7 +157,7 @@ it('limits guesses from many addresses per client, and never keeps the client it
     );
   const wrong = (answers: string[]) => answers.filter((text) => text.startsWith('invalid_client')).length;
   for (let host = 0; host < 25; host += 1) expect(wrong(await guess(host, 20))).toBe(20);
-  for (let host = 25; host < 35; host += 1) expect(wrong(await guess(host, 20))).toBe(2);
+  for (let host = 25; host < 35; host += 1) expect(wrong(await guess(host, 20))).toBe(5);
   for (let host = 35; host < 45; host += 1) {
     directory.tell(ChangeKind.APPLICATION, 'acme', 'service');
     await new Promise((resolve) => setTimeout(resolve, 10));

@@ -15,11 +15,11 @@ import type { VerifiedSecrets } from './verified-secrets.ts';
 
 const perClientAndAddress = { name: 'client-secret.application', limit: 20, windowSeconds: 300 };
 /**
- * Over all addresses. Beyond it an address has two attempts instead of twenty, and not none: whoever guesses from many
- * addresses must not lock out the client itself, which is right at its first.
+ * Over all addresses. Beyond it an address has five attempts instead of twenty, and not none: whoever guesses from many
+ * addresses must not lock out the client itself, which is right at its first, also in several processes at once.
  */
 const perClient = { name: 'client-secret.client', limit: 500, windowSeconds: 300 };
-const underAttack = { ...perClientAndAddress, limit: 2 };
+const underAttack = { ...perClientAndAddress, limit: 5 };
 /** Wider, because many applications may start behind one address at once. */
 const perAddress = { name: 'client-secret.address', limit: 300, windowSeconds: 300 };
 
