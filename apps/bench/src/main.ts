@@ -119,6 +119,7 @@ async function readResult(file: string): Promise<Result> {
   return JSON.parse(await readFile(file, 'utf8')) as Result;
 }
 
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(130));
 try {
   const options = parseOptions(process.argv.slice(2));
   if (options === undefined) process.stdout.write(usage);

@@ -169,6 +169,10 @@ function run(planned: Planned, { directory, profile }: SystemOptions): ChildProc
     stdio: ['ignore', log, log],
   });
   closeSync(log);
+  // Servers do not outlive a benchmark that is broken off.
+  const leave = (): void => void child.kill('SIGTERM');
+  process.once('exit', leave);
+  child.once('exit', () => process.off('exit', leave));
   return child;
 }
 
