@@ -45,7 +45,8 @@ export function requireMediaType(request: IncomingMessage, body: unknown): Media
 export function count(request: IncomingMessage, name: string): number {
   let found = 0;
   for (let index = 0; index < request.rawHeaders.length; index += 2) {
-    if (request.rawHeaders[index]?.toLowerCase() === name) found += 1;
+    const given = request.rawHeaders[index];
+    if (given?.length === name.length && given.toLowerCase() === name) found += 1;
   }
   return found;
 }

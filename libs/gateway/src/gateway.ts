@@ -40,6 +40,8 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** Set before anything else looks at the request. */
     incoming: Incoming;
+    /** Path of its route; undefined where there is none. Fastify puts its own together anew whenever it is asked. */
+    route: string | undefined;
     /** Code of the error it was answered with, for the access log. */
     failure: string | undefined;
   }

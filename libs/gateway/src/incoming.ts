@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
+import type { Socket } from 'node:net';
 import { parseTraceparent, traceparentKey, ulid, type Kit, type TraceContext } from '@tessera/kit';
 import { callerAddress, normalizeAddress, type Networks } from './addresses.ts';
 import type { IssuerRule } from './issuer.ts';
@@ -23,14 +24,11 @@ export interface IncomingRules {
 
 /** Reads the connection and, if it comes from a trusted proxy, what that proxy says about it. */
 export function readIncoming(request: IncomingMessage, requestId: string, rules: IncomingRules): Incoming {
-  const connection = request.socket.remoteAddress ?? '';
   const { headers } = request;
-  const trusted = fromTrustedProxy(request, rules.proxies);
-  const ipAddress = callerAddress(
-    connection,
-    trusted ? single(headers['x-forwarded-for']) : undefined,
-    rules.proxies,
-  );
+  const { address, trusted } = peerOf(request.socket, rules.proxies);
+  const ipAddress = trusted
+    ? callerAddress(address, single(headers['x-forwarded-for']), rules.proxies)
+    : address;
   const issuer = () =>
     rules.issuer.resolve({
       host: headers.host,
@@ -42,7 +40,7 @@ export function readIncoming(request: IncomingMessage, requestId: string, rules:
 
 /** The id under which a request is followed: a trusted proxy's `X-Request-Id` if it is a plain word, else a new one. */
 export function requestIdOf(request: IncomingMessage, rules: IncomingRules): string {
-  if (fromTrustedProxy(request, rules.proxies)) {
+  if (peerOf(request.socket, rules.proxies).trusted) {
     const given = single(request.headers['x-request-id']);
     if (given !== undefined && /^[\w.-]{1,64}$/.test(given)) return given;
   }
@@ -51,7 +49,7 @@ export function requestIdOf(request: IncomingMessage, rules: IncomingRules): str
 
 /** The trace that a trusted proxy says the request belongs to. */
 export function traceContextOf(request: IncomingMessage, rules: IncomingRules): TraceContext | undefined {
-  return fromTrustedProxy(request, rules.proxies)
+  return peerOf(request.socket, rules.proxies).trusted
     ? parseTraceparent(request.headers[traceparentKey])
     : undefined;
 }
@@ -62,8 +60,23 @@ export function userAgentHash(request: IncomingMessage): string {
   return agent === undefined ? '' : createHash('sha256').update(agent).digest('base64url');
 }
 
-function fromTrustedProxy(request: IncomingMessage, proxies: Networks): boolean {
-  return !proxies.isEmpty && proxies.contains(normalizeAddress(request.socket.remoteAddress ?? ''));
+/** The other end of a connection, which is the same for every request on it. */
+interface Peer {
+  /** '' when the connection is already gone. */
+  readonly address: string;
+  /** Whether it is a proxy whose word counts. */
+  readonly trusted: boolean;
+}
+
+const peers = new WeakMap<Socket, Peer>();
+
+function peerOf(socket: Socket, proxies: Networks): Peer {
+  const known = peers.get(socket);
+  if (known !== undefined) return known;
+  const address = normalizeAddress(socket.remoteAddress ?? '');
+  const peer = { address, trusted: !proxies.isEmpty && proxies.contains(address) };
+  peers.set(socket, peer);
+  return peer;
 }
 
 function single(header: string | string[] | undefined): string | undefined {

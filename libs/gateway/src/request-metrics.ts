@@ -1,4 +1,4 @@
-import type { FastifyInstance } from 'fastify';
+import type { FastifyRequest } from 'fastify';
 import { durationBuckets, metrics, type Counter, type Histogram } from '@tessera/kit';
 
 const requests = metrics.counter({
@@ -13,23 +13,22 @@ const seconds = metrics.histogram({
   buckets: durationBuckets,
 });
 
-/** Measures every request, by the path of its route: addresses themselves carry codes. */
-export function measureRequests(app: FastifyInstance): void {
+/** Measures a request that was answered, by the path of its route: addresses themselves carry codes. */
+export function requestMetrics(): (request: FastifyRequest, status: number, milliseconds: number) => void {
   const counters = new Map<string, Counter>();
   const durations = new Map<string, Histogram>();
-  app.addHook('onResponse', (request, reply, done) => {
-    const endpoint = request.routeOptions.url ?? '(none)';
-    const method = request.routeOptions.url === undefined ? '(any)' : request.method;
-    const key = `${method} ${endpoint} ${reply.statusCode} ${request.failure ?? ''}`;
+  return ({ route, method, failure = '' }, status, milliseconds) => {
+    const endpoint = route ?? '(none)';
+    const known = route === undefined ? '(any)' : method;
+    const key = `${known} ${endpoint} ${status} ${failure}`;
     let counter = counters.get(key);
     if (counter === undefined) {
-      counter = requests.with(endpoint, method, String(reply.statusCode), request.failure ?? '');
+      counter = requests.with(endpoint, known, String(status), failure);
       counters.set(key, counter);
     }
     counter.add();
     const duration = durations.get(endpoint) ?? seconds.with(endpoint);
     durations.set(endpoint, duration);
-    duration.observe(reply.elapsedTime / 1000);
-    done();
-  });
+    duration.observe(milliseconds / 1000);
+  };
 }

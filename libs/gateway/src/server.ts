@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import fastifyCookie from '@fastify/cookie';
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
+import { plainLine, type Logger } from '@tessera/kit';
 import { endpointPaths, OAuthError, temporarilyUnavailable } from '@tessera/oauth';
 import { bodyLimit, count } from './body.ts';
 import { answerBody, sendError, sendJson } from './body-route.ts';
@@ -11,7 +12,7 @@ import type { Gateway } from './gateway.ts';
 import { commonHeaders, crossOriginHeaders } from './headers.ts';
 import { readIncoming, requestIdOf, type IncomingRules } from './incoming.ts';
 import { sendPageError, wantsHtml } from './pages/page.ts';
-import { measureRequests } from './request-metrics.ts';
+import { requestMetrics } from './request-metrics.ts';
 import { traceOfRequest, traceRequests } from './request-traces.ts';
 import { methodsOf, routes, type PageRoute, type Route } from './routes.ts';
 
@@ -42,7 +43,6 @@ export function createServer(gateway: Gateway, options: ServerOptions): FastifyI
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
   traceRequests(app, rules);
   prepareRequests(app, gateway, rules, options.draining);
-  measureRequests(app);
   app.setErrorHandler((thrown, request, reply) =>
     sendError(request, reply, asOAuthError(thrown, request.id, kit.log)),
   );
@@ -87,8 +87,10 @@ function prepareRequests(
   });
   app.decorateRequest('failure', undefined);
   app.decorateRequest('incoming');
+  app.decorateRequest('route', undefined);
   app.addHook('onRequest', (request, reply, done) => {
-    if (isFlood(request, reply)) return void request.raw.socket.destroy();
+    if (isFlood(request.raw.socket)) return void request.raw.socket.destroy();
+    request.route = request.routeOptions.url;
     request.incoming = readIncoming(request.raw, request.id, rules);
     commonHeaders(reply, request.id);
     if (https) reply.header('strict-transport-security', 'max-age=31536000');
@@ -100,24 +102,28 @@ function prepareRequests(
     if (closing || draining?.aborted === true) reply.header('connection', 'close');
     done(null, payload);
   });
+  const measure = requestMetrics();
+  const log = requestLog(gateway.kit.log);
   app.addHook('onResponse', (request, reply, done) => {
-    const { incoming, method, failure } = request;
-    gateway.kit.log.info(
-      {
-        requestId: request.id,
-        method,
-        // Never the address itself: queries carry codes, and unknown paths whatever was pasted.
-        route: request.routeOptions.url ?? '(none)',
-        status: reply.statusCode,
-        ms: Math.round(reply.elapsedTime * 10) / 10,
-        ipAddress: incoming.ipAddress,
-        ...traceOfRequest(request.span),
-        ...(failure === undefined ? {} : { errorCode: failure }),
-      },
-      'request',
-    );
+    const { elapsedTime } = reply;
+    answered(request.raw.socket);
+    measure(request, reply.statusCode, elapsedTime);
+    log(request, reply.statusCode, elapsedTime);
     done();
   });
+}
+
+/** Never the address itself: queries carry codes, and unknown paths whatever was pasted. */
+function requestLog(log: Logger): (request: FastifyRequest, status: number, milliseconds: number) => void {
+  const plain = plainLine(log, 'request', ['requestId', 'method', 'route', 'status', 'ms', 'ipAddress']);
+  return ({ id, method, route = '(none)', incoming, span, failure }, status, milliseconds) => {
+    const ms = Math.round(milliseconds * 10) / 10;
+    const { ipAddress } = incoming;
+    if (span === undefined && failure === undefined) return plain(id, method, route, status, ms, ipAddress);
+    const known = { requestId: id, method, route, status, ms, ipAddress };
+    const errorCode = failure === undefined ? {} : { errorCode: failure };
+    log.info({ ...known, ...traceOfRequest(span), ...errorCode }, 'request');
+  };
 }
 
 /** What names no host, and what has an answer of its own for one that is not allowed. */
@@ -125,7 +131,7 @@ const forEveryHost: ReadonlySet<string> = new Set(['/readyz', endpointPaths.open
 
 /** The refusal of a host that is not allowed, before anything of the request is looked at. */
 function hostProblem(request: FastifyRequest): OAuthError | undefined {
-  const path = request.routeOptions.url ?? '';
+  const { route: path = '' } = request;
   if (forEveryHost.has(path) || path.startsWith('/assets/')) return undefined;
   try {
     request.incoming.issuer();
@@ -141,12 +147,15 @@ const maxPipelined = 16;
 const pipelined = new WeakMap<Socket, number>();
 
 /** Whether a connection sends requests without reading the answers, which would be kept in memory for it. */
-function isFlood(request: FastifyRequest, reply: FastifyReply): boolean {
-  const { socket } = request.raw;
+function isFlood(socket: Socket): boolean {
   const waiting = (pipelined.get(socket) ?? 0) + 1;
   pipelined.set(socket, waiting);
-  reply.raw.once('close', () => pipelined.set(socket, (pipelined.get(socket) ?? 1) - 1));
   return waiting > maxPipelined;
+}
+
+/** What is never answered, because its connection went away, counts no more either. */
+function answered(socket: Socket): void {
+  pipelined.set(socket, (pipelined.get(socket) ?? 1) - 1);
 }
 
 /**

@@ -13,6 +13,8 @@ export * from './lifecycle.ts';
 export * from './limiter.ts';
 export { createLogger } from './log.ts';
 export type { Logger, LoggerOptions, LogLevel } from './log.ts';
+export { plainLine } from './log-plain.ts';
+export type { PlainLine } from './log-plain.ts';
 export * from './management.ts';
 export * from './metrics/index.ts';
 export * from './process-config.ts';

@@ -1,9 +1,11 @@
 import { pino } from 'pino';
 import type { Bindings, ChildLoggerOptions, DestinationStream, Logger } from 'pino';
+import { isoTime, systemClock } from './clock.ts';
 import { standardOutput } from './log-destination.ts';
 import { errorMessage } from './log-error.ts';
 import { censorLine } from './log-line.ts';
 import { textLine } from './log-line-text.ts';
+import { writesJson } from './log-plain.ts';
 import { serializeRecord } from './log-serializer.ts';
 import { cleanText } from './log-text.ts';
 
@@ -33,7 +35,7 @@ export function createLogger(options: LoggerOptions, destination?: DestinationSt
       level: options.level,
       base: { service: options.service },
       ...(options.mixin === undefined ? {} : { mixin: options.mixin }),
-      timestamp: pino.stdTimeFunctions.isoTime,
+      timestamp: () => `,"time":"${isoTime(systemClock.now())}"`,
       messageKey: 'message',
       errorKey,
       // Errors are reduced by the formatter; what pino would do by default prints every property.
@@ -51,6 +53,7 @@ export function createLogger(options: LoggerOptions, destination?: DestinationSt
     },
     destination ?? standardOutput(),
   );
+  if (options.format !== 'text') Object.assign(logger, { [writesJson]: true });
   return withCleanBindings(logger);
 }
 
