@@ -1,11 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Driver } from '../driver/driver.ts';
 import type { ClosedLoopResult } from '../driver/messages.ts';
+import { warmUpRounds, warmUpShare } from '../operations/operation.ts';
 import { operationNamed } from '../operations/index.ts';
 import type { OperationName } from '../operations/names.ts';
 import type { Stores, StoreWork } from '../stores.ts';
 import type { System } from '../systems.ts';
-import { processorTime } from './processor-time.ts';
+import { compilingTime, processorTime } from './processor-time.ts';
 import type { Row } from './row.ts';
 import type { Yardstick } from './yardstick.ts';
 
@@ -26,9 +27,10 @@ interface Usage {
 /** What the stores do for a system that nobody uses, per second. */
 export type AtRest = Pick<StoreWork, 'statements' | 'commands'>;
 
-/** Until the code that runs often is compiled as well as it will be. */
-const warmUpSeconds = 4;
-const warmUpShare = 0.2;
+/** One round of warming up, and how many there are at least and at most. */
+const warmUp = { seconds: 2, share: warmUpShare, least: 2, most: warmUpRounds };
+/** What part of the processor time compiling may take once the code that runs often is compiled. */
+const restOfCompiling = 0.02;
 const restSeconds = 4;
 
 async function usage(system: System, stores: Stores): Promise<Usage> {
@@ -61,7 +63,7 @@ export async function measure(
   try {
     bench.say(`${kind} ${name}: preparing`);
     await driver.prepare(name, system.target, duration);
-    const warm = await driver.closedLoop(warmUpSeconds, warmUpShare);
+    const warmUpErrors = await warm(driver, system);
     bench.say(`${kind} ${name}: measuring`);
     const before = await usage(system, stores);
     const isSignIn = name === 'sign-in';
@@ -72,7 +74,7 @@ export async function measure(
       operation: name,
       system: kind,
       operations: loop.operations,
-      errors: warm.errors + loop.errors + errors,
+      errors: warmUpErrors + loop.errors + errors,
       ...costs(system, before, after, loop),
       ...physical,
       ...storeCosts(before, after, loop, atRest),
@@ -84,6 +86,19 @@ export async function measure(
   } finally {
     driver.stop();
   }
+}
+
+/** Until the code that runs often is compiled as well as it will be. */
+async function warm(driver: Driver, system: System): Promise<number> {
+  const pids = system.processes.map(({ pid }) => pid);
+  let errors = 0;
+  for (let round = 1; round <= warmUp.most; round += 1) {
+    const [compiling, all] = [compilingTime(pids), processorTime(pids)];
+    errors += (await driver.closedLoop(warmUp.seconds, warmUp.share)).errors;
+    const share = (compilingTime(pids) - compiling) / (processorTime(pids) - all);
+    if (round >= warmUp.least && share < restOfCompiling) break;
+  }
+  return errors;
 }
 
 const topologyOf = (system: System): 'compact' | 'split' =>

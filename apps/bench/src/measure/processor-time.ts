@@ -13,10 +13,10 @@ interface Stat {
 }
 
 /** `/proc/<pid>/stat` (proc_pid_stat(5)); undefined when the process has ended. */
-function readStat(pid: number): Stat | undefined {
+function readStat(pid: number, directory = '/proc'): Stat | undefined {
   let text: string;
   try {
-    text = readFileSync(`/proc/${pid}/stat`, 'latin1');
+    text = readFileSync(`${directory}/${pid}/stat`, 'latin1');
   } catch {
     return undefined;
   }
@@ -39,7 +39,22 @@ export function processorTime(pids: readonly number[]): number {
   return (ticks * 1e6) / ticksPerSecond;
 }
 
-/** The same for a process with all its children, running and ended ones. */
+/** V8's threads that compile what runs often, and collect garbage beside the main thread. */
+const compilerThread = /^(?:node-)?V8Worker$/;
+
+/** What the processes have used for compiling what runs often, in microseconds, and a little for garbage. */
+export function compilingTime(pids: readonly number[]): number {
+  let ticks = 0;
+  for (const pid of pids) {
+    for (const thread of readdirSync(`/proc/${pid}/task`)) {
+      const stat = readStat(Number(thread), `/proc/${pid}/task`);
+      if (stat !== undefined && compilerThread.test(stat.name)) ticks += stat.ownTicks;
+    }
+  }
+  return (ticks * 1e6) / ticksPerSecond;
+}
+
+/** Like `processorTime`, for a process with all its children, running and ended ones. */
 export function processorTimeOfTree(root: number): number {
   const all = readAll();
   let ticks = 0;

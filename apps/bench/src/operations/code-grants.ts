@@ -1,18 +1,18 @@
 import type { Client } from '../declared-state.ts';
 import { mint, mintedClient } from './minted.ts';
+import { warmUpOf } from './operation.ts';
 import type { HttpAnswer, HttpLoad, HttpRequest, Operation, Sizing } from './operation.ts';
 import { basicOf, codeExchange, issueCodes, issuePersonalTokens } from './people.ts';
 import { form, member, once } from './requests.ts';
 
-/** Exchanges in a second for which codes are made beforehand, and what the warming up takes of them. */
+/** Exchanges in a second for which codes are made beforehand. */
 const exchangesPerSecond = 400;
-const warmingUp = 0.2;
 /** Tokens that are refreshed in turn. */
 const refreshChains = 500;
 
 function codesFor({ duration, rate }: Sizing): { limit: number; codes: number } {
   const limit = duration * exchangesPerSecond;
-  return { limit, codes: Math.ceil(limit * (1 + warmingUp) + rate * duration * 1.3 + 100) };
+  return { limit, codes: Math.ceil(limit + warmUpOf(limit) + rate * duration * 1.3 + 100) };
 }
 
 const hasAllTokens = ({ status, body }: HttpAnswer): boolean =>

@@ -39,6 +39,13 @@ export interface CallLoad {
 
 export type Load = HttpLoad | CallLoad;
 
+/** Rounds of warming up at most, and how much of a limited number of requests each of them uses. */
+export const warmUpRounds = 5;
+export const warmUpShare = 0.3;
+
+/** Requests that are needed beside those that are measured, where each can be sent once. */
+export const warmUpOf = (limit: number): number => limit * warmUpRounds * warmUpShare;
+
 export interface Sizing {
   /** Seconds of each of the two measurements, closed and open loop. */
   readonly duration: number;

@@ -8,7 +8,7 @@ import {
 } from '../declared-state.ts';
 import { eachOf, send, times } from '../driver/http-client.ts';
 import { mint, mintedClient } from './minted.ts';
-import type { HttpAnswer, Operation } from './operation.ts';
+import { warmUpOf, type HttpAnswer, type Operation } from './operation.ts';
 import {
   authorizationRequest,
   basicOf,
@@ -120,7 +120,7 @@ const signIn: Operation = {
   rate: 5,
   async ours(target, { duration, rate }) {
     const limit = duration * signInsPerSecond;
-    const count = Math.ceil(limit * 1.2 + rate * duration * 1.5 + 20);
+    const count = Math.ceil(limit + warmUpOf(limit) + rate * duration * 1.5 + 20);
     const forms = await eachOf(times(count), async (index) => {
       const tenant = index % tenantCount;
       return openSignIn(target, clientOf(target.seed, tenant, index % activePerTenant), index % perTenant);
