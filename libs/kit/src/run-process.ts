@@ -16,6 +16,7 @@ import { tracesEndpoint } from './telemetry/config.ts';
 import { traceFields } from './telemetry/tracing.ts';
 import { giveBackStartMemory } from './start-memory.ts';
 import { sizeThreadPool } from './thread-pool.ts';
+import { keepTickShape } from './tick-shape.ts';
 
 export interface ProcessContext<C> {
   readonly config: C;
@@ -51,6 +52,7 @@ export async function runProcess<S extends z.ZodObject>(options: RunOptions<S>):
   let log: Logger | undefined;
   let lifecycle: ProcessLifecycle | undefined;
   sizeThreadPool(options.environment);
+  keepTickShape();
   try {
     const environment = (await options.prepare?.(options.environment)) ?? options.environment;
     const config = loadConfig(options.config, environment) as z.infer<S> & ProcessConfig;
