@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto';
+import { Socket } from 'node:net';
 import { redisUrl } from '@tessera/test-kit';
 import { Redis } from 'ioredis';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { createLogger } from '../log.ts';
 import { openTcpProxy } from '../testing/tcp-proxy.ts';
 import type { TcpProxy } from '../testing/tcp-proxy.ts';
@@ -79,6 +80,28 @@ describe('openRedis', () => {
     await direct.script('FLUSH');
     expect(await script([], [])).toBe(answers[0]);
     expect(await calls('eval')).toBeGreaterThanOrEqual(before + 2);
+  });
+
+  it('sends what the requests of one turn ask for in one write, and answers each', async () => {
+    const redis = await open();
+    const echo = redis.script({ name: 'test.turn', lua: 'return ARGV[1]' });
+    await echo([], ['known from now on']);
+    const one = vi.spyOn(Socket.prototype, '_write');
+    const many = vi.spyOn(Socket.prototype, '_writev');
+    try {
+      const names = Array.from({ length: 20 }, (_, index) => `caller ${index}`);
+      // Requests come in one after the other, each with the microtasks that follow from it.
+      const answers = names.map(
+        (name) => new Promise((resolve) => setImmediate(() => resolve(echo([], [name])))),
+      );
+      expect(await Promise.all(answers)).toEqual(names);
+      expect(one).not.toHaveBeenCalled();
+      expect(many.mock.calls.map(([chunks]) => chunks.length)).toEqual([names.length]);
+      expect(await echo([], ['alone'])).toBe('alone');
+    } finally {
+      one.mockRestore();
+      many.mockRestore();
+    }
   });
 
   it('answers a command that is wrong with the error itself, without its arguments', async () => {

@@ -9,6 +9,7 @@ import type { ClientSettings, RedisConnection, RedisTls } from './redis-client.t
 import { createPolicyGuard } from './redis-policy.ts';
 import type { PolicyGuard } from './redis-policy.ts';
 import { parseRedisUrl } from './redis-url.ts';
+import { createGathering } from './redis-writes.ts';
 import { explainTls } from './tls-errors.ts';
 import { translateRedisError } from './redis-errors.ts';
 
@@ -97,10 +98,12 @@ export async function openRedis(options: RedisOptions): Promise<RedisHandle> {
     }
   }
 
+  const gather = createGathering(connection);
   const prefixOf = (key: string) =>
     settings.target.shape === 'cluster' ? `${keyPrefix}${slotOf(key)}` : keyPrefix;
   function send(name: string, args: readonly RedisArgument[], firstKey: string): Promise<unknown> {
     const command = new Command(name, [...args], { keyPrefix: prefixOf(firstKey), replyEncoding: 'utf8' });
+    gather();
     return connection.client.sendCommand(command) as Promise<unknown>;
   }
 
