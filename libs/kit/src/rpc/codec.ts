@@ -1,7 +1,7 @@
 import { fromBinary, toBinary } from '@bufbuild/protobuf';
 import type { DescMessage, Message } from '@bufbuild/protobuf';
 
-/** The bytes of a message, as the Buffer that grpc-js copies from. */
+/** The bytes of a message, as the Buffer that the wire takes. */
 export function encodeMessage(schema: DescMessage, message: Message): Buffer {
   const bytes = toBinary(schema, message);
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);

@@ -1,14 +1,14 @@
-import { Metadata, ServerInterceptingCall, status } from '@grpc/grpc-js';
-import type { ServerInterceptor, StatusObject } from '@grpc/grpc-js';
+import { status } from '@grpc/grpc-js';
 import { Code, ConnectError } from '@connectrpc/connect';
 import { OAuthError } from '@tessera/oauth';
 import { hash, timingSafeEqual } from 'node:crypto';
+import type { IncomingHttpHeaders } from 'node:http2';
 import type { Logger } from 'pino';
-import { requestIdKey } from './call-options.ts';
-import { acceptableRequestId, rootCall } from './call-options.ts';
+import { acceptableRequestId, requestIdKey, rootCall } from './call-options.ts';
 import type { AuthenticateBearer, CallerName, Principal } from './call.ts';
 import { authorizationKey, callerKey } from './credentials.ts';
 import { isCallerName } from './identity.ts';
+import type { Failure, WireCall } from './wire-call.ts';
 import { toStatus } from './wire-errors.ts';
 import type { Secret } from '../secret.ts';
 
@@ -21,120 +21,96 @@ export interface AuthenticatedPeer {
 }
 
 /** Establishes the peer of a call; undefined when it proved nothing. */
-export type Identify = (metadata: Metadata) => AuthenticatedPeer | undefined;
+export type Identify = (headers: IncomingHttpHeaders) => AuthenticatedPeer | undefined;
 
-export interface Access {
-  /** `authenticated`: open to every peer that proved it belongs here. */
+/** One method of a server. */
+export interface ServedMethod {
+  /** Of the form `/<service>/<method>`. */
+  readonly path: string;
+  /** Who may call; `authenticated`: every peer that proved it belongs here. */
   readonly callers: readonly CallerName[] | 'authenticated';
   readonly bearer?: AuthenticateBearer | undefined;
+  /** Takes a call whose caller was let in; handlers believe this peer and nothing the call says of itself. */
+  serve(call: WireCall, peer: AuthenticatedPeer): void;
 }
 
-/** Who may call, per method path. */
-export type AccessList = ReadonlyMap<string, Access>;
+/** Every call of the server passes here before its message is read. */
+export function admit(call: WireCall, method: ServedMethod, identify: Identify, log: Logger): void {
+  const peer = identify(call.headers);
+  const presented =
+    method.bearer === undefined || peer?.bySharedToken === true ? undefined : presentedToken(call.headers);
+  if (method.bearer === undefined || presented === undefined) return judge(call, method, peer, log);
+  const requestId = requestIdOf(call.headers);
+  method
+    .bearer(presented, rootCall(requestId ?? 'bearer', bearerTimeoutMs))
+    .then((bearer) => judge(call, method, bearer, log))
+    .catch((error: unknown) => turnAway(call, method, undefined, refusalOf(error, log), log));
+}
 
-const callerSlot = 'tessera.caller';
-const principalSlot = 'tessera.principal';
 const bearerTimeoutMs = 1_000;
 
-/** The caller the gate let in; handlers believe this and nothing the peer wrote. */
-export function admittedCaller(metadata: Metadata): CallerName | undefined {
-  const value = metadata.getOpaque(callerSlot);
-  return typeof value === 'string' && isCallerName(value) ? value : undefined;
+/** The request id of a call, if it has one that may be used. */
+export function requestIdOf(headers: IncomingHttpHeaders): string | undefined {
+  return acceptableRequestId(headers[requestIdKey]);
 }
 
-export function admittedPrincipal(metadata: Metadata): Principal | undefined {
-  return metadata.getOpaque(principalSlot) as Principal | undefined;
+function judge(call: WireCall, method: ServedMethod, peer: AuthenticatedPeer | undefined, log: Logger): void {
+  const refusal = refuse(peer, method);
+  if (refusal !== undefined) turnAway(call, method, peer, refusal, log);
+  else if (peer !== undefined && !call.ended) method.serve(call, peer);
 }
 
-/** Every call of the server passes here before its message is read. A path without an entry is closed. */
-export function gate(identify: Identify, access: AccessList, log: Logger): ServerInterceptor {
-  return (method, call) =>
-    new ServerInterceptingCall(call, {
-      start: (next) => {
-        next({
-          onReceiveMetadata: (metadata, forward) => {
-            const entry = access.get(method.path);
-            const admit = (peer: AuthenticatedPeer | undefined): void => {
-              const refusal = refuse(peer, entry?.callers, method.path);
-              if (refusal !== undefined) return turnAway(refusal, peer);
-              metadata.setOpaque(callerSlot, peer?.caller);
-              metadata.setOpaque(principalSlot, peer?.principal);
-              forward(metadata);
-            };
-            const turnAway = (
-              refusal: Pick<StatusObject, 'code' | 'details' | 'metadata'>,
-              peer?: AuthenticatedPeer,
-            ): void => {
-              const requestId = metadata.get(requestIdKey)[0]?.toString();
-              const { details } = refusal;
-              log.warn(
-                { method: method.path, caller: peer?.caller, peer: call.getPeer(), requestId, details },
-                'call refused',
-              );
-              call.sendStatus(refusal);
-            };
-            const peer = identify(metadata);
-            const presented = peer?.bySharedToken === true ? undefined : presentedToken(metadata);
-            if (entry?.bearer === undefined || presented === undefined) return admit(peer);
-            const requestId = acceptableRequestId(metadata.get(requestIdKey)[0]?.toString());
-            entry
-              .bearer(presented, rootCall(requestId ?? 'bearer', bearerTimeoutMs))
-              .then(admit)
-              .catch((error: unknown) => turnAway(refusalOf(error, log)));
-          },
-        });
-      },
-    });
+function turnAway(
+  call: WireCall,
+  { path }: ServedMethod,
+  peer: AuthenticatedPeer | undefined,
+  refusal: Failure,
+  log: Logger,
+): void {
+  const { details } = refusal;
+  const about = { method: path, caller: peer?.caller, peer: call.peer, requestId: requestIdOf(call.headers) };
+  log.warn({ ...about, details }, 'call refused');
+  call.fail(refusal);
 }
 
 /** The access token in the authorization of a call (RFC 6750 §2.1). */
-function presentedToken(metadata: Metadata): string | undefined {
-  const authorization = metadata.get(authorizationKey)[0]?.toString() ?? '';
+function presentedToken(headers: IncomingHttpHeaders): string | undefined {
+  const authorization = headers[authorizationKey] ?? '';
   return /^bearer +([A-Za-z0-9._~+/-]+=*) *$/i.exec(authorization)?.[1];
 }
 
-function refusalOf(error: unknown, log: Logger): StatusObject {
+function refusalOf(error: unknown, log: Logger): Failure {
   if (error instanceof OAuthError || error instanceof ConnectError) return toStatus(error);
   log.error({ error }, 'an access token could not be judged');
   return toStatus(new ConnectError('internal error', Code.Internal));
 }
 
-function refuse(
-  peer: AuthenticatedPeer | undefined,
-  allowed: readonly CallerName[] | 'authenticated' | undefined,
-  path: string,
-): Pick<StatusObject, 'code' | 'details' | 'metadata'> | undefined {
-  const refusal = refusalText(peer, allowed, path);
-  return refusal && { ...refusal, metadata: new Metadata() };
-}
-
-function refusalText(
-  peer: AuthenticatedPeer | undefined,
-  allowed: readonly CallerName[] | 'authenticated' | undefined,
-  path: string,
-): Pick<StatusObject, 'code' | 'details'> | undefined {
+function refuse(peer: AuthenticatedPeer | undefined, { callers, path }: ServedMethod): Failure | undefined {
   if (peer === undefined) return { code: status.UNAUTHENTICATED, details: 'the caller is not authenticated' };
-  if (allowed === 'authenticated') return undefined;
+  if (callers === 'authenticated') return undefined;
   const { caller } = peer;
   if (caller === undefined) return { code: status.UNAUTHENTICATED, details: 'the caller has no name' };
-  if (allowed?.includes(caller) === true) return undefined;
+  if (callers.includes(caller)) return undefined;
   return { code: status.PERMISSION_DENIED, details: `${caller} may not call ${path.slice(1)}` };
 }
 
 /** Everyone who reached the loopback address is believed the name it gives. */
-export function identifyByClaim(metadata: Metadata): AuthenticatedPeer {
-  const claimed = metadata.get(callerKey)[0]?.toString() ?? '';
-  return { caller: isCallerName(claimed) ? claimed : undefined };
+export function identifyByClaim(headers: IncomingHttpHeaders): AuthenticatedPeer {
+  return { caller: claimedCaller(headers) };
 }
 
 /** Holders of the shared token are believed the name they give. Digests are compared, in constant time. */
 export function identifyByToken(token: Secret): Identify {
   const expected = digest(bearer(token));
-  return (metadata) => {
-    const presented = metadata.get(authorizationKey)[0]?.toString() ?? '';
-    if (!timingSafeEqual(digest(presented), expected)) return undefined;
-    return { ...identifyByClaim(metadata), bySharedToken: true };
+  return (headers) => {
+    if (!timingSafeEqual(digest(headers[authorizationKey] ?? ''), expected)) return undefined;
+    return { caller: claimedCaller(headers), bySharedToken: true };
   };
+}
+
+function claimedCaller(headers: IncomingHttpHeaders): CallerName | undefined {
+  const claimed = headers[callerKey];
+  return typeof claimed === 'string' && isCallerName(claimed) ? claimed : undefined;
 }
 
 /** The value of the authorization metadata for a shared token. */

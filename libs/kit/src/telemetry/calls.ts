@@ -1,5 +1,6 @@
 import type { Metadata } from '@grpc/grpc-js';
 import type { DescMethod } from '@bufbuild/protobuf';
+import type { IncomingHttpHeaders } from 'node:http2';
 import type { CallerName } from '../rpc/call.ts';
 import type { UnaryInvocation } from '../rpc/invocation.ts';
 import type { UnaryCall } from '../rpc/typed-client.ts';
@@ -13,10 +14,10 @@ export type TraceOrigin = { readonly parent: TraceContext | undefined };
 /** Callers that are none of our processes, so that nobody decided before them whether a request is traced. */
 const outside: ReadonlySet<CallerName> = new Set(['introspector', 'operator']);
 
-/** What the metadata of an admitted call say of its trace; undefined where it has none. */
-export function traceOriginOf(metadata: Metadata, caller: CallerName): TraceOrigin | undefined {
+/** What the headers of an admitted call say of its trace; undefined where it has none. */
+export function traceOriginOf(headers: IncomingHttpHeaders, caller: CallerName): TraceOrigin | undefined {
   if (activeTracer() === undefined) return undefined;
-  const parent = parseTraceparent(metadata.get(traceparentKey)[0]?.toString());
+  const parent = parseTraceparent(headers[traceparentKey]);
   return parent !== undefined || outside.has(caller) ? { parent } : undefined;
 }
 

@@ -1,0 +1,105 @@
+import { constants, performServerHandshake } from 'node:http2';
+import type { ServerHttp2Session } from 'node:http2';
+import type { Socket } from 'node:net';
+import { status } from '@grpc/grpc-js';
+import type { Logger } from 'pino';
+import { admit } from './gate.ts';
+import type { Identify, ServedMethod } from './gate.ts';
+import { WireCall } from './wire-call.ts';
+
+export interface ConnectionsOptions {
+  /** By path: `/<service>/<method>`. */
+  readonly methods: ReadonlyMap<string, ServedMethod>;
+  /** Largest message taken or sent, in bytes. */
+  readonly maxMessageBytes: number;
+  /** Age at which a connection is asked to leave, in milliseconds. */
+  readonly ageMs: number;
+  /** Milliseconds between two pings, 30 s by default, and how long each may stay without an answer, 10 s. */
+  readonly pingAfterMs?: number;
+  readonly pingTimeoutMs?: number;
+  readonly log: Logger;
+}
+
+const ageGraceMs = 30_000;
+const settings = { maxConcurrentStreams: 1_000 };
+/** The last stream of a connection that may still open some. */
+const anyStream = 2 ** 31 - 1;
+const reachedAge = Buffer.from('max_age');
+
+/** The connections of a server: calls come in, and each connection leaves when it is old, silent or asked to. */
+export class Connections {
+  readonly #options: ConnectionsOptions;
+  readonly #sessions = new Set<ServerHttp2Session>();
+
+  constructor(options: ConnectionsOptions) {
+    this.#options = options;
+  }
+
+  /** @param identify establishes the peer of each call on this connection */
+  add(socket: Socket, identify: Identify): void {
+    // Messages and streams are bounded one by one; the bound of Node for a whole connection ends it under load.
+    const session = performServerHandshake(socket, { settings, maxSessionMemory: Number.MAX_SAFE_INTEGER });
+    session.on('error', (error) => this.#options.log.debug({ error }, 'connection failed'));
+    session.on('stream', (stream, headers) => {
+      this.#take(new WireCall(stream, headers, this.#options.maxMessageBytes), identify);
+    });
+    this.#sessions.add(session);
+    const stopWatching = this.#watch(session);
+    session.once('close', () => {
+      stopWatching();
+      this.#sessions.delete(session);
+    });
+  }
+
+  /** Asks every peer to leave; calls that run may end. */
+  close(): void {
+    for (const session of this.#sessions) session.close();
+  }
+
+  /** Cuts what is left. */
+  cut(): void {
+    for (const session of this.#sessions) session.destroy(undefined, constants.NGHTTP2_CANCEL);
+  }
+
+  #take(call: WireCall, identify: Identify): void {
+    const { methods, log } = this.#options;
+    if (call.ended) return;
+    if (call.headers['content-type']?.startsWith('application/grpc') !== true) return call.refuseMediaType();
+    const path = call.headers[':path'] ?? '';
+    const method = methods.get(path);
+    if (method !== undefined) admit(call, method, identify, log);
+    else {
+      const details = `The server does not implement the method ${path}`;
+      call.fail({ code: status.UNIMPLEMENTED, details });
+    }
+  }
+
+  /** Lets a connection go that reached its age or answers no ping. Returns what ends the watch. */
+  #watch(session: ServerHttp2Session): () => void {
+    const { pingAfterMs = 30_000, pingTimeoutMs = 10_000 } = this.#options;
+    let last: NodeJS.Timeout | undefined;
+    // Spread, so that connections that came together do not leave together.
+    const ageMs = this.#options.ageMs * (0.9 + 0.2 * Math.random());
+    const age = setTimeout(() => {
+      // Announced before it is final, so that calls under way to us are still taken.
+      session.goaway(constants.NGHTTP2_NO_ERROR, anyStream, reachedAge);
+      session.close();
+      last = setTimeout(() => session.destroy(), ageGraceMs).unref();
+    }, ageMs).unref();
+    let silence: NodeJS.Timeout | undefined;
+    const ping = setInterval(() => {
+      silence = setTimeout(() => session.destroy(), pingTimeoutMs).unref();
+      const sent = session.ping((error) => {
+        clearTimeout(silence);
+        if (error !== null) session.destroy();
+      });
+      if (!sent) session.destroy();
+    }, pingAfterMs).unref();
+    return () => {
+      clearTimeout(age);
+      clearTimeout(last);
+      clearInterval(ping);
+      clearTimeout(silence);
+    };
+  }
+}
