@@ -36,9 +36,9 @@ describe('the cached records', () => {
     expect(directory.calls.getApplication).toBe(1);
   });
 
-  it('are read again after ten seconds, whatever the watch says', async () => {
+  it('are read again after a minute, whatever the watch says', async () => {
     await client.user('acme', 'usr_ada', call);
-    clock.advance(9_000);
+    clock.advance(59_000);
     await client.user('acme', 'usr_ada', call);
     expect(directory.calls.getUser).toBe(1);
     clock.advance(1_001);
@@ -68,7 +68,7 @@ describe('the cached records', () => {
   it('are not served past their age when the directory is away', async () => {
     await client.application('acme-web', call);
     directory.isAway = true;
-    clock.advance(10_001);
+    clock.advance(60_001);
     await expect(client.application('acme-web', call)).rejects.toMatchObject({
       code: 'temporarily_unavailable',
     });

@@ -7,7 +7,7 @@ import { VerifiedSecrets } from './verified-secrets.ts';
 import { Watch } from './watch.ts';
 
 /** The watch drops what changed; these ages are the net under it. */
-const guardedMs = 10_000;
+const guardedMs = 60_000;
 const unguardedMs = 1_000;
 
 /** Starts watching the directory at once; `close` ends that. */
