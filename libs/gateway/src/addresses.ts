@@ -13,17 +13,30 @@ export interface Networks {
   contains(address: string): boolean;
 }
 
+/** Addresses that are remembered: the same few proxies and callers ask all day. */
+const maxKnown = 1000;
+
 /** Builds the set; `none` alone is the empty one. Throws an Error with one sentence that names a bad entry. */
 export function networks(given: readonly string[]): Networks {
   const entries = given.length === 1 && given[0] === 'none' ? [] : given;
   const blocks = new BlockList();
   for (const entry of entries) for (const block of named[entry] ?? [entry]) add(blocks, block);
+  const check = (address: string): boolean => {
+    const family = isIP(address);
+    return family !== 0 && blocks.check(address, family === 4 ? 'ipv4' : 'ipv6');
+  };
+  const known = new Map<string, boolean>();
   return {
     entries,
     isEmpty: entries.length === 0,
     contains: (address) => {
-      const family = isIP(address);
-      return family !== 0 && blocks.check(address, family === 4 ? 'ipv4' : 'ipv6');
+      let contained = known.get(address);
+      if (contained === undefined) {
+        contained = check(address);
+        if (known.size >= maxKnown) known.clear();
+        known.set(address, contained);
+      }
+      return contained;
     },
   };
 }

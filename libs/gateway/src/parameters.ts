@@ -53,6 +53,35 @@ export function decodeFormComponent(text: string): string {
  * what the parser has to say is dropped, because it quotes the body.
  */
 export function parseJson(text: string, known: ReadonlySet<string>): Map<string, string> {
+  return parsePlainJson(text, known) ?? parseAnyJson(text, known);
+}
+
+const plainStart = /[ \t\r\n]*\{/y;
+/** A member whose name and value are texts without escapes, and what follows it. */
+const plainMember = /[ \t\r\n]*"([^"\\\0-\x1f]*)"[ \t\r\n]*:[ \t\r\n]*"([^"\\\0-\x1f]*)"[ \t\r\n]*([,}])/y;
+const plainEnd = /[ \t\r\n]*$/y;
+
+/**
+ * The same for an object of known names with plain texts, which nearly every body is, in one go and at a quarter of the
+ * cost; undefined for everything else, whatever is wrong with it.
+ */
+function parsePlainJson(text: string, known: ReadonlySet<string>): Map<string, string> | undefined {
+  plainStart.lastIndex = 0;
+  if (!plainStart.test(text)) return undefined;
+  const parameters = new Map<string, string>();
+  plainMember.lastIndex = plainStart.lastIndex;
+  for (let member = plainMember.exec(text); member !== null; member = plainMember.exec(text)) {
+    const [, name = '', value = '', next] = member;
+    if (!known.has(name) || parameters.has(name)) return undefined;
+    parameters.set(name, value);
+    if (next === ',') continue;
+    plainEnd.lastIndex = plainMember.lastIndex;
+    return plainEnd.test(text) ? parameters : undefined;
+  }
+  return undefined;
+}
+
+function parseAnyJson(text: string, known: ReadonlySet<string>): Map<string, string> {
   let document: unknown;
   try {
     document = JSON.parse(text);

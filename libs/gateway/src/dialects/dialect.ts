@@ -35,24 +35,30 @@ export interface Dialect {
   failure(code: string, message: string): object;
 }
 
-/** The introspection members both dialects share (RFC 7662 §2.2); an inactive answer has nothing else. */
-export function introspectionMembers(response: IntrospectResponse): object {
-  if (!response.active) return { active: false };
-  return {
-    active: true,
-    sub: response.sub,
-    client_id: response.clientId,
-    scope: response.scope,
-    exp: Number(response.exp),
-    ...(response.aud === '' ? {} : { aud: response.aud }),
-    ...(response.iss === '' ? {} : { iss: response.iss }),
-    ...(response.iat === 0n ? {} : { iat: Number(response.iat) }),
-    ...tokenType(response),
-    ...(response.tenantId === '' ? {} : { tenant_id: response.tenantId }),
-  };
+/** RFC 7662 §2.2, and the tenant. */
+interface IntrospectionMembers {
+  active: boolean;
+  sub?: string;
+  client_id?: string;
+  scope?: string;
+  exp?: number;
+  aud?: string;
+  iss?: string;
+  iat?: number;
+  token_type?: 'Bearer';
+  tenant_id?: string;
 }
 
-/** `token_type` is the type of an access token (RFC 6749 §5.1); a refresh token has none, so it cannot pass for one. */
-function tokenType(response: IntrospectResponse): { token_type?: 'Bearer' } {
-  return response.kind === TokenKind.ACCESS_TOKEN ? { token_type: 'Bearer' } : {};
+/** The introspection members both dialects share (RFC 7662 §2.2); an inactive answer has nothing else. */
+export function introspectionMembers(response: IntrospectResponse): IntrospectionMembers {
+  if (!response.active) return { active: false };
+  const { sub, clientId, scope, exp, aud, iss, iat, tenantId } = response;
+  const members: IntrospectionMembers = { active: true, sub, client_id: clientId, scope, exp: Number(exp) };
+  if (aud !== '') members.aud = aud;
+  if (iss !== '') members.iss = iss;
+  if (iat !== 0n) members.iat = Number(iat);
+  // The type of an access token (RFC 6749 §5.1); a refresh token has none, so it cannot pass for one.
+  if (response.kind === TokenKind.ACCESS_TOKEN) members.token_type = 'Bearer';
+  if (tenantId !== '') members.tenant_id = tenantId;
+  return members;
 }
