@@ -1,8 +1,8 @@
 import { pino } from 'pino';
 import type { DestinationStream } from 'pino';
 
-/** Bytes gathered, and how long in milliseconds, before lines are written. */
-const gatherBytes = 4096;
+/** Characters gathered, and how long in milliseconds, before lines are written. */
+const gatherCharacters = 4096;
 const gatherMs = 50;
 const warn = 40;
 
@@ -25,13 +25,29 @@ export function standardOutput(): DestinationStream {
 }
 
 function openStandardOutput(): DestinationStream {
-  const output = pino.destination({ fd: 1, sync: true, minLength: gatherBytes, periodicFlush: gatherMs });
-  process.once('exit', () => output.flushSync());
+  const output = pino.destination({ fd: 1, sync: true });
+  let gathered = '';
+  let timer: NodeJS.Timeout | undefined;
+  const write = (): void => {
+    clearTimeout(timer);
+    timer = undefined;
+    if (gathered === '') return;
+    const lines = gathered;
+    gathered = '';
+    output.write(lines);
+  };
+  process.once('exit', () => {
+    write();
+    output.flushSync();
+  });
   const stream: LineStream = {
     [metadata]: true,
     write(line) {
-      output.write(line);
-      if ((stream.lastLevel ?? warn) >= warn) output.flushSync();
+      gathered += line;
+      const isUrgent = (stream.lastLevel ?? warn) >= warn;
+      if (isUrgent || gathered.length >= gatherCharacters) write();
+      else timer ??= setTimeout(write, gatherMs).unref();
+      if (isUrgent) output.flushSync();
     },
   };
   return stream;
