@@ -16,7 +16,7 @@ export interface BearerParts {
  */
 export function bearerAuthentication({ directory, verifier, issuer }: BearerParts): AuthenticateBearer {
   return async (accessToken, call) => {
-    const claims = await verifier.accessToken(accessToken, call);
+    const claims = await verifier.accessToken(accessToken, () => call);
     if (claims === undefined || claims.iss !== (issuer ?? claims.iss)) throw invalidToken();
     if (!claims.scope.includes(introspectionScope)) throw insufficientScope();
     const { client_id: clientId } = claims;

@@ -135,7 +135,7 @@ async function judge(
 ): Promise<IntrospectionResult> {
   const reference = parts.refreshTokens.decode(token);
   if (reference === undefined) {
-    const claims = await parts.verifier.accessToken(token, context.onward());
+    const claims = await parts.verifier.accessToken(token, () => context.onward());
     if (claims === undefined || claims.iss !== (asking.issuer ?? claims.iss)) return inactive;
     const { tenant_id: tenantId, client_id: clientId, aud: audience } = claims;
     if (!asking.view.accessToken({ tenantId, clientId, audience })) {

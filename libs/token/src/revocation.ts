@@ -83,7 +83,7 @@ async function refuseUnknown(
   context: CallContext,
 ): Promise<void> {
   if (!request.ignoreUnknown) throw unknownToken();
-  const claims = await parts.verifier.accessToken(request.token, context.onward());
+  const claims = await parts.verifier.accessToken(request.token, () => context.onward());
   if (claims === undefined || claims.client_id !== owner?.clientId) return;
   if (claims.tenant_id !== owner.tenantId) return;
   throw new OAuthError('unsupported_token_type', 'Access tokens cannot be revoked; they expire.');

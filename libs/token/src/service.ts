@@ -36,7 +36,7 @@ export function tokenHandlers(parts: ServiceParts): Handlers<typeof TokenService
       return {};
     },
     async verifyIdTokenHint({ idToken, caller }, context) {
-      const hint = await parts.verifier.idToken(idToken, context.onward());
+      const hint = await parts.verifier.idToken(idToken, () => context.onward());
       if (hint === undefined || hint.iss !== (parts.issuer ?? caller?.issuer)) return { valid: false };
       return { valid: true, clientId: hint.aud, sub: hint.sub, sessionId: hint.sid };
     },

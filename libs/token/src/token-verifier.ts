@@ -12,10 +12,15 @@ export interface TokenVerifier {
   /**
    * The claims of a live access token (RFC 9068 §4); undefined for whatever else.
    * Which issuer is acceptable is the caller's to check. Throws only when the keys are needed and out of reach.
+   * A token that was seen before is known at once.
+   * @param onward asked for the options of a call to `keys`, where one is made
    */
-  accessToken(token: string, call: CallOptions): Promise<AccessTokenClaims | undefined>;
+  accessToken(
+    token: string,
+    onward: () => CallOptions,
+  ): AccessTokenClaims | undefined | Promise<AccessTokenClaims | undefined>;
   /** The claims of an ID token as issued, expired or not (OIDC RP-Initiated Logout §2). */
-  idToken(token: string, call: CallOptions): Promise<IdTokenHint | undefined>;
+  idToken(token: string, onward: () => CallOptions): Promise<IdTokenHint | undefined>;
 }
 
 /** The members of an ID token that a hint is used for. */
@@ -43,23 +48,30 @@ export function createTokenVerifier(keys: VerificationKeys, kit: Pick<Kit, 'cloc
   const verified = new LRUCache<string, Verified>({ max: cachedTokens });
   const seconds = () => kit.clock.now() / 1000;
 
+  async function verifyAccessToken(
+    token: string,
+    digest: string,
+    onward: () => CallOptions,
+  ): Promise<AccessTokenClaims | undefined> {
+    const read = await readToken(token, accessTokenType, keys, onward);
+    if (read === undefined || !isAccessTokenClaims(read.claims)) return undefined;
+    if (!isLive(read.claims, seconds())) return undefined;
+    verified.set(digest, { kid: read.kid, claims: read.claims });
+    return read.claims;
+  }
+
   return {
-    async accessToken(token, call) {
+    accessToken(token, onward) {
       if (token.length > longestToken) return undefined;
       const digest = hash('sha256', token, 'base64');
       const cached = verified.get(digest);
       // A key that was withdrawn takes the tokens it signed with it.
-      if (cached !== undefined && keys.has(cached.kid))
-        return isLive(cached.claims, seconds()) ? cached.claims : undefined;
-      const read = await readToken(token, accessTokenType, keys, call);
-      if (read === undefined || !isAccessTokenClaims(read.claims)) return undefined;
-      if (!isLive(read.claims, seconds())) return undefined;
-      verified.set(digest, { kid: read.kid, claims: read.claims });
-      return read.claims;
+      if (cached === undefined || !keys.has(cached.kid)) return verifyAccessToken(token, digest, onward);
+      return isLive(cached.claims, seconds()) ? cached.claims : undefined;
     },
-    async idToken(token, call) {
+    async idToken(token, onward) {
       if (token.length > longestToken) return undefined;
-      const claims = (await readToken(token, idTokenType, keys, call))?.claims;
+      const claims = (await readToken(token, idTokenType, keys, onward))?.claims;
       if (!isRecord(claims)) return undefined;
       const { iss, sub, aud, iat, sid = '' } = claims;
       if (!isText(iss) || !isText(sub) || !isText(aud) || typeof sid !== 'string') return undefined;
@@ -73,7 +85,7 @@ async function readToken(
   token: string,
   type: string,
   keys: VerificationKeys,
-  call: CallOptions,
+  onward: () => CallOptions,
 ): Promise<{ kid: string; claims: unknown } | undefined> {
   const parts = token.split('.', 4);
   const [header, payload, signature] = parts.map(decodeCanonical);
@@ -81,7 +93,7 @@ async function readToken(
     return undefined;
   const kid = keyIdentifier(parseJson(header), type);
   if (kid === undefined) return undefined;
-  const key = await keys.find(kid, call);
+  const key = await keys.find(kid, onward);
   if (key === undefined) return undefined;
   const signed = Buffer.from(token.slice(0, token.lastIndexOf('.')), 'ascii');
   return isSignedBy(key, signed, signature) ? { kid, claims: parseJson(payload) } : undefined;
@@ -105,13 +117,11 @@ function keyIdentifier(header: unknown, type: string): string | undefined {
 
 function isAccessTokenClaims(claims: unknown): claims is AccessTokenClaims {
   if (!isRecord(claims)) return false;
-  const texts = ['iss', 'aud', 'sub', 'client_id', 'jti', 'tenant_id'];
-  return (
-    texts.every((name) => isText(claims[name])) &&
-    [claims['scope'], claims['role']].every((value) => Array.isArray(value) && value.every(isText)) &&
-    [claims['exp'], claims['iat']].every(isTime) &&
-    (claims['nbf'] === undefined || isTime(claims['nbf']))
-  );
+  const { iss, aud, sub, client_id: clientId, jti, tenant_id: tenantId, scope, role, exp, iat, nbf } = claims;
+  if (!isText(iss) || !isText(aud) || !isText(sub)) return false;
+  if (!isText(clientId) || !isText(jti) || !isText(tenantId)) return false;
+  if (!isTextList(scope) || !isTextList(role)) return false;
+  return isTime(exp) && isTime(iat) && (nbf === undefined || isTime(nbf));
 }
 
 function isLive(claims: AccessTokenClaims & { readonly nbf?: number }, now: number): boolean {
@@ -138,6 +148,10 @@ function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
 
 function isText(value: unknown): value is string {
   return typeof value === 'string' && value !== '';
+}
+
+function isTextList(value: unknown): boolean {
+  return Array.isArray(value) && value.every(isText);
 }
 
 /** NumericDate (RFC 7519 §2), whole seconds. */

@@ -29,7 +29,7 @@ export async function userInfo(
   request: UserInfoRequest,
   context: CallContext,
 ): Promise<UserInfoClaims> {
-  const claims = await verifier.accessToken(request.accessToken, context.onward());
+  const claims = await verifier.accessToken(request.accessToken, () => context.onward());
   if (claims === undefined || claims.iss !== issuerOf(issuer, request.caller)) throw invalidToken();
   // Before the user is looked up: a client for itself has none, and its token is a good one.
   requireIdentityScope(claims.scope);

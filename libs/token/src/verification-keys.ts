@@ -8,10 +8,11 @@ export interface VerificationKeys {
   /** Whether the key set in hand has this key; asks nobody. */
   has(kid: string): boolean;
   /**
-   * The key named `kid`; undefined when there is none. Throws `temporarily_unavailable` when that cannot be told:
-   * the key is not in hand and `keys` did not answer.
+   * The key named `kid`, at once if it is in hand; undefined when there is none. Throws `temporarily_unavailable`
+   * when that cannot be told: the key is not in hand and `keys` did not answer.
+   * @param onward asked for the options of a call to `keys`, where one is made
    */
-  find(kid: string, call: CallOptions): Promise<KeyObject | undefined>;
+  find(kid: string, onward: () => CallOptions): KeyObject | Promise<KeyObject | undefined>;
 }
 
 const refreshAfterMs = 60_000;
@@ -55,21 +56,26 @@ export function createVerificationKeys(
     return current !== undefined && kit.clock.now() - current.fetchedAt < trustedForMs ? current : undefined;
   }
 
+  function mayAsk(): boolean {
+    return kit.clock.now() - askedAt >= askAgainAfterMs;
+  }
+
+  async function findUnknown(kid: string, onward: () => CallOptions): Promise<KeyObject | undefined> {
+    if (mayAsk() || asking !== undefined) await ask(onward());
+    const found = inHand()?.keys.get(kid);
+    if (found === undefined && (failure !== undefined || inHand() === undefined))
+      throw temporarilyUnavailable(failure);
+    return found;
+  }
+
   return {
     has: (kid) => inHand()?.keys.has(kid) ?? false,
-    async find(kid, call) {
-      const now = kit.clock.now();
-      const mayAsk = now - askedAt >= askAgainAfterMs;
+    find(kid, onward) {
       const known = inHand()?.keys.get(kid);
-      if (known !== undefined) {
-        if (mayAsk && now - (current?.fetchedAt ?? 0) >= refreshAfterMs) void ask(call);
-        return known;
-      }
-      if (mayAsk || asking !== undefined) await ask(call);
-      const found = inHand()?.keys.get(kid);
-      if (found === undefined && (failure !== undefined || inHand() === undefined))
-        throw temporarilyUnavailable(failure);
-      return found;
+      if (known === undefined) return findUnknown(kid, onward);
+      const isOld = kit.clock.now() - (current?.fetchedAt ?? 0) >= refreshAfterMs;
+      if (isOld && mayAsk()) void ask(onward());
+      return known;
     },
   };
 }

@@ -68,22 +68,25 @@ function viewOfCertificate(bindings: Bindings, name: string): View {
  * Who asks decides what it is told about. Our own processes see everything, the gateway for a client what that client
  * sees, once it has proved who it is. Throws `invalid_client` for wrong credentials.
  */
-export async function viewOf(
+export function viewOf(
   parts: ViewParts,
   request: { credentials?: ClientCredentials | undefined; caller?: Caller | undefined },
   context: CallContext,
-): Promise<View> {
+): View | Promise<View> {
   const { credentials, caller } = request;
-  if (credentials !== undefined) {
-    if (context.caller !== 'gateway') {
-      throw new ConnectError('Only the gateway passes credentials on.', Code.InvalidArgument);
-    }
-    return viewOfApplication(
-      await authenticateClient(parts, { credentials, caller }, context, isConfidential),
-    );
+  if (credentials !== undefined) return viewOfClient(parts, { credentials, caller }, context);
+  return context.principal === undefined ? everything : viewOfPrincipal(parts, context);
+}
+
+async function viewOfClient(
+  parts: ViewParts,
+  presented: { credentials: ClientCredentials; caller: Caller | undefined },
+  context: CallContext,
+): Promise<View> {
+  if (context.caller !== 'gateway') {
+    throw new ConnectError('Only the gateway passes credentials on.', Code.InvalidArgument);
   }
-  if (context.principal === undefined) return everything;
-  return viewOfPrincipal(parts, context);
+  return viewOfApplication(await authenticateClient(parts, presented, context, isConfidential));
 }
 
 /** The view as it is now; to be asked again where a call lasts. Throws `invalid_token` when the client is gone. */
