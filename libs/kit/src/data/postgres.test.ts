@@ -1,5 +1,6 @@
+import { Socket } from 'node:net';
 import { newDatabaseUrl } from '@tessera/test-kit';
-import { afterAll, afterEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, describe, expect, it, vi } from 'vitest';
 import { openTcpProxy } from '../testing/tcp-proxy.ts';
 import type { TcpProxy } from '../testing/tcp-proxy.ts';
 import { describeDatabase } from './database.contract.ts';
@@ -95,6 +96,51 @@ describe('openDatabase', () => {
       text: `SELECT name FROM pg_prepared_statements WHERE name = 'test.backend'`,
     };
     expect((await database.query(prepared)).rowCount).toBe(1);
+  });
+
+  it('asks for the columns of a statement once per connection', async () => {
+    const database = await open({ maxConnections: 1 });
+    const read = (row: number) => ({
+      name: 'test.columns',
+      text: 'SELECT $1::int AS row, NULL AS nothing WHERE $1 > 0',
+      values: [row],
+    });
+    const end = { name: 'test.end-all', text: 'SELECT pg_terminate_backend(pg_backend_pid())' };
+    const sent = vi.spyOn(Socket.prototype, '_writev');
+    // The first byte of a message of the client says what it is (PostgreSQL, Message Formats). Node has put the buffers
+    // in the places of their entries by now.
+    const messages = () =>
+      sent.mock.calls
+        .splice(0)
+        .map(([chunks]) =>
+          (chunks as unknown as Buffer[]).map((chunk) => String.fromCharCode(chunk.readUInt8(0))).join(''),
+        );
+    try {
+      expect((await database.query(read(0))).rows).toEqual([]);
+      expect((await database.query(read(7))).rows).toEqual([{ row: 7, nothing: null }]);
+      expect(messages()).toEqual(['PBDES', 'BES']);
+      await expect(database.query(end)).rejects.toMatchObject(unavailable);
+      messages();
+      expect((await database.transaction((tx) => tx.query(read(8)))).rows).toEqual([
+        { row: 8, nothing: null },
+      ]);
+      expect(messages()).toEqual(['PBDES']);
+    } finally {
+      sent.mockRestore();
+    }
+  });
+
+  it('keeps a connection over a statement that cannot be sent', async () => {
+    const database = await open({ maxConnections: 1 });
+    const backend = { name: 'test.backend', text: 'SELECT pg_backend_pid() AS id' };
+    const { rows } = await database.query(backend);
+    const circular: unknown[] = [];
+    circular.push({ circular });
+    await expect(
+      database.query({ name: 'test.value', text: 'SELECT $1::text', values: [circular] }),
+    ).rejects.toThrow(/circular/);
+    await expect(database.query({ ...one, name: 'test.backend' })).rejects.toThrow(/must be unique/);
+    expect((await database.query(backend)).rows).toEqual(rows);
   });
 
   it('prepares anew when a migration changed what a statement returns', async () => {

@@ -1,12 +1,13 @@
 import { Pool } from 'pg';
-import type { PoolClient, QueryResultRow } from 'pg';
+import type { PoolClient } from 'pg';
 import type { Logger } from 'pino';
 import { temporarilyUnavailable } from '@tessera/oauth';
 import { Secret } from '../secret.ts';
-import type { MigrationSession, OpenedDatabase, Queryable, Result, Statement } from './database.ts';
+import type { MigrationSession, OpenedDatabase, Queryable } from './database.ts';
 import { metrics } from '../metrics/index.ts';
 import { withRetries } from './retry.ts';
 import { createHosts } from './postgres-hosts.ts';
+import { execute } from './postgres-statement.ts';
 import { parsePostgresUrl, requireFiles } from './postgres-url.ts';
 import { endsSession, isPoolExhausted, isUnavailable } from './store-errors.ts';
 import { explainTls } from './tls-errors.ts';
@@ -57,6 +58,7 @@ export async function openDatabase(options: PostgresOptions): Promise<OpenedData
     application_name: options.applicationName ?? 'tessera',
     types: postgresTypes,
   });
+  pool.on('connect', (client) => client.on('error', ignore));
   pool.on('error', (error) => log?.warn({ error }, 'an idle database connection was lost'));
   const unmeasure = measurePool(pool);
   const scope = createTransactionScope();
@@ -83,14 +85,12 @@ export async function openDatabase(options: PostgresOptions): Promise<OpenedData
     }
     const client = await connect();
     const lease: Lease = { client, broken: false };
-    client.on('error', ignore);
     try {
       return await work(lease);
     } catch (error) {
       lease.broken ||= endsSession(error);
       throw error;
     } finally {
-      client.off('error', ignore);
       client.release(lease.broken);
     }
   }
@@ -101,7 +101,7 @@ export async function openDatabase(options: PostgresOptions): Promise<OpenedData
     engine: 'postgres',
     async query(statement) {
       scope.assertOutside();
-      return withRetries(() => withClient(({ client }) => run(client, statement, timeoutMs)));
+      return withRetries(() => withClient(({ client }) => execute(client, statement, timeoutMs)));
     },
     async transaction(work) {
       scope.assertOutside();
@@ -143,7 +143,7 @@ interface Lease {
 }
 
 function session({ client }: Lease, timeoutMs: number | undefined): Queryable {
-  return { query: (statement) => run(client, statement, timeoutMs) };
+  return { query: (statement) => execute(client, statement, timeoutMs) };
 }
 
 function migrationSession(lease: Lease): MigrationSession {
@@ -153,16 +153,6 @@ function migrationSession(lease: Lease): MigrationSession {
       await lease.client.query(sql);
     },
   };
-}
-
-async function run<Row>(client: PoolClient, statement: Statement, timeoutMs?: number): Promise<Result<Row>> {
-  const result = await client.query<Row & QueryResultRow>({
-    name: statement.name,
-    text: statement.text,
-    ...(statement.values === undefined ? {} : { values: [...statement.values] }),
-    ...limit(timeoutMs),
-  });
-  return { rows: result.rows, rowCount: result.rowCount ?? 0 };
 }
 
 async function inTransaction<T>(
