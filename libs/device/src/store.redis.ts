@@ -42,16 +42,14 @@ export function createRedisGrantStore(redis: RedisHandle): GrantStore {
   return {
     async startDevice(grant, userCodeHash) {
       const reply = await startDevice([...recordKeys(grant), userCodeKey(userCodeHash)], recordValues(grant));
-      return z.enum(['started', 'user_code_taken']).parse(reply);
+      return startDeviceReply.parse(reply);
     },
     async startBackchannel(grant, userId, pendingLimit) {
       const { tenantId, requestId } = grant.request;
       // Whoever does not exist gets a key like anybody else, so that both take the same work.
       const person = userId === undefined ? personKey('', requestId) : personKey(tenantId, userId);
       const values = [...recordValues(grant), userId ?? '', pendingLimit];
-      return z
-        .enum(['started', 'too_many_pending'])
-        .parse(await startBackchannel([...recordKeys(grant), person], values));
+      return startBackchannelReply.parse(await startBackchannel([...recordKeys(grant), person], values));
     },
     async poll(kind, hash, { clientId, tenantId }) {
       return pollReply.parse(await poll([grantKey(kind, hash)], [clientId, tenantId]));
@@ -73,7 +71,7 @@ export function createRedisGrantStore(redis: RedisHandle): GrantStore {
     },
     async waitingFor(tenantId, userId) {
       const replies = await waitingFor([personKey(tenantId, userId)], [userId]);
-      return z.array(z.unknown()).parse(replies).map(livingGrant);
+      return waitingReply.parse(replies).map(livingGrant);
     },
     async settle({ kind, hash }, decision) {
       await settle([grantKey(kind, hash)], [decision]);
@@ -98,6 +96,9 @@ function recordValues({ request, lifetimeSeconds, pace }: NewGrant): RedisArgume
   ];
 }
 
+const startDeviceReply = z.enum(['started', 'user_code_taken']);
+const startBackchannelReply = z.enum(['started', 'too_many_pending']);
+
 const pollReply = z.enum([
   'unknown',
   'other_client',
@@ -115,6 +116,7 @@ const openReply = z.union([
   z.tuple([z.enum(['unknown', 'other_tenant', 'other_person'])]),
 ]);
 
+const waitingReply = z.array(z.unknown());
 const grantReply = z.tuple([z.string(), z.string(), z.string(), z.number()]);
 
 function livingGrant(reply: unknown): LivingGrant {
