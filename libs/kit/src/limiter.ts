@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import type { Logger } from 'pino';
 import { OAuthError } from '@tessera/oauth';
@@ -180,5 +180,5 @@ function createCounters(clock: Clock): Counters {
 
 /** Keys are addresses, names and the like: hashed, so that they are bounded and not readable in Redis. */
 function counterName(rule: LimitRule, key: string): string {
-  return `${rule.name}:${createHash('sha256').update(key).digest('base64url').slice(0, 22)}`;
+  return `${rule.name}:${hash('sha256', key, 'base64url').slice(0, 22)}`;
 }
