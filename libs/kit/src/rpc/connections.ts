@@ -81,6 +81,7 @@ export class Connections {
     // Spread, so that connections that came together do not leave together.
     const ageMs = this.#options.ageMs * (0.9 + 0.2 * Math.random());
     const age = setTimeout(() => {
+      if (session.destroyed) return;
       // Announced before it is final, so that calls under way to us are still taken.
       session.goaway(constants.NGHTTP2_NO_ERROR, anyStream, reachedAge);
       session.close();
@@ -88,9 +89,11 @@ export class Connections {
     }, ageMs).unref();
     let silence: NodeJS.Timeout | undefined;
     const ping = setInterval(() => {
+      if (session.destroyed || silence !== undefined) return;
       silence = setTimeout(() => session.destroy(), pingTimeoutMs).unref();
       const sent = session.ping((error) => {
         clearTimeout(silence);
+        silence = undefined;
         if (error !== null) session.destroy();
       });
       if (!sent) session.destroy();

@@ -2,7 +2,7 @@ import { Client, credentials, Metadata, status } from '@grpc/grpc-js';
 import { create, toBinary } from '@bufbuild/protobuf';
 import { KeysService, SignRequestSchema } from '@tessera/proto-gen/keys';
 import { once } from 'node:events';
-import { connect as connectHttp2 } from 'node:http2';
+import { connect as connectHttp2, constants } from 'node:http2';
 import type { IncomingHttpHeaders, OutgoingHttpHeaders } from 'node:http2';
 import { connect, createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
@@ -51,18 +51,19 @@ function frame(bytes: Buffer, compressed = false): Buffer {
   return Buffer.concat([prefix, bytes]);
 }
 
+const headersOfCall = {
+  ':method': 'POST',
+  ':path': signPath,
+  'content-type': 'application/grpc',
+  te: 'trailers',
+  'x-tessera-caller': 'token',
+};
+
 /** One call by bare HTTP/2; the status of gRPC is in the headers or in the trailers. */
 async function bareCall(port: number, pieces: readonly Buffer[], headers: OutgoingHttpHeaders = {}) {
   const session = connectHttp2(`http://127.0.0.1:${port}`);
   cleanUps.push(() => session.destroy());
-  const stream = session.request({
-    ':method': 'POST',
-    ':path': signPath,
-    'content-type': 'application/grpc',
-    te: 'trailers',
-    'x-tessera-caller': 'token',
-    ...headers,
-  });
+  const stream = session.request({ ...headersOfCall, ...headers });
   const received: IncomingHttpHeaders = {};
   const note = (more: IncomingHttpHeaders) => void Object.assign(received, more);
   stream.on('response', note).on('trailers', note).resume();
@@ -157,6 +158,26 @@ test('a call is answered at its deadline whether or not its handler is done', as
   const answer = await bareCall(port, [frame(message(1))], { 'grpc-timeout': '40m' });
   expect(answer).toEqual({ http: 200, status: status.DEADLINE_EXCEEDED });
   await told.promise;
+});
+
+test('calls that are reset at any moment disturb no other', async () => {
+  const { port, subject } = await stand();
+  subject.sign = async () => {
+    await sleep(Math.random() * 10);
+    return { tokens: ['x'.repeat(5_000)] };
+  };
+  const session = connectHttp2(`http://127.0.0.1:${port}`);
+  cleanUps.push(() => session.destroy());
+  const resets = Array.from({ length: 300 }, async (_, at) => {
+    const stream = session.request({ ...headersOfCall, 'grpc-timeout': '8m' });
+    stream.on('error', () => {}).resume();
+    stream.write(frame(message(1)));
+    if (at % 3 > 0) stream.end();
+    await sleep(Math.random() * 12);
+    stream.close(constants.NGHTTP2_CANCEL);
+  });
+  await Promise.all(resets);
+  expect(await bareCall(port, [frame(message(1))])).toEqual({ http: 200, status: status.OK });
 });
 
 test('what is no gRPC is refused in HTTP', async () => {

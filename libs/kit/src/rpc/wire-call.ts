@@ -68,7 +68,8 @@ export class WireCall {
 
   /** It has its status, or the peer gave it up. */
   get ended(): boolean {
-    return this.#ended || this.#stream.destroyed;
+    // A stream that was reset is closed some time before it is destroyed.
+    return this.#ended || this.#stream.closed || this.#stream.destroyed;
   }
 
   /** Where the peer is, for the log. */
