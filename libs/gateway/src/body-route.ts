@@ -16,7 +16,7 @@ export async function answerBody(
   request: FastifyRequest,
   reply: FastifyReply,
   gateway: Gateway,
-): Promise<FastifyReply> {
+): Promise<void> {
   const type = requireMediaType(request.raw, request.body);
   const dialect = type === 'json' ? contract : standard;
   if (!route.dialects.includes(dialect.name)) refuseDialect(route, dialect, reply);
@@ -30,7 +30,7 @@ export async function answerBody(
     gateway,
   );
   reply.header('cache-control', 'no-store').header('pragma', 'no-cache');
-  return sendJson(reply, JSON.stringify(answer));
+  sendJson(reply, JSON.stringify(answer));
 }
 
 /** Offered at another method of the same path: 405. Not offered at the path at all: 415. */

@@ -10,6 +10,8 @@ const pauseMs = 1_000;
 export interface KeySet {
   /** Throws `temporarily_unavailable` when there has never been a good copy. */
   document(): Promise<string>;
+  /** The document, where nobody has to be asked for it. */
+  fresh(): string | undefined;
 }
 
 export interface KeySetOptions {
@@ -44,10 +46,15 @@ export function createKeySet(options: KeySetOptions): KeySet {
     }
   };
 
+  const fresh = () =>
+    copy !== undefined && options.clock.now() - copy.fetchedAt < freshMs ? copy.document : undefined;
+
   return {
+    fresh,
     document: async () => {
+      const document = fresh();
+      if (document !== undefined) return document;
       const now = options.clock.now();
-      if (copy !== undefined && now - copy.fetchedAt < freshMs) return copy.document;
       if (copy === undefined || now - failedAt >= pauseMs) await (pending ??= refresh());
       if (copy === undefined) throw temporarilyUnavailable();
       return copy.document;

@@ -14,7 +14,7 @@ import { readIncoming, requestIdOf, type IncomingRules } from './incoming.ts';
 import { sendPageError, wantsHtml } from './pages/page.ts';
 import { requestMetrics } from './request-metrics.ts';
 import { traceOfRequest, traceRequests } from './request-traces.ts';
-import { methodsOf, routes, type PageRoute, type Route } from './routes.ts';
+import { methodsOf, routes, type PageRoute, type ReadRoute, type Route } from './routes.ts';
 
 export interface ServerOptions {
   /** Answers `GET /readyz` on the public listener. */
@@ -182,12 +182,21 @@ function addRoute(app: FastifyInstance, route: Exclude<Route, PageRoute>, gatewa
     ...(route.crossOrigin
       ? { onRequest: (_request, reply, done) => (crossOriginHeaders(reply), done()) }
       : {}),
-    handler: async (request, reply) => {
-      if (route.kind === 'body') return answerBody(route, request, reply, gateway);
-      const answer = await route.handle(request, reply, gateway);
-      return sendJson(reply, typeof answer === 'string' ? answer : JSON.stringify(answer));
-    },
+    handler:
+      route.kind === 'body'
+        ? (request, reply) => answerBody(route, request, reply, gateway)
+        : (request, reply) => answerRead(route, request, reply, gateway),
   });
+}
+
+async function answerRead(
+  route: ReadRoute,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  gateway: Gateway,
+): Promise<void> {
+  const answer = await route.handle(request, reply, gateway);
+  sendJson(reply, typeof answer === 'string' ? answer : JSON.stringify(answer));
 }
 
 /** CORS preflight (Fetch §3.2.2): no cookies, no other header than those a client needs. */

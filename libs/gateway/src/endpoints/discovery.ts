@@ -41,7 +41,7 @@ export async function openidConfiguration(
 ): Promise<string> {
   try {
     const issuer = request.incoming.issuer();
-    await gateway.keySet.document();
+    if (gateway.keySet.fresh() === undefined) await gateway.keySet.document();
     reply.header('cache-control', cacheHeader(gateway));
     return contractDocument(issuer);
   } catch (error) {
@@ -63,7 +63,7 @@ export async function oauthAuthorizationServer(
 /** `GET /.well-known/jwks.json` (RFC 7517 §5): names no host, but does not answer for a forged one. */
 export async function jwks(request: FastifyRequest, reply: FastifyReply, gateway: Gateway): Promise<string> {
   request.incoming.issuer();
-  const document = await gateway.keySet.document();
+  const document = gateway.keySet.fresh() ?? (await gateway.keySet.document());
   reply.header('cache-control', cacheFor(gateway));
   return document;
 }
