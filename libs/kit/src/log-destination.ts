@@ -2,7 +2,7 @@ import { pino } from 'pino';
 import type { DestinationStream } from 'pino';
 
 /** Characters gathered, and how long in milliseconds, before lines are written. */
-const gatherCharacters = 4096;
+const gatherCharacters = 8192;
 const gatherMs = 50;
 const warn = 40;
 
