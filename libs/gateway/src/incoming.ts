@@ -61,20 +61,22 @@ export function userAgentHash(request: IncomingMessage): string {
 }
 
 /** The other end of a connection, which is the same for every request on it. */
-interface Peer {
+export interface Peer {
   /** '' when the connection is already gone. */
   readonly address: string;
   /** Whether it is a proxy whose word counts. */
   readonly trusted: boolean;
+  /** Requests that are not answered yet. */
+  waiting: number;
 }
 
 const peers = new WeakMap<Socket, Peer>();
 
-function peerOf(socket: Socket, proxies: Networks): Peer {
+export function peerOf(socket: Socket, proxies: Networks): Peer {
   const known = peers.get(socket);
   if (known !== undefined) return known;
   const address = normalizeAddress(socket.remoteAddress ?? '');
-  const peer = { address, trusted: !proxies.isEmpty && proxies.contains(address) };
+  const peer = { address, trusted: !proxies.isEmpty && proxies.contains(address), waiting: 0 };
   peers.set(socket, peer);
   return peer;
 }

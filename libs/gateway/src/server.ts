@@ -10,7 +10,7 @@ import { contract } from './dialects/contract.ts';
 import { asOAuthError } from './errors.ts';
 import type { Gateway } from './gateway.ts';
 import { commonHeaders, crossOriginHeaders } from './headers.ts';
-import { readIncoming, requestIdOf, type IncomingRules } from './incoming.ts';
+import { peerOf, readIncoming, requestIdOf, type IncomingRules, type Peer } from './incoming.ts';
 import { sendPageError, wantsHtml } from './pages/page.ts';
 import { requestMetrics } from './request-metrics.ts';
 import { traceOfRequest, traceRequests } from './request-traces.ts';
@@ -94,7 +94,7 @@ function prepareRequests(
   app.decorateRequest('incoming');
   app.decorateRequest('route', undefined);
   app.addHook('onRequest', (request, reply, done) => {
-    if (isFlood(request.raw.socket)) return void request.raw.socket.destroy();
+    if (isFlood(peerOf(request.raw.socket, rules.proxies))) return void request.raw.socket.destroy();
     request.route = request.routeOptions.url;
     request.incoming = readIncoming(request.raw, request.id, rules);
     commonHeaders(reply, request.id);
@@ -111,7 +111,8 @@ function prepareRequests(
   const log = requestLog(gateway.kit.log);
   app.addHook('onResponse', (request, reply, done) => {
     const { elapsedTime } = reply;
-    answered(request.raw.socket);
+    // What is never answered, because its connection went away, counts no more either.
+    peerOf(request.raw.socket, rules.proxies).waiting -= 1;
     measure(request, reply.statusCode, elapsedTime);
     log(request, reply.statusCode, elapsedTime);
     done();
@@ -149,18 +150,11 @@ function hostProblem(request: FastifyRequest): OAuthError | undefined {
 
 /** Requests of one connection that may wait for their answers to be read; browsers and clients have one. */
 const maxPipelined = 16;
-const pipelined = new WeakMap<Socket, number>();
 
 /** Whether a connection sends requests without reading the answers, which would be kept in memory for it. */
-function isFlood(socket: Socket): boolean {
-  const waiting = (pipelined.get(socket) ?? 0) + 1;
-  pipelined.set(socket, waiting);
-  return waiting > maxPipelined;
-}
-
-/** What is never answered, because its connection went away, counts no more either. */
-function answered(socket: Socket): void {
-  pipelined.set(socket, (pipelined.get(socket) ?? 1) - 1);
+function isFlood(peer: Peer): boolean {
+  peer.waiting += 1;
+  return peer.waiting > maxPipelined;
 }
 
 /**
@@ -168,8 +162,9 @@ function answered(socket: Socket): void {
  * spelling of them. Two Host headers mean that somebody on the way may have read the other one (RFC 9112 §3.2).
  */
 function addressProblem(request: FastifyRequest): OAuthError | undefined {
-  const path = request.raw.url?.split('?', 1)[0] ?? '';
-  if (path.includes('%')) return new OAuthError('not_found', 'There is nothing at this address.');
+  const { url = '' } = request.raw;
+  if (url.includes('%') && url.split('?', 1)[0]?.includes('%') === true)
+    return new OAuthError('not_found', 'There is nothing at this address.');
   if (count(request.raw, 'host') > 1)
     return new OAuthError('invalid_request', 'The Host header is given more than once.');
   return undefined;
