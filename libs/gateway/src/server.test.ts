@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { Agent, request as httpRequest } from 'node:http';
 import { connect } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
@@ -49,6 +50,22 @@ describe('what a connection may send', () => {
     socket.write('GET /.well-known/jwks.json HTTP/1.1\r\nHost: localhost\r\n\r\n'.repeat(5000));
     socket.resume();
     await ended;
+  });
+
+  it('is as much as it likes, when it reads the answers', async () => {
+    const gateway = open();
+    const url = new URL(await gateway.listen({ host: '127.0.0.1', port: 0 }));
+    const socket = connect(Number(url.port), '127.0.0.1').setEncoding('utf8');
+    let answers = 0;
+    for (let round = 1; round <= 5; round += 1) {
+      socket.write('GET /.well-known/jwks.json HTTP/1.1\r\nHost: localhost\r\n\r\n'.repeat(16));
+      while (answers < round * 16) {
+        const [text] = (await once(socket, 'data')) as [string];
+        answers += text.split('HTTP/1.1 200').length - 1;
+      }
+    }
+    expect(answers).toBe(80);
+    socket.destroy();
   });
 
   it('is no other spelling of a path, and no second Host', async () => {
