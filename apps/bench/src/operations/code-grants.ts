@@ -6,7 +6,7 @@ import { basicOf, codeExchange, issueCodes, issuePersonalTokens } from './people
 import { form, member, once } from './requests.ts';
 
 /** Exchanges in a second for which codes are made beforehand. */
-const exchangesPerSecond = 400;
+const exchangesPerSecond = 800;
 /** Tokens that are refreshed in turn. */
 const refreshChains = 500;
 
