@@ -19,8 +19,8 @@ import {
 } from './people.ts';
 import { cycle, form, get, member, okWith, once, turns } from './requests.ts';
 
-/** Enough devices that none comes before its interval of a second is over. */
-const devices = 12_000;
+/** Enough devices that none comes before its interval of a second is over, at up to thirty thousand polls a second. */
+const devices = 30_000;
 const deviceGrant = 'urn:ietf:params:oauth:grant-type:device_code';
 /** Sign-ins in a second for which forms are opened beforehand. */
 const signInsPerSecond = 30;
