@@ -3,7 +3,7 @@ import type { ReplicatedRedis } from '@tessera/test-kit/provision';
 import { newDatabaseUrl } from '@tessera/test-kit';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { decideCiba, decideDevice, poll, startCiba, startDevice } from '../harness/decided-elsewhere.ts';
+import { decideCiba, decideDevice, openDevice, poll, startCiba, startDevice } from '../harness/decided-elsewhere.ts';
 import { codeFor, describeFailure, expectError, introspect, redeem, tokensOf } from '../harness/flows.ts';
 import { authorizeQuery } from '../harness/person.ts';
 import { eventually } from '../harness/process.ts';
@@ -78,6 +78,12 @@ describe.each([setUps.compact, setUps.split])('Redis behind Sentinels, $name', (
     expect(during.length).toBeGreaterThan(0);
     for (const failure of during) expect(failure).toContain('temporarily_unavailable');
     expect(await replica.role()).toContain('master');
+    // In split, device finds the successor by itself, and may be later than authorize.
+    await eventually(
+      'device serves again',
+      async () => (await openDevice(system.person(), device.userCode)).status === 200,
+      failoverMs,
+    );
 
     // What the new master holds is the state before the four ends.
     expectError(await redeem(http, ofEndedSession), 400, 'invalid_grant');
