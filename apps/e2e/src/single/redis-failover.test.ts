@@ -3,7 +3,14 @@ import type { ReplicatedRedis } from '@tessera/test-kit/provision';
 import { newDatabaseUrl } from '@tessera/test-kit';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { decideCiba, decideDevice, openDevice, poll, startCiba, startDevice } from '../harness/decided-elsewhere.ts';
+import {
+  decideCiba,
+  decideDevice,
+  openDevice,
+  poll,
+  startCiba,
+  startDevice,
+} from '../harness/decided-elsewhere.ts';
 import { codeFor, describeFailure, expectError, introspect, redeem, tokensOf } from '../harness/flows.ts';
 import { authorizeQuery } from '../harness/person.ts';
 import { eventually } from '../harness/process.ts';
