@@ -13,7 +13,7 @@ await runProcess({
   start: async ({ config, log, lifecycle }) => {
     const needs = { database: false, redis: true };
     const kit = await createKit({ name: 'gateway', config, log, lifecycle, needs });
-    const peers = connectPeers(config, 'gateway', log, lifecycle);
+    const peers = await connectPeers(config, 'gateway', log, lifecycle);
     const gateway = buildGateway(
       config,
       {

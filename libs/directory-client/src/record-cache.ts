@@ -1,5 +1,4 @@
-import type { CallOptions, Clock } from '@tessera/kit';
-import { LRUCache } from 'lru-cache';
+import { boundedCache, type BoundedCache, type CallOptions, type Clock } from '@tessera/kit';
 import { Coalesced } from './coalesced.ts';
 
 export interface RecordCacheOptions {
@@ -21,12 +20,12 @@ interface Entry<V> {
  */
 export class RecordCache<V extends object> {
   readonly #options: RecordCacheOptions;
-  readonly #entries: LRUCache<string, Entry<V>>;
+  readonly #entries: BoundedCache<Entry<V>>;
   readonly #lookups = new Coalesced<V | undefined>();
 
   constructor(options: RecordCacheOptions) {
     this.#options = options;
-    this.#entries = new LRUCache({ max: options.capacity });
+    this.#entries = boundedCache(options.capacity);
   }
 
   async get(key: string, call: CallOptions, load: () => Promise<V | undefined>): Promise<V | undefined> {

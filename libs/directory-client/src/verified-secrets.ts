@@ -1,6 +1,5 @@
 import { hash } from 'node:crypto';
-import type { Clock, Random } from '@tessera/kit';
-import { LRUCache } from 'lru-cache';
+import { boundedCache, type BoundedCache, type Clock, type Random } from '@tessera/kit';
 
 /** An hour: so long a secret in steady use may go without the directory noting that it was used. */
 const maximumAgeMs = 3_600_000;
@@ -32,12 +31,12 @@ export interface VerifiedSecretsOptions {
 export class VerifiedSecrets {
   readonly #options: VerifiedSecretsOptions;
   readonly #key: string;
-  readonly #byClient: LRUCache<string, readonly VerifiedSecret[]>;
+  readonly #byClient: BoundedCache<readonly VerifiedSecret[]>;
 
   constructor(options: VerifiedSecretsOptions) {
     this.#options = options;
     this.#key = options.random.bytes(32).toString('base64url');
-    this.#byClient = new LRUCache({ max: capacity });
+    this.#byClient = boundedCache(capacity);
   }
 
   digest(clientId: string, secret: string): string {

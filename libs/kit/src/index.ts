@@ -3,10 +3,12 @@
  * audit, metrics, traces, life cycle. It knows no protocol rule and no service.
  */
 export * from './address-key.ts';
+export * from './bounded-cache.ts';
 export * from './clock.ts';
 export * from './config.ts';
 export * from './create-kit.ts';
 export * from './failpoints.ts';
+export { http } from './http.ts';
 export * from './ids.ts';
 export * from './kit.ts';
 export * from './lifecycle.ts';
@@ -29,10 +31,9 @@ export { rootCall } from './rpc/call-options.ts';
 export type { CertificateFilePaths, RpcCredentials } from './rpc/credentials.ts';
 export { withoutTokens } from './log-text.ts';
 export { local } from './rpc/local.ts';
-export { connectPeer } from './rpc/remote.ts';
 export type { Peer, PeerOptions } from './rpc/remote.ts';
-export { serve } from './rpc/serve.ts';
 export type { RpcServer, ServeOptions } from './rpc/serve.ts';
+export { connectPeer, serve } from './rpc/wire.ts';
 export * from './data/audit.ts';
 export * from './data/audit-batch.ts';
 export * from './data/change-feed.ts';

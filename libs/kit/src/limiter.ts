@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
-import { LRUCache } from 'lru-cache';
 import type { Logger } from 'pino';
 import { OAuthError } from '@tessera/oauth';
+import { boundedCache } from './bounded-cache.ts';
 import type { Clock } from './clock.ts';
 import type { RedisHandle } from './data/redis.ts';
 
@@ -149,7 +149,7 @@ interface Counters {
 }
 
 function createCounters(clock: Clock): Counters {
-  const counters = new LRUCache<string, { count: number; readonly endsAt: number }>({ max: maxCounters });
+  const counters = boundedCache<{ count: number; readonly endsAt: number }>(maxCounters);
   function living(name: string) {
     const found = counters.get(name);
     return found !== undefined && found.endsAt > clock.now() ? found : undefined;

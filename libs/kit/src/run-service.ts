@@ -11,8 +11,8 @@ import { processConfig, rpcConfig, type ProcessConfig, type RpcConfig } from './
 import { runProcess } from './run-process.ts';
 import type { BuiltService, CallerName } from './rpc/call.ts';
 import type { RpcCredentials } from './rpc/credentials.ts';
-import { connectPeer, type Peer } from './rpc/remote.ts';
-import { serve } from './rpc/serve.ts';
+import type { Peer } from './rpc/remote.ts';
+import { serve } from './rpc/wire.ts';
 
 /** The services that others call. */
 export type PeerName = 'keys' | 'directory' | 'authorize' | 'token' | 'device';
@@ -57,7 +57,7 @@ export async function runService<S extends z.ZodObject>(process: ServiceProcess<
       }
       if (migrations !== undefined)
         purgeAudit(kit, migrations.schema, all.TESSERA_AUDIT_RETENTION, lifecycle);
-      const peers = connectPeers(all, process.name, log, lifecycle);
+      const peers = await connectPeers(all, process.name, log, lifecycle);
       const built = process.build(all, peers, kit);
       lifecycle.onClose(async () => built.close());
       lifecycle.check(process.name, async () => built.ready());
@@ -84,7 +84,13 @@ export function purgeAudit(kit: Kit, schema: string, retentionSeconds: number, l
 }
 
 /** Connects to peers named by `TESSERA_PEER_<NAME>`; closed with the process. */
-export function connectPeers(config: RpcConfig, as: CallerName, log: Logger, lifecycle: Lifecycle): Peers {
+export async function connectPeers(
+  config: RpcConfig,
+  as: CallerName,
+  log: Logger,
+  lifecycle: Lifecycle,
+): Promise<Peers> {
+  const { connectPeer } = await import('./rpc/remote.ts');
   const credentials = rpcCredentials(config);
   const connected = new Map<PeerName, Peer>();
   return (name) => {

@@ -1,7 +1,6 @@
 import { hash, verify, type KeyObject } from 'node:crypto';
-import type { CallOptions, Kit } from '@tessera/kit';
+import { boundedCache, type CallOptions, type Kit } from '@tessera/kit';
 import { accessTokenType, idTokenType, type AccessTokenClaims } from '@tessera/oauth';
-import { LRUCache } from 'lru-cache';
 import type { VerificationKeys } from './verification-keys.ts';
 
 /**
@@ -45,7 +44,7 @@ interface Verified {
 }
 
 export function createTokenVerifier(keys: VerificationKeys, kit: Pick<Kit, 'clock'>): TokenVerifier {
-  const verified = new LRUCache<string, Verified>({ max: cachedTokens });
+  const verified = boundedCache<Verified>(cachedTokens);
   const seconds = () => kit.clock.now() / 1000;
 
   async function verifyAccessToken(

@@ -46,7 +46,7 @@ export async function applyState(file: string, terminal: Terminal): Promise<void
 async function byCall(file: string, terminal: Terminal): Promise<ApplyResponse> {
   const config = orExplain(() => settings(combine(processConfig, rpcConfig), terminal.environment));
   const log = terminalLog(terminal);
-  const peer = connectPeer({
+  const peer = await connectPeer({
     target: config.TESSERA_PEER_DIRECTORY ?? '',
     as: 'operator',
     credentials: orExplain(() => rpcCredentials(config)),

@@ -7,11 +7,10 @@ import type { Logger } from 'pino';
 import { deadlineOf, requestIdOf } from './call-options.ts';
 import type { BuiltService, CallerName, Route } from './call.ts';
 import { streamingInvocation, unaryInvocation } from './invocation.ts';
-import { refuseFor } from './refusal.ts';
+import { refuseFor, seenByCaller } from './refusal.ts';
 import { cancelled, deadlineExceeded, ServedCall } from './served-call.ts';
 import { typedClient } from './typed-client.ts';
 import type { StreamingCall, UnaryCall } from './typed-client.ts';
-import { seenByCaller } from './wire-errors.ts';
 
 /**
  * A client that calls the handlers of a service in this process, with the checks and the errors of a call over the

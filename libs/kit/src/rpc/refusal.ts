@@ -1,9 +1,11 @@
 import { Code, ConnectError } from '@connectrpc/connect';
-import { OAuthError } from '@tessera/oauth';
+import { OAuthError, temporarilyUnavailable } from '@tessera/oauth';
 import type { Logger } from 'pino';
 import { errorMessage } from '../log-error.ts';
 import type { ServedCall } from './served-call.ts';
-import type { PublicError } from './wire-errors.ts';
+
+/** What a caller may be told: nothing private is left in it. */
+export type PublicError = OAuthError | ConnectError;
 
 /** Turns what a handler threw into what its caller may see; the rest stays in the log of the serving side. */
 export type Refuse = (error: unknown, call: ServedCall) => PublicError;
@@ -25,6 +27,13 @@ export function refuseFor(log: Logger, method: string): Refuse {
     log.error({ ...where, error }, 'handler failed');
     return new ConnectError('internal error', Code.Internal);
   };
+}
+
+/** A peer that is away or too slow is one thing to every caller; the rest passes. */
+export function seenByCaller(error: PublicError, method: string): PublicError {
+  if (error instanceof OAuthError) return error;
+  if (error.code !== Code.Unavailable && error.code !== Code.DeadlineExceeded) return error;
+  return temporarilyUnavailable(new Error(`${method}: ${error.message}`));
 }
 
 function refuseProtocolError(error: OAuthError, log: Logger, where: object): OAuthError {

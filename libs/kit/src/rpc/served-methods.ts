@@ -12,7 +12,7 @@ import type { Refuse } from './refusal.ts';
 import { cancelled, ServedCall } from './served-call.ts';
 import type { WireCall } from './wire-call.ts';
 import { toStatus } from './wire-errors.ts';
-import type { PublicError } from './wire-errors.ts';
+import type { PublicError } from './refusal.ts';
 import { traceOriginOf } from '../telemetry/calls.ts';
 
 type Serve = ServedMethod['serve'];

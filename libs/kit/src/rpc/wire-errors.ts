@@ -5,12 +5,11 @@ import type { Any } from '@bufbuild/protobuf/wkt';
 import { Code, ConnectError } from '@connectrpc/connect';
 import { Metadata } from '@grpc/grpc-js';
 import type { status, StatusObject } from '@grpc/grpc-js';
-import { isErrorCode, OAuthError, temporarilyUnavailable } from '@tessera/oauth';
+import { isErrorCode, OAuthError } from '@tessera/oauth';
 import type { ErrorCode } from '@tessera/oauth';
 import { OAuthErrorDetailSchema } from '@tessera/proto-gen/error';
-
-/** What a caller may be told: nothing private is left in it. */
-export type PublicError = OAuthError | ConnectError;
+import { seenByCaller } from './refusal.ts';
+import type { PublicError } from './refusal.ts';
 
 /** gRPC status of each protocol error, for dashboards and stock clients; ours read the detail. Others: INVALID_ARGUMENT. */
 const statusCodes: Partial<Record<ErrorCode, Code>> = {
@@ -70,13 +69,6 @@ export function fromStatus(received: StatusObject, method: string): PublicError 
 /** Whether the status was decided by a handler, which no second attempt would change. */
 export function isDeliberate(received: StatusObject): boolean {
   return received.metadata.get(detailsKey).length > 0;
-}
-
-/** A peer that is away or too slow is one thing to every caller; the rest passes. */
-export function seenByCaller(error: PublicError, method: string): PublicError {
-  if (error instanceof OAuthError) return error;
-  if (error.code !== Code.Unavailable && error.code !== Code.DeadlineExceeded) return error;
-  return temporarilyUnavailable(new Error(`${method}: ${error.message}`));
 }
 
 function carriedError(metadata: Metadata): OAuthError | undefined {
