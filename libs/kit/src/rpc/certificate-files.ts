@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { createSecureContext } from 'node:tls';
-import type { experimental } from '@grpc/grpc-js';
 import type { Logger } from 'pino';
 import type { CertificateFilePaths } from './credentials.ts';
 
@@ -18,16 +17,11 @@ const defaultReloadMs = 5_000;
  * An identity in files, looked at again every few seconds. A set that cannot be read or does not fit together (half
  * of a rotation) is not taken: the last good one stays, and the log says so.
  */
-export class CertificateFiles implements experimental.CertificateProvider {
+export class CertificateFiles {
   readonly #paths: CertificateFilePaths;
   readonly #log: Logger;
   readonly #timer: NodeJS.Timeout;
   readonly #listeners = new Set<(set: CertificateSet) => void>();
-  readonly #ca = new Map<experimental.CaCertificateUpdateListener, (set: CertificateSet) => void>();
-  readonly #identity = new Map<
-    experimental.IdentityCertificateUpdateListener,
-    (set: CertificateSet) => void
-  >();
   #current: CertificateSet;
   #trouble = '';
 
@@ -56,40 +50,6 @@ export class CertificateFiles implements experimental.CertificateProvider {
   close(): void {
     clearInterval(this.#timer);
     this.#listeners.clear();
-  }
-
-  addCaCertificateListener(listener: experimental.CaCertificateUpdateListener): void {
-    const forward = (set: CertificateSet): void => listener({ caCertificate: set.ca });
-    this.#ca.set(listener, forward);
-    this.#subscribe(forward);
-  }
-
-  removeCaCertificateListener(listener: experimental.CaCertificateUpdateListener): void {
-    this.#unsubscribe(this.#ca.get(listener));
-    this.#ca.delete(listener);
-  }
-
-  addIdentityCertificateListener(listener: experimental.IdentityCertificateUpdateListener): void {
-    const forward = (set: CertificateSet): void => listener({ certificate: set.cert, privateKey: set.key });
-    this.#identity.set(listener, forward);
-    this.#subscribe(forward);
-  }
-
-  removeIdentityCertificateListener(listener: experimental.IdentityCertificateUpdateListener): void {
-    this.#unsubscribe(this.#identity.get(listener));
-    this.#identity.delete(listener);
-  }
-
-  #subscribe(forward: (set: CertificateSet) => void): void {
-    this.#listeners.add(forward);
-    // Later, as grpc-js does not hear a listener that answers while it is being added.
-    process.nextTick(() => {
-      if (this.#listeners.has(forward)) forward(this.#current);
-    });
-  }
-
-  #unsubscribe(forward: ((set: CertificateSet) => void) | undefined): void {
-    if (forward !== undefined) this.#listeners.delete(forward);
   }
 
   async #look(): Promise<void> {

@@ -1,10 +1,11 @@
 import { constants, performServerHandshake } from 'node:http2';
 import type { ServerHttp2Session } from 'node:http2';
 import type { Socket } from 'node:net';
-import { status } from '@grpc/grpc-js';
+import { Code } from '@connectrpc/connect';
 import type { Logger } from 'pino';
 import { admit } from './gate.ts';
 import type { Identify, ServedMethod } from './gate.ts';
+import { keepAlive } from './keepalive.ts';
 import { WireCall } from './wire-call.ts';
 
 export interface ConnectionsOptions {
@@ -70,7 +71,7 @@ export class Connections {
     if (method !== undefined) admit(call, method, identify, log);
     else {
       const details = `The server does not implement the method ${path}`;
-      call.fail({ code: status.UNIMPLEMENTED, details });
+      call.fail({ code: Code.Unimplemented, details });
     }
   }
 
@@ -87,22 +88,11 @@ export class Connections {
       session.close();
       last = setTimeout(() => session.destroy(), ageGraceMs).unref();
     }, ageMs).unref();
-    let silence: NodeJS.Timeout | undefined;
-    const ping = setInterval(() => {
-      if (session.destroyed || silence !== undefined) return;
-      silence = setTimeout(() => session.destroy(), pingTimeoutMs).unref();
-      const sent = session.ping((error) => {
-        clearTimeout(silence);
-        silence = undefined;
-        if (error !== null) session.destroy();
-      });
-      if (!sent) session.destroy();
-    }, pingAfterMs).unref();
+    const stopPings = keepAlive(session, pingAfterMs, pingTimeoutMs);
     return () => {
       clearTimeout(age);
       clearTimeout(last);
-      clearInterval(ping);
-      clearTimeout(silence);
+      stopPings();
     };
   }
 }

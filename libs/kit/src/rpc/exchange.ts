@@ -1,45 +1,55 @@
-import { status } from '@grpc/grpc-js';
-import type { ChannelInterface, Metadata, StatusObject } from '@grpc/grpc-js';
+import { Code } from '@connectrpc/connect';
+import { constants } from 'node:http2';
+import type { ClientHttp2Session, ClientHttp2Stream, IncomingHttpHeaders } from 'node:http2';
+import {
+  contentType,
+  FrameError,
+  framed,
+  longestTimerMs,
+  messagesIn,
+  prefixLength,
+  tooLong,
+} from './frames.ts';
+import { detailKey, ok } from './wire-errors.ts';
+import type { WireStatus } from './wire-errors.ts';
 
-/** One attempt of a call over a channel. */
+/** One attempt of a call. */
 export interface Attempt {
+  /** Of the form `/<service>/<method>`. */
   readonly path: string;
   readonly body: Buffer;
-  readonly metadata: Metadata;
+  /** What says who calls and what travels along: names and values in turn. */
+  readonly headers: readonly string[];
   /** Milliseconds since the Unix epoch, or Infinity. */
   readonly deadline: number;
   readonly signal: AbortSignal | undefined;
+  /** Largest message taken, in bytes. */
+  readonly maxMessageBytes: number;
 }
 
 /** How it ended, and the message it brought, if it brought one. */
 export interface Outcome {
-  readonly status: StatusObject;
+  readonly status: WireStatus;
   readonly message: Buffer | undefined;
+  /** The peer said that it did nothing about it, so that any call may be sent again. */
+  readonly untouched: boolean;
 }
 
-/**
- * One unary attempt, driven on the channel itself: the client class of grpc-js would add an interceptor chain, an
- * emitter and a stack trace to every call. Trouble is a status; only a closed channel rejects.
- */
-export function exchange(channel: ChannelInterface, attempt: Attempt): Promise<Outcome> {
+type OnEnd = (status: WireStatus, untouched: boolean) => void;
+
+/** One unary attempt. Trouble is a status; never rejects. */
+export function exchange(session: ClientHttp2Session, attempt: Attempt): Promise<Outcome> {
   return new Promise((resolve) => {
-    let message: Buffer | undefined;
-    const call = channel.createCall(attempt.path, attempt.deadline, null, null, null);
-    const abort = (): void => call.cancelWithStatus(status.CANCELLED, 'the caller gave up');
-    call.start(attempt.metadata, {
-      onReceiveMetadata: ignore,
-      onReceiveMessage: (received: Buffer) => {
-        message = received;
-      },
-      onReceiveStatus: (ended) => {
-        attempt.signal?.removeEventListener('abort', abort);
-        resolve({ status: ended, message });
-      },
+    const pieces: Buffer[] = [];
+    let length = 0;
+    const call = new SentCall(session, attempt, (status, untouched) => {
+      resolve(status.code === ok ? outcomeOf(pieces) : { status, message: undefined, untouched });
     });
-    attempt.signal?.addEventListener('abort', abort, { once: true });
-    call.sendMessageWithContext({}, attempt.body);
-    call.halfClose();
-    call.startRead();
+    call.stream.on('data', (piece: Buffer) => {
+      length += piece.length;
+      if (length <= prefixLength + attempt.maxMessageBytes) pieces.push(piece);
+      else call.end(tooLong('Received', length - prefixLength, attempt.maxMessageBytes));
+    });
   });
 }
 
@@ -48,40 +58,167 @@ export function exchange(channel: ChannelInterface, attempt: Attempt): Promise<O
  * loop cancels the call. Ends with the final status as the generator's return value.
  */
 export async function* receive(
-  channel: ChannelInterface,
+  session: ClientHttp2Session,
   attempt: Attempt,
-): AsyncGenerator<Buffer, StatusObject> {
-  let deliver: ((message: Buffer | undefined) => void) | undefined;
-  let ended: StatusObject | undefined;
-  const call = channel.createCall(attempt.path, attempt.deadline, null, null, null);
-  const abort = (): void => call.cancelWithStatus(status.CANCELLED, 'the caller gave up');
-  call.start(attempt.metadata, {
-    onReceiveMetadata: ignore,
-    onReceiveMessage: (received: Buffer) => deliver?.(received),
-    onReceiveStatus: (received) => {
-      ended = received;
-      deliver?.(undefined);
-    },
-  });
-  attempt.signal?.addEventListener('abort', abort, { once: true });
-  call.sendMessageWithContext({}, attempt.body);
-  call.halfClose();
+): AsyncGenerator<Buffer, WireStatus> {
+  const ended = Promise.withResolvers<WireStatus>();
+  const call = new SentCall(session, attempt, ended.resolve);
+  let left = true;
   try {
-    for (;;) {
-      const message = await new Promise<Buffer | undefined>((resolve) => {
-        deliver = resolve;
-        if (ended === undefined) call.startRead();
-        else resolve(undefined);
-      });
-      if (message !== undefined) yield message;
-      else if (ended !== undefined) return ended;
-    }
+    const pieces = call.stream.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>;
+    yield* messagesIn(pieces, attempt.maxMessageBytes, () => undefined);
+    left = false;
+  } catch (error) {
+    // What else breaks a stream off has a status of its own.
+    if (error instanceof FrameError) call.end(error.status);
+    left = false;
   } finally {
-    attempt.signal?.removeEventListener('abort', abort);
-    if (ended === undefined) call.cancelWithStatus(status.CANCELLED, 'the consumer left');
+    if (left) call.end({ code: Code.Canceled, details: 'the consumer left' });
+  }
+  return ended.promise;
+}
+
+const requestOptions = { endStream: false };
+
+/** A call on the wire (gRPC over HTTP/2), until its status is known: by the peer's trailers, or by what happened instead. */
+class SentCall {
+  readonly stream: ClientHttp2Stream;
+  readonly #session: ClientHttp2Session;
+  readonly #signal: AbortSignal | undefined;
+  readonly #timer: NodeJS.Timeout | undefined;
+  readonly #giveUp = (): void => this.end({ code: Code.Canceled, details: 'the caller gave up' });
+  #onEnd: OnEnd | undefined;
+  #answered = false;
+  #received: WireStatus | undefined;
+
+  constructor(session: ClientHttp2Session, attempt: Attempt, onEnd: OnEnd) {
+    const { path, headers, deadline, signal, body } = attempt;
+    const remainingMs = Math.max(1, Math.ceil(deadline - Date.now()));
+    const stream = session.request(headersOf(path, headers, remainingMs), requestOptions);
+    this.stream = stream;
+    this.#session = session;
+    this.#onEnd = onEnd;
+    this.#signal = signal;
+    const take = (received: IncomingHttpHeaders): void => this.#take(received);
+    stream.on('response', take);
+    stream.on('trailers', take);
+    // Every error is followed by `close`.
+    stream.on('error', ignore);
+    stream.on('close', () => this.#closed());
+    if (remainingMs <= longestTimerMs) {
+      this.#timer = setTimeout(
+        () => this.end({ code: Code.DeadlineExceeded, details: 'Deadline exceeded' }),
+        remainingMs,
+      );
+    }
+    signal?.addEventListener('abort', this.#giveUp, { once: true });
+    stream.end(framed(body));
+  }
+
+  /** Ends it with a status of this side's, unless it has one. */
+  end(status: WireStatus, untouched = false): void {
+    const onEnd = this.#onEnd;
+    if (onEnd === undefined) return;
+    this.#onEnd = undefined;
+    clearTimeout(this.#timer);
+    this.#signal?.removeEventListener('abort', this.#giveUp);
+    if (!this.stream.closed) this.stream.close(constants.NGHTTP2_CANCEL);
+    onEnd(status, untouched);
+  }
+
+  #take(headers: IncomingHttpHeaders): void {
+    this.#answered = true;
+    this.#received = statusIn(headers) ?? this.#received;
+  }
+
+  #closed(): void {
+    const untouched = !this.#answered && this.stream.rstCode === constants.NGHTTP2_REFUSED_STREAM;
+    this.end(this.#received ?? this.#lost(), untouched);
+  }
+
+  /** Why there are no trailers. */
+  #lost(): WireStatus {
+    const { rstCode } = this.stream;
+    if (this.#session.destroyed || gone.has(rstCode)) {
+      return { code: Code.Unavailable, details: 'the connection or the stream was cut' };
+    }
+    const code = rstCode === constants.NGHTTP2_ENHANCE_YOUR_CALM ? Code.ResourceExhausted : Code.Internal;
+    return { code, details: `the stream ended without a status, with code ${rstCode} of HTTP/2` };
   }
 }
 
-function ignore(): void {
-  // Response headers carry nothing of ours.
+/** Codes of HTTP/2 by which a peer leaves a stream or does not take it; other ones say that it is broken. */
+const gone: ReadonlySet<number | undefined> = new Set([
+  constants.NGHTTP2_CANCEL,
+  constants.NGHTTP2_REFUSED_STREAM,
+]);
+
+function headersOf(path: string, headers: readonly string[], remainingMs: number): string[] {
+  const all = [':method', 'POST', ':path', path, ...headers, 'content-type', contentType, 'te', 'trailers'];
+  if (remainingMs !== Infinity) all.push('grpc-timeout', timeoutOf(remainingMs));
+  return all;
 }
+
+/** Eight digits at most (gRPC over HTTP/2, `TimeoutValue`). */
+function timeoutOf(remainingMs: number): string {
+  return remainingMs < 1e8 ? `${remainingMs}m` : `${Math.min(1e8 - 1, Math.ceil(remainingMs / 1000))}S`;
+}
+
+/** gRPC's own table for answers that are not from gRPC, as from a proxy; anything else is unknown. */
+const codeOfHttpStatus: ReadonlyMap<number, Code> = new Map([
+  [400, Code.Internal],
+  [401, Code.Unauthenticated],
+  [403, Code.PermissionDenied],
+  [404, Code.Unimplemented],
+  [429, Code.Unavailable],
+  [502, Code.Unavailable],
+  [503, Code.Unavailable],
+  [504, Code.Unavailable],
+]);
+
+/** The status that headers or trailers say; undefined when it comes later. */
+function statusIn(headers: IncomingHttpHeaders): WireStatus | undefined {
+  const code = headers['grpc-status'];
+  // Node gives it as a number, whatever its types say.
+  const http = Number(headers[':status'] ?? 200);
+  if (code === undefined) {
+    if (http === 200) return undefined;
+    return {
+      code: codeOfHttpStatus.get(http) ?? Code.Unknown,
+      details: `the peer answered with HTTP ${http}`,
+    };
+  }
+  if (code === '0') return good;
+  const detail = headers[detailKey];
+  return {
+    code: Number(code) as Code,
+    details: decoded(String(headers['grpc-message'] ?? '')),
+    detail: detail === undefined ? undefined : Buffer.from(String(detail), 'base64'),
+  };
+}
+
+const good: WireStatus = { code: ok, details: '' };
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
+function outcomeOf(pieces: readonly Buffer[]): Outcome {
+  const [first] = pieces;
+  const bytes = pieces.length === 1 && first !== undefined ? first : Buffer.concat(pieces);
+  if (
+    bytes.length < prefixLength ||
+    bytes[0] !== 0 ||
+    bytes.length !== prefixLength + bytes.readUInt32BE(1)
+  ) {
+    const status = { code: Code.Internal, details: 'the answer is not one uncompressed message' };
+    return { status, message: undefined, untouched: false };
+  }
+  return { status: good, message: bytes.subarray(prefixLength), untouched: false };
+}
+
+function ignore(): void {}

@@ -1,4 +1,3 @@
-import { status } from '@grpc/grpc-js';
 import { Code, ConnectError } from '@connectrpc/connect';
 import { OAuthError } from '@tessera/oauth';
 import { timingSafeEqual } from 'node:crypto';
@@ -8,8 +7,9 @@ import { acceptableRequestId, requestIdKey, rootCall } from './call-options.ts';
 import type { AuthenticateBearer, CallerName, Principal } from './call.ts';
 import { authorizationKey, callerKey } from './credentials.ts';
 import { isCallerName } from './identity.ts';
-import type { Failure, WireCall } from './wire-call.ts';
+import type { WireCall } from './wire-call.ts';
 import { toStatus } from './wire-errors.ts';
+import type { WireStatus } from './wire-errors.ts';
 import type { Secret } from '../secret.ts';
 
 /** A peer that proved it belongs here, and the name it proved, if it has one. */
@@ -64,7 +64,7 @@ function turnAway(
   call: WireCall,
   { path }: ServedMethod,
   peer: AuthenticatedPeer | undefined,
-  refusal: Failure,
+  refusal: WireStatus,
   log: Logger,
 ): void {
   const { details } = refusal;
@@ -79,19 +79,22 @@ function presentedToken(headers: IncomingHttpHeaders): string | undefined {
   return /^bearer +([A-Za-z0-9._~+/-]+=*) *$/i.exec(authorization)?.[1];
 }
 
-function refusalOf(error: unknown, log: Logger): Failure {
+function refusalOf(error: unknown, log: Logger): WireStatus {
   if (error instanceof OAuthError || error instanceof ConnectError) return toStatus(error);
   log.error({ error }, 'an access token could not be judged');
   return toStatus(new ConnectError('internal error', Code.Internal));
 }
 
-function refuse(peer: AuthenticatedPeer | undefined, { callers, path }: ServedMethod): Failure | undefined {
-  if (peer === undefined) return { code: status.UNAUTHENTICATED, details: 'the caller is not authenticated' };
+function refuse(
+  peer: AuthenticatedPeer | undefined,
+  { callers, path }: ServedMethod,
+): WireStatus | undefined {
+  if (peer === undefined) return { code: Code.Unauthenticated, details: 'the caller is not authenticated' };
   if (callers === 'authenticated') return undefined;
   const { caller } = peer;
-  if (caller === undefined) return { code: status.UNAUTHENTICATED, details: 'the caller has no name' };
+  if (caller === undefined) return { code: Code.Unauthenticated, details: 'the caller has no name' };
   if (callers.includes(caller)) return undefined;
-  return { code: status.PERMISSION_DENIED, details: `${caller} may not call ${path.slice(1)}` };
+  return { code: Code.PermissionDenied, details: `${caller} may not call ${path.slice(1)}` };
 }
 
 /** Everyone who reached the loopback address is believed the name it gives. */

@@ -1,4 +1,4 @@
-import { status } from '@grpc/grpc-js';
+import { Code } from '@connectrpc/connect';
 import type {
   handleBidiStreamingCall,
   handleServerStreamingCall,
@@ -60,8 +60,10 @@ class LibraryCall extends EventEmitter {
   }
 
   readonly respond: Respond = (error, value) => {
-    if (error === null) this.#call.answer(this.#definition.responseSerialize(value));
-    else this.#call.fail({ code: error.code ?? status.UNKNOWN, details: error.details ?? 'unknown error' });
+    if (error === null) return this.#call.answer(this.#definition.responseSerialize(value));
+    // Both number them as gRPC does.
+    const code: number = error.code ?? Code.Unknown;
+    this.#call.fail({ code, details: error.details ?? 'unknown error' });
   };
 
   read(handle: () => void): void {
@@ -88,7 +90,7 @@ class LibraryCall extends EventEmitter {
       this.request = this.#definition.requestDeserialize(bytes);
       return true;
     } catch {
-      this.#call.fail({ code: status.INVALID_ARGUMENT, details: 'the request message is malformed' });
+      this.#call.fail({ code: Code.InvalidArgument, details: 'the request message is malformed' });
       return false;
     }
   }

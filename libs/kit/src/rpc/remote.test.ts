@@ -2,6 +2,10 @@ import { Server, ServerCredentials, status } from '@grpc/grpc-js';
 import type { ServiceDefinition, UntypedHandleCall } from '@grpc/grpc-js';
 import { KeysService } from '@tessera/proto-gen/keys';
 import { temporarilyUnavailable } from '@tessera/oauth';
+import { once } from 'node:events';
+import { constants, createServer as createHttp2Server } from 'node:http2';
+import type { ServerHttp2Stream } from 'node:http2';
+import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, expect, test } from 'vitest';
 import { connectPeer } from './remote.ts';
@@ -32,6 +36,26 @@ test('a call that may change something is sent once', async () => {
   const peer = await stockServer([unavailable, undefined]);
   await expect(peer.keys.sign(signRequest())).rejects.toMatchObject({ code: 'temporarily_unavailable' });
   expect(peer.attempts()).toBe(1);
+});
+
+test('a call that a peer did not take is sent again, whatever it changes (RFC 9113 section 8.7)', async () => {
+  let attempts = 0;
+  const server = createHttp2Server().listen(0, '127.0.0.1');
+  server.on('stream', (stream: ServerHttp2Stream) => {
+    attempts += 1;
+    stream.on('error', () => {}).resume();
+    if (attempts < 3) return stream.close(constants.NGHTTP2_REFUSED_STREAM);
+    stream.respond({ ':status': 200, 'grpc-status': 3, 'grpc-message': 'taken' }, { endStream: true });
+  });
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  const peer = connectPeer({ target: `127.0.0.1:${port}`, as: 'token', credentials: { kind: 'none' } });
+  cleanUps.push(
+    () => void server.close(),
+    () => peer.close(),
+  );
+  await expect(peer.client(KeysService).sign(signRequest())).rejects.toMatchObject({ rawMessage: 'taken' });
+  expect(attempts).toBe(3);
 });
 
 test('a read that was refused for another reason is sent once', async () => {

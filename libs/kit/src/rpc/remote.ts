@@ -3,8 +3,6 @@ import type { DescMessage, DescMethod, DescService, Message } from '@bufbuild/pr
 import { MethodOptions_IdempotencyLevel } from '@bufbuild/protobuf/wkt';
 import type { CallOptions, Client } from '@connectrpc/connect';
 import { Code, ConnectError } from '@connectrpc/connect';
-import { status } from '@grpc/grpc-js';
-import type { StatusObject } from '@grpc/grpc-js';
 import { temporarilyUnavailable } from '@tessera/oauth';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { pino } from 'pino';
@@ -15,17 +13,20 @@ import { openChannel } from './channel.ts';
 import type { OpenChannel } from './channel.ts';
 import { decodeMessage, encodeMessage } from './codec.ts';
 import type { RpcCredentials } from './credentials.ts';
-import { exchange, receive } from './exchange.ts';
-import type { Attempt } from './exchange.ts';
+import { receive } from './exchange.ts';
+import type { Attempt, Outcome } from './exchange.ts';
+import { tooLong } from './frames.ts';
+import { Replica } from './replica.ts';
 import { RetryBudget } from './retry-budget.ts';
 import { cancelled } from './served-call.ts';
 import { typedClient } from './typed-client.ts';
 import type { Initializer, StreamingCall, UnaryCall } from './typed-client.ts';
-import { fromStatus, isDeliberate } from './wire-errors.ts';
-import { sendTrace, traceCalling } from '../telemetry/calls.ts';
+import { fromStatus, isDeliberate, ok } from './wire-errors.ts';
+import type { WireStatus } from './wire-errors.ts';
+import { traceCalling, traceHeaders } from '../telemetry/calls.ts';
 
 export interface PeerOptions {
-  /** `host:port`, where the host may stand for several replicas; or a gRPC target with its scheme. */
+  /** `host:port`, where the host may stand for several replicas; or several of them, as `parseTarget` reads them. */
   readonly target: string;
   /** The service on whose behalf calls are made; under `mtls` the certificate says it. */
   readonly as: CallerName;
@@ -39,7 +40,7 @@ export interface PeerOptions {
   readonly log?: Logger;
 }
 
-/** One peer and all its replicas. Clients made from it share one channel. */
+/** One peer and all its replicas. Clients made from it share its connections. */
 export interface Peer {
   /**
    * A typed client. Unary calls always have a deadline; streams have one only if it is given. Of the call options
@@ -50,6 +51,8 @@ export interface Peer {
 }
 
 const maxAttempts = 3;
+/** How often a call goes to another replica because one did not take it. */
+const maxRefusals = 5;
 const firstBackoffMs = 25;
 
 /** Connects lazily; a peer that is away fails calls with `temporarily_unavailable` until it is back. */
@@ -64,9 +67,10 @@ export function connectPeer(options: PeerOptions): Peer {
   } = options;
   const log = options.log ?? pino({ name: as });
   const line: Line = {
-    open: openChannel({ target, as, credentials, peer, maxMessageBytes, log }),
+    open: openChannel({ target, as, credentials, peer, log }),
     budget: new RetryBudget(),
     defaultTimeoutMs,
+    maxMessageBytes,
     closed: false,
   };
   return {
@@ -86,6 +90,7 @@ interface Line {
   readonly open: OpenChannel;
   readonly budget: RetryBudget;
   readonly defaultTimeoutMs: number;
+  readonly maxMessageBytes: number;
   closed: boolean;
 }
 
@@ -96,8 +101,8 @@ function remoteUnary(line: Line, method: DescMethod): UnaryCall {
     const deadline = deadlineOf(options, line.defaultTimeoutMs);
     const attempt = prepare(line, path, deadline, encode(method.input, init), options);
     for (let attempts = 1; ; attempts += 1) {
-      const outcome = await exchange(line.open.channel, attempt);
-      if (outcome.status.code === status.OK) {
+      const outcome = await send(line, attempt);
+      if (outcome.status.code === ok) {
         line.budget.succeeded();
         return decode(method.output, outcome.message, path);
       }
@@ -111,16 +116,18 @@ function remoteStream(line: Line, method: DescMethod): StreamingCall {
   const path = `/${method.parent.typeName}/${method.name}`;
   return async function* stream(init, options): AsyncGenerator<Message, void> {
     const attempt = prepare(line, path, deadlineOf(options), encode(method.input, init), options);
-    const messages = receive(line.open.channel, attempt);
+    const replica = await nextReplica(line, attempt);
+    if (!(replica instanceof Replica)) throw failure(replica, path, options);
+    const messages = receive(replica.session, attempt);
     try {
       for (;;) {
         const next = await messages.next();
         if (next.done !== true) yield decode(method.output, next.value, path);
-        else if (next.value.code === status.OK) return;
+        else if (next.value.code === ok) return;
         else throw failure(next.value, path, options);
       }
     } finally {
-      await messages.return({ code: status.CANCELLED, details: '', metadata: attempt.metadata });
+      await messages.return({ code: ok, details: '' });
     }
   };
 }
@@ -134,16 +141,32 @@ function prepare(
 ): Attempt {
   if (options?.signal?.aborted === true) throw cancelled();
   if (line.closed) throw temporarilyUnavailable(new Error(`${path}: the peer was closed`));
-  const metadata = line.open.metadata.clone();
+  const { maxMessageBytes } = line;
+  if (body.length > maxMessageBytes)
+    throw fromStatus(tooLong('Sent', body.length, maxMessageBytes), path.slice(1));
+  const headers = [...line.open.headers, ...traceHeaders()];
   const requestId = requestIdOf(options);
-  if (requestId !== undefined) metadata.set(requestIdKey, requestId);
-  sendTrace(metadata);
-  return { path, body, metadata, deadline, signal: options?.signal };
+  if (requestId !== undefined) headers.push(requestIdKey, requestId);
+  return { path, body, headers, deadline, signal: options?.signal, maxMessageBytes };
+}
+
+/** One attempt, at another replica where one said that it did not take it (gRFC A6, transparent retries). */
+async function send(line: Line, attempt: Attempt): Promise<Outcome> {
+  for (let refusals = 0; ; refusals += 1) {
+    const replica = await nextReplica(line, attempt);
+    if (!(replica instanceof Replica)) return { status: replica, message: undefined, untouched: true };
+    const outcome = await replica.exchange(attempt);
+    if (!outcome.untouched || refusals === maxRefusals) return outcome;
+  }
+}
+
+function nextReplica({ open }: Line, { deadline, signal }: Attempt): Replica | Promise<Replica | WireStatus> {
+  return open.replicas.next() ?? open.replicas.awaited(deadline, signal);
 }
 
 /** The peer was not reached or went away: nothing a handler decided. */
-function isTransient(received: StatusObject): boolean {
-  return received.code === status.UNAVAILABLE && !isDeliberate(received);
+function isTransient(received: WireStatus): boolean {
+  return received.code === Code.Unavailable && !isDeliberate(received);
 }
 
 /** Waits before the next attempt; false when there is no time for one. */
@@ -155,12 +178,8 @@ async function pause(attempts: number, attempt: Attempt): Promise<boolean> {
   return attempt.signal?.aborted !== true;
 }
 
-function failure(received: StatusObject, path: string, options: CallOptions | undefined): Error {
-  if (received.code === status.CANCELLED) {
-    if (options?.signal?.aborted === true) return cancelled();
-    // The stream was cut from the other side: the connection went away, not the caller.
-    return temporarilyUnavailable(new Error(`${path}: ${received.details}`));
-  }
+function failure(received: WireStatus, path: string, options: CallOptions | undefined): Error {
+  if (received.code === Code.Canceled && options?.signal?.aborted === true) return cancelled();
   return fromStatus(received, path.slice(1));
 }
 

@@ -1,14 +1,19 @@
-import { status } from '@grpc/grpc-js';
-import type { StatusObject } from '@grpc/grpc-js';
+import { Code } from '@connectrpc/connect';
 import type { IncomingHttpHeaders, OutgoingHttpHeaders, ServerHttp2Stream } from 'node:http2';
 import { gunzip, inflate } from 'node:zlib';
+import {
+  contentType,
+  FrameError,
+  framed,
+  longestTimerMs,
+  messagesIn,
+  prefixLength,
+  tooLong,
+  unsupported,
+} from './frames.ts';
+import { detailKey } from './wire-errors.ts';
+import type { WireStatus } from './wire-errors.ts';
 
-/** How a call ends, where that is not well. */
-export type Failure = Pick<StatusObject, 'code' | 'details'> & Partial<Pick<StatusObject, 'metadata'>>;
-
-const prefixLength = 5;
-/** The longest time a timer of Node can be set to; a call that may take longer has no timer. */
-const longestTimerMs = 2 ** 31 - 1;
 const unitMs: Readonly<Record<string, number>> = {
   H: 3_600_000,
   M: 60_000,
@@ -22,7 +27,6 @@ const decompressors: ReadonlyMap<string, typeof gunzip> = new Map([
   ['deflate', inflate],
 ]);
 
-const contentType = 'application/grpc+proto';
 const answerHeaders = [
   ':status',
   '200',
@@ -59,7 +63,7 @@ export class WireCall {
     if (timeout === undefined) return;
     const timeoutMs = parseTimeout(timeout);
     if (timeoutMs === undefined) {
-      this.fail({ code: status.INTERNAL, details: `Invalid grpc-timeout value "${String(timeout)}"` });
+      this.fail({ code: Code.Internal, details: `Invalid grpc-timeout value "${String(timeout)}"` });
       return;
     }
     this.deadline = Date.now() + timeoutMs;
@@ -99,7 +103,7 @@ export class WireCall {
       const [first] = pieces;
       const bytes = pieces.length === 1 && first !== undefined ? first : Buffer.concat(pieces);
       if (bytes.length < prefixLength || bytes.length !== prefixLength + bytes.readUInt32BE(1)) {
-        this.fail({ code: status.UNIMPLEMENTED, details: 'the request has to be one message' });
+        this.fail({ code: Code.Unimplemented, details: 'the request has to be one message' });
       } else if (bytes[0] === 0) take(bytes.subarray(prefixLength));
       else this.#decompress(bytes.subarray(prefixLength), take);
     });
@@ -107,18 +111,12 @@ export class WireCall {
 
   /** Reads the messages of a request that is a stream, one by one, uncompressed ones only. */
   async *messages(): AsyncGenerator<Buffer, void> {
-    let held: Buffer = Buffer.alloc(0);
-    for await (const piece of this.#stream.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
-      held = held.length === 0 ? piece : Buffer.concat([held, piece]);
-      while (held.length >= prefixLength) {
-        const end = prefixLength + held.readUInt32BE(1);
-        if (end > prefixLength + this.#maxMessageBytes)
-          return this.fail(tooLong('Received', end, this.#maxMessageBytes));
-        if (held[0] !== 0) return this.fail(unsupported(this.headers['grpc-encoding']));
-        if (held.length < end) break;
-        yield held.subarray(prefixLength, end);
-        held = held.subarray(end);
-      }
+    const pieces = this.#stream.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>;
+    try {
+      yield* messagesIn(pieces, this.#maxMessageBytes, () => this.headers['grpc-encoding']);
+    } catch (error) {
+      if (!(error instanceof FrameError)) throw error;
+      this.fail(error.status);
     }
   }
 
@@ -151,7 +149,7 @@ export class WireCall {
   }
 
   /** The end of a call that did not go well, also after some messages. */
-  fail(failure: Failure): void {
+  fail(failure: WireStatus): void {
     if (this.ended) return;
     this.#ended = true;
     const trailers = trailersOf(failure);
@@ -194,13 +192,13 @@ export class WireCall {
       if (error === null) return this.ended ? undefined : take(expanded);
       if ('code' in error && error.code === 'ERR_BUFFER_TOO_LARGE') {
         const details = `Received message that decompresses to a size larger than ${this.#maxMessageBytes}`;
-        this.fail({ code: status.RESOURCE_EXHAUSTED, details });
-      } else this.fail({ code: status.INTERNAL, details: 'Failed to decompress message' });
+        this.fail({ code: Code.ResourceExhausted, details });
+      } else this.fail({ code: Code.Internal, details: 'Failed to decompress message' });
     });
   }
 
   #expire(): void {
-    this.fail({ code: status.DEADLINE_EXCEEDED, details: 'Deadline exceeded' });
+    this.fail({ code: Code.DeadlineExceeded, details: 'Deadline exceeded' });
     this.#gone();
   }
 
@@ -222,26 +220,7 @@ function parseTimeout(value: string | string[]): number | undefined {
   return amount === undefined ? undefined : Math.floor(Number(amount) * (unitMs[unit] ?? 0));
 }
 
-function framed(message: Buffer): Buffer {
-  const frame = Buffer.allocUnsafe(prefixLength + message.length);
-  frame[0] = 0;
-  frame.writeUInt32BE(message.length, 1);
-  frame.set(message, prefixLength);
-  return frame;
-}
-
-function trailersOf({ code, details, metadata }: Failure): OutgoingHttpHeaders {
-  return { 'grpc-status': code, 'grpc-message': encodeURI(details), ...metadata?.toHttp2Headers() };
-}
-
-function tooLong(what: 'Received' | 'Sent', length: number, limit: number): Failure {
-  return {
-    code: status.RESOURCE_EXHAUSTED,
-    details: `${what} message larger than max (${length} vs. ${limit})`,
-  };
-}
-
-function unsupported(encoding: string | string[] | undefined): Failure {
-  const details = `Received message compressed with unsupported encoding "${String(encoding ?? 'identity')}"`;
-  return { code: status.UNIMPLEMENTED, details };
+function trailersOf({ code, details, detail }: WireStatus): OutgoingHttpHeaders {
+  const said = { 'grpc-status': code, 'grpc-message': encodeURI(details) };
+  return detail === undefined ? said : { ...said, [detailKey]: detail.toString('base64') };
 }

@@ -3,13 +3,26 @@ import { BinaryReader, BinaryWriter, WireType } from '@bufbuild/protobuf/wire';
 import { AnySchema, anyPack, anyUnpack } from '@bufbuild/protobuf/wkt';
 import type { Any } from '@bufbuild/protobuf/wkt';
 import { Code, ConnectError } from '@connectrpc/connect';
-import { Metadata } from '@grpc/grpc-js';
-import type { status, StatusObject } from '@grpc/grpc-js';
 import { isErrorCode, OAuthError } from '@tessera/oauth';
 import type { ErrorCode } from '@tessera/oauth';
 import { OAuthErrorDetailSchema } from '@tessera/proto-gen/error';
 import { seenByCaller } from './refusal.ts';
 import type { PublicError } from './refusal.ts';
+
+/** How a call ended, as it is said on the wire. */
+export interface WireStatus {
+  /** As gRPC numbers them, and Connect after it; 0 is OK. */
+  readonly code: Code | typeof ok;
+  readonly details: string;
+  /** A google.rpc.Status, where a handler decided. */
+  readonly detail?: Buffer | undefined;
+}
+
+/** Connect has no name for it. */
+export const ok = 0;
+
+/** Of the trailers that carry `WireStatus.detail`. */
+export const detailKey = 'grpc-status-details-bin';
 
 /** gRPC status of each protocol error, for dashboards and stock clients; ours read the detail. Others: INVALID_ARGUMENT. */
 const statusCodes: Partial<Record<ErrorCode, Code>> = {
@@ -32,50 +45,39 @@ const statusCodes: Partial<Record<ErrorCode, Code>> = {
   temporarily_unavailable: Code.Unavailable,
 };
 
-const detailsKey = 'grpc-status-details-bin';
-
-/** The gRPC status of an error: code, public sentence and, for a protocol error, its detail in `grpc-status-details-bin`. */
-export function toStatus(error: PublicError): StatusObject {
-  const metadata = new Metadata();
-  if (error instanceof ConnectError)
-    return { code: grpcStatus(error.code), details: error.rawMessage, metadata };
+/** The gRPC status of an error: code, public sentence and, for a protocol error, its detail. */
+export function toStatus(error: PublicError): WireStatus {
+  if (error instanceof ConnectError) return { code: error.code, details: error.rawMessage };
   const code = statusCodes[error.code] ?? Code.InvalidArgument;
   const detail = create(OAuthErrorDetailSchema, {
     code: error.code,
     message: error.message,
     retryAfterSeconds: error.retryAfterSeconds ?? 0,
   });
-  metadata.set(detailsKey, statusDetails(code, error.message, anyPack(OAuthErrorDetailSchema, detail)));
-  return { code: grpcStatus(code), details: error.message, metadata };
-}
-
-/** Connect numbers its codes as gRPC does. */
-function grpcStatus(code: Code): status {
-  const number: number = code;
-  return number;
+  const packed = anyPack(OAuthErrorDetailSchema, detail);
+  return { code, details: error.message, detail: statusDetails(code, error.message, packed) };
 }
 
 /**
  * What a client throws for a status that is not OK: the protocol error it carries, `temporarily_unavailable` for a
  * peer that cannot be reached or did not answer in time, else a ConnectError.
  */
-export function fromStatus(received: StatusObject, method: string): PublicError {
-  const carried = carriedError(received.metadata);
+export function fromStatus(received: WireStatus, method: string): PublicError {
+  const carried = carriedError(received.detail);
   if (carried !== undefined) return carried;
-  const code = received.code in Code ? (received.code as number as Code) : Code.Unknown;
-  return seenByCaller(new ConnectError(received.details, code), method);
+  const { code, details } = received;
+  return seenByCaller(new ConnectError(details, code in Code ? (code as Code) : Code.Unknown), method);
 }
 
 /** Whether the status was decided by a handler, which no second attempt would change. */
-export function isDeliberate(received: StatusObject): boolean {
-  return received.metadata.get(detailsKey).length > 0;
+export function isDeliberate(received: WireStatus): boolean {
+  return received.detail !== undefined;
 }
 
-function carriedError(metadata: Metadata): OAuthError | undefined {
-  const [details] = metadata.get(detailsKey);
-  if (!(details instanceof Buffer)) return undefined;
+function carriedError(status: Buffer | undefined): OAuthError | undefined {
+  if (status === undefined) return undefined;
   try {
-    for (const any of readDetails(details)) {
+    for (const any of readDetails(status)) {
       const detail = anyUnpack(any, OAuthErrorDetailSchema);
       if (detail === undefined || !isErrorCode(detail.code)) continue;
       const seconds = detail.retryAfterSeconds;

@@ -1,4 +1,4 @@
-/** Calls between processes. gRPC is loaded when one is set up: compact needs none, and gRPC takes 5 MiB at rest. */
+/** Calls between processes. What they need is loaded when one is set up: compact needs none, and gRPC's libraries take 5 MiB at rest. */
 import type { BuiltService } from './call.ts';
 import type { Peer, PeerOptions } from './remote.ts';
 import type { RpcServer, ServeOptions } from './serve.ts';

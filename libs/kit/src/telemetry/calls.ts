@@ -1,4 +1,3 @@
-import type { Metadata } from '@grpc/grpc-js';
 import type { DescMethod } from '@bufbuild/protobuf';
 import type { IncomingHttpHeaders } from 'node:http2';
 import type { CallerName } from '../rpc/call.ts';
@@ -21,11 +20,13 @@ export function traceOriginOf(headers: IncomingHttpHeaders, caller: CallerName):
   return parent !== undefined || outside.has(caller) ? { parent } : undefined;
 }
 
-/** Writes the current span into the metadata of a call. */
-export function sendTrace(metadata: Metadata): void {
+/** The current span as a call onward carries it: name and value; empty where there is none. */
+export function traceHeaders(): readonly string[] {
   const span = activeTracer()?.current();
-  if (span !== undefined) metadata.set(traceparentKey, formatTraceparent(span.context));
+  return span === undefined ? noHeaders : [traceparentKey, formatTraceparent(span.context)];
 }
+
+const noHeaders: readonly string[] = [];
 
 /** The serving side: a span under that of the caller, be it in this process or in another. */
 export function traceServed(method: DescMethod, invoke: UnaryInvocation): UnaryInvocation {
