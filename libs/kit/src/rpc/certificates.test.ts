@@ -139,6 +139,17 @@ test('a channel that stays open connects anew with the certificate that replaced
   expect(await answer()).toEqual(['token']);
 });
 
+test('an address without the name of its peer stops the start, wherever it stands', async () => {
+  const { directory, authority } = await stand();
+  const files = await writeIdentity(directory, 'token', authority);
+  const credentials = { kind: 'mtls', ...files } as const;
+  for (const target of ['10.0.0.1:9', 'localhost:9,10.0.0.1:9']) {
+    expect(() => connectPeer({ target, as: 'token', credentials, log: silentLog() })).toThrow(
+      'needs the name of the peer',
+    );
+  }
+});
+
 test('half of a rotation is not taken: the last good certificate stays until the other half is there', async () => {
   const { directory, authority } = await stand();
   const paths = await writeIdentity(directory, 'half', authority);

@@ -1,6 +1,6 @@
 import { isIP } from 'node:net';
-import type { SecureClientSessionOptions } from 'node:http2';
 import { checkServerIdentity } from 'node:tls';
+import type { ConnectionOptions } from 'node:tls';
 import type { Logger } from 'pino';
 import { CertificateFiles } from './certificate-files.ts';
 import type { CallerName } from './call.ts';
@@ -37,8 +37,7 @@ export function openChannel(plan: ChannelPlan): OpenChannel {
   const [{ host, port }] = places;
   const files = credentials.kind === 'mtls' ? new CertificateFiles(credentials, log) : undefined;
   const tls = files === undefined ? undefined : secured(files, plan);
-  // Of several addresses the first one speaks for all: they are replicas of one peer.
-  tls?.(host);
+  for (const place of places) tls?.(place.host);
   const replicas = new Replicas({ places, tls, log });
   return {
     replicas,
@@ -57,7 +56,7 @@ export function openChannel(plan: ChannelPlan): OpenChannel {
 }
 
 /** TLS for a connection to a replica that was found under a host. */
-function secured(files: CertificateFiles, plan: ChannelPlan): (host: string) => SecureClientSessionOptions {
+function secured(files: CertificateFiles, plan: ChannelPlan): (host: string) => ConnectionOptions {
   const { peer, credentials } = plan;
   const trustDomain = credentials.kind === 'mtls' ? credentials.trustDomain : undefined;
   const verify: typeof checkServerIdentity = (host, certificate) => {

@@ -22,6 +22,7 @@ export interface ConnectionsOptions {
 }
 
 const ageGraceMs = 30_000;
+const lastWordMs = 1_000;
 const settings = { maxConcurrentStreams: 1_000 };
 /** The last stream of a connection that may still open some. */
 const anyStream = 2 ** 31 - 1;
@@ -30,7 +31,8 @@ const reachedAge = Buffer.from('max_age');
 /** The connections of a server: calls come in, and each connection leaves when it is old, silent or asked to. */
 export class Connections {
   readonly #options: ConnectionsOptions;
-  readonly #sessions = new Set<ServerHttp2Session>();
+  /** With what cuts each of them. */
+  readonly #sessions = new Map<ServerHttp2Session, () => void>();
 
   constructor(options: ConnectionsOptions) {
     this.#options = options;
@@ -44,8 +46,13 @@ export class Connections {
     session.on('stream', (stream, headers) => {
       this.#take(new WireCall(stream, headers, this.#options.maxMessageBytes), identify);
     });
-    this.#sessions.add(session);
-    const stopWatching = this.#watch(session);
+    const cut = (): void => {
+      session.destroy(new Error('the connection was cut'), constants.NGHTTP2_CANCEL);
+      // What is said last may still go out; a session that is blocked for writing would keep its socket.
+      setTimeout(() => socket.destroy(), lastWordMs).unref();
+    };
+    this.#sessions.set(session, cut);
+    const stopWatching = this.#watch(session, cut);
     session.once('close', () => {
       stopWatching();
       this.#sessions.delete(session);
@@ -54,12 +61,12 @@ export class Connections {
 
   /** Asks every peer to leave; calls that run may end. */
   close(): void {
-    for (const session of this.#sessions) session.close();
+    for (const session of this.#sessions.keys()) session.close();
   }
 
   /** Cuts what is left. */
   cut(): void {
-    for (const session of this.#sessions) session.destroy(undefined, constants.NGHTTP2_CANCEL);
+    for (const cut of this.#sessions.values()) cut();
   }
 
   #take(call: WireCall, identify: Identify): void {
@@ -76,7 +83,7 @@ export class Connections {
   }
 
   /** Lets a connection go that reached its age or answers no ping. Returns what ends the watch. */
-  #watch(session: ServerHttp2Session): () => void {
+  #watch(session: ServerHttp2Session, cut: () => void): () => void {
     const { pingAfterMs = 30_000, pingTimeoutMs = 10_000 } = this.#options;
     let last: NodeJS.Timeout | undefined;
     // Spread, so that connections that came together do not leave together.
@@ -86,9 +93,9 @@ export class Connections {
       // Announced before it is final, so that calls under way to us are still taken.
       session.goaway(constants.NGHTTP2_NO_ERROR, anyStream, reachedAge);
       session.close();
-      last = setTimeout(() => session.destroy(), ageGraceMs).unref();
+      last = setTimeout(cut, ageGraceMs).unref();
     }, ageMs).unref();
-    const stopPings = keepAlive(session, pingAfterMs, pingTimeoutMs);
+    const stopPings = keepAlive(session, pingAfterMs, pingTimeoutMs, cut);
     return () => {
       clearTimeout(age);
       clearTimeout(last);

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { connect, constants, createServer } from 'node:http2';
 import type { ClientHttp2Session, IncomingHttpHeaders, ServerHttp2Stream } from 'node:http2';
 import type { AddressInfo } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, expect, test } from 'vitest';
 import { exchange, receive } from './exchange.ts';
 import type { Attempt } from './exchange.ts';
@@ -143,6 +144,8 @@ test.each<[string, Answer, Code]>([
   ['is compressed, which nobody asked for', answering(compressed), Code.Internal],
   ['is over the limit', answering(framed(Buffer.alloc(1_001))), Code.ResourceExhausted],
   ['is without a status', answering(framed(Buffer.alloc(1)), {}), Code.Internal],
+  ['has a status that is no number', refusing({ ':status': 200, 'grpc-status': '' }), Code.Unknown],
+  ['is cut before it begins', resetting(constants.NGHTTP2_NO_ERROR), Code.Unavailable],
   ['is HTTP 503 of a proxy', refusing({ ':status': 503 }), Code.Unavailable],
   ['is HTTP 404 of a proxy', refusing({ ':status': 404 }), Code.Unimplemented],
   ['is HTTP 500 of a proxy', refusing({ ':status': 500 }), Code.Unknown],
@@ -167,6 +170,33 @@ test('a stream that was refused was not touched (RFC 9113 section 8.7)', async (
   expect(outcome).toMatchObject({ status: { code: Code.Unavailable }, untouched: true });
 });
 
+test('a call that was taken stays so, whatever code its connection ends with', async () => {
+  const session = await stand((stream) => {
+    stream.session?.goaway(constants.NGHTTP2_REFUSED_STREAM, stream.id);
+  });
+  expect(await exchange(session, attempt())).toMatchObject({
+    status: { code: Code.Unavailable },
+    untouched: false,
+  });
+});
+
+test('a connection that has used up its ids, or is closed, sends nothing, says so and takes no more', async () => {
+  let taken = 0;
+  const session = await stand((stream, headers) => {
+    taken += 1;
+    answering(framed(Buffer.alloc(0)))(stream, headers);
+  });
+  // The types of Node do not have it.
+  (session as ClientHttp2Session & { setNextStreamID(id: number): void }).setNextStreamID(2 ** 31 - 1);
+  expect(await exchange(session, attempt())).toMatchObject({ status: { code: 0 } });
+  for (let n = 0; n < 2; n += 1) {
+    const outcome = await exchange(session, attempt());
+    expect(outcome).toMatchObject({ status: { code: Code.Unavailable }, untouched: true });
+    expect(session.closed).toBe(true);
+  }
+  expect(taken).toBe(1);
+});
+
 test('a call ends at its deadline although the peer says nothing, and tells the peer', async () => {
   const told = Promise.withResolvers<number | undefined>();
   const session = await stand((stream) => stream.on('close', () => told.resolve(stream.rstCode)));
@@ -188,6 +218,28 @@ test('a stream of messages ends with its status as the return value', async () =
   expect(await messages.next()).toMatchObject({ value: Buffer.from('1') });
   expect(await messages.next()).toMatchObject({ value: Buffer.from('2') });
   expect(await messages.next()).toMatchObject({ done: true, value: { code: 14, details: 'later' } });
+});
+
+test('a stream that its consumer leaves keeps nothing, also when the peer has ended it', async () => {
+  const session = await stand((stream) => {
+    stream.respond({ ':status': 200 }, { waitForTrailers: true });
+    stream.on('wantTrailers', () => stream.sendTrailers({ 'grpc-status': '0' }));
+    stream.write(framed(Buffer.from('first')));
+    setTimeout(() => stream.end(framed(Buffer.alloc(900))), 10);
+  });
+  for await (const message of receive(session, attempt({ deadline: Infinity }))) {
+    expect(message.toString()).toBe('first');
+    await sleep(50);
+    break;
+  }
+  await new Promise<void>((resolve) => session.close(resolve));
+});
+
+test('a stream whose last message is cut off does not end well', async () => {
+  const session = await stand(answering(Buffer.concat([framed(Buffer.from('1')), half])));
+  const messages = receive(session, attempt());
+  expect(await messages.next()).toMatchObject({ value: Buffer.from('1') });
+  expect(await messages.next()).toMatchObject({ done: true, value: { code: Code.Internal } });
 });
 
 test.each<[string, Buffer, Code]>([

@@ -31,14 +31,19 @@ export interface Attempt {
 export interface Outcome {
   readonly status: WireStatus;
   readonly message: Buffer | undefined;
-  /** The peer said that it did nothing about it, so that any call may be sent again. */
+  /** It was not sent, or the peer said that it did nothing about it: any call may be sent again. */
   readonly untouched: boolean;
 }
 
 type OnEnd = (status: WireStatus, untouched: boolean) => void;
 
-/** One unary attempt. Trouble is a status; never rejects. */
-export function exchange(session: ClientHttp2Session, attempt: Attempt): Promise<Outcome> {
+/** One unary attempt. Trouble is a status; never rejects. @param session undefined: the connection is gone */
+export function exchange(session: ClientHttp2Session | undefined, attempt: Attempt): Promise<Outcome> {
+  const unsent = whyNotSent(session, attempt);
+  if (session === undefined || unsent !== undefined) {
+    const status = unsent ?? unconnected;
+    return Promise.resolve({ status, message: undefined, untouched: status !== gaveUp });
+  }
   return new Promise((resolve) => {
     const pieces: Buffer[] = [];
     let length = 0;
@@ -58,9 +63,11 @@ export function exchange(session: ClientHttp2Session, attempt: Attempt): Promise
  * loop cancels the call. Ends with the final status as the generator's return value.
  */
 export async function* receive(
-  session: ClientHttp2Session,
+  session: ClientHttp2Session | undefined,
   attempt: Attempt,
 ): AsyncGenerator<Buffer, WireStatus> {
+  const unsent = whyNotSent(session, attempt);
+  if (session === undefined || unsent !== undefined) return unsent ?? unconnected;
   const ended = Promise.withResolvers<WireStatus>();
   const call = new SentCall(session, attempt, ended.resolve);
   let left = true;
@@ -74,8 +81,19 @@ export async function* receive(
     left = false;
   } finally {
     if (left) call.end({ code: Code.Canceled, details: 'the consumer left' });
+    // What was not read would keep the stream, and with it the connection.
+    call.stream.destroy();
   }
   return ended.promise;
+}
+
+const unconnected: WireStatus = { code: Code.Unavailable, details: 'the connection is closed' };
+export const gaveUp: WireStatus = { code: Code.Canceled, details: 'the caller gave up' };
+
+/** Asked in the same turn as it is sent: what happened before that is heard by no listener. */
+function whyNotSent(session: ClientHttp2Session | undefined, { signal }: Attempt): WireStatus | undefined {
+  if (signal?.aborted === true) return gaveUp;
+  return session === undefined || session.closed || session.destroyed ? unconnected : undefined;
 }
 
 const requestOptions = { endStream: false };
@@ -86,9 +104,10 @@ class SentCall {
   readonly #session: ClientHttp2Session;
   readonly #signal: AbortSignal | undefined;
   readonly #timer: NodeJS.Timeout | undefined;
-  readonly #giveUp = (): void => this.end({ code: Code.Canceled, details: 'the caller gave up' });
+  readonly #giveUp = (): void => this.end(gaveUp);
   #onEnd: OnEnd | undefined;
   #answered = false;
+  #error: NodeJS.ErrnoException | undefined;
   #received: WireStatus | undefined;
 
   constructor(session: ClientHttp2Session, attempt: Attempt, onEnd: OnEnd) {
@@ -103,7 +122,9 @@ class SentCall {
     stream.on('response', take);
     stream.on('trailers', take);
     // Every error is followed by `close`.
-    stream.on('error', ignore);
+    stream.on('error', (error) => {
+      this.#error = error;
+    });
     stream.on('close', () => this.#closed());
     if (remainingMs <= longestTimerMs) {
       this.#timer = setTimeout(
@@ -132,14 +153,23 @@ class SentCall {
   }
 
   #closed(): void {
-    const untouched = !this.#answered && this.stream.rstCode === constants.NGHTTP2_REFUSED_STREAM;
-    this.end(this.#received ?? this.#lost(), untouched);
+    // Without an id it was never sent: the connection has used up its own, and has to be left.
+    const unsent = this.stream.id === undefined;
+    if (unsent) this.#session.close();
+    this.end(this.#received ?? this.#lost(), unsent || this.#refused());
+  }
+
+  /** Said of the stream itself: what ends a connection leaves its code on streams that were taken. */
+  #refused(): boolean {
+    const isOfStream = this.#error?.code === 'ERR_HTTP2_STREAM_ERROR';
+    return isOfStream && !this.#answered && this.stream.rstCode === constants.NGHTTP2_REFUSED_STREAM;
   }
 
   /** Why there are no trailers. */
   #lost(): WireStatus {
-    const { rstCode } = this.stream;
-    if (this.#session.destroyed || gone.has(rstCode)) {
+    const { rstCode, id } = this.stream;
+    const neverBegan = id === undefined || (rstCode === constants.NGHTTP2_NO_ERROR && !this.#answered);
+    if (neverBegan || this.#session.destroyed || gone.has(rstCode)) {
       return { code: Code.Unavailable, details: 'the connection or the stream was cut' };
     }
     const code = rstCode === constants.NGHTTP2_ENHANCE_YOUR_CALM ? Code.ResourceExhausted : Code.Internal;
@@ -191,7 +221,7 @@ function statusIn(headers: IncomingHttpHeaders): WireStatus | undefined {
   if (code === '0') return good;
   const detail = headers[detailKey];
   return {
-    code: Number(code) as Code,
+    code: /^\d{1,2}$/.test(String(code)) ? Number(code) : Code.Unknown,
     details: decoded(String(headers['grpc-message'] ?? '')),
     detail: detail === undefined ? undefined : Buffer.from(String(detail), 'base64'),
   };
@@ -220,5 +250,3 @@ function outcomeOf(pieces: readonly Buffer[]): Outcome {
   }
   return { status: good, message: bytes.subarray(prefixLength), untouched: false };
 }
-
-function ignore(): void {}

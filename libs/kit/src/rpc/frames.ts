@@ -29,8 +29,8 @@ export function framed(message: Buffer): Buffer {
 }
 
 /**
- * The messages among pieces of a stream, one by one, uncompressed ones only. What comes after the last whole one is dropped.
- * @throws FrameError for a message that is too long or compressed
+ * The messages in the pieces of a stream, one by one, uncompressed ones only.
+ * @throws FrameError for a message that is too long, compressed or cut off
  */
 export async function* messagesIn(
   pieces: AsyncIterable<Buffer>,
@@ -41,15 +41,16 @@ export async function* messagesIn(
   for await (const piece of pieces) {
     held = held.length === 0 ? piece : Buffer.concat([held, piece]);
     while (held.length >= prefixLength) {
-      const end = prefixLength + held.readUInt32BE(1);
-      if (end > prefixLength + maxMessageBytes)
-        throw new FrameError(tooLong('Received', end, maxMessageBytes));
+      const length = held.readUInt32BE(1);
+      if (length > maxMessageBytes) throw new FrameError(tooLong('Received', length, maxMessageBytes));
       if (held[0] !== 0) throw new FrameError(unsupported(encoding()));
+      const end = prefixLength + length;
       if (held.length < end) break;
       yield held.subarray(prefixLength, end);
       held = held.subarray(end);
     }
   }
+  if (held.length > 0) throw new FrameError({ code: Code.Internal, details: 'the last message is cut off' });
 }
 
 /** The status for a message over the limit, in bytes. */

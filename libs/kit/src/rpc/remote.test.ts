@@ -1,3 +1,4 @@
+import { Code } from '@connectrpc/connect';
 import { Server, ServerCredentials, status } from '@grpc/grpc-js';
 import type { ServiceDefinition, UntypedHandleCall } from '@grpc/grpc-js';
 import { KeysService } from '@tessera/proto-gen/keys';
@@ -137,6 +138,24 @@ test('a server that dies in the middle of a call leaves temporarily_unavailable,
     return undefined;
   };
   expect(await answer()).toBe('back');
+});
+
+test('a call that is given up before it is sent never reaches the handler', async () => {
+  const subject = createSubject();
+  let reached = 0;
+  subject.sign = () => {
+    reached += 1;
+    return {};
+  };
+  const keys = await served(subject);
+  for (let n = 0; n < 3; n += 1) {
+    const giveUp = new AbortController();
+    const call = keys.sign(signRequest(), { signal: giveUp.signal, timeoutMs: 0 });
+    giveUp.abort();
+    await expect(call).rejects.toMatchObject({ code: Code.Canceled });
+    expect(reached).toBe(n);
+    await keys.sign(signRequest());
+  }
 });
 
 test('calls on a closed peer are temporarily_unavailable', async () => {

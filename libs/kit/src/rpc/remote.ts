@@ -13,7 +13,6 @@ import { openChannel } from './channel.ts';
 import type { OpenChannel } from './channel.ts';
 import { decodeMessage, encodeMessage } from './codec.ts';
 import type { RpcCredentials } from './credentials.ts';
-import { receive } from './exchange.ts';
 import type { Attempt, Outcome } from './exchange.ts';
 import { tooLong } from './frames.ts';
 import { Replica } from './replica.ts';
@@ -118,7 +117,7 @@ function remoteStream(line: Line, method: DescMethod): StreamingCall {
     const attempt = prepare(line, path, deadlineOf(options), encode(method.input, init), options);
     const replica = await nextReplica(line, attempt);
     if (!(replica instanceof Replica)) throw failure(replica, path, options);
-    const messages = receive(replica.session, attempt);
+    const messages = replica.receive(attempt);
     try {
       for (;;) {
         const next = await messages.next();

@@ -1,10 +1,15 @@
 import { connect } from 'node:http2';
-import type { ClientHttp2Session, SecureClientSessionOptions } from 'node:http2';
-import { isIPv6 } from 'node:net';
+import type { ClientHttp2Session } from 'node:http2';
+import { connect as connectTcp, isIPv6 } from 'node:net';
+import type { Socket } from 'node:net';
+import { connect as connectTls } from 'node:tls';
+import type { ConnectionOptions } from 'node:tls';
 import { Code } from '@connectrpc/connect';
-import { exchange } from './exchange.ts';
+import { exchange, receive } from './exchange.ts';
 import type { Attempt, Outcome } from './exchange.ts';
 import { keepAlive } from './keepalive.ts';
+import { ok } from './wire-errors.ts';
+import type { WireStatus } from './wire-errors.ts';
 
 /** Where a replica listens. */
 export interface Address {
@@ -25,6 +30,8 @@ export interface ConnectionTimes {
   /** Between the beginnings of two attempts, at first and at most. */
   readonly firstBackoffMs: number;
   readonly longestBackoffMs: number;
+  /** How long calls may go on that a connection has when it is left. Servers of ours give them 30 s. */
+  readonly leavingMs: number;
 }
 
 export const connectionTimes: ConnectionTimes = {
@@ -34,12 +41,13 @@ export const connectionTimes: ConnectionTimes = {
   connectMs: 10_000,
   firstBackoffMs: 100,
   longestBackoffMs: 2_000,
+  leavingMs: 60_000,
 };
 
 export interface ReplicaOptions {
   readonly address: Address;
   /** What TLS needs, asked anew for every connection; undefined for plain text. */
-  readonly tls: (() => SecureClientSessionOptions) | undefined;
+  readonly tls: (() => ConnectionOptions) | undefined;
   readonly times: ConnectionTimes;
   /** Told of every change of `state`. */
   readonly onChange: (replica: Replica) => void;
@@ -52,8 +60,6 @@ export interface ReplicaOptions {
  */
 export type ReplicaState = 'connecting' | 'ready' | 'away';
 
-/** After it was asked to leave, a connection may end its calls for this long. Servers of ours give them 30 s. */
-const leavingMs = 60_000;
 /** Statuses that say more of the replica than of the call. */
 const troubles: ReadonlySet<unknown> = new Set([
   Code.Unavailable,
@@ -72,7 +78,7 @@ export class Replica {
   bad = 0;
   readonly #options: ReplicaOptions;
   #state: ReplicaState = 'connecting';
-  #session: ClientHttp2Session | undefined;
+  #connection: Connection | undefined;
   #backoffMs: number;
   #retry: NodeJS.Timeout | undefined;
   #closed = false;
@@ -88,89 +94,114 @@ export class Replica {
     return this.#state;
   }
 
-  /** The connection; only of one that is ready. */
-  get session(): ClientHttp2Session {
-    if (this.#session === undefined) throw new Error('not connected');
-    return this.#session;
+  async exchange(attempt: Attempt): Promise<Outcome> {
+    const connection = this.#connection;
+    const outcome = await exchange(connection?.session, attempt);
+    const { code } = outcome.status;
+    if (troubles.has(code)) this.bad += 1;
+    else this.good += 1;
+    if (code === ok) this.#backoffMs = this.#options.times.firstBackoffMs;
+    // One that takes no more calls, and did not say so.
+    else if (connection?.session.closed === true) this.#left(connection);
+    return outcome;
   }
 
-  async exchange(attempt: Attempt): Promise<Outcome> {
-    const outcome = await exchange(this.session, attempt);
-    if (troubles.has(outcome.status.code)) this.bad += 1;
-    else this.good += 1;
-    return outcome;
+  receive(attempt: Attempt): AsyncGenerator<Buffer, WireStatus> {
+    return receive(this.#connection?.session, attempt);
   }
 
   /** Calls that run may end. */
   close(): void {
     this.#closed = true;
     clearTimeout(this.#retry);
-    if (this.#state === 'ready') this.#session?.close();
-    else this.#session?.destroy();
+    const connection = this.#connection;
+    if (connection === undefined) return;
+    if (this.#state === 'ready') leave(connection, this.#options.times.leavingMs);
+    else cut(connection);
   }
 
   #connect(): void {
-    const { address, tls, times } = this.#options;
+    const { times } = this.#options;
     const began = Date.now();
-    const host = isIPv6(address.host) ? `[${address.host}]` : address.host;
-    const session = connect(`${tls === undefined ? 'http' : 'https'}://${host}:${address.port}`, {
-      ...tls?.(),
-      settings: { enablePush: false },
-      // Messages are bounded one by one; the bound of Node for a whole connection ends it under load.
-      maxSessionMemory: Number.MAX_SAFE_INTEGER,
-    });
-    this.#session = session;
+    let connection: Connection;
+    try {
+      connection = { ...this.#open(), began };
+    } catch (error) {
+      this.lastError = error instanceof Error ? error : new Error(String(error));
+      this.#again(began);
+      return;
+    }
+    const { session } = connection;
+    this.#connection = connection;
     const late = setTimeout(() => this.#turn('away'), times.patienceMs).unref();
-    const tooLate = setTimeout(
-      () => session.destroy(new Error('no connection in time')),
-      times.connectMs,
-    ).unref();
+    const tooLate = setTimeout(() => {
+      this.lastError = new Error('no connection in time');
+      cut(connection);
+      this.#left(connection);
+    }, times.connectMs).unref();
     let stopPings: (() => void) | undefined;
     // Before the settings there may be nobody but the kernel at the other end.
     session.once('remoteSettings', () => {
       clearTimeout(late);
       clearTimeout(tooLate);
-      stopPings = keepAlive(session, times.pingAfterMs, times.pingTimeoutMs);
-      this.#backoffMs = times.firstBackoffMs;
+      stopPings = keepAlive(session, times.pingAfterMs, times.pingTimeoutMs, () => {
+        cut(connection);
+        this.#left(connection);
+      });
       this.lastError = undefined;
-      if (this.#session === session && !session.closed) this.#turn('ready');
+      if (this.#connection === connection && !session.closed) this.#turn('ready');
     });
-    const left = (): void => {
-      clearTimeout(late);
-      clearTimeout(tooLate);
-      if (this.#session === session) this.#left(began);
-    };
     session.on('error', (error) => {
       this.lastError = error;
     });
-    let leaving: NodeJS.Timeout | undefined;
     session.once('goaway', () => {
-      leaving = setTimeout(() => session.destroy(), leavingMs).unref();
-      left();
+      leave(connection, times.leavingMs);
+      this.#left(connection);
     });
     session.once('close', () => {
+      clearTimeout(late);
+      clearTimeout(tooLate);
       stopPings?.();
-      clearTimeout(leaving);
-      left();
+      this.#left(connection);
     });
+  }
+
+  #open(): Pick<Connection, 'session' | 'socket'> {
+    const { address, tls } = this.#options;
+    const host = isIPv6(address.host) ? `[${address.host}]` : address.host;
+    const { host: to, port } = address;
+    const socket =
+      tls === undefined
+        ? connectTcp({ host: to, port })
+        : connectTls({ ...tls(), host: to, port, ALPNProtocols: ['h2'] });
+    const session = connect(`${tls === undefined ? 'http' : 'https'}://${host}:${port}`, {
+      createConnection: () => socket,
+      settings: { enablePush: false },
+      // Messages are bounded one by one; the bound of Node for a whole connection ends it under load.
+      maxSessionMemory: Number.MAX_SAFE_INTEGER,
+    });
+    return { session, socket };
   }
 
   /** The connection is gone, or takes no more calls: the next one follows. */
-  #left(began: number): void {
-    this.#session = undefined;
+  #left(connection: Connection): void {
+    if (this.#connection !== connection) return;
+    this.#connection = undefined;
     if (this.#closed) return;
+    const { firstBackoffMs, longestBackoffMs } = this.#options.times;
+    if (Date.now() - connection.began > longestBackoffMs) this.#backoffMs = firstBackoffMs;
     // One that was there a moment ago is nearly always there again: calls wait for the first attempt.
     this.#turn(this.#state === 'ready' ? 'connecting' : 'away');
-    const waitMs = Math.max(0, began + this.#nextBackoff() - Date.now());
-    this.#retry = setTimeout(() => this.#connect(), waitMs).unref();
+    this.#again(connection.began);
   }
 
-  /** Spread, so that callers that lost the same replica do not come back together. */
-  #nextBackoff(): number {
-    const { longestBackoffMs } = this.#options.times;
+  /** Connects, after a time since the last attempt that grows with each one that brought nothing. */
+  #again(began: number): void {
+    // Spread, so that callers that lost the same replica do not come back together.
     const backoffMs = this.#backoffMs * (0.8 + 0.4 * Math.random());
-    this.#backoffMs = Math.min(longestBackoffMs, this.#backoffMs * 1.6);
-    return backoffMs;
+    this.#backoffMs = Math.min(this.#options.times.longestBackoffMs, this.#backoffMs * 1.6);
+    const waitMs = Math.max(0, began + backoffMs - Date.now());
+    this.#retry = setTimeout(() => this.#connect(), waitMs).unref();
   }
 
   #turn(state: ReplicaState): void {
@@ -178,4 +209,25 @@ export class Replica {
     this.#state = state;
     this.#options.onChange(this);
   }
+}
+
+interface Connection {
+  readonly session: ClientHttp2Session;
+  readonly socket: Socket;
+  /** When it was begun, in milliseconds since the Unix epoch. */
+  readonly began: number;
+}
+
+/** No new calls; those that run may end, for a while: a connection that closes cannot be pinged. */
+function leave(connection: Connection, leavingMs: number): void {
+  const { session } = connection;
+  session.close();
+  const late = setTimeout(() => cut(connection), leavingMs).unref();
+  session.once('close', () => clearTimeout(late));
+}
+
+/** A session alone would wait for what is still to be written, and for a socket that still connects. */
+function cut({ session, socket }: Connection): void {
+  session.destroy();
+  socket.destroy();
 }

@@ -1,6 +1,7 @@
 import { Code } from '@connectrpc/connect';
 import { silentLog } from '@tessera/test-kit';
 import { create, toBinary } from '@bufbuild/protobuf';
+import { DirectoryService } from '@tessera/proto-gen/directory';
 import { KeysService, SignRequestSchema } from '@tessera/proto-gen/keys';
 import { once } from 'node:events';
 import { connect, createServer } from 'node:net';
@@ -203,6 +204,18 @@ test('a name that cannot be looked up any more keeps its replicas', async () => 
   });
 });
 
+test('a name is looked up again for as long as what was found does not answer', async () => {
+  const one = await served('127.0.0.2');
+  const found = [['127.0.0.9'], [], ['127.0.0.9'], ['127.0.0.9'], ['127.0.0.2']];
+  const replicas = replicasOf({
+    places: [{ host: 'keys', port: one.server.port }],
+    resolve: async () => found.shift() ?? ['127.0.0.2'],
+    times: { resolveMs: 20 },
+  });
+  expect(await call(replicas)).toBe(Code.Unavailable);
+  await until('it is found', async () => (await call(replicas)) === 0);
+});
+
 test('a host that takes connections and says nothing costs calls the patience, not their deadline', async () => {
   const hole = createServer().listen(0, '127.0.0.1');
   await once(hole, 'listening');
@@ -230,6 +243,54 @@ test('a replica that went silent is left at the missed ping, and taken again whe
   expect(Date.now() - began).toBeLessThan(2_000);
   relay.speak();
   await until('it is back', async () => (await call(replicas)) === 0);
+});
+
+test('a silent replica that is left ends its streams', async () => {
+  const one = await served('127.0.0.1');
+  one.subject.watchChanges = async function* () {
+    yield { sequence: 1n };
+    await new Promise(() => {});
+  };
+  const relay = await relayTo(one.server);
+  const replicas = replicasOf({ places: [relay.place], times: { leavingMs: 50 } });
+  const replica = await replicas.awaited(Infinity, undefined);
+  if (!(replica instanceof Replica)) throw new Error(replica.details);
+  const path = `/${DirectoryService.typeName}/WatchChanges`;
+  const messages = replica.receive({ ...attempt(), path, body: Buffer.alloc(0), deadline: Infinity });
+  expect(await messages.next()).toMatchObject({ done: false });
+  relay.silence();
+  replicas.close();
+  expect(await messages.next()).toMatchObject({ done: true, value: { code: Code.Unavailable } });
+});
+
+test('a replica that reads nothing any more is left, however much waits to be written', async () => {
+  const [settings, acknowledged] = [
+    Buffer.from('000000040000000000', 'hex'),
+    Buffer.from('000000040100000000', 'hex'),
+  ];
+  const sockets: Socket[] = [];
+  const deaf = createServer((socket) => {
+    sockets.push(socket.on('error', () => {}));
+    socket.write(Buffer.concat([settings, acknowledged]));
+    // The first connection only; what comes after it would be the same again.
+    if (sockets.length === 1) socket.pause();
+    else socket.destroy();
+  }).listen(0, '127.0.0.1');
+  await once(deaf, 'listening');
+  cleanUps.push(() => {
+    deaf.close();
+    for (const socket of sockets) socket.destroy();
+  });
+  const { port } = deaf.address() as AddressInfo;
+  const times = { pingAfterMs: 500, pingTimeoutMs: 100 };
+  const replicas = replicasOf({ places: [{ host: '127.0.0.1', port }], times });
+  const replica = await replicas.awaited(Infinity, undefined);
+  if (!(replica instanceof Replica)) throw new Error(replica.details);
+  const headers = [...attempt().headers, 'x-long', 'x'.repeat(8_000)];
+  // Headers are not held back by any window: they fill the buffers of the kernel.
+  const calls = Array.from({ length: 2_000 }, () => replica.exchange({ ...attempt(300), headers }));
+  for (const { status } of await Promise.all(calls)) expect(status.code).toBe(Code.DeadlineExceeded);
+  await until('it is left', () => sockets.length > 1);
 });
 
 test('an answer that takes longer than a ping is waited for, also on a connection that was asked to leave', async () => {

@@ -1,8 +1,10 @@
 import { Code } from '@connectrpc/connect';
 import { lookup } from 'node:dns/promises';
-import type { SecureClientSessionOptions } from 'node:http2';
 import { isIP } from 'node:net';
+import type { ConnectionOptions } from 'node:tls';
 import type { Logger } from 'pino';
+import { gaveUp } from './exchange.ts';
+import { longestTimerMs } from './frames.ts';
 import { outliersOf } from './outliers.ts';
 import { connectionTimes, Replica } from './replica.ts';
 import type { Address, ConnectionTimes } from './replica.ts';
@@ -15,7 +17,7 @@ export type Resolve = (host: string) => Promise<readonly string[]>;
 export interface ReplicasOptions {
   readonly places: readonly Place[];
   /** What TLS needs for a connection to an address that was found under `host`; undefined for plain text. */
-  readonly tls: ((host: string) => SecureClientSessionOptions) | undefined;
+  readonly tls: ((host: string) => ConnectionOptions) | undefined;
   readonly log: Logger;
   readonly resolve?: Resolve;
   readonly times?: Partial<ReplicasTimes>;
@@ -81,21 +83,22 @@ export class Replicas {
   awaited(deadline: number, signal: AbortSignal | undefined): Promise<Replica | WireStatus> {
     this.#start();
     return new Promise((resolve) => {
-      const found = this.#found();
+      const found = signal?.aborted === true ? gaveUp : this.#found();
       if (found !== undefined) return resolve(found);
       const late = (): void =>
         waiting.settle({ code: Code.DeadlineExceeded, details: 'no connection in time' });
-      const gaveUp = (): void => waiting.settle({ code: Code.Canceled, details: 'the caller gave up' });
-      const timer = deadline === Infinity ? undefined : setTimeout(late, deadline - Date.now());
+      const leave = (): void => waiting.settle(gaveUp);
+      const remainingMs = deadline - Date.now();
+      const timer = remainingMs > longestTimerMs ? undefined : setTimeout(late, remainingMs);
       const waiting: Waiting = {
         settle: (outcome) => {
           this.#waiting.delete(waiting);
           clearTimeout(timer);
-          signal?.removeEventListener('abort', gaveUp);
+          signal?.removeEventListener('abort', leave);
           resolve(outcome);
         },
       };
-      signal?.addEventListener('abort', gaveUp, { once: true });
+      signal?.addEventListener('abort', leave, { once: true });
       this.#waiting.add(waiting);
     });
   }
@@ -147,6 +150,11 @@ export class Replicas {
     this.#resolveSoon();
   }
 
+  #areAllReady(): boolean {
+    const replicas = [...this.#replicas.values()];
+    return replicas.length > 0 && replicas.every(({ state }) => state === 'ready');
+  }
+
   #resolveSoon(): void {
     if (this.#resolving || this.#closed || this.#lookAgain !== undefined) return;
     if (this.#options.places.every(({ host }) => isIP(host) !== 0)) return;
@@ -170,7 +178,8 @@ export class Replicas {
     if (failed === undefined) this.#keepOnly(new Set(addresses.map(keyOf)));
     for (const address of addresses) this.#add(address);
     this.#renew();
-    if (failed !== undefined) this.#resolveSoon();
+    // What was found may be out of date for as long as it does not answer.
+    if (failed !== undefined || !this.#areAllReady()) this.#resolveSoon();
   }
 
   async #addressesOf({ host, port }: Place): Promise<(Address & { readonly name: string })[]> {
