@@ -39,20 +39,14 @@ async function main(options: Options): Promise<number> {
     const systems: SystemOptions = { stores, seed, directory, profile: options.profile };
     await applyState(systems);
     if (options.soak !== undefined) return await soakSystems(options.soak, options, systems);
-    const measured: { start: Start; rows: Row[] }[] = [];
-    for (const topology of options.topologies) {
-      measured.push(await measureSystem(() => startTessera(topology, systems), topology, options, bench));
-    }
-    if (options.peer) {
-      measured.push(await measureSystem(() => startPeer(systems), 'oidc-provider', options, bench));
-    }
+    const { starts, rows } = await measureSystems(options, bench, systems);
     const result: Result = {
       at: new Date().toISOString(),
       machine: { processor: cpus()[0]?.model ?? '', cores: cpus().length, node: process.versions.node },
       loadBefore,
       duration: options.duration,
-      starts: measured.map(({ start }) => start),
-      rows: measured.flatMap(({ rows }) => rows),
+      starts,
+      rows,
     };
     process.stdout.write(table(result));
     if (before !== undefined) process.stdout.write(`\n${comparison(result, before)}`);
@@ -91,28 +85,38 @@ async function soakSystems(seconds: number, options: Options, systems: SystemOpt
   return errors > 0 ? 1 : 0;
 }
 
-async function measureSystem(
-  start: () => Promise<System>,
-  name: Start['system'],
+/** All systems run at once, so that each operation is measured on one right after the other: ratios are of one minute. */
+async function measureSystems(
   options: Options,
   bench: Bench,
-): Promise<{ start: Start; rows: Row[] }> {
-  say(`starting ${name}`);
-  const system = await start();
+  systems: SystemOptions,
+): Promise<{ starts: Start[]; rows: Row[] }> {
+  const names = [...options.topologies, ...(options.peer ? (['oidc-provider'] as const) : [])];
+  const running: System[] = [];
   try {
-    await sleep(1000);
-    const memory = Object.fromEntries(
-      system.processes.map((process) => [process.name, residentMemory(process.pid)]),
-    );
-    const atRest = await measureRest(system, bench);
+    const starts: Start[] = [];
+    for (const name of names) {
+      bench.say(`starting ${name}`);
+      const system = await (name === 'oidc-provider' ? startPeer(systems) : startTessera(name, systems));
+      running.push(system);
+      await sleep(1000);
+      starts.push({ system: name, startMs: system.startMs, memory: memoryOf(system) });
+    }
+    const atRest = await measureRest(bench);
     const rows: Row[] = [];
     for (const operation of options.only) {
-      if (isMeasurable(operation, system)) rows.push(await measure(operation, system, atRest, bench));
+      for (const system of running) {
+        if (isMeasurable(operation, system)) rows.push(await measure(operation, system, atRest, bench));
+      }
     }
-    return { start: { system: name, startMs: system.startMs, memory }, rows };
+    return { starts, rows };
   } finally {
-    await system.stop();
+    await Promise.all(running.map((system) => system.stop()));
   }
+}
+
+function memoryOf({ processes }: System): Start['memory'] {
+  return Object.fromEntries(processes.map(({ name, pid }) => [name, residentMemory(pid)]));
 }
 
 async function readResult(file: string): Promise<Result> {

@@ -59,9 +59,9 @@ export function peerOf(row: Row, rows: readonly Row[]): Row | undefined {
   return rows.find((other) => other.system === 'oidc-provider' && other.operation === operation);
 }
 
-/** Our cost as a part of the peer's, each measured against the signatures of its own minute. */
+/** Our cost as a part of the peer's, which is measured right after it. */
 export function ratioToPeer(row: Row, rows: readonly Row[]): number | undefined {
   if (row.system === 'oidc-provider') return undefined;
   const peer = peerOf(row, rows);
-  return peer === undefined ? undefined : row.micros / row.signature / (peer.micros / peer.signature);
+  return peer === undefined ? undefined : row.micros / peer.micros;
 }
