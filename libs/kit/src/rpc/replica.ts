@@ -133,7 +133,9 @@ export class Replica {
     }
     const { session } = connection;
     this.#connection = connection;
-    const late = setTimeout(() => this.#turn('away'), times.patienceMs).unref();
+    const late = setTimeout(() => {
+      if (this.#connection === connection) this.#turn('away');
+    }, times.patienceMs).unref();
     const tooLate = setTimeout(() => {
       this.lastError = new Error('no connection in time');
       cut(connection);
