@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { comparison } from './compare.ts';
 import { declaredState } from './declared-state.ts';
-import { isMeasurable, measure, measureRest, type Bench } from './measure/measure.ts';
+import { measure, measureRest, type Bench } from './measure/measure.ts';
 import { residentMemory } from './measure/processor-time.ts';
 import type { Result, Row, Start } from './measure/row.ts';
 import { Yardstick } from './measure/yardstick.ts';
@@ -85,7 +85,7 @@ async function soakSystems(seconds: number, options: Options, systems: SystemOpt
   return errors > 0 ? 1 : 0;
 }
 
-/** All systems run at once, so that each operation is measured on one right after the other: ratios are of one minute. */
+/** All systems run at once, so that each operation is measured on them in turn. */
 async function measureSystems(
   options: Options,
   bench: Bench,
@@ -105,9 +105,7 @@ async function measureSystems(
     const atRest = await measureRest(bench);
     const rows: Row[] = [];
     for (const operation of options.only) {
-      for (const system of running) {
-        if (isMeasurable(operation, system)) rows.push(await measure(operation, system, atRest, bench));
-      }
+      rows.push(...(await measure(operation, running, atRest, bench)));
     }
     return { starts, rows };
   } finally {

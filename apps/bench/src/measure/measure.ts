@@ -1,6 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Driver } from '../driver/driver.ts';
-import type { ClosedLoopResult } from '../driver/messages.ts';
 import { warmUpRounds, warmUpShare } from '../operations/operation.ts';
 import { operationNamed } from '../operations/index.ts';
 import type { OperationName } from '../operations/names.ts';
@@ -9,6 +8,7 @@ import type { System } from '../systems.ts';
 import { compilingTime, processorTime } from './processor-time.ts';
 import type { Row } from './row.ts';
 import type { Yardstick } from './yardstick.ts';
+import type { YardstickReport } from './yardstick-process.ts';
 
 export interface Bench {
   readonly stores: Stores;
@@ -50,42 +50,132 @@ export async function measureRest({ stores }: Bench): Promise<AtRest> {
   };
 }
 
-/** One row: prepare, warm up, the closed loop that is charged, then the open loop for latencies. */
+/** One operation, ready to be measured on one system. */
+interface Candidate {
+  readonly system: System;
+  readonly kind: Row['system'];
+  readonly driver: Driver;
+  readonly slices: Slice[];
+  errors: number;
+}
+
+/**
+ * One operation on all systems that have it: prepare and warm up, then the closed loops that are charged, a second on each
+ * system in turn, then the open loops for latencies. Of the slices of a system the median counts: on a machine that is
+ * shared, a bad second is one of several, and hits every system alike.
+ */
 export async function measure(
   name: OperationName,
-  system: System,
+  systems: readonly System[],
   atRest: AtRest,
   bench: Bench,
-): Promise<Row> {
-  const { stores, yardstick, duration } = bench;
-  const kind = system.target.kind === 'peer' ? 'oidc-provider' : topologyOf(system);
-  const driver = new Driver();
+): Promise<Row[]> {
+  const { duration, say } = bench;
+  const candidates: Candidate[] = [];
   try {
-    bench.say(`${kind} ${name}: preparing`);
-    await driver.prepare(name, system.target, duration);
-    const warmUpErrors = await warm(driver, system);
-    bench.say(`${kind} ${name}: measuring`);
-    const before = await usage(system, stores);
-    const isSignIn = name === 'sign-in';
-    const [loop, physical] = await yardstick.during(isSignIn, () => driver.closedLoop(duration, 1));
-    const after = await usage(system, stores);
-    const { rate, p50, p99, errors } = await driver.openLoop(duration);
-    return {
-      operation: name,
-      system: kind,
-      operations: loop.operations,
-      errors: warmUpErrors + loop.errors + errors,
-      ...costs(system, before, after, loop),
-      ...physical,
-      ...storeCosts(before, after, loop, atRest),
-      perSecond: loop.operations / loop.seconds,
-      rate,
-      p50,
-      p99,
-    };
+    for (const system of systems.filter((one) => isMeasurable(name, one))) {
+      const kind = system.target.kind === 'peer' ? 'oidc-provider' : topologyOf(system);
+      say(`${kind} ${name}: preparing`);
+      const driver = new Driver();
+      candidates.push({ system, kind, driver, slices: [], errors: 0 });
+      await driver.prepare(name, system.target, duration);
+    }
+    for (const candidate of candidates) candidate.errors += await warm(candidate.driver, candidate.system);
+    say(`${name}: measuring`);
+    for (let second = 0; second < duration; second += 1) {
+      for (const { system, driver, slices } of candidates) {
+        slices.push(await measureSlice(name, system, driver, bench));
+      }
+    }
+    const rows: Row[] = [];
+    for (const candidate of candidates) rows.push(await rowOf(name, candidate, atRest, bench));
+    return rows;
   } finally {
-    driver.stop();
+    for (const { driver } of candidates) driver.stop();
   }
+}
+
+/** What one second of closed loop cost. */
+interface Slice extends YardstickReport {
+  readonly operations: number;
+  readonly errors: number;
+  readonly seconds: number;
+  /** Seconds, with what comes before and after the loop. */
+  readonly elapsed: number;
+  /** Microseconds of each process. */
+  readonly processes: readonly number[];
+  readonly work: StoreWork;
+}
+
+async function measureSlice(
+  name: OperationName,
+  system: System,
+  driver: Driver,
+  { stores, yardstick, duration }: Bench,
+): Promise<Slice> {
+  const before = await usage(system, stores);
+  const [loop, physical] = await yardstick.during(name === 'sign-in', () =>
+    driver.closedLoop(1, 1 / duration),
+  );
+  const after = await usage(system, stores);
+  return {
+    ...loop,
+    ...physical,
+    elapsed: (after.at - before.at) / 1000,
+    processes: after.processes.map((micros, index) => micros - (before.processes[index] ?? 0)),
+    work: {
+      statements: after.work.statements - before.work.statements,
+      commands: after.work.commands - before.work.commands,
+      postgres: after.work.postgres - before.work.postgres,
+      redis: after.work.redis - before.work.redis,
+    },
+  };
+}
+
+async function rowOf(
+  operation: OperationName,
+  { system, kind, driver, slices, errors }: Candidate,
+  atRest: AtRest,
+  { duration }: Bench,
+): Promise<Row> {
+  const { rate, p50, p99, errors: late } = await driver.openLoop(duration);
+  const operations = total(slices, (slice) => slice.operations);
+  const elapsed = total(slices, (slice) => slice.elapsed);
+  const store = (what: keyof StoreWork, restPerSecond = 0): number =>
+    Math.max(0, total(slices, ({ work }) => work[what]) - restPerSecond * elapsed) / operations;
+  const costOf = (index: number): number =>
+    median(slices.map((slice) => (slice.processes[index] ?? 0) / slice.operations));
+  return {
+    operation,
+    system: kind,
+    operations,
+    errors: errors + total(slices, (slice) => slice.errors) + late,
+    micros: median(slices.map((slice) => total(slice.processes, (micros) => micros) / slice.operations)),
+    processes: Object.fromEntries(system.processes.map(({ name }, index) => [name, costOf(index)])),
+    signature: median(slices.map(({ signature }) => signature)),
+    passwordHash: median(slices.map(({ passwordHash }) => passwordHash)),
+    postgres: store('postgres'),
+    redis: store('redis'),
+    statements: store('statements', atRest.statements),
+    commands: store('commands', atRest.commands),
+    perSecond: operations / total(slices, (slice) => slice.seconds),
+    rate,
+    p50,
+    p99,
+  };
+}
+
+function total<T>(of: readonly T[], value: (one: T) => number): number {
+  return of.reduce((sum, one) => sum + value(one), 0);
+}
+
+function median(values: readonly number[]): number {
+  const sorted = values.toSorted((a, b) => a - b);
+  const [low, high] = [
+    sorted[Math.floor((sorted.length - 1) / 2)],
+    sorted[Math.ceil((sorted.length - 1) / 2)],
+  ];
+  return ((low ?? 0) + (high ?? 0)) / 2;
 }
 
 /** Until the code that runs often is compiled as well as it will be. */
@@ -103,29 +193,6 @@ async function warm(driver: Driver, system: System): Promise<number> {
 
 const topologyOf = (system: System): 'compact' | 'split' =>
   system.processes.length === 1 ? 'compact' : 'split';
-
-function costs(system: System, before: Usage, after: Usage, { operations }: ClosedLoopResult) {
-  const each = system.processes.map(
-    ({ name }, index) =>
-      [name, ((after.processes[index] ?? 0) - (before.processes[index] ?? 0)) / operations] as const,
-  );
-  return {
-    micros: each.reduce((sum, [, micros]) => sum + micros, 0),
-    processes: Object.fromEntries(each),
-  };
-}
-
-function storeCosts(before: Usage, after: Usage, { operations }: ClosedLoopResult, atRest: AtRest) {
-  const seconds = (after.at - before.at) / 1000;
-  const done = (what: keyof StoreWork, restPerSecond = 0): number =>
-    Math.max(0, after.work[what] - before.work[what] - restPerSecond * seconds) / operations;
-  return {
-    postgres: done('postgres'),
-    redis: done('redis'),
-    statements: done('statements', atRest.statements),
-    commands: done('commands', atRest.commands),
-  };
-}
 
 export const isMeasurable = (name: OperationName, system: System): boolean => {
   const operation = operationNamed(name);

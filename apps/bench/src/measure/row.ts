@@ -59,7 +59,7 @@ export function peerOf(row: Row, rows: readonly Row[]): Row | undefined {
   return rows.find((other) => other.system === 'oidc-provider' && other.operation === operation);
 }
 
-/** Our cost as a part of the peer's, which is measured right after it. */
+/** Our cost as a part of the peer's, which is measured in turn with it. */
 export function ratioToPeer(row: Row, rows: readonly Row[]): number | undefined {
   if (row.system === 'oidc-provider') return undefined;
   const peer = peerOf(row, rows);
