@@ -65,6 +65,11 @@ test('a read that was refused for another reason is sent once', async () => {
   expect(peer.attempts()).toBe(1);
 });
 
+test('a call that its peer cancelled, and not its caller, is temporarily_unavailable', async () => {
+  const peer = await stockServer([{ code: status.CANCELLED, details: 'no more' }]);
+  await expect(peer.keys.sign(signRequest())).rejects.toMatchObject({ code: 'temporarily_unavailable' });
+});
+
 test('a read whose handler said temporarily_unavailable is not tried again: its store is away', async () => {
   const subject = createSubject();
   let attempts = 0;

@@ -178,7 +178,11 @@ async function pause(attempts: number, attempt: Attempt): Promise<boolean> {
 }
 
 function failure(received: WireStatus, path: string, options: CallOptions | undefined): Error {
-  if (received.code === Code.Canceled && options?.signal?.aborted === true) return cancelled();
+  if (received.code === Code.Canceled) {
+    if (options?.signal?.aborted === true) return cancelled();
+    // The other side went away, not the caller.
+    return temporarilyUnavailable(new Error(`${path}: ${received.details}`));
+  }
   return fromStatus(received, path.slice(1));
 }
 
