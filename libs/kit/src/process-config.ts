@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { parsePostgresUrl } from './data/postgres-url.ts';
 import { parseRedisUrl } from './data/redis-url.ts';
+import { parseTarget } from './rpc/target.ts';
 import {
   choice,
   domainName,
@@ -12,6 +13,7 @@ import {
   secret,
   secretIn,
   text,
+  textIn,
 } from './setting-types.ts';
 import { tracingConfig } from './telemetry/config.ts';
 
@@ -56,7 +58,7 @@ export const processConfig = z.object({
 
 export type ProcessConfig = z.infer<typeof processConfig>;
 
-/** How a process is called and how it calls others. Peers are `host:port`. */
+/** How a process is called and how it calls others. Peers are `host:port`, or what else `parseTarget` reads. */
 export const rpcConfig = z.object({
   TESSERA_RPC_HOST: text('127.0.0.1'),
   TESSERA_RPC_PORT: port(0),
@@ -68,11 +70,11 @@ export const rpcConfig = z.object({
   TESSERA_RPC_TLS_CA: optionalText(),
   /** The domain of the names that certificates have for processes; absent: any. */
   TESSERA_RPC_TRUST_DOMAIN: domainName().optional(),
-  TESSERA_PEER_KEYS: optionalText(),
-  TESSERA_PEER_DIRECTORY: optionalText(),
-  TESSERA_PEER_AUTHORIZE: optionalText(),
-  TESSERA_PEER_TOKEN: optionalText(),
-  TESSERA_PEER_DEVICE: optionalText(),
+  TESSERA_PEER_KEYS: textIn(parseTarget).optional(),
+  TESSERA_PEER_DIRECTORY: textIn(parseTarget).optional(),
+  TESSERA_PEER_AUTHORIZE: textIn(parseTarget).optional(),
+  TESSERA_PEER_TOKEN: textIn(parseTarget).optional(),
+  TESSERA_PEER_DEVICE: textIn(parseTarget).optional(),
 });
 
 export type RpcConfig = z.infer<typeof rpcConfig>;

@@ -120,13 +120,18 @@ export function url(schemes: readonly string[] = ['https', 'http']) {
 
 /** A secret in a form of its own. `parse` throws an Error whose message says what is expected, without the value. */
 export function secretIn(parse: (value: string) => unknown) {
+  return textIn(parse).transform((value) => new Secret(value));
+}
+
+/** A text in a form of its own, kept as it was written. `parse` is as that of `secretIn`. */
+export function textIn(parse: (value: string) => unknown) {
   return z.string().transform((value, context) => {
     try {
       parse(value);
     } catch (error) {
       return refuse(context, error instanceof Error ? error.message : 'expected another form');
     }
-    return new Secret(value);
+    return value;
   });
 }
 

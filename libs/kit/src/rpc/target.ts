@@ -7,7 +7,7 @@ export interface Place {
 /**
  * Reads where a peer is: `host:port`, several of them with commas, or the same after `dns:`, `dns:///`, `ipv4:` or `ipv6:`
  * (gRPC Name Resolution).
- * @throws TypeError with a sentence that says what is expected
+ * @throws TypeError that says what is expected, as settings say it
  */
 export function parseTarget(target: string): readonly [Place, ...Place[]] {
   const places = target.replace(/^(dns:(\/\/\/)?|ipv[46]:)/, '').split(',');
@@ -15,7 +15,7 @@ export function parseTarget(target: string): readonly [Place, ...Place[]] {
     const [, bracketed, plain, port] = /^(?:\[([\da-f:.]+)\]|([^\s:/[\]]+)):(\d{1,5})$/i.exec(place) ?? [];
     const host = bracketed ?? plain;
     if (host === undefined || Number(port) < 1 || Number(port) > 65_535) {
-      throw new TypeError(`"${target}" is no peer: host:port is, an IPv6 address in brackets.`);
+      throw new TypeError('expected host:port, several of them with commas, an IPv6 address in brackets');
     }
     return { host, port: Number(port) };
   });
