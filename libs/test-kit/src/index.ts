@@ -5,7 +5,9 @@
  */
 export * from './clock.ts';
 export * from './counting.ts';
+export * from './eventually.ts';
 export * from './kit.ts';
+export * from './receiver.ts';
 export * from './silent-log.ts';
 export * from './stores.ts';
 export * from './traces.ts';

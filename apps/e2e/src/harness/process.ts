@@ -2,7 +2,7 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 
-export { freePort } from '@tessera/test-kit/provision';
+export { eventually, freePort } from '@tessera/test-kit/provision';
 
 const ownRoot = fileURLToPath(new URL('../../../../', import.meta.url));
 
@@ -71,18 +71,4 @@ export class ServerProcess {
     this.signal('SIGKILL');
     await this.#exited;
   }
-}
-
-/** Asks again until `check` holds; throws with `what` after `timeoutMs`. */
-export async function eventually(
-  what: string,
-  check: () => Promise<boolean>,
-  timeoutMs = 30_000,
-): Promise<void> {
-  const end = Date.now() + timeoutMs;
-  while (Date.now() < end) {
-    if (await check().catch(() => false)) return;
-    await sleep(50);
-  }
-  throw new Error(`not within ${timeoutMs} ms: ${what}`);
 }

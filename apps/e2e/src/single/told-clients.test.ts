@@ -1,11 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { newDatabaseUrl, redisUrl } from '@tessera/test-kit';
+import { newDatabaseUrl, redisUrl, startReceiver, type Receiver } from '@tessera/test-kit';
 import { askCiba, decideCiba, poll } from '../harness/decided-elsewhere.ts';
 import { tokensOf } from '../harness/flows.ts';
 import { eventually } from '../harness/process.ts';
-import { startReceiver, type Receiver } from '../harness/receiver.ts';
 import { setUps, type System } from '../harness/set-up.ts';
 import { startSystem } from '../harness/start.ts';
 

@@ -1,9 +1,9 @@
 import { createHash, createPublicKey, randomBytes, verify, type webcrypto } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { startReceiver, type Received, type Receiver } from '@tessera/test-kit';
 import { askCiba, decideCiba, poll, type DecisionWord } from '../harness/decided-elsewhere.ts';
 import { ordersAudience, people } from '../harness/declared-state.ts';
 import { claimsOf, describeFailure, dialects, expectError, refresh, tokensOf } from '../harness/flows.ts';
-import { startReceiver, type Received, type Receiver } from '../harness/receiver.ts';
 import type { System } from '../harness/set-up.ts';
 
 const bell = 'acme-bell';

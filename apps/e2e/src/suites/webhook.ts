@@ -3,11 +3,11 @@ import { createHmac } from 'node:crypto';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
+import { startReceiver, type Received } from '@tessera/test-kit';
 import { poll, startCiba } from '../harness/decided-elsewhere.ts';
 import { people } from '../harness/declared-state.ts';
 import { claimsOf, dialects, expectError, tokensOf } from '../harness/flows.ts';
 import { eventually } from '../harness/process.ts';
-import { startReceiver, type Received } from '../harness/receiver.ts';
 import type { System } from '../harness/set-up.ts';
 
 export const webhookKey = 'e2e-webhook-key-0123456789-0123456789-abcd';

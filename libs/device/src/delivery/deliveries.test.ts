@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { metrics, Secret, systemRandom } from '@tessera/kit';
 import { Decision } from '@tessera/proto-gen/device';
 import { ApplicationType, Status } from '@tessera/proto-gen/directory';
-import { startReceiver, type Receiver } from '../testing/receiver.ts';
+import { startReceiver, type Receiver } from '@tessera/test-kit';
 import {
   codeOf,
   createWorld,
@@ -56,14 +56,14 @@ async function start(clientId: string, on = world) {
 
 /** What clients were told so far. */
 const told = () =>
-  receiver.received.map(({ headers, body }) => ({
+  receiver.received.map(({ headers, json }) => ({
     authorization: headers['authorization'],
     type: headers['content-type'],
-    body: JSON.parse(body) as Readonly<Record<string, unknown>>,
+    body: json(),
   }));
 
 async function callbacks(count = 1) {
-  await receiver.got(count);
+  await receiver.gotAll(count);
   return told();
 }
 
@@ -99,7 +99,7 @@ describe('telling a client of a decision by ping (CIBA Core §10.2)', () => {
 
   it('tries again while the receiver is in trouble', async () => {
     const { decide, ended } = await start('acme-bank');
-    receiver.statuses.push(500);
+    receiver.answer(500);
     await decide();
     expect(await callbacks(2)).toHaveLength(2);
     expect(told()[1]).toEqual(told()[0]);
@@ -111,7 +111,7 @@ describe('telling a client of a decision by ping (CIBA Core §10.2)', () => {
     'does not try again after status %d, and follows nothing (CIBA-4)',
     async (status) => {
       const { decide, ended } = await start('acme-bank');
-      receiver.statuses.push(status);
+      receiver.answer(status);
       await decide();
       expect((await ended()).map(({ reason }) => reason)).toEqual([`status_${status}`]);
       expect(told()).toHaveLength(1);
@@ -133,7 +133,7 @@ describe('telling a client of a decision by ping (CIBA Core §10.2)', () => {
 
   it('tells nothing to an application that was disabled since', async () => {
     const { decide, ended } = await start('acme-bank');
-    receiver.statuses.push(503);
+    receiver.answer(503);
     await decide();
     await callbacks();
     await world.directory.setApplication('acme-bank', { status: Status.DISABLED });
@@ -230,7 +230,7 @@ describe('telling a client of a decision by push (CIBA Core §10.3)', () => {
   it('gives tokens back to be revoked that the client did not take, and tells it so (CIBA Core §12)', async () => {
     const { authReqId, decide, who } = await start('acme-box');
     await decide();
-    receiver.statuses.push(401);
+    receiver.answer(401);
     const [push] = await takePushes();
     const { deliveryId = '', attempt = 0 } = push ?? {};
     await world.polls.backchannel.finishPush({ deliveryId, attempt, tokens });
@@ -246,7 +246,7 @@ describe('telling a client of a decision by push (CIBA Core §10.3)', () => {
   it('keeps neither auth_req_id, notification token nor tokens in clear', async () => {
     const { authReqId, decide, authorization, ended } = await start('acme-box');
     await decide();
-    receiver.statuses.push(503);
+    receiver.answer(503);
     const [push] = await takePushes();
     const { deliveryId = '', attempt = 0 } = push ?? {};
     await world.polls.backchannel.finishPush({ deliveryId, attempt, tokens });

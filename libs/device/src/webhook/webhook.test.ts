@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { Secret, type Database } from '@tessera/kit';
 import { Decision } from '@tessera/proto-gen/device';
 import { Status } from '@tessera/proto-gen/directory';
-import { startReceiver, type Receiver } from '../testing/receiver.ts';
+import { startReceiver, type Receiver } from '@tessera/test-kit';
 import {
   codeOf,
   createWorld,
@@ -32,7 +32,7 @@ afterAll(async () => {
 
 /** The last of `count` posts, with what it says. */
 async function notified(count = 1) {
-  const last = (await receiver.got(count)).at(-1);
+  const last = (await receiver.gotAll(count)).at(-1);
   if (last === undefined) throw new Error('nothing was received');
   const { data } = JSON.parse(last.body) as { data: Readonly<Record<string, string>> };
   return { ...last, data };
@@ -147,7 +147,7 @@ describe('approval by webhook', () => {
   });
 
   it('tries again while the receiver is in trouble, with the same id', async () => {
-    receiver.statuses.push(503);
+    receiver.answer(503);
     const { who } = await start();
     await notified(2);
     expect(new Set(receiver.received.map(({ headers }) => headers['webhook-id'])).size).toBe(1);
@@ -156,7 +156,7 @@ describe('approval by webhook', () => {
   });
 
   it.each([401, 302, 404])('does not try again after status %d (CIBA-4)', async (status) => {
-    receiver.statuses.push(status);
+    receiver.answer(status);
     const { who } = await start();
     const rows = await world.audited('ciba.notified', { subject: who.userId });
     expect(rows.map(({ reason }) => reason)).toEqual([`status_${status}`]);
@@ -180,7 +180,7 @@ describe('approval by webhook', () => {
     const [clerk, driver] = [newPerson(world), newPerson(world)];
     await world.directory.setRoles(clerk.userId, ['clerk']);
     await world.directory.setApplication('acme-hook', { allowedRoles: ['clerk'] });
-    receiver.statuses.push(503);
+    receiver.answer(503);
     for (const { username } of [driver, clerk]) {
       await startBackchannel(world, username, { clientId: 'acme-hook' });
     }
@@ -204,7 +204,7 @@ describe('approval by webhook', () => {
   });
 
   it('is not tried again when the request would be over by then', async () => {
-    receiver.statuses.push(503);
+    receiver.answer(503);
     const { who } = await start({ requestedExpiry: 1 });
     const rows = await world.audited('ciba.notified', { subject: who.userId });
     expect(rows.map(({ reason }) => reason)).toEqual(['status_503']);
@@ -212,7 +212,7 @@ describe('approval by webhook', () => {
   });
 
   it('is not forgotten when the process ends before it could be delivered', async () => {
-    receiver.statuses.push(503);
+    receiver.answer(503);
     const { who } = await start();
     await notified();
     await world.service.close();

@@ -4,6 +4,7 @@
  */
 export { parseForms } from '../browser/html.ts';
 export { createAuthority, createCertificates } from '../certificates/authority.ts';
+export { eventually } from '../eventually.ts';
 export { provideChromium } from './chromium.ts';
 export { createDatabase } from './database.ts';
 export type { TestDatabase } from './database.ts';

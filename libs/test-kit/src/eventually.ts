@@ -1,0 +1,19 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+
+/** Asks again until `check` holds; one that throws does not. Throws with `what` after `timeoutMs`. */
+export async function eventually(
+  what: string,
+  check: () => Promise<boolean> | boolean,
+  timeoutMs = 30_000,
+): Promise<void> {
+  const end = Date.now() + timeoutMs;
+  while (Date.now() < end) {
+    try {
+      if (await check()) return;
+    } catch {
+      // Not yet.
+    }
+    await sleep(50);
+  }
+  throw new Error(`not within ${timeoutMs} ms: ${what}`);
+}
