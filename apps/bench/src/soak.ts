@@ -1,5 +1,6 @@
 import { Driver } from './driver/driver.ts';
 import { isMeasurable } from './measure/measure.ts';
+import { median } from './measure/median.ts';
 import { residentMemory } from './measure/processor-time.ts';
 import type { OperationName } from './operations/names.ts';
 import type { System } from './systems.ts';
@@ -64,9 +65,4 @@ export function describeSoak({ system, seconds, operations, errors, memory }: So
     `${system}: ${operations} operations in ${(seconds / 60).toFixed(1)} min, ${errors} errors; ` +
     `resident ${early.toFixed(0)} MiB in the middle third, ${late.toFixed(0)} MiB in the last\n`
   );
-}
-
-function median(values: readonly number[]): number {
-  const sorted = values.toSorted((a, b) => a - b);
-  return sorted[Math.floor(sorted.length / 2)] ?? 0;
 }

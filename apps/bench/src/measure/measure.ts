@@ -5,6 +5,7 @@ import { operationNamed } from '../operations/index.ts';
 import type { OperationName } from '../operations/names.ts';
 import type { Stores, StoreWork } from '../stores.ts';
 import type { System } from '../systems.ts';
+import { median } from './median.ts';
 import { compilingTime, processorTime } from './processor-time.ts';
 import type { Row } from './row.ts';
 import type { Yardstick } from './yardstick.ts';
@@ -143,6 +144,10 @@ async function rowOf(
   const elapsed = total(slices, (slice) => slice.elapsed);
   const store = (what: keyof StoreWork, restPerSecond = 0): number =>
     Math.max(0, total(slices, ({ work }) => work[what]) - restPerSecond * elapsed) / operations;
+  const seconds = slices.map((slice) => ({
+    micros: total(slice.processes, (micros) => micros) / slice.operations,
+    physical: slice.passwordHash > 0 ? slice.passwordHash : slice.signature,
+  }));
   const costOf = (index: number): number =>
     median(slices.map((slice) => (slice.processes[index] ?? 0) / slice.operations));
   return {
@@ -150,7 +155,8 @@ async function rowOf(
     system: kind,
     operations,
     errors: errors + total(slices, (slice) => slice.errors) + late,
-    micros: median(slices.map((slice) => total(slice.processes, (micros) => micros) / slice.operations)),
+    micros: median(seconds.map(({ micros }) => micros)),
+    seconds,
     processes: Object.fromEntries(system.processes.map(({ name }, index) => [name, costOf(index)])),
     signature: median(slices.map(({ signature }) => signature)),
     passwordHash: median(slices.map(({ passwordHash }) => passwordHash)),
@@ -167,15 +173,6 @@ async function rowOf(
 
 function total<T>(of: readonly T[], value: (one: T) => number): number {
   return of.reduce((sum, one) => sum + value(one), 0);
-}
-
-function median(values: readonly number[]): number {
-  const sorted = values.toSorted((a, b) => a - b);
-  const [low, high] = [
-    sorted[Math.floor((sorted.length - 1) / 2)],
-    sorted[Math.ceil((sorted.length - 1) / 2)],
-  ];
-  return ((low ?? 0) + (high ?? 0)) / 2;
 }
 
 /** Until the code that runs often is compiled as well as it will be. */

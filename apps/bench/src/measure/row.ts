@@ -1,5 +1,6 @@
 import type { Topology } from '../options.ts';
 import type { OperationName } from '../operations/names.ts';
+import { median } from './median.ts';
 
 /** One operation on one system. Times of processors are microseconds of user and system time per operation. */
 export interface Row {
@@ -8,8 +9,9 @@ export interface Row {
   readonly operations: number;
   /** Requests that failed or were answered wrongly, warming up included. */
   readonly errors: number;
-  /** All server processes together. */
+  /** All server processes together, the median of the seconds. */
   readonly micros: number;
+  readonly seconds: readonly Second[];
   readonly processes: Readonly<Record<string, number>>;
   /** One RS256 signature, measured while this row was. */
   readonly signature: number;
@@ -26,6 +28,13 @@ export interface Row {
   readonly rate: number;
   readonly p50: number;
   readonly p99: number;
+}
+
+/** One second of the closed loop. */
+export interface Second {
+  readonly micros: number;
+  /** What the row is measured with, in the same second: a signature, or for a sign-in a password hash. */
+  readonly physical: number;
 }
 
 export interface Start {
@@ -46,22 +55,22 @@ export interface Result {
   readonly rows: readonly Row[];
 }
 
-/** What the row is measured with: a signature, or for a sign-in a password hash. */
-export const yardstickOf = (row: Row): number => (row.passwordHash > 0 ? row.passwordHash : row.signature);
+/** How often the physical work fits into the operation: the median of what each second says, as both suffer from the same neighbours. */
+export const ratioOf = ({ seconds }: Row): number =>
+  median(seconds.map(({ micros, physical }) => micros / physical));
 
-/** How often the physical work fits into the operation. */
-export const ratioOf = (row: Row): number => row.micros / yardstickOf(row);
-
-/** The peer's row for the same operation. */
-export function peerOf(row: Row, rows: readonly Row[]): Row | undefined {
-  // The costs of a cold and a warm introspection are one to a peer without a cache.
-  const operation = row.operation === 'introspect-access-cold' ? 'introspect-access' : row.operation;
-  return rows.find((other) => other.system === 'oidc-provider' && other.operation === operation);
-}
-
-/** Our cost as a part of the peer's, which is measured in turn with it. */
+/** Our cost as a part of the peer's, second by second, as they take turns. */
 export function ratioToPeer(row: Row, rows: readonly Row[]): number | undefined {
   if (row.system === 'oidc-provider') return undefined;
-  const peer = peerOf(row, rows);
-  return peer === undefined ? undefined : row.micros / peer.micros;
+  const peer = rows.find(
+    ({ system, operation }) => system === 'oidc-provider' && operation === row.operation,
+  );
+  if (peer !== undefined)
+    return median(row.seconds.map(({ micros }, turn) => micros / (peer.seconds[turn]?.micros ?? Number.NaN)));
+  // The costs of a cold and a warm introspection are one to a peer without a cache.
+  if (row.operation !== 'introspect-access-cold') return undefined;
+  const warm = rows.find(
+    ({ system, operation }) => system === 'oidc-provider' && operation === 'introspect-access',
+  );
+  return warm === undefined ? undefined : row.micros / warm.micros;
 }
