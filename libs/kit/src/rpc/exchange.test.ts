@@ -217,7 +217,10 @@ test('a stream of messages ends with its status as the return value', async () =
   const messages = receive(session, attempt());
   expect(await messages.next()).toMatchObject({ value: Buffer.from('1') });
   expect(await messages.next()).toMatchObject({ value: Buffer.from('2') });
-  expect(await messages.next()).toMatchObject({ done: true, value: { code: 14, details: 'later' } });
+  expect(await messages.next()).toMatchObject({
+    done: true,
+    value: { status: { code: 14, details: 'later' } },
+  });
 });
 
 test('a stream that its consumer leaves keeps nothing, also when the peer has ended it', async () => {
@@ -239,7 +242,7 @@ test('a stream whose last message is cut off does not end well', async () => {
   const session = await stand(answering(Buffer.concat([framed(Buffer.from('1')), half])));
   const messages = receive(session, attempt());
   expect(await messages.next()).toMatchObject({ value: Buffer.from('1') });
-  expect(await messages.next()).toMatchObject({ done: true, value: { code: Code.Internal } });
+  expect(await messages.next()).toMatchObject({ done: true, value: { status: { code: Code.Internal } } });
 });
 
 test.each<[string, Buffer, Code]>([
@@ -252,6 +255,6 @@ test.each<[string, Buffer, Code]>([
     stream.write(bytes);
     stream.on('close', () => left.resolve());
   });
-  expect(await receive(session, attempt()).next()).toMatchObject({ done: true, value: { code } });
+  expect(await receive(session, attempt()).next()).toMatchObject({ done: true, value: { status: { code } } });
   await left.promise;
 });

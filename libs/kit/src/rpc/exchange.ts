@@ -27,12 +27,16 @@ export interface Attempt {
   readonly maxMessageBytes: number;
 }
 
-/** How it ended, and the message it brought, if it brought one. */
-export interface Outcome {
+/** How it ended. */
+export interface Ending {
   readonly status: WireStatus;
-  readonly message: Buffer | undefined;
   /** It was not sent, or the peer said that it did nothing about it: any call may be sent again. */
   readonly untouched: boolean;
+}
+
+/** How it ended, and the message it brought, if it brought one. */
+export interface Outcome extends Ending {
+  readonly message: Buffer | undefined;
 }
 
 type OnEnd = (status: WireStatus, untouched: boolean) => void;
@@ -41,8 +45,7 @@ type OnEnd = (status: WireStatus, untouched: boolean) => void;
 export function exchange(session: ClientHttp2Session | undefined, attempt: Attempt): Promise<Outcome> {
   const unsent = whyNotSent(session, attempt);
   if (session === undefined || unsent !== undefined) {
-    const status = unsent ?? unconnected;
-    return Promise.resolve({ status, message: undefined, untouched: status !== gaveUp });
+    return Promise.resolve({ ...unsentEnding(unsent), message: undefined });
   }
   return new Promise((resolve) => {
     const pieces: Buffer[] = [];
@@ -60,16 +63,16 @@ export function exchange(session: ClientHttp2Session | undefined, attempt: Attem
 
 /**
  * A server stream. The next message is read when it is asked for, so a slow consumer slows the producer; leaving the
- * loop cancels the call. Ends with the final status as the generator's return value.
+ * loop cancels the call. How it ended is the generator's return value.
  */
 export async function* receive(
   session: ClientHttp2Session | undefined,
   attempt: Attempt,
-): AsyncGenerator<Buffer, WireStatus> {
+): AsyncGenerator<Buffer, Ending> {
   const unsent = whyNotSent(session, attempt);
-  if (session === undefined || unsent !== undefined) return unsent ?? unconnected;
-  const ended = Promise.withResolvers<WireStatus>();
-  const call = new SentCall(session, attempt, ended.resolve);
+  if (session === undefined || unsent !== undefined) return unsentEnding(unsent);
+  const ended = Promise.withResolvers<Ending>();
+  const call = new SentCall(session, attempt, (status, untouched) => ended.resolve({ status, untouched }));
   let left = true;
   try {
     const pieces = call.stream.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>;
@@ -94,6 +97,10 @@ export const gaveUp: WireStatus = { code: Code.Canceled, details: 'the caller ga
 function whyNotSent(session: ClientHttp2Session | undefined, { signal }: Attempt): WireStatus | undefined {
   if (signal?.aborted === true) return gaveUp;
   return session === undefined || session.closed || session.destroyed ? unconnected : undefined;
+}
+
+function unsentEnding(status: WireStatus = unconnected): Ending {
+  return { status, untouched: status !== gaveUp };
 }
 
 const requestOptions = { endStream: false };

@@ -1,14 +1,16 @@
 import { Code } from '@connectrpc/connect';
 import { Server, ServerCredentials, status } from '@grpc/grpc-js';
 import type { ServiceDefinition, UntypedHandleCall } from '@grpc/grpc-js';
+import { DirectoryService } from '@tessera/proto-gen/directory';
 import { KeysService } from '@tessera/proto-gen/keys';
 import { temporarilyUnavailable } from '@tessera/oauth';
 import { once } from 'node:events';
 import { constants, createServer as createHttp2Server } from 'node:http2';
 import type { ServerHttp2Stream } from 'node:http2';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterEach, expect, test } from 'vitest';
+import { afterEach, describe, expect, test } from 'vitest';
+import { framed } from './frames.ts';
 import { connectPeer } from './remote.ts';
 import { serve } from './serve.ts';
 import { createSubject, signRequest } from './testing/subject.ts';
@@ -39,24 +41,56 @@ test('a call that may change something is sent once', async () => {
   expect(peer.attempts()).toBe(1);
 });
 
-test('a call that a peer did not take is sent again, whatever it changes (RFC 9113 section 8.7)', async () => {
-  let attempts = 0;
-  const server = createHttp2Server().listen(0, '127.0.0.1');
-  server.on('stream', (stream: ServerHttp2Stream) => {
-    attempts += 1;
-    stream.on('error', () => {}).resume();
-    if (attempts < 3) return stream.close(constants.NGHTTP2_REFUSED_STREAM);
-    stream.respond({ ':status': 200, 'grpc-status': 3, 'grpc-message': 'taken' }, { endStream: true });
+/** Of no stream, without an error. Node would name the last one that was opened. */
+const goawayBeforeAll = Buffer.from(`000008070000000000${'00000000'.repeat(2)}`, 'hex');
+
+describe.each([
+  ['refused', (stream: ServerHttp2Stream) => stream.close(constants.NGHTTP2_REFUSED_STREAM)],
+  [
+    'left out when it took leave',
+    (_: ServerHttp2Stream, socket: Socket) => void socket.write(goawayBeforeAll),
+  ],
+])('what a peer %s (RFC 9113 sections 6.8 and 8.7)', (_, refuse) => {
+  test('is sent again at once, whatever it changes', async () => {
+    const peer = await refusingPeer(2, refuse, (stream) => {
+      stream.respond({ ':status': 200, 'grpc-status': 3, 'grpc-message': 'taken' }, { endStream: true });
+    });
+    await expect(peer.client(KeysService).sign(signRequest())).rejects.toMatchObject({ rawMessage: 'taken' });
+    expect(peer.attempts()).toBe(3);
   });
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  const peer = connectPeer({ target: `127.0.0.1:${port}`, as: 'token', credentials: { kind: 'none' } });
-  cleanUps.push(
-    () => void server.close(),
-    () => peer.close(),
+
+  test('is sent again at once when it is a stream', async () => {
+    const peer = await refusingPeer(2, refuse, (stream) => {
+      stream.respond({ ':status': 200 }, { waitForTrailers: true });
+      stream.on('wantTrailers', () => stream.sendTrailers({ 'grpc-status': '0' }));
+      stream.end(Buffer.concat([framed(Buffer.alloc(0)), framed(Buffer.alloc(0))]));
+    });
+    const changes = await all(peer.client(DirectoryService).watchChanges({}));
+    expect(changes).toHaveLength(2);
+    expect(peer.attempts()).toBe(3);
+  });
+});
+
+test('a stream that is refused again and again is temporarily_unavailable', async () => {
+  const refuse = (stream: ServerHttp2Stream): void => stream.close(constants.NGHTTP2_REFUSED_STREAM);
+  const peer = await refusingPeer(Infinity, refuse, refuse);
+  const changes = peer.client(DirectoryService).watchChanges({});
+  await expect(all(changes)).rejects.toMatchObject({ code: 'temporarily_unavailable' });
+  expect(peer.attempts()).toBe(6);
+});
+
+test('a stream that ended after a message is not sent again', async () => {
+  const peer = await refusingPeer(
+    1,
+    (stream) => {
+      stream.respond({ ':status': 200 });
+      stream.write(framed(Buffer.alloc(0)), () => stream.close(constants.NGHTTP2_REFUSED_STREAM));
+    },
+    (stream) => stream.respond({ ':status': 200, 'grpc-status': 0 }, { endStream: true }),
   );
-  await expect(peer.client(KeysService).sign(signRequest())).rejects.toMatchObject({ rawMessage: 'taken' });
-  expect(attempts).toBe(3);
+  const changes = peer.client(DirectoryService).watchChanges({});
+  await expect(all(changes)).rejects.toMatchObject({ code: 'temporarily_unavailable' });
+  expect(peer.attempts()).toBe(1);
 });
 
 test('a read that was refused for another reason is sent once', async () => {
@@ -195,6 +229,40 @@ async function served(subject: Subject, limits: { maxMessageBytes?: number } = {
     () => peer.close(),
   );
   return peer.client(KeysService);
+}
+
+async function all<T>(messages: AsyncIterable<T>): Promise<T[]> {
+  const taken: T[] = [];
+  for await (const message of messages) taken.push(message);
+  return taken;
+}
+
+/** A server that does one thing with the first calls, and another with those after them. */
+async function refusingPeer(
+  first: number,
+  refuse: (stream: ServerHttp2Stream, socket: Socket) => void,
+  answer: (stream: ServerHttp2Stream) => void,
+) {
+  let attempts = 0;
+  const server = createHttp2Server().listen(0, '127.0.0.1');
+  let socket: Socket;
+  server.on('connection', (latest: Socket) => {
+    socket = latest;
+  });
+  server.on('stream', (stream: ServerHttp2Stream) => {
+    attempts += 1;
+    stream.on('error', () => {}).resume();
+    if (attempts <= first) refuse(stream, socket);
+    else answer(stream);
+  });
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  const peer = connectPeer({ target: `127.0.0.1:${port}`, as: 'token', credentials: { kind: 'none' } });
+  cleanUps.push(
+    () => void server.close(),
+    () => peer.close(),
+  );
+  return { client: peer.client, attempts: () => attempts };
 }
 
 /** A grpc-js server without our code, which answers each attempt in turn: a status, or an empty message. */

@@ -13,7 +13,7 @@ import { openChannel } from './channel.ts';
 import type { OpenChannel } from './channel.ts';
 import { decodeMessage, encodeMessage } from './codec.ts';
 import type { RpcCredentials } from './credentials.ts';
-import type { Attempt, Outcome } from './exchange.ts';
+import type { Attempt, Ending, Outcome } from './exchange.ts';
 import { tooLong } from './frames.ts';
 import { Replica } from './replica.ts';
 import { RetryBudget } from './retry-budget.ts';
@@ -115,20 +115,30 @@ function remoteStream(line: Line, method: DescMethod): StreamingCall {
   const path = `/${method.parent.typeName}/${method.name}`;
   return async function* stream(init, options): AsyncGenerator<Message, void> {
     const attempt = prepare(line, path, deadlineOf(options), encode(method.input, init), options);
-    const replica = await nextReplica(line, attempt);
-    if (!(replica instanceof Replica)) throw failure(replica, path, options);
-    const messages = replica.receive(attempt);
-    try {
-      for (;;) {
-        const next = await messages.next();
-        if (next.done !== true) yield decode(method.output, next.value, path);
-        else if (next.value.code === ok) return;
-        else throw failure(next.value, path, options);
-      }
-    } finally {
-      await messages.return({ code: ok, details: '' });
+    for (let refusals = 0; ; refusals += 1) {
+      const replica = await nextReplica(line, attempt);
+      if (!(replica instanceof Replica)) throw failure(replica, path, options);
+      const { status, untouched } = yield* decodedEach(method.output, replica.receive(attempt), path);
+      if (status.code === ok) return;
+      if (!untouched || refusals === maxRefusals) throw failure(status, path, options);
     }
   };
+}
+
+async function* decodedEach(
+  schema: DescMessage,
+  messages: AsyncGenerator<Buffer, Ending>,
+  path: string,
+): AsyncGenerator<Message, Ending> {
+  try {
+    for (;;) {
+      const next = await messages.next();
+      if (next.done === true) return next.value;
+      yield decode(schema, next.value, path);
+    }
+  } finally {
+    await messages.return({ status: { code: ok, details: '' }, untouched: false });
+  }
 }
 
 function prepare(

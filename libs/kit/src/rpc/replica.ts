@@ -6,10 +6,9 @@ import { connect as connectTls } from 'node:tls';
 import type { ConnectionOptions } from 'node:tls';
 import { Code } from '@connectrpc/connect';
 import { exchange, receive } from './exchange.ts';
-import type { Attempt, Outcome } from './exchange.ts';
+import type { Attempt, Ending, Outcome } from './exchange.ts';
 import { keepAlive } from './keepalive.ts';
 import { ok } from './wire-errors.ts';
-import type { WireStatus } from './wire-errors.ts';
 
 /** Where a replica listens. */
 export interface Address {
@@ -101,13 +100,15 @@ export class Replica {
     if (troubles.has(code)) this.bad += 1;
     else this.good += 1;
     if (code === ok) this.#backoffMs = this.#options.times.firstBackoffMs;
-    // One that takes no more calls, and did not say so.
-    else if (connection?.session.closed === true) this.#left(connection);
+    else this.#leaveClosed(connection);
     return outcome;
   }
 
-  receive(attempt: Attempt): AsyncGenerator<Buffer, WireStatus> {
-    return receive(this.#connection?.session, attempt);
+  async *receive(attempt: Attempt): AsyncGenerator<Buffer, Ending> {
+    const connection = this.#connection;
+    const ending = yield* receive(connection?.session, attempt);
+    this.#leaveClosed(connection);
+    return ending;
   }
 
   /** Calls that run may end. */
@@ -183,6 +184,11 @@ export class Replica {
       maxSessionMemory: Number.MAX_SAFE_INTEGER,
     });
     return { session, socket };
+  }
+
+  /** A connection may take no more calls and not have said so. */
+  #leaveClosed(connection: Connection | undefined): void {
+    if (connection?.session.closed === true) this.#left(connection);
   }
 
   /** The connection is gone, or takes no more calls: the next one follows. */

@@ -260,7 +260,7 @@ test('a silent replica that is left ends its streams', async () => {
   expect(await messages.next()).toMatchObject({ done: false });
   relay.silence();
   replicas.close();
-  expect(await messages.next()).toMatchObject({ done: true, value: { code: Code.Unavailable } });
+  expect(await messages.next()).toMatchObject({ done: true, value: { status: { code: Code.Unavailable } } });
 });
 
 test('a replica that reads nothing any more is left, however much waits to be written', async () => {
