@@ -152,6 +152,24 @@ describe('deciding about a device', () => {
     expect(rows[0]?.reason).toBe(reason);
   });
 
+  it('asks for a new sign-in where the application was enabled again since the last one, and leaves the device waiting (DEV-2)', async () => {
+    const { requestId, who, poll, userCode } = await openedDevice('acme-box');
+    await world.directory.setApplication('acme-box', { validFrom: authTime + 1n });
+    expect(await codeOf(decideDevice(world, requestId, who))).toBe('login_required');
+    expect(await codeOf(poll())).toBe('authorization_pending');
+    const rows = await world.audited('device.decision_refused', { sessionId: who.sessionId });
+    expect(rows.map(({ reason }) => reason)).toEqual(['signed_in_before']);
+    const again = { ...who, sessionId: `${who.sessionId}-again` };
+    expect(await openDevice(world, userCode, again)).toBe(requestId);
+    const approver = { ...again, authTime: authTime + 1n };
+    await world.device.decideDeviceAuthorization({ requestId, decision: Decision.APPROVE, approver });
+    expect((await poll()).grant).toMatchObject({ sessionId: again.sessionId, authTime: authTime + 1n });
+    const denied = await openedDevice('acme-box');
+    await decideDevice(world, denied.requestId, denied.who, Decision.DENY);
+    expect(await codeOf(denied.poll())).toBe('access_denied');
+    await world.directory.setApplication('acme-box', { validFrom: 0n });
+  });
+
   it('refuses the approval of a person without a role the application is for, and the device is denied (DEV-2, CVE-2024-38371)', async () => {
     await world.directory.setApplication('acme-box', { allowedRoles: ['clerk', 'manager'] });
     const clerk = newPerson(world);

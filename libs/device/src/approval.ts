@@ -44,7 +44,8 @@ export interface Approvals {
    * Throws one and the same `not_found` for a request that is over or not this person's to decide in this session,
    * `invalid_request` when it was decided otherwise, `access_denied` when an approval is refused because user,
    * application or tenant is no longer active or the person may not use the application (the request is then denied),
-   * `rate_limited`.
+   * `login_required` when an approval rests on a sign-in of before the application was enabled again (nothing is
+   * decided), `rate_limited`.
    */
   decide(request: DecisionRequest, call: CallContext): Promise<void>;
   /**
@@ -109,7 +110,12 @@ async function decide(parts: ApprovalParts, request: DecisionRequest, call: Call
   const trail: Trail = { requestId: call.requestId, ipAddress: approver.ipAddress };
   await countDecision(parts, approver, trail);
   const grant = await requireOwn(parts, request, trail);
-  const { decision, reason } = await admissible(parts, request, grant.request, call);
+  const verdict = await admissible(parts, request, grant.request, call);
+  if (verdict === 'sign_in_again') {
+    audit.decisionRefused(trail, grant.request, approver, 'signed_in_before');
+    throw new OAuthError('login_required', 'Sign in again to approve the request.');
+  }
+  const { decision, reason } = verdict;
   const row = audit.decided(trail, grant.request, approver, {
     decision,
     ...(reason === undefined ? {} : { reason }),
@@ -170,10 +176,10 @@ async function admissible(
   { decision, approver }: DecisionRequest,
   { clientId, tenantId, kind }: GrantRequest,
   call: CallContext,
-): Promise<{ decision: Decision; reason?: string }> {
+): Promise<{ decision: Decision; reason?: string } | 'sign_in_again'> {
   if (decision === 'denied') return { decision };
   const client = await records.application(clientId, call.onward());
-  if (client?.tenant.tenantId !== tenantId || !records.isActive(client, approver.authTime)) {
+  if (client?.tenant.tenantId !== tenantId || !records.isActive(client)) {
     return { decision: 'denied', reason: 'application_inactive' };
   }
   const grantType = kind === 'device_code' ? 'device_code' : 'ciba';
@@ -185,6 +191,8 @@ async function admissible(
     return { decision: 'denied', reason: 'user_inactive' };
   }
   if (!records.mayUse(client.application, user)) return { decision: 'denied', reason: 'role_missing' };
+  // Of before the application was enabled again: nothing is issued for such a sign-in, but for the next one.
+  if (!records.isActive(client, approver.authTime)) return 'sign_in_again';
   return { decision };
 }
 

@@ -5,6 +5,7 @@ import {
   askCiba,
   decideCiba,
   decideDevice,
+  fillIn,
   openApprovals,
   poll,
   requestIds,
@@ -264,6 +265,25 @@ export function cibaSuite(system: () => System): void {
       }
       expect((await pollDesk(approved)).status).toBe(400);
       await decideCiba(bob, 'deny', 'open', people.bob);
+    });
+
+    it('asks who signed in before the application was enabled again to do so again, and takes their approval then (CIBA-2)', async () => {
+      const person = system().person();
+      const message = newMessage();
+      const authReqId = await startCiba(system().http, { binding_message: message });
+      const [requestId = ''] = requestIds(await openApprovals(person), message);
+      await system().apply({ deskStatus: 'disabled' });
+      await system().apply({});
+      // Sign-ins are dated in whole seconds, and those up to the one of the change do not count.
+      await sleep(2100);
+      const asked = await submitDecision(person, '/approvals', requestId, 'approve');
+      expect(asked.text).toContain('Confirm that it is you');
+      expectError(await pollDesk(authReqId), 400, 'authorization_pending');
+      const { username: identifier, password } = people.ada;
+      await fillIn(person, asked, 'password', { identifier, password });
+      expect((await decideCiba(person, 'approve', message)).text).toContain('You approved the request.');
+      await sleep(1000);
+      tokensOf(await pollDesk(authReqId));
     });
 
     it('is completed by openid-client, unmodified', async () => {

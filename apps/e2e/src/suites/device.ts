@@ -290,6 +290,25 @@ export function deviceSuite(system: () => System): void {
       expect((await pollTv(ofTv.deviceCode)).status).toBe(400);
     });
 
+    it('asks who signed in before the application was enabled again to do so again, and takes their approval then (DEV-2)', async () => {
+      const person = system().person();
+      const { deviceCode, userCode } = await startDevice(system().http);
+      const page = await openDevice(person, userCode);
+      await system().apply({ tvStatus: 'disabled' });
+      await system().apply({});
+      // Sign-ins are dated in whole seconds, and those up to the one of the change do not count.
+      await sleep(2100);
+      const asked = await fillIn(person, page, 'request', { decision: 'approve' });
+      expect(asked.text).toContain('Confirm that it is you');
+      expectError(await pollTv(deviceCode), 400, 'authorization_pending');
+      const { username: identifier, password } = people.ada;
+      const again = await fillIn(person, asked, 'password', { identifier, password });
+      const done = await fillIn(person, again, 'request', { decision: 'approve' });
+      expect(done.text).toContain('Device connected');
+      await sleep(1000);
+      tokensOf(await pollTv(deviceCode));
+    });
+
     it('is completed by openid-client, unmodified', async () => {
       const config = await openid.discovery(new URL(system().baseUrl), tv, undefined, openid.None(), {
         algorithm: 'oauth2',

@@ -17,6 +17,7 @@ export interface FakeApplication {
   ciba: { approval: string; url: string; delivery?: string; notificationEndpoint?: string };
   lifetimes: { authorizationRequest: number };
   allowedRoles?: string[];
+  validFrom?: bigint;
 }
 
 export interface FakeUser {

@@ -153,6 +153,22 @@ describe('POST /approvals', () => {
     ]);
   });
 
+  it('asks to sign in again for an approval for which the sign-in no longer counts', async () => {
+    const gateway = open({
+      decideBackchannelAuthentication: () => {
+        throw new OAuthError('login_required', 'Sign in again to approve the request.');
+      },
+    });
+    const values = { request: 'r1', decision: 'approve', csrf: csrf(purpose.decide('r1')) };
+    const answer = await post(gateway, values);
+    expect(answer.statusCode).toBe(400);
+    for (const text of ['Confirm that it is you', 'Sign in again to approve', 'value="ada"']) {
+      expect(answer.body).toContain(text);
+    }
+    expect(answer.body).toContain(`value="${csrf(purpose.signInTo('acme'))}"`);
+    expect(answer.cookies).toEqual([]);
+  });
+
   it('passes a refusal of the approval on', async () => {
     const gateway = open({
       decideBackchannelAuthentication: () => {

@@ -43,10 +43,11 @@ export const submitApprovals: PageHandler = async (visit) => {
   const person = await signedInPerson(visit);
   // Signed out or too long ago meanwhile: ask, and show again what waits.
   if (person?.fresh !== true) return redirect(visit);
-  await decideFromForm(visit, form, person, (call, options) =>
+  const signIn = signInFor(person.session.tenantId);
+  const answer = await decideFromForm(visit, form, person, signIn, (call, options) =>
     gateway.peers.backchannel.decideBackchannelAuthentication(call, options),
   );
-  return redirect(visit);
+  return answer === 'decided' ? redirect(visit) : answer;
 };
 
 function redirect({ reply }: Visit): FastifyReply {

@@ -1,8 +1,10 @@
+import type { FastifyReply } from 'fastify';
 import type { CallOptions } from '@tessera/kit';
 import { rootCall } from '@tessera/kit';
 import { OAuthError } from '@tessera/oauth';
 import { Decision } from '@tessera/proto-gen/device';
 import { dropCookie, readCookie, writeCookie } from '../cookies.ts';
+import { sendSignInAgain, type DirectSignIn } from './direct-sign-in.ts';
 import { checkForm, purpose } from './form.ts';
 import type { Visit } from './handler.ts';
 import type { Person } from './person.ts';
@@ -26,29 +28,34 @@ export interface DecisionCall {
 }
 
 /**
- * Decides what a form says, as `person`, and lets the next page say how that ended. Throws `access_denied` for a form that is
- * not this browser's own, `invalid_request` for no or another decision than before.
+ * Decides what a form says, as `person`, and lets the next page say how that ended. Where their sign-in no longer counts for
+ * the application nothing is decided: they are shown the form of `signIn`. Throws `access_denied` for a form that is not this
+ * browser's own, `invalid_request` for no or another decision than before.
  */
 export async function decideFromForm(
   visit: Visit,
   form: ReadonlyMap<string, string>,
-  { session }: Person,
+  person: Person,
+  signIn: DirectSignIn,
   decide: (call: DecisionCall, options: CallOptions) => Promise<unknown>,
-): Promise<void> {
+): Promise<'decided' | FastifyReply> {
   const { app, request, reply, gateway } = visit;
   const requestId = form.get('request') ?? '';
   checkForm(app, request, form, purpose.decide(requestId), gateway);
   const decision = decisionOf(form.get('decision'));
-  const { tenantId, userId, sessionId, authTime } = session;
+  const { tenantId, userId, sessionId, authTime } = person.session;
   const approver = { tenantId, userId, sessionId, authTime, ipAddress: request.incoming.ipAddress };
   let outcome: Outcome = decision === Decision.APPROVE ? 'approved' : 'denied';
   try {
     await decide({ requestId, decision, approver }, rootCall(request.incoming.requestId));
   } catch (error) {
-    if (!(error instanceof OAuthError) || error.code !== 'not_found') throw error;
+    if (!(error instanceof OAuthError)) throw error;
+    if (error.code === 'login_required') return sendSignInAgain(visit, signIn, person, error);
+    if (error.code !== 'not_found') throw error;
     outcome = 'over';
   }
   writeCookie(request, reply, 'decided', outcome, outcomeSeconds);
+  return 'decided';
 }
 
 /** `approve` or `deny`. Throws `invalid_request`. */

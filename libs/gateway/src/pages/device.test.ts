@@ -223,6 +223,22 @@ describe('POST /device', () => {
     expect(answer.cookies).toMatchObject([{ name: 'tessera_decided', value: 'over' }]);
   });
 
+  it('asks to sign in again for an approval for which the sign-in no longer counts (DEV-2)', async () => {
+    const gateway = open({
+      decideDeviceAuthorization: () => {
+        throw new OAuthError('login_required', 'Sign in again to approve the request.');
+      },
+    });
+    const values = { request: 'r1', user_code: userCode, decision: 'approve' };
+    const answer = await post(gateway, { ...values, csrf: csrf(purpose.decide('r1')) });
+    expect(answer.statusCode).toBe(400);
+    for (const text of ['Confirm that it is you', 'Sign in again to approve', 'value="ada"']) {
+      expect(answer.body).toContain(text);
+    }
+    expect(answer.body).toContain(`value="${csrf(purpose.signInTo(userCode))}"`);
+    expect(answer.cookies).toEqual([]);
+  });
+
   it('decides nothing for a session that has ended or is too old, and asks again', async () => {
     for (const answer of [{}, { session: { ...session, authTime: 0n } }]) {
       const gateway = open({ getSession: () => answer });

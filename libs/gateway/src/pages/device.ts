@@ -75,10 +75,11 @@ async function decide(
   const person = await signedInPerson(visit);
   // Signed out or too long ago meanwhile: ask, and show the request again.
   if (person?.fresh !== true) return openCode(visit, userCode);
-  await decideFromForm(visit, form, person, (call, options) =>
+  const signIn = signInFor(userCode, person.session.tenantId);
+  const answer = await decideFromForm(visit, form, person, signIn, (call, options) =>
     visit.gateway.peers.device.decideDeviceAuthorization(call, options),
   );
-  return redirect(visit, devicePath({ user_code: undefined }));
+  return answer === 'decided' ? redirect(visit, devicePath({ user_code: undefined })) : answer;
 }
 
 function signInFor(userCode: string, tenantId: string): DirectSignIn {

@@ -28,6 +28,18 @@ export function sendSignIn(visit: Visit, signIn: DirectSignIn, person: Person | 
   return sendPage(request, reply, gateway, signInPage(visit, signIn, shown));
 }
 
+/** Refuses what the sign-in of `person` no longer counts for, with the form for a new one. */
+export function sendSignInAgain(
+  visit: Visit,
+  signIn: DirectSignIn,
+  person: Person,
+  error: OAuthError,
+): FastifyReply {
+  const { request, reply, gateway } = visit;
+  const shown = { identifier: person.session.username, again: true, problem: error.message };
+  return sendPageError(request, reply, gateway, error, signInPage(visit, signIn, shown));
+}
+
 /**
  * Checks the credentials of a form and makes a session; otherwise shows the form again and answers it. Throws
  * `invalid_request` when the browser is signed in to another tenant.
