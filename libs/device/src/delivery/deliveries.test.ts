@@ -2,9 +2,10 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { metrics, Secret, systemRandom } from '@tessera/kit';
+import { temporarilyUnavailable } from '@tessera/oauth';
 import { Decision } from '@tessera/proto-gen/device';
 import { ApplicationType, Status } from '@tessera/proto-gen/directory';
-import { startReceiver, type Receiver } from '@tessera/test-kit';
+import { eventually, startReceiver, type Receiver } from '@tessera/test-kit';
 import {
   codeOf,
   createWorld,
@@ -289,6 +290,59 @@ describe('telling a client of a decision by push (CIBA Core §10.3)', () => {
     await expect(world.backchannel.finishPush({ deliveryId: 'x', attempt: 1 })).rejects.toThrow(
       /may not call/,
     );
+  });
+});
+
+describe('telling while Redis is away (F1)', () => {
+  /** A process that alone delivers, and whose Redis cannot be told of decisions until it is back. */
+  async function withoutRedis() {
+    await world.service.close();
+    let isAway = true;
+    let failures = 0;
+    const redis = {
+      ...world.redis,
+      script: (source: { name: string; lua: string }) => {
+        const run = world.redis.script(source);
+        return async (...given: Parameters<typeof run>) => {
+          if (!isAway || source.name !== 'device.settle') return run(...given);
+          failures += 1;
+          throw temporarilyUnavailable();
+        };
+      },
+    };
+    const alone = await createWorld({ beside: world, config, kit: { redis } });
+    return {
+      alone,
+      /** How often it was missed. */
+      missed: () => failures,
+      isBack: () => (isAway = false),
+      async end() {
+        await alone.service.close();
+        world = await createWorld({ beside: world, config });
+      },
+    };
+  }
+
+  it('pushes at the first attempt: it needs nothing from Redis', async () => {
+    const { alone, end } = await withoutRedis();
+    const { authReqId, decide, ended } = await start('acme-box', alone);
+    expect(await codeOf(decide(Decision.DENY))).toBe('temporarily_unavailable');
+    expect(await callbacks()).toMatchObject([{ body: { auth_req_id: authReqId, error: 'access_denied' } }]);
+    expect(await ended()).toMatchObject([{ reason: null, record: { details: { attempts: '1' } } }]);
+    await end();
+  });
+
+  it('keeps a ping, whose client will ask, until Redis is back, and counts no attempt that was not made', async () => {
+    const { alone, missed, isBack, end } = await withoutRedis();
+    const { decide, ended, poll } = await start('acme-bank', alone);
+    expect(await codeOf(decide())).toBe('temporarily_unavailable');
+    await eventually('two attempts could not be made', () => missed() === 3);
+    expect(told()).toEqual([]);
+    isBack();
+    await callbacks();
+    expect(await ended()).toMatchObject([{ reason: null, record: { details: { attempts: '1' } } }]);
+    await end();
+    expect(await codeOf(poll())).toBe('no error');
   });
 });
 

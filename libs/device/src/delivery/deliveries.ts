@@ -12,6 +12,8 @@ import type { Delivery, DeliveryStore } from './store.ts';
 /** Before the second attempt and so on; the last pause comes again. */
 const retryDelaysSeconds = [1, 4, 15, 60];
 const mostAttempts = 10;
+/** After what a store or service of ours kept from being attempted. It counts as no attempt. */
+const ownTroublePauseSeconds = 2;
 /** One attempt takes 5 s at most; a process that dies in it is followed by another after this. */
 const leaseSeconds = 15;
 /** Deliveries under way at a time in one process. */
@@ -138,6 +140,11 @@ async function attempt(
   const sent = await deliver(parts, delivery, signal);
   attempts.with(delivery.mode, sent.outcome).add();
   if (sent.outcome === 'delivered') return end(delivery, undefined);
+  if (sent.outcome === 'unavailable') {
+    if (delivery.remainingSeconds <= ownTroublePauseSeconds)
+      return giveUp(parts, delivery, sent.outcome, end);
+    return parts.store.giveBack(delivery, signal.aborted ? 0 : ownTroublePauseSeconds);
+  }
   const delay = retryDelaysSeconds[delivery.attempt - 1] ?? retryDelaysSeconds.at(-1) ?? 0;
   const isLast = delivery.attempt >= mostAttempts || delay >= delivery.remainingSeconds;
   // A process that ends has not tried in earnest: another one goes on at once.
@@ -157,15 +164,21 @@ async function giveUp(
   await store.withdraw(delivery, audit.delivered(delivery, reason));
 }
 
-async function deliver(parts: DeliveryParts, delivery: Delivery, signal: AbortSignal): Promise<Sent> {
+/** `unavailable`: it could not be attempted, and its receiver is not to blame. */
+async function deliver(
+  parts: DeliveryParts,
+  delivery: Delivery,
+  signal: AbortSignal,
+): Promise<Sent | { readonly outcome: 'unavailable' }> {
+  let message: Message | string;
   try {
-    const message = await messageOf(parts, delivery, signal);
-    if (typeof message === 'string') return { outcome: 'refused', reason: message };
-    return await parts.send(message, signal);
+    message = await messageOf(parts, delivery, signal);
   } catch (error) {
     if (!signal.aborted) parts.log.warn({ error }, 'what is to be delivered could not be looked up');
-    return { outcome: 'failed', reason: 'unavailable' };
+    return { outcome: 'unavailable' };
   }
+  if (typeof message === 'string') return { outcome: 'refused', reason: message };
+  return parts.send(message, signal);
 }
 
 /**
@@ -173,7 +186,7 @@ async function deliver(parts: DeliveryParts, delivery: Delivery, signal: AbortSi
  * Or why nothing is.
  */
 async function messageOf(
-  { records, seal, promptMessage, grants }: DeliveryParts,
+  { records, seal, promptMessage, grants, log }: DeliveryParts,
   delivery: Delivery,
   signal: AbortSignal,
 ): Promise<Message | string> {
@@ -185,8 +198,11 @@ async function messageOf(
   if (delivery.mode === 'prompt') return promptMessage(delivery, client.application, call);
   const callback = callbackOf(delivery, seal);
   if (callback === undefined) return 'unreadable';
-  // Who is told may ask at once, and whoever decided may have died before it could say so.
-  await grants.settle({ kind: 'auth_req_id', hash: delivery.hash }, decisionOf(delivery));
+  // Whoever decided may have died before it could say so.
+  const settled = grants.settle({ kind: 'auth_req_id', hash: delivery.hash }, decisionOf(delivery));
+  // Who is pinged asks at once. Who is pushed the outcome asks nothing: it does not wait for what polls read.
+  if (delivery.mode === 'ping') await settled;
+  else await settled.catch((error: unknown) => log.warn({ error }, 'a decision could not be told to polls'));
   const url = client.application.ciba?.notificationEndpoint ?? '';
   return url === '' ? 'no_endpoint' : { url, ...callback };
 }

@@ -112,6 +112,22 @@ export function deliveryStoreContract(engine: string, open: () => Promise<Databa
       expect(third.attempt).toBe(3);
     });
 
+    it('is due again, its claim uncounted, where it was given back; whose claim is void gives nothing back', async () => {
+      await decide(newDecision('push', 'denied'));
+      const on = await store();
+      const [first] = (await on.claim(10, 0)).due as [Delivery];
+      const [second] = (await on.claim(10, 20)).due as [Delivery];
+      await on.giveBack(first, 0);
+      expect((await on.claim(10, 20)).due).toEqual([]);
+      await on.giveBack(second, 0.2);
+      expect((await on.claim(10, 20)).due).toEqual([]);
+      await pause(250);
+      const [third] = (await on.claim(10, 20)).due as [Delivery];
+      expect(third).toMatchObject({ deliveryId: first.deliveryId, attempt: 2 });
+      expect(await on.finish(first, row())).toBe(false);
+      expect(await on.finish(third, row())).toBe(true);
+    });
+
     it('ends with its audit row, once', async () => {
       await decide(newDecision('ping', 'approved'));
       const on = await store();

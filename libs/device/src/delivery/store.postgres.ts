@@ -46,10 +46,12 @@ const handOver = `
       expires_at = GREATEST(expires_at, now() + make_interval(secs => $4::float8))
   WHERE delivery_id = $1 AND attempts = $2::int AND awaits_tokens`;
 
-/** $1 delivery, $2 attempt, $3 seconds */
-const retry = `
-  UPDATE device.delivery SET due_at = now() + make_interval(secs => $3::float8)
+/** $1 delivery, $2 attempt, $3 seconds; `uncounted` attempts are taken back */
+const again = (uncounted: 0 | 1): string => `
+  UPDATE device.delivery SET due_at = now() + make_interval(secs => $3::float8), attempts = attempts - ${uncounted}
   WHERE delivery_id = $1 AND attempts = $2::int AND NOT awaits_tokens`;
+const retry = again(0);
+const giveBack = again(1);
 
 const audited = (change: string): string => `
   INSERT INTO device.audit_event (event_id, event, tenant_id, outcome, reason, record)
@@ -156,6 +158,9 @@ export function createDeliveryStore(database: Database): DeliveryStore {
       change('device.hand_over_push', handOver, taken, [sealedTokens ?? null, shortestDeliverySeconds]),
     async retry(claimed, delaySeconds) {
       await change('device.retry_delivery', retry, claimed, [delaySeconds]);
+    },
+    async giveBack(claimed, delaySeconds) {
+      await change('device.give_back_delivery', giveBack, claimed, [delaySeconds]);
     },
     finish: (claimed, audit) =>
       audit === undefined

@@ -88,6 +88,8 @@ export interface DeliveryStore {
   handOver(claim: Claim, sealedTokens: string | undefined): Promise<boolean>;
   /** Makes a claimed delivery due again after a pause. */
   retry(claim: Claim, delaySeconds: number): Promise<void>;
+  /** The same for one that was not attempted: the claim counts as none, and its number is given to the next. */
+  giveBack(claim: Claim, delaySeconds: number): Promise<void>;
   /**
    * Removes a delivery, claimed or taken, with the audit row that says how it ended; without one where there is nothing to
    * say. False when the claim is void.
