@@ -107,32 +107,6 @@ describe('A process of the image, on a read-only tree, as another user, without 
     expect(() => image.evaluate(code)).toThrow(/EACCES|\/bin\/sh ENOENT/);
   });
 
-  test('serves the demo tenant in compact, and ends with 0 when it is asked to', async () => {
-    const [http, management] = [await freePort(), await freePort()];
-    const standalone = image.start('standalone', {
-      TESSERA_HTTP_PORT: String(http),
-      TESSERA_MANAGEMENT_PORT: String(management),
-    });
-    running.push(standalone);
-    await standalone.ready(management);
-    const answer = await fetch(`http://127.0.0.1:${http}/token`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify({
-        grantType: 'client_credentials',
-        clientId: 'demo-service',
-        clientSecret: 'demo-secret-not-for-production-0001',
-        scope: 'orders.read',
-      }),
-    });
-    expect(answer.status).toBe(200);
-    const healthcheck = execFileSync(process.execPath, [join(image.app, 'deploy/image/healthcheck.ts')], {
-      env: { TESSERA_MANAGEMENT_PORT: String(management) },
-    });
-    expect(healthcheck.toString()).toBe('');
-    expect(await standalone.stop()).toBe(0);
-  }, 90_000);
-
   test('is refused with the list of names when nobody knows its name', async () => {
     const unknown = image.start('gatewy', {});
     expect(await unknown.exited).toBe(64);
