@@ -18,6 +18,7 @@ import { describeSoak, soak } from './soak.ts';
 import { startStores } from './stores.ts';
 import { startPeer, startTessera, type System, type SystemOptions } from './systems.ts';
 import { table } from './table.ts';
+import { targets } from './targets.ts';
 
 const started = performance.now();
 
@@ -48,7 +49,7 @@ async function main(options: Options): Promise<number> {
       starts,
       rows,
     };
-    process.stdout.write(table(result));
+    process.stdout.write(`${table(result)}\n${targets(result)}`);
     if (before !== undefined) process.stdout.write(`\n${comparison(result, before)}`);
     if (options.json !== undefined)
       await writeFile(options.json, `${JSON.stringify(result, undefined, 2)}\n`);
