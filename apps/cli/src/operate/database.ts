@@ -69,11 +69,27 @@ export async function patiently<T>(work: () => Promise<T>, what: string, log: Lo
 function endAtRemedy(what: string): (error: unknown) => never {
   return (error) => {
     const cause = error instanceof Error ? error.cause : undefined;
+    if (lacksRight(error) || lacksRight(cause))
+      throw new CommandError(`${what} cannot be done. ${reasonOf(error)}`);
     const remedy = remedyFor(cause);
     // Connections are given back by themselves, so that one may yet become free.
     if (remedy === undefined || sqlState(cause) === '53300') throw error;
     throw new CommandError(`${what} cannot be done. ${remedy}`);
   };
+}
+
+/** What is wrong, by the cause where the message itself is meant for clients, and what to change, where that is known. */
+export function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return 'unknown';
+  // A migration says by itself who lacks the right, and what gives it.
+  if (lacksRight(error.cause)) return error.message;
+  const cause = error.cause instanceof Error ? error.cause : error;
+  const remedy = remedyFor(cause);
+  return remedy === undefined ? cause.message : `${cause.message}. ${remedy}`;
+}
+
+function lacksRight(error: unknown): boolean {
+  return sqlState(error) === '42501';
 }
 
 /** Turns problems of the configuration into what the person at the terminal reads. */

@@ -1,6 +1,6 @@
-import { migrate, openRedis, processConfig, redisOptions, remedyFor } from '@tessera/kit';
+import { migrate, openRedis, processConfig, redisOptions } from '@tessera/kit';
 import { CommandError, type Terminal } from '../terminal.ts';
-import { orExplain, terminalLog, withDatabase } from './database.ts';
+import { orExplain, reasonOf, terminalLog, withDatabase } from './database.ts';
 import { configurationProblems, schemas, settings } from './settings.ts';
 
 /** Seconds by which the clock of the database may differ: tokens and families live by both. */
@@ -76,12 +76,4 @@ async function lookAtDatabase(look: Look, terminal: Terminal): Promise<void> {
       await look(`schema ${migrations.schema}`, async () => migrate(database, migrations, log, 'wait'));
     }
   });
-}
-
-/** The cause, where the message itself is meant for clients, and what to change, where that is known. */
-function reasonOf(error: unknown): string {
-  if (!(error instanceof Error)) return 'unknown';
-  const cause = error.cause instanceof Error ? error.cause : error;
-  const remedy = remedyFor(cause);
-  return remedy === undefined ? cause.message : `${cause.message}. ${remedy}`;
 }

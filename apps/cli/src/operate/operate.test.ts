@@ -47,6 +47,24 @@ function withWrongPassword(href: string): string {
   return url.href;
 }
 
+/** Lends a role that may connect to the database and nothing else until it is granted more. */
+async function asStranger(
+  href: string,
+  work: (url: string, role: string, grant: (sql: string) => Promise<void>) => Promise<void>,
+): Promise<void> {
+  const owner = await openDatabase({ url: href });
+  const role = `tessera_cli_stranger_${process.pid}`;
+  try {
+    await owner.migration((session) => session.run(`CREATE ROLE ${role} LOGIN PASSWORD 'password'`));
+    const url = new URL(href);
+    [url.username, url.password] = [role, 'password'];
+    await work(url.href, role, async (sql) => owner.migration(async (session) => session.run(sql)));
+  } finally {
+    await owner.migration((session) => session.run(`DROP OWNED BY ${role}; DROP ROLE ${role}`));
+    await owner.close();
+  }
+}
+
 async function rows(url: string, text: string): Promise<unknown[]> {
   const database = await openDatabase({ url });
   try {
@@ -101,6 +119,47 @@ describe('a database that a person has to mend first', () => {
     expect(await tessera(command, { DATABASE_URL, TESSERA_DIRECTORY_PEPPER: pepper })).toEqual({
       code: 1,
       said: `${what} cannot be done. Postgres refuses the password of DATABASE_URL. Correct DATABASE_URL, or the password of the role.\n`,
+    });
+  });
+});
+
+describe('a role that lacks a right', () => {
+  it('is named by tessera migrate, apply, epoch bump and doctor, with what to grant (SQLSTATE 42501)', async () => {
+    const owned = await newDatabaseUrl();
+    await asStranger(owned, async (DATABASE_URL, role) => {
+      const ask = async (words: string) => tessera(words, { DATABASE_URL, ...secrets });
+      const database = new URL(owned).pathname.slice(1);
+      expect(await ask('migrate')).toEqual({
+        code: 1,
+        said:
+          `Migrating keys cannot be done. The role ${role} may not make the schema keys: permission denied for database ` +
+          `${database}. Run GRANT CREATE ON DATABASE ${database} TO ${role}, or migrate as another role.\n`,
+      });
+      await tessera('migrate', { DATABASE_URL: owned });
+      const grants = new RegExp(
+        `The role ${role} may not read the schema directory: .*: GRANT USAGE ON SCHEMA directory TO ${role}; `,
+      );
+      for (const words of ['apply -f unread.yaml', 'epoch bump']) {
+        const { code, said } = await ask(words);
+        expect([code, said.split('\n')]).toEqual([1, [expect.stringMatching(grants), '']]);
+        expect(said).toMatch(/^Waiting for the schema cannot be done\. /);
+      }
+      expect((await ask('doctor')).said).toMatch(grants);
+    });
+  });
+
+  it('is told so by a statement of its own, where it may read the schema only', async () => {
+    const owned = await newDatabaseUrl();
+    await tessera('migrate', { DATABASE_URL: owned });
+    await asStranger(owned, async (DATABASE_URL, role, grant) => {
+      await grant(`GRANT USAGE ON SCHEMA directory TO ${role}`);
+      await grant(`GRANT SELECT ON ALL TABLES IN SCHEMA directory TO ${role}`);
+      expect(await tessera('epoch bump', { DATABASE_URL })).toEqual({
+        code: 1,
+        said: expect.stringMatching(
+          /^Bumping the epoch cannot be done\. permission denied for table \w+\. The role of DATABASE_URL lacks a right\. Grant it .*\n$/,
+        ) as string,
+      });
     });
   });
 });

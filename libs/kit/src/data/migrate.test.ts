@@ -166,21 +166,52 @@ describe('migrate on Postgres', () => {
     expect(await read(database, 'SELECT id FROM sample.thing')).toEqual([{ id: 'one' }]);
   });
 
-  it('works for a role that may not create schemas in a schema that was made for it', async () => {
+  /** A role of its own in a new database, with no right but to connect; answers how to be it and how to be the owner. */
+  async function limitedRole(name: string) {
     const url = await newDatabaseUrl();
     const owner = keep(await openDatabase({ url }));
-    const role = `tessera_test_role_${process.pid}`;
-    await owner.migration((session) =>
-      session.run(
-        `CREATE ROLE ${role} LOGIN PASSWORD 'password'; CREATE SCHEMA sample AUTHORIZATION ${role}`,
-      ),
-    );
-    closing.push(() => owner.migration((session) => session.run(`DROP OWNED BY ${role}; DROP ROLE ${role}`)));
+    const role = `tessera_test_${name}_${process.pid}`;
+    const as = (sql: string) => owner.migration((session) => session.run(sql));
+    await as(`CREATE ROLE ${role} LOGIN PASSWORD 'password'`);
+    closing.push(() => as(`DROP OWNED BY ${role}; DROP ROLE ${role}`));
     const limited = new URL(url);
     limited.username = role;
     limited.password = 'password';
     const database = keep(await openDatabase({ url: limited.href }));
+    return { owner, database, role, as };
+  }
+
+  it('works for a role that may not create schemas in a schema that was made for it', async () => {
+    const { database, role, as } = await limitedRole('tenant');
+    await as(`CREATE SCHEMA sample AUTHORIZATION ${role}`);
     await migrate(database, await files({ '0001_things.sql': first }), log);
     expect(await read(database, 'SELECT id FROM sample.thing')).toEqual([]);
+  });
+
+  it('names the role that lacks a right, and what to grant or who has it', async () => {
+    const { owner, database, role, as } = await limitedRole('stranger');
+    const one = await files({ '0001_things.sql': first });
+    const two = await files({ '0001_things.sql': first, '0002_names.sql': second });
+    const [names] = await read(owner, 'SELECT quote_ident(current_user) AS me, current_database() AS db');
+    const { me, db } = names as { me: string; db: string };
+    await expect(migrate(database, one, log)).rejects.toThrow(
+      `The role ${role} may not make the schema sample: permission denied for database ${db}. ` +
+        `Run GRANT CREATE ON DATABASE ${db} TO ${role}, or migrate as another role.`,
+    );
+    await migrate(owner, one, log);
+    await expect(migrate(database, one, log, 'wait')).rejects.toThrow(
+      `The role ${role} may not read the schema sample: permission denied for schema sample. ` +
+        `Run as its owner, ${me}: GRANT USAGE ON SCHEMA sample TO ${role}; ` +
+        `GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA sample TO ${role}; ` +
+        `GRANT USAGE, SELECT ON ALL SEQUENCES IN SCHEMA sample TO ${role}.`,
+    );
+    await as(
+      `GRANT USAGE ON SCHEMA sample TO ${role}; GRANT SELECT ON ALL TABLES IN SCHEMA sample TO ${role}`,
+    );
+    await migrate(database, one, log, 'wait');
+    await expect(migrate(database, two, log)).rejects.toThrow(
+      `The role ${role} may not change the schema sample: must be owner of table thing. ` +
+        `Migrate as its owner, ${me}, and start the processes of ${role} with TESSERA_MIGRATIONS=wait.`,
+    );
   });
 });

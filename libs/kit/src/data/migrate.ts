@@ -3,6 +3,7 @@ import { readFile, readdir } from 'node:fs/promises';
 import type { Logger } from 'pino';
 import { OAuthError, temporarilyUnavailable } from '@tessera/oauth';
 import type { Database, MigrationSession, OpenedDatabase } from './database.ts';
+import { explainRights } from './migration-rights.ts';
 import { sqlState } from './store-errors.ts';
 
 /** The schema that a service owns, and the directory of its `NNNN_name.sql` files. */
@@ -33,7 +34,7 @@ const lockTimeout = '5s';
 /**
  * Brings a schema up to date: each file in its own transaction, in order, once, whoever comes first. A schema that is
  * ahead of these files is accepted, so that the version before may run beside the new one.
- * @throws Error when an applied file was changed or a file fails (nothing of it remains); OAuthError
+ * @throws Error when an applied file was changed, a file fails (nothing of it remains) or the role lacks a right; OAuthError
  *   `temporarily_unavailable` when the database is away, a lock was not granted in time, or a file is to be waited for.
  */
 export async function migrate(
@@ -47,6 +48,19 @@ export async function migrate(
   const { schema } = migrations;
   if (!/^[a-z][a-z_]{0,62}$/.test(schema)) throw new Error(`${schema} is no name for a schema.`);
   const files = await readMigrations(migrations);
+  try {
+    await bringUp(database, { schema, files }, log, mode);
+  } catch (error) {
+    throw await explainRights(database, schema, mode, error);
+  }
+}
+
+async function bringUp(
+  database: OpenedDatabase,
+  { schema, files }: { readonly schema: string; readonly files: readonly MigrationFile[] },
+  log: Logger,
+  mode: MigrationMode,
+): Promise<void> {
   const applied = await readApplied(database, schema);
   for (const file of files) {
     const known = applied.get(file.version);

@@ -52,7 +52,7 @@ const remedies: Readonly<Record<string, string>> = {
     'Postgres refuses the password of DATABASE_URL. Correct DATABASE_URL, or the password of the role.',
   '3D000': 'The database that DATABASE_URL names does not exist. Create it, or correct DATABASE_URL.',
   '42501':
-    'The role of DATABASE_URL lacks a right. Grant it, or let another role migrate (TESSERA_MIGRATIONS=wait).',
+    'The role of DATABASE_URL lacks a right. Grant it what deploy/postgres/roles.sql grants, or use another role.',
   '53300': 'Postgres takes no more connections. Raise max_connections, or lower TESSERA_DATABASE_POOL_SIZE.',
 };
 
