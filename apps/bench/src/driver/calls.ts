@@ -1,5 +1,6 @@
-import { Client, credentials, Metadata } from '@grpc/grpc-js';
+import { Client, credentials, Metadata, status } from '@grpc/grpc-js';
 import type { CallLoad } from '../operations/operation.ts';
+import { note } from './failures.ts';
 import type { ClosedLoopResult } from './messages.ts';
 
 /** A connection for calls with messages as bytes. */
@@ -28,7 +29,11 @@ export class Caller {
         message,
         this.#metadata,
         { deadline },
-        (error, answer) => resolve(error === null && this.#load.accept(answer ?? Buffer.alloc(0))),
+        (error, answer) => {
+          const good = error === null && this.#load.accept(answer ?? Buffer.alloc(0));
+          if (!good) note(error === null ? 'another answer' : `gRPC ${status[error.code]}`);
+          resolve(good);
+        },
       );
     });
   }

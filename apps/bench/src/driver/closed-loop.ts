@@ -1,5 +1,6 @@
 import autocannon from 'autocannon';
 import type { HttpLoad } from '../operations/operation.ts';
+import { note } from './failures.ts';
 import type { ClosedLoopResult } from './messages.ts';
 
 export interface ClosedLoop {
@@ -31,11 +32,14 @@ export async function closedLoop(
           return { ...request, ...next, headers: { ...next.headers } };
         },
         onResponse: (status, body, _context, headers) => {
-          if (!load.accept({ status, body, headers: lowerCase(headers) })) errors += 1;
+          if (load.accept({ status, body, headers: lowerCase(headers) })) return;
+          errors += 1;
+          note(`HTTP ${status}`);
         },
       },
     ],
   });
+  note('no answer', result.errors);
   return {
     operations: result.requests.total - errors,
     errors: errors + result.errors,

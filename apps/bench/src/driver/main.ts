@@ -4,6 +4,7 @@ import type { HttpLoad, Load, Operation } from '../operations/operation.ts';
 import { awake } from './awake.ts';
 import { Caller } from './calls.ts';
 import { closedLoop } from './closed-loop.ts';
+import { failures, note } from './failures.ts';
 import { send } from './http-client.ts';
 import type { DriverAnswer, DriverRequest } from './messages.ts';
 import { openLoop } from './open-loop.ts';
@@ -44,7 +45,15 @@ async function perform(request: DriverRequest): Promise<DriverAnswer> {
 }
 
 async function askOnce(baseUrl: string, load: HttpLoad): Promise<boolean> {
-  return load.accept(await send(baseUrl, load.next()));
+  try {
+    const answer = await send(baseUrl, load.next());
+    const good = load.accept(answer);
+    if (!good) note(`HTTP ${answer.status}`);
+    return good;
+  } catch (error) {
+    note(error instanceof Error ? error.message : String(error));
+    return false;
+  }
 }
 
 function requireCaller(caller: Caller | undefined): Caller {
@@ -58,7 +67,11 @@ process.on('message', (request: DriverRequest) => {
       const message = error instanceof Error ? (error.stack ?? error.message) : String(error);
       return { step: 'failed', message };
     })
-    .then((answer) => process.send?.(answer))
+    .then((answer) => {
+      const wrong = failures();
+      if (wrong !== '') process.stderr.write(`        ${prepared?.operation.name ?? ''}: ${wrong}\n`);
+      return process.send?.(answer);
+    })
     .catch(() => process.exit(1));
 });
 process.on('disconnect', () => process.exit(0));
