@@ -173,6 +173,22 @@ describe('a person who cannot be asked', () => {
     expect(await world.audited('ciba.rejected', { reason: 'role_missing' })).toHaveLength(1);
   });
 
+  it('is not offered what waits while a role that it takes is missing, or while not active (DEV-2)', async () => {
+    const clerk = newPerson(world);
+    await world.directory.setRoles(clerk.userId, ['clerk']);
+    await world.directory.setApplication('acme-bank', { allowedRoles: ['clerk'] });
+    await startBackchannel(world, clerk.username);
+    expect(await waitingFor(world, clerk)).toHaveLength(1);
+    await world.directory.setRoles(clerk.userId, ['driver']);
+    expect(await waitingFor(world, clerk)).toEqual([]);
+    await world.directory.setRoles(clerk.userId, ['clerk']);
+    await world.directory.setUser(clerk.userId, Status.LOCKED);
+    expect(await waitingFor(world, clerk)).toEqual([]);
+    await world.directory.setUser(clerk.userId, Status.ACTIVE);
+    expect(await waitingFor(world, clerk), 'it was hidden, not decided').toHaveLength(1);
+    await world.directory.setApplication('acme-bank', { allowedRoles: [] });
+  });
+
   it('is not found in another tenant either', async () => {
     const before = (await waitingFor(world, person('ada', 'umbra'))).length;
     await startBackchannel(world, 'ada');

@@ -40,7 +40,7 @@ export interface BackchannelAuthentications {
    * `invalid_scope`, `invalid_target`, `invalid_binding_message`, `rate_limited`.
    */
   start(request: BackchannelRequest, call: CallContext): Promise<StartedBackchannel>;
-  /** What waits for a person, those requests that end first in front. */
+  /** What waits for a person who may approve it, those requests that end first in front. */
   waitingFor(tenantId: string, userId: string, call: CallContext): Promise<PendingRequestView[]>;
 }
 
@@ -69,20 +69,32 @@ interface BackchannelParts {
 const longestLifetimeSeconds = 3600;
 
 export function createBackchannelAuthentications(parts: BackchannelParts): BackchannelAuthentications {
-  const { clients, store } = parts;
+  const { clients } = parts;
   return {
     start: (request, call) =>
       clients.admit('auth_req_id', request, call, (client) => start(parts, request, client, call)),
 
-    async waitingFor(tenantId, userId, call) {
-      const waiting = await store.waitingFor(tenantId, userId);
-      const { records, kit } = parts;
-      const views = await Promise.all(
-        waiting.map((grant) => describeGrant(grant, { records, clock: kit.clock }, call)),
-      );
-      return views.filter((view) => view !== undefined);
-    },
+    waitingFor: (tenantId, userId, call) => waitingFor(parts, { tenantId, userId }, call),
   };
+}
+
+/** Who lost a role since is not asked: their approval would be a denial. */
+async function waitingFor(
+  { store, records, kit }: BackchannelParts,
+  { tenantId, userId }: { readonly tenantId: string; readonly userId: string },
+  call: CallContext,
+): Promise<PendingRequestView[]> {
+  const waiting = await store.waitingFor(tenantId, userId);
+  const user = waiting.length === 0 ? undefined : await records.user(tenantId, userId, call.onward());
+  if (user === undefined || !records.isActive(user)) return [];
+  const views = await Promise.all(
+    waiting.map(async (grant) => {
+      const client = await records.application(grant.request.clientId, call.onward());
+      if (client === undefined || !records.mayUse(client.application, user)) return undefined;
+      return describeGrant(grant, { records, clock: kit.clock }, call);
+    }),
+  );
+  return views.filter((view) => view !== undefined);
 }
 
 async function start(

@@ -106,6 +106,7 @@ export function accessSuite(system: () => System): void {
       await system().apply({ adaRoles: ['manager'] });
       try {
         expect(await silently(person)).toMatchObject({ error: 'access_denied' });
+        expect((await openApprovals(person)).text).not.toContain(openMessage);
         await submitDecision(person, '/device', deviceRequest, 'approve');
         await submitDecision(person, '/approvals', cibaRequest, 'approve');
         for (const dialect of dialects) {
