@@ -10,6 +10,7 @@ import {
   prefixLength,
   tooLong,
 } from './frames.ts';
+import type { Pulse, Waiting } from './pulse.ts';
 import { detailKey, ok } from './wire-errors.ts';
 import type { WireStatus } from './wire-errors.ts';
 
@@ -41,8 +42,16 @@ export interface Outcome extends Ending {
 
 type OnEnd = (status: WireStatus, untouched: boolean) => void;
 
-/** One unary attempt. Trouble is a status; never rejects. @param session undefined: the connection is gone */
-export function exchange(session: ClientHttp2Session | undefined, attempt: Attempt): Promise<Outcome> {
+/**
+ * One unary attempt. Trouble is a status; never rejects.
+ * @param session undefined: the connection is gone
+ * @param pulse of the session: ends the call where the peer falls silent
+ */
+export function exchange(
+  session: ClientHttp2Session | undefined,
+  attempt: Attempt,
+  pulse?: Pulse,
+): Promise<Outcome> {
   const unsent = whyNotSent(session, attempt);
   if (session === undefined || unsent !== undefined) {
     return Promise.resolve({ ...unsentEnding(unsent), message: undefined });
@@ -51,6 +60,7 @@ export function exchange(session: ClientHttp2Session | undefined, attempt: Attem
     const pieces: Buffer[] = [];
     let length = 0;
     const call = new SentCall(session, attempt, (status, untouched) => {
+      pulse?.ended(call);
       resolve(status.code === ok ? outcomeOf(pieces) : { status, message: undefined, untouched });
     });
     call.stream.on('data', (piece: Buffer) => {
@@ -58,6 +68,7 @@ export function exchange(session: ClientHttp2Session | undefined, attempt: Attem
       if (length <= prefixLength + attempt.maxMessageBytes) pieces.push(piece);
       else call.end(tooLong('Received', length - prefixLength, attempt.maxMessageBytes));
     });
+    pulse?.sent(call);
   });
 }
 
@@ -91,6 +102,7 @@ export async function* receive(
 }
 
 const unconnected: WireStatus = { code: Code.Unavailable, details: 'the connection is closed' };
+const silent: WireStatus = { code: Code.Unavailable, details: 'the peer fell silent' };
 export const gaveUp: WireStatus = { code: Code.Canceled, details: 'the caller gave up' };
 
 /** Asked in the same turn as it is sent: what happened before that is heard by no listener. */
@@ -106,12 +118,12 @@ function unsentEnding(status: WireStatus = unconnected): Ending {
 const requestOptions = { endStream: false };
 
 /** A call on the wire (gRPC over HTTP/2), until its status is known: by the peer's trailers, or by what happened instead. */
-class SentCall {
+class SentCall implements Waiting {
   readonly stream: ClientHttp2Stream;
   readonly #session: ClientHttp2Session;
   readonly #signal: AbortSignal | undefined;
   readonly #timer: NodeJS.Timeout | undefined;
-  readonly #giveUp = (): void => this.end(gaveUp);
+  readonly #leave = (): void => this.end(gaveUp);
   #onEnd: OnEnd | undefined;
   #answered = false;
   #error: NodeJS.ErrnoException | undefined;
@@ -139,7 +151,7 @@ class SentCall {
         remainingMs,
       );
     }
-    signal?.addEventListener('abort', this.#giveUp, { once: true });
+    signal?.addEventListener('abort', this.#leave, { once: true });
     stream.end(framed(body));
   }
 
@@ -149,9 +161,14 @@ class SentCall {
     if (onEnd === undefined) return;
     this.#onEnd = undefined;
     clearTimeout(this.#timer);
-    this.#signal?.removeEventListener('abort', this.#giveUp);
+    this.#signal?.removeEventListener('abort', this.#leave);
     if (!this.stream.closed) this.stream.close(constants.NGHTTP2_CANCEL);
     onEnd(status, untouched);
+  }
+
+  /** The peer said nothing for too long. */
+  giveUp(): void {
+    this.end(silent);
   }
 
   #take(headers: IncomingHttpHeaders): void {

@@ -8,6 +8,8 @@ import { Code } from '@connectrpc/connect';
 import { exchange, receive } from './exchange.ts';
 import type { Attempt, Ending, Outcome } from './exchange.ts';
 import { keepAlive } from './keepalive.ts';
+import { Pulse } from './pulse.ts';
+import type { PulseTimes } from './pulse.ts';
 import { ok } from './wire-errors.ts';
 
 /** Where a replica listens. */
@@ -18,8 +20,8 @@ export interface Address {
 }
 
 /** Milliseconds. */
-export interface ConnectionTimes {
-  /** A replica that went without a word takes its share of the calls until a ping is missed: each waits for its deadline. */
+export interface ConnectionTimes extends PulseTimes {
+  /** A connection whose replica went without a word is given up when a ping is missed. */
   readonly pingAfterMs: number;
   readonly pingTimeoutMs: number;
   /** How long calls wait for a connection that is being made, unless another replica has one. */
@@ -34,6 +36,8 @@ export interface ConnectionTimes {
 }
 
 export const connectionTimes: ConnectionTimes = {
+  askAfterMs: 200,
+  silenceMs: 550,
   pingAfterMs: 10_000,
   pingTimeoutMs: 5_000,
   patienceMs: 1_000,
@@ -55,7 +59,7 @@ export interface ReplicaOptions {
 /**
  * - `connecting`: calls may wait for it
  * - `ready`: takes calls
- * - `away`: the last attempt failed or takes too long; it connects again by itself
+ * - `away`: the last attempt failed or takes too long, or it fell silent; it connects again, or speaks, by itself
  */
 export type ReplicaState = 'connecting' | 'ready' | 'away';
 
@@ -95,7 +99,7 @@ export class Replica {
 
   async exchange(attempt: Attempt): Promise<Outcome> {
     const connection = this.#connection;
-    const outcome = await exchange(connection?.session, attempt);
+    const outcome = await exchange(connection?.session, attempt, connection?.pulse);
     const { code } = outcome.status;
     if (troubles.has(code)) this.bad += 1;
     else this.good += 1;
@@ -126,7 +130,13 @@ export class Replica {
     const began = Date.now();
     let connection: Connection;
     try {
-      connection = { ...this.#open(), began };
+      const opened = this.#open();
+      const pulse = new Pulse(opened.session, opened.socket, times, (silent) => {
+        if (this.#connection !== connection) return;
+        this.lastError = silent ? new Error('nothing was heard of it') : undefined;
+        this.#turn(silent ? 'away' : 'ready');
+      });
+      connection = { ...opened, pulse, began };
     } catch (error) {
       this.lastError = error instanceof Error ? error : new Error(String(error));
       this.#again(began);
@@ -222,6 +232,7 @@ export class Replica {
 interface Connection {
   readonly session: ClientHttp2Session;
   readonly socket: Socket;
+  readonly pulse: Pulse;
   /** When it was begun, in milliseconds since the Unix epoch. */
   readonly began: number;
 }

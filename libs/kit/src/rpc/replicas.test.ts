@@ -4,7 +4,7 @@ import { create, toBinary } from '@bufbuild/protobuf';
 import { DirectoryService } from '@tessera/proto-gen/directory';
 import { KeysService, SignRequestSchema } from '@tessera/proto-gen/keys';
 import { once } from 'node:events';
-import { connect, createServer } from 'node:net';
+import { createServer } from 'node:net';
 import type { AddressInfo, Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, expect, test } from 'vitest';
@@ -14,6 +14,8 @@ import { Replicas } from './replicas.ts';
 import type { ReplicasOptions } from './replicas.ts';
 import { serve } from './serve.ts';
 import type { RpcServer, ServeOptions } from './serve.ts';
+import { relayTo } from './testing/relay.ts';
+import type { Relay } from './testing/relay.ts';
 import { createSubject, signRequest } from './testing/subject.ts';
 import type { Subject } from './testing/subject.ts';
 
@@ -84,31 +86,10 @@ async function until(what: string, condition: () => boolean | Promise<boolean>):
   }
 }
 
-/** Relays to a server until it is told to swallow everything; the connections stay. */
-async function relayTo({ port, host }: RpcServer) {
-  let silent = false;
-  const sockets = new Set<Socket>();
-  const relay = createServer((near) => {
-    const far = connect(port, host);
-    for (const [from, to] of [
-      [near, far],
-      [far, near],
-    ] as const) {
-      sockets.add(from);
-      from.on('error', () => to.destroy()).on('data', (bytes) => silent || to.write(bytes));
-      from.on('close', () => to.destroy());
-    }
-  }).listen(0, '127.0.0.1');
-  await once(relay, 'listening');
-  cleanUps.push(() => {
-    relay.close();
-    for (const socket of sockets) socket.destroy();
-  });
-  return {
-    place: { host: '127.0.0.1', port: (relay.address() as AddressInfo).port },
-    silence: () => void (silent = true),
-    speak: () => void (silent = false),
-  };
+async function relayBefore(server: RpcServer): Promise<Relay> {
+  const relay = await relayTo(server);
+  cleanUps.push(() => relay.close());
+  return relay;
 }
 
 test('calls go to all addresses of a name in turn', async () => {
@@ -233,7 +214,7 @@ test('a host that takes connections and says nothing costs calls the patience, n
 
 test('a replica that went silent is left at the missed ping, and taken again when it speaks', async () => {
   const one = await served('127.0.0.1');
-  const relay = await relayTo(one.server);
+  const relay = await relayBefore(one.server);
   const times = { pingAfterMs: 30, pingTimeoutMs: 50, patienceMs: 100, connectMs: 150 };
   const replicas = replicasOf({ places: [relay.place], times });
   expect(await call(replicas)).toBe(0);
@@ -251,7 +232,7 @@ test('a silent replica that is left ends its streams', async () => {
     yield { sequence: 1n };
     await new Promise(() => {});
   };
-  const relay = await relayTo(one.server);
+  const relay = await relayBefore(one.server);
   const replicas = replicasOf({ places: [relay.place], times: { leavingMs: 50 } });
   const replica = await replicas.awaited(Infinity, undefined);
   if (!(replica instanceof Replica)) throw new Error(replica.details);

@@ -146,7 +146,10 @@ export class Replicas {
   #changed(replica: Replica): void {
     this.#renew();
     if (replica.state === 'ready') return;
-    this.#options.log.debug({ replica: keyOf(replica.address), error: replica.lastError }, 'connection lost');
+    this.#options.log.debug(
+      { replica: keyOf(replica.address), error: replica.lastError },
+      'replica takes no calls',
+    );
     this.#resolveSoon();
   }
 
