@@ -19,7 +19,9 @@ export interface Sessions {
   find(browser: Browser): Promise<Session | undefined>;
   /**
    * Signs a person in: always a new session with a new cookie value and a new `sid` (ASVS 7.2.4), also when the same
-   * person signs in again. The session the browser had is ended in the same commit.
+   * person signs in again. The session the browser had is ended in the same commit. Its codes go on where the same
+   * person signed in again: what they did in another tab still holds, until they sign out. Another person's are forgotten
+   * as at a logout.
    */
   open(
     visit: Visit,
@@ -38,7 +40,7 @@ export interface Sessions {
 
 export function createSessions(deps: {
   readonly store: SessionStore;
-  readonly codes: Pick<CodeStore, 'dropSession'>;
+  readonly codes: Pick<CodeStore, 'dropSession' | 'followSession'>;
   readonly audit: AuthorizeAudit;
   readonly random: Random;
   readonly lifetimes: { readonly session: number; readonly idle: number; readonly code: number };
@@ -67,6 +69,12 @@ export function createSessions(deps: {
         ipAddress: visit.browser.ipAddress,
         userAgentHash: visit.browser.userAgentHash,
       };
+      // Before the commit: trouble with the store of codes leaves a sign-in that can be tried again.
+      if (replaced?.userId === user.userId) {
+        await codes.followSession(replaced.sessionId, sessionId, lifetimes.code);
+      } else if (replaced !== undefined) {
+        await codes.dropSession(replaced.sessionId, lifetimes.code);
+      }
       const session = await store.open(
         record,
         audit.signedIn(visit, record, clientId),

@@ -137,6 +137,36 @@ describe('a successful sign-in', () => {
     expect(bob?.sessionId).not.toBe(ada?.sessionId);
   });
 
+  it('leaves the codes of the same person to be redeemed, as by a client in another tab, until they sign out', async () => {
+    const person = visitor(world);
+    const other = await person.signIn();
+    const code = await person.signIn({ prompt: 'login' });
+    await expect(world.token.redeemCode(redemption(other))).resolves.toMatchObject({
+      grant: { userId: 'acme-ada' },
+    });
+    await world.gateway.endSession({ browser: person.context() });
+    for (const late of [other, code]) {
+      await expect(world.token.redeemCode(redemption(late))).rejects.toMatchObject({ code: 'invalid_grant' });
+    }
+  });
+
+  it('takes the codes of another person, whose sign-out it is (I3)', async () => {
+    const person = visitor(world);
+    const earlier = await person.signIn();
+    const ada = [earlier, await person.signIn({ prompt: 'login' })];
+    const bob = await person.signIn({ prompt: 'login' }, { identifier: 'bob' });
+    for (const code of ada) {
+      await expect(world.token.redeemCode(redemption(code))).rejects.toMatchObject({ code: 'invalid_grant' });
+    }
+    await expect(world.token.redeemCode(redemption(bob))).resolves.toMatchObject({
+      grant: { userId: 'acme-bob' },
+    });
+    const cookie = person.context();
+    const attempt = { tenantId: 'acme', identifier: 'ada', password };
+    await world.gateway.signInDirect({ browser: cookie, ...attempt });
+    await expect(world.token.redeemCode(redemption(bob))).rejects.toMatchObject({ code: 'invalid_grant' });
+  });
+
   it('leaves the session as it was when signing in again fails (CVE-2023-6787)', async () => {
     const person = visitor(world);
     await person.signIn();

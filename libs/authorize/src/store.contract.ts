@@ -220,6 +220,25 @@ function sessionDropContract(open: () => Promise<CodeStore>): void {
     expect(await store.redeem(hash, right)).toEqual({ outcome: 'unknown' });
   });
 
+  it('drops with a session the codes of those that it follows, and saves none for them afterwards', async () => {
+    const store = await open();
+    const records = Array.from({ length: 3 }, () => codeRecord());
+    const hashes = records.map(unique);
+    for (const [at, record] of records.entries()) {
+      const { sessionId } = record.grant;
+      await store.save(hashes[at] ?? '', record, 60);
+      if (at > 0) await store.followSession(records[at - 1]?.grant.sessionId ?? '', sessionId, 60);
+    }
+    const outcomes = async () =>
+      Promise.all(hashes.map(async (hash) => (await store.redeem(hash, right)).outcome));
+    expect(await outcomes()).toEqual(['granted', 'granted', 'granted']);
+    expect(await store.dropSession(records[1]?.grant.sessionId ?? '', 60)).toBe(2);
+    expect(await outcomes()).toEqual(['unknown', 'unknown', 'granted']);
+    const late = await Promise.all(records.map((record) => store.save(unique(), record, 60)));
+    expect(late).toEqual(['session_ended', 'session_ended', 'saved']);
+    expect(await store.dropSession(records[2]?.grant.sessionId ?? '', 60)).toBe(2);
+  });
+
   it('leaves no code behind when issuing races the end of the session', async () => {
     for (let round = 0; round < 40; round += 1) {
       const store = await open();

@@ -89,6 +89,15 @@ interface StoredCode {
 export function createMemoryCodeStore(clock: Clock): CodeStore {
   const codes = createExpiringMap<{ stored: StoredCode }>(clock);
   const codesOfSession = createExpiringMap<ReadonlySet<string> | 'ended'>(clock);
+  const earlierSessions = createExpiringMap<string>(clock);
+
+  function dropCodes(sessionId: string, lifetimeSeconds: number): number {
+    const held = codesOfSession.get(sessionId);
+    codesOfSession.set(sessionId, 'ended', lifetimeSeconds);
+    if (held === undefined || held === 'ended') return 0;
+    return [...held].filter((codeHash) => codes.delete(codeHash)).length;
+  }
+
   return {
     async save(codeHash, record, lifetimeSeconds) {
       const { sessionId } = record.grant;
@@ -117,11 +126,20 @@ export function createMemoryCodeStore(clock: Clock): CodeStore {
       return { outcome: 'granted', grant, takenBefore: taken, burnt };
     },
 
+    async followSession(earlier, later, lifetimeSeconds) {
+      earlierSessions.set(later, earlier, lifetimeSeconds);
+    },
+
     async dropSession(sessionId, lifetimeSeconds) {
-      const held = codesOfSession.get(sessionId);
-      codesOfSession.set(sessionId, 'ended', lifetimeSeconds);
-      if (held === undefined || held === 'ended') return 0;
-      return [...held].filter((codeHash) => codes.delete(codeHash)).length;
+      let dropped = 0;
+      for (
+        let ended: string | undefined = sessionId;
+        ended !== undefined;
+        ended = earlierSessions.get(ended)
+      ) {
+        dropped += dropCodes(ended, lifetimeSeconds);
+      }
+      return dropped;
     },
   };
 }

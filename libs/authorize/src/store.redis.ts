@@ -86,21 +86,33 @@ if code[5] and not code[6] then return {'burnt'} end
 redis.call('HSET', KEYS[1], 'taken', '1')
 return {'granted', code[7], code[6] or '0', code[5] or '0'}`;
 
+/** KEYS: codes of the earlier session, codes of the later one. ARGV: lifetime in milliseconds. */
+const followSession = `
+redis.call('SADD', KEYS[2], KEYS[1])
+redis.call('PEXPIRE', KEYS[2], ARGV[1])`;
+
 /** KEYS: codes of the session. ARGV: how long new ones are refused, in milliseconds. */
 const dropSession = `
 local dropped = 0
-for _, member in ipairs(redis.call('SMEMBERS', KEYS[1])) do
-  if member ~= 'ended' then dropped = dropped + redis.call('DEL', member) end
+local sessions = {KEYS[1]}
+local at = 1
+while sessions[at] do
+  for _, member in ipairs(redis.call('SMEMBERS', sessions[at])) do
+    if string.find(member, 'authorize:session-codes:', 1, true) then sessions[#sessions + 1] = member
+    elseif member ~= 'ended' then dropped = dropped + redis.call('DEL', member) end
+  end
+  redis.call('DEL', sessions[at])
+  redis.call('SADD', sessions[at], 'ended')
+  redis.call('PEXPIRE', sessions[at], ARGV[1])
+  at = at + 1
 end
-redis.call('DEL', KEYS[1])
-redis.call('SADD', KEYS[1], 'ended')
-redis.call('PEXPIRE', KEYS[1], ARGV[1])
 return dropped`;
 
 /** Codes in Redis, every operation one script and one round trip. */
 export function createRedisCodeStore(redis: RedisHandle): CodeStore {
   const saveScript = redis.script({ name: 'authorize.save_code', lua: save });
   const redeemScript = redis.script({ name: 'authorize.redeem_code', lua: redeem });
+  const followScript = redis.script({ name: 'authorize.follow_session', lua: followSession });
   const dropScript = redis.script({ name: 'authorize.drop_session', lua: dropSession });
   return {
     async save(codeHash, { grant, codeChallenge, redirectUri }, lifetimeSeconds) {
@@ -119,6 +131,9 @@ export function createRedisCodeStore(redis: RedisHandle): CodeStore {
     async redeem(codeHash, { clientId, tenantId, codeChallenge, redirectUri }: CodePresentation) {
       const reply = await redeemScript([codeKey(codeHash)], [clientId, tenantId, codeChallenge, redirectUri]);
       return redemptionOf(reply);
+    },
+    async followSession(earlier, later, lifetimeSeconds) {
+      await followScript([sessionKey(earlier), sessionKey(later)], [milliseconds(lifetimeSeconds)]);
     },
     async dropSession(sessionId, lifetimeSeconds) {
       return Number(await dropScript([sessionKey(sessionId)], [milliseconds(lifetimeSeconds)]));

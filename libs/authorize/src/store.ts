@@ -78,7 +78,12 @@ export interface CodeStore {
    * the code; another client changes nothing.
    */
   redeem(codeHash: string, presentation: CodePresentation): Promise<Redemption>;
-  /** Forgets the codes of a session and refuses new ones for it during `lifetimeSeconds`. Answers how many there were. */
+  /** From now on the codes of `earlier` end with those of `later`, whichever way these end, for `lifetimeSeconds`. */
+  followSession(earlier: string, later: string, lifetimeSeconds: number): Promise<void>;
+  /**
+   * Forgets the codes of a session and of those that it follows, and refuses new ones for them during `lifetimeSeconds`.
+   * Answers how many there were.
+   */
   dropSession(sessionId: string, lifetimeSeconds: number): Promise<number>;
 }
 
