@@ -299,6 +299,7 @@ const secretValues: Readonly<Record<string, string>> = {
   TESSERA_KEYS_KEK_FILE: randomBytes(32).toString('base64'),
   TESSERA_DIRECTORY_PEPPER_FILE: randomBytes(32).toString('base64'),
   TESSERA_TOKEN_REFRESH_KEYS_FILE: `1:${randomBytes(32).toString('base64')}`,
+  TESSERA_DEVICE_MARK_KEY_FILE: randomBytes(32).toString('base64'),
   TESSERA_WEBHOOK_KEY_FILE: randomBytes(32).toString('base64'),
   OTEL_EXPORTER_OTLP_HEADERS_FILE: 'authorization=Bearer%20collector',
   TESSERA_RPC_TOKEN_FILE: randomBytes(32).toString('base64'),

@@ -166,6 +166,7 @@ const everywhere: Values = {
     keysKek: { existingSecret: 'secrets' },
     directoryPepper: { existingSecret: 'secrets', key: 'pepper' },
     tokenRefreshKeys: { existingSecret: 'refresh' },
+    deviceMarkKey: { existingSecret: 'secrets' },
     webhookKey: { existingSecret: 'secrets' },
   },
   redis: {

@@ -12,6 +12,7 @@ import { digest, reference } from './digest.ts';
 import { count } from './limits.ts';
 import { prepareGrant, wholeSeconds } from './new-grant.ts';
 import { describeGrant, type PendingRequestView } from './pending-request.ts';
+import type { PollSecrets } from './poll-secret.ts';
 import type { StartingClient, StartingClients, StartRequest } from './starting-client.ts';
 import type { GrantStore, NewGrant } from './store.ts';
 
@@ -54,6 +55,7 @@ interface BackchannelParts {
   /** Requests for one login hint, whoever it stands for. */
   readonly hintLimit: LimitRule;
   readonly audit: DeviceAudit;
+  readonly secrets: PollSecrets;
   readonly kit: { readonly random: Random; readonly clock: { now(): number } };
   readonly lifetimeSeconds: number;
   readonly intervalSeconds: number;
@@ -103,7 +105,7 @@ async function start(
   client: StartingClient,
   call: CallContext,
 ): Promise<StartedBackchannel> {
-  const { limiter, hintLimit, audit, lifetimeSeconds, intervalSeconds, kit, seal } = parts;
+  const { limiter, hintLimit, audit, lifetimeSeconds, intervalSeconds, kit, seal, secrets } = parts;
   const { clientId, tenantId, lifetimes } = client.application;
   const experience = requireExperience(parts, client);
   checkParameters(request);
@@ -115,7 +117,7 @@ async function start(
     intervalSeconds,
     bindingMessage: request.bindingMessage,
   } as const;
-  const { secret, grant: polled } = prepareGrant(request, client, options, kit.random);
+  const { secret, grant: polled } = prepareGrant(request, client, options, { random: kit.random, secrets });
   const grant =
     mode === undefined || seal === undefined ? polled : told(polled, { mode, seal, secret, request });
   // By the hint, not by the user it stands for: reaching the limit tells nothing about who exists.

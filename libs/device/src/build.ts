@@ -19,6 +19,7 @@ import { createDeliveryStore } from './delivery/store.postgres.ts';
 import { createDeviceAuthorizations } from './device-authorization.ts';
 import type { GuessLimits } from './device-authorization.ts';
 import { createPolling } from './polling.ts';
+import { createPollSecrets } from './poll-secret.ts';
 import { withOwnGuesses } from './guesses.memory.ts';
 import { backchannelHandlers, deviceHandlers } from './service.ts';
 import type { DeviceParts } from './service.ts';
@@ -176,7 +177,9 @@ function assemble(given: {
     audit,
     requireAuthentication: config.TESSERA_PROFILE === 'strict',
   });
-  const common = { store, clients, records, audit, kit, intervalSeconds: config.TESSERA_POLL_INTERVAL };
+  const secrets = createPollSecrets(config.TESSERA_DEVICE_MARK_KEY, random);
+  const intervalSeconds = config.TESSERA_POLL_INTERVAL;
+  const common = { store, clients, records, audit, kit, secrets, intervalSeconds };
   return {
     devices: createDeviceAuthorizations({
       ...common,
@@ -206,7 +209,7 @@ function assemble(given: {
       random,
       onDelivery: () => outside?.deliveries.wake(),
     }),
-    polling: createPolling({ store, decisions }),
+    polling: createPolling({ store, decisions, secrets }),
     pushes: outside?.pushes ?? noPushes,
     deliveryModes: outside === undefined ? ['poll'] : ['poll', 'ping', 'push'],
   };

@@ -27,6 +27,11 @@ export const deviceConfig = z.object({
   /** Backchannel requests that may wait for one person at a time; further ones are not shown to anybody. */
   TESSERA_CIBA_PENDING_LIMIT: integer(5, { min: 1, max: 100 }),
   /**
+   * Marks what clients poll with, so that one that Redis has lost is told from one that never was. To be set once every
+   * process runs a version that knows it.
+   */
+  TESSERA_DEVICE_MARK_KEY: secret(32).optional(),
+  /**
    * Signs notifications and decision links, and seals what clients are to be told; without it neither the approval
    * experience `webhook` nor the delivery modes `ping` and `push` are offered.
    */

@@ -5,6 +5,7 @@ import { OAuthError, temporarilyUnavailable } from '@tessera/oauth';
 import type { DeviceAudit, Trail } from './audit.ts';
 import { tooMany } from './limits.ts';
 import { prepareGrant, wholeSeconds } from './new-grant.ts';
+import type { PollSecrets } from './poll-secret.ts';
 import { describeGrant, type PendingRequestView } from './pending-request.ts';
 import type { StartingClients, StartRequest } from './starting-client.ts';
 import type { GrantStore, GuessRule, Owner } from './store.ts';
@@ -56,6 +57,7 @@ interface DeviceParts {
   readonly clients: StartingClients;
   readonly records: DirectoryClient;
   readonly audit: DeviceAudit;
+  readonly secrets: PollSecrets;
   readonly kit: { readonly random: Random; readonly clock: { now(): number } };
   readonly lifetimeSeconds: number;
   readonly intervalSeconds: number;
@@ -70,7 +72,7 @@ export function createDeviceAuthorizations(parts: DeviceParts): DeviceAuthorizat
 }
 
 async function start(parts: DeviceParts, request: StartRequest, call: CallContext): Promise<StartedDevice> {
-  const { clients, store, audit, kit } = parts;
+  const { clients, store, audit, kit, secrets } = parts;
   return clients.admit('device_code', request, call, async (client) => {
     const lifetimeSeconds = Math.min(
       client.application.lifetimes?.authorizationRequest || parts.lifetimeSeconds,
@@ -78,7 +80,7 @@ async function start(parts: DeviceParts, request: StartRequest, call: CallContex
     );
     const { intervalSeconds } = parts;
     const options = { kind: 'device_code', lifetimeSeconds, intervalSeconds, bindingMessage: '' } as const;
-    const { secret, grant } = prepareGrant(request, client, options, kit.random);
+    const { secret, grant } = prepareGrant(request, client, options, { random: kit.random, secrets });
     for (let attempt = 0; attempt < attempts; attempt += 1) {
       const userCode = newUserCode(kit.random);
       if ((await store.startDevice(grant, userCodeHash(userCode))) === 'user_code_taken') continue;

@@ -1,14 +1,9 @@
-import { opaquePrefix, opaqueValue } from '@tessera/kit';
 import type { Random } from '@tessera/kit';
 import { grantScopes, parseScope } from '@tessera/oauth';
 import { digest } from './digest.ts';
+import type { PollSecrets } from './poll-secret.ts';
 import type { StartingClient, StartRequest } from './starting-client.ts';
 import type { GrantKind, NewGrant } from './store.ts';
-
-const prefixOf: Readonly<Record<GrantKind, string>> = {
-  device_code: opaquePrefix.deviceCode,
-  auth_req_id: opaquePrefix.authReqId,
-};
 
 /** RFC 8628 §3.5: what a `slow_down` adds, for this and all subsequent polls. */
 const increaseSeconds = 5;
@@ -34,7 +29,7 @@ export function prepareGrant(
   request: StartRequest,
   { application }: StartingClient,
   { kind, lifetimeSeconds, intervalSeconds, bindingMessage }: GrantOptions,
-  random: Random,
+  { random, secrets }: { readonly random: Random; readonly secrets: PollSecrets },
 ): PreparedGrant {
   if (request.issuer === '') throw new Error('the request carries no issuer');
   const { scopes, resource } = grantScopes({
@@ -43,7 +38,7 @@ export function prepareGrant(
     available: application.scopes,
     person: true,
   });
-  const secret = opaqueValue(prefixOf[kind], random);
+  const secret = secrets.create(kind, application);
   return {
     secret,
     grant: {

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { systemClock } from '@tessera/kit';
+import { Secret, systemClock } from '@tessera/kit';
 import type { Database } from '@tessera/kit';
 import { temporarilyUnavailable } from '@tessera/oauth';
 import { Decision } from '@tessera/proto-gen/device';
@@ -182,7 +182,7 @@ describe('Redis that loses writes', () => {
     expect((await poll()).grant).toMatchObject({ userId: who.userId, scopes: ['openid', 'orders.read'] });
   });
 
-  it('stands by what was durably decided when Redis forgot all of it; what nobody decided is unknown (F2)', async () => {
+  it('stands by what was durably decided when Redis forgot all of it; what nobody decided is unknown without a mark (F2)', async () => {
     const [approved, denied, pending] = [
       await decided(),
       await decided(Decision.DENY),
@@ -196,6 +196,66 @@ describe('Redis that loses writes', () => {
     expect(await codeOf(pending.poll())).toBe('invalid_grant');
     expect(await codeOf(decideDevice(world, approved.requestId, approved.who))).toBe('not_found');
     expect(await codeOf(pollDevice(world, approved.deviceCode, 'acme-box'))).toBe('invalid_grant');
+  });
+
+  it('means to start again where what was given carries a mark, for its own client alone (F2)', async () => {
+    const config = { TESSERA_DEVICE_MARK_KEY: new Secret('a-mark-key-of-at-least-32-characters') };
+    const marking = await createWorld({ beside: world, config });
+    const device = await startDevice(marking);
+    const request = await startBackchannel(marking, 'eve');
+    const [used, denied] = [await decided(Decision.APPROVE, marking), await decided(Decision.DENY, marking)];
+    const unmarked = await startDevice(world);
+    for (const { deviceCode } of [device, used, denied, unmarked]) {
+      await world.redis.call('DEL', grantKey(deviceCode));
+    }
+    await world.redis.call('DEL', `device:grant:auth_req_id:${hashOf(request.authReqId)}`);
+    world.redis.reset();
+    expect(await codeOf(device.poll())).toBe('expired_token');
+    expect(world.redis.names).toEqual(['device.poll']);
+    expect(await codeOf(request.poll())).toBe('expired_token');
+    expect((await used.poll()).grant).toMatchObject({ userId: used.who.userId });
+    expect(await codeOf(denied.poll())).toBe('access_denied');
+    const { deviceCode } = device;
+    const other = deviceCode.endsWith('A') ? 'B' : 'A';
+    const refused = [
+      pollDevice(marking, deviceCode, 'acme-box'),
+      pollDevice(marking, deviceCode, 'acme-tv', 'umbra'),
+      pollDevice(marking, deviceCode.slice(0, -1) + other, 'acme-tv'),
+      pollDevice(marking, deviceCode.slice(0, -21), 'acme-tv'),
+      pollDevice(marking, deviceCode.slice(0, -1), 'acme-tv'),
+      pollDevice(marking, `${deviceCode}A`, 'acme-tv'),
+      pollDevice(marking, unmarked.deviceCode, 'acme-tv'),
+      pollBackchannel(marking, `ta_${deviceCode.slice(3)}`, 'acme-tv'),
+      pollBackchannel(marking, request.authReqId, 'acme-box'),
+    ];
+    expect(new Set(await Promise.all(refused.map(codeOf)))).toEqual(new Set(['invalid_grant']));
+    await marking.service.close();
+  });
+
+  it('knows what was given under another key or without one, while Redis remembers it', async () => {
+    const keys = ['one', 'two'].map((name) => new Secret(`mark-key-${name}-of-at-least-32-characters`));
+    const worlds = [
+      world,
+      ...(await Promise.all(
+        keys.map((key) => createWorld({ beside: world, config: { TESSERA_DEVICE_MARK_KEY: key } })),
+      )),
+    ];
+    const lengths: number[] = [];
+    for (const giving of worlds) {
+      const { deviceCode } = await startDevice(giving);
+      lengths.push(deviceCode.length);
+      const answers: string[] = [];
+      for (const asked of worlds) answers.push(await codeOf(pollDevice(asked, deviceCode, 'acme-tv')));
+      expect(answers).toEqual(['authorization_pending', 'slow_down', 'slow_down']);
+      await world.redis.call('DEL', grantKey(deviceCode));
+      const lost = worlds.map((asked) => codeOf(pollDevice(asked, deviceCode, 'acme-tv')));
+      const expected = worlds.map((asked) =>
+        asked === giving && asked !== world ? 'expired_token' : 'invalid_grant',
+      );
+      expect(await Promise.all(lost)).toEqual(expected);
+    }
+    expect(lengths).toEqual([46, 67, 67]);
+    await Promise.all(worlds.slice(1).map(({ service }) => service.close()));
   });
 
   it('hears of a decision again when it was away at first', async () => {

@@ -1,6 +1,6 @@
 import { hash as digestOf } from 'node:crypto';
-import { opaquePrefix } from '@tessera/kit';
 import { OAuthError } from '@tessera/oauth';
+import type { PollSecrets } from './poll-secret.ts';
 import type { ApprovedGrant, DecisionStore, GrantKind, GrantStore } from './store.ts';
 
 export interface Poll {
@@ -23,21 +23,18 @@ export interface Approved {
  */
 export type Polling = (kind: GrantKind, poll: Poll) => Promise<Approved>;
 
-const shapeOf: Readonly<Record<GrantKind, RegExp>> = {
-  device_code: new RegExp(`^${opaquePrefix.deviceCode}[A-Za-z0-9_-]{43}$`),
-  auth_req_id: new RegExp(`^${opaquePrefix.authReqId}[A-Za-z0-9_-]{43}$`),
-};
-
 export function createPolling({
   store,
   decisions,
+  secrets,
 }: {
   readonly store: Pick<GrantStore, 'poll'>;
   readonly decisions: Pick<DecisionStore, 'confirm'>;
+  readonly secrets: Pick<PollSecrets, 'hasShape' | 'wasGiven'>;
 }): Polling {
   return async (kind, { secret, ...client }) => {
     // Another kind of value is not looked up at all, so it is not consumed either (CVE-2026-4282).
-    if (!shapeOf[kind].test(secret)) throw invalidGrant('malformed');
+    if (!secrets.hasShape(kind, secret)) throw invalidGrant('malformed');
     const secretHash = digestOf('sha256', secret, 'buffer');
     const hash = secretHash.toString('hex');
     const verdict = await store.poll(kind, hash, client);
@@ -58,9 +55,12 @@ export function createPolling({
       case 'unknown':
       case 'approved': {
         const confirmed = await decisions.confirm(kind, hash, client);
-        if (confirmed === undefined && verdict === 'unknown') throw invalidGrant(verdict);
-        // What is approved in Redis alone was never approved: the device starts again.
-        if (confirmed === undefined) throw expired();
+        // What is approved in Redis alone was never approved, and what was given and is lost, or long over, cannot be any
+        // more: the device starts again.
+        if (confirmed === undefined) {
+          const wasGiven = verdict === 'approved' || secrets.wasGiven(kind, secret, client);
+          throw wasGiven ? expired() : invalidGrant(verdict);
+        }
         if (confirmed.decision === 'denied') throw denied();
         return { grant: confirmed.grant, secretHash };
       }

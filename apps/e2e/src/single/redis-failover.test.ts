@@ -31,7 +31,8 @@ describe.each([setUps.compact, setUps.split])('Redis behind Sentinels, $name', (
     [master, replica] = servers.servers.map(({ url }) => new Redis(url)) as [Redis, Redis];
     for (const client of [master, replica]) client.on('error', () => undefined);
     const stores = { databaseUrl: await newDatabaseUrl(), redisUrl: servers.url };
-    system = await startSystem(setUp, { stores });
+    const environment = { TESSERA_DEVICE_MARK_KEY: 'e2e-device-mark-key-0123456789-0123456789' };
+    system = await startSystem(setUp, { stores, environment });
   });
   afterAll(async () => {
     await system?.stop();
@@ -63,6 +64,11 @@ describe.each([setUps.compact, setUps.split])('Redis behind Sentinels, $name', (
     await replicaHasEverything();
     await cutReplica();
 
+    const lostDevice = await startDevice(http);
+    const lostBackchannel = await startCiba(http);
+    const usedDevice = await startDevice(http);
+    await decideDevice(system.person(), usedDevice.userCode, 'approve');
+    tokensOf(await poll(http, 'device', usedDevice.deviceCode, 'acme-tv'));
     const tokens = tokensOf(await redeem(http, redeemed));
     const copy = system.person();
     for (const [name, value] of person.cookies) copy.cookies.set(name, value);
@@ -102,6 +108,12 @@ describe.each([setUps.compact, setUps.split])('Redis behind Sentinels, $name', (
     await decideCiba(system.person(), 'approve', 'till 7');
     expectError(await poll(http, 'device', device.deviceCode, 'acme-tv'), 400, 'access_denied');
     expectError(await poll(http, 'ciba', backchannel, 'acme-desk'), 400, 'access_denied');
+
+    // Of what began since, nothing is left: those who wait start again, and what was used stays used.
+    expectError(await poll(http, 'device', lostDevice.deviceCode, 'acme-tv'), 400, 'expired_token');
+    expectError(await poll(http, 'ciba', lostBackchannel, 'acme-desk'), 400, 'expired_token');
+    expectError(await poll(http, 'device', lostDevice.deviceCode, 'acme-box'), 400, 'invalid_grant');
+    expectError(await poll(http, 'device', usedDevice.deviceCode, 'acme-tv'), 400, 'invalid_grant');
 
     tokensOf(await redeem(http, await codeFor(system.person())));
   });

@@ -25,6 +25,7 @@ const environment = {
   TESSERA_DEVICE_GUESS_LIMIT_ADDRESS: '200',
   TESSERA_LOGIN_LIMIT_ADDRESS: '1000',
   TESSERA_CIBA_START_LIMIT_USER: '200',
+  TESSERA_DEVICE_MARK_KEY: 'e2e-device-mark-key-0123456789-0123456789',
   TESSERA_WEBHOOK_KEY: webhookKey,
   TESSERA_WEBHOOK_ALLOW_PRIVATE: 'true',
   // This machine has other tests to run at the same time; time-outs have their own.
