@@ -1,4 +1,4 @@
-import { LRUCache } from 'lru-cache';
+import { boundedCache } from './bounded-cache.ts';
 import type { ActiveToken, Revocation, RevocationKind } from './types.ts';
 
 interface Mark {
@@ -14,7 +14,7 @@ const capacity = 100_000;
 
 /** What ended, by whom it concerned: found by the facts of a token in a few look-ups, and bounded. */
 export class Ended {
-  readonly #marks = new LRUCache<string, Mark>({ max: capacity, ttl: keptMs });
+  readonly #marks = boundedCache<Mark>(capacity, keptMs);
   readonly #kinds: ReadonlySet<RevocationKind>;
 
   constructor(kinds: readonly RevocationKind[]) {

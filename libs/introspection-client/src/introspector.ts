@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
-import { LRUCache } from 'lru-cache';
 import { inactive, type Answer } from './answers.ts';
 import { Batcher } from './batcher.ts';
+import { boundedCache, type BoundedCache } from './bounded-cache.ts';
 import { Ended } from './ended.ts';
 import { IntrospectionError } from './errors.ts';
 import { LocalVerifier } from './local.ts';
@@ -44,7 +44,7 @@ interface Remembered {
 class CachingIntrospector implements Introspector {
   readonly #server: Server;
   readonly #batcher: Batcher;
-  readonly #cache: LRUCache<string, Remembered> | undefined;
+  readonly #cache: BoundedCache<Remembered> | undefined;
   readonly #maxSeconds: number;
   readonly #local: LocalVerifier | undefined;
   readonly #watch: Watch | undefined;
@@ -58,7 +58,7 @@ class CachingIntrospector implements Introspector {
     this.#metrics = rest.metrics ?? {};
     this.#server = new Server(target, credentials, rest.timeoutMs ?? defaultTimeoutMs, this.#metrics);
     this.#batcher = new Batcher(this.#server);
-    this.#cache = cache === false ? undefined : new LRUCache({ max: cache.max ?? defaultCapacity });
+    this.#cache = cache === false ? undefined : boundedCache(cache.max ?? defaultCapacity);
     this.#maxSeconds = cache === false ? 0 : (cache.maxSeconds ?? Infinity);
     this.#local = local === undefined ? undefined : new LocalVerifier(local);
     this.#refuses = watch !== false && watch.onRevocation === 'refuse';
