@@ -113,6 +113,8 @@ function visitOf(browser: BrowserContext | undefined, call: CallContext): Visit 
   return { browser: { browserId, sessionToken, ipAddress, userAgentHash, issuer }, call };
 }
 
-function newSession({ sessionToken, maxAge }: OpenedSession) {
-  return { sessionToken, maxAge };
+function newSession({ sessionToken, maxAge, ended }: OpenedSession) {
+  if (ended === undefined) return { sessionToken, maxAge };
+  const { tenantId, sessionId } = ended;
+  return { sessionToken, maxAge, ended: { tenantId, sessionId } };
 }

@@ -11,6 +11,8 @@ export interface OpenedSession {
   readonly sessionToken: string;
   /** Seconds until the absolute end. */
   readonly maxAge: number;
+  /** Another person's, which the browser had. */
+  readonly ended: Pick<Session, 'tenantId' | 'sessionId'> | undefined;
 }
 
 /** The sessions of browsers: durable, so that a restart or a lost Redis signs nobody out and revives nobody. */
@@ -69,18 +71,18 @@ export function createSessions(deps: {
         ipAddress: visit.browser.ipAddress,
         userAgentHash: visit.browser.userAgentHash,
       };
+      const ended = replaced?.userId === user.userId ? undefined : replaced;
       // Before the commit: trouble with the store of codes leaves a sign-in that can be tried again.
-      if (replaced?.userId === user.userId) {
+      if (ended !== undefined) await codes.dropSession(ended.sessionId, lifetimes.code);
+      else if (replaced !== undefined) {
         await codes.followSession(replaced.sessionId, sessionId, lifetimes.code);
-      } else if (replaced !== undefined) {
-        await codes.dropSession(replaced.sessionId, lifetimes.code);
       }
       const session = await store.open(
         record,
         audit.signedIn(visit, record, clientId),
         replaced === undefined ? undefined : ending(visit, replaced, 'replaced'),
       );
-      return { session, sessionToken, maxAge: Math.floor(lifetimes.session) };
+      return { session, sessionToken, maxAge: Math.floor(lifetimes.session), ended };
     },
 
     async abandon(visit, session) {

@@ -154,16 +154,25 @@ describe('a successful sign-in', () => {
     const person = visitor(world);
     const earlier = await person.signIn();
     const ada = [earlier, await person.signIn({ prompt: 'login' })];
-    const bob = await person.signIn({ prompt: 'login' }, { identifier: 'bob' });
+    const { sessionId } = (await sessionOf(person)) ?? {};
+    const interactionId = await person.interaction({ prompt: 'login' });
+    const { outcome } = await person.submit(interactionId, { identifier: 'bob' });
+    if (outcome.case !== 'signedIn') throw new Error('not signed in');
+    expect(outcome.value.session?.ended).toMatchObject({ tenantId: 'acme', sessionId });
+    const bob = codeOf(outcome.value.redirect?.location);
+    person.sessionToken = outcome.value.session?.sessionToken ?? '';
     for (const code of ada) {
       await expect(world.token.redeemCode(redemption(code))).rejects.toMatchObject({ code: 'invalid_grant' });
     }
     await expect(world.token.redeemCode(redemption(bob))).resolves.toMatchObject({
       grant: { userId: 'acme-bob' },
     });
-    const cookie = person.context();
     const attempt = { tenantId: 'acme', identifier: 'ada', password };
-    await world.gateway.signInDirect({ browser: cookie, ...attempt });
+    const { session } = await world.gateway.signInDirect({ browser: person.context(), ...attempt });
+    expect(session?.ended?.tenantId).toBe('acme');
+    person.sessionToken = session?.sessionToken ?? '';
+    const again = await world.gateway.signInDirect({ browser: person.context(), ...attempt });
+    expect(again.session, 'the same person').not.toHaveProperty('ended.sessionId');
     await expect(world.token.redeemCode(redemption(bob))).rejects.toMatchObject({ code: 'invalid_grant' });
   });
 

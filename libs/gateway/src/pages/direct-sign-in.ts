@@ -1,12 +1,12 @@
 import type { FastifyReply } from 'fastify';
 import { rootCall } from '@tessera/kit';
 import { OAuthError } from '@tessera/oauth';
-import { writeCookie } from '../cookies.ts';
 import { browserContext } from './browser.ts';
 import { antiForgeryField, purpose } from './form.ts';
 import type { Visit } from './handler.ts';
 import { requireBrowserId, type Person } from './person.ts';
 import { sendPage, sendPageError, type Page } from './page.ts';
+import { giveSession } from './session.ts';
 
 /** A sign-in without an authorization request, on the way to a page of ours. */
 export interface DirectSignIn {
@@ -49,7 +49,7 @@ export async function attemptSignIn(
   signIn: DirectSignIn,
   form: ReadonlyMap<string, string>,
 ): Promise<'signed_in' | FastifyReply> {
-  const { app, request, reply, gateway } = visit;
+  const { app, request, gateway } = visit;
   const identifier = form.get('identifier') ?? '';
   const password = form.get('password') ?? '';
   if (identifier === '' || password === '') {
@@ -62,7 +62,7 @@ export async function attemptSignIn(
   if (session === undefined) {
     return refuse(visit, signIn, identifier, 401, 'The user name or the password is wrong.');
   }
-  writeCookie(request, reply, 'session', session.sessionToken, session.maxAge);
+  await giveSession(visit, session);
   return 'signed_in';
 }
 

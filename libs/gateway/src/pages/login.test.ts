@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { OAuthError } from '@tessera/oauth';
+import { OAuthError, temporarilyUnavailable } from '@tessera/oauth';
 import { testKit } from '@tessera/test-kit';
 import { antiForgery } from '../anti-forgery.ts';
 import { openGateway, type Behaviours } from '../testing/fake-services.ts';
@@ -174,6 +174,25 @@ describe('POST /login', () => {
       expect(answer.body).toContain('Enter both');
     }
     expect(gateway.requests('signIn')).toEqual([]);
+  });
+
+  it('tells token of the session of another person that this one ended, before it gives the new one (SES-7)', async () => {
+    const ended = { tenantId: 'acme', sessionId: 's1' };
+    const session = { sessionToken: 'ts_new', maxAge: 43_200, ended };
+    const switched: Behaviours = {
+      signIn: () => ({ outcome: { case: 'signedIn', value: { session, redirect: { location } } } }),
+    };
+    const gateway = open({ ...switched, noteSessionEnd: () => ({}) });
+    expect((await send(gateway)).cookies).toMatchObject([{ name: 'tessera_session', value: 'ts_new' }]);
+    expect(gateway.requests('noteSessionEnd')).toMatchObject([ended]);
+    const unheard = open({
+      ...switched,
+      noteSessionEnd: () => {
+        throw temporarilyUnavailable();
+      },
+    });
+    const refused = await send(unheard);
+    expect([refused.statusCode, refused.cookies]).toEqual([503, []]);
   });
 
   it('shows the contract’s 400 when a session of another tenant appeared meanwhile', async () => {

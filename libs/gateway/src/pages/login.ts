@@ -2,13 +2,14 @@ import type { FastifyReply } from 'fastify';
 import { rootCall } from '@tessera/kit';
 import { OAuthError } from '@tessera/oauth';
 import type { GetInteractionResponse, Interaction, Redirect } from '@tessera/proto-gen/authorize';
-import { dropCookie, readCookie, writeCookie } from '../cookies.ts';
+import { dropCookie, readCookie } from '../cookies.ts';
 import { parseForm } from '../parameters.ts';
 import { browserContext, rawQuery } from './browser.ts';
 import { antiForgeryField, checkForm, purpose, readForm } from './form.ts';
 import type { PageHandler, Visit } from './handler.ts';
 import { sendMismatch } from './mismatch.ts';
 import { sendPage, sendPageError, type Page } from './page.ts';
+import { giveSession } from './session.ts';
 
 /** `GET /login`: the form where a sign-in is waiting, else a page that says that nothing is. */
 export const showLogin: PageHandler = async (visit) => {
@@ -46,7 +47,7 @@ export const signIn: PageHandler = async (visit) => {
     case 'signedIn': {
       const { session, redirect } = outcome.value;
       if (session === undefined || redirect === undefined) break;
-      writeCookie(request, reply, 'session', session.sessionToken, session.maxAge);
+      await giveSession(visit, session);
       return sendOn(reply, redirect);
     }
     case 'wrongCredentials': {

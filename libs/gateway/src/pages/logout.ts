@@ -1,5 +1,5 @@
 import type { FastifyReply } from 'fastify';
-import { Code, ConnectError, rootCall } from '@tessera/kit';
+import { rootCall } from '@tessera/kit';
 import { OAuthError } from '@tessera/oauth';
 import { dropCookie, newBrowserId, readCookie, writeCookie } from '../cookies.ts';
 import { parseForm } from '../parameters.ts';
@@ -9,6 +9,7 @@ import { browserContext, rawQuery } from './browser.ts';
 import { antiForgeryField, checkForm, purpose, readForm } from './form.ts';
 import type { PageHandler, Visit } from './handler.ts';
 import { sendPage } from './page.ts';
+import { noteSessionEnd } from './session.ts';
 
 /** How long the page after a logout may still say so, in seconds. */
 const signedOutSeconds = 60;
@@ -63,7 +64,6 @@ function onwardPath(form: ReadonlyMap<string, string>): string | undefined {
 /** Ends the session and drops its cookie; returns where the browser goes: `onward`, else what `authorize` answers. */
 async function endSession(visit: Visit, asked: LogoutRequest, onward?: string): Promise<string> {
   const { app, request, reply, gateway } = visit;
-  const { requestId } = request.incoming;
   const { location, tenantId, sessionId } = await gateway.peers.authorize.endSession(
     {
       browser: browserContext(app, request),
@@ -73,29 +73,15 @@ async function endSession(visit: Visit, asked: LogoutRequest, onward?: string): 
       hintedClientId: asked.hint?.clientId ?? '',
       refuseFallback: gateway.config.TESSERA_PROFILE === 'strict',
     },
-    rootCall(requestId),
+    rootCall(request.incoming.requestId),
   );
-  // Before the answer: what the person is told of as over must not come back with an older copy of the codes.
-  if (sessionId !== '') await noteSessionEnd(gateway, { tenantId, sessionId }, requestId);
+  if (sessionId !== '') await noteSessionEnd(visit, { tenantId, sessionId });
   reply.header('cache-control', 'no-store');
   dropCookie(request, reply, 'session');
   if (onward !== undefined) return onward;
   if (location !== '') return location;
   writeCookie(request, reply, 'signedOut', '1', signedOutSeconds);
   return '/login';
-}
-
-/** A `token` of the version before knows nothing of ends, and holds to what it knew. */
-async function noteSessionEnd(
-  { peers }: Visit['gateway'],
-  session: { readonly tenantId: string; readonly sessionId: string },
-  requestId: string,
-): Promise<void> {
-  try {
-    await peers.token.noteSessionEnd(session, rootCall(requestId));
-  } catch (error) {
-    if (!(error instanceof ConnectError && error.code === Code.Unimplemented)) throw error;
-  }
 }
 
 async function readLogout(
