@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { opaquePrefix } from '@tessera/kit';
 import { accessTokenHash, leftHash } from '@tessera/oauth';
 import { ApplicationType, Status } from '@tessera/proto-gen/directory';
+import { eventually } from '@tessera/test-kit';
 import { claimsOf, codeOf, grantOf, world, type World } from '../testing/world.ts';
 import { refreshTokenHashClaim, requestIdClaim } from './push-grant.ts';
 
@@ -141,6 +142,28 @@ describe('tokens that are pushed', () => {
         else if (delivered.length === 1) expect(active).toBe(false);
       }
     }
+  });
+
+  it('are the only ones of their request, also where its client polls by now and asks for it at once (I1)', async () => {
+    const winners = new Set<string>();
+    for (let round = 0; round < 20; round += 1) {
+      const authReqId = on.device.approvePush(grantOf());
+      on.device.approve(authReqId, grantOf());
+      await new Promise((resolve) => setTimeout(resolve, 2 * round));
+      const ask = () => codeOf(on.exchange('web', { grantType: 'ciba', authReqId }));
+      const answers = await Promise.all([ask(), ask(), ask()]);
+      const polled = answers.filter((answer) => answer === 'no error').length;
+      // Where a poll was first, the push finds its marker: at once in its own commit, and by the next attempt for good.
+      await eventually('the push is over', async () => {
+        if (polled > 0) on.device.endLease(authReqId);
+        return (await on.device.finished(authReqId, 0)).length > 0;
+      });
+      const pushes = (await on.device.finished(authReqId, 0)).filter(({ tokens }) => tokens !== undefined);
+      expect(polled + pushes.length).toBe(1);
+      expect(answers.filter((answer) => answer === 'invalid_grant')).toHaveLength(3 - polled);
+      winners.add(polled > 0 ? 'poll' : 'push');
+    }
+    expect(winners).toContain('push');
   });
 });
 
