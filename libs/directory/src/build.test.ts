@@ -250,6 +250,26 @@ describe('client secrets', () => {
     expect((await verify(other)).verified).toBe(true);
   });
 
+  it('of a database without a record of its pepper fix it by the first one that proves right, not by whoever starts first', async () => {
+    const own = await testDatabase(migrations);
+    await apply(start('p', own), tenant('older'));
+    await own.query({ name: 'test.forget_pepper', text: 'DELETE FROM directory.pepper_check' });
+    const asked = { clientId: 'older-service', clientSecret: secretOf('older') };
+    const verify = (by: ReturnType<typeof start>, clientSecret = asked.clientSecret) =>
+      by.as('token').verifyApplicationSecret({ ...asked, clientSecret }, call());
+    const [wrong, right] = [start('another', own), start('p', own)];
+    await wrong.service.ready();
+    expect((await verify(wrong)).verified, 'nothing tells that it is wrong').toBe(false);
+    await right.service.ready();
+    expect((await verify(right, 'guessed')).verified).toBe(false);
+    expect((await verify(right)).verified).toBe(true);
+    const unavailable = { code: 'temporarily_unavailable' };
+    await expect(verify(wrong)).rejects.toMatchObject(unavailable);
+    await expect(wrong.service.ready()).rejects.toMatchObject(unavailable);
+    await expect(apply(wrong, tenant('older'))).rejects.toMatchObject(unavailable);
+    await right.service.ready();
+  });
+
   it('have their last use noted when the process ends', async () => {
     const directory = start();
     await apply(directory, tenant('used'));

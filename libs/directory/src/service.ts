@@ -40,6 +40,7 @@ export function directoryHandlers(parts: DirectoryParts): Handlers<typeof Direct
         await pepperCheck.require();
         return { verified: false };
       }
+      await pepperCheck.prove();
       secretUses.note({ tenantId: stored.tenantId, clientId, digest: match.digest });
       return { verified: true, expiresAt: BigInt(Math.floor((match.expiresAt ?? 0) / 1000)) };
     },
