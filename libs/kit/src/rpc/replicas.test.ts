@@ -270,7 +270,9 @@ test('a replica that reads nothing any more is left, however much waits to be wr
   const headers = [...attempt().headers, 'x-long', 'x'.repeat(8_000)];
   // Headers are not held back by any window: they fill the buffers of the kernel.
   const calls = Array.from({ length: 2_000 }, () => replica.exchange({ ...attempt(300), headers }));
-  for (const { status } of await Promise.all(calls)) expect(status.code).toBe(Code.DeadlineExceeded);
+  // The second where writing them took that long.
+  const ends = [Code.DeadlineExceeded, Code.Unavailable];
+  for (const { status } of await Promise.all(calls)) expect(ends).toContain(status.code);
   await until('it is left', () => sockets.length > 1);
 });
 
