@@ -1,6 +1,6 @@
 import type { DirectoryClient } from '@tessera/directory-client';
 import { addressKey, ulid } from '@tessera/kit';
-import type { CallContext, Clock, Limiter, Random } from '@tessera/kit';
+import type { CallContext, Clock, Limiter, LimitRule, Random } from '@tessera/kit';
 import { OAuthError } from '@tessera/oauth';
 import type { ApprovalExperiences } from './approval-experience.ts';
 import type { DeviceAudit, Trail } from './audit.ts';
@@ -60,6 +60,8 @@ interface ApprovalParts {
   readonly decisions: DecisionStore;
   readonly records: DirectoryClient;
   readonly limiter: Limiter;
+  /** Decisions of one person. */
+  readonly accountLimit: LimitRule;
   readonly audit: DeviceAudit;
   readonly failpoint: (name: string) => void;
   readonly experiences: ApprovalExperiences;
@@ -69,7 +71,6 @@ interface ApprovalParts {
   readonly onDelivery: () => void;
 }
 
-const ofAccount = { name: 'decision.account', limit: 60, windowSeconds: 60 };
 const ofAddress = { name: 'decision.address', limit: 600, windowSeconds: 60 };
 
 export function createApprovals(parts: ApprovalParts): Approvals {
@@ -139,13 +140,13 @@ async function decide(parts: ApprovalParts, request: DecisionRequest, call: Call
 }
 
 async function countDecision(
-  { limiter, audit }: ApprovalParts,
+  { limiter, accountLimit, audit }: ApprovalParts,
   approver: Approver,
   trail: Trail,
 ): Promise<void> {
   const onLimit = (rule: string): void => audit.decisionLimited(trail, approver, rule);
   await count(limiter, ofAddress, addressKey(approver.ipAddress), onLimit);
-  await count(limiter, ofAccount, `${approver.tenantId}\0${approver.userId}`, onLimit);
+  await count(limiter, accountLimit, `${approver.tenantId}\0${approver.userId}`, onLimit);
 }
 
 async function requireOwn(

@@ -202,6 +202,11 @@ function assemble(given: {
       decisions,
       records,
       limiter,
+      accountLimit: {
+        name: 'decision.account',
+        limit: config.TESSERA_DECISION_LIMIT_ACCOUNT,
+        windowSeconds: 60,
+      },
       audit,
       failpoint,
       experiences,

@@ -22,6 +22,8 @@ export const deviceConfig = z.object({
   TESSERA_DEVICE_START_LIMIT_CLIENT: integer(1200, { min: 1 }),
   /** Flows that one address may start in a minute. */
   TESSERA_DEVICE_START_LIMIT_ADDRESS: integer(600, { min: 1 }),
+  /** Decisions, of both kinds, that one person may make in a minute. */
+  TESSERA_DECISION_LIMIT_ACCOUNT: integer(60, { min: 1 }),
   /** Backchannel requests that may be started for one login hint in ten minutes. */
   TESSERA_CIBA_START_LIMIT_USER: integer(20, { min: 1 }),
   /** Backchannel requests that may wait for one person at a time; further ones are not shown to anybody. */

@@ -22,6 +22,7 @@ const setUp = setUps[(process.env['TESSERA_E2E_SETUP'] ?? 'compact-embedded') as
 /** Polls may come every second; everybody signs in, and some guess codes, from one address. */
 const environment = {
   TESSERA_POLL_INTERVAL: '1s',
+  TESSERA_DECISION_LIMIT_ACCOUNT: '1000',
   TESSERA_DEVICE_GUESS_LIMIT_ADDRESS: '200',
   TESSERA_LOGIN_LIMIT_ADDRESS: '1000',
   TESSERA_CIBA_START_LIMIT_USER: '200',
