@@ -30,17 +30,26 @@ const secretFields = [
   'auth_req_id',
 ];
 
+/** After so many requests a connection is given back, where they are to be spread. */
+const requestsOfConnection = 50;
+
 /** Asks a server over plain HTTP/1.1 and remembers every secret value that went either way. */
 export class HttpClient {
   readonly #agent: Agent;
   readonly #baseUrl: () => string;
+  readonly #isSpread: boolean;
+  #asked = 0;
   /** Every code, token and cookie value seen. */
   readonly seen = new Set<string>();
 
-  /** `fifo` takes the connection that waits longest, so that requests are spread over all that were opened. */
+  /**
+   * `fifo` takes the connection that waits longest, so that requests are spread over all that were opened, and makes new
+   * ones now and then, so that a replica that came back gets some.
+   */
   constructor(baseUrl: () => string, scheduling: 'lifo' | 'fifo' = 'lifo') {
     this.#agent = new Agent({ keepAlive: true, maxSockets: 64, scheduling });
     this.#baseUrl = baseUrl;
+    this.#isSpread = scheduling === 'fifo';
   }
 
   async ask(method: string, path: string, options: Ask = {}): Promise<Answer> {
@@ -57,6 +66,8 @@ export class HttpClient {
       const [id, secret] = options.basic.map((part) => encodeURIComponent(part));
       headers['authorization'] = `Basic ${Buffer.from(`${id}:${secret}`).toString('base64')}`;
     }
+    this.#asked += 1;
+    if (this.#isSpread && this.#asked % requestsOfConnection === 0) headers['connection'] = 'close';
     if (body !== undefined) headers['content-length'] = String(Buffer.byteLength(body));
     const answer = await this.#send(method, new URL(path, this.#baseUrl()), headers, body);
     this.#remember(answer);
