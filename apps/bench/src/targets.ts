@@ -12,7 +12,7 @@ const signatures: Measure = { of: ratioOf, unit: '× signature', digits: 2 };
 const passwordHashes: Measure = { of: ratioOf, unit: '× argon2id', digits: 2 };
 const peer: Measure = { of: ratioToPeer, unit: '× peer', digits: 2 };
 const micros: Measure = { of: (row) => row.micros, unit: 'µs', digits: 0 };
-const statements: Measure = { of: (row) => row.statements, unit: 'SQL', digits: 1 };
+const statements: Measure = { of: (row) => row.statements, unit: 'SQL', digits: 0 };
 
 interface Target {
   readonly operation: OperationName;

@@ -104,6 +104,24 @@ describe('openRedis', () => {
     }
   });
 
+  it('takes a reply that came in time though the process was kept from reading it', async () => {
+    const redis = await open({ commandTimeoutMs: 100 });
+    const slow = redis.script({
+      name: 'test.slow',
+      lua: `local function now() local t = redis.call('TIME') return t[1] * 1000 + t[2] / 1000 end
+        local began = now()
+        repeat until now() - began > 50
+        return 'late'`,
+    });
+    const reply = slow(['any'], []);
+    await new Promise((resolve) => setTimeout(resolve, 10));
+    // Timers come next after what is immediate.
+    await new Promise((resolve) => setImmediate(resolve));
+    const until = performance.now() + 300;
+    while (performance.now() < until);
+    expect(await reply).toBe('late');
+  });
+
   it('answers a command that is wrong with the error itself, without its arguments', async () => {
     const redis = await open();
     await redis.call('SET', 'text', 'v');

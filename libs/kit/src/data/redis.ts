@@ -102,9 +102,10 @@ export async function openRedis(options: RedisOptions): Promise<RedisHandle> {
   const prefixOf = (key: string) =>
     settings.target.shape === 'cluster' ? `${keyPrefix}${slotOf(key)}` : keyPrefix;
   function send(name: string, args: readonly RedisArgument[], firstKey: string): Promise<unknown> {
-    const command = new Command(name, [...args], { keyPrefix: prefixOf(firstKey), replyEncoding: 'utf8' });
+    const keyed = { keyPrefix: prefixOf(firstKey), replyEncoding: 'utf8' } as const;
+    const command = new CommandTimedHere(name, [...args], keyed);
     gather();
-    return connection.client.sendCommand(command) as Promise<unknown>;
+    return withinTime(connection.client.sendCommand(command) as Promise<unknown>, commandTimeoutMs);
   }
 
   return {
@@ -125,6 +126,33 @@ export async function openRedis(options: RedisOptions): Promise<RedisHandle> {
       end();
     },
   };
+}
+
+/** The client's own timer would have a command fail whose reply has come and was not read yet. */
+class CommandTimedHere extends Command {
+  override setTimeout(): void {}
+}
+
+/**
+ * Fails when there is no reply in time. What came meanwhile is read first: a process that was kept from running, by its
+ * machine or by itself, finds the replies waiting, and the scripts behind them have done their work.
+ */
+function withinTime<T>(reply: Promise<T>, milliseconds: number): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => {
+      setImmediate(() => reject(new Error('Redis did not reply in time.')));
+    }, milliseconds);
+    reply.then(
+      (value) => {
+        clearTimeout(timer);
+        resolve(value);
+      },
+      (error: unknown) => {
+        clearTimeout(timer);
+        reject(error);
+      },
+    );
+  });
 }
 
 /**
