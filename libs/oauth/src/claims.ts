@@ -131,10 +131,20 @@ export interface UserInfoClaims {
   readonly phone_number?: string;
 }
 
+const noIdentityScope = 'The access token has no scope that releases claims.';
+
 /** Throws `insufficient_scope` for scopes that release nothing about a user (OIDC Core §5.4). */
 export function requireIdentityScope(scopes: readonly string[]): void {
   if (scopes.some((scope) => identityScopes.has(scope))) return;
-  throw new OAuthError('insufficient_scope', 'The access token has no scope that releases claims.');
+  throw new OAuthError('insufficient_scope', noIdentityScope);
+}
+
+/**
+ * Whether an error is that of `requireIdentityScope`, so that a token with another scope would help. Told by its
+ * sentence: between processes an error has nothing else besides its code.
+ */
+export function lacksIdentityScope({ code, message }: OAuthError): boolean {
+  return code === 'insufficient_scope' && message === noIdentityScope;
 }
 
 /**

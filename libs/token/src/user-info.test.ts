@@ -86,10 +86,13 @@ describe('userinfo', () => {
     expect((await ask(accessToken)).sub).toBe('bob');
   });
 
-  it('tells nothing while the user holds no role the application is for (DEV-2)', async () => {
+  it('is forbidden while the user holds no role the application is for (contract, 403; DEV-2)', async () => {
     const { accessToken } = await on.signIn({ userId: 'bob' });
     await on.directory.changeApplication('web', (record) => (record.allowedRoles = ['clerk']));
+    expect(await codeOf(ask(accessToken))).toBe('insufficient_scope');
+    await on.directory.changeUser('bob', (user) => (user.status = Status.DISABLED));
     expect(await codeOf(ask(accessToken))).toBe('invalid_token');
+    await on.directory.changeUser('bob', (user) => (user.status = Status.ACTIVE));
     await on.directory.changeUser('bob', (user) => (user.roles = ['clerk']));
     expect((await ask(accessToken)).sub).toBe('bob');
     await on.directory.changeUser('bob', (user) => (user.roles = []));

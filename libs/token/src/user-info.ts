@@ -20,9 +20,9 @@ export interface UserInfoParts {
 
 /**
  * The claims that an access token releases about its user (OIDC Core §5.3). Throws `invalid_token` for a token that is
- * not a live one of ours, for a user, application or tenant that is not active (RFC 6750 §3.1), and for a user who may
- * not use the application any more, and `insufficient_scope` for a token without an identity scope, which every token of
- * a client for itself is.
+ * not a live one of ours and for a user, application or tenant that is not active (RFC 6750 §3.1), and `insufficient_scope`
+ * for a token without an identity scope, which every token of a client for itself is, and for a user who may not use the
+ * application any more.
  */
 export async function userInfo(
   { directory, verifier, issuer }: UserInfoParts,
@@ -45,7 +45,10 @@ async function findAdmittedUser(directory: DirectoryClient, claims: AccessTokenC
   ]);
   if (client === undefined || !directory.isActive(client, claims.iat)) return undefined;
   if (user === undefined || !directory.isActive(user, claims.iat)) return undefined;
-  return directory.mayUse(client.application, user) ? user : undefined;
+  if (!directory.mayUse(client.application, user)) {
+    throw new OAuthError('insufficient_scope', 'The access policy of the application forbids it.');
+  }
+  return user;
 }
 
 function invalidToken(): OAuthError {

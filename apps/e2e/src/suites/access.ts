@@ -99,10 +99,9 @@ export function accessSuite(system: () => System): void {
       await decideCiba(person, 'approve', message);
       const openAuthReqId = await startCiba(http, { ...asLedger, binding_message: openMessage });
       const [cibaRequest = ''] = requestIds(await openApprovals(person), openMessage);
-      const userInfo = async () =>
-        (await http.ask('GET', '/userinfo', { headers: { authorization: `Bearer ${tokens.accessToken}` } }))
-          .status;
-      expect(await userInfo()).toBe(200);
+      const userInfo = () =>
+        http.ask('GET', '/userinfo', { headers: { authorization: `Bearer ${tokens.accessToken}` } });
+      expect((await userInfo()).status).toBe(200);
       await system().apply({ adaRoles: ['manager'] });
       try {
         expect(await silently(person)).toMatchObject({ error: 'access_denied' });
@@ -122,11 +121,14 @@ export function accessSuite(system: () => System): void {
         }
         expect(await introspect(http, tokens.refreshToken)).toEqual({ active: false });
         expect(await introspect(http, tokens.accessToken)).toMatchObject({ active: true });
-        expect(await userInfo()).toBe(401);
+        const forbidden = await userInfo();
+        expectError(forbidden, 403, 'insufficient_scope');
+        // No other scope would help.
+        expect(forbidden.header('www-authenticate')).not.toMatch(/\bscope=/);
         // The policy may follow the person as well as the person the policy.
         await system().apply({ adaRoles: ['manager'], ledgerRoles: ['clerk', 'manager'] });
         expect(await introspect(http, tokens.refreshToken)).toMatchObject({ active: true });
-        expect(await userInfo()).toBe(200);
+        expect((await userInfo()).status).toBe(200);
         expect(await silently(person)).toHaveProperty('code');
         const answers = [
           await redeem(http, code),

@@ -238,6 +238,7 @@ export function codeFlowSuite(system: () => System): void {
         headers: { authorization: `Bearer ${service.accessToken}` },
       });
       expect(forbidden.status).toBe(403);
+      expect(forbidden.header('www-authenticate')).toMatch(/error="insufficient_scope".*, scope="openid"$/);
     });
 
     it('takes no token from the query (RFC 9700 section 4.3)', async () => {

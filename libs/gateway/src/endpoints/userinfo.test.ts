@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { OAuthError, temporarilyUnavailable } from '@tessera/oauth';
+import { OAuthError, requireIdentityScope, temporarilyUnavailable } from '@tessera/oauth';
 import { testKit } from '@tessera/test-kit';
 import { openGateway, type Behaviours } from '../testing/fake-services.ts';
 
@@ -75,9 +75,9 @@ describe.each(['GET', 'POST'] as const)('%s /userinfo', (method) => {
       /error="invalid_token", error_description="The token is/,
     ],
     [
-      new OAuthError('insufficient_scope', 'Not released.'),
+      new OAuthError('insufficient_scope', 'The policy forbids it.'),
       403,
-      /error="insufficient_scope".*scope="openid"/,
+      /error="insufficient_scope", error_description="The policy forbids it\."$/,
     ],
   ])('answers %s with %i and a challenge (RFC 6750 §3)', async (error, status, challenge) => {
     const gateway = open(() => {
@@ -86,6 +86,16 @@ describe.each(['GET', 'POST'] as const)('%s /userinfo', (method) => {
     const answer = await ask(gateway, 'Bearer x');
     expect(answer.statusCode).toBe(status);
     expect(answer.headers['www-authenticate']).toMatch(challenge);
+  });
+
+  it('names the scope to ask for where a scope is what the token lacks (RFC 6750 §3)', async () => {
+    const gateway = open(() => {
+      requireIdentityScope(['orders.read']);
+      return { sub: 'u1' };
+    });
+    const answer = await ask(gateway, 'Bearer x');
+    expect(answer.statusCode).toBe(403);
+    expect(answer.headers['www-authenticate']).toMatch(/error="insufficient_scope".*, scope="openid"$/);
   });
 
   it('answers trouble with 503 and no challenge', async () => {

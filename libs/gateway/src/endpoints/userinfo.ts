@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { rootCall } from '@tessera/kit';
-import { OAuthError } from '@tessera/oauth';
+import { lacksIdentityScope, OAuthError } from '@tessera/oauth';
 import type { Gateway } from '../gateway.ts';
 
 /** `GET` and `POST /userinfo` (OIDC Core §5.3): the token comes in the Authorization header and nowhere else. */
@@ -40,7 +40,7 @@ function challenge(request: FastifyRequest, reply: FastifyReply, error: OAuthErr
   if (error.status !== 401 && error.status !== 403) return;
   const tried = /^bearer\b/i.test(request.headers.authorization ?? '');
   const detail = tried ? `, error="${error.code}", error_description="${quotable(error.message)}"` : '';
-  const scope = error.code === 'insufficient_scope' ? ', scope="openid"' : '';
+  const scope = lacksIdentityScope(error) ? ', scope="openid"' : '';
   reply.header('www-authenticate', `Bearer realm="tessera"${detail}${scope}`);
 }
 
