@@ -7,8 +7,16 @@ declare module 'autocannon' {
     readonly body?: string;
   }
 
+  /** One connection. */
+  interface Client {
+    readonly reqsMade: number;
+    /** How many requests it sends before it ends. */
+    responseMax: number | undefined;
+  }
+
   interface Options {
     readonly url: string;
+    readonly setupClient?: (client: Client) => void;
     readonly connections: number;
     /** Seconds. */
     readonly duration?: number;
@@ -28,7 +36,7 @@ declare module 'autocannon' {
   }
 
   interface Result {
-    readonly requests: { readonly total: number };
+    readonly requests: { readonly total: number; readonly sent: number };
     readonly errors: number;
   }
 

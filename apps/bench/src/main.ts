@@ -11,7 +11,7 @@ import { comparison } from './compare.ts';
 import { declaredState } from './declared-state.ts';
 import { measure, measureRest, type Bench } from './measure/measure.ts';
 import { residentMemory } from './measure/processor-time.ts';
-import type { Result, Row, Start } from './measure/row.ts';
+import { resultFormat, type Result, type Row, type Start } from './measure/row.ts';
 import { Yardstick } from './measure/yardstick.ts';
 import { parseOptions, usage, UsageError, type Options } from './options.ts';
 import { describeSoak, soak } from './soak.ts';
@@ -42,6 +42,7 @@ async function main(options: Options): Promise<number> {
     if (options.soak !== undefined) return await soakSystems(options.soak, options, systems);
     const { starts, rows } = await measureSystems(options, bench, systems);
     const result: Result = {
+      format: resultFormat,
       at: new Date().toISOString(),
       machine: { processor: cpus()[0]?.model ?? '', cores: cpus().length, node: process.versions.node },
       loadBefore,
@@ -50,9 +51,9 @@ async function main(options: Options): Promise<number> {
       rows,
     };
     process.stdout.write(`${table(result)}\n${targets(result)}`);
-    if (before !== undefined) process.stdout.write(`\n${comparison(result, before)}`);
     if (options.json !== undefined)
       await writeFile(options.json, `${JSON.stringify(result, undefined, 2)}\n`);
+    if (before !== undefined) process.stdout.write(`\n${comparison(result, before)}`);
     return result.rows.some(({ errors }) => errors > 0) ? 1 : 0;
   } finally {
     yardstick.stop();
@@ -119,7 +120,12 @@ function memoryOf({ processes }: System): Start['memory'] {
 }
 
 async function readResult(file: string): Promise<Result> {
-  return JSON.parse(await readFile(file, 'utf8')) as Result;
+  const result = JSON.parse(await readFile(file, 'utf8')) as Partial<Result>;
+  if (result.format !== resultFormat)
+    throw new UsageError(
+      `--compare names ${file}, which is not a result of this benchmark as it is now. Measure again with its code beside.`,
+    );
+  return result as Result;
 }
 
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(130));

@@ -1,4 +1,5 @@
 import { Driver } from './driver/driver.ts';
+import type { OpenLoopResult } from './driver/messages.ts';
 import { isMeasurable } from './measure/measure.ts';
 import { median } from './measure/median.ts';
 import { residentMemory } from './measure/processor-time.ts';
@@ -7,16 +8,18 @@ import type { System } from './systems.ts';
 
 /** Of each operation's own rate, so that all of them together leave a machine of two cores some air. */
 const rateShare = 0.15;
-const roundSeconds = 20;
-/** What is prepared for a round; more than it uses. */
-const preparedSeconds = 5;
+const roundSeconds = 100;
+const sampleSeconds = 5;
+/** What is prepared for a round, in seconds of what is measured otherwise: more than it uses at its share of the rates. */
+const preparedSeconds = 1;
 
 export interface Soak {
   readonly system: string;
+  /** Of all operations at once; what prepares them takes longer still. */
   readonly seconds: number;
   readonly operations: number;
   readonly errors: number;
-  /** Resident MiB of all processes after each round. */
+  /** Resident MiB of all processes, every few seconds of the load. */
   readonly memory: readonly number[];
 }
 
@@ -31,38 +34,50 @@ export async function soak(
   say: (text: string) => void,
 ): Promise<Soak> {
   const chosen = only.filter((operation) => isMeasurable(operation, system));
-  const started = performance.now();
   const memory: number[] = [];
   let operations = 0;
   let errors = 0;
-  const elapsed = (): number => (performance.now() - started) / 1000;
-  while (elapsed() < seconds) {
-    for (const result of await round(system, chosen)) {
+  let mixed = 0;
+  while (mixed < seconds) {
+    const length = Math.min(roundSeconds, seconds - mixed);
+    for (const result of await round(system, chosen, length, memory)) {
       operations += result.operations;
       errors += result.errors;
     }
-    memory.push(system.processes.reduce((sum, { pid }) => sum + residentMemory(pid), 0));
+    mixed += length;
     say(`${name}: ${operations} operations, ${errors} errors, ${memory.at(-1)?.toFixed(0)} MiB resident`);
   }
-  return { system: name, seconds: elapsed(), operations, errors, memory };
+  return { system: name, seconds: mixed, operations, errors, memory };
 }
 
-async function round(system: System, chosen: readonly OperationName[]) {
+async function round(
+  system: System,
+  chosen: readonly OperationName[],
+  seconds: number,
+  memory: number[],
+): Promise<OpenLoopResult[]> {
+  const sample = () => memory.push(system.processes.reduce((sum, { pid }) => sum + residentMemory(pid), 0));
+  let sampling: NodeJS.Timeout | undefined;
   const drivers = chosen.map((operation) => ({ operation, driver: new Driver() }));
   try {
     for (const { operation, driver } of drivers)
       await driver.prepare(operation, system.target, preparedSeconds);
-    return await Promise.all(drivers.map(({ driver }) => driver.openLoop(roundSeconds, rateShare)));
+    sampling = setInterval(sample, sampleSeconds * 1000);
+    return await Promise.all(drivers.map(({ driver }) => driver.openLoop(seconds, rateShare)));
   } finally {
+    clearInterval(sampling);
     for (const { driver } of drivers) driver.stop();
   }
 }
 
 export function describeSoak({ system, seconds, operations, errors, memory }: Soak): string {
   const third = Math.max(1, Math.floor(memory.length / 3));
-  const [early, late] = [median(memory.slice(third, 2 * third)), median(memory.slice(-third))];
+  const thirds = [memory.slice(0, third), memory.slice(third, -third), memory.slice(-third)];
+  const described = thirds.map(
+    (part) => `${median(part).toFixed(0)} (${Math.max(...part).toFixed(0)} at most)`,
+  );
   return (
     `${system}: ${operations} operations in ${(seconds / 60).toFixed(1)} min, ${errors} errors; ` +
-    `resident ${early.toFixed(0)} MiB in the middle third, ${late.toFixed(0)} MiB in the last\n`
+    `MiB resident in the first, middle and last third: ${described.join(', ')}\n`
   );
 }

@@ -7,6 +7,8 @@ import { findBelow, processorTimeOfTree } from './measure/processor-time.ts';
 export interface StoreWork {
   /** SQL statements, those that begin and end transactions included. */
   readonly statements: number;
+  /** Of them, those that read records of the directory. */
+  readonly directoryReads: number;
   /** Redis commands, those of scripts included. */
   readonly commands: number;
   /** Microseconds of processor time. */
@@ -45,7 +47,7 @@ export async function startStores(): Promise<Stores> {
     redisUrl: redis.url,
     async work() {
       return {
-        statements: await countStatements(database),
+        ...(await countStatements(database)),
         commands: countCommands(await commands.info('commandstats')),
         postgres: processorTimeOfTree(postgresPid),
         redis: processorTimeOfTree(redisPid),
@@ -59,11 +61,15 @@ export async function startStores(): Promise<Stores> {
   };
 }
 
-async function countStatements(database: pg.Client): Promise<number> {
-  const { rows } = await database.query<{ calls: string }>(
-    `SELECT coalesce(sum(calls), 0) AS calls FROM pg_stat_statements WHERE query NOT LIKE '%pg_stat_statements%'`,
+async function countStatements(
+  database: pg.Client,
+): Promise<Pick<StoreWork, 'statements' | 'directoryReads'>> {
+  const { rows } = await database.query<{ statements: number; reads: number }>(
+    `SELECT coalesce(sum(calls), 0)::float8 AS statements,
+            coalesce(sum(calls) FILTER (WHERE query ~ 'FROM directory.(application|user_account)'), 0)::float8 AS reads
+       FROM pg_stat_statements WHERE query NOT LIKE '%pg_stat_statements%'`,
   );
-  return Number(rows[0]?.calls ?? 0);
+  return { statements: rows[0]?.statements ?? 0, directoryReads: rows[0]?.reads ?? 0 };
 }
 
 /** All but those that this benchmark sends itself. */

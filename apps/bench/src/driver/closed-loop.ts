@@ -1,4 +1,4 @@
-import autocannon from 'autocannon';
+import autocannon, { type Client } from 'autocannon';
 import type { HttpLoad } from '../operations/operation.ts';
 import { note } from './failures.ts';
 import type { ClosedLoopResult } from './messages.ts';
@@ -10,7 +10,13 @@ export interface ClosedLoop {
   readonly share: number;
 }
 
-/** Keeps `inFlight` requests under way until time or requests are over. Whatever is not the right answer is an error. */
+/** How long answers are waited for once the time is over; autocannon gives up on each after ten seconds. */
+const patienceSeconds = 30;
+
+/**
+ * Keeps `inFlight` requests under way until time or requests are over, and waits for the answers of the last of them.
+ * Whatever is not the right answer is an error, and so is a request that got none.
+ */
 export async function closedLoop(
   baseUrl: string,
   load: HttpLoad,
@@ -19,11 +25,18 @@ export async function closedLoop(
   let errors = 0;
   const started = performance.now();
   const amount = load.limit === undefined ? undefined : Math.floor(load.limit * loop.share);
+  const clients: Client[] = [];
+  const endClients = () => {
+    // autocannon by itself would drop what is under way.
+    for (const client of clients) client.responseMax = client.reqsMade;
+  };
+  const timeIsOver = amount === undefined ? setTimeout(endClients, loop.seconds * 1000) : undefined;
   const result = await autocannon({
     url: baseUrl,
     connections: Math.min(loop.inFlight, amount ?? loop.inFlight),
-    ...(amount === undefined ? { duration: loop.seconds } : { amount }),
-    sampleInt: 100,
+    ...(amount === undefined ? { duration: loop.seconds + patienceSeconds } : { amount }),
+    setupClient: (client) => clients.push(client),
+    sampleInt: 20,
     requests: [
       {
         setupRequest: (request) => {
@@ -39,10 +52,12 @@ export async function closedLoop(
       },
     ],
   });
-  note('no answer', result.errors);
+  clearTimeout(timeIsOver);
+  const unanswered = Math.max(result.errors, result.requests.sent - result.requests.total);
+  note('no answer', unanswered);
   return {
     operations: result.requests.total - errors,
-    errors: errors + result.errors,
+    errors: errors + unanswered,
     seconds: (performance.now() - started) / 1000,
   };
 }

@@ -23,7 +23,7 @@ export interface OpenLoopResult {
   readonly rate: number;
   readonly operations: number;
   readonly errors: number;
-  /** Milliseconds from the moment a request was due to its answer. */
+  /** Milliseconds from the moment a request was due, or sent if that was earlier, to its answer. */
   readonly p50: number;
   readonly p99: number;
 }

@@ -21,6 +21,8 @@ export interface Row {
   readonly redis: number;
   /** Per operation, without what the system does at rest. */
   readonly statements: number;
+  /** Of the statements, those that read directory records again, which each process does once a minute. */
+  readonly rereads: number;
   readonly commands: number;
   /** In the closed loop. */
   readonly perSecond: number;
@@ -41,11 +43,15 @@ export interface Start {
   readonly system: Topology | 'oidc-provider';
   /** Milliseconds until ready, of a second start on a migrated database. */
   readonly startMs: number;
-  /** MiB resident, by process, some seconds after the start. */
+  /** MiB resident, by process, a second after it was ready. */
   readonly memory: Readonly<Record<string, number>>;
 }
 
+/** Counts what a result holds and how it is measured: those of another number do not compare. */
+export const resultFormat = 2;
+
 export interface Result {
+  readonly format: typeof resultFormat;
   readonly at: string;
   readonly machine: { readonly processor: string; readonly cores: number; readonly node: string };
   /** Load average of the machine, one minute, before the run. */

@@ -72,7 +72,8 @@ async function batchCalls(target: Target): Promise<Load> {
     next: turns(messages),
     accept(answer: Buffer) {
       const { outcomes } = fromBinary(BatchIntrospectResponseSchema, answer);
-      return outcomes.every(({ outcome }) => outcome.case === 'result' && outcome.value.active);
+      const active = outcomes.filter(({ outcome }) => outcome.case === 'result' && outcome.value.active);
+      return active.length === batchSize;
     },
   };
 }

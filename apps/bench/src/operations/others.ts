@@ -7,6 +7,7 @@ import {
   username,
 } from '../declared-state.ts';
 import { eachOf, send, times } from '../driver/http-client.ts';
+import { issueAccessTokens } from './client-credentials.ts';
 import { mint, mintedClient } from './minted.ts';
 import { warmUpOf, type HttpAnswer, type Operation } from './operation.ts';
 import {
@@ -89,12 +90,7 @@ const cibaStart: Operation = {
       const hint = username(tenant, person);
       return form('/backchannel_authentication', { scope: 'openid', login_hint: hint }, basicOf(client));
     });
-    await eachOf(activeClients(target.seed), async (client) =>
-      send(
-        target.baseUrl,
-        form('/token', { grant_type: 'client_credentials', scope: 'orders.read' }, basicOf(client)),
-      ),
-    );
+    await issueAccessTokens(target, tenantCount * activePerTenant);
     return cycle(requests, isStarted);
   },
   async peers(target) {

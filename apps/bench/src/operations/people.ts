@@ -111,6 +111,7 @@ export function codeExchange({ client, code, verifier: codeVerifier }: Code): Ht
   );
 }
 
+/** `Authorization: Basic` (RFC 6749 §2.3.1) of a client whose parts need no encoding. */
 export function basicOf({ clientId, clientSecret }: Client): Readonly<Record<string, string>> {
   return { authorization: `Basic ${Buffer.from(`${clientId}:${clientSecret}`).toString('base64')}` };
 }

@@ -24,11 +24,6 @@ export function get(path: string, headers: Parameters = {}): HttpRequest {
   return { method: 'GET', path, headers };
 }
 
-/** `Authorization: Basic` (RFC 6749 §2.3.1) of a client whose parts need no encoding. */
-export function basic(clientId: string, clientSecret: string): Parameters {
-  return { authorization: `Basic ${Buffer.from(`${clientId}:${clientSecret}`).toString('base64')}` };
-}
-
 /** The same requests over and over. */
 export function cycle(requests: readonly HttpRequest[], accept: (answer: HttpAnswer) => boolean): HttpLoad {
   const next = turns(requests);
