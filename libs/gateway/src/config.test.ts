@@ -56,6 +56,13 @@ describe('gatewayConfig', () => {
     expect(() => load({ TESSERA_ISSUER: issuer })).toThrow(/TESSERA_ISSUER/);
   });
 
+  it('refuses a fraction of a second for the max-age of the key set (RFC 9111 §1.2.2)', () => {
+    expect(() => load({ TESSERA_JWKS_MAX_AGE: '1500ms' })).toThrow(
+      'TESSERA_JWKS_MAX_AGE: expected whole seconds',
+    );
+    expect(load({ TESSERA_JWKS_MAX_AGE: '0s' }).TESSERA_JWKS_MAX_AGE).toBe(0);
+  });
+
   it('requires an explicit issuer in the strict profile', () => {
     expect(() => load({ TESSERA_PROFILE: 'strict' })).toThrow(/TESSERA_ISSUER/);
     expect(

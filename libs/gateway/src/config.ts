@@ -40,7 +40,7 @@ export const gatewayConfig = z
     /** Authorization, device and backchannel requests that one address may start in a minute. */
     TESSERA_START_LIMIT: integer(600, { min: 1 }),
     /** How long others may keep the key set; a key must be published longer than that before it signs. */
-    TESSERA_JWKS_MAX_AGE: duration('5m', { max: '1d' }),
+    TESSERA_JWKS_MAX_AGE: duration('5m', { max: '1d', wholeSeconds: true }),
     /** How long ago a person may have given the password who decides a device flow or a backchannel request. */
     TESSERA_APPROVAL_MAX_AGE: duration('1h', { min: '1s', max: '90d' }),
   })

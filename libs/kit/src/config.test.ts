@@ -197,6 +197,17 @@ describe('types of settings', () => {
     },
   );
 
+  it('refuses a fraction of a second where whole seconds are told to others', () => {
+    const wholeSeconds = duration('10m', { min: '1s', wholeSeconds: true });
+    for (const value of ['1500ms', '60001ms']) {
+      expect(refusal(wholeSeconds, value)).toBe(
+        'X: expected whole seconds, without a fraction, such as 2s. Correct it.',
+      );
+    }
+    expect(read(wholeSeconds, '2000ms')).toBe(2);
+    expect(read(wholeSeconds, '2s')).toBe(2);
+  });
+
   it('reads flags, numbers, lists, choices and URLs, and refuses what is none', () => {
     expect(read(flag(false), 'Yes')).toBe(true);
     expect(read(flag(true), '0')).toBe(false);

@@ -18,8 +18,15 @@ export function secret(minLength = 1) {
     .transform((value) => new Secret(value));
 }
 
+interface DurationBounds {
+  readonly min?: string;
+  readonly max?: string;
+  /** It is told to others in a field that has no fractions, such as `expires_in`. */
+  readonly wholeSeconds?: boolean;
+}
+
 /** Seconds, given as `250ms`, `30s`, `10m`, `12h` or `30d`, optionally within bounds of the same form. */
-export function duration(defaultText: string, bounds: { readonly min?: string; readonly max?: string } = {}) {
+export function duration(defaultText: string, bounds: DurationBounds = {}) {
   const min = bounds.min === undefined ? 0 : (parseDuration(bounds.min) ?? 0);
   const max = bounds.max === undefined ? Infinity : (parseDuration(bounds.max) ?? Infinity);
   return z
@@ -29,6 +36,9 @@ export function duration(defaultText: string, bounds: { readonly min?: string; r
       if (seconds === undefined) return refuse(context, 'expected a duration such as 30s, 10m, 12h or 30d');
       if (seconds < min) return refuse(context, `expected at least ${bounds.min ?? ''}`);
       if (seconds > max) return refuse(context, `expected at most ${bounds.max ?? ''}`);
+      if (bounds.wholeSeconds && !Number.isInteger(seconds)) {
+        return refuse(context, 'expected whole seconds, without a fraction, such as 2s');
+      }
       return seconds;
     })
     .prefault(defaultText);

@@ -19,6 +19,14 @@ describe('the settings of the token service', () => {
     });
   });
 
+  it.each(['TESSERA_LIFETIME_ACCESS_TOKEN', 'TESSERA_LIFETIME_ID_TOKEN', 'TESSERA_INTROSPECTION_CACHE'])(
+    'refuse a fraction of a second in %s, which tokens and answers cannot carry (RFC 6749 §5.1, RFC 7519 §2)',
+    (name) => {
+      expect(() => load({ [name]: '1500ms' })).toThrow(`${name}: expected whole seconds`);
+      expect(load({ [name]: '2s' })).toHaveProperty(name, 2);
+    },
+  );
+
   it('accept a retry window from 0 to 60 seconds (R14)', () => {
     expect(load({ TESSERA_REFRESH_RETRY_WINDOW: '0s' }).TESSERA_REFRESH_RETRY_WINDOW).toBe(0);
     expect(load({ TESSERA_REFRESH_RETRY_WINDOW: '60s' }).TESSERA_REFRESH_RETRY_WINDOW).toBe(60);

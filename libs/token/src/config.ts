@@ -7,14 +7,14 @@ import { parseRefreshKeys } from './refresh-token.ts';
 export const tokenConfig = z.object({
   /** Absent: the issuer is the request's host, as the gateway established it. */
   TESSERA_ISSUER: issuerSetting,
-  TESSERA_LIFETIME_ACCESS_TOKEN: duration('10m', { min: '1s', max: '1d' }),
-  TESSERA_LIFETIME_ID_TOKEN: duration('10m', { min: '1s', max: '1d' }),
+  TESSERA_LIFETIME_ACCESS_TOKEN: duration('10m', { min: '1s', max: '1d', wholeSeconds: true }),
+  TESSERA_LIFETIME_ID_TOKEN: duration('10m', { min: '1s', max: '1d', wholeSeconds: true }),
   TESSERA_LIFETIME_REFRESH_IDLE: duration('30d', { min: '1m', max: '3650d' }),
   TESSERA_LIFETIME_REFRESH_ABSOLUTE: duration('90d', { min: '1m', max: '3650d' }),
   /** How long a superseded refresh token still gets its successor, so that a lost answer logs nobody out. */
   TESSERA_REFRESH_RETRY_WINDOW: duration('30s', { max: '60s' }),
   /** How long an internal service may remember an answer about an access token; withdrawn keys are noticed after it. */
-  TESSERA_INTROSPECTION_CACHE: duration('60s', { max: '1d' }),
+  TESSERA_INTROSPECTION_CACHE: duration('60s', { max: '1d', wholeSeconds: true }),
   /**
    * `introspector.orders=acme https://orders.acme.example,...`: what callers with a certificate of that name may ask
    * about; tenants separated by `;` or `*`, then audiences. Where it is set, those not named see nothing.
