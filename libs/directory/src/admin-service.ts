@@ -2,17 +2,17 @@ import { Code, ConnectError, type AuditEvent, type CallContext, type Handlers } 
 import type { DirectoryAdminService, Status } from '@tessera/proto-gen/directory';
 import { applyDeclaredState, type ApplyParts } from './apply.ts';
 import { DeclaredStateError } from './declared/positions.ts';
-import { statusName } from './messages.ts';
+import { notFound, secretMessage, statusName } from './messages.ts';
 import type { PepperCheck } from './pepper-check.ts';
 import type { EventBase } from './plan-events.ts';
-import type { StatusTarget } from './store.ts';
+import type { DirectoryStore, StatusTarget } from './store.ts';
 
 export function directoryAdminHandlers(
-  parts: ApplyParts & { readonly pepperCheck: PepperCheck },
+  parts: ApplyParts & { readonly records: DirectoryStore; readonly pepperCheck: PepperCheck },
 ): Handlers<typeof DirectoryAdminService> {
   const setStatus = async (target: StatusTarget, event: AuditEvent) => {
     const result = await parts.store.setStatus(target, event);
-    if (result === 'unknown') throw new ConnectError(`The ${target.kind} is not known.`, Code.NotFound);
+    if (result === 'unknown') throw notFound(`The ${target.kind}`);
     parts.onChange();
     return {};
   };
@@ -62,6 +62,12 @@ export function directoryAdminHandlers(
           ? { event: 'tenant.suspended' }
           : { event: 'tenant.updated', details: { status: name } };
       return setStatus({ kind: 'tenant', tenantId, status: name }, audit(event, tenantId, context));
+    },
+
+    async listApplicationSecrets({ clientId }) {
+      const secrets = await parts.records.listSecrets(clientId);
+      if (secrets === undefined) throw notFound('The application');
+      return { secrets: secrets.map(secretMessage) };
     },
   };
 }

@@ -270,17 +270,28 @@ describe('client secrets', () => {
     await right.service.ready();
   });
 
-  it('have their last use noted when the process ends', async () => {
-    const directory = start();
-    await apply(directory, tenant('used'));
-    const asked = { clientId: 'used-service', clientSecret: secretOf('used') };
-    await directory.as('token').verifyApplicationSecret(asked, call());
+  it('are listed with their last use, which is noted when the process ends, in the order of the file', async () => {
+    const [directory, reader] = [start(), start()];
+    const values = ['first', 'second'].map((name) => secretOf(`used-${name}`));
+    const ofFile = (...secrets: (string | undefined)[]) =>
+      tenant('used', {
+        application: `secrets: [${secrets.map((value) => `{ value: ${value} }`).join(', ')}]`,
+      });
+    await apply(directory, ofFile(...values));
+    const clientId = 'used-service';
+    const clientSecret = values[1] ?? '';
+    await directory.as('token').verifyApplicationSecret({ clientId, clientSecret }, call());
     await directory.service.close();
-    const { rows } = await database.query({
-      name: 'test.last_used',
-      text: `SELECT 1 FROM directory.application_secret WHERE client_id = 'used-service' AND last_used_at IS NOT NULL`,
-    });
-    expect(rows).toHaveLength(1);
+    const list = async () => (await reader.admin.listApplicationSecrets({ clientId }, call())).secrets;
+    const before = await list();
+    expect(before).toMatchObject([{ expiresAt: 0n, lastUsedAt: 0n }, { expiresAt: 0n }]);
+    for (const time of [before[0]?.createdAt, before[1]?.createdAt, before[1]?.lastUsedAt])
+      expect(Math.abs(Number(time) - Date.now() / 1000)).toBeLessThan(60);
+    const [outcome] = (await apply(reader, ofFile(...values.toReversed()))).tenants;
+    expect(outcome?.unchanged, 'another order in the file is no change').toBe(true);
+    expect(await list()).toEqual(before);
+    const unknown = reader.admin.listApplicationSecrets({ clientId: 'unknown' }, call());
+    await expect(unknown).rejects.toMatchObject({ code: 5, rawMessage: 'The application is not known.' });
   });
 });
 
@@ -410,6 +421,8 @@ describe('callers', () => {
       const admin = local(DirectoryAdminService, directory.service, caller, silentLog());
       await expect(admin.apply({ document: '' }, call())).rejects.toMatchObject(denied);
       await expect(admin.setTenantStatus({ tenantId: 'demo' }, call())).rejects.toMatchObject(denied);
+      const listed = admin.listApplicationSecrets({ clientId: 'demo-service' }, call());
+      await expect(listed).rejects.toMatchObject(denied);
     }
   });
 

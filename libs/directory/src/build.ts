@@ -46,6 +46,7 @@ const allowAdmin: Allow<typeof DirectoryAdminService> = {
   setUserStatus: ['operator'],
   setApplicationStatus: ['operator'],
   setTenantStatus: ['operator'],
+  listApplicationSecrets: ['operator'],
 };
 
 export function buildDirectory(
@@ -69,6 +70,7 @@ export function buildDirectory(
   const signIns = createPasswordSignIn({ store, admin: adminStore, passwords, pepper: key, log });
   const admin = directoryAdminHandlers({
     store: adminStore,
+    records: store,
     secrets,
     pepperCheck,
     passwords,

@@ -4,6 +4,7 @@ import {
   normalizeIdentifier,
   type ApplicationRecord,
   type LifetimesRecord,
+  type SecretRecord,
   type TenantState,
   type UserRecord,
 } from './records.ts';
@@ -40,12 +41,7 @@ export function desiredState(
       desiredUser(user, users.get(normalizeIdentifier(user.username)), options),
     ),
     applications: declared.applications.map((application) =>
-      desiredApplication(
-        declared.id,
-        application,
-        applications.get(application.clientId)?.status,
-        options.secrets,
-      ),
+      desiredApplication(declared.id, application, applications.get(application.clientId), options.secrets),
     ),
   };
 }
@@ -70,15 +66,17 @@ function desiredUser(
 function desiredApplication(
   tenantId: string,
   declared: DeclaredApplication,
-  status: ApplicationRecord['status'] | undefined,
+  current: ApplicationRecord | undefined,
   secrets: ClientSecrets,
 ): ApplicationRecord {
   const { clientId } = declared;
+  const known = current?.secrets.map(({ digest }) => digest) ?? [];
+  const age = ({ digest }: SecretRecord) => (known.includes(digest) ? known.indexOf(digest) : known.length);
   return {
     clientId,
     name: declared.name,
     type: declared.type,
-    status: declared.status ?? status ?? 'active',
+    status: declared.status ?? current?.status ?? 'active',
     grantTypes: declared.grantTypes,
     redirectUris: declared.redirectUris,
     logoutRedirectUris: declared.logoutRedirectUris,
@@ -97,7 +95,7 @@ function desiredApplication(
         digest: secrets.digest(tenantId, clientId, secret.value),
         expiresAt: secret.expiresAt,
       }))
-      .sort((left, right) => (left.digest < right.digest ? -1 : 1)),
+      .sort((left, right) => age(left) - age(right)),
   };
 }
 

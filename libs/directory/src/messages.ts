@@ -1,6 +1,7 @@
+import { Code, ConnectError } from '@tessera/kit';
 import { ApplicationType, ChangeKind, Status } from '@tessera/proto-gen/directory';
 import type { Change, UserRecord, UserStatus } from './records.ts';
-import type { FoundApplication, FoundUser } from './store.ts';
+import type { FoundApplication, FoundUser, ListedSecret } from './store.ts';
 
 const statuses = {
   active: Status.ACTIVE,
@@ -54,6 +55,20 @@ export function userMessage({ user, tenant, validFrom }: FoundUser) {
   };
 }
 
+/** Never with the digest. */
+export function secretMessage({ createdAt, expiresAt = 0, lastUsedAt = 0 }: ListedSecret) {
+  return {
+    createdAt: seconds(createdAt),
+    expiresAt: seconds(expiresAt),
+    lastUsedAt: seconds(lastUsedAt),
+  };
+}
+
+/** Of milliseconds. */
+export function seconds(milliseconds: number): bigint {
+  return BigInt(Math.floor(milliseconds / 1000));
+}
+
 export function changeKind(kind: Change['kind']): ChangeKind {
   return changeKinds[kind];
 }
@@ -66,4 +81,9 @@ export function statusName(status: Status): UserRecord['status'] | undefined {
     [Status.LOCKED]: 'locked',
   };
   return names[status];
+}
+
+/** One sentence for what does not exist and for what is another tenant's. */
+export function notFound(what: string): ConnectError {
+  return new ConnectError(`${what} is not known.`, Code.NotFound);
 }

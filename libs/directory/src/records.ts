@@ -70,6 +70,7 @@ export interface ApplicationRecord {
   readonly ciba: CibaRecord;
   /** A person must hold one of them to use the application; empty for everybody of the tenant. */
   readonly allowedRoles: readonly string[];
+  /** In the order in which they were made; those that are yet to be made come last, as declared. */
   readonly secrets: readonly SecretRecord[];
 }
 

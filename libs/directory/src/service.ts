@@ -1,7 +1,7 @@
-import { Code, ConnectError, type ChangeFeed, type Handlers } from '@tessera/kit';
+import type { ChangeFeed, Handlers } from '@tessera/kit';
 import { ChangeKind, type DirectoryService } from '@tessera/proto-gen/directory';
 import type { ClientSecrets } from './client-secrets.ts';
-import { applicationMessage, changeKind, userMessage } from './messages.ts';
+import { applicationMessage, changeKind, notFound, seconds, userMessage } from './messages.ts';
 import { longestIdentifier, type PasswordSignIn } from './password-sign-in.ts';
 import type { PepperCheck } from './pepper-check.ts';
 import { normalizeIdentifier } from './records.ts';
@@ -42,7 +42,7 @@ export function directoryHandlers(parts: DirectoryParts): Handlers<typeof Direct
       }
       await pepperCheck.prove();
       secretUses.note({ tenantId: stored.tenantId, clientId, digest: match.digest });
-      return { verified: true, expiresAt: BigInt(Math.floor((match.expiresAt ?? 0) / 1000)) };
+      return { verified: true, expiresAt: seconds(match.expiresAt ?? 0) };
     },
 
     async getUser({ tenantId, userId }) {
@@ -79,9 +79,4 @@ export function directoryHandlers(parts: DirectoryParts): Handlers<typeof Direct
       }
     },
   };
-}
-
-/** One sentence for what does not exist and for what is another tenant's. */
-function notFound(what: string): ConnectError {
-  return new ConnectError(`${what} is not known.`, Code.NotFound);
 }

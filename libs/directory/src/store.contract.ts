@@ -152,6 +152,7 @@ export function directoryStoreContract(engine: string, open: () => Promise<Store
     it('finds nothing by a text that it cannot hold', async () => {
       expect(await stores.store.findApplication('a\0b')).toBeUndefined();
       expect(await stores.store.findSecrets('a\0b')).toBeUndefined();
+      expect(await stores.store.listSecrets('a\0b')).toBeUndefined();
       expect(await stores.store.findUser('a', '\0')).toBeUndefined();
       expect(await stores.store.findUserByIdentifier('\0', 'a')).toBeUndefined();
     });
@@ -179,17 +180,43 @@ export function directoryStoreContract(engine: string, open: () => Promise<Store
       const usedAt = Date.now() - year;
       await stores.store.noteSecretUses([{ tenantId, clientId, digest: 'next', usedAt }]);
       await stores.store.noteSecretUses([{ tenantId, clientId, digest: 'next', usedAt: usedAt - 5_000 }]);
-      const { rows } = await stores.database.query<{ last_used_at: Date | null }>({
-        name: 'test.last_used',
-        text: `SELECT last_used_at FROM directory.application_secret
-                WHERE client_id = $1 ORDER BY digest`,
-        values: [clientId],
-      });
-      expect(rows.map((row) => row.last_used_at?.getTime())).toEqual([undefined, usedAt]);
+      const listed = await stores.store.listSecrets(clientId);
+      expect(listed?.map(({ expiresAt, lastUsedAt }) => [expiresAt, lastUsedAt])).toEqual([
+        [undefined, undefined],
+        [later, usedAt],
+      ]);
       const past = [{ digest: 'current', expiresAt: Date.now() - 1_000 }];
       await make(testTenant(tenantId, { applications: [testApplication(clientId, { secrets: past })] }));
       expect(await stores.store.findSecrets(clientId)).toEqual({ tenantId, secrets: [] });
       expect(await stores.store.findSecrets('unknown')).toBeUndefined();
+    });
+
+    it('lists secrets, expired ones too, as they were made, and those of one change as they were declared', async () => {
+      const tenantId = fresh();
+      const clientId = `${tenantId}-web`;
+      const bare = `${tenantId}-bare`;
+      // The use tells which is which, as digests are not listed.
+      const uses = new Map(['z', 'm', 'a', 'n'].map((digest, index) => [digest, 1_000 * (index + 1)]));
+      const declare = async (...digests: string[]) => {
+        const secrets = digests.map((digest) => ({ digest, expiresAt: digest === 'm' ? 5_000 : undefined }));
+        const applications = [testApplication(clientId, { secrets }), testApplication(bare)];
+        await make(testTenant(tenantId, { applications }));
+        await stores.store.noteSecretUses(
+          digests.map((digest) => ({ tenantId, clientId, digest, usedAt: uses.get(digest) ?? 0 })),
+        );
+        return stores.store.listSecrets(clientId);
+      };
+      const before = Date.now();
+      const first = await declare('z', 'm');
+      expect(first).toEqual([
+        { createdAt: expect.any(Number) as number, expiresAt: undefined, lastUsedAt: 1_000 },
+        { createdAt: expect.any(Number) as number, expiresAt: 5_000, lastUsedAt: 2_000 },
+      ]);
+      for (const { createdAt } of first ?? []) expect(Math.abs(createdAt - before)).toBeLessThan(60_000);
+      expect((await declare('a', 'z'))?.map(({ lastUsedAt }) => lastUsedAt)).toEqual([1_000, 3_000]);
+      expect((await declare('n', 'a'))?.map(({ lastUsedAt }) => lastUsedAt)).toEqual([3_000, 4_000]);
+      expect(await stores.store.listSecrets(bare)).toEqual([]);
+      expect(await stores.store.listSecrets('unknown')).toBeUndefined();
     });
 
     it('changes everything that may change: names swap, scopes move, roles and resources go', async () => {

@@ -17,6 +17,7 @@ import type {
   FoundScope,
   FoundSecrets,
   FoundUser,
+  ListedSecret,
   SecretUse,
   SequencedChange,
 } from './store.ts';
@@ -44,6 +45,7 @@ export function createDirectoryStore(database: Database): DirectoryStore {
     findApplication: async (clientId) =>
       isStorable(clientId) ? findApplication(database, clientId) : undefined,
     findSecrets: async (clientId) => (isStorable(clientId) ? findSecrets(database, clientId) : undefined),
+    listSecrets: async (clientId) => (isStorable(clientId) ? listSecrets(database, clientId) : undefined),
     findUser: async (tenantId, userId) =>
       isStorable(tenantId + userId) ? findUser(database, tenantId, userId) : undefined,
     findUserByIdentifier: async (tenantId, identifier) =>
@@ -98,6 +100,38 @@ async function findSecrets(database: Database, clientId: string): Promise<FoundS
     digest === null ? [] : [{ digest, expiresAt: expires_at?.getTime() }],
   );
   return { tenantId: first.tenant_id, secrets };
+}
+
+async function listSecrets(
+  database: Database,
+  clientId: string,
+): Promise<readonly ListedSecret[] | undefined> {
+  const { rows } = await database.query<{
+    created_at: Date | null;
+    expires_at: Date | null;
+    last_used_at: Date | null;
+  }>({
+    name: 'directory.list_secrets',
+    text: `SELECT s.created_at, s.expires_at, s.last_used_at
+             FROM directory.application a
+             LEFT JOIN directory.application_secret s
+               ON s.tenant_id = a.tenant_id AND s.client_id = a.client_id
+            WHERE a.client_id = $1
+            ORDER BY s.created_at, s.digest`,
+    values: [clientId],
+  });
+  if (rows.length === 0) return undefined;
+  return rows.flatMap(({ created_at, expires_at, last_used_at }) =>
+    created_at === null
+      ? []
+      : [
+          {
+            createdAt: created_at.getTime(),
+            expiresAt: expires_at?.getTime(),
+            lastUsedAt: last_used_at?.getTime(),
+          },
+        ],
+  );
 }
 
 async function findUser(

@@ -32,6 +32,15 @@ export interface FoundSecrets {
   readonly secrets: readonly SecretRecord[];
 }
 
+/** What operators see of a secret; times in milliseconds since the Unix epoch. */
+export interface ListedSecret {
+  readonly createdAt: number;
+  /** Undefined when it does not expire. */
+  readonly expiresAt: number | undefined;
+  /** Undefined when no use of it was noted. */
+  readonly lastUsedAt: number | undefined;
+}
+
 export interface FoundUser {
   readonly user: UserRecord;
   readonly tenant: TenantRecord;
@@ -95,6 +104,8 @@ export interface DirectoryStore {
   findApplication(clientId: string): Promise<FoundApplication | undefined>;
   /** Undefined for an unknown application; an empty list for one without valid secrets. */
   findSecrets(clientId: string): Promise<FoundSecrets | undefined>;
+  /** Expired ones too, in the order in which they were made. Undefined for an unknown application. */
+  listSecrets(clientId: string): Promise<readonly ListedSecret[] | undefined>;
   findUser(tenantId: string, userId: string): Promise<FoundUser | undefined>;
   /** By normalized user name, e-mail address or phone number. */
   findUserByIdentifier(tenantId: string, identifier: string): Promise<FoundUser | undefined>;

@@ -144,7 +144,7 @@ async function writeUsers(write: Write, users: Difference<UserRecord>): Promise<
 async function writeApplications(write: Write, applications: Difference<ApplicationRecord>): Promise<void> {
   const put = putOf(applications);
   const secrets = put.flatMap(({ clientId, secrets: declared }) =>
-    declared.map((secret) => ({ ...secret, clientId })),
+    declared.map((secret, position) => ({ ...secret, clientId, position })),
   );
   await write(
     'delete_applications',
@@ -168,11 +168,14 @@ async function writeApplications(write: Write, applications: Difference<Applicat
     put.map(({ clientId }) => clientId),
     secrets.map(({ digest }) => digest),
   );
+  // A clock may tell two rows the same time, so those of one file are dated apart.
   await write(
     'put_secrets',
-    `INSERT INTO directory.application_secret (tenant_id, client_id, digest, expires_at)
-     SELECT $1, s."clientId", s.digest, to_timestamp(s."expiresAt" / 1000.0)
-       FROM jsonb_to_recordset($2::jsonb) AS s("clientId" text, digest text, "expiresAt" double precision)
+    `INSERT INTO directory.application_secret (tenant_id, client_id, digest, expires_at, created_at)
+     SELECT $1, s."clientId", s.digest, to_timestamp(s."expiresAt" / 1000.0),
+            statement_timestamp() + s.position * interval '1 microsecond'
+       FROM jsonb_to_recordset($2::jsonb)
+         AS s("clientId" text, digest text, "expiresAt" double precision, position integer)
      ON CONFLICT (tenant_id, client_id, digest) DO UPDATE SET expires_at = excluded.expires_at`,
     JSON.stringify(secrets),
   );

@@ -67,7 +67,8 @@ async function readApplications(tx: Queryable, tenantId: string): Promise<Applic
     name: 'directory.read_applications',
     text: `SELECT ${applicationColumns}, a.scopes,
                   (SELECT coalesce(jsonb_agg(jsonb_build_array(s.digest,
-                            (extract(epoch FROM s.expires_at) * 1000)::bigint::text)), '[]')
+                            (extract(epoch FROM s.expires_at) * 1000)::bigint::text)
+                            ORDER BY s.created_at, s.digest), '[]')
                      FROM directory.application_secret s
                     WHERE s.tenant_id = a.tenant_id AND s.client_id = a.client_id) AS secrets
              FROM directory.application a WHERE a.tenant_id = $1`,
@@ -76,11 +77,9 @@ async function readApplications(tx: Queryable, tenantId: string): Promise<Applic
   return rows.map((row) => ({
     ...applicationOf(row),
     scopes: row.scopes,
-    secrets: row.secrets
-      .map(([digest, expiresAt]) => ({
-        digest,
-        expiresAt: expiresAt === null ? undefined : Number(expiresAt),
-      }))
-      .sort((left, right) => (left.digest < right.digest ? -1 : 1)),
+    secrets: row.secrets.map(([digest, expiresAt]) => ({
+      digest,
+      expiresAt: expiresAt === null ? undefined : Number(expiresAt),
+    })),
   }));
 }
