@@ -1,11 +1,11 @@
 import type { FastifyInstance } from 'fastify';
-import { createLimiter, rootCall, ulid, type BuiltService, type Kit } from '@tessera/kit';
+import { createLimiter, metrics, rootCall, ulid, type BuiltService, type Kit } from '@tessera/kit';
 import { antiForgery } from './anti-forgery.ts';
 import type { GatewayConfig } from './config.ts';
 import type { Gateway, GatewayPeers } from './gateway.ts';
 import { createDeliveryModes } from './delivery-modes.ts';
 import { issuerRule } from './issuer.ts';
-import { createKeySet } from './key-set.ts';
+import { createKeySet, type KeySet } from './key-set.ts';
 import { loadViews } from './pages/views.ts';
 import { createServer, type ServerOptions } from './server.ts';
 
@@ -35,6 +35,7 @@ export function buildGateway(
     clock,
     log,
   });
+  const unmeasure = measureKeySet(keySet);
   const deliveryModes = createDeliveryModes({
     fetch: async () =>
       (await peers.backchannel.getDeliveryModes({}, rootCall(ulid(clock, random), documentTimeoutMs))).modes,
@@ -61,6 +62,17 @@ export function buildGateway(
       await keySet.document();
     },
     listen: ({ host, port }) => app.listen({ host, port }),
-    close: () => app.close(),
+    close: () => app.close().finally(unmeasure),
   };
+}
+
+function measureKeySet(keySet: KeySet): () => void {
+  const options = {
+    name: 'tessera_key_set_age_seconds',
+    help: 'Since the key set that the gateway publishes was fetched from keys.',
+  };
+  return metrics.gauge(options, () => {
+    const value = keySet.ageSeconds();
+    return value === undefined ? [] : [{ value }];
+  });
 }

@@ -51,6 +51,26 @@ describe('the key set', () => {
     expect(await keySet.document()).toContain('"k2"');
   });
 
+  it('answers a copy for a day while keys is away, then is temporarily unavailable until keys is back (F16)', async () => {
+    let away = false;
+    const { keySet, clock } = keySetOf(async () => {
+      if (away) throw new Error('away');
+      return [key];
+    });
+    expect(keySet.ageSeconds()).toBeUndefined();
+    await keySet.document();
+    away = true;
+    clock.advance(23 * 3_600_000);
+    expect(await keySet.document()).toContain('"k1"');
+    clock.advance(2 * 3_600_000);
+    for (let time = 0; time < 2; time += 1)
+      await expect(keySet.document()).rejects.toMatchObject({ code: 'temporarily_unavailable' });
+    expect(keySet.ageSeconds()).toBe(25 * 3_600);
+    away = false;
+    expect(await keySet.document()).toContain('"k1"');
+    expect(keySet.ageSeconds()).toBe(0);
+  });
+
   it('is temporarily unavailable when there never was a good copy', async () => {
     const { keySet } = keySetOf(async () => []);
     await expect(keySet.document()).rejects.toMatchObject({ code: 'temporarily_unavailable' });

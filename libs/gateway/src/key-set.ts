@@ -1,17 +1,19 @@
 import type { Clock, Logger } from '@tessera/kit';
-import { temporarilyUnavailable } from '@tessera/oauth';
+import { keyCopyTrustedForMs, temporarilyUnavailable } from '@tessera/oauth';
 
 /** A copy younger than this answers without asking. */
 const freshMs = 5_000;
 /** How long a failed attempt keeps the next one from waiting for the same trouble. */
 const pauseMs = 1_000;
 
-/** The JWK Set document (RFC 7517 §5), encoded once per fetch. When `keys` is away the last good copy answers. */
+/** The JWK Set document (RFC 7517 §5), encoded once per fetch. When `keys` is away the last good copy answers for a day. */
 export interface KeySet {
-  /** Throws `temporarily_unavailable` when there has never been a good copy. */
+  /** Throws `temporarily_unavailable` when there is no good copy that is young enough. */
   document(): Promise<string>;
   /** The document, where nobody has to be asked for it. */
   fresh(): string | undefined;
+  /** Seconds since the copy was fetched, also of one that is too old to be used; undefined when there has never been one. */
+  ageSeconds(): number | undefined;
 }
 
 export interface KeySetOptions {
@@ -46,18 +48,22 @@ export function createKeySet(options: KeySetOptions): KeySet {
     }
   };
 
-  const fresh = () =>
-    copy !== undefined && options.clock.now() - copy.fetchedAt < freshMs ? copy.document : undefined;
+  const youngerThan = (milliseconds: number) =>
+    copy !== undefined && options.clock.now() - copy.fetchedAt < milliseconds ? copy.document : undefined;
+  const fresh = () => youngerThan(freshMs);
+  const lastGood = () => youngerThan(keyCopyTrustedForMs);
 
   return {
     fresh,
+    ageSeconds: () => (copy === undefined ? undefined : (options.clock.now() - copy.fetchedAt) / 1000),
     document: async () => {
-      const document = fresh();
-      if (document !== undefined) return document;
-      const now = options.clock.now();
-      if (copy === undefined || now - failedAt >= pauseMs) await (pending ??= refresh());
-      if (copy === undefined) throw temporarilyUnavailable();
-      return copy.document;
+      const current = fresh();
+      if (current !== undefined) return current;
+      const isDue = options.clock.now() - failedAt >= pauseMs;
+      if (isDue || lastGood() === undefined) await (pending ??= refresh());
+      const document = lastGood();
+      if (document === undefined) throw temporarilyUnavailable();
+      return document;
     },
   };
 }

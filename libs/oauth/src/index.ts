@@ -6,6 +6,7 @@ export * from './errors.ts';
 export * from './authorization-request.ts';
 export * from './claims.ts';
 export * from './grant-types.ts';
+export * from './key-copies.ts';
 export * from './metadata.ts';
 export * from './pkce.ts';
 export * from './redirect-response.ts';

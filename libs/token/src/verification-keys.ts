@@ -1,6 +1,6 @@
 import { createPublicKey, type KeyObject } from 'node:crypto';
 import type { CallOptions, Client, Kit } from '@tessera/kit';
-import { temporarilyUnavailable } from '@tessera/oauth';
+import { keyCopyTrustedForMs, temporarilyUnavailable } from '@tessera/oauth';
 import type { KeysService, PublicKey } from '@tessera/proto-gen/keys';
 
 /** The public keys of our own tokens. The last good set is kept while `keys` is away. */
@@ -16,7 +16,6 @@ export interface VerificationKeys {
 }
 
 const refreshAfterMs = 60_000;
-const trustedForMs = 24 * 3_600_000;
 const askAgainAfterMs = 1_000;
 
 interface KeySet {
@@ -53,7 +52,9 @@ export function createVerificationKeys(
   }
 
   function inHand(): KeySet | undefined {
-    return current !== undefined && kit.clock.now() - current.fetchedAt < trustedForMs ? current : undefined;
+    return current !== undefined && kit.clock.now() - current.fetchedAt < keyCopyTrustedForMs
+      ? current
+      : undefined;
   }
 
   function mayAsk(): boolean {

@@ -1,12 +1,16 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { metrics } from '@tessera/kit';
 import { fakeClock, testKit } from '@tessera/test-kit';
 import { openGateway, type Behaviours } from '../testing/fake-services.ts';
 
 const openid = '/.well-known/openid-configuration';
 const server = '/.well-known/oauth-authorization-server';
 const jwks = '/.well-known/jwks.json';
-const open = (environment: Record<string, string> = {}, behaviours: Behaviours = {}, kit = testKit()) =>
-  openGateway(kit, behaviours, environment);
+const open = (environment: Record<string, string> = {}, behaviours: Behaviours = {}, kit = testKit()) => {
+  const gateway = openGateway(kit, behaviours, environment);
+  onTestFinished(() => gateway.close());
+  return gateway;
+};
 const get = (gateway: ReturnType<typeof open>, url: string, headers: Record<string, string> = {}) =>
   gateway.app.inject({ method: 'GET', url, headers });
 
@@ -107,7 +111,7 @@ describe('GET /.well-known/jwks.json', () => {
     expect(answer.headers['cache-control']).toBe('public, max-age=300');
   });
 
-  it('and the other documents answer from the last good copy while keys is away', async () => {
+  it('and the other documents answer from the last good copy while keys is away, for a day, and its age is measured (F16)', async () => {
     const clock = fakeClock();
     let away = false;
     const getPublicKeys = () => {
@@ -119,6 +123,13 @@ describe('GET /.well-known/jwks.json', () => {
     away = true;
     clock.advance(3_600_000);
     for (const url of [openid, server, jwks]) expect((await get(gateway, url)).statusCode).toBe(200);
+    expect(metrics.text()).toMatch(/^tessera_key_set_age_seconds 3600$/m);
+    clock.advance(24 * 3_600_000);
+    const answer = await get(gateway, jwks);
+    expect([answer.statusCode, answer.headers['cache-control']]).toEqual([503, 'no-store']);
+    expect(answer.json()).toMatchObject({ isSuccess: false, error: 'temporarily_unavailable' });
+    expect((await get(gateway, openid)).statusCode).toBe(500);
+    expect(metrics.text()).toMatch(/^tessera_key_set_age_seconds 90000$/m);
   });
 
   it('answers 503 when there is no good copy, and readiness fails', async () => {
