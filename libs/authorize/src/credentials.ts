@@ -58,12 +58,6 @@ export function createVerifyCredentials(deps: {
     throw new OAuthError('rate_limited', 'Too many attempts. Try again later.', { retryAfterSeconds });
   }
 
-  /** Counts an attempt on the person an identifier resolves to; false beyond the limit. Nobody has no limit here. */
-  async function countPerson(tenantId: string, person: string | undefined): Promise<boolean> {
-    if (person === undefined) return true;
-    return (await limiter.consume(limits.person, personKey(tenantId, person))).allowed;
-  }
-
   async function resolve(visit: Visit, { tenantId, identifier }: Credentials): Promise<string | undefined> {
     if (!isPossible(identifier, maximumIdentifierLength)) return undefined;
     try {
@@ -120,8 +114,10 @@ export function createVerifyCredentials(deps: {
       const person = await resolve(visit, credentials);
       // User name, e-mail address and phone number share the budget of their person. Beyond it the answer is that of a
       // wrong password, after the same work: a refusal of its own would tell which identifiers are somebody's, and whose.
-      const allowed = await countPerson(tenantId, person);
-      if (allowed && person !== undefined) counted.push([limits.person, personKey(tenantId, person)]);
+      // Nobody is counted like anybody else, so that both take the same work.
+      const counter = person === undefined ? nobodyKey(credentials) : personKey(tenantId, person);
+      const { allowed } = await limiter.consume(limits.person, counter);
+      if (allowed) counted.push([limits.person, counter]);
       return { withinLimit: allowed, verified: await verify(visit, credentials) };
     });
     if (!withinLimit) audit.signInLimited(visit, failed, limits.person.name);
@@ -154,4 +150,9 @@ export function accountName(identifier: string): string {
 
 function personKey(tenantId: string, userId: string): string {
   return digest(`${tenantId}\n${userId}`);
+}
+
+/** The counter of whom no identifier resolves to; no user id begins with a line break. */
+function nobodyKey({ tenantId, identifier }: Credentials): string {
+  return personKey(tenantId, `\n${accountName(identifier)}`);
 }
