@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
 import { OAuthError } from '@tessera/oauth';
-import { contractNames } from './dialects/contract.ts';
+import { contractNames, contractNotes } from './dialects/contract.ts';
 import { parseForm, parseJson } from './parameters.ts';
 
 /** Bodies above this many bytes are refused. */
@@ -63,5 +63,5 @@ export function parseBody(type: MediaType, body: unknown): Map<string, string> {
     throw new OAuthError('invalid_request', 'The body must be UTF-8 without a byte order mark.');
   }
   const text = body.toString('utf8');
-  return type === 'json' ? parseJson(text, contractNames) : parseForm(text);
+  return type === 'json' ? parseJson(text, contractNames, contractNotes) : parseForm(text);
 }

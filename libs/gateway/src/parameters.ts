@@ -49,11 +49,16 @@ export function decodeFormComponent(text: string): string {
 
 /**
  * Reads a JSON body, which must be one object with every name at most once. The members of `known` names must be
- * strings; null counts as left out, and members of other names are ignored (RFC 6749 §3.2). Throws `invalid_request`;
- * what the parser has to say is dropped, because it quotes the body.
+ * strings; null counts as left out, and members of other names are ignored (RFC 6749 §3.2). Of the members in `notes` the
+ * text that no store can hold is replaced; in others it is refused. Throws `invalid_request`; what the parser has to say is
+ * dropped, because it quotes the body.
  */
-export function parseJson(text: string, known: ReadonlySet<string>): Map<string, string> {
-  return parsePlainJson(text, known) ?? parseAnyJson(text, known);
+export function parseJson(
+  text: string,
+  known: ReadonlySet<string>,
+  notes: ReadonlySet<string> = new Set(),
+): Map<string, string> {
+  return parsePlainJson(text, known) ?? parseAnyJson(text, known, notes);
 }
 
 const plainStart = /[ \t\r\n]*\{/y;
@@ -81,7 +86,11 @@ function parsePlainJson(text: string, known: ReadonlySet<string>): Map<string, s
   return undefined;
 }
 
-function parseAnyJson(text: string, known: ReadonlySet<string>): Map<string, string> {
+function parseAnyJson(
+  text: string,
+  known: ReadonlySet<string>,
+  notes: ReadonlySet<string>,
+): Map<string, string> {
   let document: unknown;
   try {
     document = JSON.parse(text);
@@ -99,7 +108,7 @@ function parseAnyJson(text: string, known: ReadonlySet<string>): Map<string, str
   for (const [name, value] of Object.entries(document) as [string, unknown][]) {
     if (value === null || !known.has(name)) continue;
     if (typeof value !== 'string') refuse(`The member ${name} must be a string.`);
-    add(parameters, name, value);
+    add(parameters, name, notes.has(name) ? value.toWellFormed().replaceAll('\0', ' ') : value);
   }
   return parameters;
 }

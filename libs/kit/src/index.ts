@@ -29,7 +29,7 @@ export * from './shared-settings.ts';
 export * from './rpc/call.ts';
 export { rootCall } from './rpc/call-options.ts';
 export type { CertificateFilePaths, RpcCredentials } from './rpc/credentials.ts';
-export { withoutTokens } from './log-text.ts';
+export { firstCharacters, withoutTokens } from './log-text.ts';
 export { local } from './rpc/local.ts';
 export type { Peer, PeerOptions } from './rpc/remote.ts';
 export type { RpcServer, ServeOptions } from './rpc/serve.ts';

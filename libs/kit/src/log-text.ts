@@ -38,6 +38,13 @@ export function withoutTokens(value: string): string {
   return value.replace(pastedToken, redacted);
 }
 
+/** The first `count` characters of a text, and never half of one. */
+export function firstCharacters(text: string, count: number): string {
+  if (text.length <= count) return text;
+  const enough = text.slice(0, 2 * count);
+  return [...enough].slice(0, count).join('');
+}
+
 /** A text fit for one line of the log: bounded, no characters that act on a terminal, nothing that looks like a secret. */
 export function cleanText(value: string): string {
   if (value.length <= maxText && !suspicious.test(value)) return value;

@@ -1,5 +1,5 @@
 import type { DirectoryClient } from '@tessera/directory-client';
-import { withoutTokens, type AuditBatch, type CallContext } from '@tessera/kit';
+import { firstCharacters, withoutTokens, type AuditBatch, type CallContext } from '@tessera/kit';
 import { OAuthError } from '@tessera/oauth';
 import type { Application } from '@tessera/proto-gen/directory';
 import type { RevokeRequest } from '@tessera/proto-gen/token';
@@ -21,6 +21,7 @@ interface Owner {
   readonly clientId: string;
 }
 
+/** Characters. */
 const longestReason = 512;
 
 /**
@@ -33,28 +34,25 @@ export async function revoke(
   context: CallContext,
 ): Promise<void> {
   if (request.token === '') throw new OAuthError('invalid_request', 'The parameter token is missing.');
-  requirePlainReason(request.reason);
   const owner = await identifyOwner(parts, request, context);
   const reference = parts.refreshTokens.decode(request.token);
   if (reference === undefined) return refuseUnknown(parts, request, owner, context);
   const outcome = await parts.families.revoke({
     familyId: reference.familyId,
     owner,
-    // Typed by people, who paste the token they mean.
-    reason: withoutTokens(request.reason),
+    reason: plainReason(request.reason),
     trail: { requestId: context.requestId, ipAddress: request.caller?.ipAddress ?? '' },
   });
   if (outcome === 'unknown' && !request.ignoreUnknown) throw unknownToken();
 }
 
-/** It is kept for the audit and shown to people there. */
-function requirePlainReason(reason: string): void {
-  if (reason.length > longestReason) {
-    throw new OAuthError('invalid_request', `The reason is longer than ${longestReason} characters.`);
-  }
-  if (/\p{Cc}/u.test(reason) || !reason.isWellFormed()) {
-    throw new OAuthError('invalid_request', 'The reason must not contain control characters.');
-  }
+/**
+ * It is kept for the audit and shown to people there. Typed by people, who paste the token they mean; whatever they typed,
+ * the token has to end.
+ */
+function plainReason(reason: string): string {
+  const printable = reason.toWellFormed().replace(/\p{Cc}/gu, ' ');
+  return firstCharacters(withoutTokens(printable), longestReason);
 }
 
 /**

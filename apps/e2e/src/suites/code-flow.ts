@@ -312,6 +312,17 @@ export function codeFlowSuite(system: () => System): void {
       expect(await introspect(http, tokens.accessToken)).toMatchObject({ active: true });
     });
 
+    it('revokes whatever the reason looks like (contract, DELETE /revoke)', async () => {
+      const { http } = system();
+      for (const reason of [`lost${'\u{1f4f1}'.repeat(600)}`, 'a\nb\u0000c\u001b[31m', 'a\ud800']) {
+        const tokens = tokensOf(await redeem(http, await codeFor(system().person())));
+        expect((await revoke(http, tokens.refreshToken, reason)).json()).toEqual({
+          message: 'Refresh token revoked.',
+        });
+        expect(await introspect(http, tokens.refreshToken)).toEqual({ active: false });
+      }
+    });
+
     it('answers a missing, lost or foreign token with 400 and never with "revoked"', async () => {
       const { http } = system();
       const service = tokensOf(await clientCredentials(http));

@@ -38,6 +38,9 @@ export const contract: Dialect = {
 /** The members that a body of the contract may have. */
 export const contractNames: ReadonlySet<string> = new Set(Object.values(contract.names));
 
+/** Members that are for people: no text of theirs is a reason to refuse the request. */
+export const contractNotes: ReadonlySet<string> = new Set(['reasonRevoked']);
+
 /** Services name a missing parameter as the RFCs do; the caller knows it by the contract's name. */
 function inContractWords(message: string): string {
   const missing = /^The parameter (\w+) is missing\.$/.exec(message)?.[1];

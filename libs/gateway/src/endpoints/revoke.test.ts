@@ -29,6 +29,15 @@ describe('DELETE /revoke', () => {
     expect(gateway.requests('revoke')[0]?.credentials).toBeUndefined();
   });
 
+  it('hands on a reason of any characters, without what no store can hold (contract)', async () => {
+    const gateway = open();
+    const answer = await remove(gateway, '{"token":"tr_x","reasonRevoked":"a\\u0000b\\ud800\\nc"}');
+    expect(answer.statusCode).toBe(200);
+    expect(gateway.requests('revoke')[0]).toMatchObject({ token: 'tr_x', reason: 'a b\ufffd\nc' });
+    expect((await remove(gateway, '{"token":"tr_x\\u0000"}')).statusCode).toBe(400);
+    expect((await remove(gateway, '{"token":"tr_x","reasonRevoked":1}')).statusCode).toBe(400);
+  });
+
   it.each(['', '{}', '{"token":""}', '{"reasonRevoked":"x"}', '{"token":1}', '[]'])(
     'answers 400 to the body %j and never says that something was revoked',
     async (payload) => {

@@ -50,6 +50,12 @@ describe('auditRow', () => {
     expect(row.record.isWellFormed()).toBe(true);
   });
 
+  it('cuts no character in half', () => {
+    const details = { reason: `x${'\u{1f4f1}'.repeat(600)}` };
+    const { record } = auditRow({ event: 'x', outcome: 'success', details }, kit);
+    expect(JSON.parse(record)).toMatchObject({ details: { reason: `x${'\u{1f4f1}'.repeat(511)}` } });
+  });
+
   it('holds no token of ours that somebody pasted into a text (LOG-1)', () => {
     const jwt = `eyJ${'a'.repeat(30)}.eyJ${'b'.repeat(40)}.${'c'.repeat(342)}`;
     const pasted = ['tr_', 'tc_', 'td_', 'ta_', 'ts_'].map((prefix) => prefix + 'x'.repeat(43));

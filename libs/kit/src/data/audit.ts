@@ -1,7 +1,7 @@
 import { isoTime, type Clock } from '../clock.ts';
 import { ulid } from '../ids.ts';
 import type { Random } from '../ids.ts';
-import { withoutTokens } from '../log-text.ts';
+import { firstCharacters, withoutTokens } from '../log-text.ts';
 
 /** One audit event. Names are those of the audit reference; never a secret, token, code, password or raw login hint. */
 export interface AuditEvent {
@@ -93,8 +93,7 @@ const mayHoldToken = /eyJ|\bt[a-z]_/;
 function cleanText(value: string): string {
   const text = mayHoldToken.test(value) ? withoutTokens(value) : value;
   if (text.length <= maxText && isClean.test(text)) return text;
-  return text
-    .slice(0, maxText)
+  return firstCharacters(text, maxText)
     .toWellFormed()
     .replace(/[\p{Cc}\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu, '\ufffd');
 }
