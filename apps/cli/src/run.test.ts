@@ -259,6 +259,17 @@ function freePort(): Promise<number> {
   });
 }
 
+describe('tessera secret new', () => {
+  it('prints another secret of 43 characters at each time, and nothing else', async () => {
+    const { terminal, printed } = world([]);
+    expect(await run(['secret', 'new'], terminal)).toBe(0);
+    expect(await run(['secret', 'new'], terminal)).toBe(0);
+    expect(printed.out).toMatch(/^([A-Za-z0-9_-]{43}\n){2}$/);
+    expect(new Set(printed.out.trim().split('\n')).size).toBe(2);
+    expect(printed.say).toBe('');
+  });
+});
+
 describe('tessera', () => {
   it.each([
     [[], 0, 'tessera flow device'],

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import type { Command } from '../command.ts';
 import { clientOf } from '../flow/options.ts';
 import { CommandError } from '../terminal.ts';
@@ -71,6 +72,25 @@ const epochBump: Command = {
   },
 };
 
+const secretNew: Command = {
+  words: ['secret', 'new'],
+  summary: 'make a client secret, 32 random bytes as base64url, and print it',
+  options: {},
+  async run(_values, { out }) {
+    out(`${randomBytes(32).toString('base64url')}\n`);
+  },
+};
+
+const secretList: Command = {
+  words: ['secret', 'list'],
+  summary: 'say when each secret of an application was declared, expires, and was last used',
+  options: { 'client-id': { type: 'string', help: 'The application', required: true } },
+  async run(values, terminal) {
+    const { listSecrets } = await import('./secrets.ts');
+    await listSecrets(values.required('client-id'), terminal);
+  },
+};
+
 const smokeTest: Command = {
   words: ['smoke'],
   summary: 'ask a running server what every deployment can answer; with a client, for a token as well',
@@ -96,4 +116,13 @@ const smokeTest: Command = {
   },
 };
 
-export const operating: readonly Command[] = [migrate, apply, configCheck, doctor, epochBump, smokeTest];
+export const operating: readonly Command[] = [
+  migrate,
+  apply,
+  configCheck,
+  doctor,
+  epochBump,
+  secretNew,
+  secretList,
+  smokeTest,
+];

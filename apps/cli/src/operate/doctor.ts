@@ -1,10 +1,7 @@
-import { migrate, openRedis, processConfig, redisOptions } from '@tessera/kit';
+import { migrate, openRedis, processConfig, redisOptions, requireSameTime } from '@tessera/kit';
 import { CommandError, type Terminal } from '../terminal.ts';
 import { orExplain, reasonOf, terminalLog, withDatabase } from './database.ts';
 import { configurationProblems, schemas, settings } from './settings.ts';
-
-/** Seconds by which the clock of the database may differ: tokens and families live by both. */
-const toleratedSkewMs = 5_000;
 
 interface Finding {
   readonly what: string;
@@ -63,15 +60,7 @@ async function lookAtDatabase(look: Look, terminal: Terminal): Promise<void> {
       await database.query({ name: 'doctor.answer', text: 'SELECT 1 AS answer' });
     });
     if (!answers) return;
-    await look('clock of the database', async () => {
-      const { rows } = await database.query<{ now: string }>({
-        name: 'doctor.clock',
-        text: 'SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint::text AS now',
-      });
-      const skew = Math.abs(Number(rows[0]?.now) - terminal.now());
-      if (skew > toleratedSkewMs)
-        throw new CommandError(`${Math.round(skew / 1000)} s apart from this machine's.`);
-    });
+    await look('clock of the database', () => requireSameTime(database, terminal));
     for (const migrations of schemas) {
       await look(`schema ${migrations.schema}`, async () => migrate(database, migrations, log, 'wait'));
     }

@@ -211,6 +211,44 @@ describe('tessera apply, of what is not there,', () => {
   });
 });
 
+describe('tessera secret list', () => {
+  const of = (secrets: string) =>
+    'tenants:\n  - id: acme\n    name: Acme\n    applications:\n      - {clientId: desk, name: Desk, type: confidential, ' +
+    `grantTypes: [client_credentials], secrets: ${secrets}}\n      - {clientId: tv, name: TV, type: public, grantTypes: [device_code]}\n`;
+  const value = (name: string) => `value: ${name}-secret-of-at-least-32-characters`;
+
+  it('says of each secret since when it is declared, when it expires and when it was last used', async () => {
+    const environment = { DATABASE_URL: await newDatabaseUrl(), TESSERA_DIRECTORY_PEPPER: pepper };
+    await tessera('migrate', environment);
+    const list = (clientId: string) => tessera(`secret list --client-id ${clientId}`, environment);
+    const declare = (secrets: string) => tessera(`apply -f ${file(of(secrets))}`, environment);
+    const [past, future] = ['2020-01-31T12:00:00Z', '2999-01-31T12:00:00Z'];
+    await declare(`[{${value('old')}, expiresAt: ${past}}]`);
+    const time = '\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\dZ';
+    const first = `1: declared ${time}, expired ${past}, never used\n`;
+    expect(await list('desk')).toEqual({
+      code: 0,
+      said: expect.stringMatching(new RegExp(`^${first}$`)) as string,
+    });
+    await declare(`[{${value('new')}, expiresAt: ${future}}, {${value('old')}}]`);
+    const used = `UPDATE directory.application_secret SET last_used_at = '2026-01-02T03:04:05.6Z' WHERE expires_at IS NOT NULL`;
+    await rows(environment.DATABASE_URL, used);
+    const second = `2: declared ${time}, expires ${future}, last used 2026-01-02T03:04:05Z\n`;
+    const { said } = await list('desk');
+    expect(said).toMatch(new RegExp(`^1: declared ${time}, never expires, never used\n${second}$`));
+    expect(await list('tv')).toEqual({ code: 0, said: 'tv has no secrets.\n' });
+    expect(await list('phone')).toEqual({ code: 1, said: 'There is no application phone.\n' });
+  });
+
+  it('says what it needs', async () => {
+    expect((await tessera('secret list', {})).said).toMatch(/^--client-id is required\./);
+    expect(await tessera('secret list --client-id desk', {})).toEqual({
+      code: 1,
+      said: expect.stringMatching(/^DATABASE_URL is required\. .*Embedded stores are open/) as string,
+    });
+  });
+});
+
 describe('tessera epoch bump', () => {
   it('dates the sign-ins of one tenant or of all, and keeps who did it on record', async () => {
     const environment = { DATABASE_URL: await newDatabaseUrl(), TESSERA_DIRECTORY_PEPPER: pepper };
