@@ -47,6 +47,40 @@ it('accepts the secret of a confidential client and asks for nothing the second 
   expect(directory.calls).toEqual(before);
 });
 
+it('tells the directory every five minutes that a remembered secret is in use, and holds no request for it', async () => {
+  const told = () => directory.calls.verifyApplicationSecret;
+  const later = async (minutes: number) => {
+    clock.advance(minutes * 60_000);
+    await client.application('service', call);
+  };
+  await attempt('service', 'service-secret');
+  await later(4.9);
+  await attempt('service', 'service-secret');
+  expect(told()).toBe(1);
+  await later(0.1);
+  const release = Promise.withResolvers<void>();
+  directory.hold = release.promise;
+  await Promise.all(Array.from({ length: 20 }, () => attempt('service', 'service-secret')));
+  expect(told()).toBe(2);
+  directory.hold = undefined;
+  release.resolve();
+  await later(5);
+  directory.isAway = true;
+  await attempt('service', 'service-secret');
+  await attempt('service', 'service-secret');
+  expect(told()).toBe(3);
+});
+
+it('forgets a remembered secret of which the directory says that it is none', async () => {
+  await attempt('service', 'service-secret');
+  directory.addApplication('service', { secret: 'rotated' });
+  clock.advance(300_000);
+  await attempt('service', 'service-secret');
+  await vi.waitFor(async () => {
+    expect(await refusal(attempt('service', 'service-secret'))).toMatch(/^invalid_client/);
+  });
+});
+
 it('accepts a public client by its identifier alone, and an empty secret as none (RFC 6749 §2.3.1)', async () => {
   expect((await attempt('spa', undefined)).application.clientId).toBe('spa');
   expect((await attempt('spa', '')).application.clientId).toBe('spa');

@@ -1,5 +1,12 @@
 import { hash } from 'node:crypto';
-import { addressKey, type CallOptions, type Client, type Limiter, type LimitRule } from '@tessera/kit';
+import {
+  addressKey,
+  rootCall,
+  type CallOptions,
+  type Client,
+  type Limiter,
+  type LimitRule,
+} from '@tessera/kit';
 import { OAuthError } from '@tessera/oauth';
 import {
   ApplicationType,
@@ -50,6 +57,7 @@ export class ClientAuthenticator {
     }
     const digest = this.#options.secrets.digest(clientId, clientSecret);
     if (this.#options.secrets.has(clientId, digest)) {
+      if (this.#options.secrets.takeTelling(clientId, digest)) void this.#tellUse(clientId, clientSecret);
       return accept(await this.#options.records.application(clientId, call), ApplicationType.CONFIDENTIAL);
     }
     // The same secret tried many times at once, as after a restart under load, is one attempt.
@@ -70,6 +78,21 @@ export class ClientAuthenticator {
   clear(): void {
     this.#options.secrets.clear();
     this.#attempts.forgetAll();
+  }
+
+  /**
+   * Has the directory note that a remembered secret is in use. Nobody waits for it, and it counts as no attempt: a
+   * client is neither slowed down nor refused for it.
+   */
+  async #tellUse(clientId: string, clientSecret: string): Promise<void> {
+    const { directory, secrets } = this.#options;
+    try {
+      const own = rootCall('secret-use');
+      const { verified } = await directory.verifyApplicationSecret({ clientId, clientSecret }, own);
+      if (!verified) secrets.drop(clientId);
+    } catch {
+      // A directory that is away hears of the next use.
+    }
   }
 
   /** The application is looked up beside the secret, not before it, so that unknown and wrong take the same time. */

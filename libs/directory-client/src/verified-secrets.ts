@@ -1,8 +1,11 @@
 import { hash } from 'node:crypto';
 import { boundedCache, type BoundedCache, type Clock, type Random } from '@tessera/kit';
 
-/** An hour: so long a secret in steady use may go without the directory noting that it was used. */
+/** The net under changes that are missed. */
 const maximumAgeMs = 3_600_000;
+
+/** How often the directory, which keeps the last use of each secret, hears of one in steady use. */
+const tellEveryMs = 300_000;
 
 /** How many clients' secrets are held. */
 const capacity = 10_000;
@@ -11,6 +14,8 @@ interface VerifiedSecret {
   readonly digest: string;
   readonly tenantId: string;
   readonly verifiedAt: number;
+  /** When the directory last heard of a use, or was about to. */
+  toldAt: number;
   /** Seconds since the Unix epoch; 0 when the secret does not expire. */
   readonly expiresAt: number;
 }
@@ -44,7 +49,7 @@ export class VerifiedSecrets {
   }
 
   has(clientId: string, digest: string): boolean {
-    const secret = this.#byClient.get(clientId)?.find((candidate) => candidate.digest === digest);
+    const secret = this.#find(clientId, digest);
     if (secret === undefined) return false;
     const now = this.#options.clock.now();
     if (secret.expiresAt !== 0 && now >= secret.expiresAt * 1000) return false;
@@ -52,10 +57,20 @@ export class VerifiedSecrets {
     return age >= 0 && age <= (this.#options.guarded() ? maximumAgeMs : this.#options.unguardedMs);
   }
 
+  /** Whether the directory is to hear of a use: true for one caller every few minutes. */
+  takeTelling(clientId: string, digest: string): boolean {
+    const secret = this.#find(clientId, digest);
+    const now = this.#options.clock.now();
+    if (secret === undefined || now - secret.toldAt < tellEveryMs) return false;
+    secret.toldAt = now;
+    return true;
+  }
+
   /** An application has two secrets at most, so two are held. */
-  add(clientId: string, secret: Omit<VerifiedSecret, 'verifiedAt'>): void {
+  add(clientId: string, secret: Omit<VerifiedSecret, 'verifiedAt' | 'toldAt'>): void {
     const others = (this.#byClient.get(clientId) ?? []).filter((other) => other.digest !== secret.digest);
-    const verified = { ...secret, verifiedAt: this.#options.clock.now() };
+    const now = this.#options.clock.now();
+    const verified = { ...secret, verifiedAt: now, toldAt: now };
     this.#byClient.set(clientId, [verified, ...others].slice(0, 2));
   }
 
@@ -72,5 +87,9 @@ export class VerifiedSecrets {
 
   clear(): void {
     this.#byClient.clear();
+  }
+
+  #find(clientId: string, digest: string): VerifiedSecret | undefined {
+    return this.#byClient.get(clientId)?.find((candidate) => candidate.digest === digest);
   }
 }
