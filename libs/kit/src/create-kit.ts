@@ -1,6 +1,7 @@
 import { join } from 'node:path';
-import { systemClock } from './clock.ts';
+import { systemClock, type Clock } from './clock.ts';
 import { ConfigError } from './config.ts';
+import { requireSameTime } from './data/clock-skew.ts';
 import type { Database } from './data/database.ts';
 import { openEmbeddedDatabase } from './data/pglite.ts';
 import { openDatabase } from './data/postgres.ts';
@@ -30,6 +31,8 @@ export interface KitOptions {
   readonly lifecycle: Lifecycle;
   /** Absent in compact: a store without a URL is embedded. */
   readonly needs?: StoreNeeds;
+  /** The system's unless it is given. */
+  readonly clock?: Clock;
 }
 
 /**
@@ -37,12 +40,13 @@ export interface KitOptions {
  * Redis, or none without REDIS_URL.
  * @throws Error when Redis may evict keys, or the data directory is in use.
  */
-export async function createKit({ name, config, log, lifecycle, needs }: KitOptions): Promise<Kit> {
+export async function createKit(options: KitOptions): Promise<Kit> {
+  const { config, log, lifecycle, needs, clock = systemClock } = options;
   const failpoint = failpoints(config);
   if (needs !== undefined) requireStores(needs, config);
   const redis = needs?.redis === false ? undefined : await openCache(config, log, lifecycle);
-  const database = needs?.database === false ? noDatabase : await openStore(name, config, log, lifecycle);
-  return { log, clock: systemClock, random: systemRandom, database, redis, failpoint };
+  const database = needs?.database === false ? noDatabase : await openStore(options, clock);
+  return { log, clock, random: systemRandom, database, redis, failpoint };
 }
 
 function requireStores(needs: StoreNeeds, config: ProcessConfig): void {
@@ -66,17 +70,10 @@ const noDatabase: Database = {
   close: async () => undefined,
 };
 
-async function openStore(
-  name: string,
-  config: ProcessConfig,
-  log: Logger,
-  lifecycle: Lifecycle,
-): Promise<Database> {
+async function openStore({ name, config, log, lifecycle }: KitOptions, clock: Clock): Promise<Database> {
   const database = await openSql(name, config, log);
   lifecycle.onClose(() => database.close());
-  lifecycle.check('database', async () => {
-    await database.query({ name: 'kit.ready', text: 'SELECT 1 AS answer' });
-  });
+  lifecycle.check('database', () => requireSameTime(database, clock));
   return traceDatabase(database);
 }
 

@@ -37,6 +37,7 @@ export { connectPeer, serve } from './rpc/wire.ts';
 export * from './data/audit.ts';
 export * from './data/audit-batch.ts';
 export * from './data/change-feed.ts';
+export { requireSameTime } from './data/clock-skew.ts';
 export * from './data/database.ts';
 export { migrate } from './data/migrate.ts';
 export type { MigrationMode, Migrations } from './data/migrate.ts';

@@ -132,9 +132,22 @@ export function createLifecycle({ log, pauseMs, drainTimeoutMs }: LifecycleOptio
   };
 }
 
+/** What a check throws whose result is to say more than that it failed. The message is for the log alone. */
+export class CheckFailure extends Error {
+  override readonly name = 'CheckFailure';
+  /** Shown as the result of the check, to whoever may ask. */
+  readonly word: string;
+
+  constructor(word: string, message: string) {
+    super(message);
+    this.word = word;
+  }
+}
+
 /** For whoever may ask: no address, no name of a store, nothing of the cause. */
 function describe(error: unknown): string {
   if (error instanceof OAuthError) return error.code;
+  if (error instanceof CheckFailure) return error.word;
   return error instanceof CheckTimeout ? 'timeout' : 'failed';
 }
 

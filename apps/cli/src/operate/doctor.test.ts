@@ -1,0 +1,20 @@
+import { newDatabaseUrl } from '@tessera/test-kit';
+import { expect, it } from 'vitest';
+import { examine } from './doctor.ts';
+
+it('says that the clock of the machine is off, and what to change (F14)', async () => {
+  let said = '';
+  const terminal = {
+    environment: { DATABASE_URL: await newDatabaseUrl() },
+    out: () => undefined,
+    say: (text: string) => void (said += text),
+    fetch,
+    sleep: async () => undefined,
+    now: () => Date.now() - 60_400,
+  };
+  await expect(examine('standalone', terminal)).rejects.toThrow('not as they should be');
+  expect(said).toContain(
+    "BAD   clock of the database: The clock of this machine is 60 s behind the database's. " +
+      'Synchronise the clocks of both with NTP.\n',
+  );
+});
