@@ -1,12 +1,21 @@
 import { globSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, describe, expect, it } from 'vitest';
-import { openDatabase } from '@tessera/kit';
-import { newDatabaseUrl, redisUrl } from '@tessera/test-kit';
+import { afterAll, describe, expect, it, onTestFinished } from 'vitest';
+import { buildDirectory, directoryConfig, migrations } from '@tessera/directory';
+import {
+  combine,
+  loadConfig,
+  openDatabase,
+  processConfig,
+  rpcConfig,
+  rpcCredentials,
+  serve,
+} from '@tessera/kit';
+import { newDatabaseUrl, redisUrl, silentLog, testDatabase, testKit } from '@tessera/test-kit';
 import { run } from '../run.ts';
 import type { Terminal } from '../terminal.ts';
-import { schemas } from './settings.ts';
+import { schemas, settings } from './settings.ts';
 
 const directory = mkdtempSync(join(tmpdir(), 'tessera-cli-'));
 afterAll(() => rmSync(directory, { recursive: true }));
@@ -238,6 +247,29 @@ describe('tessera secret list', () => {
     expect(said).toMatch(new RegExp(`^1: declared ${time}, never expires, never used\n${second}$`));
     expect(await list('tv')).toEqual({ code: 0, said: 'tv has no secrets.\n' });
     expect(await list('phone')).toEqual({ code: 1, said: 'There is no application phone.\n' });
+  });
+
+  it('asks the directory that is named, as tessera apply does, which needs no database', async () => {
+    const config = loadConfig(directoryConfig, { TESSERA_DIRECTORY_PEPPER: pepper });
+    const kit = testKit({ database: await testDatabase(migrations), log: silentLog() });
+    const built = buildDirectory(config, {}, kit);
+    onTestFinished(() => built.close());
+    const token = { TESSERA_RPC_TOKEN: 'a-token-between-processes-of-a-test' };
+    const credentials = rpcCredentials(settings(combine(processConfig, rpcConfig), token));
+    const server = await serve(built, { host: '127.0.0.1', port: 0, credentials, log: kit.log });
+    onTestFinished(() => server.drain());
+    const environment = { ...token, TESSERA_PEER_DIRECTORY: `127.0.0.1:${server.port}` };
+    expect(await tessera(`apply -f ${file(of(`[{${value('new')}}]`))}`, environment)).toEqual({
+      code: 0,
+      said: 'acme: 3 created, 0 updated, 0 deleted\n',
+    });
+    expect((await tessera('secret list --client-id desk', environment)).said).toMatch(
+      /^1: declared [^ ]+Z, never expires, never used\n$/,
+    );
+    expect(await tessera('secret list --client-id phone', environment)).toEqual({
+      code: 1,
+      said: 'There is no application phone.\n',
+    });
   });
 
   it('says what it needs', async () => {
