@@ -92,7 +92,7 @@ describe('the end of a session', () => {
     const first = await world.gateway.endSession({ browser });
     const second = await world.gateway.endSession({ browser });
     expect([first.sessionEnded, second.sessionEnded]).toEqual([true, false]);
-    const over = { tenantId: 'acme', sessionId: session?.sessionId };
+    const over = { tenantId: 'acme', sessionId: session?.sessionId, earlierSessionIds: [] };
     expect([first, second]).toMatchObject([over, over]);
     expect((await world.gateway.getSession({ browser })).session).toBeUndefined();
     expect((await person.begin()).next.case).toBe('interaction');
@@ -100,6 +100,22 @@ describe('the end of a session', () => {
       (row) => row['sessionId'] === session?.sessionId,
     );
     expect(rows).toMatchObject([{ reason: 'logout', subject: 'acme-ada', ipAddress: person.ipAddress }]);
+  });
+
+  it('tells of the sessions before it too, each time it is asked for, and whatever Redis forgot (SES-7, F2)', async () => {
+    const person = visitor(world);
+    const before: (string | undefined)[] = [];
+    for (let time = 0; time < 3; time += 1) {
+      await person.signIn({ prompt: 'login' });
+      const { session } = await world.gateway.getSession({ browser: person.context() });
+      before.unshift(session?.sessionId);
+    }
+    const [sessionId, ...earlierSessionIds] = before;
+    await world.redis.call('DEL', `authorize:session-codes:${sessionId}`);
+    for (let time = 0; time < 2; time += 1) {
+      const over = await world.gateway.endSession({ browser: person.context() });
+      expect(over).toMatchObject({ tenantId: 'acme', sessionId, earlierSessionIds });
+    }
   });
 
   it('comes also where the client is unknown', async () => {

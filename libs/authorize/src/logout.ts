@@ -21,6 +21,8 @@ export interface LoggedOut {
   /** Of the session the browser had, ended now or before; empty when it had none. */
   readonly tenantId: string;
   readonly sessionId: string;
+  /** Of that person, replaced lately: their codes are over with its own. */
+  readonly earlierSessionIds: readonly string[];
 }
 
 export type Logout = (visit: Visit, request: LogoutRequest) => Promise<LoggedOut>;
@@ -52,8 +54,8 @@ export function createLogout(deps: {
   return async (visit, request) => {
     const location = await destination(visit, request);
     const over = await sessions.logout(visit);
-    const { tenantId = '', sessionId = '' } = over?.session ?? {};
-    return { location, sessionEnded: over?.ended ?? false, tenantId, sessionId };
+    const { tenantId = '', sessionId = '', earlierSessionIds = [] } = over?.session ?? {};
+    return { location, sessionEnded: over?.ended ?? false, tenantId, sessionId, earlierSessionIds };
   };
 }
 

@@ -77,9 +77,9 @@ export function authorizeHandlers(parts: AuthorizeParts): Handlers<typeof Author
     },
 
     async endSession({ browser, ...request }, call) {
-      const destination = await logout(visitOf(browser, call), request);
+      const { earlierSessionIds, ...loggedOut } = await logout(visitOf(browser, call), request);
       sessionEnds.poke();
-      return destination;
+      return { ...loggedOut, earlierSessionIds: [...earlierSessionIds] };
     },
 
     async redeemCode(request, call) {
@@ -115,6 +115,10 @@ function visitOf(browser: BrowserContext | undefined, call: CallContext): Visit 
 
 function newSession({ sessionToken, maxAge, ended }: OpenedSession) {
   if (ended === undefined) return { sessionToken, maxAge };
-  const { tenantId, sessionId } = ended;
-  return { sessionToken, maxAge, ended: { tenantId, sessionId } };
+  const { tenantId, sessionId, earlierSessionIds } = ended;
+  return {
+    sessionToken,
+    maxAge,
+    ended: { tenantId, sessionId, earlierSessionIds: [...earlierSessionIds] },
+  };
 }

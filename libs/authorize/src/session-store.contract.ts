@@ -16,6 +16,7 @@ function newSession(difference: Partial<NewSessionRecord> = {}): NewSessionRecor
     lifetimeSeconds: 43_200,
     ipAddress: '192.0.2.1',
     userAgentHash: 'agent',
+    replaces: undefined,
     ...difference,
   };
 }
@@ -35,6 +36,7 @@ export function sessionStoreContract(engine: string, open: () => Promise<Databas
   describe(`sessions on ${engine}`, () => {
     livingContract(open);
     endContract(open);
+    earlierContract(open);
     purgeContract(open);
   });
 }
@@ -42,9 +44,9 @@ export function sessionStoreContract(engine: string, open: () => Promise<Databas
 async function opened(
   store: SessionStore,
   difference: Partial<NewSessionRecord> = {},
-): Promise<{ record: NewSessionRecord; session: Session }> {
+): Promise<{ record: NewSessionRecord; session: Session; earlierSessionIds: readonly string[] }> {
   const record = newSession(difference);
-  return { record, session: await store.open(record, [audit('session.created')], undefined) };
+  return { record, ...(await store.open(record, [audit('session.created')], undefined)) };
 }
 
 /** Moves a session into the past: the times are the database's, so no clock of a test can. */
@@ -176,6 +178,69 @@ function endContract(open: () => Promise<Database>): void {
     const again = ending(old.sessionId, 'replaced');
     await store.open(newSession(), [audit('session.created')], again);
     expect(await audited(database, again.audit)).toBe(0);
+  });
+}
+
+/** The browser of one person who signs in again and again: the sessions, the earliest first. */
+async function signInAgain(store: SessionStore, times: number): Promise<NewSessionRecord[]> {
+  const line: NewSessionRecord[] = [];
+  for (let time = 0; time < times; time += 1) {
+    const last = line.at(-1)?.sessionId;
+    const record = newSession({ replaces: last });
+    await store.open(
+      record,
+      [audit('session.created')],
+      last === undefined ? undefined : ending(last, 'replaced'),
+    );
+    line.push(record);
+  }
+  return line;
+}
+
+/** Their identifiers, the latest first. */
+const latestFirst = (line: readonly NewSessionRecord[]) =>
+  line.map(({ sessionId }) => sessionId).toReversed();
+
+function earlierContract(open: () => Promise<Database>): void {
+  it('knows the sessions before one that is over, also after its end, and those before one of another person (SES-7)', async () => {
+    const store = createSessionStore(await open());
+    const [first, second, third] = await signInAgain(store, 3);
+    if (first === undefined || second === undefined || third === undefined) throw new Error('not signed in');
+    const earlier = [second.sessionId, first.sessionId];
+    const { sessionId, tenantId, tokenHash } = third;
+    const over = { sessionId, tenantId, userId: 'u1', earlierSessionIds: earlier };
+    expect(await store.identify(tokenHash)).toMatchObject(over);
+    await store.end(ending(sessionId));
+    expect(await store.identify(tokenHash)).toMatchObject(over);
+    expect((await store.identify(first.tokenHash))?.earlierSessionIds).toEqual([]);
+
+    const foreign = newSession({ userId: 'u2' });
+    const { session, earlierSessionIds } = await store.open(foreign, [], ending(sessionId, 'replaced'));
+    expect([session.userId, earlierSessionIds]).toEqual(['u2', earlier]);
+    expect((await store.identify(foreign.tokenHash))?.earlierSessionIds).toEqual([]);
+    expect((await opened(store)).earlierSessionIds).toEqual([]);
+  });
+
+  it('knows ten of them, and none that was replaced longer ago than any code lives', async () => {
+    const database = await open();
+    const store = createSessionStore(database);
+    const line = await signInAgain(store, 12);
+    const last = line.at(-1);
+    if (last === undefined) throw new Error('not signed in');
+    const known = async () => (await store.identify(last.tokenHash))?.earlierSessionIds;
+    expect(await known()).toEqual(latestFirst(line).slice(1, 11));
+    for (const { sessionId } of line.slice(0, 9)) await ageEnd(database, sessionId, 901);
+    expect(await known()).toEqual(latestFirst(line).slice(1, 3));
+    for (const { sessionId } of line.slice(9, 11)) await ageEnd(database, sessionId, 660);
+    expect(await known()).toEqual(latestFirst(line).slice(1, 3));
+  });
+}
+
+async function ageEnd(database: Database, sessionId: string, seconds: number): Promise<void> {
+  await database.query({
+    name: 'test.age_session_end',
+    text: 'UPDATE authorize.session SET ended_at = ended_at - make_interval(secs => $2) WHERE session_id = $1',
+    values: [sessionId, seconds],
   });
 }
 

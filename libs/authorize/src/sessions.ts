@@ -3,7 +3,14 @@ import type { AuthorizeAudit } from './audit.ts';
 import type { Browser, Visit } from './browser.ts';
 import type { Verified } from './credentials.ts';
 import { newSessionIdentity, sessionTokenHash } from './session.ts';
-import type { CodeStore, NewSessionRecord, Session, SessionEnd, SessionStore } from './store.ts';
+import type {
+  CodeStore,
+  EndedSession,
+  NewSessionRecord,
+  Session,
+  SessionEnd,
+  SessionStore,
+} from './store.ts';
 
 export interface OpenedSession {
   readonly session: Session;
@@ -12,7 +19,7 @@ export interface OpenedSession {
   /** Seconds until the absolute end. */
   readonly maxAge: number;
   /** Another person's, which the browser had. */
-  readonly ended: Pick<Session, 'tenantId' | 'sessionId'> | undefined;
+  readonly ended: EndedSession | undefined;
 }
 
 /** The sessions of browsers: durable, so that a restart or a lost Redis signs nobody out and revives nobody. */
@@ -37,7 +44,7 @@ export interface Sessions {
    * Signs the browser out and forgets the codes of its session. Answers the session it had, alive or not.
    * May be repeated after a failure: a session that had ended still loses its codes.
    */
-  logout(visit: Visit): Promise<{ readonly session: Session; readonly ended: boolean } | undefined>;
+  logout(visit: Visit): Promise<{ readonly session: EndedSession; readonly ended: boolean } | undefined>;
 }
 
 export function createSessions(deps: {
@@ -61,6 +68,7 @@ export function createSessions(deps: {
 
     async open(visit, { user, signedInAt }, clientId, replaced) {
       const { sessionToken, sessionId } = newSessionIdentity(random);
+      const ended = replaced?.userId === user.userId ? undefined : replaced;
       const record: NewSessionRecord = {
         sessionId,
         tokenHash: requiredHash(sessionToken),
@@ -70,19 +78,24 @@ export function createSessions(deps: {
         lifetimeSeconds: lifetimes.session,
         ipAddress: visit.browser.ipAddress,
         userAgentHash: visit.browser.userAgentHash,
+        replaces: ended === undefined ? replaced?.sessionId : undefined,
       };
-      const ended = replaced?.userId === user.userId ? undefined : replaced;
       // Before the commit: trouble with the store of codes leaves a sign-in that can be tried again.
       if (ended !== undefined) await codes.dropSession(ended.sessionId, lifetimes.code);
       else if (replaced !== undefined) {
         await codes.followSession(replaced.sessionId, sessionId, lifetimes.code);
       }
-      const session = await store.open(
+      const { session, earlierSessionIds } = await store.open(
         record,
         audit.signedIn(visit, record, clientId),
         replaced === undefined ? undefined : ending(visit, replaced, 'replaced'),
       );
-      return { session, sessionToken, maxAge: Math.floor(lifetimes.session), ended };
+      return {
+        session,
+        sessionToken,
+        maxAge: Math.floor(lifetimes.session),
+        ended: ended && { ...ended, earlierSessionIds },
+      };
     },
 
     async abandon(visit, session) {

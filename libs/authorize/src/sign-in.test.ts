@@ -150,15 +150,29 @@ describe('a successful sign-in', () => {
     }
   });
 
+  it('costs the database no more in a browser that is signed in than in a new one', async () => {
+    const person = visitor(world);
+    for (let time = 0; time < 3; time += 1) {
+      const interactionId = await person.interaction({ prompt: 'login' });
+      world.database.reset();
+      const { outcome } = await person.submit(interactionId);
+      const names = world.database.names.filter((name) => name.startsWith('authorize.'));
+      expect(names).toEqual([...(time === 0 ? [] : ['authorize.find_session']), 'authorize.open_session']);
+      person.sessionToken = outcome.case === 'signedIn' ? (outcome.value.session?.sessionToken ?? '') : '';
+    }
+  });
+
   it('takes the codes of another person, whose sign-out it is (I3)', async () => {
     const person = visitor(world);
     const earlier = await person.signIn();
+    const before = await sessionOf(person);
     const ada = [earlier, await person.signIn({ prompt: 'login' })];
     const { sessionId } = (await sessionOf(person)) ?? {};
     const interactionId = await person.interaction({ prompt: 'login' });
     const { outcome } = await person.submit(interactionId, { identifier: 'bob' });
     if (outcome.case !== 'signedIn') throw new Error('not signed in');
-    expect(outcome.value.session?.ended).toMatchObject({ tenantId: 'acme', sessionId });
+    const earlierSessionIds = [before?.sessionId];
+    expect(outcome.value.session?.ended).toMatchObject({ tenantId: 'acme', sessionId, earlierSessionIds });
     const bob = codeOf(outcome.value.redirect?.location);
     person.sessionToken = outcome.value.session?.sessionToken ?? '';
     for (const code of ada) {

@@ -1,6 +1,10 @@
 import type { AuditRow, Database } from '@tessera/kit';
 import type { EndingSession, NewSessionRecord, Session, SessionStore } from './store.ts';
 
+interface EarlierRow {
+  earlier: string[];
+}
+
 interface SessionRow {
   session_id: string;
   tenant_id: string;
@@ -29,6 +33,21 @@ const onRecord = (ended: string) => `
     SELECT tenant_id, session_id, user_id FROM ordered
   )`;
 
+/**
+ * The sessions whose place was taken, one after the other, up to that of `ended`. No code is issued for a session that was
+ * replaced, and one lives for 10 minutes at most. Each was replaced before the next: the line ends with the first too old.
+ */
+const earlierOf = (ended: string) => `
+  earlier (session_id, replaces, back) AS (
+    SELECT NULL::text, replaces, 0 FROM ${ended}
+    UNION ALL
+    SELECT s.session_id, s.replaces, e.back + 1 FROM earlier AS e
+    JOIN authorize.session AS s ON s.session_id = e.replaces
+    WHERE e.back < 10 AND s.ended_at > clock_timestamp() - interval '15 minutes'
+  )`;
+
+const earlierIds = 'ARRAY(SELECT session_id FROM earlier WHERE back > 0 ORDER BY back) AS earlier';
+
 const find = `
   WITH found AS (
     SELECT ${sessionColumns} FROM authorize.session
@@ -41,28 +60,32 @@ const find = `
   )
   SELECT session_id, tenant_id, user_id, auth_time, auth_age FROM found`;
 
-const identify = `SELECT ${sessionColumns} FROM authorize.session WHERE token_hash = $1`;
+const identify = `
+  WITH RECURSIVE found AS (
+    SELECT ${sessionColumns}, replaces FROM authorize.session WHERE token_hash = $1
+  ), ${earlierOf('found')}
+  SELECT session_id, tenant_id, user_id, auth_time, auth_age, ${earlierIds} FROM found`;
 
 const open = `
-  WITH opened AS (
+  WITH RECURSIVE opened AS (
     INSERT INTO authorize.session
       (session_id, token_hash, tenant_id, user_id, auth_time, created_at, last_seen_at, expires_at,
-       ip_address, user_agent_hash)
+       ip_address, user_agent_hash, replaces)
     VALUES ($1, $2, $3, $4, coalesce(to_timestamp($12::float8 / 1000), now()), now(), now(),
-            now() + make_interval(secs => $5), $6, $7)
+            now() + make_interval(secs => $5), $6, $7, $13)
     RETURNING ${sessionColumns}
   ), replaced AS (
     UPDATE authorize.session SET ended_at = clock_timestamp(), end_reason = $9
     WHERE session_id = $8 AND ended_at IS NULL
     RETURNING tenant_id, session_id, user_id
-  ), ${onRecord('replaced')}, audited AS (
+  ), ${earlierOf('authorize.session WHERE session_id = $8')}, ${onRecord('replaced')}, audited AS (
     INSERT INTO authorize.audit_event (${auditColumns})
     SELECT ${auditColumns} FROM jsonb_to_recordset($10::jsonb) AS created(${auditShape})
     UNION ALL
     SELECT ${auditColumns} FROM jsonb_to_recordset($11::jsonb) AS ended(${auditShape})
     WHERE EXISTS (SELECT 1 FROM replaced)
   )
-  SELECT session_id, tenant_id, user_id, auth_time, auth_age FROM opened`;
+  SELECT session_id, tenant_id, user_id, auth_time, auth_age, ${earlierIds} FROM opened`;
 
 const end = `
   WITH ended AS (
@@ -96,22 +119,23 @@ export function createSessionStore(database: Database): SessionStore {
     },
 
     async identify(tokenHash) {
-      const { rows } = await database.query<SessionRow>({
+      const { rows } = await database.query<SessionRow & EarlierRow>({
         name: 'authorize.identify_session',
         text: identify,
         values: [tokenHash],
       });
-      return rows[0] === undefined ? undefined : toSession(rows[0]);
+      if (rows[0] === undefined) return undefined;
+      return { ...toSession(rows[0]), earlierSessionIds: rows[0].earlier };
     },
 
     async open(session, audit, replaced) {
-      const { rows } = await database.query<SessionRow>({
+      const { rows } = await database.query<SessionRow & EarlierRow>({
         name: 'authorize.open_session',
         text: open,
         values: openValues(session, audit, replaced),
       });
       if (rows[0] === undefined) throw new Error('a new session was not returned');
-      return toSession(rows[0]);
+      return { session: toSession(rows[0]), earlierSessionIds: rows[0].earlier };
     },
 
     async end({ sessionId, reason, audit }) {
@@ -152,6 +176,7 @@ function openValues(
     auditJson(audit),
     auditJson(replaced === undefined ? [] : [replaced.audit]),
     session.signedInAt ?? null,
+    session.replaces ?? null,
   ];
 }
 

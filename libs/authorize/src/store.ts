@@ -98,6 +98,14 @@ export interface Session {
   readonly authAge: number;
 }
 
+/** A session that is over, and those whose codes are over with it. */
+export interface EndedSession {
+  readonly tenantId: string;
+  readonly sessionId: string;
+  /** Those that the same person replaced in the last 15 minutes by signing in again: at most ten, the latest first. */
+  readonly earlierSessionIds: readonly string[];
+}
+
 export interface NewSessionRecord {
   readonly sessionId: string;
   readonly tokenHash: Buffer;
@@ -108,6 +116,8 @@ export interface NewSessionRecord {
   readonly lifetimeSeconds: number;
   readonly ipAddress: string;
   readonly userAgentHash: string;
+  /** The session of the same person whose place it takes; its codes end with the new one's. */
+  readonly replaces: string | undefined;
 }
 
 export type SessionEnd = 'logout' | 'replaced' | 'abandoned';
@@ -124,13 +134,16 @@ export interface SessionStore {
   /** The session, if it is alive; being seen is noted at most once a minute in the same statement. */
   find(tokenHash: Buffer, idleSeconds: number): Promise<Session | undefined>;
   /** The session in whatever state, for ending it. */
-  identify(tokenHash: Buffer): Promise<Session | undefined>;
-  /** Makes a session and ends the one it replaces, with their audit rows, in one commit. */
+  identify(tokenHash: Buffer): Promise<(Session & EndedSession) | undefined>;
+  /**
+   * Makes a session and ends the one whose place it takes, with their audit rows, in one commit. Answers also with the
+   * earlier ones of the session that ended.
+   */
   open(
     session: NewSessionRecord,
     audit: readonly AuditRow[],
     replaced: EndingSession | undefined,
-  ): Promise<Session>;
+  ): Promise<{ readonly session: Session; readonly earlierSessionIds: readonly string[] }>;
   /** Ends a session for good. False when it had ended before. */
   end(ending: EndingSession): Promise<boolean>;
   /** Removes up to `limit` sessions whose absolute end is more than a day ago. Answers how many it removed. */

@@ -8,10 +8,22 @@ import {
   startCiba,
   startDevice,
 } from '../harness/decided-elsewhere.ts';
-import { codeFor, dialects, expectError, redeem, refresh, tokensOf } from '../harness/flows.ts';
+import { people } from '../harness/declared-state.ts';
+import { codeFor, dialects, expectError, redeem, refresh, tokensOf, type Code } from '../harness/flows.ts';
+import type { Person } from '../harness/person.ts';
 import { copyOfRedis, emptyRedis } from '../harness/redis.ts';
 import { setUps, type System } from '../harness/set-up.ts';
 import { startSystem } from '../harness/start.ts';
+
+/** A code of each of three sessions of one person, every one in place of the one before. */
+async function inThreeSessions(person: Person): Promise<Code[]> {
+  const again = { prompt: 'login' };
+  return [
+    await codeFor(person),
+    await codeFor(person, 'acme-web', again),
+    await codeFor(person, 'acme-web', again),
+  ];
+}
 
 /** What would disturb other tests of the device flow and CIBA, as it goes for a whole address or a whole Redis. */
 describe('decisions elsewhere', () => {
@@ -65,6 +77,22 @@ describe('decisions elsewhere', () => {
     tokensOf(await redeem(http, good));
     expect((await redeem(http, used)).status).toBe(400);
     expect((await refresh(http, refreshToken)).status).toBe(400);
+  });
+
+  it('outlive an older copy of Redis: the codes of the sessions before, too, at a sign-out and at a sign-in of somebody else (SES-7, F2, I3)', async () => {
+    const { http } = system;
+    const [gone, switched] = [system.person(), system.person()];
+    const [left, replaced] = [await inThreeSessions(gone), await inThreeSessions(switched)];
+    const putBack = await copyOfRedis(prefix);
+    await gone.get('/logout?client_id=acme-web');
+    const next = await codeFor(switched, 'acme-web', { prompt: 'login' }, people.bob);
+
+    await putBack();
+
+    for (const code of [...left, ...replaced]) expectError(await redeem(http, code), 400, 'invalid_grant');
+    // Issued after the copy was made.
+    expect((await redeem(http, next)).status).toBe(400);
+    tokensOf(await redeem(http, await codeFor(switched)));
   });
 
   it('lock an address that guesses user codes, with fresh cookies and forged forwarded headers too (DEV-7)', async () => {

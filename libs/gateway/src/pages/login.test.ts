@@ -177,14 +177,15 @@ describe('POST /login', () => {
   });
 
   it('tells token of the session of another person that this one ended, before it gives the new one (SES-7)', async () => {
-    const ended = { tenantId: 'acme', sessionId: 's1' };
+    const ended = { tenantId: 'acme', sessionId: 's1', earlierSessionIds: ['s0'] };
     const session = { sessionToken: 'ts_new', maxAge: 43_200, ended };
     const switched: Behaviours = {
       signIn: () => ({ outcome: { case: 'signedIn', value: { session, redirect: { location } } } }),
     };
     const gateway = open({ ...switched, noteSessionEnd: () => ({}) });
     expect((await send(gateway)).cookies).toMatchObject([{ name: 'tessera_session', value: 'ts_new' }]);
-    expect(gateway.requests('noteSessionEnd')).toMatchObject([ended]);
+    const told = ['s1', 's0'].map((sessionId) => ({ tenantId: 'acme', sessionId }));
+    expect(gateway.requests('noteSessionEnd')).toMatchObject(told);
     const unheard = open({
       ...switched,
       noteSessionEnd: () => {

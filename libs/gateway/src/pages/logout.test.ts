@@ -121,6 +121,19 @@ describe('GET /logout', () => {
     const gateway = open(ended);
     expect((await get(gateway)).statusCode).toBe(302);
     expect(gateway.requests('noteSessionEnd')).toMatchObject([over]);
+    const again = { endSession: () => ({ ...ended.endSession(), earlierSessionIds: ['s0', 's-1'] }) };
+    const several = open(again);
+    expect((await get(several)).statusCode).toBe(302);
+    const told = ['s1', 's0', 's-1'].map((sessionId) => ({ tenantId: 'acme', sessionId }));
+    expect(several.requests('noteSessionEnd')).toMatchObject(told);
+    const oneUnheard = open({
+      ...again,
+      noteSessionEnd: ({ sessionId }) => {
+        if (sessionId === 's-1') throw temporarilyUnavailable();
+        return {};
+      },
+    });
+    expect((await get(oneUnheard)).statusCode).toBe(503);
     const unheard = open({
       ...ended,
       noteSessionEnd: () => {

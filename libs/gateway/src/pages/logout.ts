@@ -64,7 +64,7 @@ function onwardPath(form: ReadonlyMap<string, string>): string | undefined {
 /** Ends the session and drops its cookie; returns where the browser goes: `onward`, else what `authorize` answers. */
 async function endSession(visit: Visit, asked: LogoutRequest, onward?: string): Promise<string> {
   const { app, request, reply, gateway } = visit;
-  const { location, tenantId, sessionId } = await gateway.peers.authorize.endSession(
+  const { location, ...ended } = await gateway.peers.authorize.endSession(
     {
       browser: browserContext(app, request),
       clientId: asked.clientId,
@@ -75,7 +75,7 @@ async function endSession(visit: Visit, asked: LogoutRequest, onward?: string): 
     },
     rootCall(request.incoming.requestId),
   );
-  if (sessionId !== '') await noteSessionEnd(visit, { tenantId, sessionId });
+  if (ended.sessionId !== '') await noteSessionEnd(visit, ended);
   reply.header('cache-control', 'no-store');
   dropCookie(request, reply, 'session');
   if (onward !== undefined) return onward;

@@ -1,5 +1,5 @@
 import { Code, ConnectError, rootCall } from '@tessera/kit';
-import type { NewSession } from '@tessera/proto-gen/authorize';
+import type { EndedSession, NewSession } from '@tessera/proto-gen/authorize';
 import { writeCookie } from '../cookies.ts';
 import type { Visit } from './handler.ts';
 
@@ -10,13 +10,18 @@ export async function giveSession(visit: Visit, { sessionToken, maxAge, ended }:
 }
 
 /**
- * Tells `token` that a session was ended. To be done before the answer: what a person is told of as over must not come back
- * with an older copy of the codes. A `token` of the version before knows nothing of ends, and holds to what it knew.
+ * Tells `token` that a session was ended, and with it the earlier ones of its person. To be done before the answer: what a
+ * person is told of as over must not come back with an older copy of the codes.
  */
 export async function noteSessionEnd(
-  { request, gateway }: Visit,
-  { tenantId, sessionId }: { readonly tenantId: string; readonly sessionId: string },
+  visit: Visit,
+  { tenantId, sessionId, earlierSessionIds }: Omit<EndedSession, '$typeName'>,
 ): Promise<void> {
+  await Promise.all([sessionId, ...earlierSessionIds].map((ended) => noteEnd(visit, tenantId, ended)));
+}
+
+/** A `token` of the version before knows nothing of ends, and holds to what it knew. */
+async function noteEnd({ request, gateway }: Visit, tenantId: string, sessionId: string): Promise<void> {
   try {
     await gateway.peers.token.noteSessionEnd({ tenantId, sessionId }, rootCall(request.incoming.requestId));
   } catch (error) {
