@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { OAuthError } from './errors.ts';
-import { grantScopes, introspectionScope, narrowScopes, parseScope } from './scopes.ts';
+import { grantResourcesFor, grantScopes, introspectionScope, narrowScopes, parseScope } from './scopes.ts';
 
 const orders = 'https://orders.example';
 const stock = 'https://stock.example';
@@ -147,6 +147,17 @@ describe('grantScopes', () => {
         });
       }),
     );
+  });
+});
+
+describe('grantResourcesFor (RFC 8707 §2.2)', () => {
+  it('lets any grant pass where no resource is named.', () => {
+    expect(grantResourcesFor('', available)).toEqual([]);
+  });
+
+  it('lets a grant of the resource pass, and one of none where the resource is the application’s.', () => {
+    expect(grantResourcesFor(orders, available)).toEqual([orders, '']);
+    expect(grantResourcesFor('https://unknown.example', available)).toEqual(['https://unknown.example']);
   });
 });
 

@@ -66,7 +66,7 @@ export interface GrantedScopes {
  */
 export function grantScopes(request: ScopeRequest): GrantedScopes {
   const audienceOf = new Map(request.available.map((scope) => [scope.name, scope.audience]));
-  if (request.resource !== '' && ![...audienceOf.values()].includes(request.resource)) {
+  if (request.resource !== '' && !hasResource(request.available, request.resource)) {
     throw new OAuthError('invalid_target', 'The resource is not known or not available to this application.');
   }
   const requested = request.requested ?? [];
@@ -97,6 +97,20 @@ export function grantScopes(request: ScopeRequest): GrantedScopes {
   }
   const [resource = ''] = audiences;
   return { scopes, resource };
+}
+
+/**
+ * What the resource of a person's grant may be where the token request names `resource`; none: anything, as the request
+ * names none. Where it names one of the application's, the grant may also be one without API scopes: its request may have
+ * named the same (RFC 8707 §2.2), and that restricted nothing.
+ */
+export function grantResourcesFor(resource: string, available: readonly AvailableScope[]): string[] {
+  if (resource === '') return [];
+  return hasResource(available, resource) ? [resource, ''] : [resource];
+}
+
+function hasResource(available: readonly AvailableScope[], resource: string): boolean {
+  return available.some(({ audience }) => audience === resource);
 }
 
 function defaultScopes(request: ScopeRequest): string[] {

@@ -2,6 +2,7 @@ import type { ApplicationRecord, DirectoryClient } from '@tessera/directory-clie
 import type { AuditBatch, CallContext, Kit } from '@tessera/kit';
 import {
   builtInScopes,
+  grantResourcesFor,
   grantScopes,
   narrowScopes,
   OAuthError,
@@ -254,7 +255,8 @@ function decideScopes(
       person: false,
     });
   }
-  if (request.resource !== '' && request.resource !== grant.resource) {
+  const resources = grantResourcesFor(request.resource, application.scopes);
+  if (resources.length > 0 && !resources.includes(grant.resource)) {
     const message = 'The resource is not the one of the original grant.';
     throw refuse('invalid_target', message, 'resource_mismatch');
   }

@@ -36,7 +36,7 @@ function onRecord(source: string, condition: string): string {
   )`;
 }
 
-/** $1 tenant, $2 family, $3 client, $4 generation, $5 scopes, $6 resource, $7 idle seconds, $8 audit */
+/** $1 tenant, $2 family, $3 client, $4 generation, $5 scopes, $6 resources, $7 idle seconds, $8 audit */
 export const rotate = `
   WITH rotated AS (
     UPDATE token.refresh_family
@@ -50,7 +50,7 @@ export const rotate = `
     WHERE tenant_id = $1 AND family_id = $2::uuid AND client_id = $3 AND generation = $4::int
       AND revoked_at IS NULL
       AND idle_expires_at > clock_timestamp() AND absolute_expires_at > clock_timestamp()
-      AND scopes @> $5::text[] AND ($6::text = '' OR resource = $6)
+      AND scopes @> $5::text[] AND (cardinality($6::text[]) = 0 OR resource = ANY ($6))
     RETURNING tenant_id, family_id, generation, user_id, scopes, resource, session_id, issuer, auth_time
   ), audited AS (${auditInsert('rotated', '$8')})
   SELECT generation, ${grantColumns} FROM rotated`;
@@ -59,7 +59,7 @@ export const rotate = `
  * Says why a rotation found nothing to rotate, with the family locked, and does what follows from it.
  * The order of the cases matters: another client's attempt changes nothing whatever the state; a request that asks
  * for too much is told so and consumes nothing.
- * $1 tenant, $2 family, $3 client, $4 generation, $5 scopes, $6 resource, $7 retry window in seconds, $8 audit,
+ * $1 tenant, $2 family, $3 client, $4 generation, $5 scopes, $6 resources, $7 retry window in seconds, $8 audit,
  * $9 idle seconds
  */
 export const settleRotation = `
@@ -79,7 +79,7 @@ export const settleRotation = `
         WHEN generation > $4::int + 1 THEN 'reuse_detected'
         WHEN generation = $4::int + 1 AND NOT undelivered
              AND rotated_at + make_interval(secs => $7::float8) <= clock_timestamp() THEN 'reuse_detected'
-        WHEN NOT ($6::text = '' OR resource = $6) THEN 'resource_mismatch'
+        WHEN NOT (cardinality($6::text[]) = 0 OR resource = ANY ($6)) THEN 'resource_mismatch'
         WHEN NOT scopes @> $5::text[] THEN 'scope_exceeded'
         WHEN generation = $4::int + 1 THEN 'retried'
         ELSE 'unsettled'

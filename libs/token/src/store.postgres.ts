@@ -62,7 +62,7 @@ function refreshStore(database: Database, kit: StoreKit): RefreshStore {
 
 async function rotate(database: Database, kit: StoreKit, request: RotationRequest): Promise<RotationOutcome> {
   const { tenantId, familyId, clientId, generation, trail } = request;
-  const key = [tenantId, familyId, clientId, generation, request.scopes, request.resource];
+  const key = [tenantId, familyId, clientId, generation, request.scopes, request.resources];
   const about = { tenantId, clientId, grantId: familyId };
   const rotated = await database.query<GenerationRow>({
     name: 'token.rotate',

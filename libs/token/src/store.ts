@@ -46,8 +46,8 @@ export interface RotationRequest extends FamilyKey {
   readonly generation: number;
   /** Scopes the request names; none: as granted. */
   readonly scopes: readonly string[];
-  /** Resource the request names; empty: as granted. */
-  readonly resource: string;
+  /** That of the family must be one of these; none: as granted. */
+  readonly resources: readonly string[];
   readonly idleSeconds: number;
   readonly retryWindowSeconds: number;
   readonly trail: Trail;

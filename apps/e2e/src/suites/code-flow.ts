@@ -12,7 +12,7 @@ import {
   revoke,
   tokensOf,
 } from '../harness/flows.ts';
-import { ordersAudience, redirectUri, secrets } from '../harness/declared-state.ts';
+import { billingAudience, ordersAudience, redirectUri, secrets } from '../harness/declared-state.ts';
 
 /** Codes, refresh tokens, userinfo, introspection and revocation, one after the other as a client uses them. */
 export function codeFlowSuite(system: () => System): void {
@@ -137,6 +137,22 @@ export function codeFlowSuite(system: () => System): void {
         sub: claimsOf(first.idToken)['sub'],
         auth_time: claimsOf(first.idToken)['auth_time'],
       });
+    });
+
+    it('takes the resource of the authorization request again where it restricted nothing (RFC 8707 section 2.2)', async () => {
+      const { http } = system();
+      const resource = ordersAudience;
+      const elsewhere = { resource: billingAudience };
+      const code = await codeFor(system().person(), 'acme-web', { scope: 'openid offline_access', resource });
+      expectError(await redeem(http, code, dialect, elsewhere), 400, 'invalid_target');
+      const tokens = tokensOf(await redeem(http, code, dialect, { resource }));
+      expect(claimsOf(tokens.accessToken)).toMatchObject({ aud: system().baseUrl });
+      const refused = await refresh(http, tokens.refreshToken, 'acme-web', dialect, elsewhere);
+      expectError(refused, 400, 'invalid_target');
+      const next = tokensOf(await refresh(http, tokens.refreshToken, 'acme-web', dialect, { resource }));
+      expect(claimsOf(next.accessToken)).toMatchObject({ aud: system().baseUrl });
+      expect(next.scope?.split(' ').sort()).toEqual(['offline_access', 'openid']);
+      tokensOf(await refresh(http, next.refreshToken, 'acme-web', dialect));
     });
 
     it('gives the same successor again to a retry, until the successor is used; then ends the family', async () => {

@@ -62,7 +62,7 @@ export function bench(database: Database): Bench {
           familyId,
           generation,
           scopes: [],
-          resource: '',
+          resources: [],
           idleSeconds: 3600,
           retryWindowSeconds: retryWindow,
           trail,

@@ -90,10 +90,20 @@ export function rotationContract(engine: string, open: () => Promise<Database>):
       const { request } = await on.start();
       const wider = request(1, { scopes: ['orders.read', 'billing.read'] });
       expect(await on.refresh.rotate(wider)).toEqual({ kind: 'scope_exceeded' });
-      const elsewhere = request(1, { resource: 'https://billing.acme.example' });
+      const elsewhere = request(1, { resources: ['https://billing.acme.example', ''] });
       expect(await on.refresh.rotate(elsewhere)).toEqual({ kind: 'resource_mismatch' });
-      const narrower = request(1, { scopes: ['orders.read'], resource: grant.resource });
+      const narrower = request(1, { scopes: ['orders.read'], resources: [grant.resource] });
       expect(await on.refresh.rotate(narrower)).toEqual({ kind: 'rotated', generation: 2, grant });
+    });
+
+    it('takes a family without a resource where none is among those that fit (RFC 8707 section 2.2)', async () => {
+      const bare = { ...grant, scopes: ['openid', 'offline_access'], resource: '' };
+      const { request } = await on.start({ grant: bare });
+      expect(await on.refresh.rotate(request(1, { resources: [grant.resource] }))).toEqual({
+        kind: 'resource_mismatch',
+      });
+      const rotated = await on.refresh.rotate(request(1, { resources: [grant.resource, ''] }));
+      expect(rotated).toEqual({ kind: 'rotated', generation: 2, grant: bare });
     });
 
     it('refuses a generation that was never made', async () => {

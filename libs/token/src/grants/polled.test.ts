@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { opaquePrefix } from '@tessera/kit';
-import { claimsOf, codeOf, grantOf, world, type World } from '../testing/world.ts';
+import { billing, orders } from '../testing/directory.ts';
+import { claimsOf, codeOf, grantOf, issuer, world, type World } from '../testing/world.ts';
 
 let on: World;
 beforeAll(async () => {
@@ -17,8 +18,8 @@ describe.each([
   },
   { grantType: 'ciba', parameter: 'authReqId', prefix: opaquePrefix.authReqId, named: 'auth_req_id' },
 ])('the $grantType grant', ({ grantType, parameter, prefix, named }) => {
-  const poll = (secret: string, clientId = 'web') =>
-    on.exchange(clientId, { grantType, [parameter]: secret });
+  const poll = (secret: string, clientId = 'web', resource = '') =>
+    on.exchange(clientId, { grantType, [parameter]: secret, resource });
 
   it('waits for the person and then issues the tokens once', async () => {
     const secret = on.device.start(prefix);
@@ -44,6 +45,13 @@ describe.each([
     expect(await codeOf(poll(secret, 'other'))).toBe('invalid_grant');
     await expect(poll('')).rejects.toThrow(named);
     expect((await poll(secret)).accessToken).not.toBe('');
+  });
+
+  it('takes a resource of the application where the grant has no API scope, and none of others (RFC 8707 section 2.2)', async () => {
+    const secret = on.device.start(prefix);
+    on.device.approve(secret, { ...grantOf(), scopes: ['openid'], resource: '' });
+    expect(await codeOf(poll(secret, 'web', billing))).toBe('invalid_target');
+    expect(claimsOf((await poll(secret, 'web', orders)).accessToken)).toMatchObject({ aud: issuer });
   });
 
   it('is not offered where no device service runs', async () => {

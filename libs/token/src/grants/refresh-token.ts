@@ -1,5 +1,5 @@
 import type { Kit } from '@tessera/kit';
-import type { OAuthError } from '@tessera/oauth';
+import { grantResourcesFor, type OAuthError } from '@tessera/oauth';
 import { mayUseRefreshTokens } from '../client.ts';
 import { refuse } from '../refusal.ts';
 import type { RefreshTokenCodec } from '../refresh-token.ts';
@@ -28,7 +28,7 @@ export function refreshTokenGrant(parts: RefreshParts): Grant {
       requireOffline(exchange);
       const presented = refreshTokens.decode(exchange.request.refreshToken);
       if (presented === undefined) throw refusal('unknown');
-      const { tenantId, clientId, lifetimes } = exchange.application;
+      const { tenantId, clientId, lifetimes, scopes } = exchange.application;
       const trail = { ...exchange.trail, details: { jti: exchange.tokenId } };
       kit.failpoint('refresh.before_commit');
       const outcome = await families.rotate({
@@ -37,7 +37,7 @@ export function refreshTokenGrant(parts: RefreshParts): Grant {
         familyId: presented.familyId,
         generation: presented.generation,
         scopes: exchange.requestedScopes,
-        resource: exchange.request.resource,
+        resources: grantResourcesFor(exchange.request.resource, scopes),
         idleSeconds: lifetimes?.refreshTokenIdle || parts.refreshIdleSeconds,
         retryWindowSeconds: parts.retryWindowSeconds,
         trail,
