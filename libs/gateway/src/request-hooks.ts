@@ -88,13 +88,15 @@ function isFlood(peer: Peer): boolean {
   return peer.waiting > maxPipelined;
 }
 
+/** An encoded path, one that the router cuts at `#`, and the absolute form, whose host may be another than that of Host. */
+const otherSpelling = /^(?:[^/]|[^?%#]*[%#])/;
+
 /**
- * No path of ours has a percent sign: whoever leaves paths out at the edge by their bytes must not be passed by another
- * spelling of them. Two Host headers mean that somebody on the way may have read the other one (RFC 9112 §3.2).
+ * Whoever leaves paths out at the edge by their bytes must not be passed by another spelling of them. Two Host headers mean
+ * that somebody on the way may have read the other one (RFC 9112 §3.2).
  */
 function addressProblem(request: FastifyRequest): OAuthError | undefined {
-  const { url = '' } = request.raw;
-  if (url.includes('%') && url.split('?', 1)[0]?.includes('%') === true)
+  if (otherSpelling.test(request.raw.url ?? ''))
     return new OAuthError('not_found', 'There is nothing at this address.');
   if (count(request.raw, 'host') > 1)
     return new OAuthError('invalid_request', 'The Host header is given more than once.');

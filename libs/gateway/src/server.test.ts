@@ -68,11 +68,44 @@ describe('what a connection may send', () => {
     socket.destroy();
   });
 
-  it('is no other spelling of a path, and no second Host', async () => {
+  it('is no other spelling of a path: not its letters encoded, and nothing that is cut off', async () => {
     const { app } = open();
     for (const url of ['/intros%70ect', '/log%69n', '/%72evoke']) {
       expect((await app.inject({ method: 'GET', url, headers: { host: 'localhost' } })).statusCode).toBe(404);
     }
+    const url = await app.listen({ host: '127.0.0.1', port: 0 });
+    const get = (target: string) =>
+      raw(url, `GET ${target} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n`);
+    const keySet = '/.well-known/jwks.json';
+    expect(await get(`${keySet}?x=1`)).toMatch(/^HTTP\/1.1 200/);
+    for (const rest of ['#', '#x', '#?x=1', ';', ';x=1', '%23', '/.', '/../jwks.json'])
+      expect([rest, await get(`${keySet}${rest}`)]).toEqual([rest, expect.stringMatching(/^HTTP\/1.1 404/)]);
+  });
+
+  it('is no address with a host in it, be it that of the Host header or another (TEN-1)', async () => {
+    const url = await open().app.listen({ host: '127.0.0.1', port: 0 });
+    for (const start of [
+      'http://localhost',
+      'HTTP://localhost',
+      'https://evil.example',
+      'http://localhost?',
+    ]) {
+      const target = `${start}/.well-known/openid-configuration`;
+      const answer = await raw(url, `GET ${target} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n`);
+      expect(answer).toMatch(/^HTTP\/1.1 404/);
+      expect(answer).not.toContain('evil.example');
+    }
+  });
+
+  it('is one Host header, as somebody on the way may have read the other (RFC 9112 section 3.2)', async () => {
+    const url = await open().app.listen({ host: '127.0.0.1', port: 0 });
+    const get = (hosts: string) =>
+      raw(url, `GET /.well-known/jwks.json HTTP/1.1\r\n${hosts}Connection: close\r\n\r\n`);
+    expect(await get('Host: localhost\r\n')).toMatch(/^HTTP\/1.1 200/);
+    for (const second of ['localhost', 'evil.example', ''])
+      expect(await get(`Host: localhost\r\nHost: ${second}\r\n`)).toMatch(
+        /^HTTP\/1.1 400[^]*"error":"invalid_request"/,
+      );
   });
 });
 
