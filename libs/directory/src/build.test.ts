@@ -272,7 +272,8 @@ describe('client secrets', () => {
 
   it('are listed with their last use, which is noted when the process ends, in the order of the file', async () => {
     const [directory, reader] = [start(), start()];
-    const values = ['first', 'second'].map((name) => secretOf(`used-${name}`));
+    // With the pepper of these tests the digest of the second one sorts first.
+    const values = ['older', 'newer'].map((name) => secretOf(`used-${name}`));
     const ofFile = (...secrets: (string | undefined)[]) =>
       tenant('used', {
         application: `secrets: [${secrets.map((value) => `{ value: ${value} }`).join(', ')}]`,
