@@ -26,7 +26,7 @@ export function sessionEndContract(engine: string, open: () => Promise<Database>
       lifetimeSeconds: 60,
       ipAddress: '192.0.2.1',
       userAgentHash: 'agent',
-      replaces: undefined,
+      previousTokenHash: undefined,
     });
     const ending = (sessionId: string, reason: EndingSession['reason'] = 'logout'): EndingSession => ({
       sessionId,

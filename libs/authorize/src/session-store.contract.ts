@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { systemRandom } from '@tessera/kit';
 import type { AuditRow, Database } from '@tessera/kit';
 import { createSessionStore } from './store.postgres.ts';
-import type { EndingSession, NewSessionRecord, Session, SessionStore } from './store.ts';
+import type { EndedSession, EndingSession, NewSessionRecord, Session, SessionStore } from './store.ts';
 
 const idleSeconds = 3600;
 
@@ -16,7 +16,7 @@ function newSession(difference: Partial<NewSessionRecord> = {}): NewSessionRecor
     lifetimeSeconds: 43_200,
     ipAddress: '192.0.2.1',
     userAgentHash: 'agent',
-    replaces: undefined,
+    previousTokenHash: undefined,
     ...difference,
   };
 }
@@ -44,7 +44,7 @@ export function sessionStoreContract(engine: string, open: () => Promise<Databas
 async function opened(
   store: SessionStore,
   difference: Partial<NewSessionRecord> = {},
-): Promise<{ record: NewSessionRecord; session: Session; earlierSessionIds: readonly string[] }> {
+): Promise<{ record: NewSessionRecord; session: Session; over: EndedSession | undefined }> {
   const record = newSession(difference);
   return { record, ...(await store.open(record, [audit('session.created')], undefined)) };
 }
@@ -185,8 +185,8 @@ function endContract(open: () => Promise<Database>): void {
 async function signInAgain(store: SessionStore, times: number): Promise<NewSessionRecord[]> {
   const line: NewSessionRecord[] = [];
   for (let time = 0; time < times; time += 1) {
-    const last = line.at(-1)?.sessionId;
-    const record = newSession({ replaces: last });
+    const { sessionId: last, tokenHash: previousTokenHash } = line.at(-1) ?? {};
+    const record = newSession({ previousTokenHash });
     await store.open(
       record,
       [audit('session.created')],
@@ -214,11 +214,35 @@ function earlierContract(open: () => Promise<Database>): void {
     expect(await store.identify(tokenHash)).toMatchObject(over);
     expect((await store.identify(first.tokenHash))?.earlierSessionIds).toEqual([]);
 
-    const foreign = newSession({ userId: 'u2' });
-    const { session, earlierSessionIds } = await store.open(foreign, [], ending(sessionId, 'replaced'));
-    expect([session.userId, earlierSessionIds]).toEqual(['u2', earlier]);
+    const foreign = newSession({ userId: 'u2', previousTokenHash: tokenHash });
+    const before = { tenantId, sessionId, earlierSessionIds: earlier };
+    expect((await store.open(foreign, [], ending(sessionId, 'replaced'))).over).toEqual(before);
     expect((await store.identify(foreign.tokenHash))?.earlierSessionIds).toEqual([]);
-    expect((await opened(store)).earlierSessionIds).toEqual([]);
+    expect((await opened(store)).over).toBeUndefined();
+  });
+
+  it('knows one that was over when the browser came back with it, as after an answer that never arrived (SES-7)', async () => {
+    const database = await open();
+    const store = createSessionStore(database);
+    const { record: first } = await opened(store);
+    const lost = { previousTokenHash: first.tokenHash };
+    await store.open(newSession(lost), [], ending(first.sessionId, 'replaced'));
+    const again = newSession(lost);
+    await store.open(again, [], undefined);
+    expect((await store.identify(again.tokenHash))?.earlierSessionIds).toEqual([first.sessionId]);
+    const before = { tenantId: 'acme', sessionId: first.sessionId, earlierSessionIds: [] };
+    expect((await opened(store, { ...lost, userId: 'u2' })).over).toEqual(before);
+    expect((await opened(store, { ...lost, tenantId: 'umbra' })).over).toEqual(before);
+    const { record: expired } = await opened(store, { lifetimeSeconds: 10 });
+    await age(database, expired.sessionId, 600);
+    const { record: next } = await opened(store, { previousTokenHash: expired.tokenHash });
+    expect((await store.identify(next.tokenHash))?.earlierSessionIds).toEqual([expired.sessionId]);
+    await age(database, expired.sessionId, 301);
+    expect((await store.identify(next.tokenHash))?.earlierSessionIds).toEqual([]);
+    await ageEnd(database, first.sessionId, 901);
+    expect((await opened(store, { ...lost, userId: 'u2' })).over).toBeUndefined();
+    const { record: late } = await opened(store, lost);
+    expect((await store.identify(late.tokenHash))?.earlierSessionIds).toEqual([]);
   });
 
   it('knows ten of them, and none that was replaced longer ago than any code lives', async () => {

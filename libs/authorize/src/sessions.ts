@@ -18,7 +18,7 @@ export interface OpenedSession {
   readonly sessionToken: string;
   /** Seconds until the absolute end. */
   readonly maxAge: number;
-  /** Another person's, which the browser had. */
+  /** Another person's, which the browser had, ended now or lately. */
   readonly ended: EndedSession | undefined;
 }
 
@@ -68,7 +68,6 @@ export function createSessions(deps: {
 
     async open(visit, { user, signedInAt }, clientId, replaced) {
       const { sessionToken, sessionId } = newSessionIdentity(random);
-      const ended = replaced?.userId === user.userId ? undefined : replaced;
       const record: NewSessionRecord = {
         sessionId,
         tokenHash: requiredHash(sessionToken),
@@ -78,24 +77,18 @@ export function createSessions(deps: {
         lifetimeSeconds: lifetimes.session,
         ipAddress: visit.browser.ipAddress,
         userAgentHash: visit.browser.userAgentHash,
-        replaces: ended === undefined ? replaced?.sessionId : undefined,
+        previousTokenHash: sessionTokenHash(visit.browser.sessionToken),
       };
       // Before the commit: trouble with the store of codes leaves a sign-in that can be tried again.
-      if (ended !== undefined) await codes.dropSession(ended.sessionId, lifetimes.code);
-      else if (replaced !== undefined) {
+      if (replaced?.userId === user.userId) {
         await codes.followSession(replaced.sessionId, sessionId, lifetimes.code);
-      }
-      const { session, earlierSessionIds } = await store.open(
+      } else if (replaced !== undefined) await codes.dropSession(replaced.sessionId, lifetimes.code);
+      const { session, over } = await store.open(
         record,
         audit.signedIn(visit, record, clientId),
         replaced === undefined ? undefined : ending(visit, replaced, 'replaced'),
       );
-      return {
-        session,
-        sessionToken,
-        maxAge: Math.floor(lifetimes.session),
-        ended: ended && { ...ended, earlierSessionIds },
-      };
+      return { session, sessionToken, maxAge: Math.floor(lifetimes.session), ended: over };
     },
 
     async abandon(visit, session) {

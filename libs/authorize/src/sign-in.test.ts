@@ -190,6 +190,19 @@ describe('a successful sign-in', () => {
     await expect(world.token.redeemCode(redemption(bob))).rejects.toMatchObject({ code: 'invalid_grant' });
   });
 
+  it('ends the codes of before also when the answer to a sign-in was lost and it is asked for again (SES-7, I3)', async () => {
+    const [same, other] = [visitor(world), visitor(world)];
+    for (const person of [same, other]) await person.signIn();
+    const before = [await sessionOf(same), await sessionOf(other)];
+    for (const person of [same, other]) await person.submit(await person.interaction({ prompt: 'login' }));
+    await same.signIn();
+    const over = await world.gateway.endSession({ browser: same.context() });
+    expect(over.earlierSessionIds).toEqual([before[0]?.sessionId]);
+    const { outcome } = await other.submit(await other.interaction(), { identifier: 'bob' });
+    const { sessionId } = before[1] ?? {};
+    expect(outcome).toMatchObject({ value: { session: { ended: { tenantId: 'acme', sessionId } } } });
+  });
+
   it('leaves the session as it was when signing in again fails (CVE-2023-6787)', async () => {
     const person = visitor(world);
     await person.signIn();

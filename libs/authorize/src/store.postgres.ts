@@ -1,8 +1,13 @@
 import type { AuditRow, Database } from '@tessera/kit';
-import type { EndingSession, NewSessionRecord, Session, SessionStore } from './store.ts';
+import type { EndedSession, EndingSession, NewSessionRecord, Session, SessionStore } from './store.ts';
 
 interface EarlierRow {
   earlier: string[];
+}
+
+interface OpenedRow extends SessionRow, EarlierRow {
+  over_tenant_id: string | null;
+  over_session_id: string | null;
 }
 
 interface SessionRow {
@@ -33,9 +38,12 @@ const onRecord = (ended: string) => `
     SELECT tenant_id, session_id, user_id FROM ordered
   )`;
 
+/** None is issued for a session that ended, or later than a minute after it was seen. One lives for 10 minutes at most. */
+const codesMayLive = `coalesce(ended_at, last_seen_at) > clock_timestamp() - interval '15 minutes'`;
+
 /**
- * The sessions whose place was taken, one after the other, up to that of `ended`. No code is issued for a session that was
- * replaced, and one lives for 10 minutes at most. Each was replaced before the next: the line ends with the first too old.
+ * The sessions whose place was taken, one after the other, up to that of `ended`. Each was over before the next began, so
+ * that the line ends with the first whose codes are.
  */
 const earlierOf = (ended: string) => `
   earlier (session_id, replaces, back) AS (
@@ -43,7 +51,7 @@ const earlierOf = (ended: string) => `
     UNION ALL
     SELECT s.session_id, s.replaces, e.back + 1 FROM earlier AS e
     JOIN authorize.session AS s ON s.session_id = e.replaces
-    WHERE e.back < 10 AND s.ended_at > clock_timestamp() - interval '15 minutes'
+    WHERE e.back < 10 AND ${codesMayLive}
   )`;
 
 const earlierIds = 'ARRAY(SELECT session_id FROM earlier WHERE back > 0 ORDER BY back) AS earlier';
@@ -67,25 +75,31 @@ const identify = `
   SELECT session_id, tenant_id, user_id, auth_time, auth_age, ${earlierIds} FROM found`;
 
 const open = `
-  WITH RECURSIVE opened AS (
+  WITH RECURSIVE had AS (
+    SELECT tenant_id, session_id, user_id, replaces FROM authorize.session
+    WHERE token_hash = $13 AND ${codesMayLive}
+  ), ${earlierOf('had')}, opened AS (
     INSERT INTO authorize.session
       (session_id, token_hash, tenant_id, user_id, auth_time, created_at, last_seen_at, expires_at,
        ip_address, user_agent_hash, replaces)
     VALUES ($1, $2, $3, $4, coalesce(to_timestamp($12::float8 / 1000), now()), now(), now(),
-            now() + make_interval(secs => $5), $6, $7, $13)
+            now() + make_interval(secs => $5), $6, $7,
+            (SELECT session_id FROM had WHERE tenant_id = $3 AND user_id = $4))
     RETURNING ${sessionColumns}
   ), replaced AS (
     UPDATE authorize.session SET ended_at = clock_timestamp(), end_reason = $9
     WHERE session_id = $8 AND ended_at IS NULL
     RETURNING tenant_id, session_id, user_id
-  ), ${earlierOf('authorize.session WHERE session_id = $8')}, ${onRecord('replaced')}, audited AS (
+  ), ${onRecord('replaced')}, audited AS (
     INSERT INTO authorize.audit_event (${auditColumns})
     SELECT ${auditColumns} FROM jsonb_to_recordset($10::jsonb) AS created(${auditShape})
     UNION ALL
     SELECT ${auditColumns} FROM jsonb_to_recordset($11::jsonb) AS ended(${auditShape})
     WHERE EXISTS (SELECT 1 FROM replaced)
   )
-  SELECT session_id, tenant_id, user_id, auth_time, auth_age, ${earlierIds} FROM opened`;
+  SELECT o.session_id, o.tenant_id, o.user_id, auth_time, auth_age,
+         h.tenant_id AS over_tenant_id, h.session_id AS over_session_id, ${earlierIds}
+  FROM opened AS o LEFT JOIN had AS h ON (h.tenant_id, h.user_id) <> (o.tenant_id, o.user_id)`;
 
 const end = `
   WITH ended AS (
@@ -129,13 +143,13 @@ export function createSessionStore(database: Database): SessionStore {
     },
 
     async open(session, audit, replaced) {
-      const { rows } = await database.query<SessionRow & EarlierRow>({
+      const { rows } = await database.query<OpenedRow>({
         name: 'authorize.open_session',
         text: open,
         values: openValues(session, audit, replaced),
       });
       if (rows[0] === undefined) throw new Error('a new session was not returned');
-      return { session: toSession(rows[0]), earlierSessionIds: rows[0].earlier };
+      return { session: toSession(rows[0]), over: overOf(rows[0]) };
     },
 
     async end({ sessionId, reason, audit }) {
@@ -176,7 +190,7 @@ function openValues(
     auditJson(audit),
     auditJson(replaced === undefined ? [] : [replaced.audit]),
     session.signedInAt ?? null,
-    session.replaces ?? null,
+    session.previousTokenHash ?? null,
   ];
 }
 
@@ -189,6 +203,11 @@ function auditJson(rows: readonly AuditRow[]): string {
       `"reason":${JSON.stringify(row.reason ?? null)},"record":${record}}`,
   );
   return `[${objects.join(',')}]`;
+}
+
+function overOf(row: OpenedRow): EndedSession | undefined {
+  const { over_tenant_id: tenantId, over_session_id: sessionId, earlier: earlierSessionIds } = row;
+  return tenantId === null || sessionId === null ? undefined : { tenantId, sessionId, earlierSessionIds };
 }
 
 function toSession(row: SessionRow): Session {

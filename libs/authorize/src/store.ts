@@ -102,7 +102,7 @@ export interface Session {
 export interface EndedSession {
   readonly tenantId: string;
   readonly sessionId: string;
-  /** Those that the same person replaced in the last 15 minutes by signing in again: at most ten, the latest first. */
+  /** Those of the same person before it, over for less than 15 minutes: at most ten, the latest first. */
   readonly earlierSessionIds: readonly string[];
 }
 
@@ -116,8 +116,8 @@ export interface NewSessionRecord {
   readonly lifetimeSeconds: number;
   readonly ipAddress: string;
   readonly userAgentHash: string;
-  /** The session of the same person whose place it takes; its codes end with the new one's. */
-  readonly replaces: string | undefined;
+  /** Of the cookie that the browser had. */
+  readonly previousTokenHash: Buffer | undefined;
 }
 
 export type SessionEnd = 'logout' | 'replaced' | 'abandoned';
@@ -136,14 +136,15 @@ export interface SessionStore {
   /** The session in whatever state, for ending it. */
   identify(tokenHash: Buffer): Promise<(Session & EndedSession) | undefined>;
   /**
-   * Makes a session and ends the one whose place it takes, with their audit rows, in one commit. Answers also with the
-   * earlier ones of the session that ended.
+   * Makes a session and ends the one whose place it takes, with their audit rows, in one commit. The codes of the session
+   * that the browser had end with the new one's if it is the same person's; another person's is answered as `over`. Both
+   * also if it was over before, for the answer to the sign-in that ended it may not have arrived.
    */
   open(
     session: NewSessionRecord,
     audit: readonly AuditRow[],
     replaced: EndingSession | undefined,
-  ): Promise<{ readonly session: Session; readonly earlierSessionIds: readonly string[] }>;
+  ): Promise<{ readonly session: Session; readonly over: EndedSession | undefined }>;
   /** Ends a session for good. False when it had ended before. */
   end(ending: EndingSession): Promise<boolean>;
   /** Removes up to `limit` sessions whose absolute end is more than a day ago. Answers how many it removed. */

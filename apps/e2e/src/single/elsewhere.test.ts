@@ -95,6 +95,17 @@ describe('decisions elsewhere', () => {
     tokensOf(await redeem(http, await codeFor(switched)));
   });
 
+  it('outlive an answer that was lost: a sign-out ends the codes of the session that the browser came back with (SES-7, I3)', async () => {
+    const person = system.person();
+    const ended = await codeFor(person);
+    const cookies = [...person.cookies];
+    await codeFor(person, 'acme-web', { prompt: 'login' });
+    for (const [name, value] of cookies) person.cookies.set(name, value);
+    await codeFor(person);
+    await person.get('/logout?client_id=acme-web');
+    expectError(await redeem(system.http, ended), 400, 'invalid_grant');
+  });
+
   it('lock an address that guesses user codes, with fresh cookies and forged forwarded headers too (DEV-7)', async () => {
     const { userCode } = await startDevice(system.http);
     const guess = async (code: string, at: number) => {

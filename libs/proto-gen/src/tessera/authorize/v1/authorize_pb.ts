@@ -363,7 +363,8 @@ export type NewSession = Message<"tessera.authorize.v1.NewSession"> & {
   maxAge: number;
 
   /**
-   * The session of another person that this sign-in ended, as a logout would have; absent when there was none.
+   * The session of another person that this sign-in ended, as a logout would have, or that one before it did whose answer
+   * may not have arrived; absent when there was none.
    *
    * @generated from field: tessera.authorize.v1.EndedSession ended = 3;
    */
