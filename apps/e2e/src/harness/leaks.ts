@@ -12,13 +12,21 @@ function fragmentsOf(text: string): Set<string> {
   return fragments;
 }
 
-/** Digests of the random values of which any 12 characters stand in the text, plain, in base64 or URL-encoded. */
+/**
+ * Digests of the random values of which any 12 characters stand in the text, plain, in base64 or URL-encoded. Of shorter
+ * ones, such as user codes, the whole counts, in any case, and as people write it without its hyphen.
+ */
 export function leaks(text: string, values: Iterable<string>): string[] {
   const printed = fragmentsOf(text);
+  const lowered = text.toLowerCase();
   const found: string[] = [];
   for (const value of values) {
     const forms = [value, Buffer.from(value).toString('base64'), encodeURIComponent(value)];
-    if (forms.some((form) => hasFragment(printed, form))) {
+    const short = value.length < fragment ? [value, value.replaceAll('-', '')] : [];
+    if (
+      forms.some((form) => hasFragment(printed, form)) ||
+      short.some((form) => lowered.includes(form.toLowerCase()))
+    ) {
       found.push(createHash('sha256').update(value).digest('hex').slice(0, 8));
     }
   }

@@ -57,6 +57,8 @@ export class Person {
     const page = await this.get(path);
     const [form] = parseForms(page.text, new URL(path, 'http://here.example'));
     if (form === undefined) throw new Error(`no form on the page, status ${page.status}`);
+    const csrf = form.fields.get('csrf');
+    if (csrf !== undefined) this.#http.seen.add(csrf);
     const action = `${form.action.pathname}${form.action.search}`;
     return this.post(action, { ...Object.fromEntries(form.fields), ...values });
   }

@@ -20,6 +20,10 @@ export function outputSuite(system: () => System): void {
       expect(leaks(`before ${value} after`, [value])).toHaveLength(1);
       expect(leaks(`token ending in ${value.slice(-12)}`, [value])).toHaveLength(1);
       expect(leaks(Buffer.from(value).toString('base64'), [value])).toHaveLength(1);
+      const userCode =
+        [...system().http.seen].find((candidate) => /^[A-Z]{4}-[A-Z]{4}$/.test(candidate)) ?? '';
+      for (const written of [userCode, userCode.toLowerCase(), userCode.replace('-', '')])
+        expect(leaks(`entered ${written}.`, [userCode])).toHaveLength(1);
     });
 
     it('has no error, and one well-formed line for each event', () => {
