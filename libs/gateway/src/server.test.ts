@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { Agent, request as httpRequest } from 'node:http';
-import { connect } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
 import { createLogger } from '@tessera/kit';
 import { OAuthError } from '@tessera/oauth';
@@ -466,6 +466,84 @@ describe('on a real connection', () => {
         .end();
     });
     expect([headers['location'], headers['set-cookie']]).toEqual([location, undefined]);
+  });
+});
+
+describe('slow clients', () => {
+  const hasty = { headers: 20_000, request: 20_000, silence: 20_000, interval: 50 };
+  const many = 20;
+
+  /** Sends a piece again and again, and answers what comes back until the server closes, and after how many milliseconds. */
+  function drip(url: string, start: string, piece: string): Promise<{ text: string; ms: number }> {
+    return new Promise((resolve) => {
+      const startedAt = performance.now();
+      const socket = connect(Number(new URL(url).port), '127.0.0.1', () => socket.write(start));
+      const timer = setInterval(() => socket.write(piece), 50);
+      let text = '';
+      socket.on('data', (chunk) => (text += chunk.toString()));
+      socket.on('error', () => undefined);
+      socket.once('close', () => {
+        clearInterval(timer);
+        resolve({ text, ms: performance.now() - startedAt });
+      });
+    });
+  }
+
+  const body = '{"grantType":"client_credentials","clientId":"svc"}';
+  const post = 'POST /token HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n';
+
+  it.each([
+    ['headers', post, 'X-More: x\r\n', { ...hasty, headers: 400 }],
+    ['a body', `${post}Content-Length: 60000\r\n\r\n{`, ' ', { ...hasty, headers: 400, request: 400 }],
+    [
+      'a body in chunks',
+      `${post}Transfer-Encoding: chunked\r\n\r\n`,
+      '1\r\n \r\n',
+      { ...hasty, headers: 400, request: 400 },
+    ],
+  ])(
+    'that send %s piece by piece are closed at the end of their time, and others are served meanwhile (DOS-7)',
+    async (_what, start, piece, patience) => {
+      const gateway = open({ exchange: () => ({ accessToken: 'at', expiresIn: 60 }) }, {}, { patience });
+      const url = await gateway.listen({ host: '127.0.0.1', port: 0 });
+      const slow = Promise.all(Array.from({ length: many }, () => drip(url, start, piece)));
+      expect(await postJson(`${url}/token`, new Agent(), body)).toMatchObject({ status: 200 });
+      for (const { text, ms } of await slow) {
+        expect(text).toMatch(/^HTTP\/1.1 408/);
+        expect(ms).toBeGreaterThanOrEqual(350);
+      }
+      expect(gateway.requests('exchange')).toHaveLength(1);
+    },
+    10_000,
+  );
+
+  it('that never read their answer are closed when nothing moved for a time (DOS-5)', async () => {
+    const large = Buffer.alloc(32 * 1024 * 1024);
+    const extensions = [
+      (app: TestGateway['app']): void => void app.get('/large', (_request, reply) => reply.send(large)),
+    ];
+    const gateway = open({}, {}, { patience: { ...hasty, silence: 500 }, extensions });
+    const url = await gateway.listen({ host: '127.0.0.1', port: 0 });
+    const accepted: Socket[] = [];
+    gateway.app.server.on('connection', (socket) => accepted.push(socket));
+    const clients = Array.from({ length: many }, () => {
+      const client = connect(Number(new URL(url).port), '127.0.0.1');
+      client.pause().on('error', () => undefined);
+      client.write('GET /large HTTP/1.1\r\nHost: localhost\r\n\r\n');
+      return client;
+    });
+    const left = () => accepted.filter(({ destroyed }) => !destroyed).length;
+    await expect.poll(() => [accepted.length, left()], { timeout: 8_000 }).toEqual([many, 0]);
+    expect(accepted.every(({ bytesWritten }) => bytesWritten > 0)).toBe(true);
+    for (const client of clients) client.destroy();
+  });
+
+  it('have ten seconds for headers, fifteen for a request, and thirty to read on', () => {
+    expect(open().app.server).toMatchObject({
+      headersTimeout: 10_000,
+      requestTimeout: 15_000,
+      timeout: 30_000,
+    });
   });
 });
 

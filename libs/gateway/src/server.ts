@@ -22,7 +22,24 @@ export interface ServerOptions {
   readonly draining?: AbortSignal | undefined;
   /** Adds routes that are not the gateway's own. */
   readonly extensions?: readonly ((app: FastifyInstance) => void)[] | undefined;
+  /** Ten seconds for headers and fifteen for a request unless it is given. */
+  readonly patience?: Patience | undefined;
 }
+
+/** How long clients are waited for, in milliseconds. */
+export interface Patience {
+  /** For all headers of a request. */
+  readonly headers: number;
+  /** For all of a request, its headers included. */
+  readonly request: number;
+  /** For any sign of a client that is being answered, such as that it reads. */
+  readonly silence: number;
+  /** Between two looks at who is over the time for a request. */
+  readonly interval: number;
+}
+
+/** Node looks every 30 s unless told otherwise. */
+const usualPatience: Patience = { headers: 10_000, request: 15_000, silence: 30_000, interval: 2_000 };
 
 /** Wires the table of routes, the pages and the limits into one HTTP server. */
 export function createServer(gateway: Gateway, options: ServerOptions): FastifyInstance {
@@ -33,7 +50,7 @@ export function createServer(gateway: Gateway, options: ServerOptions): FastifyI
     kit,
   };
   const app = fastify({
-    ...limits,
+    ...limits(options.patience ?? usualPatience),
     genReqId: (request: IncomingMessage) => requestIdOf(request, rules),
     frameworkErrors: (_error, _request, reply) => refuseAddress(reply as FastifyReply),
     clientErrorHandler: refuseConnection,
@@ -61,20 +78,25 @@ export function createServer(gateway: Gateway, options: ServerOptions): FastifyI
   return app;
 }
 
-const limits = {
-  bodyLimit,
-  // Our own shape of the 503 is answered in `prepareRequests`.
-  return503OnClosing: false,
-  forceCloseConnections: 'idle',
-  exposeHeadRoutes: false,
-  requestIdHeader: false,
-  connectionTimeout: 30_000,
-  requestTimeout: 15_000,
-  // Longer than the idle time of common load balancers, so that they close first.
-  keepAliveTimeout: 72_000,
-  // Node looks for connections that are over their time every 30 s unless told otherwise.
-  http: { maxHeaderSize: 16 * 1024, headersTimeout: 10_000, connectionsCheckingInterval: 2_000 },
-} as const;
+function limits(patience: Patience) {
+  return {
+    bodyLimit,
+    // Our own shape of the 503 is answered in `prepareRequests`.
+    return503OnClosing: false,
+    forceCloseConnections: 'idle',
+    exposeHeadRoutes: false,
+    requestIdHeader: false,
+    connectionTimeout: patience.silence,
+    requestTimeout: patience.request,
+    // Longer than the idle time of common load balancers, so that they close first.
+    keepAliveTimeout: 72_000,
+    http: {
+      maxHeaderSize: 16 * 1024,
+      headersTimeout: patience.headers,
+      connectionsCheckingInterval: patience.interval,
+    },
+  } as const;
+}
 
 function addRoute(app: FastifyInstance, route: Exclude<Route, PageRoute>, gateway: Gateway): void {
   app.route({
