@@ -1,4 +1,13 @@
-import { exportJWK, generateKeyPair, SignJWT, type CryptoKey, type JWK } from 'jose';
+import { createHmac, createPublicKey } from 'node:crypto';
+import {
+  exportJWK,
+  generateKeyPair,
+  importJWK,
+  SignJWT,
+  type CryptoKey,
+  type JWK,
+  type JWTHeaderParameters,
+} from 'jose';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
@@ -61,6 +70,20 @@ const sign = (changes: object = {}, { by = first, typ = 'at+jwt' } = {}) =>
     .setProtectedHeader({ alg: 'RS256', kid: by.kid, typ })
     .sign(by.privateKey);
 
+/** A token with a header that is not ours, signed by whatever key is named. */
+const signAs = (header: JWTHeaderParameters, key: CryptoKey | Uint8Array) =>
+  new SignJWT(claims())
+    .setProtectedHeader({ typ: 'at+jwt', ...header })
+    .sign(key, { crit: { 'x-new': true } });
+
+function hmac({ alg, kid }: { alg: string; kid: string }, secret: string | Buffer): string {
+  const content = `${encoded({ alg, kid, typ: 'at+jwt' })}.${encoded(claims())}`;
+  const mac = createHmac(`sha${alg.slice(2)}`, secret).update(content);
+  return `${content}.${mac.digest('base64url')}`;
+}
+
+const encoded = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url');
+
 function open() {
   const sources: string[] = [];
   const introspector = server.introspector({
@@ -95,7 +118,7 @@ describe('local verification', () => {
     expect(server.calls).toEqual([]);
   });
 
-  it('refuses what is wrong with the token by itself (JWT-1 to JWT-9)', async () => {
+  it('refuses what is wrong with the token by itself (JWT-2, JWT-5 to JWT-8)', async () => {
     const { introspector, sources } = open();
     const good = await sign();
     const [header = '', payload = '', signature = ''] = good.split('.');
@@ -119,6 +142,82 @@ describe('local verification', () => {
     ];
     for (const token of bad) expect(await introspector.introspect(token)).toEqual({ active: false });
     expect(new Set(sources)).toEqual(new Set(['local']));
+  });
+
+  it('refuses a signature by our public key as a secret, whatever it is taken as (JWT-1)', async () => {
+    const { introspector, sources } = open();
+    const { kid, jwk } = first;
+    const publicKey = createPublicKey({ key: { ...jwk }, format: 'jwk' });
+    const pem = publicKey.export({ type: 'spki', format: 'pem' });
+    const secrets = [
+      pem,
+      pem.trim(),
+      ` ${pem}`,
+      publicKey.export({ type: 'spki', format: 'der' }),
+      JSON.stringify(jwk),
+      jwk.n ?? '',
+      Buffer.from(jwk.n ?? '', 'base64url'),
+    ];
+    for (const alg of ['HS256', 'HS384', 'HS512']) {
+      for (const secret of secrets) {
+        expect(await introspector.introspect(hmac({ alg, kid }, secret))).toEqual({ active: false });
+      }
+    }
+    expect(new Set(sources)).toEqual(new Set(['local']));
+  });
+
+  it('refuses every algorithm but RS256, also where the key published allows it (JWT-4)', async () => {
+    const { alg: _, ...jwk } = first.jwk;
+    published = [jwk];
+    const { introspector, sources } = open();
+    const key = await exportJWK(first.privateKey);
+    expect(await introspector.introspect(await sign())).toMatchObject({ active: true });
+    for (const alg of ['RS384', 'RS512', 'PS256', 'PS384', 'PS512']) {
+      const own = (await importJWK(key, alg)) as CryptoKey;
+      const token = await signAs({ alg, kid: first.kid }, own);
+      expect([alg, await introspector.introspect(token)]).toEqual([alg, { active: false }]);
+    }
+    expect(new Set(sources)).toEqual(new Set(['local']));
+  });
+
+  it('takes no key from the token, and nothing it does not understand (JWT-9)', async () => {
+    const { introspector, sources } = open();
+    await introspector.introspect(await sign());
+    const before = fetches;
+    const { kid } = first;
+    const forger = { alg: 'RS256', kid };
+    const bad = [
+      await signAs({ ...forger, jwk: second.jwk }, second.privateKey),
+      await signAs({ ...forger, jku: `${issuer}/other.json` }, second.privateKey),
+      await signAs({ ...forger, x5u: `${issuer}/other.pem` }, second.privateKey),
+      await signAs({ ...forger, zip: 'DEF' }, second.privateKey),
+      await signAs({ ...forger, crit: ['x-new'], 'x-new': 1 }, first.privateKey),
+    ];
+    for (const token of bad) expect(await introspector.introspect(token)).toEqual({ active: false });
+    expect(new Set(sources)).toEqual(new Set(['local']));
+    expect(fetches).toBe(before);
+  });
+
+  it('reads a kid as a name and nothing else, and lets the server judge one that is not published (JWT-3)', async () => {
+    const { introspector, sources } = open();
+    await introspector.introspect(await sign());
+    const kids = [
+      '../../etc/passwd',
+      "one' OR '1'='1",
+      'ONE',
+      'one\u0000',
+      '__proto__',
+      'http://127.0.0.1/one',
+      '',
+    ];
+    for (const kid of kids) {
+      for (const token of [
+        await signAs({ alg: 'RS256', kid }, second.privateKey),
+        hmac({ alg: 'HS256', kid }, ''),
+      ])
+        expect([kid, await introspector.introspect(token)]).toEqual([kid, { active: false }]);
+    }
+    expect(new Set(sources)).toEqual(new Set(['local', 'server']));
   });
 
   it('takes up a new key when it is published, and asks the server while it is not', async () => {
