@@ -8,10 +8,10 @@ import type { System } from './systems.ts';
 
 /** Of each operation's own rate, so that all of them together leave a machine of two cores some air. */
 const rateShare = 0.15;
-const roundSeconds = 100;
+const roundSeconds = 200;
 const sampleSeconds = 5;
 /** What is prepared for a round, in seconds of what is measured otherwise: more than it uses at its share of the rates. */
-const preparedSeconds = 1;
+const preparedSeconds = 2;
 
 export interface Soak {
   readonly system: string;
