@@ -404,28 +404,61 @@ describe('tenants', () => {
   });
 });
 
+type Method = (
+  request: object,
+  options: ReturnType<typeof call>,
+) => Promise<unknown> | AsyncIterable<unknown>;
+
+/** What a method answers, a stream with its first message. */
+async function answered(answer: ReturnType<Method> | undefined): Promise<unknown> {
+  if (answer === undefined) throw new Error('There is no such method.');
+  return Symbol.asyncIterator in answer ? answer[Symbol.asyncIterator]().next() : answer;
+}
+
 describe('callers', () => {
-  it('reach only what they need', async () => {
-    const directory = start();
-    const denied = { code: 7 };
-    const password = { tenantId: 'demo', identifier: 'ada', password: 'x' };
-    const clientSecret = { clientId: 'demo-service', clientSecret: 'x' };
-    for (const caller of ['gateway', 'token', 'device', 'keys', 'introspector'] as const) {
-      await expect(directory.as(caller).verifyPassword(password, call())).rejects.toMatchObject(denied);
-    }
-    for (const caller of ['gateway', 'authorize', 'keys', 'introspector'] as const) {
-      await expect(directory.as(caller).verifyApplicationSecret(clientSecret, call())).rejects.toMatchObject(
-        denied,
-      );
-    }
-    for (const caller of ['gateway', 'authorize', 'token', 'device', 'keys'] as const) {
-      const admin = local(DirectoryAdminService, directory.service, caller, silentLog());
-      await expect(admin.apply({ document: '' }, call())).rejects.toMatchObject(denied);
-      await expect(admin.setTenantStatus({ tenantId: 'demo' }, call())).rejects.toMatchObject(denied);
-      const listed = admin.listApplicationSecrets({ clientId: 'demo-service' }, call());
-      await expect(listed).rejects.toMatchObject(denied);
-    }
+  /** Every method of every service has a line here; whoever is not named is denied. */
+  const reachable: Record<string, readonly CallerName[]> = {
+    getApplication: ['gateway', 'authorize', 'device', 'token', 'operator'],
+    verifyApplicationSecret: ['device', 'token'],
+    getUser: ['gateway', 'authorize', 'device', 'token', 'operator'],
+    findUser: ['authorize', 'device', 'operator'],
+    verifyPassword: ['authorize'],
+    watchChanges: ['gateway', 'authorize', 'device', 'token', 'operator'],
+    apply: ['operator'],
+    setUserStatus: ['operator'],
+    setApplicationStatus: ['operator'],
+    setTenantStatus: ['operator'],
+    listApplicationSecrets: ['operator'],
+  };
+  const everyone = Object.keys({
+    gateway: true,
+    authorize: true,
+    token: true,
+    device: true,
+    keys: true,
+    directory: true,
+    operator: true,
+    introspector: true,
+  } satisfies Record<CallerName, true>) as CallerName[];
+  const methods = [DirectoryService, DirectoryAdminService].flatMap((service) => service.methods);
+
+  it('reach only what they need, method by method, as each is listed here (TEN-5)', () => {
+    const { routes } = start().service;
+    expect(Object.assign({}, ...routes.map(({ allow }) => allow))).toEqual(reachable);
+    expect(methods.map(({ localName }) => localName).toSorted()).toEqual(Object.keys(reachable).toSorted());
   });
+
+  it.each(methods.map((method) => [method.name, method] as const))(
+    'are denied %s where they do not need it (TEN-5)',
+    async (_name, { parent, localName }) => {
+      const { service } = start();
+      for (const caller of everyone) {
+        if (reachable[localName]?.includes(caller) === true) continue;
+        const client = local(parent, service, caller, silentLog()) as Record<string, Method>;
+        await expect(answered(client[localName]?.({}, call())), caller).rejects.toMatchObject({ code: 7 });
+      }
+    },
+  );
 
   it('are told when a status makes no sense', async () => {
     const { admin } = start();
