@@ -29,7 +29,7 @@ interface Usage {
 export type AtRest = Pick<StoreWork, 'statements' | 'commands'>;
 
 /** One round of warming up, and how many there are at least and at most. */
-const warmUp = { seconds: 2, share: warmUpShare, least: 2, most: warmUpRounds };
+const warmUp = { seconds: 2, share: warmUpShare, least: 3, most: warmUpRounds };
 /** What part of the processor time compiling may take once the code that runs often is compiled. */
 const restOfCompiling = 0.02;
 const restSeconds = 4;
@@ -83,7 +83,8 @@ export async function measure(
       candidates.push({ system, kind, driver, slices: [], errors: 0 });
       await driver.prepare(name, system.target, duration);
     }
-    for (const candidate of candidates) candidate.errors += await warm(candidate.driver, candidate.system);
+    say(`${name}: warming up`);
+    await warmUpInTurn(candidates);
     say(`${name}: measuring`);
     for (let second = 0; second < duration; second += 1) {
       for (const { system, driver, slices } of candidates) {
@@ -180,17 +181,22 @@ function total<T>(of: readonly T[], value: (one: T) => number): number {
   return of.reduce((sum, one) => sum + value(one), 0);
 }
 
-/** Until the code that runs often is compiled as well as it will be. */
-async function warm(driver: Driver, system: System): Promise<number> {
-  const pids = system.processes.map(({ pid }) => pid);
-  let errors = 0;
+/**
+ * Until the code that runs often is compiled on each system as well as it will be. In turn, like the measuring: a process
+ * that rests for half a minute collects garbage, forgets with it what it had learnt of its objects, and is cold again.
+ */
+async function warmUpInTurn(candidates: readonly Candidate[]): Promise<void> {
   for (let round = 1; round <= warmUp.most; round += 1) {
-    const [compiling, all] = [compilingTime(pids), processorTime(pids)];
-    errors += (await driver.closedLoop(warmUp.seconds, warmUp.share)).errors;
-    const share = (compilingTime(pids) - compiling) / (processorTime(pids) - all);
-    if (round >= warmUp.least && share < restOfCompiling) break;
+    let stillCompiling = false;
+    for (const candidate of candidates) {
+      const pids = candidate.system.processes.map(({ pid }) => pid);
+      const [compiling, all] = [compilingTime(pids), processorTime(pids)];
+      candidate.errors += (await candidate.driver.closedLoop(warmUp.seconds, warmUp.share)).errors;
+      const share = (compilingTime(pids) - compiling) / (processorTime(pids) - all);
+      stillCompiling ||= share >= restOfCompiling;
+    }
+    if (round >= warmUp.least && !stillCompiling) return;
   }
-  return errors;
 }
 
 const topologyOf = (system: System): 'compact' | 'split' =>
