@@ -1,7 +1,10 @@
 import { expect, test } from 'vitest';
 import { launchChromium } from './chromium.ts';
 
-test('a real Chromium shows a page', async () => {
+// The first start in a while reads some hundred megabytes from the disk.
+const startTimeout = 90_000;
+
+test('a real Chromium shows a page', { timeout: startTimeout }, async () => {
   const browser = await launchChromium();
   const page = await browser.newPage();
   await page.setContent('<title>Tessera</title>');

@@ -17,7 +17,7 @@ const quiet = [
  * then Chromium is looked for, and installed where it can be, before the first test runs.
  */
 export async function launchChromium(): Promise<Browser> {
-  const browser = await chromium.launch({ executablePath: provideChromium(), args: quiet });
+  const browser = await chromium.launch({ executablePath: provideChromium(), args: quiet, timeout: 80_000 });
   atEndOfFile(() => browser.close());
   return browser;
 }
