@@ -183,7 +183,7 @@ function total<T>(of: readonly T[], value: (one: T) => number): number {
 
 /**
  * Until the code that runs often is compiled on each system as well as it will be. In turn, like the measuring: a process
- * that rests for half a minute collects garbage, forgets with it what it had learnt of its objects, and is cold again.
+ * that rests for half a minute is cold again, and costs up to 1.8 of what it did.
  */
 async function warmUpInTurn(candidates: readonly Candidate[]): Promise<void> {
   for (let round = 1; round <= warmUp.most; round += 1) {
