@@ -1,0 +1,33 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { contract } from './dialects/contract.ts';
+import { standard } from './dialects/standard.ts';
+import { routes } from './routes.ts';
+
+const document = readFileSync(new URL('../../../docs/interface.md', import.meta.url), 'utf8');
+
+/** The routes that have a line of their own in a text, each once. */
+function routesIn(text: string): string[] {
+  return [...new Set([...text.matchAll(/^\| `([A-Z]+ \/[^`]*)` +\|/gm)].map(([, route]) => String(route)))];
+}
+
+describe('docs/interface.md', () => {
+  const names = routes.map(({ method, path }) => `${method} ${path}`);
+
+  it('has a line for every route, and for no other', () => {
+    expect(routesIn(document).toSorted()).toEqual(names.toSorted());
+  });
+
+  it('is seen to lack a line that is gone', () => {
+    for (const name of names) {
+      const others = names.filter((other) => other !== name);
+      expect(routesIn(document.replaceAll(`| \`${name}\` `, '| '))).toEqual(expect.arrayContaining(others));
+      expect(routesIn(document.replaceAll(`| \`${name}\` `, '| '))).toHaveLength(others.length);
+    }
+  });
+
+  it.each([contract, standard])('names every parameter of the $name dialect', (dialect) => {
+    const unnamed = Object.values(dialect.names).filter((name) => !document.includes(`\`${name}\``));
+    expect(unnamed).toEqual([]);
+  });
+});
