@@ -10,6 +10,7 @@ import { cibaSuite } from '../suites/ciba.ts';
 import { codeFlowSuite } from '../suites/code-flow.ts';
 import { deviceSuite } from '../suites/device.ts';
 import { discoverySuite } from '../suites/discovery.ts';
+import { examplesSuite } from '../suites/examples.ts';
 import { interoperabilitySuite } from '../suites/interoperability.ts';
 import { logoutSuite } from '../suites/logout.ts';
 import { outputSuite } from '../suites/output.ts';
@@ -61,6 +62,7 @@ describe(setUp.name, () => {
   webhookSuite(system);
   toldClientsSuite(system);
   interoperabilitySuite(system);
+  examplesSuite(system);
   // The full two hundred rounds where the stores are real and the processes few; elsewhere enough to prove the topology.
   racesSuite(system, setUp.name === setUps.compact.name ? 200 : setUp.rpc === 'token' ? 50 : 10);
   outputSuite(system);

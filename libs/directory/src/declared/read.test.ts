@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { DeclaredStateError } from './positions.ts';
 import { readDeclaredState } from './read.ts';
+import { resolveDeclaredState } from './resolve.ts';
 
 /** Every line of the message, without the file's name. */
 function mistakes(text: string): string[] {
@@ -40,6 +41,17 @@ describe('a declared state', () => {
       ['demo', 4],
       ['demo-two', 1],
     ]);
+  });
+
+  it('may be the example of docs/integrating.md', async () => {
+    const document = readFileSync(new URL('../../../../docs/integrating.md', import.meta.url), 'utf8');
+    const [, example = ''] = /^```yaml\n([^]*?)^```$/m.exec(document) ?? [];
+    const secrets = { environment: {}, readFile: () => 'x'.repeat(43) };
+    const { state } = readDeclaredState(
+      await resolveDeclaredState(example, 'state.yaml', secrets),
+      'state.yaml',
+    );
+    expect(state.tenants[0]?.applications).toMatchObject([{ clientId: 'acme-web', type: 'confidential' }]);
   });
 
   it('may have every key of the format', () => {
