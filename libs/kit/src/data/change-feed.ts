@@ -52,7 +52,11 @@ export class ChangeFeed<T extends Sequenced> {
     this.#join();
     try {
       for (;;) {
-        const newest = await orUndefined(this.#tick.promise, ending);
+        let newest = await orUndefined(this.#tick.promise, ending);
+        // The tick may have been read before what this watcher was told since: only a later reading proves anything.
+        if (newest !== undefined && newest < position) {
+          newest = await orUndefined(this.#store.newestChange(), ending);
+        }
         if (newest === undefined || newest < position) return;
         quietPolls += 1;
         while (position < newest) {

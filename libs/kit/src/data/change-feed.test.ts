@@ -1,0 +1,67 @@
+import { silentLog } from '@tessera/test-kit';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { ChangeFeed, type FeedStore, type Sequenced } from './change-feed.ts';
+
+/** A record in memory. A reading of the newest change sees what there is when it begins, and answers when it may. */
+class FakeStore implements FeedStore<Sequenced> {
+  newest = 10;
+  hold: Promise<unknown> | undefined;
+
+  async newestChange(): Promise<number> {
+    const seen = this.newest;
+    await this.hold;
+    return seen;
+  }
+
+  canResumeAfter(sequence: number): Promise<boolean> {
+    return Promise.resolve(sequence <= this.newest);
+  }
+
+  changesAfter(sequence: number, limit: number): Promise<readonly Sequenced[]> {
+    const count = Math.min(limit, this.newest - sequence);
+    return Promise.resolve(Array.from({ length: count }, (_, index) => ({ sequence: sequence + index + 1 })));
+  }
+}
+
+let store: FakeStore;
+let feed: ChangeFeed<Sequenced>;
+let ending: AbortController;
+
+beforeEach(() => {
+  store = new FakeStore();
+  feed = new ChangeFeed(store, silentLog());
+  ending = new AbortController();
+});
+
+afterEach(async () => {
+  ending.abort();
+  await feed.close();
+});
+
+/** A watcher behind the position from which it begins. */
+async function watch(after: number) {
+  const watcher = feed.watch(after, ending.signal);
+  expect(await watcher.next()).toEqual({ done: false, value: { kind: 'position', sequence: after } });
+  return watcher;
+}
+
+it('goes on when its poll was read before what a watcher was told already', async () => {
+  const release = Promise.withResolvers<void>();
+  store.hold = release.promise;
+  const early = await watch(10);
+  const earlyHears = early.next();
+  store.newest = 11;
+  const late = await watch(11);
+  const lateHears = late.next();
+  release.resolve();
+  store.newest = 12;
+  const told = (sequence: number) => ({ done: false, value: { kind: 'change', change: { sequence } } });
+  expect(await Promise.all([earlyHears, lateHears])).toEqual([told(11), told(12)]);
+});
+
+it('ends a watcher when the record went back in time', async () => {
+  const watcher = await watch(10);
+  const hears = watcher.next();
+  store.newest = 9;
+  expect(await hears).toEqual({ done: true, value: undefined });
+});
