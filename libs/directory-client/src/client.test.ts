@@ -132,6 +132,19 @@ describe('a change', () => {
 });
 
 describe('while the watch is cut off', () => {
+  const settled = () => new Promise((resolve) => setTimeout(resolve, 20));
+  /** Cuts the watch once it has a position to resume from and an application is cached. */
+  const cutWhileKnown = async () => {
+    directory.tell(ChangeKind.USER, 'acme', 'usr_nobody');
+    await settled();
+    await client.application('acme-web', call);
+    directory.cut();
+  };
+  const resumed = async () => {
+    await vi.waitFor(() => expect(directory.watchedAfter).toEqual([0n, 1n]));
+    await settled();
+  };
+
   it('records are trusted for one second, and the watch resumes where it was', async () => {
     await client.application('acme-web', call);
     directory.tell(ChangeKind.USER, 'acme', 'usr_nobody');
@@ -146,6 +159,36 @@ describe('while the watch is cut off', () => {
     expect(directory.calls.getApplication).toBe(before + 1);
     await vi.waitFor(() => expect(directory.watchers).toBe(1));
     expect(directory.watchedAfter.at(-1)).toBe(1n);
+  });
+
+  it('what was read before is not trusted until what was missed is heard, also where the watch resumes', async () => {
+    await cutWhileKnown();
+    directory.isStalled = true;
+    directory.addApplication('acme-web', { status: Status.DISABLED });
+    directory.tell(ChangeKind.APPLICATION, 'acme', 'acme-web');
+    await resumed();
+    clock.advance(1_001);
+    expect((await client.application('acme-web', call))?.application.status).toBe(Status.DISABLED);
+    directory.isStalled = false;
+    directory.tell(ChangeKind.USER, 'acme', 'usr_nobody');
+    await settled();
+    await client.application('acme-web', call);
+    clock.advance(59_000);
+    await client.application('acme-web', call);
+    expect(directory.calls.getApplication).toBe(3);
+  });
+
+  it('what was read before is trusted again when the resumed watch says that nothing was missed', async () => {
+    await cutWhileKnown();
+    await resumed();
+    clock.advance(1_001);
+    await client.application('acme-web', call);
+    expect(directory.calls.getApplication).toBe(2);
+    directory.beat();
+    await settled();
+    clock.advance(59_000);
+    await client.application('acme-web', call);
+    expect(directory.calls.getApplication).toBe(2);
   });
 
   it('nothing is kept when it cannot be resumed', async () => {

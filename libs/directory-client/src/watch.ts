@@ -65,9 +65,11 @@ export class Watch {
         { afterSequence: this.#sequence },
         rootCall('directory-watch', undefined, signal),
       );
+      let isFirst = true;
       for await (const message of stream) {
         silence.refresh();
-        this.#hear(message);
+        this.#hear(message, isFirst);
+        isFirst = false;
       }
       return 'ended';
     } catch (error) {
@@ -77,15 +79,15 @@ export class Watch {
     }
   }
 
-  #hear(message: WatchChangesResponse): void {
-    if (message.kind === ChangeKind.UNSPECIFIED) {
-      if (!this.#confirmed || message.sequence !== this.#sequence) this.#options.onGap();
-      this.#confirmed = true;
-    } else {
-      if (!this.#connected) this.#options.onGap();
-      this.#options.onChange(message);
-    }
+  #hear(message: WatchChangesResponse, isFirst: boolean): void {
+    const isPosition = message.kind === ChangeKind.UNSPECIFIED;
+    const follows = isPosition ? this.#confirmed && message.sequence === this.#sequence : !isFirst;
+    if (!follows) this.#options.onGap();
+    if (isPosition) this.#confirmed = true;
+    else this.#options.onChange(message);
     this.#sequence = message.sequence;
+    // What was missed comes behind the position that a stream resumes from: until then nothing from before is trusted.
+    if (isFirst && follows) return;
     this.#connected = true;
     if (this.#failures >= failuresUntilWarning) {
       this.#options.kit.log.info('the directory is watched again');

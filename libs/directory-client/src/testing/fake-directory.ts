@@ -39,7 +39,10 @@ export class FakeDirectory {
   isAway = false;
   /** Whether a watcher's position is still on record. */
   canResume = true;
+  /** Whether changes are kept from the watchers for now, as while the directory cannot read them. */
+  isStalled = false;
   #sequence = 0n;
+  #beats = 0;
   readonly #changes: FakeChange[] = [];
   #watching = new Set<() => void>();
   #cut = new AbortController();
@@ -63,6 +66,12 @@ export class FakeDirectory {
   tell(kind: ChangeKind, tenantId: string, id: string): void {
     this.#sequence += 1n;
     this.#changes.push({ sequence: this.#sequence, kind, tenantId, id });
+    for (const wake of this.#watching) wake();
+  }
+
+  /** Tells all watchers their position, as the directory does twice a second while nothing changes. */
+  beat(): void {
+    this.#beats += 1;
     for (const wake of this.#watching) wake();
   }
 
@@ -133,6 +142,7 @@ export class FakeDirectory {
     if (this.isAway) throw temporarilyUnavailable();
     const ending = AbortSignal.any([signal, this.#cut.signal]);
     let position = after > 0n && this.canResume ? after : this.#sequence;
+    let beats = this.#beats;
     let wake: () => void = () => undefined;
     const onWake = () => wake();
     this.#watching.add(onWake);
@@ -140,13 +150,16 @@ export class FakeDirectory {
     try {
       yield { sequence: position, kind: ChangeKind.UNSPECIFIED };
       while (!ending.aborted) {
-        const next = this.#changes.find((change) => change.sequence > position);
-        if (next === undefined) {
+        const next = this.isStalled ? undefined : this.#changes.find((change) => change.sequence > position);
+        if (next !== undefined) {
+          position = next.sequence;
+          yield next;
+        } else if (beats !== this.#beats) {
+          beats = this.#beats;
+          yield { sequence: position, kind: ChangeKind.UNSPECIFIED };
+        } else {
           await new Promise<void>((resolve) => (wake = resolve));
-          continue;
         }
-        position = next.sequence;
-        yield next;
       }
     } finally {
       this.#watching.delete(onWake);
