@@ -239,6 +239,22 @@ it('takes the same secret tried many times at once as one attempt', async () => 
   expect(directory.calls.verifyApplicationSecret).toBe(1);
 });
 
+it('fails nobody for the short time of who tried the same secret first, and counts that against nobody', async () => {
+  const release = Promise.withResolvers<void>();
+  directory.hold = release.promise;
+  const secret = {
+    clientId: 'service',
+    clientSecret: 'service-secret',
+    method: 'client_secret_post',
+  } as const;
+  const hurried = client.authenticateClient(secret, here, rootCall('hurried', 30));
+  const patient = attempt('service', 'service-secret');
+  expect(await refusal(hurried)).toMatch(/^temporarily_unavailable/);
+  release.resolve();
+  expect((await patient).application.clientId).toBe('service');
+  expect(directory.calls.verifyApplicationSecret).toBe(1);
+});
+
 it('says that the directory is away instead of that the client is unknown', async () => {
   directory.isAway = true;
   expect(await refusal(attempt('service', 'service-secret'))).toMatch(/^temporarily_unavailable/);

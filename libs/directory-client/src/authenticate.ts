@@ -62,8 +62,8 @@ export class ClientAuthenticator {
     }
     // The same secret tried many times at once, as after a restart under load, is one attempt.
     const attempt = `${digest} ${caller.ipAddress}`;
-    return this.#attempts.run(attempt, call, (ticket) =>
-      this.#attempt({ clientId, clientSecret, digest, ipAddress: caller.ipAddress }, call, ticket),
+    return this.#attempts.run(attempt, call, (ticket, shared) =>
+      this.#attempt({ clientId, clientSecret, digest, ipAddress: caller.ipAddress }, shared, ticket),
     );
   }
 
@@ -113,11 +113,8 @@ export class ClientAuthenticator {
       this.#options.directory.verifyApplicationSecret({ clientId, clientSecret }, call),
     ]).catch(async (error: unknown) => {
       // Nobody said whether it was right: who tries again while the directory is away is not to be refused afterwards.
-      // Who left before the answer is no such caller.
-      if (call.signal?.aborted !== true) {
-        await this.#options.limiter?.refund(perClientAndAddress, keys.both);
-        await this.#takeBack(counted);
-      }
+      await this.#options.limiter?.refund(perClientAndAddress, keys.both);
+      await this.#takeBack(counted);
       throw error;
     });
     const record = accept(verification.verified ? found : undefined, ApplicationType.CONFIDENTIAL);

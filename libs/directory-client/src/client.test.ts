@@ -85,6 +85,27 @@ describe('the cached records', () => {
     release.resolve();
     expect((await second)?.application.clientId).toBe('acme-web');
   });
+
+  it('come to who has time left, also when the caller that began the look-up has none', async () => {
+    const release = Promise.withResolvers<void>();
+    directory.hold = release.promise;
+    const hurried = client.application('acme-web', rootCall('hurried', 30));
+    const patient = client.application('acme-web', call);
+    await expect(hurried).rejects.toMatchObject({ code: 'temporarily_unavailable' });
+    release.resolve();
+    expect((await patient)?.application.clientId).toBe('acme-web');
+    expect(directory.calls.getApplication).toBe(1);
+  });
+
+  it('are not waited for longer than a caller has time, whoever began the look-up', async () => {
+    const release = Promise.withResolvers<void>();
+    directory.hold = release.promise;
+    const patient = client.application('acme-web', call);
+    const hurried = client.application('acme-web', rootCall('hurried', 30));
+    await expect(hurried).rejects.toMatchObject({ code: 'temporarily_unavailable' });
+    release.resolve();
+    expect((await patient)?.application.clientId).toBe('acme-web');
+  });
 });
 
 describe('a change', () => {

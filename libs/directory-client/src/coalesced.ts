@@ -1,4 +1,4 @@
-import type { CallOptions } from '@tessera/kit';
+import { awaitShared, sharedCall, type CallOptions } from '@tessera/kit';
 
 /** A piece of work in progress. */
 export interface Ticket {
@@ -7,27 +7,23 @@ export interface Ticket {
 }
 
 interface Pending<V> extends Ticket {
-  readonly call: CallOptions;
   readonly result: Promise<V>;
 }
+
+type Work<V> = (ticket: Ticket, shared: CallOptions) => Promise<V>;
 
 /** Lets callers that want the same thing at the same time share one look-up. */
 export class Coalesced<V> {
   readonly #pending = new Map<string, Pending<V>>();
 
   /**
-   * Runs `work`, or joins the run in progress for the same key. Those who joined a caller that gave up start again for
-   * themselves, so that one lost connection fails nobody else's request.
+   * Runs `work`, or joins the run in progress for the same key. The work is nobody's own: a caller that gives up or runs
+   * out of time fails alone.
+   * @param work makes its calls with the options it is given
    */
-  async run(key: string, call: CallOptions, work: (ticket: Ticket) => Promise<V>): Promise<V> {
-    const joined = this.#pending.get(key);
-    if (joined === undefined) return this.#lead(key, call, work);
-    try {
-      return await joined.result;
-    } catch (error) {
-      if (joined.call.signal?.aborted !== true || call.signal?.aborted === true) throw error;
-      return this.run(key, call, work);
-    }
+  run(key: string, call: CallOptions, work: Work<V>): Promise<V> {
+    const { result } = this.#pending.get(key) ?? this.#begin(key, call, work);
+    return awaitShared(result, call);
   }
 
   /** What is in progress for `key` finishes for those who wait for it; nobody joins it any more. */
@@ -43,14 +39,14 @@ export class Coalesced<V> {
     this.#pending.clear();
   }
 
-  async #lead(key: string, call: CallOptions, work: (ticket: Ticket) => Promise<V>): Promise<V> {
+  #begin(key: string, call: CallOptions, work: Work<V>): Pending<V> {
     const ticket: Ticket = { forgotten: false };
-    const pending = Object.assign(ticket, { call, result: work(ticket) });
+    const pending = Object.assign(ticket, { result: work(ticket, sharedCall(call)) });
     this.#pending.set(key, pending);
-    try {
-      return await pending.result;
-    } finally {
+    const leave = () => {
       if (this.#pending.get(key) === pending) this.#pending.delete(key);
-    }
+    };
+    pending.result.then(leave, leave);
+    return pending;
   }
 }

@@ -28,12 +28,17 @@ export class RecordCache<V extends object> {
     this.#entries = boundedCache(options.capacity);
   }
 
-  async get(key: string, call: CallOptions, load: () => Promise<V | undefined>): Promise<V | undefined> {
+  /** @param load finds the record, for everyone who waits for it, with the options it is given */
+  async get(
+    key: string,
+    call: CallOptions,
+    load: (shared: CallOptions) => Promise<V | undefined>,
+  ): Promise<V | undefined> {
     const entry = this.#entries.get(key);
     if (entry !== undefined && this.#isFresh(entry)) return entry.value;
-    return this.#lookups.run(key, call, async (ticket) => {
+    return this.#lookups.run(key, call, async (ticket, shared) => {
       const fetchedAt = this.#options.clock.now();
-      const value = await load();
+      const value = await load(shared);
       if (value !== undefined && !ticket.forgotten) this.#entries.set(key, { value, fetchedAt });
       return value;
     });

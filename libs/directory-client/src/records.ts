@@ -34,8 +34,8 @@ export class CachedRecords {
 
   async application(clientId: string, call: CallOptions): Promise<ApplicationRecord | undefined> {
     if (!plausibleId.test(clientId)) return undefined;
-    return this.#applications.get(clientId, call, async () => {
-      const found = await unlessNotFound(this.#directory.getApplication({ clientId }, call));
+    return this.#applications.get(clientId, call, async (shared) => {
+      const found = await unlessNotFound(this.#directory.getApplication({ clientId }, shared));
       if (found?.application === undefined || found.tenant === undefined) return undefined;
       return { application: found.application, tenant: found.tenant };
     });
@@ -43,8 +43,8 @@ export class CachedRecords {
 
   async user(tenantId: string, userId: string, call: CallOptions): Promise<User | undefined> {
     if (!plausibleId.test(tenantId) || !plausibleId.test(userId)) return undefined;
-    return this.#users.get(userKey(tenantId, userId), call, async () => {
-      const found = await unlessNotFound(this.#directory.getUser({ tenantId, userId }, call));
+    return this.#users.get(userKey(tenantId, userId), call, async (shared) => {
+      const found = await unlessNotFound(this.#directory.getUser({ tenantId, userId }, shared));
       return found?.user;
     });
   }

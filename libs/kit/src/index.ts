@@ -25,6 +25,7 @@ export * from './run-service.ts';
 export * from './secret.ts';
 export * from './setting-types.ts';
 export { knownSettings } from './settings.ts';
+export * from './shared-call.ts';
 export * from './shared-settings.ts';
 export * from './rpc/call.ts';
 export { rootCall } from './rpc/call-options.ts';

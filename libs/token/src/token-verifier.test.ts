@@ -1,7 +1,8 @@
 import { createHmac, constants, sign, type KeyObject } from 'node:crypto';
-import { systemClock } from '@tessera/kit';
+import { rootCall, systemClock, type CallOptions } from '@tessera/kit';
+import { temporarilyUnavailable } from '@tessera/oauth';
 import { fakeClock, silentLog } from '@tessera/test-kit';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { FakeKeys, signedToken, testKey } from './testing/keys.ts';
 import { codeOf } from './testing/world.ts';
 import { createTokenVerifier } from './token-verifier.ts';
@@ -33,7 +34,8 @@ function setUp(...keys: Parameters<typeof testKey>[0][]) {
     clock,
     fake,
     verifier,
-    accepts: async (token: string) => (await verifier.accessToken(token, () => ({}))) !== undefined,
+    accepts: async (token: string, call: CallOptions = {}) =>
+      (await verifier.accessToken(token, () => call)) !== undefined,
   };
 }
 
@@ -231,6 +233,42 @@ describe('the keys and the cache of the verifier', () => {
     const { fake, accepts } = setUp();
     fake.line.cut = true;
     expect(await codeOf(accepts(signedToken(key, header, claims)))).toBe('temporarily_unavailable');
+  });
+
+  it('fails nobody for the short time of who asked for the keys first', async () => {
+    const { accepts, fake } = setUp();
+    const release = Promise.withResolvers<void>();
+    fake.hold = release.promise;
+    const token = signedToken(key, header, claims);
+    const hurried = accepts(token, rootCall('hurried', 30));
+    const patient = accepts(token, rootCall('patient'));
+    expect(await codeOf(hurried)).toBe('temporarily_unavailable');
+    release.resolve();
+    expect(await patient).toBe(true);
+    expect(fake.fetches).toBe(1);
+  });
+
+  it('keeps nobody waiting for the keys longer than there is time, whoever asked for them', async () => {
+    const { accepts, fake } = setUp();
+    const release = Promise.withResolvers<void>();
+    fake.hold = release.promise;
+    const token = signedToken(key, header, claims);
+    const patient = accepts(token, rootCall('patient'));
+    expect(await codeOf(accepts(token, rootCall('hurried', 30)))).toBe('temporarily_unavailable');
+    release.resolve();
+    expect(await patient).toBe(true);
+  });
+
+  it('answers from old keys also where no time is left to ask for newer ones, which are fetched meanwhile', async () => {
+    const { accepts, verifier, fake, clock } = setUp();
+    expect(await accepts(signedToken(key, header, claims))).toBe(true);
+    clock.advance(61_000);
+    const another = signedToken(key, header, { ...claims, jti: 'another' });
+    const tooLate = () => {
+      throw temporarilyUnavailable();
+    };
+    expect(await verifier.accessToken(another, tooLate)).toMatchObject({ jti: 'another' });
+    await vi.waitFor(() => expect(fake.fetches).toBe(2));
   });
 
   it('learns a new key at its first token', async () => {

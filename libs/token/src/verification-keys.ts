@@ -1,5 +1,5 @@
 import { createPublicKey, type KeyObject } from 'node:crypto';
-import type { CallOptions, Client, Kit } from '@tessera/kit';
+import { awaitShared, rootCall, sharedCall, type CallOptions, type Client, type Kit } from '@tessera/kit';
 import { keyCopyTrustedForMs, temporarilyUnavailable } from '@tessera/oauth';
 import type { KeysService, PublicKey } from '@tessera/proto-gen/keys';
 
@@ -10,7 +10,7 @@ export interface VerificationKeys {
   /**
    * The key named `kid`, at once if it is in hand; undefined when there is none. Throws `temporarily_unavailable`
    * when that cannot be told: the key is not in hand and `keys` did not answer.
-   * @param onward asked for the options of a call to `keys`, where one is made
+   * @param onward asked for the options of a call to `keys`, where an answer of it is waited for
    */
   find(kid: string, onward: () => CallOptions): KeyObject | Promise<KeyObject | undefined>;
 }
@@ -33,12 +33,12 @@ export function createVerificationKeys(
   let failure: unknown;
   let asking: Promise<void> | undefined;
 
-  /** One question at a time; whoever comes meanwhile waits for its answer. It is nobody's own, so nobody's signal ends it. */
-  function ask({ signal: _, ...call }: CallOptions): Promise<void> {
+  /** One question at a time; whoever comes meanwhile waits for its answer. It is nobody's own: nobody's end is its end. */
+  function ask(call: CallOptions): Promise<void> {
     asking ??= (async () => {
       askedAt = kit.clock.now();
       try {
-        const answer = await keys.getPublicKeys({}, call);
+        const answer = await keys.getPublicKeys({}, sharedCall(call));
         current = { keys: new Map(answer.keys.map(keyEntry)), fetchedAt: kit.clock.now() };
         failure = undefined;
       } catch (error) {
@@ -62,7 +62,10 @@ export function createVerificationKeys(
   }
 
   async function findUnknown(kid: string, onward: () => CallOptions): Promise<KeyObject | undefined> {
-    if (mayAsk() || asking !== undefined) await ask(onward());
+    if (mayAsk() || asking !== undefined) {
+      const call = onward();
+      await awaitShared(ask(call), call);
+    }
     const found = inHand()?.keys.get(kid);
     if (found === undefined && (failure !== undefined || inHand() === undefined))
       throw temporarilyUnavailable(failure);
@@ -75,7 +78,7 @@ export function createVerificationKeys(
       const known = inHand()?.keys.get(kid);
       if (known === undefined) return findUnknown(kid, onward);
       const isOld = kit.clock.now() - (current?.fetchedAt ?? 0) >= refreshAfterMs;
-      if (isOld && mayAsk()) void ask(onward());
+      if (isOld && mayAsk()) void ask(rootCall('public-keys'));
       return known;
     },
   };

@@ -29,6 +29,8 @@ export class FakeKeys {
   /** Number of items of each Sign call. */
   readonly signCalls: number[] = [];
   fetches = 0;
+  /** Awaited before the public keys are answered. */
+  hold: Promise<unknown> | undefined;
   /** Items whose payload matches are refused. */
   refused: string | undefined;
 
@@ -54,9 +56,10 @@ export class FakeKeys {
         }
         return { tokens };
       },
-      getPublicKeys: () => {
+      getPublicKeys: async () => {
         this.fetches += 1;
         throughLine(this.line);
+        await this.hold;
         return {
           keys: this.keys.map(({ kid, publicKey }) => {
             const { n = '', e = '' } = publicKey.export({ format: 'jwk' });
