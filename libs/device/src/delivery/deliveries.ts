@@ -4,7 +4,7 @@ import type { Logger } from '@tessera/kit';
 import type { DeviceAudit } from '../audit.ts';
 import type { Message, Send, Sent } from '../webhook/send.ts';
 import type { Decision, GrantStore } from '../store.ts';
-import { Bell, ringOrPause } from './bell.ts';
+import { Bell } from './bell.ts';
 import type { PromptMessage } from '../webhook/prompts.ts';
 import { callbackOf, type CallbackSeal } from './callback.ts';
 import type { Delivery, DeliveryStore } from './store.ts';
@@ -104,7 +104,7 @@ export function startDeliveries(parts: DeliveryParts): Deliveries {
   async function repeat(): Promise<void> {
     let failures = 0;
     while (!closing.signal.aborted) {
-      const next = bell.next;
+      const heard = bell.rings;
       try {
         await look();
         failures = 0;
@@ -112,7 +112,7 @@ export function startDeliveries(parts: DeliveryParts): Deliveries {
         if (failures === 0) log.warn({ error }, 'deliveries cannot be looked for');
         failures += 1;
       }
-      await ringOrPause(next, lookMs, closing.signal);
+      await bell.wait(heard, lookMs, closing.signal);
     }
   }
 

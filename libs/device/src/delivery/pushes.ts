@@ -1,5 +1,5 @@
 import { Code, ConnectError } from '@tessera/kit';
-import { ringOrPause } from './bell.ts';
+import { Bell } from './bell.ts';
 import type { CallbackSeal, TokenAnswer } from './callback.ts';
 import type { Deliveries } from './deliveries.ts';
 import type { Claim, DeliveryStore, TakenPush } from './store.ts';
@@ -37,9 +37,9 @@ export function createPushes({
     async *watch(signal) {
       const ending = AbortSignal.any([signal, deliveries.closing]);
       while (!ending.aborted) {
-        const { next } = deliveries.pushes;
+        const heard = deliveries.pushes.rings;
         yield {};
-        await ringOrPause(next, heartbeatMs, ending);
+        await deliveries.pushes.wait(heard, heartbeatMs, ending);
       }
     },
 
@@ -64,12 +64,15 @@ export function createPushes({
   };
 }
 
+/** Nobody rings it. */
+const silent = new Bell();
+
 /** Where nothing can be pushed: nobody is told of anything. */
 export const noPushes: Pushes = {
   async *watch(signal) {
     while (!signal.aborted) {
       yield {};
-      await ringOrPause(new Promise(() => undefined), heartbeatMs, signal);
+      await silent.wait(0, heartbeatMs, signal);
     }
   },
   take: () => Promise.resolve([]),
