@@ -66,17 +66,17 @@ export function backchannelHandlers(parts: DeviceParts): Handlers<typeof Backcha
       return { pushes: (await pushes.take(limit)).map(pushMessage) };
     },
     async finishPush({ deliveryId, attempt, tokens }) {
-      await pushes.finish({ deliveryId, attempt }, tokens && tokenAnswer(tokens));
+      await pushes.finish({ deliveryId, claim: attempt }, tokens && tokenAnswer(tokens));
       return {};
     },
   };
 }
 
 function pushMessage(push: HandedOut) {
-  const { deliveryId, attempt, authReqId, clientId, tenantId, grant, trail, remainingSeconds } = push;
+  const { deliveryId, claim, authReqId, clientId, tenantId, grant, trail, remainingSeconds } = push;
   return {
     deliveryId,
-    attempt,
+    attempt: claim,
     authReqId,
     clientId,
     tenantId,

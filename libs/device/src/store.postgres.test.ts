@@ -3,6 +3,7 @@ import type { Database } from '@tessera/kit';
 import { atEndOfFile, silentLog, testDatabase } from '@tessera/test-kit';
 import { migrations } from './build.ts';
 import { deliveryStoreContract } from './delivery/store.contract.ts';
+import { versionBeforeContract } from './delivery/version-before.contract.ts';
 import { decisionStoreContract } from './decision-store.contract.ts';
 
 let postgres: Promise<Database> | undefined;
@@ -13,6 +14,9 @@ decisionStoreContract('PGlite', () => (embedded ??= openEmbedded()));
 
 deliveryStoreContract('Postgres', () => (postgres ??= testDatabase(migrations)));
 deliveryStoreContract('PGlite', () => (embedded ??= openEmbedded()));
+
+versionBeforeContract('Postgres', () => (postgres ??= testDatabase(migrations)));
+versionBeforeContract('PGlite', () => (embedded ??= openEmbedded()));
 
 async function openEmbedded(): Promise<Database> {
   const database = await openEmbeddedDatabase('memory');

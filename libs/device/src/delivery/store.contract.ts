@@ -1,44 +1,12 @@
 import { hash } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from 'vitest';
-import { auditRow, systemClock, systemRandom, ulid } from '@tessera/kit';
 import type { Database } from '@tessera/kit';
 import { createDecisionStore } from '../store.postgres.ts';
-import type { Decision, NewDecision } from '../store.ts';
+import type { NewDecision } from '../store.ts';
+import { newDecision, row } from '../testing/new-decision.ts';
 import { createDeliveryStore } from './store.postgres.ts';
-import type { Delivery, DeliveryMode } from './store.ts';
-
-const kit = { clock: systemClock, random: systemRandom };
-
-function newDecision(mode: DeliveryMode, decision: Decision, remainingSeconds = 300): NewDecision {
-  return {
-    request: {
-      kind: 'auth_req_id',
-      hash: systemRandom.bytes(32).toString('hex'),
-      requestId: systemRandom.bytes(16).toString('base64url'),
-      tenantId: 'acme',
-      clientId: 'bank',
-      scopes: ['openid', 'orders.read'],
-      resource: 'https://orders.example',
-      issuer: 'https://id.example',
-      ipAddress: '192.0.2.1',
-      bindingMessage: '',
-    },
-    decision,
-    userId: 'ada',
-    sessionId: 'session-1',
-    authTime: 1_767_225_600,
-    remainingSeconds,
-    delivery: {
-      deliveryId: ulid(systemClock, systemRandom),
-      mode,
-      sealed: 'sealed',
-      trail: { requestId: 'call-1', ipAddress: '192.0.2.7' },
-    },
-  };
-}
-
-const row = (event = 'ciba.notified') => auditRow({ event, outcome: 'success', tenantId: 'acme' }, kit);
+import type { Delivery, TakenPush } from './store.ts';
 
 /** What every store of deliveries must do. */
 export function deliveryStoreContract(engine: string, open: () => Promise<Database>): void {
@@ -103,7 +71,7 @@ export function deliveryStoreContract(engine: string, open: () => Promise<Databa
       expect((await on.claim(10, 20)).due).toEqual([]);
       await pause(250);
       const [second] = (await on.claim(10, 20)).due as [Delivery];
-      expect(second).toMatchObject({ deliveryId: first.deliveryId, attempt: 2 });
+      expect(second).toMatchObject({ deliveryId: first.deliveryId, claim: 2, attempt: 2 });
       await on.retry(first, 0);
       expect((await on.claim(10, 20)).due).toEqual([]);
       expect(await on.finish(first, row())).toBe(false);
@@ -123,7 +91,7 @@ export function deliveryStoreContract(engine: string, open: () => Promise<Databa
       expect((await on.claim(10, 20)).due).toEqual([]);
       await pause(250);
       const [third] = (await on.claim(10, 20)).due as [Delivery];
-      expect(third).toMatchObject({ deliveryId: first.deliveryId, attempt: 2 });
+      expect(third).toMatchObject({ deliveryId: first.deliveryId, claim: 3, attempt: 2 });
       expect(await on.finish(first, row())).toBe(false);
       expect(await on.finish(third, row())).toBe(true);
     });
@@ -156,7 +124,7 @@ export function deliveryStoreContract(engine: string, open: () => Promise<Databa
         grant: { userId, sessionId, authTime, scopes, resource, issuer },
       });
       expect(await on.claim(10, 20)).toEqual({ due: [], pushesWait: false });
-      expect(await on.handOver({ ...push, attempt: 2 }, 'theirs')).toBe(false);
+      expect(await on.handOver({ ...push, claim: 2 }, 'theirs')).toBe(false);
       expect(await on.handOver(push, 'tokens')).toBe(true);
       expect(await on.handOver(push, 'others')).toBe(false);
       expect(await on.take(10, 20)).toEqual([]);
@@ -185,7 +153,7 @@ export function deliveryStoreContract(engine: string, open: () => Promise<Databa
       await on.handOver(taken, 'tokens');
       const [claimed] = (await on.claim(10, 20)).due as [Delivery];
       const audit = row();
-      expect(await on.withdraw({ ...claimed, attempt: 2 }, row())).toBe(false);
+      expect(await on.withdraw({ ...claimed, claim: claimed.claim + 1 }, row())).toBe(false);
       expect(await on.withdraw(claimed, audit)).toBe(true);
       expect(await on.withdraw(claimed, row())).toBe(false);
       const text = `SELECT count(*)::int AS n FROM device.audit_event WHERE event_id = '${audit.eventId}'`;
@@ -195,6 +163,20 @@ export function deliveryStoreContract(engine: string, open: () => Promise<Databa
       expect(again?.remainingSeconds).toBeLessThanOrEqual(0);
       expect(again && (await on.handOver(again, undefined))).toBe(true);
       expect((await on.claim(10, 20)).due).toMatchObject([{ outcome: 'failed', sealedTokens: undefined }]);
+    });
+
+    it('takes nothing from a claim of before it was withdrawn, however late that comes', async () => {
+      await decide(newDecision('push', 'approved'));
+      const on = await store();
+      const [first] = (await on.take(10, 20)) as [TakenPush];
+      expect(await on.handOver(first, 'tokens')).toBe(true);
+      const [claimed] = (await on.claim(10, 20)).due as [Delivery];
+      expect(await on.withdraw(claimed, row())).toBe(true);
+      expect(await on.handOver(first, 'tokens')).toBe(false);
+      const [second] = (await on.take(10, 20)) as [TakenPush];
+      expect(await on.handOver(first, 'tokens')).toBe(false);
+      expect(await on.handOver(second, undefined)).toBe(true);
+      expect((await on.claim(10, 20)).due).toMatchObject([{ attempt: 1, outcome: 'failed' }]);
     });
 
     it('is due at once where a push was denied', async () => {
@@ -220,7 +202,7 @@ export function deliveryStoreContract(engine: string, open: () => Promise<Databa
       expect(prompt).toMatchObject({ hash: digest, requestId, userId: '', trail });
       expect(prompt.remainingSeconds).toBeLessThan(31);
       expect(await on.take(10, 20)).toEqual([]);
-      expect(await on.finish({ ...prompt, attempt: 2 }, undefined)).toBe(false);
+      expect(await on.finish({ ...prompt, claim: 2 }, undefined)).toBe(false);
       expect(await on.finish(prompt, undefined)).toBe(true);
       expect(await on.finish(prompt, undefined)).toBe(false);
     });

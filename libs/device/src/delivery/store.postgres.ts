@@ -8,10 +8,14 @@ import {
   type TakenPush,
 } from './store.ts';
 
-const columns = `delivery_id, tenant_id, client_id, hash, request_id, user_id, mode, outcome, sealed, sealed_tokens, attempts,
-  call_id, ip_address, extract(epoch FROM expires_at - now())::float8 AS remaining_seconds`;
+const columns = `delivery_id, tenant_id, client_id, hash, request_id, user_id, mode, outcome, sealed, sealed_tokens,
+  attempts AS claim, attempts - uncounted AS attempt, call_id, ip_address,
+  extract(epoch FROM expires_at - now())::float8 AS remaining_seconds`;
 
-/** Up to $1 rows of one kind that are due, leased for $2 seconds; locked ones are another process's. */
+/**
+ * Up to $1 rows of one kind that are due, leased for $2 seconds; locked ones are another process's. `attempts` numbers the
+ * claims. It stands below `uncounted` only where a process of the version before set it back.
+ */
 function leased(awaitsTokens: boolean, condition = ''): string {
   return `
   free AS MATERIALIZED (
@@ -19,7 +23,8 @@ function leased(awaitsTokens: boolean, condition = ''): string {
     WHERE awaits_tokens = ${awaitsTokens} AND due_at <= now()${condition}
     ORDER BY due_at LIMIT $1::int FOR UPDATE SKIP LOCKED
   ), leased AS (
-    UPDATE device.delivery SET attempts = attempts + 1, due_at = now() + make_interval(secs => $2::float8)
+    UPDATE device.delivery
+    SET attempts = GREATEST(attempts, uncounted) + 1, due_at = now() + make_interval(secs => $2::float8)
     WHERE delivery_id IN (SELECT delivery_id FROM free)
     RETURNING ${columns}
   )`;
@@ -38,17 +43,17 @@ const take = `
   FROM leased JOIN device.decision AS d USING (tenant_id, hash)
   WHERE d.kind = 'auth_req_id'`;
 
-/** $1 delivery, $2 attempt, $3 sealed tokens or null, $4 seconds it lives on at least */
+/** $1 delivery, $2 claim, $3 sealed tokens or null, $4 seconds it lives on at least */
 const handOver = `
   UPDATE device.delivery
-  SET awaits_tokens = false, attempts = 0, due_at = now(), sealed_tokens = $3::text,
+  SET awaits_tokens = false, uncounted = attempts, due_at = now(), sealed_tokens = $3::text,
       outcome = CASE WHEN $3::text IS NULL THEN 'failed' ELSE outcome END,
       expires_at = GREATEST(expires_at, now() + make_interval(secs => $4::float8))
-  WHERE delivery_id = $1 AND attempts = $2::int AND awaits_tokens`;
+  WHERE delivery_id = $1 AND attempts = $2::int AND attempts > uncounted AND awaits_tokens`;
 
-/** $1 delivery, $2 attempt, $3 seconds; `uncounted` attempts are taken back */
+/** $1 delivery, $2 claim, $3 seconds; so many of the attempts do not count */
 const again = (uncounted: 0 | 1): string => `
-  UPDATE device.delivery SET due_at = now() + make_interval(secs => $3::float8), attempts = attempts - ${uncounted}
+  UPDATE device.delivery SET due_at = now() + make_interval(secs => $3::float8), uncounted = uncounted + ${uncounted}
   WHERE delivery_id = $1 AND attempts = $2::int AND NOT awaits_tokens`;
 const retry = again(0);
 const giveBack = again(1);
@@ -57,11 +62,11 @@ const audited = (change: string): string => `
   INSERT INTO device.audit_event (event_id, event, tenant_id, outcome, reason, record)
   SELECT $3, $4, $5, $6, $7, $8::jsonb FROM ${change}`;
 
-/** $1 delivery, $2 attempt, then the audit row */
+/** $1 delivery, $2 claim, then the audit row */
 const withdraw = `
   WITH withdrawn AS (
     UPDATE device.delivery
-    SET awaits_tokens = true, attempts = 0, sealed_tokens = NULL, due_at = now(), expires_at = now()
+    SET awaits_tokens = true, uncounted = attempts, sealed_tokens = NULL, due_at = now(), expires_at = now()
     WHERE delivery_id = $1 AND attempts = $2::int AND NOT awaits_tokens
     RETURNING delivery_id
   )${audited('withdrawn')}`;
@@ -73,10 +78,10 @@ const addPrompt = `
   VALUES ($1, $2, $3, $4, $5, $6, 'prompt', 'pending', false, '', $7, $8, clock_timestamp(),
           clock_timestamp() + make_interval(secs => $9::float8))`;
 
-/** $1 delivery, $2 attempt */
+/** $1 delivery, $2 claim */
 const discard = `DELETE FROM device.delivery WHERE delivery_id = $1 AND attempts = $2::int`;
 
-/** $1 delivery, $2 attempt, then the audit row */
+/** $1 delivery, $2 claim, then the audit row */
 const finish = `
   WITH finished AS (
     DELETE FROM device.delivery WHERE delivery_id = $1 AND attempts = $2::int RETURNING delivery_id
@@ -99,7 +104,8 @@ interface DeliveryRow {
   readonly outcome: Delivery['outcome'];
   readonly sealed: string;
   readonly sealed_tokens: string | null;
-  readonly attempts: number;
+  readonly claim: number;
+  readonly attempt: number;
   readonly call_id: string;
   readonly ip_address: string;
   readonly remaining_seconds: number;
@@ -121,10 +127,10 @@ export function createDeliveryStore(database: Database): DeliveryStore {
   const change = async (
     name: string,
     text: string,
-    { deliveryId, attempt }: Claim,
+    { deliveryId, claim: number }: Claim,
     values: unknown[] = [],
   ) => {
-    const { rowCount } = await database.query({ name, text, values: [deliveryId, attempt, ...values] });
+    const { rowCount } = await database.query({ name, text, values: [deliveryId, number, ...values] });
     return rowCount === 1;
   };
   return {
@@ -177,7 +183,8 @@ export function createDeliveryStore(database: Database): DeliveryStore {
 function deliveryOf(row: DeliveryRow): Delivery {
   return {
     deliveryId: row.delivery_id,
-    attempt: row.attempts,
+    claim: row.claim,
+    attempt: row.attempt,
     tenantId: row.tenant_id,
     clientId: row.client_id,
     hash: row.hash.toString('hex'),

@@ -19,11 +19,11 @@ export interface NewDelivery extends RequestedDelivery {
   readonly trail: Trail;
 }
 
-/** One attempt of one process. It is void once another process has taken the delivery. */
+/** What lets one process say what became of a delivery. It is void once the delivery was claimed again, or its step is over. */
 export interface Claim {
   readonly deliveryId: string;
-  /** 1 for the first. */
-  readonly attempt: number;
+  /** 1 for the first of a delivery, and higher with each: no other one ever has this number. */
+  readonly claim: number;
 }
 
 /** A backchannel request that a tenant's notification system is to be told of. */
@@ -38,6 +38,8 @@ export interface NewPrompt {
 }
 
 export interface Delivery extends Claim {
+  /** How often its present step was attempted, this time included: to have the tokens issued, or to deliver. */
+  readonly attempt: number;
   /** `prompt`: to the tenant's notification system, else to the client. */
   readonly mode: DeliveryMode | 'prompt';
   /** For the request; empty for a prompt. */
@@ -88,7 +90,7 @@ export interface DeliveryStore {
   handOver(claim: Claim, sealedTokens: string | undefined): Promise<boolean>;
   /** Makes a claimed delivery due again after a pause. */
   retry(claim: Claim, delaySeconds: number): Promise<void>;
-  /** The same for one that was not attempted: the claim counts as none, and its number is given to the next. */
+  /** The same for one that was not attempted: the claim does not count as an attempt. */
   giveBack(claim: Claim, delaySeconds: number): Promise<void>;
   /**
    * Removes a delivery, claimed or taken, with the audit row that says how it ended; without one where there is nothing to

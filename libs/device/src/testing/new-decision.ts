@@ -1,0 +1,38 @@
+import { auditRow, systemClock, systemRandom, ulid } from '@tessera/kit';
+import type { DeliveryMode } from '../delivery/store.ts';
+import type { Decision, NewDecision } from '../store.ts';
+
+const kit = { clock: systemClock, random: systemRandom };
+
+/** Of a backchannel request whose client is told. */
+export function newDecision(mode: DeliveryMode, decision: Decision, remainingSeconds = 300): NewDecision {
+  return {
+    request: {
+      kind: 'auth_req_id',
+      hash: systemRandom.bytes(32).toString('hex'),
+      requestId: systemRandom.bytes(16).toString('base64url'),
+      tenantId: 'acme',
+      clientId: 'bank',
+      scopes: ['openid', 'orders.read'],
+      resource: 'https://orders.example',
+      issuer: 'https://id.example',
+      ipAddress: '192.0.2.1',
+      bindingMessage: '',
+    },
+    decision,
+    userId: 'ada',
+    sessionId: 'session-1',
+    authTime: 1_767_225_600,
+    remainingSeconds,
+    delivery: {
+      deliveryId: ulid(systemClock, systemRandom),
+      mode,
+      sealed: 'sealed',
+      trail: { requestId: 'call-1', ipAddress: '192.0.2.7' },
+    },
+  };
+}
+
+/** An audit row like any. */
+export const row = (event = 'ciba.notified') =>
+  auditRow({ event, outcome: 'success', tenantId: 'acme' }, kit);
