@@ -33,6 +33,7 @@ export class Connections {
   readonly #options: ConnectionsOptions;
   /** With what cuts each of them. */
   readonly #sessions = new Map<ServerHttp2Session, () => void>();
+  #closing = false;
 
   constructor(options: ConnectionsOptions) {
     this.#options = options;
@@ -57,10 +58,13 @@ export class Connections {
       stopWatching();
       this.#sessions.delete(session);
     });
+    // Its handshake of TLS may have begun long before.
+    if (this.#closing) session.close();
   }
 
-  /** Asks every peer to leave; calls that run may end. */
+  /** Asks every peer to leave, also who comes later; calls that run may end. */
   close(): void {
+    this.#closing = true;
     for (const session of this.#sessions.keys()) session.close();
   }
 

@@ -1,4 +1,5 @@
 import { Code } from '@connectrpc/connect';
+import type { ConnectError } from '@connectrpc/connect';
 import type {
   handleBidiStreamingCall,
   handleServerStreamingCall,
@@ -9,15 +10,21 @@ import type {
 } from '@grpc/grpc-js';
 import { EventEmitter } from 'node:events';
 import type { ServedMethod } from './gate.ts';
+import type { OpenStream, OpenStreams } from './open-streams.ts';
 import type { WireCall } from './wire-call.ts';
+import { toStatus } from './wire-errors.ts';
 
 type Definition = MethodDefinition<unknown, unknown>;
 type Respond = Parameters<handleUnaryCall<unknown, unknown>>[1];
 
-/** What a library adds to a server of grpc-js, served here; open to every peer that proved it belongs here. */
+/**
+ * What a library adds to a server of grpc-js, served here; open to every peer that proved it belongs here.
+ * @param open holds its streams while they are answered
+ */
 export function libraryMethods(
   service: ServiceDefinition,
   implementation: UntypedServiceImplementation,
+  open: OpenStreams,
 ): ServedMethod[] {
   return Object.entries(service).map(([name, definition]) => {
     const handler = implementation[definition.originalName ?? name] ?? implementation[name];
@@ -25,6 +32,11 @@ export function libraryMethods(
     const serve = (call: WireCall): void => {
       const incoming = new LibraryCall(call, definition);
       call.onGone(() => incoming.emit('cancelled'));
+      if (definition.requestStream || definition.responseStream) {
+        call.outgoing.once('close', () => open.delete(incoming));
+        open.add(incoming);
+        if (call.ended) return;
+      }
       if (definition.requestStream) {
         (handler as handleBidiStreamingCall<unknown, unknown>)(incoming as never);
         void incoming.readAll();
@@ -40,7 +52,7 @@ export function libraryMethods(
 }
 
 /** As much of a call of grpc-js as the libraries for health and reflection use. */
-class LibraryCall extends EventEmitter {
+class LibraryCall extends EventEmitter implements OpenStream {
   request: unknown;
   readonly #call: WireCall;
   readonly #definition: Definition;
@@ -57,6 +69,12 @@ class LibraryCall extends EventEmitter {
 
   end(): void {
     this.#call.end();
+  }
+
+  /** Ends a stream before its handler does, which hears of it as when the peer gives up. */
+  cancel(reason: ConnectError): void {
+    this.#call.fail(toStatus(reason));
+    this.emit('cancelled');
   }
 
   readonly respond: Respond = (error, value) => {

@@ -2,7 +2,6 @@ import { Code } from '@connectrpc/connect';
 import { Metadata } from '@grpc/grpc-js';
 import { fromBinary } from '@bufbuild/protobuf';
 import { FileDescriptorProtoSchema } from '@bufbuild/protobuf/wkt';
-import { DirectoryService } from '@tessera/proto-gen/directory';
 import { KeysService } from '@tessera/proto-gen/keys';
 import { once } from 'node:events';
 import { connect, createServer } from 'node:net';
@@ -144,65 +143,6 @@ test.each(['v1', 'v1alpha'])(
     expect(methods.map((method) => method.name)).toContain('GetPublicKeys');
   },
 );
-
-test('draining lets calls end and refuses new ones', async () => {
-  const subject = createSubject();
-  const release = Promise.withResolvers<void>();
-  const arrived = Promise.withResolvers<void>();
-  subject.sign = async () => {
-    arrived.resolve();
-    await release.promise;
-    return { tokens: ['ended'] };
-  };
-  const server = await served(subject, { drainMs: 10_000 });
-  const keys = client(server).client(KeysService);
-  const running = keys.sign(signRequest());
-  await arrived.promise;
-  const drained = server.drain();
-  expect(server.drain()).toBe(drained);
-  await expect(client(server).client(KeysService).sign(signRequest())).rejects.toMatchObject({
-    code: 'temporarily_unavailable',
-  });
-  release.resolve();
-  await expect(running).resolves.toMatchObject({ tokens: ['ended'] });
-  await drained;
-});
-
-test('draining cuts what does not end in time', async () => {
-  const subject = createSubject();
-  const arrived = Promise.withResolvers<void>();
-  subject.sign = () => {
-    arrived.resolve();
-    return new Promise(() => {});
-  };
-  const server = await served(subject, { drainMs: 50 });
-  const running = client(server).client(KeysService).sign(signRequest(), { timeoutMs: 10_000 });
-  const outcome = expect(running).rejects.toMatchObject({ code: 'temporarily_unavailable' });
-  await arrived.promise;
-  const before = Date.now();
-  await Promise.all([server.drain(), outcome]);
-  expect(Date.now() - before).toBeLessThan(2_000);
-});
-
-test('draining ends streams as temporarily_unavailable and tells their handlers', async () => {
-  const subject = createSubject();
-  const told = Promise.withResolvers<void>();
-  subject.watchChanges = async function* (_, context) {
-    context.signal.addEventListener('abort', () => told.resolve());
-    yield {};
-    await told.promise;
-  };
-  const server = await served(subject, { drainMs: 5_000 });
-  const read = async (): Promise<void> => {
-    for await (const _ of client(server).client(DirectoryService).watchChanges({})) drained = server.drain();
-  };
-  let drained: Promise<void> | undefined;
-  const before = Date.now();
-  await expect(read()).rejects.toMatchObject({ code: 'temporarily_unavailable' });
-  await told.promise;
-  await drained;
-  expect(Date.now() - before).toBeLessThan(2_000);
-});
 
 test('a connection that reached its age is left for a new one without a failed call', async () => {
   const subject = createSubject();

@@ -1,5 +1,4 @@
 import type { Server } from '@grpc/grpc-js';
-import { Code, ConnectError } from '@connectrpc/connect';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { BuiltService } from './call.ts';
@@ -9,9 +8,9 @@ import type { ServedMethod } from './gate.ts';
 import { libraryMethods } from './library-service.ts';
 import { listen } from './listener.ts';
 import type { Listener } from './listener.ts';
+import { OpenStreams } from './open-streams.ts';
 import { Readiness } from './readiness.ts';
 import { reflectionOf } from './reflection.ts';
-import type { ServedCall } from './served-call.ts';
 import { servedMethods } from './served-methods.ts';
 
 export interface ServeOptions {
@@ -48,10 +47,10 @@ export interface RpcServer {
 export async function serve(built: BuiltService, options: ServeOptions): Promise<RpcServer> {
   const { log, maxMessageBytes = 4 * 1024 * 1024, connectionAgeMs = 120_000 } = options;
   const readiness = new Readiness(built, { log, intervalMs: options.readinessIntervalMs ?? 5_000 });
-  const open = new Set<ServedCall>();
+  const open = new OpenStreams();
   const methods = methodsOf(built, readiness, log, open);
-  const connections = new Connections({ methods, maxMessageBytes, ageMs: connectionAgeMs, log });
   const { host, port, credentials, certificates = 'required' } = options;
+  const connections = new Connections({ methods, maxMessageBytes, ageMs: connectionAgeMs, log });
   warnOfTrust(credentials, log);
   const listener = await listen({ connections, host, port, credentials, certificates, log });
   await readiness.follow();
@@ -59,8 +58,7 @@ export async function serve(built: BuiltService, options: ServeOptions): Promise
   const drain = async (): Promise<void> => {
     readiness.stop();
     listener.close();
-    // Streams do not end by themselves; their consumers come back and reach another replica.
-    for (const call of open) call.cancel(new ConnectError('the server is shutting down', Code.Unavailable));
+    open.drain();
     await shutDown(connections, listener, options.drainMs ?? 10_000);
   };
   return { host: listener.host, port: listener.port, drain: () => (draining ??= drain()) };
@@ -71,11 +69,12 @@ function methodsOf(
   built: BuiltService,
   readiness: Readiness,
   log: Logger,
-  open: Set<ServedCall>,
+  open: OpenStreams,
 ): Map<string, ServedMethod> {
   const methods = built.routes.flatMap((route) => servedMethods(route, log, open));
   const libraries: Pick<Server, 'addService'> = {
-    addService: (service, implementation) => void methods.push(...libraryMethods(service, implementation)),
+    addService: (service, implementation) =>
+      void methods.push(...libraryMethods(service, implementation, open)),
   };
   readiness.health.addToServer(libraries);
   reflectionOf(built.routes.map((route) => route.service)).addToServer(libraries);

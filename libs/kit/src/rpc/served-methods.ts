@@ -7,6 +7,7 @@ import { decodeMessage, encodeMessage } from './codec.ts';
 import { requestIdOf } from './gate.ts';
 import type { AuthenticatedPeer, ServedMethod } from './gate.ts';
 import { streamingInvocation, unaryInvocation } from './invocation.ts';
+import type { OpenStreams } from './open-streams.ts';
 import { refuseFor } from './refusal.ts';
 import type { Refuse } from './refusal.ts';
 import { cancelled, ServedCall } from './served-call.ts';
@@ -21,7 +22,7 @@ type Serve = ServedMethod['serve'];
  * The methods of a route as a server takes them.
  * @param open holds the streams that are being answered, so that a server that drains can end them
  */
-export function servedMethods(route: Route, log: Logger, open: Set<ServedCall>): ServedMethod[] {
+export function servedMethods(route: Route, log: Logger, open: OpenStreams): ServedMethod[] {
   return route.service.methods.map((method) => {
     const name = `${route.service.typeName}/${method.name}`;
     const refuse = refuseFor(log, name);
@@ -55,9 +56,10 @@ function serveUnary(route: Route, method: DescMethod, refuse: Refuse): Serve {
   };
 }
 
-function serveStream(route: Route, method: DescMethod, refuse: Refuse, open: Set<ServedCall>): Serve {
+function serveStream(route: Route, method: DescMethod, refuse: Refuse, open: OpenStreams): Serve {
   const invoke = streamingInvocation(route, method, refuse);
   const answer = async (incoming: WireCall, call: ServedCall, message: Buffer): Promise<void> => {
+    if (call.cancellation !== undefined) throw call.cancellation;
     for await (const response of invoke(read(method, message), call)) {
       if (!incoming.write(write(method, response, refuse, call))) await drained(incoming, call);
     }

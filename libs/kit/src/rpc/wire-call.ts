@@ -135,7 +135,7 @@ export class WireCall {
     return this.#stream.write(framed(message));
   }
 
-  /** Emits `drain` when the peer caught up. */
+  /** Emits `drain` when the peer caught up, and `close` when all is said. */
   get outgoing(): NodeJS.EventEmitter {
     return this.#stream;
   }

@@ -39,6 +39,29 @@ export function stockHealth(target: string, metadata: Metadata): (service: strin
   };
 }
 
+/** `grpc.health.v1.Health/Watch` of the whole server. Tells each status by its name, and rejects with that of the call. */
+export async function stockHealthWatch(
+  target: string,
+  metadata: Metadata,
+  tell: (status: string) => void,
+): Promise<void> {
+  const { Watch } = loadService(healthProto, 'grpc.health.v1.Health');
+  if (Watch === undefined) throw new Error('no method Watch');
+  const { path, requestSerialize, responseDeserialize } = Watch;
+  const stock = new Client(target, credentials.createInsecure());
+  try {
+    await new Promise((resolve, reject) => {
+      const read = (bytes: Buffer) => responseDeserialize(bytes) as { status: string };
+      const stream = stock.makeServerStreamRequest(path, requestSerialize, read, { service: '' }, metadata);
+      stream.on('data', ({ status }: { status: string }) => tell(status));
+      stream.on('error', reject);
+      stream.on('end', resolve);
+    });
+  } finally {
+    stock.close();
+  }
+}
+
 export interface ReflectionAnswer {
   readonly listServicesResponse?: { readonly service: readonly { readonly name: string }[] };
   readonly fileDescriptorResponse?: { readonly fileDescriptorProto: readonly Uint8Array[] };

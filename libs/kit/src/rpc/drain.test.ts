@@ -1,0 +1,190 @@
+import { Code } from '@connectrpc/connect';
+import { Metadata } from '@grpc/grpc-js';
+import { DirectoryService } from '@tessera/proto-gen/directory';
+import { KeysService } from '@tessera/proto-gen/keys';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { connect } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { connect as connectTls } from 'node:tls';
+import { afterEach, expect, test } from 'vitest';
+import type { BuiltService } from './call.ts';
+import { connectPeer } from './remote.ts';
+import { serve } from './serve.ts';
+import type { RpcServer, ServeOptions } from './serve.ts';
+import { Secret } from '../secret.ts';
+import { freshAuthority, freshCertificate, writeIdentity } from './testing/set-ups.ts';
+import { stockCall, stockHealthWatch } from './testing/stock-clients.ts';
+import { createSubject, signRequest } from './testing/subject.ts';
+
+const cleanUps: (() => Promise<void> | void)[] = [];
+afterEach(async () => {
+  for (const cleanUp of cleanUps.splice(0).reverse()) await cleanUp();
+});
+
+const token = new Secret('a shared token for this test');
+
+test('draining lets calls end and refuses new ones', async () => {
+  const subject = createSubject();
+  const release = Promise.withResolvers<void>();
+  const arrived = Promise.withResolvers<void>();
+  subject.sign = async () => {
+    arrived.resolve();
+    await release.promise;
+    return { tokens: ['ended'] };
+  };
+  const server = await served(subject, { drainMs: 10_000 });
+  const keys = client(server).client(KeysService);
+  const running = keys.sign(signRequest());
+  await arrived.promise;
+  const drained = server.drain();
+  expect(server.drain()).toBe(drained);
+  await expect(client(server).client(KeysService).sign(signRequest())).rejects.toMatchObject({
+    code: 'temporarily_unavailable',
+  });
+  release.resolve();
+  await expect(running).resolves.toMatchObject({ tokens: ['ended'] });
+  await drained;
+});
+
+test('draining cuts what does not end in time', async () => {
+  const subject = createSubject();
+  const arrived = Promise.withResolvers<void>();
+  subject.sign = () => {
+    arrived.resolve();
+    return new Promise(() => {});
+  };
+  const server = await served(subject, { drainMs: 50 });
+  const running = client(server).client(KeysService).sign(signRequest(), { timeoutMs: 10_000 });
+  const outcome = expect(running).rejects.toMatchObject({ code: 'temporarily_unavailable' });
+  await arrived.promise;
+  const before = Date.now();
+  await Promise.all([server.drain(), outcome]);
+  expect(Date.now() - before).toBeLessThan(2_000);
+});
+
+test('draining ends streams as temporarily_unavailable and tells their handlers', async () => {
+  const subject = createSubject();
+  const told = Promise.withResolvers<void>();
+  subject.watchChanges = async function* (_, context) {
+    context.signal.addEventListener('abort', () => told.resolve());
+    yield {};
+    await told.promise;
+  };
+  const server = await served(subject, { drainMs: 5_000 });
+  const read = async (): Promise<void> => {
+    for await (const _ of client(server).client(DirectoryService).watchChanges({})) drained = server.drain();
+  };
+  let drained: Promise<void> | undefined;
+  const before = Date.now();
+  await expect(read()).rejects.toMatchObject({ code: 'temporarily_unavailable' });
+  await told.promise;
+  await drained;
+  expect(Date.now() - before).toBeLessThan(2_000);
+});
+
+test('draining ends a stream whose access token is still being judged', async () => {
+  const subject = createSubject();
+  let reached = false;
+  subject.watchChanges = async function* () {
+    reached = true;
+    yield {};
+    await new Promise(() => {});
+  };
+  const judging = Promise.withResolvers<void>();
+  const judged = Promise.withResolvers<void>();
+  const bearer = async () => {
+    judging.resolve();
+    await judged.promise;
+    return { caller: 'token', principal: { kind: 'client', id: 'orders-api' } } as const;
+  };
+  const routes = subject.built.routes.map((route) => ({ ...route, bearer }));
+  const server = await served({ ...subject, built: { ...subject.built, routes } }, { drainMs: 5_000 });
+  const metadata = new Metadata();
+  metadata.set('authorization', 'Bearer good');
+  const call = stockCall(at(server), '/tessera.directory.v1.DirectoryService/WatchChanges', metadata);
+  const outcome = expect(call).rejects.toMatchObject({ code: Code.Unavailable });
+  await judging.promise;
+  const before = Date.now();
+  const drained = server.drain();
+  judged.resolve();
+  await Promise.all([outcome, drained]);
+  expect(Date.now() - before).toBeLessThan(2_000);
+  expect(reached).toBe(false);
+});
+
+test('draining ends the watch of health by a stock client, after it was told', async () => {
+  const server = await served(createSubject(), { drainMs: 5_000 });
+  const metadata = new Metadata();
+  metadata.set('authorization', `Bearer ${token.reveal()}`);
+  const statuses: string[] = [];
+  const serving = Promise.withResolvers<void>();
+  const watch = stockHealthWatch(at(server), metadata, (status) => {
+    statuses.push(status);
+    serving.resolve();
+  });
+  const outcome = expect(watch).rejects.toMatchObject({ code: Code.Unavailable });
+  await serving.promise;
+  const before = Date.now();
+  await Promise.all([server.drain(), outcome]);
+  expect(Date.now() - before).toBeLessThan(2_000);
+  expect(statuses).toEqual(['SERVING', 'NOT_SERVING']);
+});
+
+test('draining lets a connection go whose handshake ends late', async () => {
+  const directory = await mkdtemp(join(tmpdir(), 'drain-'));
+  cleanUps.push(() => rm(directory, { recursive: true }));
+  const authority = freshAuthority();
+  const files = await writeIdentity(directory, 'keys', authority);
+  const server = await served(createSubject(), {
+    credentials: { kind: 'mtls', ...files },
+    drainMs: 5_000,
+  });
+  const socket = connect(server.port, server.host);
+  cleanUps.push(() => void socket.destroy());
+  await once(socket, 'connect');
+  // Until the server has it, too.
+  await sleep(100);
+  const before = Date.now();
+  const drained = server.drain();
+  const { cert, key } = freshCertificate(authority, 'token');
+  const late = connectTls({
+    socket,
+    servername: 'keys',
+    ca: authority.cert,
+    cert,
+    key,
+    ALPNProtocols: ['h2'],
+  });
+  await once(late, 'secureConnect');
+  await Promise.all([once(late.resume(), 'close'), drained]);
+  expect(Date.now() - before).toBeLessThan(2_000);
+});
+
+async function served(
+  subject: { readonly built: BuiltService; readonly log: ServeOptions['log'] },
+  options: Partial<ServeOptions> = {},
+): Promise<RpcServer> {
+  const server = await serve(subject.built, {
+    host: '127.0.0.1',
+    port: 0,
+    credentials: { kind: 'token', token },
+    log: subject.log,
+    drainMs: 100,
+    ...options,
+  });
+  cleanUps.push(() => server.drain());
+  return server;
+}
+
+function client(server: RpcServer) {
+  const peer = connectPeer({ target: at(server), as: 'token', credentials: { kind: 'token', token } });
+  cleanUps.push(() => peer.close());
+  return peer;
+}
+
+function at(server: RpcServer): string {
+  return `${server.host}:${server.port}`;
+}
