@@ -15,6 +15,8 @@ export interface ConnectionsOptions {
   readonly maxMessageBytes: number;
   /** Age at which a connection is asked to leave, in milliseconds. */
   readonly ageMs: number;
+  /** How many streams a peer may reset on a connection before it is ended; Node's own limit if absent. */
+  readonly resets?: { readonly burst: number; readonly perSecond: number } | undefined;
   /** Milliseconds between two pings, 30 s by default, and how long each may stay without an answer, 10 s. */
   readonly pingAfterMs?: number;
   readonly pingTimeoutMs?: number;
@@ -41,8 +43,13 @@ export class Connections {
 
   /** @param identify establishes the peer of each call on this connection */
   add(socket: Socket, identify: Identify): void {
-    // Messages and streams are bounded one by one; the bound of Node for a whole connection ends it under load.
-    const session = performServerHandshake(socket, { settings, maxSessionMemory: Number.MAX_SAFE_INTEGER });
+    const { resets } = this.#options;
+    const session = performServerHandshake(socket, {
+      settings,
+      // Messages and streams are bounded one by one; the bound of Node for a whole connection ends it under load.
+      maxSessionMemory: Number.MAX_SAFE_INTEGER,
+      ...(resets && { streamResetBurst: resets.burst, streamResetRate: resets.perSecond }),
+    });
     session.on('error', (error) => this.#options.log.debug({ error }, 'connection failed'));
     session.on('stream', (stream, headers) => {
       this.#take(new WireCall(stream, headers, this.#options.maxMessageBytes), identify);

@@ -144,6 +144,42 @@ test.each(['v1', 'v1alpha'])(
   },
 );
 
+/** Calls that run out of time, beside one that is slow; how the slow one ends. */
+async function slowBesideTimeOuts(options: Partial<ServeOptions>, timeOuts: number): Promise<string[]> {
+  const subject = createSubject();
+  const release = Promise.withResolvers<void>();
+  let arrived = 0;
+  subject.sign = async () => {
+    arrived += 1;
+    if (arrived === 1) await release.promise;
+    else await new Promise(() => {});
+    return { tokens: ['slow and good'] };
+  };
+  const server = await served(subject, options);
+  const keys = client(server).client(KeysService);
+  const slow = keys.sign(signRequest(), { timeoutMs: 15_000 });
+  const outcome = slow.then(({ tokens }) => tokens);
+  outcome.catch(() => {});
+  await until(async () => arrived === 1);
+  for (let sent = 0; sent < timeOuts; sent += 100) {
+    const calls = Array.from({ length: 100 }, () => keys.sign(signRequest(), { timeoutMs: 100 }));
+    const outcomes = await Promise.allSettled(calls);
+    expect(outcomes.filter(({ status }) => status === 'fulfilled')).toEqual([]);
+  }
+  release.resolve();
+  return outcome;
+}
+
+test('calls that run out of time, however many, leave the others on their connection alone', async () => {
+  await expect(slowBesideTimeOuts({}, 1_500)).resolves.toEqual(['slow and good']);
+});
+
+test('where others connect, a connection with very many calls that were given up is ended', async () => {
+  await expect(slowBesideTimeOuts({ certificates: 'optional' }, 1_500)).rejects.toMatchObject({
+    code: 'temporarily_unavailable',
+  });
+});
+
 test('a connection that reached its age is left for a new one without a failed call', async () => {
   const subject = createSubject();
   subject.sign = async (request) => {

@@ -19,7 +19,10 @@ export interface ServeOptions {
   /** 0 takes a free one. */
   readonly port: number;
   readonly credentials: RpcCredentials;
-  /** Under `mtls`: whether connections without a certificate are taken, for calls that prove themselves by an access token. */
+  /**
+   * `optional`: others than our processes connect too. Under `mtls` connections without a certificate are then taken, for calls
+   * that prove themselves by an access token.
+   */
   readonly certificates?: 'required' | 'optional';
   readonly log: Logger;
   /** Largest message taken or sent, in bytes; 4 MiB by default. */
@@ -40,6 +43,14 @@ export interface RpcServer {
 }
 
 /**
+ * How many streams a caller of ours may reset. It resets one for each call that runs out of time, and while a store is slow
+ * that may be all of them: a limit that it can reach would end its good calls too. Where others connect, Node's own limit
+ * holds (1,000, and 33 a second): streams that are opened only to be reset are work that costs its sender nothing
+ * (CVE-2023-44487).
+ */
+const resetsOfOurs = { burst: 100_000, perSecond: 10_000 };
+
+/**
  * Serves the routes of a service over gRPC, beside `grpc.health.v1` and server reflection, which are open to every
  * authenticated peer. Methods are open to the callers on their list alone.
  * @throws Error when the address cannot be taken, the certificates are not good, or `none` would be reachable by others
@@ -50,7 +61,8 @@ export async function serve(built: BuiltService, options: ServeOptions): Promise
   const open = new OpenStreams();
   const methods = methodsOf(built, readiness, log, open);
   const { host, port, credentials, certificates = 'required' } = options;
-  const connections = new Connections({ methods, maxMessageBytes, ageMs: connectionAgeMs, log });
+  const resets = certificates === 'required' ? resetsOfOurs : undefined;
+  const connections = new Connections({ methods, maxMessageBytes, ageMs: connectionAgeMs, resets, log });
   warnOfTrust(credentials, log);
   const listener = await listen({ connections, host, port, credentials, certificates, log });
   await readiness.follow();
