@@ -45,7 +45,10 @@ interface Planned {
   readonly readyUrl: string;
 }
 
-/** Limits that one driver at one address would run into, and lifetimes that what is prepared must outlast. */
+/**
+ * Limits that one driver at one address would run into, lifetimes that what is prepared must outlast, and patience with
+ * a Redis whose machine stands still for a moment, as shared ones do.
+ */
 const forOneDriver: Environment = {
   TESSERA_START_LIMIT: '100000000',
   TESSERA_LOGIN_LIMIT_ACCOUNT: '100000000',
@@ -57,6 +60,7 @@ const forOneDriver: Environment = {
   TESSERA_POLL_INTERVAL: '1s',
   TESSERA_LIFETIME_CODE: '10m',
   TESSERA_LIFETIME_ACCESS_TOKEN: '1h',
+  TESSERA_REDIS_COMMAND_TIMEOUT: '2s',
 };
 
 export async function startTessera(topology: Topology, options: SystemOptions): Promise<System> {

@@ -21,6 +21,7 @@ import type { SessionEnd } from './session-ends.postgres.ts';
 import { createSessions } from './sessions.ts';
 import { createSignIn } from './sign-in.ts';
 import type { SessionStore } from './store.ts';
+import { longestCodeLifetimeSeconds } from './store.ts';
 import { createMemoryCodeStore, createMemoryContextStore } from './store.memory.ts';
 import { createSessionStore } from './store.postgres.ts';
 import { createRedisCodeStore, createRedisContextStore } from './store.redis.ts';
@@ -94,7 +95,7 @@ function assemble(given: {
   const lifetimes = {
     session: config.TESSERA_LIFETIME_SESSION,
     idle: config.TESSERA_LIFETIME_SESSION_IDLE,
-    code: config.TESSERA_LIFETIME_CODE,
+    code: longestCodeLifetimeSeconds,
   };
   const sessions = createSessions({ store: sessionStore, codes: codeStore, audit, random, lifetimes });
   const interactions = createInteractions({
@@ -102,7 +103,8 @@ function assemble(given: {
     random,
     lifetimeSeconds: config.TESSERA_LIFETIME_AUTHORIZATION_REQUEST,
   });
-  const codes = createCodes({ store: codeStore, audit, random, failpoint, lifetimeSeconds: lifetimes.code });
+  const lifetimeSeconds = config.TESSERA_LIFETIME_CODE;
+  const codes = createCodes({ store: codeStore, audit, random, failpoint, lifetimeSeconds });
   const verifyCredentials = createVerifyCredentials({
     directory: peers.directory,
     records,

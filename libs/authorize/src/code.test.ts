@@ -86,6 +86,19 @@ describe('redeeming a code', () => {
   });
 });
 
+describe('an application with a lifetime of its own for codes', () => {
+  it('has it instead of the one of the deployment (RFC 6749 §4.1.2)', async () => {
+    const lifetimes = { authorizationCode: 1 };
+    await world.directory.setApplication('acme-web', { lifetimes });
+    const code = await freshCode();
+    await world.directory.setApplication('acme-web', { lifetimes: { authorizationCode: 0 } });
+    const late = await freshCode();
+    await new Promise((resolve) => setTimeout(resolve, 1200));
+    await expect(world.token.redeemCode(redemption(code))).rejects.toMatchObject(invalidGrant);
+    await expect(world.token.redeemCode(redemption(late))).resolves.toBeDefined();
+  });
+});
+
 describe('binding to the client', () => {
   it.each([
     ['client', { clientId: 'acme-spa' }],
@@ -162,6 +175,17 @@ describe('proof of possession', () => {
       await expect(world.token.redeemCode(redemption(code, wrong))).rejects.toMatchObject(invalidGrant);
       const replayed = await world.token.redeemCode(redemption(code));
       expect(replayed).toEqual({ ...first, takenBefore: true, burnt: true });
+    },
+  );
+
+  it.each([{ codeVerifier: 'w'.repeat(43) }, { redirectUri: 'https://app.example/cb/' }])(
+    'tells of a second use by a client with a secret also where the presentation is wrong (%j, RFC 6749 §4.1.2)',
+    async (wrong) => {
+      const code = await freshCode();
+      const confidential = true;
+      const first = await world.token.redeemCode(redemption(code, { confidential }));
+      const second = await world.token.redeemCode(redemption(code, { ...wrong, confidential }));
+      expect(second).toEqual({ ...first, takenBefore: true, burnt: true });
     },
   );
 

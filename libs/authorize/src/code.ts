@@ -6,6 +6,7 @@ import { digest } from './browser.ts';
 import type { Visit } from './browser.ts';
 import type { AuthorizeAudit } from './audit.ts';
 import type { CheckedRequest } from './authorization-request.ts';
+import { longestCodeLifetimeSeconds } from './store.ts';
 import type { CodeGrant, CodeStore, Session } from './store.ts';
 
 /** What `token` sends for an authenticated client. */
@@ -15,6 +16,8 @@ export interface CodeRequest {
   readonly tenantId: string;
   readonly redirectUri: string;
   readonly codeVerifier: string;
+  /** Whether the client has a secret, which it showed. */
+  readonly confidential: boolean;
   readonly ipAddress: string;
   readonly requestId: string;
 }
@@ -25,7 +28,7 @@ export interface RedeemedCode {
   readonly codeHash: Buffer;
   /** It was presented rightly before. */
   readonly takenBefore: boolean;
-  /** It was burnt after that: `token` issues nothing and only undoes what the first use issued. */
+  /** It was burnt since, or is now by its second use: `token` issues nothing and only undoes what the first use issued. */
   readonly burnt: boolean;
 }
 
@@ -47,6 +50,7 @@ export function createCodes(deps: {
   readonly audit: AuthorizeAudit;
   readonly random: Random;
   readonly failpoint: (name: string) => void;
+  /** Of a code whose application has no lifetime of its own for it. */
   readonly lifetimeSeconds: number;
 }): Codes {
   const { store, audit, random, failpoint, lifetimeSeconds } = deps;
@@ -55,7 +59,9 @@ export function createCodes(deps: {
       const code = opaqueValue(opaquePrefix.code, random);
       const grant = grantOf(request, session);
       const { codeChallenge, redirectUri, state } = request.form;
-      const saved = await store.save(digest(code), { grant, codeChallenge, redirectUri }, lifetimeSeconds);
+      const own = request.record.application.lifetimes?.authorizationCode || lifetimeSeconds;
+      const lifetime = Math.min(own, longestCodeLifetimeSeconds);
+      const saved = await store.save(digest(code), { grant, codeChallenge, redirectUri }, lifetime);
       if (saved === 'session_ended') return undefined;
       audit.codeIssued(visit, grant, reference(digest(code)));
       return authorizationResponse(redirectUri, { outcome: { code }, state, issuer: request.issuer });
@@ -69,6 +75,7 @@ export function createCodes(deps: {
         clientId: request.clientId,
         codeChallenge: isCodeVerifier(request.codeVerifier) ? codeChallenge(request.codeVerifier) : '',
         redirectUri: request.redirectUri,
+        confidential: request.confidential,
       });
       if (redemption.outcome !== 'granted') {
         audit.codeRefused(request, redemption.outcome, reference(codeHash));

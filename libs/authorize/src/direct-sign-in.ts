@@ -1,4 +1,3 @@
-import { OAuthError } from '@tessera/oauth';
 import type { AuthorizeAudit } from './audit.ts';
 import type { Visit } from './browser.ts';
 import type { VerifyCredentials } from './credentials.ts';
@@ -10,11 +9,14 @@ export interface DirectSignInAttempt {
   readonly password: string;
 }
 
-/**
- * Signs a person in to a tenant, without an authorization request; undefined when the credentials are wrong.
- * Throws `invalid_request` when the browser is signed in to another tenant, before anything is checked.
- */
-export type DirectSignIn = (visit: Visit, attempt: DirectSignInAttempt) => Promise<OpenedSession | undefined>;
+export type DirectSignInOutcome =
+  | { readonly outcome: 'signed_in'; readonly opened: OpenedSession }
+  | { readonly outcome: 'wrong_credentials' }
+  /** The browser is signed in to another tenant; the credentials were not looked at. */
+  | { readonly outcome: 'tenant_mismatch' };
+
+/** Signs a person in to a tenant, without an authorization request. */
+export type DirectSignIn = (visit: Visit, attempt: DirectSignInAttempt) => Promise<DirectSignInOutcome>;
 
 export function createDirectSignIn(deps: {
   readonly sessions: Sessions;
@@ -26,9 +28,10 @@ export function createDirectSignIn(deps: {
     const present = await sessions.find(visit.browser);
     if (present !== undefined && present.tenantId !== tenantId) {
       audit.tenantMismatch(visit, tenantId, '', present);
-      throw new OAuthError('invalid_request', 'The session belongs to a different tenant.');
+      return { outcome: 'tenant_mismatch' };
     }
     const verified = await verifyCredentials(visit, { tenantId, clientId: '', identifier, password });
-    return verified === undefined ? undefined : sessions.open(visit, verified, '', present);
+    if (verified === undefined) return { outcome: 'wrong_credentials' };
+    return { outcome: 'signed_in', opened: await sessions.open(visit, verified, '', present) };
   };
 }

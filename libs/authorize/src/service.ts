@@ -60,9 +60,10 @@ export function authorizeHandlers(parts: AuthorizeParts): Handlers<typeof Author
     },
 
     async signInDirect({ browser, ...attempt }, call) {
-      const opened = await signInDirect(visitOf(browser, call), attempt);
+      const result = await signInDirect(visitOf(browser, call), attempt);
       sessionEnds.poke();
-      return opened === undefined ? {} : { session: newSession(opened) };
+      if (result.outcome === 'signed_in') return { session: newSession(result.opened) };
+      return { tenantMismatch: result.outcome === 'tenant_mismatch' };
     },
 
     async getSession({ browser }, call) {

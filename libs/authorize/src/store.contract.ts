@@ -69,6 +69,7 @@ const right: CodePresentation = {
   clientId: 'web',
   codeChallenge: 'challenge',
   redirectUri: 'https://app.example/cb',
+  confidential: false,
 };
 
 /** What every store of codes must do. */
@@ -171,6 +172,28 @@ function redemptionContract(open: () => Promise<CodeStore>): void {
     },
   );
 
+  it.each([
+    ['verifier', { codeChallenge: 'wrong' }],
+    ['redirect URI', { redirectUri: 'https://app.example/cb/' }],
+  ])(
+    'tells of a second use by a confidential client also with a wrong %s (RFC 6749 §4.1.2)',
+    async (_what, wrong) => {
+      const { store, hash, record } = await saved();
+      await store.redeem(hash, { ...right, confidential: true });
+      const { grant } = record;
+      const replayed = { outcome: 'granted', grant, takenBefore: true, burnt: true };
+      expect(await store.redeem(hash, { ...right, ...wrong, confidential: true })).toEqual(replayed);
+      expect(await store.redeem(hash, right)).toEqual(replayed);
+    },
+  );
+
+  it('is burnt by a confidential client as by any other while it was not taken', async () => {
+    const { store, hash } = await saved();
+    const wrong = { ...right, codeChallenge: 'wrong', confidential: true };
+    expect(await store.redeem(hash, wrong)).toEqual({ outcome: 'wrong_verifier' });
+    expect(await store.redeem(hash, { ...right, confidential: true })).toEqual({ outcome: 'burnt' });
+  });
+
   it('says of every wrong presentation what was wrong, also of a burnt code', async () => {
     const { store, hash } = await saved();
     await store.redeem(hash, { ...right, codeChallenge: 'wrong' });
@@ -229,14 +252,35 @@ function sessionDropContract(open: () => Promise<CodeStore>): void {
       await store.save(hashes[at] ?? '', record, 60);
       if (at > 0) await store.followSession(records[at - 1]?.grant.sessionId ?? '', sessionId, 60);
     }
-    const outcomes = async () =>
-      Promise.all(hashes.map(async (hash) => (await store.redeem(hash, right)).outcome));
-    expect(await outcomes()).toEqual(['granted', 'granted', 'granted']);
     expect(await store.dropSession(records[1]?.grant.sessionId ?? '', 60)).toBe(2);
-    expect(await outcomes()).toEqual(['unknown', 'unknown', 'granted']);
+    const outcomes = await Promise.all(hashes.map(async (hash) => (await store.redeem(hash, right)).outcome));
+    expect(outcomes).toEqual(['unknown', 'unknown', 'granted']);
     const late = await Promise.all(records.map((record) => store.save(unique(), record, 60)));
     expect(late).toEqual(['session_ended', 'session_ended', 'saved']);
     expect(await store.dropSession(records[2]?.grant.sessionId ?? '', 60)).toBe(2);
+  });
+
+  it('still knows a code that was taken before its session was dropped, and gives nothing for it any more', async () => {
+    const store = await open();
+    const record = codeRecord();
+    const hash = unique();
+    await store.save(hash, record, 60);
+    await store.redeem(hash, right);
+    expect(await store.dropSession(record.grant.sessionId, 60)).toBe(1);
+    const { grant } = record;
+    const replayed = { outcome: 'granted', grant, takenBefore: true, burnt: true };
+    expect(await store.redeem(hash, right)).toEqual(replayed);
+  });
+
+  it('drops a code with its session whatever the lifetimes of codes of that session that came later', async () => {
+    const store = await open();
+    const record = codeRecord();
+    const [long, short] = [unique(), unique()];
+    await store.save(long, record, 60);
+    await store.save(short, record, 0.05);
+    await pause(100);
+    await store.dropSession(record.grant.sessionId, 60);
+    expect(await store.redeem(long, right)).toEqual({ outcome: 'unknown' });
   });
 
   it('leaves no code behind when issuing races the end of the session', async () => {

@@ -1,5 +1,6 @@
 import type { Clock } from '@tessera/kit';
 import { OAuthError, temporarilyUnavailable } from '@tessera/oauth';
+import { longestCodeLifetimeSeconds } from './store.ts';
 import type { CodeRecord, CodeStore, ContextStore, PendingRequest, Redemption } from './store.ts';
 
 /** Records beyond this are refused rather than living ones dropped, as Redis does under `noeviction`. */
@@ -47,7 +48,7 @@ function createExpiringMap<V>(clock: Clock): ExpiringMap<V> {
   }
   function removeExpired(): void {
     for (const [key, entry] of entries) {
-      // Lifetimes are alike within a map, so what was set first expires first.
+      // Lifetimes are alike within a map, so what was set first expires first, or stays some minutes more.
       if (entry.expiresAt > clock.now()) return;
       remove(key);
     }
@@ -91,11 +92,18 @@ export function createMemoryCodeStore(clock: Clock): CodeStore {
   const codesOfSession = createExpiringMap<ReadonlySet<string> | 'ended'>(clock);
   const earlierSessions = createExpiringMap<string>(clock);
 
+  function endCode(codeHash: string): boolean {
+    const slot = codes.get(codeHash);
+    if (slot === undefined || !slot.stored.taken) return codes.delete(codeHash);
+    slot.stored = { ...slot.stored, burnt: true };
+    return true;
+  }
+
   function dropCodes(sessionId: string, lifetimeSeconds: number): number {
     const held = codesOfSession.get(sessionId);
     codesOfSession.set(sessionId, 'ended', lifetimeSeconds);
     if (held === undefined || held === 'ended') return 0;
-    return [...held].filter((codeHash) => codes.delete(codeHash)).length;
+    return [...held].filter(endCode).length;
   }
 
   return {
@@ -104,7 +112,7 @@ export function createMemoryCodeStore(clock: Clock): CodeStore {
       const others = codesOfSession.get(sessionId);
       if (others === 'ended') return 'session_ended';
       codes.set(codeHash, { stored: { record, taken: false, burnt: false } }, lifetimeSeconds);
-      codesOfSession.set(sessionId, new Set([...(others ?? []), codeHash]), lifetimeSeconds);
+      codesOfSession.set(sessionId, new Set([...(others ?? []), codeHash]), longestCodeLifetimeSeconds);
       return 'saved';
     },
 
@@ -119,7 +127,9 @@ export function createMemoryCodeStore(clock: Clock): CodeStore {
       const mismatch = mismatchOf(record, presentation);
       if (mismatch !== undefined) {
         slot.stored = { record, taken, burnt: true };
-        return { outcome: mismatch };
+        return taken && presentation.confidential
+          ? { outcome: 'granted', grant, takenBefore: true, burnt: true }
+          : { outcome: mismatch };
       }
       if (burnt && !taken) return { outcome: 'burnt' };
       slot.stored = { record, taken: true, burnt };

@@ -1,5 +1,6 @@
 import type { RedisHandle } from '@tessera/kit';
 import { z } from 'zod';
+import { longestCodeLifetimeSeconds } from './store.ts';
 import type {
   CodeGrant,
   CodePresentation,
@@ -60,17 +61,20 @@ export function createRedisContextStore(redis: RedisHandle): ContextStore {
   };
 }
 
-/** KEYS: code, codes of the session. ARGV: client, tenant, challenge, redirect URI, grant, lifetime in milliseconds. */
+/** KEYS: code, codes of the session. ARGV: client, tenant, challenge, redirect URI, grant, its lifetime and the longest in milliseconds. */
 const save = `
 if redis.call('SISMEMBER', KEYS[2], 'ended') == 1 then return 'session_ended' end
 redis.call('HSET', KEYS[1], 'client_id', ARGV[1], 'tenant_id', ARGV[2], 'challenge', ARGV[3],
   'redirect_uri', ARGV[4], 'data', ARGV[5])
 redis.call('PEXPIRE', KEYS[1], ARGV[6])
 redis.call('SADD', KEYS[2], KEYS[1])
-redis.call('PEXPIRE', KEYS[2], ARGV[6])
+redis.call('PEXPIRE', KEYS[2], ARGV[7])
 return 'saved'`;
 
-/** KEYS: code. ARGV: client, tenant, challenge, redirect URI. The record stays as its own tombstone until it expires. */
+/**
+ * KEYS: code. ARGV: client, tenant, challenge, redirect URI, whether the client is confidential. The record stays as its own
+ * tombstone until it expires.
+ */
 const redeem = `
 local code = redis.call('HMGET', KEYS[1], 'client_id', 'tenant_id', 'challenge', 'redirect_uri', 'burnt', 'taken', 'data')
 if not code[7] then return {'unknown'} end
@@ -80,6 +84,7 @@ if code[3] ~= ARGV[3] then mismatch = 'wrong_verifier'
 elseif code[4] ~= ARGV[4] then mismatch = 'wrong_redirect_uri' end
 if mismatch then
   redis.call('HSET', KEYS[1], 'burnt', '1')
+  if code[6] and ARGV[5] == '1' then return {'granted', code[7], '1', '1'} end
   return {mismatch}
 end
 if code[5] and not code[6] then return {'burnt'} end
@@ -99,7 +104,12 @@ local at = 1
 while sessions[at] do
   for _, member in ipairs(redis.call('SMEMBERS', sessions[at])) do
     if string.find(member, 'authorize:session-codes:', 1, true) then sessions[#sessions + 1] = member
-    elseif member ~= 'ended' then dropped = dropped + redis.call('DEL', member) end
+    elseif member ~= 'ended' then
+      if redis.call('HGET', member, 'taken') then
+        redis.call('HSET', member, 'burnt', '1')
+        dropped = dropped + 1
+      else dropped = dropped + redis.call('DEL', member) end
+    end
   end
   redis.call('DEL', sessions[at])
   redis.call('SADD', sessions[at], 'ended')
@@ -125,12 +135,14 @@ export function createRedisCodeStore(redis: RedisHandle): CodeStore {
         redirectUri,
         data,
         milliseconds(lifetimeSeconds),
+        milliseconds(longestCodeLifetimeSeconds),
       ];
       return (await saveScript(keys, values)) === 'saved' ? 'saved' : 'session_ended';
     },
-    async redeem(codeHash, { clientId, tenantId, codeChallenge, redirectUri }: CodePresentation) {
-      const reply = await redeemScript([codeKey(codeHash)], [clientId, tenantId, codeChallenge, redirectUri]);
-      return redemptionOf(reply);
+    async redeem(codeHash, presentation: CodePresentation) {
+      const { clientId, tenantId, codeChallenge, redirectUri, confidential } = presentation;
+      const values = [clientId, tenantId, codeChallenge, redirectUri, confidential ? '1' : '0'];
+      return redemptionOf(await redeemScript([codeKey(codeHash)], values));
     },
     async followSession(earlier, later, lifetimeSeconds) {
       await followScript([sessionKey(earlier), sessionKey(later)], [milliseconds(lifetimeSeconds)]);

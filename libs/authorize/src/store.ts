@@ -55,6 +55,8 @@ export interface CodePresentation {
   /** S256 challenge of the verifier it sent; empty when that is not a verifier at all. */
   readonly codeChallenge: string;
   readonly redirectUri: string;
+  /** Whether it proved with a secret who it is. A public client is known by the verifier alone. */
+  readonly confidential: boolean;
 }
 
 export type Redemption =
@@ -68,6 +70,9 @@ export type Redemption =
     }
   | { readonly outcome: 'unknown' | 'other_client' | 'burnt' | 'wrong_verifier' | 'wrong_redirect_uri' };
 
+/** What a deployment or an application may set at most. */
+export const longestCodeLifetimeSeconds = 600;
+
 /** Codes by the SHA-256 of their value, hexadecimal. */
 export interface CodeStore {
   /** Keeps a code for its lifetime, unless the session it rests on was dropped meanwhile. */
@@ -75,14 +80,15 @@ export interface CodeStore {
   /**
    * One atomic step. The right presentation is answered again each time while the record lives, because the durable
    * redemption marker of `token` decides which one counts. A wrong verifier or redirect URI of the right client burns
-   * the code; another client changes nothing.
+   * the code; where it was taken before and the client is confidential, this is told as what it is, a second use (RFC
+   * 6749 §4.1.2). Another client changes nothing.
    */
   redeem(codeHash: string, presentation: CodePresentation): Promise<Redemption>;
   /** From now on the codes of `earlier` end with those of `later`, whichever way these end, for `lifetimeSeconds`. */
   followSession(earlier: string, later: string, lifetimeSeconds: number): Promise<void>;
   /**
    * Forgets the codes of a session and of those that it follows, and refuses new ones for them during `lifetimeSeconds`.
-   * Answers how many there were.
+   * Those that were taken are burnt instead, so that a replay is still seen. Answers how many there were.
    */
   dropSession(sessionId: string, lifetimeSeconds: number): Promise<number>;
 }

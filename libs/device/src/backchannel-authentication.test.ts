@@ -63,7 +63,8 @@ describe('starting a backchannel request', () => {
     ['a client without the grant type', { clientId: 'acme-web' }, 'unauthorized_client'],
     ['a client without an approval experience', { clientId: 'acme-mute' }, 'unauthorized_client'],
     ['a client whose approval experience is not offered', { clientId: 'acme-hook' }, 'unauthorized_client'],
-    ['no scope', { scope: '' }, 'invalid_scope'],
+    ['no scope', { scope: '' }, 'invalid_request'],
+    ['a blank scope', { scope: '  ' }, 'invalid_request'],
     ['a scope without openid (§7.1)', { scope: 'orders.read' }, 'invalid_scope'],
     ['a scope that was not granted', { scope: 'openid orders.write' }, 'invalid_scope'],
     ['a long binding message', { bindingMessage: 'x'.repeat(65) }, 'invalid_binding_message'],
@@ -106,6 +107,13 @@ describe('starting a backchannel request', () => {
     expect((await startBackchannel(world, 'bob')).expiresIn).toBe(3600);
     expect((await startBackchannel(world, 'bob', { requestedExpiry: 86_400 })).expiresIn).toBe(3600);
     await world.directory.setApplication('acme-bank', { lifetimes: { authorizationRequest: 0 } });
+  });
+
+  it('tells the interval of the application where it has its own', async () => {
+    await world.directory.setApplication('acme-bank', { lifetimes: { pollInterval: 7 } });
+    expect((await startBackchannel(world, 'bob')).interval).toBe(7);
+    await world.directory.setApplication('acme-bank', { lifetimes: {} });
+    expect((await startBackchannel(world, 'bob')).interval).toBe(5);
   });
 
   it('shortens the lifetime on request and never lengthens it (CIBA Core §7.1)', async () => {

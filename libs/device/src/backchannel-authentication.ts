@@ -105,11 +105,12 @@ async function start(
   client: StartingClient,
   call: CallContext,
 ): Promise<StartedBackchannel> {
-  const { limiter, hintLimit, audit, lifetimeSeconds, intervalSeconds, kit, seal, secrets } = parts;
+  const { limiter, hintLimit, audit, lifetimeSeconds, kit, seal, secrets } = parts;
   const { clientId, tenantId, lifetimes } = client.application;
   const experience = requireExperience(parts, client);
   checkParameters(request);
   const mode = requestedMode(client, request, seal !== undefined);
+  const intervalSeconds = lifetimes?.pollInterval || parts.intervalSeconds;
   const longest = Math.min(lifetimes?.authorizationRequest || lifetimeSeconds, longestLifetimeSeconds);
   const options = {
     kind: 'auth_req_id',
@@ -245,6 +246,7 @@ const unprintable = /[\p{C}\p{Zl}\p{Zp}]/u;
 function checkParameters({ loginHint, bindingMessage, scope }: BackchannelRequest): void {
   if (loginHint.trim() === '')
     throw new OAuthError('invalid_request', 'The parameter login_hint is missing.');
+  if (scope.trim() === '') throw new OAuthError('invalid_request', 'The parameter scope is missing.');
   if ([...bindingMessage].length > longestBindingMessage || unprintable.test(bindingMessage)) {
     const message = `The binding message must be at most ${longestBindingMessage} printable characters.`;
     throw new OAuthError('invalid_binding_message', message);

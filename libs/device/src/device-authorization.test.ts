@@ -43,6 +43,14 @@ describe('starting the device flow', () => {
     await world.directory.setApplication('acme-box', { lifetimes: { authorizationRequest: 0 } });
   });
 
+  it('tells the interval of the application where it has its own, and keeps to it (RFC 8628 §3.2, §3.5)', async () => {
+    await world.directory.setApplication('acme-box', { lifetimes: { pollInterval: 60 } });
+    const started = await startDevice(world, 'acme-box');
+    expect(started.interval).toBe(60);
+    await started.poll();
+    await world.directory.setApplication('acme-box', { lifetimes: {} });
+  });
+
   it.each<[string, string, Parameters<typeof startDevice>[2], ErrorCode]>([
     ['no client', '', { clientSecret: '' }, 'invalid_request'],
     ['an unknown client', 'nobody', { clientSecret: '' }, 'invalid_client'],

@@ -78,7 +78,7 @@ async function start(parts: DeviceParts, request: StartRequest, call: CallContex
       client.application.lifetimes?.authorizationRequest || parts.lifetimeSeconds,
       longestLifetimeSeconds,
     );
-    const { intervalSeconds } = parts;
+    const intervalSeconds = client.application.lifetimes?.pollInterval || parts.intervalSeconds;
     const options = { kind: 'device_code', lifetimeSeconds, intervalSeconds, bindingMessage: '' } as const;
     const { secret, grant } = prepareGrant(request, client, options, { random: kit.random, secrets });
     for (let attempt = 0; attempt < attempts; attempt += 1) {

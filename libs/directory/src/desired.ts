@@ -106,5 +106,7 @@ function lifetimes({ lifetimes: declared }: DeclaredApplication): LifetimesRecor
     refreshTokenIdle: declared.refreshTokenIdle ?? 0,
     refreshTokenAbsolute: declared.refreshTokenAbsolute ?? 0,
     authorizationRequest: declared.authorizationRequest ?? 0,
+    authorizationCode: declared.authorizationCode ?? 0,
+    pollInterval: declared.pollInterval ?? 0,
   };
 }

@@ -29,6 +29,8 @@ const application: ApplicationRecord = {
     refreshTokenIdle: 0,
     refreshTokenAbsolute: 0,
     authorizationRequest: 0,
+    authorizationCode: 0,
+    pollInterval: 0,
   },
   ciba: { approval: '', url: '', delivery: 'poll', notificationEndpoint: '' },
   allowedRoles: [],

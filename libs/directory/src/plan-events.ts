@@ -19,7 +19,7 @@ export function eventsOf(plan: TenantPlan, base: EventBase): AuditEvent[] {
   return drafts.map((draft) => ({ ...base, ...draft, outcome: 'success', tenantId }));
 }
 
-export function tenantEvents(before: TenantRecord | undefined, after: TenantRecord): Draft[] {
+function tenantEvents(before: TenantRecord | undefined, after: TenantRecord): Draft[] {
   if (before === undefined) return [{ event: 'tenant.created' }];
   if (isDeepStrictEqual(before, after)) return [];
   const suspended = after.status === 'disabled' && before.status !== 'disabled';
@@ -44,7 +44,7 @@ function applicationEvents({ created, updated, deleted }: Difference<Application
   ];
 }
 
-export function applicationUpdate(before: ApplicationRecord, after: ApplicationRecord): Draft[] {
+function applicationUpdate(before: ApplicationRecord, after: ApplicationRecord): Draft[] {
   const { clientId } = after;
   const drafts: Draft[] = [];
   if (before.status !== after.status && after.status === 'disabled') {
@@ -84,7 +84,7 @@ function userEvents({ created, updated, deleted }: Difference<UserRecord>): Draf
   ];
 }
 
-export function userUpdate(before: UserRecord, after: UserRecord): Draft[] {
+function userUpdate(before: UserRecord, after: UserRecord): Draft[] {
   const subject = after.userId;
   const drafts: Draft[] = [];
   if (before.status !== after.status) drafts.push({ event: `user.${after.status}`, subject });

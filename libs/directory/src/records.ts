@@ -44,6 +44,8 @@ export interface LifetimesRecord {
   readonly refreshTokenIdle: number;
   readonly refreshTokenAbsolute: number;
   readonly authorizationRequest: number;
+  readonly authorizationCode: number;
+  readonly pollInterval: number;
 }
 
 export interface CibaRecord {

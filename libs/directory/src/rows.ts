@@ -62,6 +62,8 @@ export interface ApplicationRow {
   readonly refresh_token_idle_lifetime: number;
   readonly refresh_token_absolute_lifetime: number;
   readonly authorization_request_lifetime: number;
+  readonly authorization_code_lifetime: number;
+  readonly poll_interval: number;
   readonly ciba_approval: ApplicationRecord['ciba']['approval'];
   readonly ciba_url: string;
   readonly ciba_delivery: ApplicationRecord['ciba']['delivery'];
@@ -72,7 +74,7 @@ export interface ApplicationRow {
 export const applicationColumns = `a.client_id, a.name, a.type, a.status, a.grant_types, a.redirect_uris,
   a.logout_redirect_uris, a.introspect_audiences, a.access_token_lifetime, a.id_token_lifetime,
   a.refresh_token_idle_lifetime, a.refresh_token_absolute_lifetime, a.authorization_request_lifetime,
-  a.ciba_approval, a.ciba_url, a.ciba_delivery, a.ciba_notification_endpoint, a.allowed_roles`;
+  a.authorization_code_lifetime, a.poll_interval, a.ciba_approval, a.ciba_url, a.ciba_delivery, a.ciba_notification_endpoint, a.allowed_roles`;
 
 export function applicationOf(row: ApplicationRow): Omit<ApplicationRecord, 'scopes' | 'secrets'> {
   return {
@@ -90,6 +92,8 @@ export function applicationOf(row: ApplicationRow): Omit<ApplicationRecord, 'sco
       refreshTokenIdle: row.refresh_token_idle_lifetime,
       refreshTokenAbsolute: row.refresh_token_absolute_lifetime,
       authorizationRequest: row.authorization_request_lifetime,
+      authorizationCode: row.authorization_code_lifetime,
+      pollInterval: row.poll_interval,
     },
     ciba: {
       approval: row.ciba_approval,

@@ -47,6 +47,8 @@ export function testApplication(
       refreshTokenIdle: 7,
       refreshTokenAbsolute: 8,
       authorizationRequest: 9,
+      authorizationCode: 10,
+      pollInterval: 11,
     },
     ciba: {
       approval: 'webhook',

@@ -185,12 +185,13 @@ const putApplications = `
   INSERT INTO directory.application AS present
          (tenant_id, client_id, name, type, status, grant_types, redirect_uris, logout_redirect_uris, scopes,
           introspect_audiences, access_token_lifetime, id_token_lifetime, refresh_token_idle_lifetime,
-          refresh_token_absolute_lifetime, authorization_request_lifetime, ciba_approval, ciba_url, ciba_delivery,
-          ciba_notification_endpoint, allowed_roles, valid_from)
+          refresh_token_absolute_lifetime, authorization_request_lifetime, authorization_code_lifetime, poll_interval,
+          ciba_approval, ciba_url, ciba_delivery, ciba_notification_endpoint, allowed_roles, valid_from)
   SELECT $1, a."clientId", a.name, a.type, a.status, a."grantTypes", a."redirectUris", a."logoutRedirectUris",
          a.scopes, a."introspectAudiences", (a.lifetimes ->> 'accessToken')::integer,
          (a.lifetimes ->> 'idToken')::integer, (a.lifetimes ->> 'refreshTokenIdle')::integer,
          (a.lifetimes ->> 'refreshTokenAbsolute')::integer, (a.lifetimes ->> 'authorizationRequest')::integer,
+         (a.lifetimes ->> 'authorizationCode')::integer, (a.lifetimes ->> 'pollInterval')::integer,
          a.ciba ->> 'approval', a.ciba ->> 'url', a.ciba ->> 'delivery', a.ciba ->> 'notificationEndpoint',
          a."allowedRoles",
          CASE WHEN EXISTS (SELECT FROM directory.former_application f
@@ -208,6 +209,7 @@ const putApplications = `
          refresh_token_idle_lifetime = excluded.refresh_token_idle_lifetime,
          refresh_token_absolute_lifetime = excluded.refresh_token_absolute_lifetime,
          authorization_request_lifetime = excluded.authorization_request_lifetime,
+         authorization_code_lifetime = excluded.authorization_code_lifetime, poll_interval = excluded.poll_interval,
          ciba_approval = excluded.ciba_approval, ciba_url = excluded.ciba_url,
          ciba_delivery = excluded.ciba_delivery, ciba_notification_endpoint = excluded.ciba_notification_endpoint,
          allowed_roles = excluded.allowed_roles,

@@ -183,7 +183,6 @@ describe('rotation', () => {
     const settings = {
       TESSERA_KEYS_ROTATION_PERIOD: '3s',
       TESSERA_KEYS_PUBLICATION_LEAD: '2s',
-      TESSERA_KEYS_RETENTION: '10s',
     };
     const replicas = [start(database, settings), start(database, settings), start(database, settings)];
     await Promise.all(replicas.map((keys) => keys.service.ready()));
@@ -228,11 +227,11 @@ describe('trouble with the store', () => {
   it('stops to sign when the key was not confirmed for half of the retention, and still publishes.', async () => {
     const { handle, line } = breakable(await testDatabase(migrations));
     const clock = fakeClock(Date.now());
-    const keys = start(handle, { TESSERA_KEYS_RETENTION: '1h' }, { clock });
+    const keys = start(handle, { TESSERA_KEYS_RETENTION: '2d' }, { clock });
     await keys.service.ready();
     line.cut = true;
     await new Promise((resolve) => setTimeout(resolve, 200));
-    clock.advance(30 * 60_000 + 1);
+    clock.advance(24 * 3_600_000 + 1);
     await expect(keys.as('token').sign({ items: [item] }, call())).rejects.toMatchObject({
       code: 'temporarily_unavailable',
     });
@@ -284,6 +283,11 @@ describe('the settings of the keys service', () => {
     const value = systemRandom.bytes(16).toString('base64');
     expect(() => load({ TESSERA_KEYS_KEK: value })).toThrow('TESSERA_KEYS_KEK: expected 32 bytes in base64');
     expect(() => load({ TESSERA_KEYS_KEK: value })).not.toThrow(value);
+  });
+
+  it('refuses a retention that would take a key away before the last token it may have signed expires.', () => {
+    const settings = { TESSERA_KEYS_KEK: kek(), TESSERA_KEYS_RETENTION: '47h' };
+    expect(() => load(settings)).toThrow('TESSERA_KEYS_RETENTION');
   });
 
   it('refuses a publication lead that is not shorter than the rotation period.', () => {

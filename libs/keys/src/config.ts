@@ -12,8 +12,11 @@ export const keysConfig = z
     TESSERA_KEYS_ROTATION_PERIOD: duration('30d', { min: '1s' }),
     /** How long a key is published before it signs: at least the JWKS `max-age` and the clock skew of verifiers. */
     TESSERA_KEYS_PUBLICATION_LEAD: duration('24h'),
-    /** How long a retired key stays published: at least twice the longest token lifetime. */
-    TESSERA_KEYS_RETENTION: duration('7d', { min: '1s' }),
+    /**
+     * How long a retired key stays published. Twice the longest lifetime that a token may be given (a day), as a process
+     * that cannot read the keys goes on signing with the last one for half of it.
+     */
+    TESSERA_KEYS_RETENTION: duration('7d', { min: '2d' }),
     /** How often each process reads the keys again, and so how soon it follows a rotation made by another. */
     TESSERA_KEYS_POLL_INTERVAL: duration('5s', { min: '50ms', max: '1m' }),
   })

@@ -4,26 +4,41 @@
  */
 export * from './address-key.ts';
 export * from './bounded-cache.ts';
-export * from './clock.ts';
+export { epochSeconds, systemClock } from './clock.ts';
+export type { Clock } from './clock.ts';
 export * from './config.ts';
 export * from './create-kit.ts';
 export * from './failpoints.ts';
 export { http } from './http.ts';
-export * from './ids.ts';
+export { opaquePrefix, opaqueValue, systemRandom, ulid } from './ids.ts';
+export type { Random } from './ids.ts';
 export * from './kit.ts';
-export * from './lifecycle.ts';
+export type { Lifecycle } from './lifecycle.ts';
 export * from './limiter.ts';
 export { createLogger } from './log.ts';
 export type { Logger, LoggerOptions, LogLevel } from './log.ts';
 export { plainLine } from './log-plain.ts';
 export type { PlainLine } from './log-plain.ts';
-export * from './management.ts';
-export * from './metrics/index.ts';
+export { durationBuckets, metrics } from './metrics/index.ts';
+export type { Counter, Histogram } from './metrics/index.ts';
 export * from './process-config.ts';
 export * from './run-process.ts';
 export * from './run-service.ts';
 export * from './secret.ts';
-export * from './setting-types.ts';
+export {
+  choice,
+  duration,
+  flag,
+  integer,
+  list,
+  optionalPort,
+  optionalText,
+  parseDuration,
+  port,
+  secret,
+  text,
+  url,
+} from './setting-types.ts';
 export { knownSettings } from './settings.ts';
 export * from './shared-call.ts';
 export * from './shared-settings.ts';

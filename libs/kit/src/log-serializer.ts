@@ -49,7 +49,7 @@ function rulesOf(name: string): NameRules {
 }
 
 /** Whether a value of this name is withheld from the log. */
-export function isSensitiveName(name: string): boolean {
+function isSensitiveName(name: string): boolean {
   return rulesOf(name).isSensitive;
 }
 

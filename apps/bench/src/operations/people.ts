@@ -135,7 +135,7 @@ export async function issuePersonalTokens(target: Target, count: number): Promis
 }
 
 /** The cookies an answer sets, as a browser sends them back. */
-export function cookiesOf(answer: HttpAnswer): string {
+function cookiesOf(answer: HttpAnswer): string {
   const lines = answer.headers['set-cookie'];
   const all: unknown[] = Array.isArray(lines) ? lines : [lines];
   return all

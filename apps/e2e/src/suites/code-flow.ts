@@ -73,6 +73,24 @@ export function codeFlowSuite(system: () => System): void {
       expectError(await refresh(http, tokens.refreshToken, 'acme-web', dialect), 400, 'invalid_grant');
     });
 
+    it('sees a second use also where it is wrong otherwise, and after a logout (RFC 6749 section 4.1.2)', async () => {
+      const { http } = system();
+      const person = system().person();
+      const logout = async (): Promise<void> => void (await person.get('/logout'));
+      const seconds: [Parameters<typeof redeem>[3], () => Promise<void>][] = [
+        [{ codeVerifier: 'v'.repeat(43) }, async () => {}],
+        [{ redirectUri: `${redirectUri}/` }, async () => {}],
+        [{}, logout],
+      ];
+      for (const [more, before] of seconds) {
+        const code = await codeFor(person);
+        const tokens = tokensOf(await redeem(http, code, dialect));
+        await before();
+        expectError(await redeem(http, code, dialect, more), 400, 'invalid_grant');
+        expectError(await refresh(http, tokens.refreshToken, 'acme-web', dialect), 400, 'invalid_grant');
+      }
+    });
+
     it("refuses another client's attempt, which changes nothing (RFC 6749 section 5.2)", async () => {
       const { http } = system();
       const code = await codeFor(system().person());

@@ -12,7 +12,7 @@ import { demoDevice } from './demo-device.ts';
 import { pendingRequest, type PendingRequest } from './pending-request.ts';
 import { Remembered } from './remembered.ts';
 
-export const demoClientId = 'demo-web';
+const demoClientId = 'demo-web';
 const viewsDirectory = new URL('../../views/', import.meta.url);
 const stateCookie = 'tessera_demo_state';
 const scope = 'openid profile email phone offline_access orders.read';

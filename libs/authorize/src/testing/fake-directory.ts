@@ -16,6 +16,7 @@ export interface FakeApplication {
   scopes: { name: string; audience: string }[];
   validFrom: bigint;
   allowedRoles: string[];
+  lifetimes?: { authorizationCode: number };
 }
 
 export interface FakeUser {

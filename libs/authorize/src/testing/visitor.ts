@@ -94,6 +94,7 @@ export function redemption(code: string, difference: Partial<Redemption> = {}): 
     tenantId: 'acme',
     redirectUri: web.redirectUri,
     codeVerifier: verifier,
+    confidential: false,
     ipAddress: '203.0.113.9',
     ...difference,
   };
@@ -105,5 +106,6 @@ interface Redemption {
   readonly tenantId: string;
   readonly redirectUri: string;
   readonly codeVerifier: string;
+  readonly confidential: boolean;
   readonly ipAddress: string;
 }

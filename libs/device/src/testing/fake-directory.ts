@@ -15,7 +15,7 @@ export interface FakeApplication {
   grantTypes: string[];
   scopes: { name: string; audience: string }[];
   ciba: { approval: string; url: string; delivery?: string; notificationEndpoint?: string };
-  lifetimes: { authorizationRequest: number };
+  lifetimes: { authorizationRequest?: number; pollInterval?: number };
   allowedRoles?: string[];
   validFrom?: bigint;
 }

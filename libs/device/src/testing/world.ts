@@ -125,7 +125,7 @@ function application(
       { name: 'stock.read', audience: 'https://stock.example' },
     ],
     ciba: { approval: 'page', url: '' },
-    lifetimes: { authorizationRequest: 0 },
+    lifetimes: {},
     ...difference,
   };
 }

@@ -6,7 +6,7 @@ import { isPasswordHash } from '../phc.ts';
 /** Longest password that is hashed, in UTF-16 code units. */
 export const longestPassword = 1024;
 /** Shortest client secret, in characters. */
-export const shortestSecret = 32;
+const shortestSecret = 32;
 
 function line(max: number) {
   return z
@@ -128,6 +128,8 @@ const application = z.strictObject({
       refreshTokenIdle: lifetime('3650d'),
       refreshTokenAbsolute: lifetime('3650d'),
       authorizationRequest: lifetime('1h'),
+      authorizationCode: lifetime('10m'),
+      pollInterval: lifetime('60s'),
     })
     .default({}),
   ciba: z

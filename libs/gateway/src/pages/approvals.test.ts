@@ -140,6 +140,17 @@ describe('POST /approvals', () => {
     expect(other.statusCode).toBe(400);
   });
 
+  it('offers whoever is signed in to another tenant by now to sign out and come back', async () => {
+    const gateway = open({ getSession: () => ({}), signInDirect: () => ({ tenantMismatch: true }) });
+    const values = { tenant: 'acme', identifier: 'ada', password: 'engine' };
+    const answer = await post(gateway, { ...values, csrf: csrf(purpose.signInTo('acme')) });
+    expect(answer.statusCode).toBe(400);
+    expect(answer.body).toContain('The session in this browser belongs to another tenant.');
+    expect(answer.body).toContain('action="/logout"');
+    expect(answer.body).toContain('name="going" value="approvals"');
+    expect(answer.body).toContain('name="tenant" value="acme"');
+  });
+
   it.each([
     ['approve', Decision.APPROVE, 'approved'],
     ['deny', Decision.DENY, 'denied'],

@@ -1,14 +1,13 @@
 import type { FastifyReply } from 'fastify';
 import { rootCall } from '@tessera/kit';
-import { OAuthError } from '@tessera/oauth';
 import type { Session } from '@tessera/proto-gen/authorize';
 import { parseForm } from '../parameters.ts';
 import { rawQuery } from './browser.ts';
 import { decideFromForm, takeOutcome, type Outcome } from './decision.ts';
-import { attemptSignIn, sendSignIn, type DirectSignIn } from './direct-sign-in.ts';
+import { attemptSignIn, sendElsewhere, sendSignIn, type DirectSignIn } from './direct-sign-in.ts';
 import { antiForgeryField, checkForm, purpose, readForm } from './form.ts';
 import type { PageHandler, Visit } from './handler.ts';
-import { sendPage, sendPageError } from './page.ts';
+import { sendPage } from './page.ts';
 import { approvalsPath } from './paths.ts';
 import { personName, requireBrowserId, signedInPerson } from './person.ts';
 import { viewRequest } from './request-view.ts';
@@ -25,7 +24,8 @@ export const showApprovals: PageHandler = async (visit) => {
       ? sendSignIn(visit, signInFor(tenantId), undefined)
       : sendTenantForm(visit, tenantId);
   }
-  if (tenantId !== '' && tenantId !== person.session.tenantId) return sendMismatch(visit, tenantId);
+  if (tenantId !== '' && tenantId !== person.session.tenantId)
+    return sendElsewhere(visit, signInFor(tenantId));
   if (!person.fresh) return sendSignIn(visit, signInFor(person.session.tenantId), person);
   return sendList(visit, person.session, takeOutcome(visit));
 };
@@ -72,27 +72,6 @@ function sendTenantForm({ request, reply, gateway }: Visit, typed: string): Fast
     data: { typed, problem: typed === '' ? undefined : 'This cannot be the name of an organization.' },
   } as const;
   return sendPage(request, reply, gateway, page);
-}
-
-function sendMismatch(visit: Visit, tenantId: string): FastifyReply {
-  const { request, reply, gateway } = visit;
-  const error = new OAuthError('invalid_request', 'The session in this browser belongs to another tenant.');
-  const token = gateway.antiForgery.token(requireBrowserId(visit), purpose.signOut);
-  return sendPageError(request, reply, gateway, error, {
-    view: 'mismatch',
-    title: 'You are signed in elsewhere',
-    message: error.message,
-    formTarget: 'own',
-    tenant: { id: tenantId, name: '' },
-    data: {
-      application: '',
-      fields: [
-        { name: antiForgeryField, value: token },
-        { name: 'going', value: 'approvals' },
-        { name: 'tenant', value: tenantId },
-      ],
-    },
-  });
 }
 
 const notices: Readonly<Record<Outcome, string>> = {

@@ -38,8 +38,9 @@ export const authorize: PageHandler = async ({ app, request, reply, gateway }) =
     return reply.header('cache-control', 'no-store').redirect(loginPath(next.value.interactionId), 302);
   }
   if (next.case === 'tenantMismatch') {
-    const going = { name: 'continue', value: query } as const;
-    return sendMismatch({ request, reply, gateway, browserId, interaction: next.value.interaction, going });
+    const { interaction } = next.value;
+    const going = [{ name: 'continue', value: query }];
+    return sendMismatch({ request, reply, gateway, browserId, interaction, formTarget: 'client', going });
   }
   throw new OAuthError('server_error', 'The authorization request could not be answered.');
 };

@@ -189,6 +189,18 @@ describe('POST /device', () => {
     ]);
   });
 
+  it('offers whoever is signed in to another tenant by now to sign out and go on with the code', async () => {
+    const gateway = open({ signInDirect: () => ({ tenantMismatch: true }) });
+    const values = { user_code: userCode, identifier: 'ada', password: 'engine' };
+    const answer = await post(gateway, { ...values, csrf: csrf(purpose.signInTo(userCode)) });
+    expect(answer.statusCode).toBe(400);
+    expect(answer.body).toContain('The session in this browser belongs to another tenant.');
+    expect(answer.body).toContain('action="/logout"');
+    expect(answer.body).toContain('name="going" value="device"');
+    expect(answer.body).toContain(`name="user_code" value="${userCode}"`);
+    expect(answer.cookies).toEqual([]);
+  });
+
   it('shows the form again after wrong credentials, without the password', async () => {
     const gateway = open({ signInDirect: () => ({}) });
     const values = { user_code: userCode, identifier: 'ada', password: 'wrong-one' };

@@ -4,6 +4,7 @@ import { OAuthError } from '@tessera/oauth';
 import { browserContext } from './browser.ts';
 import { antiForgeryField, purpose } from './form.ts';
 import type { Visit } from './handler.ts';
+import { sendMismatch } from './mismatch.ts';
 import { requireBrowserId, type Person } from './person.ts';
 import { sendPage, sendPageError, type Page } from './page.ts';
 import { giveSession } from './session.ts';
@@ -19,6 +20,24 @@ export interface DirectSignIn {
   readonly subject: string;
   /** Hidden fields beside it. */
   readonly fields: readonly { readonly name: string; readonly value: string }[];
+}
+
+/** Says that the browser is signed in to another tenant, and offers to sign out and go on here. */
+export function sendElsewhere(visit: Visit, { path, tenantId, fields }: DirectSignIn): FastifyReply {
+  const { request, reply, gateway } = visit;
+  const browserId = requireBrowserId(visit);
+  const going = [{ name: 'going', value: path.slice(1) }, ...fields];
+  const interaction = undefined;
+  return sendMismatch({
+    request,
+    reply,
+    gateway,
+    browserId,
+    interaction,
+    tenantId,
+    formTarget: 'own',
+    going,
+  });
 }
 
 /** Shows the form; whoever is signed in already is asked for their password again. */
@@ -40,10 +59,7 @@ export function sendSignInAgain(
   return sendPageError(request, reply, gateway, error, signInPage(visit, signIn, shown));
 }
 
-/**
- * Checks the credentials of a form and makes a session; otherwise shows the form again and answers it. Throws
- * `invalid_request` when the browser is signed in to another tenant.
- */
+/** Checks the credentials of a form and makes a session; otherwise answers why not, with the form or the way out. */
 export async function attemptSignIn(
   visit: Visit,
   signIn: DirectSignIn,
@@ -55,10 +71,11 @@ export async function attemptSignIn(
   if (identifier === '' || password === '') {
     return refuse(visit, signIn, identifier, 400, 'Enter both your user name and your password.');
   }
-  const { session } = await gateway.peers.authorize.signInDirect(
+  const { session, tenantMismatch } = await gateway.peers.authorize.signInDirect(
     { browser: browserContext(app, request), tenantId: signIn.tenantId, identifier, password },
     rootCall(request.incoming.requestId),
   );
+  if (tenantMismatch) return sendElsewhere(visit, signIn);
   if (session === undefined) {
     return refuse(visit, signIn, identifier, 401, 'The user name or the password is wrong.');
   }

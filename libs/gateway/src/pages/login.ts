@@ -60,9 +60,10 @@ export const signIn: PageHandler = async (visit) => {
       );
     }
     case 'tenantMismatch': {
-      const going = { name: 'interaction', value: interactionId } as const;
+      const going = [{ name: 'interaction', value: interactionId }];
+      const { browserId } = browser;
       const { interaction } = outcome.value;
-      return sendMismatch({ request, reply, gateway, browserId: browser.browserId, interaction, going });
+      return sendMismatch({ request, reply, gateway, browserId, interaction, formTarget: 'client', going });
     }
     case 'redirect':
       return sendOn(reply, outcome.value);

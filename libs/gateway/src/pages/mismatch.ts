@@ -1,6 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { OAuthError } from '@tessera/oauth';
 import type { Interaction } from '@tessera/proto-gen/authorize';
+import type { FormTarget } from '../headers.ts';
 import type { Gateway } from '../gateway.ts';
 import { antiForgeryField, purpose } from './form.ts';
 import { sendPageError } from './page.ts';
@@ -10,26 +11,30 @@ export interface Mismatch {
   readonly reply: FastifyReply;
   readonly gateway: Gateway;
   readonly browserId: string;
+  /** What the person came for; undefined where only a tenant is known. */
   readonly interaction: Interaction | undefined;
-  /** The hidden field that says where the person goes on after signing out. */
-  readonly going: { readonly name: 'continue' | 'interaction'; readonly value: string };
+  readonly tenantId?: string;
+  /** Where the form may lead in the end. */
+  readonly formTarget: FormTarget;
+  /** Hidden fields that say where the person goes on after signing out. */
+  readonly going: readonly { readonly name: string; readonly value: string }[];
 }
 
 /** The contract's 400 for a session of another tenant; its page offers signing out and going on. */
 export function sendMismatch(mismatch: Mismatch): FastifyReply {
-  const { request, reply, gateway, browserId, interaction, going } = mismatch;
+  const { request, reply, gateway, browserId, interaction, formTarget, going } = mismatch;
   const error = new OAuthError('invalid_request', 'The session in this browser belongs to another tenant.');
   return sendPageError(request, reply, gateway, error, {
     view: 'mismatch',
     title: 'You are signed in elsewhere',
     message: error.message,
-    formTarget: 'client',
-    tenant: { id: interaction?.tenantId ?? '', name: interaction?.tenantName ?? '' },
+    formTarget,
+    tenant: { id: interaction?.tenantId ?? mismatch.tenantId ?? '', name: interaction?.tenantName ?? '' },
     data: {
       application: interaction?.applicationName ?? '',
       fields: [
         { name: antiForgeryField, value: gateway.antiForgery.token(browserId, purpose.signOut) },
-        { name: going.name, value: going.value },
+        ...going,
       ],
     },
   });

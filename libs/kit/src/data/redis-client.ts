@@ -20,7 +20,7 @@ export interface ClientSettings {
 }
 
 /** Milliseconds until the next attempt to connect: soon at first, at most about a second. */
-export const retryDelay = (attempt: number): number =>
+const retryDelay = (attempt: number): number =>
   Math.min(50 * 2 ** Math.min(attempt, 5), 1000) + Math.random() * 100;
 
 /**

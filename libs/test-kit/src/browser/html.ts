@@ -27,12 +27,6 @@ export function parseForms(html: string, page: URL): Form[] {
   });
 }
 
-/** The text of an element that has this id, without tags. */
-export function textOf(html: string, id: string): string | undefined {
-  const match = new RegExp(`<(\\w+)[^>]*\\bid="${id}"[^>]*>(.*?)</\\1>`, 'is').exec(html);
-  return match?.[2] === undefined ? undefined : plainText(match[2]);
-}
-
 /** HTML as a reader sees it: no tags, entities decoded, white space collapsed. */
 export function plainText(html: string): string {
   const visible = html.replace(/<(script|style)\b.*?<\/\1>/gis, ' ').replace(/<[^>]*>/g, ' ');

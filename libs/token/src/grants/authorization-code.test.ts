@@ -137,6 +137,13 @@ describe('the authorization code grant', () => {
     }
   });
 
+  it('burns a used code of a public client at a wrong verifier, and leaves what was issued: it proved nothing', async () => {
+    const code = on.newCode({ clientId: 'spa' });
+    const { refreshToken } = await on.redeem(code, 'spa');
+    expect(await codeOf(on.redeem(code, 'spa', { codeVerifier: 'w'.repeat(43) }))).toBe('invalid_grant');
+    expect((await on.refresh(refreshToken, 'spa')).accessToken).not.toBe('');
+  });
+
   it('audits a replay once, with the family it ended', async () => {
     const replayed = await world();
     const code = replayed.newCode();

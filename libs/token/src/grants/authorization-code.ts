@@ -1,5 +1,6 @@
 import type { Client } from '@tessera/kit';
 import type { AuthorizeService } from '@tessera/proto-gen/authorize';
+import { isConfidential } from '../client.ts';
 import { refuse } from '../refusal.ts';
 import type { Grant } from './grant.ts';
 import { oneTimeRedemption, replayed, type OneTimeParts } from './one-time.ts';
@@ -25,6 +26,7 @@ export function authorizationCodeGrant(
           redirectUri: request.redirectUri,
           clientId: application.clientId,
           tenantId: application.tenantId,
+          confidential: isConfidential(application),
           ipAddress: exchange.trail.ipAddress,
         },
         exchange.call(),

@@ -64,8 +64,9 @@ export class FakeAuthorize {
           throw invalidCode();
         }
         const { grant, taken: takenBefore } = kept;
-        kept.burnt ||= request.codeVerifier !== verifier || request.redirectUri !== redirectUri;
-        if (kept.burnt && !takenBefore) throw invalidCode();
+        const wrong = request.codeVerifier !== verifier || request.redirectUri !== redirectUri;
+        kept.burnt ||= wrong;
+        if (wrong ? !(takenBefore && request.confidential) : kept.burnt && !takenBefore) throw invalidCode();
         kept.taken = true;
         const codeHash = hash('sha256', request.code, 'buffer');
         return { grant, codeHash, takenBefore, burnt: kept.burnt };
