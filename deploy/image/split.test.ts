@@ -25,6 +25,7 @@ const unique = randomBytes(4).toString('hex');
 const owner = `tessera_owner_${unique}`;
 const user = `tessera_${unique}`;
 const issuer = 'https://id.example.com';
+const alerts = readFileSync(join(repository, 'deploy/helm/tessera/alerts.yaml'), 'utf8');
 
 let database: TestDatabase;
 const running = new Map<Name, ImageProcess>();
@@ -82,6 +83,20 @@ describe('The split topology, from the image, with two database roles', () => {
     expect(await applied.exited, applied.output).toBe(0);
     expect(applied.output).toMatch(/^demo: \d+ created, 0 updated, 0 deleted$/m);
   }, 60_000);
+
+  test('counts what is rare from 0, so that alerts see the increase to the first event', async () => {
+    const texts = await Promise.all(
+      order.map(async (name) => (await ask(ports[name].management, '/metrics')).text()),
+    );
+    const counted = [...alerts.matchAll(/increase\((\w+)(?:\{(\w+)=~?"([^"]+)"\})?\[/g)];
+    expect(counted.length).toBe(alerts.split('increase(').length - 1);
+    for (const [, name, label = '', values = ''] of counted) {
+      for (const value of values.split('|')) {
+        const labels = label === '' ? '' : `\\{(?:[^}]*,)?${label}="${value}"[^}]*\\}`;
+        expect(texts.join(''), `${name} ${value}`).toMatch(new RegExp(`^${name}${labels} 0$`, 'm'));
+      }
+    }
+  });
 
   test('passes the smoke test', async () => {
     const smoke = image.start(

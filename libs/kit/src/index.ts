@@ -19,6 +19,7 @@ export { createLogger } from './log.ts';
 export type { Logger, LoggerOptions, LogLevel } from './log.ts';
 export { plainLine } from './log-plain.ts';
 export type { PlainLine } from './log-plain.ts';
+export { expectRefusals } from './metrics/calls.ts';
 export { durationBuckets, metrics } from './metrics/index.ts';
 export type { Counter, Histogram } from './metrics/index.ts';
 export * from './process-config.ts';

@@ -3,6 +3,7 @@ import {
   ChangeFeed,
   createAuditBatch,
   createLimiter,
+  expectRefusals,
   route,
   type AuditBatch,
   type BuiltService,
@@ -50,6 +51,7 @@ export interface TokenPeers {
 
 export function buildToken(config: TokenConfig, peers: TokenPeers, kit: Kit): BuiltService {
   const { database } = kit;
+  expectRefusals(TokenService.method.exchange, ['reuse_detected', 'replayed']);
   const stores = createPostgresStores(database, kit);
   const audit = createAuditBatch({ database, schema: migrations.schema, kit });
   const purge = startPurges(stores, kit.log);

@@ -1,3 +1,4 @@
+import type { DescMethod } from '@bufbuild/protobuf';
 import { Code, ConnectError } from '@connectrpc/connect';
 import { OAuthError } from '@tessera/oauth';
 import { durationBuckets, metrics } from './index.ts';
@@ -19,6 +20,14 @@ const refusals = metrics.counter({
   labels: ['method', 'reason'],
 });
 
+/**
+ * Counts refusals of a method for these reasons from 0: an increase is seen only from a value that was there before, and what
+ * alerts ask for is rare. To be called where the service is built.
+ */
+export function expectRefusals(method: DescMethod, reasons: readonly string[]): void {
+  for (const reason of reasons) refusals.with(methodName(method), reason);
+}
+
 export interface MeasuredMethod {
   answered(startedAt: number): void;
   /** Takes what the handler threw, before the reason is taken off. */
@@ -26,7 +35,8 @@ export interface MeasuredMethod {
 }
 
 /** Measures one method; `startedAt` is of `performance.now()`. */
-export function measureMethod(method: string): MeasuredMethod {
+export function measureMethod(described: DescMethod): MeasuredMethod {
+  const method = methodName(described);
   const ok = calls.with(method, 'ok');
   const duration = seconds.with(method);
   return {
@@ -41,6 +51,11 @@ export function measureMethod(method: string): MeasuredMethod {
       if (reason !== undefined) refusals.with(method, reason).add();
     },
   };
+}
+
+/** A method as the label names it. */
+function methodName({ parent, name }: DescMethod): string {
+  return `${parent.typeName}/${name}`;
 }
 
 /** The code of an error: one of a closed list. */

@@ -19,7 +19,7 @@ export type StreamingInvocation = (request: Message, call: ServedCall) => AsyncG
 export function unaryInvocation(route: Route, method: DescMethod, refuse: Refuse): UnaryInvocation {
   const handler = handlerOf(route, method) as UnaryHandler;
   const { output } = method;
-  const measured = measureMethod(`${route.service.typeName}/${method.name}`);
+  const measured = measureMethod(method);
   return traceServed(method, async (request, call) => {
     const startedAt = performance.now();
     try {
