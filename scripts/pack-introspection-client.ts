@@ -1,6 +1,6 @@
 /**
- * `node scripts/pack-introspection-client.ts <folder>`: writes `@tessera/introspection-client` as others install it, with
- * compiled code, types, and the messages inside, as a folder that `npm pack` and `npm publish` take.
+ * `npm run pack:introspection-client -- <folder>`: writes `@tessera/introspection-client` as others install it, with compiled
+ * code, types, and the messages inside, as a folder that `npm pack` and `npm publish` take. npm brings the compiler.
  */
 import { execFileSync } from 'node:child_process';
 import { cpSync, globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
