@@ -2,12 +2,25 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { ConfigError, knownSettings, loadConfig, rpcConfig } from '@tessera/kit';
+import type { z } from 'zod';
+import { ConfigError, knownSettings, loadConfig, parseDuration, rpcConfig } from '@tessera/kit';
 import { banner, demoServiceSecret } from './banner.ts';
 import { standaloneConfig, withSecrets } from './config.ts';
 
 const root = new URL('../../../', import.meta.url);
 const settings = [...new Set([...Object.keys(standaloneConfig.shape), ...Object.keys(rpcConfig.shape)])];
+const document = readFileSync(new URL('docs/configuration.md', root), 'utf8');
+const shapes: Readonly<Record<string, z.ZodType>> = { ...standaloneConfig.shape, ...rpcConfig.shape };
+
+/** What the tables say of numbers and durations: "`5s`, `1s` to `60s`", "`10`, `1` or more", "`5m`, up to `1d`". */
+const ranges = [...document.matchAll(/^\| `([A-Z_]+)` +\| ([^|]+)\|/gm)].flatMap(
+  ([, name = '', cell = '']) => {
+    const value = /^`(\d+[a-z]*)`/.exec(cell)?.[1];
+    const least = /, `(\w+)` (?:to|or more)/.exec(cell)?.[1];
+    const most = /\bto `(\w+)`/.exec(cell)?.[1];
+    return (value ?? least ?? most) === undefined ? [] : [{ name, value, least, most }];
+  },
+);
 const ours = settings.filter((name) => name.startsWith('TESSERA_')).toSorted();
 
 function dataDirectory(): string {
@@ -22,9 +35,23 @@ describe('the settings', () => {
   });
 
   it('stand in docs/configuration.md with their defaults, each once', () => {
-    const document = readFileSync(new URL('docs/configuration.md', root), 'utf8');
     const listed = [...document.matchAll(/^\| `([A-Z_]+)` +\|/gm)].map(([, name]) => name);
     expect(listed.map(String).toSorted()).toEqual(settings.toSorted());
+  });
+
+  it.each(ranges)('$name has the default and the range that stand there', ({ name, value, least, most }) => {
+    const accepts = (text: string | undefined) => shapes[name]?.safeParse(text).success;
+    const isDuration = /[a-z]$/.test(value ?? '');
+    const next = (bound: string, step: 1 | -1) => {
+      if (!isDuration) return String(Number(bound) + step);
+      const seconds = parseDuration(bound) ?? NaN;
+      return seconds < 1 ? `${seconds * 1000 + step}ms` : `${seconds + step}s`;
+    };
+    if (value !== undefined) expect(shapes[name]?.parse(undefined)).toBe(shapes[name]?.parse(value));
+    expect(accepts(least ?? (isDuration ? '0s' : '0'))).toBe(true);
+    expect(accepts(most ?? (isDuration ? '99999999d' : '99999999'))).toBe(true);
+    if (least !== undefined) expect(accepts(next(least, -1)), `less than ${least}`).toBe(false);
+    if (most !== undefined) expect(accepts(next(most, 1)), `more than ${most}`).toBe(false);
   });
 
   it('need nothing but a data directory where stores are embedded', async () => {
