@@ -1,0 +1,49 @@
+import { globSync, readFileSync } from 'node:fs';
+import { expect, it } from 'vitest';
+
+const root = new URL('../../../', import.meta.url);
+const document = readFileSync(new URL('docs/audit.md', root), 'utf8');
+
+/** What stands for the parts of names that are put together. */
+const meanings: Readonly<Record<string, readonly string[]>> = {
+  'flowOf[request.kind]': ['device', 'ciba'],
+  'flowOf[starter.kind]': ['device', 'ciba'],
+  decision: ['approved', 'denied'],
+  'after.status': ['active', 'disabled', 'locked'],
+  name: ['active', 'disabled', 'locked'],
+};
+
+/** Texts of words with dots between them; not the names of statements, locks, failpoints and limits. */
+const names =
+  /(?<!name: |failpoint\()(?:'(?!tessera\.)([a-z_]+(?:\.[a-z_]+)+)'|`([a-z_]+\.\$\{[^}]+\}|\$\{[^}]+\}\.(?:[a-z_]+|\$\{[^}]+\}))`)/g;
+const makesEvents = /\bauditRow\b|\bAuditEvent\b|\bAuditBatch\b|from '[./]+audit\.ts'/;
+
+function madeBy(service: string): string[] {
+  const files = globSync(`libs/${service}/src/**/*.ts`, {
+    cwd: root,
+    exclude: ['**/*.{test,contract}.ts', '**/{testing,contract}/**'],
+  });
+  const made = files.flatMap((path) => {
+    const text = readFileSync(new URL(path, root), 'utf8');
+    if (!makesEvents.test(text)) return [];
+    return [...text.matchAll(names)].flatMap(([, plain, made = '']) => spelledOut(plain ?? made));
+  });
+  return [...new Set(made)].toSorted();
+}
+
+function spelledOut(name: string): string[] {
+  const [part, expression = ''] = /\$\{([^}]+)\}/.exec(name) ?? [];
+  if (part === undefined) return [name];
+  const values = meanings[expression];
+  if (values === undefined) throw new Error(`What does ${part} in ${name} stand for?`);
+  return values.flatMap((value) => spelledOut(name.replace(part, value)));
+}
+
+it.each(['authorize', 'token', 'device', 'directory', 'keys'])(
+  'docs/audit.md lists the events of %s, all of them and no others',
+  (service) => {
+    const section = document.split(`\n### ${service}\n`)[1]?.split(/\n##/)[0] ?? '';
+    const listed = [...section.matchAll(/^\| `([a-z_.]+)` +\|/gm)].map(([, name = '']) => name);
+    expect(listed.toSorted()).toEqual(madeBy(service));
+  },
+);
