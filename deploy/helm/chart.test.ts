@@ -1,4 +1,3 @@
-import { execFileSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -10,6 +9,7 @@ import { processes } from '../image/processes.ts';
 import { configurationProblems } from '../../apps/cli/src/operate/settings.ts';
 import {
   helm,
+  kubeconform,
   least,
   manifestsOf,
   podsOf,
@@ -255,23 +255,6 @@ test('The check against the schemas of Kubernetes is awake', () => {
   const text = helm('template', [least]).replace('enableServiceLinks: false', 'enableServiceLink: false');
   expect(() => kubeconform(text, '1.36.3')).toThrow('enableServiceLink');
 });
-
-function kubeconform(text: string, version: string): void {
-  const location = join(
-    process.env['TESSERA_TEST_SCHEMAS'] ?? '',
-    version,
-    '{{.ResourceKind}}{{.KindSuffix}}.json',
-  );
-  const args = ['-strict', '-summary', '-schema-location', location, '-'];
-  try {
-    execFileSync(process.env['TESSERA_TEST_KUBECONFORM'] ?? 'kubeconform', args, {
-      input: text,
-      stdio: 'pipe',
-    });
-  } catch (error) {
-    throw new Error(String((error as { stdout?: Buffer }).stdout), { cause: error });
-  }
-}
 
 function expectRestricted(spec: PodSpec): void {
   expect(spec.automountServiceAccountToken).toBe(false);

@@ -82,6 +82,7 @@ export interface Manifest {
     }[];
     readonly template?: Pod;
     readonly dnsNames?: readonly string[];
+    readonly issuerRef?: { readonly name: string };
     readonly secretName?: string;
     readonly podSelector?: { readonly matchLabels: Readonly<Record<string, string>> };
     readonly ingress?: readonly PolicyRule[];
@@ -109,6 +110,24 @@ export function helm(command: 'lint' | 'template', values: readonly Values[], ve
     stdio: 'pipe',
     maxBuffer: 1 << 26,
   });
+}
+
+/** Holds manifests against the schemas of a Kubernetes and its extensions; throws what does not fit. */
+export function kubeconform(text: string, version: string): void {
+  const location = join(
+    process.env['TESSERA_TEST_SCHEMAS'] ?? '',
+    version,
+    '{{.ResourceKind}}{{.KindSuffix}}.json',
+  );
+  const args = ['-strict', '-summary', '-schema-location', location, '-'];
+  try {
+    execFileSync(process.env['TESSERA_TEST_KUBECONFORM'] ?? 'kubeconform', args, {
+      input: text,
+      stdio: 'pipe',
+    });
+  } catch (error) {
+    throw new Error(String((error as { stdout?: Buffer }).stdout), { cause: error });
+  }
 }
 
 export function manifestsOf(text: string): Manifest[] {

@@ -1,0 +1,57 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { parse } from 'yaml';
+import { kubeconform, least, podsOf, render, type Values } from './chart.ts';
+
+const documentOf = (name: string) => readFileSync(join(import.meta.dirname, '../../docs', name), 'utf8');
+
+/** The block of YAML in a document that has a text in it. */
+function block(document: string, having: string): string {
+  const blocks = [...document.matchAll(/^```yaml\n([^]*?)^```$/gm)].map(([, content = '']) => content);
+  return blocks.find((content) => content.includes(having)) ?? '';
+}
+
+describe('What docs/operations.md has people apply', () => {
+  const guide = documentOf('operations.md');
+  const authority = block(guide, 'kind: Issuer');
+  const values = parse(block(guide, 'existingSecret')) as Values;
+  const manifests = render(values);
+  const certificates = manifests.filter(({ kind }) => kind === 'Certificate');
+
+  test('is an authority that cert-manager takes, and the issuer of the values', () => {
+    expect(() => kubeconform(authority, '1.36.3')).not.toThrow();
+    const secrets = [...authority.matchAll(/secretName: ([\w-]+)/g)].map(([, name]) => name);
+    expect(secrets).toEqual(['tessera-internal-ca', 'tessera-internal-ca']);
+    expect(certificates.length).toBeGreaterThan(0);
+    for (const { spec } of certificates)
+      expect(authority).toContain(`name: ${spec.issuerRef?.name}, namespace: tessera`);
+  });
+
+  test('makes every Secret that the pods of these values mount', () => {
+    const made = [
+      ...[...guide.matchAll(/create secret generic ([\w-]+)/g)].map(([, name]) => name),
+      ...certificates.map(({ spec }) => spec.secretName),
+    ];
+    const mounted = podsOf(manifests).flatMap(({ pod }) =>
+      (pod.spec.volumes ?? []).flatMap(({ secret, projected }) => [
+        secret?.secretName,
+        ...(projected?.sources ?? []).map((source) => source.secret?.name),
+      ]),
+    );
+    const needed = new Set(mounted.filter((name) => name !== undefined));
+    expect(needed.size).toBeGreaterThan(4);
+    expect([...needed].filter((name) => !made.includes(name))).toEqual([]);
+  });
+});
+
+test('docs/introspection.md asks at a Service of the chart, by a name that stands in its certificate', () => {
+  const guide = documentOf('introspection.md');
+  const [, service = '', port] = /target: '([\w-]+)\.tessera\.svc:(\d+)'/.exec(guide) ?? [];
+  const values = parse(block(guide, 'introspectionFrom')) as Values;
+  const manifests = render({ ...least, ...values, fullnameOverride: 'tessera' });
+  const found = manifests.find(({ kind, metadata }) => kind === 'Service' && metadata.name === service);
+  expect(found?.spec.ports?.map((each) => String(each.port))).toEqual([port]);
+  const names = manifests.flatMap(({ spec }) => spec?.dnsNames ?? []);
+  expect(names).toContain(`${service}.id.svc`);
+});
