@@ -17,7 +17,7 @@ import { createLogout } from './logout.ts';
 import { authorizeHandlers } from './service.ts';
 import type { AuthorizeParts } from './service.ts';
 import { createSessionEndStore } from './session-ends.postgres.ts';
-import type { SessionEnd } from './session-ends.postgres.ts';
+import type { SessionEnd, SessionEndStore } from './session-ends.postgres.ts';
 import { createSessions } from './sessions.ts';
 import { createSignIn } from './sign-in.ts';
 import type { SessionStore } from './store.ts';
@@ -61,7 +61,7 @@ export function buildAuthorize(config: AuthorizeConfig, peers: AuthorizePeers, k
   const purge = startPurge(sessionStore, { what: 'sessions', intervalMs: purgeIntervalMs, log });
   const purgeEnds = startPurge(endStore, { what: 'ends of sessions', intervalMs: purgeIntervalMs, log });
   const audit = createAuthorizeAudit(batch, kit);
-  const parts = assemble({ config, peers, kit, records, sessionStore, sessionEnds, audit });
+  const parts = assemble({ config, peers, kit, records, sessionStore, sessionEnds, endStore, audit });
   return {
     name: 'authorize',
     routes: [route(AuthorizeService, authorizeHandlers(parts), allow)],
@@ -86,9 +86,10 @@ function assemble(given: {
   readonly records: DirectoryClient;
   readonly sessionStore: SessionStore;
   readonly sessionEnds: ChangeFeed<SessionEnd>;
+  readonly endStore: SessionEndStore;
   readonly audit: AuthorizeAudit;
 }): AuthorizeParts {
-  const { config, peers, kit, records, sessionStore, sessionEnds, audit } = given;
+  const { config, peers, kit, records, sessionStore, sessionEnds, endStore, audit } = given;
   const { clock, random, log, redis, failpoint } = kit;
   const codeStore = redis === undefined ? createMemoryCodeStore(clock) : createRedisCodeStore(redis);
   const contextStore = redis === undefined ? createMemoryContextStore(clock) : createRedisContextStore(redis);
@@ -121,6 +122,7 @@ function assemble(given: {
     codes,
     records,
     sessionEnds,
+    endStore,
   };
 }
 

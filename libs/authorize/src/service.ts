@@ -7,7 +7,7 @@ import type { Codes } from './code.ts';
 import type { DirectSignIn } from './direct-sign-in.ts';
 import type { Logout } from './logout.ts';
 import type { OpenedSession, Sessions } from './sessions.ts';
-import type { SessionEnd } from './session-ends.postgres.ts';
+import type { SessionEnd, SessionEndStore } from './session-ends.postgres.ts';
 import type { SignIn } from './sign-in.ts';
 
 export interface AuthorizeParts {
@@ -19,10 +19,18 @@ export interface AuthorizeParts {
   readonly codes: Codes;
   readonly records: DirectoryClient;
   readonly sessionEnds: ChangeFeed<SessionEnd>;
+  readonly endStore: Pick<SessionEndStore, 'positionBefore'>;
 }
 
+/** Where the record cannot be resumed, so that it starts at the present. */
+const present = -1;
+
 export function authorizeHandlers(parts: AuthorizeParts): Handlers<typeof AuthorizeService> {
-  const { begin, signIn, signInDirect, sessions, logout, codes, records, sessionEnds } = parts;
+  const { begin, signIn, signInDirect, sessions, logout, codes, records, sessionEnds, endStore } = parts;
+  const startOf = async (afterSequence: bigint | undefined, since: bigint): Promise<number> => {
+    if (afterSequence !== undefined) return Number(afterSequence);
+    return since > 0n ? endStore.positionBefore(Number(since)) : present;
+  };
   return {
     async beginAuthorization({ browser, ...asked }, call) {
       const begun = await begin(visitOf(browser, call), asked);
@@ -89,9 +97,8 @@ export function authorizeHandlers(parts: AuthorizeParts): Handlers<typeof Author
       return { grant: { ...grant, scopes: [...grant.scopes], authTime }, ...redeemed };
     },
 
-    async *watchSessionEnds({ afterSequence }, { signal }) {
-      const after = afterSequence === undefined ? -1 : Number(afterSequence);
-      for await (const item of sessionEnds.watch(after, signal)) {
+    async *watchSessionEnds({ afterSequence, since }, { signal }) {
+      for await (const item of sessionEnds.watch(await startOf(afterSequence, since), signal)) {
         if (item.kind === 'position') {
           yield { sequence: BigInt(item.sequence) };
         } else {

@@ -76,7 +76,7 @@ export function sessionEndContract(engine: string, open: () => Promise<Database>
       expect(seen.toSorted()).toEqual(all.map(({ sessionId }) => sessionId).toSorted());
     });
 
-    it('keeps a week, and knows what it can be resumed after', async () => {
+    it('keeps a week, and knows what it can be resumed after and where a time is', async () => {
       const database = await open();
       const [sessions, ends] = [createSessionStore(database), createSessionEndStore(database)];
       const [old, young] = [fresh(), fresh()];
@@ -92,7 +92,11 @@ export function sessionEndContract(engine: string, open: () => Promise<Database>
         text: `UPDATE authorize.session_end SET recorded_at = recorded_at - interval '8 days' WHERE sequence <= $1`,
         values: [first?.sequence],
       });
+      const hourAgo = Date.now() / 1000 - 3600;
+      expect(await ends.changesAfter(await ends.positionBefore(hourAgo), 10)).toEqual([second]);
+      expect(await ends.positionBefore(hourAgo + 7200)).toBe(await ends.newestChange());
       while ((await ends.purge(10)) > 0);
+      expect(await ends.positionBefore(1)).toBe(first?.sequence);
       expect(await ends.changesAfter(0, 10)).toEqual([second]);
       expect(await ends.canResumeAfter(before)).toBe(false);
       expect(await ends.canResumeAfter(first?.sequence ?? 0)).toBe(true);

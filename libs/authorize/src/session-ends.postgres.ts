@@ -10,12 +10,21 @@ export interface SessionEnd extends Sequenced {
 }
 
 export interface SessionEndStore extends FeedStore<SessionEnd> {
+  /** The position behind which everything recorded since `seconds` (Unix epoch) comes, as far as it is on record. */
+  positionBefore(seconds: number): Promise<number>;
   /** Deletes up to `limit` ends older than a week and notes how far; resolves with how many. */
   purge(limit: number): Promise<number>;
 }
 
 const newest = `
   SELECT GREATEST(h.sequence, (SELECT max(sequence) FROM authorize.session_end)) AS sequence
+  FROM authorize.session_end_horizon AS h`;
+
+/** $1 seconds since the Unix epoch */
+const before = `
+  SELECT GREATEST(h.sequence, (
+           SELECT sequence FROM authorize.session_end WHERE recorded_at < to_timestamp($1::float8)
+           ORDER BY recorded_at DESC, sequence DESC LIMIT 1)) AS sequence
   FROM authorize.session_end_horizon AS h`;
 
 const after = `
@@ -44,6 +53,10 @@ export function createSessionEndStore(database: Database): SessionEndStore {
   return {
     async newestChange() {
       const statement = { name: 'authorize.newest_session_end', text: newest };
+      return (await database.query<Sequenced>(statement)).rows[0]?.sequence ?? 0;
+    },
+    async positionBefore(seconds) {
+      const statement = { name: 'authorize.session_ends_before', text: before, values: [seconds] };
       return (await database.query<Sequenced>(statement)).rows[0]?.sequence ?? 0;
     },
     async canResumeAfter(sequence) {

@@ -561,6 +561,34 @@ describe('watching changes', () => {
     }
   });
 
+  it('tells first what changed since a time, to who names one and no position', async () => {
+    const directory = start();
+    await apply(directory, tenant('since'));
+    const { user } = await directory.as('device').findUser({ tenantId: 'since', identifier: 'ada' }, call());
+    const ids = { tenantId: 'since', userId: user?.userId ?? '' };
+    await directory.admin.setUserStatus({ ...ids, status: Status.DISABLED }, call());
+    await directory.admin.setUserStatus({ ...ids, status: Status.ACTIVE }, call());
+    const now = BigInt(Math.floor(Date.now() / 1000));
+    /** The ends of the person up to the second position, and the first one. */
+    const told = async (request: { since: bigint; afterSequence?: bigint }) => {
+      const ending = new AbortController();
+      const messages = [];
+      const options = rootCall('watch', undefined, ending.signal);
+      for await (const message of directory.as('token').watchChanges(request, options)) {
+        if (messages.length > 0 && message.kind === ChangeKind.UNSPECIFIED) break;
+        messages.push(message);
+      }
+      ending.abort();
+      const ends = messages.filter(({ id, ended }) => id === ids.userId && ended);
+      return { position: messages[0]?.sequence ?? 0n, ends: ends.length };
+    };
+    const present = await told({ since: 0n });
+    expect(present.ends).toBe(0);
+    expect((await told({ since: now - 3600n })).ends).toBe(1);
+    expect(await told({ since: now + 3600n })).toEqual(present);
+    expect(await told({ since: now - 3600n, afterSequence: present.position })).toEqual(present);
+  });
+
   it('speaks of its position while nothing happens, and asks nothing of the database when nobody watches', async () => {
     const counted = counting(database);
     const directory = start('p', counted);

@@ -56,7 +56,8 @@ export function buildDirectory(
 ): BuiltService {
   const { database, log, random } = kit;
   const store = createDirectoryStore(database);
-  const feed = new ChangeFeed(createChangeStore(database), log);
+  const changes = createChangeStore(database);
+  const feed = new ChangeFeed(changes, log);
   const secretUses = new SecretUses(store, kit);
   const pepper = decodePepper(config.TESSERA_DIRECTORY_PEPPER.reveal());
   if (pepper === undefined) throw new Error('TESSERA_DIRECTORY_PEPPER does not hold 32 bytes.');
@@ -82,7 +83,7 @@ export function buildDirectory(
     routes: [
       route(
         DirectoryService,
-        directoryHandlers({ store, feed, secrets, pepperCheck, secretUses, signIns }),
+        directoryHandlers({ store, changes, feed, secrets, pepperCheck, secretUses, signIns }),
         allow,
       ),
       route(DirectoryAdminService, admin, allowAdmin),

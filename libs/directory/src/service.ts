@@ -6,10 +6,11 @@ import { longestIdentifier, type PasswordSignIn } from './password-sign-in.ts';
 import type { PepperCheck } from './pepper-check.ts';
 import { normalizeIdentifier } from './records.ts';
 import type { SecretUses } from './secret-uses.ts';
-import type { DirectoryStore, SequencedChange } from './store.ts';
+import type { ChangeStore, DirectoryStore, SequencedChange } from './store.ts';
 
 export interface DirectoryParts {
   readonly store: DirectoryStore;
+  readonly changes: ChangeStore;
   readonly feed: ChangeFeed<SequencedChange>;
   readonly secrets: ClientSecrets;
   readonly pepperCheck: PepperCheck;
@@ -17,12 +18,20 @@ export interface DirectoryParts {
   readonly signIns: PasswordSignIn;
 }
 
+/** Where the feed cannot be resumed, so that it starts at the present. */
+const present = -1;
+
 export function directoryHandlers(parts: DirectoryParts): Handlers<typeof DirectoryService> {
-  const { store, feed, secrets, pepperCheck, secretUses, signIns } = parts;
+  const { store, changes, feed, secrets, pepperCheck, secretUses, signIns } = parts;
 
   const findByIdentifier = async (tenantId: string, identifier: string) => {
     if (identifier.length > longestIdentifier) return undefined;
     return store.findUserByIdentifier(tenantId, normalizeIdentifier(identifier));
+  };
+
+  const startOf = async (afterSequence: bigint, since: bigint): Promise<number> => {
+    if (afterSequence > 0n) return Number(afterSequence);
+    return since > 0n ? changes.positionBefore(Number(since)) : present;
   };
 
   return {
@@ -63,8 +72,8 @@ export function directoryHandlers(parts: DirectoryParts): Handlers<typeof Direct
       return { user: userMessage(signedIn.found), signedInAtMs: BigInt(signedIn.signedInAt) };
     },
 
-    async *watchChanges({ afterSequence }, { signal }) {
-      for await (const item of feed.watch(Number(afterSequence), signal)) {
+    async *watchChanges({ afterSequence, since }, { signal }) {
+      for await (const item of feed.watch(await startOf(afterSequence, since), signal)) {
         if (item.kind === 'position') {
           yield { sequence: BigInt(item.sequence), kind: ChangeKind.UNSPECIFIED };
         } else {

@@ -612,8 +612,31 @@ export function directoryStoreContract(engine: string, open: () => Promise<Store
         values: [old],
       });
       await make(testTenant(fresh()));
-      expect(await stores.changes.canResumeAfter(old)).toBe(false);
+      expect(await stores.changes.canResumeAfter(old - 1)).toBe(false);
       expect(await stores.changes.newestChange()).toBeGreaterThan(old);
+    });
+
+    it('knows where a time is, also when the first change since then is the oldest on record', async () => {
+      const before = await stores.changes.newestChange();
+      const hourAgo = Date.now() / 1000 - 3600;
+      await make(testTenant(fresh()));
+      const made = [...(await stores.changes.changesAfter(before, 100))];
+      for (const interval of ['2 hours', '8 days']) {
+        await stores.database.query({
+          name: `test.age.${interval}`,
+          text: `UPDATE directory.change SET recorded_at = clock_timestamp() - interval '${interval}' WHERE sequence <= $1`,
+          values: [before],
+        });
+        const position = await stores.changes.positionBefore(hourAgo);
+        expect(await stores.changes.canResumeAfter(position)).toBe(true);
+        expect(await stores.changes.changesAfter(position, 100)).toEqual(made);
+        await make(testTenant(fresh()));
+        made.push(...(await stores.changes.changesAfter(made.at(-1)?.sequence ?? 0, 100)));
+      }
+      const position = await stores.changes.positionBefore(hourAgo);
+      expect(await stores.changes.canResumeAfter(position)).toBe(true);
+      expect(await stores.changes.changesAfter(position, 100)).toEqual(made);
+      expect(await stores.changes.positionBefore(hourAgo + 7200)).toBe(await stores.changes.newestChange());
     });
   });
 }

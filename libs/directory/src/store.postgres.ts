@@ -224,14 +224,26 @@ export function createChangeStore(database: Database): ChangeStore {
       return rows[0]?.sequence ?? 0;
     },
 
-    // Old rows go from the oldest, so the row of a position vouches for all that follow it.
+    // Old rows go from the oldest, so nothing is missing behind the position before the oldest one on record.
     async canResumeAfter(sequence) {
-      const { rows } = await database.query({
+      const { rows } = await database.query<{ resumable: boolean | null }>({
         name: 'directory.can_resume_after',
-        text: 'SELECT sequence FROM directory.change WHERE sequence = $1',
+        text: 'SELECT $1::bigint BETWEEN min(sequence) - 1 AND max(sequence) AS resumable FROM directory.change',
         values: [sequence],
       });
-      return rows.length > 0;
+      return rows[0]?.resumable ?? false;
+    },
+
+    async positionBefore(seconds) {
+      const { rows } = await database.query<{ sequence: number }>({
+        name: 'directory.changes_before',
+        text: `SELECT coalesce(
+                 (SELECT sequence - 1 FROM directory.change WHERE recorded_at >= to_timestamp($1::float8)
+                   ORDER BY recorded_at, sequence LIMIT 1),
+                 (SELECT max(sequence) FROM directory.change), 0) AS sequence`,
+        values: [seconds],
+      });
+      return rows[0]?.sequence ?? 0;
     },
 
     async changesAfter(sequence, limit) {

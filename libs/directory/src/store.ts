@@ -120,8 +120,11 @@ export interface DirectoryStore {
   noteSecretUses(uses: readonly SecretUse[]): Promise<void>;
 }
 
-/** The change feed. */
-export type ChangeStore = FeedStore<SequencedChange>;
+/** The change feed; on record for a week. */
+export interface ChangeStore extends FeedStore<SequencedChange> {
+  /** The position behind which everything recorded since `seconds` (Unix epoch) comes, as far as it is on record. */
+  positionBefore(seconds: number): Promise<number>;
+}
 
 export interface StoredPassword {
   /** PHC string. */

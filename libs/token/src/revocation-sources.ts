@@ -25,23 +25,25 @@ export interface OpenSources {
 }
 
 /**
- * Opens every record behind the positions that were asked for, or at the present; the families from `since` on, where
- * that is given. Throws OUT_OF_RANGE when one cannot be told without a gap. They end with the signal.
+ * Opens every record behind the positions that were asked for. Where none were: behind what was recorded before `since`
+ * (seconds since the Unix epoch), or at the present where that is 0. Throws OUT_OF_RANGE when one cannot be told without
+ * a gap. They end with the signal.
  */
 export async function openSources(
   parts: SourceParts,
   asked: Positions | undefined,
-  since: number,
+  since: bigint,
   { requestId, signal }: { readonly requestId: string; readonly signal: AbortSignal },
 ): Promise<OpenSources> {
   const call = rootCall(requestId, undefined, signal);
   const present = -1;
-  const families = since > 0 ? await parts.revocations.positionBefore(since) : present;
-  const sessionsAfter = asked === undefined ? {} : { afterSequence: BigInt(asked.sessions) };
+  const families = since > 0n ? await parts.revocations.positionBefore(Number(since)) : present;
+  const behind = (position: number | undefined) =>
+    position === undefined ? { since } : { afterSequence: BigInt(position) };
   const streams = {
     families: parts.revocationFeed.watch(asked?.families ?? families, signal),
-    directory: iterate(parts.changes.watchChanges({ afterSequence: BigInt(asked?.directory ?? 0) }, call)),
-    sessions: iterate(parts.sessions.watchSessionEnds(sessionsAfter, call)),
+    directory: iterate(parts.changes.watchChanges(behind(asked?.directory), call)),
+    sessions: iterate(parts.sessions.watchSessionEnds(behind(asked?.sessions), call)),
   };
   const [first, change, end] = await Promise.all([
     opening(streams.families),

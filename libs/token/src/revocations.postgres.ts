@@ -7,8 +7,9 @@ const newest = `
 
 /** $1 seconds since the Unix epoch */
 const before = `
-  SELECT GREATEST(h.sequence, (SELECT max(sequence) FROM token.revocation WHERE recorded_at < to_timestamp($1::float8)))
-         AS sequence
+  SELECT GREATEST(h.sequence, (
+           SELECT sequence FROM token.revocation WHERE recorded_at < to_timestamp($1::float8)
+           ORDER BY recorded_at DESC, sequence DESC LIMIT 1)) AS sequence
   FROM token.revocation_horizon AS h`;
 
 /** $1 sequence. A sequence that was never given belongs to a database that went back in time. */

@@ -152,13 +152,18 @@ describe('the watch of revocations', () => {
     await second.stop();
   });
 
-  it('tells the families that were revoked since a time, to who starts without a cursor', async () => {
+  it('tells everything that ended since a time, to who starts without a cursor', async () => {
     await revokeOne();
+    on.authorize.endSession('long-over');
+    await on.directory.changeUser('bob', (user) => (user.status = Status.DISABLED));
+    await on.directory.changeUser('bob', (user) => (user.status = Status.ACTIVE));
     const all = await watch({ since: BigInt(Math.floor(Date.now() / 1000) - 3600) });
     await within(500, () => all.ends(REFRESH_FAMILY).length >= 1);
+    await within(500, () => all.ends(SESSION).some(({ sessionId }) => sessionId === 'long-over'));
+    await within(500, () => all.ends(SUBJECT).some(({ sub }) => sub === 'bob'));
     const none = await watch({ since: BigInt(Math.floor(Date.now() / 1000) + 60) });
     await settled();
-    expect(none.ends(REFRESH_FAMILY)).toEqual([]);
+    expect(none.messages.filter(({ kind }) => kind !== RevocationKind.UNSPECIFIED)).toEqual([]);
     await Promise.all([all.stop(), none.stop()]);
   });
 

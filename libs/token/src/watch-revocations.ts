@@ -43,7 +43,7 @@ export async function* watchRevocations(
   const signal = AbortSignal.any([stopping.signal, context.signal]);
   try {
     const { requestId } = context;
-    const { start, streams } = await openSources(parts, asked, Number(since), { requestId, signal });
+    const { start, streams } = await openSources(parts, asked, since, { requestId, signal });
     yield { cursor: cursorOf(start) };
     const standing = new Standing(start, () => parts.kit.clock.now());
     for await (const heard of merge<Sources>(streams)) {

@@ -11,7 +11,7 @@ import {
 } from '@tessera/introspection-client';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { billingAudience, ordersAudience } from '../harness/declared-state.ts';
+import { billingAudience, ordersAudience, people } from '../harness/declared-state.ts';
 import {
   claimsOf,
   clientCredentials,
@@ -346,6 +346,26 @@ describe('the watch of revocations', () => {
     );
     expect(await lenient.introspector.introspect(accessToken)).toMatchObject({ active: true });
     expect(await strict.introspector.introspect(accessToken)).toEqual({ active: false });
+  });
+
+  it('tells a caller that starts later what ended before, so that it refuses what all others refuse', async () => {
+    const early = await watching({ watch: { onRevocation: 'refuse' } });
+    const bob = system.person();
+    const code = await codeFor(bob, 'acme-web', {}, people.bob);
+    const { accessToken } = tokensOf(await redeem(system.http, code));
+    await bob.get('/logout?client_id=acme-web');
+    await system.apply({ bobStatus: 'disabled' });
+    await system.apply({});
+    const late = await watching({ watch: { onRevocation: 'refuse' } });
+    const { sub } = claimsOf(accessToken);
+    for (const { introspector, heard } of [early, late]) {
+      const kinds = () => heard.filter((one) => one.sub === sub).map(({ kind }) => kind);
+      await eventually('both ends', async () =>
+        (['session', 'subject'] as const).every((kind) => kinds().includes(kind)),
+      );
+      expect(await introspector.introspect(accessToken)).toEqual({ active: false });
+    }
+    expect(await certified().introspect(accessToken)).toMatchObject({ active: true });
   });
 
   it('tells of signing out, and of users, applications and tenants that are disabled', async () => {

@@ -71,11 +71,11 @@ export class FakeAuthorize {
         const codeHash = hash('sha256', request.code, 'buffer');
         return { grant, codeHash, takenBefore, burnt: kept.burnt };
       },
-      watchSessionEnds: ({ afterSequence }, { signal }) => this.#watch(afterSequence, signal),
+      watchSessionEnds: ({ afterSequence, since }, { signal }) => this.#watch(afterSequence, since, signal),
     });
   }
 
-  async *#watch(after: bigint | undefined, signal: AbortSignal) {
+  async *#watch(after: bigint | undefined, since: bigint, signal: AbortSignal) {
     throughLine(this.line);
     const ends = on(this.#told, 'end', { signal });
     const newest = () => ({ sequence: BigInt(this.#ends.length) });
@@ -83,7 +83,8 @@ export class FakeAuthorize {
       if (!this.line.cut) this.#told.emit('end', newest());
     }, 500);
     try {
-      const start = after ?? newest().sequence;
+      const recent = this.#ends.find(({ endedAt }) => since > 0n && endedAt >= since);
+      const start = after ?? (recent === undefined ? newest().sequence : recent.sequence - 1n);
       yield { sequence: start };
       for (const end of this.#ends) if (end.sequence > start) yield end;
       for await (const [end] of ends) yield end as ReturnType<typeof newest>;

@@ -158,7 +158,7 @@ export class FakeDirectory {
           expiresAt: 0n,
         };
       },
-      watchChanges: ({ afterSequence }, context) => this.#watch(afterSequence, context.signal),
+      watchChanges: ({ afterSequence, since }, { signal }) => this.#watch(afterSequence, since, signal),
     });
   }
 
@@ -167,10 +167,11 @@ export class FakeDirectory {
     this.reads += 1;
   }
 
-  async *#watch(after: bigint, signal: AbortSignal) {
+  async *#watch(after: bigint, since: bigint, signal: AbortSignal) {
     throughLine(this.line);
     const resumes = after > 0n && after >= this.forgotten && after <= this.#sequence;
-    const start = resumes ? after : this.#sequence;
+    const recent = this.#record.find(({ recordedAt }) => after === 0n && since > 0n && recordedAt >= since);
+    const start = resumes ? after : recent === undefined ? this.#sequence : recent.sequence - 1n;
     const position = (sequence: bigint) => ({ sequence, kind: ChangeKind.UNSPECIFIED, tenantId: '', id: '' });
     const changes = on(this.#changes, 'change', { signal });
     const beat = setInterval(() => {

@@ -594,8 +594,8 @@ export type WatchRevocationsRequest = Message<"tessera.token.v1.WatchRevocations
   cursor: string;
 
   /**
-   * Without a cursor: refresh families that were revoked since then come first. Seconds since the Unix epoch, at most
-   * seven days ago; 0: none.
+   * Without a cursor: what ended since then comes first. Seconds since the Unix epoch, at most seven days ago; 0: nothing
+   * does.
    *
    * @generated from field: int64 since = 2;
    */
@@ -888,8 +888,8 @@ export const IntrospectionService: GenService<{
    * before live until they expire all the same; who wants to be stricter refuses those that the messages name.
    *
    * Every message has a cursor: whoever comes back with the last one it saw has missed nothing. A cursor that is not on
-   * record any more (older than seven days, or of a restored database) is OUT_OF_RANGE: forget what was derived from
-   * earlier messages and start without a cursor.
+   * record any more (older than seven days, or of a restored database) is OUT_OF_RANGE: forget which tokens were good and
+   * start without a cursor. What is known to have ended may stay: it only ever refuses.
    *
    * @generated from rpc tessera.token.v1.IntrospectionService.WatchRevocations
    */
