@@ -19,6 +19,8 @@ import type {
 import { Watch } from './watch.ts';
 
 const defaultTimeoutMs = 2_000;
+/** What the published keys may take of a caller's time; the server gets the rest. */
+const shareOfKeys = 0.25;
 const defaultCapacity = 10_000;
 /** The server calls whatever is longer inactive; it must not fill a message either. */
 const longestToken = 16 * 1024;
@@ -56,11 +58,13 @@ class CachingIntrospector implements Introspector {
 
   constructor({ target, credentials, cache = {}, watch = {}, local, ...rest }: IntrospectorOptions) {
     this.#metrics = rest.metrics ?? {};
-    this.#server = new Server(target, credentials, rest.timeoutMs ?? defaultTimeoutMs, this.#metrics);
+    const { timeoutMs = defaultTimeoutMs } = rest;
+    const patienceMs = local === undefined ? 0 : timeoutMs * shareOfKeys;
+    this.#server = new Server(target, credentials, timeoutMs - patienceMs, this.#metrics);
     this.#batcher = new Batcher(this.#server);
     this.#cache = cache === false ? undefined : boundedCache(cache.max ?? defaultCapacity);
     this.#maxSeconds = cache === false ? 0 : (cache.maxSeconds ?? Infinity);
-    this.#local = local === undefined ? undefined : new LocalVerifier(local);
+    this.#local = local === undefined ? undefined : new LocalVerifier(local, patienceMs);
     this.#refuses = watch !== false && watch.onRevocation === 'refuse';
     this.#ended = new Ended((watch !== false && watch.kinds) || everyKindButSessions);
     this.#watch = watch === false ? undefined : this.#follow();
@@ -78,8 +82,10 @@ class CachingIntrospector implements Introspector {
     const remembered = options.fresh === true ? undefined : this.#recall(key);
     if (remembered !== undefined) return this.#answer(remembered, 'cache');
     const askedAt = performance.now();
-    const local = options.fresh === true ? undefined : await this.#local?.judge(token);
-    if (local !== undefined && local !== 'ask') return this.#settle(key, local, askedAt, 'local');
+    if (this.#local !== undefined && options.fresh !== true) {
+      const local = await unlessAborted(this.#local.judge(token), options.signal);
+      if (local !== 'ask') return this.#settle(key, local, askedAt, 'local');
+    }
     const answer = await unlessAborted(this.#batcher.ask(key, token), options.signal);
     return this.#settle(key, answer, askedAt, 'server');
   }
@@ -135,6 +141,7 @@ class CachingIntrospector implements Introspector {
       },
     });
   }
+
 }
 
 /** The shared answer, or the reason of the signal as soon as it is aborted. */

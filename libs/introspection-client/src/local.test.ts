@@ -10,7 +10,7 @@ import {
 } from 'jose';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { FakeServer, fakeToken, seconds } from './testing/fake-server.ts';
 
 interface Pair {
@@ -29,12 +29,14 @@ let second: Pair;
 let http: Server;
 let published: JWK[];
 let away = false;
+let silent = false;
 let fetches = 0;
 let issuer: string;
 beforeAll(async () => {
   [first, second] = await Promise.all([pair('one'), pair('two')]);
   http = createServer((_request, response) => {
     fetches += 1;
+    if (silent) return;
     if (away) response.writeHead(503).end();
     else response.setHeader('content-type', 'application/json').end(JSON.stringify({ keys: published }));
   });
@@ -48,6 +50,7 @@ beforeEach(async () => {
   server = await new FakeServer().start();
   published = [first.jwk];
   away = false;
+  silent = false;
   fetches = 0;
 });
 afterEach(() => server.close());
@@ -84,11 +87,12 @@ function hmac({ alg, kid }: { alg: string; kid: string }, secret: string | Buffe
 
 const encoded = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url');
 
-function open() {
+function open(options: Parameters<FakeServer['introspector']>[0] = {}) {
   const sources: string[] = [];
   const introspector = server.introspector({
     watch: false,
     local: { issuer },
+    ...options,
     metrics: { onAnswer: ({ source }) => sources.push(source) },
   });
   return { introspector, sources };
@@ -245,6 +249,67 @@ describe('local verification', () => {
     expect(await introspector.introspect('garbage')).toEqual({ active: false });
     expect(sources).toEqual(['server', 'server', 'server']);
     expect(fetches).toBeGreaterThan(0);
+  });
+
+  describe('while the address of the keys never answers', () => {
+    afterEach(() => {
+      vi.useRealTimers();
+      http.closeAllConnections();
+    });
+
+    /** Of which a quarter is for the keys. */
+    const timeoutMs = 4_000;
+    const atOnceMs = 800;
+    const milliseconds = async (work: Promise<unknown>) => {
+      const started = performance.now();
+      await work;
+      return performance.now() - started;
+    };
+
+    it('asks the server within the time of the caller, and from then on at once', async () => {
+      silent = true;
+      const { introspector, sources } = open({ timeoutMs, cache: false });
+      const token = await sign();
+      server.tokens.set(token, fakeToken());
+      expect(await milliseconds(introspector.introspect(token))).toBeLessThan(timeoutMs);
+      for (let time = 0; time < 3; time += 1) {
+        expect(await milliseconds(introspector.introspect(token))).toBeLessThan(atOnceMs);
+      }
+      expect(sources).toEqual(Array(4).fill('server'));
+    });
+
+    it('leaves a caller who gave up alone', async () => {
+      silent = true;
+      const { introspector } = open();
+      const giving = new AbortController();
+      const asked = introspector.introspect(await sign(), { signal: giving.signal });
+      giving.abort(new Error('enough'));
+      const late = new Promise((resolve) => setTimeout(resolve, 400, 'still waiting'));
+      await expect(Promise.race([asked, late])).rejects.toThrow('enough');
+    });
+
+    it('uses the keys in hand for their ten minutes, asks the server then, and comes back to fresh ones', async () => {
+      vi.useFakeTimers({ toFake: ['Date'] });
+      const { introspector, sources } = open({ timeoutMs, cache: false });
+      const token = await sign({ exp: seconds() + 7200 });
+      server.tokens.set(token, fakeToken({ exp: BigInt(seconds() + 7200) }));
+      await introspector.introspect(token);
+      silent = true;
+      const unpublished = await sign({}, { by: second });
+      await new Promise((resolve) => setTimeout(resolve, 1_100));
+      await introspector.introspect(unpublished);
+      expect(await milliseconds(introspector.introspect(token))).toBeLessThan(atOnceMs);
+      vi.setSystemTime(Date.now() + 11 * 60_000);
+      for (let time = 0; time < 3; time += 1) {
+        expect(await milliseconds(introspector.introspect(token))).toBeLessThan(atOnceMs);
+      }
+      expect(sources).toEqual(['local', 'server', 'local', 'server', 'server', 'server']);
+      silent = false;
+      http.closeAllConnections();
+      await expect
+        .poll(async () => (await introspector.introspect(token)).active && sources.at(-1), { timeout: 5_000 })
+        .toBe('local');
+    });
   });
 
   it('lets the server decide where the caller wants that', async () => {

@@ -1,5 +1,6 @@
-import { createRemoteJWKSet, errors, jwtVerify, type JWTPayload, type JWTVerifyGetKey } from 'jose';
+import { errors, jwtVerify, type JWTPayload } from 'jose';
 import { inactive, type Answer } from './answers.ts';
+import { PublishedKeys } from './published-keys.ts';
 import type { LocalOptions } from './types.ts';
 
 const defaultCacheSeconds = 60;
@@ -13,18 +14,19 @@ export type LocalAnswer = Answer | 'ask';
 /** Judges access tokens by signature, type, issuer and time, with the server's published keys (RFC 9068 §4). */
 export class LocalVerifier {
   readonly #options: LocalOptions;
-  readonly #keys: JWTVerifyGetKey;
+  readonly #keys: PublishedKeys;
 
-  constructor(options: LocalOptions) {
+  /** @param patienceMs how long one answer waits for the keys at most */
+  constructor(options: LocalOptions, patienceMs: number) {
     this.#options = options;
     const uri = options.jwksUri ?? `${options.issuer}/.well-known/jwks.json`;
-    this.#keys = createRemoteJWKSet(new URL(uri), { cooldownDuration: 1_000 });
+    this.#keys = new PublishedKeys(uri, patienceMs);
   }
 
   async judge(token: string): Promise<LocalAnswer> {
     if (token.split('.', 4).length !== 3) return 'ask';
     try {
-      const { payload } = await jwtVerify(token, this.#keys, {
+      const { payload } = await jwtVerify(token, this.#keys.find, {
         algorithms: ['RS256'],
         typ: 'at+jwt',
         issuer: this.#options.issuer,

@@ -103,7 +103,7 @@ export interface IntrospectorOptions {
    */
   readonly target: string;
   readonly credentials: Credentials;
-  /** How long a caller waits for the server, in milliseconds; 2 s by default. */
+  /** How long a caller waits at most, in milliseconds; 2 s by default. With `local` a quarter of it is for the keys. */
   readonly timeoutMs?: number;
   /** `false`: nothing is remembered. */
   readonly cache?: CacheOptions | false;
