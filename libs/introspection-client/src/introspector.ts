@@ -133,7 +133,7 @@ class CachingIntrospector implements Introspector {
       lookBackSeconds: this.#refuses ? secondsOfADay : 0,
       onRevocation: (revocation) => {
         this.#ended.add(revocation);
-        for (const listener of this.#listeners) listener(revocation);
+        for (const listener of this.#listeners) this.#tell(listener, revocation);
       },
       onGap: () => {
         this.#cache?.clear();
@@ -142,6 +142,14 @@ class CachingIntrospector implements Introspector {
     });
   }
 
+  /** A listener's trouble is its own: the watch goes on, or it would bring the same revocation for ever. */
+  #tell(listener: (revocation: Revocation) => void, revocation: Revocation): void {
+    try {
+      listener(revocation);
+    } catch (error) {
+      this.#metrics.onListenerError?.({ error, revocation });
+    }
+  }
 }
 
 /** The shared answer, or the reason of the signal as soon as it is aborted. */

@@ -94,6 +94,8 @@ export interface Metrics {
   }): void;
   /** Whether ends are heard within moments, from now on. */
   onWatch?(watch: { readonly guarded: boolean; readonly reason: string }): void;
+  /** A listener of `onRevocation` threw. It hears of what ends next all the same. */
+  onListenerError?(trouble: { readonly error: unknown; readonly revocation: Revocation }): void;
 }
 
 export interface IntrospectorOptions {
@@ -124,7 +126,10 @@ export interface Introspector {
   introspect(token: string, options?: AskOptions): Promise<Introspection>;
   /** Whether ends are heard within moments; false while the watch is being taken up again, and without one. */
   readonly guarded: boolean;
-  /** Hears of everything that ends, in order and without a gap while this process runs; returns what ends that. */
+  /**
+   * Hears of everything that ends, in order and without a gap while this process runs; returns what ends that. What the
+   * listener throws goes to `metrics.onListenerError`.
+   */
   onRevocation(listener: (revocation: Revocation) => void): () => void;
   close(): Promise<void>;
 }

@@ -111,6 +111,29 @@ describe('the watch', () => {
     expect(await introspector.introspect('good')).toEqual({ active: false });
   });
 
+  it('goes on when a listener throws, tells of it, and tells the others', async () => {
+    const troubles: unknown[] = [];
+    const { introspector, heard } = await watching({
+      metrics: { onListenerError: ({ error, revocation }) => troubles.push(error, revocation.sub) },
+    });
+    const told: string[] = [];
+    introspector.onRevocation(({ sub }) => {
+      told.push(sub);
+      if (told.length === 1) throw new Error('a defect of the listener');
+    });
+    const others: string[] = [];
+    introspector.onRevocation(({ sub }) => others.push(sub));
+    for (const sub of ['ada', 'bob']) server.end({ kind: RevocationKind.SUBJECT, sub });
+    await until(() => others.length === 2);
+    expect({ told, others, all: heard.map(({ sub }) => sub) }).toEqual({
+      told: ['ada', 'bob'],
+      others: ['ada', 'bob'],
+      all: ['ada', 'bob'],
+    });
+    expect(troubles).toEqual([new Error('a defect of the listener'), 'ada']);
+    expect(server.watches).toHaveLength(1);
+  });
+
   it('hears after an interruption everything it missed, once, and knows that it was not guarded', async () => {
     const states: boolean[] = [];
     const { introspector, heard } = await watching({
