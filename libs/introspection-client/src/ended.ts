@@ -28,10 +28,6 @@ export class Ended {
     this.#marks.set(key, { endedAt, heardAt: performance.now() });
   }
 
-  clear(): void {
-    this.#marks.clear();
-  }
-
   /** Whether the token was issued before something ended that it stems from. */
   concerns(token: ActiveToken): boolean {
     return this.#marksOf(token).some((mark) => token.iat <= mark.endedAt);

@@ -135,10 +135,8 @@ class CachingIntrospector implements Introspector {
         this.#ended.add(revocation);
         for (const listener of this.#listeners) this.#tell(listener, revocation);
       },
-      onGap: () => {
-        this.#cache?.clear();
-        this.#ended.clear();
-      },
+      // What ended stays ended: it only ever refuses, and the look back does not bring all of it again.
+      onGap: () => this.#cache?.clear(),
     });
   }
 

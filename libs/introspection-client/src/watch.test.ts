@@ -170,6 +170,20 @@ describe('the watch', () => {
     expect(await askedFor(introspector)).toEqual({ active: true, asked: 1 });
   });
 
+  it('goes on refusing what ended before its cursor was too old', async () => {
+    const { introspector, heard } = await watching({ watch: { onRevocation: 'refuse' } });
+    server.end(family);
+    await until(() => heard.length === 1);
+    server.cutWatches();
+    await until(() => !introspector.guarded);
+    server.end({ ...family, sub: 'bob' });
+    server.forgotten = 2;
+    server.deaf = false;
+    await until(() => introspector.guarded);
+    expect(server.watches.at(-1)).toMatchObject({ cursor: '' });
+    expect(await introspector.introspect('good')).toEqual({ active: false });
+  });
+
   it('survives a server that goes away and comes back', async () => {
     const { introspector, heard } = await watching();
     await server.stop();

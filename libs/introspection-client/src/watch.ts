@@ -15,7 +15,7 @@ const longestPauseMs = 2_000;
 
 export interface WatchListener {
   readonly onRevocation: (revocation: Revocation) => void;
-  /** Ends may have been missed: what was derived from earlier ones, and what is remembered, must go. */
+  /** Ends may have been missed: what is remembered of tokens must go. */
   readonly onGap: () => void;
   readonly metrics: Metrics;
   /** How far back the first look goes, in seconds; 0: not at all. */

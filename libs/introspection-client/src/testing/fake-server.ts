@@ -177,7 +177,7 @@ export class FakeServer {
   async *#watch({ cursor, since }: { cursor: string; since: bigint }, { signal }: CallContext) {
     this.watches.push({ cursor, since });
     if (this.deaf) throw new ConnectError('not now', Code.Unavailable);
-    const start = cursor === '' ? (since > 0n ? 0 : this.#ends.length) : Number(cursor);
+    const start = cursor === '' ? (since > 0n ? this.forgotten : this.#ends.length) : Number(cursor);
     if (start < this.forgotten) throw new ConnectError('too old', Code.OutOfRange);
     const beat = setInterval(() => this.#events.emit('event'), 500);
     try {
