@@ -27,6 +27,7 @@ const boundaries: readonly Plant[] = [
   imports('libs/kit/src/canary-service.ts', '@tessera/keys'),
   imports('libs/test-kit/src/canary-service.ts', '@tessera/keys'),
   imports('apps/standalone/src/canary-other.ts', '@tessera/directory-client'),
+  imports('apps/cli/src/canary-other.ts', '@tessera/oauth'),
   imports('apps/e2e/src/canary-inside.ts', '@tessera/keys'),
   imports('apps/bench/src/canary-inside.ts', '@tessera/token'),
   imports('libs/oauth/src/canary-ours.ts', '@tessera/kit'),
