@@ -1,3 +1,4 @@
+import { createHmac } from 'node:crypto';
 import { mkdtempSync, writeFileSync } from 'node:fs';
 import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -258,6 +259,27 @@ function freePort(): Promise<number> {
     });
   });
 }
+
+describe('tessera webhook-key', () => {
+  const args = ['webhook-key', '--tenant', 'acme', '--client-id', 'acme-desk'];
+
+  it('prints the key that the server signs with, from a file too (Standard Webhooks)', async () => {
+    const key = 'a-webhook-key-of-at-least-32-characters';
+    const file = join(mkdtempSync(join(tmpdir(), 'tessera-cli-')), 'key');
+    writeFileSync(file, `${key}\n`);
+    const { terminal, printed } = world([], { TESSERA_WEBHOOK_KEY_FILE: file });
+    expect(await run(args, terminal)).toBe(0);
+    expect(await run([...args, '--key', key], terminal)).toBe(0);
+    const derived = createHmac('sha256', key).update('sign\0acme\0acme-desk').digest('base64');
+    expect(printed.out).toBe(`whsec_${derived}\n`.repeat(2));
+  });
+
+  it('refuses a key that no server would take', async () => {
+    const { terminal, printed } = world([]);
+    expect(await run([...args, '--key', 'short'], terminal)).toBe(2);
+    expect(printed.say).toContain('at least 32 characters');
+  });
+});
 
 describe('tessera secret new', () => {
   it('prints another secret of 43 characters at each time, and nothing else', async () => {

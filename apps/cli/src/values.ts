@@ -34,7 +34,8 @@ function fromEnvironment(name: string, environment: Terminal['environment']): st
   const file = environment[`${name}_FILE`];
   if (file === undefined || file === '') return undefined;
   try {
-    return readFileSync(file, 'utf8').trimEnd();
+    // As processes read it, so that both have the same value.
+    return readFileSync(file, 'utf8').replace(/\r?\n$/, '');
   } catch {
     throw new CommandError(`The file that ${name}_FILE names cannot be read.`);
   }

@@ -1,8 +1,7 @@
-import { createHmac } from 'node:crypto';
 import type { Command } from './command.ts';
 import { UsageError } from './terminal.ts';
 
-/** What an application's notification system verifies with, made from the deployment's key as the server makes it. */
+/** What an application's notification system verifies with, made from the deployment's key by the server's own code. */
 export const webhookKey: Command = {
   words: ['webhook-key'],
   summary: "print the key with which an application's notification system verifies requests",
@@ -12,9 +11,13 @@ export const webhookKey: Command = {
     key: { type: 'string', help: "The deployment's key", environment: 'TESSERA_WEBHOOK_KEY', required: true },
   },
   async run(values, { out }) {
+    const [{ createWebhookKeys }, { Secret }] = await Promise.all([
+      import('@tessera/device'),
+      import('@tessera/kit'),
+    ]);
     const key = values.required('key');
     if (key.length < 32) throw new UsageError('The key must have at least 32 characters.');
-    const purpose = `sign\0${values.required('tenant')}\0${values.required('client-id')}`;
-    out(`whsec_${createHmac('sha256', key).update(purpose).digest('base64')}\n`);
+    const application = { tenantId: values.required('tenant'), clientId: values.required('client-id') };
+    out(`${createWebhookKeys(new Secret(key)).signingKey(application)}\n`);
   },
 };

@@ -8,3 +8,4 @@ export { buildDevice, migrations } from './build.ts';
 export type { DevicePeers } from './build.ts';
 export { deviceConfig } from './config.ts';
 export type { DeviceConfig } from './config.ts';
+export { createWebhookKeys } from './webhook/keys.ts';
