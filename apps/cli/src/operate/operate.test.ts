@@ -1,54 +1,10 @@
-import { globSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterAll, describe, expect, it, onTestFinished } from 'vitest';
+import { globSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
 import { buildDirectory, directoryConfig, migrations } from '@tessera/directory';
-import {
-  combine,
-  loadConfig,
-  openDatabase,
-  processConfig,
-  rpcConfig,
-  rpcCredentials,
-  serve,
-} from '@tessera/kit';
+import { loadConfig, openDatabase } from '@tessera/kit';
 import { newDatabaseUrl, redisUrl, silentLog, testDatabase, testKit } from '@tessera/test-kit';
-import { run } from '../run.ts';
-import type { Terminal } from '../terminal.ts';
-import { schemas, settings } from './settings.ts';
-
-const directory = mkdtempSync(join(tmpdir(), 'tessera-cli-'));
-afterAll(() => rmSync(directory, { recursive: true }));
-
-const pepper = Buffer.alloc(32, 1).toString('base64');
-const secrets = {
-  TESSERA_KEYS_KEK: Buffer.alloc(32, 2).toString('base64'),
-  TESSERA_DIRECTORY_PEPPER: pepper,
-  TESSERA_TOKEN_REFRESH_KEYS: `1:${Buffer.alloc(32, 3).toString('base64')}`,
-};
-
-async function tessera(
-  words: string,
-  environment: Record<string, string>,
-  fetchFrom: typeof fetch = async () => Promise.reject(new TypeError('fetch failed')),
-): Promise<{ code: number; said: string }> {
-  let said = '';
-  const terminal: Terminal = {
-    environment,
-    out: (text) => (said += text),
-    say: (text) => (said += text),
-    sleep: async () => undefined,
-    now: () => Date.now(),
-    fetch: fetchFrom,
-  };
-  return { code: await run(words.split(' '), terminal), said };
-}
-
-function file(content: string): string {
-  const path = join(directory, 'tessera.yaml');
-  writeFileSync(path, content);
-  return path;
-}
+import { file, pepper, rows, secrets, serving, tessera } from '../testing/command.ts';
+import { schemas } from './settings.ts';
 
 function withWrongPassword(href: string): string {
   const url = new URL(href);
@@ -71,15 +27,6 @@ async function asStranger(
   } finally {
     await owner.migration((session) => session.run(`DROP OWNED BY ${role}; DROP ROLE ${role}`));
     await owner.close();
-  }
-}
-
-async function rows(url: string, text: string): Promise<unknown[]> {
-  const database = await openDatabase({ url });
-  try {
-    return (await database.query({ name: `test.${text}`.slice(0, 60), text })).rows;
-  } finally {
-    await database.close();
   }
 }
 
@@ -252,13 +199,7 @@ describe('tessera secret list', () => {
   it('asks the directory that is named, as tessera apply does, which needs no database', async () => {
     const config = loadConfig(directoryConfig, { TESSERA_DIRECTORY_PEPPER: pepper });
     const kit = testKit({ database: await testDatabase(migrations), log: silentLog() });
-    const built = buildDirectory(config, {}, kit);
-    onTestFinished(() => built.close());
-    const token = { TESSERA_RPC_TOKEN: 'a-token-between-processes-of-a-test' };
-    const credentials = rpcCredentials(settings(combine(processConfig, rpcConfig), token));
-    const server = await serve(built, { host: '127.0.0.1', port: 0, credentials, log: kit.log });
-    onTestFinished(() => server.drain());
-    const environment = { ...token, TESSERA_PEER_DIRECTORY: `127.0.0.1:${server.port}` };
+    const environment = await serving(buildDirectory(config, {}, kit), 'TESSERA_PEER_DIRECTORY');
     expect(await tessera(`apply -f ${file(of(`[{${value('new')}}]`))}`, environment)).toEqual({
       code: 0,
       said: 'acme: 3 created, 0 updated, 0 deleted\n',
@@ -412,8 +353,10 @@ describe('tessera smoke', () => {
   const answers =
     (documents: Record<string, object>): typeof fetch =>
     async (url) => {
-      const found = documents[new URL(String(url instanceof Request ? url.url : url)).pathname];
-      return found === undefined ? new Response(null, { status: 404 }) : Response.json(found);
+      const { pathname } = new URL(String(url instanceof Request ? url.url : url));
+      const found = documents[pathname];
+      if (found !== undefined) return Response.json(found);
+      return new Response(null, { status: pathname === '/userinfo' ? 401 : 404 });
     };
   const wellKnown = {
     '/.well-known/openid-configuration': { issuer },
@@ -429,7 +372,7 @@ describe('tessera smoke', () => {
     );
     expect({ code, said }).toEqual({
       code: 0,
-      said: 'good  openid-configuration\ngood  oauth-authorization-server\ngood  1 signing keys\n',
+      said: 'good  openid-configuration\ngood  oauth-authorization-server\ngood  1 signing keys\ngood  what is no token is refused\n',
     });
   });
 
@@ -440,6 +383,11 @@ describe('tessera smoke', () => {
       'names the issuer',
     ],
     ['no key', { '/.well-known/jwks.json': { keys: [] } }, 'There is no signing key.'],
+    [
+      'claims of what is no token',
+      { '/userinfo': { sub: 'ada' } },
+      'answers to what is no token with status 200.',
+    ],
   ])('fails at %s', async (_title, documents, message) => {
     const { code, said } = await tessera(
       'smoke',

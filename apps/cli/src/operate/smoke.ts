@@ -15,8 +15,8 @@ type Key = JsonWebKeyInput['key'] & { readonly kid?: unknown };
 const timeoutMs = 10_000;
 
 /**
- * Asks a running server what any deployment can answer: its metadata, its keys, a token that is none; with a client, a token
- * whose signature then is verified. Throws CommandError at the first answer that is wrong.
+ * Asks a running server what any deployment can answer: its metadata, its keys, the claims of what is no token, which it must
+ * refuse; with a client, a token whose signature then is verified. Throws CommandError at the first answer that is wrong.
  */
 export async function smoke({ issuer, address, client }: SmokeOptions, terminal: Terminal): Promise<void> {
   const base = address.replace(/\/$/, '');
@@ -29,6 +29,8 @@ export async function smoke({ issuer, address, client }: SmokeOptions, terminal:
   const { keys } = (await get(`${base}/.well-known/jwks.json`, terminal)) as { keys?: readonly Key[] };
   if (keys === undefined || keys.length === 0) throw new CommandError('There is no signing key.');
   terminal.say(`good  ${keys.length} signing keys\n`);
+  await expectRefusal(`${base}/userinfo`, terminal);
+  terminal.say('good  what is no token is refused\n');
   if (client === undefined) return;
   const answer = await post(`${base}/token`, client, { grant_type: 'client_credentials' }, terminal);
   const token = answer?.body['access_token'];
@@ -41,13 +43,27 @@ export async function smoke({ issuer, address, client }: SmokeOptions, terminal:
   terminal.say('good  a token, signed by one of them\n');
 }
 
-async function get(url: string, { fetch }: Pick<Terminal, 'fetch'>): Promise<Json> {
-  const answer = await fetch(url, { redirect: 'error', signal: AbortSignal.timeout(timeoutMs) }).catch(
-    () => undefined,
-  );
-  if (answer === undefined) throw new CommandError(`Nothing answers at ${url}.`);
+async function get(url: string, terminal: Pick<Terminal, 'fetch'>): Promise<Json> {
+  const answer = await ask(url, {}, terminal);
   if (!answer.ok) throw new CommandError(`${url} answers with status ${answer.status}.`);
   return (await answer.json()) as Json;
+}
+
+/** Whoever may reach the server may ask this, in every profile, and it is the token process that refuses (RFC 6750 §3.1). */
+async function expectRefusal(url: string, terminal: Pick<Terminal, 'fetch'>): Promise<void> {
+  const { status } = await ask(url, { authorization: 'Bearer none' }, terminal);
+  if (status !== 401) throw new CommandError(`${url} answers to what is no token with status ${status}.`);
+}
+
+async function ask(
+  url: string,
+  headers: Readonly<Record<string, string>>,
+  { fetch }: Pick<Terminal, 'fetch'>,
+): Promise<Response> {
+  const signal = AbortSignal.timeout(timeoutMs);
+  const answer = await fetch(url, { headers, redirect: 'error', signal }).catch(() => undefined);
+  if (answer === undefined) throw new CommandError(`Nothing answers at ${url}.`);
+  return answer;
 }
 
 function assertSigned(token: string, keys: readonly Key[], issuer: string): void {

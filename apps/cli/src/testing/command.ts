@@ -1,0 +1,66 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, onTestFinished } from 'vitest';
+import { combine, openDatabase, processConfig, rpcConfig, rpcCredentials, serve } from '@tessera/kit';
+import type { BuiltService } from '@tessera/kit';
+import { silentLog } from '@tessera/test-kit';
+import { settings } from '../operate/settings.ts';
+import { run } from '../run.ts';
+import type { Terminal } from '../terminal.ts';
+
+const directory = mkdtempSync(join(tmpdir(), 'tessera-cli-'));
+afterAll(() => rmSync(directory, { recursive: true }));
+
+export const pepper = Buffer.alloc(32, 1).toString('base64');
+
+/** What a deployment with a database brings. */
+export const secrets = {
+  TESSERA_KEYS_KEK: Buffer.alloc(32, 2).toString('base64'),
+  TESSERA_DIRECTORY_PEPPER: pepper,
+  TESSERA_TOKEN_REFRESH_KEYS: `1:${Buffer.alloc(32, 3).toString('base64')}`,
+};
+
+/** Runs a command. Answers its exit code and all that it printed, results and what people read. */
+export async function tessera(
+  words: string,
+  environment: Record<string, string>,
+  fetchFrom: typeof fetch = async () => Promise.reject(new TypeError('fetch failed')),
+): Promise<{ code: number; said: string }> {
+  let said = '';
+  const terminal: Terminal = {
+    environment,
+    out: (text) => (said += text),
+    say: (text) => (said += text),
+    sleep: async () => undefined,
+    now: () => Date.now(),
+    fetch: fetchFrom,
+  };
+  return { code: await run(words.split(' '), terminal), said };
+}
+
+/** A file of that content, which takes the place of the one before. Answers its path. */
+export function file(content: string, name = 'tessera.yaml'): string {
+  const path = join(directory, name);
+  writeFileSync(path, content);
+  return path;
+}
+
+export async function rows(url: string, text: string): Promise<unknown[]> {
+  const database = await openDatabase({ url });
+  try {
+    return (await database.query({ name: `test.${text}`.slice(0, 60), text })).rows;
+  } finally {
+    await database.close();
+  }
+}
+
+/** Serves calls until the test ends. Answers the environment of an operator, with the address in `setting`. */
+export async function serving(built: BuiltService, setting: string): Promise<Record<string, string>> {
+  onTestFinished(() => built.close());
+  const token = { TESSERA_RPC_TOKEN: 'a-token-between-processes-of-a-test' };
+  const credentials = rpcCredentials(settings(combine(processConfig, rpcConfig), token));
+  const server = await serve(built, { host: '127.0.0.1', port: 0, credentials, log: silentLog() });
+  onTestFinished(() => server.drain());
+  return { ...token, [setting]: `127.0.0.1:${server.port}` };
+}
