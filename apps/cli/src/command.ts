@@ -27,8 +27,13 @@ export interface Command {
   /** The words after `tessera`. */
   readonly words: readonly string[];
   readonly summary: string;
+  /** What else its help says: whole sentences, in lines of their own. */
+  readonly details?: string;
   readonly options: Readonly<Record<string, Option>>;
-  run(values: Values, terminal: Terminal): Promise<void>;
+  /** The exit code when it fails; 2 where 1 says something else. */
+  readonly failure?: 2;
+  /** Answers the exit code where that is not 0. */
+  run(values: Values, terminal: Terminal): Promise<void | 1>;
 }
 
 /** The options in the form of `parseArgs`. */

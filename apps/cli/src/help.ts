@@ -8,12 +8,17 @@ export function overview(commands: readonly Command[]): string {
   return `${columns(rows)}\n\nEach takes --help.\n`;
 }
 
-export function commandHelp({ words, summary, options }: Command): string {
+export function commandHelp({ words, summary, details, options }: Command): string {
   const rows = Object.entries(options).map(([name, option]): [string, string] => [
     `--${name}${option.type === 'string' ? ' <value>' : ''}`,
     describe(option),
   ]);
-  return `tessera ${words.join(' ')}: ${summary}\n\n${columns(rows)}\n`;
+  const parts = [
+    `tessera ${words.join(' ')}: ${summary}`,
+    details,
+    rows.length > 0 ? columns(rows) : undefined,
+  ];
+  return `${parts.filter((part) => part !== undefined).join('\n\n')}\n`;
 }
 
 function describe(option: Option): string {

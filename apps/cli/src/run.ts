@@ -10,7 +10,7 @@ import { commandHelp, overview } from './help.ts';
 import { CommandError, UsageError, type Terminal } from './terminal.ts';
 import { valuesOf } from './values.ts';
 
-/** Runs a command line. Answers the exit code: 0 done, 1 failed, 2 not understood. */
+/** Runs a command line. Answers the exit code: 0 done, 1 failed, 2 not understood, unless the command says otherwise. */
 export async function run(args: readonly string[], terminal: Terminal): Promise<0 | 1 | 2> {
   const command = commands.find(({ words }) => words.every((word, at) => args[at] === word));
   if (command === undefined) {
@@ -22,12 +22,11 @@ export async function run(args: readonly string[], terminal: Terminal): Promise<
     return asked ? 0 : 2;
   }
   try {
-    await execute(command, args.slice(command.words.length), terminal);
-    return 0;
+    return (await execute(command, args.slice(command.words.length), terminal)) === 1 ? 1 : 0;
   } catch (error) {
     if (error instanceof CommandError) {
       terminal.say(`${error.message}\n`);
-      return 1;
+      return command.failure ?? 1;
     }
     if (error instanceof UsageError) {
       terminal.say(`${error.message}\n\n${commandHelp(command)}`);
@@ -37,13 +36,13 @@ export async function run(args: readonly string[], terminal: Terminal): Promise<
   }
 }
 
-async function execute(command: Command, args: readonly string[], terminal: Terminal): Promise<void> {
+async function execute(command: Command, args: readonly string[], terminal: Terminal): Promise<void | 1> {
   const given = parsed(command, args);
   if (given['help'] === true) {
     terminal.say(commandHelp(command));
     return;
   }
-  await command.run(valuesOf(command, given, terminal), terminal);
+  return command.run(valuesOf(command, given, terminal), terminal);
 }
 
 function parsed(command: Command, args: readonly string[]): Readonly<Record<string, unknown>> {

@@ -5,7 +5,7 @@ import { KeysService, KeyState, TokenType } from '@tessera/proto-gen/keys';
 import { fakeClock, testDatabase, testKit } from '@tessera/test-kit';
 import { compactVerify, decodeProtectedHeader, importJWK } from 'jose';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { buildKeys, keysConfig, migrations } from './index.ts';
+import { buildKeys, keysConfig, migrations, type KeysOptions } from './index.ts';
 
 const kek = () => systemRandom.bytes(32).toString('base64');
 const call = () => rootCall('a-request', 10_000);
@@ -17,13 +17,19 @@ afterEach(async () => {
   await Promise.all(built.splice(0).map((service) => service.close()));
 });
 
-function start(database: Database, settings: Record<string, string> = {}, overrides: Partial<Kit> = {}) {
+function start(
+  database: Database,
+  settings: Record<string, string> = {},
+  overrides: Partial<Kit> = {},
+  options: KeysOptions = {},
+) {
   const environment = { TESSERA_KEYS_KEK: sharedKek, TESSERA_KEYS_POLL_INTERVAL: '50ms', ...settings };
   const kit = testKit({ database, ...overrides });
   const service = buildKeys(
     loadConfig(keysConfig, environment, { known: Object.keys(environment) }),
     {},
     kit,
+    options,
   );
   built.push(service);
   return { service, as: (caller: CallerName) => local(KeysService, service, caller, kit.log) };
@@ -200,6 +206,66 @@ describe('rotation', () => {
       }
     }
     expect(kids.size).toBe(3);
+  });
+});
+
+describe('for a command', () => {
+  const command = (database: Database, settings: Record<string, string> = {}) =>
+    start(database, settings, {}, { followsSchedule: false });
+
+  it('moves nothing that would be due by the settings of the command, and rotates on request.', async () => {
+    const database = await testDatabase(migrations);
+    const keys = start(database);
+    await keys.service.ready();
+    const own = { TESSERA_KEYS_ROTATION_PERIOD: '1s', TESSERA_KEYS_PUBLICATION_LEAD: '10ms' };
+    await new Promise((resolve) => setTimeout(resolve, 1100));
+    const asked = command(database, own);
+    await asked.service.ready();
+    expect((await publicKeysOf(asked)).map((key) => key.state)).toEqual([KeyState.ACTIVE]);
+    const { activeKid } = await asked.as('operator').rotateKeys({ immediately: true }, call());
+    await vi.waitFor(async () => expect((await publicKeysOf(keys))[0]?.kid).toBe(activeKid));
+  });
+
+  it('is not ready before a process made the first key, and makes none.', async () => {
+    const database = await testDatabase(migrations);
+    await expect(command(database).service.ready()).rejects.toThrow('There is no signing key yet');
+    await start(database).service.ready();
+    const keys = command(database);
+    await keys.service.ready();
+    expect(await publicKeysOf(keys)).toHaveLength(1);
+  });
+});
+
+describe('what docs/operations.md says to do in an emergency', () => {
+  const run = (database: Database, text: string, values: string[] = []) =>
+    database.query({ name: `test.${text}`.slice(0, 60), text, values });
+
+  it('takes a retired key out of the key set of processes that run, when its row is deleted.', async () => {
+    const database = await testDatabase(migrations);
+    const keys = start(database);
+    await keys.service.ready();
+    const leaked = (await publicKeysOf(keys))[0]?.kid ?? '';
+    const { activeKid } = await keys.as('operator').rotateKeys({ immediately: true }, call());
+    expect((await publicKeysOf(keys)).map(({ kid }) => kid)).toEqual([activeKid, leaked]);
+    await run(database, "DELETE FROM keys.signing_key WHERE kid = $1 AND state = 'retired'", [leaked]);
+    await vi.waitFor(async () =>
+      expect((await publicKeysOf(keys)).map(({ kid }) => kid)).toEqual([activeKid]),
+    );
+  });
+
+  it('begins with a new key under another key-encryption key, when all were deleted while nothing ran.', async () => {
+    const database = await testDatabase(migrations);
+    const before = start(database);
+    await before.service.ready();
+    const [former] = await publicKeysOf(before);
+    await before.service.close();
+    await run(database, 'DELETE FROM keys.signing_key');
+    const after = start(database, { TESSERA_KEYS_KEK: kek() });
+    await after.service.ready();
+    const { tokens } = await after.as('token').sign({ items: [item] }, call());
+    const keys = await publicKeysOf(after);
+    await verify(tokens[0] ?? '', keys);
+    expect(keys.map(({ kid }) => kid)).not.toContain(former?.kid);
   });
 });
 

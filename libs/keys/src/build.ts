@@ -12,8 +12,21 @@ import { postgresKeyStore } from './store.postgres.ts';
 /** The schema `keys`; to be run before the service is built. */
 export const migrations: Migrations = { schema: 'keys', directory: new URL('../sql/', import.meta.url) };
 
+export interface KeysOptions {
+  /**
+   * Processes read the keys again and again, and make every move that is due. Without this the keys are read once, by `ready`,
+   * and nothing moves but on request: for a command, whose schedule may be another than that of the processes.
+   */
+  readonly followsSchedule?: boolean;
+}
+
 /** Builds the keys service and begins to read its keys; the first process ever makes the first key. */
-export function buildKeys(config: KeysConfig, _peers: object, kit: Kit): BuiltService {
+export function buildKeys(
+  config: KeysConfig,
+  _peers: object,
+  kit: Kit,
+  { followsSchedule = true }: KeysOptions = {},
+): BuiltService {
   const ring = createKeyRing({
     store: postgresKeyStore(kit.database, kit),
     wrapper: aesKeyWrapper(config.TESSERA_KEYS_KEK, kit.random),
@@ -21,10 +34,12 @@ export function buildKeys(config: KeysConfig, _peers: object, kit: Kit): BuiltSe
       rotationPeriod: config.TESSERA_KEYS_ROTATION_PERIOD,
       publicationLead: config.TESSERA_KEYS_PUBLICATION_LEAD,
     },
+    followsSchedule,
     retention: config.TESSERA_KEYS_RETENTION,
     kit,
   });
-  const poller = startPoller(() => ring.refresh(), config.TESSERA_KEYS_POLL_INTERVAL * 1000, kit.log);
+  const intervalMs = config.TESSERA_KEYS_POLL_INTERVAL * 1000;
+  const poller = followsSchedule ? startPoller(() => ring.refresh(), intervalMs, kit.log) : undefined;
   const unmeasure = measureAges(ring);
   return {
     name: 'keys',
@@ -40,7 +55,7 @@ export function buildKeys(config: KeysConfig, _peers: object, kit: Kit): BuiltSe
     },
     async close() {
       unmeasure();
-      await poller.close();
+      await poller?.close();
     },
   };
 }

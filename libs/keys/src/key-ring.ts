@@ -19,7 +19,7 @@ export interface KeyRing {
   ages(): { readonly active: number; readonly confirmed: number } | undefined;
   /** Whether `current` answers. */
   isUsable(): boolean;
-  /** Reads the keys again after making the move that is due, if one is. Rejects with the reason when it cannot. */
+  /** Reads the keys again, after making the move that is due, if one is. Rejects with the reason when it cannot. */
   refresh(): Promise<void>;
   /** Advances the life cycle on request and answers the kid that signs from now on. */
   rotate(immediately: boolean, origin: Origin): Promise<string>;
@@ -29,14 +29,18 @@ export interface KeyRingOptions {
   readonly store: KeyStore;
   readonly wrapper: KeyWrapper;
   readonly schedule: Schedule;
+  /** Whether `refresh` makes the moves that are due. Where it does not, it rejects as long as no process made a key. */
+  readonly followsSchedule: boolean;
   /** Seconds a retired key stays published. */
   readonly retention: number;
   readonly kit: Pick<Kit, 'clock' | 'log'>;
 }
 
+const noKey = 'There is no signing key yet: the first process of keys that starts makes it.';
 const bySchedule: Origin = { actor: { type: 'system', id: 'keys' } };
 
-export function createKeyRing({ store, wrapper, schedule, retention, kit }: KeyRingOptions): KeyRing {
+export function createKeyRing(options: KeyRingOptions): KeyRing {
+  const { store, wrapper, schedule, followsSchedule, retention, kit } = options;
   const unwrapped = new Map<string, SigningKey>();
   let known: readonly StoredKey[] | undefined;
   let current: SigningKey | undefined;
@@ -81,6 +85,10 @@ export function createKeyRing({ store, wrapper, schedule, retention, kit }: KeyR
   async function read(): Promise<void> {
     const keys = await store.load(retention);
     await adopt(keys);
+    if (!followsSchedule) {
+      if (current === undefined) throw new Error(noKey);
+      return;
+    }
     const step = dueStep(keys, schedule);
     if (step === undefined) return;
     await perform(step);

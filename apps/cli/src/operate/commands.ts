@@ -72,6 +72,33 @@ const epochBump: Command = {
   },
 };
 
+const keysList: Command = {
+  words: ['keys', 'list'],
+  summary: 'list the signing keys that verifiers are told of, newest first',
+  details:
+    'published: known to verifiers, signs next. active: signs.\n' +
+    'retired: signs no more, and is still trusted for what it signed.',
+  options: {},
+  async run(_values, terminal) {
+    const { listKeys } = await import('./keys.ts');
+    await listKeys(terminal);
+  },
+};
+
+const keysRotate: Command = {
+  words: ['keys', 'rotate'],
+  summary: 'publish the next signing key, which takes over after the publication lead',
+  details:
+    'With --now, verifiers that keep a copy of the key set refuse new tokens until they fetch it again.\n' +
+    'The key before it stays in the key set either way, until TESSERA_KEYS_RETENTION is over. How to take a key\n' +
+    'out that leaked: docs/operations.md, "In an emergency".',
+  options: { now: { type: 'boolean', help: 'Let it sign at once, without the lead: for a key that leaked' } },
+  async run(values, terminal) {
+    const { rotateKeys } = await import('./keys.ts');
+    await rotateKeys(values.flag('now'), terminal);
+  },
+};
+
 const secretNew: Command = {
   words: ['secret', 'new'],
   summary: 'make a client secret, 32 random bytes as base64url, and print it',
@@ -121,6 +148,8 @@ export const operating: readonly Command[] = [
   apply,
   configCheck,
   doctor,
+  keysList,
+  keysRotate,
   epochBump,
   secretNew,
   secretList,

@@ -1,22 +1,19 @@
-import { Code, ConnectError } from '@tessera/kit';
-import type { ApplicationSecret } from '@tessera/proto-gen/directory';
-import { CommandError, type Terminal } from '../terminal.ts';
-import { withDirectory } from './directory.ts';
+import { DirectoryAdminService, type ApplicationSecret } from '@tessera/proto-gen/directory';
+import type { Terminal } from '../terminal.ts';
+import { orNotFound, withService } from './service.ts';
 
 const timeoutMs = 10_000;
 
 /** Prints a line for each secret of an application. Throws CommandError when there is no such application. */
 export async function listSecrets(clientId: string, terminal: Terminal): Promise<void> {
-  const { secrets } = await withDirectory(terminal, {
+  const { secrets } = await withService('directory', terminal, {
     name: 'Listing secrets',
     instead: ' Embedded stores are open to their process alone.',
     timeoutMs,
-    run: async (admin, call) =>
-      admin.listApplicationSecrets({ clientId }, call).catch((error: unknown) => {
-        if (error instanceof ConnectError && error.code === Code.NotFound)
-          throw new CommandError(`There is no application ${clientId}.`);
-        throw error;
-      }),
+    run: async (clientOf, call) =>
+      clientOf(DirectoryAdminService)
+        .listApplicationSecrets({ clientId }, call)
+        .catch(orNotFound(`There is no application ${clientId}.`)),
   });
   if (secrets.length === 0) terminal.say(`${clientId} has no secrets.\n`);
   for (const [index, secret] of secrets.entries()) terminal.out(line(index + 1, secret, terminal.now()));

@@ -1,0 +1,161 @@
+import {
+  Code,
+  combine,
+  connectPeer,
+  ConnectError,
+  isGiven,
+  local,
+  migrate,
+  processConfig,
+  rootCall,
+  rpcConfig,
+  rpcCredentials,
+  systemClock,
+  systemRandom,
+  ulid,
+  type BuiltService,
+  type CallOptions,
+  type Kit,
+  type Logger,
+  type Migrations,
+  type Peer,
+} from '@tessera/kit';
+import { buildDirectory, directoryConfig, migrations as directoryMigrations } from '@tessera/directory';
+import { buildKeys, keysConfig, migrations as keysMigrations } from '@tessera/keys';
+import { CommandError, type Terminal } from '../terminal.ts';
+import { missingDatabase, orExplain, patiently, reasonOf, terminalLog, withDatabase } from './database.ts';
+import { settings, type Environment } from './settings.ts';
+
+/** Makes a client of what the service offers. */
+export type ClientOf = Peer['client'];
+
+/** What an operator asks of a service. May be asked more than once, while a store or service is away. */
+export interface ServiceWork<T> {
+  /** What it is called in messages, as "Applying". */
+  readonly name: string;
+  /** What there is instead of a database, for who named none. */
+  readonly instead: string;
+  readonly timeoutMs: number;
+  run(clientOf: ClientOf, call: CallOptions): Promise<T>;
+}
+
+/** A service that operators work with: where its processes are, and its own code for where there are none to call. */
+interface OperatedService {
+  readonly peer: 'TESSERA_PEER_DIRECTORY' | 'TESSERA_PEER_KEYS';
+  readonly migrations: Migrations;
+  /** Reads its settings, which throws ConfigError. What is answered builds it. */
+  configured(environment: Environment): (kit: Kit) => BuiltService;
+  /** Whether it has to be ready before it is asked for anything. */
+  readonly readyFirst: boolean;
+}
+
+const services = {
+  directory: {
+    peer: 'TESSERA_PEER_DIRECTORY',
+    migrations: directoryMigrations,
+    configured(environment) {
+      const config = settings(directoryConfig, environment);
+      return (kit) => buildDirectory(config, {}, kit);
+    },
+    readyFirst: false,
+  },
+  keys: {
+    peer: 'TESSERA_PEER_KEYS',
+    migrations: keysMigrations,
+    configured(environment) {
+      const config = settings(keysConfig, environment);
+      return (kit) => buildKeys(config, {}, kit, { followsSchedule: false });
+    },
+    // With another key-encryption key than theirs it would make a key that the processes cannot read.
+    readyFirst: true,
+  },
+} as const satisfies Record<string, OperatedService>;
+
+type ServiceName = keyof typeof services;
+
+/**
+ * Does work with a service: with its processes, which `TESSERA_PEER_<NAME>` names, by calling them as `operator`, else in the
+ * database that `DATABASE_URL` names, where processes that run notice by themselves. Throws CommandError, also where the
+ * service refuses.
+ */
+export async function withService<T>(
+  name: ServiceName,
+  terminal: Terminal,
+  work: ServiceWork<T>,
+): Promise<T> {
+  const isCalled = isGiven(terminal.environment, services[name].peer);
+  return isCalled ? byCall(name, terminal, work) : inDatabase(services[name], terminal, work);
+}
+
+async function byCall<T>(name: ServiceName, terminal: Terminal, work: ServiceWork<T>): Promise<T> {
+  const config = orExplain(() => settings(combine(processConfig, rpcConfig), terminal.environment));
+  const log = terminalLog(terminal);
+  const peer = await connectPeer({
+    target: config[services[name].peer] ?? '',
+    as: 'operator',
+    credentials: orExplain(() => rpcCredentials(config)),
+    peer: name,
+    log,
+  });
+  try {
+    return await patiently(async () => attempt(work, peer.client), work.name, log);
+  } finally {
+    await peer.close();
+  }
+}
+
+async function inDatabase<T>(
+  { migrations, configured, readyFirst }: OperatedService,
+  terminal: Terminal,
+  work: ServiceWork<T>,
+): Promise<T> {
+  if (!isGiven(terminal.environment, 'DATABASE_URL')) throw missingDatabase(work.instead);
+  const build = orExplain(() => configured(terminal.environment));
+  return withDatabase(terminal, async (database, log) => {
+    await patiently(async () => migrate(database, migrations, log, 'wait'), 'Waiting for the schema', log);
+    const kit: Kit = {
+      log,
+      clock: systemClock,
+      random: systemRandom,
+      database,
+      redis: undefined,
+      failpoint: () => undefined,
+    };
+    const built = build(kit);
+    try {
+      if (readyFirst) await requireReady(built, work.name, log);
+      const clientOf: ClientOf = (service) => local(service, built, 'operator', log);
+      return await patiently(async () => attempt(work, clientOf), work.name, log);
+    } finally {
+      await built.close();
+    }
+  });
+}
+
+async function requireReady(built: BuiltService, what: string, log: Logger): Promise<void> {
+  try {
+    await patiently(async () => built.ready(), what, log);
+  } catch (error) {
+    if (error instanceof CommandError || error instanceof TypeError) throw error;
+    throw new CommandError(`${what} cannot be done. ${reasonOf(error)}`);
+  }
+}
+
+async function attempt<T>(work: ServiceWork<T>, clientOf: ClientOf): Promise<T> {
+  try {
+    return await work.run(clientOf, rootCall(ulid(systemClock, systemRandom), work.timeoutMs));
+  } catch (error) {
+    if (!(error instanceof ConnectError)) throw error;
+    if (error.code !== Code.Unimplemented) throw new CommandError(error.rawMessage);
+    throw new CommandError(
+      `${work.name} cannot be done: the process that was asked is of a version that does not know how. Upgrade it first.`,
+    );
+  }
+}
+
+/** Says in a sentence of the command's own that there is nothing of that name. */
+export function orNotFound(sentence: string): (error: unknown) => never {
+  return (error) => {
+    throw error instanceof ConnectError && error.code === Code.NotFound ? new CommandError(sentence) : error;
+  };
+}
