@@ -3,6 +3,7 @@ import type { Command } from '../command.ts';
 import { clientOf } from '../flow/options.ts';
 import { CommandError } from '../terminal.ts';
 import { smoke } from './smoke.ts';
+import { statusCommands } from './status-commands.ts';
 
 /**
  * What operators do with a deployment. These work on it from inside, with the settings and the code of its processes, which
@@ -150,6 +151,7 @@ export const operating: readonly Command[] = [
   doctor,
   keysList,
   keysRotate,
+  ...statusCommands,
   epochBump,
   secretNew,
   secretList,

@@ -1,9 +1,10 @@
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { buildDirectory, directoryConfig, migrations as directoryMigrations } from '@tessera/directory';
 import { buildKeys, keysConfig, migrations as keysMigrations } from '@tessera/keys';
 import { loadConfig, local, openDatabase, rootCall, type BuiltService } from '@tessera/kit';
 import { KeysService } from '@tessera/proto-gen/keys';
-import { newDatabaseUrl, silentLog, testKit } from '@tessera/test-kit';
-import { file, rows, secrets, serving, tessera } from '../testing/command.ts';
+import { newDatabaseUrl, silentLog, testDatabase, testKit } from '@tessera/test-kit';
+import { file, pepper, rows, secrets, serving, tessera } from '../testing/command.ts';
 
 const { TESSERA_KEYS_KEK } = secrets;
 const nobody = 'Embedded stores are open to their process alone.';
@@ -25,6 +26,12 @@ async function keysProcess(url: string): Promise<BuiltService> {
 async function publishedBy(built: BuiltService): Promise<string[]> {
   const { keys } = await local(KeysService, built, 'gateway').getPublicKeys({}, rootCall('test'));
   return keys.map(({ kid }) => kid);
+}
+
+async function directory(): Promise<BuiltService> {
+  const config = loadConfig(directoryConfig, { TESSERA_DIRECTORY_PEPPER: pepper });
+  const kit = testKit({ database: await testDatabase(directoryMigrations), log: silentLog() });
+  return buildDirectory(config, {}, kit);
 }
 
 const kidOf = (line: string) => line.split(' ')[0] ?? '';
@@ -101,5 +108,99 @@ describe('tessera keys', () => {
     ]);
     const DATABASE_URL = await newDatabaseUrl(keysMigrations);
     expect((await tessera('keys list', { DATABASE_URL })).said).toContain('TESSERA_KEYS_KEK is missing.');
+  });
+});
+
+const people = (status = '') => `tenants:
+  - id: acme
+    name: Acme
+    users: [{username: ada, email: ada@acme.example, password: correct horse${status}}]
+    applications: [{clientId: tv, name: TV, type: public, grantTypes: [device_code]${status}}]
+`;
+
+describe('tessera tenant, application and user', () => {
+  const statuses = `SELECT t.status AS tenant, a.status AS application, u.status AS user FROM directory.tenant t
+    JOIN directory.application a USING (tenant_id) JOIN directory.user_account u USING (tenant_id)`;
+  const events = `SELECT event FROM directory.audit_event
+    WHERE record -> 'actor' ->> 'type' = 'operator' AND event ~ 'suspended|disabled' ORDER BY recorded_at`;
+
+  async function deployment() {
+    const DATABASE_URL = await newDatabaseUrl(directoryMigrations);
+    const environment = { DATABASE_URL, TESSERA_DIRECTORY_PEPPER: pepper };
+    return {
+      ask: (words: string) => tessera(words, environment),
+      apply: (state: string) => tessera(`apply -f ${file(state)}`, environment),
+      statuses: () => rows(DATABASE_URL, statuses),
+      events: () => rows(DATABASE_URL, events),
+    };
+  }
+
+  it('are disabled, and stay so when a file is applied that names no status', async () => {
+    const { ask, apply, statuses, events } = await deployment();
+    await apply(people());
+    expect(await ask('user disable --tenant acme --username ADA@acme.example')).toEqual({
+      code: 0,
+      said: 'The user ada of the tenant acme is disabled.\n',
+    });
+    expect(await ask('application disable --client-id tv')).toEqual({
+      code: 0,
+      said: 'The application tv of the tenant acme is disabled.\n',
+    });
+    const tenant = { code: 0, said: 'The tenant acme is disabled.\n' };
+    expect(await ask('tenant disable --tenant acme')).toEqual(tenant);
+    expect(await ask('tenant disable --tenant acme')).toEqual(tenant);
+    const disabled = { tenant: 'disabled', application: 'disabled', user: 'disabled' };
+    expect(await statuses()).toEqual([disabled]);
+    expect(await events()).toEqual(
+      ['user.disabled', 'client.disabled', 'tenant.suspended'].map((event) => ({ event })),
+    );
+    await apply(people());
+    expect(await statuses()).toEqual([disabled]);
+    await apply(people(', status: active'));
+    expect(await statuses()).toEqual([{ tenant: 'disabled', application: 'active', user: 'active' }]);
+  });
+
+  it('are enabled, also a person who is locked', async () => {
+    const { ask, apply, statuses } = await deployment();
+    await apply(people(', status: disabled').replace('status: disabled', 'status: locked'));
+    await ask('tenant disable --tenant acme');
+    expect(await ask('user enable --tenant acme --username ada')).toEqual({
+      code: 0,
+      said: 'The user ada of the tenant acme is active.\n',
+    });
+    await ask('application enable --client-id tv');
+    await ask('tenant enable --tenant acme');
+    expect(await statuses()).toEqual([{ tenant: 'active', application: 'active', user: 'active' }]);
+  });
+
+  it('are named when there is no such thing', async () => {
+    const { ask, apply } = await deployment();
+    await apply(people());
+    for (const [words, sentence] of [
+      ['tenant disable --tenant globex', 'There is no tenant globex.'],
+      ['application enable --client-id phone', 'There is no application phone.'],
+      ['user disable --tenant acme --username bob', 'There is no user bob in the tenant acme.'],
+      ['user disable --tenant globex --username ada', 'There is no user ada in the tenant globex.'],
+    ] as const)
+      expect(await ask(words)).toEqual({ code: 1, said: `${sentence}\n` });
+  });
+
+  it('are disabled at the directory that is named in a file, which needs no database', async () => {
+    const { TESSERA_PEER_DIRECTORY = '', ...token } = await serving(
+      await directory(),
+      'TESSERA_PEER_DIRECTORY',
+    );
+    const environment = { ...token, TESSERA_PEER_DIRECTORY_FILE: file(TESSERA_PEER_DIRECTORY, 'directory') };
+    await tessera(`apply -f ${file(people())}`, environment);
+    expect(await tessera('user disable --tenant acme --username ada', environment)).toEqual({
+      code: 0,
+      said: 'The user ada of the tenant acme is disabled.\n',
+    });
+  });
+
+  it('say in their help what ends, and what declared state does', async () => {
+    const { said } = await tessera('user disable --help', {});
+    expect(said).toContain('It ends the sessions, codes, refresh tokens and decisions of the person.');
+    expect(said).toContain('state that names none leaves it');
   });
 });
