@@ -1,9 +1,11 @@
 import { Code, ConnectError, type AuditEvent, type CallContext, type Handlers } from '@tessera/kit';
 import type { DirectoryAdminService, Status } from '@tessera/proto-gen/directory';
-import { applyDeclaredState, type ApplyParts } from './apply.ts';
+import { applyDeclaredState, planDeclaredState, type ApplyParts } from './apply.ts';
 import { DeclaredStateError } from './declared/positions.ts';
+import { writeTenant } from './declared/write.ts';
 import { notFound, secretMessage, statusName } from './messages.ts';
 import type { PepperCheck } from './pepper-check.ts';
+import { differencesOf } from './plan-differences.ts';
 import type { EventBase } from './plan-events.ts';
 import type { DirectoryStore, StatusTarget } from './store.ts';
 
@@ -20,20 +22,36 @@ export function directoryAdminHandlers(
   return {
     async apply({ document, fileName }, context) {
       await parts.pepperCheck.require();
-      try {
-        const applied = await applyDeclaredState(
-          parts,
-          { text: document, fileName },
-          { base: baseOf(context), signal: context.signal },
-        );
-        const tenants = applied.map((tenant) => ({
-          ...tenant,
-          unchanged: tenant.created + tenant.updated + tenant.deleted === 0,
-        }));
-        return { tenants };
-      } catch (error) {
-        if (error instanceof DeclaredStateError) throw new ConnectError(error.message, Code.InvalidArgument);
-        throw error;
+      const applied = await applyDeclaredState(
+        parts,
+        { text: document, fileName },
+        { base: baseOf(context), signal: context.signal },
+      ).catch(refuseMistakes);
+      const tenants = applied.map((tenant) => ({
+        ...tenant,
+        unchanged: tenant.created + tenant.updated + tenant.deleted === 0,
+      }));
+      return { tenants };
+    },
+
+    async diff({ document, fileName }, { signal }) {
+      await parts.pepperCheck.look();
+      const plans = await planDeclaredState(parts, { text: document, fileName }, signal).catch(
+        refuseMistakes,
+      );
+      const tenants = plans.map((plan) => ({
+        tenantId: plan.desired.tenant.tenantId,
+        differences: differencesOf(plan),
+      }));
+      return { tenants };
+    },
+
+    async *getDeclaredState({ tenantId }) {
+      const ids = tenantId === '' ? await parts.store.tenantIds() : [tenantId];
+      for (const id of ids) {
+        const state = await parts.store.tenantState(id);
+        if (state === undefined) throw notFound('The tenant');
+        yield { document: writeTenant(state) };
       }
     },
 
@@ -70,6 +88,11 @@ export function directoryAdminHandlers(
       return { secrets: secrets.map(secretMessage) };
     },
   };
+}
+
+/** Mistakes of the declared state are told to whoever sent it. */
+function refuseMistakes(error: unknown): never {
+  throw error instanceof DeclaredStateError ? new ConnectError(error.message, Code.InvalidArgument) : error;
 }
 
 function audit(event: Omit<AuditEvent, 'outcome'>, tenantId: string, context: CallContext): AuditEvent {

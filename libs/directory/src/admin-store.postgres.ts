@@ -42,6 +42,20 @@ export function createAdminStore(
 
     takenClientIds: (tenantId, clientIds) => takenClientIds(database, tenantId, clientIds),
 
+    async tenantIds() {
+      const { rows } = await database.query<{ tenant_id: string }>({
+        name: 'directory.tenant_ids',
+        text: 'SELECT tenant_id FROM directory.tenant ORDER BY tenant_id',
+      });
+      return rows.map((row) => row.tenant_id);
+    },
+
+    tenantState: (tenantId) =>
+      database.transaction(async (tx) => {
+        await lock(tx);
+        return readTenantState(tx, tenantId);
+      }),
+
     changeTenant: (tenantId, clientIds, decide) =>
       database.transaction(async (tx) => {
         await lock(tx);
@@ -124,7 +138,7 @@ interface PasswordRow {
   readonly imported_hash: Uint8Array | null;
 }
 
-/** Held until the commit, so that the feed's order is the order of the commits. */
+/** Held until the commit, so that the feed's order is the order of the commits, and nothing changes between two reads. */
 async function lock(tx: Queryable): Promise<void> {
   await tx.query({
     name: 'directory.lock',

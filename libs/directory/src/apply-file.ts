@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import type { CallOptions, Client } from '@tessera/kit';
-import type { ApplyResponse, DirectoryAdminService } from '@tessera/proto-gen/directory';
+import type { ApplyResponse, DiffResponse, DirectoryAdminService } from '@tessera/proto-gen/directory';
 import { resolveDeclaredState } from './declared/resolve.ts';
 
 export interface ApplyFileOptions {
@@ -16,14 +16,24 @@ export interface ApplyFileOptions {
  * Throws DeclaredStateError for a reference that cannot be resolved, ConnectError (`InvalidArgument`) for every other
  * mistake in the file; both messages name file, line and key, one line each.
  */
-export async function applyFile(
+export async function applyFile(fileName: string, options: ApplyFileOptions): Promise<ApplyResponse> {
+  const document = await resolved(fileName, options);
+  return options.admin.apply({ document, fileName }, options.call);
+}
+
+/** Has the directory say what `applyFile` would change. Throws as that does. */
+export async function diffFile(fileName: string, options: ApplyFileOptions): Promise<DiffResponse> {
+  const document = await resolved(fileName, options);
+  return options.admin.diff({ document, fileName }, options.call);
+}
+
+async function resolved(
   fileName: string,
-  { admin, environment, call, transform = (text) => text }: ApplyFileOptions,
-): Promise<ApplyResponse> {
+  { environment, transform = (text) => text }: ApplyFileOptions,
+): Promise<string> {
   const text = await readFile(fileName, 'utf8');
-  const document = await resolveDeclaredState(transform(text), fileName, {
+  return resolveDeclaredState(transform(text), fileName, {
     environment,
     readFile: (path) => readFile(path, 'utf8'),
   });
-  return admin.apply({ document, fileName }, call);
 }

@@ -7,7 +7,7 @@ import { readDeclaredState, type ReadState } from './declared/read.ts';
 import type { DeclaredTenant } from './declared/schema.ts';
 import { desiredState } from './desired.ts';
 import type { Passwords } from './passwords.ts';
-import { changesOf, countPlan, planTenant, type PlanCounts } from './plan.ts';
+import { changesOf, countPlan, planTenant, type PlanCounts, type TenantPlan } from './plan.ts';
 import { eventsOf, type EventBase } from './plan-events.ts';
 import { normalizeIdentifier, type TenantState } from './records.ts';
 import type { AdminStore, StoredPassword } from './store.ts';
@@ -31,26 +31,54 @@ export interface AppliedTenant extends PlanCounts {
   readonly tenantId: string;
 }
 
+interface DeclaredDocument {
+  readonly text: string;
+  readonly fileName: string;
+}
+
 /**
  * Makes the declared tenants so, one transaction each, in the order of the file. The whole file is checked before the
  * first one is written. Throws DeclaredStateError.
  */
 export async function applyDeclaredState(
   parts: ApplyParts,
-  document: { readonly text: string; readonly fileName: string },
+  document: DeclaredDocument,
   context: { readonly base: EventBase; readonly signal: CallContext['signal'] },
 ): Promise<AppliedTenant[]> {
+  const read = await readApplicable(parts, document);
+  const applied: AppliedTenant[] = [];
+  for (const tenant of read.state.tenants) applied.push(await applyTenant(parts, read, tenant, context));
+  return applied;
+}
+
+/** What applying the document would do, tenant by tenant in the order of the file. Throws DeclaredStateError. */
+export async function planDeclaredState(
+  parts: ApplyParts,
+  document: DeclaredDocument,
+  signal: AbortSignal,
+): Promise<TenantPlan[]> {
+  const read = await readApplicable(parts, document);
+  const plans: TenantPlan[] = [];
+  for (const tenant of read.state.tenants) {
+    const plan = await untilCurrent(async () => {
+      const planned = await prepare(parts, tenant, signal);
+      return planned(await parts.store.tenantState(tenant.id));
+    });
+    plans.push(plan);
+  }
+  return plans;
+}
+
+/** Throws DeclaredStateError with every mistake, client ids of other tenants among them. */
+async function readApplicable(parts: ApplyParts, document: DeclaredDocument): Promise<ReadState> {
   const read = readDeclaredState(document.text, document.fileName);
-  const { tenants } = read.state;
   const problems: Problem[] = [];
-  for (const tenant of tenants) {
+  for (const tenant of read.state.tenants) {
     const taken = await parts.store.takenClientIds(tenant.id, clientIdsOf(tenant));
     problems.push(...takenProblems(read, tenant, taken));
   }
   if (problems.length > 0) throw new DeclaredStateError(problems);
-  const applied: AppliedTenant[] = [];
-  for (const tenant of tenants) applied.push(await applyTenant(parts, read, tenant, context));
-  return applied;
+  return read;
 }
 
 async function applyTenant(
@@ -59,25 +87,45 @@ async function applyTenant(
   tenant: DeclaredTenant,
   { base, signal }: { readonly base: EventBase; readonly signal: AbortSignal },
 ): Promise<AppliedTenant> {
-  for (let attempt = 0; attempt < attempts; attempt += 1) {
-    // Hashes are made before the transaction, which must be short, so they may be overtaken.
-    const stored = await parts.store.passwordHashes(tenant.id);
-    const passwordHashes = await hashesOf(parts.passwords, tenant, stored, signal);
+  return untilCurrent(async () => {
+    const planned = await prepare(parts, tenant, signal);
     const result = await parts.store.changeTenant(tenant.id, clientIdsOf(tenant), (current) => {
-      if (!isPreparedFor(tenant, stored, current)) return undefined;
-      const desired = desiredState(tenant, current, { ...parts, passwordHashes });
-      const plan = planTenant(current, desired);
-      return { plan, changes: changesOf(plan), events: eventsOf(plan, base) };
+      const plan = planned(current);
+      return plan && { plan, changes: changesOf(plan), events: eventsOf(plan, base) };
     });
     if (result.kind === 'taken') {
       throw new DeclaredStateError(takenProblems(read, tenant, result.clientIds));
     }
-    if (result.kind === 'done') {
-      parts.onChange();
-      return { tenantId: tenant.id, ...countPlan(result.plan) };
-    }
+    if (result.kind === 'stale') return undefined;
+    parts.onChange();
+    return { tenantId: tenant.id, ...countPlan(result.plan) };
+  });
+}
+
+/** Tries again what answers undefined, because it was prepared for hashes that others replaced meanwhile. */
+async function untilCurrent<T>(attempt: () => Promise<T | undefined>): Promise<T> {
+  for (let count = 0; count < attempts; count += 1) {
+    const done = await attempt();
+    if (done !== undefined) return done;
   }
   throw temporarilyUnavailable(new Error('Others kept changing the passwords of the tenant.'));
+}
+
+/**
+ * Hashes the passwords of a tenant before the transaction, which must be short. What is answered plans inside of it, or is
+ * undefined when the hashes were overtaken.
+ */
+async function prepare(
+  parts: ApplyParts,
+  tenant: DeclaredTenant,
+  signal: AbortSignal,
+): Promise<(current: TenantState | undefined) => TenantPlan | undefined> {
+  const stored = await parts.store.passwordHashes(tenant.id);
+  const passwordHashes = await hashesOf(parts.passwords, tenant, stored, signal);
+  return (current) => {
+    if (!isPreparedFor(tenant, stored, current)) return undefined;
+    return planTenant(current, desiredState(tenant, current, { ...parts, passwordHashes }));
+  };
 }
 
 /** PHC strings by normalized user name: those that are declared, and those of declared passwords. */

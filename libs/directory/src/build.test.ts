@@ -189,6 +189,166 @@ describe('applying a declared state', () => {
   });
 });
 
+describe('what a declared state would change', () => {
+  const diff = async (directory: ReturnType<typeof start>, ...tenants: string[]) =>
+    (
+      await directory.admin.diff(
+        { document: `tenants:${tenants.join('')}\n`, fileName: 'state.yaml' },
+        call(),
+      )
+    ).tenants;
+  const told = (tenants: Awaited<ReturnType<typeof diff>>) =>
+    tenants.map(({ tenantId, differences }) => [
+      tenantId,
+      differences.map(({ kind, name, change, keys }) => [kind, name, change, ...keys].join(' ')),
+    ]);
+
+  it('is every record of a new tenant, and nothing once it was applied', async () => {
+    const directory = start();
+    const before = await contents();
+    expect(told(await diff(directory, tenant('planned')))).toEqual([
+      [
+        'planned',
+        [
+          'tenant planned created',
+          'resource https://api.planned.example created',
+          'role clerk created',
+          'user ada created',
+          'application planned-service created',
+          'application planned-spa created',
+        ],
+      ],
+    ]);
+    expect(await contents()).toEqual(before);
+    const { tenants } = await apply(directory, tenant('planned'));
+    expect(tenants[0]?.created).toBe(6);
+    expect(told(await diff(directory, tenant('planned')))).toEqual([['planned', []]]);
+  });
+
+  it('is named by record and key, never by value, and is what applying then changes', async () => {
+    const directory = start();
+    await apply(directory, tenant('said'), tenant('same'));
+    const before = await contents();
+    const changed = tenant('said', {
+      tenant: 'status: disabled',
+      user: 'password: battery staple\n        name: Ada',
+      application: `secrets: [{ value: ${secretOf('said-newer')} }]\n        lifetimes: { accessToken: 5m }`,
+    })
+      .replace('name: API, scopes: [read]', 'name: API, scopes: [read, write]')
+      .replace('roles: [clerk]', 'roles: [clerk, auditor]')
+      .replace(/\n.*said-spa.*/, '');
+    const differences = await diff(directory, changed, tenant('same'));
+    expect(told(differences)).toEqual([
+      [
+        'said',
+        [
+          'tenant said updated status',
+          'resource https://api.said.example updated scopes',
+          'role auditor created',
+          'user ada updated name password',
+          'application said-service updated lifetimes secrets',
+          'application said-spa deleted',
+        ],
+      ],
+      ['same', []],
+    ]);
+    const text = JSON.stringify(differences);
+    for (const value of [secretOf('said-newer'), 'battery', '$argon2id', 'Ada"'])
+      expect(text).not.toContain(value);
+    expect(await contents()).toEqual(before);
+    const { tenants } = await apply(directory, changed, tenant('same'));
+    expect(tenants).toMatchObject([
+      { created: 1, updated: 4, deleted: 1 },
+      { created: 0, updated: 0, deleted: 0 },
+    ]);
+  });
+
+  it('is not told of a file with a mistake, which is named as when it is applied', async () => {
+    const directory = start();
+    await apply(directory, tenant('holder'));
+    for (const [file, problem] of [
+      [tenant('taker', { user: 'email2: x' }), 'tenants[0].users[0].email2: is not a known key'],
+      [
+        tenant('taker').replace('taker-spa', 'holder-spa'),
+        'belongs to another tenant; remove it there first',
+      ],
+    ] as const)
+      await expect(diff(directory, file)).rejects.toMatchObject({
+        code: 3,
+        rawMessage: expect.stringContaining(problem) as string,
+      });
+  });
+
+  it('makes no pepper that of a database, and is not told under a wrong one', async () => {
+    const own = await testDatabase(migrations);
+    await diff(start('wrong', own), tenant('first'));
+    const directory = start('right', own);
+    await apply(directory, tenant('first'));
+    expect(told(await diff(directory, tenant('first')))).toEqual([['first', []]]);
+    await expect(diff(start('wrong', own), tenant('first'))).rejects.toMatchObject({
+      code: 'temporarily_unavailable',
+    });
+  });
+});
+
+describe('what is declared', () => {
+  const everything = `
+  - id: whole
+    name: Whole
+    status: disabled
+    resources:
+      - { audience: https://b.example, name: B, scopes: [write, { name: read, description: See }] }
+      - { audience: https://a.example, name: A }
+    roles: [clerk, auditor]
+    users:
+      - { username: bob, status: locked, passwordHash: '$argon2id$v=19$m=1024,t=1,p=1$c29tZXNhbHQ$nf65EOgLrQMR/uIPnA4rEsF5h7TKyQwu9U1bMCHGi/4' }
+      - { username: ada, email: ada@whole.example, name: Ada, phoneNumber: '+46701234567', roles: [clerk] }
+    applications:
+      - clientId: whole-web
+        name: Web
+        type: confidential
+        secrets: [{ value: ${secretOf('whole')}, expiresAt: 2999-01-01T00:00:00Z }]
+        grantTypes: [authorization_code, refresh_token, ciba]
+        redirectUris: [https://b.example/back, https://a.example/back]
+        logoutRedirectUris: [https://b.example/]
+        scopes: [openid, write, read]
+        introspectAudiences: [https://b.example]
+        lifetimes: { accessToken: 5m }
+        ciba: { approval: page, delivery: ping, notificationEndpoint: https://b.example/told }
+        allowedRoles: [clerk]
+      - { clientId: whole-tv, name: TV, type: public, status: disabled, grantTypes: [device_code] }`;
+  const get = async (directory: ReturnType<typeof start>, tenantId: string) => {
+    const documents: string[] = [];
+    for await (const { document } of directory.admin.getDeclaredState({ tenantId }, call()))
+      documents.push(document);
+    return documents;
+  };
+
+  it('is written so that applying it with its secrets changes nothing, and has no secret and no hash in it', async () => {
+    const directory = start('p', await testDatabase(migrations));
+    await apply(directory, everything, tenant('other'));
+    const [document = '', ...more] = await get(directory, 'whole');
+    expect(more).toEqual([]);
+    for (const hidden of [secretOf('whole'), 'argon2', 'secrets', 'usr_'])
+      expect(document).not.toContain(hidden);
+    const secrets = `secrets: [{ value: ${secretOf('whole')}, expiresAt: 2999-01-01T00:00:00Z }]`;
+    const complete = `\n${document}`.replace('type: confidential', `type: confidential\n      ${secrets}`);
+    const { tenants } = await apply(directory, complete);
+    expect(tenants).toMatchObject([{ tenantId: 'whole', unchanged: true }]);
+  });
+
+  it('is of all tenants in the order of their ids, or of the one that is named', async () => {
+    const directory = start('p', await testDatabase(migrations));
+    expect(await get(directory, '')).toEqual([]);
+    await apply(directory, tenant('two'), tenant('one'));
+    expect((await get(directory, '')).map((document) => /^- id: (.*)$/m.exec(document)?.[1])).toEqual([
+      'one',
+      'two',
+    ]);
+    await expect(get(directory, 'three')).rejects.toMatchObject({ code: 5 });
+  });
+});
+
 describe('client secrets', () => {
   it('rotate: two are valid side by side, then the new one alone', async () => {
     const directory = start();
@@ -425,6 +585,8 @@ describe('callers', () => {
     verifyPassword: ['authorize'],
     watchChanges: ['gateway', 'authorize', 'device', 'token', 'operator'],
     apply: ['operator'],
+    diff: ['operator'],
+    getDeclaredState: ['operator'],
     setUserStatus: ['operator'],
     setApplicationStatus: ['operator'],
     setTenantStatus: ['operator'],

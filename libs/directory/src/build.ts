@@ -43,6 +43,8 @@ const allow: Allow<typeof DirectoryService> = {
 
 const allowAdmin: Allow<typeof DirectoryAdminService> = {
   apply: ['operator'],
+  diff: ['operator'],
+  getDeclaredState: ['operator'],
   setUserStatus: ['operator'],
   setApplicationStatus: ['operator'],
   setTenantStatus: ['operator'],

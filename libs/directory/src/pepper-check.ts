@@ -18,6 +18,8 @@ export interface PepperCheck {
    * be called wrong.
    */
   require(): Promise<void>;
+  /** As `require`, and makes no pepper that of the database. */
+  look(): Promise<void>;
   /** To be told of each stored secret that was right: it was digested with this pepper. */
   prove(): Promise<void>;
 }
@@ -55,18 +57,24 @@ export function createPepperCheck(database: Database, pepper: KeyObject, log: Lo
     said.add(sentence);
   }
 
+  function hold(found: string): void {
+    isRight = found === digest;
+    if (isRight) return;
+    sayOnce(mismatch, (line) => log.error({ event: 'directory.pepper_mismatch' }, line));
+    throw temporarilyUnavailable(new Error(mismatch));
+  }
+
   return {
     async require() {
       if (isRight) return;
       const found = await settled(false);
-      if (found === undefined) {
-        sayOnce(unproven, (line) => log.warn({ event: 'directory.pepper_unproven' }, line));
-        return;
-      }
-      isRight = found === digest;
-      if (isRight) return;
-      sayOnce(mismatch, (line) => log.error({ event: 'directory.pepper_mismatch' }, line));
-      throw temporarilyUnavailable(new Error(mismatch));
+      if (found !== undefined) hold(found);
+      else sayOnce(unproven, (line) => log.warn({ event: 'directory.pepper_unproven' }, line));
+    },
+
+    async look() {
+      const found = isRight ? undefined : await recorded();
+      if (found !== undefined) hold(found);
     },
 
     async prove() {

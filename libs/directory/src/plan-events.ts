@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { AuditEvent } from '@tessera/kit';
-import { isEmpty, type Difference, type TenantPlan } from './plan.ts';
+import { changedFields, isEmpty, type Difference, type TenantPlan } from './plan.ts';
 import type { ApplicationRecord, TenantRecord, UserRecord } from './records.ts';
 
 /** What every event of one change has in common. */
@@ -97,10 +97,7 @@ function userUpdate(before: UserRecord, after: UserRecord): Draft[] {
   return drafts;
 }
 
-/** The names of the fields that differ; never their values. */
 function changed<T extends object>(before: T, after: T): { details?: Record<string, string> } {
-  const fields = (Object.keys(after) as (keyof T & string)[]).filter(
-    (field) => !isDeepStrictEqual(before[field], after[field]),
-  );
+  const fields = changedFields(before, after);
   return fields.length === 0 ? {} : { details: { changed: fields.join(' ') } };
 }

@@ -115,3 +115,10 @@ function ended<T extends { readonly status: string }>({ updated, deleted }: Diff
 function touched<T>({ created, updated, deleted }: Difference<T>): T[] {
   return [...created, ...updated.map(({ after }) => after), ...deleted];
 }
+
+/** The names of the fields that differ; never their values. */
+export function changedFields<T extends object>(before: T, after: T): (keyof T & string)[] {
+  return (Object.keys(after) as (keyof T & string)[]).filter(
+    (field) => !isDeepStrictEqual(before[field], after[field]),
+  );
+}

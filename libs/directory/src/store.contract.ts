@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { AuditEvent, Database } from '@tessera/kit';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { changesOf, planTenant } from './plan.ts';
+import { changesOf, countPlan, planTenant } from './plan.ts';
 import { eventsOf } from './plan-events.ts';
 import type { ApplicationRecord, TenantState, UserRecord } from './records.ts';
 import type { AdminStore, ChangeStore, DirectoryStore } from './store.ts';
@@ -120,6 +120,14 @@ export function directoryStoreContract(engine: string, open: () => Promise<Store
         plan: { tenant: 'unchanged', users: { updated: [] }, applications: { updated: [] } },
       });
       expect(await stores.changes.newestChange()).toBe(before);
+    });
+
+    it('reads the whole of a tenant, in which nothing differs from how it was made', async () => {
+      const desired = testTenant(fresh());
+      expect(await stores.admin.tenantState(desired.tenant.tenantId)).toBeUndefined();
+      await make(desired);
+      const state = await stores.admin.tenantState(desired.tenant.tenantId);
+      expect(countPlan(planTenant(state, desired))).toEqual({ created: 0, updated: 0, deleted: 0 });
     });
 
     it('finds an application with its tenant, and its scopes in the order of the registration', async () => {

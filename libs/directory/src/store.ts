@@ -149,6 +149,10 @@ export interface AdminStore {
   replacePasswordHash(renewal: PasswordRenewal): Promise<boolean>;
   /** Which of the client ids belong to another tenant. */
   takenClientIds(tenantId: string, clientIds: readonly string[]): Promise<readonly string[]>;
+  /** In their order. */
+  tenantIds(): Promise<readonly string[]>;
+  /** The whole of a tenant as it is at one moment; undefined when there is none. */
+  tenantState(tenantId: string): Promise<TenantState | undefined>;
   changeTenant(tenantId: string, clientIds: readonly string[], decide: Decide): Promise<TenantChangeResult>;
   /** `unchanged` writes nothing. The event is recorded with the change. */
   setStatus(target: StatusTarget, event: AuditEvent): Promise<'unknown' | 'unchanged' | 'changed'>;

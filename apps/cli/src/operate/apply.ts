@@ -1,5 +1,5 @@
-import { applyFile, DeclaredStateError } from '@tessera/directory';
-import { DirectoryAdminService } from '@tessera/proto-gen/directory';
+import { applyFile, DeclaredStateError, diffFile } from '@tessera/directory';
+import { DirectoryAdminService, type Difference } from '@tessera/proto-gen/directory';
 import { CommandError, type Terminal } from '../terminal.ts';
 import { withService } from './service.ts';
 
@@ -21,6 +21,30 @@ export async function applyState(file: string, terminal: Terminal): Promise<void
   for (const { tenantId, created, updated, deleted } of tenants) {
     terminal.say(`${tenantId}: ${created} created, ${updated} updated, ${deleted} deleted\n`);
   }
+}
+
+/** Prints a line for each record that applying would change. Answers 1 when there are any. Throws as `applyState`. */
+export async function diffState(file: string, terminal: Terminal): Promise<void | 1> {
+  const { environment } = terminal;
+  const { tenants } = await withService('directory', terminal, {
+    name: 'Comparing',
+    instead: ' Embedded stores are open to their process alone.',
+    timeoutMs,
+    run: async (clientOf, call) => {
+      const admin = clientOf(DirectoryAdminService);
+      return diffFile(file, { admin, environment, call }).catch(explain(file));
+    },
+  });
+  const lines = tenants.flatMap(({ tenantId, differences }) =>
+    differences.map((difference) => `${tenantId}: ${described(difference)}\n`),
+  );
+  for (const line of lines) terminal.out(line);
+  if (lines.length > 0) return 1;
+  terminal.say('Nothing would change.\n');
+}
+
+function described({ kind, name, change, keys }: Difference): string {
+  return `${kind} ${name} would be ${change}${keys.length === 0 ? '' : ` (${keys.join(', ')})`}`;
 }
 
 function explain(file: string): (error: unknown) => never {

@@ -38,6 +38,33 @@ const apply: Command = {
   },
 };
 
+const diff: Command = {
+  words: ['diff'],
+  summary: 'say what apply would change, and change nothing',
+  details:
+    'It names records and the keys that differ, never a value.\n' +
+    'Exit code 0: nothing would change; 1: something would; 2: that cannot be told.',
+  options: { file: { type: 'string', short: 'f', help: 'The declared state, as YAML', required: true } },
+  failure: 2,
+  async run(values, terminal) {
+    const { diffState } = await import('./apply.ts');
+    return diffState(values.required('file'), terminal);
+  },
+};
+
+const get: Command = {
+  words: ['get'],
+  summary: 'print what is declared, as YAML',
+  details:
+    'Secrets, passwords and their hashes are left out, and so is what has its default: a `status` of `active` too.\n' +
+    'To apply it, give confidential applications their `secrets` again; passwords that are not declared stay.',
+  options: { tenant: { type: 'string', help: 'One tenant alone; all of them without' } },
+  async run(values, terminal) {
+    const { printState } = await import('./get.ts');
+    await printState(values.text('tenant'), terminal);
+  },
+};
+
 const configCheck: Command = {
   words: ['config', 'check'],
   summary: 'say whether a process could start with this environment',
@@ -147,6 +174,8 @@ const smokeTest: Command = {
 export const operating: readonly Command[] = [
   migrate,
   apply,
+  diff,
+  get,
   configCheck,
   doctor,
   keysList,

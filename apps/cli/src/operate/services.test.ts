@@ -34,6 +34,15 @@ async function directory(): Promise<BuiltService> {
   return buildDirectory(config, {}, kit);
 }
 
+/** A directory of the version before it could tell differences. */
+function earlier(built: BuiltService): BuiltService {
+  const routes = built.routes.map((route) => {
+    const methods = route.service.methods.filter(({ localName }) => localName !== 'diff');
+    return { ...route, service: { ...route.service, methods } };
+  });
+  return { ...built, routes };
+}
+
 const kidOf = (line: string) => line.split(' ')[0] ?? '';
 const lines = (said: string) => said.trimEnd().split('\n');
 
@@ -202,5 +211,81 @@ describe('tessera tenant, application and user', () => {
     const { said } = await tessera('user disable --help', {});
     expect(said).toContain('It ends the sessions, codes, refresh tokens and decisions of the person.');
     expect(said).toContain('state that names none leaves it');
+  });
+});
+
+describe('tessera diff', () => {
+  it('names what apply would change, changes nothing and exits with 1; with 0 when nothing would change', async () => {
+    const DATABASE_URL = await newDatabaseUrl(directoryMigrations);
+    const environment = { DATABASE_URL, TESSERA_DIRECTORY_PEPPER: pepper };
+    const diff = (state: string) => tessera(`diff --file ${file(state)}`, environment);
+    const created = ['tenant acme', 'user ada', 'application tv'].map(
+      (record) => `acme: ${record} would be created\n`,
+    );
+    expect(await diff(people())).toEqual({ code: 1, said: created.join('') });
+    expect(await rows(DATABASE_URL, 'SELECT tenant_id FROM directory.tenant')).toEqual([]);
+    await tessera(`apply -f ${file(people())}`, environment);
+    expect(await diff(people())).toEqual({ code: 0, said: 'Nothing would change.\n' });
+    const changed = people()
+      .replace('correct horse', 'battery staple')
+      .replace('clientId: tv', 'clientId: radio');
+    expect(await diff(changed)).toEqual({
+      code: 1,
+      said: 'acme: user ada would be updated (password)\nacme: application radio would be created\nacme: application tv would be deleted\n',
+    });
+  });
+
+  it('exits with 2 when it cannot tell', async () => {
+    const environment = {
+      DATABASE_URL: await newDatabaseUrl(directoryMigrations),
+      TESSERA_DIRECTORY_PEPPER: pepper,
+    };
+    const { code, said } = await tessera(`diff -f ${file(`${people()}    colour: blue\n`)}`, environment);
+    expect([code, said]).toEqual([2, expect.stringMatching(/tessera\.yaml:6:\d+: .*colour/)]);
+    expect((await tessera('diff -f missing.yaml', environment)).code).toBe(2);
+    expect(await tessera('diff -f missing.yaml', {})).toEqual({
+      code: 2,
+      said: expect.stringMatching(new RegExp(`^DATABASE_URL is required\\. .*${nobody}`)) as string,
+    });
+    expect((await tessera('diff', environment)).code).toBe(2);
+  });
+
+  it('says of a directory of an earlier version that it does not know how, as the other commands do', async () => {
+    const environment = await serving(earlier(await directory()), 'TESSERA_PEER_DIRECTORY');
+    expect((await tessera(`apply -f ${file(people())}`, environment)).code).toBe(0);
+    expect(await tessera(`diff -f ${file(people())}`, environment)).toEqual({
+      code: 2,
+      said: 'Comparing cannot be done: the process that was asked is of a version that does not know how. Upgrade it first.\n',
+    });
+  });
+
+  it('says in its help what its exit codes mean', async () => {
+    expect((await tessera('diff --help', {})).said).toContain(
+      'Exit code 0: nothing would change; 1: something would',
+    );
+  });
+});
+
+describe('tessera get', () => {
+  it('prints what is declared, of all tenants or of one, which applied again changes nothing', async () => {
+    const environment = {
+      DATABASE_URL: await newDatabaseUrl(directoryMigrations),
+      TESSERA_DIRECTORY_PEPPER: pepper,
+    };
+    const get = (words = '') => tessera(`get${words}`, environment);
+    expect(await get()).toEqual({ code: 0, said: 'tenants: []\n' });
+    await tessera(`apply -f ${file(`${people()}  - {id: globex, name: Globex}\n`)}`, environment);
+    const all = await get();
+    expect(all.code).toBe(0);
+    expect(all.said).toMatch(
+      /^tenants:\n- id: acme\n {2}name: Acme\n[^]*\n- id: globex\n {2}name: Globex\n$/,
+    );
+    expect(all.said).not.toContain('argon2');
+    expect((await tessera(`diff -f ${file(all.said)}`, environment)).said).toBe('Nothing would change.\n');
+    expect(await get(' --tenant globex')).toEqual({
+      code: 0,
+      said: 'tenants:\n- id: globex\n  name: Globex\n',
+    });
+    expect(await get(' --tenant nowhere')).toEqual({ code: 1, said: 'There is no tenant nowhere.\n' });
   });
 });

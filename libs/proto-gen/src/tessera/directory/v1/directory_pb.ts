@@ -10,7 +10,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file tessera/directory/v1/directory.proto.
  */
 export const file_tessera_directory_v1_directory: GenFile = /*@__PURE__*/
-  fileDesc("CiR0ZXNzZXJhL2RpcmVjdG9yeS92MS9kaXJlY3RvcnkucHJvdG8SFHRlc3NlcmEuZGlyZWN0b3J5LnYxIlcKBlRlbmFudBIRCgl0ZW5hbnRfaWQYASABKAkSDAoEbmFtZRgCIAEoCRIsCgZzdGF0dXMYAyABKA4yHC50ZXNzZXJhLmRpcmVjdG9yeS52MS5TdGF0dXMiWgoMR3JhbnRlZFNjb3BlEgwKBG5hbWUYASABKAkSEAoIYXVkaWVuY2UYAiABKAkSEwoLZGVzY3JpcHRpb24YAyABKAkSFQoNcmVzb3VyY2VfbmFtZRgEIAEoCSLBAQoJTGlmZXRpbWVzEhQKDGFjY2Vzc190b2tlbhgBIAEoDRIQCghpZF90b2tlbhgCIAEoDRIaChJyZWZyZXNoX3Rva2VuX2lkbGUYAyABKA0SHgoWcmVmcmVzaF90b2tlbl9hYnNvbHV0ZRgEIAEoDRIdChVhdXRob3JpemF0aW9uX3JlcXVlc3QYBSABKA0SGgoSYXV0aG9yaXphdGlvbl9jb2RlGAYgASgNEhUKDXBvbGxfaW50ZXJ2YWwYByABKA0iXAoKQ2liYVBvbGljeRIQCghhcHByb3ZhbBgBIAEoCRILCgN1cmwYAiABKAkSEAoIZGVsaXZlcnkYAyABKAkSHQoVbm90aWZpY2F0aW9uX2VuZHBvaW50GAQgASgJIs8DCgtBcHBsaWNhdGlvbhIRCgljbGllbnRfaWQYASABKAkSEQoJdGVuYW50X2lkGAIgASgJEgwKBG5hbWUYAyABKAkSMwoEdHlwZRgEIAEoDjIlLnRlc3NlcmEuZGlyZWN0b3J5LnYxLkFwcGxpY2F0aW9uVHlwZRIsCgZzdGF0dXMYBSABKA4yHC50ZXNzZXJhLmRpcmVjdG9yeS52MS5TdGF0dXMSEwoLZ3JhbnRfdHlwZXMYBiADKAkSFQoNcmVkaXJlY3RfdXJpcxgHIAMoCRIcChRsb2dvdXRfcmVkaXJlY3RfdXJpcxgIIAMoCRIyCgZzY29wZXMYCSADKAsyIi50ZXNzZXJhLmRpcmVjdG9yeS52MS5HcmFudGVkU2NvcGUSMgoJbGlmZXRpbWVzGAogASgLMh8udGVzc2VyYS5kaXJlY3RvcnkudjEuTGlmZXRpbWVzEi4KBGNpYmEYCyABKAsyIC50ZXNzZXJhLmRpcmVjdG9yeS52MS5DaWJhUG9saWN5EhwKFGludHJvc3BlY3RfYXVkaWVuY2VzGAwgAygJEhIKCnZhbGlkX2Zyb20YDSABKAMSFQoNYWxsb3dlZF9yb2xlcxgOIAMoCSIqChVHZXRBcHBsaWNhdGlvblJlcXVlc3QSEQoJY2xpZW50X2lkGAEgASgJIn4KFkdldEFwcGxpY2F0aW9uUmVzcG9uc2USNgoLYXBwbGljYXRpb24YASABKAsyIS50ZXNzZXJhLmRpcmVjdG9yeS52MS5BcHBsaWNhdGlvbhIsCgZ0ZW5hbnQYAiABKAsyHC50ZXNzZXJhLmRpcmVjdG9yeS52MS5UZW5hbnQiTwoeVmVyaWZ5QXBwbGljYXRpb25TZWNyZXRSZXF1ZXN0EhEKCWNsaWVudF9pZBgBIAEoCRIaCg1jbGllbnRfc2VjcmV0GAIgASgJQgOAAQEiRwofVmVyaWZ5QXBwbGljYXRpb25TZWNyZXRSZXNwb25zZRIQCgh2ZXJpZmllZBgBIAEoCBISCgpleHBpcmVzX2F0GAIgASgDIsABCgRVc2VyEg8KB3VzZXJfaWQYASABKAkSEQoJdGVuYW50X2lkGAIgASgJEhAKCHVzZXJuYW1lGAMgASgJEg0KBWVtYWlsGAQgASgJEgwKBG5hbWUYBSABKAkSFAoMcGhvbmVfbnVtYmVyGAYgASgJEg0KBXJvbGVzGAcgAygJEiwKBnN0YXR1cxgIIAEoDjIcLnRlc3NlcmEuZGlyZWN0b3J5LnYxLlN0YXR1cxISCgp2YWxpZF9mcm9tGAkgASgDIjQKDkdldFVzZXJSZXF1ZXN0EhEKCXRlbmFudF9pZBgBIAEoCRIPCgd1c2VyX2lkGAIgASgJIjsKD0dldFVzZXJSZXNwb25zZRIoCgR1c2VyGAEgASgLMhoudGVzc2VyYS5kaXJlY3RvcnkudjEuVXNlciI4Cg9GaW5kVXNlclJlcXVlc3QSEQoJdGVuYW50X2lkGAEgASgJEhIKCmlkZW50aWZpZXIYAiABKAkiPAoQRmluZFVzZXJSZXNwb25zZRIoCgR1c2VyGAEgASgLMhoudGVzc2VyYS5kaXJlY3RvcnkudjEuVXNlciJVChVWZXJpZnlQYXNzd29yZFJlcXVlc3QSEQoJdGVuYW50X2lkGAEgASgJEhIKCmlkZW50aWZpZXIYAiABKAkSFQoIcGFzc3dvcmQYAyABKAlCA4ABASJbChZWZXJpZnlQYXNzd29yZFJlc3BvbnNlEigKBHVzZXIYASABKAsyGi50ZXNzZXJhLmRpcmVjdG9yeS52MS5Vc2VyEhcKD3NpZ25lZF9pbl9hdF9tcxgCIAEoAyI8ChNXYXRjaENoYW5nZXNSZXF1ZXN0EhYKDmFmdGVyX3NlcXVlbmNlGAEgASgDEg0KBXNpbmNlGAIgASgDIpsBChRXYXRjaENoYW5nZXNSZXNwb25zZRIQCghzZXF1ZW5jZRgBIAEoAxIuCgRraW5kGAIgASgOMiAudGVzc2VyYS5kaXJlY3RvcnkudjEuQ2hhbmdlS2luZBIRCgl0ZW5hbnRfaWQYAyABKAkSCgoCaWQYBCABKAkSDQoFZW5kZWQYBSABKAgSEwoLcmVjb3JkZWRfYXQYBiABKAMiOAoMQXBwbHlSZXF1ZXN0EhUKCGRvY3VtZW50GAEgASgJQgOAAQESEQoJZmlsZV9uYW1lGAIgASgJImgKDVRlbmFudE91dGNvbWUSEQoJdGVuYW50X2lkGAEgASgJEg8KB2NyZWF0ZWQYAiABKA0SDwoHdXBkYXRlZBgDIAEoDRIPCgdkZWxldGVkGAQgASgNEhEKCXVuY2hhbmdlZBgFIAEoCCJFCg1BcHBseVJlc3BvbnNlEjQKB3RlbmFudHMYASADKAsyIy50ZXNzZXJhLmRpcmVjdG9yeS52MS5UZW5hbnRPdXRjb21lImgKFFNldFVzZXJTdGF0dXNSZXF1ZXN0EhEKCXRlbmFudF9pZBgBIAEoCRIPCgd1c2VyX2lkGAIgASgJEiwKBnN0YXR1cxgDIAEoDjIcLnRlc3NlcmEuZGlyZWN0b3J5LnYxLlN0YXR1cyIXChVTZXRVc2VyU3RhdHVzUmVzcG9uc2UicQobU2V0QXBwbGljYXRpb25TdGF0dXNSZXF1ZXN0EhEKCXRlbmFudF9pZBgBIAEoCRIRCgljbGllbnRfaWQYAiABKAkSLAoGc3RhdHVzGAMgASgOMhwudGVzc2VyYS5kaXJlY3RvcnkudjEuU3RhdHVzIh4KHFNldEFwcGxpY2F0aW9uU3RhdHVzUmVzcG9uc2UiWQoWU2V0VGVuYW50U3RhdHVzUmVxdWVzdBIRCgl0ZW5hbnRfaWQYASABKAkSLAoGc3RhdHVzGAIgASgOMhwudGVzc2VyYS5kaXJlY3RvcnkudjEuU3RhdHVzIhkKF1NldFRlbmFudFN0YXR1c1Jlc3BvbnNlIjIKHUxpc3RBcHBsaWNhdGlvblNlY3JldHNSZXF1ZXN0EhEKCWNsaWVudF9pZBgBIAEoCSJRChFBcHBsaWNhdGlvblNlY3JldBISCgpjcmVhdGVkX2F0GAEgASgDEhIKCmV4cGlyZXNfYXQYAiABKAMSFAoMbGFzdF91c2VkX2F0GAMgASgDIloKHkxpc3RBcHBsaWNhdGlvblNlY3JldHNSZXNwb25zZRI4CgdzZWNyZXRzGAEgAygLMicudGVzc2VyYS5kaXJlY3RvcnkudjEuQXBwbGljYXRpb25TZWNyZXQqWwoGU3RhdHVzEhYKElNUQVRVU19VTlNQRUNJRklFRBAAEhEKDVNUQVRVU19BQ1RJVkUQARITCg9TVEFUVVNfRElTQUJMRUQQAhIRCg1TVEFUVVNfTE9DS0VEEAMqcwoPQXBwbGljYXRpb25UeXBlEiAKHEFQUExJQ0FUSU9OX1RZUEVfVU5TUEVDSUZJRUQQABIbChdBUFBMSUNBVElPTl9UWVBFX1BVQkxJQxABEiEKHUFQUExJQ0FUSU9OX1RZUEVfQ09ORklERU5USUFMEAIqdAoKQ2hhbmdlS2luZBIbChdDSEFOR0VfS0lORF9VTlNQRUNJRklFRBAAEhYKEkNIQU5HRV9LSU5EX1RFTkFOVBABEhsKF0NIQU5HRV9LSU5EX0FQUExJQ0FUSU9OEAISFAoQQ0hBTkdFX0tJTkRfVVNFUhADMqAFChBEaXJlY3RvcnlTZXJ2aWNlEnAKDkdldEFwcGxpY2F0aW9uEisudGVzc2VyYS5kaXJlY3RvcnkudjEuR2V0QXBwbGljYXRpb25SZXF1ZXN0GiwudGVzc2VyYS5kaXJlY3RvcnkudjEuR2V0QXBwbGljYXRpb25SZXNwb25zZSIDkAIBEoYBChdWZXJpZnlBcHBsaWNhdGlvblNlY3JldBI0LnRlc3NlcmEuZGlyZWN0b3J5LnYxLlZlcmlmeUFwcGxpY2F0aW9uU2VjcmV0UmVxdWVzdBo1LnRlc3NlcmEuZGlyZWN0b3J5LnYxLlZlcmlmeUFwcGxpY2F0aW9uU2VjcmV0UmVzcG9uc2USWwoHR2V0VXNlchIkLnRlc3NlcmEuZGlyZWN0b3J5LnYxLkdldFVzZXJSZXF1ZXN0GiUudGVzc2VyYS5kaXJlY3RvcnkudjEuR2V0VXNlclJlc3BvbnNlIgOQAgESXgoIRmluZFVzZXISJS50ZXNzZXJhLmRpcmVjdG9yeS52MS5GaW5kVXNlclJlcXVlc3QaJi50ZXNzZXJhLmRpcmVjdG9yeS52MS5GaW5kVXNlclJlc3BvbnNlIgOQAgESawoOVmVyaWZ5UGFzc3dvcmQSKy50ZXNzZXJhLmRpcmVjdG9yeS52MS5WZXJpZnlQYXNzd29yZFJlcXVlc3QaLC50ZXNzZXJhLmRpcmVjdG9yeS52MS5WZXJpZnlQYXNzd29yZFJlc3BvbnNlEmcKDFdhdGNoQ2hhbmdlcxIpLnRlc3NlcmEuZGlyZWN0b3J5LnYxLldhdGNoQ2hhbmdlc1JlcXVlc3QaKi50ZXNzZXJhLmRpcmVjdG9yeS52MS5XYXRjaENoYW5nZXNSZXNwb25zZTABMs0EChVEaXJlY3RvcnlBZG1pblNlcnZpY2USUAoFQXBwbHkSIi50ZXNzZXJhLmRpcmVjdG9yeS52MS5BcHBseVJlcXVlc3QaIy50ZXNzZXJhLmRpcmVjdG9yeS52MS5BcHBseVJlc3BvbnNlEmgKDVNldFVzZXJTdGF0dXMSKi50ZXNzZXJhLmRpcmVjdG9yeS52MS5TZXRVc2VyU3RhdHVzUmVxdWVzdBorLnRlc3NlcmEuZGlyZWN0b3J5LnYxLlNldFVzZXJTdGF0dXNSZXNwb25zZRJ9ChRTZXRBcHBsaWNhdGlvblN0YXR1cxIxLnRlc3NlcmEuZGlyZWN0b3J5LnYxLlNldEFwcGxpY2F0aW9uU3RhdHVzUmVxdWVzdBoyLnRlc3NlcmEuZGlyZWN0b3J5LnYxLlNldEFwcGxpY2F0aW9uU3RhdHVzUmVzcG9uc2USbgoPU2V0VGVuYW50U3RhdHVzEiwudGVzc2VyYS5kaXJlY3RvcnkudjEuU2V0VGVuYW50U3RhdHVzUmVxdWVzdBotLnRlc3NlcmEuZGlyZWN0b3J5LnYxLlNldFRlbmFudFN0YXR1c1Jlc3BvbnNlEogBChZMaXN0QXBwbGljYXRpb25TZWNyZXRzEjMudGVzc2VyYS5kaXJlY3RvcnkudjEuTGlzdEFwcGxpY2F0aW9uU2VjcmV0c1JlcXVlc3QaNC50ZXNzZXJhLmRpcmVjdG9yeS52MS5MaXN0QXBwbGljYXRpb25TZWNyZXRzUmVzcG9uc2UiA5ACAWIGcHJvdG8z");
+  fileDesc("CiR0ZXNzZXJhL2RpcmVjdG9yeS92MS9kaXJlY3RvcnkucHJvdG8SFHRlc3NlcmEuZGlyZWN0b3J5LnYxIlcKBlRlbmFudBIRCgl0ZW5hbnRfaWQYASABKAkSDAoEbmFtZRgCIAEoCRIsCgZzdGF0dXMYAyABKA4yHC50ZXNzZXJhLmRpcmVjdG9yeS52MS5TdGF0dXMiWgoMR3JhbnRlZFNjb3BlEgwKBG5hbWUYASABKAkSEAoIYXVkaWVuY2UYAiABKAkSEwoLZGVzY3JpcHRpb24YAyABKAkSFQoNcmVzb3VyY2VfbmFtZRgEIAEoCSLBAQoJTGlmZXRpbWVzEhQKDGFjY2Vzc190b2tlbhgBIAEoDRIQCghpZF90b2tlbhgCIAEoDRIaChJyZWZyZXNoX3Rva2VuX2lkbGUYAyABKA0SHgoWcmVmcmVzaF90b2tlbl9hYnNvbHV0ZRgEIAEoDRIdChVhdXRob3JpemF0aW9uX3JlcXVlc3QYBSABKA0SGgoSYXV0aG9yaXphdGlvbl9jb2RlGAYgASgNEhUKDXBvbGxfaW50ZXJ2YWwYByABKA0iXAoKQ2liYVBvbGljeRIQCghhcHByb3ZhbBgBIAEoCRILCgN1cmwYAiABKAkSEAoIZGVsaXZlcnkYAyABKAkSHQoVbm90aWZpY2F0aW9uX2VuZHBvaW50GAQgASgJIs8DCgtBcHBsaWNhdGlvbhIRCgljbGllbnRfaWQYASABKAkSEQoJdGVuYW50X2lkGAIgASgJEgwKBG5hbWUYAyABKAkSMwoEdHlwZRgEIAEoDjIlLnRlc3NlcmEuZGlyZWN0b3J5LnYxLkFwcGxpY2F0aW9uVHlwZRIsCgZzdGF0dXMYBSABKA4yHC50ZXNzZXJhLmRpcmVjdG9yeS52MS5TdGF0dXMSEwoLZ3JhbnRfdHlwZXMYBiADKAkSFQoNcmVkaXJlY3RfdXJpcxgHIAMoCRIcChRsb2dvdXRfcmVkaXJlY3RfdXJpcxgIIAMoCRIyCgZzY29wZXMYCSADKAsyIi50ZXNzZXJhLmRpcmVjdG9yeS52MS5HcmFudGVkU2NvcGUSMgoJbGlmZXRpbWVzGAogASgLMh8udGVzc2VyYS5kaXJlY3RvcnkudjEuTGlmZXRpbWVzEi4KBGNpYmEYCyABKAsyIC50ZXNzZXJhLmRpcmVjdG9yeS52MS5DaWJhUG9saWN5EhwKFGludHJvc3BlY3RfYXVkaWVuY2VzGAwgAygJEhIKCnZhbGlkX2Zyb20YDSABKAMSFQoNYWxsb3dlZF9yb2xlcxgOIAMoCSIqChVHZXRBcHBsaWNhdGlvblJlcXVlc3QSEQoJY2xpZW50X2lkGAEgASgJIn4KFkdldEFwcGxpY2F0aW9uUmVzcG9uc2USNgoLYXBwbGljYXRpb24YASABKAsyIS50ZXNzZXJhLmRpcmVjdG9yeS52MS5BcHBsaWNhdGlvbhIsCgZ0ZW5hbnQYAiABKAsyHC50ZXNzZXJhLmRpcmVjdG9yeS52MS5UZW5hbnQiTwoeVmVyaWZ5QXBwbGljYXRpb25TZWNyZXRSZXF1ZXN0EhEKCWNsaWVudF9pZBgBIAEoCRIaCg1jbGllbnRfc2VjcmV0GAIgASgJQgOAAQEiRwofVmVyaWZ5QXBwbGljYXRpb25TZWNyZXRSZXNwb25zZRIQCgh2ZXJpZmllZBgBIAEoCBISCgpleHBpcmVzX2F0GAIgASgDIsABCgRVc2VyEg8KB3VzZXJfaWQYASABKAkSEQoJdGVuYW50X2lkGAIgASgJEhAKCHVzZXJuYW1lGAMgASgJEg0KBWVtYWlsGAQgASgJEgwKBG5hbWUYBSABKAkSFAoMcGhvbmVfbnVtYmVyGAYgASgJEg0KBXJvbGVzGAcgAygJEiwKBnN0YXR1cxgIIAEoDjIcLnRlc3NlcmEuZGlyZWN0b3J5LnYxLlN0YXR1cxISCgp2YWxpZF9mcm9tGAkgASgDIjQKDkdldFVzZXJSZXF1ZXN0EhEKCXRlbmFudF9pZBgBIAEoCRIPCgd1c2VyX2lkGAIgASgJIjsKD0dldFVzZXJSZXNwb25zZRIoCgR1c2VyGAEgASgLMhoudGVzc2VyYS5kaXJlY3RvcnkudjEuVXNlciI4Cg9GaW5kVXNlclJlcXVlc3QSEQoJdGVuYW50X2lkGAEgASgJEhIKCmlkZW50aWZpZXIYAiABKAkiPAoQRmluZFVzZXJSZXNwb25zZRIoCgR1c2VyGAEgASgLMhoudGVzc2VyYS5kaXJlY3RvcnkudjEuVXNlciJVChVWZXJpZnlQYXNzd29yZFJlcXVlc3QSEQoJdGVuYW50X2lkGAEgASgJEhIKCmlkZW50aWZpZXIYAiABKAkSFQoIcGFzc3dvcmQYAyABKAlCA4ABASJbChZWZXJpZnlQYXNzd29yZFJlc3BvbnNlEigKBHVzZXIYASABKAsyGi50ZXNzZXJhLmRpcmVjdG9yeS52MS5Vc2VyEhcKD3NpZ25lZF9pbl9hdF9tcxgCIAEoAyI8ChNXYXRjaENoYW5nZXNSZXF1ZXN0EhYKDmFmdGVyX3NlcXVlbmNlGAEgASgDEg0KBXNpbmNlGAIgASgDIpsBChRXYXRjaENoYW5nZXNSZXNwb25zZRIQCghzZXF1ZW5jZRgBIAEoAxIuCgRraW5kGAIgASgOMiAudGVzc2VyYS5kaXJlY3RvcnkudjEuQ2hhbmdlS2luZBIRCgl0ZW5hbnRfaWQYAyABKAkSCgoCaWQYBCABKAkSDQoFZW5kZWQYBSABKAgSEwoLcmVjb3JkZWRfYXQYBiABKAMiOAoMQXBwbHlSZXF1ZXN0EhUKCGRvY3VtZW50GAEgASgJQgOAAQESEQoJZmlsZV9uYW1lGAIgASgJImgKDVRlbmFudE91dGNvbWUSEQoJdGVuYW50X2lkGAEgASgJEg8KB2NyZWF0ZWQYAiABKA0SDwoHdXBkYXRlZBgDIAEoDRIPCgdkZWxldGVkGAQgASgNEhEKCXVuY2hhbmdlZBgFIAEoCCJFCg1BcHBseVJlc3BvbnNlEjQKB3RlbmFudHMYASADKAsyIy50ZXNzZXJhLmRpcmVjdG9yeS52MS5UZW5hbnRPdXRjb21lIjcKC0RpZmZSZXF1ZXN0EhUKCGRvY3VtZW50GAEgASgJQgOAAQESEQoJZmlsZV9uYW1lGAIgASgJIkYKCkRpZmZlcmVuY2USDAoEa2luZBgBIAEoCRIMCgRuYW1lGAIgASgJEg4KBmNoYW5nZRgDIAEoCRIMCgRrZXlzGAQgAygJIl0KEVRlbmFudERpZmZlcmVuY2VzEhEKCXRlbmFudF9pZBgBIAEoCRI1CgtkaWZmZXJlbmNlcxgCIAMoCzIgLnRlc3NlcmEuZGlyZWN0b3J5LnYxLkRpZmZlcmVuY2UiSAoMRGlmZlJlc3BvbnNlEjgKB3RlbmFudHMYASADKAsyJy50ZXNzZXJhLmRpcmVjdG9yeS52MS5UZW5hbnREaWZmZXJlbmNlcyIsChdHZXREZWNsYXJlZFN0YXRlUmVxdWVzdBIRCgl0ZW5hbnRfaWQYASABKAkiLAoYR2V0RGVjbGFyZWRTdGF0ZVJlc3BvbnNlEhAKCGRvY3VtZW50GAEgASgJImgKFFNldFVzZXJTdGF0dXNSZXF1ZXN0EhEKCXRlbmFudF9pZBgBIAEoCRIPCgd1c2VyX2lkGAIgASgJEiwKBnN0YXR1cxgDIAEoDjIcLnRlc3NlcmEuZGlyZWN0b3J5LnYxLlN0YXR1cyIXChVTZXRVc2VyU3RhdHVzUmVzcG9uc2UicQobU2V0QXBwbGljYXRpb25TdGF0dXNSZXF1ZXN0EhEKCXRlbmFudF9pZBgBIAEoCRIRCgljbGllbnRfaWQYAiABKAkSLAoGc3RhdHVzGAMgASgOMhwudGVzc2VyYS5kaXJlY3RvcnkudjEuU3RhdHVzIh4KHFNldEFwcGxpY2F0aW9uU3RhdHVzUmVzcG9uc2UiWQoWU2V0VGVuYW50U3RhdHVzUmVxdWVzdBIRCgl0ZW5hbnRfaWQYASABKAkSLAoGc3RhdHVzGAIgASgOMhwudGVzc2VyYS5kaXJlY3RvcnkudjEuU3RhdHVzIhkKF1NldFRlbmFudFN0YXR1c1Jlc3BvbnNlIjIKHUxpc3RBcHBsaWNhdGlvblNlY3JldHNSZXF1ZXN0EhEKCWNsaWVudF9pZBgBIAEoCSJRChFBcHBsaWNhdGlvblNlY3JldBISCgpjcmVhdGVkX2F0GAEgASgDEhIKCmV4cGlyZXNfYXQYAiABKAMSFAoMbGFzdF91c2VkX2F0GAMgASgDIloKHkxpc3RBcHBsaWNhdGlvblNlY3JldHNSZXNwb25zZRI4CgdzZWNyZXRzGAEgAygLMicudGVzc2VyYS5kaXJlY3RvcnkudjEuQXBwbGljYXRpb25TZWNyZXQqWwoGU3RhdHVzEhYKElNUQVRVU19VTlNQRUNJRklFRBAAEhEKDVNUQVRVU19BQ1RJVkUQARITCg9TVEFUVVNfRElTQUJMRUQQAhIRCg1TVEFUVVNfTE9DS0VEEAMqcwoPQXBwbGljYXRpb25UeXBlEiAKHEFQUExJQ0FUSU9OX1RZUEVfVU5TUEVDSUZJRUQQABIbChdBUFBMSUNBVElPTl9UWVBFX1BVQkxJQxABEiEKHUFQUExJQ0FUSU9OX1RZUEVfQ09ORklERU5USUFMEAIqdAoKQ2hhbmdlS2luZBIbChdDSEFOR0VfS0lORF9VTlNQRUNJRklFRBAAEhYKEkNIQU5HRV9LSU5EX1RFTkFOVBABEhsKF0NIQU5HRV9LSU5EX0FQUExJQ0FUSU9OEAISFAoQQ0hBTkdFX0tJTkRfVVNFUhADMqAFChBEaXJlY3RvcnlTZXJ2aWNlEnAKDkdldEFwcGxpY2F0aW9uEisudGVzc2VyYS5kaXJlY3RvcnkudjEuR2V0QXBwbGljYXRpb25SZXF1ZXN0GiwudGVzc2VyYS5kaXJlY3RvcnkudjEuR2V0QXBwbGljYXRpb25SZXNwb25zZSIDkAIBEoYBChdWZXJpZnlBcHBsaWNhdGlvblNlY3JldBI0LnRlc3NlcmEuZGlyZWN0b3J5LnYxLlZlcmlmeUFwcGxpY2F0aW9uU2VjcmV0UmVxdWVzdBo1LnRlc3NlcmEuZGlyZWN0b3J5LnYxLlZlcmlmeUFwcGxpY2F0aW9uU2VjcmV0UmVzcG9uc2USWwoHR2V0VXNlchIkLnRlc3NlcmEuZGlyZWN0b3J5LnYxLkdldFVzZXJSZXF1ZXN0GiUudGVzc2VyYS5kaXJlY3RvcnkudjEuR2V0VXNlclJlc3BvbnNlIgOQAgESXgoIRmluZFVzZXISJS50ZXNzZXJhLmRpcmVjdG9yeS52MS5GaW5kVXNlclJlcXVlc3QaJi50ZXNzZXJhLmRpcmVjdG9yeS52MS5GaW5kVXNlclJlc3BvbnNlIgOQAgESawoOVmVyaWZ5UGFzc3dvcmQSKy50ZXNzZXJhLmRpcmVjdG9yeS52MS5WZXJpZnlQYXNzd29yZFJlcXVlc3QaLC50ZXNzZXJhLmRpcmVjdG9yeS52MS5WZXJpZnlQYXNzd29yZFJlc3BvbnNlEmcKDFdhdGNoQ2hhbmdlcxIpLnRlc3NlcmEuZGlyZWN0b3J5LnYxLldhdGNoQ2hhbmdlc1JlcXVlc3QaKi50ZXNzZXJhLmRpcmVjdG9yeS52MS5XYXRjaENoYW5nZXNSZXNwb25zZTABMpYGChVEaXJlY3RvcnlBZG1pblNlcnZpY2USUAoFQXBwbHkSIi50ZXNzZXJhLmRpcmVjdG9yeS52MS5BcHBseVJlcXVlc3QaIy50ZXNzZXJhLmRpcmVjdG9yeS52MS5BcHBseVJlc3BvbnNlElIKBERpZmYSIS50ZXNzZXJhLmRpcmVjdG9yeS52MS5EaWZmUmVxdWVzdBoiLnRlc3NlcmEuZGlyZWN0b3J5LnYxLkRpZmZSZXNwb25zZSIDkAIBEnMKEEdldERlY2xhcmVkU3RhdGUSLS50ZXNzZXJhLmRpcmVjdG9yeS52MS5HZXREZWNsYXJlZFN0YXRlUmVxdWVzdBouLnRlc3NlcmEuZGlyZWN0b3J5LnYxLkdldERlY2xhcmVkU3RhdGVSZXNwb25zZTABEmgKDVNldFVzZXJTdGF0dXMSKi50ZXNzZXJhLmRpcmVjdG9yeS52MS5TZXRVc2VyU3RhdHVzUmVxdWVzdBorLnRlc3NlcmEuZGlyZWN0b3J5LnYxLlNldFVzZXJTdGF0dXNSZXNwb25zZRJ9ChRTZXRBcHBsaWNhdGlvblN0YXR1cxIxLnRlc3NlcmEuZGlyZWN0b3J5LnYxLlNldEFwcGxpY2F0aW9uU3RhdHVzUmVxdWVzdBoyLnRlc3NlcmEuZGlyZWN0b3J5LnYxLlNldEFwcGxpY2F0aW9uU3RhdHVzUmVzcG9uc2USbgoPU2V0VGVuYW50U3RhdHVzEiwudGVzc2VyYS5kaXJlY3RvcnkudjEuU2V0VGVuYW50U3RhdHVzUmVxdWVzdBotLnRlc3NlcmEuZGlyZWN0b3J5LnYxLlNldFRlbmFudFN0YXR1c1Jlc3BvbnNlEogBChZMaXN0QXBwbGljYXRpb25TZWNyZXRzEjMudGVzc2VyYS5kaXJlY3RvcnkudjEuTGlzdEFwcGxpY2F0aW9uU2VjcmV0c1JlcXVlc3QaNC50ZXNzZXJhLmRpcmVjdG9yeS52MS5MaXN0QXBwbGljYXRpb25TZWNyZXRzUmVzcG9uc2UiA5ACAWIGcHJvdG8z");
 
 /**
  * @generated from message tessera.directory.v1.Tenant
@@ -692,6 +692,153 @@ export const ApplyResponseSchema: GenMessage<ApplyResponse> = /*@__PURE__*/
   messageDesc(file_tessera_directory_v1_directory, 20);
 
 /**
+ * @generated from message tessera.directory.v1.DiffRequest
+ */
+export type DiffRequest = Message<"tessera.directory.v1.DiffRequest"> & {
+  /**
+   * As in ApplyRequest.
+   *
+   * @generated from field: string document = 1;
+   */
+  document: string;
+
+  /**
+   * @generated from field: string file_name = 2;
+   */
+  fileName: string;
+};
+
+/**
+ * Describes the message tessera.directory.v1.DiffRequest.
+ * Use `create(DiffRequestSchema)` to create a new message.
+ */
+export const DiffRequestSchema: GenMessage<DiffRequest> = /*@__PURE__*/
+  messageDesc(file_tessera_directory_v1_directory, 21);
+
+/**
+ * One record that would change. It names, and never holds a value of, what differs.
+ *
+ * @generated from message tessera.directory.v1.Difference
+ */
+export type Difference = Message<"tessera.directory.v1.Difference"> & {
+  /**
+   * "tenant", "resource", "role", "user" or "application".
+   *
+   * @generated from field: string kind = 1;
+   */
+  kind: string;
+
+  /**
+   * What the declared state knows it by: id, audience, name, username, clientId.
+   *
+   * @generated from field: string name = 2;
+   */
+  name: string;
+
+  /**
+   * "created", "updated" or "deleted".
+   *
+   * @generated from field: string change = 3;
+   */
+  change: string;
+
+  /**
+   * Of an update: the keys of the declared state whose values differ.
+   *
+   * @generated from field: repeated string keys = 4;
+   */
+  keys: string[];
+};
+
+/**
+ * Describes the message tessera.directory.v1.Difference.
+ * Use `create(DifferenceSchema)` to create a new message.
+ */
+export const DifferenceSchema: GenMessage<Difference> = /*@__PURE__*/
+  messageDesc(file_tessera_directory_v1_directory, 22);
+
+/**
+ * @generated from message tessera.directory.v1.TenantDifferences
+ */
+export type TenantDifferences = Message<"tessera.directory.v1.TenantDifferences"> & {
+  /**
+   * @generated from field: string tenant_id = 1;
+   */
+  tenantId: string;
+
+  /**
+   * Empty when nothing would change.
+   *
+   * @generated from field: repeated tessera.directory.v1.Difference differences = 2;
+   */
+  differences: Difference[];
+};
+
+/**
+ * Describes the message tessera.directory.v1.TenantDifferences.
+ * Use `create(TenantDifferencesSchema)` to create a new message.
+ */
+export const TenantDifferencesSchema: GenMessage<TenantDifferences> = /*@__PURE__*/
+  messageDesc(file_tessera_directory_v1_directory, 23);
+
+/**
+ * @generated from message tessera.directory.v1.DiffResponse
+ */
+export type DiffResponse = Message<"tessera.directory.v1.DiffResponse"> & {
+  /**
+   * In the order of the document.
+   *
+   * @generated from field: repeated tessera.directory.v1.TenantDifferences tenants = 1;
+   */
+  tenants: TenantDifferences[];
+};
+
+/**
+ * Describes the message tessera.directory.v1.DiffResponse.
+ * Use `create(DiffResponseSchema)` to create a new message.
+ */
+export const DiffResponseSchema: GenMessage<DiffResponse> = /*@__PURE__*/
+  messageDesc(file_tessera_directory_v1_directory, 24);
+
+/**
+ * @generated from message tessera.directory.v1.GetDeclaredStateRequest
+ */
+export type GetDeclaredStateRequest = Message<"tessera.directory.v1.GetDeclaredStateRequest"> & {
+  /**
+   * Empty for all of them.
+   *
+   * @generated from field: string tenant_id = 1;
+   */
+  tenantId: string;
+};
+
+/**
+ * Describes the message tessera.directory.v1.GetDeclaredStateRequest.
+ * Use `create(GetDeclaredStateRequestSchema)` to create a new message.
+ */
+export const GetDeclaredStateRequestSchema: GenMessage<GetDeclaredStateRequest> = /*@__PURE__*/
+  messageDesc(file_tessera_directory_v1_directory, 25);
+
+/**
+ * @generated from message tessera.directory.v1.GetDeclaredStateResponse
+ */
+export type GetDeclaredStateResponse = Message<"tessera.directory.v1.GetDeclaredStateResponse"> & {
+  /**
+   * A YAML list of one entry, as it stands under `tenants`, without secrets, passwords and their hashes.
+   *
+   * @generated from field: string document = 1;
+   */
+  document: string;
+};
+
+/**
+ * Describes the message tessera.directory.v1.GetDeclaredStateResponse.
+ * Use `create(GetDeclaredStateResponseSchema)` to create a new message.
+ */
+export const GetDeclaredStateResponseSchema: GenMessage<GetDeclaredStateResponse> = /*@__PURE__*/
+  messageDesc(file_tessera_directory_v1_directory, 26);
+
+/**
  * @generated from message tessera.directory.v1.SetUserStatusRequest
  */
 export type SetUserStatusRequest = Message<"tessera.directory.v1.SetUserStatusRequest"> & {
@@ -716,7 +863,7 @@ export type SetUserStatusRequest = Message<"tessera.directory.v1.SetUserStatusRe
  * Use `create(SetUserStatusRequestSchema)` to create a new message.
  */
 export const SetUserStatusRequestSchema: GenMessage<SetUserStatusRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_directory_v1_directory, 21);
+  messageDesc(file_tessera_directory_v1_directory, 27);
 
 /**
  * @generated from message tessera.directory.v1.SetUserStatusResponse
@@ -729,7 +876,7 @@ export type SetUserStatusResponse = Message<"tessera.directory.v1.SetUserStatusR
  * Use `create(SetUserStatusResponseSchema)` to create a new message.
  */
 export const SetUserStatusResponseSchema: GenMessage<SetUserStatusResponse> = /*@__PURE__*/
-  messageDesc(file_tessera_directory_v1_directory, 22);
+  messageDesc(file_tessera_directory_v1_directory, 28);
 
 /**
  * @generated from message tessera.directory.v1.SetApplicationStatusRequest
@@ -756,7 +903,7 @@ export type SetApplicationStatusRequest = Message<"tessera.directory.v1.SetAppli
  * Use `create(SetApplicationStatusRequestSchema)` to create a new message.
  */
 export const SetApplicationStatusRequestSchema: GenMessage<SetApplicationStatusRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_directory_v1_directory, 23);
+  messageDesc(file_tessera_directory_v1_directory, 29);
 
 /**
  * @generated from message tessera.directory.v1.SetApplicationStatusResponse
@@ -769,7 +916,7 @@ export type SetApplicationStatusResponse = Message<"tessera.directory.v1.SetAppl
  * Use `create(SetApplicationStatusResponseSchema)` to create a new message.
  */
 export const SetApplicationStatusResponseSchema: GenMessage<SetApplicationStatusResponse> = /*@__PURE__*/
-  messageDesc(file_tessera_directory_v1_directory, 24);
+  messageDesc(file_tessera_directory_v1_directory, 30);
 
 /**
  * @generated from message tessera.directory.v1.SetTenantStatusRequest
@@ -791,7 +938,7 @@ export type SetTenantStatusRequest = Message<"tessera.directory.v1.SetTenantStat
  * Use `create(SetTenantStatusRequestSchema)` to create a new message.
  */
 export const SetTenantStatusRequestSchema: GenMessage<SetTenantStatusRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_directory_v1_directory, 25);
+  messageDesc(file_tessera_directory_v1_directory, 31);
 
 /**
  * @generated from message tessera.directory.v1.SetTenantStatusResponse
@@ -804,7 +951,7 @@ export type SetTenantStatusResponse = Message<"tessera.directory.v1.SetTenantSta
  * Use `create(SetTenantStatusResponseSchema)` to create a new message.
  */
 export const SetTenantStatusResponseSchema: GenMessage<SetTenantStatusResponse> = /*@__PURE__*/
-  messageDesc(file_tessera_directory_v1_directory, 26);
+  messageDesc(file_tessera_directory_v1_directory, 32);
 
 /**
  * @generated from message tessera.directory.v1.ListApplicationSecretsRequest
@@ -821,7 +968,7 @@ export type ListApplicationSecretsRequest = Message<"tessera.directory.v1.ListAp
  * Use `create(ListApplicationSecretsRequestSchema)` to create a new message.
  */
 export const ListApplicationSecretsRequestSchema: GenMessage<ListApplicationSecretsRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_directory_v1_directory, 27);
+  messageDesc(file_tessera_directory_v1_directory, 33);
 
 /**
  * Times in seconds since the Unix epoch.
@@ -854,7 +1001,7 @@ export type ApplicationSecret = Message<"tessera.directory.v1.ApplicationSecret"
  * Use `create(ApplicationSecretSchema)` to create a new message.
  */
 export const ApplicationSecretSchema: GenMessage<ApplicationSecret> = /*@__PURE__*/
-  messageDesc(file_tessera_directory_v1_directory, 28);
+  messageDesc(file_tessera_directory_v1_directory, 34);
 
 /**
  * @generated from message tessera.directory.v1.ListApplicationSecretsResponse
@@ -871,7 +1018,7 @@ export type ListApplicationSecretsResponse = Message<"tessera.directory.v1.ListA
  * Use `create(ListApplicationSecretsResponseSchema)` to create a new message.
  */
 export const ListApplicationSecretsResponseSchema: GenMessage<ListApplicationSecretsResponse> = /*@__PURE__*/
-  messageDesc(file_tessera_directory_v1_directory, 29);
+  messageDesc(file_tessera_directory_v1_directory, 35);
 
 /**
  * @generated from enum tessera.directory.v1.Status
@@ -1063,6 +1210,27 @@ export const DirectoryAdminService: GenService<{
     methodKind: "unary";
     input: typeof ApplyRequestSchema;
     output: typeof ApplyResponseSchema;
+  },
+  /**
+   * Diff tells what Apply of the same document would change, and changes nothing. It makes the same demands on the document.
+   *
+   * @generated from rpc tessera.directory.v1.DirectoryAdminService.Diff
+   */
+  diff: {
+    methodKind: "unary";
+    input: typeof DiffRequestSchema;
+    output: typeof DiffResponseSchema;
+  },
+  /**
+   * GetDeclaredState writes tenants in the form of the declared state, one after the other in the order of their ids.
+   * NOT_FOUND when the one that is asked for is unknown.
+   *
+   * @generated from rpc tessera.directory.v1.DirectoryAdminService.GetDeclaredState
+   */
+  getDeclaredState: {
+    methodKind: "server_streaming";
+    input: typeof GetDeclaredStateRequestSchema;
+    output: typeof GetDeclaredStateResponseSchema;
   },
   /**
    * @generated from rpc tessera.directory.v1.DirectoryAdminService.SetUserStatus

@@ -1,0 +1,26 @@
+import { DirectoryAdminService } from '@tessera/proto-gen/directory';
+import type { Terminal } from '../terminal.ts';
+import { orNotFound, withService } from './service.ts';
+
+/** Tenants are read one after the other. */
+const timeoutMs = 60_000;
+
+/** Prints a tenant, or without one all of them, as declared state. Throws CommandError when there is no such tenant. */
+export async function printState(tenantId: string | undefined, terminal: Terminal): Promise<void> {
+  const documents = await withService('directory', terminal, {
+    name: 'Reading what is declared',
+    instead: ' Embedded stores are open to their process alone.',
+    timeoutMs,
+    run: (clientOf, call) =>
+      documentsOf(clientOf(DirectoryAdminService).getDeclaredState({ tenantId: tenantId ?? '' }, call)).catch(
+        orNotFound(`There is no tenant ${tenantId}.`),
+      ),
+  });
+  terminal.out(documents.length === 0 ? 'tenants: []\n' : `tenants:\n${documents.join('')}`);
+}
+
+async function documentsOf(tenants: AsyncIterable<{ readonly document: string }>): Promise<string[]> {
+  const documents: string[] = [];
+  for await (const { document } of tenants) documents.push(document);
+  return documents;
+}

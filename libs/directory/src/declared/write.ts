@@ -1,0 +1,66 @@
+import { stringify } from 'yaml';
+import type { ApplicationRecord, CibaRecord, TenantState, UserRecord } from '../records.ts';
+
+/**
+ * A tenant as an entry of `tenants` of the declared state, in YAML: everything but secrets, passwords and their hashes. What
+ * has its default is left out, so that a `status` stands there only where it is not `active`. Lists are sorted where their
+ * order means nothing.
+ */
+export function writeTenant({ tenant, resources, roles, users, applications }: TenantState): string {
+  const entry = given({
+    id: tenant.tenantId,
+    name: tenant.name,
+    status: unlessActive(tenant.status),
+    resources: sortedBy(resources, ({ audience }) => audience).map(({ scopes, ...resource }) =>
+      given({
+        ...resource,
+        scopes: scopes.map((scope) => (scope.description === '' ? scope.name : scope)),
+      }),
+    ),
+    roles: sortedBy(roles, (role) => role),
+    users: sortedBy(users, ({ username }) => username).map(userEntry),
+    applications: sortedBy(applications, ({ clientId }) => clientId).map(applicationEntry),
+  });
+  return stringify([entry], { lineWidth: 0, aliasDuplicateObjects: false });
+}
+
+function userEntry({ userId: _, passwordHash: __, status, ...user }: UserRecord): object {
+  return given({ ...user, status: unlessActive(status) });
+}
+
+function applicationEntry({
+  secrets: _,
+  status,
+  lifetimes,
+  ciba,
+  ...application
+}: ApplicationRecord): object {
+  return given({
+    ...application,
+    status: unlessActive(status),
+    lifetimes: given({ ...lifetimes }),
+    ciba: cibaEntry(ciba),
+  });
+}
+
+function cibaEntry({ delivery, ...ciba }: CibaRecord): object {
+  return given({ ...ciba, delivery: delivery === 'poll' ? undefined : delivery });
+}
+
+function unlessActive(status: string): string | undefined {
+  return status === 'active' ? undefined : status;
+}
+
+/** Without what is not set: records have an empty text, list or set of keys for it, or 0. */
+function given(entry: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(entry).filter(([, value]) => !isUnset(value)));
+}
+
+function isUnset(value: unknown): boolean {
+  if (typeof value === 'object' && value !== null) return Object.keys(value).length === 0;
+  return value === undefined || value === '' || value === 0;
+}
+
+function sortedBy<T>(list: readonly T[], keyOf: (item: T) => string): T[] {
+  return list.toSorted((left, right) => (keyOf(left) < keyOf(right) ? -1 : 1));
+}

@@ -1,0 +1,57 @@
+import { changedFields, type Difference, type TenantPlan } from './plan.ts';
+
+/** One record that a plan changes, as people know it from the declared state; never with a value of it. */
+export interface RecordDifference {
+  readonly kind: 'tenant' | 'resource' | 'role' | 'user' | 'application';
+  readonly name: string;
+  readonly change: 'created' | 'updated' | 'deleted';
+  /** Keys of the declared state; empty unless it is updated. */
+  readonly keys: string[];
+}
+
+/** Every change of a plan, in the order of the declared state. */
+export function differencesOf({ current, desired, ...plan }: TenantPlan): RecordDifference[] {
+  return [
+    ...tenantDifference(plan.tenant, current?.tenant, desired.tenant),
+    ...named('resource', plan.resources, ({ audience }) => audience),
+    ...named('role', plan.roles, (role) => role),
+    ...named('user', plan.users, ({ username }) => username),
+    ...named('application', plan.applications, ({ clientId }) => clientId),
+  ];
+}
+
+function tenantDifference(
+  change: TenantPlan['tenant'],
+  before: TenantPlan['desired']['tenant'] | undefined,
+  after: TenantPlan['desired']['tenant'],
+): RecordDifference[] {
+  if (change === 'unchanged') return [];
+  return [{ kind: 'tenant', name: after.tenantId, change, keys: keysThatDiffer(before, after) }];
+}
+
+function named<T>(
+  kind: RecordDifference['kind'],
+  { created, updated, deleted }: Difference<T>,
+  nameOf: (record: T) => string,
+): RecordDifference[] {
+  const difference = (
+    record: T,
+    change: RecordDifference['change'],
+    keys: string[] = [],
+  ): RecordDifference => ({ kind, name: nameOf(record), change, keys });
+  return [
+    ...created.map((record) => difference(record, 'created')),
+    ...updated.map(({ before, after }) => difference(after, 'updated', keysThatDiffer(before, after))),
+    ...deleted.map((record) => difference(record, 'deleted')),
+  ];
+}
+
+/** Records have the keys of the declared state, but for the password, which they have as its hash. */
+function keysThatDiffer(before: unknown, after: unknown): string[] {
+  if (!isRecord(before) || !isRecord(after)) return [];
+  return changedFields(before, after).map((field) => (field === 'passwordHash' ? 'password' : field));
+}
+
+function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null;
+}
