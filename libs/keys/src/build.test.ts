@@ -223,7 +223,7 @@ describe('for a command', () => {
     await asked.service.ready();
     expect((await publicKeysOf(asked)).map((key) => key.state)).toEqual([KeyState.ACTIVE]);
     const { activeKid } = await asked.as('operator').rotateKeys({ immediately: true }, call());
-    await vi.waitFor(async () => expect((await publicKeysOf(keys))[0]?.kid).toBe(activeKid));
+    await vi.waitFor(async () => expect((await publicKeysOf(keys))[0]?.kid).toBe(activeKid), 10_000);
   });
 
   it('is not ready before a process made the first key, and makes none.', async () => {
@@ -248,8 +248,9 @@ describe('what docs/operations.md says to do in an emergency', () => {
     const { activeKid } = await keys.as('operator').rotateKeys({ immediately: true }, call());
     expect((await publicKeysOf(keys)).map(({ kid }) => kid)).toEqual([activeKid, leaked]);
     await run(database, "DELETE FROM keys.signing_key WHERE kid = $1 AND state = 'retired'", [leaked]);
-    await vi.waitFor(async () =>
-      expect((await publicKeysOf(keys)).map(({ kid }) => kid)).toEqual([activeKid]),
+    await vi.waitFor(
+      async () => expect((await publicKeysOf(keys)).map(({ kid }) => kid)).toEqual([activeKid]),
+      10_000,
     );
   });
 
@@ -315,7 +316,7 @@ describe('trouble with the store', () => {
       code: 'temporarily_unavailable',
     });
     line.cut = false;
-    await vi.waitFor(() => keys.service.ready());
+    await vi.waitFor(() => keys.service.ready(), 10_000);
     expect(await publicKeysOf(keys)).toHaveLength(1);
   });
 

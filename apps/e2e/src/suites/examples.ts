@@ -94,7 +94,7 @@ export function examplesSuite(system: () => System): void {
 
       const asked: string[] = [];
       config[openid.customFetch] = async (address, options) => {
-        asked.push(String(options.body));
+        asked.push(options.body instanceof URLSearchParams ? options.body.toString() : '');
         if (asked.length === 1) return Response.json({ error: 'temporarily_unavailable' }, { status: 503 });
         const answer = await fetch(address, {
           ...options,
@@ -106,6 +106,7 @@ export function examplesSuite(system: () => System): void {
       };
       const refreshed = await refresh(config, tokens.refresh_token ?? '');
       expect(asked).toHaveLength(3);
+      expect(asked[0]).toContain('grant_type=refresh_token');
       expect(new Set(asked).size).toBe(1);
       const next = await refresh(config, refreshed.refresh_token ?? '');
       const { refresh_token: last = '', id_token: idToken = '' } = next;
