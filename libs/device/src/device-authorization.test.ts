@@ -44,10 +44,12 @@ describe('starting the device flow', () => {
   });
 
   it('tells the interval of the application where it has its own, and keeps to it (RFC 8628 §3.2, §3.5)', async () => {
-    await world.directory.setApplication('acme-box', { lifetimes: { pollInterval: 60 } });
+    await world.directory.setApplication('acme-box', { lifetimes: { pollInterval: 1 } });
     const started = await startDevice(world, 'acme-box');
-    expect(started.interval).toBe(60);
-    await started.poll();
+    expect(started.interval).toBe(1);
+    expect(await codeOf(started.poll())).toBe('authorization_pending');
+    await new Promise((resolve) => setTimeout(resolve, 1100));
+    expect(await codeOf(started.poll()), 'the default would be too fast').toBe('authorization_pending');
     await world.directory.setApplication('acme-box', { lifetimes: {} });
   });
 

@@ -98,7 +98,7 @@ describe('the keys service', () => {
     expect(rows[0]?.wrapped_private_key).toMatch(/^v1\.[\w-]{8}\.[\w-]{1600,}$/);
   });
 
-  it('lets only token sign, and only an operator rotate.', async () => {
+  it('lets only token sign, and only an operator rotate and withdraw.', async () => {
     const keys = start(await testDatabase(migrations));
     await keys.service.ready();
     for (const caller of [
@@ -112,6 +112,7 @@ describe('the keys service', () => {
       await expect(keys.as(caller).sign({ items: [item] }, call())).rejects.toThrow('permission_denied');
     }
     await expect(keys.as('token').rotateKeys({}, call())).rejects.toThrow('permission_denied');
+    await expect(keys.as('token').withdrawKey({}, call())).rejects.toThrow('permission_denied');
     await expect(keys.as('introspector').getPublicKeys({}, call())).rejects.toThrow('permission_denied');
   });
 
@@ -240,18 +241,22 @@ describe('what docs/operations.md says to do in an emergency', () => {
   const run = (database: Database, text: string, values: string[] = []) =>
     database.query({ name: `test.${text}`.slice(0, 60), text, values });
 
-  it('takes a retired key out of the key set of processes that run, when its row is deleted.', async () => {
+  it('takes a retired key out of the key set of every process when it is withdrawn, and none that signs.', async () => {
     const database = await testDatabase(migrations);
-    const keys = start(database);
-    await keys.service.ready();
+    const [keys, other] = [start(database), start(database)];
+    await Promise.all([keys.service.ready(), other.service.ready()]);
     const leaked = (await publicKeysOf(keys))[0]?.kid ?? '';
     const { activeKid } = await keys.as('operator').rotateKeys({ immediately: true }, call());
     expect((await publicKeysOf(keys)).map(({ kid }) => kid)).toEqual([activeKid, leaked]);
-    await run(database, "DELETE FROM keys.signing_key WHERE kid = $1 AND state = 'retired'", [leaked]);
+    const withdraw = (kid: string) => keys.as('operator').withdrawKey({ kid }, call());
+    await expect(withdraw(activeKid)).rejects.toThrow('Rotate the keys first.');
+    await withdraw(leaked);
+    expect((await publicKeysOf(keys)).map(({ kid }) => kid)).toEqual([activeKid]);
     await vi.waitFor(
-      async () => expect((await publicKeysOf(keys)).map(({ kid }) => kid)).toEqual([activeKid]),
+      async () => expect((await publicKeysOf(other)).map(({ kid }) => kid)).toEqual([activeKid]),
       10_000,
     );
+    await expect(withdraw(leaked)).rejects.toThrow('There is no such key.');
   });
 
   it('begins with a new key under another key-encryption key, when all were deleted while nothing ran.', async () => {

@@ -48,6 +48,7 @@ export function buildKeys(
         sign: ['token'],
         getPublicKeys: ['token', 'gateway', 'authorize', 'device', 'operator'],
         rotateKeys: ['operator'],
+        withdrawKey: ['operator'],
       }),
     ],
     async ready() {

@@ -7,7 +7,7 @@ import { dueStep, publicationAge } from './schedule.ts';
 import type { Schedule, Step } from './schedule.ts';
 import { signingKey } from './signer.ts';
 import type { SigningKey } from './signer.ts';
-import type { KeyStore, Origin, StoredKey } from './store.ts';
+import type { KeyStore, Origin, StoredKey, Withdrawal } from './store.ts';
 
 /** The keys as this process knows them: read again every few seconds, and kept while the store is away. */
 export interface KeyRing {
@@ -23,6 +23,8 @@ export interface KeyRing {
   refresh(): Promise<void>;
   /** Advances the life cycle on request and answers the kid that signs from now on. */
   rotate(immediately: boolean, origin: Origin): Promise<string>;
+  /** Takes a retired key out of what verifiers know. */
+  withdraw(kid: string, origin: Origin): Promise<Withdrawal>;
 }
 
 export interface KeyRingOptions {
@@ -111,6 +113,12 @@ export function createKeyRing(options: KeyRingOptions): KeyRing {
     return signing().kid;
   }
 
+  async function withdraw(kid: string, origin: Origin): Promise<Withdrawal> {
+    const outcome = await store.withdraw(kid, origin);
+    if (outcome === 'withdrawn') await refresh();
+    return outcome;
+  }
+
   const isFresh = () => kit.clock.now() - confirmedAt <= confirmedFor;
 
   function signing(): SigningKey {
@@ -133,5 +141,6 @@ export function createKeyRing(options: KeyRingOptions): KeyRing {
     },
     refresh,
     rotate,
+    withdraw,
   };
 }

@@ -1,10 +1,10 @@
 import { Code, ConnectError } from '@tessera/kit';
-import type { Handlers } from '@tessera/kit';
+import type { CallContext, Handlers } from '@tessera/kit';
 import { KeyState, TokenType } from '@tessera/proto-gen/keys';
 import type { KeysService, SigningItem } from '@tessera/proto-gen/keys';
 import type { KeyRing } from './key-ring.ts';
 import type { Signer, SigningInput, TokenKind } from './signer.ts';
-import type { StoredState } from './store.ts';
+import type { Origin, StoredState } from './store.ts';
 
 const maximumItems = 1024;
 
@@ -40,10 +40,26 @@ export function keysHandlers(ring: KeyRing, signer: Signer): Handlers<typeof Key
       };
     },
     async rotateKeys({ immediately }, context) {
-      const actor = { type: 'operator', id: context.caller } as const;
-      return { activeKid: await ring.rotate(immediately, { actor, requestId: context.requestId }) };
+      return { activeKid: await ring.rotate(immediately, originOf(context)) };
+    },
+    async withdrawKey({ kid }, context) {
+      switch (await ring.withdraw(kid, originOf(context))) {
+        case 'withdrawn':
+          return {};
+        case 'in_use':
+          throw new ConnectError(
+            'This key signs, or is to sign next. Rotate the keys first.',
+            Code.FailedPrecondition,
+          );
+        case 'unknown':
+          throw new ConnectError('There is no such key.', Code.NotFound);
+      }
     },
   };
+}
+
+function originOf({ caller, requestId }: CallContext): Origin {
+  return { actor: { type: 'operator', id: caller }, requestId };
 }
 
 function signingInput({ type, payload, atHashOf }: SigningItem, index: number): SigningInput {

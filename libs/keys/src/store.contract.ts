@@ -134,6 +134,21 @@ export function keyStoreContract(
       expect(rows).toEqual(expect.arrayContaining([`key.retired ${first.kid}`, `key.activated ${next.kid}`]));
     });
 
+    it('withdraws a retired key, once, and neither the one that signs nor the next.', async () => {
+      const first = await established();
+      expect(await store.withdraw(first.kid, byOperator)).toBe('in_use');
+      const next = newKey();
+      await store.publish(next, 0, bySystem);
+      expect(await store.withdraw(next.kid, byOperator)).toBe('in_use');
+      await store.activate(0, bySystem);
+      const outcomes = await many(20, () => store.withdraw(first.kid, byOperator));
+      expect(outcomes.toSorted()).toEqual([...Array<string>(19).fill('unknown'), 'withdrawn']);
+      expect(await states()).toEqual({ [next.kid]: 'active' });
+      expect((await audited()).filter((row) => row.startsWith('key.deleted'))).toEqual([
+        `key.deleted ${first.kid}`,
+      ]);
+    });
+
     it('keeps one active and at most one next key while publishing, activating and establishing race.', async () => {
       await established();
       for (let round = 0; round < 10; round += 1) {

@@ -1,7 +1,7 @@
 import { auditRow } from '@tessera/kit';
 import type { Database, Kit, Queryable } from '@tessera/kit';
 import type { NewKey } from './key-pair.ts';
-import type { Activation, KeyStore, Origin, StoredKey, StoredState } from './store.ts';
+import type { Activation, KeyStore, Origin, StoredKey, StoredState, Withdrawal } from './store.ts';
 
 interface KeyRow {
   readonly kid: string;
@@ -65,6 +65,16 @@ const activate = {
     WHERE kid = $1 AND state = 'published'`,
 };
 
+const withdraw = {
+  name: 'keys.withdraw',
+  text: `DELETE FROM keys.signing_key WHERE kid = $1 AND state = 'retired'`,
+};
+
+const findState = {
+  name: 'keys.find_state',
+  text: 'SELECT state FROM keys.signing_key WHERE kid = $1',
+};
+
 const audit = {
   name: 'keys.audit',
   text: `INSERT INTO keys.audit_event (event_id, event, tenant_id, outcome, reason, record)
@@ -98,6 +108,17 @@ export function postgresKeyStore(database: Database, kit: AuditKit): KeyStore {
     },
     activate(minimumPublished, origin) {
       return database.transaction((tx) => activateNext(tx, kit, minimumPublished, origin));
+    },
+    withdraw(kid, origin) {
+      return database.transaction(async (tx): Promise<Withdrawal> => {
+        const { rowCount } = await tx.query({ ...withdraw, values: [kid] });
+        if (rowCount === 0) {
+          const found = await tx.query({ ...findState, values: [kid] });
+          return found.rowCount === 0 ? 'unknown' : 'in_use';
+        }
+        await record(tx, kit, ['key.deleted'], kid, origin);
+        return 'withdrawn';
+      });
     },
   };
 }

@@ -24,6 +24,9 @@ export interface Activation {
   readonly retired: string;
 }
 
+/** `in_use`: it signs, or is to sign next. */
+export type Withdrawal = 'withdrawn' | 'in_use' | 'unknown';
+
 /**
  * The signing keys at rest. Every move of the life cycle is one commit together with its audit rows; losing a race is a
  * result, not an error. All times are the database's.
@@ -40,4 +43,6 @@ export interface KeyStore {
    * its private part. Undefined when there is no such key.
    */
   activate(minimumPublished: number, origin: Origin): Promise<Activation | undefined>;
+  /** Deletes a retired key, so that verifiers know it no longer. */
+  withdraw(kid: string, origin: Origin): Promise<Withdrawal>;
 }

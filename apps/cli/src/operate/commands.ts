@@ -118,12 +118,24 @@ const keysRotate: Command = {
   summary: 'publish the next signing key, which takes over after the publication lead',
   details:
     'With --now, verifiers that keep a copy of the key set refuse new tokens until they fetch it again.\n' +
-    'The key before it stays in the key set either way, until TESSERA_KEYS_RETENTION is over. How to take a key\n' +
-    'out that leaked: docs/operations.md, "In an emergency".',
+    'The key before it stays in the key set either way, until TESSERA_KEYS_RETENTION is over, or until\n' +
+    'tessera keys withdraw takes it out.',
   options: { now: { type: 'boolean', help: 'Let it sign at once, without the lead: for a key that leaked' } },
   async run(values, terminal) {
     const { rotateKeys } = await import('./keys.ts');
     await rotateKeys(values.flag('now'), terminal);
+  },
+};
+
+const keysWithdraw: Command = {
+  words: ['keys', 'withdraw'],
+  summary: 'take a retired key that leaked out of the key set',
+  details:
+    'What it signed is refused from then on, good tokens too: clients get others by refreshing or asking again.',
+  options: { kid: { type: 'string', help: 'The key, as tessera keys list names it', required: true } },
+  async run(values, terminal) {
+    const { withdrawKey } = await import('./keys.ts');
+    await withdrawKey(values.required('kid'), terminal);
   },
 };
 
@@ -180,6 +192,7 @@ export const operating: readonly Command[] = [
   doctor,
   keysList,
   keysRotate,
+  keysWithdraw,
   ...statusCommands,
   epochBump,
   secretNew,

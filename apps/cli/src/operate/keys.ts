@@ -1,7 +1,7 @@
 import { ConnectError } from '@tessera/kit';
 import { KeysService, KeyState } from '@tessera/proto-gen/keys';
 import { CommandError, type Terminal } from '../terminal.ts';
-import { withService } from './service.ts';
+import { orNotFound, withService } from './service.ts';
 
 const instead = ' Embedded stores are open to their process alone.';
 const timeoutMs = 10_000;
@@ -50,7 +50,23 @@ export async function rotateKeys(immediately: boolean, terminal: Terminal): Prom
   terminal.say(
     `${after} signs from now on, in all processes within TESSERA_KEYS_POLL_INTERVAL (5s by default).\n` +
       'The key before it signs no more, but stays in the key set: what was signed with it is trusted until ' +
-      'TESSERA_KEYS_RETENTION (7d by default) is over. If it leaked, take it out: docs/operations.md, "In an emergency".\n',
+      `TESSERA_KEYS_RETENTION (7d by default) is over. If it leaked: tessera keys withdraw --kid ${before}\n`,
+  );
+}
+
+/** Takes a retired key out of the key set. Throws CommandError where there is none of that name, or one that signs. */
+export async function withdrawKey(kid: string, terminal: Terminal): Promise<void> {
+  await withService('keys', terminal, {
+    name: 'Withdrawing the key',
+    instead,
+    timeoutMs,
+    run: async (clientOf, call) =>
+      clientOf(KeysService)
+        .withdrawKey({ kid }, call)
+        .catch(orNotFound(`There is no key ${kid} in the key set.`)),
+  });
+  terminal.say(
+    `${kid} is no longer in the key set. What it signed is refused as soon as verifiers fetch the keys again.\n`,
   );
 }
 

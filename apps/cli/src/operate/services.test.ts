@@ -78,6 +78,18 @@ describe('tessera keys', () => {
     await vi.waitFor(async () => expect(await publishedBy(process)).toEqual(followed), 5_000);
     const events = `SELECT DISTINCT record -> 'actor' ->> 'type' AS actor FROM keys.audit_event WHERE event = 'key.retired'`;
     expect(await rows(DATABASE_URL, events)).toEqual([{ actor: 'operator' }]);
+
+    const withdraw = (kid: string) => tessera(`keys withdraw --kid ${kid}`, environment);
+    expect(await withdraw(kidOf(published))).toEqual({
+      code: 1,
+      said: 'This key signs, or is to sign next. Rotate the keys first.\n',
+    });
+    expect(await withdraw(first)).toEqual({
+      code: 0,
+      said: `${first} is no longer in the key set. What it signed is refused as soon as verifiers fetch the keys again.\n`,
+    });
+    await vi.waitFor(async () => expect(await publishedBy(process)).toEqual([kidOf(published)]), 5_000);
+    expect(await withdraw(first)).toEqual({ code: 1, said: `There is no key ${first} in the key set.\n` });
   });
 
   it('calls the process that is named, in a file too, which needs neither database nor key', async () => {

@@ -53,8 +53,9 @@ async function stand(options: Pick<ServeOptions, 'credentials' | 'certificates'>
       sign: (_, context) => note(context),
       getPublicKeys: (_, context) => note(context),
       rotateKeys: () => ({}),
+      withdrawKey: () => ({}),
     },
-    { sign: ['token'], getPublicKeys: ['introspector', 'token'], rotateKeys: [] },
+    { sign: ['token'], getPublicKeys: ['introspector', 'token'], rotateKeys: [], withdrawKey: [] },
     bearer ? { bearer: authenticate } : {},
   );
   const built = { name: 'keys' as const, routes: [keys], ready: async () => {}, close: async () => {} };

@@ -68,8 +68,9 @@ function keysRoute(subject: () => Subject) {
       sign: (request, context) => subject().sign(request, context),
       getPublicKeys: (request, context) => subject().getPublicKeys(request, context),
       rotateKeys: unimplemented,
+      withdrawKey: unimplemented,
     },
-    { sign: mayCall.sign, getPublicKeys: mayCall.getPublicKeys, rotateKeys: [] },
+    { sign: mayCall.sign, getPublicKeys: mayCall.getPublicKeys, rotateKeys: [], withdrawKey: [] },
   );
 }
 

@@ -10,7 +10,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file tessera/keys/v1/keys.proto.
  */
 export const file_tessera_keys_v1_keys: GenFile = /*@__PURE__*/
-  fileDesc("Chp0ZXNzZXJhL2tleXMvdjEva2V5cy5wcm90bxIPdGVzc2VyYS5rZXlzLnYxInAKC1NpZ25pbmdJdGVtEigKBHR5cGUYASABKA4yGi50ZXNzZXJhLmtleXMudjEuVG9rZW5UeXBlEg8KB3BheWxvYWQYAiABKAwSFwoKYXRfaGFzaF9vZhgDIAEoDUgAiAEBQg0KC19hdF9oYXNoX29mIjoKC1NpZ25SZXF1ZXN0EisKBWl0ZW1zGAEgAygLMhwudGVzc2VyYS5rZXlzLnYxLlNpZ25pbmdJdGVtIh4KDFNpZ25SZXNwb25zZRIOCgZ0b2tlbnMYASADKAkiFgoUR2V0UHVibGljS2V5c1JlcXVlc3QiWAoJUHVibGljS2V5EgsKA2tpZBgBIAEoCRIoCgVzdGF0ZRgCIAEoDjIZLnRlc3NlcmEua2V5cy52MS5LZXlTdGF0ZRIJCgFuGAMgASgJEgkKAWUYBCABKAkiQQoVR2V0UHVibGljS2V5c1Jlc3BvbnNlEigKBGtleXMYASADKAsyGi50ZXNzZXJhLmtleXMudjEuUHVibGljS2V5IigKEVJvdGF0ZUtleXNSZXF1ZXN0EhMKC2ltbWVkaWF0ZWx5GAEgASgIIigKElJvdGF0ZUtleXNSZXNwb25zZRISCgphY3RpdmVfa2lkGAEgASgJKl0KCVRva2VuVHlwZRIaChZUT0tFTl9UWVBFX1VOU1BFQ0lGSUVEEAASGwoXVE9LRU5fVFlQRV9BQ0NFU1NfVE9LRU4QARIXChNUT0tFTl9UWVBFX0lEX1RPS0VOEAIqggEKCEtleVN0YXRlEhkKFUtFWV9TVEFURV9VTlNQRUNJRklFRBAAEhUKEUtFWV9TVEFURV9DUkVBVEVEEAESFwoTS0VZX1NUQVRFX1BVQkxJU0hFRBACEhQKEEtFWV9TVEFURV9BQ1RJVkUQAxIVChFLRVlfU1RBVEVfUkVUSVJFRBAEMo4CCgtLZXlzU2VydmljZRJDCgRTaWduEhwudGVzc2VyYS5rZXlzLnYxLlNpZ25SZXF1ZXN0Gh0udGVzc2VyYS5rZXlzLnYxLlNpZ25SZXNwb25zZRJjCg1HZXRQdWJsaWNLZXlzEiUudGVzc2VyYS5rZXlzLnYxLkdldFB1YmxpY0tleXNSZXF1ZXN0GiYudGVzc2VyYS5rZXlzLnYxLkdldFB1YmxpY0tleXNSZXNwb25zZSIDkAIBElUKClJvdGF0ZUtleXMSIi50ZXNzZXJhLmtleXMudjEuUm90YXRlS2V5c1JlcXVlc3QaIy50ZXNzZXJhLmtleXMudjEuUm90YXRlS2V5c1Jlc3BvbnNlYgZwcm90bzM");
+  fileDesc("Chp0ZXNzZXJhL2tleXMvdjEva2V5cy5wcm90bxIPdGVzc2VyYS5rZXlzLnYxInAKC1NpZ25pbmdJdGVtEigKBHR5cGUYASABKA4yGi50ZXNzZXJhLmtleXMudjEuVG9rZW5UeXBlEg8KB3BheWxvYWQYAiABKAwSFwoKYXRfaGFzaF9vZhgDIAEoDUgAiAEBQg0KC19hdF9oYXNoX29mIjoKC1NpZ25SZXF1ZXN0EisKBWl0ZW1zGAEgAygLMhwudGVzc2VyYS5rZXlzLnYxLlNpZ25pbmdJdGVtIh4KDFNpZ25SZXNwb25zZRIOCgZ0b2tlbnMYASADKAkiFgoUR2V0UHVibGljS2V5c1JlcXVlc3QiWAoJUHVibGljS2V5EgsKA2tpZBgBIAEoCRIoCgVzdGF0ZRgCIAEoDjIZLnRlc3NlcmEua2V5cy52MS5LZXlTdGF0ZRIJCgFuGAMgASgJEgkKAWUYBCABKAkiQQoVR2V0UHVibGljS2V5c1Jlc3BvbnNlEigKBGtleXMYASADKAsyGi50ZXNzZXJhLmtleXMudjEuUHVibGljS2V5IigKEVJvdGF0ZUtleXNSZXF1ZXN0EhMKC2ltbWVkaWF0ZWx5GAEgASgIIigKElJvdGF0ZUtleXNSZXNwb25zZRISCgphY3RpdmVfa2lkGAEgASgJIiEKEldpdGhkcmF3S2V5UmVxdWVzdBILCgNraWQYASABKAkiFQoTV2l0aGRyYXdLZXlSZXNwb25zZSpdCglUb2tlblR5cGUSGgoWVE9LRU5fVFlQRV9VTlNQRUNJRklFRBAAEhsKF1RPS0VOX1RZUEVfQUNDRVNTX1RPS0VOEAESFwoTVE9LRU5fVFlQRV9JRF9UT0tFThACKoIBCghLZXlTdGF0ZRIZChVLRVlfU1RBVEVfVU5TUEVDSUZJRUQQABIVChFLRVlfU1RBVEVfQ1JFQVRFRBABEhcKE0tFWV9TVEFURV9QVUJMSVNIRUQQAhIUChBLRVlfU1RBVEVfQUNUSVZFEAMSFQoRS0VZX1NUQVRFX1JFVElSRUQQBDLoAgoLS2V5c1NlcnZpY2USQwoEU2lnbhIcLnRlc3NlcmEua2V5cy52MS5TaWduUmVxdWVzdBodLnRlc3NlcmEua2V5cy52MS5TaWduUmVzcG9uc2USYwoNR2V0UHVibGljS2V5cxIlLnRlc3NlcmEua2V5cy52MS5HZXRQdWJsaWNLZXlzUmVxdWVzdBomLnRlc3NlcmEua2V5cy52MS5HZXRQdWJsaWNLZXlzUmVzcG9uc2UiA5ACARJVCgpSb3RhdGVLZXlzEiIudGVzc2VyYS5rZXlzLnYxLlJvdGF0ZUtleXNSZXF1ZXN0GiMudGVzc2VyYS5rZXlzLnYxLlJvdGF0ZUtleXNSZXNwb25zZRJYCgtXaXRoZHJhd0tleRIjLnRlc3NlcmEua2V5cy52MS5XaXRoZHJhd0tleVJlcXVlc3QaJC50ZXNzZXJhLmtleXMudjEuV2l0aGRyYXdLZXlSZXNwb25zZWIGcHJvdG8z");
 
 /**
  * @generated from message tessera.keys.v1.SigningItem
@@ -181,6 +181,36 @@ export const RotateKeysResponseSchema: GenMessage<RotateKeysResponse> = /*@__PUR
   messageDesc(file_tessera_keys_v1_keys, 7);
 
 /**
+ * @generated from message tessera.keys.v1.WithdrawKeyRequest
+ */
+export type WithdrawKeyRequest = Message<"tessera.keys.v1.WithdrawKeyRequest"> & {
+  /**
+   * @generated from field: string kid = 1;
+   */
+  kid: string;
+};
+
+/**
+ * Describes the message tessera.keys.v1.WithdrawKeyRequest.
+ * Use `create(WithdrawKeyRequestSchema)` to create a new message.
+ */
+export const WithdrawKeyRequestSchema: GenMessage<WithdrawKeyRequest> = /*@__PURE__*/
+  messageDesc(file_tessera_keys_v1_keys, 8);
+
+/**
+ * @generated from message tessera.keys.v1.WithdrawKeyResponse
+ */
+export type WithdrawKeyResponse = Message<"tessera.keys.v1.WithdrawKeyResponse"> & {
+};
+
+/**
+ * Describes the message tessera.keys.v1.WithdrawKeyResponse.
+ * Use `create(WithdrawKeyResponseSchema)` to create a new message.
+ */
+export const WithdrawKeyResponseSchema: GenMessage<WithdrawKeyResponse> = /*@__PURE__*/
+  messageDesc(file_tessera_keys_v1_keys, 9);
+
+/**
  * TokenType decides the `typ` header (RFC 9068 section 2.1, RFC 7519 section 5.1).
  *
  * @generated from enum tessera.keys.v1.TokenType
@@ -295,6 +325,18 @@ export const KeysService: GenService<{
     methodKind: "unary";
     input: typeof RotateKeysRequestSchema;
     output: typeof RotateKeysResponseSchema;
+  },
+  /**
+   * WithdrawKey takes a retired key out of the key set before its time, for a compromised one: whatever it signed is refused as
+   * soon as verifiers fetch the keys again. NOT_FOUND for a key that is not in the set, FAILED_PRECONDITION for one that signs
+   * or is to sign next.
+   *
+   * @generated from rpc tessera.keys.v1.KeysService.WithdrawKey
+   */
+  withdrawKey: {
+    methodKind: "unary";
+    input: typeof WithdrawKeyRequestSchema;
+    output: typeof WithdrawKeyResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_tessera_keys_v1_keys, 0);
