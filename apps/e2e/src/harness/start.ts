@@ -230,10 +230,12 @@ class RunningSystem implements System {
 
   async #ready(processes: readonly PlannedProcess[]): Promise<void> {
     for (const { process, managementPort } of processes) {
-      await eventually(`${process.name} is ready`, async () => {
-        if (!process.running) throw new Error(`${process.name} ended`);
-        return (await fetch(`http://127.0.0.1:${managementPort}/readyz`)).status === 200;
-      });
+      const readyz = `http://127.0.0.1:${managementPort}/readyz`;
+      await eventually(
+        `${process.name} is ready`,
+        async () => !process.running || (await fetch(readyz)).status === 200,
+      );
+      if (!process.running) throw new Error(`${process.name} ended:\n${process.output.slice(-2000)}`);
     }
   }
 }
