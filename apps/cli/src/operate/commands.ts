@@ -132,7 +132,10 @@ const keysWithdraw: Command = {
   summary: 'take a retired key that leaked out of the key set',
   details:
     'What it signed is refused from then on, good tokens too: clients get others by refreshing or asking again.',
-  options: { kid: { type: 'string', help: 'The key, as tessera keys list names it', required: true } },
+  // Every 64th begins with a dash.
+  options: {
+    kid: { type: 'string', help: 'The key that tessera keys list names, as --kid=<kid>', required: true },
+  },
   async run(values, terminal) {
     const { withdrawKey } = await import('./keys.ts');
     await withdrawKey(values.required('kid'), terminal);

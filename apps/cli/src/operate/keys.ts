@@ -50,7 +50,7 @@ export async function rotateKeys(immediately: boolean, terminal: Terminal): Prom
   terminal.say(
     `${after} signs from now on, in all processes within TESSERA_KEYS_POLL_INTERVAL (5s by default).\n` +
       'The key before it signs no more, but stays in the key set: what was signed with it is trusted until ' +
-      `TESSERA_KEYS_RETENTION (7d by default) is over. If it leaked: tessera keys withdraw --kid ${before}\n`,
+      `TESSERA_KEYS_RETENTION (7d by default) is over. If it leaked: tessera keys withdraw --kid=${before}\n`,
   );
 }
 

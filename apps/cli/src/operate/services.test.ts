@@ -79,7 +79,7 @@ describe('tessera keys', () => {
     const events = `SELECT DISTINCT record -> 'actor' ->> 'type' AS actor FROM keys.audit_event WHERE event = 'key.retired'`;
     expect(await rows(DATABASE_URL, events)).toEqual([{ actor: 'operator' }]);
 
-    const withdraw = (kid: string) => tessera(`keys withdraw --kid ${kid}`, environment);
+    const withdraw = (kid: string) => tessera(`keys withdraw --kid=${kid}`, environment);
     expect(await withdraw(kidOf(published))).toEqual({
       code: 1,
       said: 'This key signs, or is to sign next. Rotate the keys first.\n',
