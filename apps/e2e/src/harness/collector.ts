@@ -70,7 +70,12 @@ export class Collector {
   async #take(request: IncomingMessage, response: ServerResponse): Promise<void> {
     this.requests += 1;
     const chunks: Buffer[] = [];
-    for await (const chunk of request) chunks.push(chunk as Buffer);
+    try {
+      for await (const chunk of request) chunks.push(chunk as Buffer);
+    } catch {
+      // Cut off, by `stop` or by its sender.
+      return;
+    }
     if (this.mode === 'silent') return;
     if (request.method !== 'POST' || request.url !== '/v1/traces') {
       response.writeHead(404).end();
