@@ -10,12 +10,8 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { connect as connectTls } from 'node:tls';
 import { afterEach, expect, test } from 'vitest';
-import type { BuiltService } from './call.ts';
-import { connectPeer } from './remote.ts';
-import { serve } from './serve.ts';
-import type { RpcServer, ServeOptions } from './serve.ts';
-import { Secret } from '../secret.ts';
 import { freshAuthority, freshCertificate, writeIdentity } from './testing/set-ups.ts';
+import { at, servers, token } from './testing/servers.ts';
 import { stockCall, stockHealthWatch } from './testing/stock-clients.ts';
 import { createSubject, signRequest } from './testing/subject.ts';
 
@@ -24,7 +20,7 @@ afterEach(async () => {
   for (const cleanUp of cleanUps.splice(0).reverse()) await cleanUp();
 });
 
-const token = new Secret('a shared token for this test');
+const { served, client } = servers(cleanUps);
 
 test('draining lets calls end and refuses new ones', async () => {
   const subject = createSubject();
@@ -162,29 +158,3 @@ test('draining lets a connection go whose handshake ends late', async () => {
   await Promise.all([once(late.resume(), 'close'), drained]);
   expect(Date.now() - before).toBeLessThan(2_000);
 });
-
-async function served(
-  subject: { readonly built: BuiltService; readonly log: ServeOptions['log'] },
-  options: Partial<ServeOptions> = {},
-): Promise<RpcServer> {
-  const server = await serve(subject.built, {
-    host: '127.0.0.1',
-    port: 0,
-    credentials: { kind: 'token', token },
-    log: subject.log,
-    drainMs: 100,
-    ...options,
-  });
-  cleanUps.push(() => server.drain());
-  return server;
-}
-
-function client(server: RpcServer) {
-  const peer = connectPeer({ target: at(server), as: 'token', credentials: { kind: 'token', token } });
-  cleanUps.push(() => peer.close());
-  return peer;
-}
-
-function at(server: RpcServer): string {
-  return `${server.host}:${server.port}`;
-}

@@ -10,18 +10,18 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, expect, test } from 'vitest';
 import { connectPeer } from './remote.ts';
 import { serve } from './serve.ts';
-import type { RpcServer, ServeOptions } from './serve.ts';
+import type { ServeOptions } from './serve.ts';
 import { Secret } from '../secret.ts';
+import { at, servers, token } from './testing/servers.ts';
 import { stockCall, stockHealth, stockReflection } from './testing/stock-clients.ts';
 import { createSubject, signRequest } from './testing/subject.ts';
-import type { Subject } from './testing/subject.ts';
 
 const cleanUps: (() => Promise<void> | void)[] = [];
 afterEach(async () => {
   for (const cleanUp of cleanUps.splice(0).reverse()) await cleanUp();
 });
 
-const token = new Secret('a shared token for this test');
+const { served, client } = servers(cleanUps);
 
 test.each(['0.0.0.0', '::', '192.0.2.1'])('calls without credentials are not served on %s', async (host) => {
   const { built, log } = createSubject();
@@ -208,29 +208,6 @@ test('a connection that reached its age is left for a new one without a failed c
   await Promise.all(callers);
   expect(connections).toBeGreaterThan(2);
 });
-
-async function served(subject: Subject, options: Partial<ServeOptions> = {}): Promise<RpcServer> {
-  const server = await serve(subject.built, {
-    host: '127.0.0.1',
-    port: 0,
-    credentials: { kind: 'token', token },
-    log: subject.log,
-    drainMs: 100,
-    ...options,
-  });
-  cleanUps.push(() => server.drain());
-  return server;
-}
-
-function client(server: RpcServer) {
-  const peer = connectPeer({ target: at(server), as: 'token', credentials: { kind: 'token', token } });
-  cleanUps.push(() => peer.close());
-  return peer;
-}
-
-function at(server: RpcServer): string {
-  return `${server.host}:${server.port}`;
-}
 
 async function until(condition: () => Promise<boolean>): Promise<void> {
   while (!(await condition())) await sleep(10);
