@@ -27,13 +27,11 @@ export function sendElsewhere(visit: Visit, { path, tenantId, fields }: DirectSi
   const { request, reply, gateway } = visit;
   const browserId = requireBrowserId(visit);
   const going = [{ name: 'going', value: path.slice(1) }, ...fields];
-  const interaction = undefined;
   return sendMismatch({
     request,
     reply,
     gateway,
     browserId,
-    interaction,
     tenantId,
     formTarget: 'own',
     going,

@@ -11,8 +11,8 @@ export interface Mismatch {
   readonly reply: FastifyReply;
   readonly gateway: Gateway;
   readonly browserId: string;
-  /** What the person came for; undefined where only a tenant is known. */
-  readonly interaction: Interaction | undefined;
+  /** What the person came for. Where only the tenant is known there is `tenantId` instead. */
+  readonly interaction?: Interaction | undefined;
   readonly tenantId?: string;
   /** Where the form may lead in the end. */
   readonly formTarget: FormTarget;
