@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import { routes } from '../../libs/gateway/src/routes.ts';
-import { certifiedCaller } from '../../libs/kit/src/rpc/identity.ts';
+import { certifiedCaller } from '@tessera/rpc';
 import { processes } from '../image/processes.ts';
 import { configurationProblems } from '../../apps/cli/src/operate/settings.ts';
 import {
@@ -282,7 +282,7 @@ const secretValues: Readonly<Record<string, string>> = {
   TESSERA_KEYS_KEK_FILE: randomBytes(32).toString('base64'),
   TESSERA_DIRECTORY_PEPPER_FILE: randomBytes(32).toString('base64'),
   TESSERA_TOKEN_REFRESH_KEYS_FILE: `1:${randomBytes(32).toString('base64')}`,
-  TESSERA_DEVICE_MARK_KEY_FILE: randomBytes(32).toString('base64'),
+  TESSERA_DEVICE_HMAC_KEY_FILE: randomBytes(32).toString('base64'),
   TESSERA_WEBHOOK_KEY_FILE: randomBytes(32).toString('base64'),
   OTEL_EXPORTER_OTLP_HEADERS_FILE: 'authorization=Bearer%20collector',
   TESSERA_RPC_TOKEN_FILE: randomBytes(32).toString('base64'),

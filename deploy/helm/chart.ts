@@ -211,7 +211,7 @@ const everywhere: Values = {
     digest: `sha256:${'0'.repeat(64)}`,
     pullSecrets: ['registry'],
   },
-  config: { TESSERA_LIFETIME_CODE: '30s', TESSERA_LOGIN_LIMIT_ACCOUNT: 5 },
+  config: { TESSERA_AUTHORIZATION_CODE_TTL: '30s', TESSERA_LOGIN_FAILURES_PER_ACCOUNT: 5 },
   extraEnv: [{ name: 'UV_THREADPOOL_SIZE', value: '8' }],
   defaults: {
     autoscaling: { enabled: true },

@@ -5,14 +5,14 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { isMap, isScalar, parseDocument, stringify, type YAMLMap } from 'yaml';
-import { knownSettings } from '@tessera/kit';
+import { knownSettings } from '@tessera/process';
 
 const chart = join(import.meta.dirname, 'tessera');
 const read = (name: string) => readFileSync(join(chart, name), 'utf8');
 
 /** Settings that the chart itself gives to the processes, or that have no place in a pod. */
 const givenByChart =
-  /^TESSERA_(ISSUER|PROFILE|MIGRATIONS|(MANAGEMENT|DRAIN|RPC|PEER)_.*|HTTP_(HOST|PORT)|TRUSTED_(PROXIES|CALLERS)|INTROSPECTION_(HOST|PORT)|KEYS_KEK|DIRECTORY_PEPPER|TOKEN_REFRESH_KEYS|DEVICE_MARK_KEY|WEBHOOK_KEY|REDIS_(CA|CERT|KEY|SENTINEL_PASSWORD)|APPLY_FILE|DATA_DIR|FAILPOINT)$/;
+  /^TESSERA_(ISSUER|PROFILE|MIGRATIONS|(MANAGEMENT|DRAIN|RPC|PEER)_.*|HTTP_(HOST|PORT)|TRUSTED_(PROXIES|CALLERS)|INTROSPECTION_(HOST|PORT)|KEYS_KEK|DIRECTORY_PEPPER|TOKEN_REFRESH_KEYS|DEVICE_HMAC_KEY|WEBHOOK_KEY|REDIS_(CA|CERT|KEY|SENTINEL_PASSWORD)|APPLY_FILE|DATA_DIR|FAILPOINT)$/;
 
 interface Schema {
   readonly $defs: { readonly settings: { properties: Record<string, unknown> } };

@@ -1,4 +1,4 @@
-import { runService } from '@tessera/kit';
+import { runService } from '@tessera/process';
 import { authorizeConfig, buildAuthorize, migrations } from '@tessera/authorize';
 import { DirectoryService } from '@tessera/proto-gen/directory';
 

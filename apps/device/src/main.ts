@@ -1,5 +1,5 @@
 import { buildDevice, deviceConfig, migrations } from '@tessera/device';
-import { runService } from '@tessera/kit';
+import { runService } from '@tessera/process';
 import { DirectoryService } from '@tessera/proto-gen/directory';
 
 await runService({

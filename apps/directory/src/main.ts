@@ -1,4 +1,6 @@
-import { combine, local, rootCall, runService, ulid } from '@tessera/kit';
+import { combine, runService } from '@tessera/process';
+import { local, rootCall } from '@tessera/rpc';
+import { ulid } from '@tessera/kit';
 import { applyAtStart, applyConfig, buildDirectory, directoryConfig, migrations } from '@tessera/directory';
 import { DirectoryAdminService } from '@tessera/proto-gen/directory';
 

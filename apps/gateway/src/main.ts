@@ -1,5 +1,5 @@
 import { buildGateway, gatewayConfig, openDoors } from '@tessera/gateway';
-import { combine, connectPeers, createKit, processConfig, rpcConfig, runProcess } from '@tessera/kit';
+import { combine, connectPeers, createKit, processConfig, rpcConfig, runProcess } from '@tessera/process';
 import { AuthorizeService } from '@tessera/proto-gen/authorize';
 import { BackchannelAuthenticationService, DeviceAuthorizationService } from '@tessera/proto-gen/device';
 import { DirectoryService } from '@tessera/proto-gen/directory';

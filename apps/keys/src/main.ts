@@ -1,4 +1,4 @@
-import { runService } from '@tessera/kit';
+import { runService } from '@tessera/process';
 import { buildKeys, keysConfig, migrations } from '@tessera/keys';
 
 await runService({

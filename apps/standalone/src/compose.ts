@@ -4,17 +4,10 @@ import { buildDevice, migrations as deviceMigrations } from '@tessera/device';
 import { buildDirectory, migrations as directoryMigrations } from '@tessera/directory';
 import { buildGateway, type GatewayOptions, type GatewayService } from '@tessera/gateway';
 import { buildKeys, migrations as keysMigrations } from '@tessera/keys';
-import {
-  local,
-  migrate,
-  purgeAudit,
-  whenAvailable,
-  type BuiltService,
-  type Client,
-  type Kit,
-  type Lifecycle,
-  type MigrationMode,
-} from '@tessera/kit';
+import { local, type BuiltService } from '@tessera/rpc';
+import { migrate, whenAvailable, type MigrationMode } from '@tessera/stores';
+import { purgeAudit, type Kit, type Lifecycle } from '@tessera/process';
+import type { Client } from '@tessera/rpc';
 import { AuthorizeService } from '@tessera/proto-gen/authorize';
 import { BackchannelAuthenticationService, DeviceAuthorizationService } from '@tessera/proto-gen/device';
 import { DirectoryAdminService, DirectoryService } from '@tessera/proto-gen/directory';

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { z } from 'zod';
-import { ConfigError, knownSettings, loadConfig, parseDuration, rpcConfig } from '@tessera/kit';
+import { ConfigError, knownSettings, loadConfig, parseDuration, rpcConfig } from '@tessera/process';
 import { banner, demoServiceSecret } from './banner.ts';
 import { standaloneConfig, withSecrets } from './config.ts';
 

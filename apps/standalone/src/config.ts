@@ -3,16 +3,8 @@ import { deviceConfig } from '@tessera/device';
 import { applyConfig, directoryConfig } from '@tessera/directory';
 import { gatewayConfig } from '@tessera/gateway';
 import { keysConfig } from '@tessera/keys';
-import {
-  combine,
-  ConfigError,
-  developmentSecret,
-  developmentSecrets,
-  isGiven,
-  loadConfig,
-  processConfig,
-  rpcConfig,
-} from '@tessera/kit';
+import { combine, ConfigError, isGiven, loadConfig, processConfig, rpcConfig } from '@tessera/process';
+import { developmentSecret, developmentSecrets } from '@tessera/stores';
 import { introspectionListenerConfig, tokenConfig } from '@tessera/token';
 
 /** Everything that the one process of the compact topology reads. */

@@ -1,15 +1,9 @@
 import { fileURLToPath } from 'node:url';
 import { applyAtStart } from '@tessera/directory';
 import { openDoors } from '@tessera/gateway';
-import {
-  createKit,
-  rootCall,
-  rpcCredentials,
-  runProcess,
-  ulid,
-  type BuiltService,
-  type Lifecycle,
-} from '@tessera/kit';
+import { createKit, rpcCredentials, runProcess, type Lifecycle } from '@tessera/process';
+import { rootCall, type BuiltService } from '@tessera/rpc';
+import { ulid } from '@tessera/kit';
 import { temporarilyUnavailable } from '@tessera/oauth';
 import { serveIntrospection } from '@tessera/token';
 import { banner, notReady } from './banner.ts';

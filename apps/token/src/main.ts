@@ -1,4 +1,4 @@
-import { combine, rpcCredentials, runService } from '@tessera/kit';
+import { combine, rpcCredentials, runService } from '@tessera/process';
 import { AuthorizeService } from '@tessera/proto-gen/authorize';
 import { BackchannelAuthenticationService, DeviceAuthorizationService } from '@tessera/proto-gen/device';
 import { DirectoryService } from '@tessera/proto-gen/directory';

@@ -1,5 +1,6 @@
-import { auditRow } from '@tessera/kit';
-import type { AuditBatch, AuditEvent, AuditRow, Clock, Random } from '@tessera/kit';
+import { auditRow } from '@tessera/audit';
+import type { AuditBatch, AuditEvent, AuditRow } from '@tessera/audit';
+import type { Clock, Random } from '@tessera/kit';
 import type { Application } from '@tessera/proto-gen/directory';
 import type { Refusal } from './authorization-request.ts';
 import type { Visit } from './browser.ts';

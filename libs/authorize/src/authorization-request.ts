@@ -12,7 +12,7 @@ import {
 } from '@tessera/oauth';
 import type { AuthorizationRequest as Form, PromptValue } from '@tessera/oauth';
 import type { ApplicationRecord, DirectoryClient } from '@tessera/directory-client';
-import type { CallOptions } from '@tessera/kit';
+import type { CallOptions } from '@tessera/rpc';
 
 /** An authorization request as it came, or as it was kept while a person signs in. */
 export interface AskedRequest {

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import type { CallContext } from '@tessera/kit';
+import type { CallContext } from '@tessera/rpc';
 
 /** The person's browser as the gateway describes it, and the call that came from it. */
 export interface Browser {

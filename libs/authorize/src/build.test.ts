@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { local } from '@tessera/kit';
+import { local } from '@tessera/rpc';
 import { temporarilyUnavailable } from '@tessera/oauth';
 import { AuthorizeService } from '@tessera/proto-gen/authorize';
 import { silentLog, testKit } from '@tessera/test-kit';
@@ -11,20 +11,20 @@ const config = authorizeConfig.parse({});
 describe('the settings', () => {
   it('have the defaults of the decisions: code 60 s, context 10 min, session 12 h and 1 h idle', () => {
     expect(config).toEqual({
-      TESSERA_LIFETIME_CODE: 60,
-      TESSERA_LIFETIME_AUTHORIZATION_REQUEST: 600,
-      TESSERA_LIFETIME_SESSION: 43_200,
-      TESSERA_LIFETIME_SESSION_IDLE: 3600,
-      TESSERA_LOGIN_LIMIT_ACCOUNT: 10,
-      TESSERA_LOGIN_LIMIT_ADDRESS: 100,
-      TESSERA_LOGIN_WINDOW: 900,
+      TESSERA_AUTHORIZATION_CODE_TTL: 60,
+      TESSERA_AUTHORIZATION_REQUEST_TTL: 600,
+      TESSERA_SESSION_TTL: 43_200,
+      TESSERA_SESSION_IDLE_TTL: 3600,
+      TESSERA_LOGIN_FAILURES_PER_ACCOUNT: 10,
+      TESSERA_LOGIN_FAILURES_PER_ADDRESS: 100,
+      TESSERA_LOGIN_FAILURES_WINDOW: 900,
     });
   });
 
   it.each([
-    ['TESSERA_LIFETIME_CODE', '11m'],
-    ['TESSERA_LIFETIME_SESSION_IDLE', '1m'],
-    ['TESSERA_LOGIN_LIMIT_ACCOUNT', '0'],
+    ['TESSERA_AUTHORIZATION_CODE_TTL', '11m'],
+    ['TESSERA_SESSION_IDLE_TTL', '1m'],
+    ['TESSERA_LOGIN_FAILURES_PER_ACCOUNT', '0'],
   ])('refuse %s=%s', (key, value) => {
     expect(authorizeConfig.safeParse({ [key]: value }).success).toBe(false);
   });

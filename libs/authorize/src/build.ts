@@ -1,5 +1,9 @@
-import { ChangeFeed, createAuditBatch, createLimiter, route, startPurge } from '@tessera/kit';
-import type { Allow, BuiltService, Client, Kit, Migrations } from '@tessera/kit';
+import { ChangeFeed, createLimiter, startPurge } from '@tessera/stores';
+import { createAuditBatch } from '@tessera/audit';
+import { route } from '@tessera/rpc';
+import type { Allow, BuiltService, Client } from '@tessera/rpc';
+import type { Kit } from '@tessera/process';
+import type { Migrations } from '@tessera/stores';
 import { createDirectoryClient } from '@tessera/directory-client';
 import type { DirectoryClient } from '@tessera/directory-client';
 import { AuthorizeService } from '@tessera/proto-gen/authorize';
@@ -94,17 +98,17 @@ function assemble(given: {
   const codeStore = redis === undefined ? createMemoryCodeStore(clock) : createRedisCodeStore(redis);
   const contextStore = redis === undefined ? createMemoryContextStore(clock) : createRedisContextStore(redis);
   const lifetimes = {
-    session: config.TESSERA_LIFETIME_SESSION,
-    idle: config.TESSERA_LIFETIME_SESSION_IDLE,
+    session: config.TESSERA_SESSION_TTL,
+    idle: config.TESSERA_SESSION_IDLE_TTL,
     code: longestCodeLifetimeSeconds,
   };
   const sessions = createSessions({ store: sessionStore, codes: codeStore, audit, random, lifetimes });
   const interactions = createInteractions({
     store: contextStore,
     random,
-    lifetimeSeconds: config.TESSERA_LIFETIME_AUTHORIZATION_REQUEST,
+    lifetimeSeconds: config.TESSERA_AUTHORIZATION_REQUEST_TTL,
   });
-  const lifetimeSeconds = config.TESSERA_LIFETIME_CODE;
+  const lifetimeSeconds = config.TESSERA_AUTHORIZATION_CODE_TTL;
   const codes = createCodes({ store: codeStore, audit, random, failpoint, lifetimeSeconds });
   const verifyCredentials = createVerifyCredentials({
     directory: peers.directory,
@@ -127,10 +131,10 @@ function assemble(given: {
 }
 
 function limitsOf(config: AuthorizeConfig): SignInLimits {
-  const windowSeconds = config.TESSERA_LOGIN_WINDOW;
+  const windowSeconds = config.TESSERA_LOGIN_FAILURES_WINDOW;
   return {
-    account: { name: 'sign-in.account', limit: config.TESSERA_LOGIN_LIMIT_ACCOUNT, windowSeconds },
-    person: { name: 'sign-in.person', limit: config.TESSERA_LOGIN_LIMIT_ACCOUNT, windowSeconds },
-    address: { name: 'sign-in.address', limit: config.TESSERA_LOGIN_LIMIT_ADDRESS, windowSeconds },
+    account: { name: 'sign-in.account', limit: config.TESSERA_LOGIN_FAILURES_PER_ACCOUNT, windowSeconds },
+    person: { name: 'sign-in.person', limit: config.TESSERA_LOGIN_FAILURES_PER_ACCOUNT, windowSeconds },
+    address: { name: 'sign-in.address', limit: config.TESSERA_LOGIN_FAILURES_PER_ADDRESS, windowSeconds },
   };
 }

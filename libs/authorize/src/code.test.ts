@@ -78,7 +78,7 @@ describe('redeeming a code', () => {
   });
 
   it('refuses a code after its lifetime (RFC 6749 §4.1.2)', async () => {
-    const quick = await createWorld({ beside: world, config: { TESSERA_LIFETIME_CODE: 0.2 } });
+    const quick = await createWorld({ beside: world, config: { TESSERA_AUTHORIZATION_CODE_TTL: 0.2 } });
     const code = await visitor(quick).signIn();
     await new Promise((resolve) => setTimeout(resolve, 300));
     await expect(quick.token.redeemCode(redemption(code))).rejects.toMatchObject(invalidGrant);

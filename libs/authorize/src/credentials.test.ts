@@ -8,7 +8,11 @@ import { visitor } from './testing/visitor.ts';
 let world: World;
 beforeAll(async () => {
   world = await createWorld({
-    config: { TESSERA_LOGIN_LIMIT_ACCOUNT: 4, TESSERA_LOGIN_LIMIT_ADDRESS: 8, TESSERA_LOGIN_WINDOW: 60 },
+    config: {
+      TESSERA_LOGIN_FAILURES_PER_ACCOUNT: 4,
+      TESSERA_LOGIN_FAILURES_PER_ADDRESS: 8,
+      TESSERA_LOGIN_FAILURES_WINDOW: 60,
+    },
   });
 });
 afterAll(() => world.service.close());

@@ -1,5 +1,7 @@
-import { addressKey, Code, ConnectError } from '@tessera/kit';
-import type { Client, Limiter, LimitRule } from '@tessera/kit';
+import { addressKey } from '@tessera/stores';
+import { Code, ConnectError } from '@tessera/rpc';
+import type { Client } from '@tessera/rpc';
+import type { Limiter, LimitRule } from '@tessera/stores';
 import { OAuthError } from '@tessera/oauth';
 import type { DirectoryService, User } from '@tessera/proto-gen/directory';
 import type { DirectoryClient } from '@tessera/directory-client';

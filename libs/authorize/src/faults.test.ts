@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Database, RedisHandle } from '@tessera/kit';
+import type { Database, RedisHandle } from '@tessera/stores';
 import { temporarilyUnavailable } from '@tessera/oauth';
 import { createWorld, password, request } from './testing/world.ts';
 import type { World } from './testing/world.ts';

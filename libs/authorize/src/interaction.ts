@@ -1,5 +1,6 @@
 import { timingSafeEqual } from 'node:crypto';
-import { addressKey, opaquePrefix, opaqueValue } from '@tessera/kit';
+import { addressKey } from '@tessera/stores';
+import { opaquePrefix, opaqueValue } from '@tessera/kit';
 import type { Random } from '@tessera/kit';
 import { OAuthError } from '@tessera/oauth';
 import { digest } from './browser.ts';

@@ -1,4 +1,5 @@
-import type { CallContext, ChangeFeed, Handlers } from '@tessera/kit';
+import type { CallContext, Handlers } from '@tessera/rpc';
+import type { ChangeFeed } from '@tessera/stores';
 import type { DirectoryClient } from '@tessera/directory-client';
 import type { AuthorizeService, BrowserContext } from '@tessera/proto-gen/authorize';
 import type { BeginAuthorization } from './begin.ts';

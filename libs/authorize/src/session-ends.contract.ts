@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { systemRandom, type Database } from '@tessera/kit';
+import { systemRandom } from '@tessera/kit';
+import { type Database } from '@tessera/stores';
 import { createSessionEndStore } from './session-ends.postgres.ts';
 import { createSessionStore } from './store.postgres.ts';
 import type { EndingSession, NewSessionRecord } from './store.ts';

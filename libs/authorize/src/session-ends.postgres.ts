@@ -1,4 +1,4 @@
-import type { Database, FeedStore, Sequenced } from '@tessera/kit';
+import type { Database, FeedStore, Sequenced } from '@tessera/stores';
 
 /** A session that was ended. */
 export interface SessionEnd extends Sequenced {

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { systemRandom } from '@tessera/kit';
-import type { AuditRow, Database } from '@tessera/kit';
+import type { AuditRow } from '@tessera/audit';
+import type { Database } from '@tessera/stores';
 import { createSessionStore } from './store.postgres.ts';
 import type { EndedSession, EndingSession, NewSessionRecord, Session, SessionStore } from './store.ts';
 

@@ -1,5 +1,5 @@
-import { openEmbeddedDatabase, migrate } from '@tessera/kit';
-import type { Database } from '@tessera/kit';
+import { openEmbeddedDatabase, migrate } from '@tessera/stores';
+import type { Database } from '@tessera/stores';
 import { atEndOfFile, silentLog, testDatabase } from '@tessera/test-kit';
 import { migrations } from './build.ts';
 import { sessionEndContract } from './session-ends.contract.ts';

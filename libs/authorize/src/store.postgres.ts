@@ -1,4 +1,5 @@
-import type { AuditRow, Database } from '@tessera/kit';
+import type { AuditRow } from '@tessera/audit';
+import type { Database } from '@tessera/stores';
 import type { EndedSession, EndingSession, NewSessionRecord, Session, SessionStore } from './store.ts';
 
 interface EarlierRow {

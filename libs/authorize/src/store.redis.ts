@@ -1,4 +1,4 @@
-import type { RedisHandle } from '@tessera/kit';
+import type { RedisHandle } from '@tessera/stores';
 import { z } from 'zod';
 import { longestCodeLifetimeSeconds } from './store.ts';
 import type {

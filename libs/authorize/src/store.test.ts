@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { systemClock } from '@tessera/kit';
-import type { RedisHandle } from '@tessera/kit';
+import type { RedisHandle } from '@tessera/stores';
 import { fakeClock, testRedis, testRedisCluster } from '@tessera/test-kit';
 import { codeStoreContract, contextStoreContract } from './store.contract.ts';
 import type { ContextStore } from './store.ts';

@@ -1,4 +1,4 @@
-import type { AuditRow } from '@tessera/kit';
+import type { AuditRow } from '@tessera/audit';
 
 /**
  * An authorization request that waits for a person to sign in. It holds the parameters that were checked, so that the

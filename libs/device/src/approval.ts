@@ -1,6 +1,9 @@
 import type { DirectoryClient } from '@tessera/directory-client';
-import { addressKey, ulid } from '@tessera/kit';
-import type { CallContext, Clock, Limiter, LimitRule, Random } from '@tessera/kit';
+import { addressKey } from '@tessera/stores';
+import { ulid } from '@tessera/kit';
+import type { CallContext } from '@tessera/rpc';
+import type { Clock, Random } from '@tessera/kit';
+import type { Limiter, LimitRule } from '@tessera/stores';
 import { OAuthError } from '@tessera/oauth';
 import type { ApprovalExperiences } from './approval-experience.ts';
 import type { DeviceAudit, Trail } from './audit.ts';

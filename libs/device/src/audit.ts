@@ -1,5 +1,6 @@
-import { auditRow } from '@tessera/kit';
-import type { AuditBatch, AuditEvent, AuditRow, Clock, Random } from '@tessera/kit';
+import { auditRow } from '@tessera/audit';
+import type { AuditBatch, AuditEvent, AuditRow } from '@tessera/audit';
+import type { Clock, Random } from '@tessera/kit';
 import type { ErrorCode } from '@tessera/oauth';
 import type { Delivery } from './delivery/store.ts';
 import { reference } from './digest.ts';

@@ -15,7 +15,7 @@ import type { World } from './testing/world.ts';
 let world: World;
 let strict: World;
 beforeAll(async () => {
-  world = await createWorld({ config: { TESSERA_CIBA_START_LIMIT_USER: 1000 } });
+  world = await createWorld({ config: { TESSERA_CIBA_REQUESTS_PER_USER: 1000 } });
   strict = await createWorld({ beside: world, config: { TESSERA_PROFILE: 'strict' } });
 });
 afterAll(async () => {
@@ -122,7 +122,7 @@ describe('starting a backchannel request', () => {
   });
 
   it('limits requests for one login hint, however it is spelt and whether it is anybody’s or not', async () => {
-    const limited = await createWorld({ config: { TESSERA_CIBA_START_LIMIT_USER: 3 } });
+    const limited = await createWorld({ config: { TESSERA_CIBA_REQUESTS_PER_USER: 3 } });
     for (const spellings of [
       ['ada', ' Ada', 'ADA', 'a-da'],
       ['nobody', ' Nobody', 'NOBODY', 'no.body'],

@@ -1,6 +1,8 @@
 import type { DirectoryClient } from '@tessera/directory-client';
-import { Code, ConnectError } from '@tessera/kit';
-import type { CallContext, Client, Limiter, LimitRule, Random } from '@tessera/kit';
+import { Code, ConnectError } from '@tessera/rpc';
+import type { CallContext, Client } from '@tessera/rpc';
+import type { Random } from '@tessera/kit';
+import type { Limiter, LimitRule } from '@tessera/stores';
 import { OAuthError } from '@tessera/oauth';
 import { ApplicationType, type DirectoryService, type User } from '@tessera/proto-gen/directory';
 import type { ApprovalExperiences, Experience } from './approval-experience.ts';

@@ -1,5 +1,9 @@
-import { createAuditBatch, createLimiter, route, startPurge } from '@tessera/kit';
-import type { Allow, BuiltService, Client, Kit, Migrations } from '@tessera/kit';
+import { createAuditBatch } from '@tessera/audit';
+import { createLimiter, startPurge } from '@tessera/stores';
+import { route } from '@tessera/rpc';
+import type { Allow, BuiltService, Client } from '@tessera/rpc';
+import type { Kit } from '@tessera/process';
+import type { Migrations } from '@tessera/stores';
 import { createDirectoryClient } from '@tessera/directory-client';
 import type { DirectoryClient } from '@tessera/directory-client';
 import { BackchannelAuthenticationService, DeviceAuthorizationService } from '@tessera/proto-gen/device';
@@ -177,13 +181,13 @@ function assemble(given: {
     audit,
     requireAuthentication: config.TESSERA_PROFILE === 'strict',
   });
-  const secrets = createPollSecrets(config.TESSERA_DEVICE_MARK_KEY, random);
-  const intervalSeconds = config.TESSERA_POLL_INTERVAL;
+  const secrets = createPollSecrets(config.TESSERA_DEVICE_HMAC_KEY, random);
+  const intervalSeconds = config.TESSERA_DEVICE_POLL_INTERVAL;
   const common = { store, clients, records, audit, kit, secrets, intervalSeconds };
   return {
     devices: createDeviceAuthorizations({
       ...common,
-      lifetimeSeconds: config.TESSERA_LIFETIME_DEVICE_CODE,
+      lifetimeSeconds: config.TESSERA_DEVICE_CODE_TTL,
       guesses: guessLimits(config),
     }),
     backchannels: createBackchannelAuthentications({
@@ -191,9 +195,13 @@ function assemble(given: {
       directory: peers.directory,
       experiences,
       limiter,
-      hintLimit: { name: 'ciba.start.user', limit: config.TESSERA_CIBA_START_LIMIT_USER, windowSeconds: 600 },
-      lifetimeSeconds: config.TESSERA_LIFETIME_CIBA,
-      pendingLimit: config.TESSERA_CIBA_PENDING_LIMIT,
+      hintLimit: {
+        name: 'ciba.start.user',
+        limit: config.TESSERA_CIBA_REQUESTS_PER_USER,
+        windowSeconds: 600,
+      },
+      lifetimeSeconds: config.TESSERA_CIBA_REQUEST_TTL,
+      pendingLimit: config.TESSERA_CIBA_PENDING_PER_USER,
       requireConfidential: config.TESSERA_PROFILE === 'strict',
       seal: outside?.seal,
     }),
@@ -204,7 +212,7 @@ function assemble(given: {
       limiter,
       accountLimit: {
         name: 'decision.account',
-        limit: config.TESSERA_DECISION_LIMIT_ACCOUNT,
+        limit: config.TESSERA_DECISIONS_PER_USER,
         windowSeconds: 60,
       },
       audit,
@@ -222,16 +230,16 @@ function assemble(given: {
 
 function startLimits(config: DeviceConfig): StartLimits {
   return {
-    client: { name: 'start.client', limit: config.TESSERA_DEVICE_START_LIMIT_CLIENT, windowSeconds: 60 },
-    address: { name: 'start.address', limit: config.TESSERA_DEVICE_START_LIMIT_ADDRESS, windowSeconds: 60 },
+    client: { name: 'start.client', limit: config.TESSERA_DEVICE_REQUESTS_PER_CLIENT, windowSeconds: 60 },
+    address: { name: 'start.address', limit: config.TESSERA_DEVICE_REQUESTS_PER_ADDRESS, windowSeconds: 60 },
   };
 }
 
 function guessLimits(config: DeviceConfig): GuessLimits {
   return {
-    session: config.TESSERA_DEVICE_GUESS_LIMIT_SESSION,
-    address: config.TESSERA_DEVICE_GUESS_LIMIT_ADDRESS,
-    windowSeconds: config.TESSERA_DEVICE_GUESS_WINDOW,
-    global: config.TESSERA_DEVICE_GUESS_LIMIT_GLOBAL,
+    session: config.TESSERA_USER_CODE_FAILURES_PER_SESSION,
+    address: config.TESSERA_USER_CODE_FAILURES_PER_ADDRESS,
+    windowSeconds: config.TESSERA_USER_CODE_FAILURES_WINDOW,
+    global: config.TESSERA_USER_CODE_FAILURES_TOTAL,
   };
 }

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { auditRow, systemClock, systemRandom } from '@tessera/kit';
-import type { Database } from '@tessera/kit';
+import { auditRow } from '@tessera/audit';
+import { systemClock, systemRandom } from '@tessera/kit';
+import type { Database } from '@tessera/stores';
 import type { Decision, NewDecision } from './store.ts';
 import { createDecisionStore } from './store.postgres.ts';
 

@@ -101,7 +101,7 @@ describe('starting the device flow', () => {
   });
 
   it('limits starts of one address and of one client', async () => {
-    const config = { TESSERA_DEVICE_START_LIMIT_ADDRESS: 2, TESSERA_DEVICE_START_LIMIT_CLIENT: 4 };
+    const config = { TESSERA_DEVICE_REQUESTS_PER_ADDRESS: 2, TESSERA_DEVICE_REQUESTS_PER_CLIENT: 4 };
     const limited = await createWorld({ config });
     const ipAddress = newAddress();
     const codes = [];
@@ -215,7 +215,7 @@ describe('opening a user code', () => {
   });
 
   it('stops everybody when the global budget is used up (DEV-7)', async () => {
-    const limited = await createWorld({ config: { TESSERA_DEVICE_GUESS_LIMIT_GLOBAL: 7 } });
+    const limited = await createWorld({ config: { TESSERA_USER_CODE_FAILURES_TOTAL: 7 } });
     const guesses = await Promise.all(
       Array.from({ length: 20 }, () => codeOf(openDevice(limited, 'BBBB-BBBB', person()))),
     );

@@ -1,6 +1,7 @@
 import type { DirectoryClient } from '@tessera/directory-client';
-import { addressKey } from '@tessera/kit';
-import type { CallContext, Random } from '@tessera/kit';
+import { addressKey } from '@tessera/stores';
+import type { CallContext } from '@tessera/rpc';
+import type { Random } from '@tessera/kit';
 import { OAuthError, temporarilyUnavailable } from '@tessera/oauth';
 import type { DeviceAudit, Trail } from './audit.ts';
 import { tooMany } from './limits.ts';

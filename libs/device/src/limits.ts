@@ -1,4 +1,4 @@
-import type { Limiter, LimitRule } from '@tessera/kit';
+import type { Limiter, LimitRule } from '@tessera/stores';
 import { OAuthError } from '@tessera/oauth';
 
 /** The answer to whoever tries too often, wherever that is. */

@@ -1,5 +1,5 @@
 import type { DirectoryClient } from '@tessera/directory-client';
-import type { CallContext } from '@tessera/kit';
+import type { CallContext } from '@tessera/rpc';
 import type { LivingGrant } from './store.ts';
 
 /** What a page shows of a request. */

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Secret, systemClock } from '@tessera/kit';
-import type { Database } from '@tessera/kit';
+import type { Database } from '@tessera/stores';
 import { temporarilyUnavailable } from '@tessera/oauth';
 import { Decision } from '@tessera/proto-gen/device';
 import { fakeClock } from '@tessera/test-kit';
@@ -109,7 +109,7 @@ describe('polling for a device', () => {
   });
 
   it('tells an expired device to start again, and still nothing to anybody else', async () => {
-    const brief = await createWorld({ beside: world, config: { TESSERA_LIFETIME_DEVICE_CODE: 1 } });
+    const brief = await createWorld({ beside: world, config: { TESSERA_DEVICE_CODE_TTL: 1 } });
     const pending = await startDevice(brief);
     const approved = await decided(Decision.APPROVE, brief);
     await new Promise((resolve) => setTimeout(resolve, 1100));
@@ -199,7 +199,7 @@ describe('Redis that loses writes', () => {
   });
 
   it('means to start again where what was given carries a mark, for its own client alone (F2)', async () => {
-    const config = { TESSERA_DEVICE_MARK_KEY: new Secret('a-mark-key-of-at-least-32-characters') };
+    const config = { TESSERA_DEVICE_HMAC_KEY: new Secret('a-mark-key-of-at-least-32-characters') };
     const marking = await createWorld({ beside: world, config });
     const device = await startDevice(marking);
     const request = await startBackchannel(marking, 'eve');
@@ -237,7 +237,7 @@ describe('Redis that loses writes', () => {
     const worlds = [
       world,
       ...(await Promise.all(
-        keys.map((key) => createWorld({ beside: world, config: { TESSERA_DEVICE_MARK_KEY: key } })),
+        keys.map((key) => createWorld({ beside: world, config: { TESSERA_DEVICE_HMAC_KEY: key } })),
       )),
     ];
     const lengths: number[] = [];

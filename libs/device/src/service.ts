@@ -1,5 +1,5 @@
-import { Code, ConnectError } from '@tessera/kit';
-import type { CallContext, Handlers } from '@tessera/kit';
+import { Code, ConnectError } from '@tessera/rpc';
+import type { CallContext, Handlers } from '@tessera/rpc';
 import { OAuthError } from '@tessera/oauth';
 import { Decision } from '@tessera/proto-gen/device';
 import type {

@@ -1,6 +1,7 @@
 import type { ApplicationRecord, DirectoryClient } from '@tessera/directory-client';
-import { addressKey } from '@tessera/kit';
-import type { CallContext, Limiter, LimitRule } from '@tessera/kit';
+import { addressKey } from '@tessera/stores';
+import type { CallContext } from '@tessera/rpc';
+import type { Limiter, LimitRule } from '@tessera/stores';
 import { OAuthError, type GrantTypeName } from '@tessera/oauth';
 import { ApplicationType } from '@tessera/proto-gen/directory';
 import type { DeviceAudit, Starter, Trail } from './audit.ts';

@@ -1,5 +1,5 @@
 import { hash as digest } from 'node:crypto';
-import type { RedisArgument, RedisHandle } from '@tessera/kit';
+import type { RedisArgument, RedisHandle } from '@tessera/stores';
 import { z } from 'zod';
 import * as scripts from './scripts.ts';
 import { tombstoneSeconds } from './store.ts';

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { fakeClock, testRedis, testRedisCluster } from '@tessera/test-kit';
-import type { RedisHandle } from '@tessera/kit';
+import type { RedisHandle } from '@tessera/stores';
 import { forgettingContract, grantStoreContract } from './store.contract.ts';
 import type { GrantEngine } from './store.contract.ts';
 import { createMemoryGrantStore } from './store.memory.ts';

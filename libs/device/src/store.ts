@@ -1,4 +1,4 @@
-import type { AuditRow } from '@tessera/kit';
+import type { AuditRow } from '@tessera/audit';
 import type { NewDelivery, RequestedDelivery } from './delivery/store.ts';
 
 /** Which flow a request belongs to, by the value its client polls with. */

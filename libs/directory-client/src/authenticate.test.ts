@@ -1,4 +1,6 @@
-import { createLimiter, rootCall, systemRandom } from '@tessera/kit';
+import { createLimiter } from '@tessera/stores';
+import { rootCall } from '@tessera/rpc';
+import { systemRandom } from '@tessera/kit';
 import { OAuthError } from '@tessera/oauth';
 import { ApplicationType, ChangeKind, Status } from '@tessera/proto-gen/directory';
 import { fakeClock, silentLog } from '@tessera/test-kit';

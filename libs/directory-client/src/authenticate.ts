@@ -1,12 +1,7 @@
 import { hash } from 'node:crypto';
-import {
-  addressKey,
-  rootCall,
-  type CallOptions,
-  type Client,
-  type Limiter,
-  type LimitRule,
-} from '@tessera/kit';
+import { addressKey, type Limiter, type LimitRule } from '@tessera/stores';
+import { rootCall } from '@tessera/rpc';
+import type { CallOptions, Client } from '@tessera/rpc';
 import { OAuthError } from '@tessera/oauth';
 import {
   ApplicationType,

@@ -1,4 +1,5 @@
-import { rootCall, systemRandom } from '@tessera/kit';
+import { rootCall } from '@tessera/rpc';
+import { systemRandom } from '@tessera/kit';
 import { OAuthError } from '@tessera/oauth';
 import { ChangeKind, Status } from '@tessera/proto-gen/directory';
 import { fakeClock, silentLog } from '@tessera/test-kit';

@@ -1,4 +1,5 @@
-import { awaitShared, sharedCall, type CallOptions } from '@tessera/kit';
+import { awaitShared, sharedCall } from '@tessera/rpc';
+import type { CallOptions } from '@tessera/rpc';
 
 /** A piece of work in progress. */
 export interface Ticket {

@@ -1,4 +1,5 @@
-import { boundedCache, type BoundedCache, type CallOptions, type Clock } from '@tessera/kit';
+import { boundedCache, type BoundedCache, type Clock } from '@tessera/kit';
+import type { CallOptions } from '@tessera/rpc';
 import { Coalesced } from './coalesced.ts';
 
 export interface RecordCacheOptions {

@@ -1,4 +1,6 @@
-import { Code, ConnectError, type CallOptions, type Client, type Clock } from '@tessera/kit';
+import { Code, ConnectError } from '@tessera/rpc';
+import { type Clock } from '@tessera/kit';
+import type { CallOptions, Client } from '@tessera/rpc';
 import {
   ChangeKind,
   type DirectoryService,

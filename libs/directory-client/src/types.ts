@@ -1,4 +1,6 @@
-import type { CallOptions, Client, Kit, Limiter } from '@tessera/kit';
+import type { CallOptions, Client } from '@tessera/rpc';
+import type { Kit } from '@tessera/process';
+import type { Limiter } from '@tessera/stores';
 import type { Application, DirectoryService, Tenant, User } from '@tessera/proto-gen/directory';
 
 /** An application and the tenant found through it. */

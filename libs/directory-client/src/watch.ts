@@ -1,5 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { rootCall, type Client, type Kit } from '@tessera/kit';
+import { rootCall } from '@tessera/rpc';
+import type { Client } from '@tessera/rpc';
+import { type Kit } from '@tessera/process';
 import { ChangeKind, type DirectoryService, type WatchChangesResponse } from '@tessera/proto-gen/directory';
 
 const shortestPauseMs = 100;

@@ -1,4 +1,5 @@
-import { Code, ConnectError, type AuditEvent, type CallContext, type Handlers } from '@tessera/kit';
+import { Code, ConnectError, type CallContext, type Handlers } from '@tessera/rpc';
+import { type AuditEvent } from '@tessera/audit';
 import type { DirectoryAdminService, Status } from '@tessera/proto-gen/directory';
 import { applyDeclaredState, planDeclaredState, type ApplyParts } from './apply.ts';
 import { DeclaredStateError } from './declared/positions.ts';

@@ -1,11 +1,6 @@
-import {
-  auditRow,
-  type AuditEvent,
-  type Clock,
-  type Database,
-  type Queryable,
-  type Random,
-} from '@tessera/kit';
+import { auditRow, type AuditEvent } from '@tessera/audit';
+import { type Clock, type Random } from '@tessera/kit';
+import { type Database, type Queryable } from '@tessera/stores';
 import { normalizeIdentifier, type Change } from './records.ts';
 import type { AdminStore, PasswordRenewal, StatusTarget } from './store.ts';
 import { validFromNow } from './rows.ts';

@@ -1,4 +1,6 @@
-import { Code, ConfigError, ConnectError, optionalText, type Lifecycle, type Logger } from '@tessera/kit';
+import { Code, ConnectError } from '@tessera/rpc';
+import { ConfigError, optionalText, type Lifecycle } from '@tessera/process';
+import { type Logger } from '@tessera/telemetry';
 import { z } from 'zod';
 import { takenClientId } from './apply.ts';
 import { applyFile, type ApplyFileOptions } from './apply-file.ts';

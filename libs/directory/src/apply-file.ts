@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import type { CallOptions, Client } from '@tessera/kit';
+import type { CallOptions, Client } from '@tessera/rpc';
 import type { ApplyResponse, DiffResponse, DirectoryAdminService } from '@tessera/proto-gen/directory';
 import { resolveDeclaredState } from './declared/resolve.ts';
 

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { CallContext } from '@tessera/kit';
+import type { CallContext } from '@tessera/rpc';
 import { temporarilyUnavailable } from '@tessera/oauth';
 import type { ClientSecrets } from './client-secrets.ts';
 import { DeclaredStateError, type Problem } from './declared/positions.ts';

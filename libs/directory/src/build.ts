@@ -1,14 +1,9 @@
 import { createSecretKey } from 'node:crypto';
 import { availableParallelism } from 'node:os';
-import {
-  ChangeFeed,
-  opaqueValue,
-  route,
-  type Allow,
-  type BuiltService,
-  type Kit,
-  type Migrations,
-} from '@tessera/kit';
+import { ChangeFeed, type Migrations } from '@tessera/stores';
+import { opaqueValue } from '@tessera/kit';
+import { route, type Allow, type BuiltService } from '@tessera/rpc';
+import { type Kit } from '@tessera/process';
 import { DirectoryAdminService, DirectoryService } from '@tessera/proto-gen/directory';
 import { createAdminStore } from './admin-store.postgres.ts';
 import { directoryAdminHandlers } from './admin-service.ts';

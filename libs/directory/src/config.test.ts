@@ -1,4 +1,4 @@
-import { loadConfig } from '@tessera/kit';
+import { loadConfig } from '@tessera/process';
 import { describe, expect, it } from 'vitest';
 import { directoryConfig, hashConcurrency } from './config.ts';
 

@@ -1,4 +1,4 @@
-import { integer, secret } from '@tessera/kit';
+import { integer, secret } from '@tessera/process';
 import { z } from 'zod';
 
 const pepperBytes = 32;

@@ -1,4 +1,6 @@
-import type { AuditEvent, Clock, Database, Random } from '@tessera/kit';
+import type { AuditEvent } from '@tessera/audit';
+import type { Clock, Random } from '@tessera/kit';
+import type { Database } from '@tessera/stores';
 import { createAdminStore } from './admin-store.postgres.ts';
 import type { Epoch } from './store.ts';
 

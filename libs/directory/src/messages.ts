@@ -1,4 +1,4 @@
-import { Code, ConnectError } from '@tessera/kit';
+import { Code, ConnectError } from '@tessera/rpc';
 import { ApplicationType, ChangeKind, Status } from '@tessera/proto-gen/directory';
 import type { Change, UserRecord, UserStatus } from './records.ts';
 import type { FoundApplication, FoundUser, ListedSecret } from './store.ts';

@@ -1,5 +1,6 @@
 import { createSecretKey } from 'node:crypto';
-import { migrate, openEmbeddedDatabase, systemClock, systemRandom, type Database } from '@tessera/kit';
+import { migrate, openEmbeddedDatabase, type Database } from '@tessera/stores';
+import { systemClock, systemRandom } from '@tessera/kit';
 import { silentLog } from '@tessera/test-kit';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createAdminStore } from './admin-store.postgres.ts';

@@ -1,5 +1,5 @@
 import { createHmac, type KeyObject } from 'node:crypto';
-import type { Logger } from '@tessera/kit';
+import type { Logger } from '@tessera/telemetry';
 import type { Passwords } from './passwords.ts';
 import { normalizeIdentifier } from './records.ts';
 import type { AdminStore, DirectoryStore, FoundUser } from './store.ts';

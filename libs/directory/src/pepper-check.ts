@@ -1,5 +1,6 @@
 import { createHmac, type KeyObject } from 'node:crypto';
-import type { Database, Logger } from '@tessera/kit';
+import type { Database } from '@tessera/stores';
+import type { Logger } from '@tessera/telemetry';
 import { temporarilyUnavailable } from '@tessera/oauth';
 
 const mismatch =

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { AuditEvent } from '@tessera/kit';
+import type { AuditEvent } from '@tessera/audit';
 import { changedFields, isEmpty, type Difference, type TenantPlan } from './plan.ts';
 import type { ApplicationRecord, TenantRecord, UserRecord } from './records.ts';
 

@@ -1,4 +1,5 @@
-import type { Clock, Logger } from '@tessera/kit';
+import type { Clock } from '@tessera/kit';
+import type { Logger } from '@tessera/telemetry';
 import type { DirectoryStore, SecretUse } from './store.ts';
 
 const flushMs = 60_000;

@@ -1,4 +1,5 @@
-import type { ChangeFeed, Handlers } from '@tessera/kit';
+import type { ChangeFeed } from '@tessera/stores';
+import type { Handlers } from '@tessera/rpc';
 import { ChangeKind, type DirectoryService } from '@tessera/proto-gen/directory';
 import type { ClientSecrets } from './client-secrets.ts';
 import { applicationMessage, changeKind, notFound, seconds, userMessage } from './messages.ts';

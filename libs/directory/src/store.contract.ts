@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
-import type { AuditEvent, Database } from '@tessera/kit';
+import type { AuditEvent } from '@tessera/audit';
+import type { Database } from '@tessera/stores';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { changesOf, countPlan, planTenant } from './plan.ts';
 import { eventsOf } from './plan-events.ts';

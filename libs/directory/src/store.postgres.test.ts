@@ -1,4 +1,5 @@
-import { migrate, openEmbeddedDatabase, systemClock, systemRandom, type Database } from '@tessera/kit';
+import { migrate, openEmbeddedDatabase, type Database } from '@tessera/stores';
+import { systemClock, systemRandom } from '@tessera/kit';
 import { silentLog, testDatabase } from '@tessera/test-kit';
 import { afterAll } from 'vitest';
 import { createAdminStore } from './admin-store.postgres.ts';

@@ -1,4 +1,5 @@
-import type { AuditEvent, FeedStore } from '@tessera/kit';
+import type { AuditEvent } from '@tessera/audit';
+import type { FeedStore } from '@tessera/stores';
 import type { TenantPlan } from './plan.ts';
 import type {
   ApplicationRecord,

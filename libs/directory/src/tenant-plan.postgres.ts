@@ -1,4 +1,4 @@
-import type { Queryable } from '@tessera/kit';
+import type { Queryable } from '@tessera/stores';
 import { isEmpty, type Difference, type TenantPlan } from './plan.ts';
 import { validFromNow } from './rows.ts';
 import { identifiersOf, type ApplicationRecord, type ResourceRecord, type UserRecord } from './records.ts';

@@ -1,4 +1,4 @@
-import type { Queryable } from '@tessera/kit';
+import type { Queryable } from '@tessera/stores';
 import type { ApplicationRecord, ResourceRecord, TenantState, UserRecord } from './records.ts';
 import {
   applicationColumns,

@@ -1,5 +1,9 @@
 import type { FastifyInstance } from 'fastify';
-import { createLimiter, metrics, rootCall, ulid, type BuiltService, type Kit } from '@tessera/kit';
+import { createLimiter } from '@tessera/stores';
+import { metrics } from '@tessera/telemetry';
+import { rootCall, type BuiltService } from '@tessera/rpc';
+import { ulid } from '@tessera/kit';
+import { type Kit } from '@tessera/process';
 import { antiForgery } from './anti-forgery.ts';
 import type { GatewayConfig } from './config.ts';
 import type { Gateway, GatewayPeers } from './gateway.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { loadConfig } from '@tessera/kit';
+import { loadConfig } from '@tessera/process';
 import { gatewayConfig } from './config.ts';
 import { openDoors } from './trusted-callers.ts';
 

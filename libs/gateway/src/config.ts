@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { duration, integer, issuerSetting, list, port, profileSetting, text } from '@tessera/kit';
+import { duration, integer, issuerSetting, list, port, profileSetting, text } from '@tessera/process';
 import { coverInternet, isEverything, networks } from './addresses.ts';
 
 function networkList(defaultEntries: readonly string[], options: { readonly refuseEverything: boolean }) {
@@ -38,7 +38,7 @@ export const gatewayConfig = z
     TESSERA_TRUSTED_CALLERS: networkList(['loopback', 'private'], { refuseEverything: false }),
     TESSERA_PROFILE: profileSetting,
     /** Authorization, device and backchannel requests that one address may start in a minute. */
-    TESSERA_START_LIMIT: integer(600, { min: 1 }),
+    TESSERA_AUTHORIZE_REQUESTS_PER_ADDRESS: integer(600, { min: 1 }),
     /** How long others may keep the key set; a key must be published longer than that before it signs. */
     TESSERA_JWKS_MAX_AGE: duration('5m', { max: '1d', wholeSeconds: true }),
     /** How long ago a person may have given the password who decides a device flow or a backchannel request. */

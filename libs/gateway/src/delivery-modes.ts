@@ -1,4 +1,5 @@
-import type { Clock, Logger } from '@tessera/kit';
+import type { Clock } from '@tessera/kit';
+import type { Logger } from '@tessera/telemetry';
 
 /** An answer younger than this is not asked for again; it changes with a restart of `device` alone. */
 const freshMs = 60_000;

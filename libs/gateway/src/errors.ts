@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { Logger } from '@tessera/kit';
+import type { Logger } from '@tessera/telemetry';
 import { OAuthError, type ErrorCode } from '@tessera/oauth';
 
 /** Codes that say something to us only; clients get the registered code that covers it. */

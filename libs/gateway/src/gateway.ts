@@ -1,4 +1,6 @@
-import type { Client, Kit, Limiter } from '@tessera/kit';
+import type { Client } from '@tessera/rpc';
+import type { Kit } from '@tessera/process';
+import type { Limiter } from '@tessera/stores';
 import type { AuthorizeService } from '@tessera/proto-gen/authorize';
 import type { BackchannelAuthenticationService, DeviceAuthorizationService } from '@tessera/proto-gen/device';
 import type { DirectoryService } from '@tessera/proto-gen/directory';

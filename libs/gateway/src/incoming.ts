@@ -1,7 +1,9 @@
 import { createHash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
-import { parseTraceparent, traceparentKey, ulid, type Kit, type TraceContext } from '@tessera/kit';
+import { parseTraceparent, traceparentKey, type TraceContext } from '@tessera/telemetry';
+import { ulid } from '@tessera/kit';
+import { type Kit } from '@tessera/process';
 import { callerAddress, normalizeAddress, type Networks } from './addresses.ts';
 import type { IssuerRule } from './issuer.ts';
 

@@ -1,4 +1,5 @@
-import type { Clock, Logger } from '@tessera/kit';
+import type { Clock } from '@tessera/kit';
+import type { Logger } from '@tessera/telemetry';
 import { keyCopyTrustedForMs, temporarilyUnavailable } from '@tessera/oauth';
 
 /** A copy younger than this answers without asking. */

@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { plainLine, type Logger } from '@tessera/kit';
+import { plainLine, type Logger } from '@tessera/telemetry';
 import { endpointPaths, OAuthError, temporarilyUnavailable } from '@tessera/oauth';
 import { count } from './body.ts';
 import type { Gateway } from './gateway.ts';

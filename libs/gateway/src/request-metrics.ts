@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify';
-import { durationBuckets, metrics, type Counter, type Histogram } from '@tessera/kit';
+import { durationBuckets, metrics, type Counter, type Histogram } from '@tessera/telemetry';
 
 const requests = metrics.counter({
   name: 'tessera_http_requests_total',

@@ -1,6 +1,6 @@
 import { recordTraces, testKit } from '@tessera/test-kit';
 import { OAuthError, temporarilyUnavailable } from '@tessera/oauth';
-import { createLogger, type EndedSpan } from '@tessera/kit';
+import { createLogger, type EndedSpan } from '@tessera/telemetry';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { openGateway, type Behaviours } from './testing/fake-services.ts';
 

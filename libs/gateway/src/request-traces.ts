@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify';
-import { activeTracer, traceFieldsOf, type Span } from '@tessera/kit';
+import { activeTracer, traceFieldsOf, type Span } from '@tessera/telemetry';
 import { traceContextOf, type IncomingRules } from './incoming.ts';
 
 declare module 'fastify' {

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { Agent, request as httpRequest } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
-import { createLogger } from '@tessera/kit';
+import { createLogger } from '@tessera/telemetry';
 import { OAuthError } from '@tessera/oauth';
 import { testKit } from '@tessera/test-kit';
 import { openGateway, type Behaviours, type TestGateway } from './testing/fake-services.ts';

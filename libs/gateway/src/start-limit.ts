@@ -1,5 +1,5 @@
 import { OAuthError } from '@tessera/oauth';
-import { addressKey } from '@tessera/kit';
+import { addressKey } from '@tessera/stores';
 import type { Gateway } from './gateway.ts';
 
 /**
@@ -11,7 +11,7 @@ export async function countStart(
   ipAddress: string,
   { limiter, config }: Pick<Gateway, 'limiter' | 'config'>,
 ): Promise<void> {
-  const rule = { name: what, limit: config.TESSERA_START_LIMIT, windowSeconds: 60 };
+  const rule = { name: what, limit: config.TESSERA_AUTHORIZE_REQUESTS_PER_ADDRESS, windowSeconds: 60 };
   const { allowed, retryAfterSeconds } = await limiter.consume(rule, addressKey(ipAddress));
   if (!allowed)
     throw new OAuthError('rate_limited', 'Too many requests. Try again later.', { retryAfterSeconds });

@@ -4,7 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
-import { route, serve, type RpcServer } from '@tessera/kit';
+import { route, serve, type RpcServer } from '@tessera/rpc';
 import { IntrospectionService } from '@tessera/proto-gen/token';
 import { createCertificates, silentLog, type CertificateFiles } from '@tessera/test-kit';
 import { fakeToken } from './testing/fake-server.ts';

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { Code, ConnectError } from '@tessera/kit';
+import { Code, ConnectError } from '@tessera/rpc';
 import { TokenKind } from '@tessera/proto-gen/token';
 import { IntrospectionError } from './errors.ts';
 import { createIntrospector } from './introspector.ts';

@@ -1,5 +1,9 @@
-import { combine, loadConfig, local, rootCall, systemRandom } from '@tessera/kit';
-import type { BuiltService, CallerName, Database, Kit } from '@tessera/kit';
+import { combine, loadConfig } from '@tessera/process';
+import { local, rootCall } from '@tessera/rpc';
+import { systemRandom } from '@tessera/kit';
+import type { BuiltService, CallerName } from '@tessera/rpc';
+import type { Database } from '@tessera/stores';
+import type { Kit } from '@tessera/process';
 import { temporarilyUnavailable } from '@tessera/oauth';
 import { KeysService, KeyState, TokenType } from '@tessera/proto-gen/keys';
 import { fakeClock, testDatabase, testKit } from '@tessera/test-kit';
@@ -23,7 +27,7 @@ function start(
   overrides: Partial<Kit> = {},
   options: KeysOptions = {},
 ) {
-  const environment = { TESSERA_KEYS_KEK: sharedKek, TESSERA_KEYS_POLL_INTERVAL: '50ms', ...settings };
+  const environment = { TESSERA_KEYS_KEK: sharedKek, TESSERA_KEYS_RELOAD_INTERVAL: '50ms', ...settings };
   const kit = testKit({ database, ...overrides });
   const service = buildKeys(
     loadConfig(keysConfig, environment, { known: Object.keys(environment) }),
@@ -146,7 +150,7 @@ describe('the keys service', () => {
 describe('rotation', () => {
   it('publishes first, lets the key sign after its lead time, and keeps the former one published.', async () => {
     const database = await testDatabase(migrations);
-    const keys = start(database, { TESSERA_KEYS_PUBLICATION_LEAD: '1s' });
+    const keys = start(database, { TESSERA_KEYS_PUBLISH_AHEAD: '1s' });
     await keys.service.ready();
     const before = await keys.as('token').sign({ items: [item] }, call());
     const first = decodeProtectedHeader(before.tokens[0] ?? '').kid;
@@ -189,7 +193,7 @@ describe('rotation', () => {
     const database = await testDatabase(migrations);
     const settings = {
       TESSERA_KEYS_ROTATION_PERIOD: '3s',
-      TESSERA_KEYS_PUBLICATION_LEAD: '2s',
+      TESSERA_KEYS_PUBLISH_AHEAD: '2s',
     };
     const replicas = [start(database, settings), start(database, settings), start(database, settings)];
     await Promise.all(replicas.map((keys) => keys.service.ready()));
@@ -218,7 +222,7 @@ describe('for a command', () => {
     const database = await testDatabase(migrations);
     const keys = start(database);
     await keys.service.ready();
-    const own = { TESSERA_KEYS_ROTATION_PERIOD: '1s', TESSERA_KEYS_PUBLICATION_LEAD: '10ms' };
+    const own = { TESSERA_KEYS_ROTATION_PERIOD: '1s', TESSERA_KEYS_PUBLISH_AHEAD: '10ms' };
     await new Promise((resolve) => setTimeout(resolve, 1100));
     const asked = command(database, own);
     await asked.service.ready();
@@ -344,9 +348,9 @@ describe('the settings of the keys service', () => {
   it('has defaults for all but the key-encryption key.', () => {
     expect(load({ TESSERA_KEYS_KEK: kek() })).toMatchObject({
       TESSERA_KEYS_ROTATION_PERIOD: 30 * 86_400,
-      TESSERA_KEYS_PUBLICATION_LEAD: 86_400,
+      TESSERA_KEYS_PUBLISH_AHEAD: 86_400,
       TESSERA_KEYS_RETENTION: 7 * 86_400,
-      TESSERA_KEYS_POLL_INTERVAL: 5,
+      TESSERA_KEYS_RELOAD_INTERVAL: 5,
     });
     expect(() => load({})).toThrow('TESSERA_KEYS_KEK is missing');
   });
@@ -366,7 +370,7 @@ describe('the settings of the keys service', () => {
     const settings = {
       TESSERA_KEYS_KEK: kek(),
       TESSERA_KEYS_ROTATION_PERIOD: '1h',
-      TESSERA_KEYS_PUBLICATION_LEAD: '1h',
+      TESSERA_KEYS_PUBLISH_AHEAD: '1h',
     };
     expect(() => load(settings)).toThrow('must be shorter');
   });

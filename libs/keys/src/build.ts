@@ -1,5 +1,8 @@
-import { metrics, route } from '@tessera/kit';
-import type { BuiltService, Kit, Migrations } from '@tessera/kit';
+import { metrics } from '@tessera/telemetry';
+import { route } from '@tessera/rpc';
+import type { BuiltService } from '@tessera/rpc';
+import type { Kit } from '@tessera/process';
+import type { Migrations } from '@tessera/stores';
 import { KeysService } from '@tessera/proto-gen/keys';
 import type { KeysConfig } from './config.ts';
 import { createKeyRing, type KeyRing } from './key-ring.ts';
@@ -32,13 +35,13 @@ export function buildKeys(
     wrapper: aesKeyWrapper(config.TESSERA_KEYS_KEK, kit.random),
     schedule: {
       rotationPeriod: config.TESSERA_KEYS_ROTATION_PERIOD,
-      publicationLead: config.TESSERA_KEYS_PUBLICATION_LEAD,
+      publicationLead: config.TESSERA_KEYS_PUBLISH_AHEAD,
     },
     followsSchedule,
     retention: config.TESSERA_KEYS_RETENTION,
     kit,
   });
-  const intervalMs = config.TESSERA_KEYS_POLL_INTERVAL * 1000;
+  const intervalMs = config.TESSERA_KEYS_RELOAD_INTERVAL * 1000;
   const poller = followsSchedule ? startPoller(() => ring.refresh(), intervalMs, kit.log) : undefined;
   const unmeasure = measureAges(ring);
   return {

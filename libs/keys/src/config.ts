@@ -1,4 +1,4 @@
-import { duration, secret } from '@tessera/kit';
+import { duration, secret } from '@tessera/process';
 import type { Secret } from '@tessera/kit';
 import { z } from 'zod';
 import { keyEncryptionKeyBytes } from './key-wrapper.ts';
@@ -11,18 +11,18 @@ export const keysConfig = z
     /** How long a key signs before the next one takes over. */
     TESSERA_KEYS_ROTATION_PERIOD: duration('30d', { min: '1s' }),
     /** How long a key is published before it signs: at least the JWKS `max-age` and the clock skew of verifiers. */
-    TESSERA_KEYS_PUBLICATION_LEAD: duration('24h'),
+    TESSERA_KEYS_PUBLISH_AHEAD: duration('24h'),
     /**
      * How long a retired key stays published. Twice the longest lifetime that a token may be given (a day), as a process
      * that cannot read the keys goes on signing with the last one for half of it.
      */
     TESSERA_KEYS_RETENTION: duration('7d', { min: '2d' }),
     /** How often each process reads the keys again, and so how soon it follows a rotation made by another. */
-    TESSERA_KEYS_POLL_INTERVAL: duration('5s', { min: '50ms', max: '1m' }),
+    TESSERA_KEYS_RELOAD_INTERVAL: duration('5s', { min: '50ms', max: '1m' }),
   })
-  .refine((config) => config.TESSERA_KEYS_PUBLICATION_LEAD < config.TESSERA_KEYS_ROTATION_PERIOD, {
+  .refine((config) => config.TESSERA_KEYS_PUBLISH_AHEAD < config.TESSERA_KEYS_ROTATION_PERIOD, {
     error:
-      'TESSERA_KEYS_PUBLICATION_LEAD must be shorter than TESSERA_KEYS_ROTATION_PERIOD. Correct one of them.',
+      'TESSERA_KEYS_PUBLISH_AHEAD must be shorter than TESSERA_KEYS_ROTATION_PERIOD. Correct one of them.',
   });
 
 export type KeysConfig = z.infer<typeof keysConfig>;

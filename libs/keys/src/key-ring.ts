@@ -1,5 +1,5 @@
 import { createPrivateKey } from 'node:crypto';
-import type { Kit } from '@tessera/kit';
+import type { Kit } from '@tessera/process';
 import { temporarilyUnavailable } from '@tessera/oauth';
 import { generateSigningKey } from './key-pair.ts';
 import type { KeyWrapper } from './key-wrapper.ts';

@@ -1,4 +1,4 @@
-import type { Kit } from '@tessera/kit';
+import type { Kit } from '@tessera/process';
 
 export interface Poller {
   /** No further run begins; resolves when the one under way has ended. */

@@ -1,5 +1,5 @@
-import { Code, ConnectError } from '@tessera/kit';
-import type { CallContext, Handlers } from '@tessera/kit';
+import { Code, ConnectError } from '@tessera/rpc';
+import type { CallContext, Handlers } from '@tessera/rpc';
 import { KeyState, TokenType } from '@tessera/proto-gen/keys';
 import type { KeysService, SigningItem } from '@tessera/proto-gen/keys';
 import type { KeyRing } from './key-ring.ts';

@@ -1,6 +1,6 @@
 import { sign } from 'node:crypto';
 import type { KeyObject } from 'node:crypto';
-import { metrics } from '@tessera/kit';
+import { metrics } from '@tessera/telemetry';
 import { accessTokenHash, accessTokenType, idTokenType, temporarilyUnavailable } from '@tessera/oauth';
 
 export type TokenKind = 'accessToken' | 'idToken';

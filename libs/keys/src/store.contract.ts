@@ -1,5 +1,5 @@
 import { systemRandom } from '@tessera/kit';
-import type { Database } from '@tessera/kit';
+import type { Database } from '@tessera/stores';
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { NewKey } from './key-pair.ts';
 import type { KeyStore, Origin } from './store.ts';

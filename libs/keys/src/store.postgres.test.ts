@@ -1,5 +1,6 @@
-import { migrate, openEmbeddedDatabase, systemClock, systemRandom } from '@tessera/kit';
-import type { Database } from '@tessera/kit';
+import { migrate, openEmbeddedDatabase } from '@tessera/stores';
+import { systemClock, systemRandom } from '@tessera/kit';
+import type { Database } from '@tessera/stores';
 import { testDatabase, testKit } from '@tessera/test-kit';
 import { afterAll, beforeAll } from 'vitest';
 import { migrations } from './build.ts';

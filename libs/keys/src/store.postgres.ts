@@ -1,5 +1,6 @@
-import { auditRow } from '@tessera/kit';
-import type { Database, Kit, Queryable } from '@tessera/kit';
+import { auditRow } from '@tessera/audit';
+import type { Database, Queryable } from '@tessera/stores';
+import type { Kit } from '@tessera/process';
 import type { NewKey } from './key-pair.ts';
 import type { Activation, KeyStore, Origin, StoredKey, StoredState, Withdrawal } from './store.ts';
 

@@ -1,4 +1,4 @@
-import type { AuditEvent } from '@tessera/kit';
+import type { AuditEvent } from '@tessera/audit';
 import type { NewKey } from './key-pair.ts';
 
 export type StoredState = 'published' | 'active' | 'retired';

@@ -1,4 +1,4 @@
-import type { Database, Queryable } from '@tessera/kit';
+import type { Database, Queryable } from '@tessera/stores';
 import { expect, test } from 'vitest';
 import { counting } from './counting.ts';
 

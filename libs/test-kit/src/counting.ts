@@ -1,4 +1,4 @@
-import type { Database, Queryable, RedisHandle } from '@tessera/kit';
+import type { Database, Queryable, RedisHandle } from '@tessera/stores';
 
 /** What went through a handle since the last reset. */
 export interface Counter {

@@ -17,3 +17,4 @@ export * from './browser/cookies.ts';
 export * from './browser/html.ts';
 export * from './browser/http-browser.ts';
 export { atEndOfFile } from './cleanup.ts';
+export * from './tcp-proxy.ts';

@@ -1,5 +1,6 @@
 import { systemClock, systemRandom } from '@tessera/kit';
-import type { Database, Kit } from '@tessera/kit';
+import type { Database } from '@tessera/stores';
+import type { Kit } from '@tessera/process';
 import { silentLog } from './silent-log.ts';
 
 /** A kit for one service under test: silent, on the system's clock, without stores unless they are given. */

@@ -1,5 +1,5 @@
-import { createLogger } from '@tessera/kit';
-import type { Logger } from '@tessera/kit';
+import { createLogger } from '@tessera/telemetry';
+import type { Logger } from '@tessera/telemetry';
 
 /** A log that says nothing. */
 export const silentLog = (): Logger => createLogger({ service: 'test', level: 'silent' });

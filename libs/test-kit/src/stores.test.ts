@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import type { Migrations } from '@tessera/kit';
+import type { Migrations } from '@tessera/stores';
 import { beforeAll, expect, test } from 'vitest';
 import { atEndOfFile } from './cleanup.ts';
 import { newDatabaseUrl, testDatabase, testRedis } from './stores.ts';

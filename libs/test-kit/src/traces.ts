@@ -1,4 +1,5 @@
-import { activateTracer, openTracer, systemRandom, type EndedSpan } from '@tessera/kit';
+import { activateTracer, openTracer, type EndedSpan } from '@tessera/telemetry';
+import { systemRandom } from '@tessera/kit';
 import { onTestFinished } from 'vitest';
 
 /**

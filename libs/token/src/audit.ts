@@ -1,4 +1,5 @@
-import { auditRow, type AuditEvent, type Kit } from '@tessera/kit';
+import { auditRow, type AuditEvent } from '@tessera/audit';
+import { type Kit } from '@tessera/process';
 import type { RedemptionKind, Trail } from './store.ts';
 
 /** What an event is about, as far as it is known before the statement ran. */

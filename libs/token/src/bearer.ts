@@ -1,5 +1,5 @@
 import type { DirectoryClient } from '@tessera/directory-client';
-import type { AuthenticateBearer } from '@tessera/kit';
+import type { AuthenticateBearer } from '@tessera/rpc';
 import { introspectionScope, OAuthError } from '@tessera/oauth';
 import type { TokenVerifier } from './token-verifier.ts';
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import type { RedisHandle } from '@tessera/kit';
+import type { RedisHandle } from '@tessera/stores';
 import { counting, testRedis, type Counter } from '@tessera/test-kit';
 import { call, caller, credentialsOf, world, type World } from './testing/world.ts';
 

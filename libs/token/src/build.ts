@@ -1,16 +1,10 @@
 import { createDirectoryClient } from '@tessera/directory-client';
-import {
-  ChangeFeed,
-  createAuditBatch,
-  createLimiter,
-  expectRefusals,
-  route,
-  type AuditBatch,
-  type BuiltService,
-  type Client,
-  type Kit,
-  type Migrations,
-} from '@tessera/kit';
+import { ChangeFeed, createLimiter, type Migrations } from '@tessera/stores';
+import { createAuditBatch, type AuditBatch } from '@tessera/audit';
+import { expectRefusals } from '@tessera/telemetry';
+import { route, type BuiltService } from '@tessera/rpc';
+import type { Client } from '@tessera/rpc';
+import { type Kit } from '@tessera/process';
 import type { AuthorizeService } from '@tessera/proto-gen/authorize';
 import type { BackchannelAuthenticationService, DeviceAuthorizationService } from '@tessera/proto-gen/device';
 import type { DirectoryService } from '@tessera/proto-gen/directory';
@@ -111,8 +105,8 @@ function oneTimeParts(config: TokenConfig, kit: Kit, stores: Durable['stores']):
     refreshTokens: createRefreshTokenCodec(
       parseRefreshKeys(config.TESSERA_TOKEN_REFRESH_KEYS.reveal()) ?? [],
     ),
-    refreshIdleSeconds: config.TESSERA_LIFETIME_REFRESH_IDLE,
-    refreshAbsoluteSeconds: config.TESSERA_LIFETIME_REFRESH_ABSOLUTE,
+    refreshIdleSeconds: config.TESSERA_REFRESH_TOKEN_IDLE_TTL,
+    refreshAbsoluteSeconds: config.TESSERA_REFRESH_TOKEN_ABSOLUTE_TTL,
   };
 }
 
@@ -140,8 +134,8 @@ function serviceParts(
     revocationFeed: new ChangeFeed(stores.revocations, log),
     changes: peers.directory,
     sessions: peers.authorize,
-    bindings: parseBindings(config.TESSERA_INTROSPECTION_BINDINGS) ?? new Map(),
-    cacheSeconds: config.TESSERA_INTROSPECTION_CACHE,
+    bindings: parseBindings(config.TESSERA_INTROSPECTION_CERTIFICATE_CLIENTS) ?? new Map(),
+    cacheSeconds: config.TESSERA_INTROSPECTION_CACHE_TTL,
     grants: grantTable([
       authorizationCodeGrant(peers.authorize, oneTime),
       clientCredentialsGrant(audit),
@@ -152,8 +146,8 @@ function serviceParts(
     verifier: createTokenVerifier(createVerificationKeys(peers.keys, kit), kit),
     signer: createSigner(peers.keys),
     issuer: config.TESSERA_ISSUER,
-    accessTokenSeconds: config.TESSERA_LIFETIME_ACCESS_TOKEN,
-    idTokenSeconds: config.TESSERA_LIFETIME_ID_TOKEN,
+    accessTokenSeconds: config.TESSERA_ACCESS_TOKEN_TTL,
+    idTokenSeconds: config.TESSERA_ID_TOKEN_TTL,
   };
 }
 

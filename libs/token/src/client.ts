@@ -1,5 +1,6 @@
 import type { ClientCredentials, DirectoryClient } from '@tessera/directory-client';
-import type { AuditBatch, CallContext } from '@tessera/kit';
+import type { AuditBatch } from '@tessera/audit';
+import type { CallContext } from '@tessera/rpc';
 import { ApplicationType, type Application } from '@tessera/proto-gen/directory';
 import { auditDenial } from './denial.ts';
 import { Refusal } from './refusal.ts';

@@ -1,4 +1,4 @@
-import { loadConfig } from '@tessera/kit';
+import { loadConfig } from '@tessera/process';
 import { describe, expect, it } from 'vitest';
 import { tokenConfig } from './config.ts';
 
@@ -11,15 +11,15 @@ const load = (settings: Record<string, string>) => {
 describe('the settings of the token service', () => {
   it('have the documented defaults', () => {
     expect(load({})).toMatchObject({
-      TESSERA_LIFETIME_ACCESS_TOKEN: 600,
-      TESSERA_LIFETIME_ID_TOKEN: 600,
-      TESSERA_LIFETIME_REFRESH_IDLE: 30 * 86_400,
-      TESSERA_LIFETIME_REFRESH_ABSOLUTE: 90 * 86_400,
+      TESSERA_ACCESS_TOKEN_TTL: 600,
+      TESSERA_ID_TOKEN_TTL: 600,
+      TESSERA_REFRESH_TOKEN_IDLE_TTL: 30 * 86_400,
+      TESSERA_REFRESH_TOKEN_ABSOLUTE_TTL: 90 * 86_400,
       TESSERA_REFRESH_RETRY_WINDOW: 30,
     });
   });
 
-  it.each(['TESSERA_LIFETIME_ACCESS_TOKEN', 'TESSERA_LIFETIME_ID_TOKEN', 'TESSERA_INTROSPECTION_CACHE'])(
+  it.each(['TESSERA_ACCESS_TOKEN_TTL', 'TESSERA_ID_TOKEN_TTL', 'TESSERA_INTROSPECTION_CACHE_TTL'])(
     'refuse a fraction of a second in %s, which tokens and answers cannot carry (RFC 6749 §5.1, RFC 7519 §2)',
     (name) => {
       expect(() => load({ [name]: '1500ms' })).toThrow(`${name}: expected whole seconds`);

@@ -1,4 +1,4 @@
-import { duration, issuerSetting, list, secret } from '@tessera/kit';
+import { duration, issuerSetting, list, secret } from '@tessera/process';
 import { z } from 'zod';
 import { parseBindings } from './bindings.ts';
 import { parseRefreshKeys } from './refresh-token.ts';
@@ -7,21 +7,24 @@ import { parseRefreshKeys } from './refresh-token.ts';
 export const tokenConfig = z.object({
   /** Absent: the issuer is the request's host, as the gateway established it. */
   TESSERA_ISSUER: issuerSetting,
-  TESSERA_LIFETIME_ACCESS_TOKEN: duration('10m', { min: '1s', max: '1d', wholeSeconds: true }),
-  TESSERA_LIFETIME_ID_TOKEN: duration('10m', { min: '1s', max: '1d', wholeSeconds: true }),
-  TESSERA_LIFETIME_REFRESH_IDLE: duration('30d', { min: '1m', max: '3650d' }),
-  TESSERA_LIFETIME_REFRESH_ABSOLUTE: duration('90d', { min: '1m', max: '3650d' }),
+  TESSERA_ACCESS_TOKEN_TTL: duration('10m', { min: '1s', max: '1d', wholeSeconds: true }),
+  TESSERA_ID_TOKEN_TTL: duration('10m', { min: '1s', max: '1d', wholeSeconds: true }),
+  TESSERA_REFRESH_TOKEN_IDLE_TTL: duration('30d', { min: '1m', max: '3650d' }),
+  TESSERA_REFRESH_TOKEN_ABSOLUTE_TTL: duration('90d', { min: '1m', max: '3650d' }),
   /** How long a superseded refresh token still gets its successor, so that a lost answer logs nobody out. */
   TESSERA_REFRESH_RETRY_WINDOW: duration('30s', { max: '60s' }),
   /** How long an internal service may remember an answer about an access token; withdrawn keys are noticed after it. */
-  TESSERA_INTROSPECTION_CACHE: duration('60s', { max: '1d', wholeSeconds: true }),
+  TESSERA_INTROSPECTION_CACHE_TTL: duration('60s', { max: '1d', wholeSeconds: true }),
   /**
    * `introspector.orders=acme https://orders.acme.example,...`: what callers with a certificate of that name may ask
    * about; tenants separated by `;` or `*`, then audiences. Where it is set, those not named see nothing.
    */
-  TESSERA_INTROSPECTION_BINDINGS: list().refine((entries) => parseBindings(entries) !== undefined, {
-    error: 'expected entries such as introspector.orders=acme https://orders.example, each name once',
-  }),
+  TESSERA_INTROSPECTION_CERTIFICATE_CLIENTS: list().refine(
+    (entries) => parseBindings(entries) !== undefined,
+    {
+      error: 'expected entries such as introspector.orders=acme https://orders.example, each name once',
+    },
+  ),
   /** `1:<base64 of 32 bytes>[,2:...]`: the first key signs refresh tokens, all verify them. */
   TESSERA_TOKEN_REFRESH_KEYS: secret().refine((value) => parseRefreshKeys(value.reveal()) !== undefined, {
     error: 'expected entries such as 1:<base64 of 32 bytes>, separated by commas, each with its own version',

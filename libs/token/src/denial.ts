@@ -1,4 +1,5 @@
-import type { AuditBatch, CallContext } from '@tessera/kit';
+import type { AuditBatch } from '@tessera/audit';
+import type { CallContext } from '@tessera/rpc';
 import { OAuthError, type ErrorCode } from '@tessera/oauth';
 import { Refusal } from './refusal.ts';
 

@@ -1,4 +1,4 @@
-import { metrics } from '@tessera/kit';
+import { metrics } from '@tessera/telemetry';
 import { grantTypes, OAuthError } from '@tessera/oauth';
 
 const exchanges = metrics.counter({

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { local } from '@tessera/kit';
+import { local } from '@tessera/rpc';
 import { Status } from '@tessera/proto-gen/directory';
 import { IntrospectionService, TokenKind } from '@tessera/proto-gen/token';
 import { parseBindings } from './bindings.ts';
@@ -12,7 +12,7 @@ let on: World;
 beforeAll(async () => {
   on = await world({
     settings: {
-      TESSERA_INTROSPECTION_BINDINGS: `introspector.orders=acme ${orders},spiffe://acme/introspector=acme,introspector.all=*`,
+      TESSERA_INTROSPECTION_CERTIFICATE_CLIENTS: `introspector.orders=acme ${orders},spiffe://acme/introspector=acme,introspector.all=*`,
     },
   });
 });

@@ -1,6 +1,9 @@
 import { setImmediate as breathe } from 'node:timers/promises';
 import type { DirectoryClient } from '@tessera/directory-client';
-import { Code, ConnectError, epochSeconds, type AuditBatch, type CallContext, type Kit } from '@tessera/kit';
+import { Code, ConnectError, type CallContext } from '@tessera/rpc';
+import { epochSeconds } from '@tessera/kit';
+import { type AuditBatch } from '@tessera/audit';
+import { type Kit } from '@tessera/process';
 import { OAuthError, type AccessTokenClaims } from '@tessera/oauth';
 import { TokenKind, type BatchIntrospectRequest, type IntrospectRequest } from '@tessera/proto-gen/token';
 import type { Bindings } from './bindings.ts';

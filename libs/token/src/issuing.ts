@@ -1,4 +1,4 @@
-import type { Kit } from '@tessera/kit';
+import type { Kit } from '@tessera/process';
 import { epochSeconds } from '@tessera/kit';
 import { accessTokenClaims, idTokenClaims } from '@tessera/oauth';
 import { TokenType } from '@tessera/proto-gen/keys';

@@ -1,12 +1,6 @@
-import {
-  optionalPort,
-  serve,
-  text,
-  type BuiltService,
-  type RpcCredentials,
-  type RpcServer,
-} from '@tessera/kit';
-import type { Logger } from '@tessera/kit';
+import { optionalPort, text } from '@tessera/process';
+import { serve, type BuiltService, type RpcCredentials, type RpcServer } from '@tessera/rpc';
+import type { Logger } from '@tessera/telemetry';
 import { IntrospectionService } from '@tessera/proto-gen/token';
 import { z } from 'zod';
 

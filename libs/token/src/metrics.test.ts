@@ -1,4 +1,4 @@
-import { metrics } from '@tessera/kit';
+import { metrics } from '@tessera/telemetry';
 import { expect, it, onTestFinished } from 'vitest';
 import { codeOf, world } from './testing/world.ts';
 

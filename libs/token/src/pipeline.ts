@@ -1,5 +1,7 @@
 import type { ApplicationRecord, DirectoryClient } from '@tessera/directory-client';
-import type { AuditBatch, CallContext, Kit } from '@tessera/kit';
+import type { AuditBatch } from '@tessera/audit';
+import type { CallContext } from '@tessera/rpc';
+import type { Kit } from '@tessera/process';
 import {
   builtInScopes,
   grantResourcesFor,

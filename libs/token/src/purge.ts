@@ -1,4 +1,5 @@
-import { startPurge, type Kit } from '@tessera/kit';
+import { startPurge } from '@tessera/stores';
+import { type Kit } from '@tessera/process';
 import type { RedemptionStore, RefreshStore, RevocationStore } from './store.ts';
 
 /** With the bound of each run, enough for a hundred redemptions a second. */

@@ -1,4 +1,4 @@
-import { Code, ConnectError } from '@tessera/kit';
+import { Code, ConnectError } from '@tessera/rpc';
 
 /** Where a watcher stands in each of the records that its stream is made of. */
 export interface Positions {

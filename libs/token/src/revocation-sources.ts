@@ -1,4 +1,6 @@
-import { rootCall, type ChangeFeed, type Client, type FeedItem } from '@tessera/kit';
+import { rootCall } from '@tessera/rpc';
+import { type ChangeFeed, type FeedItem } from '@tessera/stores';
+import type { Client } from '@tessera/rpc';
 import type { AuthorizeService, WatchSessionEndsResponse } from '@tessera/proto-gen/authorize';
 import type { DirectoryService, WatchChangesResponse } from '@tessera/proto-gen/directory';
 import { outOfRange, type Positions } from './revocation-cursor.ts';

@@ -1,5 +1,7 @@
 import type { DirectoryClient } from '@tessera/directory-client';
-import { firstCharacters, withoutTokens, type AuditBatch, type CallContext } from '@tessera/kit';
+import { firstCharacters, withoutTokens } from '@tessera/telemetry';
+import { type AuditBatch } from '@tessera/audit';
+import { type CallContext } from '@tessera/rpc';
 import { OAuthError } from '@tessera/oauth';
 import type { Application } from '@tessera/proto-gen/directory';
 import type { RevokeRequest } from '@tessera/proto-gen/token';

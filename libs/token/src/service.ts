@@ -1,4 +1,4 @@
-import type { Handlers } from '@tessera/kit';
+import type { Handlers } from '@tessera/rpc';
 import type { IntrospectionService, TokenService } from '@tessera/proto-gen/token';
 import { introspect, introspectBatch, type IntrospectionParts } from './introspection.ts';
 import { measured } from './exchanges.ts';

@@ -1,4 +1,5 @@
-import { traced, type CallOptions, type Client } from '@tessera/kit';
+import { traced } from '@tessera/telemetry';
+import type { CallOptions, Client } from '@tessera/rpc';
 import { OAuthError } from '@tessera/oauth';
 import type { KeysService, TokenType } from '@tessera/proto-gen/keys';
 

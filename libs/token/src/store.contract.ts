@@ -1,4 +1,4 @@
-import type { Database } from '@tessera/kit';
+import type { Database } from '@tessera/stores';
 import { modelContract } from './contract/model.ts';
 import { raceContract } from './contract/races.ts';
 import { recordContract } from './contract/record.ts';

@@ -1,4 +1,4 @@
-import { migrate, openEmbeddedDatabase, type Database } from '@tessera/kit';
+import { migrate, openEmbeddedDatabase, type Database } from '@tessera/stores';
 import { atEndOfFile, silentLog, testDatabase } from '@tessera/test-kit';
 import { migrations } from './build.ts';
 import { storeContract } from './store.contract.ts';

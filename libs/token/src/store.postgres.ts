@@ -1,4 +1,5 @@
-import type { Database, Kit } from '@tessera/kit';
+import type { Database } from '@tessera/stores';
+import type { Kit } from '@tessera/process';
 import { temporarilyUnavailable } from '@tessera/oauth';
 import { auditParameter, redemptionEvents, replayEvents, settlementEvents, success } from './audit.ts';
 import { createRevocationStore } from './revocations.postgres.ts';

@@ -3,7 +3,7 @@
  * thrown as `temporarily_unavailable`; losing a race is a result. Every change of state leaves its audit rows in the
  * same commit.
  */
-import type { FeedStore, Sequenced } from '@tessera/kit';
+import type { FeedStore, Sequenced } from '@tessera/stores';
 
 /** Who caused a change, for the audit rows written with it. */
 export interface Trail {

@@ -1,5 +1,7 @@
 import { createHmac, constants, sign, type KeyObject } from 'node:crypto';
-import { rootCall, systemClock, type CallOptions } from '@tessera/kit';
+import { rootCall } from '@tessera/rpc';
+import { systemClock } from '@tessera/kit';
+import type { CallOptions } from '@tessera/rpc';
 import { temporarilyUnavailable } from '@tessera/oauth';
 import { fakeClock, silentLog } from '@tessera/test-kit';
 import { describe, expect, it, vi } from 'vitest';

@@ -1,5 +1,7 @@
 import { hash, verify, type KeyObject } from 'node:crypto';
-import { boundedCache, type CallOptions, type Kit } from '@tessera/kit';
+import { boundedCache } from '@tessera/kit';
+import type { CallOptions } from '@tessera/rpc';
+import { type Kit } from '@tessera/process';
 import { accessTokenType, idTokenType, type AccessTokenClaims } from '@tessera/oauth';
 import type { VerificationKeys } from './verification-keys.ts';
 

@@ -1,5 +1,5 @@
 import type { DirectoryClient } from '@tessera/directory-client';
-import type { CallContext } from '@tessera/kit';
+import type { CallContext } from '@tessera/rpc';
 import {
   OAuthError,
   requireIdentityScope,

@@ -1,5 +1,7 @@
 import { createPublicKey, type KeyObject } from 'node:crypto';
-import { awaitShared, rootCall, sharedCall, type CallOptions, type Client, type Kit } from '@tessera/kit';
+import { awaitShared, rootCall, sharedCall } from '@tessera/rpc';
+import type { CallOptions, Client } from '@tessera/rpc';
+import { type Kit } from '@tessera/process';
 import { keyCopyTrustedForMs, temporarilyUnavailable } from '@tessera/oauth';
 import type { KeysService, PublicKey } from '@tessera/proto-gen/keys';
 

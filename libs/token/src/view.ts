@@ -1,5 +1,6 @@
 import type { DirectoryClient } from '@tessera/directory-client';
-import { Code, ConnectError, type AuditBatch, type CallContext } from '@tessera/kit';
+import { Code, ConnectError, type CallContext } from '@tessera/rpc';
+import { type AuditBatch } from '@tessera/audit';
 import { OAuthError } from '@tessera/oauth';
 import type { Application } from '@tessera/proto-gen/directory';
 import type { Caller, ClientCredentials } from '@tessera/proto-gen/token';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { Code, local, rootCall, type Principal } from '@tessera/kit';
+import { Code, local, rootCall, type Principal } from '@tessera/rpc';
 import { Status } from '@tessera/proto-gen/directory';
 import {
   IntrospectionService,
@@ -14,7 +14,7 @@ let on: World;
 beforeAll(async () => {
   on = await world({
     settings: {
-      TESSERA_INTROSPECTION_BINDINGS: `introspector.orders=acme ${orders},introspector.all=*`,
+      TESSERA_INTROSPECTION_CERTIFICATE_CLIENTS: `introspector.orders=acme ${orders},introspector.all=*`,
     },
   });
 });

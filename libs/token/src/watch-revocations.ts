@@ -1,4 +1,5 @@
-import { Code, ConnectError, type CallContext, type Kit } from '@tessera/kit';
+import { Code, ConnectError, type CallContext } from '@tessera/rpc';
+import { type Kit } from '@tessera/process';
 import { OAuthError } from '@tessera/oauth';
 import { ChangeKind, type WatchChangesResponse } from '@tessera/proto-gen/directory';
 import { RevocationKind, type WatchRevocationsRequest } from '@tessera/proto-gen/token';

@@ -1,14 +1,6 @@
-import {
-  ConfigError,
-  createLogger,
-  openDatabase,
-  processConfig,
-  remedyFor,
-  sqlState,
-  whenAvailable,
-  type Logger,
-  type OpenedDatabase,
-} from '@tessera/kit';
+import { ConfigError, processConfig } from '@tessera/process';
+import { createLogger, sqlState, type Logger } from '@tessera/telemetry';
+import { openDatabase, remedyFor, whenAvailable, type OpenedDatabase } from '@tessera/stores';
 import { CommandError, type Terminal } from '../terminal.ts';
 import { settings } from './settings.ts';
 

@@ -1,4 +1,5 @@
-import { migrate, openRedis, processConfig, redisOptions, requireSameTime } from '@tessera/kit';
+import { migrate, openRedis } from '@tessera/stores';
+import { processConfig, redisOptions, requireSameTime } from '@tessera/process';
 import { CommandError, type Terminal } from '../terminal.ts';
 import { orExplain, reasonOf, terminalLog, withDatabase } from './database.ts';
 import { configurationProblems, schemas, settings } from './settings.ts';

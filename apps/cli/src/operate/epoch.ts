@@ -1,4 +1,5 @@
-import { migrate, systemClock, systemRandom } from '@tessera/kit';
+import { migrate } from '@tessera/stores';
+import { systemClock, systemRandom } from '@tessera/kit';
 import { bumpEpoch, migrations } from '@tessera/directory';
 import { CommandError, type Terminal } from '../terminal.ts';
 import { patiently, withDatabase } from './database.ts';

@@ -1,4 +1,4 @@
-import { ConnectError } from '@tessera/kit';
+import { ConnectError } from '@tessera/rpc';
 import { KeysService, KeyState } from '@tessera/proto-gen/keys';
 import { CommandError, type Terminal } from '../terminal.ts';
 import { orNotFound, withService } from './service.ts';
@@ -43,12 +43,12 @@ export async function rotateKeys(immediately: boolean, terminal: Terminal): Prom
   });
   if (after === before) {
     terminal.say(
-      `${after} goes on signing. The next key is published; it takes over after TESSERA_KEYS_PUBLICATION_LEAD (24h by default).\n`,
+      `${after} goes on signing. The next key is published; it takes over after TESSERA_KEYS_PUBLISH_AHEAD (24h by default).\n`,
     );
     return;
   }
   terminal.say(
-    `${after} signs from now on, in all processes within TESSERA_KEYS_POLL_INTERVAL (5s by default).\n` +
+    `${after} signs from now on, in all processes within TESSERA_KEYS_RELOAD_INTERVAL (5s by default).\n` +
       'The key before it signs no more, but stays in the key set: what was signed with it is trusted until ' +
       `TESSERA_KEYS_RETENTION (7d by default) is over. If it leaked: tessera keys withdraw --kid=${before}\n`,
   );

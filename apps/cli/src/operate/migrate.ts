@@ -1,4 +1,4 @@
-import { migrate } from '@tessera/kit';
+import { migrate } from '@tessera/stores';
 import type { Terminal } from '../terminal.ts';
 import { CommandError } from '../terminal.ts';
 import { patiently, withDatabase } from './database.ts';

@@ -1,7 +1,8 @@
 import { globSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { buildDirectory, directoryConfig, migrations } from '@tessera/directory';
-import { loadConfig, openDatabase } from '@tessera/kit';
+import { loadConfig } from '@tessera/process';
+import { openDatabase } from '@tessera/stores';
 import { newDatabaseUrl, redisUrl, silentLog, testDatabase, testKit } from '@tessera/test-kit';
 import { file, pepper, rows, secrets, serving, tessera } from '../testing/command.ts';
 import { schemas } from './settings.ts';

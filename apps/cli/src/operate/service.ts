@@ -1,25 +1,9 @@
-import {
-  Code,
-  combine,
-  connectPeer,
-  ConnectError,
-  isGiven,
-  local,
-  migrate,
-  processConfig,
-  rootCall,
-  rpcConfig,
-  rpcCredentials,
-  systemClock,
-  systemRandom,
-  ulid,
-  type BuiltService,
-  type CallOptions,
-  type Kit,
-  type Logger,
-  type Migrations,
-  type Peer,
-} from '@tessera/kit';
+import { Code, connectPeer, ConnectError, local, rootCall, type BuiltService, type Peer } from '@tessera/rpc';
+import { combine, isGiven, processConfig, rpcConfig, rpcCredentials, type Kit } from '@tessera/process';
+import { migrate, type Migrations } from '@tessera/stores';
+import { systemClock, systemRandom, ulid } from '@tessera/kit';
+import type { CallOptions } from '@tessera/rpc';
+import { type Logger } from '@tessera/telemetry';
 import { buildDirectory, directoryConfig, migrations as directoryMigrations } from '@tessera/directory';
 import { buildKeys, keysConfig, migrations as keysMigrations } from '@tessera/keys';
 import { CommandError, type Terminal } from '../terminal.ts';

@@ -1,7 +1,9 @@
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { buildDirectory, directoryConfig, migrations as directoryMigrations } from '@tessera/directory';
 import { buildKeys, keysConfig, migrations as keysMigrations } from '@tessera/keys';
-import { loadConfig, local, openDatabase, rootCall, type BuiltService } from '@tessera/kit';
+import { loadConfig } from '@tessera/process';
+import { local, rootCall, type BuiltService } from '@tessera/rpc';
+import { openDatabase } from '@tessera/stores';
 import { KeysService } from '@tessera/proto-gen/keys';
 import { newDatabaseUrl, silentLog, testDatabase, testKit } from '@tessera/test-kit';
 import { file, pepper, rows, secrets, serving, tessera } from '../testing/command.ts';
@@ -12,7 +14,7 @@ const nobody = 'Embedded stores are open to their process alone.';
 /** A running process of `keys` on a database, which follows it closely. */
 async function keysProcess(url: string): Promise<BuiltService> {
   const database = await openDatabase({ url });
-  const config = loadConfig(keysConfig, { TESSERA_KEYS_KEK, TESSERA_KEYS_POLL_INTERVAL: '50ms' });
+  const config = loadConfig(keysConfig, { TESSERA_KEYS_KEK, TESSERA_KEYS_RELOAD_INTERVAL: '50ms' });
   const built = buildKeys(config, {}, testKit({ database, log: silentLog() }));
   onTestFinished(async () => {
     await built.close();

@@ -7,7 +7,6 @@ import { keysConfig, migrations as keysMigrations } from '@tessera/keys';
 import {
   combine,
   ConfigError,
-  developmentSecrets,
   isGiven,
   knownSettings,
   loadConfig,
@@ -15,11 +14,11 @@ import {
   redisOptions,
   rpcConfig,
   rpcCredentials,
-  type Migrations,
   type PeerName,
   type ProcessConfig,
   type RpcConfig,
-} from '@tessera/kit';
+} from '@tessera/process';
+import { developmentSecrets, type Migrations } from '@tessera/stores';
 import { introspectionListenerConfig, migrations as tokenMigrations, tokenConfig } from '@tessera/token';
 
 /** The schemas of all services, in calling order. */

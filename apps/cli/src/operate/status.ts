@@ -1,4 +1,4 @@
-import type { CallOptions } from '@tessera/kit';
+import type { CallOptions } from '@tessera/rpc';
 import { DirectoryAdminService, DirectoryService, Status } from '@tessera/proto-gen/directory';
 import type { Terminal } from '../terminal.ts';
 import { orNotFound, withService, type ClientOf } from './service.ts';

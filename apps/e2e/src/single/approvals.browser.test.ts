@@ -21,7 +21,7 @@ describe('the pages of device flow and CIBA in a real Chromium', () => {
   beforeAll(async () => {
     await mkdir(screenshots, { recursive: true });
     system = await startSystem(setUps['compact-embedded'], {
-      environment: { TESSERA_POLL_INTERVAL: '1s', TESSERA_APPROVAL_MAX_AGE: '60s' },
+      environment: { TESSERA_DEVICE_POLL_INTERVAL: '1s', TESSERA_APPROVAL_MAX_AGE: '60s' },
     });
     browser = await launchChromium();
   });

@@ -15,7 +15,7 @@ describe('the tessera command', () => {
   let system: System;
   beforeAll(async () => {
     system = await startSystem(setUps['compact-embedded'], {
-      environment: { TESSERA_POLL_INTERVAL: '1s' },
+      environment: { TESSERA_DEVICE_POLL_INTERVAL: '1s' },
     });
   });
   afterAll(async () => system?.stop());

@@ -24,7 +24,7 @@ describe('the demo in a real Chromium', () => {
     server.start({
       TESSERA_DATA_DIR: directory,
       TESSERA_HTTP_PORT: String(port),
-      TESSERA_POLL_INTERVAL: '1s',
+      TESSERA_DEVICE_POLL_INTERVAL: '1s',
     });
     await eventually('the demo serves', async () => (await fetch(`${baseUrl}/readyz`)).ok);
     browser = await launchChromium();

@@ -33,7 +33,7 @@ describe('decisions elsewhere', () => {
   beforeAll(async () => {
     system = await startSystem(setUps.compact, {
       stores: { databaseUrl: await newDatabaseUrl(), redisUrl: redisUrl() },
-      environment: { TESSERA_REDIS_KEY_PREFIX: prefix, TESSERA_DEVICE_GUESS_LIMIT_ADDRESS: '8' },
+      environment: { TESSERA_REDIS_KEY_PREFIX: prefix, TESSERA_USER_CODE_FAILURES_PER_ADDRESS: '8' },
     });
   });
   afterAll(async () => system?.stop());

@@ -31,7 +31,7 @@ describe.each([setUps.compact, setUps.split])('Redis behind Sentinels, $name', (
     [master, replica] = servers.servers.map(({ url }) => new Redis(url)) as [Redis, Redis];
     for (const client of [master, replica]) client.on('error', () => undefined);
     const stores = { databaseUrl: await newDatabaseUrl(), redisUrl: servers.url };
-    const environment = { TESSERA_DEVICE_MARK_KEY: 'e2e-device-mark-key-0123456789-0123456789' };
+    const environment = { TESSERA_DEVICE_HMAC_KEY: 'e2e-device-mark-key-0123456789-0123456789' };
     system = await startSystem(setUp, { stores, environment });
   });
   afterAll(async () => {

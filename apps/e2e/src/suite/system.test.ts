@@ -22,12 +22,12 @@ const setUp = setUps[(process.env['TESSERA_E2E_SETUP'] ?? 'compact-embedded') as
 
 /** Polls may come every second; everybody signs in, and some guess codes, from one address. */
 const environment = {
-  TESSERA_POLL_INTERVAL: '1s',
-  TESSERA_DECISION_LIMIT_ACCOUNT: '1000',
-  TESSERA_DEVICE_GUESS_LIMIT_ADDRESS: '200',
-  TESSERA_LOGIN_LIMIT_ADDRESS: '1000',
-  TESSERA_CIBA_START_LIMIT_USER: '200',
-  TESSERA_DEVICE_MARK_KEY: 'e2e-device-mark-key-0123456789-0123456789',
+  TESSERA_DEVICE_POLL_INTERVAL: '1s',
+  TESSERA_DECISIONS_PER_USER: '1000',
+  TESSERA_USER_CODE_FAILURES_PER_ADDRESS: '200',
+  TESSERA_LOGIN_FAILURES_PER_ADDRESS: '1000',
+  TESSERA_CIBA_REQUESTS_PER_USER: '200',
+  TESSERA_DEVICE_HMAC_KEY: 'e2e-device-mark-key-0123456789-0123456789',
   TESSERA_WEBHOOK_KEY: webhookKey,
   TESSERA_WEBHOOK_ALLOW_PRIVATE: 'true',
   // This machine has other tests to run at the same time; time-outs have their own.

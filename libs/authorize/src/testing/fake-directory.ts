@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { Code, ConnectError, local, route } from '@tessera/kit';
-import type { BuiltService, CallContext, Client, Handlers } from '@tessera/kit';
+import { Code, ConnectError, local, route } from '@tessera/rpc';
+import type { BuiltService, CallContext, Handlers, Client } from '@tessera/rpc';
 import { temporarilyUnavailable } from '@tessera/oauth';
 import { ApplicationType, ChangeKind, DirectoryService, Status } from '@tessera/proto-gen/directory';
 import { silentLog } from '@tessera/test-kit';

@@ -1,6 +1,9 @@
 import { hash } from 'node:crypto';
-import { local, opaquePrefix, opaqueValue, systemRandom } from '@tessera/kit';
-import type { BuiltService, Client, Database, Kit, RedisHandle } from '@tessera/kit';
+import { local } from '@tessera/rpc';
+import { opaquePrefix, opaqueValue, systemRandom } from '@tessera/kit';
+import type { BuiltService, Client } from '@tessera/rpc';
+import type { Database, RedisHandle } from '@tessera/stores';
+import type { Kit } from '@tessera/process';
 import { AuthorizeService } from '@tessera/proto-gen/authorize';
 import { Status } from '@tessera/proto-gen/directory';
 import { counting, silentLog, testDatabase, testKit, testRedis } from '@tessera/test-kit';

@@ -1,7 +1,8 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { metrics, Secret, systemRandom } from '@tessera/kit';
+import { metrics } from '@tessera/telemetry';
+import { Secret, systemRandom } from '@tessera/kit';
 import { temporarilyUnavailable } from '@tessera/oauth';
 import { Decision } from '@tessera/proto-gen/device';
 import { ApplicationType, Status } from '@tessera/proto-gen/directory';

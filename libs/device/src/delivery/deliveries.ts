@@ -1,6 +1,7 @@
 import type { DirectoryClient } from '@tessera/directory-client';
-import { metrics, rootCall } from '@tessera/kit';
-import type { Logger } from '@tessera/kit';
+import { metrics } from '@tessera/telemetry';
+import { rootCall } from '@tessera/rpc';
+import type { Logger } from '@tessera/telemetry';
 import type { DeviceAudit } from '../audit.ts';
 import type { Message, Send, Sent } from '../webhook/send.ts';
 import type { Decision, GrantStore } from '../store.ts';

@@ -1,4 +1,4 @@
-import { Code, ConnectError } from '@tessera/kit';
+import { Code, ConnectError } from '@tessera/rpc';
 import { Bell } from './bell.ts';
 import type { CallbackSeal, TokenAnswer } from './callback.ts';
 import type { Deliveries } from './deliveries.ts';

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from 'vitest';
-import type { Database } from '@tessera/kit';
+import type { Database } from '@tessera/stores';
 import { createDecisionStore } from '../store.postgres.ts';
 import type { NewDecision } from '../store.ts';
 import { newDecision, row } from '../testing/new-decision.ts';

@@ -1,4 +1,4 @@
-import type { Database } from '@tessera/kit';
+import type { Database } from '@tessera/stores';
 import { auditValues } from '../audit-values.ts';
 import {
   shortestDeliverySeconds,

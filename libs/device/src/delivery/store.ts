@@ -1,4 +1,4 @@
-import type { AuditRow } from '@tessera/kit';
+import type { AuditRow } from '@tessera/audit';
 import type { Trail } from '../audit.ts';
 import type { ApprovedGrant, GrantRequest } from '../store.ts';
 

@@ -1,7 +1,7 @@
 import { EventEmitter, on } from 'node:events';
 import { setTimeout as pause } from 'node:timers/promises';
-import { Code, ConnectError, local, route } from '@tessera/kit';
-import type { BuiltService, Client, Handlers } from '@tessera/kit';
+import { Code, ConnectError, local, route } from '@tessera/rpc';
+import type { BuiltService, Handlers, Client } from '@tessera/rpc';
 import { temporarilyUnavailable } from '@tessera/oauth';
 import { ApplicationType, ChangeKind, DirectoryService, type Status } from '@tessera/proto-gen/directory';
 import { silentLog } from '@tessera/test-kit';

@@ -1,4 +1,5 @@
-import { auditRow, systemClock, systemRandom, ulid } from '@tessera/kit';
+import { auditRow } from '@tessera/audit';
+import { systemClock, systemRandom, ulid } from '@tessera/kit';
 import type { DeliveryMode } from '../delivery/store.ts';
 import type { Decision, NewDecision } from '../store.ts';
 

@@ -1,6 +1,9 @@
 import { hash } from 'node:crypto';
-import { local, systemRandom } from '@tessera/kit';
-import type { BuiltService, Database, Kit, RedisHandle } from '@tessera/kit';
+import { local } from '@tessera/rpc';
+import { systemRandom } from '@tessera/kit';
+import type { BuiltService } from '@tessera/rpc';
+import type { Database, RedisHandle } from '@tessera/stores';
+import type { Kit } from '@tessera/process';
 import { OAuthError } from '@tessera/oauth';
 import {
   BackchannelAuthenticationService,

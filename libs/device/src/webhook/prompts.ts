@@ -1,7 +1,8 @@
 import { createHmac } from 'node:crypto';
 import type { DirectoryClient } from '@tessera/directory-client';
 import { ulid } from '@tessera/kit';
-import type { CallOptions, Clock, Random } from '@tessera/kit';
+import type { CallOptions } from '@tessera/rpc';
+import type { Clock, Random } from '@tessera/kit';
 import type { Application } from '@tessera/proto-gen/directory';
 import type { Experience } from '../approval-experience.ts';
 import type { Delivery, DeliveryStore } from '../delivery/store.ts';

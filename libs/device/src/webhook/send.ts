@@ -1,6 +1,6 @@
 import { request as httpsRequest } from 'node:https';
 import { isIP } from 'node:net';
-import { http } from '@tessera/kit';
+import { http } from '@tessera/process';
 import { isPublicAddress, PrivateAddressError, publicLookup } from './public-address.ts';
 
 export interface Message {

@@ -1,6 +1,7 @@
 import { createHmac } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { Secret, type Database } from '@tessera/kit';
+import { Secret } from '@tessera/kit';
+import { type Database } from '@tessera/stores';
 import { Decision } from '@tessera/proto-gen/device';
 import { Status } from '@tessera/proto-gen/directory';
 import { startReceiver, type Receiver } from '@tessera/test-kit';

@@ -1,4 +1,5 @@
-import { Code, ConnectError, local, route, type Client } from '@tessera/kit';
+import { Code, ConnectError, local, route } from '@tessera/rpc';
+import type { Client } from '@tessera/rpc';
 import { temporarilyUnavailable } from '@tessera/oauth';
 import { ApplicationType, ChangeKind, DirectoryService, Status } from '@tessera/proto-gen/directory';
 import { silentLog } from '@tessera/test-kit';

@@ -1,4 +1,4 @@
-import { parseDuration } from '@tessera/kit';
+import { parseDuration } from '@tessera/process';
 import { grantTypes, isScopeToken, logoutRedirectUriProblem, redirectUriProblem } from '@tessera/oauth';
 import { z } from 'zod';
 import { isPasswordHash } from '../phc.ts';

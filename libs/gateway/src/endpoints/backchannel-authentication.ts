@@ -1,4 +1,4 @@
-import { rootCall } from '@tessera/kit';
+import { rootCall } from '@tessera/rpc';
 import { OAuthError } from '@tessera/oauth';
 import { provesSomething, requireClient } from '../credentials.ts';
 import { countStart } from '../start-limit.ts';

@@ -1,4 +1,4 @@
-import { rootCall } from '@tessera/kit';
+import { rootCall } from '@tessera/rpc';
 import { parseForm } from '../parameters.ts';
 import { decisionOf } from '../pages/decision.ts';
 import type { Endpoint } from './endpoint.ts';

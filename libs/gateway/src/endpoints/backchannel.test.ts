@@ -166,7 +166,7 @@ describe.each(['/device_authorization', '/backchannel_authentication'])('POST %s
   });
 
   it('limits how often one address starts, not what others do', async () => {
-    const gateway = open({}, { TESSERA_START_LIMIT: '2' });
+    const gateway = open({}, { TESSERA_AUTHORIZE_REQUESTS_PER_ADDRESS: '2' });
     const from = (remoteAddress: string) =>
       gateway.app.inject({ method: 'POST', url, headers: form, payload: 'client_id=tv', remoteAddress });
     const statuses = [];

@@ -1,4 +1,4 @@
-import { rootCall } from '@tessera/kit';
+import { rootCall } from '@tessera/rpc';
 import { provesSomething, requireClient } from '../credentials.ts';
 import { countStart } from '../start-limit.ts';
 import type { Endpoint } from './endpoint.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { metrics } from '@tessera/kit';
+import { metrics } from '@tessera/telemetry';
 import { fakeClock, testKit } from '@tessera/test-kit';
 import { openGateway, type Behaviours } from '../testing/fake-services.ts';
 

@@ -1,4 +1,4 @@
-import { rootCall } from '@tessera/kit';
+import { rootCall } from '@tessera/rpc';
 import { OAuthError } from '@tessera/oauth';
 import { readCredentials } from '../credentials.ts';
 import { admit } from '../trusted-callers.ts';

@@ -1,4 +1,5 @@
-import { annotate, rootCall } from '@tessera/kit';
+import { annotate } from '@tessera/telemetry';
+import { rootCall } from '@tessera/rpc';
 import { OAuthError } from '@tessera/oauth';
 import { requireClient } from '../credentials.ts';
 import type { Endpoint } from './endpoint.ts';

@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { rootCall } from '@tessera/kit';
+import { rootCall } from '@tessera/rpc';
 import { lacksIdentityScope, OAuthError } from '@tessera/oauth';
 import type { Gateway } from '../gateway.ts';
 

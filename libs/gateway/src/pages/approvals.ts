@@ -1,5 +1,5 @@
 import type { FastifyReply } from 'fastify';
-import { rootCall } from '@tessera/kit';
+import { rootCall } from '@tessera/rpc';
 import type { Session } from '@tessera/proto-gen/authorize';
 import { parseForm } from '../parameters.ts';
 import { rawQuery } from './browser.ts';

@@ -191,7 +191,7 @@ describe('GET /authorize', () => {
   });
 
   it('limits how often one address starts', async () => {
-    const gateway = open(toLogin, { TESSERA_START_LIMIT: '1' });
+    const gateway = open(toLogin, { TESSERA_AUTHORIZE_REQUESTS_PER_ADDRESS: '1' });
     await get(gateway, query);
     const limited = await get(gateway, query, { 'x-forwarded-for': '203.0.113.9' });
     expect([limited.statusCode, limited.json()]).toMatchObject([429, { error: 'rate_limited' }]);

@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify';
-import { rootCall } from '@tessera/kit';
+import { rootCall } from '@tessera/rpc';
 import { OAuthError } from '@tessera/oauth';
 import { newBrowserId, readCookie, writeCookie } from '../cookies.ts';
 import type { Gateway } from '../gateway.ts';

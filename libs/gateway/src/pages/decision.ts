@@ -1,6 +1,6 @@
 import type { FastifyReply } from 'fastify';
-import type { CallOptions } from '@tessera/kit';
-import { rootCall } from '@tessera/kit';
+import type { CallOptions } from '@tessera/rpc';
+import { rootCall } from '@tessera/rpc';
 import { OAuthError } from '@tessera/oauth';
 import { Decision } from '@tessera/proto-gen/device';
 import { dropCookie, readCookie, writeCookie } from '../cookies.ts';

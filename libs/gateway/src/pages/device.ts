@@ -1,5 +1,5 @@
 import type { FastifyReply } from 'fastify';
-import { rootCall } from '@tessera/kit';
+import { rootCall } from '@tessera/rpc';
 import { OAuthError } from '@tessera/oauth';
 import type { PendingRequest } from '@tessera/proto-gen/device';
 import { parseForm } from '../parameters.ts';

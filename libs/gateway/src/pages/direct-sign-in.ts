@@ -1,5 +1,5 @@
 import type { FastifyReply } from 'fastify';
-import { rootCall } from '@tessera/kit';
+import { rootCall } from '@tessera/rpc';
 import { OAuthError } from '@tessera/oauth';
 import { browserContext } from './browser.ts';
 import { antiForgeryField, purpose } from './form.ts';

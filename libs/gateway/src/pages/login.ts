@@ -1,5 +1,5 @@
 import type { FastifyReply } from 'fastify';
-import { rootCall } from '@tessera/kit';
+import { rootCall } from '@tessera/rpc';
 import { OAuthError } from '@tessera/oauth';
 import type { GetInteractionResponse, Interaction, Redirect } from '@tessera/proto-gen/authorize';
 import { dropCookie, readCookie } from '../cookies.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { Code, ConnectError } from '@tessera/kit';
+import { Code, ConnectError } from '@tessera/rpc';
 import { temporarilyUnavailable } from '@tessera/oauth';
 import { testKit } from '@tessera/test-kit';
 import { antiForgery } from '../anti-forgery.ts';

@@ -1,5 +1,5 @@
 import type { FastifyReply } from 'fastify';
-import { rootCall } from '@tessera/kit';
+import { rootCall } from '@tessera/rpc';
 import { OAuthError } from '@tessera/oauth';
 import { dropCookie, newBrowserId, readCookie, writeCookie } from '../cookies.ts';
 import { parseForm } from '../parameters.ts';

@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify';
-import { rootCall } from '@tessera/kit';
+import { rootCall } from '@tessera/rpc';
 import type { Session } from '@tessera/proto-gen/authorize';
 import { newBrowserId, readCookie, writeCookie } from '../cookies.ts';
 import { browserContext } from './browser.ts';

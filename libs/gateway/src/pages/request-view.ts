@@ -1,4 +1,4 @@
-import { Code, ConnectError, rootCall } from '@tessera/kit';
+import { Code, ConnectError, rootCall } from '@tessera/rpc';
 import type { PendingRequest } from '@tessera/proto-gen/device';
 import type { GetApplicationResponse } from '@tessera/proto-gen/directory';
 import type { Visit } from './handler.ts';

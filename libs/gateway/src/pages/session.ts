@@ -1,4 +1,4 @@
-import { Code, ConnectError, rootCall } from '@tessera/kit';
+import { Code, ConnectError, rootCall } from '@tessera/rpc';
 import type { EndedSession, NewSession } from '@tessera/proto-gen/authorize';
 import { writeCookie } from '../cookies.ts';
 import type { Visit } from './handler.ts';

@@ -1,6 +1,7 @@
 import type { DescService } from '@bufbuild/protobuf';
 import { Code, ConnectError } from '@connectrpc/connect';
-import { loadConfig, local, type BuiltService, type Handlers, type Kit } from '@tessera/kit';
+import { loadConfig, type Kit } from '@tessera/process';
+import { local, type BuiltService, type Handlers } from '@tessera/rpc';
 import { AuthorizeService } from '@tessera/proto-gen/authorize';
 import { BackchannelAuthenticationService, DeviceAuthorizationService } from '@tessera/proto-gen/device';
 import { DirectoryService } from '@tessera/proto-gen/directory';

@@ -1,5 +1,6 @@
 import { EventEmitter, on } from 'node:events';
-import { Code, ConnectError, route, Secret, serve, type CallContext, type RpcServer } from '@tessera/kit';
+import { Code, ConnectError, route, serve, type CallContext, type RpcServer } from '@tessera/rpc';
+import { Secret } from '@tessera/kit';
 import { IntrospectionService, type RevocationKind, TokenKind } from '@tessera/proto-gen/token';
 import { silentLog } from '@tessera/test-kit';
 import { createIntrospector } from '../introspector.ts';

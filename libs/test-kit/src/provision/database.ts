@@ -1,7 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { readFile, readdir } from 'node:fs/promises';
-import { migrate, openDatabase } from '@tessera/kit';
-import type { Migrations } from '@tessera/kit';
+import { migrate, openDatabase } from '@tessera/stores';
+import type { Migrations } from '@tessera/stores';
 import type pg from 'pg';
 import { silentLog } from '../silent-log.ts';
 import { databasePrefix, databaseUrl, dropDatabase, withServer } from './server.ts';

@@ -1,4 +1,5 @@
-import { systemClock, systemRandom, type Database } from '@tessera/kit';
+import { systemClock, systemRandom } from '@tessera/kit';
+import { type Database } from '@tessera/stores';
 import { newFamilyId } from '../family-id.ts';
 import { createPostgresStores } from '../store.postgres.ts';
 import type { FamilyGrant, RotationRequest, Trail } from '../store.ts';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { beforeAll, describe, expect, it } from 'vitest';
-import type { Database } from '@tessera/kit';
+import type { Database } from '@tessera/stores';
 import type { RotationOutcome } from '../store.ts';
 import { bench, retryWindow, trail, type Bench, type Started } from './fixture.ts';
 

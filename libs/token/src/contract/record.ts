@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import type { Database } from '@tessera/kit';
+import type { Database } from '@tessera/stores';
 import { bench, grant, owner, trail, type Bench } from './fixture.ts';
 
 /** What the record of revoked families must do on every engine. */

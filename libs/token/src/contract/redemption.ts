@@ -1,5 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { systemRandom, type Database } from '@tessera/kit';
+import { systemRandom } from '@tessera/kit';
+import { type Database } from '@tessera/stores';
 import { newFamilyId } from '../family-id.ts';
 import type { RedemptionKind, RedemptionRequest } from '../store.ts';
 import { bench, grant, owner, trail, type Bench } from './fixture.ts';

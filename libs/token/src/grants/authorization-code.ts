@@ -1,4 +1,4 @@
-import type { Client } from '@tessera/kit';
+import type { Client } from '@tessera/rpc';
 import type { AuthorizeService } from '@tessera/proto-gen/authorize';
 import { isConfidential } from '../client.ts';
 import { refuse } from '../refusal.ts';

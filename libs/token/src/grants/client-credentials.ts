@@ -1,4 +1,4 @@
-import type { AuditBatch } from '@tessera/kit';
+import type { AuditBatch } from '@tessera/audit';
 import { isConfidential } from '../client.ts';
 import { refuse } from '../refusal.ts';
 import type { Grant } from './grant.ts';

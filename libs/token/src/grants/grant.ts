@@ -1,5 +1,5 @@
 import type { ApplicationRecord } from '@tessera/directory-client';
-import type { CallOptions } from '@tessera/kit';
+import type { CallOptions } from '@tessera/rpc';
 import type { GrantTypeName } from '@tessera/oauth';
 import type { ExchangeRequest } from '@tessera/proto-gen/token';
 import type { Trail } from '../store.ts';

@@ -1,4 +1,4 @@
-import type { CallOptions, Client } from '@tessera/kit';
+import type { CallOptions, Client } from '@tessera/rpc';
 import type {
   BackchannelAuthenticationService,
   DeviceAuthorizationService,

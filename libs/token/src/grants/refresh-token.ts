@@ -1,4 +1,4 @@
-import type { Kit } from '@tessera/kit';
+import type { Kit } from '@tessera/process';
 import { grantResourcesFor, type OAuthError } from '@tessera/oauth';
 import { mayUseRefreshTokens } from '../client.ts';
 import { refuse } from '../refusal.ts';

@@ -1,4 +1,5 @@
-import { rootCall, type ChangeFeed } from '@tessera/kit';
+import { rootCall } from '@tessera/rpc';
+import { type ChangeFeed } from '@tessera/stores';
 import { OAuthError } from '@tessera/oauth';
 import type { ApprovedPush } from '@tessera/proto-gen/device';
 import { measured } from '../exchanges.ts';

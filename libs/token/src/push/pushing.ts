@@ -1,5 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { Code, ConnectError, rootCall, type Client, type Kit } from '@tessera/kit';
+import { Code, ConnectError, rootCall } from '@tessera/rpc';
+import type { Client } from '@tessera/rpc';
+import { type Kit } from '@tessera/process';
 import type { ApprovedPush, BackchannelAuthenticationService } from '@tessera/proto-gen/device';
 import type { ExchangeResult } from '../pipeline.ts';
 

@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import { EventEmitter, on } from 'node:events';
-import { Code, ConnectError, opaquePrefix, opaqueValue, systemRandom } from '@tessera/kit';
+import { Code, ConnectError } from '@tessera/rpc';
+import { opaquePrefix, opaqueValue, systemRandom } from '@tessera/kit';
 import { OAuthError } from '@tessera/oauth';
 import { AuthorizeService } from '@tessera/proto-gen/authorize';
 import {

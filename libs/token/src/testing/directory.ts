@@ -1,5 +1,5 @@
 import { EventEmitter, on } from 'node:events';
-import { Code, ConnectError } from '@tessera/kit';
+import { Code, ConnectError } from '@tessera/rpc';
 import { ApplicationType, ChangeKind, DirectoryService, Status } from '@tessera/proto-gen/directory';
 import { fakePeer, throughLine, type Line } from './fake.ts';
 

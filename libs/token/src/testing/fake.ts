@@ -4,10 +4,10 @@ import {
   local,
   type BuiltService,
   type CallerName,
-  type Client,
   type Handlers,
   type Route,
-} from '@tessera/kit';
+} from '@tessera/rpc';
+import type { Client } from '@tessera/rpc';
 import { silentLog } from '@tessera/test-kit';
 
 type DescService = Route['service'];

@@ -1,4 +1,4 @@
-import type { BuiltService, CallContext, Principal } from '@tessera/kit';
+import type { BuiltService, CallContext, Principal } from '@tessera/rpc';
 
 /** The service as it is called by a principal; on the wire the gate of the kit establishes it. */
 export function asPrincipal(service: BuiltService, principal: Principal): BuiltService {

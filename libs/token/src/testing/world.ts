@@ -1,4 +1,6 @@
-import { loadConfig, local, rootCall, systemClock, type Kit } from '@tessera/kit';
+import { loadConfig, type Kit } from '@tessera/process';
+import { local, rootCall } from '@tessera/rpc';
+import { systemClock } from '@tessera/kit';
 import { ClientAuthenticationMethod, IntrospectionService, TokenService } from '@tessera/proto-gen/token';
 import type { ExchangeRequest } from '@tessera/proto-gen/token';
 import { counting, fakeClock, testDatabase, testKit } from '@tessera/test-kit';

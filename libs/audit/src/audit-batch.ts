@@ -1,0 +1,183 @@
+import type { Logger } from 'pino';
+import { OAuthError } from '@tessera/oauth';
+import type { Clock, Random } from '@tessera/kit';
+import { metrics } from '@tessera/telemetry';
+import { auditRow } from './audit.ts';
+import type { AuditEvent, AuditRow } from './audit.ts';
+import { AuditFloods } from './audit-floods.ts';
+import type { Database, Statement } from '@tessera/stores';
+
+/** Takes events of what changes no state, off the path of the request. */
+export interface AuditBatch {
+  /** Never throws and never waits. */
+  add(event: AuditEvent): void;
+  /** Writes what is left; what the database does not take then is counted in the log. */
+  close(): Promise<void>;
+}
+
+export interface AuditBatchOptions {
+  readonly database: Database;
+  readonly schema: string;
+  readonly kit: { readonly clock: Clock; readonly random: Random; readonly log: Logger };
+  /** Rows kept while the database is away; more are dropped and counted. */
+  readonly maxQueued?: number;
+}
+
+const noted = metrics.counter({
+  name: 'tessera_audit_events_total',
+  help: 'Events for the audit trail that changed no state, such as refusals; what changes state is in its tables alone.',
+  labels: ['event', 'outcome'],
+});
+const dropped = metrics.counter({
+  name: 'tessera_audit_dropped_total',
+  help: 'Events that are missing in the audit trail, because the database was away for too long.',
+});
+
+const leftOut = metrics.counter({
+  name: 'tessera_audit_summarised_total',
+  help: 'Refusals that have no row of their own, because one address had a hundred like them in one tenant and minute; one row counts them.',
+});
+
+const flushAfterMs = 250;
+const retryAfterMs = 1000;
+const maxRows = 500;
+
+/** Writes events in batches within a second. Rows survive a short outage of the database in a bounded queue. */
+export function createAuditBatch(options: AuditBatchOptions): AuditBatch {
+  return new Batch(options);
+}
+
+class Batch implements AuditBatch {
+  readonly #options: AuditBatchOptions;
+  readonly #maxQueued: number;
+  readonly #queue: AuditRow[] = [];
+  readonly #floods: AuditFloods;
+  #summaryTimer: NodeJS.Timeout | undefined;
+  #dropped = 0;
+  #timer: NodeJS.Timeout | undefined;
+  #writing: Promise<boolean> | undefined;
+  #isClosed = false;
+
+  constructor(options: AuditBatchOptions) {
+    this.#options = options;
+    this.#maxQueued = options.maxQueued ?? 20_000;
+    this.#floods = new AuditFloods(options.kit.clock);
+  }
+
+  add(event: AuditEvent): void {
+    noted.with(event.event, event.outcome).add();
+    this.#summarise();
+    if (this.#floods.admits(event)) this.#enqueue(event);
+    else this.#summariseLater();
+  }
+
+  #enqueue(event: AuditEvent): void {
+    const { kit, schema } = this.#options;
+    if (this.#isClosed || this.#queue.length >= this.#maxQueued) {
+      if (this.#dropped === 0)
+        kit.log.warn({ event: 'audit.dropping', schema }, 'audit rows are being dropped');
+      this.#dropped += 1;
+      return;
+    }
+    try {
+      this.#queue.push(auditRow(event, kit));
+    } catch (error) {
+      kit.log.error({ error, schema }, 'an audit event could not be encoded');
+    }
+    this.#schedule(flushAfterMs);
+  }
+
+  async close(): Promise<void> {
+    this.#summarise(true);
+    this.#isClosed = true;
+    clearTimeout(this.#timer);
+    clearTimeout(this.#summaryTimer);
+    await this.#writing;
+    if (!(await this.#flush())) this.#dropped += this.#queue.splice(0).length;
+    this.#reportDropped();
+  }
+
+  #summarise(force = false): void {
+    for (const event of this.#floods.summarise(force) ?? []) this.#enqueue(event);
+  }
+
+  #summariseLater(): void {
+    leftOut.with().add();
+    if (this.#summaryTimer !== undefined || this.#isClosed) return;
+    this.#summaryTimer = setTimeout(() => {
+      this.#summaryTimer = undefined;
+      this.#summarise(true);
+    }, this.#floods.dueIn);
+    this.#summaryTimer.unref();
+  }
+
+  #schedule(delayMs: number): void {
+    if (this.#timer !== undefined || this.#isClosed || this.#queue.length === 0) return;
+    this.#timer = setTimeout(() => {
+      this.#timer = undefined;
+      void this.#flush().then((done) => this.#schedule(done ? flushAfterMs : retryAfterMs));
+    }, delayMs);
+    this.#timer.unref();
+  }
+
+  /** One writer at a time; true when everything was written. */
+  #flush(): Promise<boolean> {
+    this.#writing ??= this.#writeAll().finally(() => {
+      this.#writing = undefined;
+    });
+    return this.#writing;
+  }
+
+  async #writeAll(): Promise<boolean> {
+    while (this.#queue.length > 0) {
+      const rows = this.#queue.slice(0, maxRows);
+      if (!(await this.#write(rows))) return false;
+      this.#queue.splice(0, rows.length);
+    }
+    this.#reportDropped();
+    return true;
+  }
+
+  /** False while the database is away. A row that it refuses is dropped and must not keep the others from it. */
+  async #write(rows: readonly AuditRow[]): Promise<boolean> {
+    const { database, kit, schema } = this.#options;
+    try {
+      await database.query(insert(schema, rows));
+      return true;
+    } catch (error) {
+      if (error instanceof OAuthError) return false;
+      if (rows.length > 1) return this.#writeSingly(rows);
+      this.#dropped += 1;
+      kit.log.error({ error, schema }, 'the database refused an audit row');
+      return true;
+    }
+  }
+
+  async #writeSingly(rows: readonly AuditRow[]): Promise<boolean> {
+    for (const row of rows) if (!(await this.#write([row]))) return false;
+    return true;
+  }
+
+  #reportDropped(): void {
+    if (this.#dropped === 0) return;
+    const { kit, schema } = this.#options;
+    kit.log.warn({ event: 'audit.dropped', schema, dropped: this.#dropped }, 'audit rows were dropped');
+    dropped.with().add(this.#dropped);
+    this.#dropped = 0;
+  }
+}
+
+/**
+ * Repeating it is harmless: a row that was written by an attempt without answer stays as it is. The records hold all that
+ * the columns do, and go as one value: lists of parameters would be escaped element by element.
+ */
+function insert(schema: string, rows: readonly AuditRow[]): Statement {
+  return {
+    name: `audit.${schema}.batch`,
+    text: `INSERT INTO ${schema}.audit_event (event_id, event, tenant_id, outcome, reason, record)
+SELECT r->>'eventId', r->>'event', r->>'tenantId', r->>'outcome', r->>'reason', r
+  FROM jsonb_array_elements($1::jsonb) AS r
+ON CONFLICT (event_id) DO NOTHING`,
+    values: [`[${rows.map((row) => row.record).join(',')}]`],
+  };
+}

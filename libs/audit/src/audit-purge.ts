@@ -1,0 +1,42 @@
+import type { Logger } from 'pino';
+import type { Clock } from '@tessera/kit';
+import { ulidTime } from '@tessera/kit';
+import type { Database } from '@tessera/stores';
+import { startPurge, type Purge } from '@tessera/stores';
+
+const intervalMs = 60_000;
+
+export interface AuditPurgeOptions {
+  /** Whose `audit_event` it is. */
+  readonly schema: string;
+  readonly retentionSeconds: number;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+/**
+ * Removes audit rows that are older than the retention, by the clock of the database. Identifiers begin with the time of
+ * their process, so the table needs no index for this.
+ */
+export function startAuditPurge(database: Database, options: AuditPurgeOptions): Purge {
+  const { log, schema } = options;
+  const purge = (limit: number) => purgeAudit(database, options, limit);
+  return startPurge({ purge }, { what: `audit rows of ${schema}`, intervalMs, log });
+}
+
+/** Removes up to `limit` rows; resolves with how many. */
+export async function purgeAudit(
+  database: Database,
+  { schema, retentionSeconds, clock }: Pick<AuditPurgeOptions, 'schema' | 'retentionSeconds' | 'clock'>,
+  limit: number,
+): Promise<number> {
+  const { rowCount } = await database.query({
+    name: `audit.${schema}.purge`,
+    text: `DELETE FROM ${schema}.audit_event WHERE event_id IN (
+             SELECT event_id FROM ${schema}.audit_event
+              WHERE event_id < $1 AND recorded_at < clock_timestamp() - make_interval(secs => $2::float8)
+              ORDER BY event_id LIMIT $3::int FOR UPDATE SKIP LOCKED)`,
+    values: [ulidTime(clock.now() - retentionSeconds * 1000), retentionSeconds, limit],
+  });
+  return rowCount;
+}

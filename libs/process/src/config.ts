@@ -1,0 +1,165 @@
+import { readFileSync } from 'node:fs';
+import { z } from 'zod';
+import { withPresentNames } from './renamed-settings.ts';
+import { knownSettings } from './settings.ts';
+
+/** The configuration cannot be used. The message lists every problem, one line each, and no value. */
+export class ConfigError extends Error {
+  override readonly name = 'ConfigError';
+  readonly problems: readonly string[];
+
+  constructor(problems: readonly string[]) {
+    const count = problems.length === 1 ? 'a problem' : `${problems.length} problems`;
+    super([`The configuration has ${count}:`, ...problems.map((problem) => `  - ${problem}`)].join('\n'));
+    this.problems = problems;
+  }
+}
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+export interface LoadOptions {
+  /** Names beginning with TESSERA_ that belong to other processes and are no mistake here. */
+  readonly known?: readonly string[];
+}
+
+/**
+ * Reads the settings of one process. Every key K may instead be given as `K_FILE`, the path of a file that holds the
+ * value; an empty value counts as absent. All problems are reported at once.
+ * @throws ConfigError
+ */
+export function loadConfig<S extends z.ZodObject>(
+  schema: S,
+  given: Environment,
+  options: LoadOptions = {},
+): z.infer<S> {
+  const environment = withPresentNames(given);
+  const keys = Object.keys(schema.shape);
+  const known = new Set([...(options.known ?? knownSettings), ...keys]);
+  const problems = unknownNames(environment, known);
+  const values: Record<string, string> = {};
+  const unreadable = new Set<string>();
+  for (const key of keys) {
+    const found = readSetting(key, environment, known);
+    if (found.problem !== undefined) {
+      problems.push(found.problem);
+      unreadable.add(key);
+    } else if (found.value !== undefined) values[key] = found.value;
+  }
+  const parsed = schema.safeParse(values);
+  if (parsed.success && problems.length === 0) return parsed.data;
+  for (const issue of parsed.error?.issues ?? []) {
+    const key = String(issue.path[0] ?? '');
+    if (!unreadable.has(key)) problems.push(describe(key, values, issue));
+  }
+  throw new ConfigError(problems);
+}
+
+/** Whether a setting is there, itself or as the path of a file; an empty value counts as absent. */
+export function isGiven(environment: Environment, key: string): boolean {
+  const present = withPresentNames(environment);
+  return [key, `${key}_FILE`].some((name) => (present[name] ?? '') !== '');
+}
+
+function readSetting(
+  key: string,
+  environment: Environment,
+  known: ReadonlySet<string>,
+): { readonly value?: string; readonly problem?: string } {
+  const direct = environment[key] === '' ? undefined : environment[key];
+  const fileKey = `${key}_FILE`;
+  const path = known.has(fileKey) ? undefined : environment[fileKey];
+  if (path === undefined || path === '') return direct === undefined ? {} : { value: direct };
+  if (direct !== undefined) return { problem: `${key} and ${fileKey} are both set. Remove one of them.` };
+  try {
+    const content = readFileSync(path, 'utf8').replace(/\r?\n$/, '');
+    return content === ''
+      ? { problem: `${fileKey} names an empty file. Put the value into it.` }
+      : { value: content };
+  } catch (error) {
+    const reason = error instanceof Error && 'code' in error ? String(error.code) : 'unreadable';
+    return {
+      problem: `${fileKey} names a file that cannot be read (${reason}). Correct the path or its permissions.`,
+    };
+  }
+}
+
+function unknownNames(environment: Environment, known: ReadonlySet<string>): string[] {
+  const problems: string[] = [];
+  for (const name of Object.keys(environment).toSorted()) {
+    if (!name.startsWith('TESSERA_') || known.has(name) || isServiceLink(name, environment[name])) continue;
+    if (name.endsWith('_FILE') && known.has(name.slice(0, -'_FILE'.length))) continue;
+    const meant = nearest(name, known);
+    const advice = meant === undefined ? 'Remove it.' : `Remove it, or did you mean ${meant}?`;
+    problems.push(`${name} is not a setting of Tessera. ${advice}`);
+  }
+  return problems;
+}
+
+/** Kubernetes tells every container of the Services beside it, in names made from theirs. */
+function isServiceLink(name: string, value: string | undefined): boolean {
+  if (/_SERVICE_(HOST|PORT)(_[A-Z0-9_]+)?$|_PORT_\d+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?$/.test(name))
+    return true;
+  return name.endsWith('_PORT') && /^(tcp|udp|sctp):\/\//.test(value ?? '');
+}
+
+function describe(key: string, values: Readonly<Record<string, string>>, issue: z.core.$ZodIssue): string {
+  if (key === '') return issue.message;
+  if (values[key] === undefined && issue.code === 'invalid_type') {
+    return `${key} is missing. Set it, or ${key}_FILE to the path of a file that holds it.`;
+  }
+  return `${key}: ${issue.message.replace(/\.?$/, '.')} Correct it.`;
+}
+
+/** The known name that differs from `name` in the fewest characters, if the difference looks like a slip. */
+function nearest(name: string, known: ReadonlySet<string>): string | undefined {
+  let best: string | undefined;
+  let smallest = 4;
+  for (const candidate of known) {
+    const difference = distance(name, candidate);
+    if (difference < smallest) [best, smallest] = [candidate, difference];
+  }
+  return best;
+}
+
+/** Levenshtein distance. */
+function distance(left: string, right: string): number {
+  let row = Array.from({ length: right.length + 1 }, (_, index) => index);
+  for (let i = 1; i <= left.length; i += 1) {
+    const next = [i];
+    for (let j = 1; j <= right.length; j += 1) {
+      const substituted = (row[j - 1] ?? 0) + (left[i - 1] === right[j - 1] ? 0 : 1);
+      next.push(Math.min(substituted, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1));
+    }
+    row = next;
+  }
+  return row[right.length] ?? 0;
+}
+
+type Schemas = readonly [z.ZodObject, ...z.ZodObject[]];
+
+type Shapes<S extends Schemas> = S extends readonly [
+  infer Head extends z.ZodObject,
+  ...infer Tail extends Schemas,
+]
+  ? Head['shape'] & Shapes<Tail>
+  : S[0]['shape'];
+
+type Combined<S extends Schemas> = z.ZodObject<Shapes<S>>;
+
+/**
+ * One schema for a process that hosts several parts. Rules over several settings of a part still apply. A setting that
+ * several parts read has one schema, from `shared-settings.ts`: of two that differ one would be lost, and its rules with
+ * it. Throws an ordinary Error, since that is a mistake of ours.
+ */
+export function combine<const S extends Schemas>(...schemas: S): Combined<S> {
+  const shape: Record<string, z.core.$ZodType> = {};
+  for (const schema of schemas) {
+    const own: Readonly<Record<string, z.core.$ZodType>> = schema.shape;
+    for (const [key, type] of Object.entries(own)) {
+      if (shape[key] !== undefined && shape[key] !== type) throw new Error(`${key} has two schemas`);
+      shape[key] = type;
+    }
+  }
+  const checks = schemas.flatMap((schema) => schema._zod.def.checks ?? []) as z.core.$ZodCheck<object>[];
+  return z.object(shape).check(...checks) as unknown as Combined<S>;
+}

@@ -1,0 +1,100 @@
+import { join } from 'node:path';
+import { systemClock, type Clock, systemRandom } from '@tessera/kit';
+import { ConfigError } from './config.ts';
+import { requireSameTime } from './clock-skew.ts';
+import type { Database, RedisHandle } from '@tessera/stores';
+import { openEmbeddedDatabase, openDatabase, openRedis, traceDatabase, traceRedis } from '@tessera/stores';
+import { redisOptions } from './redis-settings.ts';
+import { failpoints } from './failpoints.ts';
+import type { Kit } from './kit.ts';
+import type { Lifecycle } from './lifecycle.ts';
+import type { Logger } from '@tessera/telemetry';
+import type { ProcessConfig } from './process-config.ts';
+
+/** Which stores a process of the split topology works with; what it needs must be named in its settings. */
+export interface StoreNeeds {
+  readonly database: boolean;
+  readonly redis: boolean;
+}
+
+export interface KitOptions {
+  /** The process, for example `token`. */
+  readonly name: string;
+  readonly config: ProcessConfig;
+  readonly log: Logger;
+  /** Gets the checks of the stores and closes them. */
+  readonly lifecycle: Lifecycle;
+  /** Absent in compact: a store without a URL is embedded. */
+  readonly needs?: StoreNeeds;
+  /** The system's unless it is given. */
+  readonly clock?: Clock;
+}
+
+/**
+ * Opens what a process hands to its services: Postgres, or PGlite under the data directory without DATABASE_URL;
+ * Redis, or none without REDIS_URL.
+ * @throws Error when Redis may evict keys, or the data directory is in use.
+ */
+export async function createKit(options: KitOptions): Promise<Kit> {
+  const { config, log, lifecycle, needs, clock = systemClock } = options;
+  const failpoint = failpoints(config);
+  if (needs !== undefined) requireStores(needs, config);
+  const redis = needs?.redis === false ? undefined : await openCache(config, log, lifecycle);
+  const database = needs?.database === false ? noDatabase : await openStore(options, clock);
+  return { log, clock, random: systemRandom, database, redis, failpoint };
+}
+
+function requireStores(needs: StoreNeeds, config: ProcessConfig): void {
+  const problems: string[] = [];
+  const advice = 'The processes of the split topology share their stores, so none of them is embedded.';
+  if (needs.database && config.DATABASE_URL === undefined)
+    problems.push(`DATABASE_URL is required. ${advice}`);
+  if (needs.redis && config.REDIS_URL === undefined) problems.push(`REDIS_URL is required. ${advice}`);
+  if (problems.length > 0) throw new ConfigError(problems);
+}
+
+const refuseUse = (): never => {
+  throw new Error('This process works without a database.');
+};
+
+/** For a process that owns no schema. */
+const noDatabase: Database = {
+  engine: 'postgres',
+  query: refuseUse,
+  transaction: refuseUse,
+  close: async () => undefined,
+};
+
+async function openStore({ name, config, log, lifecycle }: KitOptions, clock: Clock): Promise<Database> {
+  const database = await openSql(name, config, log);
+  lifecycle.onClose(() => database.close());
+  lifecycle.check('database', () => requireSameTime(database, clock));
+  return traceDatabase(database);
+}
+
+async function openSql(name: string, config: ProcessConfig, log: Logger): Promise<Database> {
+  if (config.DATABASE_URL === undefined)
+    return openEmbeddedDatabase(join(config.TESSERA_DATA_DIR, 'database'));
+  return openDatabase({
+    url: config.DATABASE_URL,
+    maxConnections: config.TESSERA_DATABASE_POOL_SIZE,
+    acquireTimeoutMs: config.TESSERA_DATABASE_ACQUIRE_TIMEOUT * 1000,
+    statementTimeoutMs: config.TESSERA_DATABASE_STATEMENT_TIMEOUT * 1000,
+    applicationName: `tessera-${name}`,
+    log,
+  });
+}
+
+async function openCache(
+  config: ProcessConfig,
+  log: Logger,
+  lifecycle: Lifecycle,
+): Promise<RedisHandle | undefined> {
+  if (config.REDIS_URL === undefined) return undefined;
+  const redis = await openRedis({ ...redisOptions(config, config.REDIS_URL), log });
+  lifecycle.onClose(() => redis.close());
+  lifecycle.check('redis', async () => {
+    await redis.call('PING');
+  });
+  return traceRedis(redis);
+}

@@ -1,0 +1,16 @@
+import type { Logger } from 'pino';
+import type { Clock, Random } from '@tessera/kit';
+import type { Database, RedisHandle } from '@tessera/stores';
+
+/** What a process hands to the services it builds. Services share no object but what comes from here. */
+export interface Kit {
+  readonly log: Logger;
+  readonly clock: Clock;
+  readonly random: Random;
+  /** Postgres or PGlite; always present for a service that owns a schema. */
+  readonly database: Database;
+  /** Absent: short-lived state is held in the memory of this one process. */
+  readonly redis: RedisHandle | undefined;
+  /** A named point where a test may end the process; does nothing otherwise. */
+  readonly failpoint: (name: string) => void;
+}

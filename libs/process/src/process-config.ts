@@ -1,0 +1,79 @@
+import { z } from 'zod';
+import { parsePostgresUrl, parseRedisUrl } from '@tessera/stores';
+import { parseTarget } from '@tessera/rpc';
+import {
+  choice,
+  domainName,
+  duration,
+  integer,
+  optionalPort,
+  optionalText,
+  port,
+  secret,
+  secretIn,
+  text,
+  textIn,
+} from './setting-types.ts';
+import { tracingConfig } from './tracing-config.ts';
+
+const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
+
+/** What every process reads. Durations are in seconds. */
+export const processConfig = z.object({
+  NODE_ENV: optionalText(),
+  TESSERA_LOG_LEVEL: choice(logLevels, 'info'),
+  /** Absent: `text` at a terminal, else `json`. */
+  TESSERA_LOG_FORMAT: z.enum(['json', 'text'], { error: 'expected one of json, text' }).optional(),
+  /** Absent: embedded PGlite under the data directory. */
+  DATABASE_URL: secretIn(parsePostgresUrl).optional(),
+  /** Absent: short-lived state in the memory of the process. */
+  REDIS_URL: secretIn(parseRedisUrl).optional(),
+  /** PEM texts. */
+  TESSERA_REDIS_CA: optionalText(),
+  TESSERA_REDIS_CERT: optionalText(),
+  TESSERA_REDIS_KEY: secret().optional(),
+  TESSERA_REDIS_SENTINEL_PASSWORD: secret().optional(),
+  TESSERA_DATA_DIR: text('./.tessera'),
+  TESSERA_DATABASE_POOL_SIZE: integer(10, { min: 1, max: 500 }),
+  TESSERA_DATABASE_ACQUIRE_TIMEOUT: duration('1s', { min: '10ms', max: '60s' }),
+  TESSERA_DATABASE_STATEMENT_TIMEOUT: duration('1s', { min: '10ms', max: '60s' }),
+  /** `wait`: another process applies the migrations, with credentials of its own. */
+  TESSERA_MIGRATIONS: choice(['apply', 'wait'], 'apply'),
+  TESSERA_REDIS_KEY_PREFIX: text('tessera:'),
+  TESSERA_REDIS_COMMAND_TIMEOUT: duration('250ms', { min: '10ms', max: '10s' }),
+  TESSERA_MANAGEMENT_HOST: text('127.0.0.1'),
+  /** Absent: no management listener. */
+  TESSERA_MANAGEMENT_PORT: optionalPort(),
+  /** How long to keep serving after readiness was withdrawn, so that load balancers notice. */
+  TESSERA_DRAIN_PAUSE: duration('0s', { max: '5m' }),
+  /** How long requests in flight may take once nothing new is accepted. */
+  TESSERA_DRAIN_TIMEOUT: duration('10s', { max: '10m' }),
+  /** How long audit rows are kept; `0s` for good. */
+  TESSERA_AUDIT_RETENTION: duration('400d'),
+  /** For crash tests only. */
+  TESSERA_FAILPOINT: optionalText(),
+  ...tracingConfig.shape,
+});
+
+export type ProcessConfig = z.infer<typeof processConfig>;
+
+/** How a process is called and how it calls others. Peers are `host:port`, or what else `parseTarget` reads. */
+export const rpcConfig = z.object({
+  TESSERA_RPC_HOST: text('127.0.0.1'),
+  TESSERA_RPC_PORT: port(0),
+  TESSERA_RPC_AUTH: choice(['mtls', 'token', 'none'], 'token'),
+  TESSERA_RPC_TOKEN: secret(32).optional(),
+  /** Paths of PEM files. */
+  TESSERA_RPC_TLS_CERT: optionalText(),
+  TESSERA_RPC_TLS_KEY: optionalText(),
+  TESSERA_RPC_TLS_CA: optionalText(),
+  /** The domain of the names that certificates have for processes; absent: any. */
+  TESSERA_RPC_TRUST_DOMAIN: domainName().optional(),
+  TESSERA_PEER_KEYS: textIn(parseTarget).optional(),
+  TESSERA_PEER_DIRECTORY: textIn(parseTarget).optional(),
+  TESSERA_PEER_AUTHORIZE: textIn(parseTarget).optional(),
+  TESSERA_PEER_TOKEN: textIn(parseTarget).optional(),
+  TESSERA_PEER_DEVICE: textIn(parseTarget).optional(),
+});
+
+export type RpcConfig = z.infer<typeof rpcConfig>;

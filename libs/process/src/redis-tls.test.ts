@@ -1,0 +1,144 @@
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import {
+  createCertificates,
+  startRedis,
+  startRedisCluster,
+  startReplicatedRedis,
+} from '@tessera/test-kit/provision';
+import type { RedisTlsFiles } from '@tessera/test-kit/provision';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { ConfigError, loadConfig } from './config.ts';
+import { processConfig } from './process-config.ts';
+import { Secret } from '@tessera/kit';
+import { redisOptions } from './redis-settings.ts';
+import { createConnection, parseRedisUrl, openRedis } from '@tessera/stores';
+import type { RedisTls } from '@tessera/stores';
+
+const directory = mkdtempSync(join(tmpdir(), 'tessera-redis-tls-'));
+const closing: (() => unknown)[] = [];
+let files: RedisTlsFiles;
+let ours: Required<RedisTls>;
+let stranger: Required<RedisTls>;
+
+beforeAll(async () => {
+  files = await certificates('ours');
+  ours = read(files);
+  stranger = read(await certificates('stranger'));
+});
+afterAll(async () => {
+  for (const close of closing.toReversed()) await close();
+  rmSync(directory, { recursive: true });
+});
+
+async function certificates(name: string): Promise<RedisTlsFiles> {
+  const { ca, certificates: made } = await createCertificates(join(directory, name), ['redis']);
+  return { ca, cert: made['redis']?.cert ?? '', key: made['redis']?.key ?? '' };
+}
+
+function read({ ca, cert, key }: RedisTlsFiles): Required<RedisTls> {
+  const text = (path: string) => readFileSync(path, 'utf8');
+  return { ca: text(ca), cert: text(cert), key: new Secret(text(key)) };
+}
+
+function kept<S extends { stop(): Promise<void> }>(store: S): S {
+  closing.push(() => store.stop());
+  return store;
+}
+
+/** What a PING gives, and the set-up of the connection allows. */
+async function ping(url: string, tls: RedisTls): Promise<unknown> {
+  const redis = await openRedis({ url, tls, openTimeoutMs: 1000 });
+  try {
+    return await redis.call('PING');
+  } finally {
+    await redis.close();
+  }
+}
+
+const untrusted = {
+  code: 'temporarily_unavailable',
+  cause: {
+    message: "The server's certificate is not signed by a trusted authority. Name it with TESSERA_REDIS_CA.",
+  },
+};
+
+describe('Redis over TLS', () => {
+  it('is used with its authority and a certificate of ours, and not without either', async () => {
+    const { tlsUrl } = kept(await startRedis({ tls: files }));
+    expect(await ping(tlsUrl, ours)).toBe('PONG');
+    const { ca, cert, key } = ours;
+    for (const tls of [
+      { cert, key },
+      { ca: stranger.ca, cert, key },
+    ])
+      await expect(ping(tlsUrl, tls)).rejects.toMatchObject(untrusted);
+    for (const tls of [{ ca }, { ...stranger, ca }])
+      await expect(ping(tlsUrl, tls)).rejects.toMatchObject({ code: 'temporarily_unavailable' });
+    await expect(ping(tlsUrl.replace('rediss', 'redis'), {})).rejects.toMatchObject({
+      code: 'temporarily_unavailable',
+    });
+  });
+
+  it('does not end the process when a socket has a second error, as one whose certificate was refused does', async () => {
+    const { tlsUrl } = kept(await startRedis({ tls: files }));
+    const settings = { tls: ours, sentinelPassword: undefined, commandTimeoutMs: 250 };
+    const connection = createConnection({ ...settings, target: parseRedisUrl(tlsUrl) });
+    closing.push(() => connection.end());
+    const heard: string[] = [];
+    connection.onError((error) => heard.push(error.message));
+    await connection.client.connect();
+    const { stream } = connection.nodes()[0] ?? {};
+    for (const message of ['first', 'second', 'third']) stream?.emit('error', new Error(message));
+    expect(heard).toEqual(['first']);
+    await ping(tlsUrl, ours);
+  });
+
+  it('is used behind Sentinels that are met over TLS as well', async () => {
+    const { url } = kept(await startReplicatedRedis({ tls: files }));
+    expect(url).toMatch(/^rediss\+sentinel:/);
+    expect(await ping(url, ours)).toBe('PONG');
+    await expect(ping(url, { ...ours, ca: stranger.ca })).rejects.toMatchObject(untrusted);
+  });
+
+  it('is used as a cluster', async () => {
+    const { url } = kept(await startRedisCluster({ tls: files }));
+    const redis = await openRedis({ url, tls: ours });
+    closing.push(() => redis.close());
+    for (let i = 0; i < 10; i += 1) expect(await redis.call('SET', `n${i}:k`, 'v')).toBe('OK');
+    await expect(ping(url, { ...ours, ca: stranger.ca })).rejects.toMatchObject(untrusted);
+  });
+});
+
+describe('the settings of TLS to Redis', () => {
+  const settings = (environment: Record<string, string>) => {
+    const config = loadConfig(processConfig, environment);
+    return redisOptions(config, config.REDIS_URL ?? new Secret(''));
+  };
+
+  it('are read from files', () => {
+    const options = settings({
+      REDIS_URL: 'rediss://redis',
+      TESSERA_REDIS_CA_FILE: files.ca,
+      TESSERA_REDIS_CERT_FILE: files.cert,
+      TESSERA_REDIS_KEY_FILE: files.key,
+    });
+    expect(options.tls?.ca?.trim()).toBe(ours.ca?.trim());
+    expect(options.tls?.key?.reveal().trim()).toBe(ours.key?.reveal().trim());
+  });
+
+  it.each([
+    ['an authority for a plain URL', { REDIS_URL: 'redis://redis', TESSERA_REDIS_CA: 'pem' }, 'rediss'],
+    [
+      'a certificate without its key',
+      { REDIS_URL: 'rediss://redis', TESSERA_REDIS_CERT: 'pem' },
+      'belong together',
+    ],
+    ['a URL of no form', { REDIS_URL: 'redis+sentinel://:hunter2@s1' }, 'REDIS_URL: .*master-name'],
+  ])('are refused with a sentence: %s', (_title, environment, message) => {
+    expect(() => settings(environment)).toThrow(ConfigError);
+    expect(() => settings(environment)).toThrow(new RegExp(message));
+    expect(() => settings(environment)).not.toThrow(/hunter2/);
+  });
+});

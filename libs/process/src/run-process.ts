@@ -1,0 +1,188 @@
+import closeWithGrace from 'close-with-grace';
+import type { z } from 'zod';
+import { ConfigError, loadConfig } from './config.ts';
+import { remedyFor } from '@tessera/stores';
+import { createLifecycle } from './lifecycle.ts';
+import type { Lifecycle, ProcessLifecycle } from './lifecycle.ts';
+import {
+  errorMessage,
+  createLogger,
+  metrics,
+  metricsContentType,
+  measureProcess,
+  traceFields,
+} from '@tessera/telemetry';
+import type { Logger } from '@tessera/telemetry';
+import { startManagement } from './management.ts';
+import type { ManagementOptions } from './management.ts';
+import type { ProcessConfig } from './process-config.ts';
+import { tracesEndpoint } from './tracing-config.ts';
+import { giveBackStartMemory } from './start-memory.ts';
+import { formerNames } from './renamed-settings.ts';
+import { sizeThreadPool } from './thread-pool.ts';
+import { keepTickShape } from './tick-shape.ts';
+
+export interface ProcessContext<C> {
+  readonly config: C;
+  readonly log: Logger;
+  readonly lifecycle: Lifecycle;
+}
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+export interface RunOptions<S extends z.ZodObject> {
+  /** The process, for example `token`. */
+  readonly name: string;
+  /** `processConfig` combined with that of everything the process hosts. */
+  readonly config: S;
+  /** The process's own: the size of its thread pool is set there. */
+  readonly environment: Record<string, string | undefined>;
+  /** Completes the environment before it is read. */
+  prepare?(environment: Environment): Promise<Environment>;
+  readonly metrics?: ManagementOptions['metrics'];
+  /** Builds, migrates, listens. What it opened hangs on the lifecycle, so a start that fails half-way closes it too. */
+  start(context: ProcessContext<z.infer<S> & ProcessConfig>): Promise<void>;
+}
+
+/** Beyond pause and drain, for what is flushed and closed. */
+const closeMarginMs = 15_000;
+
+/**
+ * The whole life of a process: settings, log, management listener, start, signals, orderly end. SIGTERM and SIGINT
+ * withdraw readiness, pause, drain, flush and exit with 0; a failed start prints one sentence and exits with 1.
+ * The only place that installs signal handlers and exits.
+ */
+export async function runProcess<S extends z.ZodObject>(options: RunOptions<S>): Promise<void> {
+  let log: Logger | undefined;
+  let lifecycle: ProcessLifecycle | undefined;
+  sizeThreadPool(options.environment);
+  keepTickShape();
+  try {
+    const environment = (await options.prepare?.(options.environment)) ?? options.environment;
+    const config = loadConfig(options.config, environment) as z.infer<S> & ProcessConfig;
+    const endpoint = tracesEndpoint(config);
+    log = createLogger({
+      service: options.name,
+      level: config.TESSERA_LOG_LEVEL,
+      format: config.TESSERA_LOG_FORMAT ?? (process.stdout.isTTY ? 'text' : 'json'),
+      mixin: endpoint === undefined ? undefined : traceFields,
+    });
+    warnOfFormerNames(environment, log);
+    const pauseMs = config.TESSERA_DRAIN_PAUSE * 1000;
+    const drainTimeoutMs = config.TESSERA_DRAIN_TIMEOUT * 1000;
+    lifecycle = createLifecycle({ log, pauseMs, drainTimeoutMs });
+    stopOnSignal(lifecycle, log, pauseMs + drainTimeoutMs + closeMarginMs);
+    reloadOnSignal(lifecycle, log);
+    // The first to be opened, so that the last spans are sent when everything else is closed.
+    if (endpoint !== undefined) await trace(options.name, config, endpoint, log, lifecycle);
+    await listen(options, config, lifecycle);
+    await options.start({ config, log, lifecycle });
+    giveBackStartMemory();
+    lifecycle.started();
+    log.info({ event: 'server.started', pid: process.pid }, 'started');
+  } catch (error) {
+    // A start that was interrupted by a signal ends with the stop that is under way.
+    if (lifecycle?.signal.aborted === true) return;
+    report(options.name, error, log);
+    await lifecycle?.stop({ pause: false });
+    process.exit(1);
+  }
+}
+
+function warnOfFormerNames(environment: Environment, log: Logger): void {
+  for (const { former, present } of formerNames(environment)) {
+    log.warn(
+      { setting: former },
+      `${former} is now called ${present}; the old name stops working in the next version`,
+    );
+  }
+}
+
+async function listen<S extends z.ZodObject>(
+  options: RunOptions<S>,
+  config: ProcessConfig,
+  lifecycle: Lifecycle,
+): Promise<void> {
+  if (config.TESSERA_MANAGEMENT_PORT === undefined) return;
+  measureProcess(metrics);
+  const management = await startManagement({
+    host: config.TESSERA_MANAGEMENT_HOST,
+    port: config.TESSERA_MANAGEMENT_PORT,
+    lifecycle,
+    metrics: options.metrics ?? (async () => ({ contentType: metricsContentType, text: metrics.text() })),
+  });
+  lifecycle.onClose(() => management.close());
+}
+
+async function trace(
+  name: string,
+  config: ProcessConfig,
+  endpoint: string,
+  log: Logger,
+  lifecycle: Lifecycle,
+): Promise<void> {
+  // Loaded here, so that a process without traces does not carry it.
+  const { startTracing } = await import('@tessera/telemetry/start');
+  lifecycle.onClose(startTracing(config, endpoint, { name, log }));
+}
+
+/** A terminal signals every process of its group, and npm passes the signal on once more: that is no second wish. */
+const sameSignalMs = 1_000;
+
+function stopOnSignal(lifecycle: ProcessLifecycle, log: Logger, delay: number): void {
+  const signals = ['SIGINT', 'SIGTERM'] as const;
+  let asked: { readonly signal: string; readonly at: number } | undefined;
+  const settings = {
+    delay,
+    logger: false,
+    skip: ['beforeExit' as const, 'SIGHUP' as const, ...signals],
+    onTimeout: () => log.fatal('stopping took too long; ended by force'),
+    onSecondError: (error: unknown) =>
+      log.fatal({ error }, 'a second failure while stopping; ended by force'),
+  } satisfies closeWithGrace.Options;
+  const closing = closeWithGrace(settings, async ({ err, signal = asked?.signal }) => {
+    if (err === undefined) log.info({ signal }, 'asked to stop');
+    else log.fatal({ error: err }, 'an error that nothing handled');
+    await lifecycle.stop({ pause: err === undefined });
+    log.info({ event: 'server.stopped' }, 'stopped');
+  });
+  // Listened to for good: without any listener for an instant, a signal would end the process at once.
+  const stop = (signal: string): void => {
+    if (asked === undefined) {
+      asked = { signal, at: performance.now() };
+      closing.close();
+    } else if (performance.now() - asked.at > sameSignalMs) {
+      log.fatal('a second signal; ended by force');
+      process.exit(1);
+    }
+  };
+  for (const signal of signals) process.on(signal, stop);
+}
+
+function reloadOnSignal(lifecycle: ProcessLifecycle, log: Logger): void {
+  process.on('SIGHUP', () => {
+    log.info('asked to reload');
+    void lifecycle.reload();
+  });
+}
+
+/** One sentence for the person at the terminal; the stack, where it helps, goes into the log. */
+function report(name: string, error: unknown, log: Logger | undefined): void {
+  const sentence = error instanceof Error ? explain(error) : 'unknown failure';
+  process.stderr.write(`tessera ${name} cannot start: ${sentence}\n`);
+  if (!(error instanceof ConfigError)) log?.fatal({ error }, 'the start failed');
+}
+
+/** What a person can do about the failures of Node that name no setting. */
+function explain(error: Error): string {
+  const code = 'code' in error ? error.code : undefined;
+  const remedy = remedyFor(error);
+  if (remedy !== undefined) return `${errorMessage(error)}. ${remedy}`;
+  const advice =
+    code === 'EADDRINUSE'
+      ? ' Stop what listens there, or choose another port (TESSERA_HTTP_PORT, TESSERA_RPC_PORT or TESSERA_MANAGEMENT_PORT).'
+      : code === 'EACCES' || code === 'EROFS'
+        ? ' Correct the permissions, or choose another TESSERA_DATA_DIR.'
+        : '';
+  return advice === '' ? errorMessage(error) : `${errorMessage(error)}.${advice}`;
+}

@@ -1,0 +1,126 @@
+import type { z } from 'zod';
+import { combine, ConfigError } from './config.ts';
+import { createKit, type StoreNeeds } from './create-kit.ts';
+import { startAuditPurge } from '@tessera/audit';
+import { migrate, type Migrations, whenAvailable } from '@tessera/stores';
+import type { Kit } from './kit.ts';
+import type { Lifecycle } from './lifecycle.ts';
+import type { Logger } from '@tessera/telemetry';
+import { processConfig, rpcConfig, type ProcessConfig, type RpcConfig } from './process-config.ts';
+import { runProcess } from './run-process.ts';
+import type { BuiltService, CallerName, RpcCredentials, Peer } from '@tessera/rpc';
+import { serve } from '@tessera/rpc';
+
+/** The services that others call. */
+export type PeerName = 'keys' | 'directory' | 'authorize' | 'token' | 'device';
+
+/** The peers of a process, each connected when it is first asked for. */
+export type Peers = (name: PeerName) => Peer;
+
+export interface ServiceProcess<S extends z.ZodObject> {
+  readonly name: CallerName;
+  /** The service's own settings. */
+  readonly config: S;
+  readonly environment: Record<string, string | undefined>;
+  readonly stores: StoreNeeds;
+  /** Absent for a service without a schema. */
+  readonly migrations?: Migrations;
+  build(config: z.infer<S> & ProcessConfig & RpcConfig, peers: Peers, kit: Kit): BuiltService;
+  /** What else the process does once it serves. */
+  serving?(
+    built: BuiltService,
+    config: z.infer<S> & ProcessConfig & RpcConfig,
+    kit: Kit,
+    lifecycle: Lifecycle,
+  ): Promise<void>;
+}
+
+/**
+ * The process of one service in the split topology: stores, migrations, peers, the service itself, its gRPC listener.
+ */
+export async function runService<S extends z.ZodObject>(process: ServiceProcess<S>): Promise<void> {
+  const config = combine(processConfig, rpcConfig, process.config);
+  await runProcess({
+    name: process.name,
+    config,
+    environment: process.environment,
+    start: async ({ config: settings, log, lifecycle }) => {
+      const all = settings as unknown as z.infer<S> & ProcessConfig & RpcConfig;
+      const kit = await createKit({ name: process.name, config: all, log, lifecycle, needs: process.stores });
+      const { migrations } = process;
+      if (migrations !== undefined) {
+        const waiting = { log, signal: lifecycle.signal, what: 'the migration' };
+        await whenAvailable(() => migrate(kit.database, migrations, log, all.TESSERA_MIGRATIONS), waiting);
+      }
+      if (migrations !== undefined)
+        purgeAudit(kit, migrations.schema, all.TESSERA_AUDIT_RETENTION, lifecycle);
+      const peers = await connectPeers(all, process.name, log, lifecycle);
+      const built = process.build(all, peers, kit);
+      lifecycle.onClose(async () => built.close());
+      lifecycle.check(process.name, async () => built.ready());
+      const server = await serve(built, {
+        host: all.TESSERA_RPC_HOST,
+        port: all.TESSERA_RPC_PORT,
+        credentials: rpcCredentials(all),
+        log,
+        drainMs: all.TESSERA_DRAIN_TIMEOUT * 1000,
+      });
+      lifecycle.onDrain(async () => server.drain());
+      log.info({ host: server.host, port: server.port }, 'serving calls');
+      await process.serving?.(built, all, kit, lifecycle);
+    },
+  });
+}
+
+/** Removes audit rows after their time, until the process ends; never with a retention of 0. */
+export function purgeAudit(kit: Kit, schema: string, retentionSeconds: number, lifecycle: Lifecycle): void {
+  if (retentionSeconds === 0) return;
+  const { database, clock, log } = kit;
+  const purge = startAuditPurge(database, { schema, retentionSeconds, clock, log });
+  lifecycle.onClose(async () => purge.close());
+}
+
+/** Connects to peers named by `TESSERA_PEER_<NAME>`; closed with the process. */
+export async function connectPeers(
+  config: RpcConfig,
+  as: CallerName,
+  log: Logger,
+  lifecycle: Lifecycle,
+): Promise<Peers> {
+  const { connectPeer } = await import('@tessera/rpc/remote');
+  const credentials = rpcCredentials(config);
+  const connected = new Map<PeerName, Peer>();
+  return (name) => {
+    const known = connected.get(name);
+    if (known !== undefined) return known;
+    const key = `TESSERA_PEER_${name.toUpperCase()}` as keyof RpcConfig;
+    const target = config[key];
+    if (typeof target !== 'string') {
+      throw new ConfigError([`${key} is required: the address of ${name} as host:port.`]);
+    }
+    const peer = connectPeer({ target, as, credentials, peer: name, log });
+    lifecycle.onClose(async () => peer.close());
+    connected.set(name, peer);
+    return peer;
+  };
+}
+
+/** How this process proves itself to others and has them prove themselves. */
+export function rpcCredentials(config: RpcConfig): RpcCredentials {
+  if (config.TESSERA_RPC_AUTH === 'none') return { kind: 'none' };
+  if (config.TESSERA_RPC_AUTH === 'token') {
+    const token = config.TESSERA_RPC_TOKEN;
+    if (token === undefined) {
+      throw new ConfigError(['TESSERA_RPC_TOKEN is required where TESSERA_RPC_AUTH is token (the default).']);
+    }
+    return { kind: 'token', token };
+  }
+  const { TESSERA_RPC_TLS_CERT: cert, TESSERA_RPC_TLS_KEY: key, TESSERA_RPC_TLS_CA: ca } = config;
+  if (cert === undefined || key === undefined || ca === undefined) {
+    throw new ConfigError([
+      'TESSERA_RPC_TLS_CERT, TESSERA_RPC_TLS_KEY and TESSERA_RPC_TLS_CA are required where TESSERA_RPC_AUTH is mtls.',
+    ]);
+  }
+  const trustDomain = config.TESSERA_RPC_TRUST_DOMAIN;
+  return { kind: 'mtls', certificateFile: cert, privateKeyFile: key, caFile: ca, trustDomain };
+}

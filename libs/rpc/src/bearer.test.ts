@@ -1,0 +1,214 @@
+import { Metadata, status } from '@grpc/grpc-js';
+import { OAuthError, temporarilyUnavailable } from '@tessera/oauth';
+import { KeysService } from '@tessera/proto-gen/keys';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { connect } from 'node:tls';
+import { afterEach, expect, test } from 'vitest';
+import type { AuthenticateBearer, CallContext, CallerName, Principal } from './call.ts';
+import { route } from './call.ts';
+import { connectPeer } from './remote.ts';
+import { serve } from './serve.ts';
+import type { RpcServer, ServeOptions } from './serve.ts';
+import { freshAuthority, writeIdentity } from './testing/set-ups.ts';
+import { stockCall } from './testing/stock-clients.ts';
+import { createSubject, signRequest } from './testing/subject.ts';
+import { Secret } from '@tessera/kit';
+
+const cleanUps: (() => Promise<void> | void)[] = [];
+afterEach(async () => {
+  for (const cleanUp of cleanUps.splice(0).reverse()) await cleanUp();
+});
+
+const shared = new Secret('a shared token for this test');
+const path = '/tessera.keys.v1.KeysService/GetPublicKeys';
+const signPath = '/tessera.keys.v1.KeysService/Sign';
+
+const authenticate: AuthenticateBearer = async (accessToken) => {
+  if (accessToken === 'good')
+    return { caller: 'introspector', principal: { kind: 'client', id: 'orders-api' } };
+  if (accessToken === 'away') throw temporarilyUnavailable();
+  if (accessToken === 'narrow') throw new OAuthError('insufficient_scope', 'It lacks the scope.');
+  if (accessToken === 'broken') throw new Error('a defect');
+  throw new OAuthError('invalid_token', 'It is not valid.');
+};
+
+interface Seen {
+  caller: CallerName;
+  principal: Principal | undefined;
+}
+
+/** A service with one method that clients of ours may call and one that they may not. */
+async function stand(options: Pick<ServeOptions, 'credentials' | 'certificates'>, bearer = true) {
+  const { log, lines } = createSubject();
+  const seen: Seen[] = [];
+  const note = ({ caller, principal }: CallContext) => {
+    seen.push({ caller, principal });
+    return {};
+  };
+  const keys = route(
+    KeysService,
+    {
+      sign: (_, context) => note(context),
+      getPublicKeys: (_, context) => note(context),
+      rotateKeys: () => ({}),
+      withdrawKey: () => ({}),
+    },
+    { sign: ['token'], getPublicKeys: ['introspector', 'token'], rotateKeys: [], withdrawKey: [] },
+    bearer ? { bearer: authenticate } : {},
+  );
+  const built = { name: 'keys' as const, routes: [keys], ready: async () => {}, close: async () => {} };
+  const server = await serve(built, { host: '127.0.0.1', port: 0, log, drainMs: 200, ...options });
+  cleanUps.push(() => server.drain());
+  return { server, seen, lines, log };
+}
+
+const target = (server: RpcServer) => `${server.host}:${server.port}`;
+
+function authorization(value: string, caller?: string): Metadata {
+  const metadata = new Metadata();
+  metadata.set('authorization', value);
+  if (caller !== undefined) metadata.set('x-tessera-caller', caller);
+  return metadata;
+}
+
+const sharedTokens = { credentials: { kind: 'token', token: shared } } as const;
+
+test('an access token says who calls, whatever else the call says of itself', async () => {
+  const { server, seen } = await stand(sharedTokens);
+  await stockCall(target(server), path, authorization('Bearer good', 'token'));
+  expect(seen).toEqual([{ caller: 'introspector', principal: { kind: 'client', id: 'orders-api' } }]);
+  const forbidden = stockCall(target(server), signPath, authorization('Bearer good', 'token'));
+  await expect(forbidden).rejects.toMatchObject({ code: status.PERMISSION_DENIED });
+  expect(seen).toHaveLength(1);
+});
+
+test('the shared token is no access token, and its holder has no principal', async () => {
+  const { server, seen } = await stand(sharedTokens);
+  await stockCall(target(server), path, authorization(`Bearer ${shared.reveal()}`, 'introspector'));
+  expect(seen).toEqual([{ caller: 'introspector', principal: undefined }]);
+});
+
+test.each([
+  ['bad', status.UNAUTHENTICATED],
+  ['narrow', status.PERMISSION_DENIED],
+  ['away', status.UNAVAILABLE],
+  ['broken', status.INTERNAL],
+])('the access token %s is answered with status %i and reaches no handler', async (accessToken, code) => {
+  const { server, seen, lines } = await stand(sharedTokens);
+  const refused = stockCall(target(server), path, authorization(`Bearer ${accessToken}`));
+  await expect(refused).rejects.toMatchObject({ code });
+  expect(seen).toEqual([]);
+  expect(JSON.stringify(lines)).not.toContain(`Bearer ${accessToken}`);
+});
+
+test.each(['', 'Basic good', 'Bearer', 'Bearer good good', 'good'])(
+  'the authorization "%s" is no access token',
+  async (value) => {
+    const { server } = await stand(sharedTokens);
+    const refused = stockCall(target(server), path, authorization(value, 'introspector'));
+    await expect(refused).rejects.toMatchObject({ code: status.UNAUTHENTICATED });
+  },
+);
+
+test('a service that does not take access tokens refuses them', async () => {
+  const { server, seen } = await stand(sharedTokens, false);
+  const refused = stockCall(target(server), path, authorization('Bearer good'));
+  await expect(refused).rejects.toMatchObject({ code: status.UNAUTHENTICATED });
+  expect(seen).toEqual([]);
+});
+
+async function mutual(certificates: 'required' | 'optional') {
+  const directory = await mkdtemp(join(tmpdir(), 'bearer-'));
+  cleanUps.push(() => rm(directory, { recursive: true }));
+  const authority = freshAuthority();
+  const credentials = { kind: 'mtls', ...(await writeIdentity(directory, 'keys', authority)) } as const;
+  const stood = await stand({ credentials, certificates });
+  const call = async (files: Awaited<ReturnType<typeof writeIdentity>>) => {
+    const peer = connectPeer({
+      target: target(stood.server),
+      as: 'token',
+      peer: 'keys',
+      credentials: { kind: 'mtls', ...files },
+      log: stood.log,
+    });
+    cleanUps.push(() => peer.close());
+    return peer.client(KeysService).getPublicKeys({}, { timeoutMs: 2_000 });
+  };
+  return { ...stood, directory, authority, call };
+}
+
+/** Whether a connection with these certificates, or none, survives the handshake. */
+function survives(port: number, options: { ca: string; cert?: string; key?: string }): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect({
+      port,
+      host: '127.0.0.1',
+      servername: 'keys',
+      ALPNProtocols: ['h2'],
+      ...options,
+    });
+    socket.on('error', () => resolve(false));
+    socket.on('close', () => resolve(false));
+    // The server's settings frame: it took the connection.
+    socket.once('data', () => {
+      resolve(true);
+      socket.destroy();
+    });
+  });
+}
+
+test('where certificates are optional, one that names a caller still says which one it is', async () => {
+  const { authority, directory, call, seen } = await mutual('optional');
+  await call(await writeIdentity(directory, 'introspector.orders', authority));
+  await call(await writeIdentity(directory, 'token', authority));
+  expect(seen).toEqual([
+    { caller: 'introspector', principal: { kind: 'certificate', id: 'introspector.orders' } },
+    { caller: 'token', principal: undefined },
+  ]);
+});
+
+test('where certificates are optional, a connection without one is taken and a bad one is not', async () => {
+  const { server, authority } = await mutual('optional');
+  const foreign = freshAuthority().issue('token');
+  expect(await survives(server.port, { ca: authority.cert })).toBe(true);
+  expect(await survives(server.port, { ca: authority.cert, ...foreign })).toBe(false);
+});
+
+test('where certificates are required, there is no connection without one', async () => {
+  const { server, authority } = await mutual('required');
+  expect(await survives(server.port, { ca: authority.cert })).toBe(false);
+});
+
+test('a caller without certificate and access token is not authenticated anywhere', async () => {
+  const { server, authority, seen } = await mutual('optional');
+  const { credentials, Client } = await import('@grpc/grpc-js');
+  const client = new Client(target(server), credentials.createSsl(Buffer.from(authority.cert)), {
+    'grpc.ssl_target_name_override': 'localhost',
+  });
+  cleanUps.push(() => client.close());
+  const same = (bytes: Buffer) => bytes;
+  const call = (method: string, metadata: Metadata) =>
+    new Promise<number | undefined>((resolve) => {
+      client.makeUnaryRequest(method, same, same, Buffer.alloc(0), metadata, (error) => resolve(error?.code));
+    });
+  for (const method of [path, signPath, '/grpc.health.v1.Health/Check']) {
+    expect(await call(method, new Metadata())).toBe(status.UNAUTHENTICATED);
+    expect(await call(method, authorization('Bearer bad', 'token'))).toBe(status.UNAUTHENTICATED);
+  }
+  expect(await call(path, authorization('Bearer good'))).toBeUndefined();
+  expect(seen).toEqual([{ caller: 'introspector', principal: { kind: 'client', id: 'orders-api' } }]);
+});
+
+test('calls with and without access tokens do not disturb one another', async () => {
+  const { server, seen } = await stand(sharedTokens);
+  const peer = connectPeer({ target: target(server), as: 'token', credentials: sharedTokens.credentials });
+  cleanUps.push(() => peer.close());
+  await Promise.all([
+    ...Array.from({ length: 20 }, () => stockCall(target(server), path, authorization('Bearer good'))),
+    ...Array.from({ length: 20 }, () => peer.client(KeysService).sign(signRequest())),
+  ]);
+  expect(seen.filter(({ caller }) => caller === 'introspector')).toHaveLength(20);
+  expect(seen.filter(({ caller }) => caller === 'token')).toHaveLength(20);
+});

@@ -1,0 +1,262 @@
+import { Code } from '@connectrpc/connect';
+import { silentLog } from '@tessera/test-kit';
+import type { Authority } from '@tessera/test-kit';
+import { KeysService } from '@tessera/proto-gen/keys';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { connect } from 'node:tls';
+import type { ConnectionOptions, TLSSocket } from 'node:tls';
+import { afterEach, expect, test } from 'vitest';
+import { CertificateFiles } from './certificate-files.ts';
+import type { CallerName } from './call.ts';
+import { warnOfTrust, type CertificateFilePaths } from './credentials.ts';
+import { Secret } from '@tessera/kit';
+import { connectPeer } from './remote.ts';
+import { serve } from './serve.ts';
+import { freshAuthority, freshCertificate, writeIdentity } from './testing/set-ups.ts';
+import { createSubject, signRequest } from './testing/subject.ts';
+
+const cleanUps: (() => Promise<void> | void)[] = [];
+afterEach(async () => {
+  for (const cleanUp of cleanUps.splice(0).reverse()) await cleanUp();
+});
+
+const reloadMs = 20;
+
+test('the caller is who its certificate names, whatever it says about itself', async () => {
+  const { call, authority, directory } = await stand();
+  await writeIdentity(directory, 'gateway', authority);
+  await expect(call('token', 'token')).resolves.toMatchObject({ tokens: ['token'] });
+  await expect(call('gateway', 'token')).rejects.toMatchObject({ code: Code.PermissionDenied });
+});
+
+test('a certificate that names none of the processes may call no method', async () => {
+  const { call, authority, directory } = await stand();
+  await writeIdentity(directory, 'stranger', authority);
+  await expect(call('stranger', 'token')).rejects.toMatchObject({ code: Code.Unauthenticated });
+});
+
+test('a certificate of the authority for a name in another domain is nobody’s, at both ends (OTH-5)', async () => {
+  const trustDomain = 'tessera.example';
+  const { call, authority, directory } = await stand('keys.tessera.example', trustDomain);
+  for (const name of ['token.tessera.example', 'token.evil.example'])
+    await writeIdentity(directory, name, authority);
+  await expect(call('token.tessera.example', 'token')).resolves.toMatchObject({ tokens: ['token'] });
+  await expect(call('token', 'token')).resolves.toMatchObject({ tokens: ['token'] });
+  await expect(call('token.evil.example', 'token')).rejects.toMatchObject({ code: Code.Unauthenticated });
+  const pretender = await stand('keys.evil.example', trustDomain);
+  await expect(pretender.call('token', 'token')).rejects.toMatchObject({ code: 'temporarily_unavailable' });
+});
+
+test.each([
+  [{ kind: 'none' }, undefined],
+  [{ kind: 'token', token: new Secret('a shared token for this test') }, /TESSERA_RPC_TOKEN/],
+  [{ kind: 'mtls', certificateFile: '', privateKeyFile: '', caFile: '' }, /TESSERA_RPC_TRUST_DOMAIN/],
+  [
+    { kind: 'mtls', certificateFile: '', privateKeyFile: '', caFile: '', trustDomain: 'a.example' },
+    undefined,
+  ],
+] as const)('what is taken on trust is said in one line', (credentials, said) => {
+  const lines: string[] = [];
+  const log = Object.assign(silentLog(), { warn: (line: string) => lines.push(line) });
+  warnOfTrust(credentials, log);
+  expect(lines).toEqual(said === undefined ? [] : [expect.stringMatching(said)]);
+});
+
+test('a certificate of another authority gets no connection', async () => {
+  const { call, authority, directory } = await stand();
+  await writeIdentity(directory, 'foreign', freshAuthority(), [authority]);
+  await expect(call('foreign', 'token')).rejects.toMatchObject({ code: 'temporarily_unavailable' });
+});
+
+test('a client takes no answer from a server with the certificate of another process', async () => {
+  const { call } = await stand();
+  await expect(call('token', 'token', 'directory')).rejects.toMatchObject({
+    code: 'temporarily_unavailable',
+  });
+  await expect(call('token', 'token', 'keys')).resolves.toMatchObject({ tokens: ['token'] });
+});
+
+test('a peer that does not show a certificate gets no connection', async () => {
+  const { port, authority } = await stand();
+  await expect(answered({ port, ca: authority.cert })).resolves.toBe(false);
+});
+
+test('a peer that speaks less than TLS 1.3 gets no connection', async () => {
+  const { port, authority } = await stand();
+  const { cert, key } = freshCertificate(authority, 'token');
+  await expect(answered({ port, ca: authority.cert, cert, key, maxVersion: 'TLSv1.2' })).resolves.toBe(false);
+  await expect(answered({ port, ca: authority.cert, cert, key })).resolves.toBe(true);
+});
+
+test('both ends take up certificates of a new authority without a restart', async () => {
+  const { call, authority, directory, closePeers } = await stand();
+  await expect(call('token', 'token')).resolves.toMatchObject({ tokens: ['token'] });
+  const next = freshAuthority();
+  // As an operator rotates: both trust the new authority, then the certificates change, then the old one goes.
+  for (const trusted of [[authority, next], [next]]) {
+    await writeIdentity(directory, 'keys', trusted.length === 2 ? authority : next, trusted);
+    await writeIdentity(directory, 'token', trusted.length === 2 ? authority : next, trusted);
+    await sleep(10 * reloadMs);
+    closePeers();
+    await expect(call('token', 'token')).resolves.toMatchObject({ tokens: ['token'] });
+  }
+  await writeIdentity(directory, 'late', authority, [next]);
+  await expect(call('late', 'token')).rejects.toMatchObject({ code: 'temporarily_unavailable' });
+});
+
+test('a channel that stays open connects anew with the certificate that replaced its own', async () => {
+  const { authority, directory, port, restart } = await stand();
+  const files = await writeIdentity(directory, 'token', authority);
+  const target = `127.0.0.1:${port}`;
+  const peer = connectPeer({
+    target,
+    as: 'token',
+    peer: 'keys',
+    credentials: { kind: 'mtls', ...files, reloadMs },
+    log: silentLog(),
+  });
+  cleanUps.push(() => peer.close());
+  await expect(peer.client(KeysService).sign(signRequest())).resolves.toMatchObject({ tokens: ['token'] });
+  const next = freshAuthority();
+  await writeIdentity(directory, 'keys', next);
+  await writeIdentity(directory, 'token', next);
+  await sleep(10 * reloadMs);
+  await restart();
+  const answer = async (): Promise<unknown> => {
+    for (let attempt = 0; attempt < 100; attempt += 1) {
+      const response = await peer
+        .client(KeysService)
+        .sign(signRequest())
+        .catch(() => undefined);
+      if (response !== undefined) return response.tokens;
+      await sleep(30);
+    }
+    return undefined;
+  };
+  expect(await answer()).toEqual(['token']);
+});
+
+test('an address without the name of its peer stops the start, wherever it stands', async () => {
+  const { directory, authority } = await stand();
+  const files = await writeIdentity(directory, 'token', authority);
+  const credentials = { kind: 'mtls', ...files } as const;
+  for (const target of ['10.0.0.1:9', 'localhost:9,10.0.0.1:9']) {
+    expect(() => connectPeer({ target, as: 'token', credentials, log: silentLog() })).toThrow(
+      'needs the name of the peer',
+    );
+  }
+});
+
+test('half of a rotation is not taken: the last good certificate stays until the other half is there', async () => {
+  const { directory, authority } = await stand();
+  const paths = await writeIdentity(directory, 'half', authority);
+  const files = new CertificateFiles({ ...paths, reloadMs }, silentLog());
+  cleanUps.push(() => files.close());
+  const before = files.current;
+  const changed = Promise.withResolvers<void>();
+  files.onChange(() => changed.resolve());
+  const { cert, key } = freshCertificate(authority, 'half');
+  await writeFile(paths.certificateFile, cert);
+  await sleep(5 * reloadMs);
+  expect(files.current).toBe(before);
+  await rm(paths.privateKeyFile);
+  await sleep(5 * reloadMs);
+  expect(files.current).toBe(before);
+  await writeFile(paths.privateKeyFile, key);
+  await changed.promise;
+  expect(files.current.cert.toString()).toBe(cert);
+});
+
+test('certificates that are missing or do not fit stop the start', async () => {
+  const { directory, authority } = await stand();
+  const paths = await writeIdentity(directory, 'bad', authority);
+  const open = (changed: Partial<CertificateFilePaths>) => () =>
+    new CertificateFiles({ ...paths, ...changed }, silentLog());
+  expect(open({ certificateFile: join(directory, 'nothing.crt') })).toThrow('nothing.crt');
+  await writeFile(paths.privateKeyFile, freshCertificate(authority, 'bad').key);
+  expect(open({})).toThrow(/key values mismatch/);
+});
+
+interface Stand {
+  readonly authority: Authority;
+  readonly directory: string;
+  readonly port: number;
+  /** One signature, by a process that holds the certificate in these files and says it is `as`. */
+  call(files: string, as: CallerName, expected?: CallerName): Promise<unknown>;
+  closePeers(): void;
+  restart(): Promise<void>;
+}
+
+/** A subject served with the certificate of `keys`; `sign` answers who called. */
+async function stand(ownName = 'keys', trustDomain?: string): Promise<Stand> {
+  const directory = await mkdtemp(join(tmpdir(), 'rpc-'));
+  cleanUps.push(() => rm(directory, { recursive: true }));
+  const authority = freshAuthority();
+  const subject = createSubject();
+  subject.sign = (_, context) => ({ tokens: [context.caller] });
+  const { log, built } = subject;
+  const own = await writeIdentity(directory, ownName, authority);
+  await writeIdentity(directory, 'token', authority);
+  const start = (port: number) =>
+    serve(built, {
+      host: '127.0.0.1',
+      port,
+      credentials: { kind: 'mtls', ...own, reloadMs, trustDomain },
+      log,
+      drainMs: 50,
+    });
+  let server = await start(0);
+  cleanUps.push(() => server.drain());
+  const peers: (() => void)[] = [];
+  return {
+    authority,
+    directory,
+    port: server.port,
+    call: async (name, as, expected = 'keys') => {
+      const files = pathsOf(directory, name);
+      await readFile(files.certificateFile);
+      const target = `127.0.0.1:${server.port}`;
+      const credentials = { kind: 'mtls', ...files, trustDomain } as const;
+      const peer = connectPeer({ target, as, peer: expected, credentials, log });
+      peers.push(() => void peer.close());
+      cleanUps.push(() => peer.close());
+      return peer.client(KeysService).sign(signRequest());
+    },
+    closePeers: () => {
+      for (const close of peers.splice(0)) close();
+    },
+    restart: async () => {
+      await server.drain();
+      server = await start(server.port);
+    },
+  };
+}
+
+function pathsOf(directory: string, name: string): CertificateFilePaths {
+  return {
+    certificateFile: join(directory, `${name}.crt`),
+    privateKeyFile: join(directory, `${name}.key`),
+    caFile: join(directory, `${name}.ca`),
+  };
+}
+
+/** Whether a TLS client gets as far as the first bytes of HTTP/2. */
+function answered(options: ConnectionOptions): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket: TLSSocket = connect({
+      ...options,
+      host: '127.0.0.1',
+      servername: 'keys',
+      ALPNProtocols: ['h2'],
+    });
+    socket.once('data', () => {
+      resolve(true);
+      socket.destroy();
+    });
+    socket.once('error', () => resolve(false));
+    socket.once('close', () => resolve(false));
+  });
+}

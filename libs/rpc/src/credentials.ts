@@ -1,0 +1,51 @@
+import { isIP } from 'node:net';
+import type { Logger } from 'pino';
+import type { Secret } from '@tessera/kit';
+
+/** Files of one identity, PEM. They are read again when they change. */
+export interface CertificateFilePaths {
+  /** The chain, own certificate first. */
+  readonly certificateFile: string;
+  readonly privateKeyFile: string;
+  /** The authorities whose certificates are accepted from the other side. */
+  readonly caFile: string;
+}
+
+/**
+ * How the two ends of an internal call prove who they are. Both ends are given the same kind.
+ * - `mtls`: the caller is who its certificate names.
+ * - `token`: whoever holds the shared token is believed the name it gives; for development and meshes.
+ * - `none`: believed without proof; a server takes it on a loopback address only.
+ */
+export type RpcCredentials =
+  | ({
+      readonly kind: 'mtls';
+      /** Whose names certificates must have: `<caller>.<trust domain>`. Undefined: any domain will do. */
+      readonly trustDomain?: string | undefined;
+      /** Milliseconds between looks at the files, 5 s by default. */ readonly reloadMs?: number;
+    } & CertificateFilePaths)
+  | { readonly kind: 'token'; readonly token: Secret }
+  | { readonly kind: 'none' };
+
+/** Says in one line where who calls is known less surely than it could be. */
+export function warnOfTrust(credentials: RpcCredentials, log: Logger): void {
+  if (credentials.kind === 'token') {
+    log.warn(
+      'whoever holds TESSERA_RPC_TOKEN may call under the name of any process; TESSERA_RPC_AUTH=mtls tells them apart',
+    );
+  } else if (credentials.kind === 'mtls' && credentials.trustDomain === undefined) {
+    log.warn(
+      'a certificate of the authority for <process>.<any domain> speaks for the process; TESSERA_RPC_TRUST_DOMAIN names the one that does',
+    );
+  }
+}
+
+/** Metadata keys of the two kinds without certificates. */
+export const callerKey = 'x-tessera-caller';
+export const authorizationKey = 'authorization';
+
+/** Whether an IP address reaches this machine alone. */
+export function isLoopback(address: string): boolean {
+  if (isIP(address) === 4) return address.startsWith('127.');
+  return address === '::1' || address.startsWith('::ffff:127.');
+}

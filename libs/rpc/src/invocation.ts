@@ -1,0 +1,77 @@
+import { create } from '@bufbuild/protobuf';
+import type { DescMessage, DescMethod, Message } from '@bufbuild/protobuf';
+import { measureMethod } from '@tessera/telemetry';
+import { traceServed } from './call-traces.ts';
+import type { Route } from './call.ts';
+import type { Refuse } from './refusal.ts';
+import { cancelled } from './served-call.ts';
+import type { ServedCall } from './served-call.ts';
+import type { Initializer } from './typed-client.ts';
+
+type UnaryHandler = (request: Message, call: ServedCall) => Promise<Initializer> | Initializer;
+type StreamingHandler = (request: Message, call: ServedCall) => AsyncIterable<Initializer>;
+
+/** Runs the handler of a unary method; what it throws is refused. */
+export type UnaryInvocation = (request: Message, call: ServedCall) => Promise<Message>;
+/** Runs the handler of a streaming method until it ends, fails, the call is cancelled or the consumer leaves. */
+export type StreamingInvocation = (request: Message, call: ServedCall) => AsyncGenerator<Message, void>;
+
+export function unaryInvocation(route: Route, method: DescMethod, refuse: Refuse): UnaryInvocation {
+  const handler = handlerOf(route, method) as UnaryHandler;
+  const { output } = method;
+  const measured = measureMethod(method);
+  return traceServed(method, async (request, call) => {
+    const startedAt = performance.now();
+    try {
+      const response = create(output, await handler(request, call));
+      measured.answered(startedAt);
+      return response;
+    } catch (error) {
+      measured.failed(startedAt, error);
+      throw refuse(error, call);
+    }
+  });
+}
+
+export function streamingInvocation(route: Route, method: DescMethod, refuse: Refuse): StreamingInvocation {
+  const handler = handlerOf(route, method) as StreamingHandler;
+  const { output } = method;
+  return (request, call) => responses(handler, output, refuse, request, call);
+}
+
+async function* responses(
+  handler: StreamingHandler,
+  output: DescMessage,
+  refuse: Refuse,
+  request: Message,
+  call: ServedCall,
+): AsyncGenerator<Message, void> {
+  let source: AsyncIterator<Initializer> | undefined;
+  let ended = false;
+  try {
+    source = handler(request, call)[Symbol.asyncIterator]();
+    for (;;) {
+      const next = await call.untilCancelled(source.next());
+      if (next.done === true) break;
+      yield create(output, next.value);
+    }
+    ended = true;
+  } catch (error) {
+    throw refuse(error, call);
+  } finally {
+    // A handler that waits for something to send is woken by its signal; its generator is closed behind that.
+    if (!ended) {
+      call.cancel(cancelled());
+      source?.return?.().catch((error: unknown) => refuse(error, call));
+    }
+    call.finish();
+  }
+}
+
+function handlerOf(route: Route, method: DescMethod): unknown {
+  const handler = route.handlers[method.localName];
+  if (typeof handler !== 'function') {
+    throw new Error(`${route.service.typeName}/${method.name} has no handler`);
+  }
+  return handler.bind(route.handlers);
+}

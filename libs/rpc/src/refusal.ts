@@ -1,0 +1,70 @@
+import { Code, ConnectError } from '@connectrpc/connect';
+import { OAuthError, temporarilyUnavailable } from '@tessera/oauth';
+import type { Logger } from 'pino';
+import { errorMessage } from '@tessera/telemetry';
+import type { ServedCall } from './served-call.ts';
+
+/** What a caller may be told: nothing private is left in it. */
+export type PublicError = OAuthError | ConnectError;
+
+/** Turns what a handler threw into what its caller may see; the rest stays in the log of the serving side. */
+export type Refuse = (error: unknown, call: ServedCall) => PublicError;
+
+const oursToExplain: ReadonlySet<Code> = new Set([Code.Internal, Code.Unknown, Code.DataLoss]);
+
+/**
+ * @param method full name for the log, `<service>/<method>`
+ */
+export function refuseFor(log: Logger, method: string): Refuse {
+  return (error, call) => {
+    const where = { method, caller: call.caller, requestId: call.requestId };
+    if (error instanceof OAuthError) return refuseProtocolError(error, log, where);
+    if (call.cancellation !== undefined && isConsequence(error, call.cancellation)) {
+      log.debug({ ...where, error }, 'call ended by its caller');
+      return call.cancellation;
+    }
+    if (error instanceof ConnectError) return refuseConnectError(error, log, where);
+    log.error({ ...where, error }, 'handler failed');
+    return new ConnectError('internal error', Code.Internal);
+  };
+}
+
+/** A peer that is away or too slow is one thing to every caller; the rest passes. */
+export function seenByCaller(error: PublicError, method: string): PublicError {
+  if (error instanceof OAuthError) return error;
+  if (error.code !== Code.Unavailable && error.code !== Code.DeadlineExceeded) return error;
+  return temporarilyUnavailable(new Error(`${method}: ${error.message}`));
+}
+
+function refuseProtocolError(error: OAuthError, log: Logger, where: object): OAuthError {
+  if (error.cause === undefined && error.code !== 'server_error') return error;
+  const level = logLevel(error);
+  // What a client did wrong needs a reason, not a stack.
+  const why =
+    level === 'info' && error.cause instanceof Error ? { reason: errorMessage(error.cause) } : { error };
+  log[level]({ ...where, errorCode: error.code, ...why }, 'call refused');
+  const { code, message, retryAfterSeconds } = error;
+  return new OAuthError(code, message, retryAfterSeconds === undefined ? {} : { retryAfterSeconds });
+}
+
+function logLevel(error: OAuthError): 'error' | 'warn' | 'info' {
+  if (error.code === 'server_error') return 'error';
+  return error.code === 'temporarily_unavailable' ? 'warn' : 'info';
+}
+
+function refuseConnectError(error: ConnectError, log: Logger, where: object): ConnectError {
+  if (oursToExplain.has(error.code)) {
+    log.error({ ...where, errorCode: Code[error.code], error }, 'handler failed');
+    return new ConnectError('internal error', Code.Internal);
+  }
+  if (error.cause === undefined && error.details.length === 0) return error;
+  log.info({ ...where, errorCode: Code[error.code], error }, 'call refused');
+  return new ConnectError(error.rawMessage, error.code);
+}
+
+/** Whether an error only repeats that the caller gave up: an abort, or the cancellation handed on. */
+function isConsequence(error: unknown, cancellation: ConnectError): boolean {
+  if (error === cancellation) return true;
+  if (error instanceof ConnectError) return error.code === Code.Canceled || error.code === cancellation.code;
+  return error instanceof Error && error.name === 'AbortError';
+}

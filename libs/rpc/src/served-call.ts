@@ -1,0 +1,112 @@
+import type { CallOptions } from '@connectrpc/connect';
+import { Code, ConnectError } from '@connectrpc/connect';
+import { temporarilyUnavailable } from '@tessera/oauth';
+import { hopMs, minimumMs, rootCall } from './call-options.ts';
+import type { CallContext, CallerName, Principal } from './call.ts';
+import { systemClock, systemRandom, ulid } from '@tessera/kit';
+import type { TraceOrigin } from './call-traces.ts';
+
+/** What is known about a call when it arrives. */
+export interface ArrivedCall {
+  readonly caller: CallerName;
+  readonly principal?: Principal | undefined;
+  /** Absent: a new one is made when somebody asks for it. */
+  readonly requestId: string | undefined;
+  /** Milliseconds since the Unix epoch; Infinity without a deadline. */
+  readonly deadline: number;
+  /** False when nothing can ever end the call early, so that no signal needs to travel onward. */
+  readonly cancellable: boolean;
+  /** Absent for a call in process, which is part of what its caller does, and where there are no traces. */
+  readonly origin?: TraceOrigin | undefined;
+}
+
+/** The context of one call on the serving side. The signal and the request id are made when they are first asked for. */
+export class ServedCall implements CallContext {
+  readonly caller: CallerName;
+  readonly principal: Principal | undefined;
+  readonly deadline: number;
+  readonly origin: TraceOrigin | undefined;
+  readonly #cancellable: boolean;
+  #requestId: string | undefined;
+  #controller: AbortController | undefined;
+  #cancellation: ConnectError | undefined;
+  #finished = false;
+  #onCancel: ((reason: ConnectError) => void) | undefined;
+
+  constructor(arrived: ArrivedCall) {
+    this.caller = arrived.caller;
+    this.principal = arrived.principal;
+    this.deadline = arrived.deadline;
+    this.origin = arrived.origin;
+    this.#cancellable = arrived.cancellable;
+    this.#requestId = arrived.requestId;
+  }
+
+  get requestId(): string {
+    this.#requestId ??= ulid(systemClock, systemRandom);
+    return this.#requestId;
+  }
+
+  get signal(): AbortSignal {
+    if (this.#controller === undefined) {
+      this.#controller = new AbortController();
+      if (this.#cancellation !== undefined) this.#controller.abort(this.#cancellation);
+    }
+    return this.#controller.signal;
+  }
+
+  /** Why the call ended before its handler did. */
+  get cancellation(): ConnectError | undefined {
+    return this.#cancellation;
+  }
+
+  /** The handler is done. */
+  get finished(): boolean {
+    return this.#finished;
+  }
+
+  onward(): CallOptions {
+    const signal = this.#cancellable ? this.signal : undefined;
+    if (this.deadline === Infinity) return rootCall(this.requestId, undefined, signal);
+    const remaining = Math.floor(this.deadline - Date.now()) - hopMs;
+    if (remaining < minimumMs) {
+      throw temporarilyUnavailable(
+        new ConnectError('too little time left for a call onward', Code.DeadlineExceeded),
+      );
+    }
+    return rootCall(this.requestId, remaining, signal);
+  }
+
+  /** The caller gave up: aborts the signal and wakes whoever waits. Without effect once the call is finished. */
+  cancel(reason: ConnectError): void {
+    if (this.#finished || this.#cancellation !== undefined) return;
+    this.#cancellation = reason;
+    this.#controller?.abort(reason);
+    this.#onCancel?.(reason);
+  }
+
+  /** The handler is done: what it left running is no longer told to stop. */
+  finish(): void {
+    this.#finished = true;
+    this.#onCancel = undefined;
+  }
+
+  /** The outcome of `work`, or a rejection as soon as the call is cancelled. One at a time. */
+  untilCancelled<T>(work: Promise<T>): Promise<T> {
+    return new Promise<T>((resolve, reject) => {
+      if (this.#cancellation !== undefined) reject(this.#cancellation);
+      else this.#onCancel = reject;
+      work.then(resolve, reject);
+    });
+  }
+}
+
+/** The caller no longer waits. */
+export function cancelled(): ConnectError {
+  return new ConnectError('the caller gave up', Code.Canceled);
+}
+
+/** The time of the call is over. */
+export function deadlineExceeded(): ConnectError {
+  return new ConnectError('deadline exceeded', Code.DeadlineExceeded);
+}

@@ -1,0 +1,173 @@
+import { createHash } from 'node:crypto';
+import { readFile, readdir } from 'node:fs/promises';
+import type { Logger } from 'pino';
+import { OAuthError, temporarilyUnavailable } from '@tessera/oauth';
+import type { Database, MigrationSession, OpenedDatabase } from '../database.ts';
+import { explainRights } from './migration-rights.ts';
+import { sqlState } from '@tessera/telemetry';
+
+/** The schema that a service owns, and the directory of its `NNNN_name.sql` files. */
+export interface Migrations {
+  readonly schema: string;
+  readonly directory: URL;
+}
+
+/** `apply`: what is missing is applied. `wait`: another process does that, with rights that this one may lack. */
+export type MigrationMode = 'apply' | 'wait';
+
+interface MigrationFile {
+  readonly version: number;
+  readonly name: string;
+  readonly sql: string;
+  readonly checksum: string;
+}
+
+interface AppliedRow {
+  readonly version: number;
+  readonly checksum: string;
+}
+
+/** How long to wait while another process migrates, and how long one file may wait for locks of running statements. */
+const turnTimeout = '120s';
+const lockTimeout = '5s';
+
+/**
+ * Brings a schema up to date: each file in its own transaction, in order, once, whoever comes first. A schema that is
+ * ahead of these files is accepted, so that the version before may run beside the new one.
+ * @throws Error when an applied file was changed, a file fails (nothing of it remains) or the role lacks a right; OAuthError
+ *   `temporarily_unavailable` when the database is away, a lock was not granted in time, or a file is to be waited for.
+ */
+export async function migrate(
+  database: Database,
+  migrations: Migrations,
+  log: Logger,
+  mode: MigrationMode = 'apply',
+): Promise<void> {
+  if (!isOpened(database))
+    throw new Error('Migrations need the database as it was opened, not a wrapper of it.');
+  const { schema } = migrations;
+  if (!/^[a-z][a-z_]{0,62}$/.test(schema)) throw new Error(`${schema} is no name for a schema.`);
+  const files = await readMigrations(migrations);
+  try {
+    await bringUp(database, { schema, files }, log, mode);
+  } catch (error) {
+    throw await explainRights(database, schema, mode, error);
+  }
+}
+
+async function bringUp(
+  database: OpenedDatabase,
+  { schema, files }: { readonly schema: string; readonly files: readonly MigrationFile[] },
+  log: Logger,
+  mode: MigrationMode,
+): Promise<void> {
+  const applied = await readApplied(database, schema);
+  for (const file of files) {
+    const known = applied.get(file.version);
+    if (known !== undefined) assertUnchanged(schema, file, known);
+    else if (mode === 'wait') throw notYetApplied(schema, file);
+    else if (await database.migration((session) => apply(session, schema, file))) {
+      log.info({ schema, migration: file.name }, 'migration applied');
+    }
+  }
+}
+
+function notYetApplied(schema: string, { name }: MigrationFile): OAuthError {
+  return temporarilyUnavailable(new Error(`Migration ${schema}/${name} is not applied yet.`));
+}
+
+function isOpened(database: Database): database is OpenedDatabase {
+  return 'migration' in database;
+}
+
+async function readMigrations({ schema, directory }: Migrations): Promise<MigrationFile[]> {
+  const names = (await readdir(directory)).filter((name) => name.endsWith('.sql')).toSorted();
+  const files: MigrationFile[] = [];
+  for (const name of names) {
+    const version = Number(/^(\d{4})_[a-z0-9_]+\.sql$/.exec(name)?.[1]);
+    if (Number.isNaN(version)) throw new Error(`Migration ${schema}/${name} is not named NNNN_name.sql.`);
+    if (files.at(-1)?.version === version)
+      throw new Error(`Two migrations of ${schema} have the number ${version}.`);
+    const sql = (await readFile(new URL(name, directory), 'utf8')).replaceAll('\r\n', '\n');
+    files.push({ version, name, sql, checksum: createHash('sha256').update(sql).digest('hex') });
+  }
+  return files;
+}
+
+async function readApplied(database: Database, schema: string): Promise<Map<number, string>> {
+  try {
+    const { rows } = await database.query<AppliedRow>({
+      name: `migrate.${schema}.applied`,
+      text: `SELECT version, checksum FROM ${schema}.schema_migration`,
+    });
+    return new Map(rows.map((row) => [row.version, row.checksum]));
+  } catch (error) {
+    // Neither the schema nor its table is there before the first migration.
+    if (['3F000', '42P01'].includes(sqlState(error) ?? '')) return new Map();
+    throw error;
+  }
+}
+
+/** Applies one file unless another process has done so meanwhile; false then. */
+async function apply(session: MigrationSession, schema: string, file: MigrationFile): Promise<boolean> {
+  await session.run(`SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = '${turnTimeout}'`);
+  await session.run(`SELECT pg_advisory_xact_lock(hashtextextended('tessera.migrate.${schema}', 0))`);
+  await ensureTable(session, schema);
+  const { rows } = await session.query<AppliedRow>({
+    name: `migrate.${schema}.one`,
+    text: `SELECT version, checksum FROM ${schema}.schema_migration WHERE version = $1`,
+    values: [file.version],
+  });
+  if (rows[0] !== undefined) {
+    assertUnchanged(schema, file, rows[0].checksum);
+    return false;
+  }
+  await session.run(`SET LOCAL lock_timeout = '${lockTimeout}'`);
+  await runFile(session, schema, file);
+  await session.query({
+    name: `migrate.${schema}.record`,
+    text: `INSERT INTO ${schema}.schema_migration (version, name, checksum) VALUES ($1, $2, $3)`,
+    values: [file.version, file.name, file.checksum],
+  });
+  return true;
+}
+
+/** Asks before it creates: a role that may not create schemas can still use one that was made for it. */
+async function ensureTable(session: MigrationSession, schema: string): Promise<void> {
+  const { rows } = await session.query<{ schema: boolean; table: boolean }>({
+    name: 'migrate.exists',
+    text: `SELECT to_regnamespace($1) IS NOT NULL AS schema, to_regclass($1 || '.schema_migration') IS NOT NULL AS table`,
+    values: [schema],
+  });
+  if (rows[0]?.schema !== true) await session.run(`CREATE SCHEMA IF NOT EXISTS ${schema}`);
+  if (rows[0]?.table === true) return;
+  await session.run(
+    `CREATE TABLE IF NOT EXISTS ${schema}.schema_migration (
+       version integer PRIMARY KEY,
+       name text NOT NULL,
+       checksum text NOT NULL,
+       applied_at timestamptz NOT NULL DEFAULT clock_timestamp()
+     )`,
+  );
+}
+
+async function runFile(session: MigrationSession, schema: string, file: MigrationFile): Promise<void> {
+  try {
+    await session.run(file.sql);
+  } catch (error) {
+    const state = sqlState(error);
+    if (error instanceof OAuthError || state === undefined || state === '55P03' || state.startsWith('40'))
+      throw error;
+    const reason = error instanceof Error ? error.message : 'unknown';
+    throw new Error(`Migration ${schema}/${file.name} failed and left nothing behind: ${reason}`, {
+      cause: error,
+    });
+  }
+}
+
+function assertUnchanged(schema: string, file: MigrationFile, checksum: string): void {
+  if (file.checksum === checksum) return;
+  throw new Error(
+    `Migration ${schema}/${file.name} was changed after it had been applied. Restore the file and put the change into a new one.`,
+  );
+}

@@ -1,0 +1,99 @@
+import { mkdir } from 'node:fs/promises';
+import type { PGlite, Transaction } from '@electric-sql/pglite';
+import { temporarilyUnavailable } from '@tessera/oauth';
+import type { MigrationSession, OpenedDatabase, Queryable, Result, Statement } from '../database.ts';
+import { lockDirectory } from './directory-lock.ts';
+import { withRetries } from '../retry.ts';
+import { createTransactionScope } from './transaction-scope.ts';
+import { parsers } from './types.ts';
+
+/** Callers that may wait for the one session; more are refused at once. */
+const maxWaiting = 1000;
+
+/**
+ * Opens Postgres inside this process, on a directory that it creates and keeps to itself, or in memory.
+ * One session: everything runs one after the other.
+ * @throws Error when another living process has the directory open.
+ */
+export async function openEmbeddedDatabase(directory: string): Promise<OpenedDatabase> {
+  const inMemory = directory === 'memory';
+  if (!inMemory) await mkdir(directory, { recursive: true, mode: 0o700 });
+  const unlock = inMemory ? async () => undefined : await lockDirectory(directory);
+  const options = { parsers: { ...parsers } };
+  // Loaded here, so that a process on Postgres does not carry it.
+  const { PGlite } = await import('@electric-sql/pglite');
+  const engine = inMemory ? new PGlite(options) : new PGlite({ ...options, dataDir: directory });
+  try {
+    await engine.waitReady;
+  } catch (error) {
+    await unlock();
+    throw error;
+  }
+  const scope = createTransactionScope();
+  let waiting = 0;
+
+  async function queued<T>(work: () => Promise<T>): Promise<T> {
+    if (engine.closed) throw temporarilyUnavailable(new Error('The embedded database is closed.'));
+    if (waiting >= maxWaiting)
+      throw temporarilyUnavailable(new Error('Too many callers wait for the embedded database.'));
+    waiting += 1;
+    try {
+      return await withRetries(work);
+    } finally {
+      waiting -= 1;
+    }
+  }
+
+  async function close(): Promise<void> {
+    try {
+      await engine.close();
+    } finally {
+      await unlock();
+    }
+  }
+
+  let closed: Promise<void> | undefined;
+  return {
+    engine: 'pglite',
+    async query(statement) {
+      scope.assertOutside();
+      return queued(() => run(engine, statement));
+    },
+    async transaction(work) {
+      scope.assertOutside();
+      return queued(() => inTransaction(engine, (tx) => scope.enter(() => work(session(tx)))));
+    },
+    migration: (work) => queued(() => inTransaction(engine, (tx) => work(migrationSession(tx)))),
+    close: () => (closed ??= close()),
+  };
+}
+
+async function inTransaction<T>(engine: PGlite, work: (tx: Transaction) => Promise<T>): Promise<T> {
+  return engine.transaction(async (tx) => {
+    const result = await work(tx);
+    // Fails where an ignored error left the transaction aborted; its COMMIT would roll back in silence.
+    await tx.query('SELECT 1');
+    return result;
+  });
+}
+
+function session(tx: Transaction): Queryable {
+  return { query: (statement) => run(tx, statement) };
+}
+
+function migrationSession(tx: Transaction): MigrationSession {
+  return {
+    ...session(tx),
+    async run(sql) {
+      await tx.exec(sql);
+    },
+  };
+}
+
+async function run<Row>(target: PGlite | Transaction, statement: Statement): Promise<Result<Row>> {
+  const result = await target.query<Row>(statement.text, [...(statement.values ?? [])]);
+  return {
+    rows: result.rows,
+    rowCount: result.rows.length > 0 ? result.rows.length : (result.affectedRows ?? 0),
+  };
+}

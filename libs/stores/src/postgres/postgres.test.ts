@@ -1,0 +1,228 @@
+import { Socket } from 'node:net';
+import { newDatabaseUrl, openTcpProxy } from '@tessera/test-kit';
+import { afterAll, afterEach, describe, expect, it, vi } from 'vitest';
+import type { TcpProxy } from '@tessera/test-kit';
+import { describeDatabase } from '../database.contract.ts';
+import type { OpenedDatabase } from '../database.ts';
+import { openDatabase } from './postgres.ts';
+import type { PostgresOptions } from './postgres.ts';
+
+const closing: (() => Promise<void>)[] = [];
+afterAll(async () => {
+  for (const close of closing.toReversed()) await close();
+});
+
+async function open(options: Partial<PostgresOptions> = {}): Promise<OpenedDatabase> {
+  const database = await openDatabase({ url: await newDatabaseUrl(), ...options });
+  closing.push(() => database.close());
+  return database;
+}
+
+describeDatabase({ name: 'Postgres', open });
+
+/** The machine may be busy; what is waited for comes as soon as it can. */
+const patience = { timeout: 10_000 };
+const one = { name: 'test.one', text: 'SELECT 1 AS one' };
+const unavailable = { name: 'OAuthError', code: 'temporarily_unavailable', retryAfterSeconds: 1 };
+const sleep = (seconds: number) => ({ name: 'test.sleep', text: 'SELECT pg_sleep($1)', values: [seconds] });
+
+async function elapsed(work: Promise<unknown>): Promise<number> {
+  const started = performance.now();
+  await work;
+  return performance.now() - started;
+}
+
+describe('openDatabase', () => {
+  it('ends a statement at its time-out and goes on with the same pool', async () => {
+    const database = await open({ maxConnections: 1, statementTimeoutMs: 500 });
+    await expect(database.query(sleep(5))).rejects.toMatchObject({
+      ...unavailable,
+      cause: { code: '57014' },
+    });
+    await expect(database.transaction((tx) => tx.query(sleep(5)))).rejects.toMatchObject(unavailable);
+    expect((await database.query(one)).rows).toEqual([{ one: 1 }]);
+  });
+
+  it('refuses callers after the acquire time-out when every connection is taken', async () => {
+    const database = await open({ maxConnections: 2, acquireTimeoutMs: 300 });
+    const busy = [database.query(sleep(3)), database.query(sleep(3))];
+    const waited = await elapsed(expect(database.query(one)).rejects.toMatchObject(unavailable));
+    expect(waited).toBeLessThan(2500);
+    await Promise.all(busy);
+    expect((await database.query(one)).rowCount).toBe(1);
+  });
+
+  it('refuses at once when too many callers wait already', async () => {
+    const database = await open({ maxConnections: 1, acquireTimeoutMs: 10_000 });
+    const busy = database.query(sleep(0.5));
+    const outcomes = await Promise.allSettled(Array.from({ length: 150 }, () => database.query(one)));
+    expect(outcomes.filter((outcome) => outcome.status === 'rejected').length).toBeGreaterThanOrEqual(49);
+    expect(outcomes.filter((outcome) => outcome.status === 'fulfilled').length).toBeGreaterThanOrEqual(100);
+    await busy;
+  });
+
+  it('survives the end of its sessions by an administrator, idle or at work', async () => {
+    const database = await open({ applicationName: 'to-be-ended', maxConnections: 2 });
+    const admin = await open();
+    const endAll = {
+      name: 'test.end',
+      text: `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'to-be-ended'`,
+    };
+    await database.query(one);
+    await admin.query(endAll);
+    await expect.poll(() => database.query(one).catch(() => undefined), patience).toBeTruthy();
+    const working = database.transaction((tx) => tx.query(sleep(4))).catch((error: unknown) => error);
+    const isWorking = async () => (await admin.query({ name: 'test.active', text: active })).rowCount;
+    await expect.poll(isWorking, patience).toBe(1);
+    await admin.query(endAll);
+    expect(await working).toMatchObject({ ...unavailable, cause: { code: '57P01' } });
+    expect((await database.query(one)).rowCount).toBe(1);
+  });
+
+  it('keeps a connection over an ordinary error, and prepares a statement once per connection', async () => {
+    const database = await open({ maxConnections: 1 });
+    const backend = { name: 'test.backend', text: 'SELECT pg_backend_pid() AS id' };
+    const before = await database.query<{ id: number }>(backend);
+    await expect(database.query({ name: 'test.wrong', text: 'SELECT 1 / 0' })).rejects.toMatchObject({
+      code: '22012',
+    });
+    await expect(
+      database.transaction((tx) => tx.query({ name: 'test.wrong', text: 'SELECT 1 / 0' })),
+    ).rejects.toMatchObject({ code: '22012' });
+    expect((await database.query<{ id: number }>(backend)).rows).toEqual(before.rows);
+    const prepared = {
+      name: 'test.prepared',
+      text: `SELECT name FROM pg_prepared_statements WHERE name = 'test.backend'`,
+    };
+    expect((await database.query(prepared)).rowCount).toBe(1);
+  });
+
+  it('asks for the columns of a statement once per connection', async () => {
+    const database = await open({ maxConnections: 1 });
+    const read = (row: number) => ({
+      name: 'test.columns',
+      text: 'SELECT $1::int AS row, NULL AS nothing WHERE $1 > 0',
+      values: [row],
+    });
+    const end = { name: 'test.end-all', text: 'SELECT pg_terminate_backend(pg_backend_pid())' };
+    const sent = vi.spyOn(Socket.prototype, '_writev');
+    // The first byte of a message of the client says what it is (PostgreSQL, Message Formats). Node has put the buffers
+    // in the places of their entries by now.
+    const messages = () =>
+      sent.mock.calls
+        .splice(0)
+        .map(([chunks]) =>
+          (chunks as unknown as Buffer[]).map((chunk) => String.fromCharCode(chunk.readUInt8(0))).join(''),
+        );
+    try {
+      expect((await database.query(read(0))).rows).toEqual([]);
+      expect((await database.query(read(7))).rows).toEqual([{ row: 7, nothing: null }]);
+      expect(messages()).toEqual(['PBDES', 'BES']);
+      await expect(database.query(end)).rejects.toMatchObject(unavailable);
+      messages();
+      expect((await database.transaction((tx) => tx.query(read(8)))).rows).toEqual([
+        { row: 8, nothing: null },
+      ]);
+      expect(messages()).toEqual(['PBDES']);
+    } finally {
+      sent.mockRestore();
+    }
+  });
+
+  it('keeps a connection over a statement that cannot be sent', async () => {
+    const database = await open({ maxConnections: 1 });
+    const backend = { name: 'test.backend', text: 'SELECT pg_backend_pid() AS id' };
+    const { rows } = await database.query(backend);
+    const circular: unknown[] = [];
+    circular.push({ circular });
+    await expect(
+      database.query({ name: 'test.value', text: 'SELECT $1::text', values: [circular] }),
+    ).rejects.toThrow(/circular/);
+    await expect(database.query({ ...one, name: 'test.backend' })).rejects.toThrow(/must be unique/);
+    expect((await database.query(backend)).rows).toEqual(rows);
+  });
+
+  it('prepares anew when a migration changed what a statement returns', async () => {
+    const database = await open({ maxConnections: 1 });
+    const alter = (sql: string) => database.migration((session) => session.run(sql));
+    await alter('CREATE TABLE changing (a int); INSERT INTO changing VALUES (1)');
+    const read = { name: 'test.changing', text: 'SELECT a FROM changing' };
+    await database.query(read);
+    await alter('ALTER TABLE changing ALTER COLUMN a TYPE text');
+    expect((await database.query(read)).rows).toEqual([{ a: '1' }]);
+    await alter('ALTER TABLE changing ALTER COLUMN a TYPE int USING a::int');
+    expect((await database.transaction((tx) => tx.query(read))).rows).toEqual([{ a: 1 }]);
+  });
+
+  it('is temporarily unavailable on a server that only reads', async () => {
+    const database = await open({ maxConnections: 1 });
+    await database.migration((session) => session.run('CREATE TABLE t (a int)'));
+    const readOnly = { name: 'test.read-only', text: 'SET default_transaction_read_only = on' };
+    await database.query(readOnly);
+    const write = { name: 'test.write', text: 'INSERT INTO t VALUES (1)' };
+    await expect(database.query(write)).rejects.toMatchObject({ ...unavailable, cause: { code: '25006' } });
+    expect((await database.query(write)).rowCount).toBe(1);
+  });
+
+  it('does not put its password into errors', async () => {
+    const url = new URL(await newDatabaseUrl());
+    url.password = 'not-the-password';
+    const database = await open({ url: url.href });
+    const failure: unknown = await database.query(one).catch((error: unknown) => error);
+    expect(failure).toMatchObject(unavailable);
+    expect(String(failure) + String((failure as Error).cause)).not.toContain('not-the-password');
+  });
+});
+
+const active = `SELECT pid FROM pg_stat_activity
+                WHERE application_name = 'to-be-ended' AND state = 'active' AND query LIKE '%pg_sleep%'`;
+
+describe('a Postgres that goes away', () => {
+  let proxy: TcpProxy;
+  afterEach(() => proxy.close());
+
+  async function openThrough(options: Partial<PostgresOptions> = {}): Promise<OpenedDatabase> {
+    proxy = await openTcpProxy(await newDatabaseUrl());
+    return open({ url: proxy.url, acquireTimeoutMs: 1500, statementTimeoutMs: 1000, ...options });
+  }
+
+  it('can be away when the pool is opened, and is used once it is there', async () => {
+    const database = await openThrough();
+    await proxy.cut();
+    await expect(database.query(one)).rejects.toMatchObject(unavailable);
+    await proxy.mend();
+    expect((await database.query(one)).rowCount).toBe(1);
+  });
+
+  it('makes every call fail with 503 while it is away, and works by itself when it is back', async () => {
+    const database = await openThrough({ maxConnections: 4 });
+    await Promise.all([database.query(one), database.query(one), database.query(one)]);
+    const held = database.transaction(async (tx) => {
+      await proxy.cut();
+      return tx.query(one);
+    });
+    await expect(held).rejects.toMatchObject(unavailable);
+    const outcomes = await Promise.allSettled(Array.from({ length: 20 }, () => database.query(one)));
+    for (const outcome of outcomes)
+      expect(outcome).toMatchObject({ status: 'rejected', reason: unavailable });
+    await proxy.mend();
+    const again = await Promise.all(Array.from({ length: 20 }, () => database.query(one)));
+    expect(again).toHaveLength(20);
+  });
+
+  it('that hangs makes calls fail within the time-outs, also those that wait for a connection', async () => {
+    const database = await openThrough({ maxConnections: 2 });
+    await Promise.all([database.query(one), database.query(one)]);
+    proxy.freeze();
+    const waited = await elapsed(
+      Promise.all(
+        Array.from({ length: 10 }, () => expect(database.query(one)).rejects.toMatchObject(unavailable)),
+      ),
+    );
+    expect(waited).toBeLessThan(8000);
+    await expect(database.transaction((tx) => tx.query(one))).rejects.toMatchObject(unavailable);
+    await proxy.cut();
+    await proxy.mend();
+    expect((await database.query(one)).rowCount).toBe(1);
+  });
+});

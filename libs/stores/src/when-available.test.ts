@@ -1,0 +1,88 @@
+import { temporarilyUnavailable } from '@tessera/oauth';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { postgresUrl } from '@tessera/test-kit';
+import { createLogger } from '@tessera/telemetry';
+import { openDatabase } from './postgres/postgres.ts';
+import { whenAvailable } from './when-available.ts';
+
+function options(signal = new AbortController().signal) {
+  const written: string[] = [];
+  const log = createLogger(
+    { service: 'test', level: 'info' },
+    { write: (line: string) => void written.push(line) },
+  );
+  return { log, signal, what: 'the start', text: () => written.join('') };
+}
+
+function withPart(part: 'pathname' | 'password' | 'username', value: string): string {
+  const url = new URL(postgresUrl());
+  url[part] = value;
+  return url.href;
+}
+
+describe('whenAvailable', () => {
+  it('repeats work while a store is away, and says so once', async () => {
+    const given = options();
+    let attempts = 0;
+    const work = async () => {
+      attempts += 1;
+      if (attempts < 4) throw temporarilyUnavailable();
+      return attempts;
+    };
+    expect(await whenAvailable(work, given)).toBe(4);
+    expect(given.text().match(/the start waits for a store/g)).toHaveLength(1);
+  });
+
+  it.each([
+    ['does not exist', () => withPart('pathname', '/nothing_of_that_name'), /does not exist\. Create it/],
+    ['refuses the password', () => withPart('password', 'wrong'), /refuses the password of DATABASE_URL/],
+    ['does not know the role', () => withPart('username', 'nobody'), /refuses the password of DATABASE_URL/],
+  ])(
+    'says what to change, again and again but not each time, while a database %s',
+    async (_what, url, said) => {
+      const database = await openDatabase({ url: url() });
+      onTestFinished(() => database.close());
+      const given = options();
+      let attempts = 0;
+      const work = async () => {
+        attempts += 1;
+        if (attempts < 6) await database.query({ name: 'test.one', text: 'SELECT 1' });
+        return attempts;
+      };
+      expect(await whenAvailable(work, { ...given, remindAfterMs: 250 })).toBe(6);
+      const lines = given.text().trim().split('\n');
+      expect(lines.length).toBeGreaterThanOrEqual(2);
+      expect(lines.length).toBeLessThan(5);
+      for (const line of lines) {
+        expect(line).toMatch(/"level":"error".*the start waits, and will until something is changed/);
+        expect(line).toMatch(said);
+        expect(line).not.toContain(new URL(url()).password);
+      }
+    },
+  );
+
+  it('says so at once when it waits for another reason than before', async () => {
+    const missing = Object.assign(new Error('no database'), { severity: 'FATAL', code: '3D000' });
+    const given = options();
+    const reasons = [undefined, undefined, missing, missing, undefined];
+    const work = async () => {
+      if (reasons.length > 0) throw temporarilyUnavailable(reasons.shift());
+      return 'done';
+    };
+    await whenAvailable(work, given);
+    const levels = [...given.text().matchAll(/"level":"(\w+)"/g)].map(([, level]) => level);
+    expect(levels).toEqual(['warn', 'error', 'warn']);
+  });
+
+  it('does not repeat work that fails for another reason', async () => {
+    const failure = new Error('changed checksum');
+    await expect(whenAvailable(() => Promise.reject(failure), options())).rejects.toBe(failure);
+  });
+
+  it('ends when the process is asked to stop', async () => {
+    const stopping = new AbortController();
+    const waiting = whenAvailable(() => Promise.reject(temporarilyUnavailable()), options(stopping.signal));
+    setTimeout(() => stopping.abort(), 20);
+    await expect(waiting).rejects.toMatchObject({ name: 'AbortError' });
+  });
+});
