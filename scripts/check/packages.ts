@@ -17,7 +17,7 @@ interface Manifest {
 
 const testKit = '@tessera/test-kit';
 /** Packages that exist for tests only. */
-const testPackages = new Set([testKit, '@tessera/app-e2e', '@tessera/app-bench']);
+const testPackages = new Set([testKit, '@tessera/app-e2e', '@tessera/app-chaos', '@tessera/app-bench']);
 const isTestFile = (path: string) => /\.(?:test|contract)\.ts$|\/(?:contract|testing)\//.test(path);
 
 const readManifest = (folder: string) => JSON.parse(readText(join(folder, 'package.json'))) as Manifest;

@@ -34,6 +34,7 @@ const boundaries: readonly Plant[] = [
   imports('apps/standalone/src/canary-other.ts', '@tessera/directory-client'),
   imports('apps/cli/src/canary-other.ts', '@tessera/oauth'),
   imports('apps/e2e/src/canary-inside.ts', '@tessera/keys'),
+  imports('apps/chaos/src/canary-inside.ts', '@tessera/token'),
   imports('apps/bench/src/canary-inside.ts', '@tessera/token'),
   imports('libs/oauth/src/canary-ours.ts', '@tessera/kit'),
   imports('libs/oauth/src/canary-files.ts', 'node:fs'),

@@ -1,4 +1,4 @@
-import { eventually, ServerProcess, type Environment } from '../harness/process.ts';
+import { eventually, ServerProcess, type Environment } from '@tessera/app-e2e/harness/process';
 
 const readyWithinMs = 60_000;
 /** Pause, drain and close, with room for a machine that is busy. */

@@ -3,9 +3,9 @@ import { availableParallelism, loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createIntrospector } from '@tessera/introspection-client';
-import { HttpClient } from '../harness/http.ts';
-import { leaks } from '../harness/leaks.ts';
-import { eventually } from '../harness/process.ts';
+import { HttpClient } from '@tessera/app-e2e/harness/http';
+import { leaks } from '@tessera/app-e2e/harness/leaks';
+import { eventually } from '@tessera/app-e2e/harness/process';
 import type { Caller, Surroundings } from './caller.ts';
 import {
   check,

@@ -1,4 +1,4 @@
 /** `npm run test:chaos`: the system under load while its processes and stores are taken away. */
-import { runChaos } from '../apps/e2e/src/chaos/run.ts';
+import { runChaos } from './run.ts';
 
 process.exitCode = await runChaos(process.argv.slice(2));
