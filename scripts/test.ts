@@ -1,10 +1,11 @@
 /**
  * `npm test`: every test on real Postgres and real Redis. Arguments go to vitest, for example `npm test -- libs/oauth`.
+ * A package's own `test` script, which `nx test <package>` runs, calls it with `.`: the tests below the working directory.
  */
 import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { createRequire } from 'node:module';
-import { dirname, join } from 'node:path';
+import { dirname, join, relative } from 'node:path';
 import { ProvisionError } from '../libs/test-kit/src/provision/executable.ts';
 import { provideStores } from '../libs/test-kit/src/provision/stores.ts';
 
@@ -22,10 +23,14 @@ async function main(): Promise<number> {
   }
 }
 
+/** Vitest runs in the root and filters by paths from there. */
+const fromRoot = (argument: string): string =>
+  argument === '.' ? `${relative(root, process.cwd())}/` : argument;
+
 function runVitest(urls: { postgres: string; redis: string }): Promise<number> {
   // Processes under test inherit this environment: they get the stores that their test names, never these by accident.
   const { DATABASE_URL: _database, REDIS_URL: _redis, ...environment } = process.env;
-  const child = spawn(process.execPath, [vitest, 'run', ...process.argv.slice(2)], {
+  const child = spawn(process.execPath, [vitest, 'run', ...process.argv.slice(2).map(fromRoot)], {
     cwd: root,
     stdio: 'inherit',
     env: { ...environment, TESSERA_TEST_DATABASE_URL: urls.postgres, TESSERA_TEST_REDIS_URL: urls.redis },
