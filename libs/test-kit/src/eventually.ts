@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 export async function eventually(
   what: string,
   check: () => Promise<boolean> | boolean,
-  timeoutMs = 30_000,
+  timeoutMs = 120_000,
 ): Promise<void> {
   const end = Date.now() + timeoutMs;
   while (Date.now() < end) {
