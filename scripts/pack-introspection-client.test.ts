@@ -34,6 +34,11 @@ test('the packed client depends on public packages alone and holds no source, no
   }
 });
 
+test('the packed client carries the license of the project', () => {
+  expect(readFileSync(join(packed, 'LICENSE'), 'utf8')).toBe(readFileSync(join(root, 'LICENSE'), 'utf8'));
+  expect(readFileSync(join(packed, 'package.json'), 'utf8')).toContain('"license": "Apache-2.0"');
+});
+
 test('the packed client runs on a plain Node, which strips no types from what is installed', () => {
   const code = `
     import { createIntrospector, IntrospectionError } from ${JSON.stringify(join(packed, 'index.js'))};

@@ -36,7 +36,7 @@ export function packIntrospectionClient(target: string): void {
     name,
     version,
     description: 'Asks Tessera whether tokens are good',
-    license: 'UNLICENSED',
+    license: 'Apache-2.0',
     type: 'module',
     engines: { node: '>=22' },
     exports: { '.': { types: './index.d.ts', default: './index.js' } },
@@ -44,6 +44,7 @@ export function packIntrospectionClient(target: string): void {
   };
   writeFileSync(join(target, 'package.json'), `${JSON.stringify(manifest, undefined, 2)}\n`);
   cpSync(join(root, 'docs/introspection.md'), join(target, 'README.md'));
+  cpSync(join(root, 'LICENSE'), join(target, 'LICENSE'));
 }
 
 /** The messages come from inside the package: others have no package for them. */

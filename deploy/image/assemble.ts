@@ -26,6 +26,7 @@ const forTests = /\.(?:test|contract)\.ts$|\/(?:contract|testing)\//;
 
 /** Paths that are copied as they are. */
 const plain = [
+  'LICENSE',
   'package.json',
   'package-lock.json',
   '.npmrc',
