@@ -10,24 +10,24 @@ import type { BackchannelAuthenticationService, DeviceAuthorizationService } fro
 import type { DirectoryService } from '@tessera/proto-gen/directory';
 import type { KeysService } from '@tessera/proto-gen/keys';
 import { IntrospectionService, TokenService } from '@tessera/proto-gen/token';
-import { bearerAuthentication } from './bearer.ts';
-import { parseBindings } from './bindings.ts';
+import { bearerAuthentication } from './introspection/bearer-authentication.ts';
+import { parseBindings } from './introspection/certificate-clients.ts';
 import type { TokenConfig } from './config.ts';
 import { authorizationCodeGrant } from './grants/authorization-code.ts';
 import { clientCredentialsGrant } from './grants/client-credentials.ts';
 import type { Grant, GrantTable } from './grants/grant.ts';
-import { cibaGrant, deviceCodeGrant } from './grants/polled.ts';
-import type { OneTimeParts } from './grants/one-time.ts';
+import { cibaGrant, deviceCodeGrant } from './grants/device-and-ciba.ts';
+import type { OneTimeParts } from './grants/one-time-grant.ts';
 import { refreshTokenGrant } from './grants/refresh-token.ts';
-import { startPurges } from './purge.ts';
-import { issuePush, type PushParts } from './push/issue-push.ts';
-import { startPushing, type Pushing } from './push/pushing.ts';
-import { createRefreshTokenCodec, parseRefreshKeys } from './refresh-token.ts';
+import { startPurges } from './store/purge.ts';
+import { issuePush, type PushParts } from './push/issue-pushed-tokens.ts';
+import { startPushing, type Pushing } from './push/push-worker.ts';
+import { createRefreshTokenCodec, parseRefreshKeys } from './refresh-token-format.ts';
 import { introspectionHandlers, tokenHandlers, type ServiceParts } from './service.ts';
-import { createSigner } from './signer.ts';
-import { createPostgresStores } from './store.postgres.ts';
-import { createTokenVerifier } from './token-verifier.ts';
-import { createVerificationKeys } from './verification-keys.ts';
+import { createSigner } from './grants/signer.ts';
+import { createPostgresStores } from './store/store.postgres.ts';
+import { createTokenVerifier } from './verification/token-verifier.ts';
+import { createVerificationKeys } from './verification/verification-keys.ts';
 
 /** The schema `token`; to be run before the service is built. */
 export const migrations: Migrations = { schema: 'token', directory: new URL('../sql/', import.meta.url) };

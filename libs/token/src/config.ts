@@ -1,7 +1,7 @@
 import { duration, issuerSetting, list, secret } from '@tessera/process';
 import { z } from 'zod';
-import { parseBindings } from './bindings.ts';
-import { parseRefreshKeys } from './refresh-token.ts';
+import { parseBindings } from './introspection/certificate-clients.ts';
+import { parseRefreshKeys } from './refresh-token-format.ts';
 
 /** The settings of the token service. Lifetimes are seconds; an application may have its own. */
 export const tokenConfig = z.object({

@@ -7,5 +7,5 @@ export { buildToken, migrations } from './build.ts';
 export type { TokenPeers } from './build.ts';
 export { tokenConfig } from './config.ts';
 export type { TokenConfig } from './config.ts';
-export { introspectionListenerConfig, serveIntrospection } from './listener.ts';
-export type { IntrospectionListenerConfig } from './listener.ts';
+export { introspectionListenerConfig, serveIntrospection } from './introspection/listener.ts';
+export type { IntrospectionListenerConfig } from './introspection/listener.ts';

@@ -1,12 +1,12 @@
 import type { Handlers } from '@tessera/rpc';
 import type { IntrospectionService, TokenService } from '@tessera/proto-gen/token';
-import { introspect, introspectBatch, type IntrospectionParts } from './introspection.ts';
-import { measured } from './exchanges.ts';
-import { exchange, type PipelineParts } from './pipeline.ts';
-import { revoke, type RevocationParts } from './revocation.ts';
-import type { RedemptionStore } from './store.ts';
+import { introspect, introspectBatch, type IntrospectionParts } from './introspection/introspection.ts';
+import { measured } from './grants/exchange-metrics.ts';
+import { exchange, type PipelineParts } from './grants/pipeline.ts';
+import { revoke, type RevocationParts } from './revocation/revoke.ts';
+import type { RedemptionStore } from './store/store.ts';
 import { userInfo, type UserInfoParts } from './user-info.ts';
-import { watchRevocations, type WatchParts } from './watch-revocations.ts';
+import { watchRevocations, type WatchParts } from './revocation/revocation-watch.ts';
 
 export type ServiceParts = PipelineParts &
   IntrospectionParts &

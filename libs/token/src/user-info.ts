@@ -8,8 +8,8 @@ import {
   type UserInfoClaims,
 } from '@tessera/oauth';
 import type { UserInfoRequest } from '@tessera/proto-gen/token';
-import { issuerOf } from './client.ts';
-import type { TokenVerifier } from './token-verifier.ts';
+import { issuerOf } from './client-authentication.ts';
+import type { TokenVerifier } from './verification/token-verifier.ts';
 
 export interface UserInfoParts {
   readonly directory: DirectoryClient;

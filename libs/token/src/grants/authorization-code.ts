@@ -1,9 +1,9 @@
 import type { Client } from '@tessera/rpc';
 import type { AuthorizeService } from '@tessera/proto-gen/authorize';
-import { isConfidential } from '../client.ts';
-import { refuse } from '../refusal.ts';
+import { isConfidential } from '../client-authentication.ts';
+import { refuse } from '../audit-reason.ts';
 import type { Grant } from './grant.ts';
-import { oneTimeRedemption, replayed, type OneTimeParts } from './one-time.ts';
+import { oneTimeRedemption, replayed, type OneTimeParts } from './one-time-grant.ts';
 
 /**
  * RFC 6749 §4.1.3 with RFC 7636 §4.5: the code, its redirect URI and its verifier, for every client. Whether a code that

@@ -1,8 +1,8 @@
 import type { AuditBatch } from '@tessera/audit';
-import { isConfidential } from '../client.ts';
-import { refuse } from '../refusal.ts';
+import { isConfidential } from '../client-authentication.ts';
+import { refuse } from '../audit-reason.ts';
 import type { Grant } from './grant.ts';
-import { deliveryDetails } from './one-time.ts';
+import { deliveryDetails } from './one-time-grant.ts';
 
 /** RFC 6749 §4.4: a confidential client for itself. Changes no state, so its audit row is written with others. */
 export function clientCredentialsGrant(audit: Pick<AuditBatch, 'add'>): Grant {

@@ -2,7 +2,7 @@ import type { ApplicationRecord } from '@tessera/directory-client';
 import type { CallOptions } from '@tessera/rpc';
 import type { GrantTypeName } from '@tessera/oauth';
 import type { ExchangeRequest } from '@tessera/proto-gen/token';
-import type { Trail } from '../store.ts';
+import type { Trail } from '../store/store.ts';
 
 /** What a token request asks for; who sends it is established apart from it. */
 export type TokenRequest = Omit<ExchangeRequest, '$typeName' | '$unknown' | 'caller' | 'credentials'>;

@@ -1,9 +1,9 @@
 import type { Kit } from '@tessera/process';
 import { grantResourcesFor, type OAuthError } from '@tessera/oauth';
-import { mayUseRefreshTokens } from '../client.ts';
-import { refuse } from '../refusal.ts';
-import type { RefreshTokenCodec } from '../refresh-token.ts';
-import type { RefreshStore, RotationRefusal } from '../store.ts';
+import { mayUseRefreshTokens } from '../client-authentication.ts';
+import { refuse } from '../audit-reason.ts';
+import type { RefreshTokenCodec } from '../refresh-token-format.ts';
+import type { RefreshStore, RotationRefusal } from '../store/store.ts';
 import type { Exchange, Grant } from './grant.ts';
 
 export interface RefreshParts {

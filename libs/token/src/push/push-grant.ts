@@ -2,8 +2,8 @@ import { hash } from 'node:crypto';
 import { leftHash } from '@tessera/oauth';
 import type { ApprovedPush } from '@tessera/proto-gen/device';
 import type { ExtraClaims, Grant } from '../grants/grant.ts';
-import { oneTimeRedemption, type OneTimeParts } from '../grants/one-time.ts';
-import { refuse } from '../refusal.ts';
+import { oneTimeRedemption, type OneTimeParts } from '../grants/one-time-grant.ts';
+import { refuse } from '../audit-reason.ts';
 
 export const requestIdClaim = 'urn:openid:params:jwt:claim:auth_req_id';
 export const refreshTokenHashClaim = 'urn:openid:params:jwt:claim:rt_hash';

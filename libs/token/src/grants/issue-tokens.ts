@@ -1,0 +1,81 @@
+import type { Kit } from '@tessera/process';
+import { epochSeconds } from '@tessera/kit';
+import { accessTokenClaims, idTokenClaims } from '@tessera/oauth';
+import { TokenType } from '@tessera/proto-gen/keys';
+import type { User } from '@tessera/proto-gen/directory';
+import type { Exchange, ExtraClaims, PersonalGrant } from './grant.ts';
+import type { Signer, SigningTask } from './signer.ts';
+
+/** What phases 5 and 6 settled: who the tokens speak of and what they allow. */
+export interface Authority {
+  /** Undefined when the client acts for itself. */
+  readonly subject: { readonly grant: PersonalGrant; readonly user: User } | undefined;
+  readonly scopes: readonly string[];
+  /** Audience of the granted API scopes; empty when there are none. */
+  readonly resource: string;
+  readonly idTokenClaims: ExtraClaims | undefined;
+}
+
+export interface IssuedTokens {
+  readonly accessToken: string;
+  /** Seconds. */
+  readonly expiresIn: number;
+  readonly audience: string;
+  /** Empty when `openid` was not granted. */
+  readonly idToken: string;
+}
+
+export interface IssuingParts {
+  readonly kit: Pick<Kit, 'clock'>;
+  readonly signer: Signer;
+  /** Defaults for applications without lifetimes of their own, in seconds. */
+  readonly accessTokenSeconds: number;
+  readonly idTokenSeconds: number;
+}
+
+/**
+ * Makes and signs the access token (RFC 9068 §2) and, where `openid` was granted, the ID token (OIDC Core §2).
+ * The ID token holds the hash of the signed access token (`at_hash`), which `keys` adds, so that both are one call.
+ */
+export async function issueTokens(
+  parts: IssuingParts,
+  exchange: Exchange,
+  { subject, scopes, resource, idTokenClaims: extraClaims }: Authority,
+): Promise<IssuedTokens> {
+  const { clientId, tenantId, lifetimes } = exchange.application;
+  const now = epochSeconds(parts.kit.clock);
+  // Not before the sign-in it rests on, which is dated ahead within the second of a change that ended earlier ones.
+  const issuedAt = Math.max(now, Math.min(subject?.grant.authTime ?? 0, now + 1));
+  const issuer = subject?.grant.issuer ?? exchange.issuer;
+  const expiresIn = lifetimes?.accessToken || parts.accessTokenSeconds;
+  const claims = accessTokenClaims({
+    issuer,
+    subject: subject?.user.userId ?? clientId,
+    clientId,
+    tenantId,
+    scopes,
+    roles: subject?.user.roles ?? [],
+    resource,
+    issuedAt,
+    lifetime: expiresIn,
+    tokenId: exchange.tokenId,
+  });
+  const tasks: SigningTask[] = [{ type: TokenType.ACCESS_TOKEN, claims }];
+  if (subject !== undefined && scopes.includes('openid')) {
+    const { authTime, nonce, sessionId } = subject.grant;
+    const idClaims = idTokenClaims({
+      issuer,
+      subject: subject.user.userId,
+      clientId,
+      issuedAt,
+      lifetime: lifetimes?.idToken || parts.idTokenSeconds,
+      authTime,
+      nonce,
+      accessToken: undefined,
+      sessionId,
+    });
+    tasks.push({ type: TokenType.ID_TOKEN, claims: { ...idClaims, ...extraClaims }, atHashOf: 0 });
+  }
+  const [accessToken = '', idToken = ''] = await parts.signer.sign(tasks, exchange.call());
+  return { accessToken, expiresIn, audience: claims.aud, idToken };
+}

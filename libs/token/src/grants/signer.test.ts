@@ -1,0 +1,85 @@
+import { accessTokenHash, temporarilyUnavailable } from '@tessera/oauth';
+import { TokenType } from '@tessera/proto-gen/keys';
+import { describe, expect, it } from 'vitest';
+import { createSigner } from './signer.ts';
+import { FakeKeys, testKey } from '../testing/keys.ts';
+import { claimsOf, codeOf } from '../testing/world.ts';
+
+const key = testKey('key-1');
+
+function setUp() {
+  const keys = new FakeKeys(key);
+  const signer = createSigner(keys.peer());
+  const sign = async (sub: string) => {
+    const [token = ''] = await signer.sign([{ type: TokenType.ACCESS_TOKEN, claims: { sub } }], {});
+    return token;
+  };
+  const signPair = (sub: string) =>
+    signer.sign(
+      [
+        { type: TokenType.ACCESS_TOKEN, claims: { sub } },
+        { type: TokenType.ID_TOKEN, claims: { sub }, atHashOf: 0 },
+      ],
+      {},
+    );
+  return { keys, sign, signPair };
+}
+
+describe('the signer', () => {
+  it('gathers what is asked for in one turn into one call and gives everyone its own token', async () => {
+    const { keys, sign } = setUp();
+    const subjects = Array.from({ length: 20 }, (_, index) => `user-${index}`);
+    const tokens = await Promise.all(subjects.map(sign));
+    expect(tokens.map((token) => claimsOf(token)['sub'])).toEqual(subjects);
+    expect(keys.signCalls).toEqual([20]);
+    await sign('later');
+    expect(keys.signCalls).toEqual([20, 1]);
+  });
+
+  it('signs an access token and the ID token that holds its hash in one call (OIDC Core section 3.1.3.6)', async () => {
+    const { keys, sign, signPair } = setUp();
+    const pairs = Promise.all(['ada', 'bob'].map(signPair));
+    const single = sign('eve');
+    for (const [accessToken = '', idToken = ''] of await pairs) {
+      expect(claimsOf(idToken)).toEqual({
+        sub: claimsOf(accessToken)['sub'],
+        at_hash: accessTokenHash(accessToken),
+      });
+    }
+    expect(claimsOf(await single)).toEqual({ sub: 'eve' });
+    expect(keys.signCalls).toEqual([5]);
+  });
+
+  it('keeps what belongs together in one call when it bounds them', async () => {
+    const { keys, sign, signPair } = setUp();
+    const [, ...pairs] = await Promise.all([
+      sign('first'),
+      ...Array.from({ length: 40 }, () => signPair('ada')),
+    ]);
+    for (const [accessToken = '', idToken = ''] of pairs) {
+      expect(claimsOf(idToken)['at_hash']).toBe(accessTokenHash(accessToken));
+    }
+    expect(keys.signCalls).toEqual([63, 18]);
+  });
+
+  it('bounds the items of one call', async () => {
+    const { keys, sign } = setUp();
+    await Promise.all(Array.from({ length: 150 }, (_, index) => sign(`user-${index}`)));
+    expect(keys.signCalls).toEqual([64, 64, 22]);
+  });
+
+  it('lets an item that cannot be signed fail alone', async () => {
+    const { keys, sign } = setUp();
+    keys.refused = 'user-1"';
+    const outcomes = await Promise.allSettled(['user-0', 'user-1', 'user-2'].map(sign));
+    expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
+  });
+
+  it('tells everyone when the keys service is away, and asks it once', async () => {
+    const { keys, sign } = setUp();
+    keys.line.cut = true;
+    const codes = await Promise.all(['a', 'b', 'c'].map((sub) => codeOf(sign(sub))));
+    expect(new Set(codes)).toEqual(new Set([temporarilyUnavailable().code]));
+    expect(keys.signCalls).toEqual([]);
+  });
+});

@@ -1,0 +1,38 @@
+import type { DirectoryClient } from '@tessera/directory-client';
+import type { AuthenticateBearer } from '@tessera/rpc';
+import { introspectionScope, OAuthError } from '@tessera/oauth';
+import type { TokenVerifier } from '../verification/token-verifier.ts';
+
+export interface BearerParts {
+  readonly directory: DirectoryClient;
+  readonly verifier: TokenVerifier;
+  /** Undefined: every issuer of ours. */
+  readonly issuer: string | undefined;
+}
+
+/**
+ * Lets a client of ours ask for itself, by an access token that it got by client credentials with the scope
+ * `tokens.introspect` and that is meant for this server. The client must still be active and have the scope.
+ */
+export function bearerAuthentication({ directory, verifier, issuer }: BearerParts): AuthenticateBearer {
+  return async (accessToken, call) => {
+    const claims = await verifier.accessToken(accessToken, () => call);
+    if (claims === undefined || claims.iss !== (issuer ?? claims.iss)) throw invalidToken();
+    if (!claims.scope.includes(introspectionScope)) throw insufficientScope();
+    const { client_id: clientId } = claims;
+    if (claims.aud !== claims.iss || claims.sub !== clientId) throw invalidToken();
+    const record = await directory.application(clientId, call);
+    if (record === undefined || !directory.isActive(record)) throw invalidToken();
+    if (!record.application.scopes.some(({ name }) => name === introspectionScope)) throw insufficientScope();
+    return { caller: 'introspector', principal: { kind: 'client', id: clientId, expiresAt: claims.exp } };
+  };
+}
+
+function invalidToken(): OAuthError {
+  return new OAuthError('invalid_token', 'The access token is not valid.');
+}
+
+function insufficientScope(): OAuthError {
+  const message = `The access token does not have the scope ${introspectionScope}.`;
+  return new OAuthError('insufficient_scope', message);
+}

@@ -1,0 +1,232 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { local } from '@tessera/rpc';
+import { Status } from '@tessera/proto-gen/directory';
+import { IntrospectionService, TokenKind } from '@tessera/proto-gen/token';
+import { parseBindings } from './certificate-clients.ts';
+import { billing, orders } from '../testing/directory.ts';
+import { asPrincipal } from '../testing/principal.ts';
+import { signedToken, testKey } from '../testing/keys.ts';
+import { call, caller, claimsOf, codeOf, credentialsOf, world, type World } from '../testing/world.ts';
+
+let on: World;
+beforeAll(async () => {
+  on = await world({
+    settings: {
+      TESSERA_INTROSPECTION_CERTIFICATE_CLIENTS: `introspector.orders=acme ${orders},spiffe://acme/introspector=acme,introspector.all=*`,
+    },
+  });
+});
+afterAll(() => on.close());
+
+const introspector = () => local(IntrospectionService, on.service, 'introspector', on.kit.log);
+const as = (...principal: Parameters<typeof asPrincipal> extends [unknown, ...infer P] ? P : never) =>
+  local(IntrospectionService, asPrincipal(on.service, ...principal), 'introspector', on.kit.log);
+
+describe('a batch of introspections', () => {
+  const ask = async (tokens: string[]) => (await introspector().batchIntrospect({ tokens }, call())).outcomes;
+
+  it('answers in order, each token by itself, with what a single question would have said', async () => {
+    const { accessToken, refreshToken, idToken } = await on.signIn();
+    const header = { alg: 'RS256', kid: on.key.kid, typ: 'at+jwt' };
+    const expired = signedToken(on.key, header, { ...claimsOf(accessToken), exp: 1 });
+    const forged = signedToken(testKey(on.key.kid), header, claimsOf(accessToken));
+    const tokens = [
+      '',
+      accessToken,
+      'garbage',
+      refreshToken,
+      idToken,
+      expired,
+      forged,
+      accessToken,
+      '€'.repeat(9),
+    ];
+    const outcomes = await ask(tokens);
+    expect(outcomes).toHaveLength(tokens.length);
+    for (const [index, { outcome }] of outcomes.entries()) {
+      const token = tokens[index] ?? '';
+      const single = token === '' ? { active: false } : await introspector().introspect({ token }, call());
+      expect(outcome).toMatchObject({ case: 'result', value: { active: single.active } });
+      expect(outcome.value).toMatchObject(single);
+    }
+    expect(outcomes.map(({ outcome }) => outcome.case === 'result' && outcome.value.active)).toEqual([
+      false,
+      true,
+      false,
+      true,
+      false,
+      false,
+      false,
+      true,
+      false,
+    ]);
+  });
+
+  it('takes a thousand tokens and refuses one more', async () => {
+    const { accessToken } = await on.signIn();
+    const tokens = Array.from({ length: 1000 }, (_, index) =>
+      index % 2 === 0 ? accessToken : `bad-${index}`,
+    );
+    const active = (await ask(tokens)).map(
+      ({ outcome }) => outcome.case === 'result' && outcome.value.active,
+    );
+    expect(active).toEqual(tokens.map((token) => token === accessToken));
+    await expect(ask([...tokens, 'one more'])).rejects.toThrow('At most 1000 tokens');
+    expect(await ask([])).toEqual([]);
+  });
+
+  it('says of a token that it cannot judge now that it cannot, and judges the others', async () => {
+    const { accessToken, refreshToken } = await on.signIn();
+    await ask([accessToken]);
+    await on.directory.changeApplication('web', (record) => (record.status = Status.ACTIVE));
+    on.directory.line.cut = true;
+    try {
+      const [first, second] = await ask([refreshToken, accessToken]);
+      expect(first?.outcome).toMatchObject({ case: 'failure', value: { code: 'temporarily_unavailable' } });
+      expect(second?.outcome).toMatchObject({ case: 'result', value: { active: true } });
+    } finally {
+      on.directory.line.cut = false;
+    }
+  });
+});
+
+describe('who introspects', () => {
+  it('sees as a client its own tokens and those made for its API resources, of its own tenant', async () => {
+    const { accessToken, refreshToken } = await on.signIn();
+    const seen = async (id: string) => {
+      const outcomes = await as({ kind: 'client', id }).batchIntrospect(
+        { tokens: [accessToken, refreshToken] },
+        call(),
+      );
+      return outcomes.outcomes.map(({ outcome }) => outcome.case === 'result' && outcome.value.active);
+    };
+    expect(await seen('web')).toEqual([true, true]);
+    expect(await seen('orders-api')).toEqual([true, false]);
+    for (const foreign of ['other', 'service', 'globex-web'])
+      expect(await seen(foreign)).toEqual([false, false]);
+    expect(await codeOf(seen('unknown'))).toBe('invalid_token');
+    await on.directory.changeApplication('orders-api', (record) => (record.status = Status.DISABLED));
+    expect(await codeOf(seen('orders-api'))).toBe('invalid_token');
+    await on.directory.changeApplication('orders-api', (record) => (record.status = Status.ACTIVE));
+    const audited = (await on.events()).filter(({ event }) => event === 'introspect.denied');
+    expect(audited.map(({ record }) => record['clientId'])).toContain('globex-web');
+  });
+
+  it('sees by certificate what that is bound to; what it does not see reads as inactive and nothing else', async () => {
+    const { accessToken, refreshToken } = await on.signIn();
+    const service = await on.exchange('service', { grantType: 'client_credentials', resource: billing });
+    const tokens = [accessToken, refreshToken, service.accessToken];
+    const seen = async (id: string) => {
+      const { outcomes } = await as({ kind: 'certificate', id }).batchIntrospect({ tokens }, call());
+      return outcomes.map(({ outcome }) => outcome.case === 'result' && outcome.value.active);
+    };
+    expect(await seen('introspector.orders')).toEqual([true, false, false]);
+    expect(await seen('spiffe://acme/introspector')).toEqual([true, true, true]);
+    expect(await seen('introspector.all')).toEqual([true, true, true]);
+    expect(await seen('introspector.unknown')).toEqual([false, false, false]);
+    const unseen = await as({ kind: 'certificate', id: 'introspector.unknown' }).introspect(
+      { token: accessToken },
+      call(),
+    );
+    const { $typeName: _, ...fields } = unseen;
+    expect(
+      Object.values(fields).filter((value) => value && !(Array.isArray(value) && value.length === 0)),
+    ).toEqual([]);
+  });
+
+  it('cannot pass credentials of others on; only the gateway does', async () => {
+    const { accessToken: token } = await on.signIn();
+    const asked = introspector().introspect({ token, credentials: credentialsOf('web'), caller }, call());
+    await expect(asked).rejects.toThrow('Only the gateway');
+  });
+
+  it('is told to remember an access token for a bounded time and never beyond its end, and a refresh token not at all', async () => {
+    const { accessToken, refreshToken } = await on.signIn();
+    const ask = (token: string) => introspector().introspect({ token }, call());
+    expect(await ask(accessToken)).toMatchObject({ kind: TokenKind.ACCESS_TOKEN, cacheSeconds: 60 });
+    expect(await ask(refreshToken)).toMatchObject({ kind: TokenKind.REFRESH_TOKEN, cacheSeconds: 0 });
+    const claims = { ...claimsOf(accessToken), exp: Math.floor(on.clock.now() / 1000) + 20 };
+    const short = signedToken(on.key, { alg: 'RS256', kid: on.key.kid, typ: 'at+jwt' }, claims);
+    expect((await ask(short)).cacheSeconds).toBeLessThan(20);
+  });
+});
+
+describe('an access token as proof of who introspects', () => {
+  const bearer = () => {
+    const route = on.service.routes.find(({ service }) => service.typeName === IntrospectionService.typeName);
+    if (route?.bearer === undefined) throw new Error('access tokens are not taken');
+    return route.bearer;
+  };
+  const judge = (token: string) => bearer()(token, call());
+
+  it('is one that a client got for itself with the scope tokens.introspect', async () => {
+    const { accessToken } = await on.exchange('introspecting', { grantType: 'client_credentials' });
+    const { aud, iss, exp } = claimsOf(accessToken);
+    expect(aud).toBe(iss);
+    expect(await judge(accessToken)).toEqual({
+      caller: 'introspector',
+      principal: { kind: 'client', id: 'introspecting', expiresAt: exp },
+    });
+  });
+
+  it('is no other token of ours and nothing that only looks like one', async () => {
+    const { accessToken, refreshToken, idToken } = await on.signIn();
+    expect(await codeOf(judge(accessToken))).toBe('insufficient_scope');
+    for (const other of [refreshToken, idToken, 'garbage'])
+      expect(await codeOf(judge(other))).toBe('invalid_token');
+    const good = claimsOf(
+      (await on.exchange('introspecting', { grantType: 'client_credentials' })).accessToken,
+    );
+    const header = { alg: 'RS256', kid: on.key.kid, typ: 'at+jwt' };
+    for (const changed of [
+      { aud: orders },
+      { sub: 'ada' },
+      { client_id: 'unknown', sub: 'unknown' },
+      { exp: 1 },
+    ]) {
+      expect(await codeOf(judge(signedToken(on.key, header, { ...good, ...changed })))).toBe('invalid_token');
+    }
+    expect(await codeOf(judge(signedToken(testKey(on.key.kid), header, good)))).toBe('invalid_token');
+  });
+
+  it('is none any more when the client is disabled or has lost the scope, or the keys are away', async () => {
+    const { accessToken } = await on.exchange('introspecting', { grantType: 'client_credentials' });
+    await on.directory.changeApplication('introspecting', (record) => (record.status = Status.DISABLED));
+    expect(await codeOf(judge(accessToken))).toBe('invalid_token');
+    await on.directory.changeApplication('introspecting', (record) => {
+      record.status = Status.ACTIVE;
+      record.scopes = [];
+    });
+    expect(await codeOf(judge(accessToken))).toBe('insufficient_scope');
+    on.directory.line.cut = true;
+    await on.directory.changeApplication('introspecting', () => undefined);
+    expect(await codeOf(judge(accessToken))).toBe('temporarily_unavailable');
+    on.directory.line.cut = false;
+  });
+});
+
+describe('bindings of certificates', () => {
+  it('are read from entries', () => {
+    expect(parseBindings([])).toEqual(new Map());
+    expect(
+      parseBindings([
+        `introspector.a=acme;globex ${orders} ${billing}`,
+        'spiffe://x/introspector=*',
+        'b=acme',
+      ]),
+    ).toEqual(
+      new Map([
+        ['introspector.a', { tenants: ['acme', 'globex'], audiences: [orders, billing] }],
+        ['spiffe://x/introspector', { tenants: [], audiences: [] }],
+        ['b', { tenants: ['acme'], audiences: [] }],
+      ]),
+    );
+  });
+
+  it.each(['introspector', '=acme', 'a=', 'a=;acme', 'a=acme,', 'a=acme=b'])(
+    'are not made of "%s"',
+    (entry) => {
+      expect(parseBindings(entry === 'a=acme,' ? ['a=acme', 'a=acme'] : [entry])).toBeUndefined();
+    },
+  );
+});

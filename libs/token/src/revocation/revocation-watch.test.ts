@@ -1,0 +1,274 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { Code, local, rootCall, type Principal } from '@tessera/rpc';
+import { Status } from '@tessera/proto-gen/directory';
+import {
+  IntrospectionService,
+  RevocationKind,
+  type WatchRevocationsResponse,
+} from '@tessera/proto-gen/token';
+import { orders } from '../testing/directory.ts';
+import { asPrincipal } from '../testing/principal.ts';
+import { call, caller, world, type World } from '../testing/world.ts';
+
+let on: World;
+beforeAll(async () => {
+  on = await world({
+    settings: {
+      TESSERA_INTROSPECTION_CERTIFICATE_CLIENTS: `introspector.orders=acme ${orders},introspector.all=*`,
+    },
+  });
+});
+afterAll(() => on.close());
+
+interface Watcher {
+  readonly messages: WatchRevocationsResponse[];
+  readonly cursor: () => string;
+  readonly ended: Promise<unknown>;
+  /** Ends of the given kind heard so far. */
+  ends(kind: RevocationKind): WatchRevocationsResponse[];
+  stop(): Promise<void>;
+}
+
+/** Watches from the first message on. */
+async function watch(
+  request: { cursor?: string; since?: bigint } = {},
+  principal?: Principal,
+): Promise<Watcher> {
+  const service = principal === undefined ? on.service : asPrincipal(on.service, principal);
+  const client = local(IntrospectionService, service, 'introspector', on.kit.log);
+  const stopping = new AbortController();
+  const messages: WatchRevocationsResponse[] = [];
+  const opened = Promise.withResolvers<void>();
+  const ended = (async () => {
+    try {
+      const stream = client.watchRevocations(request, rootCall('a-watch', undefined, stopping.signal));
+      for await (const message of stream) {
+        messages.push(message);
+        opened.resolve();
+      }
+      return 'ended';
+    } catch (error) {
+      opened.reject(error);
+      return error;
+    }
+  })();
+  await opened.promise;
+  return {
+    messages,
+    ended,
+    cursor: () => messages.at(-1)?.cursor ?? '',
+    ends: (kind) => messages.filter((message) => message.kind === kind),
+    async stop() {
+      stopping.abort();
+      await ended;
+    },
+  };
+}
+
+async function within(ms: number, what: () => boolean): Promise<number> {
+  const start = performance.now();
+  while (performance.now() - start < ms) {
+    if (what()) return performance.now() - start;
+    await new Promise((resolve) => setTimeout(resolve, 2));
+  }
+  throw new Error(`not within ${ms} ms`);
+}
+
+const { REFRESH_FAMILY, SESSION, SUBJECT, APPLICATION, TENANT } = RevocationKind;
+const revokeOne = async (clientId = 'web') => {
+  const { refreshToken } = await on.signIn({ clientId });
+  await on.token.revoke({ token: refreshToken, caller }, call());
+};
+const settled = () => new Promise((resolve) => setTimeout(resolve, 300));
+
+describe('the watch of revocations', () => {
+  it('begins with a position and then tells each revoked family within 250 ms, once', async () => {
+    const watcher = await watch();
+    expect(watcher.messages).toMatchObject([{ kind: RevocationKind.UNSPECIFIED, tenantId: '' }]);
+    await revokeOne();
+    await within(250, () => watcher.ends(REFRESH_FAMILY).length === 1);
+    const [told] = watcher.ends(REFRESH_FAMILY);
+    expect(told).toMatchObject({ tenantId: 'acme', sub: 'ada', clientId: 'web', sessionId: 'session-1' });
+    expect(Math.abs(Number(told?.endedAt) - Date.now() / 1000)).toBeLessThan(5);
+    await settled();
+    expect(watcher.ends(REFRESH_FAMILY)).toHaveLength(1);
+    await watcher.stop();
+  });
+
+  it('tells within 250 ms what another replica has revoked', async () => {
+    const other = await world({ kit: { database: on.database } });
+    const watcher = await watch();
+    const { refreshToken } = await on.signIn();
+    const revoked = other.token.revoke({ token: refreshToken, caller }, call());
+    await revoked;
+    await within(250, () => watcher.ends(REFRESH_FAMILY).length === 1);
+    await watcher.stop();
+    await other.close();
+  });
+
+  it('tells sessions, users, applications and tenants that ended, and nothing of other changes', async () => {
+    const watcher = await watch();
+    on.authorize.endSession('session-9');
+    await on.directory.changeUser('bob', (user) => (user.name = 'Bob'));
+    await on.directory.changeUser('bob', (user) => (user.status = Status.LOCKED));
+    await on.directory.changeUser('bob', (user) => (user.status = Status.ACTIVE));
+    await on.directory.changeApplication('other', (record) => (record.status = Status.DISABLED));
+    await on.directory.changeApplication('other', (record) => (record.status = Status.ACTIVE));
+    await on.directory.changeTenant('globex', Status.DISABLED);
+    await on.directory.changeTenant('globex', Status.ACTIVE);
+    await within(250, () => watcher.ends(TENANT).length === 1);
+    await settled();
+    expect(watcher.ends(SESSION)).toMatchObject([{ tenantId: 'acme', sub: 'ada', sessionId: 'session-9' }]);
+    expect(watcher.ends(SUBJECT)).toMatchObject([{ tenantId: 'acme', sub: 'bob' }]);
+    expect(watcher.ends(APPLICATION)).toMatchObject([{ tenantId: 'acme', clientId: 'other' }]);
+    expect(watcher.ends(TENANT)).toMatchObject([{ tenantId: 'globex' }]);
+    await watcher.stop();
+  });
+
+  it('tells who comes back with a cursor everything it missed, once and in order, from any message', async () => {
+    const first = await watch();
+    await revokeOne();
+    await within(500, () => first.ends(REFRESH_FAMILY).length === 1);
+    await first.stop();
+    for (let time = 0; time < 3; time += 1) await revokeOne();
+    on.authorize.endSession('missed');
+    await on.directory.changeUser('bob', (user) => (user.status = Status.DISABLED));
+    await on.directory.changeUser('bob', (user) => (user.status = Status.ACTIVE));
+    const second = await watch({ cursor: first.cursor() });
+    await within(500, () => second.ends(REFRESH_FAMILY).length === 3 && second.ends(SUBJECT).length === 1);
+    expect(second.ends(SESSION)).toMatchObject([{ sessionId: 'missed' }]);
+    for (const { cursor } of second.messages) {
+      const again = await watch({ cursor });
+      await settled();
+      const rest = second.messages.slice(second.messages.findIndex((one) => one.cursor === cursor) + 1);
+      const names = (messages: WatchRevocationsResponse[]) =>
+        messages
+          .filter(({ kind }) => kind !== RevocationKind.UNSPECIFIED)
+          .map(({ kind, familyId, sessionId, sub }) => `${kind} ${familyId} ${sessionId} ${sub}`)
+          .toSorted();
+      expect(names(again.messages)).toEqual(names(rest));
+      await again.stop();
+    }
+    await second.stop();
+  });
+
+  it('tells everything that ended since a time, to who starts without a cursor', async () => {
+    await revokeOne();
+    on.authorize.endSession('long-over');
+    await on.directory.changeUser('bob', (user) => (user.status = Status.DISABLED));
+    await on.directory.changeUser('bob', (user) => (user.status = Status.ACTIVE));
+    const all = await watch({ since: BigInt(Math.floor(Date.now() / 1000) - 3600) });
+    await within(500, () => all.ends(REFRESH_FAMILY).length >= 1);
+    await within(500, () => all.ends(SESSION).some(({ sessionId }) => sessionId === 'long-over'));
+    await within(500, () => all.ends(SUBJECT).some(({ sub }) => sub === 'bob'));
+    const none = await watch({ since: BigInt(Math.floor(Date.now() / 1000) + 60) });
+    await settled();
+    expect(none.messages.filter(({ kind }) => kind !== RevocationKind.UNSPECIFIED)).toEqual([]);
+    await Promise.all([all.stop(), none.stop()]);
+  });
+
+  it('refuses a cursor that is not on record any more, and what is no cursor', async () => {
+    const watcher = await watch();
+    await watcher.stop();
+    await on.directory.changeUser('bob', (user) => (user.name = 'Robert'));
+    on.directory.forgotten = 1_000n;
+    const forgotten = watch({ cursor: watcher.cursor() });
+    await expect(forgotten).rejects.toMatchObject({ code: Code.OutOfRange });
+    on.directory.forgotten = 0n;
+    const [, families, directory, sessions] = watcher.cursor().split('.');
+    const ahead = watch({ cursor: `1.${Number(families) + 1000}.${directory}.${sessions}` });
+    await expect(ahead).rejects.toMatchObject({ code: Code.OutOfRange });
+    for (const cursor of ['x', '1.2.3', '2.1.1.1', `${watcher.cursor()} `, '1.-1.0.0']) {
+      await expect(watch({ cursor })).rejects.toMatchObject({ code: Code.InvalidArgument });
+    }
+  });
+
+  it('fails when a record cannot be heard, so that nobody feels guarded who is not', async () => {
+    on.directory.line.cut = true;
+    await expect(watch()).rejects.toMatchObject({ code: 'temporarily_unavailable' });
+    on.directory.line.cut = false;
+    const watcher = await watch();
+    on.authorize.line.cut = true;
+    const end = (async () => {
+      for (;;) {
+        on.clock.advance(1000);
+        await new Promise((resolve) => setTimeout(resolve, 200));
+        if (!on.authorize.line.cut) return;
+      }
+    })();
+    expect(await watcher.ended).toMatchObject({ code: 'temporarily_unavailable' });
+    on.authorize.line.cut = false;
+    await end;
+  });
+
+  it('speaks at least once a second when nothing ends', async () => {
+    const watcher = await watch();
+    await new Promise((resolve) => setTimeout(resolve, 1600));
+    expect(watcher.messages.length).toBeGreaterThanOrEqual(3);
+    expect(new Set(watcher.messages.map(({ cursor }) => cursor)).size).toBe(1);
+    await watcher.stop();
+  });
+});
+
+const nameOf = (kind: RevocationKind) =>
+  Object.entries(RevocationKind).find(([, value]) => value === kind)?.[0] ?? '';
+
+describe('who watches', () => {
+  const endOfEachKind = async () => {
+    await revokeOne('web');
+    await on.token.revoke(
+      {
+        token: (await on.signIn({ clientId: 'other', resource: '', scopes: ['openid', 'offline_access'] }))
+          .refreshToken,
+        caller,
+      },
+      call(),
+    );
+    on.authorize.endSession('of-acme');
+    on.authorize.endSession('of-globex', 'eve', 'globex');
+    await on.directory.changeTenant('globex', Status.DISABLED);
+    await on.directory.changeTenant('globex', Status.ACTIVE);
+  };
+  const heard = async (principal: Principal) => {
+    const watcher = await watch({}, principal);
+    await endOfEachKind();
+    await settled();
+    await watcher.stop();
+    return watcher.messages
+      .filter(({ kind }) => kind !== RevocationKind.UNSPECIFIED)
+      .map(
+        ({ kind, tenantId, clientId, sessionId }) =>
+          `${nameOf(kind)} ${tenantId} ${clientId}${kind === SESSION ? sessionId : ''}`,
+      )
+      .toSorted();
+  };
+
+  it('hears as a client of its own families, those of its API resources, and its own tenant', async () => {
+    expect(await heard({ kind: 'client', id: 'orders-api' })).toEqual([
+      'REFRESH_FAMILY acme web',
+      'SESSION acme of-acme',
+    ]);
+    const ofOther = await heard({ kind: 'client', id: 'other' });
+    expect(ofOther).toEqual(['REFRESH_FAMILY acme other', 'SESSION acme of-acme']);
+  });
+
+  it('hears by certificate what that is bound to; unnamed ones nothing', async () => {
+    expect(await heard({ kind: 'certificate', id: 'introspector.orders' })).toEqual([
+      'REFRESH_FAMILY acme web',
+      'SESSION acme of-acme',
+    ]);
+    expect(await heard({ kind: 'certificate', id: 'introspector.all' })).toHaveLength(5);
+    expect(await heard({ kind: 'certificate', id: 'introspector.unknown' })).toEqual([]);
+  });
+
+  it('hears nothing any more once its client is disabled or its access token has expired', async () => {
+    const expiresAt = Math.floor(on.clock.now() / 1000) + 60;
+    const expiring = await watch({}, { kind: 'client', id: 'orders-api', expiresAt });
+    const disabled = await watch({}, { kind: 'client', id: 'orders-api' });
+    await on.directory.changeApplication('orders-api', (record) => (record.status = Status.DISABLED));
+    expect(await disabled.ended).toMatchObject({ code: 'invalid_token' });
+    await on.directory.changeApplication('orders-api', (record) => (record.status = Status.ACTIVE));
+    on.clock.advance(61_000);
+    expect(await expiring.ended).toMatchObject({ code: 'invalid_token' });
+  });
+});

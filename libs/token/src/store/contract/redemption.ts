@@ -1,0 +1,124 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import { systemRandom } from '@tessera/kit';
+import { type Database } from '@tessera/stores';
+import { newFamilyId } from '../../refresh-token-format.ts';
+import type { RedemptionKind, RedemptionRequest } from '../store.ts';
+import { bench, grant, owner, trail, type Bench } from './fixture.ts';
+
+/** What the redemption of one-time values must do on every engine. */
+export function redemptionContract(engine: string, open: () => Promise<Database>): void {
+  describe(`redemption of one-time values on ${engine}`, () => {
+    let on: Bench;
+    beforeAll(async () => {
+      on = bench(await open());
+    });
+
+    const request = (overrides: Partial<RedemptionRequest> = {}): RedemptionRequest => ({
+      ...owner,
+      userId: 'u1',
+      sessionId: 'session-1',
+      kind: 'authorization_code',
+      hash: systemRandom.bytes(32),
+      family: { familyId: newFamilyId(systemRandom), grant, idleSeconds: 3600, absoluteSeconds: 7200 },
+      trail: { ...trail, details: { jti: 'token-1' } },
+      ...overrides,
+    });
+
+    it('starts the family with the marker and says what was issued in one audit row', async () => {
+      const redemption = request();
+      const familyId = redemption.family?.familyId ?? '';
+      expect(await on.redemption.redeem(redemption)).toBe('redeemed');
+      expect(await on.refresh.findLive(familyId, 1)).toMatchObject({ ...grant, ...owner });
+      expect((await on.events(familyId)).toSorted()).toEqual(['code.redeemed', 'token.issued']);
+      expect(await on.audit(familyId, 'token.issued')).toMatchObject([
+        { record: { details: { jti: 'token-1' } } },
+      ]);
+    });
+
+    it('takes a value that comes back for a replay and ends what its redemption started, for good', async () => {
+      const redemption = request();
+      const familyId = redemption.family?.familyId ?? '';
+      await on.redemption.redeem(redemption);
+      const another = { ...redemption, family: request().family };
+      expect(await on.redemption.redeem(another)).toBe('replayed');
+      expect(await on.redemption.redeem(another)).toBe('replayed');
+      expect(await on.refresh.findLive(familyId, 1)).toBeUndefined();
+      expect(await on.refresh.findLive(another.family?.familyId ?? '', 1)).toBeUndefined();
+      expect(await on.audit(familyId, 'code.replayed')).toHaveLength(2);
+      expect(await on.audit(familyId, 'refresh.family_revoked')).toMatchObject([
+        { reason: 'grant_replayed' },
+      ]);
+    });
+
+    it('finds no replay of a value that was not redeemed, and one of a value that was, as a second redemption does', async () => {
+      const redemption = request();
+      const familyId = redemption.family?.familyId ?? '';
+      expect(await on.redemption.findReplay(redemption)).toBe(false);
+      expect(await on.redemption.redeem(redemption)).toBe('redeemed');
+      expect(await on.redemption.findReplay({ ...redemption, hash: systemRandom.bytes(32) })).toBe(false);
+      expect(await on.refresh.findLive(familyId, 1)).toBeDefined();
+      expect(await on.redemption.findReplay(redemption)).toBe(true);
+      expect(await on.refresh.findLive(familyId, 1)).toBeUndefined();
+      expect(await on.audit(familyId, 'code.replayed')).toHaveLength(1);
+      expect(await on.audit(familyId, 'refresh.family_revoked')).toHaveLength(1);
+    });
+
+    it.each(['device_code', 'auth_req_id'] as const)(
+      'refuses a second poll with an approved %s and leaves the family of the first alone (RFC 8628 section 3.5)',
+      async (kind) => {
+        const redemption = { ...request(), kind };
+        const familyId = redemption.family?.familyId ?? '';
+        await on.redemption.redeem(redemption);
+        expect(await on.redemption.redeem({ ...redemption, family: request().family })).toBe('replayed');
+        expect(await on.refresh.findLive(familyId, 1)).toMatchObject(owner);
+        expect(await on.audit(familyId, 'refresh.family_revoked')).toEqual([]);
+      },
+    );
+
+    it('tells which family a value started, and changes nothing by it', async () => {
+      const redemption = { ...request(), kind: 'auth_req_id' as const };
+      const familyId = redemption.family?.familyId ?? '';
+      expect(await on.redemption.findFamily(redemption)).toBeUndefined();
+      await on.redemption.redeem(redemption);
+      expect(await on.redemption.findFamily(redemption)).toBe(familyId);
+      expect(await on.redemption.findFamily({ ...redemption, tenantId: 'globex' })).toBeUndefined();
+      expect(await on.refresh.findLive(familyId, 1)).toMatchObject(owner);
+      const alone = request({ family: undefined });
+      await on.redemption.redeem(alone);
+      expect(await on.redemption.findFamily(alone)).toBeNull();
+    });
+
+    it('redeems no code of a session that was ended, and whatever else was approved in it (SES-7, F2)', async () => {
+      const sessionId = systemRandom.bytes(16).toString('base64url');
+      const before = request({ sessionId });
+      expect(await on.redemption.redeem(before)).toBe('redeemed');
+      for (let time = 0; time < 2; time += 1) await on.redemption.noteSessionEnd('acme', sessionId);
+      const code = request({ sessionId });
+      expect(await on.redemption.redeem(code)).toBe('session_ended');
+      expect(await on.redemption.findReplay(code)).toBe(false);
+      expect(await on.refresh.findLive(code.family?.familyId ?? '', 1)).toBeUndefined();
+      expect(await on.events(code.family?.familyId ?? '')).toEqual([]);
+      expect(await on.redemption.redeem(before)).toBe('replayed');
+      expect(await on.redemption.redeem(request({ sessionId, kind: 'device_code' }))).toBe('redeemed');
+      expect(await on.redemption.redeem(request({ sessionId, tenantId: 'globex' }))).toBe('redeemed');
+      expect(await on.redemption.redeem(request())).toBe('redeemed');
+    });
+
+    it('remembers values that started no family', async () => {
+      const redemption = request({ family: undefined });
+      expect(await on.redemption.redeem(redemption)).toBe('redeemed');
+      expect(await on.redemption.redeem(redemption)).toBe('replayed');
+    });
+
+    it('keeps tenants and kinds apart', async () => {
+      const hash = systemRandom.bytes(32);
+      const kinds: RedemptionKind[] = ['authorization_code', 'device_code', 'auth_req_id'];
+      for (const kind of kinds) {
+        for (const tenantId of ['acme', 'globex']) {
+          const redemption = request({ hash, kind, tenantId });
+          expect(await on.redemption.redeem(redemption)).toBe('redeemed');
+        }
+      }
+    });
+  });
+}

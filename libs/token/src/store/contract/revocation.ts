@@ -1,0 +1,88 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import { systemRandom } from '@tessera/kit';
+import { type Database } from '@tessera/stores';
+import { newFamilyId } from '../../refresh-token-format.ts';
+import { bench, owner, trail, type Bench } from './fixture.ts';
+
+/** What revocation and look-up must do on every engine. */
+export function revocationContract(engine: string, open: () => Promise<Database>): void {
+  describe(`revocation of refresh families on ${engine}`, () => {
+    let on: Bench;
+    let database: Database;
+    beforeAll(async () => {
+      database = await open();
+      on = bench(database);
+    });
+
+    it('revokes once; the first reason and address stay, and so does the one audit row', async () => {
+      const { familyId, request } = await on.start();
+      const first = { familyId, owner: undefined, reason: 'device lost', trail };
+      expect(await on.refresh.revoke(first)).toBe('revoked');
+      const again = { ...first, reason: 'again', trail: { ...trail, ipAddress: '198.51.100.1' } };
+      expect(await on.refresh.revoke(again)).toBe('already_revoked');
+      expect(await on.refresh.rotate(request(1))).toEqual({ kind: 'revoked' });
+      const { rows } = await database.query({
+        name: 'test.revocation',
+        text: 'SELECT revoked_cause, revoked_reason, revoked_by_ip FROM token.refresh_family WHERE family_id = $1::uuid',
+        values: [familyId],
+      });
+      expect(rows).toEqual([
+        { revoked_cause: 'revoked', revoked_reason: 'device lost', revoked_by_ip: '192.0.2.7' },
+      ]);
+      expect(await on.audit(familyId, 'token.revoked')).toMatchObject([
+        {
+          tenant_id: 'acme',
+          record: { subject: 'u1', ipAddress: '192.0.2.7', details: { reason: 'device lost' } },
+        },
+      ]);
+    });
+
+    it('touches only the families of the owner when there is one (RFC 7009 section 2.1)', async () => {
+      const { familyId } = await on.start();
+      const request = { familyId, reason: '', trail };
+      for (const foreign of [
+        { ...owner, clientId: 'other' },
+        { ...owner, tenantId: 'globex' },
+      ]) {
+        expect(await on.refresh.revoke({ ...request, owner: foreign })).toBe('unknown');
+      }
+      expect(await on.refresh.findLive(familyId, 1)).toBeDefined();
+      expect(await on.refresh.revoke({ ...request, owner })).toBe('revoked');
+      expect(
+        await on.refresh.revoke({ ...request, familyId: newFamilyId(systemRandom), owner: undefined }),
+      ).toBe('unknown');
+    });
+
+    it('finds a family by its live generation alone', async () => {
+      const { familyId, request } = await on.start();
+      await on.refresh.rotate(request(1));
+      expect(await on.refresh.findLive(familyId, 1)).toBeUndefined();
+      const live = await on.refresh.findLive(familyId, 2);
+      expect(live).toMatchObject({
+        tenantId: 'acme',
+        clientId: 'web',
+        userId: 'u1',
+        authTime: 1_700_000_000,
+      });
+      expect(live && live.expiresAt - live.issuedAt).toBe(3600);
+    });
+
+    it('deletes families a day after their absolute end and markers after a week, in batches', async () => {
+      const families = [await on.start(), await on.start(), await on.start()];
+      await on.refresh.purgeExpired(1000);
+      await on.redemption.purgeOld(1000);
+      for (const { familyId } of families) await on.elapse(familyId, 7200 + 86_400 - 60);
+      expect(await on.refresh.purgeExpired(10)).toBe(0);
+      for (const { familyId } of families) await on.elapse(familyId, 120);
+      expect(await on.refresh.purgeExpired(2)).toBe(2);
+      expect(await on.refresh.purgeExpired(2)).toBe(1);
+      expect(await on.redemption.purgeOld(10)).toBe(0);
+      await database.query({
+        name: 'test.age_markers',
+        text: `UPDATE token.redemption SET redeemed_at = redeemed_at - interval '7 days 1 second' WHERE family_id = ANY ($1::uuid[])`,
+        values: [families.map(({ familyId }) => familyId)],
+      });
+      expect(await on.redemption.purgeOld(10)).toBe(3);
+    });
+  });
+}
