@@ -16,7 +16,7 @@ import { Yardstick } from './measure/yardstick.ts';
 import { parseOptions, usage, UsageError, type Options } from './options.ts';
 import { describeSoak, soak } from './soak.ts';
 import { startStores } from './stores.ts';
-import { startPeer, startTessera, type System, type SystemOptions } from './systems.ts';
+import { startBare, startPeer, startTessera, type System, type SystemOptions } from './systems.ts';
 import { table } from './table.ts';
 import { targets } from './targets.ts';
 
@@ -104,6 +104,7 @@ async function measureSystems(
       await sleep(1000);
       starts.push({ system: name, startMs: system.startMs, memory: memoryOf(system) });
     }
+    running.push(await startBare(systems));
     const atRest = await measureRest(bench);
     const rows: Row[] = [];
     for (const operation of options.only) {

@@ -134,6 +134,20 @@ export async function startPeer(options: SystemOptions): Promise<System> {
   return start([planned], target, options);
 }
 
+/** What Fastify and grpc-js cost by themselves. */
+export async function startBare(options: SystemOptions): Promise<System> {
+  const [port, callPort] = [await freePort(), await freePort()];
+  const baseUrl = `http://127.0.0.1:${port}`;
+  const planned: Planned = {
+    name: 'bare',
+    arguments: ['apps/bench/src/bare/main.ts', String(port), String(callPort)],
+    environment: {},
+    readyUrl: `${baseUrl}/ready`,
+  };
+  const calls = { target: `127.0.0.1:${callPort}`, token: '' };
+  return start([planned], { kind: 'bare', baseUrl, seed: options.seed, calls }, options);
+}
+
 async function start(plan: readonly Planned[], target: Target, options: SystemOptions): Promise<System> {
   const started = performance.now();
   const children = plan.map((planned) => run(planned, options));

@@ -1,4 +1,4 @@
-import { ratioOf, ratioToPeer, type Result, type Row, type Start } from './measure/row.ts';
+import { ratioOf, ratioTo, type Result, type Row, type Start } from './measure/row.ts';
 
 interface Column {
   readonly title: string;
@@ -11,6 +11,7 @@ const systems: Readonly<Record<Row['system'], string>> = {
   compact: 'compact',
   split: 'split',
   'oidc-provider': 'peer',
+  bare: 'bare',
 };
 
 const columns: readonly Column[] = [
@@ -18,7 +19,8 @@ const columns: readonly Column[] = [
   { title: 'on', value: (row) => systems[row.system] },
   { title: 'CPU µs', value: (row) => number(row.micros) },
   { title: '×unit', value: (row) => number(ratioOf(row), 2) },
-  { title: '×peer', value: (row, rows) => formatRatio(ratioToPeer(row, rows)) },
+  { title: '×peer', value: (row, rows) => formatRatio(ratioTo('oidc-provider', row, rows)) },
+  { title: '×bare', value: (row, rows) => formatRatio(ratioTo('bare', row, rows)) },
   { title: 'op/s', value: (row) => number(row.perSecond) },
   { title: 'p50', value: (row) => number(row.p50, 1) },
   { title: 'p99', value: (row) => number(row.p99, 1) },

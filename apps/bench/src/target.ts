@@ -1,10 +1,10 @@
 /** What a driver process is told about the system it drives. */
 export interface Target {
-  readonly kind: 'tessera' | 'peer';
+  readonly kind: 'tessera' | 'peer' | 'bare';
   readonly baseUrl: string;
   /** Seed of the secrets in the declared state. */
   readonly seed: string;
-  /** Listener of the token service, and the shared token; absent in compact. */
+  /** Listener for calls and the shared token; absent in compact. */
   readonly calls?: { readonly target: string; readonly token: string };
   /** Where the peer makes codes and tokens without a person. */
   readonly mintUrl?: string;

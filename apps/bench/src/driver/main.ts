@@ -22,8 +22,8 @@ async function perform(request: DriverRequest): Promise<DriverAnswer> {
   if (request.step === 'prepare') {
     const { target, duration } = request;
     const operation = operationNamed(request.operation);
-    const prepare = target.kind === 'tessera' ? operation.ours : operation.peers;
-    if (prepare === undefined) throw new Error('the peer has no such operation');
+    const prepare = { tessera: operation.ours, peer: operation.peers, bare: operation.bare }[target.kind];
+    if (prepare === undefined) throw new Error(`there is no such operation on ${target.kind}`);
     const load = await prepare(target, { duration, rate: operation.rate });
     const caller = load.kind === 'calls' ? new Caller(load) : undefined;
     prepared = { operation, load, baseUrl: target.baseUrl, caller };

@@ -77,7 +77,7 @@ export async function measure(
   const candidates: Candidate[] = [];
   try {
     for (const system of systems.filter((one) => isMeasurable(name, one))) {
-      const kind = system.target.kind === 'peer' ? 'oidc-provider' : topologyOf(system);
+      const kind = kindOf(system);
       say(`${kind} ${name}: preparing`);
       const driver = new Driver();
       candidates.push({ system, kind, driver, slices: [], errors: 0 });
@@ -199,11 +199,15 @@ async function warmUpInTurn(candidates: readonly Candidate[]): Promise<void> {
   }
 }
 
-const topologyOf = (system: System): 'compact' | 'split' =>
-  system.processes.length === 1 ? 'compact' : 'split';
+function kindOf({ target, processes }: System): Row['system'] {
+  if (target.kind === 'peer') return 'oidc-provider';
+  if (target.kind === 'bare') return 'bare';
+  return processes.length === 1 ? 'compact' : 'split';
+}
 
 export const isMeasurable = (name: OperationName, system: System): boolean => {
   const operation = operationNamed(name);
   if (system.target.kind === 'peer') return operation.peers !== undefined;
+  if (system.target.kind === 'bare') return operation.bare !== undefined;
   return operation.splitOnly !== true || system.target.calls !== undefined;
 };

@@ -5,7 +5,7 @@ import { median } from './median.ts';
 /** One operation on one system. Times of processors are microseconds of user and system time per operation. */
 export interface Row {
   readonly operation: OperationName;
-  readonly system: Topology | 'oidc-provider';
+  readonly system: Topology | 'oidc-provider' | 'bare';
   readonly operations: number;
   /** Requests that failed or were answered wrongly, warming up included. */
   readonly errors: number;
@@ -40,7 +40,7 @@ export interface Second {
 }
 
 export interface Start {
-  readonly system: Topology | 'oidc-provider';
+  readonly system: Topology | 'oidc-provider' | 'bare';
   /** Milliseconds until ready, of a second start on a migrated database. */
   readonly startMs: number;
   /** MiB resident, by process, a second after it was ready. */
@@ -48,7 +48,7 @@ export interface Start {
 }
 
 /** Counts what a result holds and how it is measured: those of another number do not compare. */
-export const resultFormat = 2;
+export const resultFormat = 3;
 
 export interface Result {
   readonly format: typeof resultFormat;
@@ -65,18 +65,22 @@ export interface Result {
 export const ratioOf = ({ seconds }: Row): number =>
   median(seconds.map(({ micros, physical }) => micros / physical));
 
-/** Our cost as a part of the peer's, second by second, as they take turns. */
-export function ratioToPeer(row: Row, rows: readonly Row[]): number | undefined {
-  if (row.system === 'oidc-provider') return undefined;
-  const peer = rows.find(
-    ({ system, operation }) => system === 'oidc-provider' && operation === row.operation,
-  );
-  if (peer !== undefined)
-    return median(row.seconds.map(({ micros }, turn) => micros / (peer.seconds[turn]?.micros ?? Number.NaN)));
-  // The costs of a cold and a warm introspection are one to a peer without a cache.
-  if (row.operation !== 'introspect-access-cold') return undefined;
-  const warm = rows.find(
-    ({ system, operation }) => system === 'oidc-provider' && operation === 'introspect-access',
-  );
-  return warm === undefined ? undefined : row.micros / warm.micros;
+/** Operations whose cost on others is that of another row: neither the peer nor a bare handler has a cache to be cold. */
+const sameElsewhere: Partial<Record<OperationName, OperationName>> = {
+  'introspect-access-cold': 'introspect-access',
+  'introspect-call-cold': 'introspect-call',
+};
+
+/** Our cost as a multiple of another system's, second by second, as they take turns. */
+export function ratioTo(other: 'oidc-provider' | 'bare', row: Row, rows: readonly Row[]): number | undefined {
+  if (row.system === 'oidc-provider' || row.system === 'bare') return undefined;
+  const on = (name: OperationName | undefined): Row | undefined =>
+    rows.find(({ system, operation }) => system === other && operation === name);
+  const theirs = on(row.operation);
+  if (theirs !== undefined)
+    return median(
+      row.seconds.map(({ micros }, turn) => micros / (theirs.seconds[turn]?.micros ?? Number.NaN)),
+    );
+  const alike = on(sameElsewhere[row.operation]);
+  return alike === undefined ? undefined : row.micros / alike.micros;
 }

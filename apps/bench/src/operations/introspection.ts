@@ -38,6 +38,23 @@ async function byPeer(target: Target, kind: 'opaque-tokens' | 'refresh-tokens'):
   );
 }
 
+async function byBareHandler(): Promise<Load> {
+  const tokens = Array.from({ length: 100 }, (_, index) => `${index}`.padEnd(900, 'x'));
+  return cycle(
+    tokens.map((token) => json('/introspect', { token })),
+    isActive,
+  );
+}
+
+async function byEmptyCall(target: Target): Promise<Load> {
+  const request = create(IntrospectRequestSchema, { token: 'x'.repeat(900) });
+  return {
+    ...overCalls(target, 'Introspect', 1),
+    next: turns([Buffer.from(toBinary(IntrospectRequestSchema, request))]),
+    accept: (answer: Buffer) => fromBinary(IntrospectResponseSchema, answer).active,
+  };
+}
+
 function overCalls(target: Target, method: string, perCall: number): Omit<CallLoad, 'next' | 'accept'> {
   if (target.calls === undefined) throw new Error('there are no listeners for calls');
   return {
@@ -85,6 +102,7 @@ export const introspection: readonly Operation[] = [
     rate: 200,
     ours: (target) => overHttp(target, warmTokens),
     peers: (target) => byPeer(target, 'opaque-tokens'),
+    bare: byBareHandler,
   },
   {
     name: 'introspect-access-cold',
@@ -111,6 +129,7 @@ export const introspection: readonly Operation[] = [
     rate: 200,
     splitOnly: true,
     ours: (target) => singleCalls(target, warmTokens),
+    bare: byEmptyCall,
   },
   {
     name: 'introspect-call-cold',

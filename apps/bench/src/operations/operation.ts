@@ -63,6 +63,8 @@ export interface Operation {
   ours(target: Target, sizing: Sizing): Promise<Load>;
   /** The same work done by the peer, where it does it at all. */
   peers?: (target: Target, sizing: Sizing) => Promise<Load>;
+  /** The same requests to handlers of the bare libraries, where their cost is the floor of a target. */
+  bare?: (target: Target, sizing: Sizing) => Promise<Load>;
   /** Needs the listeners for calls, which the compact topology does not have. */
   readonly splitOnly?: boolean;
 }

@@ -75,6 +75,10 @@ const devicePoll: Operation = {
     );
     return cycle(polls, isPending);
   },
+  async bare() {
+    const poll = { grant_type: deviceGrant, device_code: `td_${'x'.repeat(43)}` };
+    return cycle([form('/token', poll, basicOf(mintedClient))], isPending);
+  },
 };
 
 const cibaStart: Operation = {
@@ -106,6 +110,7 @@ const document = (name: 'discovery' | 'jwks', path: string, peerPath: string, te
   rate: 200,
   ours: async () => cycle([get(path)], okWith(text)),
   peers: async () => cycle([get(peerPath)], okWith(text)),
+  bare: async () => cycle([get(path)], okWith(text)),
 });
 
 const configuration = '/.well-known/openid-configuration';
