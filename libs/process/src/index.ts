@@ -4,7 +4,6 @@
 export { requireSameTime } from './clock-skew.ts';
 export { ConfigError, combine, isGiven, loadConfig } from './config.ts';
 export { createKit } from './create-kit.ts';
-export { http } from './http.ts';
 export type { Kit } from './kit.ts';
 export type { Lifecycle } from './lifecycle.ts';
 export { processConfig, rpcConfig } from './process-config.ts';

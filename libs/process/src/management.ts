@@ -1,6 +1,6 @@
+import { createServer } from 'node:http';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { http } from './http.ts';
 import type { Lifecycle } from './lifecycle.ts';
 
 export interface ManagementOptions {
@@ -22,7 +22,7 @@ export interface Management {
  * with each check's result), `/metrics`.
  */
 export async function startManagement(options: ManagementOptions): Promise<Management> {
-  const server = http.createServer({
+  const server = createServer({
     maxHeaderSize: 8192,
     requestTimeout: 5000,
     headersTimeout: 5000,

@@ -121,10 +121,10 @@ describe('runProcess', () => {
     expect(sample.out()).toContain('flushed');
   });
 
-  it('ends in order, but with 1, on an error that nothing handled', async () => {
+  it('ends in order, but with 1, on an unhandled error', async () => {
     const sample = start({ SAMPLE: 'late' });
     expect(await sample.exit).toEqual({ code: 1, signal: null });
-    expect(sample.out()).toMatch(/an error that nothing handled[\s\S]*flushed/);
+    expect(sample.out()).toMatch(/unhandled error[\s\S]*flushed/);
   });
 
   it('is killed at the failpoint that a crash test chose', async () => {

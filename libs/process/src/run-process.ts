@@ -17,10 +17,8 @@ import { startManagement } from './management.ts';
 import type { ManagementOptions } from './management.ts';
 import type { ProcessConfig } from './process-config.ts';
 import { tracesEndpoint } from './tracing-config.ts';
-import { giveBackStartMemory } from './start-memory.ts';
 import { formerNames } from './renamed-settings.ts';
 import { sizeThreadPool } from './thread-pool.ts';
-import { keepTickShape } from './tick-shape.ts';
 
 export interface ProcessContext<C> {
   readonly config: C;
@@ -56,7 +54,6 @@ export async function runProcess<S extends z.ZodObject>(options: RunOptions<S>):
   let log: Logger | undefined;
   let lifecycle: ProcessLifecycle | undefined;
   sizeThreadPool(options.environment);
-  keepTickShape();
   try {
     const environment = (await options.prepare?.(options.environment)) ?? options.environment;
     const config = loadConfig(options.config, environment) as z.infer<S> & ProcessConfig;
@@ -77,7 +74,6 @@ export async function runProcess<S extends z.ZodObject>(options: RunOptions<S>):
     if (endpoint !== undefined) await trace(options.name, config, endpoint, log, lifecycle);
     await listen(options, config, lifecycle);
     await options.start({ config, log, lifecycle });
-    giveBackStartMemory();
     lifecycle.started();
     log.info({ event: 'server.started', pid: process.pid }, 'started');
   } catch (error) {
@@ -142,7 +138,7 @@ function stopOnSignal(lifecycle: ProcessLifecycle, log: Logger, delay: number): 
   } satisfies closeWithGrace.Options;
   const closing = closeWithGrace(settings, async ({ err, signal = asked?.signal }) => {
     if (err === undefined) log.info({ signal }, 'asked to stop');
-    else log.fatal({ error: err }, 'an error that nothing handled');
+    else log.fatal({ error: err }, 'unhandled error');
     await lifecycle.stop({ pause: err === undefined });
     log.info({ event: 'server.stopped' }, 'stopped');
   });

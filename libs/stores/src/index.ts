@@ -14,7 +14,6 @@ export { parsePostgresUrl } from './postgres/postgres-url.ts';
 export { openDatabase } from './postgres/postgres.ts';
 export { startPurge } from './purge.ts';
 export type { Purge } from './purge.ts';
-export { createConnection } from './redis/redis-client.ts';
 export type { RedisTls } from './redis/redis-client.ts';
 export { parseRedisUrl } from './redis/redis-url.ts';
 export { openRedis } from './redis/redis.ts';

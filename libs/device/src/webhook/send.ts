@@ -1,6 +1,6 @@
+import { request as httpRequest } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import { isIP } from 'node:net';
-import { http } from '@tessera/process';
 import { isPublicAddress, PrivateAddressError, publicLookup } from './public-address.ts';
 
 export interface Message {
@@ -26,7 +26,7 @@ export function createSend({ allowPrivate }: { readonly allowPrivate: boolean })
     new Promise((resolve) => {
       const problem = allowPrivate ? undefined : problemOf(message.url);
       if (problem !== undefined) return resolve({ outcome: 'refused', reason: problem });
-      const request = message.url.startsWith('https:') ? httpsRequest : http.request;
+      const request = message.url.startsWith('https:') ? httpsRequest : httpRequest;
       const outgoing = request(
         message.url,
         {

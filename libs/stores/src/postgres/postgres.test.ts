@@ -1,6 +1,5 @@
-import { Socket } from 'node:net';
 import { newDatabaseUrl, openTcpProxy } from '@tessera/test-kit';
-import { afterAll, afterEach, describe, expect, it, vi } from 'vitest';
+import { afterAll, afterEach, describe, expect, it } from 'vitest';
 import type { TcpProxy } from '@tessera/test-kit';
 import { describeDatabase } from '../database.contract.ts';
 import type { OpenedDatabase } from '../database.ts';
@@ -95,38 +94,6 @@ describe('openDatabase', () => {
       text: `SELECT name FROM pg_prepared_statements WHERE name = 'test.backend'`,
     };
     expect((await database.query(prepared)).rowCount).toBe(1);
-  });
-
-  it('asks for the columns of a statement once per connection', async () => {
-    const database = await open({ maxConnections: 1 });
-    const read = (row: number) => ({
-      name: 'test.columns',
-      text: 'SELECT $1::int AS row, NULL AS nothing WHERE $1 > 0',
-      values: [row],
-    });
-    const end = { name: 'test.end-all', text: 'SELECT pg_terminate_backend(pg_backend_pid())' };
-    const sent = vi.spyOn(Socket.prototype, '_writev');
-    // The first byte of a message of the client says what it is (PostgreSQL, Message Formats). Node has put the buffers
-    // in the places of their entries by now.
-    const messages = () =>
-      sent.mock.calls
-        .splice(0)
-        .map(([chunks]) =>
-          (chunks as unknown as Buffer[]).map((chunk) => String.fromCharCode(chunk.readUInt8(0))).join(''),
-        );
-    try {
-      expect((await database.query(read(0))).rows).toEqual([]);
-      expect((await database.query(read(7))).rows).toEqual([{ row: 7, nothing: null }]);
-      expect(messages()).toEqual(['PBDES', 'BES']);
-      await expect(database.query(end)).rejects.toMatchObject(unavailable);
-      messages();
-      expect((await database.transaction((tx) => tx.query(read(8)))).rows).toEqual([
-        { row: 8, nothing: null },
-      ]);
-      expect(messages()).toEqual(['PBDES']);
-    } finally {
-      sent.mockRestore();
-    }
   });
 
   it('keeps a connection over a statement that cannot be sent', async () => {

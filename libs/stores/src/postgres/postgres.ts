@@ -1,16 +1,14 @@
-import { Pool } from 'pg';
-import type { PoolClient } from 'pg';
+import type { PoolClient, PoolConfig } from 'pg';
 import type { Logger } from 'pino';
 import { temporarilyUnavailable } from '@tessera/oauth';
 import { Secret } from '@tessera/kit';
-import type { MigrationSession, OpenedDatabase, Queryable } from '../database.ts';
+import type { MigrationSession, OpenedDatabase, Queryable, Result, Statement } from '../database.ts';
 import { metrics } from '@tessera/telemetry';
 import { withRetries } from '../retry.ts';
-import { createHosts } from './postgres-hosts.ts';
-import { execute } from './postgres-statement.ts';
+import { createPools } from './postgres-pools.ts';
+import type { PostgresPools } from './postgres-pools.ts';
 import { parsePostgresUrl, requireFiles } from './postgres-url.ts';
-import { endsSession, isPoolExhausted, isUnavailable } from '../store-errors.ts';
-import { explainTls } from '../tls-errors.ts';
+import { endsSession } from '../store-errors.ts';
 import { createTransactionScope } from './transaction-scope.ts';
 import { postgresTypes } from './types.ts';
 
@@ -45,45 +43,30 @@ export async function openDatabase(options: PostgresOptions): Promise<OpenedData
   const { maxConnections = 10, acquireTimeoutMs = 2000, statementTimeoutMs = 5000, log } = options;
   const url = options.url instanceof Secret ? options.url.reveal() : options.url;
   requireFiles(url);
-  const hosts = createHosts(parsePostgresUrl(url), acquireTimeoutMs);
-  const pool = new Pool({
-    ...hosts.options,
+  const urls = parsePostgresUrl(url);
+  const poolOptions: PoolConfig = {
     max: maxConnections,
     connectionTimeoutMillis: acquireTimeoutMs,
     idleTimeoutMillis: 30_000,
     maxLifetimeSeconds: 1800,
     keepAlive: true,
     statement_timeout: statementTimeoutMs,
+    query_timeout: statementTimeoutMs + clientGraceMs,
     idle_in_transaction_session_timeout: Math.max(10_000, statementTimeoutMs * 2),
     application_name: options.applicationName ?? 'tessera',
     types: postgresTypes,
-  });
-  pool.on('connect', (client) => client.on('error', ignore));
-  pool.on('error', (error) => log?.warn({ error }, 'an idle database connection was lost'));
-  const unmeasure = measurePool(pool);
+  };
+  const pools = createPools(urls, poolOptions, log);
+  // A migration may take its time. It connects when there is one; no connection stays open for it.
+  const migrationPools = createPools(urls, { ...poolOptions, query_timeout: 0, idleTimeoutMillis: 1 }, log);
+  const unmeasure = measurePools(pools);
   const scope = createTransactionScope();
 
-  /** A connection to the server that was chosen, else to one of the others, each asked once. */
-  async function connect(): Promise<PoolClient> {
-    const deadline = performance.now() + acquireTimeoutMs;
-    for (let left = hosts.count - 1; ; left -= 1) {
-      const tried = hosts.chosen;
-      try {
-        return await pool.connect();
-      } catch (error) {
-        if (isPoolExhausted(error)) throw error;
-        hosts.leave(tried);
-        if (left <= 0 || performance.now() >= deadline || !isUnavailable(error))
-          throw explainTls(error, 'Name it with sslrootcert in DATABASE_URL.');
-      }
-    }
-  }
-
-  async function withClient<T>(work: (lease: Lease) => Promise<T>): Promise<T> {
-    if (pool.waitingCount >= maxConnections * waitingPerConnection) {
+  async function withClient<T>(work: (lease: Lease) => Promise<T>, from: PostgresPools = pools): Promise<T> {
+    if (from.current.waitingCount >= maxConnections * waitingPerConnection) {
       throw temporarilyUnavailable(new Error('Too many callers wait for a database connection.'));
     }
-    const client = await connect();
+    const client = await from.connect();
     const lease: Lease = { client, broken: false };
     try {
       return await work(lease);
@@ -95,89 +78,92 @@ export async function openDatabase(options: PostgresOptions): Promise<OpenedData
     }
   }
 
-  const timeoutMs = statementTimeoutMs + clientGraceMs;
   let closed: Promise<void> | undefined;
+  async function close(): Promise<void> {
+    try {
+      await Promise.all([pools.end(), migrationPools.end()]);
+    } finally {
+      unmeasure();
+    }
+  }
+
   return {
     engine: 'postgres',
     async query(statement) {
       scope.assertOutside();
-      return withRetries(() => withClient(({ client }) => execute(client, statement, timeoutMs)));
+      return withRetries(() => withClient(({ client }) => execute(client, statement)));
     },
     async transaction(work) {
       scope.assertOutside();
       return withRetries(() =>
-        withClient((lease) =>
-          scope.enter(() => inTransaction(lease, () => work(session(lease, timeoutMs)), timeoutMs)),
-        ),
+        withClient((lease) => scope.enter(() => inTransaction(lease, () => work(session(lease))))),
       );
     },
     migration: (work) =>
       withRetries(() =>
-        withClient((lease) => inTransaction(lease, () => work(migrationSession(lease)), undefined)),
+        withClient((lease) => inTransaction(lease, () => work(migrationSession(lease))), migrationPools),
       ),
-    close: () => (closed ??= pool.end().finally(unmeasure)),
+    close: () => (closed ??= close()),
   };
 }
 
-function measurePool(pool: Pool): () => void {
+function measurePools(pools: PostgresPools): () => void {
   const options = {
     name: 'tessera_database_connections',
     help: 'Connections to Postgres that work, that are idle, and callers that wait for one.',
     labels: ['state'],
   };
-  return metrics.gauge(options, () => [
-    { labels: { state: 'busy' }, value: pool.totalCount - pool.idleCount },
-    { labels: { state: 'idle' }, value: pool.idleCount },
-    { labels: { state: 'waiting' }, value: pool.waitingCount },
-    { labels: { state: 'limit' }, value: pool.options.max },
-  ]);
+  return metrics.gauge(options, () => {
+    const pool = pools.current;
+    return [
+      { labels: { state: 'busy' }, value: pool.totalCount - pool.idleCount },
+      { labels: { state: 'idle' }, value: pool.idleCount },
+      { labels: { state: 'waiting' }, value: pool.waitingCount },
+      { labels: { state: 'limit' }, value: pool.options.max },
+    ];
+  });
 }
 
-/** A connection may break while it is held and idle; the statement that follows reports it. */
-const ignore = () => undefined;
-
-/** A connection on loan from the pool; a broken one is ended instead of being given to the next. */
+/** A connection on loan from a pool; a broken one is ended instead of being given to the next caller. */
 interface Lease {
   readonly client: PoolClient;
   broken: boolean;
 }
 
-function session({ client }: Lease, timeoutMs: number | undefined): Queryable {
-  return { query: (statement) => execute(client, statement, timeoutMs) };
+async function execute<Row>(client: PoolClient, statement: Statement): Promise<Result<Row>> {
+  const { name, text, values = [] } = statement;
+  const result = await client.query({ name, text, values: [...values] });
+  return { rows: result.rows as Row[], rowCount: result.rowCount ?? 0 };
+}
+
+function session({ client }: Lease): Queryable {
+  return { query: (statement) => execute(client, statement) };
 }
 
 function migrationSession(lease: Lease): MigrationSession {
   return {
-    ...session(lease, undefined),
+    ...session(lease),
     async run(sql) {
       await lease.client.query(sql);
     },
   };
 }
 
-async function inTransaction<T>(
-  lease: Lease,
-  work: () => Promise<T>,
-  timeoutMs: number | undefined,
-): Promise<T> {
-  const command = (text: string) => lease.client.query({ text, ...limit(timeoutMs) });
-  await command('BEGIN');
+async function inTransaction<T>(lease: Lease, work: () => Promise<T>): Promise<T> {
+  const { client } = lease;
+  await client.query('BEGIN');
   let result: T;
   try {
     result = await work();
   } catch (error) {
     // The error of the work is the one to report, whatever happens to the session afterwards.
-    await command('ROLLBACK').catch(() => {
+    await client.query('ROLLBACK').catch(() => {
       lease.broken = true;
     });
     throw error;
   }
-  const committed = await command('COMMIT');
+  const committed = await client.query('COMMIT');
   if (committed.command !== 'COMMIT')
     throw new Error('A failed statement was ignored, so the transaction was rolled back.');
   return result;
-}
-
-function limit(timeoutMs: number | undefined): { query_timeout?: number } {
-  return timeoutMs === undefined ? {} : { query_timeout: timeoutMs };
 }

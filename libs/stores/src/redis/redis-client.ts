@@ -1,12 +1,11 @@
-import type { Socket } from 'node:net';
 import { Cluster, Redis } from 'ioredis';
 import type { RedisOptions as ClientOptions } from 'ioredis';
 import type { Secret } from '@tessera/kit';
 import type { RedisTarget } from './redis-url.ts';
 
-/** What Redis is met with over TLS, in PEM. */
+/** Certificates for TLS to Redis, in PEM. */
 export interface RedisTls {
-  /** Who signs its certificates; the authorities of the system unless given. */
+  /** The authority that signs the certificates of Redis; by default the authorities of the system. */
   readonly ca?: string | undefined;
   readonly cert?: string | undefined;
   readonly key?: Secret | undefined;
@@ -23,26 +22,14 @@ export interface ClientSettings {
 const retryDelay = (attempt: number): number =>
   Math.min(50 * 2 ** Math.min(attempt, 5), 1000) + Math.random() * 100;
 
-/**
- * The driver listens for one error of a socket, and one with TLS may have two, the second of which would end the process
- * (https://github.com/redis/ioredis/pull/962). So a socket that had one gets a listener for what follows. This stands on
- * the prototype because the driver makes further clients by itself, to ask Sentinels and the nodes of a cluster.
- */
-const silentEmit = Reflect.get(Redis.prototype, 'silentEmit');
-Redis.prototype.silentEmit = function outlive(this: Redis, event, value) {
-  const stream: Socket | undefined = this.stream;
-  if (event === 'error') stream?.on('error', () => undefined);
-  return silentEmit.call(this, event, value);
-};
-
-/** A way to Redis, whatever its shape. Not connected yet. */
+/** A client of Redis, whatever its shape. Not connected yet. */
 export interface RedisConnection {
   readonly client: Redis | Cluster;
   /** Called with each server that is connected to, before it is. */
   onNode(listener: (node: Redis) => void): void;
-  /** Called with what goes wrong on the way to the servers, and to Sentinels. */
+  /** Called with the errors of the connections. */
   onError(listener: (error: Error) => void): void;
-  /** The servers that are to take commands; empty when it is not known which. */
+  /** The servers that take commands; empty while they are not known. */
   nodes(): readonly Redis[];
   end(): void;
 }
@@ -60,38 +47,32 @@ function singleConnection(settings: ClientSettings): RedisConnection {
     db: target.database,
     lazyConnect: true,
     enableOfflineQueue: false,
+    enableAutoPipelining: true,
     reconnectOnError: (error) => error.message.startsWith('READONLY'),
     retryStrategy: retryDelay,
   });
   let ended = false;
-  // The client gives up when it is told to leave while it connects.
+  // The library gives up if it is disconnected while it connects.
   client.on('end', () => {
     setTimeout(() => {
       if (!ended) client.connect().catch(() => undefined);
     }, retryDelay(1));
   });
-  const sentinels = target.shape === 'sentinel' ? watchMaster(client, settings) : [];
   return {
     client,
-    onError(listener) {
-      for (const sentinel of sentinels) sentinel.on('error', listener);
-      client.on('error', (error) => {
-        // The Sentinels say why.
-        if (!error.message.startsWith('All sentinels are unreachable')) listener(error);
-      });
-    },
+    onError: (listener) => void client.on('error', listener),
     onNode: (listener) => listener(client),
     nodes: () => [client],
     end() {
       ended = true;
-      for (const each of [client, ...sentinels]) each.disconnect();
+      client.disconnect();
     },
   };
 }
 
 /**
- * The masters of a cluster. A command that comes to the wrong node is sent to the right one, which is the only case in
- * which it is sent again: the node that refused it did nothing.
+ * The masters of a cluster. A command is sent again only if a node redirects it, because that node did nothing. Without
+ * auto-pipelining: the library does not follow the redirection of a single command within a pipeline.
  */
 function clusterConnection(settings: ClientSettings): RedisConnection {
   const client = new Cluster([...settings.target.addresses], {
@@ -125,7 +106,7 @@ function clusterConnection(settings: ClientSettings): RedisConnection {
   };
 }
 
-/** What holds for every connection to a Redis. */
+/** Options of every connection to Redis. */
 function nodeOptions(settings: ClientSettings) {
   const { target, commandTimeoutMs } = settings;
   return {
@@ -133,7 +114,7 @@ function nodeOptions(settings: ClientSettings) {
     ...(target.password === undefined ? {} : { password: target.password }),
     commandTimeout: commandTimeoutMs,
     connectTimeout: connectTimeout(commandTimeoutMs),
-    // A server that hangs is left, so that calls fail at once instead of after the time-out.
+    // Closes the connection to a server that hangs, so that further calls fail at once.
     socketTimeout: commandTimeoutMs * 4,
     autoResendUnfulfilledCommands: false,
     maxRetriesPerRequest: 0,
@@ -162,41 +143,11 @@ function sentinelOptions(settings: ClientSettings) {
     name: target.masterName,
     sentinelRetryStrategy: retryDelay,
     sentinelCommandTimeout: connectTimeout(commandTimeoutMs),
-    // Those that were named are asked and no others: they are the ones that can be reached and have the certificates.
+    // Leaves a master that was replaced, even if it still answers.
+    failoverDetector: true,
+    // Asks only the configured Sentinels: those are reachable and have the expected certificates.
     updateSentinels: false,
     ...(sentinelPassword === undefined ? {} : { sentinelPassword: sentinelPassword.reveal() }),
     ...(tls === undefined ? {} : { sentinelTLS: tls, enableTLSForSentinelMode: true }),
   } satisfies ClientOptions;
-}
-
-/**
- * Leaves a master that its Sentinels have replaced, also one that still answers. The client asks the Sentinels who the
- * master is whenever it connects; this tells it when to.
- * @returns the connections to the Sentinels, which whoever asked for them ends.
- */
-function watchMaster(client: Redis, settings: ClientSettings): Redis[] {
-  const { target, sentinelPassword, commandTimeoutMs } = settings;
-  let last: string | undefined;
-  return target.addresses.map((address) => {
-    const sentinel = new Redis({
-      ...address,
-      ...tlsOptions(settings),
-      ...(sentinelPassword === undefined ? {} : { password: sentinelPassword.reveal() }),
-      connectTimeout: connectTimeout(commandTimeoutMs),
-      enableReadyCheck: false,
-      autoResubscribe: false,
-      retryStrategy: (attempt) => retryDelay(attempt) * 5,
-    });
-    // One that is away is tried again, and the others tell the same.
-    sentinel.on('error', () => undefined);
-    sentinel.on('message', (_channel: string, message: string) => {
-      if (!message.startsWith(`${target.masterName} `) || message === last) return;
-      last = message;
-      if (client.status === 'ready') client.disconnect(true);
-    });
-    sentinel.on('ready', () => {
-      sentinel.subscribe('+switch-master').catch(() => undefined);
-    });
-    return sentinel;
-  });
 }

@@ -1,12 +1,12 @@
 import { OAuthError, temporarilyUnavailable } from '@tessera/oauth';
 
-/** Replies that say that Redis cannot do its work now, whatever was asked. */
+/** Replies that mean that Redis cannot serve any command now. */
 const unavailable =
-  /^(LOADING|READONLY|OOM|MASTERDOWN|CLUSTERDOWN|TRYAGAIN|BUSY|MISCONF|NOREPLICAS|NOAUTH|WRONGPASS|NOPERM|NOGOODSLAVE|ERR max number of clients)/;
+  /^(LOADING|READONLY|OOM|MASTERDOWN|CLUSTERDOWN|TRYAGAIN|MOVED|ASK|BUSY|MISCONF|NOREPLICAS|NOAUTH|WRONGPASS|NOPERM|NOGOODSLAVE|ERR max number of clients)/;
 
 /**
- * Trouble with Redis becomes `temporarily_unavailable`; a reply that blames the command stays as it is, without the
- * arguments that the driver attaches.
+ * Maps failures of Redis to `temporarily_unavailable`. A reply that rejects the command itself stays as it is, without
+ * the arguments that the driver attaches.
  */
 export function translateRedisError(error: unknown): unknown {
   if (error instanceof OAuthError) return error;

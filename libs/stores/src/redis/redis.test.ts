@@ -1,8 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import { Socket } from 'node:net';
 import { redisUrl, openTcpProxy } from '@tessera/test-kit';
 import { Redis } from 'ioredis';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { createLogger } from '@tessera/telemetry';
 import type { TcpProxy } from '@tessera/test-kit';
 import { openRedis } from './redis.ts';
@@ -81,44 +80,11 @@ describe('openRedis', () => {
     expect(await calls('eval')).toBeGreaterThanOrEqual(before + 2);
   });
 
-  it('sends what the requests of one turn ask for in one write, and answers each', async () => {
+  it('answers each of many callers at once', async () => {
     const redis = await open();
     const echo = redis.script({ name: 'test.turn', lua: 'return ARGV[1]' });
-    await echo([], ['known from now on']);
-    const one = vi.spyOn(Socket.prototype, '_write');
-    const many = vi.spyOn(Socket.prototype, '_writev');
-    try {
-      const names = Array.from({ length: 20 }, (_, index) => `caller ${index}`);
-      // Requests come in one after the other, each with the microtasks that follow from it.
-      const answers = names.map(
-        (name) => new Promise((resolve) => setImmediate(() => resolve(echo([], [name])))),
-      );
-      expect(await Promise.all(answers)).toEqual(names);
-      expect(one).not.toHaveBeenCalled();
-      expect(many.mock.calls.map(([chunks]) => chunks.length)).toEqual([names.length]);
-      expect(await echo([], ['alone'])).toBe('alone');
-    } finally {
-      one.mockRestore();
-      many.mockRestore();
-    }
-  });
-
-  it('takes a reply that came in time though the process was kept from reading it', async () => {
-    const redis = await open({ commandTimeoutMs: 100 });
-    const slow = redis.script({
-      name: 'test.slow',
-      lua: `local function now() local t = redis.call('TIME') return t[1] * 1000 + t[2] / 1000 end
-        local began = now()
-        repeat until now() - began > 50
-        return 'late'`,
-    });
-    const reply = slow(['any'], []);
-    await new Promise((resolve) => setTimeout(resolve, 10));
-    // Timers come next after what is immediate.
-    await new Promise((resolve) => setImmediate(resolve));
-    const until = performance.now() + 300;
-    while (performance.now() < until);
-    expect(await reply).toBe('late');
+    const names = Array.from({ length: 200 }, (_, index) => `caller ${index}`);
+    expect(await Promise.all(names.map((name) => echo([], [name])))).toEqual(names);
   });
 
   it('answers a command that is wrong with the error itself, without its arguments', async () => {
@@ -176,8 +142,8 @@ describe('a Redis that goes away', () => {
     await proxy.mend();
     await expect.poll(() => redis.call('PING').catch(() => undefined), { timeout: 15_000 }).toBe('PONG');
     expect(await redis.call('GET', 'counted')).toBeNull();
-    expect(text().match(/was lost/g)).toHaveLength(1);
-    await expect.poll(text, { timeout: 15_000 }).toContain('is back');
+    expect(text().match(/lost the connection/g)).toHaveLength(1);
+    await expect.poll(text, { timeout: 15_000 }).toContain('reconnected');
   });
 
   it('that hangs makes calls fail at their time-out, soon at once, and comes back by itself', async () => {

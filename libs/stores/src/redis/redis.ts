@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { Command } from 'ioredis';
+import { exists, getKeyIndexes } from '@ioredis/commands';
 import type { Logger } from 'pino';
 import { temporarilyUnavailable } from '@tessera/oauth';
 import { Secret } from '@tessera/kit';
@@ -9,7 +9,6 @@ import type { ClientSettings, RedisConnection, RedisTls } from './redis-client.t
 import { createPolicyGuard } from './redis-policy.ts';
 import type { PolicyGuard } from './redis-policy.ts';
 import { parseRedisUrl } from './redis-url.ts';
-import { createGathering } from './redis-writes.ts';
 import { explainTls } from '../tls-errors.ts';
 import { translateRedisError } from './redis-errors.ts';
 
@@ -69,7 +68,7 @@ export async function openRedis(options: RedisOptions): Promise<RedisHandle> {
   }
   try {
     if (!(await opened(connection, guard, openTimeoutMs)))
-      log?.warn({ error: watched.reason() }, 'Redis is not reachable; going on without until it is');
+      log?.warn({ error: watched.reason() }, 'Redis is not reachable; continuing without it until it is');
   } catch (error) {
     end();
     throw error;
@@ -98,29 +97,25 @@ export async function openRedis(options: RedisOptions): Promise<RedisHandle> {
     }
   }
 
-  const gather = createGathering(connection);
-  const prefixOf = (key: string) =>
-    settings.target.shape === 'cluster' ? `${keyPrefix}${slotOf(key)}` : keyPrefix;
-  function send(name: string, args: readonly RedisArgument[], firstKey: string): Promise<unknown> {
-    const keyed = { keyPrefix: prefixOf(firstKey), replyEncoding: 'utf8' } as const;
-    const command = new CommandTimedHere(name, [...args], keyed);
-    gather();
-    return withinTime(connection.client.sendCommand(command) as Promise<unknown>, commandTimeoutMs);
-  }
+  const { client } = connection;
+  const prefixed = (key: string): string =>
+    settings.target.shape === 'cluster' ? `${keyPrefix}${slotOf(key)}${key}` : keyPrefix + key;
 
   return {
     script({ lua }) {
       const sha = createHash('sha1').update(lua).digest('hex');
       return (keys, args) =>
-        guarded(() => {
-          const rest = [keys.length, ...keys, ...args];
-          return send('evalsha', [sha, ...rest], keys[0] ?? '').catch((error: unknown) => {
+        guarded(async () => {
+          const rest = [keys.length, ...keys.map(prefixed), ...args];
+          try {
+            return await client.call('evalsha', sha, ...rest);
+          } catch (error) {
             if (!(error instanceof Error && error.message.startsWith('NOSCRIPT'))) throw error;
-            return send('eval', [lua, ...rest], keys[0] ?? '');
-          });
+            return client.call('eval', lua, ...rest);
+          }
         });
     },
-    call: (command, ...args) => guarded(() => send(command, args, String(args[0] ?? ''))),
+    call: (command, ...args) => guarded(() => client.call(command, ...withPrefix(command, args, prefixed))),
     async close() {
       for (const stop of unmeasure) stop();
       end();
@@ -128,36 +123,20 @@ export async function openRedis(options: RedisOptions): Promise<RedisHandle> {
   };
 }
 
-/** The client's own timer would have a command fail whose reply has come and was not read yet. */
-class CommandTimedHere extends Command {
-  override setTimeout(): void {}
+/** The arguments of a command, its keys with their prefix. */
+function withPrefix(
+  command: string,
+  args: readonly RedisArgument[],
+  prefixed: (key: string) => string,
+): RedisArgument[] {
+  const isKnown = exists(command, { caseInsensitive: true });
+  const keys = isKnown ? getKeyIndexes(command, [...args], { nameCaseInsensitive: true }) : [];
+  return args.map((argument, index) => (keys.includes(index) ? prefixed(String(argument)) : argument));
 }
 
 /**
- * Fails when there is no reply in time. What came meanwhile is read first: a process that was kept from running, by its
- * machine or by itself, finds the replies waiting, and the scripts behind them have done their work.
- */
-function withinTime<T>(reply: Promise<T>, milliseconds: number): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => {
-      setImmediate(() => reject(new Error('Redis did not reply in time.')));
-    }, milliseconds);
-    reply.then(
-      (value) => {
-        clearTimeout(timer);
-        resolve(value);
-      },
-      (error: unknown) => {
-        clearTimeout(timer);
-        reject(error);
-      },
-    );
-  });
-}
-
-/**
- * What stands before a key in a cluster, where a script reaches the keys of one slot: those of a service share theirs,
- * as its scripts follow what one record says of another. A counter of the limiter stands alone.
+ * The hash tag of a key in a cluster, where a script can only reach keys of one slot. The keys of a service share a slot,
+ * as its scripts follow references between records. Each counter of the limiter has its own.
  */
 function slotOf(key: string): string {
   const [service, family] = key.split(':', 2);
@@ -210,10 +189,10 @@ function watch({ client, nodes, onNode, onError }: RedisConnection, log: Logger 
   client.on('close', () => {
     if (lost || ended) return;
     lost = true;
-    log?.warn({ error: certificate ?? reason }, 'the connection to Redis was lost');
+    log?.warn({ error: certificate ?? reason }, 'lost the connection to Redis');
   });
   client.on('ready', () => {
-    if (lost) log?.info('the connection to Redis is back');
+    if (lost) log?.info('reconnected to Redis');
     lost = false;
     reason = undefined;
     certificate = undefined;
@@ -225,7 +204,7 @@ function watch({ client, nodes, onNode, onError }: RedisConnection, log: Logger 
       node.once('close', () => {
         const { host, port } = node.options;
         if (!ended && nodes().includes(node))
-          log?.warn({ host, port }, 'the connection to a node of the Redis cluster was lost');
+          log?.warn({ host, port }, 'lost the connection to a node of the Redis cluster');
       });
     });
   });
