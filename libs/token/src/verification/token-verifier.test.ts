@@ -261,6 +261,17 @@ describe('the keys and the cache of the verifier', () => {
     expect(await patient).toBe(true);
   });
 
+  it('never calls a token bad because its caller gave up while the keys were fetched', async () => {
+    const { accepts, fake } = setUp();
+    const release = Promise.withResolvers<void>();
+    fake.hold = release.promise;
+    const caller = new AbortController();
+    const given = accepts(signedToken(key, header, claims), rootCall('a-request', undefined, caller.signal));
+    caller.abort();
+    await expect(given).rejects.toThrow('the caller gave up');
+    release.resolve();
+  });
+
   it('answers from old keys also where no time is left to ask for newer ones, which are fetched meanwhile', async () => {
     const { accepts, verifier, fake, clock } = setUp();
     expect(await accepts(signedToken(key, header, claims))).toBe(true);

@@ -1,52 +1,82 @@
-import { hash, verify, type KeyObject } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { boundedCache } from '@tessera/kit';
 import type { CallOptions } from '@tessera/rpc';
 import { type Kit } from '@tessera/process';
 import { accessTokenType, idTokenType, type AccessTokenClaims } from '@tessera/oauth';
+import { compactVerify, decodeJwt, errors, type CompactJWSHeaderParameters, type CryptoKey } from 'jose';
+import { z } from 'zod';
 import type { VerificationKeys } from './verification-keys.ts';
 
 /**
- * Accepts JSON Web Tokens of ours and nothing else (RFC 8725 §3). What is accepted is pinned: three parts in canonical
- * base64url, header members `alg`, `kid`, `typ` and no other, RS256, a key of ours, the exact type.
+ * Accepts only JSON Web Tokens issued by this server (RFC 8725 §3). `jose` checks form and signature; the algorithm (RS256), the
+ * key, the exact `typ` and the header members (`alg`, `kid`, `typ`, no others) are pinned here.
  */
 export interface TokenVerifier {
   /**
-   * The claims of a live access token (RFC 9068 §4); undefined for whatever else.
-   * Which issuer is acceptable is the caller's to check. Throws only when the keys are needed and out of reach.
-   * A token that was seen before is known at once.
-   * @param onward asked for the options of a call to `keys`, where one is made
+   * Resolves with the claims of a live access token (RFC 9068 §4), or undefined for anything else. Answers synchronously
+   * if the token was verified before. The caller checks the issuer. Throws `temporarily_unavailable` if a key must be
+   * fetched and `keys` does not answer.
+   * @param onward called for the options of a call to `keys`, if one is needed
    */
   accessToken(
     token: string,
     onward: () => CallOptions,
   ): AccessTokenClaims | undefined | Promise<AccessTokenClaims | undefined>;
-  /** The claims of an ID token as issued, expired or not (OIDC RP-Initiated Logout §2). */
+  /** Resolves with the claims of an ID token, expired or not (OIDC RP-Initiated Logout §2). */
   idToken(token: string, onward: () => CallOptions): Promise<IdTokenHint | undefined>;
 }
 
-/** The members of an ID token that a hint is used for. */
+/** The claims of an ID token used as `id_token_hint`. */
 export interface IdTokenHint {
   readonly iss: string;
   readonly sub: string;
-  /** The client it was issued to. */
+  /** The client the ID token was issued to. */
   readonly aud: string;
-  /** Empty when the token has none. */
+  /** Empty if the token has no session. */
   readonly sid: string;
 }
 
-/** Far above any token of ours; bounds the work spent on what is not. */
+/** Characters. Far longer than any token of this server; bounds the work spent on anything else. */
 const longestToken = 16 * 1024;
 const cachedTokens = 10_000;
-/** Seconds a clock of ours may be ahead of another (FAPI 2.0 Security Profile §5.3.2.1). */
+/** Seconds one server's clock may be ahead of another's (FAPI 2.0 Security Profile §5.3.2.1). */
 const clockSkew = 10;
 
-interface Verified {
+const text = z.string().min(1);
+const texts = z.array(text);
+/** NumericDate (RFC 7519 §2) in whole seconds. */
+const time = z.int().nonnegative();
+
+const accessTokenClaims = z.object({
+  iss: text,
+  aud: text,
+  sub: text,
+  client_id: text,
+  scope: texts,
+  role: texts,
+  exp: time,
+  iat: time,
+  nbf: time.optional(),
+  jti: text,
+  tenant_id: text,
+});
+
+const idTokenHint = z.object({ iss: text, sub: text, aud: text, iat: time, sid: z.string().default('') });
+
+const protectedHeader = z.strictObject({
+  alg: z.literal('RS256'),
+  kid: z.string().regex(/^[A-Za-z0-9_-]{1,128}$/),
+  typ: text,
+});
+
+interface VerifiedToken {
   readonly kid: string;
-  readonly claims: AccessTokenClaims;
+  readonly claims: z.infer<typeof accessTokenClaims>;
 }
 
+/** Verifies with the keys of `keys` and remembers the access tokens it has verified. */
 export function createTokenVerifier(keys: VerificationKeys, kit: Pick<Kit, 'clock'>): TokenVerifier {
-  const verified = boundedCache<Verified>(cachedTokens);
+  const verified = boundedCache<VerifiedToken>(cachedTokens);
   const seconds = () => kit.clock.now() / 1000;
 
   async function verifyAccessToken(
@@ -54,11 +84,11 @@ export function createTokenVerifier(keys: VerificationKeys, kit: Pick<Kit, 'cloc
     digest: string,
     onward: () => CallOptions,
   ): Promise<AccessTokenClaims | undefined> {
-    const read = await readToken(token, accessTokenType, keys, onward);
-    if (read === undefined || !isAccessTokenClaims(read.claims)) return undefined;
-    if (!isLive(read.claims, seconds())) return undefined;
-    verified.set(digest, { kid: read.kid, claims: read.claims });
-    return read.claims;
+    const signed = await verifySignature(token, accessTokenType, keys, onward);
+    const claims = accessTokenClaims.safeParse(signed?.claims).data;
+    if (signed === undefined || claims === undefined || !isLive(claims, seconds())) return undefined;
+    verified.set(digest, { kid: signed.kid, claims });
+    return claims;
   }
 
   return {
@@ -66,96 +96,50 @@ export function createTokenVerifier(keys: VerificationKeys, kit: Pick<Kit, 'cloc
       if (token.length > longestToken) return undefined;
       const digest = hash('sha256', token, 'base64');
       const cached = verified.get(digest);
-      // A key that was withdrawn takes the tokens it signed with it.
+      // Withdrawing a key invalidates the tokens it signed.
       if (cached === undefined || !keys.has(cached.kid)) return verifyAccessToken(token, digest, onward);
       return isLive(cached.claims, seconds()) ? cached.claims : undefined;
     },
     async idToken(token, onward) {
       if (token.length > longestToken) return undefined;
-      const claims = (await readToken(token, idTokenType, keys, onward))?.claims;
-      if (!isRecord(claims)) return undefined;
-      const { iss, sub, aud, iat, sid = '' } = claims;
-      if (!isText(iss) || !isText(sub) || !isText(aud) || typeof sid !== 'string') return undefined;
-      return isTime(iat) && iat <= seconds() + clockSkew ? { iss, sub, aud, sid } : undefined;
+      const signed = await verifySignature(token, idTokenType, keys, onward);
+      const hint = idTokenHint.safeParse(signed?.claims).data;
+      if (hint === undefined || hint.iat > seconds() + clockSkew) return undefined;
+      const { iss, sub, aud, sid } = hint;
+      return { iss, sub, aud, sid };
     },
   };
 }
 
-/** Checks form, header and signature; the payload is only parsed once the signature is known to be ours. */
-async function readToken(
+/** Resolves with the key id and the claims of a token that has the header `typ` and was signed by this server. */
+async function verifySignature(
   token: string,
-  type: string,
+  typ: string,
   keys: VerificationKeys,
   onward: () => CallOptions,
 ): Promise<{ kid: string; claims: unknown } | undefined> {
-  const parts = token.split('.', 4);
-  const [header, payload, signature] = parts.map(decodeCanonical);
-  if (parts.length !== 3 || header === undefined || payload === undefined || signature === undefined)
-    return undefined;
-  const kid = keyIdentifier(parseJson(header), type);
-  if (kid === undefined) return undefined;
-  const key = await keys.find(kid, onward);
-  if (key === undefined) return undefined;
-  const signed = Buffer.from(token.slice(0, token.lastIndexOf('.')), 'ascii');
-  return isSignedBy(key, signed, signature) ? { kid, claims: parseJson(payload) } : undefined;
-}
-
-/** RS256 (RFC 7518 §3.3): RSASSA-PKCS1-v1_5 with SHA-256, whatever the header may say. */
-function isSignedBy(key: KeyObject, signed: Buffer, signature: Buffer): boolean {
-  return verify('sha256', signed, key, signature);
-}
-
-const kidShape = /^[A-Za-z0-9_-]{1,128}$/;
-const headerMembers: ReadonlySet<string> = new Set(['alg', 'kid', 'typ']);
-
-/** The `kid` of a header that is one of ours for this type; undefined for every other header. */
-function keyIdentifier(header: unknown, type: string): string | undefined {
-  if (!isRecord(header) || !Object.keys(header).every((member) => headerMembers.has(member)))
-    return undefined;
-  const { alg, kid, typ } = header;
-  return alg === 'RS256' && typ === type && typeof kid === 'string' && kidShape.test(kid) ? kid : undefined;
-}
-
-function isAccessTokenClaims(claims: unknown): claims is AccessTokenClaims {
-  if (!isRecord(claims)) return false;
-  const { iss, aud, sub, client_id: clientId, jti, tenant_id: tenantId, scope, role, exp, iat, nbf } = claims;
-  if (!isText(iss) || !isText(aud) || !isText(sub)) return false;
-  if (!isText(clientId) || !isText(jti) || !isText(tenantId)) return false;
-  if (!isTextList(scope) || !isTextList(role)) return false;
-  return isTime(exp) && isTime(iat) && (nbf === undefined || isTime(nbf));
-}
-
-function isLive(claims: AccessTokenClaims & { readonly nbf?: number }, now: number): boolean {
-  return now < claims.exp && claims.iat <= now + clockSkew && (claims.nbf ?? 0) <= now + clockSkew;
-}
-
-/** Node's decoder skips what it does not know and ignores trailing bits: only the one spelling of the bytes is accepted. */
-function decodeCanonical(part: string): Buffer | undefined {
-  const bytes = Buffer.from(part, 'base64url');
-  return part !== '' && bytes.toString('base64url') === part ? bytes : undefined;
-}
-
-function parseJson(bytes: Buffer): unknown {
+  if (!isCanonical(token)) return undefined;
+  const getKey = async (header: CompactJWSHeaderParameters): Promise<CryptoKey> => {
+    const accepted = protectedHeader.safeParse(header).data;
+    const key = accepted?.typ === typ ? await keys.find(accepted.kid, onward) : undefined;
+    if (key === undefined) throw new errors.JWKSNoMatchingKey();
+    return key;
+  };
   try {
-    return JSON.parse(bytes.toString('utf8'));
-  } catch {
-    return undefined;
+    const { protectedHeader } = await compactVerify(token, getKey, { algorithms: ['RS256'] });
+    return { kid: protectedHeader.kid ?? '', claims: decodeJwt(token) };
+  } catch (error) {
+    // Any other error says nothing about the token: the key could not be fetched, or the caller gave up.
+    if (error instanceof errors.JOSEError) return undefined;
+    throw error;
   }
 }
 
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
+function isLive({ exp, iat, nbf = 0 }: VerifiedToken['claims'], now: number): boolean {
+  return now < exp && iat <= now + clockSkew && nbf <= now + clockSkew;
 }
 
-function isText(value: unknown): value is string {
-  return typeof value === 'string' && value !== '';
-}
-
-function isTextList(value: unknown): boolean {
-  return Array.isArray(value) && value.every(isText);
-}
-
-/** NumericDate (RFC 7519 §2), whole seconds. */
-function isTime(value: unknown): value is number {
-  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0;
+/** Decoders of base64url ignore white space, padding and trailing bits, so only the canonical spelling is accepted. */
+function isCanonical(token: string): boolean {
+  return token.split('.').every((part) => Buffer.from(part, 'base64url').toString('base64url') === part);
 }

@@ -1,9 +1,9 @@
-import { createPublicKey, type KeyObject } from 'node:crypto';
 import { awaitShared, rootCall, sharedCall } from '@tessera/rpc';
 import type { CallOptions, Client } from '@tessera/rpc';
 import { type Kit } from '@tessera/process';
 import { keyCopyTrustedForMs, temporarilyUnavailable } from '@tessera/oauth';
 import type { KeysService, PublicKey } from '@tessera/proto-gen/keys';
+import { importJWK, type CryptoKey } from 'jose';
 
 /** The public keys of our own tokens. The last good set is kept while `keys` is away. */
 export interface VerificationKeys {
@@ -14,14 +14,14 @@ export interface VerificationKeys {
    * when that cannot be told: the key is not in hand and `keys` did not answer.
    * @param onward asked for the options of a call to `keys`, where an answer of it is waited for
    */
-  find(kid: string, onward: () => CallOptions): KeyObject | Promise<KeyObject | undefined>;
+  find(kid: string, onward: () => CallOptions): CryptoKey | Promise<CryptoKey | undefined>;
 }
 
 const refreshAfterMs = 60_000;
 const askAgainAfterMs = 1_000;
 
 interface KeySet {
-  readonly keys: ReadonlyMap<string, KeyObject>;
+  readonly keys: ReadonlyMap<string, CryptoKey>;
   readonly fetchedAt: number;
 }
 
@@ -41,7 +41,8 @@ export function createVerificationKeys(
       askedAt = kit.clock.now();
       try {
         const answer = await keys.getPublicKeys({}, sharedCall(call));
-        current = { keys: new Map(answer.keys.map(keyEntry)), fetchedAt: kit.clock.now() };
+        const imported = await Promise.all(answer.keys.map(keyEntry));
+        current = { keys: new Map(imported), fetchedAt: kit.clock.now() };
         failure = undefined;
       } catch (error) {
         failure = error;
@@ -63,7 +64,7 @@ export function createVerificationKeys(
     return kit.clock.now() - askedAt >= askAgainAfterMs;
   }
 
-  async function findUnknown(kid: string, onward: () => CallOptions): Promise<KeyObject | undefined> {
+  async function findUnknown(kid: string, onward: () => CallOptions): Promise<CryptoKey | undefined> {
     if (mayAsk() || asking !== undefined) {
       const call = onward();
       await awaitShared(ask(call), call);
@@ -86,6 +87,6 @@ export function createVerificationKeys(
   };
 }
 
-function keyEntry({ kid, n, e }: PublicKey): [string, KeyObject] {
-  return [kid, createPublicKey({ key: { kty: 'RSA', n, e }, format: 'jwk' })];
+async function keyEntry({ kid, n, e }: PublicKey): Promise<[string, CryptoKey]> {
+  return [kid, await importJWK({ kty: 'RSA', n, e }, 'RS256')];
 }
