@@ -2,10 +2,10 @@ import { auditRow } from '@tessera/audit';
 import type { AuditBatch, AuditEvent, AuditRow } from '@tessera/audit';
 import type { Clock, Random } from '@tessera/kit';
 import type { Application } from '@tessera/proto-gen/directory';
-import type { Refusal } from './authorization-request.ts';
+import type { Refusal } from './authorization/request.ts';
 import type { Visit } from './browser.ts';
-import type { CodeRequest } from './code.ts';
-import type { CodeGrant, NewSessionRecord, Redemption, Session, SessionEnd } from './store.ts';
+import type { CodeRequest } from './authorization/codes.ts';
+import type { CodeGrant, NewSessionRecord, Redemption, Session, SessionEnd } from './store/store.ts';
 
 type Refused = Exclude<Redemption['outcome'], 'granted'>;
 

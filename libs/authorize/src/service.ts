@@ -2,14 +2,14 @@ import type { CallContext, Handlers } from '@tessera/rpc';
 import type { ChangeFeed } from '@tessera/stores';
 import type { DirectoryClient } from '@tessera/directory-client';
 import type { AuthorizeService, BrowserContext } from '@tessera/proto-gen/authorize';
-import type { BeginAuthorization } from './begin.ts';
+import type { BeginAuthorization } from './authorization/start.ts';
 import type { Visit } from './browser.ts';
-import type { Codes } from './code.ts';
-import type { DirectSignIn } from './direct-sign-in.ts';
-import type { Logout } from './logout.ts';
-import type { OpenedSession, Sessions } from './sessions.ts';
-import type { SessionEnd, SessionEndStore } from './session-ends.postgres.ts';
-import type { SignIn } from './sign-in.ts';
+import type { Codes } from './authorization/codes.ts';
+import type { DirectSignIn } from './sign-in/direct-sign-in.ts';
+import type { Logout } from './sessions/logout.ts';
+import type { OpenedSession, Sessions } from './sessions/sessions.ts';
+import type { SessionEnd, SessionEndStore } from './store/session-ends.postgres.ts';
+import type { SignIn } from './sign-in/sign-in.ts';
 
 export interface AuthorizeParts {
   readonly begin: BeginAuthorization;

@@ -1,14 +1,14 @@
 import { Code, ConnectError, type CallContext, type Handlers } from '@tessera/rpc';
 import { type AuditEvent } from '@tessera/audit';
 import type { DirectoryAdminService, Status } from '@tessera/proto-gen/directory';
-import { applyDeclaredState, planDeclaredState, type ApplyParts } from './apply.ts';
+import { applyDeclaredState, planDeclaredState, type ApplyParts } from './apply/apply.ts';
 import { DeclaredStateError } from './declared/positions.ts';
 import { writeTenant } from './declared/write.ts';
 import { notFound, secretMessage, statusName } from './messages.ts';
-import type { PepperCheck } from './pepper-check.ts';
-import { differencesOf } from './plan-differences.ts';
-import type { EventBase } from './plan-events.ts';
-import type { DirectoryStore, StatusTarget } from './store.ts';
+import type { PepperCheck } from './client-secrets/pepper-check.ts';
+import { differencesOf } from './apply/plan-differences.ts';
+import type { EventBase } from './apply/plan-events.ts';
+import type { DirectoryStore, StatusTarget } from './store/store.ts';
 
 export function directoryAdminHandlers(
   parts: ApplyParts & { readonly records: DirectoryStore; readonly pepperCheck: PepperCheck },

@@ -5,17 +5,17 @@ import { opaqueValue } from '@tessera/kit';
 import { route, type Allow, type BuiltService } from '@tessera/rpc';
 import { type Kit } from '@tessera/process';
 import { DirectoryAdminService, DirectoryService } from '@tessera/proto-gen/directory';
-import { createAdminStore } from './admin-store.postgres.ts';
+import { createAdminStore } from './store/admin-store.postgres.ts';
 import { directoryAdminHandlers } from './admin-service.ts';
-import { ClientSecrets } from './client-secrets.ts';
+import { ClientSecrets } from './client-secrets/client-secrets.ts';
 import { decodePepper, hashConcurrency, type DirectoryConfig } from './config.ts';
-import { HashGate } from './hash-gate.ts';
-import { createPasswordSignIn } from './password-sign-in.ts';
-import { Passwords } from './passwords.ts';
-import { createPepperCheck } from './pepper-check.ts';
-import { SecretUses } from './secret-uses.ts';
+import { HashGate } from './passwords/hash-queue.ts';
+import { createPasswordSignIn } from './passwords/password-sign-in.ts';
+import { Passwords } from './passwords/passwords.ts';
+import { createPepperCheck } from './client-secrets/pepper-check.ts';
+import { SecretUses } from './client-secrets/secret-uses.ts';
 import { directoryHandlers } from './service.ts';
-import { createChangeStore, createDirectoryStore } from './store.postgres.ts';
+import { createChangeStore, createDirectoryStore } from './store/store.postgres.ts';
 
 /** The schema `directory`; to be run before the service is built. */
 export const migrations: Migrations = {

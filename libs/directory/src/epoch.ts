@@ -1,8 +1,8 @@
 import type { AuditEvent } from '@tessera/audit';
 import type { Clock, Random } from '@tessera/kit';
 import type { Database } from '@tessera/stores';
-import { createAdminStore } from './admin-store.postgres.ts';
-import type { Epoch } from './store.ts';
+import { createAdminStore } from './store/admin-store.postgres.ts';
+import type { Epoch } from './store/store.ts';
 
 /**
  * Ends what rests on any sign-in up to now, in one tenant or in all: refresh families, sessions, codes and decisions. For

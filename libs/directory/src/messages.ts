@@ -1,7 +1,7 @@
 import { Code, ConnectError } from '@tessera/rpc';
 import { ApplicationType, ChangeKind, Status } from '@tessera/proto-gen/directory';
-import type { Change, UserRecord, UserStatus } from './records.ts';
-import type { FoundApplication, FoundUser, ListedSecret } from './store.ts';
+import type { Change, UserRecord, UserStatus } from './store/records.ts';
+import type { FoundApplication, FoundUser, ListedSecret } from './store/store.ts';
 
 const statuses = {
   active: Status.ACTIVE,

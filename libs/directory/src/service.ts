@@ -1,13 +1,13 @@
 import type { ChangeFeed } from '@tessera/stores';
 import type { Handlers } from '@tessera/rpc';
 import { ChangeKind, type DirectoryService } from '@tessera/proto-gen/directory';
-import type { ClientSecrets } from './client-secrets.ts';
+import type { ClientSecrets } from './client-secrets/client-secrets.ts';
 import { applicationMessage, changeKind, notFound, seconds, userMessage } from './messages.ts';
-import { longestIdentifier, type PasswordSignIn } from './password-sign-in.ts';
-import type { PepperCheck } from './pepper-check.ts';
-import { normalizeIdentifier } from './records.ts';
-import type { SecretUses } from './secret-uses.ts';
-import type { ChangeStore, DirectoryStore, SequencedChange } from './store.ts';
+import { longestIdentifier, type PasswordSignIn } from './passwords/password-sign-in.ts';
+import type { PepperCheck } from './client-secrets/pepper-check.ts';
+import { normalizeIdentifier } from './store/records.ts';
+import type { SecretUses } from './client-secrets/secret-uses.ts';
+import type { ChangeStore, DirectoryStore, SequencedChange } from './store/store.ts';
 
 export interface DirectoryParts {
   readonly store: DirectoryStore;

@@ -1,5 +1,5 @@
 import { builtInScopes, introspectionScope, serviceScopes } from '@tessera/oauth';
-import { identifiersOf } from '../records.ts';
+import { identifiersOf } from '../store/records.ts';
 import type { Path } from './positions.ts';
 import type { DeclaredApplication, DeclaredState, DeclaredTenant } from './schema.ts';
 

@@ -1,7 +1,7 @@
 import { parseDuration } from '@tessera/process';
 import { grantTypes, isScopeToken, logoutRedirectUriProblem, redirectUriProblem } from '@tessera/oauth';
 import { z } from 'zod';
-import { isPasswordHash } from '../phc.ts';
+import { isPasswordHash } from '../passwords/phc.ts';
 
 /** Longest password that is hashed, in UTF-16 code units. */
 export const longestPassword = 1024;

@@ -1,5 +1,5 @@
 import { stringify } from 'yaml';
-import type { ApplicationRecord, CibaRecord, TenantState, UserRecord } from '../records.ts';
+import type { ApplicationRecord, CibaRecord, TenantState, UserRecord } from '../store/records.ts';
 
 /**
  * A tenant as an entry of `tenants` of the declared state, in YAML: everything but secrets, passwords and their hashes. What

@@ -1,0 +1,114 @@
+import { hash } from 'node:crypto';
+import { opaquePrefix, opaqueValue } from '@tessera/kit';
+import type { Random } from '@tessera/kit';
+import { authorizationResponse, codeChallenge, isCodeVerifier, OAuthError } from '@tessera/oauth';
+import { digest } from '../browser.ts';
+import type { Visit } from '../browser.ts';
+import type { AuthorizeAudit } from '../audit.ts';
+import type { CheckedRequest } from './request.ts';
+import { longestCodeLifetimeSeconds } from '../store/store.ts';
+import type { CodeGrant, CodeStore, Session } from '../store/store.ts';
+
+/** What `token` sends for an authenticated client. */
+export interface CodeRequest {
+  readonly code: string;
+  readonly clientId: string;
+  readonly tenantId: string;
+  readonly redirectUri: string;
+  readonly codeVerifier: string;
+  /** Whether the client has a secret, which it showed. */
+  readonly confidential: boolean;
+  readonly ipAddress: string;
+  readonly requestId: string;
+}
+
+export interface RedeemedCode {
+  readonly grant: CodeGrant;
+  /** Key of the redemption marker in `token`. */
+  readonly codeHash: Buffer;
+  /** It was presented rightly before. */
+  readonly takenBefore: boolean;
+  /** It was burnt since, or is now by its second use: `token` issues nothing and only undoes what the first use issued. */
+  readonly burnt: boolean;
+}
+
+export interface Codes {
+  /** Issues a code for a session and answers the Location; undefined when the session was ended meanwhile. */
+  issue(visit: Visit, request: CheckedRequest, session: Session): Promise<string | undefined>;
+  /**
+   * Takes a code (RFC 6749 §4.1.3, RFC 7636 §4.6). Throws one and the same `invalid_grant` for whatever is wrong.
+   * The right presentation is answered again while the code lives: which one counts is decided by the durable marker
+   * of `token`, so a process that dies before that commit costs the client only a retry, and a replay is seen there.
+   */
+  redeem(request: CodeRequest): Promise<RedeemedCode>;
+}
+
+const codeShape = /^tc_[A-Za-z0-9_-]{43}$/;
+
+export function createCodes(deps: {
+  readonly store: CodeStore;
+  readonly audit: AuthorizeAudit;
+  readonly random: Random;
+  readonly failpoint: (name: string) => void;
+  /** Of a code whose application has no lifetime of its own for it. */
+  readonly lifetimeSeconds: number;
+}): Codes {
+  const { store, audit, random, failpoint, lifetimeSeconds } = deps;
+  return {
+    async issue(visit, request, session) {
+      const code = opaqueValue(opaquePrefix.code, random);
+      const grant = grantOf(request, session);
+      const { codeChallenge, redirectUri, state } = request.form;
+      const own = request.record.application.lifetimes?.authorizationCode || lifetimeSeconds;
+      const lifetime = Math.min(own, longestCodeLifetimeSeconds);
+      const saved = await store.save(digest(code), { grant, codeChallenge, redirectUri }, lifetime);
+      if (saved === 'session_ended') return undefined;
+      audit.codeIssued(visit, grant, reference(digest(code)));
+      return authorizationResponse(redirectUri, { outcome: { code }, state, issuer: request.issuer });
+    },
+
+    async redeem(request) {
+      if (!codeShape.test(request.code)) throw invalidGrant('malformed code');
+      const codeHash = digest(request.code);
+      const redemption = await store.redeem(codeHash, {
+        tenantId: request.tenantId,
+        clientId: request.clientId,
+        codeChallenge: isCodeVerifier(request.codeVerifier) ? codeChallenge(request.codeVerifier) : '',
+        redirectUri: request.redirectUri,
+        confidential: request.confidential,
+      });
+      if (redemption.outcome !== 'granted') {
+        audit.codeRefused(request, redemption.outcome, reference(codeHash));
+        throw invalidGrant(redemption.outcome);
+      }
+      failpoint('code.taken');
+      const { grant, takenBefore, burnt } = redemption;
+      return { grant, codeHash: hash('sha256', request.code, 'buffer'), takenBefore, burnt };
+    },
+  };
+}
+
+function grantOf(request: CheckedRequest, session: Session): CodeGrant {
+  return {
+    tenantId: session.tenantId,
+    clientId: request.record.application.clientId,
+    userId: session.userId,
+    scopes: request.scopes,
+    resource: request.resource,
+    nonce: request.form.nonce ?? '',
+    authTime: session.authTime,
+    sessionId: session.sessionId,
+    issuer: request.issuer,
+  };
+}
+
+/** How a code is named in audit rows. */
+function reference(codeHash: string): string {
+  return codeHash.slice(0, 8);
+}
+
+function invalidGrant(cause: string): OAuthError {
+  return new OAuthError('invalid_grant', 'The authorization code is invalid, expired or already used.', {
+    cause,
+  });
+}

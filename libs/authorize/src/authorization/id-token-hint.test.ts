@@ -1,0 +1,85 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createWorld, issuer, request } from '../testing/world.ts';
+import type { World } from '../testing/world.ts';
+import { visitor } from '../testing/visitor.ts';
+import type { Visitor } from '../testing/visitor.ts';
+
+let world: World;
+beforeAll(async () => {
+  world = await createWorld();
+});
+afterAll(() => world.service.close());
+
+async function begin(person: Visitor, hintedUserId: string, difference = {}) {
+  const parameters = request(difference);
+  const { next } = await world.gateway.beginAuthorization({
+    browser: person.context(),
+    parameters,
+    hintedUserId,
+  });
+  return next;
+}
+
+async function interaction(person: Visitor, hintedUserId: string): Promise<string> {
+  const next = await begin(person, hintedUserId);
+  if (next.case !== 'interaction') throw new Error(`no sign-in page but ${next.case}`);
+  return next.value.interactionId;
+}
+
+function answerOf(location: string | undefined): Record<string, string> {
+  return Object.fromEntries(new URL(location ?? '').searchParams);
+}
+
+const loginRequired = { error: 'login_required', state: 'xyz', iss: issuer };
+
+describe('a request with an id_token_hint (OIDC Core §3.1.2.1)', () => {
+  it('is served by the session of the person it names, also with prompt=none', async () => {
+    const ada = visitor(world);
+    await ada.signIn();
+    for (const difference of [{}, { prompt: 'none' }]) {
+      const next = await begin(ada, 'acme-ada', difference);
+      expect(next.case === 'redirect' && answerOf(next.value.location)).toHaveProperty('code');
+    }
+  });
+
+  it('is not served by the session of somebody else: a sign-in page, and login_required for prompt=none', async () => {
+    const ada = visitor(world);
+    await ada.signIn();
+    expect((await begin(ada, 'acme-bob')).case).toBe('interaction');
+    const refused = await begin(ada, 'acme-bob', { prompt: 'none' });
+    expect(refused.case === 'redirect' && answerOf(refused.value.location)).toMatchObject(loginRequired);
+    expect((await ada.redirect()).has('code'), 'the session is as it was').toBe(true);
+  });
+
+  it('gives a code when the person it names signs in', async () => {
+    const person = visitor(world);
+    const { outcome } = await person.submit(await interaction(person, 'acme-ada'));
+    expect(outcome.case === 'signedIn' && answerOf(outcome.value.redirect?.location)).toHaveProperty('code');
+  });
+
+  it('gives no code when somebody else signs in: the client is told, and the sign-in itself holds', async () => {
+    const person = visitor(world);
+    const before = (await world.audited('authorize.rejected', 0)).length;
+    const interactionId = await interaction(person, 'acme-ada');
+    const { outcome } = await person.submit(interactionId, { identifier: 'bob' });
+    if (outcome.case !== 'signedIn') throw new Error(`not signed in but ${outcome.case}`);
+    const answer = answerOf(outcome.value.redirect?.location);
+    expect(answer).toMatchObject(loginRequired);
+    expect(answer).not.toHaveProperty('code');
+    person.sessionToken = outcome.value.session?.sessionToken ?? '';
+    const { session } = await world.gateway.getSession({ browser: person.context() });
+    expect(session?.userId).toBe('acme-bob');
+    await expect(person.submit(interactionId)).rejects.toMatchObject({ code: 'invalid_request' });
+    const rows = await world.audited('authorize.rejected', before + 1);
+    expect(rows.at(-1)).toMatchObject({ reason: 'login_required', clientId: 'acme-web' });
+    const issued = await world.audited('code.issued', 0);
+    expect(issued.filter(({ ipAddress }) => ipAddress === person.ipAddress)).toEqual([]);
+  });
+
+  it('does not help over a session of another tenant (contract, GET /authorize)', async () => {
+    const ada = visitor(world);
+    await ada.signIn();
+    const umbra = { client_id: 'umbra-web', redirect_uri: 'https://umbra.example/cb' };
+    expect((await begin(ada, 'umbra-ada', umbra)).case).toBe('tenantMismatch');
+  });
+});

@@ -1,0 +1,198 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { Status } from '@tessera/proto-gen/directory';
+import { phases } from './request.ts';
+import { challenge, createWorld, issuer, web } from '../testing/world.ts';
+import type { World } from '../testing/world.ts';
+import { visitor } from '../testing/visitor.ts';
+
+let world: World;
+beforeAll(async () => {
+  world = await createWorld();
+});
+afterAll(() => world.service.close());
+
+type Difference = Record<string, string | undefined>;
+
+async function refused(difference: Difference, code: string, message?: string): Promise<void> {
+  const begun = visitor(world).begin(difference);
+  await expect(begun).rejects.toMatchObject({ code, ...(message === undefined ? {} : { message }) });
+}
+
+describe('the order of the checks', () => {
+  it('answers by redirect only after client and redirect URI are known to be good (RFC 9700 §4.11)', () => {
+    const names = phases.map(({ name }) => name);
+    const firstRedirect = phases.findIndex(({ failure }) => failure === 'redirect');
+    for (const needed of ['parameters', 'application', 'redirect_uri']) {
+      expect(names.indexOf(needed)).toBeLessThan(firstRedirect);
+    }
+    expect(names[firstRedirect]).toBe('grant_type');
+    expect(phases.slice(firstRedirect).every(({ failure }) => failure === 'redirect')).toBe(true);
+  });
+
+  it.each(['client_id', 'redirect_uri', 'response_type', 'scope'])(
+    'asks for %s first, before anything else is looked at (contract, GET /authorize)',
+    async (name) => {
+      const message = 'Missing required OAuth parameters.';
+      const others = { response_type: 'token', code_challenge: undefined };
+      await refused({ ...others, [name]: undefined }, 'invalid_request', message);
+      await refused({ ...others, [name]: '' }, 'invalid_request', message);
+    },
+  );
+
+  it('looks at response_type before PKCE, and at both before the client (contract, GET /authorize)', async () => {
+    const nobody = { client_id: 'nobody' };
+    await refused(
+      { ...nobody, response_type: 'token', code_challenge: undefined },
+      'unsupported_response_type',
+      'Only response_type=code is supported.',
+    );
+    for (const name of ['code_challenge', 'code_challenge_method']) {
+      await refused({ ...nobody, [name]: undefined }, 'invalid_request', 'Missing PKCE parameters.');
+    }
+  });
+
+  it.each(['plain', 's256', 'S256 ', 'S512'])(
+    'refuses the challenge method "%s" (RFC 9700 §2.1.1)',
+    async (method) => refused({ code_challenge_method: method }, 'invalid_request'),
+  );
+
+  it.each([challenge.slice(1), `${challenge}A`, `${challenge.slice(1)}=`])(
+    'refuses the challenge %s that is no S256 value (RFC 7636 §4.2)',
+    async (value) => refused({ code_challenge: value }, 'invalid_request'),
+  );
+
+  it.each(['fragment', 'form_post', 'query.jwt', '"><script>'])(
+    'refuses response_mode %s without a redirect',
+    async (mode) => refused({ response_mode: mode }, 'invalid_request'),
+  );
+});
+
+describe('client and redirect URI', () => {
+  it('answers an unknown and a disabled client alike, and never by redirect (RFC 6749 §4.1.2.1)', async () => {
+    const unknown = { client_id: 'nobody', redirect_uri: 'https://evil.example/', scope: 'nonsense' };
+    await refused(unknown, 'invalid_request', 'The client is not known.');
+    await world.directory.setApplication('acme-spa', { status: Status.DISABLED });
+    await refused({ client_id: 'acme-spa' }, 'invalid_request', 'The client is not known.');
+    await world.directory.setApplication('acme-spa', { status: Status.ACTIVE });
+    await world.directory.setTenant('umbra', Status.DISABLED);
+    await refused({ client_id: 'umbra-web' }, 'invalid_request', 'The client is not known.');
+    await world.directory.setTenant('umbra', Status.ACTIVE);
+  });
+
+  it.each([
+    'https://app.example.evil.test/cb',
+    'https://app.example@evil.test/cb',
+    'https://app.example/cb/../x',
+    'https://app.example/cb/..;/x',
+    'https://app.example/cb/%2e%2e/x',
+    'https://app.example/cb/',
+    'https://app.example/cb//',
+    'https://app.example/cb/.',
+    'https://app.example/cb?',
+    'https://app.example/cb#',
+    'https://app.example/cb?a=1',
+    'https://app.example/%63b',
+    'https://app.example/%2563b',
+    'https://app.example:443/cb',
+    'https://app.example/CB',
+    'HTTPS://APP.example/cb',
+    'https://appxexample/cb',
+    'https://*.example/cb',
+    'https://app.example/*',
+    'https://app.example\\cb',
+    'https://app.example/cb ',
+    ' https://app.example/cb',
+    'https://app.example/cb\r\nSet-Cookie: a=b',
+    'http://app.example/cb',
+    'javascript:alert(1)',
+    'https://app.example/other',
+    'https://app.example/other?a=1&b=2',
+    'https://spa.example/cb',
+  ])(
+    'compares the redirect URI byte for byte: %j is refused without a redirect (RFC 9700 §2.1)',
+    async (uri) => {
+      await refused(
+        { redirect_uri: uri },
+        'invalid_request',
+        'The redirect_uri is not registered for this client.',
+      );
+    },
+  );
+
+  it('refuses a client without registered redirect URIs', async () => {
+    await world.directory.setApplication('acme-spa', { redirectUris: [] });
+    await refused({ client_id: 'acme-spa', redirect_uri: 'https://spa.example/cb' }, 'invalid_request');
+    await world.directory.setApplication('acme-spa', { redirectUris: ['https://spa.example/cb'] });
+  });
+});
+
+describe('failures that go back to the client', () => {
+  it.each([
+    ['request', 'eyJ', 'request_not_supported', 'OIDC Core §3.1.2.6'],
+    ['request_uri', 'http://canary.example/', 'request_uri_not_supported', 'OIDC Core §3.1.2.6'],
+    ['registration', '{}', 'registration_not_supported', 'OIDC Core §3.1.2.6'],
+    ['scope', 'openid unknown.scope', 'invalid_scope', 'RFC 6749 §3.3'],
+    ['scope', 'openid  profile', 'invalid_scope', 'RFC 6749 §3.3'],
+    ['scope', 'orders.read stock.read', 'invalid_scope', 'RFC 8707 §2.2'],
+    ['resource', 'https://unknown.example', 'invalid_target', 'RFC 8707 §2'],
+    ['prompt', 'none login', 'invalid_request', 'OIDC Core §3.1.2.1'],
+    ['prompt', 'create', 'invalid_request', 'OIDC Core §3.1.2.1'],
+    ['max_age', '-1', 'invalid_request', 'OIDC Core §3.1.2.1'],
+    ['max_age', '1.5', 'invalid_request', 'OIDC Core §3.1.2.1'],
+  ])('%s=%s goes back as %s, with state and iss (%s, RFC 9207 §2)', async (name, value, code) => {
+    const answer = await visitor(world).redirect({ [name]: value, state: 'a b&c="ä' });
+    expect(answer.get('error')).toBe(code);
+    expect(answer.get('error_description')).toMatch(/\.$/);
+    expect(answer.get('state')).toBe('a b&c="ä');
+    expect(answer.get('iss')).toBe(issuer);
+    expect(answer.has('code')).toBe(false);
+  });
+
+  it('tells a client that may not use the grant, before anything else is looked at (RFC 6749 §4.1.2.1)', async () => {
+    const job = { client_id: 'acme-job', redirect_uri: 'https://job.example/cb' };
+    const answer = await visitor(world).redirect({ ...job, scope: 'nonsense' });
+    expect(answer.get('error')).toBe('unauthorized_client');
+    expect([answer.get('state'), answer.get('iss')]).toEqual(['xyz', issuer]);
+  });
+
+  it('keeps the query of the registered redirect URI and leaves an absent state out (RFC 6749 §3.1.2)', async () => {
+    const redirectUri = 'https://app.example/other?a=1';
+    const answer = await visitor(world).begin({ redirect_uri: redirectUri, scope: 'no', state: undefined });
+    expect(answer.next.case).toBe('redirect');
+    const location = answer.next.case === 'redirect' ? answer.next.value.location : '';
+    expect(location.startsWith(`${redirectUri}&error=invalid_scope&`)).toBe(true);
+    expect(new URL(location).searchParams.has('state')).toBe(false);
+  });
+});
+
+describe('trouble and audit', () => {
+  it('says that the service is unavailable when the directory is away, never that a client is unknown', async () => {
+    world.directory.away = true;
+    try {
+      await refused({ client_id: 'never-seen' }, 'temporarily_unavailable');
+    } finally {
+      world.directory.away = false;
+    }
+  });
+
+  it('audits every refusal with its code and phase, and names no value of the request', async () => {
+    const before = (await world.audited('authorize.rejected', 0)).length;
+    const person = visitor(world);
+    await person.begin({ client_id: 'nobody' }).catch(() => undefined);
+    await person.begin({ redirect_uri: 'https://evil.example/canary' }).catch(() => undefined);
+    await person.begin({ scope: 'canary', nonce: 'canary' });
+    const rows = (await world.audited('authorize.rejected', before + 3)).filter(
+      ({ ipAddress }) => ipAddress === person.ipAddress,
+    );
+    const told = rows.map(({ reason, details, clientId }) => ({ reason, details, clientId }));
+    expect(told).toHaveLength(3);
+    expect(told).toEqual(
+      expect.arrayContaining([
+        { reason: 'invalid_request', details: { phase: 'application' }, clientId: undefined },
+        { reason: 'invalid_request', details: { phase: 'redirect_uri' }, clientId: web.clientId },
+        { reason: 'invalid_scope', details: { phase: 'scope' }, clientId: web.clientId },
+      ]),
+    );
+    expect(JSON.stringify(rows)).not.toContain('canary');
+  });
+});

@@ -1,0 +1,266 @@
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { Status } from '@tessera/proto-gen/directory';
+import { createWorld, issuer, password } from '../testing/world.ts';
+import type { World } from '../testing/world.ts';
+import { redemption, visitor } from '../testing/visitor.ts';
+import type { Visitor } from '../testing/visitor.ts';
+
+let world: World;
+beforeAll(async () => {
+  world = await createWorld();
+});
+afterAll(() => world.service.close());
+
+const umbra = { client_id: 'umbra-web', redirect_uri: 'https://umbra.example/cb' };
+const spa = { client_id: 'acme-spa', redirect_uri: 'https://spa.example/cb' };
+
+describe('a browser in which nobody is signed in', () => {
+  it('gets a sign-in page that names tenant, application and scopes, with login_hint (OIDC Core §3.1.2.1)', async () => {
+    const { next } = await visitor(world).begin({ login_hint: 'ada@people.example' });
+    expect(next.case).toBe('interaction');
+    expect(next.value).toMatchObject({
+      tenantId: 'acme',
+      tenantName: 'ACME',
+      clientId: 'acme-web',
+      applicationName: 'ACME-WEB',
+      loginHint: 'ada@people.example',
+      scopes: ['openid', 'profile', 'orders.read'],
+    });
+    expect(next.value).toHaveProperty('interactionId', expect.stringMatching(/^ti_[\w-]{43}$/));
+  });
+
+  it('gets login_required for prompt=none, with state and iss (OIDC Core §3.1.2.6, RFC 9207 §2)', async () => {
+    const answer = await visitor(world).redirect({ prompt: 'none' });
+    expect(Object.fromEntries(answer)).toMatchObject({ error: 'login_required', state: 'xyz', iss: issuer });
+  });
+
+  it('is refused without a browser identifier: a context is always bound (login CSRF)', async () => {
+    const person = visitor(world);
+    person.browserId = '';
+    await expect(person.begin()).rejects.toMatchObject({ code: 'invalid_request' });
+  });
+
+  it.each(['ts_', 'ts_short', 'x', `tc_${'a'.repeat(43)}`, `ts_${'a'.repeat(43)}`, `ts_${'a'.repeat(44)}`])(
+    'is anonymous with the session value %s (forged cookies)',
+    async (token) => {
+      const person = visitor(world);
+      person.sessionToken = token;
+      expect((await person.begin()).next.case).toBe('interaction');
+    },
+  );
+});
+
+describe('single sign-on within a tenant', () => {
+  it('issues a code at once, with state and iss, also to another application (OIDC Core §3.1.2.5)', async () => {
+    const person = visitor(world);
+    await person.signIn();
+    const answer = await person.redirect({ ...spa, state: 's 2' });
+    expect(answer.get('code')).toMatch(/^tc_[\w-]{43}$/);
+    expect([answer.get('state'), answer.get('iss')]).toEqual(['s 2', issuer]);
+  });
+
+  it('answers prompt=none and prompt=consent with a code (OIDC Core §3.1.2.1)', async () => {
+    const person = visitor(world);
+    await person.signIn();
+    expect((await person.redirect({ prompt: 'none' })).has('code')).toBe(true);
+    expect((await person.redirect({ prompt: 'consent' })).has('code')).toBe(true);
+  });
+
+  it.each(['login', 'select_account', 'login consent'])(
+    'asks again for prompt=%s (OIDC Core §3.1.2.1)',
+    async (prompt) => {
+      const person = visitor(world);
+      await person.signIn();
+      expect((await person.begin({ prompt })).next.case).toBe('interaction');
+    },
+  );
+
+  it('asks again when the sign-in is older than max_age, and refuses that with prompt=none (OIDC Core §3.1.2.1)', async () => {
+    const person = visitor(world);
+    await person.signIn();
+    await age(100);
+    expect((await person.redirect({ max_age: '200' })).has('code')).toBe(true);
+    expect((await person.begin({ max_age: '90' })).next.case).toBe('interaction');
+    expect((await person.begin({ max_age: '0' })).next.case).toBe('interaction');
+    expect((await person.redirect({ max_age: '90', prompt: 'none' })).get('error')).toBe('login_required');
+
+    async function age(seconds: number): Promise<void> {
+      await world.database.query({
+        name: 'test.age_sign_in',
+        text: `UPDATE authorize.session SET auth_time = auth_time - make_interval(secs => $1)
+          WHERE ip_address = $2`,
+        values: [seconds, person.ipAddress],
+      });
+    }
+  });
+
+  it('costs one statement and one script, with warm caches', async () => {
+    const person = visitor(world);
+    await person.signIn();
+    await person.redirect();
+    world.database.reset();
+    world.redis.reset();
+    await person.redirect();
+    expect(world.database.names.filter((name) => name.startsWith('authorize.'))).toEqual([
+      'authorize.find_session',
+    ]);
+    expect(world.redis.names).toEqual(['authorize.save_code']);
+  });
+
+  it.each([Status.DISABLED, Status.LOCKED])(
+    'does not serve a person whose status became %s, and serves nobody else (checked again at every issue)',
+    async (status) => {
+      const person = visitor(world);
+      await person.signIn({}, { identifier: 'bob' });
+      await world.directory.setUser('acme-bob', status);
+      try {
+        expect((await person.begin()).next.case).toBe('interaction');
+        expect((await person.redirect({ prompt: 'none' })).get('error')).toBe('login_required');
+      } finally {
+        await world.directory.setUser('acme-bob', Status.ACTIVE);
+      }
+    },
+  );
+});
+
+describe('a session of before a change', () => {
+  const nextSecond = () => BigInt(Math.floor(Date.now() / 1000) + 1);
+
+  it('is not used any more once the password was changed, and the sign-in after that counts, in the same second too (ASVS 7.4.3)', async () => {
+    const [before, after] = [visitor(world), visitor(world)];
+    await before.signIn({}, { identifier: 'bob' });
+    await world.directory.changeUser('acme-bob', { password: 'a new one', validFrom: nextSecond() });
+    try {
+      expect((await before.begin()).next.case).toBe('interaction');
+      expect((await before.redirect({ prompt: 'none' })).get('error')).toBe('login_required');
+      expect((await world.gateway.getSession({ browser: before.context() })).session).toBeUndefined();
+      await after.signIn({}, { identifier: 'bob', password: 'a new one' });
+      expect((await after.redirect({ prompt: 'none' })).has('code')).toBe(true);
+      const { session } = await world.gateway.getSession({ browser: after.context() });
+      expect(session?.userId).toBe('acme-bob');
+    } finally {
+      await world.directory.changeUser('acme-bob', { password, validFrom: 0n });
+    }
+  });
+
+  it('is asked to sign in again by an application that was disabled and enabled, and by no other (REF-7)', async () => {
+    const person = visitor(world);
+    const spa = { client_id: 'acme-spa', redirect_uri: 'https://spa.example/cb' };
+    await person.signIn();
+    await world.directory.setApplication('acme-spa', { validFrom: nextSecond() });
+    try {
+      expect((await person.redirect({ prompt: 'none' })).has('code')).toBe(true);
+      expect((await person.redirect({ ...spa, prompt: 'none' })).get('error')).toBe('login_required');
+      await person.signIn(spa);
+      expect((await person.redirect({ ...spa, prompt: 'none' })).has('code')).toBe(true);
+    } finally {
+      await world.directory.setApplication('acme-spa', { validFrom: 0n });
+    }
+  });
+});
+
+describe('an application for some roles', () => {
+  const denied = { error: 'access_denied', state: 'xyz', iss: issuer };
+  const answerOf = async (person: Visitor, difference = {}) =>
+    Object.fromEntries(await person.redirect({ ...spa, ...difference }));
+
+  beforeAll(() => world.directory.setApplication('acme-spa', { allowedRoles: ['clerk', 'manager'] }));
+  afterAll(() => world.directory.setApplication('acme-spa', { allowedRoles: [] }));
+
+  it('answers access_denied to single sign-on without one of them, with state and iss (DEV-2, RFC 6749 §4.1.2.1, RFC 9207 §2)', async () => {
+    const person = visitor(world);
+    await person.signIn({}, { identifier: 'bob' });
+    for (const prompt of [undefined, 'none', 'consent']) {
+      expect(await answerOf(person, { prompt })).toMatchObject(denied);
+    }
+    expect(await answerOf(person)).not.toHaveProperty('code');
+    expect((await person.redirect({ prompt: 'none' })).has('code')).toBe(true);
+    await vi.waitFor(async () => {
+      const rows = await world.audited('authorize.rejected');
+      expect(rows.findLast(({ reason }) => reason === 'role_missing')).toMatchObject({
+        tenantId: 'acme',
+        clientId: 'acme-spa',
+        subject: 'acme-bob',
+        sessionId: expect.stringMatching(/^[\w-]{22}$/) as string,
+        details: { phase: 'access' },
+      });
+    }, 5_000);
+  });
+
+  it('lets another person sign in where the client asks for it, and nobody where nobody is signed in', async () => {
+    const person = visitor(world);
+    expect(await answerOf(person, { prompt: 'none' })).toMatchObject({ error: 'login_required' });
+    await person.signIn({}, { identifier: 'bob' });
+    for (const prompt of ['login', 'select_account']) {
+      expect((await person.begin({ ...spa, prompt })).next.case).toBe('interaction');
+    }
+  });
+
+  it('follows what becomes of the roles of the person and of the application, within the session (DEV-2)', async () => {
+    const person = visitor(world);
+    await person.signIn({}, { identifier: 'bob' });
+    await world.directory.changeUser('acme-bob', { roles: ['driver', 'manager'] });
+    expect(await answerOf(person)).toHaveProperty('code');
+    await world.directory.setApplication('acme-spa', { allowedRoles: ['clerk'] });
+    expect(await answerOf(person)).toMatchObject(denied);
+    await world.directory.setApplication('acme-spa', { allowedRoles: ['clerk', 'manager'] });
+    expect(await answerOf(person)).toHaveProperty('code');
+    await world.directory.changeUser('acme-bob', { roles: [] });
+    expect(await answerOf(person)).toMatchObject(denied);
+  });
+});
+
+describe('a session of another tenant', () => {
+  it.each([{}, { prompt: 'none' }, { prompt: 'login' }])(
+    'is neither used nor replaced, whatever prompt says (contract, GET /authorize; %j)',
+    async (difference) => {
+      const person = visitor(world);
+      await person.signIn();
+      const { next } = await person.begin({ ...umbra, ...difference });
+      expect(next.case).toBe('tenantMismatch');
+      expect(next.value).toMatchObject({ interaction: { tenantId: 'umbra', clientId: 'umbra-web' } });
+      expect((await person.redirect()).has('code')).toBe(true);
+    },
+  );
+
+  it('is audited with both tenants', async () => {
+    const person = visitor(world);
+    await person.signIn();
+    await person.begin(umbra);
+    const rows = await world.audited('authorize.tenant_mismatch');
+    expect(rows.at(-1)).toMatchObject({
+      tenantId: 'umbra',
+      clientId: 'umbra-web',
+      subject: 'acme-ada',
+      details: { session_tenant_id: 'acme' },
+    });
+  });
+
+  it('keeps one address in two tenants two people', async () => {
+    const [here, there] = [visitor(world), visitor(world)];
+    const identifier = 'ada@people.example';
+    const acme = await world.token.redeemCode(redemption(await here.signIn({}, { identifier })));
+    const code = await there.signIn(umbra, { identifier });
+    const other = await world.token.redeemCode(
+      redemption(code, { clientId: 'umbra-web', tenantId: 'umbra', redirectUri: umbra.redirect_uri }),
+    );
+    expect([acme.grant?.userId, other.grant?.userId]).toEqual(['acme-ada', 'umbra-ada']);
+    expect([acme.grant?.tenantId, other.grant?.tenantId]).toEqual(['acme', 'umbra']);
+  });
+});
+
+describe('reading the session', () => {
+  it('says who is signed in, and nobody once the person is disabled', async () => {
+    const person = visitor(world);
+    await person.signIn({}, { identifier: 'bob' });
+    const { session } = await world.gateway.getSession({ browser: person.context() });
+    expect(session).toMatchObject({ tenantId: 'acme', userId: 'acme-bob', username: 'bob', name: 'BOB' });
+    expect(session?.sessionId).toMatch(/^[\w-]{22}$/);
+    expect(person.sessionToken).not.toContain(session?.sessionId);
+    await world.directory.setUser('acme-bob', Status.DISABLED);
+    const gone = await world.gateway.getSession({ browser: person.context() });
+    await world.directory.setUser('acme-bob', Status.ACTIVE);
+    expect(gone.session).toBeUndefined();
+    expect((await world.gateway.getSession({ browser: visitor(world).context() })).session).toBeUndefined();
+  });
+});

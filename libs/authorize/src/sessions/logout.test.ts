@@ -1,0 +1,163 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { Status } from '@tessera/proto-gen/directory';
+import { createWorld } from '../testing/world.ts';
+import type { World } from '../testing/world.ts';
+import { redemption, visitor } from '../testing/visitor.ts';
+
+let world: World;
+beforeAll(async () => {
+  world = await createWorld();
+});
+afterAll(() => world.service.close());
+
+interface Asked {
+  readonly clientId?: string;
+  readonly postLogoutRedirectUri?: string;
+  readonly state?: string;
+  readonly hintedClientId?: string;
+  readonly refuseFallback?: boolean;
+}
+
+async function locationOf(asked: Asked): Promise<string> {
+  const { location } = await world.gateway.endSession({ browser: visitor(world).context(), ...asked });
+  return location;
+}
+
+const web = { clientId: 'acme-web' };
+
+describe('where a logout leads (contract, GET /logout)', () => {
+  it('goes to a registered URI with logged_out=1, and to the first one without a wish', async () => {
+    const asked = { ...web, postLogoutRedirectUri: 'https://app.example/' };
+    expect(await locationOf(asked)).toBe('https://app.example/?logged_out=1');
+    expect(await locationOf(web)).toBe('https://app.example/?logged_out=1');
+  });
+
+  it('appends to what is registered and keeps query and fragment', async () => {
+    const asked = { ...web, postLogoutRedirectUri: 'https://app.example/x?a=1#f' };
+    expect(await locationOf(asked)).toBe('https://app.example/x?a=1&logged_out=1#f');
+  });
+
+  it('returns state unchanged (OIDC RP-Initiated Logout §3)', async () => {
+    const location = await locationOf({ ...web, state: 's &\r\nX: y' });
+    expect(new URL(location).searchParams.get('state')).toBe('s &\r\nX: y');
+    expect(location).not.toMatch(/[\r\n]/);
+  });
+
+  it.each([
+    'https://app.example',
+    'https://app.example//',
+    'https://app.example/?logged_out=1',
+    'https://app.example.evil.test/',
+    'https://APP.example/',
+    'https://umbra.example/',
+    'javascript:alert(1)',
+    '//evil.example',
+    '/login',
+  ])('ignores %s and falls back to the first registered URI; strict shows our page', async (uri) => {
+    const asked = { ...web, postLogoutRedirectUri: uri };
+    expect(await locationOf(asked)).toBe('https://app.example/?logged_out=1');
+    expect(await locationOf({ ...asked, refuseFallback: true })).toBe('');
+    const rows = await world.audited('logout.redirect.rejected');
+    expect(rows.at(-1)).toMatchObject({ clientId: 'acme-web', tenantId: 'acme', reason: 'not_registered' });
+  });
+
+  it('strict still falls back where nothing was asked for', async () => {
+    expect(await locationOf({ ...web, refuseFallback: true })).toBe('https://app.example/?logged_out=1');
+  });
+
+  it('shows our own page for an unknown, disabled or unnamed client, and one without logout URIs', async () => {
+    const postLogoutRedirectUri = 'https://app.example/';
+    expect(await locationOf({ clientId: 'nobody', postLogoutRedirectUri })).toBe('');
+    expect(await locationOf({ postLogoutRedirectUri })).toBe('');
+    expect(await locationOf({ clientId: 'acme-spa', postLogoutRedirectUri })).toBe('');
+    await world.directory.setApplication('umbra-web', { status: Status.DISABLED });
+    expect(await locationOf({ clientId: 'umbra-web' })).toBe('');
+    await world.directory.setApplication('umbra-web', { status: Status.ACTIVE });
+    expect(await locationOf({ clientId: 'umbra-web' })).toBe('https://umbra.example/?logged_out=1');
+  });
+
+  it('finds the client through a proven hint, and none when hint and client_id differ (OIDC RP-Initiated Logout §2)', async () => {
+    expect(await locationOf({ hintedClientId: 'acme-web' })).toBe('https://app.example/?logged_out=1');
+    expect(await locationOf({ ...web, hintedClientId: 'acme-web' })).not.toBe('');
+    expect(await locationOf({ ...web, hintedClientId: 'umbra-web' })).toBe('');
+  });
+});
+
+describe('the end of a session', () => {
+  it('is for good, is said once, and may be asked for again', async () => {
+    const person = visitor(world);
+    await person.signIn();
+    const browser = person.context();
+    const { session } = await world.gateway.getSession({ browser });
+    const first = await world.gateway.endSession({ browser });
+    const second = await world.gateway.endSession({ browser });
+    expect([first.sessionEnded, second.sessionEnded]).toEqual([true, false]);
+    const over = { tenantId: 'acme', sessionId: session?.sessionId, earlierSessionIds: [] };
+    expect([first, second]).toMatchObject([over, over]);
+    expect((await world.gateway.getSession({ browser })).session).toBeUndefined();
+    expect((await person.begin()).next.case).toBe('interaction');
+    const rows = (await world.audited('session.ended')).filter(
+      (row) => row['sessionId'] === session?.sessionId,
+    );
+    expect(rows).toMatchObject([{ reason: 'logout', subject: 'acme-ada', ipAddress: person.ipAddress }]);
+  });
+
+  it('tells of the sessions before it too, each time it is asked for, and whatever Redis forgot (SES-7, F2)', async () => {
+    const person = visitor(world);
+    const before: (string | undefined)[] = [];
+    for (let time = 0; time < 3; time += 1) {
+      await person.signIn({ prompt: 'login' });
+      const { session } = await world.gateway.getSession({ browser: person.context() });
+      before.unshift(session?.sessionId);
+    }
+    const [sessionId, ...earlierSessionIds] = before;
+    await world.redis.call('DEL', `authorize:session-codes:${sessionId}`);
+    for (let time = 0; time < 2; time += 1) {
+      const over = await world.gateway.endSession({ browser: person.context() });
+      expect(over).toMatchObject({ tenantId: 'acme', sessionId, earlierSessionIds });
+    }
+  });
+
+  it('comes also where the client is unknown', async () => {
+    const person = visitor(world);
+    await person.signIn();
+    const ended = await world.gateway.endSession({ browser: person.context(), clientId: 'nobody' });
+    expect(ended).toMatchObject({ location: '', sessionEnded: true });
+  });
+
+  it('touches no other session of the same person', async () => {
+    const [laptop, phone] = [visitor(world), visitor(world)];
+    await laptop.signIn();
+    await phone.signIn();
+    await world.gateway.endSession({ browser: laptop.context() });
+    expect((await phone.redirect()).has('code')).toBe(true);
+  });
+
+  it('takes the codes of the session with it, and those of no other', async () => {
+    const [person, other] = [visitor(world), visitor(world)];
+    const codes = [await person.signIn(), (await person.redirect()).get('code') ?? ''];
+    const foreign = await other.signIn();
+    await world.gateway.endSession({ browser: person.context() });
+    for (const code of codes) {
+      const redeemed = world.token.redeemCode(redemption(code));
+      await expect(redeemed).rejects.toMatchObject({ code: 'invalid_grant' });
+    }
+    await expect(world.token.redeemCode(redemption(foreign))).resolves.toBeDefined();
+  });
+
+  it('leaves no code to redeem when it races single sign-on', async () => {
+    for (let round = 0; round < 15; round += 1) {
+      const person = visitor(world);
+      await person.signIn();
+      const begun = Array.from({ length: 6 }, () => person.begin());
+      await world.gateway.endSession({ browser: person.context() });
+      for (const { next } of await Promise.all(begun)) {
+        if (next.case !== 'redirect') continue;
+        const code = new URL(next.value.location).searchParams.get('code') ?? '';
+        const redeemed = world.token.redeemCode(redemption(code));
+        await expect(redeemed).rejects.toMatchObject({ code: 'invalid_grant' });
+      }
+      expect((await person.begin()).next.case).toBe('interaction');
+    }
+  });
+});

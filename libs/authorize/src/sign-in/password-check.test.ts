@@ -1,0 +1,222 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { Status } from '@tessera/proto-gen/directory';
+import { accountName } from './password-check.ts';
+import { createWorld, password } from '../testing/world.ts';
+import type { World } from '../testing/world.ts';
+import { visitor } from '../testing/visitor.ts';
+
+let world: World;
+beforeAll(async () => {
+  world = await createWorld({
+    config: {
+      TESSERA_LOGIN_FAILURES_PER_ACCOUNT: 4,
+      TESSERA_LOGIN_FAILURES_PER_ADDRESS: 8,
+      TESSERA_LOGIN_FAILURES_WINDOW: 60,
+    },
+  });
+});
+afterAll(() => world.service.close());
+
+const limited = { code: 'rate_limited', retryAfterSeconds: expect.any(Number) as number };
+
+/** One attempt from a new browser; the address is a new one unless it is given. */
+async function attempt(identifier: string, secret: string, ipAddress?: string) {
+  const person = visitor(world);
+  if (ipAddress !== undefined) person.ipAddress = ipAddress;
+  const { outcome } = await person.submit(await person.interaction(), { identifier, password: secret });
+  return outcome.case;
+}
+
+describe('wrong credentials', () => {
+  it('are answered alike for an unknown, a locked and a disabled person and a wrong password', async () => {
+    await world.directory.setUser('acme-bob', Status.LOCKED);
+    expect(await attempt('bob', password)).toBe('wrongCredentials');
+    await world.directory.setUser('acme-bob', Status.DISABLED);
+    expect(await attempt('bob', password)).toBe('wrongCredentials');
+    await world.directory.setUser('acme-bob', Status.ACTIVE);
+    expect(await attempt('nobody', password)).toBe('wrongCredentials');
+    expect(await attempt('bob', 'wrong')).toBe('wrongCredentials');
+    expect(await attempt('bob', password)).toBe('signedIn');
+  });
+
+  it.each([
+    ['an empty password', 'carol', ''],
+    ['a password of a megabyte', 'carol', 'p'.repeat(1_000_000)],
+    ['a password of 1025 characters', 'carol', 'p'.repeat(1025)],
+    ['an empty identifier', '  ', password],
+    ['an identifier of a megabyte', 'a'.repeat(1_000_000), password],
+  ])('are said of %s without hashing anything (CVE-2023-38492)', async (_what, identifier, secret) => {
+    const checks = world.directory.passwordChecks;
+    expect(await attempt(identifier, secret)).toBe('wrongCredentials');
+    expect(world.directory.passwordChecks).toBe(checks);
+  });
+
+  it('are audited without the identifier and without the password', async () => {
+    await attempt('canary-person', 'canary-password');
+    const rows = await world.audited('auth.login.failed');
+    expect(rows.at(-1)).toMatchObject({
+      outcome: 'failure',
+      reason: 'wrong_credentials',
+      tenantId: 'acme',
+      clientId: 'acme-web',
+      details: { identifier_hash: expect.stringMatching(/^[0-9a-f]{8}$/) as string },
+    });
+    expect(JSON.stringify(rows)).not.toContain('canary');
+  });
+});
+
+describe('guessing', () => {
+  it('is limited per account from changing addresses, in any spelling, and the right password is no way round', async () => {
+    for (const spelling of ['eve', 'EVE', ' e v e ', '\uff45ve']) {
+      expect(await attempt(spelling, 'wrong')).toBe('wrongCredentials');
+    }
+    const checks = world.directory.passwordChecks;
+    await expect(attempt('Eve', 'wrong')).rejects.toMatchObject(limited);
+    expect(world.directory.passwordChecks).toBe(checks);
+    const rows = await world.audited('ratelimit.exceeded');
+    expect(rows.at(-1)).toMatchObject({ reason: 'sign-in.account', tenantId: 'acme' });
+  });
+
+  it('is limited per person: user name, e-mail address and phone number share one budget', async () => {
+    const names = { username: 'grace', email: 'grace@people.example', phoneNumber: '+46709' };
+    const grace = {
+      userId: 'acme-grace',
+      tenantId: 'acme',
+      name: 'Grace',
+      roles: [],
+      status: Status.ACTIVE,
+      validFrom: 0n,
+    };
+    world.directory.users.push({
+      ...grace,
+      ...names,
+      password,
+    });
+    for (const identifier of [...Object.values(names), 'Grace']) {
+      expect(await attempt(identifier, 'wrong')).toBe('wrongCredentials');
+    }
+    // A refusal of its own would tell that the three are one person's.
+    for (const identifier of Object.values(names)) {
+      expect(await attempt(identifier, password)).toBe('wrongCredentials');
+    }
+    const reasons = async (): Promise<unknown[]> =>
+      (await world.audited('ratelimit.exceeded')).map((row) => row['reason']);
+    await expect.poll(reasons, { timeout: 5000 }).toContain('sign-in.person');
+  });
+
+  it('takes the same work for an unknown identifier as for a known one: lookups, hashing, counting (ENUM-1)', async () => {
+    const person = visitor(world);
+    const interactionId = await person.interaction();
+    const costs: unknown[] = [];
+    for (const identifier of ['bob', 'nobody-at-all']) {
+      const { lookups, passwordChecks } = world.directory;
+      world.redis.reset();
+      await person.submit(interactionId, { identifier, password: 'wrong' });
+      costs.push({
+        lookups: world.directory.lookups - lookups,
+        passwordChecks: world.directory.passwordChecks - passwordChecks,
+        redis: world.redis.names,
+      });
+    }
+    const redis = ['GET', 'limit.consume', 'limit.consume', 'limit.consume'];
+    const cost = { lookups: 1, passwordChecks: 1, redis };
+    expect(costs).toEqual([cost, cost]);
+    expect(await attempt('bob', password)).toBe('signedIn');
+  });
+
+  it('lets exactly the limit through when two hundred try at once', async () => {
+    const people = await Promise.all(
+      Array.from({ length: 200 }, async () => {
+        const person = visitor(world);
+        return { person, interactionId: await person.interaction() };
+      }),
+    );
+    const checks = world.directory.passwordChecks;
+    const results = await Promise.allSettled(
+      people.map(({ person, interactionId }) =>
+        person.submit(interactionId, { identifier: 'mallory', password: 'wrong' }),
+      ),
+    );
+    expect(results.filter(({ status }) => status === 'fulfilled')).toHaveLength(4);
+    expect(world.directory.passwordChecks - checks).toBe(4);
+  });
+
+  it('is limited per address over changing accounts, and that address uses up nobody’s attempts', async () => {
+    const address = '192.0.2.77';
+    for (let i = 0; i < 8; i += 1)
+      expect(await attempt(`guess-${i}`, 'wrong', address)).toBe('wrongCredentials');
+    for (let i = 0; i < 10; i += 1) {
+      await expect(attempt('bob', 'wrong', address)).rejects.toMatchObject(limited);
+    }
+    expect(await attempt('bob', password)).toBe('signedIn');
+  });
+
+  it('takes nothing from the budget of an address for right passwords, and gives nothing back for wrong ones', async () => {
+    const address = '192.0.2.78';
+    for (let i = 0; i < 12; i += 1) expect(await attempt('ada', password, address)).toBe('signedIn');
+    for (let i = 0; i < 7; i += 1) {
+      expect(await attempt(`stranger-${i}`, 'wrong', address)).toBe('wrongCredentials');
+      expect(await attempt('ada', password, address)).toBe('signedIn');
+    }
+    expect(await attempt('stranger', 'wrong', address)).toBe('wrongCredentials');
+    await expect(attempt('stranger', 'wrong', address)).rejects.toMatchObject(limited);
+  });
+
+  it('counts per tenant: one name in two tenants is two accounts', async () => {
+    for (let i = 0; i < 4; i += 1) await attempt('trent', 'wrong');
+    await expect(attempt('trent', 'wrong')).rejects.toMatchObject(limited);
+    const direct = await world.gateway.signInDirect({
+      browser: visitor(world).context(),
+      tenantId: 'umbra',
+      identifier: 'trent',
+      password: 'wrong',
+    });
+    expect(direct.session).toBeUndefined();
+  });
+
+  it('forgets the attempts on an account at a success', async () => {
+    for (let round = 0; round < 3; round += 1) {
+      for (let i = 0; i < 3; i += 1) expect(await attempt('ada', 'wrong')).toBe('wrongCredentials');
+      expect(await attempt('ada', password)).toBe('signedIn');
+    }
+  });
+
+  it('counts nothing that the directory did not judge because it was away', async () => {
+    const person = visitor(world);
+    const interaction = await person.interaction();
+    const tries = (secret: string) => person.submit(interaction, { identifier: 'ada', password: secret });
+    world.directory.away = true;
+    try {
+      for (let index = 0; index < 10; index += 1) {
+        await expect(tries(password)).rejects.toMatchObject({ code: 'temporarily_unavailable' });
+      }
+    } finally {
+      world.directory.away = false;
+    }
+    for (let index = 0; index < 3; index += 1) {
+      expect((await tries('wrong')).outcome.case).toBe('wrongCredentials');
+    }
+    expect((await tries(password)).outcome.case).toBe('signedIn');
+  });
+
+  it('never advances the request it belongs to', async () => {
+    const person = visitor(world);
+    const interactionId = await person.interaction();
+    for (let i = 0; i < 4; i += 1)
+      await person.submit(interactionId, { identifier: 'oscar', password: 'no' });
+    await expect(person.submit(interactionId, { identifier: 'oscar' })).rejects.toMatchObject(limited);
+    const shown = await world.gateway.getInteraction({ browser: person.context(), interactionId });
+    expect(shown.interaction?.interactionId).toBe(interactionId);
+  });
+});
+
+describe('the keys of the counters', () => {
+  it.each([
+    ['Ada@People.Example', 'ada@people.example'],
+    ['+46 (70) 123-45', '+467012345'],
+    ['a\u200bd\u00ada', 'ada'],
+    ['\uff21\uff24\uff21', 'ada'],
+  ])('count %j like %j', (one, other) => {
+    expect(accountName(one)).toBe(accountName(other));
+  });
+});

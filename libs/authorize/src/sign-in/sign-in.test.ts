@@ -1,0 +1,402 @@
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { Status } from '@tessera/proto-gen/directory';
+import { createWorld, issuer, newBrowserId, password } from '../testing/world.ts';
+import type { World } from '../testing/world.ts';
+import { codeOf, redemption, visitor } from '../testing/visitor.ts';
+import type { Visitor } from '../testing/visitor.ts';
+
+let world: World;
+beforeAll(async () => {
+  world = await createWorld();
+});
+afterAll(() => world.service.close());
+
+const umbra = { client_id: 'umbra-web', redirect_uri: 'https://umbra.example/cb' };
+const invalidContext = {
+  code: 'invalid_request',
+  message: 'The authorization context is invalid or has expired.',
+};
+
+async function sessionOf(person: Visitor) {
+  const { session } = await world.gateway.getSession({ browser: person.context() });
+  return session;
+}
+
+describe('the pre-authorization context', () => {
+  it('is useless in another browser: neither shown nor used (CVE-2026-7507, CVE-2022-39222)', async () => {
+    const [owner, thief] = [visitor(world), visitor(world)];
+    const interactionId = await owner.interaction();
+    for (const browserId of [thief.browserId, '', newBrowserId()]) {
+      thief.browserId = browserId;
+      const shown = world.gateway.getInteraction({ browser: thief.context(), interactionId });
+      await expect(shown).rejects.toMatchObject(invalidContext);
+      await expect(thief.submit(interactionId)).rejects.toMatchObject(invalidContext);
+    }
+    expect((await owner.submit(interactionId)).outcome.case).toBe('signedIn');
+  });
+
+  it('is shown to its own browser as it was begun', async () => {
+    const person = visitor(world);
+    const { next } = await person.begin({ login_hint: 'ada' });
+    const interactionId = next.case === 'interaction' ? next.value.interactionId : '';
+    const shown = await world.gateway.getInteraction({ browser: person.context(), interactionId });
+    expect(shown.interaction).toEqual(next.value);
+  });
+
+  it.each(['', 'ti_', `ti_${'a'.repeat(43)}`, `tc_${'a'.repeat(43)}`, `ti_${'a'.repeat(44)}`])(
+    'is refused when its identifier is %j (contract, GET /authorize: invalid context)',
+    async (interactionId) => {
+      const person = visitor(world);
+      await expect(person.submit(interactionId)).rejects.toMatchObject(invalidContext);
+    },
+  );
+
+  it('is used once: of ten right sign-ins at once one gets a code, and only its session lives', async () => {
+    const person = visitor(world);
+    const interactionId = await person.interaction();
+    const results = await Promise.allSettled(Array.from({ length: 10 }, () => person.submit(interactionId)));
+    const good = results.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []));
+    const bad = results.flatMap((one) => (one.status === 'rejected' ? [one.reason as unknown] : []));
+    expect(good.map(({ outcome }) => outcome.case)).toEqual(['signedIn']);
+    for (const error of bad) expect(error).toMatchObject(invalidContext);
+    const { rows } = await world.database.query<{ living: boolean }>({
+      name: 'test.sessions_of_address',
+      text: 'SELECT ended_at IS NULL AS living FROM authorize.session WHERE ip_address = $1',
+      values: [person.ipAddress],
+    });
+    expect(rows.filter(({ living }) => living)).toHaveLength(1);
+    await expect(person.submit(interactionId)).rejects.toMatchObject(invalidContext);
+  });
+
+  it('survives wrong passwords', async () => {
+    const person = visitor(world);
+    const interactionId = await person.interaction();
+    const { outcome } = await person.submit(interactionId, { password: 'wrong' });
+    expect(outcome.case).toBe('wrongCredentials');
+    expect(outcome.value).toMatchObject({ interaction: { interactionId, clientId: 'acme-web' } });
+    expect((await person.submit(interactionId)).outcome.case).toBe('signedIn');
+  });
+
+  it('is never the same for two requests', async () => {
+    const person = visitor(world);
+    expect(await person.interaction()).not.toBe(await person.interaction());
+  });
+});
+
+describe('a successful sign-in', () => {
+  it('makes a session and answers with code, state and iss (contract, RFC 6749 §4.1.2, RFC 9207 §2)', async () => {
+    const person = visitor(world);
+    const { outcome } = await person.submit(await person.interaction({ state: 'st"a te' }));
+    if (outcome.case !== 'signedIn') throw new Error('not signed in');
+    const { session, redirect } = outcome.value;
+    expect(session?.sessionToken).toMatch(/^ts_[\w-]{43}$/);
+    expect(session?.maxAge).toBe(43_200);
+    const location = redirect?.location ?? '';
+    expect(location.startsWith('https://app.example/cb?code=tc_')).toBe(true);
+    expect(new URL(location).searchParams.get('state')).toBe('st"a te');
+    expect(new URL(location).searchParams.get('iss')).toBe(issuer);
+  });
+
+  it('carries scopes, resource, nonce, session and time of signing in to the grant (OIDC Core §3.1.2.1)', async () => {
+    const person = visitor(world);
+    const code = await person.signIn({ nonce: 'n-1', scope: 'openid orders.read' });
+    const { grant } = await world.token.redeemCode(redemption(code));
+    const session = await sessionOf(person);
+    expect(grant).toMatchObject({
+      tenantId: 'acme',
+      clientId: 'acme-web',
+      userId: 'acme-ada',
+      scopes: ['openid', 'orders.read'],
+      resource: 'https://orders.example',
+      nonce: 'n-1',
+      sessionId: session?.sessionId,
+      authTime: session?.authTime,
+      issuer,
+    });
+  });
+
+  it('always makes a new session and ends the one before (session fixation, ASVS 7.2.4)', async () => {
+    const person = visitor(world);
+    await person.signIn();
+    const before = { ...person, session: await sessionOf(person) };
+    await person.signIn({ prompt: 'login' });
+    const after = await sessionOf(person);
+    expect(person.sessionToken).not.toBe(before.sessionToken);
+    expect(after?.sessionId).not.toBe(before.session?.sessionId);
+    const old = { ...person.context(), sessionToken: before.sessionToken };
+    expect((await world.gateway.getSession({ browser: old })).session).toBeUndefined();
+  });
+
+  it('gives another person who signs in again a wholly new session (CVE-2023-6787)', async () => {
+    const person = visitor(world);
+    await person.signIn();
+    const ada = await sessionOf(person);
+    await person.signIn({ prompt: 'login' }, { identifier: 'bob' });
+    const bob = await sessionOf(person);
+    expect([ada?.userId, bob?.userId]).toEqual(['acme-ada', 'acme-bob']);
+    expect(bob?.sessionId).not.toBe(ada?.sessionId);
+  });
+
+  it('leaves the codes of the same person to be redeemed, as by a client in another tab, until they sign out', async () => {
+    const person = visitor(world);
+    const other = await person.signIn();
+    const code = await person.signIn({ prompt: 'login' });
+    await expect(world.token.redeemCode(redemption(other))).resolves.toMatchObject({
+      grant: { userId: 'acme-ada' },
+    });
+    await world.gateway.endSession({ browser: person.context() });
+    await expect(world.token.redeemCode(redemption(code))).rejects.toMatchObject({ code: 'invalid_grant' });
+    const replayed = { takenBefore: true, burnt: true };
+    await expect(world.token.redeemCode(redemption(other))).resolves.toMatchObject(replayed);
+  });
+
+  it('costs the database no more in a browser that is signed in than in a new one', async () => {
+    const person = visitor(world);
+    for (let time = 0; time < 3; time += 1) {
+      const interactionId = await person.interaction({ prompt: 'login' });
+      world.database.reset();
+      const { outcome } = await person.submit(interactionId);
+      const names = world.database.names.filter((name) => name.startsWith('authorize.'));
+      expect(names).toEqual([...(time === 0 ? [] : ['authorize.find_session']), 'authorize.open_session']);
+      person.sessionToken = outcome.case === 'signedIn' ? (outcome.value.session?.sessionToken ?? '') : '';
+    }
+  });
+
+  it('takes the codes of another person, whose sign-out it is (I3)', async () => {
+    const person = visitor(world);
+    const earlier = await person.signIn();
+    const before = await sessionOf(person);
+    const ada = [earlier, await person.signIn({ prompt: 'login' })];
+    const { sessionId } = (await sessionOf(person)) ?? {};
+    const interactionId = await person.interaction({ prompt: 'login' });
+    const { outcome } = await person.submit(interactionId, { identifier: 'bob' });
+    if (outcome.case !== 'signedIn') throw new Error('not signed in');
+    const earlierSessionIds = [before?.sessionId];
+    expect(outcome.value.session?.ended).toMatchObject({ tenantId: 'acme', sessionId, earlierSessionIds });
+    const bob = codeOf(outcome.value.redirect?.location);
+    person.sessionToken = outcome.value.session?.sessionToken ?? '';
+    for (const code of ada) {
+      await expect(world.token.redeemCode(redemption(code))).rejects.toMatchObject({ code: 'invalid_grant' });
+    }
+    await expect(world.token.redeemCode(redemption(bob))).resolves.toMatchObject({
+      grant: { userId: 'acme-bob' },
+    });
+    const attempt = { tenantId: 'acme', identifier: 'ada', password };
+    const { session } = await world.gateway.signInDirect({ browser: person.context(), ...attempt });
+    expect(session?.ended?.tenantId).toBe('acme');
+    person.sessionToken = session?.sessionToken ?? '';
+    const again = await world.gateway.signInDirect({ browser: person.context(), ...attempt });
+    expect(again.session, 'the same person').not.toHaveProperty('ended.sessionId');
+    const replayed = { takenBefore: true, burnt: true };
+    await expect(world.token.redeemCode(redemption(bob))).resolves.toMatchObject(replayed);
+  });
+
+  it('ends the codes of before also when the answer to a sign-in was lost and it is asked for again (SES-7, I3)', async () => {
+    const [same, other] = [visitor(world), visitor(world)];
+    for (const person of [same, other]) await person.signIn();
+    const before = [await sessionOf(same), await sessionOf(other)];
+    for (const person of [same, other]) await person.submit(await person.interaction({ prompt: 'login' }));
+    await same.signIn();
+    const over = await world.gateway.endSession({ browser: same.context() });
+    expect(over.earlierSessionIds).toEqual([before[0]?.sessionId]);
+    const { outcome } = await other.submit(await other.interaction(), { identifier: 'bob' });
+    const { sessionId } = before[1] ?? {};
+    expect(outcome).toMatchObject({ value: { session: { ended: { tenantId: 'acme', sessionId } } } });
+  });
+
+  it('leaves the session as it was when signing in again fails (CVE-2023-6787)', async () => {
+    const person = visitor(world);
+    await person.signIn();
+    const before = await sessionOf(person);
+    const interactionId = await person.interaction({ prompt: 'login' });
+    await person.submit(interactionId, { identifier: 'bob', password: 'wrong' });
+    expect(await sessionOf(person)).toEqual(before);
+  });
+
+  it('writes session.created and auth.login.succeeded, and session.ended for the one it replaces', async () => {
+    const person = visitor(world);
+    await person.signIn();
+    const first = await sessionOf(person);
+    await person.signIn({ prompt: 'login' });
+    const mine = async (event: string) =>
+      (await world.audited(event)).filter((row) => row['ipAddress'] === person.ipAddress);
+    expect(await mine('session.created')).toHaveLength(2);
+    expect((await mine('auth.login.succeeded')).at(-1)).toMatchObject({
+      outcome: 'success',
+      tenantId: 'acme',
+      clientId: 'acme-web',
+      actor: { type: 'user', id: 'acme-ada' },
+      userAgentHash: 'agent',
+    });
+    expect(await mine('session.ended')).toMatchObject([{ sessionId: first?.sessionId, reason: 'replaced' }]);
+  });
+});
+
+describe('signing in to an application for some roles', () => {
+  const spa = { client_id: 'acme-spa', redirect_uri: 'https://spa.example/cb' };
+
+  beforeAll(() => world.directory.setApplication('acme-spa', { allowedRoles: ['clerk'] }));
+  afterAll(() => world.directory.setApplication('acme-spa', { allowedRoles: [] }));
+
+  it('signs a person without one in and tells the client access_denied, with state and iss, once (DEV-2, RFC 6749 §4.1.2.1, RFC 9207 §2)', async () => {
+    const person = visitor(world);
+    const interactionId = await person.interaction(spa);
+    const { outcome } = await person.submit(interactionId);
+    if (outcome.case !== 'signedIn') throw new Error('not signed in');
+    const location = new URL(outcome.value.redirect?.location ?? '');
+    expect(location.href.startsWith(`${spa.redirect_uri}?`)).toBe(true);
+    const parameters = Object.fromEntries(location.searchParams);
+    expect(parameters).toMatchObject({ error: 'access_denied', state: 'xyz', iss: issuer });
+    expect(parameters).not.toHaveProperty('code');
+    person.sessionToken = outcome.value.session?.sessionToken ?? '';
+    expect((await sessionOf(person))?.userId).toBe('acme-ada');
+    expect((await person.redirect({ prompt: 'none' })).has('code')).toBe(true);
+    await expect(person.submit(interactionId)).rejects.toMatchObject(invalidContext);
+    const told = { clientId: 'acme-spa', subject: 'acme-ada', details: { phase: 'access' } };
+    await vi.waitFor(async () => {
+      const rows = await world.audited('authorize.rejected');
+      expect(rows.filter(({ reason }) => reason === 'role_missing')).toMatchObject([told]);
+    }, 5_000);
+  });
+
+  it('says nothing of roles to who does not know the password', async () => {
+    const person = visitor(world);
+    const { outcome } = await person.submit(await person.interaction(spa), { password: 'wrong' });
+    expect(outcome.case).toBe('wrongCredentials');
+  });
+
+  it('is a code for who holds one by then (DEV-2)', async () => {
+    const person = visitor(world);
+    const interactionId = await person.interaction(spa);
+    await world.directory.changeUser('acme-bob', { roles: ['clerk'] });
+    const { outcome } = await person.submit(interactionId, { identifier: 'bob' });
+    await world.directory.changeUser('acme-bob', { roles: [] });
+    expect(codeOf(outcome.case === 'signedIn' ? outcome.value.redirect?.location : '')).toMatch(/^tc_/);
+  });
+});
+
+describe('what changed since the request began', () => {
+  const spa = {
+    client_id: 'acme-spa',
+    redirect_uri: 'https://spa.example/cb',
+    scope: 'openid orders.read',
+  };
+
+  /** Begins, changes the application, and lets the test look before it is as it was. */
+  async function whileChanged(
+    change: Parameters<World['directory']['setApplication']>[1],
+    look: (person: Visitor, interactionId: string) => Promise<void>,
+  ): Promise<void> {
+    const original = world.directory.applications.find((one) => one.clientId === spa.client_id);
+    const restore = structuredClone(original ?? {});
+    const person = visitor(world);
+    const interactionId = await person.interaction(spa);
+    await world.directory.setApplication(spa.client_id, change);
+    const checks = world.directory.passwordChecks;
+    await look(person, interactionId);
+    expect(world.directory.passwordChecks).toBe(checks);
+    await world.directory.setApplication(spa.client_id, restore);
+    expect((await person.submit(interactionId)).outcome.case).toBe('signedIn');
+  }
+
+  it.each([{ status: Status.DISABLED }, { redirectUris: ['https://spa.example/new'] }])(
+    'is checked again: without a good client and redirect URI it is an error (%j)',
+    async (change) => {
+      await whileChanged(change, async (person, interactionId) => {
+        const browser = person.context();
+        const shown = world.gateway.getInteraction({ browser, interactionId });
+        await expect(shown).rejects.toMatchObject({ code: 'invalid_request' });
+        await expect(person.submit(interactionId)).rejects.toMatchObject({ code: 'invalid_request' });
+      });
+    },
+  );
+
+  it.each([
+    ['unauthorized_client', { grantTypes: ['refresh_token'] }],
+    ['invalid_scope', { scopes: [{ name: 'openid', audience: '' }] }],
+  ])(
+    'is checked again: %s goes back to the client, with state and iss (RFC 6749 §4.1.2.1, RFC 9207 §2)',
+    async (error, change) => {
+      await whileChanged(change, async (person, interactionId) => {
+        const browser = person.context();
+        const { interaction, redirect } = await world.gateway.getInteraction({ browser, interactionId });
+        expect(interaction).toBeUndefined();
+        const { outcome } = await person.submit(interactionId);
+        expect(outcome).toMatchObject({ case: 'redirect', value: { location: redirect?.location } });
+        const location = new URL(redirect?.location ?? '');
+        expect(location.href.startsWith(`${spa.redirect_uri}?`)).toBe(true);
+        expect(Object.fromEntries(location.searchParams)).toMatchObject({ error, state: 'xyz', iss: issuer });
+      });
+    },
+  );
+
+  it('is checked again: the tenant', async () => {
+    const person = visitor(world);
+    const interactionId = await person.interaction(umbra);
+    await world.directory.setTenant('umbra', Status.DISABLED);
+    await expect(person.submit(interactionId)).rejects.toMatchObject({ code: 'invalid_request' });
+    await world.directory.setTenant('umbra', Status.ACTIVE);
+  });
+
+  it('is refused when the browser is signed in to another tenant by now, before the password is tried', async () => {
+    const person = visitor(world);
+    const interactionId = await person.interaction(umbra);
+    await person.signIn();
+    const checks = world.directory.passwordChecks;
+    const { outcome } = await person.submit(interactionId);
+    expect(outcome.case).toBe('tenantMismatch');
+    expect(outcome.value).toMatchObject({ interaction: { interactionId, tenantId: 'umbra' } });
+    expect(world.directory.passwordChecks).toBe(checks);
+    expect((await sessionOf(person))?.tenantId).toBe('acme');
+    await world.gateway.endSession({ browser: person.context() });
+    expect((await person.submit(interactionId)).outcome.case).toBe('signedIn');
+  });
+});
+
+describe('signing in without an authorization request', () => {
+  it('makes a session of the tenant under the same rules', async () => {
+    const person = visitor(world);
+    const attempt = { tenantId: 'umbra', identifier: 'ada', password };
+    const wrong = await world.gateway.signInDirect({
+      browser: person.context(),
+      ...attempt,
+      password: 'wrong',
+    });
+    expect(wrong.session).toBeUndefined();
+    const { session } = await world.gateway.signInDirect({ browser: person.context(), ...attempt });
+    person.sessionToken = session?.sessionToken ?? '';
+    expect(await sessionOf(person)).toMatchObject({ tenantId: 'umbra', userId: 'umbra-ada' });
+    expect((await person.redirect(umbra)).has('code')).toBe(true);
+    const elsewhere = await world.gateway.signInDirect({
+      browser: person.context(),
+      ...attempt,
+      tenantId: 'acme',
+    });
+    expect([elsewhere.session, elsewhere.tenantMismatch]).toEqual([undefined, true]);
+  });
+});
+
+describe('opaque values', () => {
+  it('are not taken for one another, and not consumed by trying (each kind has its own prefix and key space)', async () => {
+    const person = visitor(world);
+    const code = await person.signIn();
+    const interactionId = await person.interaction({ prompt: 'login' });
+    const values = [code, interactionId, person.sessionToken, person.browserId];
+    for (const value of values) {
+      if (value !== code) {
+        const redeemed = world.token.redeemCode(redemption(value));
+        await expect(redeemed).rejects.toMatchObject({ code: 'invalid_grant' });
+      }
+      if (value !== interactionId) {
+        await expect(person.submit(value)).rejects.toMatchObject(invalidContext);
+      }
+      if (value !== person.sessionToken) {
+        const browser = { ...person.context(), sessionToken: value };
+        expect((await world.gateway.getSession({ browser })).session).toBeUndefined();
+      }
+    }
+    await expect(world.token.redeemCode(redemption(code))).resolves.toBeDefined();
+    const { outcome } = await person.submit(interactionId);
+    expect(outcome.case === 'signedIn' && codeOf(outcome.value.redirect?.location)).toMatch(/^tc_/);
+  });
+});

@@ -1,0 +1,39 @@
+import { readFile } from 'node:fs/promises';
+import type { CallOptions, Client } from '@tessera/rpc';
+import type { ApplyResponse, DiffResponse, DirectoryAdminService } from '@tessera/proto-gen/directory';
+import { resolveDeclaredState } from '../declared/resolve.ts';
+
+export interface ApplyFileOptions {
+  readonly admin: Client<typeof DirectoryAdminService>;
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  readonly call: CallOptions;
+  /** Changes the text before its references are resolved. */
+  readonly transform?: (text: string) => string;
+}
+
+/**
+ * Reads a declared state from a file, puts values in the place of its references, and has the directory apply it.
+ * Throws DeclaredStateError for a reference that cannot be resolved, ConnectError (`InvalidArgument`) for every other
+ * mistake in the file; both messages name file, line and key, one line each.
+ */
+export async function applyFile(fileName: string, options: ApplyFileOptions): Promise<ApplyResponse> {
+  const document = await resolved(fileName, options);
+  return options.admin.apply({ document, fileName }, options.call);
+}
+
+/** Has the directory say what `applyFile` would change. Throws as that does. */
+export async function diffFile(fileName: string, options: ApplyFileOptions): Promise<DiffResponse> {
+  const document = await resolved(fileName, options);
+  return options.admin.diff({ document, fileName }, options.call);
+}
+
+async function resolved(
+  fileName: string,
+  { environment, transform = (text) => text }: ApplyFileOptions,
+): Promise<string> {
+  const text = await readFile(fileName, 'utf8');
+  return resolveDeclaredState(transform(text), fileName, {
+    environment,
+    readFile: (path) => readFile(path, 'utf8'),
+  });
+}

@@ -1,0 +1,181 @@
+import { createHash } from 'node:crypto';
+import type { CallContext } from '@tessera/rpc';
+import { temporarilyUnavailable } from '@tessera/oauth';
+import type { ClientSecrets } from '../client-secrets/client-secrets.ts';
+import { DeclaredStateError, type Problem } from '../declared/positions.ts';
+import { readDeclaredState, type ReadState } from '../declared/read.ts';
+import type { DeclaredTenant } from '../declared/schema.ts';
+import { desiredState } from './desired-state.ts';
+import type { Passwords } from '../passwords/passwords.ts';
+import { changesOf, countPlan, planTenant, type PlanCounts, type TenantPlan } from './plan.ts';
+import { eventsOf, type EventBase } from './plan-events.ts';
+import { normalizeIdentifier, type TenantState } from '../store/records.ts';
+import type { AdminStore, StoredPassword } from '../store/store.ts';
+
+/** What is said of a client id that another tenant has. */
+export const takenClientId = 'belongs to another tenant; remove it there first';
+
+/** How often a tenant is tried when others change its passwords in between. */
+const attempts = 10;
+
+export interface ApplyParts {
+  readonly store: AdminStore;
+  readonly secrets: ClientSecrets;
+  readonly passwords: Passwords;
+  readonly newUserId: () => string;
+  /** Called after each commit. */
+  readonly onChange: () => void;
+}
+
+export interface AppliedTenant extends PlanCounts {
+  readonly tenantId: string;
+}
+
+interface DeclaredDocument {
+  readonly text: string;
+  readonly fileName: string;
+}
+
+/**
+ * Makes the declared tenants so, one transaction each, in the order of the file. The whole file is checked before the
+ * first one is written. Throws DeclaredStateError.
+ */
+export async function applyDeclaredState(
+  parts: ApplyParts,
+  document: DeclaredDocument,
+  context: { readonly base: EventBase; readonly signal: CallContext['signal'] },
+): Promise<AppliedTenant[]> {
+  const read = await readApplicable(parts, document);
+  const applied: AppliedTenant[] = [];
+  for (const tenant of read.state.tenants) applied.push(await applyTenant(parts, read, tenant, context));
+  return applied;
+}
+
+/** What applying the document would do, tenant by tenant in the order of the file. Throws DeclaredStateError. */
+export async function planDeclaredState(
+  parts: ApplyParts,
+  document: DeclaredDocument,
+  signal: AbortSignal,
+): Promise<TenantPlan[]> {
+  const read = await readApplicable(parts, document);
+  const plans: TenantPlan[] = [];
+  for (const tenant of read.state.tenants) {
+    const plan = await untilCurrent(async () => {
+      const planned = await prepare(parts, tenant, signal);
+      return planned(await parts.store.tenantState(tenant.id));
+    });
+    plans.push(plan);
+  }
+  return plans;
+}
+
+/** Throws DeclaredStateError with every mistake, client ids of other tenants among them. */
+async function readApplicable(parts: ApplyParts, document: DeclaredDocument): Promise<ReadState> {
+  const read = readDeclaredState(document.text, document.fileName);
+  const problems: Problem[] = [];
+  for (const tenant of read.state.tenants) {
+    const taken = await parts.store.takenClientIds(tenant.id, clientIdsOf(tenant));
+    problems.push(...takenProblems(read, tenant, taken));
+  }
+  if (problems.length > 0) throw new DeclaredStateError(problems);
+  return read;
+}
+
+async function applyTenant(
+  parts: ApplyParts,
+  read: ReadState,
+  tenant: DeclaredTenant,
+  { base, signal }: { readonly base: EventBase; readonly signal: AbortSignal },
+): Promise<AppliedTenant> {
+  return untilCurrent(async () => {
+    const planned = await prepare(parts, tenant, signal);
+    const result = await parts.store.changeTenant(tenant.id, clientIdsOf(tenant), (current) => {
+      const plan = planned(current);
+      return plan && { plan, changes: changesOf(plan), events: eventsOf(plan, base) };
+    });
+    if (result.kind === 'taken') {
+      throw new DeclaredStateError(takenProblems(read, tenant, result.clientIds));
+    }
+    if (result.kind === 'stale') return undefined;
+    parts.onChange();
+    return { tenantId: tenant.id, ...countPlan(result.plan) };
+  });
+}
+
+/** Tries again what answers undefined, because it was prepared for hashes that others replaced meanwhile. */
+async function untilCurrent<T>(attempt: () => Promise<T | undefined>): Promise<T> {
+  for (let count = 0; count < attempts; count += 1) {
+    const done = await attempt();
+    if (done !== undefined) return done;
+  }
+  throw temporarilyUnavailable(new Error('Others kept changing the passwords of the tenant.'));
+}
+
+/**
+ * Hashes the passwords of a tenant before the transaction, which must be short. What is answered plans inside of it, or is
+ * undefined when the hashes were overtaken.
+ */
+async function prepare(
+  parts: ApplyParts,
+  tenant: DeclaredTenant,
+  signal: AbortSignal,
+): Promise<(current: TenantState | undefined) => TenantPlan | undefined> {
+  const stored = await parts.store.passwordHashes(tenant.id);
+  const passwordHashes = await hashesOf(parts.passwords, tenant, stored, signal);
+  return (current) => {
+    if (!isPreparedFor(tenant, stored, current)) return undefined;
+    return planTenant(current, desiredState(tenant, current, { ...parts, passwordHashes }));
+  };
+}
+
+/** PHC strings by normalized user name: those that are declared, and those of declared passwords. */
+async function hashesOf(
+  passwords: Passwords,
+  tenant: DeclaredTenant,
+  stored: ReadonlyMap<string, StoredPassword>,
+  signal: AbortSignal,
+): Promise<Map<string, string>> {
+  const hashes = new Map<string, string>();
+  await Promise.all(
+    tenant.users.map(async ({ username, password, passwordHash }) => {
+      const key = normalizeIdentifier(username);
+      if (passwordHash !== undefined) hashes.set(key, presentHash(passwordHash, stored.get(key)));
+      if (password === undefined) return;
+      hashes.set(key, await passwords.hashUnlessKnown(password, stored.get(key)?.hash, signal));
+    }),
+  );
+  return hashes;
+}
+
+/** The stored hash where it took the place of the one that is declared, because that had other parameters. */
+function presentHash(declared: string, stored: StoredPassword | undefined): string {
+  if (stored?.imported === undefined) return declared;
+  return stored.imported.equals(createHash('sha256').update(declared).digest()) ? stored.hash : declared;
+}
+
+/** Whether the stored hashes are still those with which the declared passwords were compared. */
+function isPreparedFor(
+  tenant: DeclaredTenant,
+  stored: ReadonlyMap<string, StoredPassword>,
+  current: TenantState | undefined,
+): boolean {
+  const users = new Map(current?.users.map((user) => [normalizeIdentifier(user.username), user]));
+  return tenant.users.every(({ username, password, passwordHash }) => {
+    const key = normalizeIdentifier(username);
+    const isUndeclared = password === undefined && passwordHash === undefined;
+    return isUndeclared || users.get(key)?.passwordHash === stored.get(key)?.hash;
+  });
+}
+
+/** A client id finds its tenant, so it can belong to one only. */
+function takenProblems(read: ReadState, tenant: DeclaredTenant, taken: readonly string[]): Problem[] {
+  const tenantIndex = read.state.tenants.indexOf(tenant);
+  return tenant.applications.flatMap(({ clientId }, index) => {
+    const path = ['tenants', tenantIndex, 'applications', index, 'clientId'];
+    return taken.includes(clientId) ? [read.problem(path, takenClientId)] : [];
+  });
+}
+
+function clientIdsOf(tenant: DeclaredTenant): string[] {
+  return tenant.applications.map(({ clientId }) => clientId);
+}

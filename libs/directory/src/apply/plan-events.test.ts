@@ -1,0 +1,142 @@
+import { describe, expect, it } from 'vitest';
+import { planTenant, countPlan, changesOf } from './plan.ts';
+import { eventsOf } from './plan-events.ts';
+import type { ApplicationRecord, TenantState, UserRecord } from '../store/records.ts';
+
+const user: UserRecord = {
+  userId: 'usr_ada',
+  username: 'ada',
+  email: '',
+  name: 'Ada',
+  phoneNumber: '',
+  roles: [],
+  status: 'active',
+  passwordHash: 'old-hash',
+};
+const application: ApplicationRecord = {
+  clientId: 'web',
+  name: 'Web',
+  type: 'confidential',
+  status: 'active',
+  grantTypes: ['client_credentials'],
+  redirectUris: [],
+  logoutRedirectUris: [],
+  scopes: [],
+  introspectAudiences: [],
+  lifetimes: {
+    accessToken: 0,
+    idToken: 0,
+    refreshTokenIdle: 0,
+    refreshTokenAbsolute: 0,
+    authorizationRequest: 0,
+    authorizationCode: 0,
+    pollInterval: 0,
+  },
+  ciba: { approval: '', url: '', delivery: 'poll', notificationEndpoint: '' },
+  allowedRoles: [],
+  secrets: [{ digest: 'one', expiresAt: undefined }],
+};
+const state: TenantState = {
+  tenant: { tenantId: 'acme', name: 'Acme', status: 'active' },
+  resources: [{ audience: 'a', name: 'A', scopes: [] }],
+  roles: ['clerk'],
+  users: [user],
+  applications: [application],
+};
+
+function happened(after: Partial<TenantState>, before?: 'nothing') {
+  const plan = planTenant(before === 'nothing' ? undefined : state, { ...state, ...after });
+  const events = eventsOf(plan, { actor: { type: 'operator', id: 'operator' } });
+  return {
+    events,
+    names: events.map(({ event }) => event),
+    changes: changesOf(plan),
+    counts: countPlan(plan),
+  };
+}
+
+describe('what is written down about a change', () => {
+  it('is nothing when nothing changed', () => {
+    const reordered = { users: [...state.users], roles: [...state.roles] };
+    expect(happened(reordered)).toMatchObject({
+      events: [],
+      changes: [],
+      counts: { created: 0, updated: 0, deleted: 0 },
+    });
+  });
+
+  it('is everything when the tenant is new, and watchers hear of the tenant alone', () => {
+    const { names, changes, counts } = happened({}, 'nothing');
+    expect(names).toEqual(['tenant.created', 'config.changed', 'client.created', 'user.created']);
+    expect(changes).toEqual([{ kind: 'tenant', tenantId: 'acme', id: '' }]);
+    expect(counts).toEqual({ created: 5, updated: 0, deleted: 0 });
+  });
+
+  it.each<[string, Partial<UserRecord>, string[]]>([
+    ['disabled', { status: 'disabled' }, ['user.disabled']],
+    ['locked', { status: 'locked' }, ['user.locked']],
+    ['given another password', { passwordHash: 'new-hash' }, ['auth.credential.changed']],
+    ['renamed', { name: 'Ada L.' }, ['user.updated']],
+    [
+      'given a role and disabled',
+      { roles: ['clerk'], status: 'disabled' },
+      ['user.disabled', 'user.updated'],
+    ],
+  ])('tells that a person was %s', (_what, fields, expected) => {
+    const { names, changes } = happened({ users: [{ ...user, ...fields }] });
+    expect(names).toEqual(expected);
+    expect(changes).toMatchObject([{ kind: 'user', tenantId: 'acme', id: 'usr_ada' }]);
+    expect(changes[0]?.endsAll).toBe('passwordHash' in fields ? true : undefined);
+  });
+
+  it.each<[string, Partial<ApplicationRecord>, string[]]>([
+    ['disabled', { status: 'disabled' }, ['client.disabled']],
+    [
+      'given another redirect URI',
+      { redirectUris: ['https://x.example/'] },
+      ['client.redirect_uris.changed'],
+    ],
+    [
+      'given a second secret',
+      { secrets: [...application.secrets, { digest: 'two', expiresAt: 1 }] },
+      ['client.secret.rotation_started'],
+    ],
+    [
+      'given another secret',
+      { secrets: [{ digest: 'two', expiresAt: undefined }] },
+      ['client.secret.rotation_completed'],
+    ],
+    ['made public', { secrets: [], type: 'public' }, ['client.secret.revoked', 'client.updated']],
+    [
+      'told when its secret expires',
+      { secrets: [{ digest: 'one', expiresAt: 1 }] },
+      ['client.secret.expiry_changed'],
+    ],
+    ['given a scope', { scopes: ['openid'] }, ['client.updated']],
+  ])('tells that an application was %s', (_what, fields, expected) => {
+    const { names, changes } = happened({ applications: [{ ...application, ...fields }] });
+    expect(names).toEqual(expected);
+    expect(changes).toEqual([{ kind: 'application', tenantId: 'acme', id: 'web' }]);
+  });
+
+  it('tells what was removed', () => {
+    const { names, counts } = happened({ users: [], applications: [] });
+    expect(names).toEqual(['client.deleted', 'user.deleted']);
+    expect(counts).toEqual({ created: 0, updated: 0, deleted: 2 });
+  });
+
+  it('tells of resources and roles in one event, and of the tenant by its status', () => {
+    expect(happened({ roles: [], resources: [] }).names).toEqual(['config.changed']);
+    expect(happened({ tenant: { ...state.tenant, status: 'disabled' } }).names).toEqual(['tenant.suspended']);
+    expect(happened({ tenant: { ...state.tenant, name: 'Acme Inc.' } }).names).toEqual(['tenant.updated']);
+  });
+
+  it('names the fields that differ and never what is in them', () => {
+    const { events } = happened({
+      users: [{ ...user, email: 'ada@acme.example', passwordHash: 'new-hash' }],
+      applications: [{ ...application, secrets: [{ digest: 'two', expiresAt: undefined }] }],
+    });
+    expect(JSON.stringify(events)).not.toMatch(/hash|acme\.example|two|one/);
+    expect(events.at(-1)).toMatchObject({ details: { changed: 'email' } });
+  });
+});

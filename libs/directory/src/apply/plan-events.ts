@@ -1,0 +1,103 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { AuditEvent } from '@tessera/audit';
+import { changedFields, isEmpty, type Difference, type TenantPlan } from './plan.ts';
+import type { ApplicationRecord, TenantRecord, UserRecord } from '../store/records.ts';
+
+/** What every event of one change has in common. */
+export type EventBase = Pick<AuditEvent, 'actor' | 'requestId'>;
+type Draft = Omit<AuditEvent, 'outcome' | 'tenantId' | keyof EventBase>;
+
+/** The audit events of a plan: one for each thing that happened to a user, an application or the tenant. */
+export function eventsOf(plan: TenantPlan, base: EventBase): AuditEvent[] {
+  const drafts = [
+    ...tenantEvents(plan.current?.tenant, plan.desired.tenant),
+    ...configurationEvents(plan),
+    ...applicationEvents(plan.applications),
+    ...userEvents(plan.users),
+  ];
+  const { tenantId } = plan.desired.tenant;
+  return drafts.map((draft) => ({ ...base, ...draft, outcome: 'success', tenantId }));
+}
+
+function tenantEvents(before: TenantRecord | undefined, after: TenantRecord): Draft[] {
+  if (before === undefined) return [{ event: 'tenant.created' }];
+  if (isDeepStrictEqual(before, after)) return [];
+  const suspended = after.status === 'disabled' && before.status !== 'disabled';
+  return [{ event: suspended ? 'tenant.suspended' : 'tenant.updated', ...changed(before, after) }];
+}
+
+/** API resources with their scopes, and roles. */
+function configurationEvents({ resources, roles }: TenantPlan): Draft[] {
+  if (isEmpty(resources) && isEmpty(roles)) return [];
+  return [{ event: 'config.changed', details: { resources: summary(resources), roles: summary(roles) } }];
+}
+
+function summary<T>({ created, updated, deleted }: Difference<T>): string {
+  return `${created.length} created, ${updated.length} updated, ${deleted.length} deleted`;
+}
+
+function applicationEvents({ created, updated, deleted }: Difference<ApplicationRecord>): Draft[] {
+  return [
+    ...created.map(({ clientId }) => ({ event: 'client.created', clientId })),
+    ...updated.flatMap(({ before, after }) => applicationUpdate(before, after)),
+    ...deleted.map(({ clientId }) => ({ event: 'client.deleted', clientId })),
+  ];
+}
+
+function applicationUpdate(before: ApplicationRecord, after: ApplicationRecord): Draft[] {
+  const { clientId } = after;
+  const drafts: Draft[] = [];
+  if (before.status !== after.status && after.status === 'disabled') {
+    drafts.push({ event: 'client.disabled', clientId });
+  }
+  const secret = secretEvent(before, after);
+  if (secret !== undefined) drafts.push({ event: secret, clientId });
+  if (!isDeepStrictEqual(before.redirectUris, after.redirectUris)) {
+    drafts.push({ event: 'client.redirect_uris.changed', clientId });
+  }
+  const rest = changed(
+    { ...before, secrets: [], redirectUris: [], status: '' },
+    { ...after, secrets: [], redirectUris: [], status: '' },
+  );
+  const enabled = before.status !== after.status && after.status === 'active' ? { status: 'active' } : {};
+  const details = { ...rest.details, ...enabled };
+  if (Object.keys(details).length > 0) drafts.push({ event: 'client.updated', clientId, details });
+  return drafts;
+}
+
+/** A second secret beside the first begins a rotation; the first one's going completes it. */
+function secretEvent(before: ApplicationRecord, after: ApplicationRecord): string | undefined {
+  const digests = (application: ApplicationRecord) => application.secrets.map(({ digest }) => digest);
+  const added = digests(after).some((digest) => !digests(before).includes(digest));
+  const removed = digests(before).some((digest) => !digests(after).includes(digest));
+  if (after.secrets.length === 0 && removed) return 'client.secret.revoked';
+  if (removed) return 'client.secret.rotation_completed';
+  if (added) return 'client.secret.rotation_started';
+  return isDeepStrictEqual(before.secrets, after.secrets) ? undefined : 'client.secret.expiry_changed';
+}
+
+function userEvents({ created, updated, deleted }: Difference<UserRecord>): Draft[] {
+  return [
+    ...created.map(({ userId }) => ({ event: 'user.created', subject: userId })),
+    ...updated.flatMap(({ before, after }) => userUpdate(before, after)),
+    ...deleted.map(({ userId }) => ({ event: 'user.deleted', subject: userId })),
+  ];
+}
+
+function userUpdate(before: UserRecord, after: UserRecord): Draft[] {
+  const subject = after.userId;
+  const drafts: Draft[] = [];
+  if (before.status !== after.status) drafts.push({ event: `user.${after.status}`, subject });
+  if (before.passwordHash !== after.passwordHash) drafts.push({ event: 'auth.credential.changed', subject });
+  const rest = changed(
+    { ...before, status: '', passwordHash: '' },
+    { ...after, status: '', passwordHash: '' },
+  );
+  if (rest.details !== undefined) drafts.push({ event: 'user.updated', subject, ...rest });
+  return drafts;
+}
+
+function changed<T extends object>(before: T, after: T): { details?: Record<string, string> } {
+  const fields = changedFields(before, after);
+  return fields.length === 0 ? {} : { details: { changed: fields.join(' ') } };
+}

@@ -1,0 +1,124 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { ApplicationRecord, Change, ResourceRecord, TenantState, UserRecord } from '../store/records.ts';
+
+export interface Difference<T> {
+  readonly created: readonly T[];
+  readonly updated: readonly { readonly before: T; readonly after: T }[];
+  readonly deleted: readonly T[];
+}
+
+/** What makes a tenant look as desired. */
+export interface TenantPlan {
+  readonly desired: TenantState;
+  /** Undefined for a new tenant. */
+  readonly current: TenantState | undefined;
+  readonly tenant: 'created' | 'updated' | 'unchanged';
+  readonly resources: Difference<ResourceRecord>;
+  readonly roles: Difference<string>;
+  readonly users: Difference<UserRecord>;
+  readonly applications: Difference<ApplicationRecord>;
+}
+
+export interface PlanCounts {
+  readonly created: number;
+  readonly updated: number;
+  readonly deleted: number;
+}
+
+export function planTenant(current: TenantState | undefined, desired: TenantState): TenantPlan {
+  return {
+    desired,
+    current,
+    tenant:
+      current === undefined
+        ? 'created'
+        : isDeepStrictEqual(current.tenant, desired.tenant)
+          ? 'unchanged'
+          : 'updated',
+    resources: compare(current?.resources, desired.resources, (resource) => resource.audience),
+    roles: compare(current?.roles, desired.roles, (role) => role),
+    users: compare(current?.users, desired.users, (user) => user.userId),
+    applications: compare(current?.applications, desired.applications, (application) => application.clientId),
+  };
+}
+
+function compare<T>(
+  before: readonly T[] = [],
+  after: readonly T[],
+  keyOf: (item: T) => string,
+): Difference<T> {
+  const known = new Map(before.map((item) => [keyOf(item), item]));
+  const kept = new Set(after.map(keyOf));
+  const created: T[] = [];
+  const updated: { before: T; after: T }[] = [];
+  for (const item of after) {
+    const earlier = known.get(keyOf(item));
+    if (earlier === undefined) created.push(item);
+    else if (!isDeepStrictEqual(earlier, item)) updated.push({ before: earlier, after: item });
+  }
+  return { created, updated, deleted: before.filter((item) => !kept.has(keyOf(item))) };
+}
+
+/** Every tenant, API resource, role, user and application that changes counts once. */
+export function countPlan(plan: TenantPlan): PlanCounts {
+  const differences = [plan.resources, plan.roles, plan.users, plan.applications];
+  const sum = (kind: keyof Difference<unknown>) =>
+    differences.reduce((total, difference) => total + difference[kind].length, 0);
+  return {
+    created: sum('created') + (plan.tenant === 'created' ? 1 : 0),
+    updated: sum('updated') + (plan.tenant === 'updated' ? 1 : 0),
+    deleted: sum('deleted'),
+  };
+}
+
+export function isEmpty<T>({ created, updated, deleted }: Difference<T>): boolean {
+  return created.length + updated.length + deleted.length === 0;
+}
+
+/**
+ * What watchers are told. A change of the tenant itself, its resources or roles stands for everything in it, but for what
+ * ended: that is told by its name.
+ */
+export function changesOf(plan: TenantPlan): Change[] {
+  const { tenantId } = plan.desired.tenant;
+  const application = ({ clientId: id }: ApplicationRecord): Change => ({
+    kind: 'application',
+    tenantId,
+    id,
+  });
+  const user = ({ userId: id }: UserRecord): Change => ({ kind: 'user', tenantId, id });
+  const repassworded = new Set(
+    plan.users.updated
+      .filter(({ before, after }) => before.passwordHash !== after.passwordHash)
+      .map(({ after }) => after),
+  );
+  const userChange = (record: UserRecord): Change =>
+    repassworded.has(record) ? { ...user(record), endsAll: true } : user(record);
+  if (plan.tenant === 'unchanged' && isEmpty(plan.resources) && isEmpty(plan.roles)) {
+    return [...touched(plan.applications).map(application), ...touched(plan.users).map(userChange)];
+  }
+  const users = new Set([...ended(plan.users), ...repassworded]);
+  return [
+    { kind: 'tenant', tenantId, id: '' },
+    ...ended(plan.applications).map(application),
+    ...[...users].map(userChange),
+  ];
+}
+
+function ended<T extends { readonly status: string }>({ updated, deleted }: Difference<T>): T[] {
+  const stopped = updated.filter(
+    ({ before, after }) => before.status !== after.status && after.status !== 'active',
+  );
+  return [...stopped.map(({ after }) => after), ...deleted];
+}
+
+function touched<T>({ created, updated, deleted }: Difference<T>): T[] {
+  return [...created, ...updated.map(({ after }) => after), ...deleted];
+}
+
+/** The names of the fields that differ; never their values. */
+export function changedFields<T extends object>(before: T, after: T): (keyof T & string)[] {
+  return (Object.keys(after) as (keyof T & string)[]).filter(
+    (field) => !isDeepStrictEqual(before[field], after[field]),
+  );
+}

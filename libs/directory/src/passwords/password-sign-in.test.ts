@@ -1,0 +1,92 @@
+import { createSecretKey } from 'node:crypto';
+import { migrate, openEmbeddedDatabase, type Database } from '@tessera/stores';
+import { systemClock, systemRandom } from '@tessera/kit';
+import { silentLog } from '@tessera/test-kit';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createAdminStore } from '../store/admin-store.postgres.ts';
+import { migrations } from '../build.ts';
+import { HashGate } from './hash-queue.ts';
+import { createPasswordSignIn } from './password-sign-in.ts';
+import { Passwords } from './passwords.ts';
+import { createDirectoryStore } from '../store/store.postgres.ts';
+
+/** Of "password", by the reference implementation, with parameters that are not ours. */
+const imported = '$argon2id$v=19$m=256,t=2,p=1$c29tZXNhbHQ$nf65EOgLrQMR/uIPnA4rEsF5h7TKyQwu9U1bMCHGi/4';
+
+let database: Database;
+beforeAll(async () => {
+  database = await openEmbeddedDatabase('memory');
+  await migrate(database, migrations, silentLog());
+});
+afterAll(() => database.close());
+
+/** A tenant of so many people with imported hashes, and how many hashes were made since. */
+async function open(tenantId: string, people: number) {
+  await database.query({
+    name: 'test.people',
+    text: `WITH t AS (
+             INSERT INTO directory.tenant (tenant_id, name, status) VALUES ($1, $1, 'active')
+           ), u AS (
+             INSERT INTO directory.user_account
+                    (tenant_id, user_id, username, email, name, phone_number, status, password_hash)
+             SELECT $1, 'usr_' || n, 'u' || n, '', '', '', 'active', $3 FROM generate_series(1, $2::int) AS n
+           )
+           INSERT INTO directory.user_identifier (tenant_id, identifier, user_id)
+           SELECT $1, 'u' || n, 'usr_' || n FROM generate_series(1, $2::int) AS n`,
+    values: [tenantId, people, imported],
+  });
+  let salts = 0;
+  const bytes = (size: number) => {
+    salts += 1;
+    return systemRandom.bytes(size);
+  };
+  const gate = new HashGate({ concurrency: 1, queue: 1000 });
+  const passwords = new Passwords({ gate, random: { bytes } });
+  const admin = createAdminStore(database, { clock: systemClock, random: systemRandom });
+  let stored = Promise.resolve();
+  const signIns = createPasswordSignIn({
+    store: createDirectoryStore(database),
+    admin: { replacePasswordHash: (renewal) => stored.then(() => admin.replacePasswordHash(renewal)) },
+    passwords,
+    pepper: createSecretKey(Buffer.alloc(32, 1)),
+    log: silentLog(),
+  });
+  salts = 0;
+  const signIn = (identifier: string) =>
+    signIns.signIn({ tenantId, identifier, password: 'password' }, AbortSignal.timeout(60_000));
+  /** Keeps hashes that were made from being stored until it is called. */
+  const hold = () => {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    stored = promise;
+    return resolve;
+  };
+  return { signIn, signIns, hold, made: () => salts };
+}
+
+describe('imported hashes that are made anew (DOS-4)', () => {
+  it('are made once a person, however often they sign in meanwhile', async () => {
+    const { signIn, signIns, hold, made } = await open('acme', 1);
+    const go = hold();
+    const all = await Promise.all(Array.from({ length: 20 }, () => signIn('u1')));
+    expect(all.every((signedIn) => signedIn !== undefined)).toBe(true);
+    go();
+    await signIns.close();
+    expect(made()).toBe(1);
+    await signIn('u1');
+    await signIns.close();
+    expect(made()).toBe(1);
+  });
+
+  it('wait in a bounded number, and those that did not are made another time', async () => {
+    const { signIn, signIns, hold, made } = await open('umbra', 60);
+    const everybody = () => Promise.all(Array.from({ length: 60 }, (_, n) => signIn(`u${n + 1}`)));
+    const go = hold();
+    await everybody();
+    go();
+    await signIns.close();
+    expect(made()).toBe(32);
+    expect((await everybody()).every((signedIn) => signedIn !== undefined)).toBe(true);
+    await signIns.close();
+    expect(made()).toBe(60);
+  });
+});

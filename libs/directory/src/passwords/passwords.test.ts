@@ -1,0 +1,81 @@
+import { systemRandom } from '@tessera/kit';
+import { describe, expect, it } from 'vitest';
+import { HashGate } from './hash-queue.ts';
+import { Passwords } from './passwords.ts';
+
+const gate = new HashGate({ concurrency: 2, queue: 100 });
+const passwords = new Passwords({ gate, random: systemRandom });
+
+describe('passwords', () => {
+  it('verify against the hash that was made of them, and no other does', async () => {
+    const stored = await passwords.hashUnlessKnown('correct horse', undefined);
+    expect(stored).toMatch(/^\$argon2id\$v=19\$m=19456,t=2,p=1\$/);
+    expect(await passwords.verify('correct horse', stored)).toBe(true);
+    expect(await passwords.verify('Correct horse', stored)).toBe(false);
+    expect(await passwords.verify('', stored)).toBe(false);
+  });
+
+  it('verify against a hash made by the reference implementation', async () => {
+    const stored = '$argon2id$v=19$m=256,t=2,p=1$c29tZXNhbHQ$nf65EOgLrQMR/uIPnA4rEsF5h7TKyQwu9U1bMCHGi/4';
+    expect(await passwords.verify('password', stored)).toBe(true);
+    expect(await passwords.verify('Password', stored)).toBe(false);
+  });
+
+  it('never verify without a stored hash, or against one that cannot be read', async () => {
+    expect(await passwords.verify('anything', undefined)).toBe(false);
+    expect(await passwords.verify('anything', 'anything')).toBe(false);
+  });
+
+  it('are the same however their letters are composed (RFC 8265 §4.2)', async () => {
+    const stored = await passwords.hashUnlessKnown('caf\u00e9', undefined);
+    expect(await passwords.verify('cafe\u0301', stored)).toBe(true);
+  });
+
+  it('may have 1024 characters; longer ones are refused before any hashing', async () => {
+    const idle = new HashGate({ concurrency: 1, queue: 0 });
+    const long = 'x'.repeat(1024);
+    const own = new Passwords({ gate: idle, random: systemRandom });
+    const stored = await own.hashUnlessKnown(long, undefined);
+    expect(await own.verify(long, stored)).toBe(true);
+    const blocked = Promise.withResolvers<void>();
+    void idle.run(() => blocked.promise);
+    await expect(own.verify('x'.repeat(1_000_000), stored)).rejects.toMatchObject({
+      code: 'invalid_request',
+    });
+    blocked.resolve();
+  });
+
+  it('that are declared again keep their hash, and get another only when they change', async () => {
+    const stored = await passwords.hashUnlessKnown('one', undefined);
+    expect(await passwords.hashUnlessKnown('one', stored)).toBe(stored);
+    expect(await passwords.hashUnlessKnown('two', stored)).not.toBe(stored);
+  });
+
+  it('of unknown people take the time that a hash of the tenant takes, also where hashes are of several costs (ENUM-1)', async () => {
+    const costly = '$argon2id$v=19$m=131072,t=6,p=1$c29tZXNhbHQ$nf65EOgLrQMR/uIPnA4rEsF5h7TKyQwu9U1bMCHGi/4';
+    const time = async (stored: string | undefined, standIn?: string) => {
+      const started = performance.now();
+      expect(await passwords.verify('wrong', stored, { standIn })).toBe(false);
+      return performance.now() - started;
+    };
+    const cheap = await time(undefined);
+    const [known, unknown] = [await time(costly), await time(undefined, costly)];
+    // Twenty times the work; half of that tells them apart on any machine.
+    expect(Math.min(known, unknown)).toBeGreaterThan(5 * cheap);
+    expect(passwords.isCurrent(costly)).toBe(false);
+    expect(passwords.isCurrent(await passwords.renewed('x'))).toBe(true);
+  });
+
+  it('of unknown people cost a hash like wrong ones, so that the time tells nothing', async () => {
+    const busy = new HashGate({ concurrency: 1, queue: 0 });
+    const own = new Passwords({ gate: busy, random: systemRandom });
+    const stored = await own.hashUnlessKnown('known', undefined);
+    const blocked = Promise.withResolvers<void>();
+    const work = busy.run(() => blocked.promise);
+    for (const hash of [stored, undefined, 'unreadable']) {
+      await expect(own.verify('wrong', hash)).rejects.toMatchObject({ code: 'temporarily_unavailable' });
+    }
+    blocked.resolve();
+    await work;
+  });
+});

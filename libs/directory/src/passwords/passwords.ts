@@ -1,0 +1,105 @@
+import { argon2, timingSafeEqual } from 'node:crypto';
+import { isDeepStrictEqual, promisify } from 'node:util';
+import type { Random } from '@tessera/kit';
+import { OAuthError } from '@tessera/oauth';
+import { longestPassword } from '../declared/schema.ts';
+import type { HashGate } from './hash-queue.ts';
+import { decodePasswordHash, encodePasswordHash, type PasswordHash } from './phc.ts';
+
+/** 19 MiB, two passes, one lane: the least that OWASP recommends for argon2id. */
+const parameters = { memory: 19_456, passes: 2, parallelism: 1 };
+const saltBytes = 16;
+const tagBytes = 32;
+
+const derive = promisify(argon2);
+
+export interface PasswordsOptions {
+  readonly gate: HashGate;
+  readonly random: Random;
+}
+
+/** Verifies and makes password hashes, a bounded number at a time. */
+export class Passwords {
+  readonly #gate: HashGate;
+  readonly #random: Random;
+  /** What unknown people's passwords are compared with; no password has this tag. */
+  readonly #dummy: PasswordHash;
+
+  constructor({ gate, random }: PasswordsOptions) {
+    this.#gate = gate;
+    this.#random = random;
+    this.#dummy = { ...parameters, salt: random.bytes(saltBytes), tag: random.bytes(tagBytes) };
+  }
+
+  /**
+   * Whether `password` belongs to `stored` (a PHC string). Without a stored hash the answer is no, after the work that
+   * `standIn` would take: the hash of another person, so that hashes of several costs do not tell who is known.
+   * Throws `invalid_request` for a password of more than 1024 characters, before any hashing, and
+   * `temporarily_unavailable` when too many passwords are being verified.
+   */
+  async verify(
+    password: string,
+    stored: string | undefined,
+    { standIn, signal }: { readonly standIn?: string | undefined; readonly signal?: AbortSignal } = {},
+  ): Promise<boolean> {
+    if (password.length > longestPassword) {
+      throw new OAuthError(
+        'invalid_request',
+        `The password must have at most ${longestPassword} characters.`,
+      );
+    }
+    if (password === '') return false;
+    const known = stored === undefined ? undefined : decodePasswordHash(stored);
+    const other = standIn === undefined ? undefined : decodePasswordHash(standIn);
+    const compared = known ?? { ...this.#dummy, ...(other && parametersOf(other)) };
+    const matches = await this.#gate.run(() => belongs(password, compared), signal);
+    return matches && known !== undefined;
+  }
+
+  /** Whether a hash was made with the parameters that new ones are made with. */
+  isCurrent(stored: string): boolean {
+    const known = decodePasswordHash(stored);
+    return known !== undefined && isDeepStrictEqual(parametersOf(known), parameters);
+  }
+
+  /** A new PHC string of a password. */
+  async renewed(password: string): Promise<string> {
+    return this.#gate.runInBackground(() => this.#make(password));
+  }
+
+  /**
+   * The PHC string to store for a declared password: `stored` where that fits already, else a new one. It is compared by
+   * hashing, because any cheaper record of the password would be a cheaper target for guessing.
+   */
+  async hashUnlessKnown(password: string, stored: string | undefined, signal?: AbortSignal): Promise<string> {
+    return this.#gate.runInBackground(async () => {
+      const known = stored === undefined ? undefined : decodePasswordHash(stored);
+      if (stored !== undefined && known !== undefined && (await belongs(password, known))) return stored;
+      return this.#make(password);
+    }, signal);
+  }
+
+  async #make(password: string): Promise<string> {
+    const salt = this.#random.bytes(saltBytes);
+    const tag = await tagOf(password, { ...parameters, salt }, tagBytes);
+    return encodePasswordHash({ ...parameters, salt, tag });
+  }
+}
+
+function parametersOf({ memory, passes, parallelism }: PasswordHash): typeof parameters {
+  return { memory, passes, parallelism };
+}
+
+async function belongs(password: string, hash: PasswordHash): Promise<boolean> {
+  return timingSafeEqual(await tagOf(password, hash, hash.tag.length), hash.tag);
+}
+
+/** Composed Unicode (RFC 8265 §4.2), because keyboards differ in how they write the same letters. */
+async function tagOf(
+  password: string,
+  { memory, passes, parallelism, salt }: Omit<PasswordHash, 'tag'>,
+  tagLength: number,
+): Promise<Buffer> {
+  const message = password.normalize('NFC');
+  return derive('argon2id', { message, nonce: salt, memory, passes, parallelism, tagLength });
+}

@@ -1,0 +1,651 @@
+import { createHash } from 'node:crypto';
+import type { AuditEvent } from '@tessera/audit';
+import type { Database } from '@tessera/stores';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { changesOf, countPlan, planTenant } from '../apply/plan.ts';
+import { eventsOf } from '../apply/plan-events.ts';
+import type { ApplicationRecord, TenantState, UserRecord } from './records.ts';
+import type { AdminStore, ChangeStore, DirectoryStore } from './store.ts';
+
+export interface Stores {
+  readonly store: DirectoryStore;
+  readonly changes: ChangeStore;
+  readonly admin: AdminStore;
+  readonly database: Database;
+}
+
+export function testUser(name: string, fields: Partial<UserRecord> = {}): UserRecord {
+  return {
+    userId: `usr_${name}`,
+    username: name,
+    email: `${name}@acme.example`,
+    name: name.toUpperCase(),
+    phoneNumber: '',
+    roles: [],
+    status: 'active',
+    passwordHash: undefined,
+    ...fields,
+  };
+}
+
+export function testApplication(
+  clientId: string,
+  fields: Partial<ApplicationRecord> = {},
+): ApplicationRecord {
+  return {
+    clientId,
+    name: clientId,
+    type: 'confidential',
+    status: 'active',
+    grantTypes: ['authorization_code', 'ciba'],
+    redirectUris: ['https://z.example/', 'https://a.example/'],
+    logoutRedirectUris: ['https://z.example/out', 'https://a.example/out'],
+    scopes: ['write', 'openid', 'read'],
+    introspectAudiences: ['https://api.example'],
+    lifetimes: {
+      accessToken: 60,
+      idToken: 0,
+      refreshTokenIdle: 7,
+      refreshTokenAbsolute: 8,
+      authorizationRequest: 9,
+      authorizationCode: 10,
+      pollInterval: 11,
+    },
+    ciba: {
+      approval: 'webhook',
+      url: 'https://a.example/approve',
+      delivery: 'push',
+      notificationEndpoint: 'https://a.example/told',
+    },
+    allowedRoles: ['manager', 'clerk'],
+    secrets: [],
+    ...fields,
+  };
+}
+
+export function testTenant(tenantId: string, fields: Partial<TenantState> = {}): TenantState {
+  return {
+    tenant: { tenantId, name: tenantId, status: 'active' },
+    resources: [
+      {
+        audience: 'https://api.example',
+        name: 'API',
+        scopes: [
+          { name: 'read', description: 'See' },
+          { name: 'write', description: '' },
+        ],
+      },
+    ],
+    roles: ['manager', 'clerk'],
+    users: [testUser('ada', { roles: ['manager', 'clerk'], phoneNumber: '+46701234567' }), testUser('bob')],
+    applications: [testApplication(`${tenantId}-web`)],
+    ...fields,
+  };
+}
+
+/** What every store of the directory must do. Each test has tenants of its own. */
+export function directoryStoreContract(engine: string, open: () => Promise<Stores>): void {
+  describe(`the directory's store on ${engine}`, () => {
+    let stores: Stores;
+    let count = 0;
+    const fresh = () => `t${(count += 1)}`;
+
+    beforeAll(async () => {
+      stores = await open();
+    });
+
+    async function make(desired: TenantState) {
+      const { tenantId } = desired.tenant;
+      const clientIds = desired.applications.map(({ clientId }) => clientId);
+      return stores.admin.changeTenant(tenantId, clientIds, (current) => {
+        const plan = planTenant(current, desired);
+        return { plan, changes: changesOf(plan), events: eventsOf(plan, {}) };
+      });
+    }
+
+    async function audited(tenantId: string): Promise<string[]> {
+      const { rows } = await stores.database.query<{ event: string }>({
+        name: 'test.audited',
+        text: 'SELECT event FROM directory.audit_event WHERE tenant_id = $1 ORDER BY recorded_at',
+        values: [tenantId],
+      });
+      return rows.map(({ event }) => event);
+    }
+
+    it('keeps a tenant as it was made, and knows when nothing differs', async () => {
+      const desired = testTenant(fresh());
+      await make(desired);
+      const before = await stores.changes.newestChange();
+      const again = await make(desired);
+      expect(again).toMatchObject({
+        plan: { tenant: 'unchanged', users: { updated: [] }, applications: { updated: [] } },
+      });
+      expect(await stores.changes.newestChange()).toBe(before);
+    });
+
+    it('reads the whole of a tenant, in which nothing differs from how it was made', async () => {
+      const desired = testTenant(fresh());
+      expect(await stores.admin.tenantState(desired.tenant.tenantId)).toBeUndefined();
+      await make(desired);
+      const state = await stores.admin.tenantState(desired.tenant.tenantId);
+      expect(countPlan(planTenant(state, desired))).toEqual({ created: 0, updated: 0, deleted: 0 });
+    });
+
+    it('finds an application with its tenant, and its scopes in the order of the registration', async () => {
+      const tenantId = fresh();
+      await make(testTenant(tenantId));
+      const { scopes: _, secrets: __, ...application } = testApplication(`${tenantId}-web`);
+      expect(await stores.store.findApplication(`${tenantId}-web`)).toEqual({
+        application,
+        tenant: { tenantId, name: tenantId, status: 'active' },
+        validFrom: 0,
+        scopes: [
+          { name: 'write', audience: 'https://api.example', description: '', resourceName: 'API' },
+          { name: 'openid', audience: '', description: '', resourceName: '' },
+          { name: 'read', audience: 'https://api.example', description: 'See', resourceName: 'API' },
+        ],
+      });
+    });
+
+    it('finds a user by id and by every identifier, within the tenant alone', async () => {
+      const [one, other] = [fresh(), fresh()];
+      await make(testTenant(one));
+      await make(testTenant(other, { users: [testUser('eve')], roles: [] }));
+      const ada = await stores.store.findUser(one, 'usr_ada');
+      expect(ada?.user.roles).toEqual(['manager', 'clerk']);
+      for (const identifier of ['ada', 'ada@acme.example', '+46701234567']) {
+        expect(await stores.store.findUserByIdentifier(one, identifier)).toEqual(ada);
+        expect(await stores.store.findUserByIdentifier(other, identifier)).toBeUndefined();
+      }
+      expect(await stores.store.findUser(other, 'usr_ada')).toBeUndefined();
+    });
+
+    it('finds nothing by a text that it cannot hold', async () => {
+      expect(await stores.store.findApplication('a\0b')).toBeUndefined();
+      expect(await stores.store.findSecrets('a\0b')).toBeUndefined();
+      expect(await stores.store.listSecrets('a\0b')).toBeUndefined();
+      expect(await stores.store.findUser('a', '\0')).toBeUndefined();
+      expect(await stores.store.findUserByIdentifier('\0', 'a')).toBeUndefined();
+    });
+
+    it('keeps the same user name and address in two tenants as two people', async () => {
+      const [one, other] = [fresh(), fresh()];
+      await make(testTenant(one, { users: [testUser('ada', { userId: 'usr_1' })] }));
+      await make(testTenant(other, { users: [testUser('ada', { userId: 'usr_2' })] }));
+      expect((await stores.store.findUserByIdentifier(one, 'ada'))?.user.userId).toBe('usr_1');
+      expect((await stores.store.findUserByIdentifier(other, 'ada'))?.user.userId).toBe('usr_2');
+    });
+
+    it('offers the secrets that have not expired by its own clock, and notes their use', async () => {
+      const tenantId = fresh();
+      const clientId = `${tenantId}-web`;
+      const year = 31_536_000_000;
+      const later = Math.floor(Date.now() / 1000) * 1000 + year;
+      const secrets = [
+        { digest: 'current', expiresAt: undefined },
+        { digest: 'next', expiresAt: later },
+      ];
+      await make(testTenant(tenantId, { applications: [testApplication(clientId, { secrets })] }));
+      const found = await stores.store.findSecrets(clientId);
+      expect(found?.secrets.toSorted((a, b) => a.digest.localeCompare(b.digest))).toEqual(secrets);
+      const usedAt = Date.now() - year;
+      await stores.store.noteSecretUses([{ tenantId, clientId, digest: 'next', usedAt }]);
+      await stores.store.noteSecretUses([{ tenantId, clientId, digest: 'next', usedAt: usedAt - 5_000 }]);
+      const listed = await stores.store.listSecrets(clientId);
+      expect(listed?.map(({ expiresAt, lastUsedAt }) => [expiresAt, lastUsedAt])).toEqual([
+        [undefined, undefined],
+        [later, usedAt],
+      ]);
+      const past = [{ digest: 'current', expiresAt: Date.now() - 1_000 }];
+      await make(testTenant(tenantId, { applications: [testApplication(clientId, { secrets: past })] }));
+      expect(await stores.store.findSecrets(clientId)).toEqual({ tenantId, secrets: [] });
+      expect(await stores.store.findSecrets('unknown')).toBeUndefined();
+    });
+
+    it('lists secrets, expired ones too, as they were made, and those of one change as they were declared', async () => {
+      const tenantId = fresh();
+      const clientId = `${tenantId}-web`;
+      const bare = `${tenantId}-bare`;
+      // The use tells which is which, as digests are not listed.
+      const uses = new Map(['z', 'm', 'a', 'n'].map((digest, index) => [digest, 1_000 * (index + 1)]));
+      const declare = async (...digests: string[]) => {
+        const secrets = digests.map((digest) => ({ digest, expiresAt: digest === 'm' ? 5_000 : undefined }));
+        const applications = [testApplication(clientId, { secrets }), testApplication(bare)];
+        await make(testTenant(tenantId, { applications }));
+        await stores.store.noteSecretUses(
+          digests.map((digest) => ({ tenantId, clientId, digest, usedAt: uses.get(digest) ?? 0 })),
+        );
+        return stores.store.listSecrets(clientId);
+      };
+      const before = Date.now();
+      const first = await declare('z', 'm');
+      expect(first).toEqual([
+        { createdAt: expect.any(Number) as number, expiresAt: undefined, lastUsedAt: 1_000 },
+        { createdAt: expect.any(Number) as number, expiresAt: 5_000, lastUsedAt: 2_000 },
+      ]);
+      for (const { createdAt } of first ?? []) expect(Math.abs(createdAt - before)).toBeLessThan(60_000);
+      expect((await declare('a', 'z'))?.map(({ lastUsedAt }) => lastUsedAt)).toEqual([1_000, 3_000]);
+      expect((await declare('n', 'a'))?.map(({ lastUsedAt }) => lastUsedAt)).toEqual([3_000, 4_000]);
+      expect(await stores.store.listSecrets(bare)).toEqual([]);
+      expect(await stores.store.listSecrets('unknown')).toBeUndefined();
+    });
+
+    it('changes everything that may change: names swap, scopes move, roles and resources go', async () => {
+      const tenantId = fresh();
+      await make(testTenant(tenantId));
+      const after = testTenant(tenantId, {
+        resources: [
+          { audience: 'https://new.example', name: 'New', scopes: [{ name: 'read', description: 'Look' }] },
+        ],
+        roles: ['clerk'],
+        users: [
+          testUser('ada', { username: 'bob', email: 'bob@acme.example', roles: ['clerk'] }),
+          testUser('bob', { username: 'ada', email: 'ada@acme.example', passwordHash: 'hash' }),
+        ],
+        applications: [
+          testApplication(`${tenantId}-web`, {
+            scopes: ['read'],
+            introspectAudiences: ['https://new.example'],
+            allowedRoles: ['clerk'],
+          }),
+        ],
+      });
+      await make(after);
+      expect((await stores.store.findUserByIdentifier(tenantId, 'ada'))?.user.userId).toBe('usr_bob');
+      const found = await stores.store.findApplication(`${tenantId}-web`);
+      expect(found?.scopes).toEqual([
+        { name: 'read', audience: 'https://new.example', description: 'Look', resourceName: 'New' },
+      ]);
+      expect(found?.application.allowedRoles).toEqual(['clerk']);
+      expect([...(await stores.admin.passwordHashes(tenantId))]).toEqual([
+        ['ada', { hash: 'hash', imported: undefined }],
+      ]);
+      const again = await make(after);
+      expect(again.kind === 'done' ? changesOf(again.plan) : 'taken').toEqual([]);
+    });
+
+    it('removes what is no longer desired', async () => {
+      const tenantId = fresh();
+      await make(testTenant(tenantId));
+      await make(testTenant(tenantId, { users: [], applications: [], roles: [], resources: [] }));
+      expect(await stores.store.findUser(tenantId, 'usr_ada')).toBeUndefined();
+      expect(await stores.store.findUserByIdentifier(tenantId, 'ada')).toBeUndefined();
+      expect(await stores.store.findApplication(`${tenantId}-web`)).toBeUndefined();
+      expect((await audited(tenantId)).toSorted()).toEqual(
+        [
+          'tenant.created',
+          'config.changed',
+          'client.created',
+          'user.created',
+          'user.created',
+          'config.changed',
+          'client.deleted',
+          'user.deleted',
+          'user.deleted',
+        ].toSorted(),
+      );
+    });
+
+    it('writes nothing when a client id belongs to another tenant', async () => {
+      const [one, other] = [fresh(), fresh()];
+      await make(testTenant(one));
+      const result = await make(testTenant(other, { applications: [testApplication(`${one}-web`)] }));
+      expect(result).toEqual({ kind: 'taken', clientIds: [`${one}-web`] });
+      expect(await stores.store.findUser(other, 'usr_ada')).toBeUndefined();
+      expect(await audited(other)).toEqual([]);
+    });
+
+    it('writes all of a change or nothing of it', async () => {
+      const tenantId = fresh();
+      await make(testTenant(tenantId));
+      const before = await stores.changes.newestChange();
+      const broken = testTenant(tenantId, {
+        tenant: { tenantId, name: 'renamed', status: 'active' },
+        users: [testUser('ada'), testUser('copy', { email: 'ada@acme.example' })],
+      });
+      await expect(make(broken)).rejects.toThrow();
+      expect((await stores.store.findApplication(`${tenantId}-web`))?.tenant.name).toBe(tenantId);
+      expect(await stores.changes.newestChange()).toBe(before);
+    });
+
+    it('sets a status with its change and audit row in one commit, and not twice', async () => {
+      const [tenantId, other] = [fresh(), fresh()];
+      await make(testTenant(tenantId));
+      await make(testTenant(other, { users: [], applications: [] }));
+      const start = await stores.changes.newestChange();
+      const event = (name: string): AuditEvent => ({ event: name, outcome: 'success', tenantId });
+      const user = { kind: 'user', tenantId, id: 'usr_ada', status: 'locked' } as const;
+      const application = {
+        kind: 'application',
+        tenantId,
+        id: `${tenantId}-web`,
+        status: 'disabled',
+      } as const;
+      const tenant = { kind: 'tenant', tenantId, status: 'disabled' } as const;
+      const { admin } = stores;
+      expect(await admin.setStatus(user, event('user.locked'))).toBe('changed');
+      expect(await admin.setStatus(user, event('user.locked'))).toBe('unchanged');
+      expect(await admin.setStatus(application, event('client.disabled'))).toBe('changed');
+      expect(await admin.setStatus(tenant, event('tenant.suspended'))).toBe('changed');
+      expect(await admin.setStatus({ ...user, tenantId: other }, event('user.locked'))).toBe('unknown');
+      expect(await admin.setStatus({ ...application, tenantId: other }, event('client.disabled'))).toBe(
+        'unknown',
+      );
+      expect(await admin.setStatus({ ...user, id: 'usr_nobody' }, event('user.locked'))).toBe('unknown');
+      expect((await stores.store.findUser(tenantId, 'usr_ada'))?.user.status).toBe('locked');
+      expect((await stores.store.findApplication(`${tenantId}-web`))?.application.status).toBe('disabled');
+      const told = await stores.changes.changesAfter(start, 100);
+      expect(told.map(({ kind, id, ended }) => [kind, id, ended])).toEqual([
+        ['user', 'usr_ada', true],
+        ['application', `${tenantId}-web`, true],
+        ['tenant', '', true],
+      ]);
+      expect((await audited(tenantId)).slice(-3)).toEqual([
+        'user.locked',
+        'client.disabled',
+        'tenant.suspended',
+      ]);
+    });
+
+    it('keeps on record that something ended after it was taken back, and ends what is deleted', async () => {
+      const tenantId = fresh();
+      await make(testTenant(tenantId));
+      const start = await stores.changes.newestChange();
+      const event: AuditEvent = { event: 'user.updated', outcome: 'success', tenantId };
+      const user = { kind: 'user', tenantId, id: 'usr_ada' } as const;
+      await stores.admin.setStatus({ ...user, status: 'disabled' }, event);
+      await stores.admin.setStatus({ ...user, status: 'active' }, event);
+      await make(testTenant(tenantId, { users: [], applications: [] }));
+      const told = await stores.changes.changesAfter(start, 100);
+      const facts = told.map(({ kind, id, ended }) => [kind, id, ended]);
+      expect(facts.slice(0, 2)).toEqual([
+        ['user', 'usr_ada', true],
+        ['user', 'usr_ada', false],
+      ]);
+      expect(facts.slice(2)).toHaveLength(3);
+      expect(facts.slice(2)).toEqual(
+        expect.arrayContaining([
+          ['application', `${tenantId}-web`, true],
+          ['user', 'usr_ada', true],
+          ['user', 'usr_bob', true],
+        ]),
+      );
+      for (const { recordedAt } of told) expect(Math.abs(recordedAt - Date.now() / 1000)).toBeLessThan(60);
+    });
+
+    const noted: AuditEvent = { event: 'user.updated', outcome: 'success' };
+    const validFromOf = async (tenantId: string, userId = 'usr_ada') =>
+      (await stores.store.findUser(tenantId, userId))?.validFrom ?? NaN;
+    /** The clock of the records is that of this machine, or the difference would show here. */
+    const second = () => Math.floor(Date.now() / 1000);
+
+    it('ends what was there before a change of password or status, and nothing by other changes (REF-7, ASVS 7.4.3)', async () => {
+      const tenantId = fresh();
+      await make(testTenant(tenantId));
+      await make(testTenant(tenantId, { users: [testUser('ada', { name: 'Ada L.' }), testUser('bob')] }));
+      expect(await validFromOf(tenantId)).toBe(0);
+      const changes: [string, () => Promise<unknown>][] = [
+        [
+          'lock',
+          () => stores.admin.setStatus({ kind: 'user', tenantId, id: 'usr_ada', status: 'locked' }, noted),
+        ],
+        [
+          'unlock',
+          () => stores.admin.setStatus({ kind: 'user', tenantId, id: 'usr_ada', status: 'active' }, noted),
+        ],
+        ['password', () => make(testTenant(tenantId, { users: [testUser('ada', { passwordHash: 'new' })] }))],
+        [
+          'disable',
+          () =>
+            make(
+              testTenant(tenantId, { users: [testUser('ada', { passwordHash: 'new', status: 'disabled' })] }),
+            ),
+        ],
+        ['enable', () => make(testTenant(tenantId, { users: [testUser('ada', { passwordHash: 'new' })] }))],
+        ['tenant', () => stores.admin.setStatus({ kind: 'tenant', tenantId, status: 'disabled' }, noted)],
+        ['tenant again', () => stores.admin.setStatus({ kind: 'tenant', tenantId, status: 'active' }, noted)],
+      ];
+      for (const [name, change] of changes) {
+        await stores.database.query({
+          name: 'test.forget_valid_from',
+          text: `WITH t AS (UPDATE directory.tenant SET valid_from = 0 WHERE tenant_id = $1)
+                 UPDATE directory.user_account SET valid_from = 0 WHERE tenant_id = $1`,
+          values: [tenantId],
+        });
+        const earliest = second() + 1;
+        await change();
+        const validFrom = await validFromOf(tenantId);
+        expect([name, validFrom >= earliest, validFrom <= second() + 1]).toEqual([name, true, true]);
+      }
+      expect(await validFromOf(tenantId, 'usr_bob')).toBeNaN();
+    });
+
+    it('puts a renewed hash in the place of the one that was compared and of no other, and ends nothing by it', async () => {
+      const tenantId = fresh();
+      const ada = { tenantId, userId: 'usr_ada' };
+      await make(testTenant(tenantId, { users: [testUser('ada', { passwordHash: 'weak' })] }));
+      const renewals = ['a', 'b', 'c', 'd'].map((to) =>
+        stores.admin.replacePasswordHash({ ...ada, from: 'weak', to }),
+      );
+      expect((await Promise.all(renewals)).filter((replaced) => replaced)).toHaveLength(1);
+      expect(await stores.admin.replacePasswordHash({ ...ada, from: 'weak', to: 'e' })).toBe(false);
+      expect(await validFromOf(tenantId)).toBe(0);
+      const stored = (await stores.admin.passwordHashes(tenantId)).get('ada');
+      expect(['a', 'b', 'c', 'd']).toContain(stored?.hash);
+      expect(stored?.imported).toEqual(createHash('sha256').update('weak').digest());
+      expect((await audited(tenantId)).filter((event) => event === 'auth.credential.rehashed')).toHaveLength(
+        1,
+      );
+      await make(testTenant(tenantId, { users: [testUser('ada', { passwordHash: 'another' })] }));
+      expect((await stores.admin.passwordHashes(tenantId)).get('ada')?.imported).toBeUndefined();
+    });
+
+    it('finds some password hash of the tenant, the same for one position, and none where there is none', async () => {
+      const tenantId = fresh();
+      const users = ['b', 'd', 'f'].map((name) => testUser(name, { passwordHash: `hash of ${name}` }));
+      await make(testTenant(tenantId, { users: [testUser('a'), ...users] }));
+      const at = (position: string) => stores.store.somePasswordHash(tenantId, `usr_${position}`);
+      expect([await at('a'), await at('b'), await at('c'), await at('z')]).toEqual([
+        'hash of b',
+        'hash of d',
+        'hash of d',
+        'hash of b',
+      ]);
+      expect(await stores.store.somePasswordHash('nowhere', 'usr_a')).toBeUndefined();
+    });
+
+    it('ends what an application had before it was disabled, enabled, or deleted and made again (REF-7)', async () => {
+      const tenantId = fresh();
+      const clientId = `${tenantId}-web`;
+      const validFrom = async () => (await stores.store.findApplication(clientId))?.validFrom ?? NaN;
+      await make(testTenant(tenantId));
+      const target = { kind: 'application', tenantId, id: clientId } as const;
+      await stores.admin.setStatus({ ...target, status: 'disabled' }, noted);
+      expect(await validFrom()).toBeGreaterThan(second() - 1);
+      await make(testTenant(tenantId, { applications: [] }));
+      await make(testTenant(tenantId));
+      expect(await validFrom()).toBeGreaterThan(second() - 1);
+      await make(
+        testTenant(tenantId, {
+          applications: [testApplication(clientId), testApplication(`${tenantId}-new`)],
+        }),
+      );
+      expect((await stores.store.findApplication(`${tenantId}-new`))?.validFrom).toBe(0);
+    });
+
+    it('dates a sign-in before or after a change of the password as it was, however they race (ASVS 7.4.3)', async () => {
+      const tenantId = fresh();
+      const user = (passwordHash: string) => testUser('ada', { passwordHash });
+      await make(testTenant(tenantId, { users: [user('hash-0')] }));
+      for (let round = 1; round <= 15; round += 1) {
+        const signIns: { hash: string; at: number }[] = [];
+        const signIn = async (hash: string) => {
+          const at = await stores.store.confirmSignIn(tenantId, 'usr_ada', hash);
+          if (at !== undefined) signIns.push({ hash, at: Math.floor(at / 1000) });
+        };
+        const [old, next] = [`hash-${round - 1}`, `hash-${round}`];
+        let changing = true;
+        const keepTrying = async (hash: string) => {
+          while (changing) await signIn(hash);
+          await signIn(hash);
+        };
+        const trying = [old, old, next, next].map(keepTrying);
+        await signIn(old);
+        await make(testTenant(tenantId, { users: [user(next)] }));
+        changing = false;
+        await Promise.all(trying);
+        const validFrom = await validFromOf(tenantId);
+        expect(new Set(signIns.map(({ hash }) => hash))).toEqual(new Set([old, next]));
+        expect(signIns.filter(({ hash, at }) => at >= validFrom !== (hash === next))).toEqual([]);
+      }
+      await stores.admin.setStatus({ kind: 'user', tenantId, id: 'usr_ada', status: 'locked' }, noted);
+      expect(await stores.store.confirmSignIn(tenantId, 'usr_ada', 'hash-15')).toBeUndefined();
+    });
+
+    it('ends every sign-in of before in one tenant or in all, tells watchers so, and keeps it on record (F24)', async () => {
+      const [tenantId, other] = [fresh(), fresh()];
+      await make(testTenant(tenantId));
+      await make(testTenant(other, { users: [testUser('ada', { passwordHash: 'hash' })] }));
+      const start = await stores.changes.newestChange();
+      const before = Math.floor(Date.now() / 1000);
+      const [bumped, ...more] = await stores.admin.bumpEpoch(tenantId, { ...noted, event: 'epoch.bumped' });
+      expect([bumped?.tenantId, more]).toEqual([tenantId, []]);
+      expect(bumped?.validFrom).toBeGreaterThan(before - 1);
+      expect((await stores.store.findUser(tenantId, 'usr_ada'))?.validFrom).toBe(bumped?.validFrom);
+      expect((await stores.store.findUser(other, 'usr_ada'))?.validFrom).toBe(0);
+      const told = await stores.changes.changesAfter(start, 100);
+      expect(told.map((change) => [change.kind, change.tenantId, change.ended])).toEqual([
+        ['tenant', tenantId, true],
+      ]);
+      expect((await audited(tenantId)).at(-1)).toBe('epoch.bumped');
+      const everywhere = await stores.admin.bumpEpoch(undefined, { ...noted, event: 'epoch.bumped' });
+      expect(everywhere.map((epoch) => epoch.tenantId)).toEqual(expect.arrayContaining([tenantId, other]));
+      const validFrom = (await stores.store.findUser(other, 'usr_ada'))?.validFrom ?? NaN;
+      expect(validFrom).toBeGreaterThan(before - 1);
+      const signedInAt = (await stores.store.confirmSignIn(other, 'usr_ada', 'hash')) ?? NaN;
+      expect(signedInAt / 1000).toBeGreaterThanOrEqual(validFrom);
+      expect(await stores.admin.bumpEpoch('nowhere', noted)).toEqual([]);
+    });
+
+    it('says that a password ended what was there before it, and what ended beside a change of the tenant', async () => {
+      const tenantId = fresh();
+      await make(testTenant(tenantId));
+      const told = async (state: TenantState) => {
+        const start = await stores.changes.newestChange();
+        await make(state);
+        const changes = await stores.changes.changesAfter(start, 100);
+        return changes.map(({ kind, id, ended }) => `${kind} ${id} ${ended}`).toSorted();
+      };
+      const people = (passwordHash: string) => [testUser('ada', { passwordHash }), testUser('bob')];
+      const applications = [testApplication(`${tenantId}-web`)];
+      const roles = ['clerk', 'manager'];
+      expect(await told(testTenant(tenantId, { users: people('one'), applications, roles }))).toEqual([
+        'user usr_ada true',
+      ]);
+      const renamed = people('one').map((user) => ({ ...user, name: 'X' }));
+      const names = await told(testTenant(tenantId, { users: renamed, applications, roles }));
+      expect(names).toEqual(['user usr_ada false', 'user usr_bob false']);
+      const [ada, bob] = people('two');
+      const locked = { ...bob, status: 'locked' } as UserRecord;
+      const beside = testTenant(tenantId, {
+        users: [ada as UserRecord, locked],
+        applications: [],
+        roles: ['clerk'],
+      });
+      expect(await told(beside)).toEqual([
+        `application ${tenantId}-web true`,
+        'tenant  false',
+        'user usr_ada true',
+        'user usr_bob true',
+      ]);
+    });
+
+    it('tells changes in the order of their commits, however many write at once', async () => {
+      const tenantIds = Array.from({ length: 8 }, fresh);
+      for (const tenantId of tenantIds) await make(testTenant(tenantId));
+      let position = await stores.changes.newestChange();
+      const seen: number[] = [];
+      let writing = true;
+      const reader = (async () => {
+        for (let rest = 2; rest > 0; rest -= writing ? 0 : 1) {
+          for (const { sequence } of await stores.changes.changesAfter(position, 3)) {
+            seen.push(sequence);
+            position = sequence;
+          }
+          await new Promise((resolve) => setImmediate(resolve));
+        }
+      })();
+      await Promise.all(
+        tenantIds.map(async (tenantId) => {
+          for (const status of ['disabled', 'active', 'disabled', 'active'] as const) {
+            await stores.admin.setStatus(
+              { kind: 'tenant', tenantId, status },
+              { event: 'tenant.updated', outcome: 'success', tenantId },
+            );
+          }
+        }),
+      );
+      writing = false;
+      await reader;
+      for (let drained = false; !drained;) {
+        const rest = await stores.changes.changesAfter(position, 100);
+        seen.push(...rest.map(({ sequence }) => sequence));
+        position = rest.at(-1)?.sequence ?? position;
+        drained = rest.length === 0;
+      }
+      expect(seen).toHaveLength(32);
+      expect(seen).toEqual(seen.toSorted((left, right) => left - right));
+    });
+
+    it('knows from where the feed can be resumed', async () => {
+      await make(testTenant(fresh()));
+      const newest = await stores.changes.newestChange();
+      expect(await stores.changes.canResumeAfter(newest)).toBe(true);
+      expect(await stores.changes.canResumeAfter(newest + 1_000)).toBe(false);
+    });
+
+    it('ends with one state when the same tenant is made many times at once', async () => {
+      const tenantId = fresh();
+      const results = await Promise.all(Array.from({ length: 6 }, () => make(testTenant(tenantId))));
+      const created = results.filter((result) => result.kind === 'done' && result.plan.tenant === 'created');
+      expect(created).toHaveLength(1);
+      expect((await audited(tenantId)).filter((event) => event === 'tenant.created')).toHaveLength(1);
+    });
+
+    it('drops changes older than a week with the next write', async () => {
+      await make(testTenant(fresh()));
+      const old = await stores.changes.newestChange();
+      await stores.database.query({
+        name: 'test.age',
+        text: `UPDATE directory.change SET recorded_at = recorded_at - interval '8 days' WHERE sequence <= $1`,
+        values: [old],
+      });
+      await make(testTenant(fresh()));
+      expect(await stores.changes.canResumeAfter(old - 1)).toBe(false);
+      expect(await stores.changes.newestChange()).toBeGreaterThan(old);
+    });
+
+    it('knows where a time is, also when the first change since then is the oldest on record', async () => {
+      const before = await stores.changes.newestChange();
+      const hourAgo = Date.now() / 1000 - 3600;
+      await make(testTenant(fresh()));
+      const made = [...(await stores.changes.changesAfter(before, 100))];
+      for (const interval of ['2 hours', '8 days']) {
+        await stores.database.query({
+          name: `test.age.${interval}`,
+          text: `UPDATE directory.change SET recorded_at = clock_timestamp() - interval '${interval}' WHERE sequence <= $1`,
+          values: [before],
+        });
+        const position = await stores.changes.positionBefore(hourAgo);
+        expect(await stores.changes.canResumeAfter(position)).toBe(true);
+        expect(await stores.changes.changesAfter(position, 100)).toEqual(made);
+        await make(testTenant(fresh()));
+        made.push(...(await stores.changes.changesAfter(made.at(-1)?.sequence ?? 0, 100)));
+      }
+      const position = await stores.changes.positionBefore(hourAgo);
+      expect(await stores.changes.canResumeAfter(position)).toBe(true);
+      expect(await stores.changes.changesAfter(position, 100)).toEqual(made);
+      expect(await stores.changes.positionBefore(hourAgo + 7200)).toBe(await stores.changes.newestChange());
+    });
+  });
+}

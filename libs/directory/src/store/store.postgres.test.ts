@@ -1,0 +1,29 @@
+import { migrate, openEmbeddedDatabase, type Database } from '@tessera/stores';
+import { systemClock, systemRandom } from '@tessera/kit';
+import { silentLog, testDatabase } from '@tessera/test-kit';
+import { afterAll } from 'vitest';
+import { createAdminStore } from './admin-store.postgres.ts';
+import { migrations } from '../build.ts';
+import { directoryStoreContract, type Stores } from './store.contract.ts';
+import { createChangeStore, createDirectoryStore } from './store.postgres.ts';
+
+const embedded: Database[] = [];
+afterAll(() => Promise.all(embedded.map((database) => database.close())));
+
+function storesOn(database: Database): Stores {
+  return {
+    database,
+    store: createDirectoryStore(database),
+    changes: createChangeStore(database),
+    admin: createAdminStore(database, { clock: systemClock, random: systemRandom }),
+  };
+}
+
+directoryStoreContract('Postgres', async () => storesOn(await testDatabase(migrations)));
+
+directoryStoreContract('embedded PGlite', async () => {
+  const database = await openEmbeddedDatabase('memory');
+  embedded.push(database);
+  await migrate(database, migrations, silentLog());
+  return storesOn(database);
+});

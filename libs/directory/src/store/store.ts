@@ -1,0 +1,171 @@
+import type { AuditEvent } from '@tessera/audit';
+import type { FeedStore } from '@tessera/stores';
+import type { TenantPlan } from '../apply/plan.ts';
+import type {
+  ApplicationRecord,
+  Change,
+  SecretRecord,
+  TenantRecord,
+  TenantState,
+  UserRecord,
+} from './records.ts';
+
+export interface FoundScope {
+  readonly name: string;
+  /** Empty for a built-in scope, like the two below. */
+  readonly audience: string;
+  readonly description: string;
+  readonly resourceName: string;
+}
+
+export interface FoundApplication {
+  readonly application: Omit<ApplicationRecord, 'scopes' | 'secrets'>;
+  /** In the order of the application's registration. */
+  readonly scopes: readonly FoundScope[];
+  readonly tenant: TenantRecord;
+  /** Sign-ins before it do not count for this application, seconds since the Unix epoch. */
+  readonly validFrom: number;
+}
+
+export interface FoundSecrets {
+  readonly tenantId: string;
+  /** Those that have not expired by the database's clock. */
+  readonly secrets: readonly SecretRecord[];
+}
+
+/** What operators see of a secret; times in milliseconds since the Unix epoch. */
+export interface ListedSecret {
+  readonly createdAt: number;
+  /** Undefined when it does not expire. */
+  readonly expiresAt: number | undefined;
+  /** Undefined when no use of it was noted. */
+  readonly lastUsedAt: number | undefined;
+}
+
+export interface FoundUser {
+  readonly user: UserRecord;
+  readonly tenant: TenantRecord;
+  /** Sign-ins before it do not count any more, because of the user or the tenant; seconds since the Unix epoch. */
+  readonly validFrom: number;
+}
+
+export interface SequencedChange extends Change {
+  readonly sequence: number;
+  /** What changed was not active any more: disabled, locked or deleted. */
+  readonly ended: boolean;
+  /** Seconds since the Unix epoch. */
+  readonly recordedAt: number;
+}
+
+export interface SecretUse {
+  readonly tenantId: string;
+  readonly clientId: string;
+  readonly digest: string;
+  /** Milliseconds since the Unix epoch. */
+  readonly usedAt: number;
+}
+
+/** Whose status is set. */
+export type StatusTarget =
+  | { readonly kind: 'tenant'; readonly tenantId: string; readonly status: TenantRecord['status'] }
+  | {
+      readonly kind: 'application';
+      readonly tenantId: string;
+      readonly id: string;
+      readonly status: ApplicationRecord['status'];
+    }
+  | {
+      readonly kind: 'user';
+      readonly tenantId: string;
+      readonly id: string;
+      readonly status: UserRecord['status'];
+    };
+
+/**
+ * How a tenant is to change, given what it is; undefined when the decision was prepared for something else. Called inside
+ * the transaction, perhaps more than once.
+ */
+export type Decide = (current: TenantState | undefined) =>
+  | {
+      readonly plan: TenantPlan;
+      readonly changes: readonly Change[];
+      readonly events: readonly AuditEvent[];
+    }
+  | undefined;
+
+export type TenantChangeResult =
+  | { readonly kind: 'done'; readonly plan: TenantPlan }
+  /** Nothing was decided, so nothing was written. */
+  | { readonly kind: 'stale' }
+  /** Client ids that belong to other tenants; nothing was written. */
+  | { readonly kind: 'taken'; readonly clientIds: readonly string[] };
+
+/** Reads of the durable records; every one names its tenant, or finds it through the globally unique client id. */
+export interface DirectoryStore {
+  findApplication(clientId: string): Promise<FoundApplication | undefined>;
+  /** Undefined for an unknown application; an empty list for one without valid secrets. */
+  findSecrets(clientId: string): Promise<FoundSecrets | undefined>;
+  /** Expired ones too, in the order in which they were made. Undefined for an unknown application. */
+  listSecrets(clientId: string): Promise<readonly ListedSecret[] | undefined>;
+  findUser(tenantId: string, userId: string): Promise<FoundUser | undefined>;
+  /** By normalized user name, e-mail address or phone number. */
+  findUserByIdentifier(tenantId: string, identifier: string): Promise<FoundUser | undefined>;
+  /**
+   * The time of a sign-in by the password of `passwordHash`, in milliseconds since the Unix epoch: at or after the
+   * user's `validFrom`, and before any that a later change sets. Undefined when the hash was replaced, or user or tenant
+   * are not active.
+   */
+  confirmSignIn(tenantId: string, userId: string, passwordHash: string): Promise<number | undefined>;
+  /** A password hash of the tenant: of the user whose id follows `position`, or of the first one; undefined without any. */
+  somePasswordHash(tenantId: string, position: string): Promise<string | undefined>;
+  noteSecretUses(uses: readonly SecretUse[]): Promise<void>;
+}
+
+/** The change feed; on record for a week. */
+export interface ChangeStore extends FeedStore<SequencedChange> {
+  /** The position behind which everything recorded since `seconds` (Unix epoch) comes, as far as it is on record. */
+  positionBefore(seconds: number): Promise<number>;
+}
+
+export interface StoredPassword {
+  /** PHC string. */
+  readonly hash: string;
+  /** SHA-256 of the declared hash that this one replaced; undefined when it replaced none. */
+  readonly imported: Buffer | undefined;
+}
+
+export interface PasswordRenewal {
+  readonly tenantId: string;
+  readonly userId: string;
+  /** PHC strings. */
+  readonly from: string;
+  readonly to: string;
+}
+
+/** Writes: the change, its place in the feed and its audit rows in one commit. */
+export interface AdminStore {
+  /** By normalized user name. */
+  passwordHashes(tenantId: string): Promise<ReadonlyMap<string, StoredPassword>>;
+  /** Puts another hash of the same password in the place of `from`, if that is still there. It ends nothing. */
+  replacePasswordHash(renewal: PasswordRenewal): Promise<boolean>;
+  /** Which of the client ids belong to another tenant. */
+  takenClientIds(tenantId: string, clientIds: readonly string[]): Promise<readonly string[]>;
+  /** In their order. */
+  tenantIds(): Promise<readonly string[]>;
+  /** The whole of a tenant as it is at one moment; undefined when there is none. */
+  tenantState(tenantId: string): Promise<TenantState | undefined>;
+  changeTenant(tenantId: string, clientIds: readonly string[], decide: Decide): Promise<TenantChangeResult>;
+  /** `unchanged` writes nothing. The event is recorded with the change. */
+  setStatus(target: StatusTarget, event: AuditEvent): Promise<'unknown' | 'unchanged' | 'changed'>;
+  /**
+   * Lets no sign-in of before count any more, in one tenant or in all. Watchers are told that each of them ended, as what
+   * they remember of it did; `event` is recorded for each. Empty for an unknown tenant.
+   */
+  bumpEpoch(tenantId: string | undefined, event: AuditEvent): Promise<readonly Epoch[]>;
+}
+
+/** Since when sign-ins count in a tenant, seconds since the Unix epoch. */
+export interface Epoch {
+  readonly tenantId: string;
+  readonly validFrom: number;
+}

@@ -1,0 +1,220 @@
+import type { Queryable } from '@tessera/stores';
+import { isEmpty, type Difference, type TenantPlan } from '../apply/plan.ts';
+import { validFromNow } from './rows.ts';
+import { identifiersOf, type ApplicationRecord, type ResourceRecord, type UserRecord } from './records.ts';
+
+/**
+ * Writes a plan, one statement per table and not per row. The order keeps every foreign key: what refers goes before
+ * what it refers to, and comes after it.
+ */
+export async function writeTenantPlan(tx: Queryable, plan: TenantPlan): Promise<void> {
+  const { tenantId } = plan.desired.tenant;
+  const write = (name: string, text: string, ...values: unknown[]) =>
+    tx.query({ name: `directory.${name}`, text, values: [tenantId, ...values] });
+  if (plan.tenant !== 'unchanged') await writeTenant(write, plan);
+  if (plan.roles.created.length > 0) {
+    await write(
+      'put_roles',
+      'INSERT INTO directory.role (tenant_id, name) SELECT $1, unnest($2::text[])',
+      plan.roles.created,
+    );
+  }
+  if (!isEmpty(plan.resources)) await writeResources(write, plan);
+  if (!isEmpty(plan.applications)) await writeApplications(write, plan.applications);
+  if (!isEmpty(plan.users)) await writeUsers(write, plan.users);
+  if (plan.roles.deleted.length > 0) {
+    await write(
+      'delete_roles',
+      'DELETE FROM directory.role WHERE tenant_id = $1 AND name = ANY($2::text[])',
+      plan.roles.deleted,
+    );
+  }
+}
+
+const statusChanged = 'present.status <> excluded.status';
+const passwordChanged = 'present.password_hash IS DISTINCT FROM excluded.password_hash';
+
+/** Where `condition` holds for the row that is overwritten, what was issued on its basis ends with this change. */
+function validFromAfter(condition: string): string {
+  return `CASE WHEN ${condition} THEN ${validFromNow('present.valid_from')} ELSE present.valid_from END`;
+}
+
+type Write = (name: string, text: string, ...values: unknown[]) => Promise<unknown>;
+
+async function writeTenant(write: Write, { desired }: TenantPlan): Promise<void> {
+  await write(
+    'put_tenant',
+    `INSERT INTO directory.tenant AS present (tenant_id, name, status) VALUES ($1, $2, $3)
+     ON CONFLICT (tenant_id) DO UPDATE
+        SET name = excluded.name, status = excluded.status, valid_from = ${validFromAfter(statusChanged)},
+            updated_at = clock_timestamp()`,
+    desired.tenant.name,
+    desired.tenant.status,
+  );
+}
+
+/** Scopes may move between resources, so resources come first and go last. */
+async function writeResources(write: Write, { resources, desired }: TenantPlan): Promise<void> {
+  const put = putOf(resources);
+  const scopes = put.flatMap(({ audience, scopes: declared }: ResourceRecord) =>
+    declared.map((scope, position) => ({ ...scope, audience, position })),
+  );
+  await write(
+    'put_resources',
+    `INSERT INTO directory.api_resource (tenant_id, audience, name)
+     SELECT $1, r.audience, r.name FROM jsonb_to_recordset($2::jsonb) AS r(audience text, name text)
+     ON CONFLICT (tenant_id, audience) DO UPDATE SET name = excluded.name`,
+    JSON.stringify(put.map(({ audience, name }) => ({ audience, name }))),
+  );
+  await write(
+    'put_scopes',
+    `INSERT INTO directory.scope (tenant_id, name, audience, description, position)
+     SELECT $1, s.name, s.audience, s.description, s.position
+       FROM jsonb_to_recordset($2::jsonb) AS s(name text, audience text, description text, position integer)
+     ON CONFLICT (tenant_id, name) DO UPDATE
+        SET audience = excluded.audience, description = excluded.description, position = excluded.position`,
+    JSON.stringify(scopes),
+  );
+  await write(
+    'delete_scopes',
+    'DELETE FROM directory.scope WHERE tenant_id = $1 AND name <> ALL($2::text[])',
+    desired.resources.flatMap((resource) => resource.scopes.map(({ name }) => name)),
+  );
+  await write(
+    'delete_resources',
+    'DELETE FROM directory.api_resource WHERE tenant_id = $1 AND audience = ANY($2::text[])',
+    resources.deleted.map(({ audience }) => audience),
+  );
+}
+
+async function writeUsers(write: Write, users: Difference<UserRecord>): Promise<void> {
+  const put = putOf(users);
+  const touched = [...put, ...users.deleted].map(({ userId }) => userId);
+  // All of them first, so that two people may swap an address.
+  await write(
+    'clear_identifiers',
+    'DELETE FROM directory.user_identifier WHERE tenant_id = $1 AND user_id = ANY($2::text[])',
+    touched,
+  );
+  await write(
+    'clear_user_roles',
+    'DELETE FROM directory.user_role WHERE tenant_id = $1 AND user_id = ANY($2::text[])',
+    touched,
+  );
+  await write(
+    'delete_users',
+    'DELETE FROM directory.user_account WHERE tenant_id = $1 AND user_id = ANY($2::text[])',
+    users.deleted.map(({ userId }) => userId),
+  );
+  await write(
+    'put_users',
+    `INSERT INTO directory.user_account AS present
+            (tenant_id, user_id, username, email, name, phone_number, status, password_hash)
+     SELECT $1, u."userId", u.username, u.email, u.name, u."phoneNumber", u.status, u."passwordHash"
+       FROM jsonb_to_recordset($2::jsonb)
+         AS u("userId" text, username text, email text, name text, "phoneNumber" text, status text, "passwordHash" text)
+     ON CONFLICT (tenant_id, user_id) DO UPDATE
+        SET username = excluded.username, email = excluded.email, name = excluded.name,
+            phone_number = excluded.phone_number, status = excluded.status,
+            password_hash = excluded.password_hash,
+            imported_hash = CASE WHEN ${passwordChanged} THEN NULL ELSE present.imported_hash END,
+            valid_from = ${validFromAfter(`${statusChanged} OR ${passwordChanged}`)},
+            updated_at = clock_timestamp()`,
+    JSON.stringify(put),
+  );
+  await write(
+    'put_identifiers',
+    `INSERT INTO directory.user_identifier (tenant_id, identifier, user_id)
+     SELECT $1, i.identifier, i."userId" FROM jsonb_to_recordset($2::jsonb) AS i(identifier text, "userId" text)`,
+    JSON.stringify(
+      put.flatMap((user) => identifiersOf(user).map((identifier) => ({ identifier, userId: user.userId }))),
+    ),
+  );
+  await write(
+    'put_user_roles',
+    `INSERT INTO directory.user_role (tenant_id, user_id, role, position)
+     SELECT $1, r."userId", r.role, r.position
+       FROM jsonb_to_recordset($2::jsonb) AS r("userId" text, role text, position integer)`,
+    JSON.stringify(
+      put.flatMap(({ userId, roles }) => roles.map((role, position) => ({ userId, role, position }))),
+    ),
+  );
+}
+
+async function writeApplications(write: Write, applications: Difference<ApplicationRecord>): Promise<void> {
+  const put = putOf(applications);
+  const secrets = put.flatMap(({ clientId, secrets: declared }) =>
+    declared.map((secret, position) => ({ ...secret, clientId, position })),
+  );
+  await write(
+    'delete_applications',
+    `WITH deleted AS (
+       DELETE FROM directory.application WHERE tenant_id = $1 AND client_id = ANY($2::text[])
+       RETURNING tenant_id, client_id
+     )
+     INSERT INTO directory.former_application (tenant_id, client_id) SELECT tenant_id, client_id FROM deleted
+     ON CONFLICT (tenant_id, client_id) DO UPDATE SET deleted_at = excluded.deleted_at`,
+    applications.deleted.map(({ clientId }) => clientId),
+  );
+  await write(
+    'put_applications',
+    putApplications,
+    JSON.stringify(put.map(({ secrets: _, ...application }) => application)),
+  );
+  await write(
+    'delete_secrets',
+    `DELETE FROM directory.application_secret s
+      WHERE s.tenant_id = $1 AND s.client_id = ANY($2::text[]) AND s.digest <> ALL($3::text[])`,
+    put.map(({ clientId }) => clientId),
+    secrets.map(({ digest }) => digest),
+  );
+  // A clock may tell two rows the same time, so those of one file are dated apart.
+  await write(
+    'put_secrets',
+    `INSERT INTO directory.application_secret (tenant_id, client_id, digest, expires_at, created_at)
+     SELECT $1, s."clientId", s.digest, to_timestamp(s."expiresAt" / 1000.0),
+            statement_timestamp() + s.position * interval '1 microsecond'
+       FROM jsonb_to_recordset($2::jsonb)
+         AS s("clientId" text, digest text, "expiresAt" double precision, position integer)
+     ON CONFLICT (tenant_id, client_id, digest) DO UPDATE SET expires_at = excluded.expires_at`,
+    JSON.stringify(secrets),
+  );
+}
+
+const putApplications = `
+  INSERT INTO directory.application AS present
+         (tenant_id, client_id, name, type, status, grant_types, redirect_uris, logout_redirect_uris, scopes,
+          introspect_audiences, access_token_lifetime, id_token_lifetime, refresh_token_idle_lifetime,
+          refresh_token_absolute_lifetime, authorization_request_lifetime, authorization_code_lifetime, poll_interval,
+          ciba_approval, ciba_url, ciba_delivery, ciba_notification_endpoint, allowed_roles, valid_from)
+  SELECT $1, a."clientId", a.name, a.type, a.status, a."grantTypes", a."redirectUris", a."logoutRedirectUris",
+         a.scopes, a."introspectAudiences", (a.lifetimes ->> 'accessToken')::integer,
+         (a.lifetimes ->> 'idToken')::integer, (a.lifetimes ->> 'refreshTokenIdle')::integer,
+         (a.lifetimes ->> 'refreshTokenAbsolute')::integer, (a.lifetimes ->> 'authorizationRequest')::integer,
+         (a.lifetimes ->> 'authorizationCode')::integer, (a.lifetimes ->> 'pollInterval')::integer,
+         a.ciba ->> 'approval', a.ciba ->> 'url', a.ciba ->> 'delivery', a.ciba ->> 'notificationEndpoint',
+         a."allowedRoles",
+         CASE WHEN EXISTS (SELECT FROM directory.former_application f
+                            WHERE f.tenant_id = $1 AND f.client_id = a."clientId")
+              THEN ${validFromNow('0')} ELSE 0 END
+    FROM jsonb_to_recordset($2::jsonb)
+      AS a("clientId" text, name text, type text, status text, "grantTypes" text[], "redirectUris" text[],
+           "logoutRedirectUris" text[], scopes text[], "introspectAudiences" text[], lifetimes jsonb, ciba jsonb,
+           "allowedRoles" text[])
+  ON CONFLICT (tenant_id, client_id) DO UPDATE
+     SET name = excluded.name, type = excluded.type, status = excluded.status, grant_types = excluded.grant_types,
+         redirect_uris = excluded.redirect_uris, logout_redirect_uris = excluded.logout_redirect_uris,
+         scopes = excluded.scopes, introspect_audiences = excluded.introspect_audiences,
+         access_token_lifetime = excluded.access_token_lifetime, id_token_lifetime = excluded.id_token_lifetime,
+         refresh_token_idle_lifetime = excluded.refresh_token_idle_lifetime,
+         refresh_token_absolute_lifetime = excluded.refresh_token_absolute_lifetime,
+         authorization_request_lifetime = excluded.authorization_request_lifetime,
+         authorization_code_lifetime = excluded.authorization_code_lifetime, poll_interval = excluded.poll_interval,
+         ciba_approval = excluded.ciba_approval, ciba_url = excluded.ciba_url,
+         ciba_delivery = excluded.ciba_delivery, ciba_notification_endpoint = excluded.ciba_notification_endpoint,
+         allowed_roles = excluded.allowed_roles,
+         valid_from = ${validFromAfter(statusChanged)}, updated_at = clock_timestamp()`;
+
+function putOf<T>({ created, updated }: Difference<T>): T[] {
+  return [...created, ...updated.map(({ after }) => after)];
+}
