@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { plainLine, type Logger } from '@tessera/telemetry';
+import type { Logger } from '@tessera/telemetry';
 import { endpointPaths, OAuthError, temporarilyUnavailable } from '@tessera/oauth';
 import { count } from './body.ts';
 import type { Gateway } from './gateway.ts';
@@ -39,28 +39,24 @@ export function prepareRequests(
     done(null, payload);
   });
   const measure = requestMetrics();
-  const log = requestLog(gateway.kit.log);
+  const { log } = gateway.kit;
   app.addHook('onResponse', (request, reply, done) => {
     const { elapsedTime } = reply;
     // What is never answered, because its connection went away, counts no more either.
     peerOf(request.raw.socket, rules.proxies).waiting -= 1;
     measure(request, reply.statusCode, elapsedTime);
-    log(request, reply.statusCode, elapsedTime);
+    logRequest(log, request, reply.statusCode, elapsedTime);
     done();
   });
 }
 
-/** Never the address itself: queries carry codes, and unknown paths whatever was pasted. */
-function requestLog(log: Logger): (request: FastifyRequest, status: number, milliseconds: number) => void {
-  const plain = plainLine(log, 'request', ['requestId', 'method', 'route', 'status', 'ms', 'ipAddress']);
-  return ({ id, method, route = '(none)', incoming, span, failure }, status, milliseconds) => {
-    const ms = Math.round(milliseconds * 10) / 10;
-    const { ipAddress } = incoming;
-    if (span === undefined && failure === undefined) return plain(id, method, route, status, ms, ipAddress);
-    const known = { requestId: id, method, route, status, ms, ipAddress };
-    const errorCode = failure === undefined ? {} : { errorCode: failure };
-    log.info({ ...known, ...traceOfRequest(span), ...errorCode }, 'request');
-  };
+/** Logs the route and never the URL: queries carry codes, and unknown paths may hold anything that was pasted. */
+function logRequest(log: Logger, request: FastifyRequest, status: number, milliseconds: number): void {
+  const { id: requestId, method, route = '(none)', incoming, span, failure: errorCode } = request;
+  const ms = Math.round(milliseconds * 10) / 10;
+  const { ipAddress } = incoming;
+  const fields = { requestId, method, route, status, ms, ipAddress, ...traceOfRequest(span), errorCode };
+  log.info(fields, 'request');
 }
 
 /** What names no host, and what has an answer of its own for one that is not allowed. */

@@ -110,7 +110,7 @@ describe('runProcess', () => {
     const asked = start({ SAMPLE: 'forbidden', TESSERA_LOG_FORMAT: 'text' });
     await Promise.all([piped.exit, asked.exit]);
     expect(JSON.parse(piped.out().split('\n')[0] ?? '')).toMatchObject({ level: 'fatal' });
-    expect(asked.out()).toMatch(/^\S+Z {2}FATAL {2}sample {2}the start failed {2}error="permission denied/);
+    expect(asked.out()).toMatch(/^\[\S+\] FATAL: sample: the start failed \{"error":"permission denied/);
   });
 
   it('can be stopped while it still starts', async () => {

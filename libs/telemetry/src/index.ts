@@ -1,9 +1,8 @@
 /**
  * Log, metrics and traces, and the allow-lists that keep secrets out of them. It decides nothing.
  */
-export { errorMessage, sqlState } from './log/log-error.ts';
-export { plainLine } from './log/log-plain.ts';
-export { firstCharacters, withoutTokens } from './log/log-text.ts';
+export { errorMessage, sqlState } from './log/errors.ts';
+export { firstCharacters, withoutTokens } from './log/texts.ts';
 export { createLogger } from './log/log.ts';
 export type { Logger, LoggerOptions, LogLevel } from './log/log.ts';
 export { expectRefusals, measureMethod } from './metrics/calls.ts';

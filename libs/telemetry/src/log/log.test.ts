@@ -99,6 +99,14 @@ describe('createLogger', () => {
     expect(text()).not.toContain(canary.slice(0, 12));
   });
 
+  it('redacts by name behind the serializer as well', () => {
+    const { log, text } = captured();
+    const serializers = { token: () => canary, password: () => ({ inner: canary }) };
+    log.child({}, { serializers }).info({ token: 'x', password: 'x' }, 'past the serializer');
+    expect(text()).toContain('past the serializer');
+    expect(text()).not.toContain(canary);
+  });
+
   it('would leak without its own rules, so that the test above is awake', () => {
     const written: string[] = [];
     logCarelessly(pino({ level: 'trace' }, { write: (line: string) => void written.push(line) }));
@@ -190,6 +198,22 @@ async function run(
 }
 
 describe('standard output', () => {
+  it('may be closed by its reader without a crash or a hang of the process', async () => {
+    const source = `import { createLogger } from ${JSON.stringify(new URL('log.ts', import.meta.url).href)};
+      const log = createLogger({ service: 'sample', level: 'info' });
+      for (let i = 0; i < 100; i += 1) log.warn({ i }, 'line');
+      log.info('the last line');
+      setTimeout(() => { log.info('late'); process.stderr.write('alive'); process.exit(7); }, 200);`;
+    const child = spawn(process.execPath, ['--input-type=module-typescript', '--eval', source], {
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    child.stdout.destroy();
+    let err = '';
+    child.stderr.on('data', (chunk: Buffer) => void (err += chunk.toString()));
+    const code = await new Promise((resolve) => child.on('close', resolve));
+    expect([code, err]).toEqual([7, 'alive']);
+  });
+
   it('is opened once, however many loggers write to it', async () => {
     const { chunks } = await run(
       `const before = process.listenerCount('exit');

@@ -1,13 +1,9 @@
 import { pino } from 'pino';
 import type { Bindings, ChildLoggerOptions, DestinationStream, Logger } from 'pino';
-import { isoTime, systemClock } from '@tessera/kit';
-import { standardOutput } from './log-destination.ts';
-import { errorMessage } from './log-error.ts';
-import { censorLine } from './log-line.ts';
-import { textLine } from './log-line-text.ts';
-import { writesJson } from './log-plain.ts';
-import { serializeRecord } from './log-serializer.ts';
-import { cleanText } from './log-text.ts';
+import { errorMessage } from './errors.ts';
+import { formatForPeople } from './for-people.ts';
+import { serializeRecord } from './serializer.ts';
+import { cleanText, redacted } from './texts.ts';
 
 export type { Logger };
 
@@ -19,45 +15,77 @@ export interface LoggerOptions {
   readonly level: LogLevel;
   /** `json` by default; `text` is for people at a terminal. */
   readonly format?: 'json' | 'text';
-  /** Asked at each line for what else it says. */
+  /** Returns the fields that every line gets; called for each line. */
   readonly mixin?: (() => object) | undefined;
 }
 
 const errorKey = 'error';
+const warn = 40;
+
+/** Fields that never have a value in a line: a second barrier behind the serializer, in pino itself. */
+const redactedNames = [
+  'password',
+  'clientSecret',
+  'accessToken',
+  'refreshToken',
+  'idToken',
+  'token',
+  'authorization',
+  'cookie',
+  'codeVerifier',
+  'deviceCode',
+  'userCode',
+];
 
 /**
  * One line per event, in JSON, with `requestId` where a line belongs to a request (`log.child({ requestId })`).
- * The serializer decides by an allow-list of kinds of values and a deny-list of names what reaches a line.
+ * The serializer decides what reaches a line, by an allow-list of kinds of values and a deny-list of names.
+ * @param destination standard output unless it is given
  */
 export function createLogger(options: LoggerOptions, destination?: DestinationStream): Logger {
+  const output = destination ?? standardOutput();
+  const isStandardOutput = destination === undefined;
   const logger = pino(
     {
       level: options.level,
       base: { service: options.service },
       ...(options.mixin === undefined ? {} : { mixin: options.mixin }),
-      timestamp: () => `,"time":"${isoTime(systemClock.now())}"`,
+      timestamp: pino.stdTimeFunctions.isoTime,
       messageKey: 'message',
       errorKey,
-      // Errors are reduced by the formatter; what pino would do by default prints every property.
+      redact: { paths: redactedNames, censor: redacted },
+      // `formatters.log` has reduced errors already; pino's default serializers print every property.
       serializers: { error: (value: unknown) => value, err: (value: unknown) => value },
-      formatters: {
-        level: (label) => ({ level: label }),
-        log: serializeRecord,
-      },
+      formatters: { level: (label) => ({ level: label }), log: serializeRecord },
       hooks: {
-        logMethod(args, method) {
+        logMethod(args, method, level) {
           method.apply(this, cleanArguments(args) as typeof args);
+          if (isStandardOutput && level >= warn) this.flush();
         },
-        streamWrite: options.format === 'text' ? (line) => textLine(censorLine(line)) : censorLine,
+        ...(options.format === 'text'
+          ? { streamWrite: formatForPeople({ colorize: isStandardOutput }) }
+          : {}),
       },
     },
-    destination ?? standardOutput(),
+    output,
   );
-  if (options.format !== 'text') Object.assign(logger, { [writesJson]: true });
   return withCleanBindings(logger);
 }
 
-/** pino formats the bindings of the first logger only; those of its children go through the same serializer here. */
+let shared: DestinationStream | undefined;
+
+/**
+ * Standard output, opened once per process however many loggers there are. Lines are gathered for a moment, because a
+ * write costs more than a line; warnings and errors are written at once, and nothing is lost when the process exits.
+ */
+function standardOutput(): DestinationStream {
+  if (shared !== undefined) return shared;
+  const output = pino.destination({ dest: 1, sync: true, minLength: 8192, periodicFlush: 50 });
+  process.once('exit', () => output.flush());
+  return (shared = output);
+}
+
+/** pino formats only the bindings of the first logger; those of its children are serialized here. */
 function withCleanBindings(logger: Logger): Logger {
   const child = logger.child as unknown as (
     this: Logger,
@@ -75,7 +103,7 @@ function withCleanBindings(logger: Logger): Logger {
   });
 }
 
-/** Messages pass by the formatter: they are cleaned here, and a message taken from an error is made by our rules. */
+/** The formatter does not see messages: they are cleaned here, and an error that is logged alone gives its message. */
 function cleanArguments(args: readonly unknown[]): unknown[] {
   const [first, second] = args;
   const record: unknown = first instanceof Error ? { [errorKey]: first } : first;

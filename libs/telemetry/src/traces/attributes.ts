@@ -1,5 +1,5 @@
 import { grantTypes } from '@tessera/oauth';
-import { cleanText } from '../log/log-text.ts';
+import { cleanText } from '../log/texts.ts';
 
 const route = String.raw`(?:/[\w./*-]{0,80}|\(none\))`;
 const service = String.raw`tessera\.[a-z_]{1,30}\.v\d{1,3}\.[A-Za-z]{1,60}`;

@@ -1,6 +1,6 @@
 import { Code, ConnectError } from '@connectrpc/connect';
 import { OAuthError } from '@tessera/oauth';
-import { sqlState } from '../log/log-error.ts';
+import { sqlState } from '../log/errors.ts';
 import { outcomeOf } from '../metrics/calls.ts';
 
 const faults: ReadonlySet<Code> = new Set([

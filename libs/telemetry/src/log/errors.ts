@@ -1,4 +1,4 @@
-import { cleanText } from './log-text.ts';
+import { cleanText } from './texts.ts';
 
 const maxCauses = 5;
 const maxErrors = 4;

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { cleanText, redacted } from './log-text.ts';
+import { cleanText, redacted } from './texts.ts';
 
 const secrets = [
   'tr_0123456789abcdef',

@@ -1,6 +1,6 @@
 import { Secret } from '@tessera/kit';
-import { cleanText, redacted } from './log-text.ts';
-import { serializeError } from './log-error.ts';
+import { cleanText, redacted } from './texts.ts';
+import { serializeError } from './errors.ts';
 
 const maxDepth = 5;
 const maxEntries = 50;

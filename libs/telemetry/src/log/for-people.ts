@@ -1,0 +1,43 @@
+import { isColorSupported, prettyFactory } from 'pino-pretty';
+
+/**
+ * A finished JSON line as people read it at a terminal: time, level, process, message and everything else on one line.
+ * Stacks are only in JSON.
+ */
+export function formatForPeople(options: { readonly colorize: boolean }): (line: string) => string {
+  const format = prettyFactory({
+    colorize: options.colorize && isColorSupported,
+    customPrettifiers: { error: (error) => summary(error) },
+    errorLikeObjectKeys: [],
+    ignore: 'service',
+    messageFormat: (line, key) => `${escaped(line['service'])}: ${escaped(line[key])}`,
+    messageKey: 'message',
+    singleLine: true,
+    timestampKey: 'time',
+    translateTime: 'UTC:HH:MM:ss.l',
+  });
+  return (line) => format(line) ?? '';
+}
+
+/** Line breaks and control characters stay escaped, so that a message is one line and cannot act on the terminal. */
+function escaped(text: unknown): string {
+  return JSON.stringify(typeof text === 'string' ? text : '')
+    .slice(1, -1)
+    .replaceAll('\\"', '"');
+}
+
+interface ErrorRecord {
+  readonly message?: string;
+  readonly code?: string;
+  readonly cause?: unknown;
+  readonly errors?: readonly unknown[];
+}
+
+/** Messages and codes of an error and of everything that caused it. */
+function summary(error: unknown): string {
+  if (typeof error !== 'object' || error === null) return String(error);
+  const { message = '', code, cause, errors = [] }: ErrorRecord = error;
+  const own = code === undefined ? message : `${message} (${code})`;
+  const inner = [...errors, ...(cause === undefined ? [] : [cause])].map(summary);
+  return [own, ...inner].filter((text) => text !== '').join(' <- ');
+}
