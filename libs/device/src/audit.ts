@@ -4,7 +4,7 @@ import type { Clock, Random } from '@tessera/kit';
 import type { ErrorCode } from '@tessera/oauth';
 import type { Delivery } from './delivery/store.ts';
 import { reference } from './digest.ts';
-import type { Decision, GrantKind, GrantRequest, GuessRule, Owner } from './store.ts';
+import type { Decision, GrantKind, GrantRequest, GuessRule, Owner } from './store/store.ts';
 
 /** Where a request came from, for the audit trail. */
 export interface Trail {

@@ -11,14 +11,14 @@ import type {
   PollRequest,
   PushedTokens,
 } from '@tessera/proto-gen/device';
-import type { Approvals, DecisionRequest } from './approval.ts';
-import type { BackchannelAuthentications } from './backchannel-authentication.ts';
-import type { DeviceAuthorizations } from './device-authorization.ts';
+import type { Approvals, DecisionRequest } from './approval/approval.ts';
+import type { BackchannelAuthentications } from './backchannel/backchannel-authentication.ts';
+import type { DeviceAuthorizations } from './device-authorization/device-authorization.ts';
 import type { TokenAnswer } from './delivery/callback.ts';
 import type { HandedOut, Pushes } from './delivery/pushes.ts';
-import type { Polling } from './polling.ts';
-import type { StartRequest } from './starting-client.ts';
-import type { GrantKind, Owner } from './store.ts';
+import type { Polling } from './polling/polling.ts';
+import type { StartRequest } from './start/client-admission.ts';
+import type { GrantKind, Owner } from './store/store.ts';
 
 export interface DeviceParts {
   readonly devices: DeviceAuthorizations;

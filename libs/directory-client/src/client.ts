@@ -1,10 +1,10 @@
-import { isActive } from './active.ts';
-import { ClientAuthenticator } from './authenticate.ts';
-import { CachedRecords } from './records.ts';
+import { isActive } from './access.ts';
+import { ClientAuthenticator } from './client-authentication.ts';
+import { CachedRecords } from './directory-cache.ts';
 import { mayUse } from './may-use.ts';
 import type { DirectoryClient, DirectoryClientOptions } from './types.ts';
 import { VerifiedSecrets } from './verified-secrets.ts';
-import { Watch } from './watch.ts';
+import { Watch } from './change-watch.ts';
 
 /** The watch drops what changed; these ages are the net under it. */
 const guardedMs = 60_000;

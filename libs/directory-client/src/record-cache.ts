@@ -1,6 +1,6 @@
 import { boundedCache, type BoundedCache, type Clock } from '@tessera/kit';
 import type { CallOptions } from '@tessera/rpc';
-import { Coalesced } from './coalesced.ts';
+import { Coalesced } from './single-flight.ts';
 
 export interface RecordCacheOptions {
   readonly clock: Clock;

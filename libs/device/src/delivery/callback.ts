@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Message } from '../webhook/send.ts';
-import type { Seal } from './seal.ts';
+import type { Seal } from './encryption.ts';
 import type { Delivery } from './store.ts';
 
 /** What a client gave and got when it started a request. */

@@ -1,5 +1,5 @@
 import { Code, ConnectError } from '@tessera/rpc';
-import { Bell } from './bell.ts';
+import { Bell } from './wake-up.ts';
 import type { CallbackSeal, TokenAnswer } from './callback.ts';
 import type { Deliveries } from './deliveries.ts';
 import type { Claim, DeliveryStore, TakenPush } from './store.ts';

@@ -1,5 +1,5 @@
 import type { Database } from '@tessera/stores';
-import { auditValues } from '../audit-values.ts';
+import { auditValues } from '../store/audit-values.ts';
 import {
   shortestDeliverySeconds,
   type Claim,

@@ -1,6 +1,6 @@
 import type { AuditRow } from '@tessera/audit';
 import type { Trail } from '../audit.ts';
-import type { ApprovedGrant, GrantRequest } from '../store.ts';
+import type { ApprovedGrant, GrantRequest } from '../store/store.ts';
 
 /** How clients get their tokens besides `poll` (CIBA Core §5). */
 export type DeliveryMode = 'ping' | 'push';

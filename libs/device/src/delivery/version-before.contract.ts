@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { Database } from '@tessera/stores';
-import { createDecisionStore } from '../store.postgres.ts';
+import { createDecisionStore } from '../store/store.postgres.ts';
 import { newDecision, row } from '../testing/new-decision.ts';
 import { createDeliveryStore } from './store.postgres.ts';
 import type { Delivery, TakenPush } from './store.ts';

@@ -4,9 +4,9 @@ import { ulid } from '@tessera/kit';
 import type { CallOptions } from '@tessera/rpc';
 import type { Clock, Random } from '@tessera/kit';
 import type { Application } from '@tessera/proto-gen/directory';
-import type { Experience } from '../approval-experience.ts';
+import type { Experience } from '../approval/experience.ts';
 import type { Delivery, DeliveryStore } from '../delivery/store.ts';
-import type { GrantStore, LivingGrant } from '../store.ts';
+import type { GrantStore, LivingGrant } from '../store/store.ts';
 import type { WebhookKeys } from './keys.ts';
 import type { Message } from './send.ts';
 

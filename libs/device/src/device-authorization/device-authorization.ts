@@ -3,13 +3,13 @@ import { addressKey } from '@tessera/stores';
 import type { CallContext } from '@tessera/rpc';
 import type { Random } from '@tessera/kit';
 import { OAuthError, temporarilyUnavailable } from '@tessera/oauth';
-import type { DeviceAudit, Trail } from './audit.ts';
-import { tooMany } from './limits.ts';
-import { prepareGrant, wholeSeconds } from './new-grant.ts';
-import type { PollSecrets } from './poll-secret.ts';
-import { describeGrant, type PendingRequestView } from './pending-request.ts';
-import type { StartingClients, StartRequest } from './starting-client.ts';
-import type { GrantStore, GuessRule, Owner } from './store.ts';
+import type { DeviceAudit, Trail } from '../audit.ts';
+import { tooMany } from '../limits.ts';
+import { prepareGrant, wholeSeconds } from '../start/grant-request.ts';
+import type { PollSecrets } from '../polling/poll-secret.ts';
+import { describeGrant, type PendingRequestView } from '../approval/request-details.ts';
+import type { StartingClients, StartRequest } from '../start/client-admission.ts';
+import type { GrantStore, GuessRule, Owner } from '../store/store.ts';
 import { newUserCode, userCodeHash } from './user-code.ts';
 
 export interface StartedDevice {

@@ -1,6 +1,6 @@
 import { createHmac, createSecretKey, timingSafeEqual } from 'node:crypto';
 import { opaquePrefix, type Random, type Secret } from '@tessera/kit';
-import type { GrantKind } from './store.ts';
+import type { GrantKind } from '../store/store.ts';
 
 /** The client a value is given to. */
 interface Holder {

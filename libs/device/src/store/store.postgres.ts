@@ -1,6 +1,6 @@
 import type { Database } from '@tessera/stores';
 import { auditValues } from './audit-values.ts';
-import { shortestDeliverySeconds } from './delivery/store.ts';
+import { shortestDeliverySeconds } from '../delivery/store.ts';
 import type { Confirmation, Decision, DecisionStore, NewDecision, StandingDecision } from './store.ts';
 
 const decide = `

@@ -10,8 +10,8 @@ import {
   orders,
   person,
   startDevice,
-} from './testing/world.ts';
-import type { World } from './testing/world.ts';
+} from '../testing/world.ts';
+import type { World } from '../testing/world.ts';
 
 let world: World;
 let strict: World;

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { createWorld, codeOf, openDevice, person, startDevice } from './testing/world.ts';
-import type { World } from './testing/world.ts';
+import { createWorld, codeOf, openDevice, person, startDevice } from '../testing/world.ts';
+import type { World } from '../testing/world.ts';
 
 let world: World;
 beforeAll(async () => {

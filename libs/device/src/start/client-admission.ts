@@ -4,9 +4,9 @@ import type { CallContext } from '@tessera/rpc';
 import type { Limiter, LimitRule } from '@tessera/stores';
 import { OAuthError, type GrantTypeName } from '@tessera/oauth';
 import { ApplicationType } from '@tessera/proto-gen/directory';
-import type { DeviceAudit, Starter, Trail } from './audit.ts';
-import { count } from './limits.ts';
-import type { GrantKind } from './store.ts';
+import type { DeviceAudit, Starter, Trail } from '../audit.ts';
+import { count } from '../limits.ts';
+import type { GrantKind } from '../store/store.ts';
 
 /** What every start of a flow carries. */
 export interface StartRequest {

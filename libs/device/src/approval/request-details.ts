@@ -1,6 +1,6 @@
 import type { DirectoryClient } from '@tessera/directory-client';
 import type { CallContext } from '@tessera/rpc';
-import type { LivingGrant } from './store.ts';
+import type { LivingGrant } from '../store/store.ts';
 
 /** What a page shows of a request. */
 export interface PendingRequestView {

@@ -1,5 +1,5 @@
 import type { AuditRow } from '@tessera/audit';
-import type { NewDelivery, RequestedDelivery } from './delivery/store.ts';
+import type { NewDelivery, RequestedDelivery } from '../delivery/store.ts';
 
 /** Which flow a request belongs to, by the value its client polls with. */
 export type GrantKind = 'device_code' | 'auth_req_id';

@@ -1,7 +1,7 @@
 import { OAuthError } from '@tessera/oauth';
 import { ApplicationType } from '@tessera/proto-gen/directory';
-import type { StartingClient, StartRequest } from '../starting-client.ts';
-import type { DeliveryMode } from './store.ts';
+import type { StartingClient, StartRequest } from '../start/client-admission.ts';
+import type { DeliveryMode } from '../delivery/store.ts';
 
 /** CIBA Core §7.1: the syntax of bearer credentials (RFC 6750 §2.1), at most 1024 characters. */
 const notificationToken = /^[A-Za-z0-9._~+/-]+=*$/;

@@ -5,9 +5,9 @@ import type { CallContext } from '@tessera/rpc';
 import type { Clock, Random } from '@tessera/kit';
 import type { Limiter, LimitRule } from '@tessera/stores';
 import { OAuthError } from '@tessera/oauth';
-import type { ApprovalExperiences } from './approval-experience.ts';
-import type { DeviceAudit, Trail } from './audit.ts';
-import { count } from './limits.ts';
+import type { ApprovalExperiences } from './experience.ts';
+import type { DeviceAudit, Trail } from '../audit.ts';
+import { count } from '../limits.ts';
 import type {
   Decision,
   DecisionStore,
@@ -16,7 +16,7 @@ import type {
   GrantStore,
   LivingGrant,
   Owner,
-} from './store.ts';
+} from '../store/store.ts';
 
 /** The signed-in person who decides. */
 export interface Approver extends Owner {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { systemRandom } from '@tessera/kit';
-import { createSeal } from './seal.ts';
+import { createSeal } from './encryption.ts';
 
 const key = Buffer.alloc(32, 1);
 const seal = createSeal(key, systemRandom);

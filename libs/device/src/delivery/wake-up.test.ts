@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { Bell } from './bell.ts';
+import { Bell } from './wake-up.ts';
 
 const never = new AbortController().signal;
 

@@ -5,18 +5,18 @@ import type { Random } from '@tessera/kit';
 import type { Limiter, LimitRule } from '@tessera/stores';
 import { OAuthError } from '@tessera/oauth';
 import { ApplicationType, type DirectoryService, type User } from '@tessera/proto-gen/directory';
-import type { ApprovalExperiences, Experience } from './approval-experience.ts';
-import type { DeviceAudit, Unprompted } from './audit.ts';
-import type { CallbackSeal } from './delivery/callback.ts';
-import { requestedMode } from './delivery/requested-mode.ts';
-import type { DeliveryMode } from './delivery/store.ts';
-import { digest, reference } from './digest.ts';
-import { count } from './limits.ts';
-import { prepareGrant, wholeSeconds } from './new-grant.ts';
-import { describeGrant, type PendingRequestView } from './pending-request.ts';
-import type { PollSecrets } from './poll-secret.ts';
-import type { StartingClient, StartingClients, StartRequest } from './starting-client.ts';
-import type { GrantStore, NewGrant } from './store.ts';
+import type { ApprovalExperiences, Experience } from '../approval/experience.ts';
+import type { DeviceAudit, Unprompted } from '../audit.ts';
+import type { CallbackSeal } from '../delivery/callback.ts';
+import { requestedMode } from './delivery-mode.ts';
+import type { DeliveryMode } from '../delivery/store.ts';
+import { digest, reference } from '../digest.ts';
+import { count } from '../limits.ts';
+import { prepareGrant, wholeSeconds } from '../start/grant-request.ts';
+import { describeGrant, type PendingRequestView } from '../approval/request-details.ts';
+import type { PollSecrets } from '../polling/poll-secret.ts';
+import type { StartingClient, StartingClients, StartRequest } from '../start/client-admission.ts';
+import type { GrantStore, NewGrant } from '../store/store.ts';
 
 export interface BackchannelRequest extends StartRequest {
   /** User name, e-mail address or phone number. */

@@ -1,7 +1,7 @@
 import { hash as digestOf } from 'node:crypto';
 import { OAuthError } from '@tessera/oauth';
 import type { PollSecrets } from './poll-secret.ts';
-import type { ApprovedGrant, DecisionStore, GrantKind, GrantStore } from './store.ts';
+import type { ApprovedGrant, DecisionStore, GrantKind, GrantStore } from '../store/store.ts';
 
 export interface Poll {
   /** The device_code or auth_req_id, as the client sent it. */

@@ -13,8 +13,8 @@ import {
   startBackchannel,
   startDevice,
   waitingFor,
-} from './testing/world.ts';
-import type { Person, World } from './testing/world.ts';
+} from '../testing/world.ts';
+import type { Person, World } from '../testing/world.ts';
 
 let world: World;
 beforeAll(async () => {

@@ -20,8 +20,8 @@ import {
   startBackchannel,
   startDevice,
   waitingFor,
-} from './testing/world.ts';
-import type { World } from './testing/world.ts';
+} from '../testing/world.ts';
+import type { World } from '../testing/world.ts';
 
 let world: World;
 beforeAll(async () => {

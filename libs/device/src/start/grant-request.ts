@@ -1,9 +1,9 @@
 import type { Random } from '@tessera/kit';
 import { grantScopes, parseScope } from '@tessera/oauth';
-import { digest } from './digest.ts';
-import type { PollSecrets } from './poll-secret.ts';
-import type { StartingClient, StartRequest } from './starting-client.ts';
-import type { GrantKind, NewGrant } from './store.ts';
+import { digest } from '../digest.ts';
+import type { PollSecrets } from '../polling/poll-secret.ts';
+import type { StartingClient, StartRequest } from './client-admission.ts';
+import type { GrantKind, NewGrant } from '../store/store.ts';
 
 /** RFC 8628 §3.5: what a `slow_down` adds, for this and all subsequent polls. */
 const increaseSeconds = 5;

@@ -1,5 +1,5 @@
 import type { Random } from '@tessera/kit';
-import { digest } from './digest.ts';
+import { digest } from '../digest.ts';
 
 /** Letters that are not mistaken for one another and form no words (RFC 8628 §6.1). */
 const alphabet = 'BCDFGHJKLMNPQRSTVWXZ';

@@ -9,9 +9,9 @@ import {
   type DirectoryService,
   type WatchChangesResponse,
 } from '@tessera/proto-gen/directory';
-import { isActive } from './active.ts';
-import { Coalesced, type Ticket } from './coalesced.ts';
-import type { CachedRecords } from './records.ts';
+import { isActive } from './access.ts';
+import { Coalesced, type Ticket } from './single-flight.ts';
+import type { CachedRecords } from './directory-cache.ts';
 import type { ApplicationRecord, Caller, ClientCredentials } from './types.ts';
 import type { VerifiedSecrets } from './verified-secrets.ts';
 

@@ -1,5 +1,5 @@
-import type { Trail } from './audit.ts';
-import type { GrantRequest } from './store.ts';
+import type { Trail } from '../audit.ts';
+import type { GrantRequest } from '../store/store.ts';
 
 /** A backchannel request that was kept. */
 export interface Announcement {

@@ -1,6 +1,6 @@
 import type { Clock } from '@tessera/kit';
 import { temporarilyUnavailable } from '@tessera/oauth';
-import { createGuesses } from './guesses.memory.ts';
+import { createGuesses } from './user-code-failures.memory.ts';
 import { tombstoneSeconds } from './store.ts';
 import type { GrantKind, GrantRequest, GrantStore, LivingGrant, NewGrant, PollVerdict } from './store.ts';
 

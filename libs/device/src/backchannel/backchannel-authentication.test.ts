@@ -9,8 +9,8 @@ import {
   person,
   startBackchannel,
   waitingFor,
-} from './testing/world.ts';
-import type { World } from './testing/world.ts';
+} from '../testing/world.ts';
+import type { World } from '../testing/world.ts';
 
 let world: World;
 let strict: World;
