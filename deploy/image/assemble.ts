@@ -2,7 +2,7 @@
  * `node deploy/image/assemble.ts <directory>`: what the image holds under /app, in an empty directory. The Dockerfile
  * runs this and nothing else, so that a tree assembled without a container engine is the same.
  *
- * Sources run as they are (docs/adr/0003-type-stripping.md): the processes and the libraries without their tests,
+ * Sources run as they are (docs/adr/0001-toolchain.md): the processes and the libraries without their tests,
  * and production dependencies from the lock file, installed without running any script of theirs.
  */
 import { execFileSync } from 'node:child_process';
