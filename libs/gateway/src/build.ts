@@ -4,14 +4,14 @@ import { metrics } from '@tessera/telemetry';
 import { rootCall, type BuiltService } from '@tessera/rpc';
 import { ulid } from '@tessera/kit';
 import { type Kit } from '@tessera/process';
-import { antiForgery } from './anti-forgery.ts';
+import { antiForgery } from './pages/anti-forgery.ts';
 import type { GatewayConfig } from './config.ts';
 import type { Gateway, GatewayPeers } from './gateway.ts';
-import { createDeliveryModes } from './delivery-modes.ts';
-import { issuerRule } from './issuer.ts';
-import { createKeySet, type KeySet } from './key-set.ts';
+import { createDeliveryModes } from './endpoints/delivery-modes.ts';
+import { issuerRule } from './http/issuer.ts';
+import { createKeySet, type KeySet } from './endpoints/key-set.ts';
 import { loadViews } from './pages/views.ts';
-import { createServer, type ServerOptions } from './server.ts';
+import { createServer, type ServerOptions } from './http/server.ts';
 
 /** The gateway serves HTTP instead of calls between services. */
 export interface GatewayService extends BuiltService {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { loadConfig } from '@tessera/process';
 import { gatewayConfig } from './config.ts';
-import { openDoors } from './trusted-callers.ts';
+import { openDoors } from './endpoints/trusted-callers.ts';
 
 const load = (environment: Record<string, string>) => loadConfig(gatewayConfig, environment);
 

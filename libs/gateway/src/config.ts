@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { duration, integer, issuerSetting, list, port, profileSetting, text } from '@tessera/process';
-import { coverInternet, isEverything, networks } from './addresses.ts';
+import { coverInternet, isEverything, networks } from './http/addresses.ts';
 
 function networkList(defaultEntries: readonly string[], options: { readonly refuseEverything: boolean }) {
   return list(defaultEntries).transform((entries, context) => {

@@ -6,12 +6,12 @@ import type { BackchannelAuthenticationService, DeviceAuthorizationService } fro
 import type { DirectoryService } from '@tessera/proto-gen/directory';
 import type { KeysService } from '@tessera/proto-gen/keys';
 import type { IntrospectionService, TokenService } from '@tessera/proto-gen/token';
-import type { AntiForgery } from './anti-forgery.ts';
+import type { AntiForgery } from './pages/anti-forgery.ts';
 import type { GatewayConfig } from './config.ts';
-import type { DeliveryModes } from './delivery-modes.ts';
-import type { IssuerRule } from './issuer.ts';
-import type { KeySet } from './key-set.ts';
-import type { Incoming } from './incoming.ts';
+import type { DeliveryModes } from './endpoints/delivery-modes.ts';
+import type { IssuerRule } from './http/issuer.ts';
+import type { KeySet } from './endpoints/key-set.ts';
+import type { Incoming } from './http/incoming.ts';
 import type { Views } from './pages/views.ts';
 
 /** The services the gateway calls. */

@@ -8,4 +8,4 @@ export type { GatewayOptions, GatewayService } from './build.ts';
 export { gatewayConfig } from './config.ts';
 export type { GatewayConfig } from './config.ts';
 export type { GatewayPeers } from './gateway.ts';
-export { openDoors } from './trusted-callers.ts';
+export { openDoors } from './endpoints/trusted-callers.ts';

@@ -1,7 +1,7 @@
 import { rootCall } from '@tessera/rpc';
 import { OAuthError } from '@tessera/oauth';
-import { provesSomething, requireClient } from '../credentials.ts';
-import { countStart } from '../start-limit.ts';
+import { provesSomething, requireClient } from './client-authentication.ts';
+import { countStart } from '../http/start-limit.ts';
 import type { Endpoint } from './endpoint.ts';
 
 /** `POST /backchannel_authentication` (CIBA Core §7.1 and §7.3). One hint exactly; `acr_values` asks for nothing we could do more. */

@@ -1,5 +1,5 @@
 import { rootCall } from '@tessera/rpc';
-import { parseForm } from '../parameters.ts';
+import { parseForm } from '../http/parameters.ts';
 import { decisionOf } from '../pages/decision.ts';
 import type { Endpoint } from './endpoint.ts';
 

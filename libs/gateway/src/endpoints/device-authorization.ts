@@ -1,6 +1,6 @@
 import { rootCall } from '@tessera/rpc';
-import { provesSomething, requireClient } from '../credentials.ts';
-import { countStart } from '../start-limit.ts';
+import { provesSomething, requireClient } from './client-authentication.ts';
+import { countStart } from '../http/start-limit.ts';
 import type { Endpoint } from './endpoint.ts';
 
 /** `POST /device_authorization` (RFC 8628 §3.1 and §3.2). */

@@ -1,6 +1,6 @@
 import { rootCall } from '@tessera/rpc';
-import { readCredentials } from '../credentials.ts';
-import { admit } from '../trusted-callers.ts';
+import { readCredentials } from './client-authentication.ts';
+import { admit } from './trusted-callers.ts';
 import type { Endpoint } from './endpoint.ts';
 
 /** `POST /introspect` (RFC 7662). */

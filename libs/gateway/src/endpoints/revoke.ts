@@ -1,7 +1,7 @@
 import { rootCall } from '@tessera/rpc';
 import { OAuthError } from '@tessera/oauth';
-import { readCredentials } from '../credentials.ts';
-import { admit } from '../trusted-callers.ts';
+import { readCredentials } from './client-authentication.ts';
+import { admit } from './trusted-callers.ts';
 import type { Endpoint } from './endpoint.ts';
 
 const revoked = { message: 'Refresh token revoked.' };

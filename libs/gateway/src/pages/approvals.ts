@@ -1,7 +1,7 @@
 import type { FastifyReply } from 'fastify';
 import { rootCall } from '@tessera/rpc';
 import type { Session } from '@tessera/proto-gen/authorize';
-import { parseForm } from '../parameters.ts';
+import { parseForm } from '../http/parameters.ts';
 import { rawQuery } from './browser.ts';
 import { decideFromForm, takeOutcome, type Outcome } from './decision.ts';
 import { attemptSignIn, sendElsewhere, sendSignIn, type DirectSignIn } from './direct-sign-in.ts';

@@ -1,10 +1,10 @@
 import type { FastifyRequest } from 'fastify';
 import { rootCall } from '@tessera/rpc';
 import { OAuthError } from '@tessera/oauth';
-import { newBrowserId, readCookie, writeCookie } from '../cookies.ts';
+import { newBrowserId, readCookie, writeCookie } from '../http/cookies.ts';
 import type { Gateway } from '../gateway.ts';
-import { parseForm } from '../parameters.ts';
-import { countStart } from '../start-limit.ts';
+import { parseForm } from '../http/parameters.ts';
+import { countStart } from '../http/start-limit.ts';
 import { browserContext, rawQuery } from './browser.ts';
 import { sendMismatch } from './mismatch.ts';
 import type { PageHandler } from './handler.ts';

@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { userAgentHash } from '../incoming.ts';
-import { readCookie } from '../cookies.ts';
+import { userAgentHash } from '../http/incoming.ts';
+import { readCookie } from '../http/cookies.ts';
 
 /** What `authorize` must know about the browser of a request. */
 export interface BrowserContext {

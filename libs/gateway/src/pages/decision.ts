@@ -3,7 +3,7 @@ import type { CallOptions } from '@tessera/rpc';
 import { rootCall } from '@tessera/rpc';
 import { OAuthError } from '@tessera/oauth';
 import { Decision } from '@tessera/proto-gen/device';
-import { dropCookie, readCookie, writeCookie } from '../cookies.ts';
+import { dropCookie, readCookie, writeCookie } from '../http/cookies.ts';
 import { sendSignInAgain, type DirectSignIn } from './direct-sign-in.ts';
 import { checkForm, purpose } from './form.ts';
 import type { Visit } from './handler.ts';

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { OAuthError } from '@tessera/oauth';
 import { Decision } from '@tessera/proto-gen/device';
 import { fakeClock, testKit } from '@tessera/test-kit';
-import { antiForgery } from '../anti-forgery.ts';
+import { antiForgery } from './anti-forgery.ts';
 import { openGateway, type Behaviours } from '../testing/fake-services.ts';
 import { purpose } from './form.ts';
 

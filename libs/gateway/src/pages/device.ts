@@ -2,7 +2,7 @@ import type { FastifyReply } from 'fastify';
 import { rootCall } from '@tessera/rpc';
 import { OAuthError } from '@tessera/oauth';
 import type { PendingRequest } from '@tessera/proto-gen/device';
-import { parseForm } from '../parameters.ts';
+import { parseForm } from '../http/parameters.ts';
 import { rawQuery } from './browser.ts';
 import { decideFromForm, takeOutcome, type Outcome } from './decision.ts';
 import { attemptSignIn, sendSignIn, type DirectSignIn } from './direct-sign-in.ts';

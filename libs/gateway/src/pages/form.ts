@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { parseBody, requireMediaType, unsupportedMediaType } from '../body.ts';
-import { readCookie } from '../cookies.ts';
+import { parseBody, requireMediaType, unsupportedMediaType } from '../http/body.ts';
+import { readCookie } from '../http/cookies.ts';
 import type { Gateway } from '../gateway.ts';
 
 /** Name of the anti-forgery field of every form. */

@@ -1,8 +1,8 @@
 import type { FastifyReply } from 'fastify';
 import { rootCall } from '@tessera/rpc';
 import { OAuthError } from '@tessera/oauth';
-import { dropCookie, newBrowserId, readCookie, writeCookie } from '../cookies.ts';
-import { parseForm } from '../parameters.ts';
+import { dropCookie, newBrowserId, readCookie, writeCookie } from '../http/cookies.ts';
+import { parseForm } from '../http/parameters.ts';
 import { loginPath } from './authorize.ts';
 import { approvalsPath, devicePath } from './paths.ts';
 import { browserContext, rawQuery } from './browser.ts';

@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { OAuthError } from '@tessera/oauth';
 import type { Interaction } from '@tessera/proto-gen/authorize';
-import type { FormTarget } from '../headers.ts';
+import type { FormTarget } from '../http/headers.ts';
 import type { Gateway } from '../gateway.ts';
 import { antiForgeryField, purpose } from './form.ts';
 import { sendPageError } from './page.ts';

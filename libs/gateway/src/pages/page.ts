@@ -1,9 +1,9 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { OAuthError } from '@tessera/oauth';
 import { contract, success } from '../dialects/contract.ts';
-import { errorHeaders, publicCode } from '../errors.ts';
+import { errorHeaders, publicCode } from '../http/errors.ts';
 import type { Gateway } from '../gateway.ts';
-import { pageHeaders, type FormTarget } from '../headers.ts';
+import { pageHeaders, type FormTarget } from '../http/headers.ts';
 
 /** A page, and what somebody who asks for JSON gets instead. */
 export interface Page {

@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify';
 import { rootCall } from '@tessera/rpc';
 import type { Session } from '@tessera/proto-gen/authorize';
-import { newBrowserId, readCookie, writeCookie } from '../cookies.ts';
+import { newBrowserId, readCookie, writeCookie } from '../http/cookies.ts';
 import { browserContext } from './browser.ts';
 import type { Visit } from './handler.ts';
 

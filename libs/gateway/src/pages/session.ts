@@ -1,6 +1,6 @@
 import { Code, ConnectError, rootCall } from '@tessera/rpc';
 import type { EndedSession, NewSession } from '@tessera/proto-gen/authorize';
-import { writeCookie } from '../cookies.ts';
+import { writeCookie } from '../http/cookies.ts';
 import type { Visit } from './handler.ts';
 
 /** Gives the browser its new session, once it is certain that nothing comes of the one of another person before it. */

@@ -1,7 +1,7 @@
 import { OAuthError } from '@tessera/oauth';
 import { ClientAuthenticationMethod } from '@tessera/proto-gen/token';
-import { decodeFormComponent } from './parameters.ts';
-import type { RequestParameters } from './request-parameters.ts';
+import { decodeFormComponent } from '../http/parameters.ts';
+import type { RequestParameters } from '../http/request-parameters.ts';
 
 /** What a client said about itself; whether it is true is for the services to check. */
 export interface Credentials {

@@ -1,6 +1,6 @@
 import { OAuthError } from '@tessera/oauth';
 import { addressKey } from '@tessera/stores';
-import type { Gateway } from './gateway.ts';
+import type { Gateway } from '../gateway.ts';
 
 /**
  * Counts a request that makes the services remember something for somebody who is still unknown. Throws `rate_limited` when one

@@ -1,7 +1,7 @@
 import { OAuthError } from '@tessera/oauth';
-import { coverInternet, isEverything } from './addresses.ts';
-import type { GatewayConfig } from './config.ts';
-import { provesSomething, type Credentials } from './credentials.ts';
+import { coverInternet, isEverything } from '../http/addresses.ts';
+import type { GatewayConfig } from '../config.ts';
+import { provesSomething, type Credentials } from './client-authentication.ts';
 
 /**
  * The rule of the places where the contract checks no credential (`POST /introspect`, `DELETE /revoke`): in the contract

@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
 import { OAuthError } from '@tessera/oauth';
-import { contractNames, contractNotes } from './dialects/contract.ts';
+import { contractNames, contractNotes } from '../dialects/contract.ts';
 import { parseForm, parseJson } from './parameters.ts';
 
 /** Bodies above this many bytes are refused. */

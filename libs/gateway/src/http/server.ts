@@ -5,15 +5,15 @@ import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest }
 import { OAuthError } from '@tessera/oauth';
 import { bodyLimit } from './body.ts';
 import { answerBody, sendError, sendJson } from './body-route.ts';
-import { contract } from './dialects/contract.ts';
+import { contract } from '../dialects/contract.ts';
 import { asOAuthError } from './errors.ts';
-import type { Gateway } from './gateway.ts';
+import type { Gateway } from '../gateway.ts';
 import { crossOriginHeaders } from './headers.ts';
 import { requestIdOf, type IncomingRules } from './incoming.ts';
-import { sendPageError, wantsHtml } from './pages/page.ts';
-import { prepareRequests } from './request-hooks.ts';
-import { traceRequests } from './request-traces.ts';
-import { methodsOf, routes, type PageRoute, type ReadRoute, type Route } from './routes.ts';
+import { sendPageError, wantsHtml } from '../pages/page.ts';
+import { prepareRequests } from './hooks.ts';
+import { traceRequests } from '../request-traces.ts';
+import { methodsOf, routes, type PageRoute, type ReadRoute, type Route } from '../routes.ts';
 
 export interface ServerOptions {
   /** Answers `GET /readyz` on the public listener. */

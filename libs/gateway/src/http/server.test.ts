@@ -5,8 +5,8 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { createLogger } from '@tessera/telemetry';
 import { OAuthError } from '@tessera/oauth';
 import { testKit } from '@tessera/test-kit';
-import { openGateway, type Behaviours, type TestGateway } from './testing/fake-services.ts';
-import { routes } from './routes.ts';
+import { openGateway, type Behaviours, type TestGateway } from '../testing/fake-services.ts';
+import { routes } from '../routes.ts';
 
 const opened: TestGateway[] = [];
 afterEach(async () => {

@@ -1,14 +1,14 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { OAuthError } from '@tessera/oauth';
 import { count, mediaType, parseBody, requireMediaType, unsupportedMediaType } from './body.ts';
-import { contract } from './dialects/contract.ts';
-import type { Dialect } from './dialects/dialect.ts';
-import { standard } from './dialects/standard.ts';
+import { contract } from '../dialects/contract.ts';
+import type { Dialect } from '../dialects/dialect.ts';
+import { standard } from '../dialects/standard.ts';
 import { errorHeaders, publicCode } from './errors.ts';
-import type { Gateway } from './gateway.ts';
+import type { Gateway } from '../gateway.ts';
 import { requestParameters } from './request-parameters.ts';
-import { rawQuery } from './pages/browser.ts';
-import { methodsFor, type BodyRoute } from './routes.ts';
+import { rawQuery } from '../pages/browser.ts';
+import { methodsFor, type BodyRoute } from '../routes.ts';
 
 /** Runs a body endpoint: chooses the dialect, reads the parameters once, answers in the same dialect. */
 export async function answerBody(

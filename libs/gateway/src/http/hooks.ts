@@ -2,11 +2,11 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Logger } from '@tessera/telemetry';
 import { endpointPaths, OAuthError, temporarilyUnavailable } from '@tessera/oauth';
 import { count } from './body.ts';
-import type { Gateway } from './gateway.ts';
+import type { Gateway } from '../gateway.ts';
 import { commonHeaders } from './headers.ts';
 import { peerOf, readIncoming, type IncomingRules, type Peer } from './incoming.ts';
-import { requestMetrics } from './request-metrics.ts';
-import { traceOfRequest } from './request-traces.ts';
+import { requestMetrics } from '../request-metrics.ts';
+import { traceOfRequest } from '../request-traces.ts';
 
 /** What happens to every request before and after it is answered. */
 export function prepareRequests(
