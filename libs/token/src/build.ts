@@ -11,7 +11,7 @@ import type { DirectoryService } from '@tessera/proto-gen/directory';
 import type { KeysService } from '@tessera/proto-gen/keys';
 import { IntrospectionService, TokenService } from '@tessera/proto-gen/token';
 import { bearerAuthentication } from './introspection/bearer-authentication.ts';
-import { parseBindings } from './introspection/certificate-clients.ts';
+import { parseCertificateClients } from './introspection/certificate-clients.ts';
 import type { TokenConfig } from './config.ts';
 import { authorizationCodeGrant } from './grants/authorization-code.ts';
 import { clientCredentialsGrant } from './grants/client-credentials.ts';
@@ -20,8 +20,8 @@ import { cibaGrant, deviceCodeGrant } from './grants/device-and-ciba.ts';
 import type { OneTimeParts } from './grants/one-time-grant.ts';
 import { refreshTokenGrant } from './grants/refresh-token.ts';
 import { startPurges } from './store/purge.ts';
-import { issuePush, type PushParts } from './push/issue-pushed-tokens.ts';
-import { startPushing, type Pushing } from './push/push-worker.ts';
+import { issuePushedTokens, type PushParts } from './push/issue-pushed-tokens.ts';
+import { startPushWorker, type PushWorker } from './push/push-worker.ts';
 import { createRefreshTokenCodec, parseRefreshKeys } from './refresh-token-format.ts';
 import { introspectionHandlers, tokenHandlers, type ServiceParts } from './service.ts';
 import { createSigner } from './grants/signer.ts';
@@ -29,20 +29,22 @@ import { createPostgresStores } from './store/store.postgres.ts';
 import { createTokenVerifier } from './verification/token-verifier.ts';
 import { createVerificationKeys } from './verification/verification-keys.ts';
 
-/** The schema `token`; to be run before the service is built. */
+/** The migrations of the schema `token`, to be run before the service is built. */
 export const migrations: Migrations = { schema: 'token', directory: new URL('../sql/', import.meta.url) };
 
+/** Clients of the services that this service calls. */
 export interface TokenPeers {
   readonly keys: Client<typeof KeysService>;
   readonly directory: Client<typeof DirectoryService>;
   readonly authorize: Client<typeof AuthorizeService>;
-  /** Absent: the grants `device_code` and `ciba` are not offered. */
+  /** Absent: the grant types `device_code` and `ciba` are not offered. */
   readonly device?: {
     readonly device: Client<typeof DeviceAuthorizationService>;
     readonly backchannel: Client<typeof BackchannelAuthenticationService>;
   };
 }
 
+/** Builds the token service: all of its wiring. Starts its purges and the push worker; `close` stops them. */
 export function buildToken(config: TokenConfig, peers: TokenPeers, kit: Kit): BuiltService {
   const { database } = kit;
   expectRefusals(TokenService.method.exchange, ['reuse_detected', 'replayed']);
@@ -51,7 +53,7 @@ export function buildToken(config: TokenConfig, peers: TokenPeers, kit: Kit): Bu
   const purge = startPurges(stores, kit.log);
   const oneTime = oneTimeParts(config, kit, stores);
   const parts = serviceParts(config, peers, kit, { stores, audit, oneTime });
-  const pushing = peers.device && pushes({ ...parts, oneTime }, peers.device.backchannel);
+  const pushWorker = peers.device && startPushes({ ...parts, oneTime }, peers.device.backchannel);
   return {
     name: 'token',
     routes: [
@@ -77,7 +79,7 @@ export function buildToken(config: TokenConfig, peers: TokenPeers, kit: Kit): Bu
       await database.query({ name: 'token.ready', text: 'SELECT 1 FROM token.refresh_family LIMIT 0' });
     },
     async close() {
-      await pushing?.close();
+      await pushWorker?.close();
       await Promise.all([
         parts.directory.close(),
         parts.revocationFeed.close(),
@@ -88,17 +90,20 @@ export function buildToken(config: TokenConfig, peers: TokenPeers, kit: Kit): Bu
   };
 }
 
-interface Durable {
+interface StoreParts {
   readonly stores: ReturnType<typeof createPostgresStores>;
   readonly audit: AuditBatch;
   readonly oneTime: OneTimeParts;
 }
 
-function pushes(parts: PushParts, backchannel: Client<typeof BackchannelAuthenticationService>): Pushing {
-  return startPushing({ backchannel, issue: (push) => issuePush(parts, push), kit: parts.kit });
+function startPushes(
+  parts: PushParts,
+  backchannel: Client<typeof BackchannelAuthenticationService>,
+): PushWorker {
+  return startPushWorker({ backchannel, issue: (push) => issuePushedTokens(parts, push), kit: parts.kit });
 }
 
-function oneTimeParts(config: TokenConfig, kit: Kit, stores: Durable['stores']): OneTimeParts {
+function oneTimeParts(config: TokenConfig, kit: Kit, stores: StoreParts['stores']): OneTimeParts {
   return {
     kit,
     redemptions: stores.redemption,
@@ -114,7 +119,7 @@ function serviceParts(
   config: TokenConfig,
   peers: TokenPeers,
   kit: Kit,
-  { stores, audit, oneTime }: Durable,
+  { stores, audit, oneTime }: StoreParts,
 ): ServiceParts {
   const { redis, clock, log } = kit;
   const limiter = createLimiter({ redis, clock, log, prefix: 'token' });
@@ -134,7 +139,8 @@ function serviceParts(
     revocationFeed: new ChangeFeed(stores.revocations, log),
     changes: peers.directory,
     sessions: peers.authorize,
-    bindings: parseBindings(config.TESSERA_INTROSPECTION_CERTIFICATE_CLIENTS) ?? new Map(),
+    certificateClients:
+      parseCertificateClients(config.TESSERA_INTROSPECTION_CERTIFICATE_CLIENTS) ?? new Map(),
     cacheSeconds: config.TESSERA_INTROSPECTION_CACHE_TTL,
     grants: grantTable([
       authorizationCodeGrant(peers.authorize, oneTime),

@@ -1,17 +1,16 @@
 import type { ClientCredentials, DirectoryClient } from '@tessera/directory-client';
 import type { AuditBatch } from '@tessera/audit';
 import type { CallContext } from '@tessera/rpc';
+import type { OAuthError } from '@tessera/oauth';
 import { ApplicationType, type Application } from '@tessera/proto-gen/directory';
-import { auditDenial } from './denied-requests.ts';
-import { Refusal } from './audit-reason.ts';
 import {
   ClientAuthenticationMethod,
   type Caller,
   type ClientCredentials as CredentialsMessage,
 } from '@tessera/proto-gen/token';
-import { OAuthError } from '@tessera/oauth';
+import { auditDenied, oauthError } from './audit.ts';
 
-/** Credentials as the directory client takes them. An empty secret without a method is no secret. */
+/** Converts the credentials of a message. An empty secret without a method means that no secret was sent. */
 export function clientCredentialsOf({
   clientId,
   clientSecret,
@@ -26,16 +25,15 @@ export function clientCredentialsOf({
   return { clientId, clientSecret: undefined, method: 'none' };
 }
 
+/** Whether the application is a confidential client (RFC 6749 §2.1). */
 export function isConfidential(application: Application): boolean {
   return application.type === ApplicationType.CONFIDENTIAL;
 }
 
-/** Whether an application may get, and use, refresh tokens: it has the grant type and the scope `offline_access`. */
-export function mayUseRefreshTokens({ grantTypes, scopes }: Application): boolean {
-  return grantTypes.includes('refresh_token') && scopes.some(({ name }) => name === 'offline_access');
-}
-
-/** Proves who a client is, for the endpoints it may but need not authenticate at; a refusal is audited there too. */
+/**
+ * Authenticates the client of an introspection or revocation request and audits a failure. Throws `invalid_client` also
+ * for an application that `admits` rejects. (The token endpoint audits every error by itself.)
+ */
 export async function authenticateClient(
   { directory, audit }: { directory: DirectoryClient; audit: Pick<AuditBatch, 'add'> },
   { credentials, caller }: { credentials: CredentialsMessage; caller?: Caller | undefined },
@@ -43,25 +41,15 @@ export async function authenticateClient(
   admits: (application: Application) => boolean,
 ): Promise<Application> {
   const ipAddress = caller?.ipAddress ?? '';
-  try {
+  return auditDenied(audit, { clientId: credentials.clientId, ipAddress }, context, async () => {
     const presented = clientCredentialsOf(credentials);
     const { application } = await directory.authenticateClient(presented, { ipAddress }, context.onward());
-    if (admits(application)) return application;
-    throw invalidClient(new Refusal('public_client', false));
-  } catch (error) {
-    auditDenial(audit, { clientId: credentials.clientId, ipAddress }, context, error);
-    throw error;
-  }
+    if (!admits(application)) throw invalidClient('public_client');
+    return application;
+  });
 }
 
-/** The issuer of a request: the configured one, else what the gateway established from the host. */
-export function issuerOf(configured: string | undefined, caller: Caller | undefined): string {
-  const issuer = configured ?? caller?.issuer ?? '';
-  if (issuer === '') throw new Error('the request carries no issuer and none is configured');
-  return issuer;
-}
-
-/** The one answer to a client that is not who it says, or may not be (RFC 6749 §5.2). */
-export function invalidClient(cause: Error): OAuthError {
-  return new OAuthError('invalid_client', 'Client authentication failed.', { cause });
+/** The one response to a client that is unknown, not authenticated or not active (RFC 6749 §5.2). */
+export function invalidClient(reason: string): OAuthError {
+  return oauthError('invalid_client', 'Client authentication failed.', reason);
 }

@@ -1,26 +1,26 @@
 import { duration, issuerSetting, list, secret } from '@tessera/process';
 import { z } from 'zod';
-import { parseBindings } from './introspection/certificate-clients.ts';
+import { parseCertificateClients } from './introspection/certificate-clients.ts';
 import { parseRefreshKeys } from './refresh-token-format.ts';
 
-/** The settings of the token service. Lifetimes are seconds; an application may have its own. */
+/** Settings of the token service. Lifetimes are in seconds; an application may override them. */
 export const tokenConfig = z.object({
-  /** Absent: the issuer is the request's host, as the gateway established it. */
+  /** Absent: the gateway derives the issuer from the host of the request. */
   TESSERA_ISSUER: issuerSetting,
   TESSERA_ACCESS_TOKEN_TTL: duration('10m', { min: '1s', max: '1d', wholeSeconds: true }),
   TESSERA_ID_TOKEN_TTL: duration('10m', { min: '1s', max: '1d', wholeSeconds: true }),
   TESSERA_REFRESH_TOKEN_IDLE_TTL: duration('30d', { min: '1m', max: '3650d' }),
   TESSERA_REFRESH_TOKEN_ABSOLUTE_TTL: duration('90d', { min: '1m', max: '3650d' }),
-  /** How long a superseded refresh token still gets its successor, so that a lost answer logs nobody out. */
+  /** How long a rotated refresh token can be presented again for its successor, in case the response was lost. */
   TESSERA_REFRESH_RETRY_WINDOW: duration('30s', { max: '60s' }),
-  /** How long an internal service may remember an answer about an access token; withdrawn keys are noticed after it. */
+  /** How long an internal service may cache the introspection of an access token; a withdrawn key takes effect after it. */
   TESSERA_INTROSPECTION_CACHE_TTL: duration('60s', { max: '1d', wholeSeconds: true }),
   /**
-   * `introspector.orders=acme https://orders.acme.example,...`: what callers with a certificate of that name may ask
-   * about; tenants separated by `;` or `*`, then audiences. Where it is set, those not named see nothing.
+   * `introspector.orders=acme https://orders.acme.example,...`: what callers with a certificate of that name may introspect:
+   * tenants separated by `;` or `*`, then audiences. If it is set, callers with another name may introspect nothing.
    */
   TESSERA_INTROSPECTION_CERTIFICATE_CLIENTS: list().refine(
-    (entries) => parseBindings(entries) !== undefined,
+    (entries) => parseCertificateClients(entries) !== undefined,
     {
       error: 'expected entries such as introspector.orders=acme https://orders.example, each name once',
     },

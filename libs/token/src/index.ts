@@ -1,7 +1,15 @@
 /**
- * Tokens. Owns the Postgres schema `token`: refresh families, redemption markers and their audit rows; exchanges grants
- * for tokens, issues those that `device` pushes, introspects and revokes them, releases claims. It never signs by itself, never stores a token in any form,
- * and never decides from a store that is not Postgres that something may still be used.
+ * Tokens. Owns the Postgres schema `token`: refresh families, redemption markers, revocations and their audit rows.
+ *
+ * - `grants/`: the token endpoint. `pipeline.ts` runs the phases; each grant type has its file, and a new one goes here.
+ *   `refresh-token.ts` rotates refresh tokens, by the statement in `store/refresh-families.postgres.ts`.
+ * - `push/`: tokens that are pushed to clients (CIBA).
+ * - `introspection/`: introspection, and what each caller may see. `verification/`: signature and claims of tokens.
+ * - `revocation/`: revocation, and the stream of revocations.
+ * - `store/`: the stores and their statements.
+ *
+ * It never signs by itself, never stores a token in any form, and never lets a store other than Postgres decide that a
+ * code or token may still be used.
  */
 export { buildToken, migrations } from './build.ts';
 export type { TokenPeers } from './build.ts';

@@ -1,7 +1,6 @@
 import type { Handlers } from '@tessera/rpc';
 import type { IntrospectionService, TokenService } from '@tessera/proto-gen/token';
 import { introspect, introspectBatch, type IntrospectionParts } from './introspection/introspection.ts';
-import { measured } from './grants/exchange-metrics.ts';
 import { exchange, type PipelineParts } from './grants/pipeline.ts';
 import { revoke, type RevocationParts } from './revocation/revoke.ts';
 import type { RedemptionStore } from './store/store.ts';
@@ -16,7 +15,7 @@ export type ServiceParts = PipelineParts &
 
 export function tokenHandlers(parts: ServiceParts): Handlers<typeof TokenService> {
   return {
-    exchange: (request, context) => measured(request.grantType, exchange(parts, request, context)),
+    exchange: (request, context) => exchange(parts, request, context),
     async revoke(request, context) {
       await revoke(parts, request, context);
       parts.revocationFeed.poke();

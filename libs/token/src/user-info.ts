@@ -8,21 +8,20 @@ import {
   type UserInfoClaims,
 } from '@tessera/oauth';
 import type { UserInfoRequest } from '@tessera/proto-gen/token';
-import { issuerOf } from './client-authentication.ts';
+import { issuerOf } from './issuer.ts';
 import type { TokenVerifier } from './verification/token-verifier.ts';
 
 export interface UserInfoParts {
   readonly directory: DirectoryClient;
   readonly verifier: TokenVerifier;
-  /** Undefined: the token must be of the issuer the request came to. */
+  /** Undefined: the token must be of the issuer the request was sent to. */
   readonly issuer: string | undefined;
 }
 
 /**
- * The claims that an access token releases about its user (OIDC Core §5.3). Throws `invalid_token` for a token that is
- * not a live one of ours and for a user, application or tenant that is not active (RFC 6750 §3.1), and `insufficient_scope`
- * for a token without an identity scope, which every token of a client for itself is, and for a user who may not use the
- * application any more.
+ * The UserInfo claims of an access token (OIDC Core §5.3). Throws `invalid_token` if the token is not valid or its user,
+ * application or tenant is not active (RFC 6750 §3.1). Throws `insufficient_scope` if the token has no identity scope, as with
+ * client credentials, or the user may no longer use the application.
  */
 export async function userInfo(
   { directory, verifier, issuer }: UserInfoParts,
@@ -31,14 +30,14 @@ export async function userInfo(
 ): Promise<UserInfoClaims> {
   const claims = await verifier.accessToken(request.accessToken, () => context.onward());
   if (claims === undefined || claims.iss !== issuerOf(issuer, request.caller)) throw invalidToken();
-  // Before the user is looked up: a client for itself has none, and its token is a good one.
+  // Checked before the user is looked up: a token of the client credentials grant has no user, but is valid.
   requireIdentityScope(claims.scope);
-  const user = await findAdmittedUser(directory, claims, context);
+  const user = await findActiveUser(directory, claims, context);
   if (user === undefined) throw invalidToken();
   return userInfoClaims(user, claims.scope);
 }
 
-async function findAdmittedUser(directory: DirectoryClient, claims: AccessTokenClaims, context: CallContext) {
+async function findActiveUser(directory: DirectoryClient, claims: AccessTokenClaims, context: CallContext) {
   const [client, user] = await Promise.all([
     directory.application(claims.client_id, context.onward()),
     directory.user(claims.tenant_id, claims.sub, context.onward()),

@@ -1,14 +1,14 @@
 import type { Client } from '@tessera/rpc';
 import type { AuthorizeService } from '@tessera/proto-gen/authorize';
 import { isConfidential } from '../client-authentication.ts';
-import { refuse } from '../audit-reason.ts';
+import { oauthError } from '../audit.ts';
 import type { Grant } from './grant.ts';
 import { oneTimeRedemption, replayed, type OneTimeParts } from './one-time-grant.ts';
 
 /**
- * RFC 6749 §4.1.3 with RFC 7636 §4.5: the code, its redirect URI and its verifier, for every client. Whether a code that
- * comes back is a replay (RFC 6749 §4.1.2) is settled before anything else can refuse the request; after a crash before
- * the commit it is a retry.
+ * RFC 6749 §4.1.3 with RFC 7636 §4.5: code, redirect URI and verifier are required from every client. If a code is presented
+ * again, the replay check (RFC 6749 §4.1.2) comes before every other check. After a crash before the commit the second
+ * presentation is a retry.
  */
 export function authorizationCodeGrant(
   authorize: Client<typeof AuthorizeService>,
@@ -32,19 +32,19 @@ export function authorizationCodeGrant(
         exchange.call(),
       );
       if (grant?.clientId !== application.clientId || grant.tenantId !== application.tenantId) {
-        throw refuse('invalid_grant', 'The authorization code is not valid.', 'client_mismatch');
+        throw oauthError('invalid_grant', 'The authorization code is not valid.', 'client_mismatch');
       }
       const { tenantId, clientId } = application;
       const presented = { tenantId, clientId, kind: 'authorization_code', hash: codeHash } as const;
-      const comesBack = takenBefore || burnt;
-      if (comesBack && (await parts.redemptions.findReplay({ ...presented, trail: exchange.trail }))) {
+      const presentedBefore = takenBefore || burnt;
+      if (presentedBefore && (await parts.redemptions.findReplay({ ...presented, trail: exchange.trail }))) {
         throw replayed();
       }
-      if (burnt) throw refuse('invalid_grant', 'The authorization code is not valid.', 'burnt');
-      const person = { ...grant, authTime: Number(grant.authTime) };
+      if (burnt) throw oauthError('invalid_grant', 'The authorization code is not valid.', 'burnt');
+      const userGrant = { ...grant, authTime: Number(grant.authTime) };
       return oneTimeRedemption(parts, exchange, {
         ...presented,
-        person,
+        userGrant,
         failpoint: 'code',
       });
     },

@@ -1,10 +1,10 @@
 import type { AuditBatch } from '@tessera/audit';
 import { isConfidential } from '../client-authentication.ts';
-import { refuse } from '../audit-reason.ts';
+import { oauthError } from '../audit.ts';
 import type { Grant } from './grant.ts';
-import { deliveryDetails } from './one-time-grant.ts';
+import { issuedDetails } from './one-time-grant.ts';
 
-/** RFC 6749 §4.4: a confidential client for itself. Changes no state, so its audit row is written with others. */
+/** RFC 6749 §4.4: a confidential client on its own behalf. No state changes, so the audit row goes to the batch. */
 export function clientCredentialsGrant(audit: Pick<AuditBatch, 'add'>): Grant {
   return {
     name: 'client_credentials',
@@ -12,10 +12,10 @@ export function clientCredentialsGrant(audit: Pick<AuditBatch, 'add'>): Grant {
     permit({ application }) {
       if (isConfidential(application)) return;
       const message = 'Only a confidential client may use the client credentials grant.';
-      throw refuse('unauthorized_client', message, 'public_client');
+      throw oauthError('unauthorized_client', message, 'public_client');
     },
     redeem: async (exchange) => ({
-      person: undefined,
+      userGrant: undefined,
       commit: async (issued) => {
         const { clientId, tenantId } = exchange.application;
         audit.add({
@@ -27,7 +27,7 @@ export function clientCredentialsGrant(audit: Pick<AuditBatch, 'add'>): Grant {
           actor: { type: 'client', id: clientId },
           requestId: exchange.trail.requestId,
           ipAddress: exchange.trail.ipAddress,
-          details: deliveryDetails(exchange, issued),
+          details: issuedDetails(exchange, issued),
         });
         return undefined;
       },

@@ -5,7 +5,7 @@ import type {
   PollResponse,
 } from '@tessera/proto-gen/device';
 import type { RedemptionKind } from '../store/store.ts';
-import { refuse } from '../audit-reason.ts';
+import { oauthError } from '../audit.ts';
 import { grantParameters, type Grant, type GrantParameter } from './grant.ts';
 import { oneTimeRedemption, type OneTimeParts } from './one-time-grant.ts';
 
@@ -23,7 +23,7 @@ interface PolledGrant {
   readonly permit?: NonNullable<Grant['permit']>;
 }
 
-/** RFC 8628 §3.4: the device asks until the person has decided. */
+/** RFC 8628 §3.4: the device polls until the user has decided. */
 export function deviceCodeGrant(
   device: Client<typeof DeviceAuthorizationService>,
   parts: OneTimeParts,
@@ -36,7 +36,7 @@ export function deviceCodeGrant(
   });
 }
 
-/** CIBA Core §10.1: the client asks until the person has decided, or until it is told so (§10.2). */
+/** CIBA Core §10.1: the client polls until the user has decided, or until it is notified (§10.2). */
 export function cibaGrant(
   backchannel: Client<typeof BackchannelAuthenticationService>,
   parts: OneTimeParts,
@@ -48,13 +48,13 @@ export function cibaGrant(
     poll: (message, call) => backchannel.pollBackchannelAuthentication(message, call),
     permit({ application }) {
       if (application.ciba?.delivery !== 'push') return;
-      // CIBA Core §11: its tokens are pushed.
-      throw refuse('unauthorized_client', 'The application is pushed its tokens.', 'push_client');
+      // CIBA Core §11: a client of push mode must not poll.
+      throw oauthError('unauthorized_client', 'The application is pushed its tokens.', 'push_client');
     },
   });
 }
 
-/** One request of the client is one poll. Waiting, too fast, expired and refused come back as errors of the peer. */
+/** Each token request is one poll. `device` throws `authorization_pending`, `slow_down`, `expired_token` and `access_denied`. */
 function polledGrant(parts: OneTimeParts, { name, parameter, kind, poll, permit }: PolledGrant): Grant {
   return {
     name,
@@ -64,9 +64,9 @@ function polledGrant(parts: OneTimeParts, { name, parameter, kind, poll, permit 
       const { clientId, tenantId } = exchange.application;
       const secret = grantParameters[parameter](exchange.request);
       const { grant, secretHash } = await poll({ secret, clientId, tenantId }, exchange.call());
-      if (grant === undefined) throw new Error('a poll was answered without a grant');
-      const person = { ...grant, authTime: Number(grant.authTime), nonce: '' };
-      return oneTimeRedemption(parts, exchange, { kind, hash: secretHash, person, failpoint: name });
+      if (grant === undefined) throw new Error('the poll response has no grant');
+      const userGrant = { ...grant, authTime: Number(grant.authTime), nonce: '' };
+      return oneTimeRedemption(parts, exchange, { kind, hash: secretHash, userGrant, failpoint: name });
     },
   };
 }

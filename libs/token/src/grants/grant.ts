@@ -4,10 +4,10 @@ import type { GrantTypeName } from '@tessera/oauth';
 import type { ExchangeRequest } from '@tessera/proto-gen/token';
 import type { Trail } from '../store/store.ts';
 
-/** What a token request asks for; who sends it is established apart from it. */
+/** The parameters of a token request, without the client's credentials. */
 export type TokenRequest = Omit<ExchangeRequest, '$typeName' | '$unknown' | 'caller' | 'credentials'>;
 
-/** The parameters of the token request that a grant type may require, by their names in the RFCs. */
+/** Parameters that a grant type may require, by their names in the RFCs. */
 export const grantParameters = {
   code: (request: TokenRequest) => request.code,
   code_verifier: (request: TokenRequest) => request.codeVerifier,
@@ -19,23 +19,24 @@ export const grantParameters = {
 
 export type GrantParameter = keyof typeof grantParameters;
 
-/** One token request on its way through the pipeline, once its client is authenticated. */
+/** A token request of an authenticated client on its way through the pipeline. */
 export interface Exchange extends ApplicationRecord {
   readonly request: TokenRequest;
   /** Scopes the request names, in order; empty when it names none. */
   readonly requestedScopes: readonly string[];
-  /** Issuer of this request; a person's grant keeps the one it was made under. */
+  /** Issuer of this request. A user's grant keeps the issuer it was made under. */
   readonly issuer: string;
   readonly trail: Trail;
   /** `jti` of the access token to be issued. */
   readonly tokenId: string;
+  /** Options for a call to another service on behalf of this request. */
   readonly call: () => CallOptions;
-  /** Throws `temporarily_unavailable` when nobody waits for the answer any more. */
-  readonly requireAwaited: () => void;
+  /** Throws `temporarily_unavailable` if the caller no longer waits for the response. */
+  readonly throwIfAborted: () => void;
 }
 
-/** What a person granted. */
-export interface PersonalGrant {
+/** What a user granted to the application. */
+export interface UserGrant {
   readonly userId: string;
   readonly scopes: readonly string[];
   /** Audience of the granted API scopes; empty when there are none. */
@@ -48,36 +49,36 @@ export interface PersonalGrant {
   readonly nonce: string;
 }
 
-/** Claims that an ID token has besides those of every ID token. */
+/** Further claims of an ID token. */
 export type ExtraClaims = Readonly<Record<string, string>>;
 
-/** What was presented, redeemed as far as a failure of a later phase allows. */
+/** A presented code or token. If a later phase fails, the client can present it again. */
 export interface Redemption {
-  /** Undefined when the client acts for itself. */
-  readonly person: PersonalGrant | undefined;
+  /** Undefined if the client acts on its own behalf. */
+  readonly userGrant: UserGrant | undefined;
   readonly idTokenClaims?: ExtraClaims | undefined;
-  /** Phase 8: makes the redemption final, with its audit row; resolves with the refresh token to hand out, if any. */
-  commit(issued: IssuedFacts): Promise<string | undefined>;
-  /** A later phase failed: what `redeem` changed must not be held against the client. Never throws. */
+  /** Phase 8: makes the redemption final and writes its audit row. Resolves with the refresh token to issue, if any. */
+  commit(issued: IssuedToken): Promise<string | undefined>;
+  /** Called when a later phase failed: undoes what `redeem` changed to the client's disadvantage. Never throws. */
   abandon?(): Promise<void>;
 }
 
-/** What the audit row of a delivered token says about it. */
-export interface IssuedFacts {
+/** Properties of an issued access token for its audit row. */
+export interface IssuedToken {
   readonly scopes: readonly string[];
   readonly audience: string;
 }
 
-/** One grant type. It fills in the hooks of the pipeline and cannot skip a phase of it. */
+/** One grant type: the hooks that the pipeline calls. A grant type cannot skip a phase. */
 export interface Grant {
   readonly name: GrantTypeName;
-  /** Phase 1: each of these must be present. */
+  /** Phase 1: the required parameters. */
   readonly parameters: readonly GrantParameter[];
   /** Phase 3, beyond the application's list of grant types; throws `unauthorized_client`. */
   permit?(client: ApplicationRecord): void;
-  /** Phase 4. */
+  /** Phase 4: redeems the presented code or token. Throws `invalid_grant` if it is not valid. */
   redeem(exchange: Exchange): Promise<Redemption>;
 }
 
-/** The grant types this process offers. */
+/** The grant types that this process offers, by name. */
 export type GrantTable = ReadonlyMap<string, Grant>;

@@ -3,15 +3,15 @@ import { epochSeconds } from '@tessera/kit';
 import { accessTokenClaims, idTokenClaims } from '@tessera/oauth';
 import { TokenType } from '@tessera/proto-gen/keys';
 import type { User } from '@tessera/proto-gen/directory';
-import type { Exchange, ExtraClaims, PersonalGrant } from './grant.ts';
+import type { Exchange, ExtraClaims, UserGrant } from './grant.ts';
 import type { Signer, SigningTask } from './signer.ts';
 
-/** What phases 5 and 6 settled: who the tokens speak of and what they allow. */
-export interface Authority {
-  /** Undefined when the client acts for itself. */
-  readonly subject: { readonly grant: PersonalGrant; readonly user: User } | undefined;
+/** Subject, scope and resource of the tokens to issue. */
+export interface Authorization {
+  /** Undefined if the client acts on its own behalf. */
+  readonly subject: { readonly grant: UserGrant; readonly user: User } | undefined;
   readonly scopes: readonly string[];
-  /** Audience of the granted API scopes; empty when there are none. */
+  /** Audience of the granted API scopes; empty if there are none. */
   readonly resource: string;
   readonly idTokenClaims: ExtraClaims | undefined;
 }
@@ -21,7 +21,7 @@ export interface IssuedTokens {
   /** Seconds. */
   readonly expiresIn: number;
   readonly audience: string;
-  /** Empty when `openid` was not granted. */
+  /** Empty if `openid` was not granted. */
   readonly idToken: string;
 }
 
@@ -34,17 +34,17 @@ export interface IssuingParts {
 }
 
 /**
- * Makes and signs the access token (RFC 9068 §2) and, where `openid` was granted, the ID token (OIDC Core §2).
- * The ID token holds the hash of the signed access token (`at_hash`), which `keys` adds, so that both are one call.
+ * Issues the access token (RFC 9068 §2) and, if `openid` was granted, the ID token (OIDC Core §2). `keys` signs both in one call
+ * and adds `at_hash`, the hash of the signed access token, to the ID token.
  */
 export async function issueTokens(
   parts: IssuingParts,
   exchange: Exchange,
-  { subject, scopes, resource, idTokenClaims: extraClaims }: Authority,
+  { subject, scopes, resource, idTokenClaims: extraClaims }: Authorization,
 ): Promise<IssuedTokens> {
   const { clientId, tenantId, lifetimes } = exchange.application;
   const now = epochSeconds(parts.kit.clock);
-  // Not before the sign-in it rests on, which is dated ahead within the second of a change that ended earlier ones.
+  // Never earlier than the sign-in: its time is up to a second ahead if it follows a change that ended earlier sign-ins.
   const issuedAt = Math.max(now, Math.min(subject?.grant.authTime ?? 0, now + 1));
   const issuer = subject?.grant.issuer ?? exchange.issuer;
   const expiresIn = lifetimes?.accessToken || parts.accessTokenSeconds;

@@ -1,13 +1,12 @@
 import type { Kit } from '@tessera/process';
 import type { OAuthError } from '@tessera/oauth';
-import { mayUseRefreshTokens } from '../client-authentication.ts';
-import { newFamilyId } from '../refresh-token-format.ts';
-import { refuse } from '../audit-reason.ts';
-import type { RefreshTokenCodec } from '../refresh-token-format.ts';
+import { oauthError } from '../audit.ts';
+import { newFamilyId, type RefreshTokenCodec } from '../refresh-token-format.ts';
 import type { NewFamily, RedemptionKind, RedemptionStore } from '../store/store.ts';
-import type { Exchange, IssuedFacts, PersonalGrant, Redemption } from './grant.ts';
+import type { Exchange, IssuedToken, Redemption, UserGrant } from './grant.ts';
+import { mayUseRefreshTokens } from './refresh-token.ts';
 
-/** What the grants of one-time values share: code, device code, auth_req_id. */
+/** Shared by the grants with a one-time value: code, device code, auth_req_id. */
 export interface OneTimeParts {
   readonly kit: Pick<Kit, 'random' | 'failpoint'>;
   readonly redemptions: RedemptionStore;
@@ -19,68 +18,69 @@ export interface OneTimeParts {
 
 export interface OneTimeValue {
   readonly kind: RedemptionKind;
-  /** SHA-256 of the value: the key of its marker. */
+  /** SHA-256 of the value: the key of its redemption marker. */
   readonly hash: Uint8Array;
-  readonly person: PersonalGrant;
-  /** Name of the failpoints around the commit. */
+  readonly userGrant: UserGrant;
+  /** Name of the failpoints before and after the commit. */
   readonly failpoint: string;
 }
 
 export interface OneTimeRedemption extends Redemption {
-  /** What `commit` will hand out, worth nothing before it; undefined when there is none. */
+  /** The refresh token that `commit` will issue, not valid before; undefined if none is issued. */
   readonly refreshToken: string | undefined;
 }
 
 /**
- * A one-time value whose owner asks for tokens. Nothing is used up before `commit`: until then every failure leaves the
- * value as it was. The marker decides between racing redemptions, and a code that comes back ends what it started
- * (RFC 6749 §4.1.2).
+ * The redemption of a one-time value. Nothing is consumed before `commit`, so the client can retry after any earlier failure. The
+ * marker in Postgres decides between concurrent redemptions. A replayed code revokes the tokens issued for it (RFC 6749 §4.1.2).
  */
 export function oneTimeRedemption(
   parts: OneTimeParts,
   exchange: Exchange,
   value: OneTimeValue,
 ): OneTimeRedemption {
-  const family = mayRefresh(exchange, value.person) ? newFamily(parts, exchange, value.person) : undefined;
+  const family = mayRefresh(exchange, value.userGrant)
+    ? newFamily(parts, exchange, value.userGrant)
+    : undefined;
   const refreshToken = family && parts.refreshTokens.encode({ familyId: family.familyId, generation: 1 });
   return {
-    person: value.person,
+    userGrant: value.userGrant,
     refreshToken,
     async commit(issued) {
-      // The value works once: it must not be used up for an answer that nobody hears.
-      exchange.requireAwaited();
+      // The value works once, so it must not be consumed for a response that nobody receives.
+      exchange.throwIfAborted();
       parts.kit.failpoint(`${value.failpoint}.before_commit`);
       const outcome = await parts.redemptions.redeem({
         tenantId: exchange.application.tenantId,
         clientId: exchange.application.clientId,
-        userId: value.person.userId,
-        sessionId: value.person.sessionId,
+        userId: value.userGrant.userId,
+        sessionId: value.userGrant.sessionId,
         kind: value.kind,
         hash: value.hash,
         family,
-        trail: { ...exchange.trail, details: deliveryDetails(exchange, issued) },
+        trail: { ...exchange.trail, details: issuedDetails(exchange, issued) },
       });
       parts.kit.failpoint(`${value.failpoint}.after_commit`);
       if (outcome === 'replayed') throw replayed();
       if (outcome === 'session_ended') {
-        throw refuse('invalid_grant', 'The grant is not valid.', 'session_ended');
+        throw oauthError('invalid_grant', 'The grant is not valid.', 'session_ended');
       }
       return refreshToken;
     },
   };
 }
 
-/** A value that was redeemed before; the store has written its audit row. */
+/** The error for a value that was redeemed before. The store has written its audit row. */
 export function replayed(): OAuthError {
-  return refuse('invalid_grant', 'The grant is not valid.', 'replayed', { audited: true });
+  return oauthError('invalid_grant', 'The grant is not valid.', 'replayed', { audited: true });
 }
 
-/** A refresh token needs `offline_access`, granted by the person too. */
-function mayRefresh({ application }: Exchange, person: PersonalGrant): boolean {
-  return person.scopes.includes('offline_access') && mayUseRefreshTokens(application);
+/** A refresh token requires `offline_access`, available to the application and granted by the user. */
+function mayRefresh({ application }: Exchange, grant: UserGrant): boolean {
+  return grant.scopes.includes('offline_access') && mayUseRefreshTokens(application);
 }
 
-function newFamily(parts: OneTimeParts, { application }: Exchange, grant: PersonalGrant): NewFamily {
+function newFamily(parts: OneTimeParts, { application }: Exchange, grant: UserGrant): NewFamily {
   return {
     familyId: newFamilyId(parts.kit.random),
     grant,
@@ -89,8 +89,8 @@ function newFamily(parts: OneTimeParts, { application }: Exchange, grant: Person
   };
 }
 
-/** What the audit row of a delivered token says about it; never the token. */
-export function deliveryDetails(exchange: Exchange, issued: IssuedFacts): Record<string, string> {
+/** Details of an issued access token for its audit row, without the token itself. */
+export function issuedDetails(exchange: Exchange, issued: IssuedToken): Record<string, string> {
   return {
     grantType: exchange.request.grantType,
     jti: exchange.tokenId,

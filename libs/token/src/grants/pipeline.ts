@@ -2,29 +2,15 @@ import type { ApplicationRecord, DirectoryClient } from '@tessera/directory-clie
 import type { AuditBatch } from '@tessera/audit';
 import type { CallContext } from '@tessera/rpc';
 import type { Kit } from '@tessera/process';
-import {
-  builtInScopes,
-  grantResourcesFor,
-  grantScopes,
-  narrowScopes,
-  OAuthError,
-  parseScope,
-  temporarilyUnavailable,
-} from '@tessera/oauth';
-import type { User } from '@tessera/proto-gen/directory';
+import { grantTypes, OAuthError, parseScope, temporarilyUnavailable } from '@tessera/oauth';
+import { metrics } from '@tessera/telemetry';
 import type { ExchangeRequest } from '@tessera/proto-gen/token';
-import { clientCredentialsOf, invalidClient, issuerOf } from '../client-authentication.ts';
-import { auditDenial, type Attempt } from '../denied-requests.ts';
-import {
-  grantParameters,
-  type Exchange,
-  type Grant,
-  type GrantTable,
-  type PersonalGrant,
-  type TokenRequest,
-} from './grant.ts';
+import { auditDenied, oauthError } from '../audit.ts';
+import { clientCredentialsOf, invalidClient } from '../client-authentication.ts';
+import { issuerOf } from '../issuer.ts';
+import { grantParameters, type Exchange, type Grant, type GrantTable, type TokenRequest } from './grant.ts';
+import { decideScopes, requireActive, requireIssuer } from './grant-checks.ts';
 import { issueTokens, type IssuingParts } from './issue-tokens.ts';
-import { refuse, Refusal } from '../audit-reason.ts';
 
 export interface PipelineParts extends IssuingParts {
   readonly kit: Pick<Kit, 'clock' | 'random' | 'failpoint' | 'log'>;
@@ -35,18 +21,20 @@ export interface PipelineParts extends IssuingParts {
   readonly issuer: string | undefined;
 }
 
-export interface ExchangeResult {
+/** A token response (RFC 6749 §5.1); texts that do not apply are empty. */
+export interface TokenResponse {
   readonly accessToken: string;
+  /** Seconds. */
   readonly expiresIn: number;
   readonly scope: string;
   readonly refreshToken: string;
   readonly idToken: string;
 }
 
-/** What an exchange needs of the call it is made for. */
+/** The part of a call's context that an exchange needs. */
 export type ExchangeContext = Pick<CallContext, 'requestId' | 'signal' | 'onward'>;
 
-const nothingRequested = {
+const emptyRequest = {
   scope: '',
   resource: '',
   code: '',
@@ -57,95 +45,99 @@ const nothingRequested = {
   authReqId: '',
 } as const;
 
-/** The token endpoint: nine phases in this order for every grant type. */
+/** The token endpoint (RFC 6749 §3.2): nine phases, in this order for every grant type. Throws `OAuthError`. */
 export async function exchange(
   parts: PipelineParts,
   request: ExchangeRequest,
   context: CallContext,
-): Promise<ExchangeResult> {
+): Promise<TokenResponse> {
   const { credentials, caller, grantType } = request;
   const from = { clientId: credentials?.clientId ?? '', ipAddress: caller?.ipAddress ?? '' };
-  return refusalsNoted(parts, { ...from, details: { grantType } }, context, async () => {
-    // 1. the grant type is one of ours and its parameters are there
+  return observed(parts, { ...from, grantType }, context, async () => {
+    // 1. the grant type is offered and its parameters are present
     const grant = requireGrant(parts.grants, request);
     requireParameters(grant, request);
-    // 2. the client is who it says it is
+    // 2. the client is authenticated
     const client = await authenticate(parts, request, context);
     const issuer = issuerOf(parts.issuer, caller);
-    return issue(parts, grant, begin(parts, { request, client, issuer, ...from }, context));
+    return redeemGrant(parts, grant, newExchange(parts, { request, client, issuer, ...from }, context));
   });
 }
 
-/** A client that needs no authentication now: it proved who it is when it started what was approved since. */
-export interface KnownClient {
+/** The client of a pushed token response. It authenticated when it started the request. */
+export interface PushClient {
   readonly clientId: string;
   readonly tenantId: string;
   readonly ipAddress: string;
-  /** Of the grant. */
+  /** Issuer of the grant. */
   readonly issuer: string;
 }
 
-/** The phases from 3 on, for tokens that are not answered to a request of the client but pushed (CIBA Core §10.3). */
+/** The phases from 3 on, for tokens that are pushed to the client (CIBA Core §10.3). Throws `OAuthError`. */
 export async function exchangeForPush(
   parts: PipelineParts,
   grant: Grant,
-  { clientId, tenantId, ipAddress, issuer }: KnownClient,
+  { clientId, tenantId, ipAddress, issuer }: PushClient,
   context: ExchangeContext,
-): Promise<ExchangeResult> {
-  const attempt = { clientId, ipAddress, details: { grantType: grant.name } };
-  return refusalsNoted(parts, attempt, context, async () => {
+): Promise<TokenResponse> {
+  const grantType = grant.name;
+  return observed(parts, { clientId, ipAddress, grantType }, context, async () => {
     const client = await parts.directory.application(clientId, context.onward());
     if (client?.tenant.tenantId !== tenantId || !parts.directory.isActive(client)) {
-      throw invalidClient(new Refusal('application_inactive', false));
+      throw invalidClient('application_inactive');
     }
-    const request = { ...nothingRequested, grantType: grant.name };
-    return issue(parts, grant, begin(parts, { request, client, issuer, ipAddress }, context));
+    const request = { ...emptyRequest, grantType };
+    return redeemGrant(parts, grant, newExchange(parts, { request, client, issuer, ipAddress }, context));
   });
 }
 
-/** The phases in which the grant types differ least. */
-async function issue(parts: PipelineParts, grant: Grant, current: Exchange): Promise<ExchangeResult> {
+async function redeemGrant(parts: PipelineParts, grant: Grant, current: Exchange): Promise<TokenResponse> {
   // 3. the application may use this grant type
   requirePermission(grant, current);
-  // 4. what was presented is redeemed
+  // 4. the presented code or token is redeemed
   const redemption = await grant.redeem(current);
+  const { userGrant, idTokenClaims } = redemption;
   try {
-    // 5. the grant is of this issuer; at this moment all concerned are active and the user may use the application
-    requireIssuer(parts.issuer, redemption.person);
-    const subject = await requireAdmitted(parts.directory, current, redemption.person);
+    // 5. the grant is of this issuer, and client and user are active
+    requireIssuer(parts.issuer, userGrant);
+    const subject = await requireActive(parts.directory, current, userGrant);
     // 6. scope and resource of the tokens
-    const { idTokenClaims } = redemption;
-    const authority = { subject, idTokenClaims, ...decideScopes(current, redemption.person) };
+    const { scopes, resource } = decideScopes(current, userGrant);
     // 7. claims and signatures
-    const issued = await issueTokens(parts, current, authority);
+    const issued = await issueTokens(parts, current, { subject, scopes, resource, idTokenClaims });
     // 8. the redemption becomes final
-    const facts = { scopes: authority.scopes, audience: issued.audience };
-    const refreshToken = await redemption.commit(facts);
-    // 9. the answer
+    const refreshToken = await redemption.commit({ scopes, audience: issued.audience });
+    // 9. the token response
     const { accessToken, expiresIn, idToken } = issued;
-    return {
-      accessToken,
-      expiresIn,
-      idToken,
-      scope: facts.scopes.join(' '),
-      refreshToken: refreshToken ?? '',
-    };
+    return { accessToken, expiresIn, idToken, scope: scopes.join(' '), refreshToken: refreshToken ?? '' };
   } catch (error) {
     await redemption.abandon?.();
     throw error;
   }
 }
 
-async function refusalsNoted<T>(
+const exchanges = metrics.counter({
+  name: 'tessera_exchanges_total',
+  help: 'Token requests by grant type and outcome (issued, or the error code).',
+  labels: ['grant', 'outcome'],
+});
+
+const knownGrantTypes: ReadonlySet<string> = new Set(grantTypes.map(({ name }) => name));
+
+/** Counts a token request by its outcome and audits it if it is denied. */
+async function observed(
   { audit }: PipelineParts,
-  attempt: Attempt,
+  { grantType, ...from }: { clientId: string; ipAddress: string; grantType: string },
   context: ExchangeContext,
-  work: () => Promise<T>,
-): Promise<T> {
+  work: () => Promise<TokenResponse>,
+): Promise<TokenResponse> {
+  const grant = knownGrantTypes.has(grantType) ? grantType : '(unknown)';
   try {
-    return await work();
+    const response = await auditDenied(audit, { ...from, details: { grantType } }, context, work);
+    exchanges.with(grant, 'issued').add();
+    return response;
   } catch (error) {
-    auditDenial(audit, attempt, context, error);
+    exchanges.with(grant, error instanceof OAuthError ? error.code : 'internal').add();
     throw error;
   }
 }
@@ -179,12 +171,12 @@ function authenticate(
 function requirePermission(grant: Grant, client: ApplicationRecord): void {
   if (!client.application.grantTypes.includes(grant.name)) {
     const message = 'The application may not use this grant type.';
-    throw refuse('unauthorized_client', message, 'grant_type_not_allowed');
+    throw oauthError('unauthorized_client', message, 'grant_type_not_allowed');
   }
   grant.permit?.(client);
 }
 
-function begin(
+function newExchange(
   parts: PipelineParts,
   given: {
     readonly request: TokenRequest;
@@ -203,70 +195,9 @@ function begin(
     trail: { requestId: context.requestId, ipAddress },
     tokenId: parts.kit.random.bytes(16).toString('base64url'),
     call: () => context.onward(),
-    requireAwaited() {
+    throwIfAborted() {
       if (!context.signal.aborted) return;
       throw temporarilyUnavailable(new Error('the caller gave up before the commit'));
     },
   };
-}
-
-/** A deployment that has one issuer does not speak for another, also not for the one it was before. */
-function requireIssuer(configured: string | undefined, grant: PersonalGrant | undefined): void {
-  if (grant === undefined || grant.issuer === (configured ?? grant.issuer)) return;
-  throw refuse('invalid_grant', 'The grant is no longer valid.', 'issuer_mismatch');
-}
-
-async function requireAdmitted(
-  directory: DirectoryClient,
-  { application: { clientId, tenantId }, call }: Exchange,
-  grant: PersonalGrant | undefined,
-): Promise<{ grant: PersonalGrant; user: User } | undefined> {
-  const client = await directory.application(clientId, call());
-  if (client === undefined || !directory.isActive(client)) {
-    throw invalidClient(new Refusal('application_inactive', false));
-  }
-  if (grant === undefined) return undefined;
-  const user = await directory.user(tenantId, grant.userId, call());
-  if (user === undefined || !directory.isActive(user)) {
-    throw refuse('invalid_grant', 'The grant is no longer valid.', 'user_inactive');
-  }
-  // Disabled, locked or given another password since, and perhaps enabled again.
-  if (!directory.isActive(user, grant.authTime) || !directory.isActive(client, grant.authTime)) {
-    throw refuse('invalid_grant', 'The grant is no longer valid.', 'ended_since');
-  }
-  if (!directory.mayUse(client.application, user)) {
-    throw refuse('invalid_grant', 'The grant is no longer valid.', 'role_missing');
-  }
-  return { grant, user };
-}
-
-/**
- * A client for itself gets what it asks for, as far as it may. A person's grant is the upper bound: the request may
- * narrow it, and what the application has lost since is left out.
- */
-function decideScopes(
-  { application, request, requestedScopes }: Exchange,
-  grant: PersonalGrant | undefined,
-): { scopes: string[]; resource: string } {
-  if (grant === undefined) {
-    const { resource } = request;
-    return grantScopes({
-      requested: requestedScopes,
-      resource,
-      available: application.scopes,
-      person: false,
-    });
-  }
-  const resources = grantResourcesFor(request.resource, application.scopes);
-  if (resources.length > 0 && !resources.includes(grant.resource)) {
-    const message = 'The resource is not the one of the original grant.';
-    throw refuse('invalid_target', message, 'resource_mismatch');
-  }
-  const audienceOf = new Map(application.scopes.map((scope) => [scope.name, scope.audience]));
-  const remaining = grant.scopes.filter((name) =>
-    builtInScopes.has(name) ? audienceOf.has(name) : audienceOf.get(name) === grant.resource,
-  );
-  const scopes = narrowScopes(remaining, requestedScopes);
-  if (scopes.length === 0) throw refuse('invalid_scope', 'No granted scope is left.', 'scope_withdrawn');
-  return { scopes, resource: scopes.every((name) => builtInScopes.has(name)) ? '' : grant.resource };
 }

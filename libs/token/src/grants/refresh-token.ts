@@ -1,9 +1,9 @@
 import type { Kit } from '@tessera/process';
 import { grantResourcesFor, type OAuthError } from '@tessera/oauth';
-import { mayUseRefreshTokens } from '../client-authentication.ts';
-import { refuse } from '../audit-reason.ts';
+import type { Application } from '@tessera/proto-gen/directory';
+import { oauthError } from '../audit.ts';
 import type { RefreshTokenCodec } from '../refresh-token-format.ts';
-import type { RefreshStore, RotationRefusal } from '../store/store.ts';
+import type { RefreshStore, RotationError } from '../store/store.ts';
 import type { Exchange, Grant } from './grant.ts';
 
 export interface RefreshParts {
@@ -15,9 +15,9 @@ export interface RefreshParts {
 }
 
 /**
- * RFC 6749 §6 with rotation (RFC 9700 §4.14.2). The rotation itself checks owner, generation, state, scope and resource,
- * in one statement, so that nothing a request asks for hides that its token was used before. What fails from then on (the
- * user is not active, the application lost a scope, our own trouble) leaves the successor for the next attempt.
+ * RFC 6749 §6 with rotation (RFC 9700 §4.14.2). One statement checks owner, generation, state, scope and resource and rotates the
+ * token, so that no parameter of the request can hide a reuse. If a later phase fails (inactive user, lost scope, server error),
+ * the client can present the same token again and gets the successor.
  */
 export function refreshTokenGrant(parts: RefreshParts): Grant {
   const { families, refreshTokens, kit } = parts;
@@ -27,7 +27,7 @@ export function refreshTokenGrant(parts: RefreshParts): Grant {
     async redeem(exchange) {
       requireOffline(exchange);
       const presented = refreshTokens.decode(exchange.request.refreshToken);
-      if (presented === undefined) throw refusal('unknown');
+      if (presented === undefined) throw rotationError('unknown');
       const { tenantId, clientId, lifetimes, scopes } = exchange.application;
       const trail = { ...exchange.trail, details: { jti: exchange.tokenId } };
       kit.failpoint('refresh.before_commit');
@@ -43,38 +43,43 @@ export function refreshTokenGrant(parts: RefreshParts): Grant {
         trail,
       });
       kit.failpoint('refresh.after_commit');
-      if (outcome.kind !== 'rotated' && outcome.kind !== 'retried') throw refusal(outcome.kind);
+      if (outcome.kind !== 'rotated' && outcome.kind !== 'retried') throw rotationError(outcome.kind);
       const successor = { familyId: presented.familyId, generation: outcome.generation };
       return {
-        // A nonce belongs to the first ID token alone (OIDC Core §12.2).
-        person: { ...outcome.grant, nonce: '' },
+        // Only the first ID token has the nonce (OIDC Core §12.2).
+        userGrant: { ...outcome.grant, nonce: '' },
         commit: () => Promise.resolve(refreshTokens.encode(successor)),
         abandon: () =>
           families
-            .markUndelivered({ tenantId, clientId, ...successor, trail: exchange.trail })
-            .catch((error: unknown) =>
-              kit.log.warn({ err: error }, 'an undelivered refresh token was not noted'),
-            ),
+            .recordUndelivered({ tenantId, clientId, ...successor, trail: exchange.trail })
+            .catch((error: unknown) => {
+              kit.log.warn({ err: error }, 'cannot record that a refresh token was not delivered');
+            }),
       };
     },
   };
 }
 
-/** An application that lost `offline_access` keeps its families, in case it was a mistake, and may not use them. */
-function requireOffline({ application }: Exchange): void {
-  if (mayUseRefreshTokens(application)) return;
-  throw refuse('invalid_grant', 'The refresh token is not valid.', 'offline_access_withdrawn');
+/** Whether an application may obtain and use refresh tokens: it has the grant type and the scope `offline_access`. */
+export function mayUseRefreshTokens({ grantTypes, scopes }: Application): boolean {
+  return grantTypes.includes('refresh_token') && scopes.some(({ name }) => name === 'offline_access');
 }
 
-const audited: ReadonlySet<RotationRefusal> = new Set(['client_mismatch', 'reuse_detected']);
+/** If an application loses `offline_access` by mistake, its refresh tokens work again once it is restored. */
+function requireOffline({ application }: Exchange): void {
+  if (mayUseRefreshTokens(application)) return;
+  throw oauthError('invalid_grant', 'The refresh token is not valid.', 'offline_access_withdrawn');
+}
 
-/** Unknown, expired, revoked, used before and another client's are one answer. */
-function refusal(kind: RotationRefusal): OAuthError {
+const audited: ReadonlySet<RotationError> = new Set(['client_mismatch', 'reuse_detected']);
+
+/** An unknown, expired, revoked, reused or foreign token gets one and the same response. */
+function rotationError(kind: RotationError): OAuthError {
   if (kind === 'scope_exceeded') {
-    return refuse('invalid_scope', 'The scope exceeds what was originally granted.', kind);
+    return oauthError('invalid_scope', 'The scope exceeds what was originally granted.', kind);
   }
   if (kind === 'resource_mismatch') {
-    return refuse('invalid_target', 'The resource is not the one of the original grant.', kind);
+    return oauthError('invalid_target', 'The resource is not the one of the original grant.', kind);
   }
-  return refuse('invalid_grant', 'The refresh token is not valid.', kind, { audited: audited.has(kind) });
+  return oauthError('invalid_grant', 'The refresh token is not valid.', kind, { audited: audited.has(kind) });
 }

@@ -3,25 +3,25 @@ import type { CallOptions, Client } from '@tessera/rpc';
 import { OAuthError } from '@tessera/oauth';
 import type { KeysService, TokenType } from '@tessera/proto-gen/keys';
 
-/** What one request has signed: claims under the header `typ` of a token type. */
+/** One token to sign: its claims, and the token type that decides the header `typ`. */
 export interface SigningTask {
   readonly type: TokenType;
   readonly claims: object;
-  /** Index of an earlier task of the same request, whose token's `at_hash` these claims get (OIDC Core §3.1.3.6). */
+  /** Index of an earlier task of the same request: the hash of its token becomes `at_hash` (OIDC Core §3.1.3.6). */
   readonly atHashOf?: number;
 }
 
-/** Signs claims; gathers what is asked for in the same turn of the event loop into one call of `keys`. */
+/** Has tokens signed by `keys`. Requests of the same turn of the event loop share one call. */
 export interface Signer {
   /** Resolves with one compact serialization (RFC 7515 §7.1) per task, in order. */
   sign(tasks: readonly SigningTask[], call: CallOptions): Promise<string[]>;
 }
 
-/** Bounds the message and the time one call of `keys` takes: about 64 signatures on one core in 20 ms. */
+/** Bounds the size and duration of one call to `keys`: 64 signatures take one core about 20 ms. */
 const largestBatch = 64;
 
-/** The tasks of one request. They travel together, as one may hold the hash of another. */
-interface Pending {
+/** The tasks of one request. They stay in one call, as one may contain the hash of another. */
+interface PendingTasks {
   readonly items: readonly { type: TokenType; payload: Uint8Array; atHashOf?: number }[];
   readonly call: CallOptions;
   readonly resolve: (tokens: string[]) => void;
@@ -29,12 +29,12 @@ interface Pending {
 }
 
 export function createSigner(keys: Client<typeof KeysService>): Signer {
-  let waiting: Pending[] = [];
+  let waiting: PendingTasks[] = [];
 
   function flush(): void {
     const all = waiting;
     waiting = [];
-    let batch: Pending[] = [];
+    let batch: PendingTasks[] = [];
     let size = 0;
     for (const pending of all) {
       if (batch.length > 0 && size + pending.items.length > largestBatch) {
@@ -48,18 +48,19 @@ export function createSigner(keys: Client<typeof KeysService>): Signer {
     void signTogether(batch);
   }
 
-  async function signTogether(batch: readonly Pending[]): Promise<void> {
+  async function signTogether(batch: readonly PendingTasks[]): Promise<void> {
     try {
       const items = itemsOf(batch);
       const { tokens } = await keys.sign({ items }, optionsFor(batch));
-      if (tokens.length !== items.length) throw new Error('keys did not answer with one token per item');
+      if (tokens.length !== items.length)
+        throw new Error('keys returned another number of tokens than items');
       let start = 0;
       for (const { items: own, resolve } of batch) {
         resolve(tokens.slice(start, start + own.length));
         start += own.length;
       }
     } catch (error) {
-      // One item that cannot be signed must not fail the requests it happened to travel with.
+      // One item that cannot be signed must not fail the other requests of its batch.
       const separable = batch.length > 1 && !(error instanceof OAuthError);
       for (const item of batch) {
         if (separable) void signTogether([item]);
@@ -80,7 +81,7 @@ export function createSigner(keys: Client<typeof KeysService>): Signer {
   }
 
   return {
-    // The call for all that are signed together is traced under the first; this is how long each waited for it.
+    // The shared call is traced under the first request of the batch; this span is how long each request waited.
     sign: (tasks, call) =>
       traced({ name: 'sign', kind: 'internal', attributes: { 'tessera.signatures': tasks.length } }, () =>
         gather(tasks, call),
@@ -88,9 +89,9 @@ export function createSigner(keys: Client<typeof KeysService>): Signer {
   };
 }
 
-/** All items of a batch, with what refers to an item of its own request moved to where that is now. */
-function itemsOf(batch: readonly Pending[]): Pending['items'][number][] {
-  const items: Pending['items'][number][] = [];
+/** All items of a batch, with `atHashOf` changed from an index in the request to an index in the batch. */
+function itemsOf(batch: readonly PendingTasks[]): PendingTasks['items'][number][] {
+  const items: PendingTasks['items'][number][] = [];
   for (const { items: own } of batch) {
     const start = items.length;
     for (const item of own) {
@@ -100,8 +101,8 @@ function itemsOf(batch: readonly Pending[]): Pending['items'][number][] {
   return items;
 }
 
-/** A gathered call waits for its most patient member and is not cancelled when one of them gives up. */
-function optionsFor(batch: readonly Pending[]): CallOptions {
+/** A shared call has the longest timeout of its requests and is not cancelled when one of them is. */
+function optionsFor(batch: readonly PendingTasks[]): CallOptions {
   const [first, ...others] = batch;
   if (first === undefined || others.length === 0) return first?.call ?? {};
   const { signal: _, ...options } = batch.reduce((patient, item) =>

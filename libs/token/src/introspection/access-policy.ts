@@ -4,101 +4,112 @@ import { type AuditBatch } from '@tessera/audit';
 import { OAuthError } from '@tessera/oauth';
 import type { Application } from '@tessera/proto-gen/directory';
 import type { Caller, ClientCredentials } from '@tessera/proto-gen/token';
-import type { Bindings } from './certificate-clients.ts';
 import { authenticateClient, isConfidential } from '../client-authentication.ts';
+import type { CertificateClients } from './certificate-clients.ts';
 
-/** Whose a token is and what it is for. */
-export interface TokenFacts {
+/** Owner and audience of a token or refresh family. */
+export interface TokenOwner {
   readonly tenantId: string;
   readonly clientId: string;
   /** The API resource; empty for none. */
   readonly audience: string;
 }
 
-/** What one caller may be told about. What it may not be told about does not exist for it. */
-export interface View {
-  accessToken(token: TokenFacts): boolean;
-  refreshToken(token: TokenFacts): boolean;
-  /** That the refresh family behind tokens of these facts was revoked. */
-  revocation(family: TokenFacts): boolean;
-  /** That a tenant, or a user, an application or a session of it ended. */
-  tenant(tenantId: string): boolean;
+/** Which tokens and revocations a caller may see. To the caller, all others do not exist. */
+export interface AccessPolicy {
+  allowsAccessToken(token: TokenOwner): boolean;
+  allowsRefreshToken(token: TokenOwner): boolean;
+  /** For the revocation of a refresh family. */
+  allowsRevocation(family: TokenOwner): boolean;
+  /** For the end of a tenant, or of a user, an application or a session in it. */
+  allowsTenant(tenantId: string): boolean;
 }
 
-export interface ViewParts {
+export interface AccessPolicyParts {
   readonly directory: DirectoryClient;
   readonly audit: Pick<AuditBatch, 'add'>;
-  readonly bindings: Bindings;
+  readonly certificateClients: CertificateClients;
 }
 
-const yes = () => true;
-const no = () => false;
-const everything: View = { accessToken: yes, refreshToken: yes, revocation: yes, tenant: yes };
-const nothing: View = { accessToken: no, refreshToken: no, revocation: no, tenant: no };
+const unrestricted = policyOfOne(true);
+const nothing = policyOfOne(false);
 
-/** A client sees its own tokens and those made for the API resources it answers for, of its own tenant. */
-function viewOfApplication({ tenantId, clientId, introspectAudiences }: Application): View {
-  const own = (token: TokenFacts) => token.tenantId === tenantId && token.clientId === clientId;
-  const related = (token: TokenFacts) =>
-    own(token) || (token.tenantId === tenantId && introspectAudiences.includes(token.audience));
-  return {
-    accessToken: related,
-    refreshToken: own,
-    revocation: related,
-    tenant: (id) => id === tenantId,
-  };
-}
-
-function viewOfCertificate(bindings: Bindings, name: string): View {
-  if (bindings.size === 0) return everything;
-  const binding = bindings.get(name);
-  if (binding === undefined) return nothing;
-  const { tenants, audiences } = binding;
-  const tenant = (id: string) => tenants.length === 0 || tenants.includes(id);
-  const bound = (token: TokenFacts) =>
-    tenant(token.tenantId) && (audiences.length === 0 || audiences.includes(token.audience));
-  return {
-    accessToken: bound,
-    refreshToken: audiences.length === 0 ? bound : no,
-    revocation: bound,
-    tenant,
-  };
+/**
+ * The access policy of a caller: everything for the services of this deployment, and for the gateway whatever the client may see
+ * whose credentials it forwards. Throws `invalid_client` if they are wrong.
+ */
+export function accessPolicyFor(
+  parts: AccessPolicyParts,
+  request: { credentials?: ClientCredentials | undefined; caller?: Caller | undefined },
+  context: CallContext,
+): AccessPolicy | Promise<AccessPolicy> {
+  const { credentials, caller } = request;
+  if (credentials !== undefined) return policyForClient(parts, { credentials, caller }, context);
+  return context.principal === undefined ? unrestricted : currentAccessPolicy(parts, context);
 }
 
 /**
- * Who asks decides what it is told about. Our own processes see everything, the gateway for a client what that client
- * sees, once it has proved who it is. Throws `invalid_client` for wrong credentials.
+ * The access policy as of now, to be evaluated repeatedly during a long call. Throws `invalid_token` if the calling client is no
+ * longer active.
  */
-export function viewOf(
-  parts: ViewParts,
-  request: { credentials?: ClientCredentials | undefined; caller?: Caller | undefined },
+export async function currentAccessPolicy(
+  { directory, certificateClients }: Pick<AccessPolicyParts, 'directory' | 'certificateClients'>,
   context: CallContext,
-): View | Promise<View> {
-  const { credentials, caller } = request;
-  if (credentials !== undefined) return viewOfClient(parts, { credentials, caller }, context);
-  return context.principal === undefined ? everything : viewOfPrincipal(parts, context);
+): Promise<AccessPolicy> {
+  const { principal } = context;
+  if (principal === undefined) return unrestricted;
+  if (principal.kind === 'certificate') return policyOfCertificate(certificateClients, principal.id);
+  const record = await directory.application(principal.id, context.onward());
+  if (record !== undefined && directory.isActive(record)) return policyOfApplication(record.application);
+  throw new OAuthError('invalid_token', 'The access token is not valid.');
 }
 
-async function viewOfClient(
-  parts: ViewParts,
+async function policyForClient(
+  parts: AccessPolicyParts,
   presented: { credentials: ClientCredentials; caller: Caller | undefined },
   context: CallContext,
-): Promise<View> {
+): Promise<AccessPolicy> {
   if (context.caller !== 'gateway') {
-    throw new ConnectError('Only the gateway passes credentials on.', Code.InvalidArgument);
+    throw new ConnectError('Only the gateway may forward client credentials.', Code.InvalidArgument);
   }
-  return viewOfApplication(await authenticateClient(parts, presented, context, isConfidential));
+  return policyOfApplication(await authenticateClient(parts, presented, context, isConfidential));
 }
 
-/** The view as it is now; to be asked again where a call lasts. Throws `invalid_token` when the client is gone. */
-export async function viewOfPrincipal(
-  { directory, bindings }: Pick<ViewParts, 'directory' | 'bindings'>,
-  context: CallContext,
-): Promise<View> {
-  const { principal } = context;
-  if (principal === undefined) return everything;
-  if (principal.kind === 'certificate') return viewOfCertificate(bindings, principal.id);
-  const record = await directory.application(principal.id, context.onward());
-  if (record !== undefined && directory.isActive(record)) return viewOfApplication(record.application);
-  throw new OAuthError('invalid_token', 'The access token is not valid.');
+/** A client sees its own tokens, and in its tenant the tokens for API resources that it serves. */
+function policyOfApplication({ tenantId, clientId, introspectAudiences }: Application): AccessPolicy {
+  const own = (token: TokenOwner) => token.tenantId === tenantId && token.clientId === clientId;
+  const served = (token: TokenOwner) =>
+    own(token) || (token.tenantId === tenantId && introspectAudiences.includes(token.audience));
+  return {
+    allowsAccessToken: served,
+    allowsRefreshToken: own,
+    allowsRevocation: served,
+    allowsTenant: (id) => id === tenantId,
+  };
+}
+
+function policyOfCertificate(clients: CertificateClients, name: string): AccessPolicy {
+  if (clients.size === 0) return unrestricted;
+  const client = clients.get(name);
+  if (client === undefined) return nothing;
+  const { tenants, audiences } = client;
+  const allowsTenant = (id: string) => tenants.length === 0 || tenants.includes(id);
+  const allows = (token: TokenOwner) =>
+    allowsTenant(token.tenantId) && (audiences.length === 0 || audiences.includes(token.audience));
+  return {
+    allowsAccessToken: allows,
+    allowsRefreshToken: (token) => audiences.length === 0 && allows(token),
+    allowsRevocation: allows,
+    allowsTenant,
+  };
+}
+
+function policyOfOne(decision: boolean): AccessPolicy {
+  const decide = () => decision;
+  return {
+    allowsAccessToken: decide,
+    allowsRefreshToken: decide,
+    allowsRevocation: decide,
+    allowsTenant: decide,
+  };
 }

@@ -6,13 +6,13 @@ import type { TokenVerifier } from '../verification/token-verifier.ts';
 export interface BearerParts {
   readonly directory: DirectoryClient;
   readonly verifier: TokenVerifier;
-  /** Undefined: every issuer of ours. */
+  /** Undefined: any issuer of this server. */
   readonly issuer: string | undefined;
 }
 
 /**
- * Lets a client of ours ask for itself, by an access token that it got by client credentials with the scope
- * `tokens.introspect` and that is meant for this server. The client must still be active and have the scope.
+ * Authenticates a client by an access token of the client credentials grant with the scope `tokens.introspect` and this server
+ * as audience. The client must still be active and have the scope. Throws `invalid_token` or `insufficient_scope`.
  */
 export function bearerAuthentication({ directory, verifier, issuer }: BearerParts): AuthenticateBearer {
   return async (accessToken, call) => {

@@ -1,21 +1,21 @@
-/** What the caller of a certificate is bound to; an empty list is no bound. */
-export interface Binding {
+/** What a caller with a certificate may introspect; an empty list means no restriction. */
+export interface CertificateClient {
   readonly tenants: readonly string[];
   readonly audiences: readonly string[];
 }
 
-/** By the name in the certificate. Where there is any, callers that are not named see nothing. */
-export type Bindings = ReadonlyMap<string, Binding>;
+/** By the name in the certificate. If there is any, callers with another name may introspect nothing. */
+export type CertificateClients = ReadonlyMap<string, CertificateClient>;
 
 const tenantId = /^[^\s=;]+$/;
 
 /**
- * Reads `name=tenant audience audience,name=tenant,...`: the name in the certificate (a DNS name or a SPIFFE id), its
- * tenants separated by `;` or `*` for all, and the audiences it answers for, where it is bound to some.
- * Undefined when the text is not of this form or a name appears twice.
+ * Parses entries of the form `name=tenant audience audience`: the name in the certificate (a DNS name or a SPIFFE ID), its
+ * tenants separated by `;` or `*` for all, then the audiences that restrict it, if any. Undefined if an entry has another form
+ * or a name appears twice.
  */
-export function parseBindings(entries: readonly string[]): Bindings | undefined {
-  const bindings = new Map<string, Binding>();
+export function parseCertificateClients(entries: readonly string[]): CertificateClients | undefined {
+  const clients = new Map<string, CertificateClient>();
   for (const entry of entries) {
     const at = entry.indexOf('=');
     const name = entry.slice(0, at).trim();
@@ -24,9 +24,9 @@ export function parseBindings(entries: readonly string[]): Bindings | undefined 
       .trim()
       .split(/\s+/);
     const list = tenants === '*' ? [] : tenants.split(';');
-    if (at < 1 || name === '' || bindings.has(name) || !list.every((id) => tenantId.test(id)))
+    if (at < 1 || name === '' || clients.has(name) || !list.every((id) => tenantId.test(id)))
       return undefined;
-    bindings.set(name, { tenants: list, audiences });
+    clients.set(name, { tenants: list, audiences });
   }
-  return bindings;
+  return clients;
 }

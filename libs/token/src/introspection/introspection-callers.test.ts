@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { local } from '@tessera/rpc';
 import { Status } from '@tessera/proto-gen/directory';
 import { IntrospectionService, TokenKind } from '@tessera/proto-gen/token';
-import { parseBindings } from './certificate-clients.ts';
+import { parseCertificateClients } from './certificate-clients.ts';
 import { billing, orders } from '../testing/directory.ts';
 import { asPrincipal } from '../testing/principal.ts';
 import { signedToken, testKey } from '../testing/keys.ts';
@@ -207,9 +207,9 @@ describe('an access token as proof of who introspects', () => {
 
 describe('bindings of certificates', () => {
   it('are read from entries', () => {
-    expect(parseBindings([])).toEqual(new Map());
+    expect(parseCertificateClients([])).toEqual(new Map());
     expect(
-      parseBindings([
+      parseCertificateClients([
         `introspector.a=acme;globex ${orders} ${billing}`,
         'spiffe://x/introspector=*',
         'b=acme',
@@ -226,7 +226,7 @@ describe('bindings of certificates', () => {
   it.each(['introspector', '=acme', 'a=', 'a=;acme', 'a=acme,', 'a=acme=b'])(
     'are not made of "%s"',
     (entry) => {
-      expect(parseBindings(entry === 'a=acme,' ? ['a=acme', 'a=acme'] : [entry])).toBeUndefined();
+      expect(parseCertificateClients(entry === 'a=acme,' ? ['a=acme', 'a=acme'] : [entry])).toBeUndefined();
     },
   );
 });

@@ -1,33 +1,28 @@
-import { setImmediate as breathe } from 'node:timers/promises';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { DirectoryClient } from '@tessera/directory-client';
 import { Code, ConnectError, type CallContext } from '@tessera/rpc';
 import { epochSeconds } from '@tessera/kit';
-import { type AuditBatch } from '@tessera/audit';
 import { type Kit } from '@tessera/process';
 import { OAuthError, type AccessTokenClaims } from '@tessera/oauth';
 import { TokenKind, type BatchIntrospectRequest, type IntrospectRequest } from '@tessera/proto-gen/token';
-import type { Bindings } from './certificate-clients.ts';
-import { mayUseRefreshTokens } from '../client-authentication.ts';
+import { mayUseRefreshTokens } from '../grants/refresh-token.ts';
 import type { RefreshTokenCodec } from '../refresh-token-format.ts';
 import type { LiveFamily, RefreshStore } from '../store/store.ts';
 import type { TokenVerifier } from '../verification/token-verifier.ts';
-import { viewOf, type View } from './access-policy.ts';
+import { accessPolicyFor, type AccessPolicy, type AccessPolicyParts } from './access-policy.ts';
 
-export interface IntrospectionParts {
+export interface IntrospectionParts extends AccessPolicyParts {
   readonly kit: Pick<Kit, 'clock'>;
-  readonly directory: DirectoryClient;
-  readonly audit: Pick<AuditBatch, 'add'>;
-  readonly bindings: Bindings;
   readonly verifier: TokenVerifier;
   readonly refreshTokens: RefreshTokenCodec;
   readonly families: Pick<RefreshStore, 'findLive'>;
-  /** Undefined: every issuer of ours, or for a request of the gateway the one it came to. */
+  /** Undefined: any issuer of this server, or for a request from the gateway the issuer it was sent to. */
   readonly issuer: string | undefined;
-  /** How long an answer about an access token may be remembered at most, in seconds. */
+  /** Maximum time that the response for an access token may be cached, in seconds. */
   readonly cacheSeconds: number;
 }
 
-/** RFC 7662 §2.2. An inactive token has nothing else to say about it. */
+/** RFC 7662 §2.2. Nothing else is said about an inactive token. */
 export type IntrospectionResult = { readonly active: false } | ActiveToken;
 
 export interface ActiveToken {
@@ -52,7 +47,7 @@ interface Failure {
   readonly retryAfterSeconds: number;
 }
 
-/** What becomes of one token of a batch. */
+/** The outcome for one token of a batch. */
 type Outcome = {
   readonly outcome:
     | { readonly case: 'result'; readonly value: IntrospectionResult }
@@ -61,12 +56,12 @@ type Outcome = {
 
 const inactive = { active: false } as const;
 const largestBatch = 1_000;
-/** Judged before others get their turn: some 2 ms of signatures to verify. */
+/** Tokens of a batch that are introspected in one turn of the event loop. */
 const sliceSize = 64;
 
 /**
- * Says whether a token is good. Whatever is wrong with it reads the same; trouble of our own is thrown and never reads
- * as inactive.
+ * Introspects a token (RFC 7662 §2). An invalid token is inactive, whatever the reason. A server error is thrown and never
+ * reported as inactive.
  */
 export async function introspect(
   parts: IntrospectionParts,
@@ -74,33 +69,33 @@ export async function introspect(
   context: CallContext,
 ): Promise<IntrospectionResult> {
   if (request.token === '') throw new OAuthError('invalid_request', 'Invalid request.');
-  const view = await viewOf(parts, request, context);
+  const policy = await accessPolicyFor(parts, request, context);
   const { credentials, caller } = request;
-  const asking = {
-    view,
+  const requester = {
+    policy,
     issuer: parts.issuer ?? (caller?.issuer || undefined),
     clientId: credentials?.clientId,
     ipAddress: caller?.ipAddress ?? '',
   };
-  return judge(parts, request.token, asking, context);
+  return introspectToken(parts, request.token, requester, context);
 }
 
-/** The same for many tokens: in order, each by itself. */
+/** Introspects many tokens: one outcome per token, in order. Throws INVALID_ARGUMENT for too many. */
 export async function introspectBatch(
   parts: IntrospectionParts,
   { tokens }: BatchIntrospectRequest,
   context: CallContext,
 ): Promise<Outcome[]> {
   if (tokens.length > largestBatch) {
-    throw new ConnectError(`At most ${largestBatch} tokens can be asked for at once.`, Code.InvalidArgument);
+    throw new ConnectError(`At most ${largestBatch} tokens per batch.`, Code.InvalidArgument);
   }
-  const view = await viewOf(parts, {}, context);
-  const asking = { view, issuer: parts.issuer, clientId: undefined, ipAddress: '' };
+  const policy = await accessPolicyFor(parts, {}, context);
+  const requester = { policy, issuer: parts.issuer, clientId: undefined, ipAddress: '' };
   const outcomes: Outcome[] = [];
   for (let start = 0; start < tokens.length; start += sliceSize) {
-    if (start > 0) await breathe();
+    if (start > 0) await nextTurn();
     const slice = tokens.slice(start, start + sliceSize);
-    outcomes.push(...(await Promise.all(slice.map((token) => outcomeOf(parts, token, asking, context)))));
+    outcomes.push(...(await Promise.all(slice.map((token) => outcomeOf(parts, token, requester, context)))));
   }
   return outcomes;
 }
@@ -108,11 +103,11 @@ export async function introspectBatch(
 async function outcomeOf(
   parts: IntrospectionParts,
   token: string,
-  asking: Asking,
+  requester: Requester,
   context: CallContext,
 ): Promise<Outcome> {
   try {
-    return { outcome: { case: 'result', value: await judge(parts, token, asking, context) } };
+    return { outcome: { case: 'result', value: await introspectToken(parts, token, requester, context) } };
   } catch (error) {
     if (!(error instanceof OAuthError)) throw error;
     const { code, message, retryAfterSeconds = 0 } = error;
@@ -120,46 +115,47 @@ async function outcomeOf(
   }
 }
 
-interface Asking {
-  readonly view: View;
-  /** The one issuer whose access tokens are good here; undefined: every issuer of ours. */
+/** On whose behalf a token is introspected. */
+interface Requester {
+  readonly policy: AccessPolicy;
+  /** The only issuer whose access tokens are active; undefined: any issuer of this server. */
   readonly issuer: string | undefined;
-  /** The client on whose behalf the gateway asks. */
+  /** The client whose credentials the gateway forwards. */
   readonly clientId: string | undefined;
   readonly ipAddress: string;
 }
 
-/** The one decision, whoever asks and by whatever protocol. */
-async function judge(
+/** The one decision for all callers and protocols. */
+async function introspectToken(
   parts: IntrospectionParts,
   token: string,
-  asking: Asking,
+  requester: Requester,
   context: CallContext,
 ): Promise<IntrospectionResult> {
   const reference = parts.refreshTokens.decode(token);
   if (reference === undefined) {
     const claims = await parts.verifier.accessToken(token, () => context.onward());
-    if (claims === undefined || claims.iss !== (asking.issuer ?? claims.iss)) return inactive;
+    if (claims === undefined || claims.iss !== (requester.issuer ?? claims.iss)) return inactive;
     const { tenant_id: tenantId, client_id: clientId, aud: audience } = claims;
-    if (!asking.view.accessToken({ tenantId, clientId, audience })) {
-      return deny(parts, asking, context, tenantId);
+    if (!requester.policy.allowsAccessToken({ tenantId, clientId, audience })) {
+      return denyForeignToken(parts, requester, context, tenantId);
     }
     return describeAccessToken(parts, claims);
   }
   const family = await parts.families.findLive(reference.familyId, reference.generation);
-  // A family may be refreshed through every host, unless one issuer is configured.
+  // A refresh token can be used at every host unless one issuer is configured.
   if (family === undefined || family.issuer !== (parts.issuer ?? family.issuer)) return inactive;
   const { tenantId, clientId, resource: audience } = family;
-  if (!asking.view.refreshToken({ tenantId, clientId, audience })) {
-    return deny(parts, asking, context, tenantId);
+  if (!requester.policy.allowsRefreshToken({ tenantId, clientId, audience })) {
+    return denyForeignToken(parts, requester, context, tenantId);
   }
   return (await isUsable(parts.directory, family, context)) ? describeFamily(family) : inactive;
 }
 
-/** A good token that is not the asking client's to see reads like any bad one. */
-function deny(
+/** An active token that the requester may not see is reported as inactive, and audited. */
+function denyForeignToken(
   { audit }: IntrospectionParts,
-  { clientId, ipAddress }: Asking,
+  { clientId, ipAddress }: Requester,
   { principal, requestId }: CallContext,
   tenantId: string,
 ): IntrospectionResult {
@@ -175,7 +171,7 @@ function deny(
   return inactive;
 }
 
-/** A refresh token is good only as long as a refresh would take it: user, application and tenant count. */
+/** A refresh token is active only if a refresh would accept it now: user, application and tenant are checked too. */
 async function isUsable(
   directory: DirectoryClient,
   { clientId, tenantId, userId, authTime }: LiveFamily,
@@ -190,7 +186,7 @@ async function isUsable(
   return directory.mayUse(client.application, user) && mayUseRefreshTokens(client.application);
 }
 
-/** It lives until it expires, but the key that signed it may be withdrawn, so it is not remembered for all that time. */
+/** The response may be cached only for a limited time, as the signing key may be withdrawn before the token expires. */
 function describeAccessToken(
   { kit, cacheSeconds }: IntrospectionParts,
   claims: AccessTokenClaims,
@@ -212,7 +208,7 @@ function describeAccessToken(
   };
 }
 
-/** Its next use ends it, so the answer is not to be remembered. */
+/** The response must not be cached, as the next use of the refresh token invalidates it. */
 function describeFamily(family: LiveFamily): ActiveToken {
   return {
     active: true,

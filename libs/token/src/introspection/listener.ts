@@ -4,18 +4,18 @@ import type { Logger } from '@tessera/telemetry';
 import { IntrospectionService } from '@tessera/proto-gen/token';
 import { z } from 'zod';
 
-/** Where services that are not ours ask about tokens, beside the listener for our own processes. */
+/** The listener on which resource servers introspect tokens, apart from the one for internal calls. */
 export const introspectionListenerConfig = z.object({
   TESSERA_INTROSPECTION_HOST: text('127.0.0.1'),
-  /** Absent: no such listener. */
+  /** Absent: there is no such listener. */
   TESSERA_INTROSPECTION_PORT: optionalPort(),
 });
 
 export type IntrospectionListenerConfig = z.infer<typeof introspectionListenerConfig>;
 
 /**
- * Serves `IntrospectionService` alone. Under mutual TLS it takes connections without a certificate too; their calls
- * have to carry an access token. Undefined when no port is configured.
+ * Serves only `IntrospectionService`. With mutual TLS it also accepts connections without a certificate, whose calls
+ * must carry an access token. Undefined if no port is configured.
  */
 export async function serveIntrospection(
   built: BuiltService,

@@ -2,15 +2,14 @@ import { rootCall } from '@tessera/rpc';
 import { type ChangeFeed } from '@tessera/stores';
 import { OAuthError } from '@tessera/oauth';
 import type { ApprovedPush } from '@tessera/proto-gen/device';
-import { measured } from '../grants/exchange-metrics.ts';
 import type { OneTimeParts } from '../grants/one-time-grant.ts';
 import {
   exchangeForPush,
   type ExchangeContext,
-  type ExchangeResult,
+  type TokenResponse,
   type PipelineParts,
 } from '../grants/pipeline.ts';
-import { Refusal } from '../audit-reason.ts';
+import { auditReasonOf } from '../audit.ts';
 import type { RecordedRevocation, RefreshStore } from '../store/store.ts';
 import { pushGrant, secretHash } from './push-grant.ts';
 
@@ -20,39 +19,38 @@ export interface PushParts extends PipelineParts {
   readonly revocationFeed: Pick<ChangeFeed<RecordedRevocation>, 'poke'>;
 }
 
-/** Far shorter than the lease of what was taken, so that nobody else redeems it meanwhile. */
+/** Far shorter than the lease of a push, so that no other process redeems it meanwhile. */
 const exchangeMs = 10_000;
 const callMs = 5_000;
 
 /**
- * Issues the tokens of a push, or says that they cannot be had (`failed`). `later`: nothing is known yet, and whoever takes
- * the push after its lease finds out.
+ * Issues the tokens of a push. `failed`: they cannot be issued. `later`: the outcome is not known, and the process that takes
+ * the push after its lease decides.
  *
- * Who took the push before may have died after its commit, with tokens that nobody got. What stands then is revoked and
- * the push fails: never two sets of tokens. A marker that turns up only in our own commit is of somebody who may still
- * be alive with it, so it is left alone.
+ * A process that took the push before may have ended after its commit, without delivering the tokens. They are revoked and
+ * the push fails, so that there are never two sets of tokens. A marker that first appears at our own commit belongs to a process
+ * that may still deliver, so its tokens are left alone.
  */
-export async function issuePush(
+export async function issuePushedTokens(
   parts: PushParts,
   push: ApprovedPush,
-): Promise<ExchangeResult | 'failed' | 'later'> {
-  const comesBack = push.attempt > 1 || push.ended;
-  if (comesBack && (await endWhatStands(parts, push))) return 'failed';
+): Promise<TokenResponse | 'failed' | 'later'> {
+  const takenBefore = push.attempt > 1 || push.ended;
+  if (takenBefore && (await revokeUndelivered(parts, push))) return 'failed';
   if (push.ended) return 'failed';
   const { clientId, tenantId, ipAddress, grant } = push;
   const client = { clientId, tenantId, ipAddress, issuer: grant?.issuer ?? '' };
   try {
-    const exchange = exchangeForPush(parts, pushGrant(parts.oneTime, push), client, contextOf(push));
-    return await measured('ciba', exchange);
+    return await exchangeForPush(parts, pushGrant(parts.oneTime, push), client, contextOf(push));
   } catch (error) {
     if (isFinal(error)) return 'failed';
-    parts.kit.log.warn({ err: error, requestId: push.requestId }, 'tokens to be pushed were not issued yet');
+    parts.kit.log.warn({ err: error, requestId: push.requestId }, 'tokens of a push not issued yet');
     return 'later';
   }
 }
 
-/** Whether the value was redeemed before; if so, what that started is over. */
-async function endWhatStands(parts: PushParts, push: ApprovedPush): Promise<boolean> {
+/** Resolves with whether the request was redeemed before; if so, the refresh family of that redemption is revoked. */
+async function revokeUndelivered(parts: PushParts, push: ApprovedPush): Promise<boolean> {
   const { tenantId, clientId, authReqId, requestId, ipAddress } = push;
   const value = { tenantId, clientId, kind: 'auth_req_id', hash: secretHash(authReqId) } as const;
   const familyId = await parts.oneTime.redemptions.findFamily(value);
@@ -70,9 +68,9 @@ function contextOf({ requestId }: ApprovedPush): ExchangeContext {
   return { requestId, signal, onward: () => rootCall(requestId, callMs, signal) };
 }
 
-/** Refusals are for good; our own trouble may pass, and a replay is somebody else's exchange. */
+/** Protocol errors are final; server errors may pass, and after a replay another process decides. */
 function isFinal(error: unknown): boolean {
   if (!(error instanceof OAuthError)) return false;
   if (error.code === 'temporarily_unavailable' || error.code === 'server_error') return false;
-  return !(error.cause instanceof Refusal && error.cause.reason === 'replayed');
+  return auditReasonOf(error) !== 'replayed';
 }

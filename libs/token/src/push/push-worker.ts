@@ -3,74 +3,74 @@ import { Code, ConnectError, rootCall } from '@tessera/rpc';
 import type { Client } from '@tessera/rpc';
 import { type Kit } from '@tessera/process';
 import type { ApprovedPush, BackchannelAuthenticationService } from '@tessera/proto-gen/device';
-import type { ExchangeResult } from '../grants/pipeline.ts';
+import type { TokenResponse } from '../grants/pipeline.ts';
 
-/** Pushes that are worked on at a time in one process; what is not taken stays for others. */
-const mostAtOnce = 16;
+/** Pushes that one process works on at a time; the others are left to other processes. */
+const maxConcurrent = 16;
 const callMs = 2_000;
 const shortestPauseMs = 100;
 const longestPauseMs = 5_000;
 const failuresUntilWarning = 3;
-/** The stream speaks every ten seconds. */
+/** The stream sends a message every ten seconds. */
 const silenceMs = 30_000;
-/** Pauses before tokens that were issued are handed over again; all in all well within the lease. */
+/** Pauses before issued tokens are handed over again; together far shorter than the lease. */
 const handOverDelaysMs = [200, 1_000, 3_000];
 
-export interface Pushing {
-  /** Takes nothing more; resolves when what was taken is settled. */
+export interface PushWorker {
+  /** Takes no more pushes; resolves when the pushes already taken are finished. */
   close(): Promise<void>;
 }
 
-interface PushingParts {
+interface PushWorkerParts {
   readonly backchannel: Client<typeof BackchannelAuthenticationService>;
-  readonly issue: (push: ApprovedPush) => Promise<ExchangeResult | 'failed' | 'later'>;
+  readonly issue: (push: ApprovedPush) => Promise<TokenResponse | 'failed' | 'later'>;
   readonly kit: Pick<Kit, 'log' | 'random'>;
 }
 
 /**
- * Has tokens issued for approved requests whose clients are pushed them (CIBA Core §10.3). `device` never calls this service, so
- * it says by a stream that there is something, and what there is is taken from it. Idle, that is one call in ten seconds.
+ * Issues the tokens of approved requests in push mode (CIBA Core §10.3). `device` never calls this service: it signals new pushes
+ * by a stream, and this worker takes them. When idle, the stream sends one message every ten seconds.
  */
-export function startPushing(parts: PushingParts): Pushing {
+export function startPushWorker(parts: PushWorkerParts): PushWorker {
   const { backchannel, kit } = parts;
   const closing = new AbortController();
-  const underWay = new Set<Promise<void>>();
+  const inProgress = new Set<Promise<void>>();
   let taking: Promise<void> | undefined;
-  /** There may be more than what is being taken. */
+  /** Whether there may be more pushes than those being taken. */
   let more = false;
   let failures = 0;
 
-  /** Takes until nothing is left or enough is under way. */
+  /** Takes pushes until none is left or enough are in progress. */
   async function take(): Promise<void> {
-    while (more && !closing.signal.aborted && underWay.size < mostAtOnce) {
+    while (more && !closing.signal.aborted && inProgress.size < maxConcurrent) {
       more = false;
-      const limit = mostAtOnce - underWay.size;
+      const limit = maxConcurrent - inProgress.size;
       const { pushes } = await backchannel.takePushes({ limit }, rootCall('take-pushes', callMs));
       more ||= pushes.length === limit;
-      for (const push of pushes) begin(push);
+      for (const push of pushes) start(push);
     }
   }
 
-  function look(): void {
+  function takeSoon(): void {
     taking ??= take()
-      .catch((error: unknown) => kit.log.warn({ err: error }, 'approved pushes could not be taken'))
+      .catch((error: unknown) => kit.log.warn({ err: error }, 'cannot take approved pushes'))
       .finally(() => {
         taking = undefined;
-        if (more && underWay.size < mostAtOnce && !closing.signal.aborted) look();
+        if (more && inProgress.size < maxConcurrent && !closing.signal.aborted) takeSoon();
       });
   }
 
-  function begin(push: ApprovedPush): void {
-    const settling = settle(parts, push)
-      .catch((error: unknown) => kit.log.warn({ err: error }, 'a push was not settled; it is taken again'))
+  function start(push: ApprovedPush): void {
+    const finishing = finish(parts, push)
+      .catch((error: unknown) => kit.log.warn({ err: error }, 'push not finished; it will be taken again'))
       .finally(() => {
-        underWay.delete(settling);
-        if (more) look();
+        inProgress.delete(finishing);
+        if (more) takeSoon();
       });
-    underWay.add(settling);
+    inProgress.add(finishing);
   }
 
-  async function follow(): Promise<void> {
+  async function watch(): Promise<void> {
     const silent = new AbortController();
     const signal = AbortSignal.any([silent.signal, closing.signal]);
     const silence = setTimeout(() => silent.abort(), silenceMs).unref();
@@ -79,22 +79,22 @@ export function startPushing(parts: PushingParts): Pushing {
         silence.refresh();
         failures = 0;
         more = true;
-        look();
+        takeSoon();
       }
     } finally {
       clearTimeout(silence);
     }
   }
 
-  async function repeat(): Promise<void> {
+  async function watchForever(): Promise<void> {
     while (!closing.signal.aborted) {
       let reason: unknown;
-      await follow().catch((error: unknown) => (reason = error));
+      await watch().catch((error: unknown) => (reason = error));
       if (closing.signal.aborted) return;
       failures += 1;
-      // Servers end old connections now and then, so one end is nothing to speak of.
+      // Servers end old connections regularly, so a single end is not worth a warning.
       if (failures === failuresUntilWarning) {
-        kit.log.warn({ err: reason }, 'approved pushes cannot be heard of');
+        kit.log.warn({ err: reason }, 'cannot watch approved pushes');
       }
       await backOff();
     }
@@ -107,18 +107,18 @@ export function startPushing(parts: PushingParts): Pushing {
     await pause(longest * (0.5 + jitter / 2), undefined, { signal, ref: false }).catch(() => undefined);
   }
 
-  const repeating = repeat();
+  const watching = watchForever();
   return {
     async close() {
       closing.abort();
-      await repeating;
+      await watching;
       await taking;
-      await Promise.all(underWay);
+      await Promise.all(inProgress);
     },
   };
 }
 
-async function settle({ backchannel, issue, kit }: PushingParts, push: ApprovedPush): Promise<void> {
+async function finish({ backchannel, issue, kit }: PushWorkerParts, push: ApprovedPush): Promise<void> {
   const issued = await issue(push);
   if (issued === 'later') return;
   const { deliveryId, attempt, requestId } = push;
@@ -129,8 +129,8 @@ async function settle({ backchannel, issue, kit }: PushingParts, push: ApprovedP
       return;
     } catch (error) {
       if (error instanceof ConnectError && error.code === Code.NotFound) {
-        // Taken by another process since, or handed over by a call whose answer was lost.
-        kit.log.warn({ requestId }, 'a push was not this process’s any more when it was issued');
+        // Taken by another process since, or handed over by a call whose response was lost.
+        kit.log.warn({ requestId }, 'push claim lost to another process');
         return;
       }
       if (delayMs === undefined) throw error;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { merge } from './merge-streams.ts';
+import { mergeStreams } from './merge-streams.ts';
 
 /** A stream of numbers that is always ready, and says when it was returned. */
 class Numbers implements AsyncIterator<number> {
@@ -29,7 +29,7 @@ describe('streams that are merged', () => {
       second: new Numbers(new Error('in pieces')),
       third: new Numbers(),
     };
-    for await (const heard of merge(streams)) if (heard.from === 'first') break;
+    for await (const heard of mergeStreams(streams)) if (heard.from === 'first') break;
     expect(Object.values(streams).map(({ returned }) => returned)).toEqual([true, true, true]);
   });
 
@@ -39,7 +39,7 @@ describe('streams that are merged', () => {
       other: new Numbers(),
     };
     const hearing = (async () => {
-      for await (const _ of merge<{ broken: number; other: number }>(streams));
+      for await (const _ of mergeStreams<{ broken: number; other: number }>(streams));
     })();
     await expect(hearing).rejects.toThrow('cut');
     expect(streams.other.returned).toBe(true);
@@ -48,7 +48,7 @@ describe('streams that are merged', () => {
   it('have their turns, however much one of them has to tell', async () => {
     const streams = { busy: new Numbers(), other: new Numbers() };
     const heard: string[] = [];
-    for await (const { from } of merge(streams)) {
+    for await (const { from } of mergeStreams(streams)) {
       heard.push(from);
       // Everybody has an item ready by the time the caller comes back.
       await new Promise((resolve) => setImmediate(resolve));

@@ -1,9 +1,8 @@
-import { rootCall } from '@tessera/rpc';
+import { Code, ConnectError, rootCall } from '@tessera/rpc';
 import { type ChangeFeed, type FeedItem } from '@tessera/stores';
 import type { Client } from '@tessera/rpc';
 import type { AuthorizeService, WatchSessionEndsResponse } from '@tessera/proto-gen/authorize';
 import type { DirectoryService, WatchChangesResponse } from '@tessera/proto-gen/directory';
-import { outOfRange, type Positions } from './revocation-cursor.ts';
 import type { RecordedRevocation, RevocationStore } from '../store/store.ts';
 
 export interface SourceParts {
@@ -13,52 +12,77 @@ export interface SourceParts {
   readonly sessions: Client<typeof AuthorizeService>;
 }
 
-/** The records that tell what ended: our own, and those of the services that own the rest. */
+/** The feeds that make up a revocation watch: revoked refresh families, directory changes, ended sessions. */
 export interface Sources {
   families: FeedItem<RecordedRevocation>;
   directory: WatchChangesResponse;
   sessions: WatchSessionEndsResponse;
 }
 
+/** The position of a watch in each feed. */
+export interface Positions {
+  readonly families: number;
+  readonly directory: number;
+  readonly sessions: number;
+}
+
+const cursorFormat = /^1\.(\d{1,15})\.(\d{1,15})\.(\d{1,15})$/;
+
+/** The cursor of a position. It is opaque to callers, who send it back unchanged. */
+export function cursorOf({ families, directory, sessions }: Positions): string {
+  return `1.${families}.${directory}.${sessions}`;
+}
+
+/** The position of a cursor; undefined for an empty one. Throws INVALID_ARGUMENT if the cursor is malformed. */
+export function parseCursor(cursor: string): Positions | undefined {
+  if (cursor === '') return undefined;
+  const [whole, families, directory, sessions] = cursorFormat.exec(cursor) ?? [];
+  if (whole === undefined) throw new ConnectError('The cursor is not valid.', Code.InvalidArgument);
+  return { families: Number(families), directory: Number(directory), sessions: Number(sessions) };
+}
+
 export interface OpenSources {
-  /** Where each of them begins; everything behind it will be told. */
+  /** The positions after which the streams deliver everything. */
   readonly start: Positions;
   readonly streams: { readonly [N in keyof Sources]: AsyncIterator<Sources[N]> };
 }
 
 /**
- * Opens every record behind the positions that were asked for. Where none were: behind what was recorded before `since`
- * (seconds since the Unix epoch), or at the present where that is 0. Throws OUT_OF_RANGE when one cannot be told without
- * a gap. They end with the signal.
+ * Opens every feed after the given positions; without positions, at `since` (seconds since the Unix epoch), or at the
+ * present if that is 0. Throws OUT_OF_RANGE if a feed no longer has everything after its position. The streams end with
+ * the signal.
  */
 export async function openSources(
   parts: SourceParts,
-  asked: Positions | undefined,
+  positions: Positions | undefined,
   since: bigint,
   { requestId, signal }: { readonly requestId: string; readonly signal: AbortSignal },
 ): Promise<OpenSources> {
   const call = rootCall(requestId, undefined, signal);
   const present = -1;
   const families = since > 0n ? await parts.revocations.positionBefore(Number(since)) : present;
-  const behind = (position: number | undefined) =>
+  const after = (position: number | undefined) =>
     position === undefined ? { since } : { afterSequence: BigInt(position) };
   const streams = {
-    families: parts.revocationFeed.watch(asked?.families ?? families, signal),
-    directory: iterate(parts.changes.watchChanges(behind(asked?.directory), call)),
-    sessions: iterate(parts.sessions.watchSessionEnds(behind(asked?.sessions), call)),
+    families: parts.revocationFeed.watch(positions?.families ?? families, signal),
+    directory: iterate(parts.changes.watchChanges(after(positions?.directory), call)),
+    sessions: iterate(parts.sessions.watchSessionEnds(after(positions?.sessions), call)),
   };
-  const [first, change, end] = await Promise.all([
-    opening(streams.families),
-    opening(streams.directory),
-    opening(streams.sessions),
+  const [family, change, session] = await Promise.all([
+    firstOf(streams.families),
+    firstOf(streams.directory),
+    firstOf(streams.sessions),
   ]);
-  if (first.kind !== 'position') throw new Error('the record of families did not begin with a position');
+  if (family.kind !== 'position')
+    throw new Error('the feed of refresh families did not start with a position');
   const start = {
-    families: first.sequence,
+    families: family.sequence,
     directory: Number(change.sequence),
-    sessions: Number(end.sequence),
+    sessions: Number(session.sequence),
   };
-  if (asked !== undefined && !isSame(asked, start)) throw outOfRange();
+  if (positions !== undefined && !isSame(positions, start)) {
+    throw new ConnectError('The cursor is too old. Start again without one.', Code.OutOfRange);
+  }
   return { start, streams };
 }
 
@@ -66,9 +90,9 @@ function iterate<T>(stream: AsyncIterable<T>): AsyncIterator<T> {
   return stream[Symbol.asyncIterator]();
 }
 
-async function opening<T>(stream: AsyncIterator<T>): Promise<T> {
+async function firstOf<T>(stream: AsyncIterator<T>): Promise<T> {
   const next = await stream.next();
-  if (next.done === true) throw new Error('a record ended before it began');
+  if (next.done === true) throw new Error('a feed ended before its first message');
   return next.value;
 }
 

@@ -3,17 +3,27 @@ import { type Kit } from '@tessera/process';
 import { OAuthError } from '@tessera/oauth';
 import { ChangeKind, type WatchChangesResponse } from '@tessera/proto-gen/directory';
 import { RevocationKind, type WatchRevocationsRequest } from '@tessera/proto-gen/token';
-import { merge, type Heard } from './merge-streams.ts';
-import { cursorOf, parseCursor, type Positions } from './revocation-cursor.ts';
-import { openSources, type SourceParts, type Sources } from './revocation-sources.ts';
+import {
+  currentAccessPolicy,
+  type AccessPolicy,
+  type AccessPolicyParts,
+} from '../introspection/access-policy.ts';
 import type { RecordedRevocation } from '../store/store.ts';
-import { viewOfPrincipal, type View, type ViewParts } from '../introspection/access-policy.ts';
+import { mergeStreams, type StreamItem } from './merge-streams.ts';
+import {
+  cursorOf,
+  openSources,
+  parseCursor,
+  type Positions,
+  type SourceParts,
+  type Sources,
+} from './revocation-sources.ts';
 
-export interface WatchParts extends SourceParts, Pick<ViewParts, 'directory' | 'bindings'> {
+export interface WatchParts extends SourceParts, Pick<AccessPolicyParts, 'directory' | 'certificateClients'> {
   readonly kit: Pick<Kit, 'clock'>;
 }
 
-/** One message of the stream; without a kind it is a position. */
+/** One message of the stream; without a kind it only reports the position. */
 export interface RevocationMessage {
   readonly cursor: string;
   readonly kind?: RevocationKind;
@@ -25,102 +35,109 @@ export interface RevocationMessage {
   readonly endedAt?: bigint;
 }
 
-/** Each record speaks twice a second; one that is silent for longer leaves its watchers unguarded. */
+/** Every feed sends a message twice a second. After this time without one, revocations may be missed. */
 const silenceMs = 3_000;
 
 /**
- * Tells what ended: revoked families from our own record; sessions, users, applications and tenants from the records of
- * their owners; all under one cursor. Fails with UNAVAILABLE as soon as one of them cannot be heard, so that nobody
- * feels guarded who is not.
+ * Streams revocations: revoked refresh families of this service, ended sessions of `authorize`, and users, applications
+ * and tenants disabled in `directory`, under one cursor. Throws UNAVAILABLE as soon as one feed is interrupted, so that
+ * watchers know that they may miss a revocation.
  */
 export async function* watchRevocations(
   parts: WatchParts,
   { cursor, since }: WatchRevocationsRequest,
   context: CallContext,
 ): AsyncGenerator<RevocationMessage, void> {
-  const asked = parseCursor(cursor);
-  let view = await currentView(parts, context);
+  const positions = parseCursor(cursor);
+  let policy = await policyOfCall(parts, context);
   const stopping = new AbortController();
   const signal = AbortSignal.any([stopping.signal, context.signal]);
   try {
     const { requestId } = context;
-    const { start, streams } = await openSources(parts, asked, since, { requestId, signal });
+    const { start, streams } = await openSources(parts, positions, since, { requestId, signal });
     yield { cursor: cursorOf(start) };
-    const standing = new Standing(start, () => parts.kit.clock.now());
-    for await (const heard of merge<Sources>(streams)) {
-      standing.advance(heard);
-      view = await currentView(parts, context);
-      const ended = endOf(heard, view);
-      if (ended !== undefined) yield { cursor: standing.cursor, ...ended };
-      else if (standing.isBeat(heard)) yield { cursor: standing.cursor };
+    const progress = new WatchProgress(start, () => parts.kit.clock.now());
+    for await (const arrived of mergeStreams<Sources>(streams)) {
+      progress.advance(arrived);
+      policy = await policyOfCall(parts, context);
+      const revocation = revocationOf(arrived, policy);
+      if (revocation !== undefined) yield { cursor: progress.cursor, ...revocation };
+      else if (isHeartbeat(arrived)) yield { cursor: progress.cursor };
     }
-    throw new ConnectError('The record of what ended cannot be followed any more.', Code.Unavailable);
+    throw new ConnectError('A revocation feed has ended.', Code.Unavailable);
   } finally {
     stopping.abort();
   }
 }
 
-/** A stream outlives its opening, so that what the caller may know is looked at again and again. */
-function currentView(parts: WatchParts, context: CallContext): Promise<View> {
+/** The access policy may change during a stream, so it is evaluated for every message. */
+function policyOfCall(parts: WatchParts, context: CallContext): Promise<AccessPolicy> {
   if (parts.kit.clock.now() / 1000 >= (context.principal?.expiresAt ?? Infinity)) {
     throw new OAuthError('invalid_token', 'The access token has expired.');
   }
-  return viewOfPrincipal(parts, context);
+  return currentAccessPolicy(parts, context);
 }
 
-/** How far each record has been told, and when it was last heard of. */
-class Standing {
+/** The position in each feed, and when its last message arrived. */
+class WatchProgress {
   readonly #now: () => number;
   #positions: Positions;
-  readonly #heardAt: Record<keyof Sources, number>;
+  readonly #lastMessageAt: Record<keyof Sources, number>;
 
   constructor(start: Positions, now: () => number) {
     this.#now = now;
     this.#positions = start;
-    this.#heardAt = { families: now(), directory: now(), sessions: now() };
+    this.#lastMessageAt = { families: now(), directory: now(), sessions: now() };
   }
 
   get cursor(): string {
     return cursorOf(this.#positions);
   }
 
-  advance(heard: Heard<Sources>): void {
-    this.#heardAt[heard.from] = this.#now();
-    this.#positions = { ...this.#positions, [heard.from]: sequenceOf(heard) };
-    const silent = Math.min(...Object.values(this.#heardAt)) < this.#now() - silenceMs;
-    if (silent) throw new ConnectError('A record of what ended cannot be heard.', Code.Unavailable);
-  }
-
-  /** The families' record beats for all, as the others are known to be heard. */
-  isBeat(heard: Heard<Sources>): boolean {
-    return heard.from === 'families' && heard.item.kind === 'position';
+  /** Throws UNAVAILABLE if any feed has been silent for too long. */
+  advance(arrived: StreamItem<Sources>): void {
+    this.#lastMessageAt[arrived.from] = this.#now();
+    this.#positions = { ...this.#positions, [arrived.from]: sequenceOf(arrived) };
+    const silent = Math.min(...Object.values(this.#lastMessageAt)) < this.#now() - silenceMs;
+    if (silent) throw new ConnectError('A revocation feed is silent.', Code.Unavailable);
   }
 }
 
-function sequenceOf(heard: Heard<Sources>): number {
-  if (heard.from !== 'families') return Number(heard.item.sequence);
-  return heard.item.kind === 'position' ? heard.item.sequence : heard.item.change.sequence;
+/** The positions of the family feed are the heartbeat of the whole stream, as `advance` checks the other feeds. */
+function isHeartbeat(arrived: StreamItem<Sources>): boolean {
+  return arrived.from === 'families' && arrived.item.kind === 'position';
 }
 
-/** What the caller is told of an item; undefined when that is nothing. */
-function endOf(heard: Heard<Sources>, view: View): Omit<RevocationMessage, 'cursor'> | undefined {
-  if (heard.from === 'families') {
-    return heard.item.kind === 'position' ? undefined : familyEnd(heard.item.change, view);
+function sequenceOf(arrived: StreamItem<Sources>): number {
+  if (arrived.from !== 'families') return Number(arrived.item.sequence);
+  return arrived.item.kind === 'position' ? arrived.item.sequence : arrived.item.change.sequence;
+}
+
+/** The message for an item; undefined if the item ends nothing or the caller may not see it. */
+function revocationOf(
+  arrived: StreamItem<Sources>,
+  policy: AccessPolicy,
+): Omit<RevocationMessage, 'cursor'> | undefined {
+  if (arrived.from === 'families') {
+    return arrived.item.kind === 'position' ? undefined : familyRevocation(arrived.item.change, policy);
   }
-  if (!view.tenant(heard.item.tenantId)) return undefined;
-  if (heard.from === 'directory') return recordEnd(heard.item);
-  const { tenantId, sessionId, userId: sub, endedAt } = heard.item;
+  if (!policy.allowsTenant(arrived.item.tenantId)) return undefined;
+  if (arrived.from === 'directory') return directoryRevocation(arrived.item);
+  const { tenantId, sessionId, userId: sub, endedAt } = arrived.item;
   return sessionId === '' ? undefined : { kind: RevocationKind.SESSION, tenantId, sub, sessionId, endedAt };
 }
 
-function familyEnd(family: RecordedRevocation, view: View): Omit<RevocationMessage, 'cursor'> | undefined {
+function familyRevocation(
+  family: RecordedRevocation,
+  policy: AccessPolicy,
+): Omit<RevocationMessage, 'cursor'> | undefined {
   const { tenantId, clientId, userId: sub, sessionId, familyId, resource: audience, endedAt } = family;
-  if (!view.revocation({ tenantId, clientId, audience })) return undefined;
+  if (!policy.allowsRevocation({ tenantId, clientId, audience })) return undefined;
   const kind = RevocationKind.REFRESH_FAMILY;
   return { kind, tenantId, sub, clientId, sessionId, familyId, endedAt: BigInt(endedAt) };
 }
 
-function recordEnd(change: WatchChangesResponse): Omit<RevocationMessage, 'cursor'> | undefined {
+function directoryRevocation(change: WatchChangesResponse): Omit<RevocationMessage, 'cursor'> | undefined {
   if (!change.ended) return undefined;
   const { tenantId, id, recordedAt: endedAt } = change;
   switch (change.kind) {

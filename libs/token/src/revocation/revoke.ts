@@ -27,8 +27,8 @@ interface Owner {
 const longestReason = 512;
 
 /**
- * Revokes the family of a refresh token, whichever generation is presented. Revoking again succeeds and changes
- * nothing. With credentials only the client's own tokens exist. Resolves once the revocation is durable.
+ * Revokes the family of a refresh token (RFC 7009), whichever generation is presented. Revoking again succeeds and changes
+ * nothing. A client with credentials can revoke only its own tokens. Resolves once the revocation is durable.
  */
 export async function revoke(
   parts: RevocationParts,
@@ -36,32 +36,32 @@ export async function revoke(
   context: CallContext,
 ): Promise<void> {
   if (request.token === '') throw new OAuthError('invalid_request', 'The parameter token is missing.');
-  const owner = await identifyOwner(parts, request, context);
+  const owner = await authenticateOwner(parts, request, context);
   const reference = parts.refreshTokens.decode(request.token);
-  if (reference === undefined) return refuseUnknown(parts, request, owner, context);
+  if (reference === undefined) return rejectUnknown(parts, request, owner, context);
   const outcome = await parts.families.revoke({
     familyId: reference.familyId,
     owner,
-    reason: plainReason(request.reason),
+    reason: sanitizedReason(request.reason),
     trail: { requestId: context.requestId, ipAddress: request.caller?.ipAddress ?? '' },
   });
   if (outcome === 'unknown' && !request.ignoreUnknown) throw unknownToken();
 }
 
 /**
- * It is kept for the audit and shown to people there. Typed by people, who paste the token they mean; whatever they typed,
- * the token has to end.
+ * The reason as it is written to the audit trail. People type it and may paste the token itself, so tokens are removed; no
+ * text prevents the revocation.
  */
-function plainReason(reason: string): string {
+function sanitizedReason(reason: string): string {
   const printable = reason.toWellFormed().replace(/\p{Cc}/gu, ' ');
   return firstCharacters(withoutTokens(printable), longestReason);
 }
 
 /**
- * Undefined when the gateway admitted the caller without credentials. A public client is identified only: RFC 7009 §2.1
- * lets it revoke its own tokens; where the contract asks for credentials it has none.
+ * Undefined if the gateway admitted the caller without credentials. A public client is only identified: RFC 7009 §2.1
+ * lets it revoke its own tokens, but it cannot pass where the contract requires credentials.
  */
-async function identifyOwner(
+async function authenticateOwner(
   parts: RevocationParts,
   { credentials, caller, ignoreUnknown }: RevokeRequest,
   context: CallContext,
@@ -73,10 +73,10 @@ async function identifyOwner(
 }
 
 /**
- * RFC 7009 §2.2.1: access tokens live until they expire, and saying so is better than a false success. A client learns
- * that of its own tokens alone: whether another's is alive is not its to know.
+ * Access tokens cannot be revoked, and an error is better than a false success (RFC 7009 §2.2.1). The error is only for
+ * the client's own tokens, as it must not learn whether another client's token is active.
  */
-async function refuseUnknown(
+async function rejectUnknown(
   parts: RevocationParts,
   request: RevokeRequest,
   owner: Owner | undefined,

@@ -2,10 +2,10 @@ import { auditRow, type AuditEvent } from '@tessera/audit';
 import { type Kit } from '@tessera/process';
 import type { RedemptionKind, Trail } from './store.ts';
 
-/** What an event is about, as far as it is known before the statement ran. */
+/** What is known of an event before its statement runs. */
 export type About = Pick<AuditEvent, 'tenantId' | 'clientId' | 'grantId'>;
 
-/** An audit event that is written only when the statement comes to the verdict `when`. */
+/** An audit event that is written only if the statement reaches the verdict `when`. */
 export type ConditionalEvent = AuditEvent & { readonly when?: string };
 
 const redemptionNames: Readonly<Record<RedemptionKind, { redeemed: string; replayed: string }>> = {
@@ -55,7 +55,7 @@ export function replayEvents(kind: RedemptionKind, about: About, trail: Trail): 
   ];
 }
 
-/** The audit parameter of a statement: rows as JSON, each with the verdict it is written for. */
+/** The audit parameter of a statement: a JSON array of rows, each with the verdict it is written for. */
 export function auditParameter(
   kit: Pick<Kit, 'clock' | 'random'>,
   events: readonly ConditionalEvent[],

@@ -2,10 +2,10 @@ import { startPurge } from '@tessera/stores';
 import { type Kit } from '@tessera/process';
 import type { RedemptionStore, RefreshStore, RevocationStore } from './store.ts';
 
-/** With the bound of each run, enough for a hundred redemptions a second. */
+/** Together with the limit of each run, this is enough for a hundred redemptions a second. */
 const intervalMs = 60_000;
 
-/** Deletes what no request can need any more. `close` resolves when the batches under way have ended. */
+/** Periodically deletes rows that no request can need any more. `close` resolves when running batches have ended. */
 export function startPurges(
   stores: { refresh: RefreshStore; redemption: RedemptionStore; revocations: RevocationStore },
   log: Kit['log'],
@@ -14,7 +14,7 @@ export function startPurges(
   const purges = [
     ['refresh families', (limit: number) => refresh.purgeExpired(limit)],
     ['redemptions', (limit: number) => redemption.purgeOld(limit)],
-    ['ends of sessions', (limit: number) => redemption.purgeSessionEnds(limit)],
+    ['ended sessions', (limit: number) => redemption.purgeSessionEnds(limit)],
     ['revocations', (limit: number) => revocations.purgeOld(limit)],
   ] as const;
   const running = purges.map(([what, purge]) => startPurge({ purge }, { what, intervalMs, log }));

@@ -12,7 +12,7 @@ const before = `
            ORDER BY recorded_at DESC, sequence DESC LIMIT 1)) AS sequence
   FROM token.revocation_horizon AS h`;
 
-/** $1 sequence. A sequence that was never given belongs to a database that went back in time. */
+/** $1 sequence. A sequence beyond the newest comes from a database that was restored from a backup since. */
 const resumable = `
   SELECT $1::bigint BETWEEN h.sequence AND GREATEST(h.sequence, (SELECT max(sequence) FROM token.revocation))
          AS resumable
@@ -37,7 +37,7 @@ const purge = `
   )
   SELECT count(*)::int AS gone FROM gone`;
 
-/** The record of revoked families on Postgres or PGlite. It is written by the statements that revoke. */
+/** The feed of revoked families on Postgres or PGlite. The statements that revoke write its entries. */
 export function createRevocationStore(database: Database): RevocationStore {
   const sequence = async (name: string, text: string, values: unknown[] = []) =>
     (await database.query<{ sequence: number }>({ name, text, values })).rows[0]?.sequence ?? 0;

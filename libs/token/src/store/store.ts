@@ -1,24 +1,23 @@
 /**
- * What the token service asks of its stores, in its own words. Times are the store's own; trouble with the store is
- * thrown as `temporarily_unavailable`; losing a race is a result. Every change of state leaves its audit rows in the
- * same commit.
+ * The stores of the token service. Times are those of the database. Errors of the database are thrown as
+ * `temporarily_unavailable`; a lost race is a result. Every change is committed together with its audit rows.
  */
 import type { FeedStore, Sequenced } from '@tessera/stores';
 
 /** Who caused a change, for the audit rows written with it. */
 export interface Trail {
   readonly requestId: string;
-  /** Address of the outside caller; empty when unknown. */
+  /** Address of the client; empty if unknown. */
   readonly ipAddress: string;
-  /** More facts for the audit row of a delivered token, for example its `jti`. */
+  /** Details for the audit row of an issued token, for example its `jti`. */
   readonly details?: Readonly<Record<string, string>>;
 }
 
-/** What a family stands for; fixed when it starts. */
+/** The grant of a refresh family, fixed when the family starts. */
 export interface FamilyGrant {
   readonly userId: string;
   readonly scopes: readonly string[];
-  /** Audience of the granted API scopes; empty when there are none. */
+  /** Audience of the granted API scopes; empty if there are none. */
   readonly resource: string;
   readonly sessionId: string;
   readonly issuer: string;
@@ -36,7 +35,7 @@ export interface NewFamily {
   readonly grant: FamilyGrant;
   /** Seconds without use after which it expires. */
   readonly idleSeconds: number;
-  /** Seconds after which it expires whatever happens. */
+  /** Seconds after which it expires even if it is used. */
   readonly absoluteSeconds: number;
 }
 
@@ -44,9 +43,9 @@ export interface RotationRequest extends FamilyKey {
   readonly clientId: string;
   /** Generation of the presented token. */
   readonly generation: number;
-  /** Scopes the request names; none: as granted. */
+  /** Requested scopes; empty: as granted. */
   readonly scopes: readonly string[];
-  /** That of the family must be one of these; none: as granted. */
+  /** The resource of the family must be one of these; empty: any. */
   readonly resources: readonly string[];
   readonly idleSeconds: number;
   readonly retryWindowSeconds: number;
@@ -54,12 +53,12 @@ export interface RotationRequest extends FamilyKey {
 }
 
 export type RotationOutcome =
-  /** The presented token was the live one, or its predecessor inside the retry window; `generation` is the live one now. */
+  /** The presented token was live, or its predecessor within the retry window; `generation` is live now. */
   | { readonly kind: 'rotated' | 'retried'; readonly generation: number; readonly grant: FamilyGrant }
-  | { readonly kind: RotationRefusal };
+  | { readonly kind: RotationError };
 
-/** Nothing changed, but for `reuse_detected`, which revoked the family. */
-export type RotationRefusal =
+/** Nothing changed, except that `reuse_detected` revoked the family. */
+export type RotationError =
   | 'unknown'
   | 'client_mismatch'
   | 'expired'
@@ -70,66 +69,68 @@ export type RotationRefusal =
 
 export interface RevocationRequest {
   readonly familyId: string;
-  /** Only a family of this client is touched; undefined when the caller was admitted without credentials. */
+  /** Only a family of this client is revoked; undefined if the caller was admitted without credentials. */
   readonly owner: { readonly tenantId: string; readonly clientId: string } | undefined;
-  /** For people; empty when none was given. */
+  /** For people; empty if none was given. */
   readonly reason: string;
   readonly trail: Trail;
 }
 
-/** `already_revoked`: the first reason and address stay. `unknown`: no such family, or not the owner's. */
+/** `already_revoked`: the first reason and address are kept. `unknown`: no such family, or of another owner. */
 export type RevocationOutcome = 'revoked' | 'already_revoked' | 'unknown';
 
-/** A family whose token of the asked generation is alive. */
+/** A family whose token of the requested generation is active. */
 export interface LiveFamily extends FamilyGrant {
   readonly tenantId: string;
   readonly clientId: string;
-  /** When the live token was made and when it stops being accepted, seconds since the Unix epoch. */
+  /** Issue and expiry time of the live token, seconds since the Unix epoch. */
   readonly issuedAt: number;
   readonly expiresAt: number;
 }
 
 export interface RefreshStore {
-  /** Makes the successor of a live token, or hands out the same successor again inside the retry window. */
+  /** Rotates a live token; within the retry window, returns the same successor again. */
   rotate(request: RotationRequest): Promise<RotationOutcome>;
   /**
-   * Notes that an attempt which held `generation` did not hand it out. Once no attempt did, its predecessor may fetch it
-   * later, and until then the family expires as if it had not been used.
+   * Records that a response with `generation` was not delivered. If no response delivered it, its predecessor can be
+   * presented again at any time, and until then the family expires as if it had not been used.
    */
-  markUndelivered(family: FamilyKey & { generation: number; clientId: string; trail: Trail }): Promise<void>;
+  recordUndelivered(
+    family: FamilyKey & { generation: number; clientId: string; trail: Trail },
+  ): Promise<void>;
   revoke(request: RevocationRequest): Promise<RevocationOutcome>;
   /**
-   * Undefined when the family is unknown, revoked or expired, or the generation is neither the live one nor the
-   * predecessor of one that was not handed out.
+   * Undefined if the family is unknown, revoked or expired, or if the generation is neither live nor the predecessor
+   * of one that was not delivered.
    */
   findLive(familyId: string, generation: number): Promise<LiveFamily | undefined>;
-  /** Deletes up to `limit` families a day past their absolute expiry; resolves with how many. */
+  /** Deletes up to `limit` families a day past their absolute expiry; resolves with their number. */
   purgeExpired(limit: number): Promise<number>;
 }
 
-/** A family that was revoked, as it is on record for those who want to know. */
+/** A revoked family in the revocation feed. */
 export interface RecordedRevocation extends FamilyKey, Sequenced {
   readonly clientId: string;
   readonly userId: string;
   readonly sessionId: string;
-  /** Audience of the granted API scopes; empty when there are none. */
+  /** Audience of the granted API scopes; empty if there are none. */
   readonly resource: string;
   /** Seconds since the Unix epoch. */
   readonly endedAt: number;
 }
 
-/** Every revocation, in the order of the commits; on record from the commit that revokes, for a week. */
+/** The feed of revocations, in the order of the commits. Entries are kept for a week. */
 export interface RevocationStore extends FeedStore<RecordedRevocation> {
-  /** The position behind which everything recorded since `seconds` (Unix epoch) comes, as far as it is on record. */
+  /** The position before everything recorded since `seconds` (Unix epoch), as far as entries are kept. */
   positionBefore(seconds: number): Promise<number>;
-  /** Deletes up to `limit` records older than a week; resolves with how many. */
+  /** Deletes up to `limit` entries older than a week; resolves with their number. */
   purgeOld(limit: number): Promise<number>;
 }
 
-/** The kinds of one-time values; each is a key space of its own. */
+/** The kinds of one-time values; each has its own key space. */
 export type RedemptionKind = 'authorization_code' | 'device_code' | 'auth_req_id';
 
-/** A one-time value that its owning client presents. */
+/** A one-time value presented by the client it was issued to. */
 export interface PresentedValue {
   readonly tenantId: string;
   readonly clientId: string;
@@ -142,28 +143,28 @@ export interface PresentedValue {
 export interface RedemptionRequest extends PresentedValue {
   readonly userId: string;
   readonly sessionId: string;
-  /** Undefined when no refresh token is issued. */
+  /** Undefined if no refresh token is issued. */
   readonly family: NewFamily | undefined;
 }
 
 export interface RedemptionStore {
   /**
-   * Redeems a one-time value and starts its family. `replayed`: it was redeemed before; what that redemption issued is
-   * revoked now. `session_ended`: it is a code of a session that a person ended, and nothing changed. The caller has
-   * made sure that the owning client asks.
+   * Redeems a one-time value and starts its family. `replayed`: it was redeemed before, and the family of that redemption
+   * is revoked now. `session_ended`: the session of the code has ended, and nothing changed. The caller has checked that
+   * the value was issued to this client.
    */
   redeem(request: RedemptionRequest): Promise<'redeemed' | 'replayed' | 'session_ended'>;
   /**
-   * For a value that comes back: whether it was redeemed, in which case that is treated as by `redeem`. The caller has
-   * made sure that the owning client asks.
+   * Whether a value that is presented again was redeemed before; if so, handles the replay as `redeem` does. The caller has
+   * checked that the value was issued to this client.
    */
   findReplay(value: PresentedValue): Promise<boolean>;
-  /** The family that a redemption of the value started: null when it started none, undefined when there was none. */
+  /** The family that the redemption of the value started: null if it started none, undefined without a redemption. */
   findFamily(value: Omit<PresentedValue, 'trail'>): Promise<string | null | undefined>;
-  /** Codes of the session are not redeemed any more. May be repeated. */
+  /** From now on, codes of the session cannot be redeemed. Idempotent. */
   noteSessionEnd(tenantId: string, sessionId: string): Promise<void>;
-  /** Deletes up to `limit` ends of sessions older than any code can be; resolves with how many. */
+  /** Deletes up to `limit` ended sessions that no code can belong to any more; resolves with their number. */
   purgeSessionEnds(limit: number): Promise<number>;
-  /** Deletes up to `limit` markers older than any one-time value can be; resolves with how many. */
+  /** Deletes up to `limit` markers whose one-time value has long expired; resolves with their number. */
   purgeOld(limit: number): Promise<number>;
 }

@@ -17,7 +17,7 @@ interface Model {
 type Step =
   | { readonly do: 'present'; readonly back: number; readonly by: 'owner' | 'other'; readonly wide: boolean }
   | { readonly do: 'presentMany'; readonly back: number; readonly times: number }
-  | { readonly do: 'markUndelivered' | 'letWindowPass' | 'revoke' };
+  | { readonly do: 'recordUndelivered' | 'letWindowPass' | 'revoke' };
 
 const back = fc.nat({ max: 3 });
 const steps: fc.Arbitrary<Step[]> = fc.array(
@@ -42,7 +42,7 @@ const steps: fc.Arbitrary<Step[]> = fc.array(
     {
       weight: 3,
       arbitrary: fc.record({
-        do: fc.constantFrom('markUndelivered' as const, 'letWindowPass' as const, 'letWindowPass' as const),
+        do: fc.constantFrom('recordUndelivered' as const, 'letWindowPass' as const, 'letWindowPass' as const),
       }),
     },
     { weight: 1, arbitrary: fc.record({ do: fc.constant('revoke' as const) }) },
@@ -96,8 +96,8 @@ async function take(on: Bench, { familyId, request }: Started, model: Model, ste
       const allowed = outcomes.map(() => expected(model, presented, 'owner', false));
       return expect(outcomes.map(shape).toSorted()).toEqual(allowed.map(shape).toSorted());
     }
-    case 'markUndelivered':
-      await on.refresh.markUndelivered(request(model.live));
+    case 'recordUndelivered':
+      await on.refresh.recordUndelivered(request(model.live));
       if (model.revoked || model.live === 1) return undefined;
       model.handOuts = Math.max(0, model.handOuts - 1);
       if (model.handOuts === 0) model.undelivered = true;

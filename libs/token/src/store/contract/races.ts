@@ -75,11 +75,11 @@ export function raceContract(engine: string, open: () => Promise<Database>): voi
         await on.refresh.rotate(request(1));
         const failing = async () => {
           await on.refresh.rotate(request(1));
-          await on.refresh.markUndelivered(request(2));
+          await on.refresh.recordUndelivered(request(2));
         };
         const [delivered] = await Promise.all([
           on.refresh.rotate(request(1)),
-          on.refresh.markUndelivered(request(2)),
+          on.refresh.recordUndelivered(request(2)),
           failing(),
           failing(),
         ]);

@@ -147,7 +147,7 @@ function undelivered(on: () => Bench): void {
   it('keeps a successor that was not handed out for its predecessor, beyond the window, and only until it is', async () => {
     const { familyId, request } = await on().start();
     await on().refresh.rotate(request(1));
-    await on().refresh.markUndelivered({ ...request(2) });
+    await on().refresh.recordUndelivered({ ...request(2) });
     await on().elapse(familyId, retryWindow * 10);
     expect(await on().refresh.rotate(request(1))).toEqual({ kind: 'retried', generation: 2, grant });
     expect(await on().refresh.rotate(request(1))).toMatchObject({ kind: 'retried', generation: 2 });
@@ -163,7 +163,7 @@ function undelivered(on: () => Bench): void {
     for (let attempt = 0; attempt < 2; attempt += 1) {
       await on().elapse(familyId, 30);
       expect(await on().refresh.rotate(request(1, idle))).toMatchObject({ generation: 2 });
-      await on().refresh.markUndelivered(request(2));
+      await on().refresh.recordUndelivered(request(2));
     }
     const left = await on().refresh.findLive(familyId, 1);
     expect(left && before && [before.issuedAt - left.issuedAt, before.expiresAt - left.expiresAt]).toEqual([
@@ -175,7 +175,7 @@ function undelivered(on: () => Bench): void {
     expect(delivered && delivered.expiresAt - delivered.issuedAt).toBe(100);
     await on().elapse(familyId, 30);
     await on().refresh.rotate(request(2, idle));
-    await on().refresh.markUndelivered(request(3));
+    await on().refresh.recordUndelivered(request(3));
     await on().elapse(familyId, 70);
     expect(await on().refresh.findLive(familyId, 2)).toBeUndefined();
     expect(await on().refresh.rotate(request(2, idle))).toEqual({ kind: 'expired' });
@@ -185,10 +185,10 @@ function undelivered(on: () => Bench): void {
     const { familyId, request } = await on().start();
     await on().refresh.rotate(request(1));
     await on().refresh.rotate(request(2));
-    await on().refresh.markUndelivered({ ...request(2) });
+    await on().refresh.recordUndelivered({ ...request(2) });
     expect(await on().audit(familyId, 'refresh.undelivered')).toHaveLength(0);
     await on().refresh.revoke({ familyId, owner: undefined, reason: '', trail: request(1).trail });
-    await on().refresh.markUndelivered({ ...request(3) });
+    await on().refresh.recordUndelivered({ ...request(3) });
     expect(await on().refresh.rotate(request(2))).toEqual({ kind: 'revoked' });
   });
 }

@@ -1,0 +1,84 @@
+import type { AuditBatch } from '@tessera/audit';
+import type { CallContext } from '@tessera/rpc';
+import { OAuthError, type ErrorCode } from '@tessera/oauth';
+
+/**
+ * The reason why a request was denied, for the audit trail and the metrics. The client never sees it, so that a response does not
+ * reveal which of several secrets or states was wrong.
+ */
+class AuditReason extends Error {
+  override readonly name = 'AuditReason';
+  readonly reason: string;
+  /** Whether a store has written the audit row already, in the same commit as its change. */
+  readonly audited: boolean;
+
+  constructor(reason: string, audited: boolean) {
+    super(reason);
+    this.reason = reason;
+    this.audited = audited;
+  }
+}
+
+/**
+ * An `OAuthError` with the reason code for the audit trail.
+ * @param audited whether a store has written the audit row already
+ */
+export function oauthError(
+  code: ErrorCode,
+  message: string,
+  reason: string,
+  { audited = false }: { audited?: boolean } = {},
+): OAuthError {
+  return new OAuthError(code, message, { cause: new AuditReason(reason, audited) });
+}
+
+/** The reason code given to `oauthError`; undefined for any other error. */
+export function auditReasonOf(error: unknown): string | undefined {
+  return error instanceof OAuthError && error.cause instanceof AuditReason ? error.cause.reason : undefined;
+}
+
+/** Errors of normal operation, server errors, and requests too malformed to attribute to a client. */
+const unaudited: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
+  'authorization_pending',
+  'slow_down',
+  'invalid_request',
+  'unsupported_grant_type',
+  'server_error',
+  'temporarily_unavailable',
+]);
+
+const eventNames: Partial<Record<ErrorCode, string>> = {
+  invalid_client: 'client.auth_failed',
+  invalid_scope: 'token.scope_denied',
+  rate_limited: 'ratelimit.exceeded',
+};
+
+/** What the audit row of a denied request says about it, as claimed by the request. */
+export interface AuditedRequest {
+  readonly clientId: string;
+  readonly ipAddress: string;
+  readonly details?: Readonly<Record<string, string>>;
+}
+
+/** Runs `work` and adds an audit row if it is denied, unless a store has written one. Rethrows what `work` throws. */
+export async function auditDenied<T>(
+  audit: Pick<AuditBatch, 'add'>,
+  request: AuditedRequest,
+  { requestId }: Pick<CallContext, 'requestId'>,
+  work: () => Promise<T>,
+): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (error instanceof OAuthError && !unaudited.has(error.code) && !isAudited(error)) {
+      const event = eventNames[error.code] ?? 'token.denied';
+      const reason = auditReasonOf(error) ?? error.code;
+      audit.add({ event, outcome: 'failure', reason, requestId, ...request });
+    }
+    throw error;
+  }
+}
+
+function isAudited({ cause }: OAuthError): boolean {
+  return cause instanceof AuditReason && cause.audited;
+}

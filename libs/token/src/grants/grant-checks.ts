@@ -1,0 +1,66 @@
+import type { DirectoryClient } from '@tessera/directory-client';
+import { builtInScopes, grantResourcesFor, grantScopes, narrowScopes } from '@tessera/oauth';
+import type { User } from '@tessera/proto-gen/directory';
+import { oauthError } from '../audit.ts';
+import { invalidClient } from '../client-authentication.ts';
+import type { Exchange, UserGrant } from './grant.ts';
+
+/** Throws `invalid_grant` for a grant of another issuer than the configured one, even if that one was configured before. */
+export function requireIssuer(configured: string | undefined, grant: UserGrant | undefined): void {
+  if (grant === undefined || grant.issuer === (configured ?? grant.issuer)) return;
+  throw oauthError('invalid_grant', 'The grant is no longer valid.', 'issuer_mismatch');
+}
+
+/**
+ * Checks that application, tenant and user are active now and have been since the grant, and that the user may use the
+ * application. Resolves with the user of the grant; undefined if the client acts on its own behalf.
+ */
+export async function requireActive(
+  directory: DirectoryClient,
+  { application: { clientId, tenantId }, call }: Exchange,
+  grant: UserGrant | undefined,
+): Promise<{ grant: UserGrant; user: User } | undefined> {
+  const client = await directory.application(clientId, call());
+  if (client === undefined || !directory.isActive(client)) throw invalidClient('application_inactive');
+  if (grant === undefined) return undefined;
+  const user = await directory.user(tenantId, grant.userId, call());
+  if (user === undefined || !directory.isActive(user)) {
+    throw oauthError('invalid_grant', 'The grant is no longer valid.', 'user_inactive');
+  }
+  // Disabled, locked or given a new password after the grant, even if enabled again since.
+  if (!directory.isActive(user, grant.authTime) || !directory.isActive(client, grant.authTime)) {
+    throw oauthError('invalid_grant', 'The grant is no longer valid.', 'ended_since');
+  }
+  if (!directory.mayUse(client.application, user)) {
+    throw oauthError('invalid_grant', 'The grant is no longer valid.', 'role_missing');
+  }
+  return { grant, user };
+}
+
+/**
+ * Decides scope and resource of the access token. A client on its own behalf gets what it requests and is allowed. A user's grant is
+ * the upper bound: the request may narrow it, and scopes that the application has lost since, or that belong to another
+ * API resource now, are left out.
+ */
+export function decideScopes(
+  { application, request, requestedScopes }: Exchange,
+  grant: UserGrant | undefined,
+): { scopes: string[]; resource: string } {
+  if (grant === undefined) {
+    const { resource } = request;
+    const available = application.scopes;
+    return grantScopes({ requested: requestedScopes, resource, available, person: false });
+  }
+  const resources = grantResourcesFor(request.resource, application.scopes);
+  if (resources.length > 0 && !resources.includes(grant.resource)) {
+    const message = 'The resource is not the one of the original grant.';
+    throw oauthError('invalid_target', message, 'resource_mismatch');
+  }
+  const audienceOf = new Map(application.scopes.map((scope) => [scope.name, scope.audience]));
+  const remaining = grant.scopes.filter((name) =>
+    builtInScopes.has(name) ? audienceOf.has(name) : audienceOf.get(name) === grant.resource,
+  );
+  const scopes = narrowScopes(remaining, requestedScopes);
+  if (scopes.length === 0) throw oauthError('invalid_scope', 'No granted scope is left.', 'scope_withdrawn');
+  return { scopes, resource: scopes.every((name) => builtInScopes.has(name)) ? '' : grant.resource };
+}

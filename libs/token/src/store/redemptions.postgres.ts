@@ -1,0 +1,154 @@
+import type { Database } from '@tessera/stores';
+import type { Kit } from '@tessera/process';
+import { auditParameter, redemptionEvents, replayEvents } from './audit-events.ts';
+import { auditInsert, recordRevocations } from './sql-fragments.ts';
+import type { PresentedValue, RedemptionRequest, RedemptionStore } from './store.ts';
+
+/**
+ * The marker decides: family and audit rows are inserted only with it, and it is not inserted for a code of an ended
+ * session. $5 is null if no family starts.
+ * $1 tenant, $2 kind, $3 hash, $4 client, $5 family or null, $6 user, $7 scopes, $8 resource, $9 session, $10 issuer,
+ * $11 auth_time, $12 idle seconds, $13 absolute seconds, $14 audit
+ */
+const redeemSql = `
+  WITH ended AS MATERIALIZED (
+    SELECT FROM token.ended_session
+    WHERE tenant_id = $1 AND session_id = $9 AND $2 = 'authorization_code'
+  ), marker AS (
+    INSERT INTO token.redemption (tenant_id, kind, hash, family_id)
+    SELECT $1, $2, $3::bytea, $5::uuid WHERE NOT EXISTS (SELECT FROM ended)
+    ON CONFLICT (tenant_id, kind, hash) DO NOTHING
+    RETURNING tenant_id, family_id, $6::text AS user_id, $9::text AS session_id
+  ), family AS (
+    INSERT INTO token.refresh_family (tenant_id, family_id, client_id, user_id, generation, scopes, resource, session_id,
+                                      issuer, auth_time, idle_expires_at, absolute_expires_at)
+    SELECT tenant_id, family_id, $4::text, user_id, 1, $7::text[], $8::text, session_id, $10::text, $11::bigint,
+           clock_timestamp() + make_interval(secs => LEAST($12::float8, $13::float8)),
+           clock_timestamp() + make_interval(secs => $13::float8)
+    FROM marker WHERE family_id IS NOT NULL
+  ), audited AS (${auditInsert('marker', '$14')})
+  SELECT (SELECT count(*) FROM marker)::int AS redeemed, EXISTS (SELECT FROM ended) AS session_ended`;
+
+/**
+ * Finds the marker of a value that was redeemed before. For a code it revokes the family of the first redemption (RFC 6749
+ * §4.1.2); a device or CIBA client may have polled twice at once (RFC 8628 §3.5). $1 tenant, $2 kind, $3 hash, $4 audit
+ */
+const replaySql = `
+  WITH marker AS (
+    SELECT m.tenant_id, m.kind, m.family_id, f.user_id, f.session_id
+    FROM token.redemption AS m
+    LEFT JOIN token.refresh_family AS f ON f.tenant_id = m.tenant_id AND f.family_id = m.family_id
+    WHERE m.tenant_id = $1 AND m.kind = $2 AND m.hash = $3::bytea
+  ), revoked AS (
+    UPDATE token.refresh_family AS f
+    SET revoked_at = clock_timestamp(), revoked_cause = 'grant_replayed'
+    FROM marker AS m
+    WHERE f.tenant_id = m.tenant_id AND f.family_id = m.family_id AND f.revoked_at IS NULL
+      AND m.kind = 'authorization_code'
+    RETURNING f.tenant_id, f.family_id, f.client_id, f.user_id, f.session_id, f.resource
+  ), ${recordRevocations('revoked', 'true')}, audited AS (${auditInsert('marker', '$4', "e ->> 'when' = 'always'")}
+  ), audited_revocation AS (${auditInsert('revoked', '$4', "e ->> 'when' = 'revoked'")})
+  SELECT count(*)::int AS found FROM marker`;
+
+/** $1 tenant, $2 kind, $3 hash */
+const findRedemptionSql = `
+  SELECT family_id FROM token.redemption WHERE tenant_id = $1 AND kind = $2 AND hash = $3::bytea`;
+
+/** $1 tenant, $2 session */
+const noteSessionEndSql = `
+  INSERT INTO token.ended_session (tenant_id, session_id) VALUES ($1, $2)
+  ON CONFLICT (tenant_id, session_id) DO NOTHING`;
+
+/** $1 limit */
+const purgeSessionEndsSql = `
+  DELETE FROM token.ended_session
+  WHERE (tenant_id, session_id) IN (
+    SELECT tenant_id, session_id FROM token.ended_session
+    WHERE ended_at < clock_timestamp() - interval '1 day'
+    LIMIT $1::int FOR UPDATE SKIP LOCKED)`;
+
+/**
+ * $1 limit. A marker must exist for as long as its value could be presented again, even if Redis was restored from an old
+ * copy.
+ */
+const purgeOldSql = `
+  DELETE FROM token.redemption
+  WHERE (tenant_id, kind, hash) IN (
+    SELECT tenant_id, kind, hash FROM token.redemption
+    WHERE redeemed_at < clock_timestamp() - interval '7 days'
+    LIMIT $1::int FOR UPDATE SKIP LOCKED)`;
+
+type StoreKit = Pick<Kit, 'clock' | 'random'>;
+
+/** The markers of redeemed one-time values, and the ended sessions, on Postgres or PGlite. */
+export function createRedemptionStore(database: Database, kit: StoreKit): RedemptionStore {
+  return {
+    redeem: (request) => redeem(database, kit, request),
+    findReplay: (value) => findReplay(database, kit, value),
+    async findFamily({ tenantId, kind, hash }) {
+      const { rows } = await database.query<{ family_id: string | null }>({
+        name: 'token.find_redemption',
+        text: findRedemptionSql,
+        values: [tenantId, kind, hash],
+      });
+      return rows[0]?.family_id;
+    },
+    async noteSessionEnd(tenantId, sessionId) {
+      const values = [tenantId, sessionId];
+      await database.query({ name: 'token.note_session_end', text: noteSessionEndSql, values });
+    },
+    async purgeSessionEnds(limit) {
+      const purge = { name: 'token.purge_session_ends', text: purgeSessionEndsSql, values: [limit] };
+      return (await database.query(purge)).rowCount;
+    },
+    async purgeOld(limit) {
+      const purge = { name: 'token.purge_redemptions', text: purgeOldSql, values: [limit] };
+      return (await database.query(purge)).rowCount;
+    },
+  };
+}
+
+async function redeem(
+  database: Database,
+  kit: StoreKit,
+  request: RedemptionRequest,
+): ReturnType<RedemptionStore['redeem']> {
+  const { tenantId, kind, hash, family, trail, clientId } = request;
+  const about = { tenantId, clientId };
+  const { rows } = await database.query<{ redeemed: number; session_ended: boolean }>({
+    name: 'token.redeem',
+    text: redeemSql,
+    values: [
+      tenantId,
+      kind,
+      hash,
+      clientId,
+      family?.familyId ?? null,
+      request.userId,
+      family?.grant.scopes ?? [],
+      family?.grant.resource ?? '',
+      request.sessionId,
+      family?.grant.issuer ?? '',
+      family?.grant.authTime ?? 0,
+      family?.idleSeconds ?? 0,
+      family?.absoluteSeconds ?? 0,
+      auditParameter(kit, redemptionEvents(kind, about, trail)),
+    ],
+  });
+  if (rows[0]?.redeemed === 1) return 'redeemed';
+  const isReplay = await findReplay(database, kit, request);
+  return rows[0]?.session_ended === true && !isReplay ? 'session_ended' : 'replayed';
+}
+
+async function findReplay(
+  database: Database,
+  kit: StoreKit,
+  { tenantId, clientId, kind, hash, trail }: PresentedValue,
+): Promise<boolean> {
+  const { rows } = await database.query<{ found: number }>({
+    name: 'token.replay',
+    text: replaySql,
+    values: [tenantId, kind, hash, auditParameter(kit, replayEvents(kind, { tenantId, clientId }, trail))],
+  });
+  return rows[0]?.found === 1;
+}

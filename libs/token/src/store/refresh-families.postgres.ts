@@ -1,0 +1,277 @@
+import type { Database } from '@tessera/stores';
+import type { Kit } from '@tessera/process';
+import { temporarilyUnavailable } from '@tessera/oauth';
+import { auditParameter, settlementEvents, success } from './audit-events.ts';
+import { auditInsert, grantColumns, recordRevocations } from './sql-fragments.ts';
+import type {
+  FamilyGrant,
+  LiveFamily,
+  RefreshStore,
+  RevocationOutcome,
+  RevocationRequest,
+  RotationError,
+  RotationOutcome,
+  RotationRequest,
+} from './store.ts';
+
+/** Rotates the live generation. $1 tenant, $2 family, $3 client, $4 generation, $5 scopes, $6 resources, $7 idle seconds, $8 audit */
+const rotateSql = `
+  WITH rotated AS (
+    UPDATE token.refresh_family
+    SET generation = generation + 1,
+        previous_rotated_at = rotated_at,
+        previous_idle_expires_at = idle_expires_at,
+        rotated_at = clock_timestamp(),
+        undelivered = false,
+        hand_outs = 1,
+        idle_expires_at = LEAST(absolute_expires_at, clock_timestamp() + make_interval(secs => $7::float8))
+    WHERE tenant_id = $1 AND family_id = $2::uuid AND client_id = $3 AND generation = $4::int
+      AND revoked_at IS NULL
+      AND idle_expires_at > clock_timestamp() AND absolute_expires_at > clock_timestamp()
+      AND scopes @> $5::text[] AND (cardinality($6::text[]) = 0 OR resource = ANY ($6))
+    RETURNING tenant_id, family_id, generation, user_id, scopes, resource, session_id, issuer, auth_time
+  ), audited AS (${auditInsert('rotated', '$8')})
+  SELECT generation, ${grantColumns} FROM rotated`;
+
+/**
+ * Decides, with the family locked, why a rotation found no row, and acts on it. The order of the cases matters: a
+ * request of another client changes nothing in any state, and a request that exceeds the grant consumes nothing.
+ * $1 tenant, $2 family, $3 client, $4 generation, $5 scopes, $6 resources, $7 retry window in seconds, $8 audit,
+ * $9 idle seconds
+ */
+const settleRotationSql = `
+  WITH family AS MATERIALIZED (
+    SELECT tenant_id, family_id, client_id, generation, undelivered, rotated_at, idle_expires_at, absolute_expires_at,
+           revoked_at, user_id, scopes, resource, session_id, issuer, auth_time
+    FROM token.refresh_family
+    WHERE tenant_id = $1 AND family_id = $2::uuid
+    FOR UPDATE
+  ), settled AS MATERIALIZED (
+    SELECT *,
+      CASE
+        WHEN client_id <> $3 THEN 'client_mismatch'
+        WHEN revoked_at IS NOT NULL THEN 'revoked'
+        WHEN LEAST(idle_expires_at, absolute_expires_at) <= clock_timestamp() THEN 'expired'
+        WHEN generation < $4::int THEN 'unknown'
+        WHEN generation > $4::int + 1 THEN 'reuse_detected'
+        WHEN generation = $4::int + 1 AND NOT undelivered
+             AND rotated_at + make_interval(secs => $7::float8) <= clock_timestamp() THEN 'reuse_detected'
+        WHEN NOT (cardinality($6::text[]) = 0 OR resource = ANY ($6)) THEN 'resource_mismatch'
+        WHEN NOT scopes @> $5::text[] THEN 'scope_exceeded'
+        WHEN generation = $4::int + 1 THEN 'retried'
+        ELSE 'unsettled'
+      END AS verdict
+    FROM family
+  ), delivered AS (
+    UPDATE token.refresh_family AS f
+    SET undelivered = false,
+        hand_outs = CASE WHEN s.undelivered THEN 1 ELSE f.hand_outs + 1 END,
+        rotated_at = CASE WHEN s.undelivered THEN clock_timestamp() ELSE f.rotated_at END,
+        idle_expires_at = CASE WHEN s.undelivered
+          THEN LEAST(f.absolute_expires_at, clock_timestamp() + make_interval(secs => $9::float8))
+          ELSE f.idle_expires_at END
+    FROM settled AS s
+    WHERE f.tenant_id = s.tenant_id AND f.family_id = s.family_id AND s.verdict = 'retried'
+  ), revoked AS (
+    UPDATE token.refresh_family AS f
+    SET revoked_at = clock_timestamp(), revoked_cause = 'reuse_detected'
+    FROM settled AS s
+    WHERE f.tenant_id = s.tenant_id AND f.family_id = s.family_id AND s.verdict = 'reuse_detected'
+  ), ${recordRevocations('settled', "verdict = 'reuse_detected'")}, audited AS (${auditInsert('settled', '$8', "e ->> 'when' = s.verdict")})
+  SELECT verdict, generation, ${grantColumns} FROM settled`;
+
+/**
+ * A response with the live generation was not delivered. If no other response has delivered it, everything of the rotation
+ * is undone except the generation number. $1 tenant, $2 family, $3 generation, $4 audit
+ */
+const recordUndeliveredSql = `
+  WITH marked AS (
+    UPDATE token.refresh_family
+    SET hand_outs = GREATEST(hand_outs - 1, 0),
+        undelivered = hand_outs <= 1,
+        rotated_at = CASE WHEN hand_outs <= 1 THEN COALESCE(previous_rotated_at, rotated_at) ELSE rotated_at END,
+        idle_expires_at = CASE WHEN hand_outs <= 1
+          THEN COALESCE(previous_idle_expires_at, idle_expires_at) ELSE idle_expires_at END
+    WHERE tenant_id = $1 AND family_id = $2::uuid AND generation = $3::int AND revoked_at IS NULL
+    RETURNING tenant_id, family_id, user_id, session_id, undelivered
+  ), audited AS (${auditInsert('marked', '$4', 's.undelivered')})
+  SELECT count(*)::int AS marked FROM marked`;
+
+/** $1 family, $2 tenant or null, $3 client or null, $4 reason, $5 address, $6 audit */
+const revokeSql = `
+  WITH family AS MATERIALIZED (
+    SELECT tenant_id, family_id, client_id, user_id, session_id, resource, revoked_at
+    FROM token.refresh_family
+    WHERE family_id = $1::uuid AND ($2::text IS NULL OR (tenant_id = $2 AND client_id = $3))
+    FOR UPDATE
+  ), revoked AS (
+    UPDATE token.refresh_family AS f
+    SET revoked_at = clock_timestamp(), revoked_cause = 'revoked', revoked_reason = $4, revoked_by_ip = $5
+    FROM family AS s
+    WHERE f.tenant_id = s.tenant_id AND f.family_id = s.family_id AND s.revoked_at IS NULL
+  ), ${recordRevocations('family', 'revoked_at IS NULL')}, audited AS (${auditInsert('family', '$6', 's.revoked_at IS NULL')})
+  SELECT (revoked_at IS NOT NULL) AS already FROM family`;
+
+/**
+ * As long as the live generation was not delivered, the client holds its predecessor, which a refresh accepts.
+ * $1 family, $2 generation
+ */
+const findLiveSql = `
+  SELECT tenant_id, client_id, ${grantColumns},
+         floor(extract(epoch FROM rotated_at))::float8 AS issued_at,
+         floor(extract(epoch FROM idle_expires_at))::float8 AS expires_at
+  FROM token.refresh_family
+  WHERE family_id = $1::uuid AND revoked_at IS NULL
+    AND (generation = $2::int OR (undelivered AND generation = $2::int + 1))
+    AND idle_expires_at > clock_timestamp() AND absolute_expires_at > clock_timestamp()`;
+
+/** $1 limit. By the absolute expiry only: with an index on the idle expiry every rotation would write an index. */
+const purgeExpiredSql = `
+  DELETE FROM token.refresh_family
+  WHERE (tenant_id, family_id) IN (
+    SELECT tenant_id, family_id FROM token.refresh_family
+    WHERE absolute_expires_at < clock_timestamp() - interval '1 day'
+    LIMIT $1::int FOR UPDATE SKIP LOCKED)`;
+
+type StoreKit = Pick<Kit, 'clock' | 'random'>;
+
+/** The refresh families on Postgres or PGlite. */
+export function createRefreshStore(database: Database, kit: StoreKit): RefreshStore {
+  return {
+    rotate: (request) => rotate(database, kit, request),
+    async recordUndelivered({ tenantId, familyId, clientId, generation, trail }) {
+      const event = success('refresh.undelivered', { tenantId, clientId, grantId: familyId }, trail);
+      await database.query({
+        name: 'token.mark_undelivered',
+        text: recordUndeliveredSql,
+        values: [tenantId, familyId, generation, auditParameter(kit, [event])],
+      });
+    },
+    revoke: (request) => revoke(database, kit, request),
+    async findLive(familyId, generation) {
+      const { rows } = await database.query<LiveRow>({
+        name: 'token.find_live',
+        text: findLiveSql,
+        values: [familyId, generation],
+      });
+      const [row] = rows;
+      return row === undefined ? undefined : liveFamilyOf(row);
+    },
+    async purgeExpired(limit) {
+      const purge = { name: 'token.purge_families', text: purgeExpiredSql, values: [limit] };
+      return (await database.query(purge)).rowCount;
+    },
+  };
+}
+
+async function rotate(database: Database, kit: StoreKit, request: RotationRequest): Promise<RotationOutcome> {
+  const { tenantId, familyId, clientId, generation, trail } = request;
+  const key = [tenantId, familyId, clientId, generation, request.scopes, request.resources];
+  const about = { tenantId, clientId, grantId: familyId };
+  const rotated = await database.query<GenerationRow>({
+    name: 'token.rotate',
+    text: rotateSql,
+    values: [...key, request.idleSeconds, auditParameter(kit, [success('refresh.rotated', about, trail)])],
+  });
+  const [row] = rotated.rows;
+  if (row !== undefined) return { kind: 'rotated', generation: row.generation, grant: grantOf(row) };
+
+  const settled = await database.query<GenerationRow & { verdict: string }>({
+    name: 'token.settle_rotation',
+    text: settleRotationSql,
+    values: [
+      ...key,
+      request.retryWindowSeconds,
+      auditParameter(kit, settlementEvents(about, trail)),
+      request.idleSeconds,
+    ],
+  });
+  return settledOutcome(settled.rows[0]);
+}
+
+async function revoke(
+  database: Database,
+  kit: StoreKit,
+  { familyId, owner, reason, trail }: RevocationRequest,
+): Promise<RevocationOutcome> {
+  const about = { grantId: familyId, ...(owner !== undefined && { clientId: owner.clientId }) };
+  const event = success('token.revoked', about, reason === '' ? trail : { ...trail, details: { reason } });
+  const { rows } = await database.query<{ already: boolean }>({
+    name: 'token.revoke',
+    text: revokeSql,
+    values: [
+      familyId,
+      owner?.tenantId ?? null,
+      owner?.clientId ?? null,
+      reason === '' ? null : reason,
+      trail.ipAddress === '' ? null : trail.ipAddress,
+      auditParameter(kit, [event]),
+    ],
+  });
+  const [family] = rows;
+  if (family === undefined) return 'unknown';
+  return family.already ? 'already_revoked' : 'revoked';
+}
+
+const rotationErrors: ReadonlySet<string> = new Set<RotationError>([
+  'unknown',
+  'client_mismatch',
+  'expired',
+  'revoked',
+  'resource_mismatch',
+  'scope_exceeded',
+  'reuse_detected',
+]);
+
+function isRotationError(verdict: string): verdict is RotationError {
+  return rotationErrors.has(verdict);
+}
+
+function settledOutcome(row: (GenerationRow & { verdict: string }) | undefined): RotationOutcome {
+  if (row === undefined) return { kind: 'unknown' };
+  if (row.verdict === 'retried') return { kind: 'retried', generation: row.generation, grant: grantOf(row) };
+  if (isRotationError(row.verdict)) return { kind: row.verdict };
+  // The rotation found no row, but the reason no longer holds: another request changed the family meanwhile. A retry succeeds.
+  throw temporarilyUnavailable(new Error('the refresh family changed twice during a rotation'));
+}
+
+interface GrantRow {
+  readonly user_id: string;
+  readonly scopes: string[];
+  readonly resource: string;
+  readonly session_id: string;
+  readonly issuer: string;
+  readonly auth_time: number;
+}
+
+interface GenerationRow extends GrantRow {
+  readonly generation: number;
+}
+
+interface LiveRow extends GrantRow {
+  readonly tenant_id: string;
+  readonly client_id: string;
+  readonly issued_at: number;
+  readonly expires_at: number;
+}
+
+function grantOf(row: GrantRow): FamilyGrant {
+  return {
+    userId: row.user_id,
+    scopes: row.scopes,
+    resource: row.resource,
+    sessionId: row.session_id,
+    issuer: row.issuer,
+    authTime: row.auth_time,
+  };
+}
+
+function liveFamilyOf(row: LiveRow): LiveFamily {
+  return {
+    ...grantOf(row),
+    tenantId: row.tenant_id,
+    clientId: row.client_id,
+    issuedAt: row.issued_at,
+    expiresAt: row.expires_at,
+  };
+}

@@ -1,0 +1,38 @@
+/**
+ * Parts of the statements. Each change is one statement together with its audit rows, so that both are committed or neither.
+ *
+ * An `audit` parameter is a JSON array of rows; a row with a `when` is written only for that verdict. The statements add
+ * to the record what only the family knows: subject, session, family.
+ */
+
+/** The columns of a family's grant. */
+export const grantColumns = 'user_id, scopes, resource, session_id, issuer, auth_time::float8 AS auth_time';
+
+/** Inserts the audit rows of `parameter` once for each row of `source`, which has the columns of a family. */
+export function auditInsert(source: string, parameter: string, condition = 'true'): string {
+  return `
+    INSERT INTO token.audit_event (event_id, event, tenant_id, outcome, reason, record)
+    SELECT e ->> 'eventId', e ->> 'event', s.tenant_id, e ->> 'outcome', e ->> 'reason',
+           (e -> 'record') || jsonb_strip_nulls(jsonb_build_object(
+             'tenantId', s.tenant_id, 'subject', s.user_id,
+             'sessionId', NULLIF(s.session_id, ''), 'grantId', s.family_id))
+    FROM ${source} AS s, jsonb_array_elements(${parameter}::text::jsonb) AS e
+    WHERE ${condition}`;
+}
+
+/**
+ * Records the families of `source` as revoked; their rows are locked already. Sequence numbers must follow the order of
+ * the commits, so the advisory lock is taken before the number and held until the commit. No statement waits for a row
+ * while it holds the lock.
+ */
+export function recordRevocations(source: string, condition: string): string {
+  return `
+  ordered AS MATERIALIZED (
+    SELECT tenant_id, family_id, client_id, user_id, session_id, resource,
+           pg_advisory_xact_lock(hashtextextended('tessera.token.revocation', 0))
+    FROM ${source} WHERE ${condition}
+  ), recorded AS (
+    INSERT INTO token.revocation (tenant_id, family_id, client_id, user_id, session_id, resource)
+    SELECT tenant_id, family_id, client_id, user_id, session_id, resource FROM ordered
+  )`;
+}
