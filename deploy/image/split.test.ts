@@ -37,7 +37,7 @@ beforeAll(async () => {
   image.seal();
   database = await createDatabase();
   await makeRoles();
-  writeCertificates();
+  await writeCertificates();
   http = await freePort();
   for (const name of order) ports[name] = { rpc: await freePort(), management: await freePort() };
 }, 300_000);
@@ -177,13 +177,13 @@ function certificateOf(name: string): Record<string, string> {
   };
 }
 
-function writeCertificates(): void {
-  const authority = createAuthority();
+async function writeCertificates(): Promise<void> {
+  const authority = await createAuthority();
   const directory = join(root, 'certificates');
   mkdirSync(directory);
   writeFileSync(join(directory, 'ca.crt'), authority.cert);
   for (const name of [...order, 'operator']) {
-    const { cert, key } = authority.issue(name);
+    const { cert, key } = await authority.issue(name);
     writeFileSync(join(directory, `${name}.crt`), cert);
     // Read by the unprivileged user of the image.
     writeFileSync(join(directory, `${name}.key`), key, { mode: 0o644 });

@@ -205,7 +205,7 @@ describe('tessera flow ciba', () => {
     const tell = async (): Promise<number[]> => {
       const token = sent[0]?.form['client_notification_token'];
       return [
-        await post('of somebody else', { ...callback, auth_req_id: 'ar' }),
+        await post('of someone else', { ...callback, auth_req_id: 'ar' }),
         await post(token, { ...callback, auth_req_id: 'another' }),
         await post(token, { ...callback, auth_req_id: 'ar' }),
       ];
@@ -294,27 +294,31 @@ describe('tessera secret new', () => {
 
 describe('tessera', () => {
   it.each([
-    [[], 0, 'tessera flow device'],
-    [['--help'], 0, 'tessera flow ciba'],
-    [['flow'], 2, 'There is no such command.'],
-    [['flow', '--help'], 0, 'tessera flow ciba'],
-    [['config', '-h'], 0, 'tessera config check'],
-    [['epoch', 'help'], 0, 'tessera epoch bump'],
-    [['nonsense', '--help'], 2, 'There is no such command.'],
+    [[], 0, 'Usage: tessera '],
+    [['--help'], 0, 'webhook-key'],
+    [['flow'], 2, 'Usage: tessera flow '],
+    [['flow', '--help'], 0, 'ciba [options]'],
+    [['config', '-h'], 0, 'check [options]'],
+    [['epoch', 'help'], 0, 'bump [options]'],
+    [['nonsense'], 2, "unknown command 'nonsense'"],
+    [['flow', 'nonsense'], 2, "unknown command 'nonsense'"],
+    [['secret', 'new', 'extra'], 2, 'too many arguments'],
     [['flow', 'ciba', '--help'], 0, '--login-hint'],
-    [['flow', 'ciba'], 2, '--login-hint is required.'],
-    [['flow', 'ciba', '--login-hint', 'ada', '--listen', 'x'], 2, '--listen must be a port.'],
+    [['flow', 'ciba'], 2, "required option '--login-hint <hint>' not specified"],
+    [['flow', 'ciba', '--login-hint', ''], 2, 'It must not be empty.'],
+    [['flow', 'ciba', '--login-hint', 'ada', '--listen', 'x'], 2, 'It must be a port.'],
     [['flow', 'device', '--nonsense'], 2, '--client-secret'],
+    [['flow', 'device', '--client-id', ''], 2, '--client-id or TESSERA_CLIENT_ID is required.'],
   ])('answers %j with exit code %d and help', async (args, code, text) => {
-    const { terminal, printed } = world([]);
+    const { terminal, printed } = world([], { TESSERA_CLIENT_ID: '' });
     expect(await run(args, terminal)).toBe(code);
     expect(printed.say).toContain(text);
     expect(printed.out).toBe('');
   });
 
-  it('lists the commands of a group alone', async () => {
+  it('lists only the commands of a group', async () => {
     const { terminal, printed } = world([]);
     await run(['flow', '--help'], terminal);
-    expect(printed.say.match(/tessera [a-z]+ [a-z]+/g)).toEqual(['tessera flow device', 'tessera flow ciba']);
+    expect(printed.say.match(/^ {2}[a-z]+ \[/gm)).toEqual(['  device [', '  ciba [', '  help [']);
   });
 });

@@ -11,12 +11,19 @@ export interface Terminal {
   now(): number;
 }
 
+/** What a command is given. */
+export interface CommandContext extends Terminal {
+  /** Sets the exit code of a command that succeeds with a result of its own. */
+  exitWith(code: 1): void;
+}
+
 /** A failure that the person can do something about: shown as its message, without a stack. */
 export class CommandError extends Error {
   override readonly name = 'CommandError';
-}
+  readonly exitCode: 1 | 2;
 
-/** A command line that cannot be understood. */
-export class UsageError extends Error {
-  override readonly name = 'UsageError';
+  constructor(message: string, exitCode: 1 | 2 = 1) {
+    super(message);
+    this.exitCode = exitCode;
+  }
 }

@@ -1,23 +1,32 @@
-import type { Command } from './command.ts';
-import { UsageError } from './terminal.ts';
+import type { Command } from 'commander';
+import { environmentHelp, nonEmpty, orEnvironment } from './options.ts';
+import type { CommandContext } from './terminal.ts';
+
+const variable = 'TESSERA_WEBHOOK_KEY';
+
+interface WebhookKeyOptions {
+  readonly tenant: string;
+  readonly clientId: string;
+  readonly key?: string;
+}
 
 /** What an application's notification system verifies with, made from the deployment's key by the server's own code. */
-export const webhookKey: Command = {
-  words: ['webhook-key'],
-  summary: "print the key with which an application's notification system verifies requests",
-  options: {
-    tenant: { type: 'string', help: 'The tenant', required: true },
-    'client-id': { type: 'string', help: 'The application', required: true },
-    key: { type: 'string', help: "The deployment's key", environment: 'TESSERA_WEBHOOK_KEY', required: true },
-  },
-  async run(values, { out }) {
-    const [{ createWebhookKeys }, { Secret }] = await Promise.all([
-      import('@tessera/device'),
-      import('@tessera/kit'),
-    ]);
-    const key = values.required('key');
-    if (key.length < 32) throw new UsageError('The key must have at least 32 characters.');
-    const application = { tenantId: values.required('tenant'), clientId: values.required('client-id') };
-    out(`${createWebhookKeys(new Secret(key)).signingKey(application)}\n`);
-  },
-};
+export function addWebhookKey(program: Command, context: CommandContext): void {
+  program
+    .command('webhook-key')
+    .description("print the key with which an application's notification system verifies requests")
+    .requiredOption('--tenant <id>', 'the tenant', nonEmpty)
+    .requiredOption('--client-id <id>', 'the application', nonEmpty)
+    .option('--key <key>', `the key of the deployment ${environmentHelp(variable)}`)
+    .action(async ({ tenant, clientId, key: given }: WebhookKeyOptions, command: Command) => {
+      const [{ createWebhookKeys }, { Secret }] = await Promise.all([
+        import('@tessera/device'),
+        import('@tessera/kit'),
+      ]);
+      const key = orEnvironment(given, variable, context) ?? '';
+      if (key === '') command.error(`error: --key or ${variable} is required.`);
+      if (key.length < 32) command.error('error: the key must have at least 32 characters.');
+      const webhookKeys = createWebhookKeys(new Secret(key));
+      context.out(`${webhookKeys.signingKey({ tenantId: tenant, clientId })}\n`);
+    });
+}

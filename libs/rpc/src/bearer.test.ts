@@ -122,7 +122,7 @@ test('a service that does not take access tokens refuses them', async () => {
 async function mutual(certificates: 'required' | 'optional') {
   const directory = await mkdtemp(join(tmpdir(), 'bearer-'));
   cleanUps.push(() => rm(directory, { recursive: true }));
-  const authority = freshAuthority();
+  const authority = await freshAuthority();
   const credentials = { kind: 'mtls', ...(await writeIdentity(directory, 'keys', authority)) } as const;
   const stood = await stand({ credentials, certificates });
   const call = async (files: Awaited<ReturnType<typeof writeIdentity>>) => {
@@ -171,7 +171,7 @@ test('where certificates are optional, one that names a caller still says which 
 
 test('where certificates are optional, a connection without one is taken and a bad one is not', async () => {
   const { server, authority } = await mutual('optional');
-  const foreign = freshAuthority().issue('token');
+  const foreign = await (await freshAuthority()).issue('token');
   expect(await survives(server.port, { ca: authority.cert })).toBe(true);
   expect(await survives(server.port, { ca: authority.cert, ...foreign })).toBe(false);
 });

@@ -67,7 +67,7 @@ test.each([
 
 test('a certificate of another authority gets no connection', async () => {
   const { call, authority, directory } = await stand();
-  await writeIdentity(directory, 'foreign', freshAuthority(), [authority]);
+  await writeIdentity(directory, 'foreign', await freshAuthority(), [authority]);
   await expect(call('foreign', 'token')).rejects.toMatchObject({ code: 'temporarily_unavailable' });
 });
 
@@ -86,7 +86,7 @@ test('a peer that does not show a certificate gets no connection', async () => {
 
 test('a peer that speaks less than TLS 1.3 gets no connection', async () => {
   const { port, authority } = await stand();
-  const { cert, key } = freshCertificate(authority, 'token');
+  const { cert, key } = await freshCertificate(authority, 'token');
   await expect(answered({ port, ca: authority.cert, cert, key, maxVersion: 'TLSv1.2' })).resolves.toBe(false);
   await expect(answered({ port, ca: authority.cert, cert, key })).resolves.toBe(true);
 });
@@ -94,7 +94,7 @@ test('a peer that speaks less than TLS 1.3 gets no connection', async () => {
 test('both ends take up certificates of a new authority without a restart', async () => {
   const { call, authority, directory, closePeers } = await stand();
   await expect(call('token', 'token')).resolves.toMatchObject({ tokens: ['token'] });
-  const next = freshAuthority();
+  const next = await freshAuthority();
   // As an operator rotates: both trust the new authority, then the certificates change, then the old one goes.
   for (const trusted of [[authority, next], [next]]) {
     await writeIdentity(directory, 'keys', trusted.length === 2 ? authority : next, trusted);
@@ -120,7 +120,7 @@ test('a channel that stays open connects anew with the certificate that replaced
   });
   cleanUps.push(() => peer.close());
   await expect(peer.client(KeysService).sign(signRequest())).resolves.toMatchObject({ tokens: ['token'] });
-  const next = freshAuthority();
+  const next = await freshAuthority();
   await writeIdentity(directory, 'keys', next);
   await writeIdentity(directory, 'token', next);
   await sleep(10 * reloadMs);
@@ -158,7 +158,7 @@ test('half of a rotation is not taken: the last good certificate stays until the
   const before = files.current;
   const changed = Promise.withResolvers<void>();
   files.onChange(() => changed.resolve());
-  const { cert, key } = freshCertificate(authority, 'half');
+  const { cert, key } = await freshCertificate(authority, 'half');
   await writeFile(paths.certificateFile, cert);
   await sleep(5 * reloadMs);
   expect(files.current).toBe(before);
@@ -176,7 +176,7 @@ test('certificates that are missing or do not fit stop the start', async () => {
   const open = (changed: Partial<CertificateFilePaths>) => () =>
     new CertificateFiles({ ...paths, ...changed }, silentLog());
   expect(open({ certificateFile: join(directory, 'nothing.crt') })).toThrow('nothing.crt');
-  await writeFile(paths.privateKeyFile, freshCertificate(authority, 'bad').key);
+  await writeFile(paths.privateKeyFile, (await freshCertificate(authority, 'bad')).key);
   expect(open({})).toThrow(/key values mismatch/);
 });
 
@@ -194,7 +194,7 @@ interface Stand {
 async function stand(ownName = 'keys', trustDomain?: string): Promise<Stand> {
   const directory = await mkdtemp(join(tmpdir(), 'rpc-'));
   cleanUps.push(() => rm(directory, { recursive: true }));
-  const authority = freshAuthority();
+  const authority = await freshAuthority();
   const subject = createSubject();
   subject.sign = (_, context) => ({ tokens: [context.caller] });
   const { log, built } = subject;

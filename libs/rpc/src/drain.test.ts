@@ -132,7 +132,7 @@ test('draining ends the watch of health by a stock client, after it was told', a
 test('draining lets a connection go whose handshake ends late', async () => {
   const directory = await mkdtemp(join(tmpdir(), 'drain-'));
   cleanUps.push(() => rm(directory, { recursive: true }));
-  const authority = freshAuthority();
+  const authority = await freshAuthority();
   const files = await writeIdentity(directory, 'keys', authority);
   const server = await served(createSubject(), {
     credentials: { kind: 'mtls', ...files },
@@ -145,7 +145,7 @@ test('draining lets a connection go whose handshake ends late', async () => {
   await sleep(100);
   const before = Date.now();
   const drained = server.drain();
-  const { cert, key } = freshCertificate(authority, 'token');
+  const { cert, key } = await freshCertificate(authority, 'token');
   const late = connectTls({
     socket,
     servername: 'keys',

@@ -13,8 +13,6 @@ export * from './stores.ts';
 export * from './traces.ts';
 export * from './chromium.ts';
 export * from './certificates/authority.ts';
-export * from './browser/cookies.ts';
 export * from './browser/html.ts';
-export * from './browser/http-browser.ts';
 export { atEndOfFile } from './cleanup.ts';
 export * from './tcp-proxy.ts';

@@ -23,8 +23,8 @@ export async function applyState(file: string, terminal: Terminal): Promise<void
   }
 }
 
-/** Prints a line for each record that applying would change. Answers 1 when there are any. Throws as `applyState`. */
-export async function diffState(file: string, terminal: Terminal): Promise<void | 1> {
+/** Prints a line for each record that applying would change. Answers whether there are any. Throws as `applyState`. */
+export async function diffState(file: string, terminal: Terminal): Promise<boolean> {
   const { environment } = terminal;
   const { tenants } = await withService('directory', terminal, {
     name: 'Comparing',
@@ -39,8 +39,8 @@ export async function diffState(file: string, terminal: Terminal): Promise<void 
     differences.map((difference) => `${tenantId}: ${described(difference)}\n`),
   );
   for (const line of lines) terminal.out(line);
-  if (lines.length > 0) return 1;
-  terminal.say('Nothing would change.\n');
+  if (lines.length === 0) terminal.say('Nothing would change.\n');
+  return lines.length > 0;
 }
 
 function described({ kind, name, change, keys }: Difference): string {

@@ -1,204 +1,245 @@
 import { randomBytes } from 'node:crypto';
-import type { Command } from '../command.ts';
-import { clientOf } from '../flow/options.ts';
-import { CommandError } from '../terminal.ts';
+import type { Command } from 'commander';
+import { addClientOptions, clientOf, issuerOf, type ClientOptions } from '../flow/options.ts';
+import { nonEmpty } from '../options.ts';
+import { CommandError, type CommandContext } from '../terminal.ts';
 import { smoke } from './smoke.ts';
-import { statusCommands } from './status-commands.ts';
+import type { StatusChange } from './status.ts';
 
 /**
- * What operators do with a deployment. These work on it from inside, with the settings and the code of its processes, which
- * are loaded only when one of these commands runs.
+ * What operators do with a deployment. These commands work on it from inside, with the settings and the code of its
+ * processes, which are loaded only when one of them runs.
  */
+export function addOperatorCommands(program: Command, context: CommandContext): void {
+  addDeclaredState(program, context);
+  addProcessChecks(program, context);
+  addKeys(program.command('keys').description('list, rotate and withdraw signing keys'), context);
+  addStatus(program, context);
+  addSecrets(program.command('secret').description('make and list client secrets'), context);
+  program
+    .command('epoch')
+    .description('invalidate what was issued so far')
+    .command('bump')
+    .description('after a restore: invalidate every refresh token, session, code and decision issued so far')
+    .option('--tenant <id>', 'only this tenant instead of all')
+    .action(async ({ tenant }: { tenant?: string }) => {
+      const { bump } = await import('./epoch.ts');
+      await bump(tenant, context);
+    });
+  addClientOptions(program.command('smoke'))
+    .description(
+      'fetch metadata and keys from a running server and check that it rejects an invalid token; with a client, get a token too',
+    )
+    .option('--address <url>', 'where to reach the server, if not at the issuer')
+    .action(async (options: ClientOptions & { address?: string }) => {
+      const issuer = issuerOf(options, context);
+      await smoke(
+        { issuer, address: options.address ?? issuer, client: clientOf(options, context) },
+        context,
+      );
+    });
+}
 
-const processOption = {
-  process: {
-    type: 'string',
-    help: 'gateway, authorize, token, device, keys, directory or standalone',
-    default: 'standalone',
-  },
-} as const;
+function addDeclaredState(program: Command, context: CommandContext): void {
+  program
+    .command('migrate')
+    .description('bring all schemas of DATABASE_URL up to date')
+    .action(async () => {
+      const { migrateSchemas } = await import('./migrate.ts');
+      await migrateSchemas(context);
+    });
+  program
+    .command('apply')
+    .description('make the tenants match a declared state')
+    .requiredOption('-f, --file <path>', 'the declared state, as YAML', nonEmpty)
+    .action(async ({ file }: { file: string }) => {
+      const { applyState } = await import('./apply.ts');
+      await applyState(file, context);
+    });
+  program
+    .command('diff')
+    .description('show what apply would change, and change nothing')
+    .requiredOption('-f, --file <path>', 'the declared state, as YAML', nonEmpty)
+    .addHelpText(
+      'after',
+      `
+It names the records and keys that differ, never a value.
+Exit code 0: nothing would change; 1: something would; 2: the comparison failed.`,
+    )
+    .action(async ({ file }: { file: string }) => {
+      const { diffState } = await import('./apply.ts');
+      const differs = await diffState(file, context).catch((error: unknown) => {
+        throw error instanceof CommandError ? new CommandError(error.message, 2) : error;
+      });
+      if (differs) context.exitWith(1);
+    });
+  program
+    .command('get')
+    .description('print the declared state, as YAML')
+    .option('--tenant <id>', 'only this tenant instead of all')
+    .addHelpText(
+      'after',
+      `
+It omits secrets, passwords and their hashes, and every key that has its default, including a \`status\` of \`active\`.
+Before you apply it, give confidential applications their \`secrets\` again; undeclared passwords stay as they are.`,
+    )
+    .action(async ({ tenant }: { tenant?: string }) => {
+      const { printState } = await import('./get.ts');
+      await printState(tenant, context);
+    });
+}
 
-const migrate: Command = {
-  words: ['migrate'],
-  summary: 'bring the schemas of DATABASE_URL up to date',
-  options: {},
-  async run(_values, terminal) {
-    const { migrateSchemas } = await import('./migrate.ts');
-    await migrateSchemas(terminal);
-  },
-};
+function addProcessChecks(program: Command, context: CommandContext): void {
+  const processFlag = '--process <name>';
+  const processHelp = 'gateway, authorize, token, device, keys, directory or standalone';
+  program
+    .command('config')
+    .description('check settings')
+    .command('check')
+    .description('check whether a process can start with this environment')
+    .option(processFlag, processHelp, nonEmpty, 'standalone')
+    .action(async ({ process }: { process: string }) => {
+      const { configurationProblems, secretsToBeMade } = await import('./settings.ts');
+      const problems = configurationProblems(process, context.environment);
+      if (problems.length > 0) throw new CommandError(problems.join('\n'));
+      context.say(`${process} can start with this configuration.\n`);
+      const toBeMade = secretsToBeMade(process, context.environment);
+      if (toBeMade.length > 0)
+        context.say(`When it starts, it generates ${toBeMade.join(', ')} for its embedded stores.\n`);
+    });
+  program
+    .command('doctor')
+    .description('check the settings and the stores of a process')
+    .option(processFlag, processHelp, nonEmpty, 'standalone')
+    .action(async ({ process }: { process: string }) => {
+      const { examine } = await import('./doctor.ts');
+      await examine(process, context);
+    });
+}
 
-const apply: Command = {
-  words: ['apply'],
-  summary: 'make the tenants what a file declares',
-  options: { file: { type: 'string', short: 'f', help: 'The declared state, as YAML', required: true } },
-  async run(values, terminal) {
-    const { applyState } = await import('./apply.ts');
-    await applyState(values.required('file'), terminal);
-  },
-};
+function addKeys(keys: Command, context: CommandContext): void {
+  keys
+    .command('list')
+    .description('list the published signing keys, newest first')
+    .addHelpText(
+      'after',
+      `
+published: known to verifiers, signs next. active: signs.
+retired: no longer signs; verifiers still trust what it signed.`,
+    )
+    .action(async () => {
+      const { listKeys } = await import('./keys.ts');
+      await listKeys(context);
+    });
+  keys
+    .command('rotate')
+    .description('publish the next signing key, which signs after the publication lead')
+    .option('--now', 'sign with it at once, without the lead: for a leaked key', false)
+    .addHelpText(
+      'after',
+      `
+With --now, verifiers that cache the key set reject new tokens until they fetch it again.
+Either way the key before it stays in the key set until TESSERA_KEYS_RETENTION has passed, or until
+tessera keys withdraw removes it.`,
+    )
+    .action(async ({ now }: { now: boolean }) => {
+      const { rotateKeys } = await import('./keys.ts');
+      await rotateKeys(now, context);
+    });
+  keys
+    .command('withdraw')
+    .description('remove a leaked, retired key from the key set')
+    // Every 64th begins with a dash.
+    .requiredOption('--kid <kid>', 'the key, as tessera keys list names it: --kid=<kid>', nonEmpty)
+    .addHelpText(
+      'after',
+      `
+From then on everything it signed is rejected, valid tokens too: clients get new ones by refreshing or asking again.`,
+    )
+    .action(async ({ kid }: { kid: string }) => {
+      const { withdrawKey } = await import('./keys.ts');
+      await withdrawKey(kid, context);
+    });
+}
 
-const diff: Command = {
-  words: ['diff'],
-  summary: 'say what apply would change, and change nothing',
-  details:
-    'It names records and the keys that differ, never a value.\n' +
-    'Exit code 0: nothing would change; 1: something would; 2: that cannot be told.',
-  options: { file: { type: 'string', short: 'f', help: 'The declared state, as YAML', required: true } },
-  failure: 2,
-  async run(values, terminal) {
-    const { diffState } = await import('./apply.ts');
-    return diffState(values.required('file'), terminal);
-  },
-};
+const declared =
+  'A declared `status` decides again whenever the state is applied; if none is declared, it stays as it is.';
+const issued =
+  'It takes effect everywhere within a second. Access tokens issued so far live until they expire, ten minutes by default.';
+const stays = 'What it invalidated stays invalid: people sign in again.';
 
-const get: Command = {
-  words: ['get'],
-  summary: 'print what is declared, as YAML',
-  details:
-    'Secrets, passwords and their hashes are left out, and so is what has its default: a `status` of `active` too.\n' +
-    'To apply it, give confidential applications their `secrets` again; passwords that are not declared stay.',
-  options: { tenant: { type: 'string', help: 'One tenant alone; all of them without' } },
-  async run(values, terminal) {
-    const { printState } = await import('./get.ts');
-    await printState(values.text('tenant'), terminal);
-  },
-};
+/** Each command has those that it requires. */
+interface StatusOptions {
+  readonly tenant: string;
+  readonly clientId: string;
+  readonly username: string;
+}
 
-const configCheck: Command = {
-  words: ['config', 'check'],
-  summary: 'say whether a process could start with this environment',
-  options: processOption,
-  async run(values, { environment, say }) {
-    const { configurationProblems, secretsToBeMade } = await import('./settings.ts');
-    const name = values.required('process');
-    const problems = configurationProblems(name, environment);
-    if (problems.length > 0) throw new CommandError(problems.join('\n'));
-    say(`${name} can start with this configuration.\n`);
-    const toBeMade = secretsToBeMade(name, environment);
-    if (toBeMade.length > 0) say(`At its start it makes ${toBeMade.join(', ')} for its embedded stores.\n`);
-  },
-};
-
-const doctor: Command = {
-  words: ['doctor'],
-  summary: 'look at the settings and the stores of a process, and say what is wrong',
-  options: processOption,
-  async run(values, terminal) {
-    const { examine } = await import('./doctor.ts');
-    await examine(values.required('process'), terminal);
-  },
-};
-
-const epochBump: Command = {
-  words: ['epoch', 'bump'],
-  summary: 'after a restore: end every refresh token, session, code and decision of before',
-  options: { tenant: { type: 'string', help: 'One tenant alone; all of them without' } },
-  async run(values, terminal) {
-    const { bump } = await import('./epoch.ts');
-    await bump(values.text('tenant'), terminal);
-  },
-};
-
-const keysList: Command = {
-  words: ['keys', 'list'],
-  summary: 'list the signing keys that verifiers are told of, newest first',
-  details:
-    'published: known to verifiers, signs next. active: signs.\n' +
-    'retired: signs no more, and is still trusted for what it signed.',
-  options: {},
-  async run(_values, terminal) {
-    const { listKeys } = await import('./keys.ts');
-    await listKeys(terminal);
-  },
-};
-
-const keysRotate: Command = {
-  words: ['keys', 'rotate'],
-  summary: 'publish the next signing key, which takes over after the publication lead',
-  details:
-    'With --now, verifiers that keep a copy of the key set refuse new tokens until they fetch it again.\n' +
-    'The key before it stays in the key set either way, until TESSERA_KEYS_RETENTION is over, or until\n' +
-    'tessera keys withdraw takes it out.',
-  options: { now: { type: 'boolean', help: 'Let it sign at once, without the lead: for a key that leaked' } },
-  async run(values, terminal) {
-    const { rotateKeys } = await import('./keys.ts');
-    await rotateKeys(values.flag('now'), terminal);
-  },
-};
-
-const keysWithdraw: Command = {
-  words: ['keys', 'withdraw'],
-  summary: 'take a retired key that leaked out of the key set',
-  details:
-    'What it signed is refused from then on, good tokens too: clients get others by refreshing or asking again.',
-  // Every 64th begins with a dash.
-  options: {
-    kid: { type: 'string', help: 'The key that tessera keys list names, as --kid=<kid>', required: true },
-  },
-  async run(values, terminal) {
-    const { withdrawKey } = await import('./keys.ts');
-    await withdrawKey(values.required('kid'), terminal);
-  },
-};
-
-const secretNew: Command = {
-  words: ['secret', 'new'],
-  summary: 'make a client secret, 32 random bytes as base64url, and print it',
-  options: {},
-  async run(_values, { out }) {
-    out(`${randomBytes(32).toString('base64url')}\n`);
-  },
-};
-
-const secretList: Command = {
-  words: ['secret', 'list'],
-  summary: 'say when each secret of an application was declared, expires, and was last used',
-  options: { 'client-id': { type: 'string', help: 'The application', required: true } },
-  async run(values, terminal) {
-    const { listSecrets } = await import('./secrets.ts');
-    await listSecrets(values.required('client-id'), terminal);
-  },
-};
-
-const smokeTest: Command = {
-  words: ['smoke'],
-  summary: 'ask a running server what every deployment can answer; with a client, for a token as well',
-  options: {
-    issuer: {
-      type: 'string',
-      help: 'The issuer',
-      environment: 'TESSERA_ISSUER',
-      default: 'http://localhost:8080',
+/** Whom operators let in: `disable` and `enable` for tenants, applications and users. */
+function addStatus(program: Command, context: CommandContext): void {
+  const addVerbs = (
+    noun: string,
+    summaries: { readonly disable: string; readonly enable: string },
+    effect: string,
+    addOptions: (command: Command) => Command,
+    targetOf: (options: StatusOptions) => StatusChange['target'],
+  ): void => {
+    const group = program.command(noun).description(`disable and enable ${noun}s`);
+    for (const verb of ['disable', 'enable'] as const) {
+      const details = verb === 'disable' ? [effect, issued, declared] : [stays, declared];
+      addOptions(group.command(verb))
+        .description(summaries[verb])
+        .addHelpText('after', `\n${details.join('\n')}`)
+        .action(async (options: StatusOptions) => {
+          const { setStatus } = await import('./status.ts');
+          await setStatus({ verb, target: targetOf(options) }, context);
+        });
+    }
+  };
+  addVerbs(
+    'tenant',
+    {
+      disable: 'block all people and applications of a tenant',
+      enable: 'unblock a tenant',
     },
-    address: { type: 'string', help: 'Where the server is reached, when not at the issuer' },
-    'client-id': {
-      type: 'string',
-      help: 'An application with the grant client_credentials',
-      environment: 'TESSERA_CLIENT_ID',
-    },
-    'client-secret': { type: 'string', help: 'Its secret', environment: 'TESSERA_CLIENT_SECRET' },
-  },
-  async run(values, terminal) {
-    const issuer = values.required('issuer');
-    const client = values.text('client-id') === undefined ? undefined : clientOf(values);
-    await smoke({ issuer, address: values.text('address') ?? issuer, client }, terminal);
-  },
-};
+    'It invalidates the sessions, codes, refresh tokens and decisions of all its people.',
+    (command) => command.requiredOption('--tenant <id>', 'the tenant', nonEmpty),
+    ({ tenant }) => ({ kind: 'tenant', tenantId: tenant }),
+  );
+  addVerbs(
+    'application',
+    { disable: 'issue nothing more to an application', enable: 'unblock an application' },
+    "It invalidates the application's codes, refresh tokens and decisions. Its users stay signed in elsewhere.",
+    (command) => command.requiredOption('--client-id <id>', 'the application', nonEmpty),
+    ({ clientId }) => ({ kind: 'application', clientId }),
+  );
+  addVerbs(
+    'user',
+    { disable: 'block a person', enable: 'unblock a person who was disabled or locked' },
+    "It invalidates the person's sessions, codes, refresh tokens and decisions.",
+    (command) =>
+      command
+        .requiredOption('--tenant <id>', 'the tenant', nonEmpty)
+        .requiredOption('--username <identifier>', 'user name, e-mail address or phone number', nonEmpty),
+    ({ tenant, username }) => ({
+      kind: 'user',
+      tenantId: tenant,
+      identifier: username,
+    }),
+  );
+}
 
-export const operating: readonly Command[] = [
-  migrate,
-  apply,
-  diff,
-  get,
-  configCheck,
-  doctor,
-  keysList,
-  keysRotate,
-  keysWithdraw,
-  ...statusCommands,
-  epochBump,
-  secretNew,
-  secretList,
-  smokeTest,
-];
+function addSecrets(secret: Command, context: CommandContext): void {
+  secret
+    .command('new')
+    .description('print a new client secret, 32 random bytes as base64url')
+    .action(() => context.out(`${randomBytes(32).toString('base64url')}\n`));
+  secret
+    .command('list')
+    .description('show when each secret of an application was declared, expires and was last used')
+    .requiredOption('--client-id <id>', 'the application', nonEmpty)
+    .action(async ({ clientId }: { clientId: string }) => {
+      const { listSecrets } = await import('./secrets.ts');
+      await listSecrets(clientId, context);
+    });
+}

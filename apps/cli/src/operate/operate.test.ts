@@ -215,7 +215,9 @@ describe('tessera secret list', () => {
   });
 
   it('says what it needs', async () => {
-    expect((await tessera('secret list', {})).said).toMatch(/^--client-id is required\./);
+    expect((await tessera('secret list', {})).said).toMatch(
+      /^error: required option '--client-id <id>' not specified/,
+    );
     expect(await tessera('secret list --client-id desk', {})).toEqual({
       code: 1,
       said: expect.stringMatching(/^DATABASE_URL is required\. .*Embedded stores are open/) as string,
@@ -258,11 +260,11 @@ describe('tessera config check', () => {
   it('asks for no secret that embedded stores make, in the one process alone', async () => {
     expect(await tessera('config check', {})).toEqual({
       code: 0,
-      said: `standalone can start with this configuration.\nAt its start it makes ${Object.keys(secrets).join(', ')} for its embedded stores.\n`,
+      said: `standalone can start with this configuration.\nWhen it starts, it generates ${Object.keys(secrets).join(', ')} for its embedded stores.\n`,
     });
     expect(await tessera('config check', { ...secrets, TESSERA_KEYS_KEK: '' })).toMatchObject({
       code: 0,
-      said: expect.stringContaining('it makes TESSERA_KEYS_KEK for') as string,
+      said: expect.stringContaining('it generates TESSERA_KEYS_KEK for') as string,
     });
     const wrong = await tessera('config check', { TESSERA_KEYS_KEK: 'short' });
     expect(wrong).toMatchObject({

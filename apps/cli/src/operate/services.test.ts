@@ -221,10 +221,10 @@ describe('tessera tenant, application and user', () => {
     });
   });
 
-  it('say in their help what ends, and what declared state does', async () => {
+  it('say in their help what they invalidate, and what declared state does', async () => {
     const { said } = await tessera('user disable --help', {});
-    expect(said).toContain('It ends the sessions, codes, refresh tokens and decisions of the person.');
-    expect(said).toContain('state that names none leaves it');
+    expect(said).toContain("It invalidates the person's sessions, codes, refresh tokens and decisions.");
+    expect(said).toContain('if none is declared, it stays as it is');
   });
 });
 

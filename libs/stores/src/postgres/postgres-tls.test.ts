@@ -12,11 +12,11 @@ const files = { ours: join(directory, 'ours.pem'), stranger: join(directory, 'st
 let server: Store;
 
 beforeAll(async () => {
-  const ours = createAuthority();
+  const ours = await createAuthority();
   writeFileSync(files.ours, ours.cert);
-  writeFileSync(files.stranger, createAuthority().cert);
+  writeFileSync(files.stranger, (await createAuthority()).cert);
   // 127.0.0.2 is an address that the certificate does not hold.
-  server = await startPostgres({ listen_addresses: '127.0.0.1,127.0.0.2' }, ours.issue('postgres'));
+  server = await startPostgres({ listen_addresses: '127.0.0.1,127.0.0.2' }, await ours.issue('postgres'));
 });
 afterAll(async () => {
   await server?.stop();

@@ -1,3 +1,5 @@
+import { parse, type HTMLElement } from 'node-html-parser';
+
 /** A form as it stands on a page. */
 export interface Form {
   readonly action: URL;
@@ -8,85 +10,55 @@ export interface Form {
   readonly names: readonly string[];
 }
 
-/** Enough reading of HTML for pages that we render ourselves; not for others. */
+/** The forms of a page, in its order. */
 export function parseForms(html: string, page: URL): Form[] {
-  return [...html.matchAll(/<form\b([^>]*)>(.*?)<\/form>/gis)].map(([, open = '', body = '']) => {
-    const form = attributesOf(open);
-    const fields = new Map<string, string>();
-    const names: string[] = [];
-    for (const control of controls(body)) {
-      if (!names.includes(control.name)) names.push(control.name);
-      if (control.sent) fields.set(control.name, control.value);
-    }
-    return {
-      action: new URL(form.get('action') || page.href, page),
-      method: form.get('method')?.toLowerCase() === 'post' ? 'POST' : 'GET',
-      fields,
-      names,
-    };
-  });
+  return parse(html)
+    .querySelectorAll('form')
+    .map((form) => {
+      const controls = form
+        .querySelectorAll('input, button, select, textarea')
+        .filter((control) => control.hasAttribute('name') && !control.hasAttribute('disabled'));
+      const sent = controls.filter(isSent).map((control) => [nameOf(control), valueOf(control)] as const);
+      return {
+        action: new URL(form.getAttribute('action') || page.href, page),
+        method: form.getAttribute('method')?.toLowerCase() === 'post' ? 'POST' : 'GET',
+        fields: new Map(sent),
+        names: [...new Set(controls.map(nameOf))],
+      };
+    });
 }
 
-/** HTML as a reader sees it: no tags, entities decoded, white space collapsed. */
-export function plainText(html: string): string {
-  const visible = html.replace(/<(script|style)\b.*?<\/\1>/gis, ' ').replace(/<[^>]*>/g, ' ');
-  return decodeEntities(visible).replace(/\s+/g, ' ').trim();
+function nameOf(control: HTMLElement): string {
+  return control.getAttribute('name') ?? '';
 }
 
-interface Control {
-  readonly name: string;
-  readonly value: string;
-  readonly sent: boolean;
-}
-
-function* controls(body: string): Generator<Control> {
-  for (const [, tag = '', rest = '', content = ''] of body.matchAll(
-    /<(input|button|select|textarea)\b([^>]*)>(?:(.*?)<\/(?:select|textarea)>)?/gis,
-  )) {
-    const given = attributesOf(rest);
-    const name = given.get('name');
-    if (!name || given.has('disabled')) continue;
-    const kind = tag.toLowerCase();
-    const type = given.get('type')?.toLowerCase() ?? (kind === 'button' ? 'submit' : 'text');
-    if (kind === 'textarea') yield { name, value: decodeEntities(content), sent: true };
-    else if (kind === 'select') yield { name, value: selected(content), sent: true };
-    else if (type === 'checkbox' || type === 'radio')
-      yield { name, value: given.get('value') ?? 'on', sent: given.has('checked') };
-    else yield { name, value: given.get('value') ?? '', sent: type !== 'submit' && type !== 'button' };
+/** Whether a browser sends the control when nothing was changed and no button was used (HTML, form submission). */
+function isSent(control: HTMLElement): boolean {
+  switch (typeOf(control)) {
+    case 'checkbox':
+    case 'radio':
+      return control.hasAttribute('checked');
+    case 'submit':
+    case 'button':
+    case 'reset':
+      return false;
+    default:
+      return true;
   }
 }
 
-function selected(options: string): string {
-  const all = [...options.matchAll(/<option\b([^>]*)>/gi)].map(([, rest = '']) => attributesOf(rest));
-  return (all.find((option) => option.has('selected')) ?? all[0])?.get('value') ?? '';
+function typeOf(control: HTMLElement): string {
+  const type = control.getAttribute('type')?.toLowerCase();
+  return type ?? (control.tagName === 'BUTTON' ? 'submit' : 'text');
 }
 
-function attributesOf(text: string): ReadonlyMap<string, string> {
-  const found = new Map<string, string>();
-  for (const [, name = '', double, single, bare] of text.matchAll(
-    /([\w:-]+)(?:\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'>]+)))?/g,
-  )) {
-    found.set(name.toLowerCase(), decodeEntities(double ?? single ?? bare ?? ''));
+function valueOf(control: HTMLElement): string {
+  if (control.tagName === 'TEXTAREA') return control.text;
+  if (control.tagName !== 'SELECT') {
+    const isBox = ['checkbox', 'radio'].includes(typeOf(control));
+    return control.getAttribute('value') ?? (isBox ? 'on' : '');
   }
-  return found;
-}
-
-const named: Readonly<Record<string, string>> = {
-  amp: '&',
-  lt: '<',
-  gt: '>',
-  quot: '"',
-  apos: "'",
-  nbsp: ' ',
-};
-
-function decodeEntities(text: string): string {
-  return text.replace(
-    /&(?:#x([\da-f]+)|#(\d+)|(\w+));/gi,
-    (whole, hex?: string, decimal?: string, name?: string) => {
-      if (hex) return String.fromCodePoint(Number.parseInt(hex, 16));
-      if (decimal) return String.fromCodePoint(Number(decimal));
-      return named[name ?? ''] ?? whole;
-    },
-  );
+  const options = control.querySelectorAll('option');
+  const selected = options.find((option) => option.hasAttribute('selected')) ?? options[0];
+  return selected?.getAttribute('value') ?? selected?.text ?? '';
 }

@@ -6,20 +6,20 @@ import { expect, test } from 'vitest';
 import { atEndOfFile } from '../cleanup.ts';
 import { createAuthority } from './authority.ts';
 
-test('an issued certificate names its holder and verifies against its authority', () => {
-  const authority = createAuthority();
-  const issued = new X509Certificate(authority.issue('token').cert);
+test('an issued certificate names its holder and verifies against its authority', async () => {
+  const authority = await createAuthority();
+  const issued = new X509Certificate((await authority.issue('token')).cert);
   expect(issued.subject).toBe('CN=token');
   expect(issued.checkHost('token')).toBe('token');
   expect(issued.checkIP('127.0.0.1')).toBe('127.0.0.1');
   expect(issued.verify(new X509Certificate(authority.cert).publicKey)).toBe(true);
-  expect(issued.verify(new X509Certificate(createAuthority().cert).publicKey)).toBe(false);
+  expect(issued.verify(new X509Certificate((await createAuthority()).cert).publicKey)).toBe(false);
 });
 
 test('TLS peers with certificates of one authority accept one another, and not an expired one', async () => {
-  const authority = createAuthority();
+  const authority = await createAuthority();
   const server = createServer(
-    { ...authority.issue('keys'), ca: authority.cert, requestCert: true, rejectUnauthorized: true },
+    { ...(await authority.issue('keys')), ca: authority.cert, requestCert: true, rejectUnauthorized: true },
     (socket) => void socket.end(String(socket.getPeerCertificate().subject.CN)),
   );
   server.on('tlsClientError', () => undefined);
@@ -29,8 +29,8 @@ test('TLS peers with certificates of one authority accept one another, and not a
   const dial = (credentials: { cert: string; key: string }) =>
     answerOf(connect({ port, host: '127.0.0.1', servername: 'keys', ca: authority.cert, ...credentials }));
 
-  await expect(dial(authority.issue('token'))).resolves.toBe('token');
-  const expired = dial(authority.issue('token', { notAfter: Date.now() - 1000 }));
+  await expect(dial(await authority.issue('token'))).resolves.toBe('token');
+  const expired = dial(await authority.issue('token', { notAfter: Date.now() - 1000 }));
   await expect(expired.catch(() => '')).resolves.toBe('');
 });
 

@@ -1,11 +1,20 @@
-import { generateKeyPairSync, randomBytes, sign } from 'node:crypto';
-import type { KeyObject } from 'node:crypto';
+// The certificate library resolves its parts by decorators, which need this before it is loaded.
+import 'reflect-metadata';
+import { createPrivateKey, randomBytes, webcrypto } from 'node:crypto';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { bits, boolean, element, integer, objectId, octets, sequence, set, text, time } from './der.ts';
+import {
+  BasicConstraintsExtension,
+  ExtendedKeyUsage,
+  ExtendedKeyUsageExtension,
+  KeyUsageFlags,
+  KeyUsagesExtension,
+  SubjectAlternativeNameExtension,
+  X509CertificateGenerator,
+} from '@peculiar/x509';
 
 /** PEM texts of one certificate and its private key. */
-export interface Credentials {
+export interface CertificatePair {
   readonly cert: string;
   readonly key: string;
 }
@@ -22,44 +31,48 @@ export interface Authority {
   /** PEM of its own certificate. */
   readonly cert: string;
   /**
-   * A certificate for a server and client of this name, which is its common name and a DNS name; `localhost` and the
-   * loopback addresses stand beside it.
+   * Issues a certificate for a server and client of this name, which is its common name and a DNS name beside `localhost`
+   * and the loopback addresses.
    */
-  issue(name: string, options?: CertificateOptions): Credentials;
+  issue(name: string, options?: CertificateOptions): Promise<CertificatePair>;
 }
 
-const ecdsaWithSha256 = sequence(objectId('1.2.840.10045.4.3.2'));
+const algorithm = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' } as const;
 const minute = 60_000;
 const day = 24 * 60 * minute;
 
-export function createAuthority(): Authority {
-  const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
-  const own = distinguishedName(`tests ${randomBytes(4).toString('hex')}`);
-  const certify = (
-    subject: Buffer,
-    key: KeyObject,
-    extensions: readonly Buffer[],
-    options: CertificateOptions = {},
-  ) => {
-    const { notBefore = Date.now() - minute, notAfter = Date.now() + day } = options;
-    const body = sequence(
-      element(0xa0, integer(Buffer.from([2]))),
-      integer(randomBytes(16)),
-      ecdsaWithSha256,
-      own,
-      sequence(time(notBefore), time(notAfter)),
-      subject,
-      key.export({ type: 'spki', format: 'der' }),
-      element(0xa3, sequence(...extensions)),
-    );
-    return pem(sequence(body, ecdsaWithSha256, bits(sign('sha256', body, privateKey))));
-  };
+export async function createAuthority(): Promise<Authority> {
+  const keys = await newKeyPair();
+  const issuer = `CN=tests ${randomBytes(4).toString('hex')}`;
+  const own = await X509CertificateGenerator.createSelfSigned({
+    name: issuer,
+    keys,
+    ...validity(),
+    signingAlgorithm: algorithm,
+    extensions: [
+      new BasicConstraintsExtension(true, undefined, true),
+      new KeyUsagesExtension(KeyUsageFlags.keyCertSign, true),
+    ],
+  });
   return {
-    cert: certify(own, publicKey, authorityExtensions),
-    issue(name, options) {
-      const pair = generateKeyPairSync('ec', { namedCurve: 'P-256' });
-      const key = pair.privateKey.export({ type: 'pkcs8', format: 'pem' });
-      return { cert: certify(distinguishedName(name), pair.publicKey, peerExtensions(name), options), key };
+    cert: pem(own.toString('pem')),
+    async issue(name, options) {
+      const pair = await newKeyPair();
+      const issued = await X509CertificateGenerator.create({
+        subject: [{ CN: [name] }],
+        issuer,
+        publicKey: pair.publicKey,
+        signingKey: keys.privateKey,
+        ...validity(options),
+        signingAlgorithm: algorithm,
+        extensions: extensionsOf(name),
+      });
+      const key = Buffer.from(await webcrypto.subtle.exportKey('pkcs8', pair.privateKey));
+      const privateKey = createPrivateKey({ key, format: 'der', type: 'pkcs8' });
+      return {
+        cert: pem(issued.toString('pem')),
+        key: privateKey.export({ type: 'pkcs8', format: 'pem' }),
+      };
     },
   };
 }
@@ -76,14 +89,14 @@ export async function createCertificates(
   names: readonly string[],
   options?: CertificateOptions,
 ): Promise<CertificateFiles> {
-  const authority = createAuthority();
+  const authority = await createAuthority();
   await mkdir(directory, { recursive: true });
   const ca = join(directory, 'ca.pem');
   await writeFile(ca, authority.cert);
   const certificates: Record<string, { cert: string; key: string }> = {};
   for (const name of names) {
     const files = { cert: join(directory, `${name}.pem`), key: join(directory, `${name}.key`) };
-    const issued = authority.issue(name, options);
+    const issued = await authority.issue(name, options);
     await writeFile(files.cert, issued.cert);
     await writeFile(files.key, issued.key, { mode: 0o600 });
     certificates[name] = files;
@@ -91,34 +104,30 @@ export async function createCertificates(
   return { ca, certificates };
 }
 
-/** Extensions of RFC 5280 §4.2.1. */
-const extension = (id: string, critical: boolean, value: Buffer) =>
-  sequence(objectId(id), ...(critical ? [boolean(true)] : []), octets(value));
+function newKeyPair() {
+  return webcrypto.subtle.generateKey(algorithm, true, ['sign', 'verify']);
+}
 
-const basicConstraints = (authority: boolean) =>
-  extension('2.5.29.19', true, authority ? sequence(boolean(true)) : sequence());
-/** Bit 0 is digitalSignature, bit 5 keyCertSign. */
-const keyUsage = (firstByte: number, unused: number) =>
-  extension('2.5.29.15', true, bits(Buffer.from([firstByte]), unused));
+function validity({ notBefore, notAfter }: CertificateOptions = {}) {
+  const now = Date.now();
+  return { notBefore: new Date(notBefore ?? now - minute), notAfter: new Date(notAfter ?? now + day) };
+}
 
-const authorityExtensions = [basicConstraints(true), keyUsage(0b0000_0100, 2)];
-
-function peerExtensions(name: string): Buffer[] {
-  const dns = (value: string) => element(0x82, Buffer.from(value));
-  const address = (...bytes: readonly number[]) => element(0x87, Buffer.from(bytes));
-  const loopback6 = address(...Array<number>(15).fill(0), 1);
+function extensionsOf(name: string) {
   return [
-    basicConstraints(false),
-    keyUsage(0b1000_0000, 7),
-    extension('2.5.29.37', false, sequence(objectId('1.3.6.1.5.5.7.3.1'), objectId('1.3.6.1.5.5.7.3.2'))),
-    extension('2.5.29.17', false, sequence(dns(name), dns('localhost'), address(127, 0, 0, 1), loopback6)),
+    new BasicConstraintsExtension(false, undefined, true),
+    new KeyUsagesExtension(KeyUsageFlags.digitalSignature, true),
+    new ExtendedKeyUsageExtension([ExtendedKeyUsage.serverAuth, ExtendedKeyUsage.clientAuth]),
+    new SubjectAlternativeNameExtension([
+      { type: 'dns', value: name },
+      { type: 'dns', value: 'localhost' },
+      { type: 'ip', value: '127.0.0.1' },
+      { type: 'ip', value: '::1' },
+    ]),
   ];
 }
 
-const distinguishedName = (commonName: string) =>
-  sequence(set(sequence(objectId('2.5.4.3'), text(commonName))));
-
-function pem(der: Buffer): string {
-  const lines = der.toString('base64').match(/.{1,64}/g) ?? [];
-  return `-----BEGIN CERTIFICATE-----\n${lines.join('\n')}\n-----END CERTIFICATE-----\n`;
+/** Several certificates in one file stand on lines of their own. */
+function pem(text: string): string {
+  return `${text.trimEnd()}\n`;
 }

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import pg from 'pg';
-import type { Credentials } from '../certificates/authority.ts';
+import type { CertificatePair } from '../certificates/authority.ts';
 import { ProvisionError } from './executable.ts';
 import { freePort, holdProcess } from './held-process.ts';
 import type { HeldProcess, Signal } from './held-process.ts';
@@ -33,7 +33,7 @@ const testSettings = {
  */
 export async function startPostgres(
   changes: Readonly<Record<string, string>> = {},
-  tls?: Credentials,
+  tls?: CertificatePair,
 ): Promise<Store> {
   return inNewDirectory(async (directory) => {
     const cluster = await initialise(directory, changes, tls);
@@ -95,7 +95,7 @@ interface Cluster {
 export async function initialise(
   directory: string,
   changes: Readonly<Record<string, string>>,
-  tls?: Credentials,
+  tls?: CertificatePair,
 ): Promise<Cluster> {
   const [certFile, keyFile] = [join(directory, 'server.crt'), join(directory, 'server.key')];
   const secure = tls === undefined ? {} : { ssl: 'on', ssl_cert_file: certFile, ssl_key_file: keyFile };

@@ -1,0 +1,42 @@
+import { readFileSync } from 'node:fs';
+import { InvalidArgumentError } from 'commander';
+import { CommandError, type Terminal } from './terminal.ts';
+
+/** Reads the value of a required option. Throws InvalidArgumentError when it is empty. */
+export function nonEmpty(value: string): string {
+  if (value === '') throw new InvalidArgumentError('It must not be empty.');
+  return value;
+}
+
+/** Reads a TCP port. Throws InvalidArgumentError. */
+export function port(value: string): number {
+  const number = Number(value);
+  if (Number.isInteger(number) && number > 0 && number < 65_536) return number;
+  throw new InvalidArgumentError('It must be a port.');
+}
+
+/**
+ * The value of an option that an environment variable may stand in for: the command line first, then the variable, then the
+ * file that `<variable>_FILE` names. Throws CommandError when that file cannot be read.
+ */
+export function orEnvironment(
+  given: string | undefined,
+  variable: string,
+  { environment }: Pick<Terminal, 'environment'>,
+): string | undefined {
+  const value = given ?? environment[variable];
+  if (value !== undefined && value !== '') return value;
+  const file = environment[`${variable}_FILE`];
+  if (file === undefined || file === '') return given;
+  try {
+    // As processes read it, so that both have the same value.
+    return readFileSync(file, 'utf8').replace(/\r?\n$/, '');
+  } catch {
+    throw new CommandError(`Cannot read the file that ${variable}_FILE names.`);
+  }
+}
+
+/** What help says of such an option. */
+export function environmentHelp(variable: string): string {
+  return `(or ${variable}, ${variable}_FILE)`;
+}
