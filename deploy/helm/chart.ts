@@ -185,7 +185,7 @@ const everywhere: Values = {
     keysKek: { existingSecret: 'secrets' },
     directoryPepper: { existingSecret: 'secrets', key: 'pepper' },
     tokenRefreshKeys: { existingSecret: 'refresh' },
-    deviceMarkKey: { existingSecret: 'secrets' },
+    deviceHmacKey: { existingSecret: 'secrets' },
     webhookKey: { existingSecret: 'secrets' },
   },
   redis: {

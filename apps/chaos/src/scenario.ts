@@ -19,7 +19,7 @@ import {
 import { Cluster, retryWindowMs, type ClusterOptions } from './cluster.ts';
 import { chosenSecrets } from './declared-state.ts';
 import type { Grant } from './load/browser.ts';
-import { Notifications } from './load/elsewhere.ts';
+import { Notifications } from './load/out-of-band.ts';
 import { Load } from './load/lanes.ts';
 import { introspect } from './load/steps.ts';
 import { Recorder } from './recorder.ts';

@@ -7,7 +7,7 @@ import { leaver, persons, secretOf, tenants } from '../declared-state.ts';
 import { nameOf } from '../history.ts';
 import { outcomeOf } from '../recorder.ts';
 import { redemptionOf, Visitor, type Code, type Grant } from './browser.ts';
-import { askElsewhere, connectDevice, type Notifications } from './elsewhere.ts';
+import { askElsewhere, connectDevice, type Notifications } from './out-of-band.ts';
 import { introspect, introspectByCall, refresh, revoke, userinfo } from './steps.ts';
 
 export interface LoadOptions {

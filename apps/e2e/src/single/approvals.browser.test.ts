@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { launchChromium } from '@tessera/test-kit';
-import { poll, startCiba, startDevice } from '../harness/decided-elsewhere.ts';
+import { poll, startCiba, startDevice } from '../harness/out-of-band.ts';
 import { people } from '../harness/declared-state.ts';
 import { expectError, tokensOf } from '../harness/flows.ts';
 import { setUps, type System } from '../harness/set-up.ts';

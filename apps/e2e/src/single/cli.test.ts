@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { decideCiba, decideDevice, type DecisionWord } from '../harness/decided-elsewhere.ts';
+import { decideCiba, decideDevice, type DecisionWord } from '../harness/out-of-band.ts';
 import { people, secrets } from '../harness/declared-state.ts';
 import { claimsOf } from '../harness/flows.ts';
 import { eventually } from '../harness/process.ts';

@@ -5,7 +5,7 @@ import { startRedisCluster } from '@tessera/test-kit/provision';
 import type { RedisCluster } from '@tessera/test-kit/provision';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, it } from 'vitest';
-import { decideCiba, decideDevice, poll, startCiba, startDevice } from '../harness/decided-elsewhere.ts';
+import { decideCiba, decideDevice, poll, startCiba, startDevice } from '../harness/out-of-band.ts';
 import { codeFor, expectError, redeem, tokensOf } from '../harness/flows.ts';
 import { eventually } from '../harness/process.ts';
 import { setUps, type System } from '../harness/set-up.ts';

@@ -10,7 +10,7 @@ import {
   poll,
   startCiba,
   startDevice,
-} from '../harness/decided-elsewhere.ts';
+} from '../harness/out-of-band.ts';
 import { codeFor, describeFailure, expectError, introspect, redeem, tokensOf } from '../harness/flows.ts';
 import { authorizeQuery } from '../harness/person.ts';
 import { eventually } from '../harness/process.ts';

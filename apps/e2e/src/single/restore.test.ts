@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { newDatabaseUrl, postgresUrl, redisUrl } from '@tessera/test-kit';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { decideDevice, poll, startDevice } from '../harness/decided-elsewhere.ts';
+import { decideDevice, poll, startDevice } from '../harness/out-of-band.ts';
 import {
   clientCredentials,
   codeFor,

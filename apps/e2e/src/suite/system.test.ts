@@ -15,7 +15,7 @@ import { interoperabilitySuite } from '../suites/interoperability.ts';
 import { logoutSuite } from '../suites/logout.ts';
 import { outputSuite } from '../suites/output.ts';
 import { racesSuite } from '../suites/races.ts';
-import { toldClientsSuite } from '../suites/told-clients.ts';
+import { cibaDeliverySuite } from '../suites/ciba-delivery.ts';
 import { statesSuite } from '../suites/states.ts';
 
 const setUp = setUps[(process.env['TESSERA_E2E_SETUP'] ?? 'compact-embedded') as keyof typeof setUps];
@@ -60,7 +60,7 @@ describe(setUp.name, () => {
   deviceSuite(system);
   cibaSuite(system);
   webhookSuite(system);
-  toldClientsSuite(system);
+  cibaDeliverySuite(system);
   interoperabilitySuite(system);
   examplesSuite(system);
   // The full two hundred rounds where the stores are real and the processes few; elsewhere enough to prove the topology.

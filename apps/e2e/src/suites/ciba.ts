@@ -12,7 +12,7 @@ import {
   startCiba,
   startDevice,
   submitDecision,
-} from '../harness/decided-elsewhere.ts';
+} from '../harness/out-of-band.ts';
 import { ordersAudience, people, secrets } from '../harness/declared-state.ts';
 import {
   claimsOf,

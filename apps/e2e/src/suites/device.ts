@@ -10,7 +10,7 @@ import {
   requestIdOf,
   startDevice,
   submitDecision,
-} from '../harness/decided-elsewhere.ts';
+} from '../harness/out-of-band.ts';
 import { ordersAudience, people } from '../harness/declared-state.ts';
 import {
   claimsOf,

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { startReceiver, type Received } from '@tessera/test-kit';
-import { poll, startCiba } from '../harness/decided-elsewhere.ts';
+import { poll, startCiba } from '../harness/out-of-band.ts';
 import { people } from '../harness/declared-state.ts';
 import { claimsOf, dialects, expectError, tokensOf } from '../harness/flows.ts';
 import { eventually } from '../harness/process.ts';

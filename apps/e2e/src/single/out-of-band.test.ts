@@ -7,7 +7,7 @@ import {
   poll,
   startCiba,
   startDevice,
-} from '../harness/decided-elsewhere.ts';
+} from '../harness/out-of-band.ts';
 import { people } from '../harness/declared-state.ts';
 import { codeFor, dialects, expectError, redeem, refresh, tokensOf, type Code } from '../harness/flows.ts';
 import type { Person } from '../harness/person.ts';

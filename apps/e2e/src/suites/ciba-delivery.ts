@@ -1,7 +1,7 @@
 import { createHash, createPublicKey, randomBytes, verify, type webcrypto } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startReceiver, type Received, type Receiver } from '@tessera/test-kit';
-import { askCiba, decideCiba, poll, type DecisionWord } from '../harness/decided-elsewhere.ts';
+import { askCiba, decideCiba, poll, type DecisionWord } from '../harness/out-of-band.ts';
 import { ordersAudience, people } from '../harness/declared-state.ts';
 import { claimsOf, describeFailure, dialects, expectError, refresh, tokensOf } from '../harness/flows.ts';
 import type { System } from '../harness/set-up.ts';
@@ -14,7 +14,7 @@ const leftHash = (token: unknown): string =>
   createHash('sha256').update(String(token)).digest().subarray(0, 16).toString('base64url');
 
 /** CIBA clients that are told of decisions: by ping (CIBA Core section 10.2) and by push (section 10.3). */
-export function toldClientsSuite(system: () => System): void {
+export function cibaDeliverySuite(system: () => System): void {
   describe('CIBA clients that are told', () => {
     let receiver: Receiver;
     beforeAll(async () => {

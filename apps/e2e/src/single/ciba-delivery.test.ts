@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { newDatabaseUrl, redisUrl, startReceiver, type Receiver } from '@tessera/test-kit';
-import { askCiba, decideCiba, poll } from '../harness/decided-elsewhere.ts';
+import { askCiba, decideCiba, poll } from '../harness/out-of-band.ts';
 import { tokensOf } from '../harness/flows.ts';
 import { eventually } from '../harness/process.ts';
 import { setUps, type System } from '../harness/set-up.ts';
