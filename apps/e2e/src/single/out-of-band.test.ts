@@ -1,13 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { newDatabaseUrl, redisUrl } from '@tessera/test-kit';
-import {
-  decideCiba,
-  decideDevice,
-  fillIn,
-  poll,
-  startCiba,
-  startDevice,
-} from '../harness/out-of-band.ts';
+import { decideCiba, decideDevice, fillIn, poll, startCiba, startDevice } from '../harness/out-of-band.ts';
 import { people } from '../harness/declared-state.ts';
 import { codeFor, dialects, expectError, redeem, refresh, tokensOf, type Code } from '../harness/flows.ts';
 import type { Person } from '../harness/person.ts';
