@@ -1,5 +1,6 @@
-/** `npm run generate`: writes the TypeScript of libs/proto-gen from the protos. */
+/** `npm run generate`: writes the TypeScript of libs/proto-gen from the protos, and the list of all settings. */
 import { execFileSync } from 'node:child_process';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
 /** Generates below `output` instead of below the working directory, when given. */
@@ -9,7 +10,18 @@ export function generate(output?: string): void {
   });
 }
 
+/** Writes the names of the settings of all services into libs/process; a test of apps/standalone compares. */
+async function generateSettings(): Promise<void> {
+  const { standaloneConfig } = await import('../apps/standalone/src/config.ts');
+  const names = Object.keys(standaloneConfig.shape).filter((name) => name.startsWith('TESSERA_'));
+  const file = new URL('../libs/process/src/known-settings.ts', import.meta.url);
+  const [head = ''] = readFileSync(file, 'utf8').split('export const', 1);
+  const lines = names.toSorted().map((name) => `  '${name}',\n`);
+  writeFileSync(file, `${head}export const knownSettings: readonly string[] = [\n${lines.join('')}];\n`);
+}
+
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   generate();
-  console.log('libs/proto-gen/src is what the protos say.');
+  await generateSettings();
+  console.log('libs/proto-gen/src and libs/process/src/known-settings.ts are up to date.');
 }

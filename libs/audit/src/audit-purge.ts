@@ -34,7 +34,7 @@ export async function purgeAudit(
     name: `audit.${schema}.purge`,
     text: `DELETE FROM ${schema}.audit_event WHERE event_id IN (
              SELECT event_id FROM ${schema}.audit_event
-              WHERE event_id < $1 AND recorded_at < clock_timestamp() - make_interval(secs => $2::float8)
+              WHERE event_id < $1 AND recorded_at < statement_timestamp() - make_interval(secs => $2::float8)
               ORDER BY event_id LIMIT $3::int FOR UPDATE SKIP LOCKED)`,
     values: [ulidTime(clock.now() - retentionSeconds * 1000), retentionSeconds, limit],
   });

@@ -28,20 +28,9 @@ export const systemRandom: Random = {
 };
 
 /**
- * Prefixes of opaque values. Each kind has its own, so that one is never taken for another.
+ * An opaque value: a prefix and `bytes` random bytes (32 by default) in base64url. Each kind has a prefix of the form
+ * `t<letter>_` of its own, which its service declares, so that one kind is never taken for another; the log redacts the form.
  */
-export const opaquePrefix = {
-  code: 'tc_',
-  refreshToken: 'tr_',
-  deviceCode: 'td_',
-  authReqId: 'ta_',
-  session: 'ts_',
-  browser: 'tb_',
-  interaction: 'ti_',
-  decisionLink: 'tw_',
-} as const;
-
-/** An opaque value: the prefix of its kind and `bytes` random bytes (32 by default) in base64url. */
 export function opaqueValue(prefix: string, random: Random, bytes = 32): string {
   return prefix + random.bytes(bytes).toString('base64url');
 }

@@ -5,6 +5,6 @@ export { boundedCache } from './bounded-cache.ts';
 export type { BoundedCache } from './bounded-cache.ts';
 export { epochSeconds, isoTime, systemClock } from './clock.ts';
 export type { Clock } from './clock.ts';
-export { opaquePrefix, opaqueValue, systemRandom, ulid, ulidTime } from './ids.ts';
+export { opaqueValue, systemRandom, ulid, ulidTime } from './ids.ts';
 export type { Random } from './ids.ts';
 export { Secret } from './secret.ts';

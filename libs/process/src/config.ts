@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
 import { withPresentNames } from './renamed-settings.ts';
-import { knownSettings } from './settings.ts';
+import { knownSettings } from './known-settings.ts';
 
 /** The configuration cannot be used. The message lists every problem, one line each, and no value. */
 export class ConfigError extends Error {
@@ -45,13 +45,18 @@ export function loadConfig<S extends z.ZodObject>(
       unreadable.add(key);
     } else if (found.value !== undefined) values[key] = found.value;
   }
-  const parsed = schema.safeParse(values);
-  if (parsed.success && problems.length === 0) return parsed.data;
-  for (const issue of parsed.error?.issues ?? []) {
-    const key = String(issue.path[0] ?? '');
-    if (!unreadable.has(key)) problems.push(describe(key, values, issue));
+  const config: Record<string, unknown> = {};
+  for (const part of partsOf(schema)) {
+    const parsed = part.safeParse(values);
+    Object.assign(config, parsed.data);
+    for (const issue of parsed.error?.issues ?? []) {
+      const key = String(issue.path[0] ?? '');
+      if (!unreadable.has(key)) problems.push(describe(key, values, issue));
+    }
   }
-  throw new ConfigError(problems);
+  // Several parts may read the same setting.
+  if (problems.length > 0) throw new ConfigError([...new Set(problems)]);
+  return config as z.infer<S>;
 }
 
 /** Whether a setting is there, itself or as the path of a file; an empty value counts as absent. */
@@ -107,7 +112,7 @@ function describe(key: string, values: Readonly<Record<string, string>>, issue: 
   if (values[key] === undefined && issue.code === 'invalid_type') {
     return `${key} is missing. Set it, or ${key}_FILE to the path of a file that holds it.`;
   }
-  return `${key}: ${issue.message.replace(/\.?$/, '.')} Correct it.`;
+  return `${key}: ${issue.message.replace(/\.?$/, '.')}`;
 }
 
 /** The known name that differs from `name` in the fewest characters, if the difference looks like a slip. */
@@ -146,10 +151,17 @@ type Shapes<S extends Schemas> = S extends readonly [
 
 type Combined<S extends Schemas> = z.ZodObject<Shapes<S>>;
 
+/** The schemas that a combined one was made of; each is parsed by itself, with its rules over several settings. */
+const combined = new WeakMap<z.ZodObject, readonly z.ZodObject[]>();
+
+function partsOf(schema: z.ZodObject): readonly z.ZodObject[] {
+  return combined.get(schema)?.flatMap(partsOf) ?? [schema];
+}
+
 /**
- * One schema for a process that hosts several parts. Rules over several settings of a part still apply. A setting that
- * several parts read has one schema, from `shared-settings.ts`: of two that differ one would be lost, and its rules with
- * it. Throws an ordinary Error, since that is a mistake of ours.
+ * One schema for a process that hosts several parts, for `loadConfig`, which applies the rules that a part has over
+ * several settings. A setting that several parts read must have one schema, from `shared-settings.ts`.
+ * @throws Error when a setting has two schemas: one of them, and its rules, would be lost
  */
 export function combine<const S extends Schemas>(...schemas: S): Combined<S> {
   const shape: Record<string, z.core.$ZodType> = {};
@@ -160,6 +172,7 @@ export function combine<const S extends Schemas>(...schemas: S): Combined<S> {
       shape[key] = type;
     }
   }
-  const checks = schemas.flatMap((schema) => schema._zod.def.checks ?? []) as z.core.$ZodCheck<object>[];
-  return z.object(shape).check(...checks) as unknown as Combined<S>;
+  const all = z.object(shape);
+  combined.set(all, schemas);
+  return all as unknown as Combined<S>;
 }

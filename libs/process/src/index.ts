@@ -24,5 +24,5 @@ export {
   secret,
   text,
 } from './setting-types.ts';
-export { knownSettings } from './settings.ts';
+export { knownSettings } from './known-settings.ts';
 export { issuerSetting, profileSetting } from './shared-settings.ts';

@@ -85,7 +85,7 @@ describe('runProcess', () => {
     expect(sample.err().trim().split('\n')).toEqual([
       'tessera sample cannot start: The configuration has 2 problems:',
       '  - TESSERA_LOG_LEVL is not a setting of Tessera. Remove it, or did you mean TESSERA_LOG_LEVEL?',
-      '  - TESSERA_KEYS_KEK: expected at least 32 characters. Correct it.',
+      '  - TESSERA_KEYS_KEK: expected at least 32 characters.',
     ]);
     expect(sample.out()).toBe('');
   });

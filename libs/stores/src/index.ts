@@ -5,6 +5,8 @@ export { addressKey } from './address-key.ts';
 export { ChangeFeed } from './change-feed.ts';
 export type { FeedItem, FeedStore, Sequenced } from './change-feed.ts';
 export type { Database, OpenedDatabase, Queryable, Statement } from './database.ts';
+export { createFeedStore } from './feed-table.ts';
+export type { FeedTable, RetainedFeedStore } from './feed-table.ts';
 export { createLimiter } from './limiter.ts';
 export type { LimitRule, Limiter } from './limiter.ts';
 export { migrate } from './migrations/migrate.ts';

@@ -1,5 +1,5 @@
 import { createHmac, createSecretKey, timingSafeEqual, type KeyObject } from 'node:crypto';
-import { opaquePrefix, type Random } from '@tessera/kit';
+import { type Random } from '@tessera/kit';
 
 /** What a refresh token says: which family, and which of its generations. */
 export interface RefreshTokenReference {
@@ -19,7 +19,8 @@ export interface RefreshTokenCodec {
 const macLabel = Buffer.from('tessera refresh token 1\0');
 const bodyLength = 1 + 16 + 4;
 const macLength = 32;
-const tokenLength = opaquePrefix.refreshToken.length + Math.ceil(((bodyLength + macLength) * 4) / 3);
+const prefix = 'tr_';
+const tokenLength = prefix.length + Math.ceil(((bodyLength + macLength) * 4) / 3);
 const highestGeneration = 0x7fffffff;
 
 /**
@@ -82,13 +83,13 @@ function mac(key: KeyObject, body: Buffer): Buffer {
 }
 
 function spell(bytes: Buffer): string {
-  return opaquePrefix.refreshToken + bytes.toString('base64url');
+  return prefix + bytes.toString('base64url');
 }
 
 /** Node's decoder skips what it does not know and ignores trailing bits, so the bytes must spell the same token again. */
 function unspell(token: string): Buffer | undefined {
-  if (token.length !== tokenLength || !token.startsWith(opaquePrefix.refreshToken)) return undefined;
-  const bytes = Buffer.from(token.slice(opaquePrefix.refreshToken.length), 'base64url');
+  if (token.length !== tokenLength || !token.startsWith(prefix)) return undefined;
+  const bytes = Buffer.from(token.slice(prefix.length), 'base64url');
   return bytes.length === bodyLength + macLength && spell(bytes) === token ? bytes : undefined;
 }
 

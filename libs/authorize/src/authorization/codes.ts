@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { opaquePrefix, opaqueValue } from '@tessera/kit';
+import { opaqueValue } from '@tessera/kit';
 import type { Random } from '@tessera/kit';
 import { authorizationResponse, codeChallenge, isCodeVerifier, OAuthError } from '@tessera/oauth';
 import { digest } from '../browser.ts';
@@ -56,7 +56,7 @@ export function createCodes(deps: {
   const { store, audit, random, failpoint, lifetimeSeconds } = deps;
   return {
     async issue(visit, request, session) {
-      const code = opaqueValue(opaquePrefix.code, random);
+      const code = opaqueValue('tc_', random);
       const grant = grantOf(request, session);
       const { codeChallenge, redirectUri, state } = request.form;
       const own = request.record.application.lifetimes?.authorizationCode || lifetimeSeconds;

@@ -1,6 +1,6 @@
 import { timingSafeEqual } from 'node:crypto';
 import { addressKey } from '@tessera/stores';
-import { opaquePrefix, opaqueValue } from '@tessera/kit';
+import { opaqueValue } from '@tessera/kit';
 import type { Random } from '@tessera/kit';
 import { OAuthError } from '@tessera/oauth';
 import { digest } from '../browser.ts';
@@ -38,7 +38,7 @@ export function createInteractions(deps: {
   return {
     async begin(browser, request, parameters) {
       if (!browserShape.test(browser.browserId)) throw invalidContext('no browser identifier');
-      const interactionId = opaqueValue(opaquePrefix.interaction, random);
+      const interactionId = opaqueValue('ti_', random);
       const pending: PendingRequest = {
         browserHash: digest(browser.browserId),
         tenantId: request.record.tenant.tenantId,

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { opaquePrefix, opaqueValue } from '@tessera/kit';
+import { opaqueValue } from '@tessera/kit';
 import type { Random } from '@tessera/kit';
 import type { CheckedRequest } from '../authorization/request.ts';
 import type { Session } from '../store/store.ts';
@@ -14,7 +14,7 @@ export function sessionTokenHash(sessionToken: string): Buffer | undefined {
 /** A new cookie value and, unrelated to it, a new `sid` (OIDC Front-Channel Logout §3). */
 export function newSessionIdentity(random: Random): { sessionToken: string; sessionId: string } {
   return {
-    sessionToken: opaqueValue(opaquePrefix.session, random),
+    sessionToken: opaqueValue('ts_', random),
     sessionId: random.bytes(16).toString('base64url'),
   };
 }

@@ -116,7 +116,7 @@ const end = `
 
 const purge = `
   DELETE FROM authorize.session WHERE session_id IN (
-    SELECT session_id FROM authorize.session WHERE expires_at < clock_timestamp() - interval '1 day'
+    SELECT session_id FROM authorize.session WHERE expires_at < statement_timestamp() - interval '1 day'
     ORDER BY expires_at LIMIT $1 FOR UPDATE SKIP LOCKED
   )`;
 

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { local } from '@tessera/rpc';
-import { opaquePrefix, opaqueValue, systemRandom } from '@tessera/kit';
+import { opaqueValue, systemRandom } from '@tessera/kit';
 import type { BuiltService, Client } from '@tessera/rpc';
 import type { Database, RedisHandle } from '@tessera/stores';
 import type { Kit } from '@tessera/process';
@@ -161,5 +161,5 @@ export function request(difference: Record<string, string | undefined> = {}): Re
 }
 
 export function newBrowserId(): string {
-  return opaqueValue(opaquePrefix.browser, systemRandom);
+  return opaqueValue('tb_', systemRandom);
 }

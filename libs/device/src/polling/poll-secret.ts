@@ -1,5 +1,5 @@
 import { createHmac, createSecretKey, timingSafeEqual } from 'node:crypto';
-import { opaquePrefix, type Random, type Secret } from '@tessera/kit';
+import { type Random, type Secret } from '@tessera/kit';
 import type { GrantKind } from '../store/store.ts';
 
 /** The client a value is given to. */
@@ -22,8 +22,8 @@ export interface PollSecrets {
 }
 
 const prefixOf: Readonly<Record<GrantKind, string>> = {
-  device_code: opaquePrefix.deviceCode,
-  auth_req_id: opaquePrefix.authReqId,
+  device_code: 'td_',
+  auth_req_id: 'ta_',
 };
 
 const randomLength = 32;

@@ -35,7 +35,7 @@ const confirm = `
 
 const purge = `
   DELETE FROM device.decision WHERE (tenant_id, kind, hash) IN (
-    SELECT tenant_id, kind, hash FROM device.decision WHERE expires_at < clock_timestamp() - interval '1 day'
+    SELECT tenant_id, kind, hash FROM device.decision WHERE expires_at < statement_timestamp() - interval '1 day'
     ORDER BY expires_at LIMIT $1 FOR UPDATE SKIP LOCKED
   )`;
 

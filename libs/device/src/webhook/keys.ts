@@ -1,5 +1,5 @@
 import { createHmac, createSecretKey, timingSafeEqual, type KeyObject } from 'node:crypto';
-import { opaquePrefix, type Secret } from '@tessera/kit';
+import { type Secret } from '@tessera/kit';
 
 /** What the one key of a deployment gives: a signing key for each application, proofs for decision links, and a seal. */
 export interface WebhookKeys {
@@ -13,7 +13,8 @@ export interface WebhookKeys {
   readonly sealingKey: Buffer;
 }
 
-const tokenShape = new RegExp(`^${opaquePrefix.decisionLink}([A-Za-z0-9_-]{22})\\.([A-Za-z0-9_-]{43})$`);
+const prefix = 'tw_';
+const tokenShape = new RegExp(`^${prefix}([A-Za-z0-9_-]{22})\\.([A-Za-z0-9_-]{43})$`);
 
 export function createWebhookKeys(secret: Secret): WebhookKeys {
   const key: KeyObject = createSecretKey(Buffer.from(secret.reveal(), 'utf8'));
@@ -23,7 +24,7 @@ export function createWebhookKeys(secret: Secret): WebhookKeys {
     sealingKey: mac('seal'),
     signingKey: ({ tenantId, clientId }) =>
       `whsec_${mac(`sign\0${tenantId}\0${clientId}`).toString('base64')}`,
-    decisionToken: (requestId) => `${opaquePrefix.decisionLink}${requestId}.${proofOf(requestId)}`,
+    decisionToken: (requestId) => `${prefix}${requestId}.${proofOf(requestId)}`,
     requestOf(decisionToken) {
       const [, requestId = '', proof = ''] = tokenShape.exec(decisionToken) ?? [];
       // As text: base64url has several spellings of the same bytes.

@@ -171,7 +171,7 @@ async function appendChanges(tx: Queryable, changes: readonly Change[]): Promise
   });
   await tx.query({
     name: 'directory.prune_changes',
-    text: `DELETE FROM directory.change WHERE recorded_at < clock_timestamp() - interval '7 days'`,
+    text: `DELETE FROM directory.change WHERE recorded_at < statement_timestamp() - interval '7 days'`,
   });
 }
 

@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { opaquePrefix, opaqueValue, type Random } from '@tessera/kit';
+import { opaqueValue, type Random } from '@tessera/kit';
 
 /**
  * The gateway's cookies: `browser` binds what a browser began to that browser, `session` is the interactive session, `signedOut`
@@ -61,5 +61,5 @@ export function dropCookie(request: FastifyRequest, reply: FastifyReply, name: C
 
 /** A new value for the `browser` cookie. */
 export function newBrowserId(random: Random): string {
-  return opaqueValue(opaquePrefix.browser, random);
+  return opaqueValue('tb_', random);
 }

@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { opaquePrefix } from '@tessera/kit';
 import { billing, orders } from '../testing/directory.ts';
 import { claimsOf, codeOf, grantOf, issuer, world, type World } from '../testing/world.ts';
 
@@ -13,10 +12,10 @@ describe.each([
   {
     grantType: 'device_code',
     parameter: 'deviceCode',
-    prefix: opaquePrefix.deviceCode,
+    prefix: 'td_',
     named: 'device_code',
   },
-  { grantType: 'ciba', parameter: 'authReqId', prefix: opaquePrefix.authReqId, named: 'auth_req_id' },
+  { grantType: 'ciba', parameter: 'authReqId', prefix: 'ta_', named: 'auth_req_id' },
 ])('the $grantType grant', ({ grantType, parameter, prefix, named }) => {
   const poll = (secret: string, clientId = 'web', resource = '') =>
     on.exchange(clientId, { grantType, [parameter]: secret, resource });

@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { opaquePrefix } from '@tessera/kit';
 import { temporarilyUnavailable } from '@tessera/oauth';
 import { Status } from '@tessera/proto-gen/directory';
 import { testDatabase } from '@tessera/test-kit';
@@ -25,12 +24,12 @@ const grants: Record<string, Start> = {
     return () => on.refresh(refreshToken, clientId);
   },
   device_code: async (clientId) => {
-    const deviceCode = on.device.start(opaquePrefix.deviceCode);
+    const deviceCode = on.device.start('td_');
     on.device.approve(deviceCode, { ...grantOf(), clientId });
     return () => on.exchange(clientId, { grantType: 'device_code', deviceCode });
   },
   ciba: async (clientId) => {
-    const authReqId = on.device.start(opaquePrefix.authReqId);
+    const authReqId = on.device.start('ta_');
     on.device.approve(authReqId, { ...grantOf(), clientId });
     return () => on.exchange(clientId, { grantType: 'ciba', authReqId });
   },

@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { opaquePrefix } from '@tessera/kit';
 import { accessTokenHash, leftHash } from '@tessera/oauth';
 import { ApplicationType, Status } from '@tessera/proto-gen/directory';
 import { eventually } from '@tessera/test-kit';
@@ -172,7 +171,7 @@ describe('a client whose tokens are pushed', () => {
     await on.directory.changeApplication('spa', (record) => {
       Object.assign(record, { type: ApplicationType.PUBLIC, ciba: { delivery: 'push' } });
     });
-    const authReqId = on.device.start(opaquePrefix.authReqId);
+    const authReqId = on.device.start('ta_');
     on.device.approve(authReqId, { ...grantOf(), clientId: 'spa' });
     expect(await codeOf(on.exchange('spa', { grantType: 'ciba', authReqId }))).toBe('unauthorized_client');
     await on.directory.changeApplication('spa', (record) => {

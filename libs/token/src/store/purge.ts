@@ -15,7 +15,7 @@ export function startPurges(
     ['refresh families', (limit: number) => refresh.purgeExpired(limit)],
     ['redemptions', (limit: number) => redemption.purgeOld(limit)],
     ['ended sessions', (limit: number) => redemption.purgeSessionEnds(limit)],
-    ['revocations', (limit: number) => revocations.purgeOld(limit)],
+    ['revocations', (limit: number) => revocations.purge(limit)],
   ] as const;
   const running = purges.map(([what, purge]) => startPurge({ purge }, { what, intervalMs, log }));
   return { close: () => Promise.all(running.map((purge) => purge.close())) };

@@ -2,7 +2,7 @@
  * The stores of the token service. Times are those of the database. Errors of the database are thrown as
  * `temporarily_unavailable`; a lost race is a result. Every change is committed together with its audit rows.
  */
-import type { FeedStore, Sequenced } from '@tessera/stores';
+import type { RetainedFeedStore, Sequenced } from '@tessera/stores';
 
 /** Who caused a change, for the audit rows written with it. */
 export interface Trail {
@@ -120,12 +120,7 @@ export interface RecordedRevocation extends FamilyKey, Sequenced {
 }
 
 /** The feed of revocations, in the order of the commits. Entries are kept for a week. */
-export interface RevocationStore extends FeedStore<RecordedRevocation> {
-  /** The position before everything recorded since `seconds` (Unix epoch), as far as entries are kept. */
-  positionBefore(seconds: number): Promise<number>;
-  /** Deletes up to `limit` entries older than a week; resolves with their number. */
-  purgeOld(limit: number): Promise<number>;
-}
+export type RevocationStore = RetainedFeedStore<RecordedRevocation>;
 
 /** The kinds of one-time values; each has its own key space. */
 export type RedemptionKind = 'authorization_code' | 'device_code' | 'auth_req_id';

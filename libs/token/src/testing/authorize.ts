@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { EventEmitter, on } from 'node:events';
 import { Code, ConnectError } from '@tessera/rpc';
-import { opaquePrefix, opaqueValue, systemRandom } from '@tessera/kit';
+import { opaqueValue, systemRandom } from '@tessera/kit';
 import { OAuthError } from '@tessera/oauth';
 import { AuthorizeService } from '@tessera/proto-gen/authorize';
 import {
@@ -51,7 +51,7 @@ export class FakeAuthorize {
   }
 
   issue(grant: FakeGrant): string {
-    const code = opaqueValue(opaquePrefix.code, systemRandom);
+    const code = opaqueValue('tc_', systemRandom);
     this.#codes.set(code, { grant, taken: false, burnt: false });
     return code;
   }
@@ -126,7 +126,7 @@ export class FakeDevice {
 
   /** Approves a request whose tokens are pushed; answers its auth_req_id. */
   approvePush(grant: FakeGrant, { ended = false } = {}): string {
-    const authReqId = opaqueValue(opaquePrefix.authReqId, systemRandom);
+    const authReqId = opaqueValue('ta_', systemRandom);
     this.#pushes.set(authReqId, {
       deliveryId: `delivery of ${authReqId}`,
       authReqId,

@@ -83,7 +83,7 @@ export function recordContract(engine: string, open: () => Promise<Database>): v
       expect(await recordedAfter(await on.revocations.positionBefore(now - 3600))).toEqual([young.familyId]);
       expect(await on.revocations.positionBefore(now + 60)).toBe(await on.revocations.newestChange());
       expect(await on.revocations.canResumeAfter(before)).toBe(true);
-      while ((await on.revocations.purgeOld(50)) > 0);
+      while ((await on.revocations.purge(50)) > 0);
       expect(await recordedAfter(0)).toEqual([young.familyId]);
       const newest = await on.revocations.newestChange();
       expect(await on.revocations.canResumeAfter(before)).toBe(false);
