@@ -60,7 +60,13 @@ function singleConnection(settings: ClientSettings): RedisConnection {
   });
   return {
     client,
-    onError: (listener) => void client.on('error', listener),
+    onError(listener) {
+      client.on('error', (error) => {
+        const hidesReason = error.message.startsWith('All sentinels are unreachable');
+        if (hidesReason) void sentinelError(settings).then((reason) => listener(reason ?? error));
+        else listener(error);
+      });
+    },
     onNode: (listener) => listener(client),
     nodes: () => [client],
     end() {
@@ -150,4 +156,23 @@ function sentinelOptions(settings: ClientSettings) {
     ...(sentinelPassword === undefined ? {} : { sentinelPassword: sentinelPassword.reveal() }),
     ...(tls === undefined ? {} : { sentinelTLS: tls, enableTLSForSentinelMode: true }),
   } satisfies ClientOptions;
+}
+
+/** Why the first Sentinel cannot be reached, which the library does not report; undefined if it can. */
+async function sentinelError(settings: ClientSettings): Promise<Error | undefined> {
+  const { target, sentinelPassword, commandTimeoutMs } = settings;
+  const sentinel = new Redis({
+    ...target.addresses[0],
+    ...tlsOptions(settings),
+    ...(sentinelPassword === undefined ? {} : { password: sentinelPassword.reveal() }),
+    connectTimeout: connectTimeout(commandTimeoutMs),
+    enableReadyCheck: false,
+    lazyConnect: true,
+    retryStrategy: () => null,
+  });
+  let reason: Error | undefined;
+  sentinel.on('error', (error) => (reason ??= error));
+  await sentinel.connect().catch(() => undefined);
+  sentinel.disconnect();
+  return reason;
 }
