@@ -61,11 +61,11 @@ function singleConnection(settings: ClientSettings): RedisConnection {
   return {
     client,
     onError(listener) {
-      client.on('error', (error) => {
+      const report = async (error: Error) => {
         const hidesReason = error.message.startsWith('All sentinels are unreachable');
-        if (hidesReason) void sentinelError(settings).then((reason) => listener(reason ?? error));
-        else listener(error);
-      });
+        listener((hidesReason ? await sentinelError(settings) : undefined) ?? error);
+      };
+      client.on('error', (error) => void report(error));
     },
     onNode: (listener) => listener(client),
     nodes: () => [client],

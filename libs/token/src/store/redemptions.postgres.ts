@@ -64,7 +64,7 @@ const purgeSessionEndsSql = `
   DELETE FROM token.ended_session
   WHERE (tenant_id, session_id) IN (
     SELECT tenant_id, session_id FROM token.ended_session
-    WHERE ended_at < clock_timestamp() - interval '1 day'
+    WHERE ended_at < statement_timestamp() - interval '1 day'
     LIMIT $1::int FOR UPDATE SKIP LOCKED)`;
 
 /**
@@ -75,7 +75,7 @@ const purgeOldSql = `
   DELETE FROM token.redemption
   WHERE (tenant_id, kind, hash) IN (
     SELECT tenant_id, kind, hash FROM token.redemption
-    WHERE redeemed_at < clock_timestamp() - interval '7 days'
+    WHERE redeemed_at < statement_timestamp() - interval '7 days'
     LIMIT $1::int FOR UPDATE SKIP LOCKED)`;
 
 type StoreKit = Pick<Kit, 'clock' | 'random'>;

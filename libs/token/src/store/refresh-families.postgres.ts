@@ -130,7 +130,7 @@ const purgeExpiredSql = `
   DELETE FROM token.refresh_family
   WHERE (tenant_id, family_id) IN (
     SELECT tenant_id, family_id FROM token.refresh_family
-    WHERE absolute_expires_at < clock_timestamp() - interval '1 day'
+    WHERE absolute_expires_at < statement_timestamp() - interval '1 day'
     LIMIT $1::int FOR UPDATE SKIP LOCKED)`;
 
 type StoreKit = Pick<Kit, 'clock' | 'random'>;
