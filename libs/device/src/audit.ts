@@ -2,45 +2,40 @@ import { auditRow } from '@tessera/audit';
 import type { AuditBatch, AuditEvent, AuditRow } from '@tessera/audit';
 import type { Clock, Random } from '@tessera/kit';
 import type { ErrorCode } from '@tessera/oauth';
-import type { Delivery } from './delivery/store.ts';
+import type { Delivery } from './delivery/delivery-store.ts';
 import { reference } from './digest.ts';
-import type { Decision, GrantKind, GrantRequest, GuessRule, Owner } from './store/store.ts';
-
-/** Where a request came from, for the audit trail. */
-export interface Trail {
-  readonly requestId: string;
-  readonly ipAddress: string;
-}
+import type { FailureRule } from './store/grant-store.ts';
+import type { Decision, GrantKind, GrantRequest, Owner, Trail } from './grant.ts';
 
 /** A client that starts a flow; its tenant once it is known. */
-export interface Starter {
+export interface RequestingClient {
   readonly kind: GrantKind;
   readonly clientId: string;
   readonly tenantId?: string;
 }
 
-/** What the trail says about a backchannel request that waits for nobody. The hint is named by the start of its digest only. */
+/** Why nobody is prompted for a backchannel request. Only the beginning of the hint's digest is recorded. */
 export interface Unprompted {
   readonly reason: 'unknown_user' | 'inactive_user' | 'role_missing' | 'too_many_pending';
   readonly hintReference: string;
 }
 
 /**
- * The audit events of this service. A decision comes as a row for its own commit; what changes no durable state goes to
- * the batch.
+ * The audit events of this service. A decision's row is committed with the decision; events without a durable change go
+ * to the batch.
  */
 export interface DeviceAudit {
   started(trail: Trail, request: GrantRequest, subject: string | undefined): void;
-  /** The client was told nothing of it. */
+  /** The client does not learn of this. */
   unprompted(trail: Trail, request: GrantRequest, unprompted: Unprompted): void;
-  /** Whether a client was told of a decision, or a notification system of a request; `reason` says why it was not. */
+  /** The end of a delivery; `reason` says why it failed. */
   delivered(delivery: Delivery, reason: string | undefined): AuditRow;
-  startRefused(trail: Trail, starter: Starter, reason: ErrorCode): void;
-  limited(trail: Trail, starter: Starter, rule: string): void;
+  startRefused(trail: Trail, client: RequestingClient, reason: ErrorCode): void;
+  limited(trail: Trail, client: RequestingClient, rule: string): void;
   userCodeFailed(trail: Trail, owner: Owner | undefined, reason: string): void;
-  userCodeThrottled(trail: Trail, owner: Owner | undefined, rule: GuessRule['name']): void;
+  userCodeThrottled(trail: Trail, owner: Owner | undefined, rule: FailureRule['name']): void;
   decisionLimited(trail: Trail, approver: Owner, rule: string): void;
-  /** Somebody wanted to decide what is not theirs. */
+  /** A person tried to decide a request that is not theirs, or may not approve it. */
   decisionRefused(trail: Trail, request: GrantRequest, approver: Owner, reason: string): void;
   decided(
     trail: Trail,
@@ -58,7 +53,7 @@ export function createDeviceAudit(
 ): DeviceAudit {
   return {
     ...startEvents(batch),
-    ...refusalsOfPersons(batch),
+    ...personEvents(batch),
     delivered(delivery, reason) {
       const event: AuditEvent = {
         event: 'ciba.notified',
@@ -110,30 +105,30 @@ function startEvents(batch: Pick<AuditBatch, 'add'>) {
         details: { login_hint_hash: hintReference },
       });
     },
-    startRefused(trail: Trail, starter: Starter, reason: ErrorCode): void {
-      const event = reason === 'invalid_client' ? 'client.auth_failed' : `${flowOf[starter.kind]}.rejected`;
-      batch.add({ event, outcome: 'failure', reason, ...trail, ...ofStarter(starter) });
+    startRefused(trail: Trail, client: RequestingClient, reason: ErrorCode): void {
+      const event = reason === 'invalid_client' ? 'client.auth_failed' : `${flowOf[client.kind]}.rejected`;
+      batch.add({ event, outcome: 'failure', reason, ...trail, ...ofRequestingClient(client) });
     },
-    limited(trail: Trail, starter: Starter, rule: string): void {
+    limited(trail: Trail, client: RequestingClient, rule: string): void {
       batch.add({
         event: 'ratelimit.exceeded',
         outcome: 'failure',
         reason: rule,
         ...trail,
-        ...ofStarter(starter),
+        ...ofRequestingClient(client),
       });
     },
   };
 }
 
-function refusalsOfPersons(batch: Pick<AuditBatch, 'add'>) {
+function personEvents(batch: Pick<AuditBatch, 'add'>) {
   const failure = (event: string, reason: string, trail: Trail, rest: Partial<AuditEvent>): void =>
     batch.add({ event, outcome: 'failure', reason, ...trail, ...rest });
   return {
     userCodeFailed(trail: Trail, owner: Owner | undefined, reason: string): void {
       failure('device.user_code.failed', reason, trail, owner === undefined ? {} : person(owner));
     },
-    userCodeThrottled(trail: Trail, owner: Owner | undefined, rule: GuessRule['name']): void {
+    userCodeThrottled(trail: Trail, owner: Owner | undefined, rule: FailureRule['name']): void {
       failure('device.user_code.throttled', rule, trail, owner === undefined ? {} : person(owner));
     },
     decisionLimited(trail: Trail, approver: Owner, rule: string): void {
@@ -162,8 +157,8 @@ function person({ tenantId, userId, sessionId }: Owner) {
   return { tenantId, sessionId, subject: userId, actor: { type: 'user', id: userId } } as const;
 }
 
-/** The identifier may be anybody's invention, which auditing keeps short and printable. */
-function ofStarter({ clientId, tenantId }: Starter) {
+/** The identifier is unverified input; the audit library keeps it short and printable. */
+function ofRequestingClient({ clientId, tenantId }: RequestingClient) {
   return {
     clientId,
     actor: { type: 'client', id: clientId },

@@ -14,30 +14,31 @@ import { createDeviceAudit } from './audit.ts';
 import type { DeviceAudit } from './audit.ts';
 import { createBackchannelAuthentications } from './backchannel/backchannel-authentication.ts';
 import type { DeviceConfig } from './config.ts';
-import { createCallbackSeal, type CallbackSeal } from './delivery/callback.ts';
+import { createCallbackEncryption, type CallbackEncryption } from './delivery/callback.ts';
 import { startDeliveries, type Deliveries } from './delivery/deliveries.ts';
 import { createPushes, noPushes, type Pushes } from './delivery/pushes.ts';
-import { createSeal } from './delivery/encryption.ts';
-import type { DeliveryStore } from './delivery/store.ts';
-import { createDeliveryStore } from './delivery/store.postgres.ts';
+import { createEncryption } from './delivery/encryption.ts';
+import type { DeliveryStore } from './delivery/delivery-store.ts';
+import { createDeliveryStore } from './delivery/delivery-store.postgres.ts';
 import { createDeviceAuthorizations } from './device-authorization/device-authorization.ts';
-import type { GuessLimits } from './device-authorization/device-authorization.ts';
+import type { FailureLimits } from './device-authorization/device-authorization.ts';
 import { createPolling } from './polling/polling.ts';
 import { createPollSecrets } from './polling/poll-secret.ts';
-import { withOwnGuesses } from './store/user-code-failures.memory.ts';
+import { withProcessFailureCounters } from './store/user-code-failures.memory.ts';
 import { backchannelHandlers, deviceHandlers } from './service.ts';
 import type { DeviceParts } from './service.ts';
-import { createStartingClients } from './start/client-admission.ts';
+import { createClientAdmission } from './start/client-admission.ts';
 import type { StartLimits } from './start/client-admission.ts';
-import type { DecisionStore, GrantStore } from './store/store.ts';
-import { createMemoryGrantStore } from './store/store.memory.ts';
-import { createDecisionStore } from './store/store.postgres.ts';
-import { createRedisGrantStore } from './store/store.redis.ts';
+import type { GrantStore } from './store/grant-store.ts';
+import { createMemoryGrantStore } from './store/grant-store.memory.ts';
+import { createDecisionStore } from './store/decision-store.postgres.ts';
+import { createRedisGrantStore } from './store/grant-store.redis.ts';
 import { createWebhookKeys } from './webhook/keys.ts';
 import { createPromptMessage, createWebhookExperience } from './webhook/prompts.ts';
 import { createSend } from './webhook/send.ts';
+import type { DecisionStore } from './store/decision-store.ts';
 
-/** The schema `device`; to be run before the service is built. */
+/** The schema `device`. Run it before the service is built. */
 export const migrations: Migrations = { schema: 'device', directory: new URL('../sql/', import.meta.url) };
 
 export interface DevicePeers {
@@ -66,12 +67,12 @@ const allowBackchannel: Allow<typeof BackchannelAuthenticationService> = {
   finishPush: ['token'],
 };
 
-/** Builds the device service; it begins to watch the directory and to remove old decisions at once. */
+/** Builds the device service; it watches the directory and removes old decisions from the start. */
 export function buildDevice(config: DeviceConfig, peers: DevicePeers, kit: Kit): BuiltService {
   const { database, redis, clock, log } = kit;
   const batch = createAuditBatch({ database, schema: 'device', kit });
   const limiter = createLimiter({ redis, clock, log, prefix: 'device' });
-  const records = createDirectoryClient({ directory: peers.directory, kit, limiter });
+  const directory = createDirectoryClient({ directory: peers.directory, kit, limiter });
   const decisions = createDecisionStore(database);
   const deliveryStore = createDeliveryStore(database);
   const purges = [
@@ -80,23 +81,31 @@ export function buildDevice(config: DeviceConfig, peers: DevicePeers, kit: Kit):
   ];
   const audit = createDeviceAudit(batch, kit);
   const store =
-    redis === undefined ? createMemoryGrantStore(clock) : withOwnGuesses(createRedisGrantStore(redis), clock);
-  const outside = reachOutside(config, { audit, records, kit, grants: store, store: deliveryStore });
+    redis === undefined
+      ? createMemoryGrantStore(clock)
+      : withProcessFailureCounters(createRedisGrantStore(redis), clock);
+  const notifications = buildNotifications(config, {
+    audit,
+    directory,
+    kit,
+    grants: store,
+    store: deliveryStore,
+  });
   const experiences: ApprovalExperiences = new Map([
     ['page', page],
-    ...(outside === undefined ? [] : ([['webhook', outside.webhook]] as const)),
+    ...(notifications === undefined ? [] : ([['webhook', notifications.webhook]] as const)),
   ]);
   const parts = assemble({
     config,
     peers,
     kit,
-    records,
+    directory,
     limiter,
     store,
     decisions,
     audit,
     experiences,
-    outside,
+    notifications,
   });
   return {
     name: 'device',
@@ -109,54 +118,54 @@ export function buildDevice(config: DeviceConfig, peers: DevicePeers, kit: Kit):
       await redis?.call('PING');
     },
     async close() {
-      await Promise.all([...purges.map((purge) => purge.close()), outside?.deliveries.close()]);
-      await records.close();
+      await Promise.all([...purges.map((purge) => purge.close()), notifications?.deliveries.close()]);
+      await directory.close();
       await batch.close();
     },
   };
 }
 
-/** What speaks to systems of others. */
-interface Outside {
+/** The parts that call clients and tenants' notification systems. */
+interface Notifications {
   readonly webhook: Experience;
-  readonly seal: CallbackSeal;
+  readonly encryption: CallbackEncryption;
   readonly deliveries: Deliveries;
   readonly pushes: Pushes;
 }
 
-/** Without a key nothing could be signed or sealed: neither the experience nor the delivery modes are offered. */
-function reachOutside(
+/** Without a key nothing can be signed or encrypted: neither the webhook nor the delivery modes are offered. */
+function buildNotifications(
   config: DeviceConfig,
   given: {
     readonly audit: DeviceAudit;
-    readonly records: DirectoryClient;
+    readonly directory: DirectoryClient;
     readonly kit: Kit;
     readonly grants: GrantStore;
     readonly store: DeliveryStore;
   },
-): Outside | undefined {
+): Notifications | undefined {
   const { TESSERA_WEBHOOK_KEY: key, TESSERA_WEBHOOK_ALLOW_PRIVATE: allowPrivate } = config;
   if (key === undefined) return undefined;
-  const { audit, records, kit, grants, store } = given;
+  const { audit, directory, kit, grants, store } = given;
   const keys = createWebhookKeys(key);
   const send = createSend({ allowPrivate });
-  const seal = createCallbackSeal(createSeal(keys.sealingKey, kit.random));
-  const promptMessage = createPromptMessage({ keys, kit, grants, records });
+  const encryption = createCallbackEncryption(createEncryption(keys.encryptionKey, kit.random));
+  const promptMessage = createPromptMessage({ keys, kit, grants, directory });
   const deliveries = startDeliveries({
     store,
-    seal,
+    encryption,
     promptMessage,
     grants,
     send,
-    records,
+    directory,
     audit,
     log: kit.log,
   });
   return {
     webhook: createWebhookExperience({ keys, kit, store, wake: () => deliveries.wake() }),
-    seal,
+    encryption,
     deliveries,
-    pushes: createPushes({ store, seal, deliveries }),
+    pushes: createPushes({ store, encryption, deliveries }),
   };
 }
 
@@ -164,18 +173,19 @@ function assemble(given: {
   readonly config: DeviceConfig;
   readonly peers: DevicePeers;
   readonly kit: Kit;
-  readonly records: DirectoryClient;
+  readonly directory: DirectoryClient;
   readonly limiter: ReturnType<typeof createLimiter>;
   readonly store: GrantStore;
   readonly decisions: DecisionStore;
   readonly audit: DeviceAudit;
   readonly experiences: ApprovalExperiences;
-  readonly outside: Outside | undefined;
+  readonly notifications: Notifications | undefined;
 }): DeviceParts {
-  const { config, peers, kit, records, limiter, store, decisions, audit, experiences, outside } = given;
+  const { config, peers, kit, directory, limiter, store, decisions, audit, experiences, notifications } =
+    given;
   const { clock, random, failpoint } = kit;
-  const clients = createStartingClients({
-    records,
+  const admission = createClientAdmission({
+    directory,
     limiter,
     limits: startLimits(config),
     audit,
@@ -183,16 +193,16 @@ function assemble(given: {
   });
   const secrets = createPollSecrets(config.TESSERA_DEVICE_HMAC_KEY, random);
   const intervalSeconds = config.TESSERA_DEVICE_POLL_INTERVAL;
-  const common = { store, clients, records, audit, kit, secrets, intervalSeconds };
+  const common = { store, admission, directory, audit, kit, secrets, intervalSeconds };
   return {
     devices: createDeviceAuthorizations({
       ...common,
       lifetimeSeconds: config.TESSERA_DEVICE_CODE_TTL,
-      guesses: guessLimits(config),
+      failureLimits: failureLimits(config),
     }),
     backchannels: createBackchannelAuthentications({
       ...common,
-      directory: peers.directory,
+      directoryService: peers.directory,
       experiences,
       limiter,
       hintLimit: {
@@ -203,12 +213,12 @@ function assemble(given: {
       lifetimeSeconds: config.TESSERA_CIBA_REQUEST_TTL,
       pendingLimit: config.TESSERA_CIBA_PENDING_PER_USER,
       requireConfidential: config.TESSERA_PROFILE === 'strict',
-      seal: outside?.seal,
+      encryption: notifications?.encryption,
     }),
     approvals: createApprovals({
       store,
       decisions,
-      records,
+      directory,
       limiter,
       accountLimit: {
         name: 'decision.account',
@@ -220,11 +230,11 @@ function assemble(given: {
       experiences,
       clock,
       random,
-      onDelivery: () => outside?.deliveries.wake(),
+      onDelivery: () => notifications?.deliveries.wake(),
     }),
     polling: createPolling({ store, decisions, secrets }),
-    pushes: outside?.pushes ?? noPushes,
-    deliveryModes: outside === undefined ? ['poll'] : ['poll', 'ping', 'push'],
+    pushes: notifications?.pushes ?? noPushes,
+    deliveryModes: notifications === undefined ? ['poll'] : ['poll', 'ping', 'push'],
   };
 }
 
@@ -235,7 +245,7 @@ function startLimits(config: DeviceConfig): StartLimits {
   };
 }
 
-function guessLimits(config: DeviceConfig): GuessLimits {
+function failureLimits(config: DeviceConfig): FailureLimits {
   return {
     session: config.TESSERA_USER_CODE_FAILURES_PER_SESSION,
     address: config.TESSERA_USER_CODE_FAILURES_PER_ADDRESS,

@@ -5,9 +5,9 @@ import { z } from 'zod';
 export const deviceConfig = z.object({
   /** `strict`: confidential clients authenticate when they start a flow. */
   TESSERA_PROFILE: profileSetting,
-  /** From the start of a device flow to its end; an application may have its own, up to the same bound. */
+  /** Lifetime of a device flow; an application may have its own, up to the same maximum. */
   TESSERA_DEVICE_CODE_TTL: duration('10m', { min: '1s', max: '15m' }),
-  /** From the start of a backchannel request to its end; `requested_expiry` may shorten it. */
+  /** Lifetime of a backchannel request; `requested_expiry` may shorten it. */
   TESSERA_CIBA_REQUEST_TTL: duration('5m', { min: '1s', max: '1h' }),
   /** Between two polls (RFC 8628 §3.5, CIBA Core §7.3). */
   TESSERA_DEVICE_POLL_INTERVAL: duration('5s', { min: '1s', max: '60s' }),
@@ -16,29 +16,29 @@ export const deviceConfig = z.object({
   /** Wrong user codes from one address within the window. */
   TESSERA_USER_CODE_FAILURES_PER_ADDRESS: integer(20, { min: 1 }),
   TESSERA_USER_CODE_FAILURES_WINDOW: duration('15m', { min: '1s', max: '1d' }),
-  /** Wrong user codes from everybody together within a minute. */
+  /** Wrong user codes from all callers together within a minute. */
   TESSERA_USER_CODE_FAILURES_TOTAL: integer(120, { min: 1 }),
-  /** Flows that one client may start in a minute. */
+  /** Started flows per client and minute. */
   TESSERA_DEVICE_REQUESTS_PER_CLIENT: integer(1200, { min: 1 }),
-  /** Flows that one address may start in a minute. */
+  /** Started flows per address and minute. */
   TESSERA_DEVICE_REQUESTS_PER_ADDRESS: integer(600, { min: 1 }),
-  /** Decisions, of both kinds, that one person may make in a minute. */
+  /** Decisions of both kinds per person and minute. */
   TESSERA_DECISIONS_PER_USER: integer(60, { min: 1 }),
-  /** Backchannel requests that may be started for one login hint in ten minutes. */
+  /** Backchannel requests per login hint in ten minutes. */
   TESSERA_CIBA_REQUESTS_PER_USER: integer(20, { min: 1 }),
-  /** Backchannel requests that may wait for one person at a time; further ones are not shown to anybody. */
+  /** Pending backchannel requests per person; further ones are not shown. */
   TESSERA_CIBA_PENDING_PER_USER: integer(5, { min: 1, max: 100 }),
   /**
-   * Marks what clients poll with, so that one that Redis has lost is told from one that never was. To be set once every
-   * process runs a version that knows it.
+   * Authenticates device codes and auth_req_ids, which distinguishes a request that Redis lost from one that never existed.
+   * Set it only once every process runs a version that supports it.
    */
   TESSERA_DEVICE_HMAC_KEY: secret(32).optional(),
   /**
-   * Signs notifications and decision links, and seals what clients are to be told; without it neither the approval
-   * experience `webhook` nor the delivery modes `ping` and `push` are offered.
+   * Signs notifications and decision links, and encrypts pending deliveries. Without it neither the approval experience
+   * `webhook` nor the delivery modes `ping` and `push` are offered.
    */
   TESSERA_WEBHOOK_KEY: secret(32).optional(),
-  /** Lets notifications go to plain http and to addresses that are not public. */
+  /** Allows notifications over plain http and to addresses that are not public. */
   TESSERA_WEBHOOK_ALLOW_PRIVATE: flag(false),
 });
 

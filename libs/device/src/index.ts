@@ -1,8 +1,8 @@
 /**
- * Approval somewhere else: the device flow (RFC 8628) and backchannel authentication (CIBA Core). Owns the Redis keys
- * `device:*` (pending requests and their polling) and the Postgres schema `device` (what people decided, and what clients
- * are still to be told of it). It alone speaks to systems of others. It never issues a token, never stores a device code,
- * user code, auth_req_id or token in clear, and never lets Redis alone approve.
+ * Approval on another device: the device flow (RFC 8628) and backchannel authentication (CIBA Core). Owns the Redis keys
+ * `device:*` (pending requests and their polling) and the Postgres schema `device` (decisions and their pending deliveries).
+ * It is the only service that calls systems of clients and tenants. It never issues a token, never stores a device code,
+ * user code, auth_req_id or token in clear, and never approves on the word of Redis alone.
  */
 export { buildDevice, migrations } from './build.ts';
 export type { DevicePeers } from './build.ts';

@@ -1,12 +1,12 @@
 import type { Limiter, LimitRule } from '@tessera/stores';
 import { OAuthError } from '@tessera/oauth';
 
-/** The answer to whoever tries too often, wherever that is. */
+/** The error for too many attempts of any kind. */
 export function tooMany(retryAfterSeconds: number): OAuthError {
   return new OAuthError('rate_limited', 'Too many attempts. Try again later.', { retryAfterSeconds });
 }
 
-/** Counts one attempt; throws `rate_limited` beyond the limit, after telling `onLimit`. */
+/** Counts one attempt. Beyond the limit it calls `onLimit` and throws `rate_limited`. */
 export async function count(
   limiter: Limiter,
   rule: LimitRule,

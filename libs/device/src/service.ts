@@ -14,11 +14,11 @@ import type {
 import type { Approvals, DecisionRequest } from './approval/approval.ts';
 import type { BackchannelAuthentications } from './backchannel/backchannel-authentication.ts';
 import type { DeviceAuthorizations } from './device-authorization/device-authorization.ts';
-import type { TokenAnswer } from './delivery/callback.ts';
-import type { HandedOut, Pushes } from './delivery/pushes.ts';
+import type { TokenResponse } from './delivery/callback.ts';
+import type { PushTask, Pushes } from './delivery/pushes.ts';
 import type { Polling } from './polling/polling.ts';
 import type { StartRequest } from './start/client-admission.ts';
-import type { GrantKind, Owner } from './store/store.ts';
+import type { GrantKind, Owner } from './grant.ts';
 
 export interface DeviceParts {
   readonly devices: DeviceAuthorizations;
@@ -26,7 +26,7 @@ export interface DeviceParts {
   readonly approvals: Approvals;
   readonly polling: Polling;
   readonly pushes: Pushes;
-  /** How clients may get their tokens (CIBA Core §5). */
+  /** The supported token delivery modes (CIBA Core §5). */
   readonly deliveryModes: readonly string[];
 }
 
@@ -52,7 +52,7 @@ export function backchannelHandlers(parts: DeviceParts): Handlers<typeof Backcha
     },
     async listBackchannelAuthentications({ tenantId, userId }, call) {
       if (tenantId === '' || userId === '') throw invalid('tenant_id and user_id are required');
-      return { requests: await backchannels.waitingFor(tenantId, userId, call) };
+      return { requests: await backchannels.pendingOf(tenantId, userId, call) };
     },
     async decideByLink({ decisionToken, decision, ipAddress }, call) {
       await parts.approvals.decideByLink({ decisionToken, decision: decisionOf(decision), ipAddress }, call);
@@ -66,13 +66,13 @@ export function backchannelHandlers(parts: DeviceParts): Handlers<typeof Backcha
       return { pushes: (await pushes.take(limit)).map(pushMessage) };
     },
     async finishPush({ deliveryId, attempt, tokens }) {
-      await pushes.finish({ deliveryId, claim: attempt }, tokens && tokenAnswer(tokens));
+      await pushes.finish({ deliveryId, claim: attempt }, tokens && tokenResponse(tokens));
       return {};
     },
   };
 }
 
-function pushMessage(push: HandedOut) {
+function pushMessage(push: PushTask) {
   const { deliveryId, claim, authReqId, clientId, tenantId, grant, trail, remainingSeconds } = push;
   return {
     deliveryId,
@@ -86,7 +86,7 @@ function pushMessage(push: HandedOut) {
   };
 }
 
-function tokenAnswer(tokens: PushedTokens): TokenAnswer {
+function tokenResponse(tokens: PushedTokens): TokenResponse {
   const { refreshToken } = tokens;
   return {
     access_token: tokens.accessToken,
@@ -111,7 +111,7 @@ function startOf({ caller, credentials, scope, resource }: StartMessage): StartR
   return { clientId, clientSecret, attempted, ipAddress, issuer, scope, resource };
 }
 
-/** Whoever is signed in; undefined when nobody is. */
+/** The signed-in person; undefined if nobody is signed in. */
 function ownerOf({ tenantId, userId, sessionId }: Owner): Owner | undefined {
   const given = [tenantId, userId, sessionId].filter((value) => value !== '').length;
   if (given === 0) return undefined;

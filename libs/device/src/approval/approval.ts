@@ -6,17 +6,11 @@ import type { Clock, Random } from '@tessera/kit';
 import type { Limiter, LimitRule } from '@tessera/stores';
 import { OAuthError } from '@tessera/oauth';
 import type { ApprovalExperiences } from './experience.ts';
-import type { DeviceAudit, Trail } from '../audit.ts';
+import type { DeviceAudit } from '../audit.ts';
 import { count } from '../limits.ts';
-import type {
-  Decision,
-  DecisionStore,
-  GrantKind,
-  GrantRequest,
-  GrantStore,
-  LivingGrant,
-  Owner,
-} from '../store/store.ts';
+import type { GrantStore, ActiveGrant } from '../store/grant-store.ts';
+import type { Decision, GrantKind, GrantRequest, Owner, Trail } from '../grant.ts';
+import type { DecisionStore } from '../store/decision-store.ts';
 
 /** The signed-in person who decides. */
 export interface Approver extends Owner {
@@ -32,7 +26,7 @@ export interface DecisionRequest {
   readonly approver: Approver;
 }
 
-/** A decision by the link that a tenant's notification system got. */
+/** A decision by the link that a tenant's notification system received. */
 export interface LinkDecision {
   readonly decisionToken: string;
   readonly decision: Decision;
@@ -41,19 +35,19 @@ export interface LinkDecision {
 
 export interface Approvals {
   /**
-   * Makes a decision durable, then tells the store that polls read. The first decision stands; deciding the same again
-   * succeeds, so that a lost answer can be asked for again.
+   * Commits a decision, then updates the state that polls read. The first decision is final; the same decision again
+   * succeeds, so that a client can repeat a call whose answer was lost.
    *
-   * Throws one and the same `not_found` for a request that is over or not this person's to decide in this session,
-   * `invalid_request` when it was decided otherwise, `access_denied` when an approval is refused because user,
-   * application or tenant is no longer active or the person may not use the application (the request is then denied),
-   * `login_required` when an approval rests on a sign-in of before the application was enabled again (nothing is
-   * decided), `rate_limited`.
+   * Throws the same `not_found` for a request that has ended and for one that this person may not decide in this session;
+   * `invalid_request` if it was decided differently; `access_denied` if an approval is refused because user, application
+   * or tenant is no longer active or the person may not use the application (the request is then denied);
+   * `login_required` if the sign-in is older than the application's last activation (nothing is decided);
+   * `rate_limited`.
    */
   decide(request: DecisionRequest, call: CallContext): Promise<void>;
   /**
-   * Decides as the person whom the request waits for, on the word of the notification system, whose authentication of
-   * them counts as being of this moment. Throws as `decide` does, and `not_found` for every link that is not good.
+   * Decides for the person whom the request is for. The notification system has authenticated them, which counts as a
+   * sign-in at this moment. Throws as `decide` does, and `not_found` for every invalid link.
    */
   decideByLink(request: LinkDecision, call: CallContext): Promise<void>;
 }
@@ -61,16 +55,16 @@ export interface Approvals {
 interface ApprovalParts {
   readonly store: GrantStore;
   readonly decisions: DecisionStore;
-  readonly records: DirectoryClient;
+  readonly directory: DirectoryClient;
   readonly limiter: Limiter;
-  /** Decisions of one person. */
+  /** Decisions per person. */
   readonly accountLimit: LimitRule;
   readonly audit: DeviceAudit;
   readonly failpoint: (name: string) => void;
   readonly experiences: ApprovalExperiences;
   readonly clock: Clock;
   readonly random: Random;
-  /** Called after a decision that a client is to be told of. */
+  /** Called after a decision that is to be delivered to a client. */
   readonly onDelivery: () => void;
 }
 
@@ -88,24 +82,24 @@ async function decideByLink(
   { decisionToken, decision, ipAddress }: LinkDecision,
   call: CallContext,
 ): Promise<void> {
-  const { store, records, experiences, clock } = parts;
+  const { store, directory, experiences, clock } = parts;
   for (const [approval, experience] of experiences) {
     const requestId = experience.decidedBy?.(decisionToken);
     const grant = requestId === undefined ? undefined : await store.find(requestId);
     if (requestId === undefined || grant === undefined) continue;
     const { tenantId, clientId } = grant.request;
-    const client = await records.application(clientId, call.onward());
-    // The link is worth nothing once the application asks people in another way.
+    const client = await directory.application(clientId, call.onward());
+    // A link is invalid once the application uses another approval experience.
     if (client?.application.ciba?.approval !== approval) continue;
     const { userId } = grant.owner;
-    const user = await records.user(tenantId, userId, call.onward());
-    // Of this moment, so after whatever changed before it.
+    const user = await directory.user(tenantId, userId, call.onward());
+    // A sign-in at this moment is later than every change so far, also if clocks differ.
     const earliest = Math.max(Number(user?.validFrom ?? 0), Number(client.application.validFrom));
     const authTime = Math.max(Math.floor(clock.now() / 1000), earliest);
     const approver = { tenantId, userId, sessionId: '', authTime, ipAddress };
     return decide(parts, { kind: 'auth_req_id', requestId, decision, approver }, call);
   }
-  throw notWaiting();
+  throw notPending();
 }
 
 async function decide(parts: ApprovalParts, request: DecisionRequest, call: CallContext): Promise<void> {
@@ -130,14 +124,14 @@ async function decide(parts: ApprovalParts, request: DecisionRequest, call: Call
   const { delivery: asked } = grant.request;
   const delivery = asked && { ...asked, deliveryId: ulid(parts.clock, parts.random), trail };
   const made = { request: grant.request, decision, userId, sessionId, authTime, remainingSeconds, delivery };
-  const standing = await decisions.decide(made, row);
+  const recorded = await decisions.decide(made, row);
   failpoint('decision.after_commit');
-  await store.settle(grant.request, standing.decision);
+  await store.settle(grant.request, recorded.decision);
   if (delivery !== undefined) parts.onDelivery();
-  if (standing.decision !== request.decision && standing.isNew) {
+  if (recorded.decision !== request.decision && recorded.isNew) {
     throw new OAuthError('access_denied', 'The request cannot be approved.', { cause: new Error(reason) });
   }
-  if (standing.decision !== request.decision || standing.userId !== userId) {
+  if (recorded.decision !== request.decision || recorded.userId !== userId) {
     throw new OAuthError('invalid_request', 'The request was already decided.');
   }
 }
@@ -156,50 +150,50 @@ async function requireOwn(
   { store, audit }: ApprovalParts,
   { kind, requestId, approver }: DecisionRequest,
   trail: Trail,
-): Promise<LivingGrant> {
+): Promise<ActiveGrant> {
   const grant = await store.find(requestId);
-  if (grant === undefined || grant.request.kind !== kind) throw notWaiting();
-  const foreign = foreignness(grant, approver);
+  if (grant === undefined || grant.request.kind !== kind) throw notPending();
+  const foreign = ownershipMismatch(grant, approver);
   if (foreign === undefined) return grant;
   audit.decisionRefused(trail, grant.request, approver, foreign);
-  throw notWaiting();
+  throw notPending();
 }
 
-/** Why a request is not this person's to decide; undefined when it is. */
-function foreignness({ request, owner }: LivingGrant, approver: Approver): string | undefined {
+/** Why a person may not decide a request; undefined if they may. */
+function ownershipMismatch({ request, owner }: ActiveGrant, approver: Approver): string | undefined {
   if (request.tenantId !== approver.tenantId) return 'other_tenant';
   if (owner.userId === '' || owner.userId !== approver.userId) return 'other_person';
-  // A backchannel request names a person; a device flow belongs to the session that opened it as well.
+  // A backchannel request belongs to a person; a device flow also to the session that opened it.
   if (request.kind === 'device_code' && owner.sessionId !== approver.sessionId) return 'other_session';
   return undefined;
 }
 
-/** The decision as it may be made: who may not approve, denies (CVE-2024-38371). */
+/** The permitted decision: the approval of a person who may not approve becomes a denial (CVE-2024-38371). */
 async function admissible(
-  { records }: ApprovalParts,
+  { directory }: ApprovalParts,
   { decision, approver }: DecisionRequest,
   { clientId, tenantId, kind }: GrantRequest,
   call: CallContext,
 ): Promise<{ decision: Decision; reason?: string } | 'sign_in_again'> {
   if (decision === 'denied') return { decision };
-  const client = await records.application(clientId, call.onward());
-  if (client?.tenant.tenantId !== tenantId || !records.isActive(client)) {
+  const client = await directory.application(clientId, call.onward());
+  if (client?.tenant.tenantId !== tenantId || !directory.isActive(client)) {
     return { decision: 'denied', reason: 'application_inactive' };
   }
   const grantType = kind === 'device_code' ? 'device_code' : 'ciba';
   if (!client.application.grantTypes.includes(grantType)) {
     return { decision: 'denied', reason: 'grant_type_not_allowed' };
   }
-  const user = await records.user(tenantId, approver.userId, call.onward());
-  if (user === undefined || !records.isActive(user, approver.authTime)) {
+  const user = await directory.user(tenantId, approver.userId, call.onward());
+  if (user === undefined || !directory.isActive(user, approver.authTime)) {
     return { decision: 'denied', reason: 'user_inactive' };
   }
-  if (!records.mayUse(client.application, user)) return { decision: 'denied', reason: 'role_missing' };
-  // Of before the application was enabled again: nothing is issued for such a sign-in, but for the next one.
-  if (!records.isActive(client, approver.authTime)) return 'sign_in_again';
+  if (!directory.mayUse(client.application, user)) return { decision: 'denied', reason: 'role_missing' };
+  // The sign-in is older than the application's last activation: nothing is issued for it, but a new one will do.
+  if (!directory.isActive(client, approver.authTime)) return 'sign_in_again';
   return { decision };
 }
 
-function notWaiting(): OAuthError {
+function notPending(): OAuthError {
   return new OAuthError('not_found', 'The request is not waiting for a decision.');
 }

@@ -1,28 +1,27 @@
-import type { Trail } from '../audit.ts';
-import type { GrantRequest } from '../store/store.ts';
+import type { GrantRequest, Trail } from '../grant.ts';
 
-/** A backchannel request that was kept. */
+/** A backchannel request that was stored. */
 export interface Announcement {
-  /** Of the start. */
+  /** Of the call that started it. */
   readonly trail: Trail;
   readonly request: GrantRequest;
-  /** Undefined when it waits for nobody. */
+  /** Undefined if nobody is prompted. */
   readonly userId: string | undefined;
   readonly remainingSeconds: number;
 }
 
-/** How a person hears of a backchannel request: one entry per value of an application's `ciba.approval`. */
+/** How a person is prompted for a backchannel request: one entry per value of an application's `ciba.approval`. */
 export interface Experience {
   /**
-   * Called for every request, also one that waits for nobody, and takes the same time for both: how long a start takes
-   * tells its client nothing. What it resolves with is kept, whatever happens to the process.
+   * Called for every request, even if nobody is prompted, so that the response time reveals nothing to the client. When
+   * it resolves, the announcement is durable.
    */
   announce?(announcement: Announcement): Promise<void>;
-  /** The request that a decision link of this experience stands for; undefined for any other value. */
+  /** The identifier of the request for a decision link of this experience; undefined for any other value. */
   decidedBy?(decisionToken: string): string | undefined;
 }
 
 export type ApprovalExperiences = ReadonlyMap<string, Experience>;
 
-/** The signed-in person's page asks for what waits; nothing is sent to it. */
+/** The page of the signed-in person lists the pending requests; nothing is sent. */
 export const page: Experience = {};

@@ -1,9 +1,9 @@
 import type { DirectoryClient } from '@tessera/directory-client';
 import type { CallContext } from '@tessera/rpc';
-import type { LivingGrant } from '../store/store.ts';
+import type { ActiveGrant } from '../store/grant-store.ts';
 
-/** What a page shows of a request. */
-export interface PendingRequestView {
+/** The details of a pending request that a page shows. */
+export interface RequestDetails {
   readonly requestId: string;
   readonly tenantId: string;
   readonly clientId: string;
@@ -15,14 +15,14 @@ export interface PendingRequestView {
   readonly expiresAt: bigint;
 }
 
-/** Describes a request; undefined when its application may no longer ask for anything. */
-export async function describeGrant(
-  { request, remainingSeconds }: LivingGrant,
-  { records, clock }: { readonly records: DirectoryClient; readonly clock: { now(): number } },
+/** Resolves with undefined if the application is no longer active. */
+export async function requestDetails(
+  { request, remainingSeconds }: ActiveGrant,
+  { directory, clock }: { readonly directory: DirectoryClient; readonly clock: { now(): number } },
   call: CallContext,
-): Promise<PendingRequestView | undefined> {
-  const client = await records.application(request.clientId, call.onward());
-  if (client === undefined || !records.isActive(client)) return undefined;
+): Promise<RequestDetails | undefined> {
+  const client = await directory.application(request.clientId, call.onward());
+  if (client === undefined || !directory.isActive(client)) return undefined;
   const { requestId, tenantId, clientId, scopes, ipAddress, bindingMessage } = request;
   return {
     requestId,

@@ -7,16 +7,16 @@ import { OAuthError } from '@tessera/oauth';
 import { ApplicationType, type DirectoryService, type User } from '@tessera/proto-gen/directory';
 import type { ApprovalExperiences, Experience } from '../approval/experience.ts';
 import type { DeviceAudit, Unprompted } from '../audit.ts';
-import type { CallbackSeal } from '../delivery/callback.ts';
+import type { CallbackEncryption } from '../delivery/callback.ts';
 import { requestedMode } from './delivery-mode.ts';
-import type { DeliveryMode } from '../delivery/store.ts';
 import { digest, reference } from '../digest.ts';
 import { count } from '../limits.ts';
 import { prepareGrant, wholeSeconds } from '../start/grant-request.ts';
-import { describeGrant, type PendingRequestView } from '../approval/request-details.ts';
+import { requestDetails, type RequestDetails } from '../approval/request-details.ts';
 import type { PollSecrets } from '../polling/poll-secret.ts';
-import type { StartingClient, StartingClients, StartRequest } from '../start/client-admission.ts';
-import type { GrantStore, NewGrant } from '../store/store.ts';
+import type { AdmittedClient, ClientAdmission, StartRequest } from '../start/client-admission.ts';
+import type { GrantStore, NewGrant } from '../store/grant-store.ts';
+import type { DeliveryMode } from '../grant.ts';
 
 export interface BackchannelRequest extends StartRequest {
   /** User name, e-mail address or phone number. */
@@ -38,64 +38,64 @@ export interface StartedBackchannel {
 
 export interface BackchannelAuthentications {
   /**
-   * CIBA Core §7.1 to §7.3. A person who does not exist, is not active, may not use the application or has too much
-   * waiting is answered for like anybody else, and nobody is prompted. Throws `invalid_client`, `unauthorized_client`, `invalid_request`,
+   * CIBA Core §7.1 to §7.3. For a person who does not exist, is not active, may not use the application or has too many
+   * pending requests, the answer is the same as for any other, but nobody is prompted. Throws `invalid_client`, `unauthorized_client`, `invalid_request`,
    * `invalid_scope`, `invalid_target`, `invalid_binding_message`, `rate_limited`.
    */
   start(request: BackchannelRequest, call: CallContext): Promise<StartedBackchannel>;
-  /** What waits for a person who may approve it, those requests that end first in front. */
-  waitingFor(tenantId: string, userId: string, call: CallContext): Promise<PendingRequestView[]>;
+  /** The pending requests that a person may approve, the first to expire first. */
+  pendingOf(tenantId: string, userId: string, call: CallContext): Promise<RequestDetails[]>;
 }
 
 interface BackchannelParts {
   readonly store: GrantStore;
-  readonly clients: StartingClients;
-  readonly records: DirectoryClient;
-  readonly directory: Pick<Client<typeof DirectoryService>, 'findUser'>;
+  readonly admission: ClientAdmission;
+  readonly directory: DirectoryClient;
+  readonly directoryService: Pick<Client<typeof DirectoryService>, 'findUser'>;
   readonly experiences: ApprovalExperiences;
   readonly limiter: Limiter;
-  /** Requests for one login hint, whoever it stands for. */
+  /** Requests per login hint, whether or not it names a person. */
   readonly hintLimit: LimitRule;
   readonly audit: DeviceAudit;
   readonly secrets: PollSecrets;
   readonly kit: { readonly random: Random; readonly clock: { now(): number } };
   readonly lifetimeSeconds: number;
   readonly intervalSeconds: number;
-  /** Requests that may wait for one person. */
+  /** Pending requests per person. */
   readonly pendingLimit: number;
   /** Whether public clients are refused. */
   readonly requireConfidential: boolean;
-  /** Absent: clients get their tokens by poll alone. */
-  readonly seal: CallbackSeal | undefined;
+  /** Absent if clients can only poll. */
+  readonly encryption: CallbackEncryption | undefined;
 }
 
-/** Whatever an application asks for, nobody is kept waiting for an answer for longer. */
+/** The maximum, whatever an application is configured with. */
 const longestLifetimeSeconds = 3600;
 
 export function createBackchannelAuthentications(parts: BackchannelParts): BackchannelAuthentications {
-  const { clients } = parts;
+  const { admission } = parts;
   return {
     start: (request, call) =>
-      clients.admit('auth_req_id', request, call, (client) => start(parts, request, client, call)),
+      admission.admit('auth_req_id', request, call, (client) => start(parts, request, client, call)),
 
-    waitingFor: (tenantId, userId, call) => waitingFor(parts, { tenantId, userId }, call),
+    pendingOf: (tenantId, userId, call) => pendingOf(parts, { tenantId, userId }, call),
   };
 }
 
-/** Who lost a role since is not asked: their approval would be a denial. */
-async function waitingFor(
-  { store, records, kit }: BackchannelParts,
+/** Leaves out requests that the person may no longer approve, because their role was removed. */
+async function pendingOf(
+  { store, directory, kit }: BackchannelParts,
   { tenantId, userId }: { readonly tenantId: string; readonly userId: string },
   call: CallContext,
-): Promise<PendingRequestView[]> {
-  const waiting = await store.waitingFor(tenantId, userId);
-  const user = waiting.length === 0 ? undefined : await records.user(tenantId, userId, call.onward());
-  if (user === undefined || !records.isActive(user)) return [];
+): Promise<RequestDetails[]> {
+  const pending = await store.pendingOf(tenantId, userId);
+  const user = pending.length === 0 ? undefined : await directory.user(tenantId, userId, call.onward());
+  if (user === undefined || !directory.isActive(user)) return [];
   const views = await Promise.all(
-    waiting.map(async (grant) => {
-      const client = await records.application(grant.request.clientId, call.onward());
-      if (client === undefined || !records.mayUse(client.application, user)) return undefined;
-      return describeGrant(grant, { records, clock: kit.clock }, call);
+    pending.map(async (grant) => {
+      const client = await directory.application(grant.request.clientId, call.onward());
+      if (client === undefined || !directory.mayUse(client.application, user)) return undefined;
+      return requestDetails(grant, { directory, clock: kit.clock }, call);
     }),
   );
   return views.filter((view) => view !== undefined);
@@ -104,14 +104,14 @@ async function waitingFor(
 async function start(
   parts: BackchannelParts,
   request: BackchannelRequest,
-  client: StartingClient,
+  client: AdmittedClient,
   call: CallContext,
 ): Promise<StartedBackchannel> {
-  const { limiter, hintLimit, audit, lifetimeSeconds, kit, seal, secrets } = parts;
+  const { limiter, hintLimit, audit, lifetimeSeconds, kit, encryption, secrets } = parts;
   const { clientId, tenantId, lifetimes } = client.application;
   const experience = requireExperience(parts, client);
   checkParameters(request);
-  const mode = requestedMode(client, request, seal !== undefined);
+  const mode = requestedMode(client, request, encryption !== undefined);
   const intervalSeconds = lifetimes?.pollInterval || parts.intervalSeconds;
   const longest = Math.min(lifetimes?.authorizationRequest || lifetimeSeconds, longestLifetimeSeconds);
   const options = {
@@ -122,8 +122,10 @@ async function start(
   } as const;
   const { secret, grant: polled } = prepareGrant(request, client, options, { random: kit.random, secrets });
   const grant =
-    mode === undefined || seal === undefined ? polled : told(polled, { mode, seal, secret, request });
-  // By the hint, not by the user it stands for: reaching the limit tells nothing about who exists.
+    mode === undefined || encryption === undefined
+      ? polled
+      : withDelivery(polled, { mode, encryption, secret, request });
+  // By hint, not by user: the limit must not reveal which users exist.
   const hint = digest(`${tenantId}\0${comparable(request.loginHint)}`);
   await count(limiter, hintLimit, hint, (rule) =>
     audit.limited(client.trail, { kind: 'auth_req_id', clientId, tenantId }, rule),
@@ -136,29 +138,29 @@ async function start(
   };
 }
 
-/** The request with what it takes to tell its client of the decision, which nobody but us can read. */
-function told(
+/** The request with the encrypted values that its callback needs. */
+function withDelivery(
   grant: NewGrant,
   asked: {
     readonly mode: DeliveryMode;
-    readonly seal: CallbackSeal;
+    readonly encryption: CallbackEncryption;
     readonly secret: string;
     readonly request: BackchannelRequest;
   },
 ): NewGrant {
-  const { mode, seal, secret: authReqId, request } = asked;
+  const { mode, encryption, secret: authReqId, request } = asked;
   const started = { authReqId, notificationToken: request.clientNotificationToken };
-  const sealed = seal.sealStart(grant.request.requestId, started);
+  const sealed = encryption.encryptStart(grant.request.requestId, started);
   return { ...grant, request: { ...grant.request, delivery: { mode, sealed } } };
 }
 
-/** Keeps the request for the person, or for nobody; the client sees no difference. */
+/** Stores the request for the person, or for nobody; the client sees no difference. */
 async function prompt(
-  { store, records, directory, pendingLimit, audit }: BackchannelParts,
+  { store, directory, directoryService, pendingLimit, audit }: BackchannelParts,
   asked: {
     readonly request: BackchannelRequest;
     readonly grant: NewGrant;
-    readonly client: StartingClient;
+    readonly client: AdmittedClient;
     readonly experience: Experience;
     readonly hintReference: string;
   },
@@ -166,8 +168,8 @@ async function prompt(
 ): Promise<void> {
   const { grant, client, experience, hintReference } = asked;
   const { trail } = client;
-  const found = await findUser(directory, grant.request.tenantId, asked.request.loginHint, call);
-  const obstacle = obstacleTo(records, client, found);
+  const found = await findUser(directoryService, grant.request.tenantId, asked.request.loginHint, call);
+  const obstacle = obstacleTo(directory, client, found);
   const user = obstacle === undefined ? found : undefined;
   const kept = await store.startBackchannel(grant, user?.userId, pendingLimit);
   const userId = kept === 'started' ? user?.userId : undefined;
@@ -180,29 +182,29 @@ async function prompt(
   audit.started(trail, grant.request, user?.userId);
 }
 
-/** Why nobody is prompted for the person a hint stands for; undefined when they are. */
+/** Why the person named by a hint is not prompted; undefined if they are. */
 function obstacleTo(
-  records: BackchannelParts['records'],
-  { application }: StartingClient,
+  directory: BackchannelParts['directory'],
+  { application }: AdmittedClient,
   user: User | undefined,
 ): Unprompted['reason'] | undefined {
   if (user === undefined) return 'unknown_user';
-  if (!records.isActive(user)) return 'inactive_user';
-  return records.mayUse(application, user) ? undefined : 'role_missing';
+  if (!directory.isActive(user)) return 'inactive_user';
+  return directory.mayUse(application, user) ? undefined : 'role_missing';
 }
 
-/** Longer than any identifier that can be registered. */
+/** The maximum length of a registered identifier. */
 const longestHint = 320;
 
 async function findUser(
-  directory: BackchannelParts['directory'],
+  directoryService: BackchannelParts['directoryService'],
   tenantId: string,
   hint: string,
   call: CallContext,
 ): Promise<User | undefined> {
   try {
     const identifier = hint.slice(0, longestHint + 1);
-    const { user } = await directory.findUser({ tenantId, identifier }, call.onward());
+    const { user } = await directoryService.findUser({ tenantId, identifier }, call.onward());
     return user?.tenantId === tenantId ? user : undefined;
   } catch (error) {
     if (error instanceof ConnectError && error.code === Code.NotFound) return undefined;
@@ -210,7 +212,7 @@ async function findUser(
   }
 }
 
-/** Coarser than any comparison of user names, addresses or phone numbers, so that no other spelling is a hint of its own. */
+/** Coarser than any comparison of user names, e-mail addresses or phone numbers, so that all spellings share one limit. */
 function comparable(hint: string): string {
   return hint
     .slice(0, longestHint)
@@ -220,12 +222,12 @@ function comparable(hint: string): string {
 }
 
 /**
- * CIBA Core §13, `unauthorized_client`: only where somebody is asked. In the strict profile confidential clients alone
- * (CVE-2026-109082); in the contract's the identifier of any client suffices.
+ * Throws `unauthorized_client` (CIBA Core §13) if the application has no approval experience, and in the strict profile for
+ * public clients (CVE-2026-109082).
  */
 function requireExperience(
   { experiences, requireConfidential }: Pick<BackchannelParts, 'experiences' | 'requireConfidential'>,
-  { application }: StartingClient,
+  { application }: AdmittedClient,
 ): Experience {
   if (requireConfidential && application.type !== ApplicationType.CONFIDENTIAL) {
     throw unauthorized('Only a confidential client may use backchannel authentication.');
@@ -241,7 +243,7 @@ function unauthorized(message: string): OAuthError {
   return new OAuthError('unauthorized_client', message);
 }
 
-/** CIBA Core §7.1: characters a person reads and compares at a glance. */
+/** CIBA Core §7.1: short enough to compare at a glance. */
 const longestBindingMessage = 64;
 const unprintable = /[\p{C}\p{Zl}\p{Zp}]/u;
 

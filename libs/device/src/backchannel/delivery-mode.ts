@@ -1,19 +1,19 @@
 import { OAuthError } from '@tessera/oauth';
 import { ApplicationType } from '@tessera/proto-gen/directory';
-import type { StartingClient, StartRequest } from '../start/client-admission.ts';
-import type { DeliveryMode } from '../delivery/store.ts';
+import type { AdmittedClient, StartRequest } from '../start/client-admission.ts';
+import type { DeliveryMode } from '../grant.ts';
 
 /** CIBA Core §7.1: the syntax of bearer credentials (RFC 6750 §2.1), at most 1024 characters. */
 const notificationToken = /^[A-Za-z0-9._~+/-]+=*$/;
 const longestNotificationToken = 1024;
 
 /**
- * How the client of a start is to be told; undefined when it polls. Throws `unauthorized_client` where its mode is not
- * available, `invalid_request` for a bad client_notification_token, and `invalid_client` where tokens would be pushed for
- * a start that nobody vouches for: a client that polls proves itself at /token, this one never comes there.
+ * The delivery mode of a request; undefined if the client polls. Throws `unauthorized_client` if its mode is not available,
+ * `invalid_request` for a bad client_notification_token, and `invalid_client` for push without client authentication: a
+ * polling client authenticates at /token, but a push client never calls it.
  */
 export function requestedMode(
-  { application }: StartingClient,
+  { application }: AdmittedClient,
   request: StartRequest & { readonly clientNotificationToken: string },
   isAvailable: boolean,
 ): DeliveryMode | undefined {
@@ -36,7 +36,7 @@ export function requestedMode(
   return mode;
 }
 
-/** Credentials that were sent have been verified by now. */
+/** Credentials that were sent have been verified before. */
 function isAuthenticated(type: ApplicationType, { attempted, clientSecret }: StartRequest): boolean {
   return type === ApplicationType.CONFIDENTIAL && (attempted || clientSecret !== '');
 }

@@ -1,14 +1,14 @@
 import { z } from 'zod';
 import type { Message } from '../webhook/send.ts';
-import type { Seal } from './encryption.ts';
-import type { Delivery } from './store.ts';
+import type { Encryption } from './encryption.ts';
+import type { Delivery } from './delivery-store.ts';
 
-/** What a client gave and got when it started a request. */
+/** The values a client sent and received when it started a request. */
 const started = z.object({ authReqId: z.string(), notificationToken: z.string() });
 export type StartedRequest = z.infer<typeof started>;
 
 /** The tokens of a push, under the names of the token response (RFC 6749 §5.1, OIDC Core §3.1.3.3). */
-const tokenAnswer = z.object({
+const tokenResponse = z.object({
   access_token: z.string(),
   token_type: z.string(),
   expires_in: z.number(),
@@ -16,34 +16,39 @@ const tokenAnswer = z.object({
   refresh_token: z.string().optional(),
   id_token: z.string(),
 });
-export type TokenAnswer = z.infer<typeof tokenAnswer>;
+export type TokenResponse = z.infer<typeof tokenResponse>;
 
-/** What callbacks are made of, under seal. */
-export interface CallbackSeal {
-  sealStart(requestId: string, content: StartedRequest): string;
-  openStart(requestId: string, sealed: string): StartedRequest | undefined;
-  sealTokens(deliveryId: string, tokens: TokenAnswer): string;
-  openTokens(deliveryId: string, sealed: string): TokenAnswer | undefined;
+/** Encrypts the parts of a callback: those known at the start, and the tokens. */
+export interface CallbackEncryption {
+  encryptStart(requestId: string, content: StartedRequest): string;
+  decryptStart(requestId: string, encrypted: string): StartedRequest | undefined;
+  encryptTokens(deliveryId: string, tokens: TokenResponse): string;
+  decryptTokens(deliveryId: string, encrypted: string): TokenResponse | undefined;
 }
 
-export function createCallbackSeal(seal: Seal): CallbackSeal {
+export function createCallbackEncryption(encryption: Encryption): CallbackEncryption {
   return {
-    sealStart: (requestId, content) => seal.close(`request ${requestId}`, content),
-    openStart: (requestId, sealed) => started.safeParse(seal.open(`request ${requestId}`, sealed)).data,
-    sealTokens: (deliveryId, tokens) => seal.close(`tokens ${deliveryId}`, tokens),
-    openTokens: (deliveryId, sealed) => tokenAnswer.safeParse(seal.open(`tokens ${deliveryId}`, sealed)).data,
+    encryptStart: (requestId, content) => encryption.encrypt(`request ${requestId}`, content),
+    decryptStart: (requestId, encrypted) =>
+      started.safeParse(encryption.decrypt(`request ${requestId}`, encrypted)).data,
+    encryptTokens: (deliveryId, tokens) => encryption.encrypt(`tokens ${deliveryId}`, tokens),
+    decryptTokens: (deliveryId, encrypted) =>
+      tokenResponse.safeParse(encryption.decrypt(`tokens ${deliveryId}`, encrypted)).data,
   };
 }
 
 /**
  * The request to a client's notification endpoint, without its address: CIBA Core §10.2 for a ping, §10.3.1 for pushed tokens,
- * §12 for a push that brings none. Undefined when what it is made of cannot be opened.
+ * §12 for a push without tokens. Undefined if its parts cannot be decrypted.
  */
-export function callbackOf(delivery: Delivery, seal: CallbackSeal): Omit<Message, 'url'> | undefined {
+export function callbackOf(
+  delivery: Delivery,
+  encryption: CallbackEncryption,
+): Omit<Message, 'url'> | undefined {
   const { mode, outcome, sealedTokens, deliveryId } = delivery;
-  const start = seal.openStart(delivery.requestId, delivery.sealed);
+  const start = encryption.decryptStart(delivery.requestId, delivery.sealed);
   if (start === undefined) return undefined;
-  const tokens = sealedTokens === undefined ? undefined : seal.openTokens(deliveryId, sealedTokens);
+  const tokens = sealedTokens === undefined ? undefined : encryption.decryptTokens(deliveryId, sealedTokens);
   if (mode === 'push' && outcome === 'approved' && tokens === undefined) return undefined;
   const about = { auth_req_id: start.authReqId };
   const body = mode === 'ping' ? about : { ...about, ...(tokens ?? failures[outcome]) };
@@ -57,7 +62,7 @@ export function callbackOf(delivery: Delivery, seal: CallbackSeal): Omit<Message
   };
 }
 
-/** CIBA Core §12. What cannot be helped by the client is not explained to it. */
+/** CIBA Core §12. A failure that the client cannot fix is not explained to it. */
 const failures: Readonly<Record<Delivery['outcome'], object>> = {
   approved: {},
   pending: {},

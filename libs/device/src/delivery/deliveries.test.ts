@@ -212,7 +212,7 @@ describe('telling a client of a decision by push (CIBA Core §10.3)', () => {
     expect(await callbacks()).toEqual([{ authorization, type: 'application/json', body }]);
     expect(await ended()).toMatchObject([{ reason: null, record: { details: { delivery: 'push' } } }]);
     const again = world.polls.backchannel.finishPush({ deliveryId, attempt, tokens });
-    await expect(again).rejects.toThrow('not yours any more');
+    await expect(again).rejects.toThrow('taken by another process');
   });
 
   it.each([

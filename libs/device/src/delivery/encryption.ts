@@ -4,27 +4,27 @@ import type { Random } from '@tessera/kit';
 const ivLength = 12;
 const tagLength = 16;
 
-/** Encrypts what clients are told, so that no store holds an auth_req_id, a notification token or a token in clear. */
-export interface Seal {
-  /** Seals a value that JSON can hold for one purpose, such as a request; it can be opened for no other. */
-  close(purpose: string, content: object): string;
-  /** Undefined for what was changed, sealed for another purpose, or sealed under another key. */
-  open(purpose: string, sealed: string): unknown;
+/** Encrypts callbacks to clients, so that no store holds an auth_req_id, a notification token or a token in clear. */
+export interface Encryption {
+  /** Encrypts a JSON value for one purpose, such as a request; it cannot be decrypted for another. */
+  encrypt(purpose: string, content: object): string;
+  /** Undefined if the ciphertext was changed, or encrypted for another purpose or with another key. */
+  decrypt(purpose: string, encrypted: string): unknown;
 }
 
-/** AES-256-GCM (NIST SP 800-38D) with the purpose as additional data. The text is base64url of iv, ciphertext and tag. */
-export function createSeal(keyBytes: Buffer, random: Random): Seal {
+/** AES-256-GCM (NIST SP 800-38D) with the purpose as additional data. The ciphertext is base64url of iv, ciphertext and tag. */
+export function createEncryption(keyBytes: Buffer, random: Random): Encryption {
   const key = createSecretKey(keyBytes);
   return {
-    close(purpose, content) {
+    encrypt(purpose, content) {
       const iv = random.bytes(ivLength);
       const cipher = createCipheriv('aes-256-gcm', key, iv, { authTagLength: tagLength });
       cipher.setAAD(Buffer.from(purpose));
       const text = cipher.update(JSON.stringify(content), 'utf8');
       return Buffer.concat([iv, text, cipher.final(), cipher.getAuthTag()]).toString('base64url');
     },
-    open(purpose, sealed) {
-      const bytes = Buffer.from(sealed, 'base64url');
+    decrypt(purpose, encrypted) {
+      const bytes = Buffer.from(encrypted, 'base64url');
       const end = bytes.length - tagLength;
       if (end < ivLength) return undefined;
       const decipher = createDecipheriv('aes-256-gcm', key, bytes.subarray(0, ivLength), {

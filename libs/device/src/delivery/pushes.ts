@@ -1,73 +1,73 @@
 import { Code, ConnectError } from '@tessera/rpc';
-import { Bell } from './wake-up.ts';
-import type { CallbackSeal, TokenAnswer } from './callback.ts';
+import { WakeUpSignal } from './wake-up.ts';
+import type { CallbackEncryption, TokenResponse } from './callback.ts';
 import type { Deliveries } from './deliveries.ts';
-import type { Claim, DeliveryStore, TakenPush } from './store.ts';
+import type { Claim, DeliveryStore, TakenPush } from './delivery-store.ts';
 
-/** How long `token` has to issue what it took; far longer than any of its calls may last. */
+/** How long `token` may take to issue the tokens of a push; far longer than any of its calls lasts. */
 const leaseSeconds = 15;
 const mostAtOnce = 50;
-/** The net under the bell, and a sign that the stream is alive. */
+/** Covers a missed wake-up, and shows that the stream is alive. */
 const heartbeatMs = 10_000;
 
-/** A push as `token` gets it. */
-export interface HandedOut extends TakenPush {
+/** A push as it is handed to `token`. */
+export interface PushTask extends TakenPush {
   readonly authReqId: string;
 }
 
-/** Approved requests whose tokens are to be pushed: `token` takes them and says what became of them. */
+/** Approved requests whose tokens are to be pushed: `token` takes them and reports the result. */
 export interface Pushes {
-  /** Speaks at once, whenever a push may wait, and every ten seconds. */
+  /** Yields at once, whenever there may be a push, and every ten seconds. */
   watch(signal: AbortSignal): AsyncGenerator<Record<string, never>, void>;
-  take(limit: number): Promise<HandedOut[]>;
-  /** Without tokens the transaction failed. Throws NOT_FOUND when another process has taken the push meanwhile. */
-  finish(claim: Claim, tokens: TokenAnswer | undefined): Promise<void>;
+  take(limit: number): Promise<PushTask[]>;
+  /** No tokens mean that the transaction failed. Throws NOT_FOUND if another process has taken the push meanwhile. */
+  finish(claim: Claim, tokens: TokenResponse | undefined): Promise<void>;
 }
 
 export function createPushes({
   store,
-  seal,
+  encryption,
   deliveries,
 }: {
   readonly store: DeliveryStore;
-  readonly seal: CallbackSeal;
+  readonly encryption: CallbackEncryption;
   readonly deliveries: Deliveries;
 }): Pushes {
   return {
     async *watch(signal) {
       const ending = AbortSignal.any([signal, deliveries.closing]);
       while (!ending.aborted) {
-        const heard = deliveries.pushes.rings;
+        const seen = deliveries.pushes.notifications;
         yield {};
-        await deliveries.pushes.wait(heard, heartbeatMs, ending);
+        await deliveries.pushes.wait(seen, heartbeatMs, ending);
       }
     },
 
     async take(limit) {
       const taken = await store.take(Math.min(limit, mostAtOnce), leaseSeconds);
-      const handedOut: HandedOut[] = [];
+      const tasks: PushTask[] = [];
       for (const push of taken) {
-        const start = seal.openStart(push.requestId, push.sealed);
+        const start = encryption.decryptStart(push.requestId, push.sealed);
         if (start === undefined) await deliveries.end(push, 'unreadable');
-        else handedOut.push({ ...push, authReqId: start.authReqId });
+        else tasks.push({ ...push, authReqId: start.authReqId });
       }
-      return handedOut;
+      return tasks;
     },
 
     async finish(claim, tokens) {
-      const sealed = tokens && seal.sealTokens(claim.deliveryId, tokens);
+      const sealed = tokens && encryption.encryptTokens(claim.deliveryId, tokens);
       if (!(await store.handOver(claim, sealed))) {
-        throw new ConnectError('the push is not yours any more', Code.NotFound);
+        throw new ConnectError('the push was taken by another process', Code.NotFound);
       }
       deliveries.wake();
     },
   };
 }
 
-/** Nobody rings it. */
-const silent = new Bell();
+/** It is never notified. */
+const silent = new WakeUpSignal();
 
-/** Where nothing can be pushed: nobody is told of anything. */
+/** Used where nothing can be pushed. */
 export const noPushes: Pushes = {
   async *watch(signal) {
     while (!signal.aborted) {
@@ -76,5 +76,5 @@ export const noPushes: Pushes = {
     }
   },
   take: () => Promise.resolve([]),
-  finish: () => Promise.reject(new ConnectError('nothing is pushed here', Code.NotFound)),
+  finish: () => Promise.reject(new ConnectError('push delivery is not available', Code.NotFound)),
 };

@@ -2,10 +2,10 @@ import { hash } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { Database } from '@tessera/stores';
-import { createDecisionStore } from '../store/store.postgres.ts';
+import { createDecisionStore } from '../store/decision-store.postgres.ts';
 import { newDecision, row } from '../testing/new-decision.ts';
-import { createDeliveryStore } from './store.postgres.ts';
-import type { Delivery, TakenPush } from './store.ts';
+import { createDeliveryStore } from './delivery-store.postgres.ts';
+import type { Delivery, TakenPush } from './delivery-store.ts';
 
 /** What processes of the version before do to the one delivery there is: they number its claims anew in each step. */
 const before = {

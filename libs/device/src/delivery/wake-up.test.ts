@@ -1,45 +1,45 @@
 import { describe, expect, it } from 'vitest';
-import { Bell } from './wake-up.ts';
+import { WakeUpSignal } from './wake-up.ts';
 
 const never = new AbortController().signal;
 
-describe('a bell', () => {
-  it('keeps nothing of those who waited in vain', async () => {
-    const bell = new Bell();
+describe('the wake-up signal', () => {
+  it('removes waiters that timed out', async () => {
+    const signal = new WakeUpSignal();
     for (let round = 0; round < 20; round += 1) {
-      const waits = Array.from({ length: 50 }, () => bell.wait(bell.rings, 1, never));
-      expect(bell.waiting).toBe(50);
+      const waits = Array.from({ length: 50 }, () => signal.wait(signal.notifications, 1, never));
+      expect(signal.waiters).toBe(50);
       await Promise.all(waits);
-      expect(bell.waiting).toBe(0);
+      expect(signal.waiters).toBe(0);
     }
   });
 
-  it('wakes all who wait, and keeps nothing of them', async () => {
-    const bell = new Bell();
-    const waits = [1, 2, 3].map(() => bell.wait(bell.rings, 60_000, never));
-    bell.ring();
+  it('wakes and removes all waiters', async () => {
+    const signal = new WakeUpSignal();
+    const waits = [1, 2, 3].map(() => signal.wait(signal.notifications, 60_000, never));
+    signal.notify();
     await Promise.all(waits);
-    expect(bell.waiting).toBe(0);
+    expect(signal.waiters).toBe(0);
   });
 
-  it('is heard by who begins to wait after it rang, and heard once', async () => {
-    const bell = new Bell();
-    const heard = bell.rings;
-    bell.ring();
-    await bell.wait(heard, 60_000, never);
-    const next = bell.wait(bell.rings, 60_000, never);
-    expect(bell.waiting).toBe(1);
-    bell.ring();
+  it('wakes a waiter that starts after the notification, once', async () => {
+    const signal = new WakeUpSignal();
+    const seen = signal.notifications;
+    signal.notify();
+    await signal.wait(seen, 60_000, never);
+    const next = signal.wait(signal.notifications, 60_000, never);
+    expect(signal.waiters).toBe(1);
+    signal.notify();
     await next;
   });
 
-  it('is waited for no longer once the signal is aborted', async () => {
-    const bell = new Bell();
+  it('ends a wait when it is aborted', async () => {
+    const signal = new WakeUpSignal();
     const stop = new AbortController();
-    const wait = bell.wait(bell.rings, 60_000, stop.signal);
+    const wait = signal.wait(signal.notifications, 60_000, stop.signal);
     stop.abort();
     await wait;
-    await bell.wait(bell.rings, 60_000, stop.signal);
-    expect(bell.waiting).toBe(0);
+    await signal.wait(signal.notifications, 60_000, stop.signal);
+    expect(signal.waiters).toBe(0);
   });
 });

@@ -1,29 +1,29 @@
-/** Tells any number of listeners that there may be something to do. */
-export class Bell {
-  #rings = 0;
+/** Wakes any number of waiters when there may be something to do. */
+export class WakeUpSignal {
+  #notifications = 0;
   readonly #waiters = new Set<() => void>();
 
-  /** How often it rang. To be had before one looks whether there is something to do. */
-  get rings(): number {
-    return this.#rings;
+  /** How many notifications there were so far. Read it before looking for something to do. */
+  get notifications(): number {
+    return this.#notifications;
   }
 
-  /** How many wait now. */
-  get waiting(): number {
+  /** How many callers wait now. */
+  get waiters(): number {
     return this.#waiters.size;
   }
 
-  ring(): void {
-    this.#rings += 1;
+  notify(): void {
+    this.#notifications += 1;
     for (const wake of this.#waiters) wake();
   }
 
   /**
-   * Resolves when it has rung more often than `heard`, after `milliseconds`, or when `signal` is aborted; whichever is first.
-   * The bell outlives those who wait, so they leave nothing behind in it.
+   * Resolves at the first of three: there were more notifications than `seen`, `milliseconds` have passed, or `signal` is
+   * aborted. A waiter removes itself when it is done, because the signal outlives it.
    */
-  async wait(heard: number, milliseconds: number, signal: AbortSignal): Promise<void> {
-    if (signal.aborted || this.#rings > heard) return;
+  async wait(seen: number, milliseconds: number, signal: AbortSignal): Promise<void> {
+    if (signal.aborted || this.#notifications > seen) return;
     const { promise, resolve } = Promise.withResolvers<void>();
     const wake = (): void => resolve();
     const timer = setTimeout(wake, milliseconds).unref();

@@ -3,14 +3,15 @@ import { addressKey } from '@tessera/stores';
 import type { CallContext } from '@tessera/rpc';
 import type { Random } from '@tessera/kit';
 import { OAuthError, temporarilyUnavailable } from '@tessera/oauth';
-import type { DeviceAudit, Trail } from '../audit.ts';
+import type { DeviceAudit } from '../audit.ts';
 import { tooMany } from '../limits.ts';
 import { prepareGrant, wholeSeconds } from '../start/grant-request.ts';
 import type { PollSecrets } from '../polling/poll-secret.ts';
-import { describeGrant, type PendingRequestView } from '../approval/request-details.ts';
-import type { StartingClients, StartRequest } from '../start/client-admission.ts';
-import type { GrantStore, GuessRule, Owner } from '../store/store.ts';
+import { requestDetails, type RequestDetails } from '../approval/request-details.ts';
+import type { ClientAdmission, StartRequest } from '../start/client-admission.ts';
+import type { GrantStore, FailureRule } from '../store/grant-store.ts';
 import { newUserCode, userCodeHash } from './user-code.ts';
+import type { Owner, Trail } from '../grant.ts';
 
 export interface StartedDevice {
   readonly deviceCode: string;
@@ -26,43 +27,43 @@ export interface DeviceAuthorizations {
    */
   start(request: StartRequest, call: CallContext): Promise<StartedDevice>;
   /**
-   * Finds the pending request of a user code, for the person who is signed in, and makes it theirs to decide in this
-   * session (CVE-2026-45337). Where nobody is signed in the answer names only the tenant. Throws one and the same
-   * `not_found` for a code that is unknown, over, decided, of another tenant or opened by another person, and
-   * `rate_limited` when codes are being guessed.
+   * Finds the pending request of a user code for the signed-in person, and binds it to them and their session
+   * (CVE-2026-45337). If nobody is signed in, the result has only the tenant. Throws the same `not_found` for a code that
+   * is unknown, expired, decided, of another tenant or opened by another person, and `rate_limited` after too many wrong
+   * codes.
    */
   open(
     typed: string,
     owner: Owner | undefined,
     ipAddress: string,
     call: CallContext,
-  ): Promise<PendingRequestView>;
+  ): Promise<RequestDetails>;
 }
 
-export interface GuessLimits {
+export interface FailureLimits {
   readonly session: number;
   readonly address: number;
   readonly windowSeconds: number;
-  /** From everybody together, within a minute. */
+  /** From all callers together, within a minute. */
   readonly global: number;
 }
 
-/** RFC 8628 §5.1 with the length of our user codes: nothing may let one live longer. */
+/** The maximum that RFC 8628 §5.1 allows for user codes of our length. */
 const longestLifetimeSeconds = 900;
 
-/** Of 25 billion codes, two pending ones alike are rare and five times in a row are a broken source of randomness. */
+/** There are 25 billion codes, so a collision is rare. Five in a row mean that the random source is broken. */
 const attempts = 5;
 
 interface DeviceParts {
   readonly store: GrantStore;
-  readonly clients: StartingClients;
-  readonly records: DirectoryClient;
+  readonly admission: ClientAdmission;
+  readonly directory: DirectoryClient;
   readonly audit: DeviceAudit;
   readonly secrets: PollSecrets;
   readonly kit: { readonly random: Random; readonly clock: { now(): number } };
   readonly lifetimeSeconds: number;
   readonly intervalSeconds: number;
-  readonly guesses: GuessLimits;
+  readonly failureLimits: FailureLimits;
 }
 
 export function createDeviceAuthorizations(parts: DeviceParts): DeviceAuthorizations {
@@ -73,8 +74,8 @@ export function createDeviceAuthorizations(parts: DeviceParts): DeviceAuthorizat
 }
 
 async function start(parts: DeviceParts, request: StartRequest, call: CallContext): Promise<StartedDevice> {
-  const { clients, store, audit, kit, secrets } = parts;
-  return clients.admit('device_code', request, call, async (client) => {
+  const { admission, store, audit, kit, secrets } = parts;
+  return admission.admit('device_code', request, call, async (client) => {
     const lifetimeSeconds = Math.min(
       client.application.lifetimes?.authorizationRequest || parts.lifetimeSeconds,
       longestLifetimeSeconds,
@@ -98,12 +99,12 @@ async function start(parts: DeviceParts, request: StartRequest, call: CallContex
 }
 
 async function open(
-  { store, records, audit, kit, guesses }: DeviceParts,
+  { store, directory, audit, kit, failureLimits }: DeviceParts,
   { typed, owner, ipAddress }: { typed: string; owner: Owner | undefined; ipAddress: string },
   call: CallContext,
-): Promise<PendingRequestView> {
+): Promise<RequestDetails> {
   const trail: Trail = { requestId: call.requestId, ipAddress };
-  const opening = await store.open(userCodeHash(typed), owner, guessRules(guesses, owner, ipAddress));
+  const opening = await store.open(userCodeHash(typed), owner, failureRules(failureLimits, owner, ipAddress));
   if (opening.outcome === 'throttled') {
     audit.userCodeThrottled(trail, owner, opening.rule);
     throw tooMany(opening.retryAfterSeconds);
@@ -112,17 +113,17 @@ async function open(
     audit.userCodeFailed(trail, owner, opening.outcome);
     throw unknownUserCode();
   }
-  const view = await describeGrant(opening.grant, { records, clock: kit.clock }, call);
+  const view = await requestDetails(opening.grant, { directory, clock: kit.clock }, call);
   if (view === undefined) throw unknownUserCode();
   if (owner !== undefined) return view;
   const nothing = { requestId: '', clientId: '', applicationName: '', ipAddress: '', scopes: [] };
   return { ...view, ...nothing };
 }
 
-/** Address and everybody count, so that fresh cookies buy no further guesses; the session is the tightest. */
-function guessRules(limits: GuessLimits, owner: Owner | undefined, ipAddress: string): GuessRule[] {
+/** The limits per address and in total count too, so that new cookies give no further attempts. */
+function failureRules(limits: FailureLimits, owner: Owner | undefined, ipAddress: string): FailureRule[] {
   const { windowSeconds } = limits;
-  const ofSession: GuessRule[] =
+  const ofSession: FailureRule[] =
     owner === undefined
       ? []
       : [{ name: 'session', key: owner.sessionId, limit: limits.session, windowSeconds }];

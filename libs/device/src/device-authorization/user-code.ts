@@ -1,14 +1,14 @@
 import type { Random } from '@tessera/kit';
 import { digest } from '../digest.ts';
 
-/** Letters that are not mistaken for one another and form no words (RFC 8628 §6.1). */
+/** Letters that are not confused with each other and form no words (RFC 8628 §6.1). */
 const alphabet = 'BCDFGHJKLMNPQRSTVWXZ';
 const length = 8;
 
-/** Bytes from here on would favour the first letters. */
+/** Larger bytes would favour the first letters. */
 const fairBytes = 256 - (256 % alphabet.length);
 
-/** A new user code, shown as `XXXX-XXXX`: 34.5 bits, enough for its short life under the guessing limits (RFC 8628 §5.1). */
+/** A new user code, shown as `XXXX-XXXX`: 34.5 bits, enough for its short lifetime under the limits (RFC 8628 §5.1). */
 export function newUserCode(random: Random): string {
   let letters = '';
   while (letters.length < length) {
@@ -19,10 +19,10 @@ export function newUserCode(random: Random): string {
   return `${letters.slice(0, length / 2)}-${letters.slice(length / 2)}`;
 }
 
-/** Beyond this nothing that a person types is a user code. */
+/** A longer input is not a user code. */
 const maximumTyped = 64;
 
-/** The key of a user code as somebody typed it: case, dashes and space do not matter. What is none has a key that is none. */
+/** The key of a typed user code. Case, dashes and spaces are ignored. An invalid code gets a key that no code has. */
 export function userCodeHash(typed: string): string {
   const letters = typed
     .slice(0, maximumTyped)

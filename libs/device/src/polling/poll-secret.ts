@@ -1,24 +1,24 @@
 import { createHmac, createSecretKey, timingSafeEqual } from 'node:crypto';
 import { type Random, type Secret } from '@tessera/kit';
-import type { GrantKind } from '../store/store.ts';
+import type { GrantKind } from '../grant.ts';
 
-/** The client a value is given to. */
+/** The client that a value is issued to. */
 interface Holder {
   readonly tenantId: string;
   readonly clientId: string;
 }
 
-/** The values that clients poll with: device_code and auth_req_id. */
+/** The values that clients poll with: device_code (RFC 8628) and auth_req_id (CIBA Core). */
 export interface PollSecrets {
-  /** A new one, with 256 random bits. */
+  /** Creates a value with 256 random bits. */
   create(kind: GrantKind, holder: Holder): string;
-  /** Whether a value may be one of this kind; nothing else is worth a look. */
+  /** Whether a value has the form of this kind; anything else is not looked up. */
   hasShape(kind: GrantKind, value: string): boolean;
   /**
-   * Whether a value carries the mark of one that was given to this client, whatever any store remembers of it. False where
-   * it has no mark, or one under another key.
+   * Whether the MAC of a value proves that it was issued to this client, whatever the stores remember. False without a MAC,
+   * or if the MAC was made with another key.
    */
-  wasGiven(kind: GrantKind, value: string, holder: Holder): boolean;
+  wasIssued(kind: GrantKind, value: string, holder: Holder): boolean;
 }
 
 const prefixOf: Readonly<Record<GrantKind, string>> = {
@@ -27,9 +27,9 @@ const prefixOf: Readonly<Record<GrantKind, string>> = {
 };
 
 const randomLength = 32;
-const markLength = 16;
+const macLength = 16;
 
-/** Without and with a mark: 32 and 48 bytes in base64url. */
+/** Without and with a MAC: 32 and 48 bytes in base64url. */
 const shapeOf = (kind: GrantKind): RegExp =>
   new RegExp(`^${prefixOf[kind]}[A-Za-z0-9_-]{43}(?:[A-Za-z0-9_-]{21})?$`);
 const shapes: Readonly<Record<GrantKind, RegExp>> = {
@@ -38,29 +38,29 @@ const shapes: Readonly<Record<GrantKind, RegExp>> = {
 };
 
 /**
- * A value is the prefix of its kind and the base64url of 32 random bytes; where there is a key, the first 16 bytes of an
- * HMAC-SHA256 over kind, tenant, client and these bytes follow them.
+ * A value is the prefix of its kind and the base64url of 32 random bytes. With a key, the first 16 bytes of an HMAC-SHA256
+ * over kind, tenant, client and the random bytes follow.
  */
 export function createPollSecrets(secret: Secret | undefined, random: Random): PollSecrets {
   const key = secret && createSecretKey(Buffer.from(secret.reveal(), 'utf8'));
 
-  function markOf(kind: GrantKind, { tenantId, clientId }: Holder, bytes: Buffer): Buffer {
+  function macOf(kind: GrantKind, { tenantId, clientId }: Holder, bytes: Buffer): Buffer {
     if (key === undefined) return Buffer.alloc(0);
     const about = `${kind}\0${tenantId}\0${clientId}\0`;
-    return createHmac('sha256', key).update(about).update(bytes).digest().subarray(0, markLength);
+    return createHmac('sha256', key).update(about).update(bytes).digest().subarray(0, macLength);
   }
 
   return {
     create(kind, holder) {
       const bytes = random.bytes(randomLength);
-      return prefixOf[kind] + Buffer.concat([bytes, markOf(kind, holder, bytes)]).toString('base64url');
+      return prefixOf[kind] + Buffer.concat([bytes, macOf(kind, holder, bytes)]).toString('base64url');
     },
     hasShape: (kind, value) => shapes[kind].test(value),
-    wasGiven(kind, value, holder) {
+    wasIssued(kind, value, holder) {
       const bytes = Buffer.from(value.slice(prefixOf[kind].length), 'base64url');
-      const mark = bytes.subarray(randomLength);
-      const expected = markOf(kind, holder, bytes.subarray(0, randomLength));
-      return mark.length === markLength && mark.length === expected.length && timingSafeEqual(mark, expected);
+      const mac = bytes.subarray(randomLength);
+      const expected = macOf(kind, holder, bytes.subarray(0, randomLength));
+      return mac.length === macLength && mac.length === expected.length && timingSafeEqual(mac, expected);
     },
   };
 }

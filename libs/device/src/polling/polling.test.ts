@@ -182,7 +182,7 @@ describe('Redis that loses writes', () => {
     expect((await poll()).grant).toMatchObject({ userId: who.userId, scopes: ['openid', 'orders.read'] });
   });
 
-  it('stands by what was durably decided when Redis forgot all of it; what nobody decided is unknown without a mark (F2)', async () => {
+  it('keeps durable decisions when Redis forgot everything; an undecided one is unknown without a MAC (F2)', async () => {
     const [approved, denied, pending] = [
       await decided(),
       await decided(Decision.DENY),
@@ -198,14 +198,14 @@ describe('Redis that loses writes', () => {
     expect(await codeOf(pollDevice(world, approved.deviceCode, 'acme-box'))).toBe('invalid_grant');
   });
 
-  it('means to start again where what was given carries a mark, for its own client alone (F2)', async () => {
-    const config = { TESSERA_DEVICE_HMAC_KEY: new Secret('a-mark-key-of-at-least-32-characters') };
-    const marking = await createWorld({ beside: world, config });
-    const device = await startDevice(marking);
-    const request = await startBackchannel(marking, 'eve');
-    const [used, denied] = [await decided(Decision.APPROVE, marking), await decided(Decision.DENY, marking)];
-    const unmarked = await startDevice(world);
-    for (const { deviceCode } of [device, used, denied, unmarked]) {
+  it('answers expired_token for a lost code with a MAC, to its own client only (F2)', async () => {
+    const config = { TESSERA_DEVICE_HMAC_KEY: new Secret('an-hmac-key-of-at-least-32-characters') };
+    const withKey = await createWorld({ beside: world, config });
+    const device = await startDevice(withKey);
+    const request = await startBackchannel(withKey, 'eve');
+    const [used, denied] = [await decided(Decision.APPROVE, withKey), await decided(Decision.DENY, withKey)];
+    const withoutMac = await startDevice(world);
+    for (const { deviceCode } of [device, used, denied, withoutMac]) {
       await world.redis.call('DEL', grantKey(deviceCode));
     }
     await world.redis.call('DEL', `device:grant:auth_req_id:${hashOf(request.authReqId)}`);
@@ -218,22 +218,22 @@ describe('Redis that loses writes', () => {
     const { deviceCode } = device;
     const other = deviceCode.endsWith('A') ? 'B' : 'A';
     const refused = [
-      pollDevice(marking, deviceCode, 'acme-box'),
-      pollDevice(marking, deviceCode, 'acme-tv', 'umbra'),
-      pollDevice(marking, deviceCode.slice(0, -1) + other, 'acme-tv'),
-      pollDevice(marking, deviceCode.slice(0, -21), 'acme-tv'),
-      pollDevice(marking, deviceCode.slice(0, -1), 'acme-tv'),
-      pollDevice(marking, `${deviceCode}A`, 'acme-tv'),
-      pollDevice(marking, unmarked.deviceCode, 'acme-tv'),
-      pollBackchannel(marking, `ta_${deviceCode.slice(3)}`, 'acme-tv'),
-      pollBackchannel(marking, request.authReqId, 'acme-box'),
+      pollDevice(withKey, deviceCode, 'acme-box'),
+      pollDevice(withKey, deviceCode, 'acme-tv', 'umbra'),
+      pollDevice(withKey, deviceCode.slice(0, -1) + other, 'acme-tv'),
+      pollDevice(withKey, deviceCode.slice(0, -21), 'acme-tv'),
+      pollDevice(withKey, deviceCode.slice(0, -1), 'acme-tv'),
+      pollDevice(withKey, `${deviceCode}A`, 'acme-tv'),
+      pollDevice(withKey, withoutMac.deviceCode, 'acme-tv'),
+      pollBackchannel(withKey, `ta_${deviceCode.slice(3)}`, 'acme-tv'),
+      pollBackchannel(withKey, request.authReqId, 'acme-box'),
     ];
     expect(new Set(await Promise.all(refused.map(codeOf)))).toEqual(new Set(['invalid_grant']));
-    await marking.service.close();
+    await withKey.service.close();
   });
 
   it('knows what was given under another key or without one, while Redis remembers it', async () => {
-    const keys = ['one', 'two'].map((name) => new Secret(`mark-key-${name}-of-at-least-32-characters`));
+    const keys = ['one', 'two'].map((name) => new Secret(`hmac-key-${name}-of-at-least-32-characters`));
     const worlds = [
       world,
       ...(await Promise.all(

@@ -1,7 +1,9 @@
 import { hash as digestOf } from 'node:crypto';
 import { OAuthError } from '@tessera/oauth';
 import type { PollSecrets } from './poll-secret.ts';
-import type { ApprovedGrant, DecisionStore, GrantKind, GrantStore } from '../store/store.ts';
+import type { GrantStore } from '../store/grant-store.ts';
+import type { ApprovedGrant, GrantKind } from '../grant.ts';
+import type { DecisionStore } from '../store/decision-store.ts';
 
 export interface Poll {
   /** The device_code or auth_req_id, as the client sent it. */
@@ -17,9 +19,10 @@ export interface Approved {
 }
 
 /**
- * One poll of an authenticated client (RFC 8628 §3.5, CIBA Core §11). Answers the approval, again each time while it
- * lives, because the durable marker of `token` decides which one counts. Throws `authorization_pending`, `slow_down`,
- * `access_denied`, `expired_token`, `unauthorized_client` for what is pushed, and one and the same `invalid_grant` for what is not this client's.
+ * One poll of an authenticated client (RFC 8628 §3.5, CIBA Core §11). Resolves with the approval on every poll until it
+ * expires, because the redemption marker of `token` decides which poll counts. Throws `authorization_pending`, `slow_down`,
+ * `access_denied`, `expired_token`, `unauthorized_client` for a push request, and the same `invalid_grant` for every value that
+ * is not this client's.
  */
 export type Polling = (kind: GrantKind, poll: Poll) => Promise<Approved>;
 
@@ -30,10 +33,10 @@ export function createPolling({
 }: {
   readonly store: Pick<GrantStore, 'poll'>;
   readonly decisions: Pick<DecisionStore, 'confirm'>;
-  readonly secrets: Pick<PollSecrets, 'hasShape' | 'wasGiven'>;
+  readonly secrets: Pick<PollSecrets, 'hasShape' | 'wasIssued'>;
 }): Polling {
   return async (kind, { secret, ...client }) => {
-    // Another kind of value is not looked up at all, so it is not consumed either (CVE-2026-4282).
+    // A value of another kind is not looked up, so it is not consumed either (CVE-2026-4282).
     if (!secrets.hasShape(kind, secret)) throw invalidGrant('malformed');
     const secretHash = digestOf('sha256', secret, 'buffer');
     const hash = secretHash.toString('hex');
@@ -51,15 +54,15 @@ export function createPolling({
         throw expired();
       case 'other_client':
         throw invalidGrant(verdict);
-      // Redis may have forgotten what was decided durably.
+      // Redis may have lost a committed decision.
       case 'unknown':
       case 'approved': {
         const confirmed = await decisions.confirm(kind, hash, client);
-        // What is approved in Redis alone was never approved, and what was given and is lost, or long over, cannot be any
-        // more: the device starts again.
+        // An approval without a committed decision does not count. An issued value that is lost or long expired can no longer
+        // be approved: the device starts again.
         if (confirmed === undefined) {
-          const wasGiven = verdict === 'approved' || secrets.wasGiven(kind, secret, client);
-          throw wasGiven ? expired() : invalidGrant(verdict);
+          const wasIssued = verdict === 'approved' || secrets.wasIssued(kind, secret, client);
+          throw wasIssued ? expired() : invalidGrant(verdict);
         }
         if (confirmed.decision === 'denied') throw denied();
         return { grant: confirmed.grant, secretHash };

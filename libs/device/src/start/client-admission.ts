@@ -4,16 +4,16 @@ import type { CallContext } from '@tessera/rpc';
 import type { Limiter, LimitRule } from '@tessera/stores';
 import { OAuthError, type GrantTypeName } from '@tessera/oauth';
 import { ApplicationType } from '@tessera/proto-gen/directory';
-import type { DeviceAudit, Starter, Trail } from '../audit.ts';
+import type { DeviceAudit, RequestingClient } from '../audit.ts';
 import { count } from '../limits.ts';
-import type { GrantKind } from '../store/store.ts';
+import type { GrantKind, Trail } from '../grant.ts';
 
-/** What every start of a flow carries. */
+/** The parameters common to the start of both flows. */
 export interface StartRequest {
   readonly clientId: string;
   /** Empty when none was sent. */
   readonly clientSecret: string;
-  /** Whether credentials were sent at all: an empty secret is a wrong one, not none. */
+  /** Whether credentials were sent at all: an empty secret is a wrong secret. */
   readonly attempted: boolean;
   readonly ipAddress: string;
   readonly issuer: string;
@@ -22,21 +22,21 @@ export interface StartRequest {
   readonly resource: string;
 }
 
-/** A start whose client is known, active, within its limits and allowed to use the flow. */
-export interface StartingClient extends ApplicationRecord {
+/** A client that is known, active, within its limits and allowed to use the flow. */
+export interface AdmittedClient extends ApplicationRecord {
   readonly trail: Trail;
 }
 
-export interface StartingClients {
+export interface ClientAdmission {
   /**
-   * Identifies the client of a start, counts it, runs `work` and notes whatever is refused on the way. Throws
+   * Identifies the client, counts the request, runs `work` and audits a refusal. Throws
    * `invalid_client`, `unauthorized_client`, `rate_limited` besides what `work` throws.
    */
   admit<T>(
     kind: GrantKind,
     request: StartRequest,
     call: CallContext,
-    work: (client: StartingClient) => Promise<T>,
+    work: (client: AdmittedClient) => Promise<T>,
   ): Promise<T>;
 }
 
@@ -50,38 +50,38 @@ const grantTypeOf: Readonly<Record<GrantKind, GrantTypeName>> = {
   auth_req_id: 'ciba',
 };
 
-export function createStartingClients(deps: {
-  readonly records: DirectoryClient;
+export function createClientAdmission(deps: {
+  readonly directory: DirectoryClient;
   readonly limiter: Limiter;
   readonly limits: StartLimits;
   readonly audit: DeviceAudit;
-  /** Whether confidential clients must authenticate; otherwise their identifier suffices. */
+  /** Whether confidential clients must authenticate; otherwise their identifier is enough. */
   readonly requireAuthentication: boolean;
-}): StartingClients {
-  const { records, limiter, limits, audit, requireAuthentication } = deps;
+}): ClientAdmission {
+  const { directory, limiter, limits, audit, requireAuthentication } = deps;
 
   async function identify(request: StartRequest, call: CallContext): Promise<ApplicationRecord> {
     const { clientId, clientSecret, attempted, ipAddress } = request;
     if (clientId === '') throw new OAuthError('invalid_request', 'The parameter client_id is missing.');
     if (attempted || clientSecret !== '') {
       const credentials = { clientId, clientSecret, method: 'client_secret_post' } as const;
-      return records.authenticateClient(credentials, { ipAddress }, call.onward());
+      return directory.authenticateClient(credentials, { ipAddress }, call.onward());
     }
-    const found = await records.application(clientId, call.onward());
-    if (found === undefined || !records.isActive(found)) throw invalidClient();
+    const found = await directory.application(clientId, call.onward());
+    if (found === undefined || !directory.isActive(found)) throw invalidClient();
     const isConfidential = found.application.type !== ApplicationType.PUBLIC;
     if (isConfidential && requireAuthentication) throw invalidClient();
     return found;
   }
 
   async function admitted(
-    starter: Starter,
+    starter: RequestingClient,
     request: StartRequest,
     call: CallContext,
     trail: Trail,
-  ): Promise<StartingClient> {
+  ): Promise<AdmittedClient> {
     const onLimit = (rule: string): void => audit.limited(trail, starter, rule);
-    // The address first: an address that is over its limit cannot use up the starts of anybody's application.
+    // The address first: an address over its limit must not use up the requests of an application.
     await count(limiter, limits.address, addressKey(request.ipAddress), onLimit);
     const client = await identify(request, call);
     await count(limiter, limits.client, request.clientId, onLimit);
@@ -91,7 +91,7 @@ export function createStartingClients(deps: {
   return {
     async admit(kind, request, call, work) {
       const trail = { requestId: call.requestId, ipAddress: request.ipAddress };
-      let starter: Starter = { kind, clientId: request.clientId };
+      let starter: RequestingClient = { kind, clientId: request.clientId };
       try {
         const client = await admitted(starter, request, call, trail);
         starter = { ...starter, tenantId: client.tenant.tenantId };
@@ -107,7 +107,7 @@ export function createStartingClients(deps: {
   };
 }
 
-/** Whether the client did something wrong; limits have an event of their own, and our own trouble is no refusal. */
+/** Whether the client is at fault. Limits have their own event, and server failures are no refusal. */
 function isRefusal({ code }: OAuthError): boolean {
   return code !== 'rate_limited' && code !== 'temporarily_unavailable' && code !== 'server_error';
 }

@@ -2,8 +2,9 @@ import type { Random } from '@tessera/kit';
 import { grantScopes, parseScope } from '@tessera/oauth';
 import { digest } from '../digest.ts';
 import type { PollSecrets } from '../polling/poll-secret.ts';
-import type { StartingClient, StartRequest } from './client-admission.ts';
-import type { GrantKind, NewGrant } from '../store/store.ts';
+import type { AdmittedClient, StartRequest } from './client-admission.ts';
+import type { NewGrant } from '../store/grant-store.ts';
+import type { GrantKind } from '../grant.ts';
 
 /** RFC 8628 §3.5: what a `slow_down` adds, for this and all subsequent polls. */
 const increaseSeconds = 5;
@@ -15,19 +16,19 @@ export interface GrantOptions {
   readonly bindingMessage: string;
 }
 
-/** A request to be kept, and the one copy of the value its client polls with. */
+/** A request to store, and the only copy of the value its client polls with. */
 export interface PreparedGrant {
   readonly secret: string;
   readonly grant: NewGrant;
 }
 
 /**
- * Prepares what a client asks for. Throws `invalid_scope` and `invalid_target`: nothing is requested that the
- * application was not granted (CVE-2024-52287).
+ * Prepares the request of a client. Throws `invalid_scope` and `invalid_target` for anything that the application was not
+ * granted (CVE-2024-52287).
  */
 export function prepareGrant(
   request: StartRequest,
-  { application }: StartingClient,
+  { application }: AdmittedClient,
   { kind, lifetimeSeconds, intervalSeconds, bindingMessage }: GrantOptions,
   { random, secrets }: { readonly random: Random; readonly secrets: PollSecrets },
 ): PreparedGrant {
@@ -60,7 +61,7 @@ export function prepareGrant(
   };
 }
 
-/** What the client is told to keep: whole seconds, never less than what is enforced. */
+/** The interval for the client, in whole seconds, never shorter than the enforced one. */
 export function wholeSeconds(seconds: number): number {
   return Math.max(1, Math.ceil(seconds));
 }

@@ -2,8 +2,9 @@ import { describe, expect, it } from 'vitest';
 import { auditRow } from '@tessera/audit';
 import { systemClock, systemRandom } from '@tessera/kit';
 import type { Database } from '@tessera/stores';
-import type { Decision, NewDecision } from './store.ts';
-import { createDecisionStore } from './store.postgres.ts';
+import { createDecisionStore } from './decision-store.postgres.ts';
+import type { Decision } from '../grant.ts';
+import type { NewDecision } from './decision-store.ts';
 
 const client = { tenantId: 'acme', clientId: 'tv' };
 

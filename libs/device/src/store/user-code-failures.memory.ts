@@ -1,30 +1,30 @@
 import type { Clock } from '@tessera/kit';
-import type { GrantStore, GuessRule } from './store.ts';
+import type { GrantStore, FailureRule } from './grant-store.ts';
 
-/** Counters of wrong guesses in the memory of one process. */
-export interface Guesses {
-  /** The first rule that is used up, and the seconds until its window ends. */
-  usedUp(
-    rules: readonly GuessRule[],
-  ): { readonly rule: GuessRule['name']; readonly retryAfterSeconds: number } | undefined;
-  count(rules: readonly GuessRule[]): void;
+/** Counters of wrong user codes in the memory of one process. */
+export interface FailureCounters {
+  /** The first rule whose limit is reached, and the seconds until its window ends. */
+  exceeded(
+    rules: readonly FailureRule[],
+  ): { readonly rule: FailureRule['name']; readonly retryAfterSeconds: number } | undefined;
+  count(rules: readonly FailureRule[]): void;
 }
 
-/** Beyond this the oldest window is forgotten; the global rule still bounds what that allows. */
+/** Above this the oldest counter is dropped; the global rule is never dropped and still limits the rest. */
 const maximumCounters = 50_000;
 
-export function createGuesses(clock: Clock): Guesses {
+export function createFailureCounters(clock: Clock): FailureCounters {
   const counters = new Map<string, { count: number; readonly endsAt: number }>();
-  const nameOf = ({ name, key }: GuessRule): string => `${name} ${key}`;
+  const nameOf = ({ name, key }: FailureRule): string => `${name} ${key}`;
 
-  function living(rule: GuessRule) {
+  function current(rule: FailureRule) {
     const counter = counters.get(nameOf(rule));
     if (counter === undefined || counter.endsAt > clock.now()) return counter;
     counters.delete(nameOf(rule));
     return undefined;
   }
 
-  function begin(rule: GuessRule): void {
+  function startWindow(rule: FailureRule): void {
     if (counters.size >= maximumCounters) {
       const [oldest = ''] = [...counters.keys()].filter((name) => !name.startsWith('global '));
       counters.delete(oldest);
@@ -33,9 +33,9 @@ export function createGuesses(clock: Clock): Guesses {
   }
 
   return {
-    usedUp(rules) {
+    exceeded(rules) {
       for (const rule of rules) {
-        const counter = living(rule);
+        const counter = current(rule);
         if (counter === undefined || counter.count < rule.limit) continue;
         const retryAfterSeconds = Math.ceil((counter.endsAt - clock.now()) / 1000);
         return { rule: rule.name, retryAfterSeconds };
@@ -44,8 +44,8 @@ export function createGuesses(clock: Clock): Guesses {
     },
     count(rules) {
       for (const rule of rules) {
-        const counter = living(rule);
-        if (counter === undefined) begin(rule);
+        const counter = current(rule);
+        if (counter === undefined) startWindow(rule);
         else counter.count += 1;
       }
     },
@@ -53,18 +53,18 @@ export function createGuesses(clock: Clock): Guesses {
 }
 
 /**
- * Counts the wrong guesses of this process as well: a guess is refused when the store or the process has no more of
- * them, because a store that lost its counters must not hand out new ones.
+ * Counts the wrong user codes of this process as well, and refuses a code when either limit is reached: a store that lost
+ * its counters must not allow new attempts.
  */
-export function withOwnGuesses(store: GrantStore, clock: Clock): GrantStore {
-  const guesses = createGuesses(clock);
+export function withProcessFailureCounters(store: GrantStore, clock: Clock): GrantStore {
+  const failures = createFailureCounters(clock);
   return {
     ...store,
     async open(userCodeHash, owner, rules) {
-      const usedUp = guesses.usedUp(rules);
-      if (usedUp !== undefined) return { outcome: 'throttled', ...usedUp };
+      const exceeded = failures.exceeded(rules);
+      if (exceeded !== undefined) return { outcome: 'throttled', ...exceeded };
       const opening = await store.open(userCodeHash, owner, rules);
-      if (opening.outcome !== 'found' && opening.outcome !== 'throttled') guesses.count(rules);
+      if (opening.outcome !== 'found' && opening.outcome !== 'throttled') failures.count(rules);
       return opening;
     },
   };

@@ -1,7 +1,7 @@
 import { auditRow } from '@tessera/audit';
 import { systemClock, systemRandom, ulid } from '@tessera/kit';
-import type { DeliveryMode } from '../delivery/store.ts';
-import type { Decision, NewDecision } from '../store/store.ts';
+import type { Decision, DeliveryMode } from '../grant.ts';
+import type { NewDecision } from '../store/decision-store.ts';
 
 const kit = { clock: systemClock, random: systemRandom };
 

@@ -1,16 +1,16 @@
 import { createHmac, createSecretKey, timingSafeEqual, type KeyObject } from 'node:crypto';
 import { type Secret } from '@tessera/kit';
 
-/** What the one key of a deployment gives: a signing key for each application, proofs for decision links, and a seal. */
+/** Keys derived from the one webhook key: a signing key per application, decision links, and the encryption of deliveries. */
 export interface WebhookKeys {
-  /** The key that an application's notification system verifies with, as `whsec_` and base64 (Standard Webhooks). */
+  /** The key with which an application's notification system verifies signatures, as `whsec_` and base64 (Standard Webhooks). */
   signingKey(application: { readonly tenantId: string; readonly clientId: string }): string;
-  /** The value of a decision link: names a request and proves that it was handed out for it. */
+  /** The token of a decision link: it names a request and proves that it was issued for it. */
   decisionToken(requestId: string): string;
-  /** The request of a decision link; undefined for what was never handed out. */
+  /** The request of a decision link; undefined if the token was never issued. */
   requestOf(decisionToken: string): string | undefined;
-  /** 32 bytes that seal what clients are to be told of decisions. */
-  readonly sealingKey: Buffer;
+  /** 32 bytes that encrypt deliveries to clients. */
+  readonly encryptionKey: Buffer;
 }
 
 const prefix = 'tw_';
@@ -21,7 +21,7 @@ export function createWebhookKeys(secret: Secret): WebhookKeys {
   const mac = (purpose: string): Buffer => createHmac('sha256', key).update(purpose).digest();
   const proofOf = (requestId: string): string => mac(`decision\0${requestId}`).toString('base64url');
   return {
-    sealingKey: mac('seal'),
+    encryptionKey: mac('seal'),
     signingKey: ({ tenantId, clientId }) =>
       `whsec_${mac(`sign\0${tenantId}\0${clientId}`).toString('base64')}`,
     decisionToken: (requestId) => `${prefix}${requestId}.${proofOf(requestId)}`,

@@ -5,8 +5,8 @@ import type { CallOptions } from '@tessera/rpc';
 import type { Clock, Random } from '@tessera/kit';
 import type { Application } from '@tessera/proto-gen/directory';
 import type { Experience } from '../approval/experience.ts';
-import type { Delivery, DeliveryStore } from '../delivery/store.ts';
-import type { GrantStore, LivingGrant } from '../store/store.ts';
+import type { Delivery, DeliveryStore } from '../delivery/delivery-store.ts';
+import type { GrantStore, ActiveGrant } from '../store/grant-store.ts';
 import type { WebhookKeys } from './keys.ts';
 import type { Message } from './send.ts';
 
@@ -15,7 +15,7 @@ interface PromptParts {
   readonly kit: { readonly clock: Clock; readonly random: Random };
 }
 
-/** The approval experience `webhook`: a tenant's own notification system asks the person in its own way. */
+/** The approval experience `webhook`: a tenant's own notification system prompts the person. */
 export function createWebhookExperience({
   keys,
   kit,
@@ -23,7 +23,7 @@ export function createWebhookExperience({
   wake,
 }: PromptParts & {
   readonly store: Pick<DeliveryStore, 'addPrompt'>;
-  /** Has the deliveries looked at. */
+  /** Wakes the deliveries. */
   readonly wake: () => void;
 }): Experience {
   return {
@@ -36,7 +36,7 @@ export function createWebhookExperience({
   };
 }
 
-/** What a notification system is told, or why it is told nothing any more. */
+/** The message to a notification system or, as a string, the reason why none is sent. */
 export type PromptMessage = (
   delivery: Delivery,
   application: Application,
@@ -47,29 +47,29 @@ export function createPromptMessage({
   keys,
   kit,
   grants,
-  records,
+  directory,
 }: PromptParts & {
   readonly grants: Pick<GrantStore, 'find'>;
-  readonly records: Pick<DirectoryClient, 'user' | 'isActive' | 'mayUse'>;
+  readonly directory: Pick<DirectoryClient, 'user' | 'isActive' | 'mayUse'>;
 }): PromptMessage {
   return async (delivery, application, call) => {
     const { approval = '', url = '' } = application.ciba ?? {};
     if (approval !== 'webhook' || url === '') return 'no_webhook';
     const grant = await grants.find(delivery.requestId);
     if (grant === undefined) return 'request_over';
-    const user = await records.user(delivery.tenantId, delivery.userId, call());
-    if (user === undefined || !records.isActive(user)) return 'user_inactive';
-    if (!records.mayUse(application, user)) return 'role_missing';
+    const user = await directory.user(delivery.tenantId, delivery.userId, call());
+    if (user === undefined || !directory.isActive(user)) return 'user_inactive';
+    if (!directory.mayUse(application, user)) return 'role_missing';
     const { name } = application;
     return messageOf({ keys, kit }, { id: delivery.deliveryId, url, name, username: user.username }, grant);
   };
 }
 
-/** The request in the form of the Standard Webhooks specification; every attempt has the same id and a signature of its own. */
+/** The request as in the Standard Webhooks specification. Every attempt has the same id and its own signature. */
 function messageOf(
   { keys, kit }: PromptParts,
   about: { readonly id: string; readonly url: string; readonly name: string; readonly username: string },
-  { request, owner, remainingSeconds }: LivingGrant,
+  { request, owner, remainingSeconds }: ActiveGrant,
 ): Message {
   const now = Math.floor(kit.clock.now() / 1000);
   const body = JSON.stringify({

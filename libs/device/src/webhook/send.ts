@@ -9,7 +9,7 @@ export interface Message {
   readonly body: string;
 }
 
-/** What became of one attempt. `refused` is for good. */
+/** The result of one attempt. `refused` is final. */
 export type Sent =
   { readonly outcome: 'delivered' } | { readonly outcome: 'refused' | 'failed'; readonly reason: string };
 
@@ -18,8 +18,8 @@ export type Send = (message: Message, signal: AbortSignal) => Promise<Sent>;
 const timeoutMs = 5_000;
 
 /**
- * Sends one POST. Redirects are answers like any other, never followed. Nothing of the answer but its status is read. Unless
- * `allowPrivate`, only https to public addresses.
+ * Sends one POST. It follows no redirect and reads nothing of the response but its status. Without `allowPrivate` only https
+ * to public addresses is allowed.
  */
 export function createSend({ allowPrivate }: { readonly allowPrivate: boolean }): Send {
   return (message, signal) =>
@@ -47,7 +47,7 @@ export function createSend({ allowPrivate }: { readonly allowPrivate: boolean })
     });
 }
 
-/** A host that is written as an address is never looked up. */
+/** Checks a literal address here, because it is never looked up. */
 function problemOf(url: string): string | undefined {
   const { protocol, hostname } = new URL(url);
   if (protocol !== 'https:') return 'not_https';

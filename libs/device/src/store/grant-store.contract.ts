@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { systemRandom } from '@tessera/kit';
-import { tombstoneSeconds } from './store.ts';
-import type { GrantKind, GrantStore, GuessRule, NewGrant, Owner } from './store.ts';
+import { tombstoneSeconds } from './grant-store.ts';
+import type { GrantStore, FailureRule, NewGrant } from './grant-store.ts';
+import type { GrantKind, Owner } from '../grant.ts';
 
 /** A store and the passing of its time. */
 export interface GrantEngine {
@@ -54,7 +55,7 @@ export function grantStoreContract(engine: string, open: Open): void {
     pollContract(open);
     settleContract(open);
     userCodeContract(open);
-    guessContract(open);
+    failureContract(open);
     backchannelContract(open);
   });
 }
@@ -224,8 +225,8 @@ function userCodeContract(open: Open): void {
   });
 }
 
-function guessContract(open: Open): void {
-  function rule(limit: number, name: GuessRule['name'] = 'address'): GuessRule {
+function failureContract(open: Open): void {
+  function rule(limit: number, name: FailureRule['name'] = 'address'): FailureRule {
     return { name, key: unique(), limit, windowSeconds: 60 };
   }
 
@@ -289,13 +290,13 @@ function backchannelContract(open: Open): void {
     const late = await startedBackchannel(store, undefined, 50);
     const soon = await startedBackchannel(store, late.userId, 40);
     await startedBackchannel(store);
-    const waiting = await store.waitingFor('acme', late.userId);
+    const waiting = await store.pendingOf('acme', late.userId);
     expect(waiting.map(({ request }) => request)).toEqual([soon.request, late.request]);
     expect(waiting[0]?.owner).toEqual({ userId: late.userId, sessionId: '' });
-    expect(await store.waitingFor('other', late.userId)).toEqual([]);
+    expect(await store.pendingOf('other', late.userId)).toEqual([]);
     await store.settle(soon.request, 'approved');
     expect(await soon.poll()).toBe('approved');
-    expect(await store.waitingFor('acme', late.userId)).toHaveLength(1);
+    expect(await store.pendingOf('acme', late.userId)).toHaveLength(1);
   });
 
   it('stops showing what has expired', async () => {
@@ -303,7 +304,7 @@ function backchannelContract(open: Open): void {
     const { userId, poll } = await startedBackchannel(store, undefined, 0.6);
     await startedBackchannel(store, userId, 60);
     await elapse(650);
-    expect(await store.waitingFor('acme', userId)).toHaveLength(1);
+    expect(await store.pendingOf('acme', userId)).toHaveLength(1);
     expect(await poll()).toBe('expired');
   });
 
@@ -312,7 +313,7 @@ function backchannelContract(open: Open): void {
     const userId = unique();
     const started = await Promise.all(Array.from({ length: 20 }, () => startedBackchannel(store, userId)));
     expect(started.filter(({ outcome }) => outcome === 'started')).toHaveLength(3);
-    expect(await store.waitingFor('acme', userId)).toHaveLength(3);
+    expect(await store.pendingOf('acme', userId)).toHaveLength(3);
     expect(await Promise.all(started.map(({ poll }) => poll()))).toEqual(started.map(() => 'pending'));
     const [decided] = started.filter(({ outcome }) => outcome === 'started');
     if (decided === undefined) throw new Error('none was started');

@@ -1,10 +1,11 @@
 import type { Clock } from '@tessera/kit';
 import { temporarilyUnavailable } from '@tessera/oauth';
-import { createGuesses } from './user-code-failures.memory.ts';
-import { tombstoneSeconds } from './store.ts';
-import type { GrantKind, GrantRequest, GrantStore, LivingGrant, NewGrant, PollVerdict } from './store.ts';
+import { createFailureCounters } from './user-code-failures.memory.ts';
+import { tombstoneSeconds } from './grant-store.ts';
+import type { GrantStore, ActiveGrant, NewGrant, PollVerdict } from './grant-store.ts';
+import type { GrantKind, GrantRequest } from '../grant.ts';
 
-/** Records beyond this are refused rather than living ones dropped, as Redis does under `noeviction`. */
+/** Above this new requests are refused instead of dropping pending ones, like Redis under `noeviction`. */
 const maximumRecords = 100_000;
 
 interface StoredGrant {
@@ -20,10 +21,10 @@ interface StoredGrant {
   sessionId: string;
 }
 
-/** Pending requests in memory: for one process, lost with it. No step has an `await` inside, so each is atomic. */
+/** Pending requests in the memory of one process. No operation awaits anything, so each is atomic. */
 export function createMemoryGrantStore(clock: Clock): GrantStore {
   const records = createRecords(clock);
-  const guesses = createGuesses(clock);
+  const failures = createFailureCounters(clock);
   return {
     async startDevice(grant, userCodeHash) {
       if (records.byUserCode(userCodeHash) !== undefined) return 'user_code_taken';
@@ -49,28 +50,28 @@ export function createMemoryGrantStore(clock: Clock): GrantStore {
     },
 
     async open(userCodeHash, owner, rules) {
-      const usedUp = guesses.usedUp(rules);
-      if (usedUp !== undefined) return { outcome: 'throttled', ...usedUp };
+      const exceeded = failures.exceeded(rules);
+      if (exceeded !== undefined) return { outcome: 'throttled', ...exceeded };
       const record = records.byUserCode(userCodeHash);
-      const wrong = record === undefined ? 'unknown' : owner && foreign(record, owner);
+      const wrong = record === undefined ? 'unknown' : owner && ownershipMismatch(record, owner);
       if (record === undefined || wrong !== undefined) {
-        guesses.count(rules);
+        failures.count(rules);
         return { outcome: wrong ?? 'unknown' };
       }
       if (owner !== undefined) Object.assign(record, { userId: owner.userId, sessionId: owner.sessionId });
-      return { outcome: 'found', grant: living(record, clock) };
+      return { outcome: 'found', grant: activeGrant(record, clock) };
     },
 
     async find(requestId) {
       const record = records.byRequest(requestId);
-      return record && clock.now() < record.expiresAt ? living(record, clock) : undefined;
+      return record && clock.now() < record.expiresAt ? activeGrant(record, clock) : undefined;
     },
 
-    async waitingFor(tenantId, userId) {
+    async pendingOf(tenantId, userId) {
       return records
         .waiting(tenantId, userId)
         .sort((one, other) => one.expiresAt - other.expiresAt)
-        .map((record) => living(record, clock));
+        .map((record) => activeGrant(record, clock));
     },
 
     async settle({ kind, hash }, decision) {
@@ -92,7 +93,7 @@ function paced(record: StoredGrant, now: number): PollVerdict {
   return 'slow_down';
 }
 
-function foreign(
+function ownershipMismatch(
   record: StoredGrant,
   owner: { readonly tenantId: string; readonly userId: string },
 ): 'other_tenant' | 'other_person' | undefined {
@@ -100,7 +101,7 @@ function foreign(
   return record.userId === '' || record.userId === owner.userId ? undefined : 'other_person';
 }
 
-function living({ request, userId, sessionId, expiresAt }: StoredGrant, clock: Clock): LivingGrant {
+function activeGrant({ request, userId, sessionId, expiresAt }: StoredGrant, clock: Clock): ActiveGrant {
   return {
     request,
     owner: { userId, sessionId },
@@ -108,7 +109,7 @@ function living({ request, userId, sessionId, expiresAt }: StoredGrant, clock: C
   };
 }
 
-/** The records and what leads to them. */
+/** The records and their indexes. */
 function createRecords(clock: Clock) {
   const all = new Map<string, StoredGrant>();
   const userCodes = new Map<string, StoredGrant>();
@@ -119,7 +120,7 @@ function createRecords(clock: Clock) {
   const isPending = (record: StoredGrant): boolean =>
     record.state === 'pending' && clock.now() < record.expiresAt;
 
-  function remembered(record: StoredGrant | undefined): StoredGrant | undefined {
+  function retained(record: StoredGrant | undefined): StoredGrant | undefined {
     const isOver = record !== undefined && clock.now() >= record.expiresAt + tombstoneSeconds * 1000;
     return isOver ? undefined : record;
   }
@@ -137,10 +138,10 @@ function createRecords(clock: Clock) {
     if (ofPerson?.size === 0) persons.delete(person);
   }
 
-  function removeForgotten(): void {
+  function removeExpired(): void {
     for (const record of all.values()) {
-      // Lifetimes are much alike, so what came first goes first.
-      if (remembered(record) !== undefined) return;
+      // Lifetimes are similar, so the oldest record expires first.
+      if (retained(record) !== undefined) return;
       remove(record);
     }
   }
@@ -150,7 +151,7 @@ function createRecords(clock: Clock) {
       { request, lifetimeSeconds, pace }: NewGrant,
       { userId, userCodeHash }: Pick<StoredGrant, 'userId' | 'userCodeHash'>,
     ): void {
-      removeForgotten();
+      removeExpired();
       if (all.size >= maximumRecords) throw temporarilyUnavailable('too many pending requests in memory');
       const record: StoredGrant = {
         request,
@@ -172,7 +173,7 @@ function createRecords(clock: Clock) {
         persons.set(person, (persons.get(person) ?? new Set()).add(record));
       }
     },
-    byHash: (kind: GrantKind, hash: string) => remembered(all.get(keyOf(kind, hash))),
+    byHash: (kind: GrantKind, hash: string) => retained(all.get(keyOf(kind, hash))),
     byRequest: (requestId: string) => requests.get(requestId),
     byUserCode(userCodeHash: string): StoredGrant | undefined {
       const record = userCodes.get(userCodeHash);

@@ -1,11 +1,12 @@
 import { hash as digest } from 'node:crypto';
 import type { RedisArgument, RedisHandle } from '@tessera/stores';
 import { z } from 'zod';
-import * as scripts from './scripts.ts';
-import { tombstoneSeconds } from './store.ts';
-import type { GrantKind, GrantRequest, GrantStore, LivingGrant, NewGrant, Opening } from './store.ts';
+import * as scripts from './grant-store.scripts.ts';
+import { tombstoneSeconds } from './grant-store.ts';
+import type { GrantStore, ActiveGrant, NewGrant, Opening } from './grant-store.ts';
+import type { GrantKind, GrantRequest } from '../grant.ts';
 
-/** What older and newer processes wrote before: fields are only ever added, and unknown ones are dropped. */
+/** Written by older and newer versions too: fields are only ever added, and unknown ones are ignored. */
 const grantRequest = z.object({
   kind: z.enum(['device_code', 'auth_req_id']),
   hash: z.string(),
@@ -25,11 +26,11 @@ const requestKey = (requestId: string): string => `device:request:${requestId}`;
 const userCodeKey = (userCodeHash: string): string => `device:user-code:${userCodeHash}`;
 const personKey = (tenantId: string, userId: string): string =>
   `device:person:${digest('sha256', `${tenantId}\0${userId}`)}`;
-const guessKey = (name: string, key: string): string => `device:guesses:${name}:${digest('sha256', key)}`;
+const failureKey = (name: string, key: string): string => `device:guesses:${name}:${digest('sha256', key)}`;
 
 const milliseconds = (seconds: number): number => Math.round(seconds * 1000);
 
-/** Pending requests in Redis, every operation one script and one round trip. */
+/** Pending requests in Redis. Every operation is one script and one round trip. */
 export function createRedisGrantStore(redis: RedisHandle): GrantStore {
   const script = (name: string, lua: string) => redis.script({ name: `device.${name}`, lua });
   const startDevice = script('start_device', scripts.startDevice);
@@ -37,7 +38,7 @@ export function createRedisGrantStore(redis: RedisHandle): GrantStore {
   const poll = script('poll', scripts.poll);
   const open = script('open', scripts.open);
   const find = script('find', scripts.find);
-  const waitingFor = script('waiting_for', scripts.waitingFor);
+  const pendingOf = script('waiting_for', scripts.pendingOf);
   const settle = script('settle', scripts.settle);
   return {
     async startDevice(grant, userCodeHash) {
@@ -46,7 +47,7 @@ export function createRedisGrantStore(redis: RedisHandle): GrantStore {
     },
     async startBackchannel(grant, userId, pendingLimit) {
       const { tenantId, requestId } = grant.request;
-      // Whoever does not exist gets a key like anybody else, so that both take the same work.
+      // A user who does not exist gets a key like any other, so that both take the same time.
       const person = userId === undefined ? personKey('', requestId) : personKey(tenantId, userId);
       const values = [...recordValues(grant), userId ?? '', pendingLimit];
       return startBackchannelReply.parse(await startBackchannel([...recordKeys(grant), person], values));
@@ -55,23 +56,23 @@ export function createRedisGrantStore(redis: RedisHandle): GrantStore {
       return pollReply.parse(await poll([grantKey(kind, hash)], [clientId, tenantId]));
     },
     async open(userCodeHash, owner, rules): Promise<Opening> {
-      const keys = [userCodeKey(userCodeHash), ...rules.map(({ name, key }) => guessKey(name, key))];
+      const keys = [userCodeKey(userCodeHash), ...rules.map(({ name, key }) => failureKey(name, key))];
       const { tenantId = '', userId = '', sessionId = '' } = owner ?? {};
       const limits = rules.flatMap(({ limit, windowSeconds }) => [limit, milliseconds(windowSeconds)]);
       const reply = openReply.parse(await open(keys, [tenantId, userId, sessionId, ...limits]));
-      if (reply[0] === 'found') return { outcome: 'found', grant: livingGrant(reply.slice(1)) };
+      if (reply[0] === 'found') return { outcome: 'found', grant: activeGrant(reply.slice(1)) };
       if (reply[0] !== 'throttled') return { outcome: reply[0] };
       const rule = rules[reply[1]];
-      if (rule === undefined) throw new Error('a rule that was not asked about is used up');
+      if (rule === undefined) throw new Error('the script reported an unknown rule');
       return { outcome: 'throttled', rule: rule.name, retryAfterSeconds: Math.ceil(reply[2] / 1000) };
     },
     async find(requestId) {
       const reply = await find([requestKey(requestId)], []);
-      return reply === null ? undefined : livingGrant(reply);
+      return reply === null ? undefined : activeGrant(reply);
     },
-    async waitingFor(tenantId, userId) {
-      const replies = await waitingFor([personKey(tenantId, userId)], [userId]);
-      return waitingReply.parse(replies).map(livingGrant);
+    async pendingOf(tenantId, userId) {
+      const replies = await pendingOf([personKey(tenantId, userId)], [userId]);
+      return pendingReply.parse(replies).map(activeGrant);
     },
     async settle({ kind, hash }, decision) {
       await settle([grantKey(kind, hash)], [decision]);
@@ -116,10 +117,10 @@ const openReply = z.union([
   z.tuple([z.enum(['unknown', 'other_tenant', 'other_person'])]),
 ]);
 
-const waitingReply = z.array(z.unknown());
+const pendingReply = z.array(z.unknown());
 const grantReply = z.tuple([z.string(), z.string(), z.string(), z.number()]);
 
-function livingGrant(reply: unknown): LivingGrant {
+function activeGrant(reply: unknown): ActiveGrant {
   const [data, userId, sessionId, remainingMs] = grantReply.parse(reply);
   return {
     request: grantRequest.parse(JSON.parse(data)),

@@ -2,10 +2,10 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { fakeClock, testRedis, testRedisCluster } from '@tessera/test-kit';
 import type { RedisHandle } from '@tessera/stores';
-import { forgettingContract, grantStoreContract } from './store.contract.ts';
-import type { GrantEngine } from './store.contract.ts';
-import { createMemoryGrantStore } from './store.memory.ts';
-import { createRedisGrantStore } from './store.redis.ts';
+import { forgettingContract, grantStoreContract } from './grant-store.contract.ts';
+import type { GrantEngine } from './grant-store.contract.ts';
+import { createMemoryGrantStore } from './grant-store.memory.ts';
+import { createRedisGrantStore } from './grant-store.redis.ts';
 
 let redis: RedisHandle;
 let cluster: RedisHandle;

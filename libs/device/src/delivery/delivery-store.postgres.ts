@@ -6,15 +6,15 @@ import {
   type Delivery,
   type DeliveryStore,
   type TakenPush,
-} from './store.ts';
+} from './delivery-store.ts';
 
 const columns = `delivery_id, tenant_id, client_id, hash, request_id, user_id, mode, outcome, sealed, sealed_tokens,
   attempts AS claim, attempts - uncounted AS attempt, call_id, ip_address,
   extract(epoch FROM expires_at - now())::float8 AS remaining_seconds`;
 
 /**
- * Up to $1 rows of one kind that are due, leased for $2 seconds; locked ones are another process's. `attempts` numbers the
- * claims. It stands below `uncounted` only where a process of the version before set it back.
+ * Up to $1 due rows of one kind, leased for $2 seconds; locked rows belong to another process. `attempts` is the number of
+ * the last claim. It is below `uncounted` only after a process of the previous version reset it.
  */
 function leased(awaitsTokens: boolean, condition = ''): string {
   return `
@@ -30,7 +30,7 @@ function leased(awaitsTokens: boolean, condition = ''): string {
   )`;
 }
 
-/** $3 clients whose deliveries are left */
+/** $3 clients whose deliveries are skipped */
 const claim = `
   WITH ${leased(false, ' AND client_id <> ALL($3::text[])')}
   SELECT w.pushes_wait, leased.*
@@ -43,7 +43,7 @@ const take = `
   FROM leased JOIN device.decision AS d USING (tenant_id, hash)
   WHERE d.kind = 'auth_req_id'`;
 
-/** $1 delivery, $2 claim, $3 sealed tokens or null, $4 seconds it lives on at least */
+/** $1 delivery, $2 claim, $3 encrypted tokens or null, $4 minimum remaining lifetime in seconds */
 const handOver = `
   UPDATE device.delivery
   SET awaits_tokens = false, uncounted = attempts, due_at = now(), sealed_tokens = $3::text,
@@ -51,7 +51,7 @@ const handOver = `
       expires_at = GREATEST(expires_at, now() + make_interval(secs => $4::float8))
   WHERE delivery_id = $1 AND attempts = $2::int AND attempts > uncounted AND awaits_tokens`;
 
-/** $1 delivery, $2 claim, $3 seconds; so many of the attempts do not count */
+/** $1 delivery, $2 claim, $3 seconds; `uncounted` attempts do not count */
 const again = (uncounted: 0 | 1): string => `
   UPDATE device.delivery SET due_at = now() + make_interval(secs => $3::float8), uncounted = uncounted + ${uncounted}
   WHERE delivery_id = $1 AND attempts = $2::int AND NOT awaits_tokens`;
@@ -111,7 +111,7 @@ interface DeliveryRow {
   readonly remaining_seconds: number;
 }
 
-/** Without a delivery all columns but the first are null. */
+/** All columns but the first are null if there is no delivery. */
 type ClaimedRow = { readonly pushes_wait: boolean } & (DeliveryRow | { readonly delivery_id: null });
 
 interface TakenRow extends DeliveryRow {
@@ -143,11 +143,11 @@ export function createDeliveryStore(database: Database): DeliveryStore {
         values: [...about, trail.requestId, trail.ipAddress, remainingSeconds],
       });
     },
-    async claim(limit, leaseSeconds, left = []) {
+    async claim(limit, leaseSeconds, skipped = []) {
       const { rows } = await database.query<ClaimedRow>({
         name: 'device.claim_deliveries',
         text: claim,
-        values: [limit, leaseSeconds, left],
+        values: [limit, leaseSeconds, skipped],
       });
       const due = rows.flatMap((row) => (row.delivery_id === null ? [] : [deliveryOf(row)]));
       return { due, pushesWait: rows[0]?.pushes_wait ?? false };

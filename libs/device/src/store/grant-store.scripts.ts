@@ -1,6 +1,6 @@
 /**
- * The Lua of the store on Redis. A record is a hash; whatever points at it (user code, request id, person) holds its
- * full key. Times are Redis's own, in milliseconds.
+ * The Lua of the store on Redis. A record is a hash; references to it (user code, request id, person) hold its full
+ * key. Times are Redis's own, in milliseconds.
  */
 
 const clock = `
@@ -9,8 +9,8 @@ local now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
 `;
 
 /**
- * ARGV 1..8: client, tenant, data, lifetime, how long it is remembered after its end, interval, increase, how its client
- * is told (empty: it polls). KEYS 1..3: record, request id, and what leads to it: a user code or a person.
+ * ARGV 1..8: client, tenant, data, lifetime, how long it is kept after its end, interval, increase, delivery
+ * mode (empty: the client polls). KEYS 1..3: record, request id, and the reference that finds it: a user code or a person.
  */
 const write = `
 local function write(user)
@@ -28,7 +28,7 @@ write('')
 redis.call('SET', KEYS[3], KEYS[1], 'PX', ARGV[4])
 return 'started'`;
 
-/** ARGV 9, 10: user (empty: nobody), how many may wait for a person. */
+/** ARGV 9, 10: user (empty: nobody), pending requests allowed per person. */
 export const startBackchannel = `${clock}${write}
 redis.call('ZREMRANGEBYSCORE', KEYS[3], '-inf', now)
 if redis.call('ZCARD', KEYS[3]) >= tonumber(ARGV[10]) then
@@ -41,8 +41,8 @@ if redis.call('PTTL', KEYS[3]) < tonumber(ARGV[4]) then redis.call('PEXPIRE', KE
 return 'started'`;
 
 /**
- * KEYS: record. ARGV: client, tenant. A tenth of the interval is left to the network and the client's timer. The wait
- * that is asked for next is what the client kept this time plus the increase, at most: more it cannot know of.
+ * KEYS: record. ARGV: client, tenant. A tenth of the interval is tolerance for the network and the client's timer. The
+ * next interval is at most the interval that the client kept this time plus the increase: it cannot know of more.
  */
 export const poll = `
 local grant = redis.call('HMGET', KEYS[1],
@@ -102,7 +102,7 @@ if not grant[1] or now >= tonumber(grant[1]) then return false end
 return {grant[2], grant[3], grant[4], tonumber(grant[1]) - now}`;
 
 /** KEYS: person. ARGV: user. */
-export const waitingFor = `${clock}
+export const pendingOf = `${clock}
 redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now)
 local waiting = {}
 for _, record in ipairs(redis.call('ZRANGE', KEYS[1], 0, -1)) do
@@ -113,7 +113,7 @@ for _, record in ipairs(redis.call('ZRANGE', KEYS[1], 0, -1)) do
 end
 return waiting`;
 
-/** KEYS: record. ARGV: decision. What is gone stays gone. */
+/** KEYS: record. ARGV: decision. An expired record is not recreated. */
 export const settle = `
 local found_by = redis.call('HGET', KEYS[1], 'found_by')
 if not found_by then return 0 end

@@ -1,7 +1,8 @@
 import type { Database } from '@tessera/stores';
 import { auditValues } from './audit-values.ts';
-import { shortestDeliverySeconds } from '../delivery/store.ts';
-import type { Confirmation, Decision, DecisionStore, NewDecision, StandingDecision } from './store.ts';
+import { shortestDeliverySeconds } from '../delivery/delivery-store.ts';
+import type { Decision } from '../grant.ts';
+import type { Confirmation, DecisionStore, NewDecision, RecordedDecision } from './decision-store.ts';
 
 const decide = `
   WITH decided AS (
@@ -26,7 +27,7 @@ const decide = `
   )
   SELECT decision, user_id FROM decided`;
 
-const standing = `SELECT decision, user_id FROM device.decision WHERE tenant_id = $1 AND kind = $2 AND hash = $3`;
+const recorded = `SELECT decision, user_id FROM device.decision WHERE tenant_id = $1 AND kind = $2 AND hash = $3`;
 
 const confirm = `
   SELECT decision, user_id, scopes, resource, auth_time::float8 AS auth_time, session_id, issuer
@@ -39,12 +40,12 @@ const purge = `
     ORDER BY expires_at LIMIT $1 FOR UPDATE SKIP LOCKED
   )`;
 
-interface StandingRow {
+interface RecordedRow {
   readonly decision: Decision;
   readonly user_id: string;
 }
 
-interface DecisionRow extends StandingRow {
+interface DecisionRow extends RecordedRow {
   readonly scopes: string[];
   readonly resource: string;
   readonly auth_time: number;
@@ -55,22 +56,22 @@ interface DecisionRow extends StandingRow {
 /** Decisions in Postgres or PGlite. */
 export function createDecisionStore(database: Database): DecisionStore {
   return {
-    async decide(decision, audit): Promise<StandingDecision> {
-      const { rows } = await database.query<StandingRow>({
+    async decide(decision, audit): Promise<RecordedDecision> {
+      const { rows } = await database.query<RecordedRow>({
         name: 'device.decide',
         text: decide,
         values: [...decisionValues(decision), ...auditValues(audit), ...deliveryValues(decision)],
       });
-      if (rows[0] !== undefined) return { ...standingOf(rows[0]), isNew: true };
-      // The row of a racing call is committed by now, but is not among what that statement could see.
+      if (rows[0] !== undefined) return { ...recordedOf(rows[0]), isNew: true };
+      // A concurrent call has committed its row, which that statement's snapshot does not show.
       const { tenantId, kind, hash } = decision.request;
-      const earlier = await database.query<StandingRow>({
+      const earlier = await database.query<RecordedRow>({
         name: 'device.standing_decision',
-        text: standing,
+        text: recorded,
         values: [tenantId, kind, Buffer.from(hash, 'hex')],
       });
-      if (earlier.rows[0] === undefined) throw new Error('a decision that stands was not found');
-      return { ...standingOf(earlier.rows[0]), isNew: false };
+      if (earlier.rows[0] === undefined) throw new Error('the recorded decision was not found');
+      return { ...recordedOf(earlier.rows[0]), isNew: false };
     },
 
     async confirm(kind, hash, { tenantId, clientId }): Promise<Confirmation> {
@@ -122,6 +123,6 @@ function deliveryValues({ request, delivery }: NewDecision): unknown[] {
   return [deliveryId, request.requestId, mode, sealed, requestId, ipAddress, shortestDeliverySeconds];
 }
 
-function standingOf({ decision, user_id: userId }: StandingRow): Omit<StandingDecision, 'isNew'> {
+function recordedOf({ decision, user_id: userId }: RecordedRow): Omit<RecordedDecision, 'isNew'> {
   return { decision, userId };
 }

@@ -1,0 +1,95 @@
+import type { AuditRow } from '@tessera/audit';
+import type { ApprovedGrant, DeliveryMode, GrantRequest, RequestedDelivery, Trail } from '../grant.ts';
+
+/** A delivery that is written with a decision and takes its other fields from it. */
+export interface NewDelivery extends RequestedDelivery {
+  readonly deliveryId: string;
+  /** Of the deciding call. */
+  readonly trail: Trail;
+}
+
+/** The right of one process to report the result of a delivery. It is void once the delivery is claimed again or its step ends. */
+export interface Claim {
+  readonly deliveryId: string;
+  /** 1 for the first claim of a delivery and higher for each later one; never reused. */
+  readonly claim: number;
+}
+
+/** A backchannel request to announce to a tenant's notification system. */
+export interface NewPrompt {
+  readonly deliveryId: string;
+  readonly request: Pick<GrantRequest, 'tenantId' | 'clientId' | 'hash' | 'requestId'>;
+  /** Empty if nobody is prompted: it is stored like any other and never sent. */
+  readonly userId: string;
+  /** Of the call that started the request. */
+  readonly trail: Trail;
+  readonly remainingSeconds: number;
+}
+
+export interface Delivery extends Claim {
+  /** The number of attempts of its present step, including this one: issuing the tokens, or sending. */
+  readonly attempt: number;
+  /** `prompt`: to the tenant's notification system, else to the client. */
+  readonly mode: DeliveryMode | 'prompt';
+  /** Encrypted for the request; empty for a prompt. */
+  readonly sealed: string;
+  readonly tenantId: string;
+  readonly clientId: string;
+  /** SHA-256 of the auth_req_id, hexadecimal. */
+  readonly hash: string;
+  readonly requestId: string;
+  readonly userId: string;
+  /** `failed`: approved, but no tokens can be had any more. `pending`: of a prompt. */
+  readonly outcome: 'approved' | 'denied' | 'failed' | 'pending';
+  /** Encrypted for the delivery; undefined without tokens. */
+  readonly sealedTokens: string | undefined;
+  readonly trail: Trail;
+  /** Until nothing is tried any more; negative after it. */
+  readonly remainingSeconds: number;
+}
+
+/** An approved request whose tokens are to be pushed. */
+export interface TakenPush extends Delivery {
+  readonly grant: ApprovedGrant;
+}
+
+/** A delivery is attempted for at least this time, however late the person decided. */
+export const shortestDeliverySeconds = 60;
+
+/**
+ * Pending deliveries to clients and notification systems. Those to clients are written by `DecisionStore.decide`. All times
+ * are the database's. Any number of processes may claim concurrently: no delivery is claimed twice.
+ */
+export interface DeliveryStore {
+  addPrompt(prompt: NewPrompt): Promise<void>;
+  /**
+   * Claims up to `limit` due deliveries for `leaseSeconds`, except those of the client ids in `skipped`. `pushesWait` says
+   * whether approved requests wait for their tokens.
+   */
+  claim(
+    limit: number,
+    leaseSeconds: number,
+    skipped?: readonly string[],
+  ): Promise<{ due: Delivery[]; pushesWait: boolean }>;
+  /** Takes up to `limit` approved requests whose tokens are to be pushed, for `leaseSeconds`. */
+  take(limit: number, leaseSeconds: number): Promise<TakenPush[]>;
+  /**
+   * Makes a taken push due, with its tokens or, without tokens, as failed. False, without a change, if the claim is void.
+   */
+  handOver(claim: Claim, sealedTokens: string | undefined): Promise<boolean>;
+  /** Makes a claimed delivery due again after a pause. */
+  retry(claim: Claim, delaySeconds: number): Promise<void>;
+  /** As `retry`, but the claim does not count as an attempt. */
+  giveBack(claim: Claim, delaySeconds: number): Promise<void>;
+  /**
+   * Removes a claimed or taken delivery and writes its audit row, if there is one. False if the claim is void.
+   */
+  finish(claim: Claim, audit: AuditRow | undefined): Promise<boolean>;
+  /**
+   * Ends a claimed push whose client did not accept its tokens, with its audit row, and makes it available to `take` once
+   * more, so that the tokens are revoked. False if the claim is void.
+   */
+  withdraw(claim: Claim, audit: AuditRow): Promise<boolean>;
+  /** Removes up to `limit` deliveries that ended more than a day ago. Resolves with the number removed. */
+  purge(limit: number): Promise<number>;
+}

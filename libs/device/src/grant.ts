@@ -1,0 +1,60 @@
+/** Which flow a request belongs to, by the value its client polls with. */
+export type GrantKind = 'device_code' | 'auth_req_id';
+
+/** A client's request for a person's approval. It never changes. */
+export interface GrantRequest {
+  readonly kind: GrantKind;
+  /** SHA-256 of the device_code or auth_req_id, hexadecimal. */
+  readonly hash: string;
+  /** Identifies the request on pages; unrelated to the device_code or auth_req_id. */
+  readonly requestId: string;
+  readonly tenantId: string;
+  readonly clientId: string;
+  readonly scopes: readonly string[];
+  /** Audience of the requested API scopes; empty when there are none. */
+  readonly resource: string;
+  readonly issuer: string;
+  /** Address the request came from. */
+  readonly ipAddress: string;
+  /** Empty when there is none. */
+  readonly bindingMessage: string;
+  /** Absent if the client polls. */
+  readonly delivery?: RequestedDelivery | undefined;
+}
+
+/** How clients get their tokens besides `poll` (CIBA Core §5). */
+export type DeliveryMode = 'ping' | 'push';
+
+/** The delivery that the client of a backchannel request gets. Redis and Postgres store these fields under these names. */
+export interface RequestedDelivery {
+  readonly mode: DeliveryMode;
+  /** The auth_req_id and the client_notification_token, encrypted for the request. */
+  readonly sealed: string;
+}
+
+/** The only person who may decide a request. */
+export interface Owner {
+  readonly tenantId: string;
+  readonly userId: string;
+  /** For a device flow, the session that opened it; empty if any session of the person may decide. */
+  readonly sessionId: string;
+}
+
+export type Decision = 'approved' | 'denied';
+
+/** The grant that a person approved. */
+export interface ApprovedGrant {
+  readonly userId: string;
+  readonly scopes: string[];
+  readonly resource: string;
+  /** Seconds since the Unix epoch. */
+  readonly authTime: number;
+  readonly sessionId: string;
+  readonly issuer: string;
+}
+
+/** The origin of a call, for the audit trail. */
+export interface Trail {
+  readonly requestId: string;
+  readonly ipAddress: string;
+}
