@@ -1,16 +1,14 @@
 import { rootCall } from '@tessera/rpc';
 import { OAuthError } from '@tessera/oauth';
-import { provesSomething, requireClient } from './client-authentication.ts';
+import { hasSecret, requiredClientAuthentication } from './client-authentication.ts';
 import { countStart } from '../http/start-limit.ts';
 import type { Endpoint } from './endpoint.ts';
 
-/** `POST /backchannel_authentication` (CIBA Core §7.1 and §7.3). One hint exactly; `acr_values` asks for nothing we could do more. */
-export const backchannelAuthentication: Endpoint = async (
-  { incoming, parameters, authorization },
-  gateway,
-) => {
-  const credentials = requireClient(authorization, parameters);
-  const { clientId, clientSecret } = credentials;
+/** `POST /backchannel_authentication` (CIBA Core §7.1 and §7.3). Exactly one hint; `acr_values` is ignored. */
+export const backchannelAuthentication: Endpoint = async (request, gateway) => {
+  const { incoming, parameters } = request;
+  const client = requiredClientAuthentication(request);
+  const { clientId, clientSecret } = client;
   if (parameters.get('idTokenHint') !== undefined || parameters.get('loginHintToken') !== undefined) {
     throw new OAuthError('invalid_request', 'The only hint that is supported is login_hint.');
   }
@@ -19,7 +17,7 @@ export const backchannelAuthentication: Endpoint = async (
   const started = await gateway.peers.backchannel.startBackchannelAuthentication(
     {
       caller: incoming.caller(),
-      credentials: { clientId, clientSecret, attempted: provesSomething(credentials) },
+      credentials: { clientId, clientSecret, attempted: hasSecret(client) },
       scope: parameters.text('scope'),
       loginHint: parameters.text('loginHint'),
       bindingMessage: parameters.text('bindingMessage'),

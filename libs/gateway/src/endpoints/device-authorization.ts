@@ -1,18 +1,19 @@
 import { rootCall } from '@tessera/rpc';
-import { provesSomething, requireClient } from './client-authentication.ts';
+import { hasSecret, requiredClientAuthentication } from './client-authentication.ts';
 import { countStart } from '../http/start-limit.ts';
 import type { Endpoint } from './endpoint.ts';
 
 /** `POST /device_authorization` (RFC 8628 §3.1 and §3.2). */
-export const deviceAuthorization: Endpoint = async ({ incoming, parameters, authorization }, gateway) => {
-  const credentials = requireClient(authorization, parameters);
-  const { clientId, clientSecret } = credentials;
+export const deviceAuthorization: Endpoint = async (request, gateway) => {
+  const { incoming, parameters } = request;
+  const client = requiredClientAuthentication(request);
+  const { clientId, clientSecret } = client;
   const caller = incoming.caller();
   await countStart('device_authorization', incoming.ipAddress, gateway);
   const started = await gateway.peers.device.startDeviceAuthorization(
     {
       caller,
-      credentials: { clientId, clientSecret, attempted: provesSomething(credentials) },
+      credentials: { clientId, clientSecret, attempted: hasSecret(client) },
       scope: parameters.text('scope'),
       resource: parameters.text('resource'),
     },

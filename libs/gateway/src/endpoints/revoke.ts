@@ -1,17 +1,15 @@
 import { rootCall } from '@tessera/rpc';
 import { OAuthError } from '@tessera/oauth';
-import { readCredentials } from './client-authentication.ts';
-import { admit } from './trusted-callers.ts';
+import { clientAuthentication } from './client-authentication.ts';
+import { admitCaller } from './trusted-callers.ts';
 import type { Endpoint } from './endpoint.ts';
 
 const revoked = { message: 'Refresh token revoked.' };
 
 /** `DELETE /revoke`, the contract's: an unknown token is an error, the caller may be admitted without credentials. */
-export const revokeByContract: Endpoint = async (
-  { incoming, parameters, authorization },
-  { peers, config },
-) => {
-  const credentials = admit(readCredentials(authorization, parameters), incoming.ipAddress, config);
+export const revokeByContract: Endpoint = async (request, { peers, config }) => {
+  const { incoming, parameters } = request;
+  const credentials = admitCaller(request, config);
   await peers.token.revoke(
     {
       token: parameters.required('token', 'The token is missing.'),
@@ -26,8 +24,9 @@ export const revokeByContract: Endpoint = async (
 };
 
 /** `POST /revoke` (RFC 7009): the client authenticates, an unknown token is answered like a revoked one (§2.2). */
-export const revokeByStandard: Endpoint = async ({ incoming, parameters, authorization }, { peers }) => {
-  const credentials = readCredentials(authorization, parameters);
+export const revokeByStandard: Endpoint = async (request, { peers }) => {
+  const { incoming, parameters } = request;
+  const credentials = clientAuthentication(request);
   if (credentials === undefined) throw new OAuthError('invalid_client', 'Client authentication is required.');
   const token = parameters.required('token', 'The token is missing.');
   await peers.token.revoke(

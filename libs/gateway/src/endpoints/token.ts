@@ -1,11 +1,12 @@
 import { annotate } from '@tessera/telemetry';
 import { rootCall } from '@tessera/rpc';
 import { OAuthError } from '@tessera/oauth';
-import { requireClient } from './client-authentication.ts';
+import { requiredClientAuthentication } from './client-authentication.ts';
 import type { Endpoint } from './endpoint.ts';
 
 /** `POST /token` (RFC 6749 §3.2): one exchange, whatever the grant. */
-export const token: Endpoint = async ({ incoming, dialect, parameters, authorization }, { peers }) => {
+export const token: Endpoint = async (request, { peers }) => {
+  const { incoming, dialect, parameters } = request;
   const grantType = dialect.grantType(parameters.required('grantType', 'The grant type is missing.'));
   if (grantType === undefined) {
     throw new OAuthError('unsupported_grant_type', 'The grant type is not supported.');
@@ -14,7 +15,7 @@ export const token: Endpoint = async ({ incoming, dialect, parameters, authoriza
   const response = await peers.token.exchange(
     {
       caller: incoming.caller(),
-      credentials: requireClient(authorization, parameters),
+      credentials: requiredClientAuthentication(request),
       grantType: grantType.name,
       scope: parameters.text('scope'),
       resource: parameters.text('resource'),

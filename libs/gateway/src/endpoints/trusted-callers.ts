@@ -1,20 +1,21 @@
 import { OAuthError } from '@tessera/oauth';
 import { coverInternet, isEverything } from '../http/addresses.ts';
 import type { GatewayConfig } from '../config.ts';
-import { provesSomething, type Credentials } from './client-authentication.ts';
+import { clientAuthentication, hasSecret, type ClientAuthentication } from './client-authentication.ts';
+import type { EndpointRequest } from './endpoint.ts';
 
 /**
- * The rule of the places where the contract checks no credential (`POST /introspect`, `DELETE /revoke`): in the contract
- * profile callers from trusted networks need none. Everyone else authenticates. Credentials that are sent are always
- * passed on to be checked. Returns what is to be checked, undefined for an admitted caller without credentials; throws
- * `invalid_client`.
+ * The rule for the endpoints where the contract checks no credential (`POST /introspect`, `DELETE /revoke`): in the contract
+ * profile callers from trusted networks need none. Everyone else authenticates. A secret that is sent is always checked.
+ * Returns the authentication to check, undefined for an admitted caller without a secret; throws `invalid_client`.
  */
-export function admit(
-  credentials: Credentials | undefined,
-  ipAddress: string,
+export function admitCaller(
+  request: EndpointRequest,
   config: Pick<GatewayConfig, 'TESSERA_PROFILE' | 'TESSERA_TRUSTED_CALLERS'>,
-): Credentials | undefined {
-  if (provesSomething(credentials)) return credentials;
+): ClientAuthentication | undefined {
+  const client = clientAuthentication(request);
+  if (client !== undefined && hasSecret(client)) return client;
+  const { ipAddress } = request.incoming;
   if (config.TESSERA_PROFILE === 'contract' && config.TESSERA_TRUSTED_CALLERS.contains(ipAddress))
     return undefined;
   throw new OAuthError('invalid_client', 'Client authentication is required.');

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { callerAddress, isEverything, networks, normalizeAddress } from './addresses.ts';
+import { callerAddress, coverInternet, isEverything, networks, normalizeAddress } from './addresses.ts';
 
 describe('networks', () => {
   it.each([
@@ -31,6 +31,9 @@ describe('networks', () => {
     '10.0.0.0/',
     '10.0.0.0/8/8',
     '10.0.0',
+    '0x7f.0.0.1',
+    '010.0.0.1',
+    '1',
     'localhost',
     'fe80::1%eth0',
     '::/129',
@@ -42,6 +45,26 @@ describe('networks', () => {
   it('knows the entries that mean everyone', () => {
     expect(['0.0.0.0/0', '::/0', '0.0.0.0/00'].every(isEverything)).toBe(true);
     expect(['10.0.0.0/8', '10.0.0.0/10', '10.0.0.0'].some(isEverything)).toBe(false);
+  });
+});
+
+describe('coverInternet', () => {
+  it.each([
+    [['0.0.0.0/0'], true],
+    [['::/0'], true],
+    [['2000::/3'], true],
+    [['128.0.0.0/1', '0.0.0.0/1'], true],
+    [['0.0.0.0/1', '128.0.0.0/2', '192.0.0.0/3'], true],
+    [['0.0.0.0/1', '10.0.0.0/8', '128.0.0.0/2', '192.0.0.0/3'], true],
+    [['2000::/4', '3000::/4'], true],
+    [['0.0.0.0/1', '128.0.0.0/2'], false],
+    [['0.0.0.0/1', '192.0.0.0/2'], false],
+    [['128.0.0.0/1', 'private'], false],
+    [['2000::/4'], false],
+    [['0.0.0.0/1', '2000::/4'], false],
+    [[], false],
+  ])('says of %j whether all internet addresses of a family are in it', (entries, expected) => {
+    expect(coverInternet(entries)).toBe(expected);
   });
 });
 
@@ -92,7 +115,9 @@ describe('normalizeAddress', () => {
   it.each([
     ['::ffff:127.0.0.1', '127.0.0.1'],
     ['::FFFF:127.0.0.1', '127.0.0.1'],
+    ['::ffff:7f00:1', '127.0.0.1'],
     ['FE80::1%eth0', 'fe80::1'],
+    ['2001:0DB8:0:0:0:0:0:1', '2001:db8::1'],
     ['127.0.0.1', '127.0.0.1'],
     ['', ''],
     ['example.com', ''],

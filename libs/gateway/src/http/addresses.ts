@@ -1,4 +1,5 @@
-import { BlockList, isIP } from 'node:net';
+import { isIP } from 'node:net';
+import ipaddr, { type IPv4, type IPv6 } from 'ipaddr.js';
 
 const named: Readonly<Record<string, readonly string[]>> = {
   loopback: ['127.0.0.0/8', '::1'],
@@ -13,30 +14,19 @@ export interface Networks {
   contains(address: string): boolean;
 }
 
-/** Addresses that are remembered: the same few proxies and callers ask all day. */
-const maxKnown = 1000;
+/** Address and length of the prefix in bits. */
+type Network = [IPv4 | IPv6, number];
 
 /** Builds the set; `none` alone is the empty one. Throws an Error with one sentence that names a bad entry. */
 export function networks(given: readonly string[]): Networks {
   const entries = given.length === 1 && given[0] === 'none' ? [] : given;
-  const blocks = new BlockList();
-  for (const entry of entries) for (const block of named[entry] ?? [entry]) add(blocks, block);
-  const check = (address: string): boolean => {
-    const family = isIP(address);
-    return family !== 0 && blocks.check(address, family === 4 ? 'ipv4' : 'ipv6');
-  };
-  const known = new Map<string, boolean>();
+  const inside = networksOf(entries);
   return {
     entries,
     isEmpty: entries.length === 0,
-    contains: (address) => {
-      let contained = known.get(address);
-      if (contained === undefined) {
-        contained = check(address);
-        if (known.size >= maxKnown) known.clear();
-        known.set(address, contained);
-      }
-      return contained;
+    contains: (text) => {
+      const address = parseAddress(text);
+      return address !== undefined && ipaddr.subnetMatch(address, { inside }, 'outside') === 'inside';
     },
   };
 }
@@ -46,74 +36,79 @@ export function isEverything(entry: string): boolean {
   return /\/0+$/.test(entry);
 }
 
-/** What the internet has of each family: what is not multicast or reserved, and global unicast (RFC 4291 §2.4). */
-const internet = ['0.0.0.0/1', '128.0.0.0/2', '192.0.0.0/3', '2000::/3'];
+/** First and last address of each family on the internet: neither multicast nor reserved, and global unicast (RFC 4291 §2.4). */
+const internet = [
+  ['0.0.0.0', '223.255.255.255'],
+  ['2000::', '3fff:ffff:ffff:ffff:ffff:ffff:ffff:ffff'],
+] as const;
 
-/** Whether entries, alone or together, cover every address of a family that a stranger may have. */
+/** Whether entries, alone or together, cover every internet address of a family. */
 export function coverInternet(entries: readonly string[]): boolean {
-  const given = entries.flatMap((entry) => named[entry] ?? [entry]).map(rangeOf);
-  const [ipv6, ...ipv4] = internet.map(rangeOf).toReversed();
-  return ipv4.every((range) => isCovered(range, given)) || (ipv6 !== undefined && isCovered(ipv6, given));
+  const given = networksOf(entries);
+  return internet.some(([first, last]) => cover(given, ipaddr.parse(first), ipaddr.parse(last)));
 }
 
-/** The leading bits of a network, of 4 or 6 families told apart by the first character. */
-function rangeOf(block: string): string {
-  const [address = '', prefix] = block.split('/');
-  const family = isIP(address) === 4 ? 4 : 6;
-  const bits = family === 4 ? bitsOfIPv4(address) : bitsOfIPv6(address);
-  return `${family}${bits.slice(0, prefix === undefined ? undefined : Number(prefix))}`;
-}
-
-function bitsOfIPv4(address: string): string {
-  return address
-    .split('.')
-    .map((part) => Number(part).toString(2).padStart(8, '0'))
-    .join('');
-}
-
-function bitsOfIPv6(address: string): string {
-  const host = new URL(`http://[${address}]`).hostname.slice(1, -1);
-  const [head = [], tail = []] = host
-    .split('::', 2)
-    .map((half) => half.split(':').filter((group) => group !== ''));
-  const zeros = Array.from({ length: 8 - head.length - tail.length }, () => '0');
-  return [...head, ...zeros, ...tail]
-    .map((group) => Number.parseInt(group, 16).toString(2).padStart(16, '0'))
-    .join('');
-}
-
-/** A network is covered by a larger one, or by what covers its halves. */
-function isCovered(range: string, given: readonly string[]): boolean {
-  if (given.some((one) => range.startsWith(one))) return true;
-  const inside = given.filter((one) => one.startsWith(range));
-  return inside.length > 1 && isCovered(`${range}0`, inside) && isCovered(`${range}1`, inside);
-}
-
-function add(blocks: BlockList, block: string): void {
-  const [address = '', prefix, ...rest] = block.split('/');
-  const family = address.includes('%') ? 0 : isIP(address);
-  const type = family === 4 ? 'ipv4' : 'ipv6';
-  const bits = prefix === undefined ? undefined : Number(prefix);
-  const bad =
-    prefix !== undefined && (!/^\d{1,3}$/.test(prefix) || Number(prefix) > (family === 4 ? 32 : 128));
-  if (family === 0 || bad || rest.length > 0) {
-    throw new Error(`"${block}" is not an IP address, a network such as 10.0.0.0/8, "loopback" or "private"`);
+/** Walks the ranges in order of their first addresses until one leaves a gap or the last address is reached. */
+function cover(given: readonly Network[], first: IPv4 | IPv6, last: IPv4 | IPv6): boolean {
+  const ranges = given
+    .filter(([address]) => address.kind() === first.kind())
+    .map(rangeOf)
+    .toSorted((one, other) => (one.first < other.first ? -1 : 1));
+  let next = numberOf(first);
+  for (const range of ranges) {
+    if (range.first > next) return false;
+    if (range.last >= next) next = range.last + 1n;
   }
-  if (bits === undefined) blocks.addAddress(address, type);
-  else blocks.addSubnet(address, bits, type);
+  return next > numberOf(last);
+}
+
+function rangeOf([address, prefix]: Network): { readonly first: bigint; readonly last: bigint } {
+  const block = `${address.toString()}/${prefix}`;
+  const family = address.kind() === 'ipv4' ? ipaddr.IPv4 : ipaddr.IPv6;
+  return {
+    first: numberOf(family.networkAddressFromCIDR(block)),
+    last: numberOf(family.broadcastAddressFromCIDR(block)),
+  };
+}
+
+function numberOf(address: IPv4 | IPv6): bigint {
+  return BigInt(`0x${Buffer.from(address.toByteArray()).toString('hex')}`);
+}
+
+function networksOf(entries: readonly string[]): Network[] {
+  return entries.flatMap((entry) => named[entry] ?? [entry]).map(parseNetwork);
+}
+
+function parseNetwork(block: string): Network {
+  const [address = ''] = block.split('/', 1);
+  // The library also takes the short and octal spellings of IPv4 addresses; `isIP` does not.
+  const family = address.includes('%') ? 0 : isIP(address);
+  try {
+    if (family === 0) throw new Error(`not an IP address: ${address}`);
+    return ipaddr.parseCIDR(block === address ? `${block}/${family === 4 ? 32 : 128}` : block);
+  } catch (error) {
+    throw new Error(
+      `"${block}" is not an IP address, a network such as 10.0.0.0/8, "loopback" or "private"`,
+      { cause: error },
+    );
+  }
+}
+
+/** IPv4 out of IPv6 (RFC 4291 §2.5.5.2), without zone. */
+function parseAddress(text: string): IPv4 | IPv6 | undefined {
+  const [address = ''] = text.split('%', 1);
+  return isIP(address) === 0 ? undefined : ipaddr.process(address);
 }
 
 /** The address in its shortest comparable form: IPv4 out of IPv6 (RFC 4291 §2.5.5.2), without zone; '' if it is none. */
 export function normalizeAddress(text: string): string {
-  const mapped = /^::ffff:(\d{1,3}(?:\.\d{1,3}){3})$/i.exec(text)?.[1];
-  const address = mapped ?? text.split('%', 1)[0] ?? '';
-  return isIP(address) === 0 ? '' : address.toLowerCase();
+  return parseAddress(text)?.toString() ?? '';
 }
 
 /**
  * The address of the caller: that of the connection, unless the connection comes from a trusted proxy. Then it is the
- * right-most hop of `X-Forwarded-For` that is not a trusted proxy itself: everything left of it was written by the client.
- * Where that hop is no address, or the proxy names none, nobody knows the caller: '' is in no network.
+ * right-most hop of `X-Forwarded-For` that is not a trusted proxy itself: the client may have written everything left of it.
+ * If that hop is not an address, or the proxy names none, the caller is unknown: '' is in no network.
  */
 export function callerAddress(
   connection: string,

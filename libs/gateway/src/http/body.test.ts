@@ -1,5 +1,18 @@
+import type { FastifyRequest } from 'fastify';
 import { describe, expect, it } from 'vitest';
-import { mediaType, parseBody } from './body.ts';
+import { mediaType, readBody, type MediaType } from './body.ts';
+
+const both: readonly MediaType[] = ['json', 'form'];
+
+const contentTypes: Readonly<Record<MediaType, string>> = {
+  json: 'application/json',
+  form: 'application/x-www-form-urlencoded',
+};
+
+function requestWith(type: MediaType, body: unknown, headers: Record<string, string> = {}): FastifyRequest {
+  const all = { 'content-type': contentTypes[type], ...headers };
+  return { headers: all, body, raw: { rawHeaders: Object.entries(all).flat() } } as unknown as FastifyRequest;
+}
 
 describe('mediaType', () => {
   it.each([
@@ -44,7 +57,7 @@ describe('mediaType', () => {
   });
 });
 
-describe('parseBody', () => {
+describe('readBody', () => {
   it.each([
     ['nothing', undefined],
     ['an empty body', Buffer.alloc(0)],
@@ -52,13 +65,31 @@ describe('parseBody', () => {
     ['a byte order mark', Buffer.from('\ufeffa=1')],
     ['UTF-16', Buffer.from('{"a":"b"}', 'utf16le')],
   ])('refuses %s', (_what, body) => {
-    for (const type of ['json', 'form'] as const) expect(() => parseBody(type, body)).toThrow();
+    for (const type of both) {
+      expect(() => readBody(requestWith(type, body), both)).toThrow(
+        expect.objectContaining({ code: 'invalid_request' }),
+      );
+    }
   });
 
-  it('does not read the one as the other', () => {
-    expect(() => parseBody('json', Buffer.from('grant_type=client_credentials'))).toThrow();
-    expect(parseBody('form', Buffer.from('{"grant_type":"client_credentials"}')).has('grant_type')).toBe(
-      false,
+  it('reads each type by its own rules', () => {
+    const form = Buffer.from('grant_type=client_credentials');
+    expect(() => readBody(requestWith('json', form), both)).toThrow(/not valid JSON/);
+    const json = Buffer.from('{"grantType":"client_credentials"}');
+    expect(readBody(requestWith('json', json), both)).toEqual({
+      type: 'json',
+      parameters: new Map([['grantType', 'client_credentials']]),
+    });
+    expect(readBody(requestWith('form', json), both).parameters.has('grantType')).toBe(false);
+  });
+
+  it('refuses a type that the endpoint does not take, and compression', () => {
+    const unsupported = expect.objectContaining({ code: 'unsupported_media_type' }) as Error;
+    const body = Buffer.from('{}');
+    expect(() => readBody(requestWith('json', body), ['form'])).toThrow(unsupported);
+    expect(() => readBody(requestWith('json', body, { 'content-encoding': 'gzip' }), both)).toThrow(
+      unsupported,
     );
+    expect(readBody(requestWith('json', body, { 'content-encoding': 'Identity' }), both).type).toBe('json');
   });
 });

@@ -1,5 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
+import type { FastifyRequest } from 'fastify';
 import { OAuthError } from '@tessera/oauth';
 import { contractNames, contractNotes } from '../dialects/contract.ts';
 import { parseForm, parseJson } from './parameters.ts';
@@ -9,59 +10,59 @@ export const bodyLimit = 64 * 1024;
 
 export type MediaType = 'json' | 'form';
 
-const accepted = /^application\/(json|x-www-form-urlencoded)(?: *; *charset=(?:utf-8|"utf-8"))?$/i;
+/** The parameters of a body by their names on the wire. */
+export interface Body {
+  readonly type: MediaType;
+  readonly parameters: ReadonlyMap<string, string>;
+}
+
+const mediaTypePattern = /^application\/(json|x-www-form-urlencoded)(?: *; *charset=(?:utf-8|"utf-8"))?$/i;
 
 /** Which of the two media types a Content-Type header names, exactly; undefined for everything else. */
 export function mediaType(contentType: string | undefined): MediaType | undefined {
-  const subtype = contentType === undefined ? undefined : accepted.exec(contentType)?.[1];
+  const subtype = contentType === undefined ? undefined : mediaTypePattern.exec(contentType)?.[1];
   if (subtype === undefined) return undefined;
   return subtype.toLowerCase() === 'json' ? 'json' : 'form';
 }
 
-export const unsupportedMediaType = () =>
-  new OAuthError(
+/**
+ * Reads the body of a request, which must be of an `accepted` type. Throws `unsupported_media_type` for every other type, for two
+ * Content-Type headers and for compressed bodies; `invalid_request` if there is no body, as when it was lost on the way, and if
+ * it cannot be read.
+ */
+export function readBody(request: FastifyRequest, accepted: readonly MediaType[]): Body {
+  const { headers } = request;
+  const bytes = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0);
+  if (headers['content-type'] === undefined && bytes.length === 0) refuse('The request has no body.');
+  const type = mediaType(headers['content-type']);
+  const encoding = headers['content-encoding']?.toLowerCase() ?? 'identity';
+  if (type === undefined || !accepted.includes(type) || encoding !== 'identity') throw unsupported();
+  if (count(request.raw, 'content-type') > 1) throw unsupported();
+  const text = decode(bytes);
+  const parameters = type === 'json' ? parseJson(text, contractNames, contractNotes) : parseForm(text);
+  return { type, parameters };
+}
+
+function decode(bytes: Buffer): string {
+  if (bytes.length === 0) refuse('The request has no body.');
+  if (!isUtf8(bytes) || (bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf)) {
+    refuse('The body must be UTF-8 without a byte order mark.');
+  }
+  return bytes.toString('utf8');
+}
+
+function refuse(message: string): never {
+  throw new OAuthError('invalid_request', message);
+}
+
+function unsupported(): OAuthError {
+  return new OAuthError(
     'unsupported_media_type',
     'The content type must be application/json or application/x-www-form-urlencoded in UTF-8, where the endpoint takes it.',
   );
-
-/**
- * The media type of a request with a body. Throws `unsupported_media_type` for all but the two, for two Content-Type headers and
- * for compressed bodies; `invalid_request` when there is no body at all, as when it was lost on the way.
- */
-export function requireMediaType(request: IncomingMessage, body: unknown): MediaType {
-  const type = mediaType(request.headers['content-type']);
-  const encoding = request.headers['content-encoding'];
-  if (type === undefined && request.headers['content-type'] === undefined && isEmpty(body)) {
-    throw new OAuthError('invalid_request', 'The request has no body.');
-  }
-  if (type === undefined || (encoding !== undefined && encoding.toLowerCase() !== 'identity')) {
-    throw unsupportedMediaType();
-  }
-  if (count(request, 'content-type') > 1) throw unsupportedMediaType();
-  return type;
 }
 
-/** Node keeps the first of a repeated header; two that differ mean that somebody on the way read the other one. */
+/** How often a request has a header. Node keeps one of several; another program on the way may have read another one. */
 export function count(request: IncomingMessage, name: string): number {
-  let found = 0;
-  for (let index = 0; index < request.rawHeaders.length; index += 2) {
-    const given = request.rawHeaders[index];
-    if (given?.length === name.length && given.toLowerCase() === name) found += 1;
-  }
-  return found;
-}
-
-function isEmpty(body: unknown): boolean {
-  return !Buffer.isBuffer(body) || body.length === 0;
-}
-
-/** The parameters of a body as it was received. Throws `invalid_request`. */
-export function parseBody(type: MediaType, body: unknown): Map<string, string> {
-  if (!Buffer.isBuffer(body) || body.length === 0)
-    throw new OAuthError('invalid_request', 'The request has no body.');
-  if (!isUtf8(body) || (body[0] === 0xef && body[1] === 0xbb && body[2] === 0xbf)) {
-    throw new OAuthError('invalid_request', 'The body must be UTF-8 without a byte order mark.');
-  }
-  const text = body.toString('utf8');
-  return type === 'json' ? parseJson(text, contractNames, contractNotes) : parseForm(text);
+  return request.rawHeaders.filter((text, index) => index % 2 === 0 && text.toLowerCase() === name).length;
 }

@@ -1,13 +1,17 @@
+import { visit } from 'jsonc-parser';
 import { OAuthError } from '@tessera/oauth';
 
-/** More parameters than this in one request are refused before anything is decoded. */
+/** A request, or a JSON object in it, with more parameters than this is refused. */
 const maxParameters = 64;
+
+/** JSON nested deeper than this is refused. */
+const maxDepth = 32;
 
 function refuse(message: string): never {
   throw new OAuthError('invalid_request', message);
 }
 
-/** Adds one parameter; refuses a second of the same name (RFC 6749 §3.1 and §3.2) and text no store can hold. */
+/** Adds one parameter; refuses a second of the same name (RFC 6749 §3.1 and §3.2) and text that no store can hold. */
 function add(parameters: Map<string, string>, name: string, value: string): void {
   if (parameters.has(name)) refuse('A parameter is given more than once.');
   if (!name.isWellFormed() || !value.isWellFormed() || name.includes('\0') || value.includes('\0')) {
@@ -17,112 +21,84 @@ function add(parameters: Map<string, string>, name: string, value: string): void
 }
 
 /**
- * Reads `application/x-www-form-urlencoded` text, from a body or a query, strictly: every name at most once, valid
- * percent-encoding of UTF-8, a bounded number of parameters. Throws `invalid_request`; never repeats what was sent.
+ * Reads `application/x-www-form-urlencoded` text, from a body or a query: every name at most once, valid percent-encoding of
+ * UTF-8, a bounded number of parameters. Throws `invalid_request`; never repeats what was sent.
  */
 export function parseForm(text: string): Map<string, string> {
-  const parameters = new Map<string, string>();
-  const pairs = text.split('&', maxParameters + 1);
-  if (pairs.length > maxParameters) refuse('The request has too many parameters.');
-  for (const pair of pairs) {
-    if (pair === '') continue;
-    const equals = pair.indexOf('=');
-    const name = equals === -1 ? pair : pair.slice(0, equals);
-    add(
-      parameters,
-      decodeFormComponent(name),
-      equals === -1 ? '' : decodeFormComponent(pair.slice(equals + 1)),
-    );
+  if (text.split('&', maxParameters + 1).length > maxParameters) {
+    refuse('The request has too many parameters.');
   }
+  // `URLSearchParams` keeps broken percent-encoding as it is and replaces invalid UTF-8.
+  if (!isDecodable(text)) refuse('The percent-encoding of a parameter is broken.');
+  const parameters = new Map<string, string>();
+  // `URLSearchParams` drops a question mark at the beginning, which here is part of a name.
+  for (const [name, value] of new URLSearchParams(`&${text}`)) add(parameters, name, value);
   return parameters;
 }
 
-/** One name or value of a form. Throws `invalid_request` when the percent-encoding is broken. */
-export function decodeFormComponent(text: string): string {
-  if (!text.includes('%') && !text.includes('+')) return text;
+function isDecodable(text: string): boolean {
   try {
-    return decodeURIComponent(text.replaceAll('+', ' '));
+    decodeURIComponent(text);
+    return true;
   } catch {
-    return refuse('The percent-encoding of a parameter is broken.');
+    return false;
   }
 }
 
 /**
- * Reads a JSON body, which must be one object with every name at most once. The members of `known` names must be
- * strings; null counts as left out, and members of other names are ignored (RFC 6749 §3.2). Of the members in `notes` the
- * text that no store can hold is replaced; in others it is refused. Throws `invalid_request`; what the parser has to say is
- * dropped, because it quotes the body.
+ * Reads a JSON body, which must be one object. In it and in every object inside it a name may be given only once. The members
+ * of `known` names must be strings; null counts as left out, and members of other names are ignored (RFC 6749 §3.2). In the
+ * members in `notes`, text that no store can hold is replaced; in others it is refused. Throws `invalid_request`; never repeats
+ * what was sent.
  */
 export function parseJson(
   text: string,
   known: ReadonlySet<string>,
   notes: ReadonlySet<string> = new Set(),
 ): Map<string, string> {
-  return parsePlainJson(text, known) ?? parseAnyJson(text, known, notes);
-}
-
-const plainStart = /[ \t\r\n]*\{/y;
-/** A member whose name and value are texts without escapes, and what follows it. */
-const plainMember = /[ \t\r\n]*"([^"\\\0-\x1f]*)"[ \t\r\n]*:[ \t\r\n]*"([^"\\\0-\x1f]*)"[ \t\r\n]*([,}])/y;
-const plainEnd = /[ \t\r\n]*$/y;
-
-/**
- * The same for an object of known names with plain texts, which nearly every body is, in one go and at a quarter of the
- * cost; undefined for everything else, whatever is wrong with it.
- */
-function parsePlainJson(text: string, known: ReadonlySet<string>): Map<string, string> | undefined {
-  plainStart.lastIndex = 0;
-  if (!plainStart.test(text)) return undefined;
   const parameters = new Map<string, string>();
-  plainMember.lastIndex = plainStart.lastIndex;
-  for (let member = plainMember.exec(text); member !== null; member = plainMember.exec(text)) {
-    const [, name = '', value = '', next] = member;
-    if (!known.has(name) || parameters.has(name)) return undefined;
-    parameters.set(name, value);
-    if (next === ',') continue;
-    plainEnd.lastIndex = plainMember.lastIndex;
-    return plainEnd.test(text) ? parameters : undefined;
-  }
-  return undefined;
-}
+  /** The names so far of each object that is open, outermost first; an array has none. */
+  const open: Set<string>[] = [];
+  /** The outermost member whose value comes next. */
+  let member = '';
 
-function parseAnyJson(
-  text: string,
-  known: ReadonlySet<string>,
-  notes: ReadonlySet<string>,
-): Map<string, string> {
-  let document: unknown;
-  try {
-    document = JSON.parse(text);
-  } catch {
-    refuse('The body is not valid JSON.');
-  }
-  if (typeof document !== 'object' || document === null || Array.isArray(document)) {
-    refuse('The body must be a JSON object.');
-  }
-  const names = memberNames(text);
-  if (names.length > maxParameters) refuse('The request has too many parameters.');
-  // A parser keeps the last of two members with one name.
-  if (new Set(names).size !== names.length) refuse('A parameter is given more than once.');
-  const parameters = new Map<string, string>();
-  for (const [name, value] of Object.entries(document) as [string, unknown][]) {
-    if (value === null || !known.has(name)) continue;
-    if (typeof value !== 'string') refuse(`The member ${name} must be a string.`);
-    add(parameters, name, notes.has(name) ? value.toWellFormed().replaceAll('\0', ' ') : value);
-  }
+  const enter = () => {
+    if (open.length === 1 && known.has(member)) refuseValue(member);
+    if (open.length === maxDepth) refuse('The body is nested too deeply.');
+    open.push(new Set());
+  };
+  const leave = () => void open.pop();
+
+  visit(
+    text,
+    {
+      onObjectBegin: enter,
+      onObjectEnd: leave,
+      onArrayBegin: () => {
+        if (open.length === 0) refuse('The body must be a JSON object.');
+        enter();
+      },
+      onArrayEnd: leave,
+      onObjectProperty: (name) => {
+        const names = open.at(-1);
+        if (names?.has(name) === true) refuse('A parameter is given more than once.');
+        if (names?.size === maxParameters) refuse('The request has too many parameters.');
+        names?.add(name);
+        if (open.length === 1) member = name;
+      },
+      onLiteralValue: (value: unknown) => {
+        if (open.length === 0) refuse('The body must be a JSON object.');
+        if (open.length > 1 || value === null || !known.has(member)) return;
+        if (typeof value !== 'string') refuseValue(member);
+        else add(parameters, member, notes.has(member) ? value.toWellFormed().replaceAll('\0', ' ') : value);
+      },
+      onError: () => refuse('The body is not valid JSON.'),
+    },
+    { disallowComments: true, allowTrailingComma: false },
+  );
   return parameters;
 }
 
-/** The member names of the outermost object, repeated ones included, of a text that is known to be valid JSON. */
-function memberNames(text: string): string[] {
-  const names: string[] = [];
-  let depth = 0;
-  for (const { 0: token } of text.matchAll(/"(?:[^"\\]|\\.)*"\s*:?|[{}[\]]/g)) {
-    if (token === '{' || token === '[') depth += 1;
-    else if (token === '}' || token === ']') depth -= 1;
-    else if (depth === 1 && token.endsWith(':')) {
-      names.push(JSON.parse(token.slice(0, token.lastIndexOf('"') + 1)) as string);
-    }
-  }
-  return names;
+function refuseValue(name: string): never {
+  refuse(`The member ${name} must be a string.`);
 }

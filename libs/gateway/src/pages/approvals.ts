@@ -1,8 +1,7 @@
 import type { FastifyReply } from 'fastify';
 import { rootCall } from '@tessera/rpc';
 import type { Session } from '@tessera/proto-gen/authorize';
-import { parseForm } from '../http/parameters.ts';
-import { rawQuery } from './browser.ts';
+import { readQuery } from '../http/query.ts';
 import { decideFromForm, takeOutcome, type Outcome } from './decision.ts';
 import { attemptSignIn, sendElsewhere, sendSignIn, type DirectSignIn } from './direct-sign-in.ts';
 import { antiForgeryField, checkForm, purpose, readForm } from './form.ts';
@@ -17,7 +16,7 @@ import { viewRequest } from './request-view.ts';
  * whoever is not signed in says for which tenant they come: by the link they got, or on the page.
  */
 export const showApprovals: PageHandler = async (visit) => {
-  const tenantId = parseForm(rawQuery(visit.request)).get('tenant') ?? '';
+  const tenantId = readQuery(visit.request).get('tenant') ?? '';
   const person = await signedInPerson(visit);
   if (person === undefined) {
     return isTenantId(tenantId)

@@ -2,10 +2,10 @@ import type { FastifyRequest } from 'fastify';
 import { rootCall } from '@tessera/rpc';
 import { OAuthError } from '@tessera/oauth';
 import { newBrowserId, readCookie, writeCookie } from '../http/cookies.ts';
+import { rawQuery, readQuery } from '../http/query.ts';
 import type { Gateway } from '../gateway.ts';
-import { parseForm } from '../http/parameters.ts';
 import { countStart } from '../http/start-limit.ts';
-import { browserContext, rawQuery } from './browser.ts';
+import { browserContext } from './browser.ts';
 import { sendMismatch } from './mismatch.ts';
 import type { PageHandler } from './handler.ts';
 
@@ -20,7 +20,7 @@ export function loginPath(interactionId: string): string {
  */
 export const authorize: PageHandler = async ({ app, request, reply, gateway }) => {
   const query = rawQuery(request);
-  const parameters = Object.fromEntries(parseForm(query));
+  const parameters = Object.fromEntries(readQuery(request));
   const known = readCookie(app, request, 'browser');
   const browserId = known === '' ? newBrowserId(gateway.kit.random) : known;
   const browser = browserContext(app, request, browserId);

@@ -25,10 +25,3 @@ export function browserContext(
     issuer: request.incoming.issuer(),
   };
 }
-
-/** The query of a request as it was sent, without the question mark. */
-export function rawQuery(request: FastifyRequest): string {
-  const url = request.raw.url ?? '';
-  const mark = url.indexOf('?');
-  return mark === -1 ? '' : url.slice(mark + 1);
-}

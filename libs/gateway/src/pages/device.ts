@@ -2,8 +2,7 @@ import type { FastifyReply } from 'fastify';
 import { rootCall } from '@tessera/rpc';
 import { OAuthError } from '@tessera/oauth';
 import type { PendingRequest } from '@tessera/proto-gen/device';
-import { parseForm } from '../http/parameters.ts';
-import { rawQuery } from './browser.ts';
+import { readQuery } from '../http/query.ts';
 import { decideFromForm, takeOutcome, type Outcome } from './decision.ts';
 import { attemptSignIn, sendSignIn, type DirectSignIn } from './direct-sign-in.ts';
 import { antiForgeryField, checkForm, purpose, readForm } from './form.ts';
@@ -18,7 +17,7 @@ import { viewRequest } from './request-view.ts';
  * browser sent that form, which the `proof` beside it shows.
  */
 export const showDevice: PageHandler = async (visit) => {
-  const query = parseForm(rawQuery(visit.request));
+  const query = readQuery(visit.request);
   const userCode = query.get('user_code') ?? '';
   const outcome = takeOutcome(visit);
   if (userCode === '' && outcome !== undefined) return sendOutcome(visit, outcome);

@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { parseBody, requireMediaType, unsupportedMediaType } from '../http/body.ts';
+import { readBody } from '../http/body.ts';
 import { readCookie } from '../http/cookies.ts';
 import type { Gateway } from '../gateway.ts';
 
@@ -8,9 +8,7 @@ export const antiForgeryField = 'csrf';
 
 /** The fields of a form sent by a page. Throws `unsupported_media_type` for every other content type. */
 export function readForm(request: FastifyRequest): ReadonlyMap<string, string> {
-  const type = requireMediaType(request.raw, request.body);
-  if (type !== 'form') throw unsupportedMediaType();
-  return parseBody(type, request.body);
+  return readBody(request, ['form']).parameters;
 }
 
 /** Throws `access_denied` unless the form is this browser's own, made for `purpose`. */

@@ -3,8 +3,8 @@ import { rootCall } from '@tessera/rpc';
 import { OAuthError } from '@tessera/oauth';
 import type { GetInteractionResponse, Interaction, Redirect } from '@tessera/proto-gen/authorize';
 import { dropCookie, readCookie } from '../http/cookies.ts';
-import { parseForm } from '../http/parameters.ts';
-import { browserContext, rawQuery } from './browser.ts';
+import { readQuery } from '../http/query.ts';
+import { browserContext } from './browser.ts';
 import { antiForgeryField, checkForm, purpose, readForm } from './form.ts';
 import type { PageHandler, Visit } from './handler.ts';
 import { sendMismatch } from './mismatch.ts';
@@ -14,7 +14,7 @@ import { giveSession } from './session.ts';
 /** `GET /login`: the form where a sign-in is waiting, else a page that says that nothing is. */
 export const showLogin: PageHandler = async (visit) => {
   const { app, request, reply, gateway } = visit;
-  const interactionId = parseForm(rawQuery(request)).get('interaction') ?? '';
+  const interactionId = readQuery(request).get('interaction') ?? '';
   const waiting = interactionId === '' ? undefined : await findInteraction(visit, interactionId);
   if (waiting === undefined) return showNothingWaiting(visit);
   const { interaction, redirect } = waiting;

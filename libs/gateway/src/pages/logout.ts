@@ -2,10 +2,10 @@ import type { FastifyReply } from 'fastify';
 import { rootCall } from '@tessera/rpc';
 import { OAuthError } from '@tessera/oauth';
 import { dropCookie, newBrowserId, readCookie, writeCookie } from '../http/cookies.ts';
-import { parseForm } from '../http/parameters.ts';
+import { readQuery } from '../http/query.ts';
 import { loginPath } from './authorize.ts';
 import { approvalsPath, devicePath } from './paths.ts';
-import { browserContext, rawQuery } from './browser.ts';
+import { browserContext } from './browser.ts';
 import { antiForgeryField, checkForm, purpose, readForm } from './form.ts';
 import type { PageHandler, Visit } from './handler.ts';
 import { sendPage } from './page.ts';
@@ -28,7 +28,7 @@ interface LogoutRequest {
  * another site and does not prove with an ID token whose session it means asks the person first.
  */
 export const logout: PageHandler = async (visit) => {
-  const asked = await readLogout(visit, parseForm(rawQuery(visit.request)));
+  const asked = await readLogout(visit, readQuery(visit.request));
   if (visit.gateway.config.TESSERA_PROFILE === 'strict' && (await mustAsk(visit, asked))) {
     return askToSignOut(visit, asked);
   }

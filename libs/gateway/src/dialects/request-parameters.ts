@@ -1,5 +1,5 @@
 import { OAuthError } from '@tessera/oauth';
-import type { Dialect, Field } from '../dialects/dialect.ts';
+import type { Dialect, Field } from './dialect.ts';
 
 /** The parameters of one request, read by their inside names. One sent without a value counts as missing. */
 export interface RequestParameters {

@@ -1,0 +1,17 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { OAuthError } from '@tessera/oauth';
+import { dialectOf } from '../dialects/dialects.ts';
+import { mediaType } from './body.ts';
+import { errorHeaders, publicCode } from './errors.ts';
+
+/** Sends a text that is JSON already. */
+export function sendJson(reply: FastifyReply, text: string): FastifyReply {
+  return reply.header('content-type', 'application/json; charset=utf-8').send(text);
+}
+
+/** Answers an error in the dialect of the request, or in the contract's if the request has none. */
+export function sendError(request: FastifyRequest, reply: FastifyReply, error: OAuthError): FastifyReply {
+  errorHeaders(request, reply, error);
+  const dialect = dialectOf[mediaType(request.headers['content-type']) ?? 'json'];
+  return sendJson(reply, JSON.stringify(dialect.failure(publicCode(error), error.message)));
+}
