@@ -11,6 +11,7 @@ import { fileURLToPath } from 'node:url';
 const root = dirname(import.meta.dirname);
 const source = join(root, 'libs/introspection-client');
 const messages = join(root, 'libs/proto-gen/src/tessera/token/v1/token_pb.ts');
+const grpcClient = join(root, 'libs/rpc/src/client');
 const isForTests = (path: string) => /\.test\.ts$|(?:^|\/)testing\//.test(path);
 
 interface Manifest {
@@ -31,7 +32,9 @@ export function packIntrospectionClient(target: string): void {
   const { name, version, dependencies } = JSON.parse(
     readFileSync(join(source, 'package.json'), 'utf8'),
   ) as Manifest;
-  const { '@tessera/proto-gen': _, ...published } = dependencies;
+  const published = Object.fromEntries(
+    Object.entries(dependencies).filter(([dependency]) => !dependency.startsWith('@tessera/')),
+  );
   const manifest = {
     name,
     version,
@@ -47,7 +50,7 @@ export function packIntrospectionClient(target: string): void {
   cpSync(join(root, 'LICENSE'), join(target, 'LICENSE'));
 }
 
-/** The messages come from inside the package: others have no package for them. */
+/** The messages and the gRPC client come from inside the package: others have no packages for them. */
 function copySources(to: string): void {
   for (const path of globSync('**/*.ts', { cwd: join(source, 'src') })) {
     if (isForTests(path)) continue;
@@ -56,11 +59,15 @@ function copySources(to: string): void {
     mkdirSync(dirname(join(to, path)), { recursive: true });
     writeFileSync(
       join(to, path),
-      text.replaceAll(`'@tessera/proto-gen/token'`, `'${up}messages/token_pb.ts'`),
+      text
+        .replaceAll(`'@tessera/proto-gen/token'`, `'${up}messages/token_pb.ts'`)
+        .replaceAll(`'@tessera/rpc/client'`, `'${up}grpc/grpc-client.ts'`)
+        .replaceAll(`'@tessera/rpc/client/certificates'`, `'${up}grpc/certificates.ts'`),
     );
   }
   mkdirSync(join(to, 'messages'), { recursive: true });
   cpSync(messages, join(to, 'messages/token_pb.ts'));
+  cpSync(grpcClient, join(to, 'grpc'), { recursive: true });
 }
 
 function compile(work: string, outDir: string): void {

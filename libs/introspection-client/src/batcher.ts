@@ -1,7 +1,7 @@
 import { IntrospectionService, type IntrospectOutcome } from '@tessera/proto-gen/token';
 import { answerOf, type Answer } from './answers.ts';
 import { IntrospectionError } from './errors.ts';
-import type { Server } from './server.ts';
+import type { IntrospectionServer } from './server.ts';
 
 const { introspect, batchIntrospect } = IntrospectionService.method;
 
@@ -18,11 +18,11 @@ interface Pending {
 
 /** Gathers what is asked in one turn of the event loop into one call, and asks for a token once while it is asked for. */
 export class Batcher {
-  readonly #server: Server;
+  readonly #server: IntrospectionServer;
   readonly #asked = new Map<string, Pending>();
   #waiting: Pending[] = [];
 
-  constructor(server: Server) {
+  constructor(server: IntrospectionServer) {
     this.#server = server;
   }
 

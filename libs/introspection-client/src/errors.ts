@@ -1,18 +1,20 @@
 import { status, type ServiceError } from '@grpc/grpc-js';
 
-/** Why nothing can be told of a token. */
+/** Why a token could not be introspected. */
 export type ErrorCode =
   | 'unavailable'
   | 'deadline_exceeded'
-  /** Our own proof of who we are was not accepted. */
+  /** The server did not accept the credentials. */
   | 'unauthenticated'
   | 'permission_denied'
   | 'invalid_argument'
+  /** A cursor of the watch that the server no longer has; the introspector handles it. */
+  | 'out_of_range'
   | 'cancelled'
   | 'closed'
   | 'internal';
 
-/** The server was not reached, did not answer in time, or did not let us ask. It says nothing about the token. */
+/** The server was not reached, did not answer in time, or refused the caller. It says nothing about the token. */
 export class IntrospectionError extends Error {
   override readonly name = 'IntrospectionError';
   readonly code: ErrorCode;
@@ -36,10 +38,17 @@ const codes: Partial<Record<status, ErrorCode>> = {
   [status.UNAUTHENTICATED]: 'unauthenticated',
   [status.PERMISSION_DENIED]: 'permission_denied',
   [status.INVALID_ARGUMENT]: 'invalid_argument',
+  [status.OUT_OF_RANGE]: 'out_of_range',
   [status.CANCELLED]: 'unavailable',
 };
 
-export function fromServiceError(error: ServiceError): IntrospectionError {
-  const code = codes[error.code] ?? 'internal';
-  return new IntrospectionError(code, `introspection: ${error.details || error.message}`, { cause: error });
+/** What a call that failed throws. A channel that was closed throws an error without a status. */
+export function errorOf(error: unknown): IntrospectionError {
+  if (error instanceof IntrospectionError) return error;
+  const { code, details, message } = error as ServiceError;
+  if (code === undefined)
+    return new IntrospectionError('closed', 'the introspector was closed', { cause: error });
+  return new IntrospectionError(codes[code] ?? 'internal', `introspection: ${details || message}`, {
+    cause: error,
+  });
 }

@@ -5,7 +5,7 @@ import { boundedCache, type BoundedCache } from './bounded-cache.ts';
 import { Ended } from './ended.ts';
 import { IntrospectionError } from './errors.ts';
 import { LocalVerifier } from './local.ts';
-import { Server } from './server.ts';
+import { openIntrospectionServer, type IntrospectionServer } from './server.ts';
 import type {
   ActiveToken,
   AskOptions,
@@ -44,7 +44,7 @@ interface Remembered {
 }
 
 class CachingIntrospector implements Introspector {
-  readonly #server: Server;
+  readonly #server: IntrospectionServer;
   readonly #batcher: Batcher;
   readonly #cache: BoundedCache<Remembered> | undefined;
   readonly #maxSeconds: number;
@@ -60,7 +60,7 @@ class CachingIntrospector implements Introspector {
     this.#metrics = rest.metrics ?? {};
     const { timeoutMs = defaultTimeoutMs } = rest;
     const patienceMs = local === undefined ? 0 : timeoutMs * shareOfKeys;
-    this.#server = new Server(target, credentials, timeoutMs - patienceMs, this.#metrics);
+    this.#server = openIntrospectionServer(target, credentials, timeoutMs - patienceMs, this.#metrics);
     this.#batcher = new Batcher(this.#server);
     this.#cache = cache === false ? undefined : boundedCache(cache.max ?? defaultCapacity);
     this.#maxSeconds = cache === false ? 0 : (cache.maxSeconds ?? Infinity);

@@ -36,7 +36,7 @@ export interface Revocation {
 export type RevocationKind = 'refresh_family' | 'session' | 'subject' | 'application' | 'tenant';
 
 /** How the introspector proves who it is. Certificates are files that are read again when they change. */
-export interface Credentials {
+export interface IntrospectorCredentials {
   /** Absent: no encryption, for development. */
   readonly tls?: {
     /** PEM of the authorities whose server certificates are accepted; absent: those of the system. */
@@ -85,13 +85,8 @@ export interface LocalOptions {
 /** Called as things happen; what they throw is not caught. */
 export interface Metrics {
   onAnswer?(answer: { readonly source: 'cache' | 'local' | 'server'; readonly active: boolean }): void;
-  /** One call to the server with all its attempts; `code` is `ok` or that of the error. */
-  onCall?(call: {
-    readonly tokens: number;
-    readonly attempts: number;
-    readonly milliseconds: number;
-    readonly code: string;
-  }): void;
+  /** One call to the server, retries included; `code` is `ok` or that of the error. */
+  onCall?(call: { readonly tokens: number; readonly milliseconds: number; readonly code: string }): void;
   /** Whether ends are heard within moments, from now on. */
   onWatch?(watch: { readonly guarded: boolean; readonly reason: string }): void;
   /** A listener of `onRevocation` threw. It hears of what ends next all the same. */
@@ -104,7 +99,7 @@ export interface IntrospectorOptions {
    * `ipv4:10.0.0.1:9105,10.0.0.2:9105`. Calls go round all of them.
    */
   readonly target: string;
-  readonly credentials: Credentials;
+  readonly credentials: IntrospectorCredentials;
   /** How long a caller waits at most, in milliseconds; 2 s by default. With `local` a quarter of it is for the keys. */
   readonly timeoutMs?: number;
   /** `false`: nothing is remembered. */

@@ -1,11 +1,11 @@
-import { status } from '@grpc/grpc-js';
 import { setTimeout as pause } from 'node:timers/promises';
 import {
   IntrospectionService,
   RevocationKind,
   type WatchRevocationsResponse,
 } from '@tessera/proto-gen/token';
-import type { Server } from './server.ts';
+import { IntrospectionError } from './errors.ts';
+import type { IntrospectionServer } from './server.ts';
 import type { Metrics, Revocation } from './types.ts';
 
 /** The server speaks twice a second; silence means that nothing is heard. */
@@ -24,7 +24,7 @@ export interface WatchListener {
 
 /** Follows what ends, resumes where it was cut off, and knows whether it hears anything. */
 export class Watch {
-  readonly #server: Server;
+  readonly #server: IntrospectionServer;
   readonly #listener: WatchListener;
   readonly #closing = new AbortController();
   readonly #running: Promise<void>;
@@ -33,7 +33,7 @@ export class Watch {
   #failures = 0;
   #refused = false;
 
-  constructor(server: Server, listener: WatchListener) {
+  constructor(server: IntrospectionServer, listener: WatchListener) {
     this.#server = server;
     this.#listener = listener;
     this.#running = this.#run();
@@ -80,9 +80,9 @@ export class Watch {
       return 'the server ended the stream';
     } catch (error) {
       if (silent.signal.aborted) return 'the server was silent';
-      const code = codeOf(error);
-      this.#refused = code === status.UNAUTHENTICATED;
-      if (code === status.OUT_OF_RANGE) {
+      const code = error instanceof IntrospectionError ? error.code : undefined;
+      this.#refused = code === 'unauthenticated';
+      if (code === 'out_of_range') {
         this.#cursor = '';
         this.#listener.onGap();
       }
@@ -126,7 +126,3 @@ const kinds: Readonly<Partial<Record<RevocationKind, Revocation['kind']>>> = {
   [RevocationKind.APPLICATION]: 'application',
   [RevocationKind.TENANT]: 'tenant',
 };
-
-function codeOf(error: unknown): unknown {
-  return typeof error === 'object' && error !== null && 'code' in error ? error.code : undefined;
-}

@@ -8,14 +8,14 @@ import type { Lifecycle } from './lifecycle.ts';
 import type { Logger } from '@tessera/telemetry';
 import { processConfig, rpcConfig, type ProcessConfig, type RpcConfig } from './process-config.ts';
 import { runProcess } from './run-process.ts';
-import type { BuiltService, CallerName, RpcCredentials, Peer } from '@tessera/rpc';
+import type { BuiltService, CallerName, RemoteService, RpcCredentials } from '@tessera/rpc';
 import { serve } from '@tessera/rpc';
 
 /** The services that others call. */
 export type PeerName = 'keys' | 'directory' | 'authorize' | 'token' | 'device';
 
-/** The peers of a process, each connected when it is first asked for. */
-export type Peers = (name: PeerName) => Peer;
+/** The services that a process calls, each opened when it is first asked for. */
+export type Peers = (name: PeerName) => RemoteService;
 
 export interface ServiceProcess<S extends z.ZodObject> {
   readonly name: CallerName;
@@ -80,16 +80,16 @@ export function purgeAudit(kit: Kit, schema: string, retentionSeconds: number, l
   lifecycle.onClose(async () => purge.close());
 }
 
-/** Connects to peers named by `TESSERA_PEER_<NAME>`; closed with the process. */
+/** Clients of the services at `TESSERA_PEER_<NAME>`; closed with the process. */
 export async function connectPeers(
   config: RpcConfig,
   as: CallerName,
   log: Logger,
   lifecycle: Lifecycle,
 ): Promise<Peers> {
-  const { connectPeer } = await import('@tessera/rpc/remote');
+  const { openRemoteService } = await import('@tessera/rpc/remote');
   const credentials = rpcCredentials(config);
-  const connected = new Map<PeerName, Peer>();
+  const connected = new Map<PeerName, RemoteService>();
   return (name) => {
     const known = connected.get(name);
     if (known !== undefined) return known;
@@ -98,7 +98,7 @@ export async function connectPeers(
     if (typeof target !== 'string') {
       throw new ConfigError([`${key} is required: the address of ${name} as host:port.`]);
     }
-    const peer = connectPeer({ target, as, credentials, peer: name, log });
+    const peer = openRemoteService({ target, as, credentials, peer: name, log });
     lifecycle.onClose(async () => peer.close());
     connected.set(name, peer);
     return peer;

@@ -1,3 +1,4 @@
+import { Code } from '@connectrpc/connect';
 import { Metadata, status } from '@grpc/grpc-js';
 import { OAuthError, temporarilyUnavailable } from '@tessera/oauth';
 import { KeysService } from '@tessera/proto-gen/keys';
@@ -8,7 +9,7 @@ import { connect } from 'node:tls';
 import { afterEach, expect, test } from 'vitest';
 import type { AuthenticateBearer, CallContext, CallerName, Principal } from './call.ts';
 import { route } from './call.ts';
-import { connectPeer } from './remote.ts';
+import { openRemoteService } from './remote.ts';
 import { serve } from './serve.ts';
 import type { RpcServer, ServeOptions } from './serve.ts';
 import { freshAuthority, writeIdentity } from './testing/set-ups.ts';
@@ -126,7 +127,7 @@ async function mutual(certificates: 'required' | 'optional') {
   const credentials = { kind: 'mtls', ...(await writeIdentity(directory, 'keys', authority)) } as const;
   const stood = await stand({ credentials, certificates });
   const call = async (files: Awaited<ReturnType<typeof writeIdentity>>) => {
-    const peer = connectPeer({
+    const peer = openRemoteService({
       target: target(stood.server),
       as: 'token',
       peer: 'keys',
@@ -169,10 +170,17 @@ test('where certificates are optional, one that names a caller still says which 
   ]);
 });
 
-test('where certificates are optional, a connection without one is taken and a bad one is not', async () => {
-  const { server, authority } = await mutual('optional');
-  const foreign = await (await freshAuthority()).issue('token');
+test('where certificates are optional, a connection without one is taken, and a bad one proves nothing', async () => {
+  const { server, authority, directory, call, seen } = await mutual('optional');
   expect(await survives(server.port, { ca: authority.cert })).toBe(true);
+  const foreign = await writeIdentity(directory, 'token', await freshAuthority(), [authority]);
+  await expect(call(foreign)).rejects.toMatchObject({ code: Code.Unauthenticated });
+  expect(seen).toEqual([]);
+});
+
+test('where certificates are required, there is no connection with a bad one', async () => {
+  const { server, authority } = await mutual('required');
+  const foreign = await (await freshAuthority()).issue('token');
   expect(await survives(server.port, { ca: authority.cert, ...foreign })).toBe(false);
 });
 
@@ -203,7 +211,11 @@ test('a caller without certificate and access token is not authenticated anywher
 
 test('calls with and without access tokens do not disturb one another', async () => {
   const { server, seen } = await stand(sharedTokens);
-  const peer = connectPeer({ target: target(server), as: 'token', credentials: sharedTokens.credentials });
+  const peer = openRemoteService({
+    target: target(server),
+    as: 'token',
+    credentials: sharedTokens.credentials,
+  });
   cleanUps.push(() => peer.close());
   await Promise.all([
     ...Array.from({ length: 20 }, () => stockCall(target(server), path, authorization('Bearer good'))),

@@ -9,11 +9,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { connect } from 'node:tls';
 import type { ConnectionOptions, TLSSocket } from 'node:tls';
 import { afterEach, expect, test } from 'vitest';
-import { CertificateFiles } from './certificate-files.ts';
 import type { CallerName } from './call.ts';
+import { watchCertificates } from './client/certificates.ts';
 import { warnOfTrust, type CertificateFilePaths } from './credentials.ts';
 import { Secret } from '@tessera/kit';
-import { connectPeer } from './remote.ts';
+import { openRemoteService } from './remote.ts';
 import { serve } from './serve.ts';
 import { freshAuthority, freshCertificate, writeIdentity } from './testing/set-ups.ts';
 import { createSubject, signRequest } from './testing/subject.ts';
@@ -84,13 +84,6 @@ test('a peer that does not show a certificate gets no connection', async () => {
   await expect(answered({ port, ca: authority.cert })).resolves.toBe(false);
 });
 
-test('a peer that speaks less than TLS 1.3 gets no connection', async () => {
-  const { port, authority } = await stand();
-  const { cert, key } = await freshCertificate(authority, 'token');
-  await expect(answered({ port, ca: authority.cert, cert, key, maxVersion: 'TLSv1.2' })).resolves.toBe(false);
-  await expect(answered({ port, ca: authority.cert, cert, key })).resolves.toBe(true);
-});
-
 test('both ends take up certificates of a new authority without a restart', async () => {
   const { call, authority, directory, closePeers } = await stand();
   await expect(call('token', 'token')).resolves.toMatchObject({ tokens: ['token'] });
@@ -111,7 +104,7 @@ test('a channel that stays open connects anew with the certificate that replaced
   const { authority, directory, port, restart } = await stand();
   const files = await writeIdentity(directory, 'token', authority);
   const target = `127.0.0.1:${port}`;
-  const peer = connectPeer({
+  const peer = openRemoteService({
     target,
     as: 'token',
     peer: 'keys',
@@ -144,37 +137,40 @@ test('an address without the name of its peer stops the start, wherever it stand
   const files = await writeIdentity(directory, 'token', authority);
   const credentials = { kind: 'mtls', ...files } as const;
   for (const target of ['10.0.0.1:9', 'localhost:9,10.0.0.1:9']) {
-    expect(() => connectPeer({ target, as: 'token', credentials, log: silentLog() })).toThrow(
+    expect(() => openRemoteService({ target, as: 'token', credentials, log: silentLog() })).toThrow(
       'needs the name of the peer',
     );
   }
 });
 
-test('half of a rotation is not taken: the last good certificate stays until the other half is there', async () => {
+test('half of a rotation is not used: the last good certificate stays until the other half is there', async () => {
   const { directory, authority } = await stand();
   const paths = await writeIdentity(directory, 'half', authority);
-  const files = new CertificateFiles({ ...paths, reloadMs }, silentLog());
-  cleanUps.push(() => files.close());
-  const before = files.current;
-  const changed = Promise.withResolvers<void>();
-  files.onChange(() => changed.resolve());
+  const before = await readFile(paths.certificateFile, 'utf8');
+  const troubles: string[] = [];
+  const files = watchCertificates({ ...paths, reloadMs }, (error) => troubles.push(error.message));
+  let current: string | undefined;
+  const listener: Parameters<typeof files.addIdentityCertificateListener>[0] = (update) => {
+    current = update?.certificate.toString();
+  };
+  files.addIdentityCertificateListener(listener);
+  cleanUps.push(() => files.removeIdentityCertificateListener(listener));
   const { cert, key } = await freshCertificate(authority, 'half');
   await writeFile(paths.certificateFile, cert);
-  await sleep(5 * reloadMs);
-  expect(files.current).toBe(before);
+  await expect.poll(() => troubles).toEqual([expect.stringMatching(/key values mismatch/)]);
+  expect(current).toBe(before);
   await rm(paths.privateKeyFile);
-  await sleep(5 * reloadMs);
-  expect(files.current).toBe(before);
+  await expect.poll(() => troubles).toHaveLength(2);
+  expect(current).toBe(before);
   await writeFile(paths.privateKeyFile, key);
-  await changed.promise;
-  expect(files.current.cert.toString()).toBe(cert);
+  await expect.poll(() => current).toBe(cert);
 });
 
 test('certificates that are missing or do not fit stop the start', async () => {
   const { directory, authority } = await stand();
   const paths = await writeIdentity(directory, 'bad', authority);
   const open = (changed: Partial<CertificateFilePaths>) => () =>
-    new CertificateFiles({ ...paths, ...changed }, silentLog());
+    watchCertificates({ ...paths, ...changed }, () => {});
   expect(open({ certificateFile: join(directory, 'nothing.crt') })).toThrow('nothing.crt');
   await writeFile(paths.privateKeyFile, (await freshCertificate(authority, 'bad')).key);
   expect(open({})).toThrow(/key values mismatch/);
@@ -220,7 +216,7 @@ async function stand(ownName = 'keys', trustDomain?: string): Promise<Stand> {
       await readFile(files.certificateFile);
       const target = `127.0.0.1:${server.port}`;
       const credentials = { kind: 'mtls', ...files, trustDomain } as const;
-      const peer = connectPeer({ target, as, peer: expected, credentials, log });
+      const peer = openRemoteService({ target, as, peer: expected, credentials, log });
       peers.push(() => void peer.close());
       cleanUps.push(() => peer.close());
       return peer.client(KeysService).sign(signRequest());

@@ -2,7 +2,7 @@ import { isIP } from 'node:net';
 import type { Logger } from 'pino';
 import type { Secret } from '@tessera/kit';
 
-/** Files of one identity, PEM. They are read again when they change. */
+/** PEM files of one identity. They are read again when they change. */
 export interface CertificateFilePaths {
   /** The chain, own certificate first. */
   readonly certificateFile: string;
@@ -22,22 +22,29 @@ export type RpcCredentials =
       readonly kind: 'mtls';
       /** Whose names certificates must have: `<caller>.<trust domain>`. Undefined: any domain will do. */
       readonly trustDomain?: string | undefined;
-      /** Milliseconds between looks at the files, 5 s by default. */ readonly reloadMs?: number;
+      /** Milliseconds between two reads of the files; 5 s by default. */
+      readonly reloadMs?: number;
     } & CertificateFilePaths)
   | { readonly kind: 'token'; readonly token: Secret }
   | { readonly kind: 'none' };
 
-/** Says in one line where who calls is known less surely than it could be. */
+/** Warns where a caller's name is taken on trust. */
 export function warnOfTrust(credentials: RpcCredentials, log: Logger): void {
   if (credentials.kind === 'token') {
     log.warn(
-      'whoever holds TESSERA_RPC_TOKEN may call under the name of any process; TESSERA_RPC_AUTH=mtls tells them apart',
+      'anyone with TESSERA_RPC_TOKEN can call under the name of any process; use TESSERA_RPC_AUTH=mtls to authenticate each process',
     );
   } else if (credentials.kind === 'mtls' && credentials.trustDomain === undefined) {
     log.warn(
-      'a certificate of the authority for <process>.<any domain> speaks for the process; TESSERA_RPC_TRUST_DOMAIN names the one that does',
+      'a certificate for <process>.<any domain> is accepted as that process; set TESSERA_RPC_TRUST_DOMAIN to accept one domain only',
     );
   }
+}
+
+/** Warns that a changed certificate is not used. */
+export function warnNotReloaded(log: Logger, files: CertificateFilePaths, error: Error): void {
+  const { certificateFile } = files;
+  log.warn({ certificateFile, error }, 'certificate not reloaded, the last good one stays');
 }
 
 /** Metadata keys of the two kinds without certificates. */

@@ -40,7 +40,7 @@ function localUnary(route: Route, method: DescMethod, as: CallerName, log: Logge
   const allowed = isAllowed(route, method, as);
   const { input } = method;
   return async (init, options) => {
-    if (!allowed) throw denied(log, name, as, options);
+    if (!allowed) throw notAllowed(log, name, as, options);
     const call = arrive(as, options);
     try {
       const request = create(input, init);
@@ -58,7 +58,7 @@ function localStream(route: Route, method: DescMethod, as: CallerName, log: Logg
   const allowed = isAllowed(route, method, as);
   const { input } = method;
   return async function* stream(init, options): AsyncGenerator<Message, void> {
-    if (!allowed) throw denied(log, name, as, options);
+    if (!allowed) throw notAllowed(log, name, as, options);
     const call = arrive(as, options, true);
     const stop = watch(options, call);
     try {
@@ -118,7 +118,7 @@ function isAllowed(route: Route, method: DescMethod, caller: CallerName): boolea
   return route.allow[method.localName]?.includes(caller) === true;
 }
 
-function denied(
+function notAllowed(
   log: Logger,
   method: string,
   caller: CallerName,

@@ -1,30 +1,29 @@
-import { create } from '@bufbuild/protobuf';
-import type { DescMessage, DescMethod, DescService, Message } from '@bufbuild/protobuf';
-import { MethodOptions_IdempotencyLevel } from '@bufbuild/protobuf/wkt';
+import { isIP } from 'node:net';
+import { checkServerIdentity } from 'node:tls';
+import type { DescMethod, DescMethodServerStreaming, DescMethodUnary, DescService } from '@bufbuild/protobuf';
 import type { CallOptions, Client } from '@connectrpc/connect';
-import { Code, ConnectError } from '@connectrpc/connect';
+import { credentials as channelCredentials, experimental, Metadata, status } from '@grpc/grpc-js';
+import type { ChannelCredentials, ServiceError } from '@grpc/grpc-js';
 import { temporarilyUnavailable } from '@tessera/oauth';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { pino } from 'pino';
 import type { Logger } from 'pino';
+import { bearerAuthorization } from './admission.ts';
 import { deadlineOf, requestIdKey, requestIdOf } from './call-options.ts';
-import type { CallerName } from './call.ts';
-import { openChannel } from './channel.ts';
-import type { OpenChannel } from './channel.ts';
-import { decodeMessage, encodeMessage } from './codec.ts';
-import type { RpcCredentials } from './credentials.ts';
-import type { Attempt, Ending, Outcome } from './exchange.ts';
-import { tooLong } from './frames.ts';
-import { Replica } from './replica.ts';
-import { RetryBudget } from './retry-budget.ts';
-import { cancelled } from './served-call.ts';
-import { typedClient } from './typed-client.ts';
-import type { Initializer, StreamingCall, UnaryCall } from './typed-client.ts';
-import { fromStatus, isDeliberate, ok } from './wire-errors.ts';
-import type { WireStatus } from './wire-errors.ts';
 import { traceCalling, traceHeaders } from './call-traces.ts';
+import type { CallerName } from './call.ts';
+import { watchCertificates } from './client/certificates.ts';
+import { openGrpcClient } from './client/grpc-client.ts';
+import type { GrpcClient, OutgoingCall } from './client/grpc-client.ts';
+import { authorizationKey, callerKey, isLoopback, warnNotReloaded } from './credentials.ts';
+import type { RpcCredentials } from './credentials.ts';
+import { fromStatus } from './error-status.ts';
+import { certifiedCaller } from './identity.ts';
+import { cancelled } from './served-call.ts';
+import { parseTarget } from './target.ts';
+import { typedClient } from './typed-client.ts';
+import type { StreamingCall, UnaryCall } from './typed-client.ts';
 
-export interface PeerOptions {
+export interface RemoteOptions {
   /** `host:port`, where the host may stand for several replicas; or several of them, as `parseTarget` reads them. */
   readonly target: string;
   /** The service on whose behalf calls are made; under `mtls` the certificate says it. */
@@ -36,11 +35,13 @@ export interface PeerOptions {
   readonly defaultTimeoutMs?: number;
   /** Largest message taken or sent, in bytes; 4 MiB by default. */
   readonly maxMessageBytes?: number;
+  /** Milliseconds between two pings of a connection with calls; 6 s by default. */
+  readonly keepaliveMs?: number;
   readonly log?: Logger;
 }
 
-/** One peer and all its replicas. Clients made from it share its connections. */
-export interface Peer {
+/** One service in other processes, with all its replicas. */
+export interface RemoteService {
   /**
    * A typed client. Unary calls always have a deadline; streams have one only if it is given. Of the call options
    * `timeoutMs`, `signal` and the request id travel; response headers are not offered.
@@ -49,168 +50,109 @@ export interface Peer {
   close(): Promise<void>;
 }
 
-const maxAttempts = 3;
-/** How often a call goes to another replica because one did not take it. */
-const maxRefusals = 5;
-const firstBackoffMs = 25;
-
-/** Connects lazily; a peer that is away fails calls with `temporarily_unavailable` until it is back. */
-export function connectPeer(options: PeerOptions): Peer {
-  const {
+/**
+ * Connects lazily; while the service is away, calls fail with `temporarily_unavailable`.
+ * @throws Error if the certificates are not usable, or the target is not an address
+ */
+export function openRemoteService(options: RemoteOptions): RemoteService {
+  const { target, defaultTimeoutMs = 2_000, maxMessageBytes, keepaliveMs } = options;
+  const settings = {
     target,
-    as,
-    credentials,
-    peer,
-    defaultTimeoutMs = 2_000,
-    maxMessageBytes = 4 * 1024 * 1024,
-  } = options;
-  const log = options.log ?? pino({ name: as });
-  const line: Line = {
-    open: openChannel({ target, as, credentials, peer, log }),
-    budget: new RetryBudget(),
-    defaultTimeoutMs,
+    credentials: channelCredentialsOf(options),
+    serverName: serverNameOf(options),
     maxMessageBytes,
-    closed: false,
+    keepaliveMs,
+  };
+  const clients = new Map<DescService, GrpcClient>();
+  let closed = false;
+  const clientOf = (service: DescService): GrpcClient => {
+    const grpc = clients.get(service) ?? openGrpcClient(service, settings);
+    clients.set(service, grpc);
+    return grpc;
+  };
+  const outgoing = (path: string, callOptions: CallOptions | undefined, timeoutMs?: number): OutgoingCall => {
+    if (callOptions?.signal?.aborted === true) throw cancelled();
+    if (closed) throw temporarilyUnavailable(new Error(`${path}: the client was closed`));
+    const deadline = deadlineOf(callOptions, timeoutMs);
+    return { metadata: metadataOf(options, callOptions), deadline, signal: callOptions?.signal };
+  };
+  const unary = (method: DescMethod): UnaryCall => {
+    const path = fullName(method);
+    return async (init, callOptions) => {
+      const call = outgoing(path, callOptions, defaultTimeoutMs);
+      try {
+        return await clientOf(method.parent).unary(method as DescMethodUnary, init, call);
+      } catch (error) {
+        throw failure(error, path, call.signal);
+      }
+    };
+  };
+  const stream = (method: DescMethod): StreamingCall => {
+    const path = fullName(method);
+    return async function* messages(init, callOptions) {
+      const call = outgoing(path, callOptions);
+      try {
+        yield* clientOf(method.parent).stream(method as DescMethodServerStreaming, init, call);
+      } catch (error) {
+        throw failure(error, path, call.signal);
+      }
+    };
   };
   return {
     client: (service) =>
-      typedClient(service, {
-        unary: (method) => traceCalling(method, remoteUnary(line, method)),
-        stream: (method) => remoteStream(line, method),
-      }),
+      typedClient(service, { unary: (method) => traceCalling(method, unary(method)), stream }),
     close: async () => {
-      line.closed = true;
-      line.open.close();
+      closed = true;
+      for (const grpc of clients.values()) grpc.close();
     },
   };
 }
 
-interface Line {
-  readonly open: OpenChannel;
-  readonly budget: RetryBudget;
-  readonly defaultTimeoutMs: number;
-  readonly maxMessageBytes: number;
-  closed: boolean;
+function channelCredentialsOf({ peer, as, credentials, log }: RemoteOptions): ChannelCredentials {
+  if (credentials.kind !== 'mtls') return channelCredentials.createInsecure();
+  const { trustDomain } = credentials;
+  const logger = log ?? pino({ name: as });
+  const files = watchCertificates(credentials, (error) => warnNotReloaded(logger, credentials, error));
+  return experimental.createCertificateProviderChannelCredentials(files, files, {
+    checkServerIdentity: (host, certificate) => {
+      if (peer === undefined) return checkServerIdentity(host, certificate);
+      if (certifiedCaller(certificate.subjectaltname, trustDomain) === peer) return undefined;
+      return new Error(`the certificate of ${host} is not that of ${peer}`);
+    },
+  });
 }
 
-function remoteUnary(line: Line, method: DescMethod): UnaryCall {
-  const path = `/${method.parent.typeName}/${method.name}`;
-  const isRead = method.idempotency === MethodOptions_IdempotencyLevel.NO_SIDE_EFFECTS;
-  return async (init, options) => {
-    const deadline = deadlineOf(options, line.defaultTimeoutMs);
-    const attempt = prepare(line, path, deadline, encode(method.input, init), options);
-    for (let attempts = 1; ; attempts += 1) {
-      const outcome = await send(line, attempt);
-      if (outcome.status.code === ok) {
-        line.budget.succeeded();
-        return decode(method.output, outcome.message, path);
-      }
-      const again = isTransient(outcome.status) && line.budget.failed() && isRead && attempts < maxAttempts;
-      if (!again || !(await pause(attempts, attempt))) throw failure(outcome.status, path, options);
-    }
-  };
-}
-
-function remoteStream(line: Line, method: DescMethod): StreamingCall {
-  const path = `/${method.parent.typeName}/${method.name}`;
-  return async function* stream(init, options): AsyncGenerator<Message, void> {
-    const attempt = prepare(line, path, deadlineOf(options), encode(method.input, init), options);
-    for (let refusals = 0; ; refusals += 1) {
-      const replica = await nextReplica(line, attempt);
-      if (!(replica instanceof Replica)) throw failure(replica, path, options);
-      const { status, untouched } = yield* decodedEach(method.output, replica.receive(attempt), path);
-      if (status.code === ok) return;
-      if (!untouched || refusals === maxRefusals) throw failure(status, path, options);
-    }
-  };
-}
-
-async function* decodedEach(
-  schema: DescMessage,
-  messages: AsyncGenerator<Buffer, Ending>,
-  path: string,
-): AsyncGenerator<Message, Ending> {
-  try {
-    for (;;) {
-      const next = await messages.next();
-      if (next.done === true) return next.value;
-      yield decode(schema, next.value, path);
-    }
-  } finally {
-    await messages.return({ status: { code: ok, details: '' }, untouched: false });
+/** TLS asks for servers by name only (RFC 6066 §3); an address is asked for by the name of the service. */
+function serverNameOf({ target, peer, credentials }: RemoteOptions): string | undefined {
+  const hosts = parseTarget(target).map(({ host }) => host);
+  if (credentials.kind !== 'mtls') return undefined;
+  if (peer !== undefined) return hosts.some((host) => isIP(host) !== 0) ? peer : undefined;
+  if (hosts.some((host) => isIP(host) !== 0 && !isLoopback(host))) {
+    throw new Error(`mutual TLS to ${target} needs the name of the peer`);
   }
+  return hosts.some((host) => isIP(host) !== 0) ? 'localhost' : undefined;
 }
 
-function prepare(
-  line: Line,
-  path: string,
-  deadline: number,
-  body: Buffer,
-  options: CallOptions | undefined,
-): Attempt {
-  if (options?.signal?.aborted === true) throw cancelled();
-  if (line.closed) throw temporarilyUnavailable(new Error(`${path}: the peer was closed`));
-  const { maxMessageBytes } = line;
-  if (body.length > maxMessageBytes)
-    throw fromStatus(tooLong('Sent', body.length, maxMessageBytes), path.slice(1));
-  const headers = [...line.open.headers, ...traceHeaders()];
-  const requestId = requestIdOf(options);
-  if (requestId !== undefined) headers.push(requestIdKey, requestId);
-  return { path, body, headers, deadline, signal: options?.signal, maxMessageBytes };
+/** Who calls, for which request, in which trace. Under mTLS the certificate says who calls. */
+function metadataOf({ as, credentials }: RemoteOptions, callOptions: CallOptions | undefined): Metadata {
+  const metadata = new Metadata();
+  if (credentials.kind !== 'mtls') metadata.set(callerKey, as);
+  if (credentials.kind === 'token') metadata.set(authorizationKey, bearerAuthorization(credentials.token));
+  const requestId = requestIdOf(callOptions);
+  if (requestId !== undefined) metadata.set(requestIdKey, requestId);
+  const [traceKey, trace] = traceHeaders();
+  if (traceKey !== undefined && trace !== undefined) metadata.set(traceKey, trace);
+  return metadata;
 }
 
-/** One attempt, at another replica where one said that it did not take it (gRFC A6, transparent retries). */
-async function send(line: Line, attempt: Attempt): Promise<Outcome> {
-  for (let refusals = 0; ; refusals += 1) {
-    const replica = await nextReplica(line, attempt);
-    if (!(replica instanceof Replica)) return { status: replica, message: undefined, untouched: true };
-    const outcome = await replica.exchange(attempt);
-    if (!outcome.untouched || refusals === maxRefusals) return outcome;
-  }
+function failure(error: unknown, path: string, signal: AbortSignal | undefined): Error {
+  const { code, details = '', metadata = new Metadata() } = error as Partial<ServiceError>;
+  // grpc-js throws an error without a status if the channel was closed.
+  if (code === undefined) return temporarilyUnavailable(error);
+  if (code === status.CANCELLED && signal?.aborted === true) return cancelled();
+  return fromStatus({ code, details, metadata }, path);
 }
 
-function nextReplica({ open }: Line, { deadline, signal }: Attempt): Replica | Promise<Replica | WireStatus> {
-  return open.replicas.next() ?? open.replicas.awaited(deadline, signal);
-}
-
-/** The peer was not reached or went away: nothing a handler decided. */
-function isTransient(received: WireStatus): boolean {
-  return received.code === Code.Unavailable && !isDeliberate(received);
-}
-
-/** Waits before the next attempt; false when there is no time for one. */
-async function pause(attempts: number, attempt: Attempt): Promise<boolean> {
-  // Spread, so that callers that failed together do not come back together.
-  const backoffMs = firstBackoffMs * 2 ** (attempts - 1) * (0.8 + 0.4 * Math.random());
-  if (Date.now() + backoffMs >= attempt.deadline) return false;
-  await sleep(backoffMs);
-  return attempt.signal?.aborted !== true;
-}
-
-function failure(received: WireStatus, path: string, options: CallOptions | undefined): Error {
-  if (received.code === Code.Canceled) {
-    if (options?.signal?.aborted === true) return cancelled();
-    // The other side went away, not the caller.
-    return temporarilyUnavailable(new Error(`${path}: ${received.details}`));
-  }
-  return fromStatus(received, path.slice(1));
-}
-
-function encode(schema: DescMessage, init: Initializer): Buffer {
-  return encodeMessage(schema, create(schema, init));
-}
-
-function decode(schema: DescMessage, bytes: Buffer | undefined, path: string): Message {
-  try {
-    if (bytes === undefined) throw new Error('no message');
-    return decodeMessage(schema, bytes);
-  } catch (error) {
-    throw new ConnectError(
-      `${path}: the response message is malformed`,
-      Code.Internal,
-      undefined,
-      undefined,
-      error,
-    );
-  }
+function fullName(method: DescMethod): string {
+  return `${method.parent.typeName}/${method.name}`;
 }

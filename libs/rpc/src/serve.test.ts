@@ -8,9 +8,8 @@ import { connect, createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, expect, test } from 'vitest';
-import { connectPeer } from './remote.ts';
+import { openRemoteService } from './remote.ts';
 import { serve } from './serve.ts';
-import type { ServeOptions } from './serve.ts';
 import { Secret } from '@tessera/kit';
 import { at, servers, token } from './testing/servers.ts';
 import { stockCall, stockHealth, stockReflection } from './testing/stock-clients.ts';
@@ -53,7 +52,11 @@ test.each([
     return {};
   };
   const server = await served(subject);
-  const peer = connectPeer({ target: at(server), as: 'token', credentials: { kind: 'token', token: wrong } });
+  const peer = openRemoteService({
+    target: at(server),
+    as: 'token',
+    credentials: { kind: 'token', token: wrong },
+  });
   cleanUps.push(() => peer.close());
   await expect(peer.client(KeysService).sign(signRequest())).rejects.toMatchObject({
     code: Code.Unauthenticated,
@@ -64,7 +67,7 @@ test.each([
 
 test('a call without a token is unauthenticated', async () => {
   const server = await served(createSubject());
-  const peer = connectPeer({ target: at(server), as: 'token', credentials: { kind: 'none' } });
+  const peer = openRemoteService({ target: at(server), as: 'token', credentials: { kind: 'none' } });
   cleanUps.push(() => peer.close());
   await expect(peer.client(KeysService).sign(signRequest())).rejects.toMatchObject({
     code: Code.Unauthenticated,
@@ -145,7 +148,7 @@ test.each(['v1', 'v1alpha'])(
 );
 
 /** Calls that run out of time, beside one that is slow; how the slow one ends. */
-async function slowBesideTimeOuts(options: Partial<ServeOptions>, timeOuts: number): Promise<string[]> {
+async function slowBesideTimeOuts(timeOuts: number): Promise<string[]> {
   const subject = createSubject();
   const release = Promise.withResolvers<void>();
   let arrived = 0;
@@ -155,7 +158,7 @@ async function slowBesideTimeOuts(options: Partial<ServeOptions>, timeOuts: numb
     else await new Promise(() => {});
     return { tokens: ['slow and good'] };
   };
-  const server = await served(subject, options);
+  const server = await served(subject);
   const keys = client(server).client(KeysService);
   const slow = keys.sign(signRequest(), { timeoutMs: 15_000 });
   const outcome = slow.then(({ tokens }) => tokens);
@@ -170,14 +173,9 @@ async function slowBesideTimeOuts(options: Partial<ServeOptions>, timeOuts: numb
   return outcome;
 }
 
-test('calls that run out of time, however many, leave the others on their connection alone', async () => {
-  await expect(slowBesideTimeOuts({}, 1_500)).resolves.toEqual(['slow and good']);
-});
-
-test('where others connect, a connection with very many calls that were given up is ended', async () => {
-  await expect(slowBesideTimeOuts({ certificates: 'optional' }, 1_500)).rejects.toMatchObject({
-    code: 'temporarily_unavailable',
-  });
+test('a connection with very many calls that were given up is ended, and its calls are unavailable', async () => {
+  // Node's limit (1,000, and 33 a second): streams opened only to be reset cost their sender nothing (CVE-2023-44487).
+  await expect(slowBesideTimeOuts(1_500)).rejects.toMatchObject({ code: 'temporarily_unavailable' });
 });
 
 test('a connection that reached its age is left for a new one without a failed call', async () => {

@@ -1,17 +1,17 @@
-import type { Server } from '@grpc/grpc-js';
+import { experimental, Server, ServerCredentials } from '@grpc/grpc-js';
+import type { ServiceDefinition, UntypedServiceImplementation } from '@grpc/grpc-js';
+import { lookup } from 'node:dns/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
+import { createAdmission } from './admission.ts';
+import type { Access } from './admission.ts';
 import type { BuiltService } from './call.ts';
-import { Connections } from './connections.ts';
-import { warnOfTrust, type RpcCredentials } from './credentials.ts';
-import type { ServedMethod } from './gate.ts';
-import { libraryMethods } from './library-service.ts';
-import { listen } from './listener.ts';
-import type { Listener } from './listener.ts';
-import { OpenStreams } from './open-streams.ts';
-import { Readiness } from './readiness.ts';
+import { watchCertificates } from './client/certificates.ts';
+import { isLoopback, warnNotReloaded, warnOfTrust } from './credentials.ts';
+import type { RpcCredentials } from './credentials.ts';
+import { grpcService, methodPath } from './grpc-service.ts';
+import { HealthStatus } from './health.ts';
 import { reflectionOf } from './reflection.ts';
-import { servedMethods } from './served-methods.ts';
 
 export interface ServeOptions {
   /** Address to listen on; a name is resolved once. */
@@ -20,8 +20,8 @@ export interface ServeOptions {
   readonly port: number;
   readonly credentials: RpcCredentials;
   /**
-   * `optional`: others than our processes connect too. Under `mtls` connections without a certificate are then taken, for calls
-   * that prove themselves by an access token.
+   * `optional`: others than our processes connect too. Under `mtls` connections without a certificate are then taken, for
+   * calls with an access token.
    */
   readonly certificates?: 'required' | 'optional';
   readonly log: Logger;
@@ -29,7 +29,7 @@ export interface ServeOptions {
   readonly maxMessageBytes?: number;
   /** How long `drain` waits for calls to end before it cuts them, in milliseconds; 10 s by default. */
   readonly drainMs?: number;
-  /** Milliseconds between two looks at `built.ready()`; 5 s by default, a fifth of it while not ready. */
+  /** Milliseconds between two checks of `built.ready()`; 5 s by default, a fifth of it while not ready. */
   readonly readinessIntervalMs?: number;
   /** Age at which a connection is asked to leave, so that clients look up addresses again; 120 s by default. */
   readonly connectionAgeMs?: number;
@@ -43,63 +43,92 @@ export interface RpcServer {
 }
 
 /**
- * How many streams a caller of ours may reset. It resets one for each call that runs out of time, and while a store is slow
- * that may be all of them: a limit that it can reach would end its good calls too. Where others connect, Node's own limit
- * holds (1,000, and 33 a second): streams that are opened only to be reset are work that costs its sender nothing
- * (CVE-2023-44487).
- */
-const resetsOfOurs = { burst: 100_000, perSecond: 10_000 };
-
-/**
  * Serves the routes of a service over gRPC, beside `grpc.health.v1` and server reflection, which are open to every
- * authenticated peer. Methods are open to the callers on their list alone.
- * @throws Error when the address cannot be taken, the certificates are not good, or `none` would be reachable by others
+ * authenticated caller. Methods are open to the callers on their list alone.
+ * @throws Error if the address cannot be taken, the certificates are not usable, or `none` would be reachable by others
  */
 export async function serve(built: BuiltService, options: ServeOptions): Promise<RpcServer> {
-  const { log, maxMessageBytes = 4 * 1024 * 1024, connectionAgeMs = 120_000 } = options;
-  const readiness = new Readiness(built, { log, intervalMs: options.readinessIntervalMs ?? 5_000 });
-  const open = new OpenStreams();
-  const methods = methodsOf(built, readiness, log, open);
-  const { host, port, credentials, certificates = 'required' } = options;
-  const resets = certificates === 'required' ? resetsOfOurs : undefined;
-  const connections = new Connections({ methods, maxMessageBytes, ageMs: connectionAgeMs, resets, log });
+  const { log, credentials, port, drainMs = 10_000 } = options;
+  const { address: host } = await lookup(options.host);
+  if (credentials.kind === 'none' && !isLoopback(host)) {
+    throw new Error(
+      `internal calls without credentials are served on a loopback address only, not on ${options.host}`,
+    );
+  }
   warnOfTrust(credentials, log);
-  const listener = await listen({ connections, host, port, credentials, certificates, log });
-  await readiness.follow();
+  const access = new Map<string, Access>();
+  const admission = createAdmission({ credentials, access, log });
+  const server = createServer(options, admission.interceptor);
+  const health = new HealthStatus(built, { log, intervalMs: options.readinessIntervalMs ?? 5_000 });
+  addServices(server, built, health, log, access);
+  const address = host.includes(':') ? `[${host}]` : host;
+  const bound = await new Promise<number>((resolve, reject) => {
+    server.bindAsync(`${address}:${port}`, serverCredentials(options), (error, boundPort) => {
+      if (error === null) resolve(boundPort);
+      else reject(error);
+    });
+  });
+  await health.follow();
   let draining: Promise<void> | undefined;
   const drain = async (): Promise<void> => {
-    readiness.stop();
-    listener.close();
-    open.drain();
-    await shutDown(connections, listener, options.drainMs ?? 10_000);
+    health.stop();
+    const ended = new Promise<void>((resolve) => {
+      server.tryShutdown(() => resolve());
+    });
+    admission.endStreams();
+    const enough = new AbortController();
+    await Promise.race([ended, sleep(drainMs, undefined, { signal: enough.signal }).catch(() => undefined)]);
+    enough.abort();
+    server.forceShutdown();
   };
-  return { host: listener.host, port: listener.port, drain: () => (draining ??= drain()) };
+  return { host, port: bound, drain: () => (draining ??= drain()) };
 }
 
-/** Everything the server offers, by path. */
-function methodsOf(
+function createServer(
+  { maxMessageBytes = 4 * 1024 * 1024, connectionAgeMs = 120_000 }: ServeOptions,
+  admission: ReturnType<typeof createAdmission>['interceptor'],
+): Server {
+  return new Server({
+    interceptors: [admission],
+    'grpc.max_connection_age_ms': connectionAgeMs,
+    'grpc.max_connection_age_grace_ms': 30_000,
+    'grpc.keepalive_time_ms': 30_000,
+    'grpc.keepalive_timeout_ms': 10_000,
+    'grpc.max_concurrent_streams': 1_000,
+    'grpc.max_receive_message_length': maxMessageBytes,
+    'grpc.max_send_message_length': maxMessageBytes,
+    // Channelz stays on: without it `forceShutdown` leaves connections open.
+  });
+}
+
+function serverCredentials({ credentials, certificates = 'required', log }: ServeOptions): ServerCredentials {
+  if (credentials.kind !== 'mtls') return ServerCredentials.createInsecure();
+  const files = watchCertificates(credentials, (error) => warnNotReloaded(log, credentials, error));
+  return experimental.createCertificateProviderServerCredentials(files, files, certificates === 'required');
+}
+
+/** Adds everything the server offers, and notes who may call it. */
+function addServices(
+  server: Server,
   built: BuiltService,
-  readiness: Readiness,
+  health: HealthStatus,
   log: Logger,
-  open: OpenStreams,
-): Map<string, ServedMethod> {
-  const methods = built.routes.flatMap((route) => servedMethods(route, log, open));
-  const libraries: Pick<Server, 'addService'> = {
-    addService: (service, implementation) =>
-      void methods.push(...libraryMethods(service, implementation, open)),
+  access: Map<string, Access>,
+): void {
+  for (const route of built.routes) {
+    const { definition, implementation } = grpcService(route, log);
+    server.addService(definition, implementation);
+    for (const method of route.service.methods) {
+      const callers = route.allow[method.localName] ?? [];
+      access.set(methodPath(method), { callers, bearer: route.bearer });
+    }
+  }
+  const forEveryone = {
+    addService: (definition: ServiceDefinition, implementation: UntypedServiceImplementation): void => {
+      server.addService(definition, implementation);
+      for (const { path } of Object.values(definition)) access.set(path, { callers: 'authenticated' });
+    },
   };
-  readiness.health.addToServer(libraries);
-  reflectionOf(built.routes.map((route) => route.service)).addToServer(libraries);
-  return new Map(methods.map((method) => [method.path, method]));
-}
-
-/** Asks every client to leave, lets the calls that run end, and cuts what is left. */
-async function shutDown(connections: Connections, listener: Listener, drainMs: number): Promise<void> {
-  connections.close();
-  const enough = new AbortController();
-  const bound = sleep(drainMs, undefined, { signal: enough.signal }).catch(() => undefined);
-  await Promise.race([listener.ended(), bound]);
-  enough.abort();
-  connections.cut();
-  listener.cut();
+  health.implementation.addToServer(forEveryone);
+  reflectionOf(built.routes.map((route) => route.service)).addToServer(forEveryone);
 }

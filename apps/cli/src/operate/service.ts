@@ -1,4 +1,12 @@
-import { Code, connectPeer, ConnectError, local, rootCall, type BuiltService, type Peer } from '@tessera/rpc';
+import {
+  Code,
+  ConnectError,
+  local,
+  openRemoteService,
+  rootCall,
+  type BuiltService,
+  type RemoteService,
+} from '@tessera/rpc';
 import { combine, isGiven, processConfig, rpcConfig, rpcCredentials, type Kit } from '@tessera/process';
 import { migrate, type Migrations } from '@tessera/stores';
 import { systemClock, systemRandom, ulid } from '@tessera/kit';
@@ -11,7 +19,7 @@ import { missingDatabase, orExplain, patiently, reasonOf, terminalLog, withDatab
 import { settings, type Environment } from './settings.ts';
 
 /** Makes a client of what the service offers. */
-export type ClientOf = Peer['client'];
+export type ClientOf = RemoteService['client'];
 
 /** What an operator asks of a service. May be asked more than once, while a store or service is away. */
 export interface ServiceWork<T> {
@@ -74,7 +82,7 @@ export async function withService<T>(
 async function byCall<T>(name: ServiceName, terminal: Terminal, work: ServiceWork<T>): Promise<T> {
   const config = orExplain(() => settings(combine(processConfig, rpcConfig), terminal.environment));
   const log = terminalLog(terminal);
-  const peer = await connectPeer({
+  const remote = await openRemoteService({
     target: config[services[name].peer] ?? '',
     as: 'operator',
     credentials: orExplain(() => rpcCredentials(config)),
@@ -82,9 +90,9 @@ async function byCall<T>(name: ServiceName, terminal: Terminal, work: ServiceWor
     log,
   });
   try {
-    return await patiently(async () => attempt(work, peer.client), work.name, log);
+    return await patiently(async () => attempt(work, remote.client), work.name, log);
   } finally {
-    await peer.close();
+    await remote.close();
   }
 }
 

@@ -1,5 +1,5 @@
-import { connectPeer } from '../remote.ts';
-import type { Peer } from '../remote.ts';
+import { openRemoteService } from '../remote.ts';
+import type { RemoteOptions, RemoteService } from '../remote.ts';
 import { serve } from '../serve.ts';
 import type { RpcServer, ServeOptions } from '../serve.ts';
 import { Secret } from '@tessera/kit';
@@ -9,6 +9,12 @@ export const token = new Secret('a shared token for this test');
 
 /** Servers on loopback and clients of them, which end with the test. */
 export function servers(cleanUps: (() => Promise<void> | void)[]) {
+  const clientOf = (target: string, options: Partial<RemoteOptions> = {}): RemoteService => {
+    const credentials = { kind: 'token', token } as const;
+    const remote = openRemoteService({ target, as: 'token', credentials, ...options });
+    cleanUps.push(() => remote.close());
+    return remote;
+  };
   return {
     async served(
       subject: Pick<Subject, 'built' | 'log'>,
@@ -26,11 +32,11 @@ export function servers(cleanUps: (() => Promise<void> | void)[]) {
       return server;
     },
 
-    client(server: RpcServer): Peer {
-      const peer = connectPeer({ target: at(server), as: 'token', credentials: { kind: 'token', token } });
-      cleanUps.push(() => peer.close());
-      return peer;
+    client(server: RpcServer): RemoteService {
+      return clientOf(at(server));
     },
+
+    clientOf,
   };
 }
 

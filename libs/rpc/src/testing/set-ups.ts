@@ -8,8 +8,8 @@ import { join } from 'node:path';
 import type { CallerName } from '../call.ts';
 import type { CertificateFilePaths, RpcCredentials } from '../credentials.ts';
 import { local } from '../local.ts';
-import { connectPeer } from '../remote.ts';
-import type { Peer } from '../remote.ts';
+import { openRemoteService } from '../remote.ts';
+import type { RemoteService } from '../remote.ts';
 import { serve } from '../serve.ts';
 import { Secret } from '@tessera/kit';
 import type { Subject } from './subject.ts';
@@ -99,12 +99,12 @@ async function overTheWire(
     log,
     drainMs: 500,
   });
-  const peers = new Map<CallerName, Peer>();
+  const peers = new Map<CallerName, RemoteService>();
   const target = `127.0.0.1:${server.port}`;
   return {
     client: (service, as) => {
       const peer =
-        peers.get(as) ?? connectPeer({ target, as, credentials: credentialsOf(as), peer: 'keys', log });
+        peers.get(as) ?? openRemoteService({ target, as, credentials: credentialsOf(as), peer: 'keys', log });
       peers.set(as, peer);
       return peer.client(service);
     },

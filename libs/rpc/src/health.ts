@@ -2,34 +2,34 @@ import { HealthImplementation } from 'grpc-health-check';
 import type { Logger } from 'pino';
 import type { BuiltService } from './call.ts';
 
-export interface ReadinessOptions {
+export interface HealthOptions {
   readonly log: Logger;
-  /** Milliseconds between two looks while ready; while not ready five times as often. */
+  /** Milliseconds between two checks while ready; while not ready five times as often. */
   readonly intervalMs: number;
 }
 
-/** The answer of `grpc.health.v1`: for the whole server (empty name) and for each service, as `built.ready()` says. */
-export class Readiness {
-  readonly health: HealthImplementation;
+/** The status in `grpc.health.v1`, of the whole server (empty name) and of each service, as `built.ready()` says. */
+export class HealthStatus {
+  readonly implementation: HealthImplementation;
   readonly #built: BuiltService;
-  readonly #options: ReadinessOptions;
+  readonly #options: HealthOptions;
   readonly #names: readonly string[];
   #serving = false;
   #stopped = false;
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(built: BuiltService, options: ReadinessOptions) {
+  constructor(built: BuiltService, options: HealthOptions) {
     this.#built = built;
     this.#options = options;
     this.#names = ['', ...built.routes.map((route) => route.service.typeName)];
-    this.health = new HealthImplementation(
+    this.implementation = new HealthImplementation(
       Object.fromEntries(this.#names.map((name) => [name, 'NOT_SERVING' as const])),
     );
   }
 
-  /** Looks once, and again and again until `stop`. */
+  /** Checks now, and again until `stop`. */
   async follow(): Promise<void> {
-    const trouble = await this.#look();
+    const trouble = await this.#check();
     if (this.#stopped) return;
     this.#set(trouble);
     const { intervalMs } = this.#options;
@@ -44,7 +44,7 @@ export class Readiness {
     this.#announce('NOT_SERVING');
   }
 
-  async #look(): Promise<unknown> {
+  async #check(): Promise<unknown> {
     let timer: NodeJS.Timeout | undefined;
     const tooLate = new Promise<never>((_, reject) => {
       timer = setTimeout(() => reject(new Error('no answer in time')), this.#options.intervalMs);
@@ -69,6 +69,6 @@ export class Readiness {
   }
 
   #announce(status: 'SERVING' | 'NOT_SERVING'): void {
-    for (const name of this.#names) this.health.setStatus(name, status);
+    for (const name of this.#names) this.implementation.setStatus(name, status);
   }
 }

@@ -3,26 +3,19 @@ import { BinaryReader, BinaryWriter, WireType } from '@bufbuild/protobuf/wire';
 import { AnySchema, anyPack, anyUnpack } from '@bufbuild/protobuf/wkt';
 import type { Any } from '@bufbuild/protobuf/wkt';
 import { Code, ConnectError } from '@connectrpc/connect';
+import { Metadata } from '@grpc/grpc-js';
+import type { StatusObject } from '@grpc/grpc-js';
 import { isErrorCode, OAuthError } from '@tessera/oauth';
 import type { ErrorCode } from '@tessera/oauth';
 import { OAuthErrorDetailSchema } from '@tessera/proto-gen/error';
 import { seenByCaller } from './refusal.ts';
 import type { PublicError } from './refusal.ts';
 
-/** How a call ended, as it is said on the wire. */
-export interface WireStatus {
-  /** As gRPC numbers them, and Connect after it; 0 is OK. */
-  readonly code: Code | typeof ok;
-  readonly details: string;
-  /** A google.rpc.Status, where a handler decided. */
-  readonly detail?: Buffer | undefined;
-}
+/** Trailer with a google.rpc.Status, where a handler decided. */
+const detailKey = 'grpc-status-details-bin';
 
-/** Connect has no name for it. */
-export const ok = 0;
-
-/** Of the trailers that carry `WireStatus.detail`. */
-export const detailKey = 'grpc-status-details-bin';
+/** Tells gRPC clients not to retry (gRFC A6): the handler decided, and another attempt would change nothing. */
+const pushbackKey = 'grpc-retry-pushback-ms';
 
 /** gRPC status of each protocol error, for dashboards and stock clients; ours read the detail. Others: INVALID_ARGUMENT. */
 const statusCodes: Partial<Record<ErrorCode, Code>> = {
@@ -46,36 +39,36 @@ const statusCodes: Partial<Record<ErrorCode, Code>> = {
 };
 
 /** The gRPC status of an error: code, public sentence and, for a protocol error, its detail. */
-export function toStatus(error: PublicError): WireStatus {
-  if (error instanceof ConnectError) return { code: error.code, details: error.rawMessage };
+export function toStatus(error: PublicError): StatusObject {
+  const metadata = new Metadata();
+  if (error instanceof ConnectError) {
+    // Both number their codes as gRPC does.
+    return { code: error.code as number, details: error.rawMessage, metadata };
+  }
   const code = statusCodes[error.code] ?? Code.InvalidArgument;
   const detail = create(OAuthErrorDetailSchema, {
     code: error.code,
     message: error.message,
     retryAfterSeconds: error.retryAfterSeconds ?? 0,
   });
-  const packed = anyPack(OAuthErrorDetailSchema, detail);
-  return { code, details: error.message, detail: statusDetails(code, error.message, packed) };
+  metadata.set(detailKey, statusDetails(code, error.message, anyPack(OAuthErrorDetailSchema, detail)));
+  if (code === Code.Unavailable) metadata.set(pushbackKey, '-1');
+  return { code: code as number, details: error.message, metadata };
 }
 
 /**
- * What a client throws for a status that is not OK: the protocol error it carries, `temporarily_unavailable` for a
- * peer that cannot be reached or did not answer in time, else a ConnectError.
+ * What a client throws for a status that is not OK: the protocol error in its details, `temporarily_unavailable` for a
+ * service that cannot be reached or did not answer in time, else a ConnectError.
  */
-export function fromStatus(received: WireStatus, method: string): PublicError {
-  const carried = carriedError(received.detail);
+export function fromStatus({ code, details, metadata }: StatusObject, method: string): PublicError {
+  const [detail] = metadata.get(detailKey);
+  const carried = Buffer.isBuffer(detail) ? carriedError(detail) : undefined;
   if (carried !== undefined) return carried;
-  const { code, details } = received;
-  return seenByCaller(new ConnectError(details, code in Code ? (code as Code) : Code.Unknown), method);
+  const known = (code as number) in Code ? (code as number as Code) : Code.Unknown;
+  return seenByCaller(new ConnectError(details, known), method);
 }
 
-/** Whether the status was decided by a handler, which no second attempt would change. */
-export function isDeliberate(received: WireStatus): boolean {
-  return received.detail !== undefined;
-}
-
-function carriedError(status: Buffer | undefined): OAuthError | undefined {
-  if (status === undefined) return undefined;
+function carriedError(status: Buffer): OAuthError | undefined {
   try {
     for (const any of readDetails(status)) {
       const detail = anyUnpack(any, OAuthErrorDetailSchema);
@@ -84,7 +77,7 @@ function carriedError(status: Buffer | undefined): OAuthError | undefined {
       return new OAuthError(detail.code, detail.message, seconds > 0 ? { retryAfterSeconds: seconds } : {});
     }
   } catch {
-    // A peer that writes garbage is judged by its plain status.
+    // Of a status with unreadable details the code and the message remain.
   }
   return undefined;
 }

@@ -1,0 +1,223 @@
+/**
+ * The gRPC client that the services and the introspection client share: one grpc-js channel for a service, typed by its
+ * descriptor. Balancing, retries, keepalive and reconnecting are grpc-js', set in `channelOptions`. Others install these files
+ * with the introspection client, so they import nothing else of ours.
+ */
+import { create, fromBinary, toBinary } from '@bufbuild/protobuf';
+import type {
+  DescMessage,
+  DescMethodServerStreaming,
+  DescMethodUnary,
+  DescService,
+  Message,
+  MessageInitShape,
+  MessageShape,
+} from '@bufbuild/protobuf';
+import { MethodOptions_IdempotencyLevel } from '@bufbuild/protobuf/wkt';
+import { Client, status } from '@grpc/grpc-js';
+import type {
+  ChannelCredentials,
+  ChannelOptions,
+  Metadata,
+  ServiceConfig,
+  ServiceError,
+} from '@grpc/grpc-js';
+import { hostListScheme } from './host-list.ts';
+
+export interface ChannelSettings {
+  /** `host:port`, where the name may stand for several replicas; several of these with commas; or a gRPC target. */
+  readonly target: string;
+  readonly credentials: ChannelCredentials;
+  /** The name that the certificate of the server is checked against; absent: the host of the target. */
+  readonly serverName?: string | undefined;
+  /** Largest message taken or sent, in bytes; 4 MiB by default. */
+  readonly maxMessageBytes?: number | undefined;
+  /** Milliseconds between two pings of a connection with calls, 6 s by default. A third of it is left for the answer. */
+  readonly keepaliveMs?: number | undefined;
+}
+
+export interface OutgoingCall {
+  readonly metadata: Metadata;
+  /** Milliseconds since the Unix epoch, or Infinity. */
+  readonly deadline: number;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/**
+ * Calls to one service. Failures are a `ServiceError` of grpc-js; one of the transport has the code UNAVAILABLE. A closed client
+ * throws an Error without a code.
+ */
+export interface GrpcClient {
+  unary<I extends DescMessage, O extends DescMessage>(
+    method: DescMethodUnary<I, O>,
+    request: MessageInitShape<I>,
+    call: OutgoingCall,
+  ): Promise<MessageShape<O>>;
+  /** Messages as they are consumed; leaving the loop cancels the call. */
+  stream<I extends DescMessage, O extends DescMessage>(
+    method: DescMethodServerStreaming<I, O>,
+    request: MessageInitShape<I>,
+    call: OutgoingCall,
+  ): AsyncGenerator<MessageShape<O>, void>;
+  close(): void;
+}
+
+/** Connects when it is first used, and again by itself. */
+export function openGrpcClient(service: DescService, settings: ChannelSettings): GrpcClient {
+  const client = new Client(
+    grpcTarget(settings.target),
+    settings.credentials,
+    channelOptions(service, settings),
+  );
+  return {
+    unary: (method, request, { metadata, deadline, signal }) =>
+      new Promise((resolve, reject) => {
+        const call = client.makeUnaryRequest<Message, MessageShape<typeof method.output>>(
+          pathOf(method),
+          writer(method.input),
+          reader(method.output),
+          create(method.input, request),
+          metadata,
+          { deadline },
+          (error, response) => {
+            signal?.removeEventListener('abort', cancel);
+            if (response !== undefined && error === null) resolve(response);
+            else reject(unavailableIfCut(error ?? new Error('the call ended without a response'), signal));
+          },
+        );
+        const cancel = (): void => call.cancel();
+        signal?.addEventListener('abort', cancel, { once: true });
+        if (signal?.aborted === true) cancel();
+      }),
+    stream: async function* stream(method, request, { metadata, deadline, signal }) {
+      type Output = MessageShape<typeof method.output>;
+      const call = client.makeServerStreamRequest<Message, Output>(
+        pathOf(method),
+        writer(method.input),
+        reader(method.output),
+        create(method.input, request),
+        metadata,
+        { deadline },
+      );
+      const cancel = (): void => call.cancel();
+      // The loop below hears of errors while it runs; one after it concerns nobody.
+      call.on('error', () => {});
+      signal?.addEventListener('abort', cancel, { once: true });
+      if (signal?.aborted === true) cancel();
+      try {
+        for await (const message of call) yield message as Output;
+      } catch (error) {
+        throw unavailableIfCut(error as Error, signal);
+      } finally {
+        signal?.removeEventListener('abort', cancel);
+        call.cancel();
+      }
+    },
+    close: () => client.close(),
+  };
+}
+
+/** A target as grpc-js reads it: DNS by default, so that every address of a name is used. */
+export function grpcTarget(target: string): string {
+  if (/^(unix|ipv4|ipv6):/.test(target)) return target;
+  if (target.includes(',')) return `${hostListScheme}:${target.replace(/^dns:(\/\/\/)?/, '')}`;
+  return target.startsWith('dns:') ? target : `dns:///${target}`;
+}
+
+function channelOptions(service: DescService, settings: ChannelSettings): ChannelOptions {
+  const { serverName, maxMessageBytes = 4 * 1024 * 1024, keepaliveMs = 6_000 } = settings;
+  return {
+    'grpc.service_config': JSON.stringify(serviceConfig(service)),
+    // The deployment sets the names; a TXT record must not bring another configuration.
+    'grpc.service_config_disable_resolution': 1,
+    // A replica that vanished fails its calls at their deadlines, until a ping stays without an answer. Much shorter intervals
+    // cost calls that run: grpc-js ends them if a ping is due after the server asked the connection to leave (grpc-node #3068).
+    'grpc.keepalive_time_ms': keepaliveMs,
+    'grpc.keepalive_timeout_ms': keepaliveMs / 3,
+    'grpc.initial_reconnect_backoff_ms': 100,
+    'grpc.max_reconnect_backoff_ms': 2_000,
+    // Servers end connections by age, so that names are looked up again and new replicas are found.
+    'grpc.dns_min_time_between_resolutions_ms': 2_000,
+    'grpc.max_receive_message_length': maxMessageBytes,
+    'grpc.max_send_message_length': maxMessageBytes,
+    'grpc.enable_channelz': 0,
+    // A proxy that the environment names for the outside is not for these calls.
+    'grpc.enable_http_proxy': 0,
+    'grpc.use_local_subchannel_pool': 1,
+    ...(serverName !== undefined && { 'grpc.ssl_target_name_override': serverName }),
+  };
+}
+
+/** Calls go round all replicas, without those that fail far more often than the others. Methods that only read are retried. */
+function serviceConfig(service: DescService): ServiceConfig {
+  const reads = service.methods.filter(
+    ({ idempotency }) => idempotency === MethodOptions_IdempotencyLevel.NO_SIDE_EFFECTS,
+  );
+  return {
+    loadBalancingConfig: [
+      {
+        outlier_detection: {
+          interval: { seconds: 10, nanos: 0 },
+          base_ejection_time: { seconds: 30, nanos: 0 },
+          max_ejection_percent: 50,
+          // Relative to the other replicas only: a refused grant counts as a failed call, and a wave of bad requests must not
+          // eject replicas that answer it correctly.
+          success_rate_ejection: {
+            stdev_factor: 1900,
+            enforcement_percentage: 100,
+            minimum_hosts: 3,
+            request_volume: 50,
+          },
+          child_policy: [{ round_robin: {} }],
+        },
+      },
+    ],
+    methodConfig: reads.map(({ name }) => ({
+      name: [{ service: service.typeName, method: name }],
+      retryPolicy: {
+        maxAttempts: 3,
+        initialBackoff: '0.025s',
+        maxBackoff: '1s',
+        backoffMultiplier: 2,
+        retryableStatusCodes: [status.UNAVAILABLE],
+      },
+    })),
+    // Stops retries while more than half of the tokens are used up: a failure takes one, a success gives back a tenth.
+    retryThrottling: { maxTokens: 1_000, tokenRatio: 0.1 },
+  };
+}
+
+/** How grpc-js describes an HTTP/2 stream that ended without a gRPC status of the server. */
+const transportFailure = /^(?:Received RST_STREAM|Bandwidth exhausted|Protocol not secure)/;
+
+/** What the connection or the server cut short is not the fault of the request, whatever code grpc-js derives from HTTP/2. */
+function unavailableIfCut(error: Error, signal: AbortSignal | undefined): Error {
+  const { code, details = '' } = error as Partial<ServiceError>;
+  const byPeer = code === status.CANCELLED && signal?.aborted !== true;
+  return byPeer || transportFailure.test(details)
+    ? Object.assign(error, { code: status.UNAVAILABLE })
+    : error;
+}
+
+function pathOf(method: { readonly parent: DescService; readonly name: string }): string {
+  return `/${method.parent.typeName}/${method.name}`;
+}
+
+function writer(schema: DescMessage): (message: Message) => Buffer {
+  return (message) => encodeMessage(schema, message);
+}
+
+function reader<S extends DescMessage>(schema: S): (bytes: Buffer) => MessageShape<S> {
+  return (bytes) => decodeMessage(schema, bytes);
+}
+
+/** The bytes of a message, as the Buffer that grpc-js takes. */
+export function encodeMessage(schema: DescMessage, message: Message): Buffer {
+  const bytes = toBinary(schema, message);
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+}
+
+/** The message of these bytes. Read through a plain view, so that its byte fields are Uint8Arrays and not Buffers. */
+export function decodeMessage<S extends DescMessage>(schema: S, bytes: Buffer): MessageShape<S> {
+  return fromBinary(schema, new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength));
+}
