@@ -4,7 +4,7 @@ import { Status } from '@tessera/proto-gen/directory';
 import type { ExchangeRequest } from '@tessera/proto-gen/token';
 import { redirectUri, verifier } from '../testing/authorize.ts';
 import { orders } from '../testing/directory.ts';
-import { claimsOf, codeOf, issuer, world, type World } from '../testing/world.ts';
+import { claimsOf, codeOf, credentialsOf, issuer, world, type World } from '../testing/world.ts';
 
 let on: World;
 beforeAll(async () => {
@@ -231,6 +231,21 @@ describe('trouble on the way of a code', () => {
     expect(await codeOf(crashing.redeem(code))).toBe('invalid_grant');
     expect((await crashing.events()).map(({ event }) => event)).toContain('refresh.family_revoked');
     await crashing.close();
+  });
+
+  it('does not use up a code if the caller gives up while its tokens are signed together with others', async () => {
+    const code = on.newCode();
+    const caller = new AbortController();
+    const request = { grantType: 'authorization_code', code, codeVerifier: verifier, redirectUri };
+    const credentials = credentialsOf('web');
+    const from = { ipAddress: '192.0.2.7', issuer };
+    on.keys.beforeSign = () => caller.abort();
+    const asked = on.token.exchange({ ...request, credentials, caller: from }, { signal: caller.signal });
+    const [given, other] = await Promise.allSettled([asked, on.redeem(on.newCode())]);
+    on.keys.beforeSign = undefined;
+    expect([given.status, other.status]).toEqual(['rejected', 'fulfilled']);
+    expect(on.keys.signCalls.at(-1)).toBe(4);
+    expect((await on.redeem(code)).accessToken).not.toBe('');
   });
 
   it('does not use up a code for a caller that gave up', async () => {

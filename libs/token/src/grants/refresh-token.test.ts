@@ -143,6 +143,38 @@ describe('changes of user and application between two refreshes', () => {
     await on.directory.changeUser('ada', (user) => (user.roles = ['clerk']));
   });
 
+  it('leaves out a scope that belongs to another API resource now (RFC 8707 section 2.2)', async () => {
+    const { refreshToken } = await on.signIn();
+    const moved = (audience: string) =>
+      on.directory.changeApplication('web', (record) => {
+        record.scopes = record.scopes.map((scope) =>
+          scope.name === 'orders.write' ? { ...scope, audience } : scope,
+        );
+      });
+    await moved('https://billing.acme.example');
+    const { accessToken, refreshToken: second } = await on.refresh(refreshToken);
+    expect(claimsOf(accessToken)).toMatchObject({
+      aud: 'https://orders.acme.example',
+      scope: ['openid', 'profile', 'offline_access', 'orders.read'],
+    });
+    expect(await codeOf(on.refresh(second, 'web', { scope: 'orders.write' }))).toBe('invalid_scope');
+    await moved('https://orders.acme.example');
+    expect(claimsOf((await on.refresh(second)).accessToken)['scope']).toContain('orders.write');
+  });
+
+  it('refuses a refresh if the application has lost every scope of the request', async () => {
+    const { refreshToken } = await on.signIn({ scopes: ['offline_access', 'orders.read'] });
+    const before = structuredClone(on.directory.applications.get('web'));
+    await on.directory.changeApplication('web', (record) => {
+      record.scopes = record.scopes.filter(({ name }) => name !== 'orders.read');
+    });
+    expect(await codeOf(on.refresh(refreshToken, 'web', { scope: 'orders.read' }))).toBe('invalid_scope');
+    expect(claimsOf((await on.refresh(refreshToken)).accessToken)).toMatchObject({
+      scope: ['offline_access'],
+    });
+    await on.directory.changeApplication('web', (record) => Object.assign(record, before));
+  });
+
   it('refuses an inactive user without using up the token that the client holds, however much later (REF-7, R11)', async () => {
     const { refreshToken } = await on.signIn({ userId: 'bob' });
     await on.directory.changeUser('bob', (user) => (user.status = Status.LOCKED));

@@ -31,6 +31,8 @@ export class FakeKeys {
   fetches = 0;
   /** Awaited before the public keys are answered. */
   hold: Promise<unknown> | undefined;
+  /** Called by each Sign call before it signs. */
+  beforeSign: (() => void) | undefined;
   /** Items whose payload matches are refused. */
   refused: string | undefined;
 
@@ -42,6 +44,7 @@ export class FakeKeys {
     return fakePeer(KeysService, 'keys', {
       sign: ({ items }) => {
         throughLine(this.line);
+        this.beforeSign?.();
         this.signCalls.push(items.length);
         const [key] = this.keys;
         if (key === undefined) throw new Error('no key');

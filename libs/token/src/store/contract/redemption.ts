@@ -9,8 +9,10 @@ import { bench, grant, owner, trail, type Bench } from './fixture.ts';
 export function redemptionContract(engine: string, open: () => Promise<Database>): void {
   describe(`redemption of one-time values on ${engine}`, () => {
     let on: Bench;
+    let database: Database;
     beforeAll(async () => {
-      on = bench(await open());
+      database = await open();
+      on = bench(database);
     });
 
     const request = (overrides: Partial<RedemptionRequest> = {}): RedemptionRequest => ({
@@ -108,6 +110,43 @@ export function redemptionContract(engine: string, open: () => Promise<Database>
       const redemption = request({ family: undefined });
       expect(await on.redemption.redeem(redemption)).toBe('redeemed');
       expect(await on.redemption.redeem(redemption)).toBe('replayed');
+    });
+
+    it('keeps markers for a week, so that a replay is detected, and deletes them in batches', async () => {
+      while ((await on.redemption.purgeOld(1000)) > 0);
+      const redemptions = [request(), request(), request()];
+      for (const redemption of redemptions) await on.redemption.redeem(redemption);
+      const age = (interval: string) =>
+        database.query({
+          name: 'test.age_markers',
+          text: 'UPDATE token.redemption SET redeemed_at = redeemed_at - $2::interval WHERE hash = ANY ($1::bytea[])',
+          values: [redemptions.map(({ hash }) => hash), interval],
+        });
+      await age('6 days 23:59:00');
+      expect(await on.redemption.purgeOld(10)).toBe(0);
+      for (const redemption of redemptions) expect(await on.redemption.redeem(redemption)).toBe('replayed');
+      await age('2 minutes');
+      expect(await on.redemption.purgeOld(2)).toBe(2);
+      expect(await on.redemption.purgeOld(2)).toBe(1);
+    });
+
+    it('keeps ended sessions for a day, longer than any code, and deletes them in batches', async () => {
+      while ((await on.redemption.purgeSessionEnds(1000)) > 0);
+      const sessionIds = [1, 2, 3].map(() => systemRandom.bytes(16).toString('base64url'));
+      for (const sessionId of sessionIds) await on.redemption.noteSessionEnd('acme', sessionId);
+      const age = (interval: string) =>
+        database.query({
+          name: 'test.age_ended_sessions',
+          text: 'UPDATE token.ended_session SET ended_at = ended_at - $2::interval WHERE session_id = ANY ($1)',
+          values: [sessionIds, interval],
+        });
+      await age('23:59:00');
+      expect(await on.redemption.purgeSessionEnds(10)).toBe(0);
+      const [sessionId = ''] = sessionIds;
+      expect(await on.redemption.redeem(request({ sessionId }))).toBe('session_ended');
+      await age('00:02:00');
+      expect(await on.redemption.purgeSessionEnds(2)).toBe(2);
+      expect(await on.redemption.purgeSessionEnds(2)).toBe(1);
     });
 
     it('keeps tenants and kinds apart', async () => {
