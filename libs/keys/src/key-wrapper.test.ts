@@ -8,7 +8,7 @@ const privateKey = Buffer.from('a private key');
 const refusal = /unable to authenticate|TESSERA_KEYS_KEK|not whole/;
 
 describe('the wrapper of private keys', () => {
-  it('gives back what it wrapped, and never wraps it the same way twice.', async () => {
+  it('unwraps what it wrapped, and never wraps it the same way twice.', async () => {
     const wrapper = aesKeyWrapper(newKey(), systemRandom);
     const first = await wrapper.wrap('kid', privateKey);
     const second = await wrapper.wrap('kid', privateKey);
@@ -24,7 +24,7 @@ describe('the wrapper of private keys', () => {
     await expect(wrapper.unwrap('other', wrapped)).rejects.toThrow('unable to authenticate');
   });
 
-  it('refuses a text in which any part was changed.', async () => {
+  it('refuses a text of which any part was changed.', async () => {
     const wrapper = aesKeyWrapper(newKey(), systemRandom);
     const wrapped = await wrapper.wrap('kid', privateKey);
     for (let i = 0; i < wrapped.length - 1; i += 1) {
@@ -36,7 +36,7 @@ describe('the wrapper of private keys', () => {
     }
   });
 
-  it('says so when the key was wrapped under another key-encryption key.', async () => {
+  it('names the cause if the key was wrapped under another key-encryption key.', async () => {
     const wrapped = await aesKeyWrapper(newKey(), systemRandom).wrap('kid', privateKey);
     await expect(aesKeyWrapper(newKey(), systemRandom).unwrap('kid', wrapped)).rejects.toThrow(
       'TESSERA_KEYS_KEK',

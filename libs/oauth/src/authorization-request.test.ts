@@ -44,7 +44,7 @@ describe('checkAuthorizationParameters (RFC 6749 §4.1.1, RFC 7636 §4.3)', () =
     resource: '',
   };
 
-  it('reads a record and a map alike.', () => {
+  it('reads a record and a map.', () => {
     expect(checkAuthorizationParameters(complete)).toEqual(request);
     expect(checkAuthorizationParameters(new Map(Object.entries(complete)))).toEqual(request);
   });
@@ -117,7 +117,7 @@ describe('checkAuthorizationParameters (RFC 6749 §4.1.1, RFC 7636 §4.3)', () =
     );
   });
 
-  it('says first what the contract lists first when several things are wrong.', () => {
+  it('reports the error that the contract lists first if several things are wrong.', () => {
     expect(failure(() => checkAuthorizationParameters({ response_type: 'token' }))?.message).toBe(
       'Missing required OAuth parameters.',
     );

@@ -17,7 +17,7 @@ describe('accessTokenClaims', () => {
     tokenId: 'j1',
   };
 
-  it('has the claims of the contract and of RFC 9068 §2.2, and no other.', () => {
+  it('has the claims of the contract and of RFC 9068 §2.2, and no others.', () => {
     expect(accessTokenClaims(input)).toEqual({
       iss: issuer,
       aud: 'https://orders.example',
@@ -32,7 +32,7 @@ describe('accessTokenClaims', () => {
     });
   });
 
-  it('is meant for the issuer when no API scope was granted.', () => {
+  it('has the issuer as audience if no API scope was granted.', () => {
     expect(accessTokenClaims({ ...input, resource: '' }).aud).toBe(issuer);
   });
 });
@@ -64,7 +64,7 @@ describe('idTokenClaims (OIDC Core §2)', () => {
     });
   });
 
-  it('leaves out what does not apply, instead of an empty value.', () => {
+  it('omits claims that do not apply.', () => {
     const bare = idTokenClaims({ ...input, nonce: '', accessToken: undefined, sessionId: undefined });
     expect(Object.keys(bare)).toEqual(['iss', 'sub', 'aud', 'exp', 'iat', 'auth_time']);
   });
@@ -86,7 +86,7 @@ describe('userInfoClaims (OIDC Core §5.4)', () => {
     expect(userInfoClaims(user, scopes)).toEqual(claims);
   });
 
-  it('leaves out what the user does not have.', () => {
+  it('omits claims that the user does not have.', () => {
     const bare = { userId: 'u1', name: '', email: '', phoneNumber: '' };
     expect(userInfoClaims(bare, ['openid', 'profile', 'email', 'phone'])).toEqual({ sub: 'u1' });
   });

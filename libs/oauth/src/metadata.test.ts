@@ -5,7 +5,7 @@ import { authorizationServerMetadata, contractMetadata, endpointUri } from './me
 const issuer = 'https://id.example';
 
 describe('contractMetadata', () => {
-  it('is the table of the contract, field for field and in its order.', () => {
+  it('has the fields of the contract’s table, in its order.', () => {
     expect(Object.entries(contractMetadata(issuer))).toEqual([
       ['issuer', issuer],
       ['jwks_uri', 'https://id.example/.well-known/jwks.json'],
@@ -30,7 +30,7 @@ describe('contractMetadata', () => {
 describe('authorizationServerMetadata (RFC 8414 §2)', () => {
   const metadata = authorizationServerMetadata(issuer, ['poll', 'ping']);
 
-  it('names every endpoint under its registered name.', () => {
+  it('has every endpoint under its registered name.', () => {
     expect(metadata).toMatchObject({
       introspection_endpoint: 'https://id.example/introspect',
       revocation_endpoint: 'https://id.example/revoke',
@@ -40,12 +40,12 @@ describe('authorizationServerMetadata (RFC 8414 §2)', () => {
     });
   });
 
-  it('names the delivery modes of CIBA that are available (CIBA Core §4).', () => {
+  it('has the available delivery modes of CIBA (CIBA Core §4).', () => {
     expect(metadata.backchannel_token_delivery_modes_supported).toEqual(['poll', 'ping']);
     expect(metadata.backchannel_user_code_parameter_supported).toBe(false);
   });
 
-  it('offers PKCE with S256 alone, no implicit grant, and iss in responses (RFC 9700 §2.1, RFC 9207 §3).', () => {
+  it('has PKCE with S256 only, no implicit grant, and iss in responses (RFC 9700 §2.1, RFC 9207 §3).', () => {
     expect(metadata.code_challenge_methods_supported).toEqual(['S256']);
     expect(metadata.response_types_supported).toEqual(['code']);
     expect(metadata.authorization_response_iss_parameter_supported).toBe(true);
@@ -60,11 +60,11 @@ describe('authorizationServerMetadata (RFC 8414 §2)', () => {
 });
 
 describe('names of endpoints and grant types', () => {
-  it('does not double the slash of an issuer that ends with one.', () => {
+  it('do not double the slash of an issuer that ends with one.', () => {
     expect(endpointUri('https://id.example/t/', 'token')).toBe('https://id.example/t/token');
   });
 
-  it('keeps the two names of a grant type apart.', () => {
+  it('keep the two names of a grant type apart.', () => {
     expect(grantTypeByContractName('device_code')).toBe(
       grantTypeByStandardName('urn:ietf:params:oauth:grant-type:device_code'),
     );

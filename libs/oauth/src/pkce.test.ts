@@ -47,7 +47,7 @@ describe('PKCE with S256 (RFC 7636)', () => {
     },
   );
 
-  it('does not take a verifier for its own challenge, as plain would (§4.2).', () => {
+  it('does not accept a verifier as its own challenge, as plain would (§4.2).', () => {
     expect(verifierMatches(verifier, verifier)).toBe(false);
   });
 });

@@ -19,7 +19,7 @@ describe('withQuery (RFC 6749 §3.1.2)', () => {
     expect(withQuery(uri, { a: '1', left: undefined })).toBe(expected);
   });
 
-  it('leaves the URI alone when there is nothing to add.', () => {
+  it('returns the URI unchanged if there is nothing to add.', () => {
     expect(withQuery('https://app.example/x#f', { a: undefined })).toBe('https://app.example/x#f');
   });
 
@@ -47,7 +47,7 @@ describe('authorizationResponse (RFC 6749 §4.1.2, RFC 9207 §2)', () => {
     expect(location).toBe('https://app.example/cb?code=c&state=s+s%26&iss=https%3A%2F%2Fid.example');
   });
 
-  it('has no state where none was sent.', () => {
+  it('has no state if none was sent.', () => {
     for (const state of [undefined, '']) {
       const location = authorizationResponse('https://app.example/cb', {
         outcome: { code: 'c' },
@@ -97,11 +97,11 @@ describe('authorizationResponse (RFC 6749 §4.1.2, RFC 9207 §2)', () => {
 });
 
 describe('logoutLocation (OIDC RP-Initiated Logout §3)', () => {
-  it('adds logged_out=1 in front of a fragment and behind a query.', () => {
+  it('adds logged_out=1 before a fragment and after a query.', () => {
     expect(logoutLocation('https://app/x?a=1#f')).toBe('https://app/x?a=1&logged_out=1#f');
   });
 
-  it('carries state and cannot be made to break the header.', () => {
+  it('carries state and cannot break the header.', () => {
     expect(logoutLocation('https://app/x', 'a\r\nSet-Cookie: b')).toBe(
       'https://app/x?logged_out=1&state=a%0D%0ASet-Cookie%3A+b',
     );

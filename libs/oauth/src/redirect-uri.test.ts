@@ -85,7 +85,7 @@ describe('registration of redirect URIs (RFC 6749 §3.1.2, RFC 8252 §7, RFC 970
     expect(logoutRedirectUriProblem('https://app.example/x?a=1#f')).toBeUndefined();
   });
 
-  it('refuses schemes that run or carry content, in any mixture of cases.', () => {
+  it('refuses schemes that execute or contain content, in upper or lower case.', () => {
     const schemes = fc.constantFrom(
       'javascript',
       'data',
@@ -175,7 +175,7 @@ describe('comparison with the registered redirect URIs (RFC 9700 §2.1)', () => 
     expect(matchesRegistered(['http://127.0.0.1/cb'], 'http://localhost/cb')).toBe(false);
   });
 
-  it('matches nothing where nothing is registered.', () => {
+  it('matches nothing if nothing is registered.', () => {
     expect(matchesRegistered([], registered)).toBe(false);
   });
 });

@@ -41,7 +41,7 @@ describe('parseScope (RFC 6749 §3.3)', () => {
     },
   );
 
-  it('answers any text with unique well-formed names or with invalid_scope.', () => {
+  it('parses any text into unique well-formed names or throws invalid_scope.', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), (text) => {
         const code = codeOf(() => {
@@ -56,7 +56,7 @@ describe('parseScope (RFC 6749 §3.3)', () => {
 });
 
 describe('grantScopes', () => {
-  it('grants what was asked for and names the resource of the API scopes.', () => {
+  it('grants the requested scopes and returns the resource of the API scopes.', () => {
     const requested = ['openid', 'orders.read'];
     expect(grantScopes({ requested, resource: '', available, person: true })).toEqual({
       scopes: requested,
@@ -64,11 +64,11 @@ describe('grantScopes', () => {
     });
   });
 
-  it('leaves the resource empty when identity scopes stand alone.', () => {
+  it('returns an empty resource for identity scopes only.', () => {
     expect(grantScopes({ requested: ['openid'], resource: '', available, person: true }).resource).toBe('');
   });
 
-  it('gives a client of its own every API scope of its one resource when it names none (RFC 6749 §3.3).', () => {
+  it('grants a client on its own behalf every API scope of its one resource if it requests none (RFC 6749 §3.3).', () => {
     for (const requested of [undefined, []]) {
       expect(grantScopes({ requested, resource: '', available: ordersOnly, person: false })).toEqual({
         scopes: ['orders.read', 'orders.write'],
@@ -84,7 +84,7 @@ describe('grantScopes', () => {
     });
   });
 
-  it('drops API scopes of other resources when one is named (RFC 8707 §2.2).', () => {
+  it('omits API scopes of other resources if one is requested (RFC 8707 §2.2).', () => {
     const requested = ['openid', 'orders.read', 'stock.read'];
     expect(grantScopes({ requested, resource: stock, available, person: true })).toEqual({
       scopes: ['openid', 'stock.read'],
@@ -105,7 +105,7 @@ describe('grantScopes', () => {
     expect(codeOf(() => grantScopes({ requested, resource, available, person }))).toBe('invalid_scope');
   });
 
-  it('gives a client that acts for itself the introspection scope, for the issuer, where it asks for nothing else.', () => {
+  it('grants a client on its own behalf the introspection scope, for the issuer, if it requests nothing else.', () => {
     const withScope = [...ordersOnly, { name: introspectionScope, audience: '' }];
     const ask = (requested: string[], { person = false, available = withScope } = {}) =>
       grantScopes({ resource: '', available, requested, person });
@@ -118,7 +118,7 @@ describe('grantScopes', () => {
     expect(ask([], { available: withScope.filter(({ audience }) => audience === '') })).toEqual(granted);
   });
 
-  it('answers no scope of a client without API scopes with invalid_scope.', () => {
+  it('throws invalid_scope if a client without API scopes requests no scope.', () => {
     const request = { requested: undefined, resource: '', available: [], person: false };
     expect(codeOf(() => grantScopes(request))).toBe('invalid_scope');
   });
@@ -132,7 +132,7 @@ describe('grantScopes', () => {
     },
   );
 
-  it('never grants what is not available, what was not asked for, or scopes of two resources.', () => {
+  it('never grants scopes that are unavailable, not requested, or of two resources.', () => {
     const names = fc.subarray([...available.map((scope) => scope.name), 'unknown'], { minLength: 1 });
     const resources = fc.constantFrom('', orders, stock, 'https://other.example');
     fc.assert(
@@ -151,18 +151,18 @@ describe('grantScopes', () => {
 });
 
 describe('grantResourcesFor (RFC 8707 §2.2)', () => {
-  it('lets any grant pass where no resource is named.', () => {
+  it('accepts any grant if no resource is requested.', () => {
     expect(grantResourcesFor('', available)).toEqual([]);
   });
 
-  it('lets a grant of the resource pass, and one of none where the resource is the application’s.', () => {
+  it('accepts a grant of the resource, and one without a resource if the resource is the application’s.', () => {
     expect(grantResourcesFor(orders, available)).toEqual([orders, '']);
     expect(grantResourcesFor('https://unknown.example', available)).toEqual(['https://unknown.example']);
   });
 });
 
 describe('narrowScopes (RFC 6749 §6)', () => {
-  it('keeps the grant when nothing is named.', () => {
+  it('keeps the grant if nothing is requested.', () => {
     expect(narrowScopes(['openid', 'orders.read'], [])).toEqual(['openid', 'orders.read']);
   });
 
@@ -173,7 +173,7 @@ describe('narrowScopes (RFC 6749 §6)', () => {
     ]);
   });
 
-  it('refuses a wider scope, also beside granted ones.', () => {
+  it('refuses a wider scope, even beside granted ones.', () => {
     expect(codeOf(() => narrowScopes(['openid'], ['openid', 'orders.read']))).toBe('invalid_scope');
   });
 });

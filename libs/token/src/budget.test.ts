@@ -31,7 +31,7 @@ async function cost(work: () => Promise<unknown>) {
 
 const nothing = { sql: [], redis: 0, directory: 0, sign: [] };
 
-describe('what an operation costs once caches are warm', () => {
+describe('the cost of an operation with warm caches', () => {
   beforeEach(async () => {
     const { refreshToken, accessToken } = await on.signIn();
     await on.refresh(refreshToken);
@@ -74,7 +74,7 @@ describe('what an operation costs once caches are warm', () => {
     expect(await cost(() => on.redeem(code))).toEqual({ ...nothing, sql: ['token.redeem'], sign: [2] });
   });
 
-  it('is one statement for a code that comes back', async () => {
+  it('is one statement for a replayed code', async () => {
     const code = on.newCode();
     await on.redeem(code);
     const replay = () => on.redeem(code).catch(() => undefined);
@@ -92,7 +92,7 @@ describe('what an operation costs once caches are warm', () => {
     expect(await cost(() => on.token.revoke(revoke, call()))).toEqual({ ...nothing, sql: ['token.revoke'] });
   });
 
-  it('is one Sign call for what is signed in the same turn', async () => {
+  it('is one Sign call for the tokens of the same turn', async () => {
     const asked = () =>
       Promise.all(Array.from({ length: 16 }, () => on.exchange('web', { grantType: 'client_credentials' })));
     expect(await cost(asked)).toEqual({ ...nothing, sign: [16] });

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { call, caller, codeOf, credentialsOf, world } from './testing/world.ts';
 
-describe('client authentication that is tried too often', () => {
-  it('is told to wait, and leaves a row that says so wherever it was tried', async () => {
+describe('client authentication with too many attempts', () => {
+  it('is rate limited at every endpoint, with an audit row', async () => {
     const limited = await world();
     const attempts: ((credentials: ReturnType<typeof credentialsOf>) => Promise<unknown>)[] = [
       (credentials) =>

@@ -7,7 +7,7 @@ import { call, caller, claimsOf, codeOf, credentialsOf, issuer, world } from './
 describe('the configured issuer', () => {
   const elsewhere = 'https://other.example';
 
-  it('does not redeem what was granted under another, and consumes nothing', async () => {
+  it('does not redeem a grant of another issuer, and consumes nothing', async () => {
     const database = await testDatabase(migrations);
     const before = await world({ kit: { database } });
     const one = await world({ settings: { TESSERA_ISSUER: issuer }, kit: { database } });
@@ -23,7 +23,7 @@ describe('the configured issuer', () => {
     await Promise.all([before.close(), one.close()]);
   });
 
-  it('goes on with what was granted under it, whatever host the request came to', async () => {
+  it('redeems its own grants, whatever host the request came to', async () => {
     const one = await world({ settings: { TESSERA_ISSUER: issuer } });
     const credentials = credentialsOf('web');
     const { refreshToken } = await one.signIn();
@@ -33,7 +33,7 @@ describe('the configured issuer', () => {
     await one.close();
   });
 
-  it('is the one whose tokens alone are active', async () => {
+  it('is the only one whose tokens are active', async () => {
     const database = await testDatabase(migrations);
     const hosts = await world({ kit: { database } });
     const one = await world({ settings: { TESSERA_ISSUER: issuer }, kit: { database } });
@@ -52,7 +52,7 @@ describe('the configured issuer', () => {
     await Promise.all([hosts.close(), one.close()]);
   });
 
-  it('is, where none is configured, the one an access token was asked about at', async () => {
+  it('is, if none is configured, the issuer that the introspection was sent to', async () => {
     const hosts = await world();
     const { accessToken } = await hosts.signIn();
     const active = async (from?: typeof caller) => {

@@ -10,7 +10,7 @@ const codec = createRefreshTokenCodec([first]);
 const reference = { familyId: newFamilyId(systemRandom), generation: 3 };
 
 describe('refresh tokens', () => {
-  it('carry their family and generation and nothing that is not under the MAC', () => {
+  it('contain family and generation and nothing outside the MAC', () => {
     const token = codec.encode(reference);
     expect(token).toMatch(/^tr_[A-Za-z0-9_-]{71}$/);
     expect(codec.decode(token)).toEqual(reference);
@@ -18,7 +18,7 @@ describe('refresh tokens', () => {
     expect(codec.encode({ ...reference, generation: 4 })).not.toBe(token);
   });
 
-  it('are refused when any one bit of them is changed', () => {
+  it('are refused if any bit is changed', () => {
     const bytes = Buffer.from(codec.encode(reference).slice(3), 'base64url');
     for (let bit = 0; bit < bytes.length * 8; bit += 1) {
       const changed = Buffer.from(bytes);
@@ -27,7 +27,7 @@ describe('refresh tokens', () => {
     }
   });
 
-  it('are accepted in one spelling only, byte for byte', () => {
+  it('are accepted in one spelling only', () => {
     const token = codec.encode(reference);
     const lastCharacters = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
     const sameBytes = [...lastCharacters].map((last) => token.slice(0, -1) + last);
@@ -49,7 +49,7 @@ describe('refresh tokens', () => {
     for (const spelling of misspelt) expect(codec.decode(spelling)).toBeUndefined();
   });
 
-  it('are signed by the first key and verified by all, so that keys can be changed without a cut', () => {
+  it('are signed by the first key and verified by all, so that keys can be rotated without interruption', () => {
     const second = key(2);
     const old = codec.encode(reference);
     const changing = createRefreshTokenCodec([second, first]);
@@ -59,14 +59,14 @@ describe('refresh tokens', () => {
     expect(createRefreshTokenCodec([key(1)]).decode(old)).toBeUndefined();
   });
 
-  it('refuse generations that no family can have', () => {
+  it('are refused with a generation that no family can have', () => {
     for (const generation of [0, 0x7fffffff, 0xffffffff]) {
       expect(codec.decode(codec.encode({ ...reference, generation }))).toBeUndefined();
     }
   });
 });
 
-describe('the setting with the keys of refresh tokens', () => {
+describe('the setting of the refresh token keys', () => {
   const bytes = systemRandom.bytes(32).toString('base64');
 
   it('lists keys by version, the signing one first', () => {

@@ -16,7 +16,7 @@ const claims = async (accessToken: string) => {
 };
 
 describe('userinfo', () => {
-  it('releases what the scopes allow and the user has (OIDC Core section 5.4)', async () => {
+  it('returns the claims that the scopes allow and the user has (OIDC Core section 5.4)', async () => {
     const released = async (scopes: string[], userId = 'ada') =>
       claims((await on.signIn({ scopes, userId, resource: '' })).accessToken);
     expect(await released(['openid'])).toEqual({
@@ -39,7 +39,7 @@ describe('userinfo', () => {
     });
   });
 
-  it('releases claims by any identity scope, with openid or without (contract)', async () => {
+  it('returns claims for any identity scope, with or without openid (contract)', async () => {
     const { accessToken } = await on.signIn({ scopes: ['profile', 'orders.read'] });
     expect(await claims(accessToken)).toEqual({
       sub: 'ada',
@@ -49,14 +49,14 @@ describe('userinfo', () => {
     });
   });
 
-  it('is forbidden without an identity scope and to a client for itself (contract, 403)', async () => {
+  it('is forbidden without an identity scope, as with client credentials (contract, 403)', async () => {
     const { accessToken } = await on.signIn({ scopes: ['offline_access', 'orders.read'] });
     expect(await codeOf(ask(accessToken))).toBe('insufficient_scope');
     const own = await on.exchange('web', { grantType: 'client_credentials' });
     expect(await codeOf(ask(own.accessToken))).toBe('insufficient_scope');
   });
 
-  it('refuses whatever is not a live access token of this issuer (contract, 401; TEN-2)', async () => {
+  it('refuses anything but an active access token of this issuer (contract, 401; TEN-2)', async () => {
     const { accessToken, idToken, refreshToken } = await on.signIn();
     const header = { alg: 'RS256', kid: on.key.kid, typ: 'at+jwt' };
     const foreign = signedToken(on.key, header, { ...claimsOf(accessToken), iss: 'https://evil.example' });
@@ -70,7 +70,7 @@ describe('userinfo', () => {
     expect(await codeOf(ask(accessToken))).toBe('invalid_token');
   });
 
-  it('refuses when user, application or tenant are gone or not active', async () => {
+  it('refuses a deleted or inactive user, application or tenant', async () => {
     const { accessToken } = await on.signIn({ userId: 'bob' });
     for (const status of [Status.DISABLED, Status.LOCKED]) {
       await on.directory.changeUser('bob', (user) => (user.status = status));
@@ -86,7 +86,7 @@ describe('userinfo', () => {
     expect((await ask(accessToken)).sub).toBe('bob');
   });
 
-  it('is forbidden while the user holds no role the application is for (contract, 403; DEV-2)', async () => {
+  it('is forbidden while the user has no role that the application requires (contract, 403; DEV-2)', async () => {
     const { accessToken } = await on.signIn({ userId: 'bob' });
     await on.directory.changeApplication('web', (record) => (record.allowedRoles = ['clerk']));
     expect(await codeOf(ask(accessToken))).toBe('insufficient_scope');
@@ -100,7 +100,7 @@ describe('userinfo', () => {
     expect((await ask(accessToken)).sub).toBe('bob');
   });
 
-  it('tells nothing for a token issued before a change, and all for one of a sign-in in the second of the change (REF-7)', async () => {
+  it('refuses a token issued before a change and accepts one of a sign-in in the second of the change (REF-7)', async () => {
     const now = BigInt(Math.floor(on.clock.now() / 1000));
     const before = await on.signIn({ userId: 'bob', authTime: now });
     await on.directory.changeUser('bob', (user) => (user.validFrom = now + 1n));
@@ -110,7 +110,7 @@ describe('userinfo', () => {
     await on.directory.changeUser('bob', (user) => (user.validFrom = 0n));
   });
 
-  it('holds every token to the configured issuer where there is one', async () => {
+  it('accepts only tokens of the configured issuer, if there is one', async () => {
     const configured = await world({ settings: { TESSERA_ISSUER: caller.issuer } });
     const { accessToken } = await configured.signIn();
     const host = { ...caller, issuer: 'https://other.example' };
@@ -127,7 +127,7 @@ describe('ID token hints', () => {
   const hint = (idToken: string, from = caller) =>
     on.token.verifyIdTokenHint({ idToken, caller: from }, call());
 
-  it('are good as long as we issued them, expired or not (OIDC RP-Initiated Logout section 2)', async () => {
+  it('are valid if this server issued them, expired or not (OIDC RP-Initiated Logout section 2)', async () => {
     const { idToken } = await on.signIn();
     on.clock.advance(86_400_000);
     expect(await hint(idToken)).toMatchObject({
@@ -138,7 +138,7 @@ describe('ID token hints', () => {
     });
   });
 
-  it('are not good when they are anything else', async () => {
+  it('are not valid otherwise', async () => {
     const { idToken, accessToken } = await on.signIn();
     for (const token of [accessToken, 'garbage', '', `${idToken}x`]) {
       expect(await hint(token)).toMatchObject({ valid: false, clientId: '', sub: '' });

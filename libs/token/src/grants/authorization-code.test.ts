@@ -91,7 +91,7 @@ describe('the authorization code grant', () => {
     expect(await codeOf(on.refresh(refreshToken))).toBe('invalid_grant');
   });
 
-  it('refuses a used code of another client and leaves what the first use issued alive (COD-4, COD-10)', async () => {
+  it('refuses a used code of another client without revoking the tokens of the first use (COD-4, COD-10)', async () => {
     const code = on.newCode();
     expect(await codeOf(on.redeem(code, 'other'))).toBe('invalid_grant');
     const { refreshToken } = await on.redeem(code);
@@ -108,7 +108,7 @@ describe('the authorization code grant', () => {
     expect((await on.refresh(refreshToken)).accessToken).not.toBe('');
   });
 
-  it('takes a second use for a replay also where it would fail for another reason (RFC 6749 section 4.1.2)', async () => {
+  it('treats a second use as a replay even if it would fail for another reason (RFC 6749 section 4.1.2)', async () => {
     const lock = (status: Status) => on.directory.changeUser('bob', (user) => (user.status = status));
     const redeem = (code: string, more: Partial<ExchangeRequest>) => codeOf(on.redeem(code, 'web', more));
     const seconds: Record<string, (code: string) => Promise<string>> = {
@@ -137,14 +137,14 @@ describe('the authorization code grant', () => {
     }
   });
 
-  it('burns a used code of a public client at a wrong verifier, and leaves what was issued: it proved nothing', async () => {
+  it('invalidates a used code of a public client at a wrong verifier without revoking the issued tokens: the caller proved nothing', async () => {
     const code = on.newCode({ clientId: 'spa' });
     const { refreshToken } = await on.redeem(code, 'spa');
     expect(await codeOf(on.redeem(code, 'spa', { codeVerifier: 'w'.repeat(43) }))).toBe('invalid_grant');
     expect((await on.refresh(refreshToken, 'spa')).accessToken).not.toBe('');
   });
 
-  it('audits a replay once, with the family it ended', async () => {
+  it('audits a replay once, with the family it revoked', async () => {
     const replayed = await world();
     const code = replayed.newCode();
     await replayed.redeem(code);
@@ -156,7 +156,7 @@ describe('the authorization code grant', () => {
     await replayed.close();
   });
 
-  it('issues nothing for a code that a wrong verifier burnt, whether it had been presented rightly or not (RFC 7636 section 4.6)', async () => {
+  it('issues nothing for a code that a wrong verifier invalidated, even if it was presented correctly before (RFC 7636 section 4.6)', async () => {
     const codeVerifier = 'w'.repeat(43);
     const untouched = on.newCode();
     expect(await codeOf(on.redeem(untouched, 'web', { codeVerifier }))).toBe('invalid_grant');
@@ -189,8 +189,8 @@ describe('the authorization code grant', () => {
   });
 });
 
-describe('trouble on the way of a code', () => {
-  it('leaves the code usable when keys, authorize or the directory are away, and says so', async () => {
+describe('faults during the redemption of a code', () => {
+  it('leaves the code usable if keys, authorize or the directory are unavailable, and answers temporarily_unavailable', async () => {
     for (const peer of [on.keys, on.authorize]) {
       const code = on.newCode();
       peer.line.cut = true;
@@ -216,7 +216,7 @@ describe('trouble on the way of a code', () => {
     await crashing.close();
   });
 
-  it('refuses the repeat when the process ended after the commit, and revokes the lost family (F11)', async () => {
+  it('refuses the retry if the process ended after the commit, and revokes the family that was lost (F11)', async () => {
     let armed = true;
     const crashing = await world({
       kit: {

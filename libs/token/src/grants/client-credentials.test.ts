@@ -12,7 +12,7 @@ const ask = (clientId: string, more: Record<string, string> = {}) =>
   on.exchange(clientId, { grantType: 'client_credentials', ...more });
 
 describe('the client credentials grant', () => {
-  it('issues an access token about the client itself, without roles, and nothing else (RFC 6749 section 4.4.3, SUB-1)', async () => {
+  it('issues only an access token, with the client as subject and without roles (RFC 6749 section 4.4.3, SUB-1)', async () => {
     const answer = await ask('service', { scope: 'orders.read' });
     expect(answer).toMatchObject({ expiresIn: 600, scope: 'orders.read', refreshToken: '', idToken: '' });
     expect(claimsOf(answer.accessToken)).toMatchObject({
@@ -26,20 +26,20 @@ describe('the client credentials grant', () => {
     });
   });
 
-  it('grants every scope of the one resource when none is named, and asks to choose between two', async () => {
+  it('grants every scope of its one resource if none is requested, and requires a choice between two resources', async () => {
     expect((await ask('web')).scope).toBe('orders.read orders.write');
     expect(await codeOf(ask('service'))).toBe('invalid_scope');
     expect((await ask('service', { resource: billing })).scope).toBe('billing.read');
   });
 
-  it('refuses scopes of a person, unknown scopes and resources that are not the application’s', async () => {
+  it('refuses scopes of users, unknown scopes and resources of other applications', async () => {
     for (const scope of ['openid', 'offline_access', 'no.such', 'orders.read openid']) {
       expect(await codeOf(ask('service', { scope }))).toBe('invalid_scope');
     }
     expect(await codeOf(ask('web', { resource: billing }))).toBe('invalid_target');
   });
 
-  it('is for confidential clients that have it', async () => {
+  it('is only for confidential clients with this grant type', async () => {
     expect(await codeOf(ask('spa'))).toBe('unauthorized_client');
     expect(await codeOf(ask('no-refresh'))).toBe('unauthorized_client');
   });

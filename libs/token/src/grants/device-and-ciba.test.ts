@@ -20,7 +20,7 @@ describe.each([
   const poll = (secret: string, clientId = 'web', resource = '') =>
     on.exchange(clientId, { grantType, [parameter]: secret, resource });
 
-  it('waits for the person and then issues the tokens once', async () => {
+  it('answers authorization_pending until the user decides, then issues the tokens once', async () => {
     const secret = on.device.start(prefix);
     expect(await codeOf(poll(secret))).toBe('authorization_pending');
     on.device.approve(secret, grantOf());
@@ -30,7 +30,7 @@ describe.each([
     expect((await on.refresh(answer.refreshToken)).accessToken).not.toBe('');
   });
 
-  it('lets one of twenty parallel polls have the tokens and revokes them for the others (F18)', async () => {
+  it('issues the tokens to one of twenty parallel polls (F18)', async () => {
     const secret = on.device.start(prefix);
     on.device.approve(secret, grantOf());
     const outcomes = await Promise.all(Array.from({ length: 20 }, () => codeOf(poll(secret))));
@@ -46,14 +46,14 @@ describe.each([
     expect((await poll(secret)).accessToken).not.toBe('');
   });
 
-  it('takes a resource of the application where the grant has no API scope, and none of others (RFC 8707 section 2.2)', async () => {
+  it('accepts a resource of the application if the grant has no API scope, and no other resource (RFC 8707 section 2.2)', async () => {
     const secret = on.device.start(prefix);
     on.device.approve(secret, { ...grantOf(), scopes: ['openid'], resource: '' });
     expect(await codeOf(poll(secret, 'web', billing))).toBe('invalid_target');
     expect(claimsOf((await poll(secret, 'web', orders)).accessToken)).toMatchObject({ aud: issuer });
   });
 
-  it('is not offered where no device service runs', async () => {
+  it('is not offered without a device service', async () => {
     const without = await world({ withoutDevice: true });
     const asked = without.exchange('web', { grantType, [parameter]: 'x' });
     expect(await codeOf(asked)).toBe('unsupported_grant_type');

@@ -11,7 +11,7 @@ function counted(reason: string): number {
   return Number(line?.slice(series.length));
 }
 
-it('What was used twice is counted from 0, so that an alert sees the increase to the first one', async () => {
+it('Reuse and replay are counted from 0, so that an alert sees the first increase', async () => {
   const on = await world();
   onTestFinished(() => on.close());
   expect([counted('reuse_detected'), counted('replayed')]).toEqual([0, 0]);

@@ -45,11 +45,11 @@ const cases = Object.keys(grants).flatMap((grant) =>
 
 const personal = cases.filter(({ grant }) => grant !== 'client_credentials');
 
-describe.each(personal)('what a person granted by $grant to $client', ({ grant, client }) => {
+describe.each(personal)('the grant of a user by $grant to $client', ({ grant, client }) => {
   const start = () => grants[grant]?.(client) ?? Promise.reject(new Error('no such grant'));
 
   it.each(['user', 'application'])(
-    'ends with what the %s was before a change, also once that was taken back (REF-7, I3)',
+    'becomes invalid with a change of the %s, even if the change is undone (REF-7, I3)',
     async (kind) => {
       const validFrom = grantOf().authTime + 1n;
       const moved = (to: bigint) =>
@@ -70,7 +70,7 @@ describe.each(personal)('what a person granted by $grant to $client', ({ grant, 
 describe.each(cases)('$grant of $client', ({ grant, client }) => {
   const start = () => grants[grant]?.(client) ?? Promise.reject(new Error('no such grant'));
 
-  it('is refused while user, application or tenant is not active, and works again with what the client holds (REF-7)', async () => {
+  it('is refused while user, application or tenant is not active, and can then be retried (REF-7)', async () => {
     const ask = await start();
     const states: [string, () => Promise<void>, () => Promise<void>][] = [
       ...[Status.LOCKED, Status.DISABLED].map(
@@ -112,7 +112,7 @@ describe.each(cases)('$grant of $client', ({ grant, client }) => {
     expect(await codeOf(ask())).toBe('no error');
   });
 
-  it('is refused to a person while they hold no role the application is for, and works again with what the client holds (DEV-2)', async () => {
+  it('is refused while the user has no role that the application requires, and can then be retried (DEV-2)', async () => {
     const ask = await start();
     const refused = grant === 'client_credentials' ? 'no error' : 'invalid_grant';
     await on.directory.changeApplication(client, (record) => (record.allowedRoles = ['manager', 'driver']));
@@ -144,7 +144,7 @@ describe.each(cases)('$grant of $client', ({ grant, client }) => {
     expect(await codeOf(ask())).toBe('no error');
   });
 
-  it('names each missing parameter in the one sentence that dialects translate', async () => {
+  it('names each missing parameter in the message that the dialects translate', async () => {
     const names: Record<string, [string, string][]> = {
       authorization_code: [
         ['code', 'code'],
@@ -162,7 +162,7 @@ describe.each(cases)('$grant of $client', ({ grant, client }) => {
     }
   });
 
-  it('says that it is unavailable while the keys are away, and works with what the client holds afterwards', async () => {
+  it('is temporarily_unavailable while keys is unavailable, and can then be retried', async () => {
     const ask = await start();
     on.keys.line.cut = true;
     expect(await codeOf(ask())).toBe('temporarily_unavailable');
@@ -198,7 +198,7 @@ describe('the token endpoint', () => {
     await expect(nobody).rejects.toThrow(missing('client_id'));
   });
 
-  it('answers every client that is not who it says with one sentence (RFC 6749 section 5.2)', async () => {
+  it('answers every failed client authentication with the same message (RFC 6749 section 5.2)', async () => {
     const messages = new Set<string>();
     for (const credentials of [
       credentialsOf('nobody', 'x'.repeat(43)),
@@ -217,7 +217,7 @@ describe('the token endpoint', () => {
     expect([...messages]).toEqual(['Client authentication failed.']);
   });
 
-  it('answers every bad refresh token with one sentence, whatever is wrong with it', async () => {
+  it('answers every invalid refresh token with the same message', async () => {
     const used = await on.signIn();
     await on.refresh((await on.refresh(used.refreshToken)).refreshToken);
     const foreign = await on.signIn({ clientId: 'other' });
@@ -235,7 +235,7 @@ describe('the token endpoint', () => {
     expect([...messages]).toEqual(['The refresh token is not valid.']);
   });
 
-  it('audits each refusal once, by its reason, and polls and malformed requests not at all', async () => {
+  it('audits each denied request once with its reason, and neither polls nor malformed requests', async () => {
     const refused = await world();
     await codeOf(refused.exchange('web', { grantType: 'password' }));
     await codeOf(
@@ -269,7 +269,7 @@ describe('the token endpoint', () => {
 });
 
 describe('a store that fails', () => {
-  it('is temporarily_unavailable everywhere and never a statement about a grant or token (REF-9, I6)', async () => {
+  it('makes every request temporarily_unavailable and never makes a token or grant invalid (REF-9, I6)', async () => {
     const database = await testDatabase(migrations);
     const line = { cut: false };
     const away = await world({

@@ -10,7 +10,7 @@ beforeAll(async () => {
 afterAll(() => on.close());
 
 describe('the refresh token grant', () => {
-  it('rotates at every use and issues an ID token of the same person without nonce (RFC 6749 section 6, OIDC Core section 12.2)', async () => {
+  it('rotates at every use and issues an ID token for the same user without nonce (RFC 6749 section 6, OIDC Core section 12.2)', async () => {
     const first = await on.signIn();
     const second = await on.refresh(first.refreshToken);
     expect(second.refreshToken).not.toBe(first.refreshToken);
@@ -27,7 +27,7 @@ describe('the refresh token grant', () => {
     expect((await on.refresh(second.refreshToken)).refreshToken).not.toBe(second.refreshToken);
   });
 
-  it('answers a repeated request with the same successor until that is used (F18)', async () => {
+  it('answers a repeated request with the same successor until the successor is used (F18)', async () => {
     const { refreshToken } = await on.signIn();
     const [first, second] = [await on.refresh(refreshToken), await on.refresh(refreshToken)];
     expect(second.refreshToken).toBe(first.refreshToken);
@@ -43,7 +43,7 @@ describe('the refresh token grant', () => {
     expect(new Set(answers.map((answer) => claimsOf(answer.accessToken)['jti'])).size).toBe(50);
   });
 
-  it('revokes the family when a token comes back after the window (REF-3, REF-6)', async () => {
+  it('revokes the family if a token is reused after the retry window (REF-3, REF-6)', async () => {
     const { refreshToken } = await on.signIn();
     const { refreshToken: successor } = await on.refresh(refreshToken);
     await on.elapse(31);
@@ -51,7 +51,7 @@ describe('the refresh token grant', () => {
     expect(await codeOf(on.refresh(successor))).toBe('invalid_grant');
   });
 
-  it('takes a superseded token for reuse also when the request names a scope that nobody has (RFC 9700 section 4.14.2)', async () => {
+  it('detects reuse even if the request names an unknown scope (RFC 9700 section 4.14.2)', async () => {
     const { refreshToken } = await on.signIn();
     const { refreshToken: successor } = await on.refresh(refreshToken);
     await on.elapse(31);
@@ -59,7 +59,7 @@ describe('the refresh token grant', () => {
     expect(await codeOf(on.refresh(successor))).toBe('invalid_grant');
   });
 
-  it('refuses another client of the tenant and of another, and a wrong secret, and changes nothing (REF-11, R9, R11)', async () => {
+  it('refuses other clients, of the same or another tenant, and a wrong secret, and changes nothing (REF-11, R9, R11)', async () => {
     const { refreshToken } = await on.signIn();
     for (const clientId of ['other', 'spa', 'globex-web']) {
       expect(await codeOf(on.refresh(refreshToken, clientId))).toBe('invalid_grant');
@@ -71,7 +71,7 @@ describe('the refresh token grant', () => {
     expect((await on.refresh(refreshToken)).accessToken).not.toBe('');
   });
 
-  it('narrows and never widens, and goes back to what was granted (REF-12, R12)', async () => {
+  it('can narrow the scope of one refresh but never widen it beyond the grant (REF-12, R12)', async () => {
     const granted = ['openid', 'offline_access', 'orders.read'];
     const { refreshToken } = await on.signIn({ scopes: granted });
     for (const scope of ['orders.write', 'orders.read orders.write', 'no.such', 'profile']) {
@@ -82,7 +82,7 @@ describe('the refresh token grant', () => {
     expect((await on.refresh(narrow.refreshToken)).scope).toBe(granted.join(' '));
   });
 
-  it('refuses another resource than the granted one and consumes nothing (INT-4, RFC 8707 section 2.2)', async () => {
+  it('refuses a resource other than the granted one and consumes nothing (INT-4, RFC 8707 section 2.2)', async () => {
     const { refreshToken } = await on.signIn();
     const resource = 'https://billing.acme.example';
     expect(await codeOf(on.refresh(refreshToken, 'web', { resource }))).toBe('invalid_target');
@@ -91,7 +91,7 @@ describe('the refresh token grant', () => {
     );
   });
 
-  it('refuses misspelt tokens and opaque values of other kinds without asking the database (REF-10, COD-3)', async () => {
+  it('refuses malformed tokens and opaque values of other kinds without a database query (REF-10, COD-3)', async () => {
     const { refreshToken } = await on.signIn();
     const code = on.newCode();
     await on.refresh(refreshToken, 'web', { scope: 'no.such' }).catch(() => undefined);
@@ -108,7 +108,7 @@ describe('the refresh token grant', () => {
     expect((await on.redeem(code)).accessToken).not.toBe('');
   });
 
-  it('has the lifetimes of the application where it has its own', async () => {
+  it('uses the lifetimes of the application if it has its own', async () => {
     await on.directory.changeApplication('other', (record) => {
       record.lifetimes = { accessToken: 60, refreshTokenIdle: 100, refreshTokenAbsolute: 150 };
     });
@@ -122,7 +122,7 @@ describe('the refresh token grant', () => {
 });
 
 describe('changes of user and application between two refreshes', () => {
-  it('shows in the next access token: roles as they are, lost scopes left out (REF-8)', async () => {
+  it('show in the next access token: current roles, without lost scopes (REF-8)', async () => {
     const { refreshToken } = await on.signIn();
     await on.directory.changeUser('ada', (user) => (user.roles = ['manager']));
     const lost = (name: string) => name === 'orders.write';
@@ -175,7 +175,7 @@ describe('changes of user and application between two refreshes', () => {
     await on.directory.changeApplication('web', (record) => Object.assign(record, before));
   });
 
-  it('refuses an inactive user without using up the token that the client holds, however much later (REF-7, R11)', async () => {
+  it('refuses an inactive user without consuming the client’s token, however much later (REF-7, R11)', async () => {
     const { refreshToken } = await on.signIn({ userId: 'bob' });
     await on.directory.changeUser('bob', (user) => (user.status = Status.LOCKED));
     for (let attempt = 0; attempt < 3; attempt += 1) {
@@ -187,7 +187,7 @@ describe('changes of user and application between two refreshes', () => {
     expect((await on.refresh(successor)).accessToken).not.toBe('');
   });
 
-  it('never takes our own trouble for theft: a successor that could not be signed is handed out later', async () => {
+  it('never treats a server error as theft: a successor that could not be signed is issued on retry', async () => {
     const { refreshToken } = await on.signIn();
     on.keys.line.cut = true;
     expect(await codeOf(on.refresh(refreshToken))).toBe('temporarily_unavailable');
@@ -199,7 +199,7 @@ describe('changes of user and application between two refreshes', () => {
 });
 
 describe('the retry window as a setting', () => {
-  it('of zero refuses the second use at once (REF-4, R14)', async () => {
+  it('refuses the second use at once if it is zero (REF-4, R14)', async () => {
     const strict = await world({ settings: { TESSERA_REFRESH_RETRY_WINDOW: '0s' } });
     const { refreshToken } = await strict.signIn();
     const { refreshToken: successor } = await strict.refresh(refreshToken);
@@ -208,7 +208,7 @@ describe('the retry window as a setting', () => {
     await strict.close();
   });
 
-  it('covers a process that ended on either side of the commit (F10, F11, R8)', async () => {
+  it('covers a process that ends before or after the commit (F10, F11, R8)', async () => {
     for (const point of ['refresh.before_commit', 'refresh.after_commit']) {
       let armed = false;
       const crashing = await world({

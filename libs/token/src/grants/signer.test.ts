@@ -26,7 +26,7 @@ function setUp() {
 }
 
 describe('the signer', () => {
-  it('gathers what is asked for in one turn into one call and gives everyone its own token', async () => {
+  it('combines the requests of one turn of the event loop into one call and gives each its own token', async () => {
     const { keys, sign } = setUp();
     const subjects = Array.from({ length: 20 }, (_, index) => `user-${index}`);
     const tokens = await Promise.all(subjects.map(sign));
@@ -36,7 +36,7 @@ describe('the signer', () => {
     expect(keys.signCalls).toEqual([20, 1]);
   });
 
-  it('signs an access token and the ID token that holds its hash in one call (OIDC Core section 3.1.3.6)', async () => {
+  it('signs an access token and the ID token with its hash in one call (OIDC Core section 3.1.3.6)', async () => {
     const { keys, sign, signPair } = setUp();
     const pairs = Promise.all(['ada', 'bob'].map(signPair));
     const single = sign('eve');
@@ -50,7 +50,7 @@ describe('the signer', () => {
     expect(keys.signCalls).toEqual([5]);
   });
 
-  it('keeps what belongs together in one call when it bounds them', async () => {
+  it('keeps the tasks of one request in one call when it splits a batch', async () => {
     const { keys, sign, signPair } = setUp();
     const [, ...pairs] = await Promise.all([
       sign('first'),
@@ -68,14 +68,14 @@ describe('the signer', () => {
     expect(keys.signCalls).toEqual([64, 64, 22]);
   });
 
-  it('lets an item that cannot be signed fail alone', async () => {
+  it('fails only the request whose item cannot be signed', async () => {
     const { keys, sign } = setUp();
     keys.refused = 'user-1"';
     const outcomes = await Promise.allSettled(['user-0', 'user-1', 'user-2'].map(sign));
     expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
   });
 
-  it('tells everyone when the keys service is away, and asks it once', async () => {
+  it('fails every request of a batch while keys is unavailable, with one call', async () => {
     const { keys, sign } = setUp();
     keys.line.cut = true;
     const codes = await Promise.all(['a', 'b', 'c'].map((sub) => codeOf(sign(sub))));

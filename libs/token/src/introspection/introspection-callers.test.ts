@@ -25,7 +25,7 @@ const as = (...principal: Parameters<typeof asPrincipal> extends [unknown, ...in
 describe('a batch of introspections', () => {
   const ask = async (tokens: string[]) => (await introspector().batchIntrospect({ tokens }, call())).outcomes;
 
-  it('answers in order, each token by itself, with what a single question would have said', async () => {
+  it('answers in order, each token like a single introspection', async () => {
     const { accessToken, refreshToken, idToken } = await on.signIn();
     const header = { alg: 'RS256', kid: on.key.kid, typ: 'at+jwt' };
     const expired = signedToken(on.key, header, { ...claimsOf(accessToken), exp: 1 });
@@ -62,7 +62,7 @@ describe('a batch of introspections', () => {
     ]);
   });
 
-  it('takes a thousand tokens and refuses one more', async () => {
+  it('accepts a thousand tokens and refuses one more', async () => {
     const { accessToken } = await on.signIn();
     const tokens = Array.from({ length: 1000 }, (_, index) =>
       index % 2 === 0 ? accessToken : `bad-${index}`,
@@ -75,7 +75,7 @@ describe('a batch of introspections', () => {
     expect(await ask([])).toEqual([]);
   });
 
-  it('says of a token that it cannot judge now that it cannot, and judges the others', async () => {
+  it('reports a failure only for the tokens that it cannot introspect now', async () => {
     const { accessToken, refreshToken } = await on.signIn();
     await ask([accessToken]);
     await on.directory.changeApplication('web', (record) => (record.status = Status.ACTIVE));
@@ -90,8 +90,8 @@ describe('a batch of introspections', () => {
   });
 });
 
-describe('who introspects', () => {
-  it('sees as a client its own tokens and those made for its API resources, of its own tenant', async () => {
+describe('the caller of an introspection', () => {
+  it('sees, as a client, its own tokens and the tokens for its API resources in its tenant', async () => {
     const { accessToken, refreshToken } = await on.signIn();
     const seen = async (id: string) => {
       const outcomes = await as({ kind: 'client', id }).batchIntrospect(
@@ -112,7 +112,7 @@ describe('who introspects', () => {
     expect(audited.map(({ record }) => record['clientId'])).toContain('globex-web');
   });
 
-  it('sees by certificate what that is bound to; what it does not see reads as inactive and nothing else', async () => {
+  it('sees, by its certificate, the configured tenants and audiences; all other tokens are inactive', async () => {
     const { accessToken, refreshToken } = await on.signIn();
     const service = await on.exchange('service', { grantType: 'client_credentials', resource: billing });
     const tokens = [accessToken, refreshToken, service.accessToken];
@@ -134,13 +134,13 @@ describe('who introspects', () => {
     ).toEqual([]);
   });
 
-  it('cannot pass credentials of others on; only the gateway does', async () => {
+  it('cannot forward credentials of clients unless it is the gateway', async () => {
     const { accessToken: token } = await on.signIn();
     const asked = introspector().introspect({ token, credentials: credentialsOf('web'), caller }, call());
     await expect(asked).rejects.toThrow('Only the gateway');
   });
 
-  it('is told to remember an access token for a bounded time and never beyond its end, and a refresh token not at all', async () => {
+  it('may cache an access token for a limited time, at most until it expires, and a refresh token not at all', async () => {
     const { accessToken, refreshToken } = await on.signIn();
     const ask = (token: string) => introspector().introspect({ token }, call());
     expect(await ask(accessToken)).toMatchObject({ kind: TokenKind.ACCESS_TOKEN, cacheSeconds: 60 });
@@ -151,7 +151,7 @@ describe('who introspects', () => {
   });
 });
 
-describe('an access token as proof of who introspects', () => {
+describe('an access token that authenticates an introspecting client', () => {
   const bearer = () => {
     const route = on.service.routes.find(({ service }) => service.typeName === IntrospectionService.typeName);
     if (route?.bearer === undefined) throw new Error('access tokens are not taken');
@@ -159,7 +159,7 @@ describe('an access token as proof of who introspects', () => {
   };
   const judge = (token: string) => bearer()(token, call());
 
-  it('is one that a client got for itself with the scope tokens.introspect', async () => {
+  it('is one of the client credentials grant with the scope tokens.introspect', async () => {
     const { accessToken } = await on.exchange('introspecting', { grantType: 'client_credentials' });
     const { aud, iss, exp } = claimsOf(accessToken);
     expect(aud).toBe(iss);
@@ -169,7 +169,7 @@ describe('an access token as proof of who introspects', () => {
     });
   });
 
-  it('is no other token of ours and nothing that only looks like one', async () => {
+  it('is no other token of this server and no imitation', async () => {
     const { accessToken, refreshToken, idToken } = await on.signIn();
     expect(await codeOf(judge(accessToken))).toBe('insufficient_scope');
     for (const other of [refreshToken, idToken, 'garbage'])
@@ -189,7 +189,7 @@ describe('an access token as proof of who introspects', () => {
     expect(await codeOf(judge(signedToken(testKey(on.key.kid), header, good)))).toBe('invalid_token');
   });
 
-  it('is none any more when the client is disabled or has lost the scope, or the keys are away', async () => {
+  it('is no longer accepted if the client is disabled or has lost the scope, or if keys is unavailable', async () => {
     const { accessToken } = await on.exchange('introspecting', { grantType: 'client_credentials' });
     await on.directory.changeApplication('introspecting', (record) => (record.status = Status.DISABLED));
     expect(await codeOf(judge(accessToken))).toBe('invalid_token');
@@ -205,8 +205,8 @@ describe('an access token as proof of who introspects', () => {
   });
 });
 
-describe('bindings of certificates', () => {
-  it('are read from entries', () => {
+describe('the setting of certificate clients', () => {
+  it('is parsed from its entries', () => {
     expect(parseCertificateClients([])).toEqual(new Map());
     expect(
       parseCertificateClients([

@@ -35,7 +35,7 @@ const said = (answer: object) =>
   );
 
 describe('introspection', () => {
-  it('describes a live access token (RFC 7662 section 2.2)', async () => {
+  it('describes an active access token (RFC 7662 section 2.2)', async () => {
     const { accessToken } = await on.signIn();
     const { exp, iat, jti } = claimsOf(accessToken);
     expect(said(await on.introspect(accessToken))).toEqual({
@@ -73,7 +73,7 @@ describe('introspection', () => {
     expect((await on.introspect(successor)).active).toBe(true);
   });
 
-  it('says nothing but inactive of every other token (INT-2, INT-5, JWT-6)', async () => {
+  it('reports every other token as inactive, without details (INT-2, INT-5, JWT-6)', async () => {
     const { accessToken, idToken, refreshToken } = await on.signIn();
     await on.token.revoke({ token: refreshToken, caller }, call());
     const expired = await on.signIn();
@@ -100,7 +100,7 @@ describe('introspection', () => {
     expect(await codeOf(on.introspect(''))).toBe('invalid_request');
   });
 
-  it('shows a client its own tokens and those made for its API resources, of its own tenant (INT-1)', async () => {
+  it('shows a client its own tokens and the tokens for its API resources in its tenant (INT-1)', async () => {
     const { accessToken, refreshToken } = await on.signIn();
     const seen = async (token: string, clientId: string) => said(await on.introspect(token, clientId));
     for (const token of [accessToken, refreshToken]) {
@@ -112,7 +112,7 @@ describe('introspection', () => {
     expect(await seen(refreshToken, 'orders-api')).toEqual({ active: false });
   });
 
-  it('decides for each caller by itself, also about a token it has just verified for another (INT-3)', async () => {
+  it('decides for each caller separately, even about a token it has just verified for another (INT-3)', async () => {
     const { accessToken } = await on.signIn();
     expect((await on.introspect(accessToken, 'web')).active).toBe(true);
     expect((await on.introspect(accessToken, 'other')).active).toBe(false);
@@ -128,7 +128,7 @@ describe('introspection', () => {
     ).toBe('invalid_client');
   });
 
-  it('audits a client that asks for a token it may not see or with a wrong secret', async () => {
+  it('audits a client that introspects a token it may not see or has a wrong secret', async () => {
     const { accessToken } = await on.signIn();
     await on.introspect(accessToken, 'other');
     const credentials = credentialsOf('no-refresh', 'x'.repeat(43));
@@ -145,7 +145,7 @@ describe('introspection', () => {
     ]);
   });
 
-  it('calls a refresh token inactive that its application may not use any more (RFC 7662 section 2.2)', async () => {
+  it('reports a refresh token as inactive if its application may no longer use it (RFC 7662 section 2.2)', async () => {
     const { refreshToken } = await on.signIn({ clientId: 'other' });
     const before = structuredClone(on.directory.applications.get('other'));
     await on.directory.changeApplication('other', (record) => {
@@ -161,7 +161,7 @@ describe('introspection', () => {
     await on.directory.changeApplication('other', (record) => Object.assign(record, before));
   });
 
-  it('knows the token that a client is left with when its refresh was refused after the rotation', async () => {
+  it('reports the client’s token as active if its refresh was refused after the rotation', async () => {
     const { refreshToken } = await on.signIn({ userId: 'bob' });
     const { exp, iat } = await on.introspect(refreshToken);
     await on.directory.changeUser('bob', (user) => (user.status = Status.LOCKED));
@@ -179,7 +179,7 @@ describe('introspection', () => {
     expect((await on.introspect(successor)).active).toBe(true);
   });
 
-  it('says that a refresh token of before a change is not active, like the refresh that it would get (REF-7)', async () => {
+  it('reports a refresh token from before a change as inactive, as a refresh would refuse it (REF-7)', async () => {
     const { accessToken, refreshToken } = await on.signIn({ userId: 'bob' });
     const validFrom = grantOf().authTime + 1n;
     await on.directory.changeUser('bob', (user) => (user.validFrom = validFrom));
@@ -192,7 +192,7 @@ describe('introspection', () => {
     await on.directory.changeApplication('web', (record) => (record.validFrom = 0n));
   });
 
-  it('calls a refresh token inactive while its person holds no role the application is for (DEV-2)', async () => {
+  it('reports a refresh token as inactive while its user has no role that the application requires (DEV-2)', async () => {
     const { accessToken, refreshToken } = await on.signIn();
     const active = async () => [
       (await on.introspect(accessToken)).active,
@@ -207,7 +207,7 @@ describe('introspection', () => {
     await on.directory.changeApplication('web', (record) => (record.allowedRoles = []));
   });
 
-  it('follows user, application and tenant for refresh tokens and lets access tokens live until they expire', async () => {
+  it('checks user, application and tenant of refresh tokens and keeps access tokens active until they expire', async () => {
     const { accessToken, refreshToken } = await on.signIn({ userId: 'bob' });
     const active = async () => [
       (await on.introspect(accessToken)).active,

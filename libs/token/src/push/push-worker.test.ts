@@ -18,7 +18,7 @@ async function pushed(overrides: Partial<ReturnType<typeof grantOf>> = {}) {
   return { authReqId, ...first };
 }
 
-describe('tokens that are pushed', () => {
+describe('pushed tokens', () => {
   it('are issued once, with an ID token that binds them together (CIBA Core §10.3.1)', async () => {
     const { authReqId, accepted, tokens } = await pushed();
     if (tokens === undefined) throw new Error('no tokens were pushed');
@@ -39,13 +39,13 @@ describe('tokens that are pushed', () => {
     expect(names).toContain('token.issued');
   });
 
-  it('name no refresh token where there is none', async () => {
+  it('have no refresh token hash without a refresh token', async () => {
     const { tokens } = await pushed({ scopes: ['openid', 'orders.read'] });
     expect(tokens?.refreshToken).toBe('');
     expect(claimsOf(tokens?.idToken ?? '')).not.toHaveProperty(refreshTokenHashClaim);
   });
 
-  it('are not issued for a person or application that is not active any more (CIBA-2)', async () => {
+  it('are not issued for an inactive user or application (CIBA-2)', async () => {
     const { directory } = on;
     const give = [
       (status: Status) => directory.changeUser('bob', (record) => void (record.status = status)),
@@ -62,7 +62,7 @@ describe('tokens that are pushed', () => {
     );
   });
 
-  it('are not issued for a person who holds no role the application is for by then (DEV-2)', async () => {
+  it('are not issued for a user who no longer has a role that the application requires (DEV-2)', async () => {
     await on.directory.changeApplication('other', (record) => (record.allowedRoles = ['clerk']));
     const { tokens, accepted } = await pushed({ clientId: 'other', userId: 'bob' });
     expect([tokens, accepted]).toEqual([undefined, true]);
@@ -71,7 +71,7 @@ describe('tokens that are pushed', () => {
     expect((await on.events()).map(({ reason }) => reason)).toContain('role_missing');
   });
 
-  it('fail where openid is not granted any more: nothing would bind them together (CIBA Core §10.3.1)', async () => {
+  it('are not issued if openid is no longer granted: nothing would bind them together (CIBA Core §10.3.1)', async () => {
     await on.directory.changeApplication('globex-web', (record) => {
       record.scopes = record.scopes.filter(({ name }) => name !== 'openid');
     });
@@ -80,12 +80,12 @@ describe('tokens that are pushed', () => {
     expect(tokens).toBeUndefined();
   });
 
-  it('are not issued any more when the request is over', async () => {
+  it('are not issued after the request has ended', async () => {
     const authReqId = on.device.approvePush(grantOf(), { ended: true });
     expect(await on.device.finished(authReqId)).toMatchObject([{ accepted: true, tokens: undefined }]);
   });
 
-  it('wait while keys is away', async () => {
+  it('are issued later if keys is unavailable', async () => {
     on.keys.line.cut = true;
     const authReqId = on.device.approvePush(grantOf());
     await new Promise((resolve) => setTimeout(resolve, 300));
@@ -97,7 +97,7 @@ describe('tokens that are pushed', () => {
     expect(others).toEqual([]);
   });
 
-  it('fail and are revoked where they were issued and not handed over in time', async () => {
+  it('are revoked if they were issued but not handed over in time', async () => {
     on.device.losing = true;
     const authReqId = on.device.approvePush(grantOf());
     const [lost] = await on.device.finished(authReqId);
@@ -113,7 +113,7 @@ describe('tokens that are pushed', () => {
     expect(revoked.at(-1)?.record).toMatchObject({ clientId: 'web', details: { reason: 'undelivered' } });
   });
 
-  it('are revoked when the client did not take them', async () => {
+  it('are revoked if the client did not accept them', async () => {
     const { authReqId, tokens } = await pushed();
     const refreshToken = tokens?.refreshToken ?? '';
     expect(await on.introspect(refreshToken)).toMatchObject({ active: true });
@@ -123,7 +123,7 @@ describe('tokens that are pushed', () => {
     expect(await on.introspect(refreshToken)).toMatchObject({ active: false });
   });
 
-  it('are never alive twice, and never dead when they were delivered, whatever two processes do at once', async () => {
+  it('are never valid twice, and never revoked once delivered, whatever two processes do at once', async () => {
     for (let round = 0; round < 20; round += 1) {
       const authReqId = on.device.approvePush(grantOf());
       // Handed out again while the first attempt may be anywhere.
@@ -143,7 +143,7 @@ describe('tokens that are pushed', () => {
     }
   });
 
-  it('are the only ones of their request, also where its client polls by now and asks for it at once (I1)', async () => {
+  it('are the only ones of their request, even if the client changed to polling and polls at the same time (I1)', async () => {
     const winners = new Set<string>();
     for (let round = 0; round < 20; round += 1) {
       const authReqId = on.device.approvePush(grantOf());
@@ -166,8 +166,8 @@ describe('tokens that are pushed', () => {
   });
 });
 
-describe('a client whose tokens are pushed', () => {
-  it('may not ask for them (CIBA Core §11)', async () => {
+describe('a client in push mode', () => {
+  it('must not use the token endpoint (CIBA Core §11)', async () => {
     await on.directory.changeApplication('spa', (record) => {
       Object.assign(record, { type: ApplicationType.PUBLIC, ciba: { delivery: 'push' } });
     });

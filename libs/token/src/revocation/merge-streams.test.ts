@@ -22,8 +22,8 @@ class Numbers implements AsyncIterator<number> {
   }
 }
 
-describe('streams that are merged', () => {
-  it('are all returned when the caller leaves, also one that waits with an item and one that does not end well', async () => {
+describe('merged streams', () => {
+  it('are all returned when the caller leaves, even one that waits with an item and one that fails to end', async () => {
     const streams = {
       first: new Numbers(),
       second: new Numbers(new Error('in pieces')),
@@ -45,7 +45,7 @@ describe('streams that are merged', () => {
     expect(streams.other.returned).toBe(true);
   });
 
-  it('have their turns, however much one of them has to tell', async () => {
+  it('are read in turn, even if one of them is busy', async () => {
     const streams = { busy: new Numbers(), other: new Numbers() };
     const heard: string[] = [];
     for await (const { from } of mergeStreams(streams)) {

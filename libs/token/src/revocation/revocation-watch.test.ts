@@ -81,8 +81,8 @@ const revokeOne = async (clientId = 'web') => {
 };
 const settled = () => new Promise((resolve) => setTimeout(resolve, 300));
 
-describe('the watch of revocations', () => {
-  it('begins with a position and then tells each revoked family within 250 ms, once', async () => {
+describe('the revocation watch', () => {
+  it('starts with a position and then reports each revoked family within 250 ms, once', async () => {
     const watcher = await watch();
     expect(watcher.messages).toMatchObject([{ kind: RevocationKind.UNSPECIFIED, tenantId: '' }]);
     await revokeOne();
@@ -95,7 +95,7 @@ describe('the watch of revocations', () => {
     await watcher.stop();
   });
 
-  it('tells within 250 ms what another replica has revoked', async () => {
+  it('reports revocations of another replica within 250 ms', async () => {
     const other = await world({ kit: { database: on.database } });
     const watcher = await watch();
     const { refreshToken } = await on.signIn();
@@ -106,7 +106,7 @@ describe('the watch of revocations', () => {
     await other.close();
   });
 
-  it('tells sessions, users, applications and tenants that ended, and nothing of other changes', async () => {
+  it('reports ended sessions, users, applications and tenants, and no other changes', async () => {
     const watcher = await watch();
     on.authorize.endSession('session-9');
     await on.directory.changeUser('bob', (user) => (user.name = 'Bob'));
@@ -125,7 +125,7 @@ describe('the watch of revocations', () => {
     await watcher.stop();
   });
 
-  it('tells who comes back with a cursor everything it missed, once and in order, from any message', async () => {
+  it('resumes from the cursor of any message with everything missed, once and in order', async () => {
     const first = await watch();
     await revokeOne();
     await within(500, () => first.ends(REFRESH_FAMILY).length === 1);
@@ -152,7 +152,7 @@ describe('the watch of revocations', () => {
     await second.stop();
   });
 
-  it('tells everything that ended since a time, to who starts without a cursor', async () => {
+  it('reports everything since a given time to a watcher without a cursor', async () => {
     await revokeOne();
     on.authorize.endSession('long-over');
     await on.directory.changeUser('bob', (user) => (user.status = Status.DISABLED));
@@ -167,7 +167,7 @@ describe('the watch of revocations', () => {
     await Promise.all([all.stop(), none.stop()]);
   });
 
-  it('refuses a cursor that is not on record any more, and what is no cursor', async () => {
+  it('refuses a cursor that is too old and a malformed one', async () => {
     const watcher = await watch();
     await watcher.stop();
     await on.directory.changeUser('bob', (user) => (user.name = 'Robert'));
@@ -183,7 +183,7 @@ describe('the watch of revocations', () => {
     }
   });
 
-  it('fails when a record cannot be heard, so that nobody feels guarded who is not', async () => {
+  it('fails when a feed is interrupted, so that watchers know that they may miss revocations', async () => {
     on.directory.line.cut = true;
     await expect(watch()).rejects.toMatchObject({ code: 'temporarily_unavailable' });
     on.directory.line.cut = false;
@@ -201,7 +201,7 @@ describe('the watch of revocations', () => {
     await end;
   });
 
-  it('speaks at least once a second when nothing ends', async () => {
+  it('sends a message at least once a second when nothing ends', async () => {
     const watcher = await watch();
     await new Promise((resolve) => setTimeout(resolve, 1600));
     expect(watcher.messages.length).toBeGreaterThanOrEqual(3);
@@ -213,7 +213,7 @@ describe('the watch of revocations', () => {
 const nameOf = (kind: RevocationKind) =>
   Object.entries(RevocationKind).find(([, value]) => value === kind)?.[0] ?? '';
 
-describe('who watches', () => {
+describe('the caller of a revocation watch', () => {
   const endOfEachKind = async () => {
     await revokeOne('web');
     await on.token.revoke(
@@ -243,7 +243,7 @@ describe('who watches', () => {
       .toSorted();
   };
 
-  it('hears as a client of its own families, those of its API resources, and its own tenant', async () => {
+  it('sees, as a client, its own families, those of its API resources, and its tenant', async () => {
     expect(await heard({ kind: 'client', id: 'orders-api' })).toEqual([
       'REFRESH_FAMILY acme web',
       'SESSION acme of-acme',
@@ -252,7 +252,7 @@ describe('who watches', () => {
     expect(ofOther).toEqual(['REFRESH_FAMILY acme other', 'SESSION acme of-acme']);
   });
 
-  it('hears by certificate what that is bound to; unnamed ones nothing', async () => {
+  it('sees, by its certificate, the configured tenants and audiences; without an entry nothing', async () => {
     expect(await heard({ kind: 'certificate', id: 'introspector.orders' })).toEqual([
       'REFRESH_FAMILY acme web',
       'SESSION acme of-acme',
@@ -261,7 +261,7 @@ describe('who watches', () => {
     expect(await heard({ kind: 'certificate', id: 'introspector.unknown' })).toEqual([]);
   });
 
-  it('hears nothing any more once its client is disabled or its access token has expired', async () => {
+  it('is disconnected once its client is disabled or its access token has expired', async () => {
     const expiresAt = Math.floor(on.clock.now() / 1000) + 60;
     const expiring = await watch({}, { kind: 'client', id: 'orders-api', expiresAt });
     const disabled = await watch({}, { kind: 'client', id: 'orders-api' });

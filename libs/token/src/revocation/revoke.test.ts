@@ -23,7 +23,7 @@ const revoke = (token: string, { by, reason = '', ignoreUnknown = false }: Optio
   );
 
 describe('revocation', () => {
-  it('ends the family at once, whichever of its tokens is presented, and leaves access tokens alone', async () => {
+  it('revokes the family at once, whichever of its tokens is presented, and leaves access tokens active', async () => {
     const { refreshToken, accessToken } = await on.signIn();
     const { refreshToken: successor } = await on.refresh(refreshToken);
     expect(await revoke(refreshToken)).toBe('no error');
@@ -45,7 +45,7 @@ describe('revocation', () => {
     });
   });
 
-  it('keeps no token that somebody pasted into the reason (LOG-1)', async () => {
+  it('removes tokens that were pasted into the reason (LOG-1)', async () => {
     const { refreshToken, accessToken } = await on.signIn();
     expect(
       await revoke(refreshToken, { reason: `stolen: ${refreshToken} ${accessToken.slice(0, 400)}` }),
@@ -60,7 +60,7 @@ describe('revocation', () => {
     for (const token of [refreshToken, accessToken]) expect(written).not.toContain(token.slice(3, 23));
   });
 
-  it('refuses what is missing or not a refresh token of ours (contract, DELETE /revoke)', async () => {
+  it('refuses a missing token and any token but a refresh token of this server (contract, DELETE /revoke)', async () => {
     const { accessToken, refreshToken } = await on.signIn();
     for (const token of [
       '',
@@ -84,7 +84,7 @@ describe('revocation', () => {
     expect(await revoke('', { by: 'web', ignoreUnknown: true })).toBe('invalid_request');
   });
 
-  it('tells nobody whether the access token of another client is alive (RFC 7009 section 2.2, INT-6)', async () => {
+  it('does not reveal whether the access token of another client is active (RFC 7009 section 2.2, INT-6)', async () => {
     const { accessToken } = await on.signIn();
     for (const by of ['other', 'service', 'globex-web', 'spa']) {
       expect(await revoke(accessToken, { by, ignoreUnknown: true })).toBe('no error');
@@ -92,7 +92,7 @@ describe('revocation', () => {
     }
   });
 
-  it('answers a foreign client like an unknown token and leaves the token alone (INT-6)', async () => {
+  it('answers a token of another client like an unknown one and does not revoke it (INT-6)', async () => {
     const { refreshToken } = await on.signIn();
     for (const by of ['other', 'service', 'globex-web']) {
       expect(await revoke(refreshToken, { by })).toBe('invalid_request');
@@ -103,7 +103,7 @@ describe('revocation', () => {
     expect((await on.introspect(refreshToken)).active).toBe(false);
   });
 
-  it('lets a public client end its own family by RFC 7009 section 2.1, and nobody else’s', async () => {
+  it('lets a public client revoke its own family (RFC 7009 section 2.1), and no other', async () => {
     const { refreshToken } = await on.signIn({ clientId: 'spa' });
     const { refreshToken: foreign } = await on.signIn();
     expect(await revoke(refreshToken, { by: 'spa' })).toBe('invalid_client');
@@ -113,7 +113,7 @@ describe('revocation', () => {
     expect((await on.introspect(refreshToken)).active).toBe(false);
   });
 
-  it('refuses wrong credentials before it looks at the token', async () => {
+  it('refuses wrong credentials before it reads the token', async () => {
     const { refreshToken } = await on.signIn();
     const credentials = credentialsOf('web', 'x'.repeat(43));
     const asked = on.token.revoke({ token: refreshToken, credentials, caller }, call());
@@ -145,7 +145,7 @@ describe('revocation', () => {
     },
   );
 
-  it('leaves nothing alive once it has returned, however it raced with refreshes (REF-5)', async () => {
+  it('leaves no token of the family active once it has returned, even with concurrent refreshes (REF-5)', async () => {
     for (let round = 0; round < 25; round += 1) {
       const { refreshToken } = await on.signIn();
       const [, ...answers] = await Promise.all([

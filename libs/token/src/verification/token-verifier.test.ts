@@ -46,7 +46,7 @@ const without = (name: string) =>
 const encode = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url');
 
 describe('verification of access tokens', () => {
-  it('accepts a token of ours and gives its claims (RFC 9068 section 4)', async () => {
+  it('accepts a token of this server and returns its claims (RFC 9068 section 4)', async () => {
     const { verifier } = setUp();
     expect(await verifier.accessToken(signedToken(key, header, claims), () => ({}))).toEqual(claims);
   });
@@ -74,7 +74,7 @@ describe('verification of access tokens', () => {
     }
   });
 
-  it('refuses every kid that is not one of ours, and asks for keys at most once a second (JWT-3)', async () => {
+  it('refuses every unknown kid and fetches the keys at most once a second (JWT-3)', async () => {
     const { accepts, fake, clock } = setUp();
     await accepts(signedToken(key, header, claims));
     const kids = [
@@ -96,7 +96,7 @@ describe('verification of access tokens', () => {
     expect(fake.fetches).toBe(2);
   });
 
-  it('pins RS256 whatever algorithm the header names for one of our keys (JWT-4, RFC 8725 section 3.1)', async () => {
+  it('accepts only RS256, whatever algorithm the header names for a known key (JWT-4, RFC 8725 section 3.1)', async () => {
     const { accepts } = setUp();
     const pss = (data: Buffer, privateKey: KeyObject) =>
       sign('sha256', data, { key: privateKey, padding: constants.RSA_PKCS1_PSS_PADDING });
@@ -122,7 +122,7 @@ describe('verification of access tokens', () => {
     }
   });
 
-  it('refuses claims of another type than they must have, and missing ones (JWT-7)', async () => {
+  it('refuses missing claims and claims of the wrong type (JWT-7)', async () => {
     const { accepts } = setUp();
     const wrong: Record<string, unknown[]> = {
       iss: [['https://id.example'], { a: 1 }, '', 1, null],
@@ -184,7 +184,7 @@ describe('verification of access tokens', () => {
     expect(await accepts(signedToken(attacker, header, claims))).toBe(false);
   });
 
-  it('refuses every other spelling of a good token and every shape that is not three parts', async () => {
+  it('refuses every other spelling of a valid token and everything but three parts', async () => {
     const { accepts } = setUp();
     const token = signedToken(key, header, claims);
     const [head = '', payload = '', signature = ''] = token.split('.');
@@ -217,7 +217,7 @@ describe('verification of access tokens', () => {
 });
 
 describe('the keys and the cache of the verifier', () => {
-  it('goes on with the last good keys while the keys service is away, and never calls a token bad for it', async () => {
+  it('verifies with the last known keys while keys is unavailable, and never calls a token invalid because of it', async () => {
     const { accepts, fake, clock } = setUp();
     expect(await accepts(signedToken(key, header, claims))).toBe(true);
     fake.line.cut = true;
@@ -231,13 +231,13 @@ describe('the keys and the cache of the verifier', () => {
     expect(await accepts(unknown)).toBe(false);
   });
 
-  it('says that it cannot tell while it never had a key', async () => {
+  it('is temporarily_unavailable before it has fetched any key', async () => {
     const { fake, accepts } = setUp();
     fake.line.cut = true;
     expect(await codeOf(accepts(signedToken(key, header, claims)))).toBe('temporarily_unavailable');
   });
 
-  it('fails nobody for the short time of who asked for the keys first', async () => {
+  it('fails no caller because of the shorter timeout of the caller that fetched the keys first', async () => {
     const { accepts, fake } = setUp();
     const release = Promise.withResolvers<void>();
     fake.hold = release.promise;
@@ -250,7 +250,7 @@ describe('the keys and the cache of the verifier', () => {
     expect(fake.fetches).toBe(1);
   });
 
-  it('keeps nobody waiting for the keys longer than there is time, whoever asked for them', async () => {
+  it('keeps no caller waiting for the keys beyond its own timeout', async () => {
     const { accepts, fake } = setUp();
     const release = Promise.withResolvers<void>();
     fake.hold = release.promise;
@@ -261,7 +261,7 @@ describe('the keys and the cache of the verifier', () => {
     expect(await patient).toBe(true);
   });
 
-  it('never calls a token bad because its caller gave up while the keys were fetched', async () => {
+  it('never calls a token invalid because its caller gave up while the keys were fetched', async () => {
     const { accepts, fake } = setUp();
     const release = Promise.withResolvers<void>();
     fake.hold = release.promise;
@@ -272,7 +272,7 @@ describe('the keys and the cache of the verifier', () => {
     release.resolve();
   });
 
-  it('answers from old keys also where no time is left to ask for newer ones, which are fetched meanwhile', async () => {
+  it('verifies with the keys it has while newer ones are fetched, even for a caller without time left', async () => {
     const { accepts, verifier, fake, clock } = setUp();
     expect(await accepts(signedToken(key, header, claims))).toBe(true);
     clock.advance(61_000);
@@ -284,7 +284,7 @@ describe('the keys and the cache of the verifier', () => {
     await vi.waitFor(() => expect(fake.fetches).toBe(2));
   });
 
-  it('learns a new key at its first token', async () => {
+  it('fetches a new key at its first token', async () => {
     const { accepts, fake, clock } = setUp();
     await accepts(signedToken(key, header, claims));
     const next = testKey('key-2');
@@ -293,7 +293,7 @@ describe('the keys and the cache of the verifier', () => {
     expect(await accepts(signedToken(next, { ...header, kid: 'key-2' }, claims))).toBe(true);
   });
 
-  it('forgets verified tokens with the key that signed them', async () => {
+  it('no longer accepts verified tokens once their key is withdrawn', async () => {
     const { accepts, fake, clock } = setUp();
     const token = signedToken(key, header, claims);
     expect(await accepts(token)).toBe(true);
@@ -316,13 +316,13 @@ describe('verification of ID token hints', () => {
   };
   const idHeader = { ...header, typ: 'JWT' };
 
-  it('accepts an expired ID token of ours (OIDC RP-Initiated Logout section 2)', async () => {
+  it('accepts an expired ID token of this server (OIDC RP-Initiated Logout section 2)', async () => {
     const { verifier } = setUp();
     const hint = await verifier.idToken(signedToken(key, idHeader, idClaims), () => ({}));
     expect(hint).toEqual({ iss: 'https://id.example', sub: 'ada', aud: 'web', sid: 's1' });
   });
 
-  it('refuses an access token, a foreign signature and claims of another type', async () => {
+  it('refuses an access token, a foreign signature and claims of the wrong type', async () => {
     const { verifier } = setUp();
     const bad = [
       signedToken(key, header, { ...claims, sid: 's1' }),

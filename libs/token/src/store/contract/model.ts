@@ -58,7 +58,7 @@ export function modelContract(engine: string, open: () => Promise<Database>, run
       on = bench(await open());
     });
 
-    it(`agree with the model in ${runs} histories, with one live generation after every step, or its predecessor too where it was not handed out`, async () => {
+    it(`agree with the model in ${runs} histories: after every step one generation is live, and its predecessor too if it was not delivered`, async () => {
       await fc.assert(
         fc.asyncProperty(steps, async (history) => {
           const family = await on.start();

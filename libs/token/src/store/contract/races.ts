@@ -30,7 +30,7 @@ export function raceContract(engine: string, open: () => Promise<Database>): voi
       }
     }, 60_000);
 
-    it('never forks: of parallel presentations with window 0 one wins, and the family dies of the others', async () => {
+    it('never forks: with window 0 one parallel presentation wins, and the others revoke the family', async () => {
       for (let round = 0; round < rounds; round += 1) {
         const { familyId, request } = await on.start();
         const exact = { retryWindowSeconds: 0 };
@@ -44,7 +44,7 @@ export function raceContract(engine: string, open: () => Promise<Database>): voi
       }
     }, 60_000);
 
-    it('leaves nothing of a family alive once revoke has returned, however it raced with refreshes', async () => {
+    it('leaves no generation live once revoke has returned, even with concurrent refreshes', async () => {
       for (let round = 0; round < rounds; round += 1) {
         const { familyId, request } = await on.start();
         const revocation = { familyId, owner: undefined, reason: 'stolen', trail };
@@ -69,7 +69,7 @@ export function raceContract(engine: string, open: () => Promise<Database>): voi
       }
     }, 60_000);
 
-    it('does not take back a successor that one attempt handed out because another one failed (R1, RFC 9700 section 4.14.2)', async () => {
+    it('does not undo a rotation that one response delivered because another response failed (R1, RFC 9700 section 4.14.2)', async () => {
       for (let round = 0; round < rounds; round += 1) {
         const { familyId, request } = await on.start();
         await on.refresh.rotate(request(1));
@@ -90,7 +90,7 @@ export function raceContract(engine: string, open: () => Promise<Database>): voi
       }
     }, 60_000);
 
-    it('keeps the reason of the one revocation that was first of many, in the row and in its one audit row', async () => {
+    it('keeps the reason of the first of many revocations, in the row and in its one audit row', async () => {
       for (let round = 0; round < rounds / 4; round += 1) {
         const { familyId } = await on.start();
         const reasons = Array.from({ length: 10 }, (_, index) => `reason ${index}`);
@@ -105,7 +105,7 @@ export function raceContract(engine: string, open: () => Promise<Database>): voi
       }
     });
 
-    it('lets exactly one of fifty parallel redemptions of a code succeed, and revokes what it issued (RFC 6749 section 4.1.2)', async () => {
+    it('lets exactly one of fifty parallel redemptions of a code succeed, and revokes its tokens (RFC 6749 section 4.1.2)', async () => {
       for (let round = 0; round < rounds / 4; round += 1) {
         const hash = systemRandom.bytes(32);
         const families = Array.from({ length: 50 }, () => newFamilyId(systemRandom));

@@ -4,7 +4,7 @@ import { bench, grant, owner, trail, type Bench } from './fixture.ts';
 
 /** What the record of revoked families must do on every engine. */
 export function recordContract(engine: string, open: () => Promise<Database>): void {
-  describe(`the record of revocations on ${engine}`, () => {
+  describe(`the revocation feed on ${engine}`, () => {
     let on: Bench;
     let database: Database;
     beforeAll(async () => {
@@ -17,7 +17,7 @@ export function recordContract(engine: string, open: () => Promise<Database>): v
     const recordedAfter = async (start: number) =>
       (await on.revocations.changesAfter(start, 1000)).map(({ familyId }) => familyId);
 
-    it('has each family once, by whatever it was revoked, with what it stands for', async () => {
+    it('has each revoked family once with its grant, whatever revoked it', async () => {
       const start = await on.revocations.newestChange();
       const [revoked, reused] = [await on.start(), await on.start()];
       await revoke(revoked.familyId);
@@ -37,7 +37,7 @@ export function recordContract(engine: string, open: () => Promise<Database>): v
       expect(await on.revocations.newestChange()).toBe(recorded.at(-1)?.sequence);
     });
 
-    it('has nothing of what revoked nothing', async () => {
+    it('has no entry for requests that revoked nothing', async () => {
       const start = await on.revocations.newestChange();
       const { familyId, request } = await on.start();
       await on.refresh.rotate(request(1));
@@ -47,7 +47,7 @@ export function recordContract(engine: string, open: () => Promise<Database>): v
       expect(await on.revocations.changesAfter(start, 10)).toEqual([]);
     });
 
-    it('is in the order of the commits, however many revoke at once', async () => {
+    it('is in the order of the commits, even with concurrent revocations', async () => {
       const families = await Promise.all(Array.from({ length: 120 }, () => on.start()));
       const seen: string[] = [];
       let position = await on.revocations.newestChange();
@@ -68,7 +68,7 @@ export function recordContract(engine: string, open: () => Promise<Database>): v
       expect(seen.toSorted()).toEqual(families.map(({ familyId }) => familyId).toSorted());
     });
 
-    it('keeps a week, and knows what it can be resumed after and where a time is', async () => {
+    it('keeps a week, and knows which positions can be resumed and the position of a time', async () => {
       const before = await on.revocations.newestChange();
       const [old, young] = [await on.start(), await on.start()];
       await revoke(old.familyId);

@@ -26,7 +26,7 @@ export function redemptionContract(engine: string, open: () => Promise<Database>
       ...overrides,
     });
 
-    it('starts the family with the marker and says what was issued in one audit row', async () => {
+    it('starts the family with the marker and writes what was issued to one audit row', async () => {
       const redemption = request();
       const familyId = redemption.family?.familyId ?? '';
       expect(await on.redemption.redeem(redemption)).toBe('redeemed');
@@ -37,7 +37,7 @@ export function redemptionContract(engine: string, open: () => Promise<Database>
       ]);
     });
 
-    it('takes a value that comes back for a replay and ends what its redemption started, for good', async () => {
+    it('treats a second redemption as a replay and revokes the family of the first one for good', async () => {
       const redemption = request();
       const familyId = redemption.family?.familyId ?? '';
       await on.redemption.redeem(redemption);
@@ -52,7 +52,7 @@ export function redemptionContract(engine: string, open: () => Promise<Database>
       ]);
     });
 
-    it('finds no replay of a value that was not redeemed, and one of a value that was, as a second redemption does', async () => {
+    it('finds a replay only of a value that was redeemed, with the effects of a second redemption', async () => {
       const redemption = request();
       const familyId = redemption.family?.familyId ?? '';
       expect(await on.redemption.findReplay(redemption)).toBe(false);
@@ -77,7 +77,7 @@ export function redemptionContract(engine: string, open: () => Promise<Database>
       },
     );
 
-    it('tells which family a value started, and changes nothing by it', async () => {
+    it('finds the family that a value started, and changes nothing', async () => {
       const redemption = { ...request(), kind: 'auth_req_id' as const };
       const familyId = redemption.family?.familyId ?? '';
       expect(await on.redemption.findFamily(redemption)).toBeUndefined();
@@ -90,7 +90,7 @@ export function redemptionContract(engine: string, open: () => Promise<Database>
       expect(await on.redemption.findFamily(alone)).toBeNull();
     });
 
-    it('redeems no code of a session that was ended, and whatever else was approved in it (SES-7, F2)', async () => {
+    it('redeems no code of an ended session, but other values that were approved in it (SES-7, F2)', async () => {
       const sessionId = systemRandom.bytes(16).toString('base64url');
       const before = request({ sessionId });
       expect(await on.redemption.redeem(before)).toBe('redeemed');
@@ -106,7 +106,7 @@ export function redemptionContract(engine: string, open: () => Promise<Database>
       expect(await on.redemption.redeem(request())).toBe('redeemed');
     });
 
-    it('remembers values that started no family', async () => {
+    it('keeps markers of values that started no family', async () => {
       const redemption = request({ family: undefined });
       expect(await on.redemption.redeem(redemption)).toBe('redeemed');
       expect(await on.redemption.redeem(redemption)).toBe('replayed');

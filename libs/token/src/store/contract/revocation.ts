@@ -14,7 +14,7 @@ export function revocationContract(engine: string, open: () => Promise<Database>
       on = bench(database);
     });
 
-    it('revokes once; the first reason and address stay, and so does the one audit row', async () => {
+    it('revokes once and keeps the first reason, address and audit row', async () => {
       const { familyId, request } = await on.start();
       const first = { familyId, owner: undefined, reason: 'device lost', trail };
       expect(await on.refresh.revoke(first)).toBe('revoked');
@@ -37,7 +37,7 @@ export function revocationContract(engine: string, open: () => Promise<Database>
       ]);
     });
 
-    it('touches only the families of the owner when there is one (RFC 7009 section 2.1)', async () => {
+    it('revokes only families of the owner if one is given (RFC 7009 section 2.1)', async () => {
       const { familyId } = await on.start();
       const request = { familyId, reason: '', trail };
       for (const foreign of [
@@ -53,7 +53,7 @@ export function revocationContract(engine: string, open: () => Promise<Database>
       ).toBe('unknown');
     });
 
-    it('finds a family by its live generation alone', async () => {
+    it('finds a family only by its live generation', async () => {
       const { familyId, request } = await on.start();
       await on.refresh.rotate(request(1));
       expect(await on.refresh.findLive(familyId, 1)).toBeUndefined();

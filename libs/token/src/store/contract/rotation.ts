@@ -10,7 +10,7 @@ export function rotationContract(engine: string, open: () => Promise<Database>):
       on = bench(await open());
     });
 
-    it('makes the next generation with what was granted, and one audit row with its facts (RFC 6749 section 6)', async () => {
+    it('returns the next generation with the grant, and writes one audit row (RFC 6749 section 6)', async () => {
       const { familyId, request } = await on.start();
       const details = { jti: 'token-1' };
       const first = await on.refresh.rotate(request(1, { trail: { ...request(1).trail, details } }));
@@ -25,7 +25,7 @@ export function rotationContract(engine: string, open: () => Promise<Database>):
       });
     });
 
-    it('gives the same successor again inside the retry window, until the successor is used', async () => {
+    it('returns the same successor again within the retry window until the successor is used', async () => {
       const { familyId, request } = await on.start();
       await on.refresh.rotate(request(1));
       expect(await on.refresh.rotate(request(1))).toEqual({ kind: 'retried', generation: 2, grant });
@@ -36,7 +36,7 @@ export function rotationContract(engine: string, open: () => Promise<Database>):
       expect((await on.events(familyId)).filter((event) => event === 'refresh.retried')).toHaveLength(2);
     });
 
-    it('measures the retry window by the database, to either side of its end', async () => {
+    it('measures the retry window by the clock of the database', async () => {
       const inside = await on.start();
       await on.refresh.rotate(inside.request(1));
       await on.elapse(inside.familyId, retryWindow - 2);
@@ -47,7 +47,7 @@ export function rotationContract(engine: string, open: () => Promise<Database>):
       expect(await on.refresh.rotate(outside.request(1))).toEqual({ kind: 'reuse_detected' });
     });
 
-    it('detects a replay within the same instant when the window is 0', async () => {
+    it('detects immediate reuse if the window is 0', async () => {
       const { request } = await on.start();
       const exact = { retryWindowSeconds: 0 };
       await on.refresh.rotate(request(1, exact));
@@ -55,7 +55,7 @@ export function rotationContract(engine: string, open: () => Promise<Database>):
       expect(await on.refresh.rotate(request(2, exact))).toEqual({ kind: 'revoked' });
     });
 
-    it('revokes the whole family for an ancestor, for good, and audits both facts once (RFC 9700 section 4.14.2)', async () => {
+    it('revokes the family for good if an older generation is reused, and audits both facts once (RFC 9700 section 4.14.2)', async () => {
       const { familyId, request } = await on.start();
       for (const generation of [1, 2, 3]) await on.refresh.rotate(request(generation));
       expect(await on.refresh.rotate(request(1))).toEqual({ kind: 'reuse_detected' });
@@ -71,7 +71,7 @@ export function rotationContract(engine: string, open: () => Promise<Database>):
       ]);
     });
 
-    it('refuses another client and another tenant and changes nothing, whatever generation they present', async () => {
+    it('refuses another client or tenant and changes nothing, whatever generation is presented', async () => {
       const { familyId, request } = await on.start();
       await on.refresh.rotate(request(1));
       await on.refresh.rotate(request(2));
@@ -96,7 +96,7 @@ export function rotationContract(engine: string, open: () => Promise<Database>):
       expect(await on.refresh.rotate(narrower)).toEqual({ kind: 'rotated', generation: 2, grant });
     });
 
-    it('takes a family without a resource where none is among those that fit (RFC 8707 section 2.2)', async () => {
+    it('accepts a family without a resource if the request allows that (RFC 8707 section 2.2)', async () => {
       const bare = { ...grant, scopes: ['openid', 'offline_access'], resource: '' };
       const { request } = await on.start({ grant: bare });
       expect(await on.refresh.rotate(request(1, { resources: [grant.resource] }))).toEqual({
@@ -118,7 +118,7 @@ export function rotationContract(engine: string, open: () => Promise<Database>):
 }
 
 function expiry(on: () => Bench): void {
-  it('expires a family that is not used, and says nothing of reuse then', async () => {
+  it('expires an unused family, without detecting reuse afterwards', async () => {
     const { familyId, request } = await on().start({ idleSeconds: 100, absoluteSeconds: 1000 });
     await on().elapse(familyId, 99);
     expect(await on().refresh.rotate(request(1, { idleSeconds: 100 }))).toMatchObject({ kind: 'rotated' });
@@ -130,7 +130,7 @@ function expiry(on: () => Bench): void {
     expect(await on().refresh.findLive(familyId, 2)).toBeUndefined();
   });
 
-  it('expires a family for good at its absolute end, however often it is used (RFC 9700 section 4.14)', async () => {
+  it('expires a family at its absolute expiry, however often it is used (RFC 9700 section 4.14)', async () => {
     const { familyId, request } = await on().start({ idleSeconds: 100, absoluteSeconds: 250 });
     for (const generation of [1, 2, 3, 4]) {
       await on().elapse(familyId, 60);
@@ -144,7 +144,7 @@ function expiry(on: () => Bench): void {
 }
 
 function undelivered(on: () => Bench): void {
-  it('keeps a successor that was not handed out for its predecessor, beyond the window, and only until it is', async () => {
+  it('keeps an undelivered successor for its predecessor, beyond the window, until it is delivered', async () => {
     const { familyId, request } = await on().start();
     await on().refresh.rotate(request(1));
     await on().refresh.recordUndelivered({ ...request(2) });
@@ -156,7 +156,7 @@ function undelivered(on: () => Bench): void {
     expect(await on().audit(familyId, 'refresh.undelivered')).toHaveLength(1);
   });
 
-  it('leaves a client whose successor was not handed out with the token it has: found, revocable, and no longer alive than before', async () => {
+  it('leaves a client whose successor was not delivered with its token: found, revocable, and with its former expiry', async () => {
     const { familyId, request } = await on().start({ idleSeconds: 100, absoluteSeconds: 1000 });
     const before = await on().refresh.findLive(familyId, 1);
     const idle = { idleSeconds: 100 };
@@ -181,7 +181,7 @@ function undelivered(on: () => Bench): void {
     expect(await on().refresh.rotate(request(2, idle))).toEqual({ kind: 'expired' });
   });
 
-  it('does not mark a generation that is no longer the live one, nor a revoked family', async () => {
+  it('does not record an undelivered generation if it is no longer live or the family is revoked', async () => {
     const { familyId, request } = await on().start();
     await on().refresh.rotate(request(1));
     await on().refresh.rotate(request(2));
