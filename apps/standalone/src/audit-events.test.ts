@@ -16,7 +16,8 @@ const meanings: Readonly<Record<string, readonly string[]>> = {
 /** Texts of words with dots between them; not the names of statements, locks, failpoints and limits. */
 const names =
   /(?<!name: |failpoint\()(?:'(?!tessera\.)([a-z_]+(?:\.[a-z_]+)+)'|`([a-z_]+\.\$\{[^}]+\}|\$\{[^}]+\}\.(?:[a-z_]+|\$\{[^}]+\}))`)/g;
-const makesEvents = /\bauditRow\b|\bAuditEvent\b|\bAuditBatch\b|\baudit\.add\(|from '[./]+audit(?:-events)?\.ts'/;
+const makesEvents =
+  /\bauditRow\b|\bAuditEvent\b|\bAuditBatch\b|\baudit\.add\(|from '[./]+audit(?:-events)?\.ts'/;
 
 function madeBy(service: string): string[] {
   const files = globSync(`libs/${service}/src/**/*.ts`, {

@@ -12,18 +12,18 @@ import { keysHandlers } from './service.ts';
 import { createSigner } from './signer.ts';
 import { postgresKeyStore } from './store.postgres.ts';
 
-/** The schema `keys`; to be run before the service is built. */
+/** The migrations of the schema `keys`, to be run before the service is built. */
 export const migrations: Migrations = { schema: 'keys', directory: new URL('../sql/', import.meta.url) };
 
 export interface KeysOptions {
   /**
-   * Processes read the keys again and again, and make every move that is due. Without this the keys are read once, by `ready`,
-   * and nothing moves but on request: for a command, whose schedule may be another than that of the processes.
+   * Whether the service reloads the keys periodically and rotates them on schedule. If not, `ready` loads them once and they are only
+   * rotated on request: for a command, whose settings may differ from those of the running processes.
    */
   readonly followsSchedule?: boolean;
 }
 
-/** Builds the keys service and begins to read its keys; the first process ever makes the first key. */
+/** Builds the keys service and starts loading its keys. The very first process generates the first key. */
 export function buildKeys(
   config: KeysConfig,
   _peers: object,
@@ -43,7 +43,7 @@ export function buildKeys(
   });
   const intervalMs = config.TESSERA_KEYS_RELOAD_INTERVAL * 1000;
   const poller = followsSchedule ? startPoller(() => ring.refresh(), intervalMs, kit.log) : undefined;
-  const unmeasure = measureAges(ring);
+  const stopExport = exportAges(ring);
   return {
     name: 'keys',
     routes: [
@@ -58,16 +58,16 @@ export function buildKeys(
       if (!ring.isUsable()) await ring.refresh();
     },
     async close() {
-      unmeasure();
+      stopExport();
       await poller?.close();
     },
   };
 }
 
-function measureAges(ring: KeyRing): () => void {
+function exportAges(ring: KeyRing): () => void {
   const options = {
     name: 'tessera_signing_key_age_seconds',
-    help: 'Since the signing key took over (active), and since the database confirmed that it still is (confirmed).',
+    help: 'Time since the signing key became active, and since the database last confirmed it.',
     labels: ['since'],
   };
   return metrics.gauge(options, () => {

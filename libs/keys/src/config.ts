@@ -6,18 +6,18 @@ import { keyEncryptionKeyBytes } from './key-wrapper.ts';
 /** Settings of the keys service. Durations are in seconds. */
 export const keysConfig = z
   .object({
-    /** Key-encryption key: 32 random bytes in base64. Whoever has it and the database has the signing keys. */
+    /** Key-encryption key: 32 random bytes in base64. Anyone who has it and the database can decrypt the signing keys. */
     TESSERA_KEYS_KEK: secret().refine(isKeyEncryptionKey, { error: 'expected 32 bytes in base64' }),
     /** How long a key signs before the next one takes over. */
     TESSERA_KEYS_ROTATION_PERIOD: duration('30d', { min: '1s' }),
     /** How long a key is published before it signs: at least the JWKS `max-age` and the clock skew of verifiers. */
     TESSERA_KEYS_PUBLISH_AHEAD: duration('24h'),
     /**
-     * How long a retired key stays published. Twice the longest lifetime that a token may be given (a day), as a process
-     * that cannot read the keys goes on signing with the last one for half of it.
+     * How long a retired key stays published. At least twice the maximum lifetime of a token (a day), as a process that
+     * cannot reload the keys continues to sign with its last one for half of this time.
      */
     TESSERA_KEYS_RETENTION: duration('7d', { min: '2d' }),
-    /** How often each process reads the keys again, and so how soon it follows a rotation made by another. */
+    /** How often each process reloads the keys, and so how soon it follows a rotation by another process. */
     TESSERA_KEYS_RELOAD_INTERVAL: duration('5s', { min: '50ms', max: '1m' }),
   })
   .refine((config) => config.TESSERA_KEYS_PUBLISH_AHEAD < config.TESSERA_KEYS_ROTATION_PERIOD, {

@@ -1,6 +1,6 @@
 /**
- * The signing keys. Owns the Postgres schema `keys`: key pairs, encrypted at rest, and their life cycle; makes the RS256
- * signatures of every token. It never hands out a private key, never looks into what it signs, and calls no other service.
+ * The signing keys. Owns the Postgres schema `keys`: key pairs, encrypted at rest, and their life cycle. Signs every token
+ * with RS256. It never returns a private key, never interprets what it signs, and calls no other service.
  */
 export { buildKeys, migrations, type KeysOptions } from './build.ts';
 export { keysConfig } from './config.ts';

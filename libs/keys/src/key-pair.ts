@@ -5,7 +5,7 @@ import type { KeyWrapper } from './key-wrapper.ts';
 
 const generate = promisify(generateKeyPair);
 
-/** A key that is not stored yet; its private part is wrapped already. */
+/** A key that is not stored yet, with its private key already wrapped. */
 export interface NewKey {
   /** RFC 7638 thumbprint, so that a kid is never used for two keys. */
   readonly kid: string;
@@ -16,7 +16,7 @@ export interface NewKey {
   readonly wrappedPrivateKey: string;
 }
 
-/** Makes an RSA-2048 key for RS256 (RFC 7518 §3.3 asks for at least 2048 bits). Off the event loop; takes about 0.1 s. */
+/** Generates an RSA-2048 key for RS256 (RFC 7518 §3.3 asks for at least 2048 bits). Off the event loop; takes about 0.1 s. */
 export async function generateSigningKey(wrapper: KeyWrapper): Promise<NewKey> {
   const { publicKey, privateKey } = await generate('rsa', { modulusLength: 2048 });
   const { n, e } = publicKey.export({ format: 'jwk' });

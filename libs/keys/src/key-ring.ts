@@ -9,21 +9,21 @@ import { signingKey } from './signer.ts';
 import type { SigningKey } from './signer.ts';
 import type { KeyStore, Origin, StoredKey, Withdrawal } from './store.ts';
 
-/** The keys as this process knows them: read again every few seconds, and kept while the store is away. */
+/** The keys of this process: reloaded every few seconds, and kept while the store is unavailable. */
 export interface KeyRing {
-  /** The key to sign with. Throws `temporarily_unavailable` when there is none, or none confirmed for too long. */
+  /** The active key. Throws `temporarily_unavailable` if there is none, or none confirmed for too long. */
   current(): SigningKey;
-  /** What verifiers must know, newest first. Throws `temporarily_unavailable` before the first successful read. */
+  /** The keys to publish, newest first. Throws `temporarily_unavailable` before the first successful load. */
   published(): readonly StoredKey[];
-  /** Seconds since the active key took over, and since the store confirmed it. Undefined before the first read. */
+  /** Seconds since the active key was activated, and since the store confirmed it. Undefined before the first load. */
   ages(): { readonly active: number; readonly confirmed: number } | undefined;
-  /** Whether `current` answers. */
+  /** Whether `current` returns a key. */
   isUsable(): boolean;
-  /** Reads the keys again, after making the move that is due, if one is. Rejects with the reason when it cannot. */
+  /** Reloads the keys and takes the step of the schedule that is due, if any. Rejects if it cannot. */
   refresh(): Promise<void>;
-  /** Advances the life cycle on request and answers the kid that signs from now on. */
+  /** Rotates on request and resolves with the kid that signs from now on. */
   rotate(immediately: boolean, origin: Origin): Promise<string>;
-  /** Takes a retired key out of what verifiers know. */
+  /** Removes a retired key from the published keys. */
   withdraw(kid: string, origin: Origin): Promise<Withdrawal>;
 }
 
@@ -31,14 +31,14 @@ export interface KeyRingOptions {
   readonly store: KeyStore;
   readonly wrapper: KeyWrapper;
   readonly schedule: Schedule;
-  /** Whether `refresh` makes the moves that are due. Where it does not, it rejects as long as no process made a key. */
+  /** Whether `refresh` follows the schedule. If not, it rejects until a process has generated a key. */
   readonly followsSchedule: boolean;
   /** Seconds a retired key stays published. */
   readonly retention: number;
   readonly kit: Pick<Kit, 'clock' | 'log'>;
 }
 
-const noKey = 'There is no signing key yet: the first process of keys that starts makes it.';
+const noKey = 'There is no signing key yet. The first process of the keys service generates it.';
 const bySchedule: Origin = { actor: { type: 'system', id: 'keys' } };
 
 export function createKeyRing(options: KeyRingOptions): KeyRing {
@@ -49,8 +49,8 @@ export function createKeyRing(options: KeyRingOptions): KeyRing {
   let confirmedAt = 0;
   let last: Promise<void> = Promise.resolve();
 
-  // A process cut off from the store may sign with a key that others retired meanwhile. Half of the retention leaves the other
-  // half for the tokens it signed.
+  // A process without the store may sign with a key that another process has retired. It stops after half of the retention, so that
+  // the tokens it signed can be verified during the other half.
   const confirmedFor = (retention * 1000) / 2;
 
   async function unwrap(key: StoredKey): Promise<SigningKey> {
@@ -74,7 +74,7 @@ export function createKeyRing(options: KeyRingOptions): KeyRing {
     if (current?.kid !== next.kid) kit.log.info({ kid: next.kid }, 'signing key in use');
     current = next;
     confirmedAt = kit.clock.now();
-    // The successor is made ready in advance, so that its first use waits for nothing.
+    // The successor is unwrapped in advance, so that its first use does not wait.
     for (const key of keys) if (key.state === 'published') await unwrap(key);
   }
 
@@ -97,7 +97,7 @@ export function createKeyRing(options: KeyRingOptions): KeyRing {
     await adopt(await store.load(retention));
   }
 
-  /** One after the other: a refresh that begins after a commit sees it. */
+  /** Runs one refresh after the other, so that a refresh that starts after a commit sees it. */
   function refresh(): Promise<void> {
     last = last.catch(() => undefined).then(read);
     return last;

@@ -5,7 +5,7 @@ import { aesKeyWrapper, keyEncryptionKeyBytes } from './key-wrapper.ts';
 const newKey = () => new Secret(systemRandom.bytes(32).toString('base64'));
 const privateKey = Buffer.from('a private key');
 
-const refusal = /unable to authenticate|TESSERA_KEYS_KEK|not whole/;
+const expectedError = /unable to authenticate|TESSERA_KEYS_KEK|truncated/;
 
 describe('the wrapper of private keys', () => {
   it('unwraps what it wrapped, and never wraps it the same way twice.', async () => {
@@ -29,10 +29,10 @@ describe('the wrapper of private keys', () => {
     const wrapped = await wrapper.wrap('kid', privateKey);
     for (let i = 0; i < wrapped.length - 1; i += 1) {
       const changed = wrapped.slice(0, i) + (wrapped[i] === 'A' ? 'B' : 'A') + wrapped.slice(i + 1);
-      await expect(wrapper.unwrap('kid', changed)).rejects.toThrow(refusal);
+      await expect(wrapper.unwrap('kid', changed)).rejects.toThrow(expectedError);
     }
     for (const text of ['', wrapped.slice(0, 20), wrapped.slice(0, -4)]) {
-      await expect(wrapper.unwrap('kid', text)).rejects.toThrow(refusal);
+      await expect(wrapper.unwrap('kid', text)).rejects.toThrow(expectedError);
     }
   });
 

@@ -2,19 +2,19 @@ import { createCipheriv, createDecipheriv, createSecretKey, hash } from 'node:cr
 import type { Random, Secret } from '@tessera/kit';
 
 /**
- * Encrypts private keys for storage. A key management service can stand behind it. What is wrapped for one `kid` cannot be
- * unwrapped as another's.
+ * Encrypts private keys for storage; a key management service can implement it. A key wrapped for one `kid` cannot be
+ * unwrapped for another.
  */
 export interface KeyWrapper {
   wrap(kid: string, privateKey: Buffer): Promise<string>;
-  /** Rejects when the text was changed, belongs to another kid, or was wrapped under another key-encryption key. */
+  /** Rejects if the text was changed, belongs to another kid, or was wrapped under another key-encryption key. */
   unwrap(kid: string, wrapped: string): Promise<Buffer>;
 }
 
 const ivLength = 12;
 const tagLength = 16;
 
-/** The 32 bytes of a key-encryption key given in base64 or base64url; undefined when it is none. */
+/** The 32 bytes of a key-encryption key in base64 or base64url; undefined for any other text. */
 export function keyEncryptionKeyBytes(value: Secret): Buffer | undefined {
   const text = value.reveal();
   if (!/^[A-Za-z0-9+/_-]{43}=?$/.test(text)) return undefined;
@@ -23,8 +23,8 @@ export function keyEncryptionKeyBytes(value: Secret): Buffer | undefined {
 
 /**
  * AES-256-GCM under one key-encryption key (NIST SP 800-38D), with the kid as additional data. The text is
- * `v1.<id of the key-encryption key>.<iv, ciphertext and tag in base64url>`: format and key are named, so that keys can be
- * wrapped again under another key later.
+ * `v1.<id of the key-encryption key>.<iv, ciphertext and tag in base64url>`, so that keys can later be wrapped under another
+ * key-encryption key.
  */
 export function aesKeyWrapper(keyEncryptionKey: Secret, random: Random): KeyWrapper {
   const bytes = keyEncryptionKeyBytes(keyEncryptionKey);
@@ -47,7 +47,7 @@ export function aesKeyWrapper(keyEncryptionKey: Secret, random: Random): KeyWrap
       }
       const sealed = Buffer.from(wrapped.slice(prefix.length), 'base64url');
       const end = sealed.length - tagLength;
-      if (end <= ivLength) throw new Error('The wrapped signing key is not whole.');
+      if (end <= ivLength) throw new Error('The wrapped signing key is truncated.');
       const decipher = createDecipheriv('aes-256-gcm', key, sealed.subarray(0, ivLength), {
         authTagLength: tagLength,
       });
@@ -58,7 +58,7 @@ export function aesKeyWrapper(keyEncryptionKey: Secret, random: Random): KeyWrap
   };
 }
 
-/** Names a key-encryption key without telling it: 48 bits of a hash of a 256-bit random value. */
+/** Identifies a key-encryption key without revealing it: 48 bits of a hash of a 256-bit random value. */
 function keyId(bytes: Buffer): string {
   return hash('sha256', Buffer.concat([Buffer.from('tessera key-encryption key'), bytes]), 'buffer')
     .subarray(0, 6)

@@ -1,13 +1,12 @@
 import type { Kit } from '@tessera/process';
 
 export interface Poller {
-  /** No further run begins; resolves when the one under way has ended. */
+  /** Starts no further run; resolves when the current one has ended. */
   close(): Promise<void>;
 }
 
 /**
- * Runs `work` now and then again `intervalMs` after each end. Failures are logged when they begin and when they are
- * over, not at every run.
+ * Runs `work` now and again `intervalMs` after each end. Logs the first failure and the recovery, not every failed run.
  */
 export function startPoller(work: () => Promise<void>, intervalMs: number, log: Kit['log']): Poller {
   let timer: NodeJS.Timeout | undefined;
@@ -17,10 +16,10 @@ export function startPoller(work: () => Promise<void>, intervalMs: number, log: 
   async function run(): Promise<void> {
     try {
       await work();
-      if (failing) log.info('the signing keys can be read again');
+      if (failing) log.info('signing keys loaded again');
       failing = false;
     } catch (error) {
-      if (!failing) log.error({ error }, 'the signing keys cannot be read; going on with those in memory');
+      if (!failing) log.error({ error }, 'cannot load the signing keys; continuing with those in memory');
       failing = true;
     }
     if (closed) return;

@@ -1,6 +1,6 @@
 import type { StoredKey } from './store.ts';
 
-/** When keys move, in seconds. */
+/** The rotation schedule, in seconds. */
 export interface Schedule {
   /** How long a key signs. */
   readonly rotationPeriod: number;
@@ -8,12 +8,12 @@ export interface Schedule {
   readonly publicationLead: number;
 }
 
-/** The next move of the life cycle that is due. */
+/** A step of the life cycle. */
 export type Step = 'establish' | 'publish' | 'activate';
 
 /**
- * Which move is due. The next key is published one lead time before the period is over, and activated when that lead time has
- * passed; a key that an operator published earlier therefore takes over in the same way, without further state.
+ * The step that is due, if any. The next key is published one lead time before the end of the period and activated after the lead
+ * time. A key that an operator published earlier is activated in the same way, without further state.
  */
 export function dueStep(keys: readonly StoredKey[], schedule: Schedule): Step | undefined {
   const active = keys.find((key) => key.state === 'active');

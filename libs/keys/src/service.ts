@@ -48,7 +48,7 @@ export function keysHandlers(ring: KeyRing, signer: Signer): Handlers<typeof Key
           return {};
         case 'in_use':
           throw new ConnectError(
-            'This key signs, or is to sign next. Rotate the keys first.',
+            'The key is active or the next to be. Rotate the keys first.',
             Code.FailedPrecondition,
           );
         case 'unknown':
@@ -69,7 +69,7 @@ function signingInput({ type, payload, atHashOf }: SigningItem, index: number): 
   }
   if (atHashOf === undefined) return { kind, payload };
   if (atHashOf >= index) {
-    throw new ConnectError('An item can hold the hash of an earlier item only.', Code.InvalidArgument);
+    throw new ConnectError('An item can only contain the hash of an earlier item.', Code.InvalidArgument);
   }
   return { kind, claims: claimsOf(payload), atHashOf };
 }
@@ -79,7 +79,7 @@ function claimsOf(payload: Uint8Array): object {
     const claims: unknown = JSON.parse(Buffer.from(payload).toString('utf8'));
     if (typeof claims === 'object' && claims !== null && !Array.isArray(claims)) return claims;
   } catch {
-    // Said below, as for every other text that is not an object.
+    // Reported below, like any other text that is not an object.
   }
-  throw new ConnectError('A payload that gets a claim must be a JSON object.', Code.InvalidArgument);
+  throw new ConnectError('A payload to which a claim is added must be a JSON object.', Code.InvalidArgument);
 }

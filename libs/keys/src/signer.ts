@@ -5,11 +5,11 @@ import { accessTokenHash, accessTokenType, idTokenType, temporarilyUnavailable }
 
 export type TokenKind = 'accessToken' | 'idToken';
 
-/** A key that signs, with its protected headers encoded once. */
+/** A private key, with its protected headers already encoded. */
 export interface SigningKey {
   readonly kid: string;
   readonly privateKey: KeyObject;
-  /** base64url of the protected header, and the dot behind it. */
+  /** base64url of the protected header, and the dot after it. */
   readonly headers: Readonly<Record<TokenKind, string>>;
 }
 
@@ -21,7 +21,7 @@ interface PlainInput {
   readonly payload: Uint8Array;
 }
 
-/** Claims that get `at_hash`: the hash of the token of an earlier input (OIDC Core §3.1.3.6). */
+/** Claims to which `at_hash` is added: the hash of the token of an earlier input (OIDC Core §3.1.3.6). */
 interface HashingInput {
   readonly kind: TokenKind;
   readonly claims: object;
@@ -34,13 +34,13 @@ export function signingKey(kid: string, privateKey: KeyObject): SigningKey {
   return { kid, privateKey, headers: { accessToken: header(accessTokenType), idToken: header(idTokenType) } };
 }
 
-/** Signatures that may wait for a thread; some 0.5 s of work on two cores. */
+/** Signatures that may wait for a thread; about 0.5 s of work on two cores. */
 const maximumPending = 4096;
 
 export interface Signer {
   /**
-   * One compact JWS with RS256 per input, in order (RFC 7515 §7.1, RFC 7518 §3.3). Throws `temporarily_unavailable` when
-   * more signatures wait than can be made before callers give up.
+   * One compact JWS with RS256 per input, in order (RFC 7515 §7.1, RFC 7518 §3.3). Throws `temporarily_unavailable` if
+   * too many signatures are waiting.
    */
   sign(key: SigningKey, inputs: readonly SigningInput[]): Promise<string[]>;
 }
@@ -65,7 +65,7 @@ export function createSigner(limit = maximumPending): Signer {
   };
 }
 
-/** Side by side, but for inputs that need the token of another first. */
+/** Signs in parallel, except for inputs that need the token of another input. */
 function signAll(key: SigningKey, inputs: readonly SigningInput[]): Promise<string[]> {
   const tokens: Promise<string>[] = [];
   for (const input of inputs) {
@@ -90,7 +90,7 @@ function bytesOf(payload: Uint8Array): Buffer {
   return Buffer.from(payload.buffer, payload.byteOffset, payload.byteLength);
 }
 
-/** With a callback the signature is made on the thread pool; without one it would block the event loop. */
+/** With a callback, the thread pool signs; without one, signing would block the event loop. */
 function signOne(key: SigningKey, kind: TokenKind, payload: Buffer): Promise<string> {
   const text = key.headers[kind] + payload.toString('base64url');
   return new Promise((resolve, reject) => {

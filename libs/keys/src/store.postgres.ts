@@ -32,8 +32,8 @@ const establish = {
     ON CONFLICT DO NOTHING`,
 };
 
-// The condition sees the state at the start of the statement and the unique index the state at its end, so a key that
-// another process activates meanwhile is not followed by one that is published too early.
+// The condition sees the state at the start of the statement, the unique index that at its end. So no key is published too
+// early if another process activates one meanwhile.
 const publish = {
   name: 'keys.publish',
   text: `INSERT INTO keys.signing_key (kid, state, modulus, exponent, wrapped_private_key, published_at)

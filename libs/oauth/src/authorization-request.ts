@@ -4,11 +4,11 @@ import { isCodeChallenge } from './pkce.ts';
 /** Request parameters by name, each at most once. */
 export type RequestParameters = ReadonlyMap<string, string> | Readonly<Record<string, string>>;
 
-/** An authorization request whose form is right. Whether client, redirect URI and scopes are is for others to say. */
+/** A well-formed authorization request. Client, redirect URI and scopes are not checked yet. */
 export interface AuthorizationRequest {
   readonly clientId: string;
   readonly redirectUri: string;
-  /** Still one text; `parseScope` reads it, because its errors travel by redirect. */
+  /** Not parsed yet: errors of `parseScope` are sent by redirect. */
   readonly scope: string;
   /** Returned unchanged. */
   readonly state: string | undefined;
@@ -16,7 +16,7 @@ export interface AuthorizationRequest {
   readonly codeChallenge: string;
   readonly nonce: string | undefined;
   readonly loginHint: string | undefined;
-  /** RFC 8707 §2; empty when absent. */
+  /** RFC 8707 §2; empty if absent. */
   readonly resource: string;
 }
 
@@ -36,7 +36,7 @@ function isMap(parameters: RequestParameters): parameters is ReadonlyMap<string,
 
 /**
  * Checks the form of an authorization request in the contract's order and with its messages (RFC 6749 §4.1.1,
- * RFC 7636 §4.3). Every failure here is a 400 of ours, never a redirect: the redirect URI is not known to be good yet.
+ * RFC 7636 §4.3). Every error is a 400 response, never a redirect, as the redirect URI is not validated yet.
  * Throws `invalid_request` and `unsupported_response_type`.
  */
 export function checkAuthorizationParameters(parameters: RequestParameters): AuthorizationRequest {
@@ -72,8 +72,8 @@ export function checkAuthorizationParameters(parameters: RequestParameters): Aut
 }
 
 /**
- * Characters at most of what is kept while a person signs in. No client needs more: what is longer would only fill the
- * store of those who wait, at nobody's cost but ours.
+ * Maximum characters of the values that are stored while a user signs in. No client needs more, and longer values would only fill
+ * the store.
  */
 const longestParameters: Readonly<Record<string, number>> = {
   client_id: 128,
@@ -117,8 +117,8 @@ function checkResponseMode(mode: string | undefined): void {
 }
 
 /**
- * Refuses the request objects and self-registration of OIDC Core §6 and §7.2.1, which are not offered, with their own
- * error codes (OIDC Core §3.1.2.6). These errors may travel by redirect.
+ * Refuses request objects (OIDC Core §6) and self-registration (§7.2.1), which are not supported, with their own
+ * error codes (OIDC Core §3.1.2.6). These errors may be sent by redirect.
  */
 export function checkUnsupportedParameters(parameters: RequestParameters): void {
   for (const [name, code] of unsupportedParameters) {
@@ -164,8 +164,8 @@ export function promptValues(prompt: string | undefined): ReadonlySet<PromptValu
 }
 
 /**
- * Reads `max_age` (OIDC Core §3.1.2.1): seconds since the person last signed in; undefined when absent.
- * Throws `invalid_request` for what is not a whole number of seconds.
+ * Reads `max_age` (OIDC Core §3.1.2.1): seconds since the user last signed in; undefined if absent.
+ * Throws `invalid_request` for anything but a whole number of seconds.
  */
 export function parseMaxAge(text: string | undefined): number | undefined {
   if (text === undefined || text === '') return undefined;

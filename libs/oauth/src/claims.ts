@@ -2,13 +2,13 @@ import { hash } from 'node:crypto';
 import { OAuthError } from './errors.ts';
 import { identityScopes } from './scopes.ts';
 
-/** Header `typ` of an access token (RFC 9068 §2.1) and of an ID token (RFC 7519 §5.1). */
+/** The `typ` header of an access token (RFC 9068 §2.1) and of an ID token (RFC 7519 §5.1). */
 export const accessTokenType = 'at+jwt';
 export const idTokenType = 'JWT';
 
 export interface AccessTokenInput {
   readonly issuer: string;
-  /** User id; the client id for client credentials. */
+  /** The user id; the client id for client credentials. */
   readonly subject: string;
   readonly clientId: string;
   readonly tenantId: string;
@@ -63,13 +63,13 @@ export interface IdTokenInput {
   readonly issuedAt: number;
   /** Seconds. */
   readonly lifetime: number;
-  /** When the person signed in, seconds since the Unix epoch. */
+  /** When the user signed in, seconds since the Unix epoch. */
   readonly authTime: number;
-  /** `nonce` of the authorization request; undefined or empty when there was none. */
+  /** `nonce` of the authorization request; undefined or empty if there was none. */
   readonly nonce: string | undefined;
-  /** The access token issued beside it, for `at_hash`; undefined when none. */
+  /** The access token issued together with it, for `at_hash`; undefined if none. */
   readonly accessToken: string | undefined;
-  /** Session identifier; undefined or empty when there is no session. */
+  /** Session identifier; undefined or empty if there is no session. */
   readonly sessionId: string | undefined;
 }
 
@@ -86,7 +86,7 @@ export interface IdTokenClaims {
   readonly sid?: string;
 }
 
-/** The claims of an ID token; what does not apply is absent. */
+/** The claims of an ID token, without those that do not apply. */
 export function idTokenClaims(input: IdTokenInput): IdTokenClaims {
   return {
     iss: input.issuer,
@@ -105,17 +105,17 @@ function isPresent(value: string | undefined): value is string {
   return value !== undefined && value !== '';
 }
 
-/** `at_hash`: the hash of the access token that was issued beside an ID token (OIDC Core §3.1.3.6). */
+/** `at_hash`: the hash of the access token issued together with an ID token (OIDC Core §3.1.3.6). */
 export function accessTokenHash(accessToken: string): string {
   return leftHash(accessToken);
 }
 
-/** The left half of the SHA-256 of a token, base64url: how an ID token under RS256 names it (OIDC Core §3.1.3.6). */
+/** The left half of a token's SHA-256 in base64url: the hash that an RS256 ID token contains (OIDC Core §3.1.3.6). */
 export function leftHash(token: string): string {
   return hash('sha256', token, 'buffer').subarray(0, 16).toString('base64url');
 }
 
-/** The profile data that claims are released from; empty texts are data the user does not have. */
+/** The profile of a user; empty texts are data that the user does not have. */
 export interface UserProfile {
   readonly userId: string;
   readonly name: string;
@@ -123,7 +123,7 @@ export interface UserProfile {
   readonly phoneNumber: string;
 }
 
-/** The UserInfo response (OIDC Core §5.3.2), as far as the contract offers it. */
+/** The UserInfo response (OIDC Core §5.3.2) with the claims of the contract. */
 export interface UserInfoClaims {
   readonly sub: string;
   readonly name?: string;
@@ -133,23 +133,23 @@ export interface UserInfoClaims {
 
 const noIdentityScope = 'The access token has no scope that releases claims.';
 
-/** Throws `insufficient_scope` for scopes that release nothing about a user (OIDC Core §5.4). */
+/** Throws `insufficient_scope` if no scope releases claims about a user (OIDC Core §5.4). */
 export function requireIdentityScope(scopes: readonly string[]): void {
   if (scopes.some((scope) => identityScopes.has(scope))) return;
   throw new OAuthError('insufficient_scope', noIdentityScope);
 }
 
 /**
- * Whether an error is that of `requireIdentityScope`, so that a token with another scope would help. Told by its
- * sentence: between processes an error has nothing else besides its code.
+ * Whether an error is that of `requireIdentityScope`, so that a token with another scope would help. Recognised by its
+ * message, as between processes an error consists only of code and message.
  */
 export function lacksIdentityScope({ code, message }: OAuthError): boolean {
   return code === 'insufficient_scope' && message === noIdentityScope;
 }
 
 /**
- * The claims an access token with these scopes releases about its user; what the user does not have is absent.
- * Throws `insufficient_scope` when the token has no identity scope at all.
+ * The claims that an access token with these scopes releases about its user, without those that the user does not have.
+ * Throws `insufficient_scope` if the token has no identity scope.
  */
 export function userInfoClaims(user: UserProfile, scopes: readonly string[]): UserInfoClaims {
   requireIdentityScope(scopes);

@@ -1,13 +1,13 @@
 /**
- * The one error type of the protocol and the one table that says how each code travels.
+ * The one error type of the protocol and the one table with the HTTP status and use of each code.
  * Sources: RFC 6749 §4.1.2.1 and §5.2, RFC 6750 §3.1, RFC 7009 §2.2.1, RFC 8628 §3.5, RFC 8707 §2,
  * OIDC Core §3.1.2.6, CIBA Core §13.
  */
 
 interface ErrorEntry {
-  /** HTTP status where the code is rendered as a body. */
+  /** HTTP status of a response with this code. */
   readonly status: number;
-  /** Whether the code may travel to the client by redirect from the authorization endpoint. */
+  /** Whether the authorization endpoint may send the code to the client by redirect. */
   readonly redirect: boolean;
 }
 
@@ -60,7 +60,7 @@ export interface OAuthErrorOptions {
   readonly retryAfterSeconds?: number;
 }
 
-/** A protocol failure: a registered code, one sentence for the client, and a private cause for the log. */
+/** A protocol error: a registered code, one sentence for the client, and a private cause for the log. */
 export class OAuthError extends Error {
   override readonly name = 'OAuthError';
   readonly code: ErrorCode;
@@ -77,7 +77,7 @@ export class OAuthError extends Error {
   }
 }
 
-/** The answer to every failing store or service: never a statement about the token or grant itself. */
+/** The error for a failing store or service. It says nothing about the token or grant itself. */
 export function temporarilyUnavailable(cause?: unknown, retryAfterSeconds = 1): OAuthError {
   return new OAuthError('temporarily_unavailable', 'The service is temporarily unavailable. Try again.', {
     cause,

@@ -1,4 +1,4 @@
-/** A grant type under both of its names. */
+/** A grant type with both of its names. */
 export interface GrantType {
   /** Short name: the contract's `grantType` and what an application record lists. */
   readonly name: 'authorization_code' | 'client_credentials' | 'refresh_token' | 'device_code' | 'ciba';
@@ -8,7 +8,7 @@ export interface GrantType {
 
 export type GrantTypeName = GrantType['name'];
 
-/** Every grant type there is, in the order the discovery documents list them. */
+/** Every grant type, in the order of the discovery documents. */
 export const grantTypes: readonly GrantType[] = [
   { name: 'authorization_code', standard: 'authorization_code' },
   { name: 'client_credentials', standard: 'client_credentials' },
@@ -20,12 +20,12 @@ export const grantTypes: readonly GrantType[] = [
 const byContractName = new Map<string, GrantType>(grantTypes.map((entry) => [entry.name, entry]));
 const byStandardName = new Map<string, GrantType>(grantTypes.map((entry) => [entry.standard, entry]));
 
-/** Finds a grant type by its short name, byte for byte; undefined when there is none. */
+/** Finds a grant type by its short name, case-sensitively; undefined if there is none. */
 export function grantTypeByContractName(name: string): GrantType | undefined {
   return byContractName.get(name);
 }
 
-/** Finds a grant type by the RFCs' name or URN, byte for byte; undefined when there is none. */
+/** Finds a grant type by the RFCs' name or URN, case-sensitively; undefined if there is none. */
 export function grantTypeByStandardName(name: string): GrantType | undefined {
   return byStandardName.get(name);
 }

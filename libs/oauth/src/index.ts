@@ -1,6 +1,6 @@
 /**
  * Pure protocol: parameters, PKCE, scopes, redirect rules, the error table, claims, metadata.
- * No I/O, no clock, no randomness, no environment: whatever it needs is handed to it.
+ * No I/O, clock, randomness or environment: callers pass what it needs.
  */
 export * from './errors.ts';
 export * from './authorization-request.ts';

@@ -1,5 +1,5 @@
 /**
- * How long a copy of the public keys is used, in milliseconds, while `keys` cannot be asked whether it still holds. A key that
- * was withdrawn must not be trusted, or published, for ever by who did not hear of it.
+ * How long a copy of the public keys is used while `keys` is unavailable, in milliseconds. After that a withdrawn key is no longer
+ * trusted or published by a process that could not learn of the withdrawal.
  */
 export const keyCopyTrustedForMs = 24 * 3_600_000;

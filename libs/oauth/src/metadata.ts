@@ -1,7 +1,7 @@
 import { grantTypes } from './grant-types.ts';
 import { builtInScopes } from './scopes.ts';
 
-/** Path of every public endpoint below the issuer. */
+/** Paths of the public endpoints below the issuer. */
 export const endpointPaths = {
   authorization: '/authorize',
   token: '/token',
@@ -18,7 +18,7 @@ export const endpointPaths = {
 
 export type Endpoint = keyof typeof endpointPaths;
 
-/** Absolute address of an endpoint; an issuer that ends with a slash does not double it. */
+/** Absolute URL of an endpoint, without a double slash for an issuer that ends with one. */
 export function endpointUri(issuer: string, endpoint: Endpoint): string {
   return (issuer.endsWith('/') ? issuer.slice(0, -1) : issuer) + endpointPaths[endpoint];
 }
@@ -26,10 +26,7 @@ export function endpointUri(issuer: string, endpoint: Endpoint): string {
 const scopesSupported = [...builtInScopes];
 const clientAuthentication = ['client_secret_basic', 'client_secret_post'];
 
-/**
- * The discovery document at `/.well-known/openid-configuration`: the fields of the contract's table in its order and
- * under its names, and nothing else.
- */
+/** The discovery document at `/.well-known/openid-configuration`: the fields of the contract's table in its order. */
 export function contractMetadata(issuer: string) {
   return {
     issuer,
@@ -53,7 +50,7 @@ export type ContractMetadata = ReturnType<typeof contractMetadata>;
 /**
  * The document at `/.well-known/oauth-authorization-server` (RFC 8414 §2), complete and under the registered names:
  * OIDC Discovery §3, RFC 8628 §4, RFC 9207 §3, CIBA Core §4, RP-Initiated Logout §2.1.
- * `deliveryModes`: how CIBA clients may get their tokens here.
+ * `deliveryModes`: the available token delivery modes of CIBA.
  */
 export function authorizationServerMetadata(issuer: string, deliveryModes: readonly string[]) {
   return {

@@ -2,8 +2,8 @@ import { errorTable } from './errors.ts';
 import type { OAuthError } from './errors.ts';
 
 /**
- * Adds query parameters to a URI whose other bytes stay as they are, also a fragment behind the query.
- * Values are encoded as application/x-www-form-urlencoded (RFC 6749 §3.1.2 and appendix B); undefined ones are left out.
+ * Adds query parameters to a URI and leaves the rest unchanged, including a fragment after the query.
+ * Values are encoded as application/x-www-form-urlencoded (RFC 6749 §3.1.2 and appendix B); undefined ones are omitted.
  */
 export function withQuery(uri: string, parameters: Readonly<Record<string, string | undefined>>): string {
   const query = new URLSearchParams();
@@ -22,11 +22,11 @@ function separatorFor(base: string): string {
   return base.endsWith('?') || base.endsWith('&') ? '' : '&';
 }
 
-/** What goes back to the client from the authorization endpoint. */
+/** The response of the authorization endpoint to the client. */
 export interface AuthorizationResponse {
-  /** The code, or the failure. */
+  /** The code, or the error. */
   readonly outcome: { readonly code: string } | { readonly error: OAuthError };
-  /** `state` of the request, returned unchanged; undefined or empty when there was none. */
+  /** `state` of the request, returned unchanged; undefined or empty if there was none. */
   readonly state: string | undefined;
   /** Issuer, for `iss` (RFC 9207 §2). */
   readonly issuer: string;
@@ -35,7 +35,7 @@ export interface AuthorizationResponse {
 /**
  * The Location of an authorization response: `code` or `error` and `error_description`, `state`, `iss`
  * (RFC 6749 §4.1.2 and §4.1.2.1, RFC 9207). The redirect URI must have been matched with the registered ones before.
- * An error that may not travel by redirect becomes `server_error`, without its sentence.
+ * An error that must not be sent by redirect becomes `server_error`, without its message.
  */
 export function authorizationResponse(redirectUri: string, response: AuthorizationResponse): string {
   const { outcome } = response;
@@ -51,7 +51,7 @@ function errorParameters(error: OAuthError): Record<string, string> {
   return { error: error.code, error_description: errorDescription(error.message) };
 }
 
-/** A sentence in the characters `error_description` may have (RFC 6749 §5.2): others are replaced. */
+/** Replaces the characters that `error_description` must not have (RFC 6749 §5.2). */
 export function errorDescription(message: string): string {
   return message
     .replaceAll('"', "'")
@@ -60,7 +60,7 @@ export function errorDescription(message: string): string {
 }
 
 /**
- * Where the browser goes after a logout: the registered URI with `logged_out=1`, and `state` where one was sent
+ * The redirect URL after a logout: the registered URI with `logged_out=1`, and `state` if one was sent
  * (OIDC RP-Initiated Logout §3).
  */
 export function logoutLocation(uri: string, state?: string): string {

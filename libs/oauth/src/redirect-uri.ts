@@ -5,7 +5,7 @@ const privateUseScheme = /^[a-z][a-z0-9+-]*(\.[a-z0-9+-]+)+$/;
 /** Percent-encoded unreserved characters (RFC 3986 §6.2.2.2), and percent signs that a second decoding would open. */
 const needlessEncoding = /%(2[de]|3\d|4[1-9a-f]|5[0-9af]|6[1-9a-f]|7[0-9ae])|%25[0-9a-f]{2}/i;
 
-/** The parts of a URI as they are written (RFC 3986 appendix B); nothing is normalized. */
+/** The parts of a URI as written (RFC 3986 appendix B), without normalization. */
 interface WrittenUri {
   readonly scheme: string;
   /** undefined without `//`. */
@@ -14,9 +14,9 @@ interface WrittenUri {
 }
 
 /**
- * Why a redirect URI may not be registered, as one sentence; undefined when it may (RFC 6749 §3.1.2, RFC 9700 §4.1,
- * RFC 8252 §7). Allowed are https, http on a loopback host, and private-use schemes with a dot. What parsers are known to read
- * differently is refused, so that the bytes that are compared later mean the same to everyone.
+ * Why a redirect URI must not be registered, as one sentence; undefined if it may (RFC 6749 §3.1.2, RFC 9700 §4.1,
+ * RFC 8252 §7). Allowed are https, http on a loopback host, and private-use schemes with a dot. URIs that parsers are known to
+ * read differently are refused, so that a byte comparison means the same to everyone.
  */
 export function redirectUriProblem(uri: string): string | undefined {
   if (uri.includes('#')) return 'It must not have a fragment.';
@@ -24,8 +24,8 @@ export function redirectUriProblem(uri: string): string | undefined {
 }
 
 /**
- * Why a logout redirect URI may not be registered. The rules are those of redirect URIs, except that a fragment is
- * allowed: no response parameter ever follows it, and OIDC RP-Initiated Logout §3.1 does not forbid it.
+ * Why a logout redirect URI must not be registered. The rules are those of redirect URIs, except that a fragment is
+ * allowed: no response parameter follows it, and OIDC RP-Initiated Logout §3.1 does not forbid it.
  */
 export function logoutRedirectUriProblem(uri: string): string | undefined {
   return locationProblem(uri);
@@ -85,7 +85,7 @@ function authorityProblem({ scheme, authority = '' }: WrittenUri): string | unde
   return undefined;
 }
 
-/** A host that a browser reads exactly as written: no encodings, no short or hexadecimal addresses, no capitals. */
+/** Whether browsers read a host exactly as written: no encodings, short or hexadecimal addresses, or capitals. */
 function isNormalHost(host: string): boolean {
   if (!/^(\[[0-9a-f:.]+\]|[a-z0-9]([a-z0-9._-]*[a-z0-9])?)$/.test(host) || host.includes('..')) return false;
   return URL.parse(`https://${host}/`)?.hostname === host;

@@ -1,15 +1,15 @@
 import { OAuthError } from './errors.ts';
 
-/** Scopes that release claims about a person (OIDC Core §5.4, as far as the contract offers them). */
+/** Scopes that release claims about a user (OIDC Core §5.4), as far as the contract has them. */
 export const identityScopes: ReadonlySet<string> = new Set(['openid', 'profile', 'email', 'phone']);
 
 /** Scopes that exist in every tenant and belong to no API resource. */
 export const builtInScopes: ReadonlySet<string> = new Set([...identityScopes, 'offline_access']);
 
-/** Lets a client that acts for itself introspect tokens. */
+/** Lets a client introspect tokens on its own behalf. */
 export const introspectionScope = 'tokens.introspect';
 
-/** Scopes that exist in every tenant for clients that act for themselves; their audience is the issuer. */
+/** Scopes that exist in every tenant for clients on their own behalf; their audience is the issuer. */
 export const serviceScopes: ReadonlySet<string> = new Set([introspectionScope]);
 
 /** scope-token of RFC 6749 §3.3: printable ASCII without space, quote and backslash. */
@@ -21,8 +21,8 @@ export function isScopeToken(name: string): boolean {
 }
 
 /**
- * Reads a `scope` parameter (RFC 6749 §3.3): names separated by one space. Duplicates are dropped, the order is kept.
- * An empty text has no scopes. A text outside the grammar is `invalid_scope`.
+ * Reads a `scope` parameter (RFC 6749 §3.3): names separated by one space. Drops duplicates and keeps the order.
+ * An empty text has no scopes. Throws `invalid_scope` for a text outside the grammar.
  */
 export function parseScope(text: string): string[] {
   if (text === '') return [];
@@ -40,29 +40,29 @@ export interface AvailableScope {
 }
 
 export interface ScopeRequest {
-  /** What the client asked for; undefined or empty when it named no scope. */
+  /** The requested scopes; undefined or empty if the request names none. */
   readonly requested: readonly string[] | undefined;
-  /** The `resource` parameter (RFC 8707 §2); empty when absent. */
+  /** The `resource` parameter (RFC 8707 §2); empty if absent. */
   readonly resource: string;
   /** The scopes granted to the application. */
   readonly available: readonly AvailableScope[];
-  /** Whether a person stands behind the grant; false for client credentials. */
+  /** Whether a user makes the grant; false for client credentials. */
   readonly person: boolean;
 }
 
 export interface GrantedScopes {
   readonly scopes: string[];
-  /** Audience of the granted API scopes; empty when only built-in scopes were granted. */
+  /** Audience of the granted API scopes; empty if only built-in scopes were granted. */
   readonly resource: string;
 }
 
 /**
- * Decides which scopes a request gets, and of which one API resource.
+ * Decides which scopes a request gets, all of them for at most one API resource.
  *
- * Without a scope a client of its own gets every API scope of the one resource (RFC 6749 §3.3 asks for a default or an
- * error); a person's grant always names its scopes. With `resource` the API scopes of other resources are dropped
- * (RFC 8707 §2.2). Throws `invalid_target` when `resource` is not the application's, `invalid_scope` when a scope is
- * unknown or not granted, when nothing is left, or when API scopes of two resources meet.
+ * If a client on its own behalf requests no scope, it gets every API scope of its one resource (RFC 6749 §3.3 requires a default
+ * or an error); a user's grant always names its scopes. With `resource`, the API scopes of other resources are dropped
+ * (RFC 8707 §2.2). Throws `invalid_target` if the application does not have `resource`, and `invalid_scope` if a scope is
+ * unknown or not granted, if no scope is left, or if the API scopes belong to two resources.
  */
 export function grantScopes(request: ScopeRequest): GrantedScopes {
   const audienceOf = new Map(request.available.map((scope) => [scope.name, scope.audience]));
@@ -100,9 +100,9 @@ export function grantScopes(request: ScopeRequest): GrantedScopes {
 }
 
 /**
- * What the resource of a person's grant may be where the token request names `resource`; none: anything, as the request
- * names none. Where it names one of the application's, the grant may also be one without API scopes: its request may have
- * named the same (RFC 8707 §2.2), and that restricted nothing.
+ * The resources that a user's grant may have if the token request names `resource`; empty: any, as the request names none.
+ * If the application has `resource`, a grant without API scopes is accepted too: its authorization request may have named
+ * the same resource without effect (RFC 8707 §2.2).
  */
 export function grantResourcesFor(resource: string, available: readonly AvailableScope[]): string[] {
   if (resource === '') return [];
@@ -121,8 +121,8 @@ function defaultScopes(request: ScopeRequest): string[] {
 }
 
 /**
- * Scopes of the access token of a refresh request (RFC 6749 §6): those granted when none is named, else the named ones,
- * in the order of the grant. Throws `invalid_scope` when one was not granted.
+ * Scopes of the access token of a refresh request (RFC 6749 §6): the granted ones if none is requested, else the requested ones,
+ * in the order of the grant. Throws `invalid_scope` if one was not granted.
  */
 export function narrowScopes(granted: readonly string[], requested: readonly string[]): string[] {
   if (requested.length === 0) return [...granted];

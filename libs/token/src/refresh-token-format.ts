@@ -1,7 +1,7 @@
 import { createHmac, createSecretKey, timingSafeEqual, type KeyObject } from 'node:crypto';
 import { type Random } from '@tessera/kit';
 
-/** What a refresh token says: which family, and which of its generations. */
+/** The content of a refresh token: its family and generation. */
 export interface RefreshTokenReference {
   /** UUID in its text form. */
   readonly familyId: string;
@@ -9,10 +9,10 @@ export interface RefreshTokenReference {
   readonly generation: number;
 }
 
-/** Makes and reads refresh tokens. Neither needs a store: garbage is refused before the database is asked. */
+/** Encodes and decodes refresh tokens without a store, so that garbage causes no database query. */
 export interface RefreshTokenCodec {
   encode(reference: RefreshTokenReference): string;
-  /** Undefined for whatever was not made by `encode` under one of the keys, in exactly this spelling. */
+  /** Undefined for any text that `encode` did not produce with one of the keys. */
   decode(token: string): RefreshTokenReference | undefined;
 }
 
@@ -29,7 +29,7 @@ const highestGeneration = 0x7fffffff;
  */
 export function createRefreshTokenCodec(keys: readonly RefreshKey[]): RefreshTokenCodec {
   const [signing] = keys;
-  if (signing === undefined) throw new Error('there is no key for refresh tokens');
+  if (signing === undefined) throw new Error('no refresh token key');
   const keyOfVersion = new Map(keys.map((entry) => [entry.version, entry.key]));
   return {
     encode({ familyId, generation }) {
@@ -37,10 +37,10 @@ export function createRefreshTokenCodec(keys: readonly RefreshKey[]): RefreshTok
       body.writeUInt8(signing.version, 0);
       body.write(familyId.replaceAll('-', ''), 1, 16, 'hex');
       body.writeUInt32BE(generation, 17);
-      return spell(Buffer.concat([body, mac(signing.key, body)]));
+      return encodeToken(Buffer.concat([body, mac(signing.key, body)]));
     },
     decode(token) {
-      const bytes = unspell(token);
+      const bytes = decodeToken(token);
       if (bytes === undefined) return undefined;
       const body = bytes.subarray(0, bodyLength);
       const key = keyOfVersion.get(body.readUInt8(0));
@@ -52,7 +52,7 @@ export function createRefreshTokenCodec(keys: readonly RefreshKey[]): RefreshTok
   };
 }
 
-/** A key of the MAC with the version that names it inside the token, 1 to 255. */
+/** A MAC key with its version, 1 to 255, which is part of the token. */
 export interface RefreshKey {
   readonly version: number;
   readonly key: KeyObject;
@@ -62,7 +62,7 @@ const keyEntry = /^(\d{1,3}):([A-Za-z0-9+/_-]{43}=?)$/;
 
 /**
  * Reads `1:<base64 of 32 bytes>[,2:...]`: the first key signs, all verify.
- * Undefined when the text is not of this form or a version appears twice.
+ * Undefined if the text has another form or a version appears twice.
  */
 export function parseRefreshKeys(text: string): RefreshKey[] | undefined {
   const keys: RefreshKey[] = [];
@@ -82,15 +82,15 @@ function mac(key: KeyObject, body: Buffer): Buffer {
   return createHmac('sha256', key).update(macLabel).update(body).digest();
 }
 
-function spell(bytes: Buffer): string {
+function encodeToken(bytes: Buffer): string {
   return prefix + bytes.toString('base64url');
 }
 
-/** Node's decoder skips what it does not know and ignores trailing bits, so the bytes must spell the same token again. */
-function unspell(token: string): Buffer | undefined {
+/** Node's decoder ignores unknown characters and trailing bits, so only the canonical spelling of the bytes is accepted. */
+function decodeToken(token: string): Buffer | undefined {
   if (token.length !== tokenLength || !token.startsWith(prefix)) return undefined;
   const bytes = Buffer.from(token.slice(prefix.length), 'base64url');
-  return bytes.length === bodyLength + macLength && spell(bytes) === token ? bytes : undefined;
+  return bytes.length === bodyLength + macLength && encodeToken(bytes) === token ? bytes : undefined;
 }
 
 /** A UUID version 4 (RFC 9562 §5.4) in its text form. */

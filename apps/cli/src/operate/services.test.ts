@@ -84,7 +84,7 @@ describe('tessera keys', () => {
     const withdraw = (kid: string) => tessera(`keys withdraw --kid=${kid}`, environment);
     expect(await withdraw(kidOf(published))).toEqual({
       code: 1,
-      said: 'This key signs, or is to sign next. Rotate the keys first.\n',
+      said: 'The key is active or the next to be. Rotate the keys first.\n',
     });
     expect(await withdraw(first)).toEqual({
       code: 0,
@@ -112,7 +112,7 @@ describe('tessera keys', () => {
       tessera('keys rotate --now', { DATABASE_URL, TESSERA_KEYS_KEK, ...environment });
     expect(await rotate({})).toEqual({
       code: 1,
-      said: 'Rotating the keys cannot be done. There is no signing key yet: the first process of keys that starts makes it.\n',
+      said: 'Rotating the keys cannot be done. There is no signing key yet. The first process of the keys service generates it.\n',
     });
     await keysProcess(DATABASE_URL);
     const another = Buffer.alloc(32, 9).toString('base64');

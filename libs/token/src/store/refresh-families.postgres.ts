@@ -94,7 +94,7 @@ const recordUndeliveredSql = `
           THEN COALESCE(previous_idle_expires_at, idle_expires_at) ELSE idle_expires_at END
     WHERE tenant_id = $1 AND family_id = $2::uuid AND generation = $3::int AND revoked_at IS NULL
     RETURNING tenant_id, family_id, user_id, session_id, undelivered
-  ), audited AS (${auditInsert('marked', '$4', 's.undelivered')})
+  ), audited AS (${auditInsert('marked', '$4', 'undelivered')})
   SELECT count(*)::int AS marked FROM marked`;
 
 /** $1 family, $2 tenant or null, $3 client or null, $4 reason, $5 address, $6 audit */

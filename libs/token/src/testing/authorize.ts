@@ -27,9 +27,9 @@ export const redirectUri = 'https://app.example/cb';
 export const verifier = 'v'.repeat(43);
 
 /**
- * Codes as `authorize` keeps them: found by the owner alone, burnt by a wrong verifier or redirect URI, and given again
- * to an owner who presents them again, so that the marker in Postgres is what decides. Of a code that was given before
- * it is burnt, the owner is told both.
+ * Codes as `authorize` keeps them: found only by their client, invalidated ("burnt") by a wrong verifier or redirect URI, and
+ * returned again to a client that presents them again, so that the marker in Postgres decides. For a code that was returned before
+ * it was burnt, both facts are reported.
  */
 export class FakeAuthorize {
   readonly line: Line = { cut: false };
@@ -41,13 +41,13 @@ export class FakeAuthorize {
     userId: string;
     endedAt: bigint;
   }[] = [];
-  readonly #told = new EventEmitter();
+  readonly #events = new EventEmitter();
 
   endSession(sessionId: string, userId = 'ada', tenantId = 'acme'): void {
     const sequence = BigInt(this.#ends.length + 1);
     const end = { sequence, tenantId, sessionId, userId, endedAt: BigInt(Math.floor(Date.now() / 1000)) };
     this.#ends.push(end);
-    this.#told.emit('end', end);
+    this.#events.emit('end', end);
   }
 
   issue(grant: FakeGrant): string {
@@ -78,10 +78,10 @@ export class FakeAuthorize {
 
   async *#watch(after: bigint | undefined, since: bigint, signal: AbortSignal) {
     throughLine(this.line);
-    const ends = on(this.#told, 'end', { signal });
+    const ends = on(this.#events, 'end', { signal });
     const newest = () => ({ sequence: BigInt(this.#ends.length) });
     const beat = setInterval(() => {
-      if (!this.line.cut) this.#told.emit('end', newest());
+      if (!this.line.cut) this.#events.emit('end', newest());
     }, 500);
     try {
       const recent = this.#ends.find(({ endedAt }) => since > 0n && endedAt >= since);
@@ -120,7 +120,7 @@ interface FakePush {
 export class FakeDevice {
   readonly #pushes = new Map<string, FakePush>();
   readonly #finished = new Map<string, FinishedPush[]>();
-  readonly #told = new EventEmitter();
+  readonly #events = new EventEmitter();
   /** The lease of whatever is handed over has run out just before. */
   losing = false;
 
@@ -135,7 +135,7 @@ export class FakeDevice {
       attempt: 0,
       state: 'free',
     });
-    this.#told.emit('push', {});
+    this.#events.emit('push', {});
     return authReqId;
   }
 
@@ -144,7 +144,7 @@ export class FakeDevice {
     const push = this.#pushes.get(authReqId);
     if (push === undefined) throw new Error('no such push');
     if (push.state === 'taken') push.state = 'free';
-    this.#told.emit('push', {});
+    this.#events.emit('push', {});
   }
 
   /** The client did not take what was pushed: it is handed out once more, as over. */
@@ -152,7 +152,7 @@ export class FakeDevice {
     const push = this.#pushes.get(authReqId);
     if (push === undefined) throw new Error('no such push');
     Object.assign(push, { ended: true, attempt: 0, state: 'free' });
-    this.#told.emit('push', {});
+    this.#events.emit('push', {});
   }
 
   /** How the attempts at a push ended, once there are `count` of them. */
@@ -189,7 +189,7 @@ export class FakeDevice {
   }
 
   async *#watch(signal: AbortSignal) {
-    const told = on(this.#told, 'push', { signal });
+    const told = on(this.#events, 'push', { signal });
     yield {};
     for await (const _ of told) yield {};
   }

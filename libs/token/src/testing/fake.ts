@@ -12,15 +12,16 @@ import { silentLog } from '@tessera/test-kit';
 
 type DescService = Route['service'];
 
-/** A peer with behaviour, called through the kit like the real one. What it does not implement is refused. */
+/** A fake of another service, called in process like the real one. Methods without a handler are UNIMPLEMENTED. */
 export function fakePeer<S extends DescService>(
   service: S,
   name: CallerName,
   handlers: Partial<Handlers<S>>,
 ): Client<S> {
-  const refuse = () => Promise.reject(new ConnectError('the fake does not offer this', Code.Unimplemented));
+  const unimplemented = () =>
+    Promise.reject(new ConnectError('the fake does not implement this method', Code.Unimplemented));
   const methods = service.methods.map((method) => method.localName);
-  const all = Object.fromEntries(methods.map((method) => [method, refuse]));
+  const all = Object.fromEntries(methods.map((method) => [method, unimplemented]));
   const allow = Object.fromEntries(methods.map((method) => [method, ['token']]));
   const built: BuiltService = {
     name,
@@ -31,11 +32,11 @@ export function fakePeer<S extends DescService>(
   return local(service, built, 'token', silentLog());
 }
 
-/** A switch that makes a peer unreachable. */
+/** A switch that makes a fake service unavailable. */
 export interface Line {
   cut: boolean;
 }
 
 export function throughLine(line: Line): void {
-  if (line.cut) throw new ConnectError('the peer is away', Code.Unavailable);
+  if (line.cut) throw new ConnectError('the service is unavailable', Code.Unavailable);
 }

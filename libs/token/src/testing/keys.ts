@@ -3,7 +3,7 @@ import { accessTokenHash } from '@tessera/oauth';
 import { KeysService, KeyState, TokenType } from '@tessera/proto-gen/keys';
 import { fakePeer, throughLine, type Line } from './fake.ts';
 
-/** A key pair under a `kid`. Made once per file: RSA keys are slow to make. */
+/** A key pair with its `kid`. Generated once per test file, as RSA keys are slow to generate. */
 export interface TestKey {
   readonly kid: string;
   readonly privateKey: KeyObject;
@@ -22,18 +22,18 @@ export function signedToken(key: TestKey, header: unknown, payload: unknown): st
   return `${text}.${sign('sha256', Buffer.from(text), key.privateKey).toString('base64url')}`;
 }
 
-/** Signs and publishes with the keys a test gives it; the first one signs. */
+/** Signs with the first of the keys that a test gives it and publishes all of them. */
 export class FakeKeys {
   readonly line: Line = { cut: false };
   keys: TestKey[];
   /** Number of items of each Sign call. */
   readonly signCalls: number[] = [];
   fetches = 0;
-  /** Awaited before the public keys are answered. */
+  /** Awaited before the public keys are returned. */
   hold: Promise<unknown> | undefined;
   /** Called by each Sign call before it signs. */
   beforeSign: (() => void) | undefined;
-  /** Items whose payload matches are refused. */
+  /** Items whose payload contains this text are refused. */
   refused: string | undefined;
 
   constructor(...keys: TestKey[]) {

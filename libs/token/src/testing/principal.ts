@@ -1,8 +1,8 @@
 import type { BuiltService, CallContext, Principal } from '@tessera/rpc';
 
-/** The service as it is called by a principal; on the wire the gate of the kit establishes it. */
+/** The service as called by a principal, which the RPC listener establishes for remote calls. */
 export function asPrincipal(service: BuiltService, principal: Principal): BuiltService {
-  const give = (handler: unknown) =>
+  const withPrincipal = (handler: unknown) =>
     typeof handler === 'function'
       ? (request: unknown, context: CallContext) => {
           const { caller, requestId, deadline, signal } = context;
@@ -14,7 +14,7 @@ export function asPrincipal(service: BuiltService, principal: Principal): BuiltS
   const routes = service.routes.map((route) => ({
     ...route,
     handlers: Object.fromEntries(
-      Object.entries(route.handlers).map(([name, handler]) => [name, give(handler)]),
+      Object.entries(route.handlers).map(([name, handler]) => [name, withPrincipal(handler)]),
     ),
   }));
   return { ...service, routes };

@@ -13,7 +13,7 @@ import { FakeKeys, testKey } from './keys.ts';
 export const issuer = 'https://id.example';
 export const caller = { ipAddress: '192.0.2.7', issuer };
 
-/** The call of one request of the outside. */
+/** The options of a call for one external request. */
 export const call = () => rootCall('a-request');
 
 export interface WorldOptions {
@@ -24,7 +24,7 @@ export interface WorldOptions {
 
 export type World = Awaited<ReturnType<typeof world>>;
 
-/** The token service on a database of its own, among peers with behaviour. */
+/** The token service with its own database and fakes of the other services. */
 export async function world({
   settings = {},
   kit: overrides = {},
@@ -76,7 +76,7 @@ export async function world({
     exchange,
     newCode,
     redeem,
-    /** Tokens of a fresh code, with a refresh token. */
+    /** The token response for a new code, with a refresh token. */
     signIn: (overrides: Partial<FakeGrant> = {}) => redeem(newCode(overrides), overrides.clientId ?? 'web'),
     refresh: (refreshToken: string, clientId = 'web', more: Partial<ExchangeRequest> = {}) =>
       exchange(clientId, { grantType: 'refresh_token', refreshToken, ...more }),
@@ -85,7 +85,7 @@ export async function world({
         { token: value, caller, ...(clientId !== undefined && { credentials: credentialsOf(clientId) }) },
         call(),
       ),
-    /** Audit events so far, oldest first, once the batch was written. */
+    /** The audit events so far, oldest first, after the batch was written. */
     async events(): Promise<{ event: string; reason: string | null; record: Record<string, unknown> }[]> {
       await new Promise((resolve) => setTimeout(resolve, 400));
       const text = 'SELECT event, reason, record FROM token.audit_event ORDER BY recorded_at, event_id';
@@ -96,7 +96,7 @@ export async function world({
         })
       ).rows;
     },
-    /** Lets time pass for every family. */
+    /** Moves the times of every refresh family into the past. */
     async elapse(seconds: number): Promise<void> {
       await database.query({
         name: 'test.elapse_all',

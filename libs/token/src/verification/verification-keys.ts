@@ -5,40 +5,40 @@ import { keyCopyTrustedForMs, temporarilyUnavailable } from '@tessera/oauth';
 import type { KeysService, PublicKey } from '@tessera/proto-gen/keys';
 import { importJWK, type CryptoKey } from 'jose';
 
-/** The public keys of our own tokens. The last good set is kept while `keys` is away. */
+/** The public keys of this server's tokens. The last key set is kept while `keys` is unavailable. */
 export interface VerificationKeys {
-  /** Whether the key set in hand has this key; asks nobody. */
+  /** Whether the current key set has this key, without fetching. */
   has(kid: string): boolean;
   /**
-   * The key named `kid`, at once if it is in hand; undefined when there is none. Throws `temporarily_unavailable`
-   * when that cannot be told: the key is not in hand and `keys` did not answer.
-   * @param onward asked for the options of a call to `keys`, where an answer of it is waited for
+   * The key with this `kid`, synchronously if it is in the current key set; undefined if there is none. Throws
+   * `temporarily_unavailable` if the key is not in the set and `keys` does not answer.
+   * @param onward called for the options of a call to `keys`, if one is needed
    */
   find(kid: string, onward: () => CallOptions): CryptoKey | Promise<CryptoKey | undefined>;
 }
 
 const refreshAfterMs = 60_000;
-const askAgainAfterMs = 1_000;
+const refetchAfterMs = 1_000;
 
 interface KeySet {
   readonly keys: ReadonlyMap<string, CryptoKey>;
   readonly fetchedAt: number;
 }
 
-/** Keys are fetched when first needed, once a minute while they are used, and for an unknown `kid` once a second at most. */
+/** Fetches the keys when first needed, then once a minute while they are used, and at most once a second for an unknown `kid`. */
 export function createVerificationKeys(
   keys: Client<typeof KeysService>,
   kit: Pick<Kit, 'clock' | 'log'>,
 ): VerificationKeys {
   let current: KeySet | undefined;
-  let askedAt = -Infinity;
+  let fetchStartedAt = -Infinity;
   let failure: unknown;
-  let asking: Promise<void> | undefined;
+  let fetching: Promise<void> | undefined;
 
-  /** One question at a time; whoever comes meanwhile waits for its answer. It is nobody's own: nobody's end is its end. */
-  function ask(call: CallOptions): Promise<void> {
-    asking ??= (async () => {
-      askedAt = kit.clock.now();
+  /** One fetch at a time, shared by its callers: it goes on if one of them is cancelled. */
+  function fetchKeys(call: CallOptions): Promise<void> {
+    fetching ??= (async () => {
+      fetchStartedAt = kit.clock.now();
       try {
         const answer = await keys.getPublicKeys({}, sharedCall(call));
         const imported = await Promise.all(answer.keys.map(keyEntry));
@@ -46,42 +46,42 @@ export function createVerificationKeys(
         failure = undefined;
       } catch (error) {
         failure = error;
-        kit.log.warn({ err: error }, 'public keys could not be fetched');
+        kit.log.warn({ err: error }, 'cannot fetch the public keys');
       } finally {
-        asking = undefined;
+        fetching = undefined;
       }
     })();
-    return asking;
+    return fetching;
   }
 
-  function inHand(): KeySet | undefined {
+  function currentSet(): KeySet | undefined {
     return current !== undefined && kit.clock.now() - current.fetchedAt < keyCopyTrustedForMs
       ? current
       : undefined;
   }
 
-  function mayAsk(): boolean {
-    return kit.clock.now() - askedAt >= askAgainAfterMs;
+  function mayFetch(): boolean {
+    return kit.clock.now() - fetchStartedAt >= refetchAfterMs;
   }
 
   async function findUnknown(kid: string, onward: () => CallOptions): Promise<CryptoKey | undefined> {
-    if (mayAsk() || asking !== undefined) {
+    if (mayFetch() || fetching !== undefined) {
       const call = onward();
-      await awaitShared(ask(call), call);
+      await awaitShared(fetchKeys(call), call);
     }
-    const found = inHand()?.keys.get(kid);
-    if (found === undefined && (failure !== undefined || inHand() === undefined))
+    const found = currentSet()?.keys.get(kid);
+    if (found === undefined && (failure !== undefined || currentSet() === undefined))
       throw temporarilyUnavailable(failure);
     return found;
   }
 
   return {
-    has: (kid) => inHand()?.keys.has(kid) ?? false,
+    has: (kid) => currentSet()?.keys.has(kid) ?? false,
     find(kid, onward) {
-      const known = inHand()?.keys.get(kid);
+      const known = currentSet()?.keys.get(kid);
       if (known === undefined) return findUnknown(kid, onward);
       const isOld = kit.clock.now() - (current?.fetchedAt ?? 0) >= refreshAfterMs;
-      if (isOld && mayAsk()) void ask(rootCall('public-keys'));
+      if (isOld && mayFetch()) void fetchKeys(rootCall('public-keys'));
       return known;
     },
   };
