@@ -74,15 +74,14 @@ class Batch implements AuditBatch {
   #enqueue(event: AuditEvent): void {
     const { kit, schema } = this.#options;
     if (this.#isClosed || this.#queue.length >= this.#maxQueued) {
-      if (this.#dropped === 0)
-        kit.log.warn({ event: 'audit.dropping', schema }, 'audit rows are being dropped');
+      if (this.#dropped === 0) kit.log.warn({ event: 'audit.dropping', schema }, 'dropping audit rows');
       this.#dropped += 1;
       return;
     }
     try {
       this.#queue.push(auditRow(event, kit));
     } catch (error) {
-      kit.log.error({ error, schema }, 'an audit event could not be encoded');
+      kit.log.error({ error, schema }, 'cannot encode an audit event');
     }
     this.#schedule(flushAfterMs);
   }
@@ -148,7 +147,7 @@ class Batch implements AuditBatch {
       if (error instanceof OAuthError) return false;
       if (rows.length > 1) return this.#writeSingly(rows);
       this.#dropped += 1;
-      kit.log.error({ error, schema }, 'the database refused an audit row');
+      kit.log.error({ error, schema }, 'database rejected an audit row');
       return true;
     }
   }
@@ -161,7 +160,7 @@ class Batch implements AuditBatch {
   #reportDropped(): void {
     if (this.#dropped === 0) return;
     const { kit, schema } = this.#options;
-    kit.log.warn({ event: 'audit.dropped', schema, dropped: this.#dropped }, 'audit rows were dropped');
+    kit.log.warn({ event: 'audit.dropped', schema, dropped: this.#dropped }, 'dropped audit rows');
     dropped.with().add(this.#dropped);
     this.#dropped = 0;
   }

@@ -1,4 +1,4 @@
-import { randomBytes, randomFillSync } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import type { Clock } from './clock.ts';
 
 /** Source of randomness, handed to whatever needs it. */
@@ -6,26 +6,8 @@ export interface Random {
   bytes(length: number): Buffer;
 }
 
-const pool = Buffer.alloc(4096);
-let used = pool.length;
-
-/**
- * From the system's generator, which is asked for many bytes at a time: asking costs more than the bytes. What was
- * handed out is wiped here, so that nothing in memory tells a value that was given to somebody.
- */
-export const systemRandom: Random = {
-  bytes(length) {
-    if (length > pool.length) return randomBytes(length);
-    if (used + length > pool.length) {
-      randomFillSync(pool);
-      used = 0;
-    }
-    const bytes = Buffer.from(pool.subarray(used, used + length));
-    pool.fill(0, used, used + length);
-    used += length;
-    return bytes;
-  },
-};
+/** The random numbers of the operating system. */
+export const systemRandom: Random = { bytes: randomBytes };
 
 /**
  * An opaque value: a prefix and `bytes` random bytes (32 by default) in base64url. Each kind has a prefix of the form
@@ -49,17 +31,13 @@ export function ulidTime(at: number): string {
   return timeOf(Math.max(0, Math.floor(at)));
 }
 
-let latest = { at: -1, text: '' };
-
-/** Ten characters; many ids are made in one millisecond. */
-function timeOf(now: number): string {
-  if (latest.at === now) return latest.text;
-  let rest = now;
+/** Ten characters for milliseconds since the Unix epoch. */
+function timeOf(milliseconds: number): string {
+  let rest = milliseconds;
   let text = '';
   for (let i = 0; i < 10; i += 1) {
     text = crockford.charAt(rest % 32) + text;
     rest = Math.floor(rest / 32);
   }
-  latest = { at: now, text };
   return text;
 }

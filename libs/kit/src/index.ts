@@ -3,7 +3,7 @@
  */
 export { boundedCache } from './bounded-cache.ts';
 export type { BoundedCache } from './bounded-cache.ts';
-export { epochSeconds, isoTime, systemClock } from './clock.ts';
+export { epochSeconds, systemClock } from './clock.ts';
 export type { Clock } from './clock.ts';
 export { opaqueValue, systemRandom, ulid, ulidTime } from './ids.ts';
 export type { Random } from './ids.ts';

@@ -59,7 +59,7 @@ describe('readiness', () => {
       state: 'running',
       checks: { redis: 'failed' },
     });
-    expect(text()).toContain('a readiness check fails');
+    expect(text()).toContain('readiness check failing');
   });
 
   it('does not wait for a check that hangs, and asks once for callers that ask together', async () => {
@@ -113,8 +113,8 @@ describe('stopping', () => {
     lifecycle.started();
     await lifecycle.stop();
     expect(closed).toBe(1);
-    expect(text()).toContain('draining did not end well');
-    expect(text()).toContain('closing did not end well');
+    expect(text()).toContain('draining failed');
+    expect(text()).toContain('closing failed');
   });
 
   it('does not pause a process that had not started', async () => {

@@ -11,7 +11,7 @@ export interface Readiness {
   readonly checks: Readonly<Record<string, string>>;
 }
 
-/** What the parts of a process hang themselves on. */
+/** Hooks into the life of a process for its parts. */
 export interface Lifecycle {
   /** Aborted when the process begins to stop. */
   readonly signal: AbortSignal;
@@ -33,7 +33,7 @@ export interface Lifecycle {
 /** A lifecycle with the switches that the process itself holds. */
 export interface ProcessLifecycle extends Lifecycle {
   started(): void;
-  /** Runs what hangs on `onReload`, one after the other; a failure is logged and changes nothing else. */
+  /** Runs the `onReload` hooks one after the other; a failure is only logged. */
   reload(): Promise<void>;
   /** Not ready, pause, stop accepting, drain, flush and close. Never rejects; a second call awaits the first. */
   stop(options?: { readonly pause?: boolean }): Promise<void>;
@@ -76,10 +76,10 @@ export function createLifecycle({ log, pauseMs, drainTimeoutMs }: LifecycleOptio
       check.result = 'ok';
     } catch (error) {
       check.result = describe(error);
-      if (before !== check.result) log.warn({ check: check.name, error }, 'a readiness check fails');
+      if (before !== check.result) log.warn({ check: check.name, error }, 'readiness check failing');
     }
     if (before !== check.result && check.result === 'ok')
-      log.info({ check: check.name }, 'a readiness check passes');
+      log.info({ check: check.name }, 'readiness check passing');
   }
 
   function runChecks(): Promise<void> {
@@ -112,9 +112,7 @@ export function createLifecycle({ log, pauseMs, drainTimeoutMs }: LifecycleOptio
     onReload: (reload) => void reloads.push(reload),
     reload() {
       for (const reload of reloads) {
-        reloading = reloading
-          .then(reload)
-          .catch((error: unknown) => log.error({ error }, 'the reload failed'));
+        reloading = reloading.then(reload).catch((error: unknown) => log.error({ error }, 'reload failed'));
       }
       return reloading;
     },
@@ -132,10 +130,10 @@ export function createLifecycle({ log, pauseMs, drainTimeoutMs }: LifecycleOptio
   };
 }
 
-/** What a check throws whose result is to say more than that it failed. The message is for the log alone. */
+/** A failed check with a result of its own. The message is only for the log. */
 export class CheckFailure extends Error {
   override readonly name = 'CheckFailure';
-  /** Shown as the result of the check, to whoever may ask. */
+  /** The public result of the check. */
   readonly word: string;
 
   constructor(word: string, message: string) {
@@ -144,7 +142,7 @@ export class CheckFailure extends Error {
   }
 }
 
-/** For whoever may ask: no address, no name of a store, nothing of the cause. */
+/** The public result of a check: no address, no name of a store, no cause. */
 function describe(error: unknown): string {
   if (error instanceof OAuthError) return error.code;
   if (error instanceof CheckFailure) return error.word;
@@ -176,6 +174,6 @@ async function attempt(
   try {
     await within(work(), timeoutMs);
   } catch (error) {
-    log.warn({ error }, `${what} did not end well`);
+    log.warn({ error }, `${what} failed`);
   }
 }

@@ -5,17 +5,17 @@ import type { RedisOptions } from '@tessera/stores';
 import { parseRedisUrl } from '@tessera/stores';
 
 /**
- * How the settings say Redis is met.
- * @throws ConfigError when certificates are given that the URL has no use for, or one half of a pair.
+ * The connection options of Redis from the settings.
+ * @throws ConfigError when certificates are given for a URL without TLS, or a certificate without its key
  */
 export function redisOptions(config: ProcessConfig, url: Secret): RedisOptions {
   const { TESSERA_REDIS_CA: ca, TESSERA_REDIS_CERT: cert, TESSERA_REDIS_KEY: key } = config;
   const problems: string[] = [];
   if ((cert === undefined) !== (key === undefined))
-    problems.push('TESSERA_REDIS_CERT and TESSERA_REDIS_KEY belong together. Set both or none.');
+    problems.push('TESSERA_REDIS_CERT and TESSERA_REDIS_KEY belong together. Set both or neither.');
   if ((ca ?? cert) !== undefined && !parseRedisUrl(url.reveal()).tls)
     problems.push(
-      'TESSERA_REDIS_CA and TESSERA_REDIS_CERT are for TLS. Let REDIS_URL begin with rediss, or remove them.',
+      'TESSERA_REDIS_CA and TESSERA_REDIS_CERT require TLS: use a rediss:// URL, or remove them.',
     );
   if (problems.length > 0) throw new ConfigError(problems);
   return {

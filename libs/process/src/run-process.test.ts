@@ -52,7 +52,7 @@ describe('runProcess', () => {
       .trim()
       .split('\n')
       .map((line) => (JSON.parse(line) as { message: string }).message);
-    expect(messages).toEqual(['listening', 'started', 'asked to stop', 'stopping', 'flushed', 'stopped']);
+    expect(messages).toEqual(['listening', 'started', 'stop requested', 'stopping', 'flushed', 'stopped']);
     await expect(fetch(url)).rejects.toThrow();
   });
 
@@ -60,7 +60,7 @@ describe('runProcess', () => {
     const sample = start({ SAMPLE: 'serve', TESSERA_DRAIN_PAUSE: '1m' });
     await sample.port();
     sample.process.kill('SIGINT');
-    await expect.poll(sample.out, { timeout: 15_000 }).toContain('asked to stop');
+    await expect.poll(sample.out, { timeout: 15_000 }).toContain('stop requested');
     await new Promise((resolve) => setTimeout(resolve, 1100));
     sample.process.kill('SIGINT');
     expect(await sample.exit).toEqual({ code: 1, signal: null });
@@ -110,7 +110,7 @@ describe('runProcess', () => {
     const asked = start({ SAMPLE: 'forbidden', TESSERA_LOG_FORMAT: 'text' });
     await Promise.all([piped.exit, asked.exit]);
     expect(JSON.parse(piped.out().split('\n')[0] ?? '')).toMatchObject({ level: 'fatal' });
-    expect(asked.out()).toMatch(/^\[\S+\] FATAL: sample: the start failed \{"error":"permission denied/);
+    expect(asked.out()).toMatch(/^\[\S+\] FATAL: sample: start failed \{"error":"permission denied/);
   });
 
   it('can be stopped while it still starts', async () => {

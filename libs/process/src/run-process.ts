@@ -132,12 +132,11 @@ function stopOnSignal(lifecycle: ProcessLifecycle, log: Logger, delay: number): 
     delay,
     logger: false,
     skip: ['beforeExit' as const, 'SIGHUP' as const, ...signals],
-    onTimeout: () => log.fatal('stopping took too long; ended by force'),
-    onSecondError: (error: unknown) =>
-      log.fatal({ error }, 'a second failure while stopping; ended by force'),
+    onTimeout: () => log.fatal('stopping took too long; forced exit'),
+    onSecondError: (error: unknown) => log.fatal({ error }, 'second failure while stopping; forced exit'),
   } satisfies closeWithGrace.Options;
   const closing = closeWithGrace(settings, async ({ err, signal = asked?.signal }) => {
-    if (err === undefined) log.info({ signal }, 'asked to stop');
+    if (err === undefined) log.info({ signal }, 'stop requested');
     else log.fatal({ error: err }, 'unhandled error');
     await lifecycle.stop({ pause: err === undefined });
     log.info({ event: 'server.stopped' }, 'stopped');
@@ -148,7 +147,7 @@ function stopOnSignal(lifecycle: ProcessLifecycle, log: Logger, delay: number): 
       asked = { signal, at: performance.now() };
       closing.close();
     } else if (performance.now() - asked.at > sameSignalMs) {
-      log.fatal('a second signal; ended by force');
+      log.fatal('second signal; forced exit');
       process.exit(1);
     }
   };
@@ -157,7 +156,7 @@ function stopOnSignal(lifecycle: ProcessLifecycle, log: Logger, delay: number): 
 
 function reloadOnSignal(lifecycle: ProcessLifecycle, log: Logger): void {
   process.on('SIGHUP', () => {
-    log.info('asked to reload');
+    log.info('reload requested');
     void lifecycle.reload();
   });
 }
@@ -166,7 +165,7 @@ function reloadOnSignal(lifecycle: ProcessLifecycle, log: Logger): void {
 function report(name: string, error: unknown, log: Logger | undefined): void {
   const sentence = error instanceof Error ? explain(error) : 'unknown failure';
   process.stderr.write(`tessera ${name} cannot start: ${sentence}\n`);
-  if (!(error instanceof ConfigError)) log?.fatal({ error }, 'the start failed');
+  if (!(error instanceof ConfigError)) log?.fatal({ error }, 'start failed');
 }
 
 /** What a person can do about the failures of Node that name no setting. */

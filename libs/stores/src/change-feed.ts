@@ -1,10 +1,10 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Logger } from 'pino';
 
-/** How often the feed is read while somebody watches. A change of this process is seen at once. */
+/** How often the feed is read while it has watchers. A change made by this process is seen at once. */
 const pollMs = 100;
 const longestPollMs = 2_000;
-/** A watcher hears its position every so many polls, so that silence tells it that the feed cannot be read. */
+/** A watcher gets its position every so many polls, so that silence means that the feed cannot be read. */
 const pollsPerHeartbeat = 5;
 const batch = 500;
 
@@ -12,7 +12,7 @@ export interface Sequenced {
   readonly sequence: number;
 }
 
-/** Where changes are on record. Sequence numbers must be in the order of the commits; they may have gaps. */
+/** The recorded changes. Sequence numbers must be in the order of the commits; they may have gaps. */
 export interface FeedStore<T extends Sequenced> {
   /** 0 when nothing ever changed. */
   newestChange(): Promise<number>;
@@ -21,11 +21,11 @@ export interface FeedStore<T extends Sequenced> {
   changesAfter(sequence: number, limit: number): Promise<readonly T[]>;
 }
 
-/** A change, or a position alone: everything up to it has been told. */
+/** A change, or a position alone: every change up to it has been delivered. */
 export type FeedItem<T extends Sequenced> =
   { readonly kind: 'position'; readonly sequence: number } | { readonly kind: 'change'; readonly change: T };
 
-/** Follows changes on record for any number of watchers with one poll; reads nothing while nobody watches. */
+/** Follows recorded changes for any number of watchers with one poll; reads nothing while there are no watchers. */
 export class ChangeFeed<T extends Sequenced> {
   readonly #store: FeedStore<T>;
   readonly #log: Logger;
@@ -41,8 +41,8 @@ export class ChangeFeed<T extends Sequenced> {
   }
 
   /**
-   * Begins with the position from which it tells every change: `after` where that can be resumed, else the present.
-   * Ends with the signal, with the feed, and when the feed went back in time.
+   * Starts with the position from which every change follows: `after` if the feed can resume there, else the newest.
+   * Ends with the signal, with the feed, and when the feed moved back, as after a restore.
    */
   async *watch(after: number, signal: AbortSignal): AsyncGenerator<FeedItem<T>, void> {
     const ending = AbortSignal.any([signal, this.#closing.signal]);
@@ -53,7 +53,7 @@ export class ChangeFeed<T extends Sequenced> {
     try {
       for (;;) {
         let newest = await orUndefined(this.#tick.promise, ending);
-        // The tick may have been read before what this watcher was told since: only a later reading proves anything.
+        // The tick may be older than what this watcher has received since: only a later reading proves that the feed moved back.
         if (newest !== undefined && newest < position) {
           newest = await orUndefined(this.#store.newestChange(), ending);
         }
@@ -79,7 +79,7 @@ export class ChangeFeed<T extends Sequenced> {
     }
   }
 
-  /** Reads the feed now: this process has just written to it. */
+  /** Reads the feed now, because this process has just written to it. */
   poke(): void {
     this.#wake.abort();
   }
@@ -111,13 +111,13 @@ export class ChangeFeed<T extends Sequenced> {
         this.#tick = Promise.withResolvers();
         tick.resolve(newest);
       } catch (error) {
-        if (failures === 0) this.#log.warn({ error }, 'the changes on record cannot be read');
+        if (failures === 0) this.#log.warn({ error }, 'cannot read the change feed');
         failures += 1;
       }
       const delay = Math.min(longestPollMs, pollMs * 2 ** Math.min(failures, 10));
       await pause(delay, undefined, { signal: this.#wake.signal, ref: false }).catch(() => undefined);
     }
-    // At once with the decision to stop, so that the next watcher starts a new poll.
+    // In the same turn as the decision to stop, so that the next watcher starts a new poll.
     this.#polling = undefined;
   }
 }

@@ -25,6 +25,22 @@ describe('the purge', () => {
     const after = calls;
     await new Promise((resolve) => setTimeout(resolve, 60));
     expect(calls).toBe(after);
-    expect(written.join('')).toContain('old sessions were not removed');
+    expect(written.join('')).toContain('cannot purge sessions');
+  });
+
+  it('does not pause before the last batch, however many there are', async () => {
+    const log = createLogger({ service: 'test', level: 'silent' });
+    const intervalMs = 1500;
+    const calledAt: number[] = [];
+    const store = {
+      async purge(limit: number) {
+        calledAt.push(performance.now());
+        return calledAt.length < 50 ? limit : 0;
+      },
+    };
+    const purge = startPurge(store, { what: 'sessions', intervalMs, log });
+    await expect.poll(() => calledAt.length, { timeout: 20_000 }).toBeGreaterThanOrEqual(50);
+    await purge.close();
+    expect((calledAt[49] ?? 0) - (calledAt[0] ?? 0)).toBeLessThan(intervalMs);
   });
 });

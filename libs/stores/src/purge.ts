@@ -2,27 +2,26 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { Logger } from 'pino';
 
 const batchSize = 500;
-const batchesPerRun = 20;
 
 export interface Purge {
-  /** No further batch begins; resolves when the one under way has ended. */
+  /** Starts no further batch; resolves when the current one has ended. */
   close(): Promise<void>;
 }
 
 export interface PurgeOptions {
-  /** What is removed, for the log, for example `sessions`. */
+  /** What is deleted, for the log, for example `sessions`. */
   readonly what: string;
   readonly intervalMs: number;
   readonly log: Logger;
 }
 
 /**
- * Removes what is long over, in small batches, a bounded number per run. Any number of processes may do it at once: each
- * skips the rows another one holds.
+ * Deletes expired records in small batches until one comes back short. Any number of processes may do it at once: each
+ * skips the rows that another one has locked.
  */
 export function startPurge(
   store: {
-    /** Removes up to `limit` records. Answers how many it removed. */
+    /** Deletes up to `limit` records; resolves with how many. */
     purge(limit: number): Promise<number>;
   },
   { what, intervalMs, log }: PurgeOptions,
@@ -31,16 +30,14 @@ export function startPurge(
   const { signal } = closing;
 
   async function run(): Promise<void> {
-    for (let batch = 0; batch < batchesPerRun && !signal.aborted; batch += 1) {
-      if ((await store.purge(batchSize)) < batchSize) return;
-    }
+    while (!signal.aborted && (await store.purge(batchSize)) >= batchSize);
   }
 
   async function repeat(): Promise<void> {
     while (!signal.aborted) {
       await pause(intervalMs, undefined, { signal, ref: false }).catch(() => undefined);
       if (signal.aborted) return;
-      await run().catch((error: unknown) => log.warn({ error }, `old ${what} were not removed`));
+      await run().catch((error: unknown) => log.warn({ error }, `cannot purge ${what}`));
     }
   }
 

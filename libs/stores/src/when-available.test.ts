@@ -30,7 +30,7 @@ describe('whenAvailable', () => {
       return attempts;
     };
     expect(await whenAvailable(work, given)).toBe(4);
-    expect(given.text().match(/the start waits for a store/g)).toHaveLength(1);
+    expect(given.text().match(/the start is waiting: store unavailable/g)).toHaveLength(1);
   });
 
   it.each([
@@ -54,7 +54,7 @@ describe('whenAvailable', () => {
       expect(lines.length).toBeGreaterThanOrEqual(2);
       expect(lines.length).toBeLessThan(5);
       for (const line of lines) {
-        expect(line).toMatch(/"level":"error".*the start waits, and will until something is changed/);
+        expect(line).toMatch(/"level":"error".*the start is waiting; needs operator action/);
         expect(line).toMatch(said);
         expect(line).not.toContain(new URL(url()).password);
       }

@@ -6,41 +6,40 @@ import { remedyFor } from './store-errors.ts';
 export interface Waiting {
   readonly log: Logger;
   readonly signal: AbortSignal;
-  /** For the log: what waits. */
+  /** What is waiting, for the log. */
   readonly what: string;
-  /** Milliseconds after which the log says again that something is to be changed; a minute by default. */
+  /** Milliseconds until the log repeats what an operator must do; a minute by default. */
   readonly remindAfterMs?: number;
 }
 
 /**
- * Repeats work of the start, such as migrations, while a store is away: with a pause of up to five seconds, until it
- * succeeds, fails otherwise, or the signal is aborted. The log says so once, and again from time to time where waiting
- * alone does not help.
+ * Repeats work of the start, such as migrations, while a store is unavailable: with pauses of up to five seconds, until it
+ * succeeds, fails for another reason, or the signal is aborted. The log says so once, and repeats it if an operator must act.
  */
 export async function whenAvailable<T>(work: () => Promise<T>, waiting: Waiting): Promise<T> {
-  const tell = teller(waiting);
+  const report = createReporter(waiting);
   for (let attempt = 0; ; attempt += 1) {
     waiting.signal.throwIfAborted();
     try {
       return await work();
     } catch (error) {
       if (!(error instanceof OAuthError) || error.code !== 'temporarily_unavailable') throw error;
-      tell(error);
+      report(error);
       await sleep(Math.min(100 * 2 ** attempt, 5000), undefined, { signal: waiting.signal });
     }
   }
 }
 
-function teller({ log, what, remindAfterMs = 60_000 }: Waiting): (error: OAuthError) => void {
-  let told: { readonly remedy: string | undefined; readonly at: number } | undefined;
+function createReporter({ log, what, remindAfterMs = 60_000 }: Waiting): (error: OAuthError) => void {
+  let reported: { readonly remedy: string | undefined; readonly at: number } | undefined;
   return (error) => {
     const remedy = remedyFor(error.cause);
     const now = performance.now();
-    const isNews = told === undefined || remedy !== told.remedy;
-    const isDue = told !== undefined && remedy !== undefined && now - told.at >= remindAfterMs;
+    const isNews = reported === undefined || remedy !== reported.remedy;
+    const isDue = reported !== undefined && remedy !== undefined && now - reported.at >= remindAfterMs;
     if (!isNews && !isDue) return;
-    told = { remedy, at: now };
-    if (remedy === undefined) log.warn({ error }, `${what} waits for a store that is away`);
-    else log.error({ error }, `${what} waits, and will until something is changed. ${remedy}`);
+    reported = { remedy, at: now };
+    if (remedy === undefined) log.warn({ error }, `${what} is waiting: store unavailable`);
+    else log.error({ error }, `${what} is waiting; needs operator action: ${remedy}`);
   };
 }

@@ -27,7 +27,7 @@ describe('openEmbeddedDatabase', () => {
     try {
       const first = await openEmbeddedDatabase(directory);
       await first.query({ name: 'test.create', text: 'CREATE TABLE kept AS SELECT 1 AS one' });
-      await expect(openEmbeddedDatabase(directory)).rejects.toThrow(/in use by process \d+\. End it/);
+      await expect(openEmbeddedDatabase(directory)).rejects.toThrow(/in use by process \d+\. Stop it/);
       await first.close();
 
       await writeFile(`${directory}.lock`, '4194305');
