@@ -3,15 +3,22 @@ import type { AuditBatch, AuditEvent, AuditRow } from '@tessera/audit';
 import type { Clock, Random } from '@tessera/kit';
 import type { Application } from '@tessera/proto-gen/directory';
 import type { Refusal } from './authorization/request.ts';
-import type { Visit } from './browser.ts';
-import type { CodeRequest } from './authorization/codes.ts';
-import type { CodeGrant, NewSessionRecord, Redemption, Session, SessionEnd } from './store/store.ts';
+import type { BrowserCall } from './browser.ts';
+import type { CodeGrant, NewSessionRecord, Redemption, Session, SessionEndReason } from './store/store.ts';
 
 type Refused = Exclude<Redemption['outcome'], 'granted'>;
 
+/** A redemption that failed, by an authenticated client. */
+interface FailedRedemption {
+  readonly tenantId: string;
+  readonly clientId: string;
+  readonly requestId: string;
+  readonly ipAddress: string;
+}
+
 type SignedIn = Pick<Session, 'userId' | 'sessionId'>;
 
-/** A sign-in that did not happen. The identifier is named by the start of its digest only. */
+/** A failed sign-in. Only the start of the identifier's digest is recorded. */
 export interface FailedSignIn {
   readonly tenantId: string;
   readonly clientId: string;
@@ -19,29 +26,29 @@ export interface FailedSignIn {
 }
 
 /**
- * The audit events of this service. What changes Postgres comes as rows for the same commit; what changes no durable
- * state goes to the batch.
+ * The audit events of this service. Events of a change in Postgres are rows for the same commit; all others go to the
+ * batch.
  */
 export interface AuthorizeAudit {
-  requestRejected(visit: Visit, refusal: Refusal): void;
-  loginRequired(visit: Visit, tenantId: string, clientId: string): void;
-  /** The access policy of an application does not let the person in. */
+  requestRejected(from: BrowserCall, refusal: Refusal): void;
+  loginRequired(from: BrowserCall, tenantId: string, clientId: string): void;
+  /** The access policy of an application excludes the person. */
   accessDenied(
-    visit: Visit,
+    from: BrowserCall,
     application: Pick<Application, 'tenantId' | 'clientId'>,
     session: SignedIn,
   ): void;
-  tenantMismatch(visit: Visit, tenantId: string, clientId: string, session: Session): void;
-  signInFailed(visit: Visit, failed: FailedSignIn): void;
-  signInLimited(visit: Visit, failed: FailedSignIn, rule: string): void;
-  codeIssued(visit: Visit, grant: CodeGrant, codeReference: string): void;
-  codeRefused(request: CodeRequest, outcome: Refused, codeReference: string): void;
-  logoutRedirectRejected(visit: Visit, tenantId: string, clientId: string): void;
-  signedIn(visit: Visit, session: NewSessionRecord, clientId: string): AuditRow[];
-  sessionEnded(visit: Visit, session: Session, reason: SessionEnd): AuditRow;
+  tenantMismatch(from: BrowserCall, tenantId: string, clientId: string, session: Session): void;
+  signInFailed(from: BrowserCall, failed: FailedSignIn): void;
+  signInLimited(from: BrowserCall, failed: FailedSignIn, rule: string): void;
+  codeIssued(from: BrowserCall, grant: CodeGrant, codeReference: string): void;
+  codeRefused(request: FailedRedemption, outcome: Refused, codeReference: string): void;
+  logoutRedirectRejected(from: BrowserCall, tenantId: string, clientId: string): void;
+  signedIn(from: BrowserCall, session: NewSessionRecord, clientId: string): AuditRow[];
+  sessionEnded(from: BrowserCall, session: Session, reason: SessionEndReason): AuditRow;
 }
 
-/** Other refusals of codes are told by `token`, whose request it was. */
+/** `token`, which received the request, records all other rejected codes. */
 const eventOfRefusedCode: Partial<Record<Refused, string>> = {
   wrong_verifier: 'code.pkce_failed',
   wrong_redirect_uri: 'code.redirect_uri_failed',
@@ -55,9 +62,9 @@ export function createAuthorizeAudit(
   return {
     ...refusals(batch),
     ...codeEvents(batch),
-    signedIn(visit, session, clientId) {
+    signedIn(from, session, clientId) {
       const who: Omit<AuditEvent, 'event'> = {
-        ...origin(visit),
+        ...origin(from),
         outcome: 'success',
         tenantId: session.tenantId,
         actor: { type: 'user', id: session.userId },
@@ -67,12 +74,12 @@ export function createAuthorizeAudit(
       };
       return ['auth.login.succeeded', 'session.created'].map((event) => auditRow({ event, ...who }, kit));
     },
-    sessionEnded(visit, session, reason) {
+    sessionEnded(from, session, reason) {
       const event: AuditEvent = {
         event: 'session.ended',
         outcome: 'success',
         reason,
-        ...origin(visit),
+        ...origin(from),
         tenantId: session.tenantId,
         subject: session.userId,
         sessionId: session.sessionId,
@@ -83,27 +90,27 @@ export function createAuthorizeAudit(
 }
 
 function refusals(batch: AuditBatch) {
-  const failure = (visit: Visit, event: string, rest: Omit<AuditEvent, 'event' | 'outcome'>): void =>
-    batch.add({ event, outcome: 'failure', ...origin(visit), ...rest });
+  const failure = (from: BrowserCall, event: string, rest: Omit<AuditEvent, 'event' | 'outcome'>): void =>
+    batch.add({ event, outcome: 'failure', ...origin(from), ...rest });
   return {
-    requestRejected(visit: Visit, { error, phase, record }: Refusal): void {
+    requestRejected(from: BrowserCall, { error, phase, record }: Refusal): void {
       const known =
         record === undefined ? {} : whose(record.application.tenantId, record.application.clientId);
-      failure(visit, 'authorize.rejected', { reason: error.code, ...known, details: { phase } });
+      failure(from, 'authorize.rejected', { reason: error.code, ...known, details: { phase } });
     },
-    loginRequired(visit: Visit, tenantId: string, clientId: string): void {
-      failure(visit, 'authorize.rejected', {
+    loginRequired(from: BrowserCall, tenantId: string, clientId: string): void {
+      failure(from, 'authorize.rejected', {
         reason: 'login_required',
         ...whose(tenantId, clientId),
         details: { phase: 'session' },
       });
     },
     accessDenied(
-      visit: Visit,
+      from: BrowserCall,
       { tenantId, clientId }: Pick<Application, 'tenantId' | 'clientId'>,
       { userId, sessionId }: SignedIn,
     ): void {
-      failure(visit, 'authorize.rejected', {
+      failure(from, 'authorize.rejected', {
         reason: 'role_missing',
         ...whose(tenantId, clientId),
         subject: userId,
@@ -111,8 +118,8 @@ function refusals(batch: AuditBatch) {
         details: { phase: 'access' },
       });
     },
-    tenantMismatch(visit: Visit, tenantId: string, clientId: string, session: Session): void {
-      failure(visit, 'authorize.tenant_mismatch', {
+    tenantMismatch(from: BrowserCall, tenantId: string, clientId: string, session: Session): void {
+      failure(from, 'authorize.tenant_mismatch', {
         reason: 'tenant_mismatch',
         ...whose(tenantId, clientId),
         subject: session.userId,
@@ -120,26 +127,26 @@ function refusals(batch: AuditBatch) {
         details: { session_tenant_id: session.tenantId },
       });
     },
-    signInFailed(visit: Visit, { tenantId, clientId, identifierReference }: FailedSignIn): void {
-      failure(visit, 'auth.login.failed', {
+    signInFailed(from: BrowserCall, { tenantId, clientId, identifierReference }: FailedSignIn): void {
+      failure(from, 'auth.login.failed', {
         reason: 'wrong_credentials',
         ...whose(tenantId, clientId),
         details: { identifier_hash: identifierReference },
       });
     },
     signInLimited(
-      visit: Visit,
+      from: BrowserCall,
       { tenantId, clientId, identifierReference }: FailedSignIn,
       rule: string,
     ): void {
-      failure(visit, 'ratelimit.exceeded', {
+      failure(from, 'ratelimit.exceeded', {
         reason: rule,
         ...whose(tenantId, clientId),
         details: { identifier_hash: identifierReference },
       });
     },
-    logoutRedirectRejected(visit: Visit, tenantId: string, clientId: string): void {
-      failure(visit, 'logout.redirect.rejected', {
+    logoutRedirectRejected(from: BrowserCall, tenantId: string, clientId: string): void {
+      failure(from, 'logout.redirect.rejected', {
         reason: 'not_registered',
         ...whose(tenantId, clientId),
       });
@@ -149,18 +156,18 @@ function refusals(batch: AuditBatch) {
 
 function codeEvents(batch: AuditBatch) {
   return {
-    codeIssued(visit: Visit, grant: CodeGrant, codeReference: string): void {
+    codeIssued(from: BrowserCall, grant: CodeGrant, codeReference: string): void {
       batch.add({
         event: 'code.issued',
         outcome: 'success',
-        ...origin(visit),
+        ...origin(from),
         ...whose(grant.tenantId, grant.clientId),
         subject: grant.userId,
         sessionId: grant.sessionId,
         grantId: codeReference,
       });
     },
-    codeRefused(request: CodeRequest, outcome: Refused, codeReference: string): void {
+    codeRefused(request: FailedRedemption, outcome: Refused, codeReference: string): void {
       const event = eventOfRefusedCode[outcome];
       if (event === undefined) return;
       batch.add({
@@ -177,7 +184,7 @@ function codeEvents(batch: AuditBatch) {
   };
 }
 
-function origin({ browser, call }: Visit) {
+function origin({ browser, call }: BrowserCall) {
   return {
     requestId: call.requestId,
     ipAddress: browser.ipAddress,
@@ -189,7 +196,7 @@ function whose(tenantId: string, clientId: string) {
   return { tenantId, ...client(clientId) };
 }
 
-/** Signing in at the pages of `device` has no client. */
+/** A sign-in at the pages of `device` has no client. */
 function client(clientId: string): { clientId?: string } {
   return clientId === '' ? {} : { clientId };
 }

@@ -13,13 +13,13 @@ export interface Browser {
   readonly issuer: string;
 }
 
-/** One request of a browser on its way through this service. */
-export interface Visit {
+/** A call of the gateway on behalf of a browser. */
+export interface BrowserCall {
   readonly browser: Browser;
   readonly call: CallContext;
 }
 
-/** Hexadecimal SHA-256, the form in which opaque values are keys of short-lived stores. */
+/** Hexadecimal SHA-256: how short-lived stores key opaque values. */
 export function digest(value: string): string {
   return hash('sha256', value, 'hex');
 }

@@ -9,7 +9,7 @@ import { FakeDirectory } from './testing/fake-directory.ts';
 const config = authorizeConfig.parse({});
 
 describe('the settings', () => {
-  it('have the defaults of the decisions: code 60 s, context 10 min, session 12 h and 1 h idle', () => {
+  it('have the default values of the decisions: code 60 s, context 10 min, session 12 h and 1 h idle', () => {
     expect(config).toEqual({
       TESSERA_AUTHORIZATION_CODE_TTL: 60,
       TESSERA_AUTHORIZATION_REQUEST_TTL: 600,
@@ -31,7 +31,7 @@ describe('the settings', () => {
 });
 
 describe('the service', () => {
-  it('is not ready while its store does not answer', async () => {
+  it('is not ready while its store does not respond', async () => {
     const database = {
       engine: 'postgres' as const,
       query: () => Promise.reject(temporarilyUnavailable('away')),

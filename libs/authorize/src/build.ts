@@ -10,13 +10,13 @@ import { AuthorizeService } from '@tessera/proto-gen/authorize';
 import type { DirectoryService } from '@tessera/proto-gen/directory';
 import { createAuthorizeAudit } from './audit.ts';
 import type { AuthorizeAudit } from './audit.ts';
-import { createBeginAuthorization } from './authorization/start.ts';
+import { createStartAuthorization } from './authorization/start.ts';
 import { createCodes } from './authorization/codes.ts';
 import type { AuthorizeConfig } from './config.ts';
-import { createVerifyCredentials } from './sign-in/password-check.ts';
+import { createPasswordCheck } from './sign-in/password-check.ts';
 import type { SignInLimits } from './sign-in/password-check.ts';
 import { createDirectSignIn } from './sign-in/direct-sign-in.ts';
-import { createInteractions } from './authorization/pending-requests.ts';
+import { createPendingRequests } from './authorization/pending-requests.ts';
 import { createLogout } from './sessions/logout.ts';
 import { authorizeHandlers } from './service.ts';
 import type { AuthorizeParts } from './service.ts';
@@ -26,11 +26,11 @@ import { createSessions } from './sessions/sessions.ts';
 import { createSignIn } from './sign-in/sign-in.ts';
 import type { SessionStore } from './store/store.ts';
 import { longestCodeLifetimeSeconds } from './store/store.ts';
-import { createMemoryCodeStore, createMemoryContextStore } from './store/store.memory.ts';
+import { createMemoryCodeStore, createMemoryPendingRequestStore } from './store/store.memory.ts';
 import { createSessionStore } from './store/store.postgres.ts';
-import { createRedisCodeStore, createRedisContextStore } from './store/store.redis.ts';
+import { createRedisCodeStore, createRedisPendingRequestStore } from './store/store.redis.ts';
 
-/** The schema `authorize`; to be run before the service is built. */
+/** The schema `authorize`; run it before the service is built. */
 export const migrations: Migrations = {
   schema: 'authorize',
   directory: new URL('../sql/', import.meta.url),
@@ -42,7 +42,7 @@ export interface AuthorizePeers {
 
 const purgeIntervalMs = 600_000;
 
-/** Who may call what. Codes are taken by `token` alone, after it authenticated the client. */
+/** Callers by method. Only `token` redeems codes, after it has authenticated the client. */
 const allow: Allow<typeof AuthorizeService> = {
   beginAuthorization: ['gateway'],
   getInteraction: ['gateway'],
@@ -54,18 +54,18 @@ const allow: Allow<typeof AuthorizeService> = {
   watchSessionEnds: ['token'],
 };
 
-/** Builds the authorize service; it begins to watch the directory and to remove old sessions at once. */
+/** Builds the authorize service, which watches the directory and removes old sessions from then on. */
 export function buildAuthorize(config: AuthorizeConfig, peers: AuthorizePeers, kit: Kit): BuiltService {
   const { database, redis, log } = kit;
   const batch = createAuditBatch({ database, schema: 'authorize', kit });
-  const records = createDirectoryClient({ directory: peers.directory, kit });
+  const directory = createDirectoryClient({ directory: peers.directory, kit });
   const sessionStore = createSessionStore(database);
   const endStore = createSessionEndStore(database);
   const sessionEnds = new ChangeFeed(endStore, log);
   const purge = startPurge(sessionStore, { what: 'sessions', intervalMs: purgeIntervalMs, log });
   const purgeEnds = startPurge(endStore, { what: 'ends of sessions', intervalMs: purgeIntervalMs, log });
   const audit = createAuthorizeAudit(batch, kit);
-  const parts = assemble({ config, peers, kit, records, sessionStore, sessionEnds, endStore, audit });
+  const parts = assemble({ config, peers, kit, directory, sessionStore, sessionEnds, endStore, audit });
   return {
     name: 'authorize',
     routes: [route(AuthorizeService, authorizeHandlers(parts), allow)],
@@ -77,7 +77,7 @@ export function buildAuthorize(config: AuthorizeConfig, peers: AuthorizePeers, k
       await redis?.call('PING');
     },
     async close() {
-      await Promise.all([purge.close(), purgeEnds.close(), sessionEnds.close(), records.close()]);
+      await Promise.all([purge.close(), purgeEnds.close(), sessionEnds.close(), directory.close()]);
       await batch.close();
     },
   };
@@ -87,44 +87,45 @@ function assemble(given: {
   readonly config: AuthorizeConfig;
   readonly peers: AuthorizePeers;
   readonly kit: Kit;
-  readonly records: DirectoryClient;
+  readonly directory: DirectoryClient;
   readonly sessionStore: SessionStore;
   readonly sessionEnds: ChangeFeed<SessionEnd>;
   readonly endStore: SessionEndStore;
   readonly audit: AuthorizeAudit;
 }): AuthorizeParts {
-  const { config, peers, kit, records, sessionStore, sessionEnds, endStore, audit } = given;
+  const { config, peers, kit, directory, sessionStore, sessionEnds, endStore, audit } = given;
   const { clock, random, log, redis, failpoint } = kit;
   const codeStore = redis === undefined ? createMemoryCodeStore(clock) : createRedisCodeStore(redis);
-  const contextStore = redis === undefined ? createMemoryContextStore(clock) : createRedisContextStore(redis);
+  const pendingRequestStore =
+    redis === undefined ? createMemoryPendingRequestStore(clock) : createRedisPendingRequestStore(redis);
   const lifetimes = {
     session: config.TESSERA_SESSION_TTL,
     idle: config.TESSERA_SESSION_IDLE_TTL,
     code: longestCodeLifetimeSeconds,
   };
   const sessions = createSessions({ store: sessionStore, codes: codeStore, audit, random, lifetimes });
-  const interactions = createInteractions({
-    store: contextStore,
+  const pendingRequests = createPendingRequests({
+    store: pendingRequestStore,
     random,
     lifetimeSeconds: config.TESSERA_AUTHORIZATION_REQUEST_TTL,
   });
   const lifetimeSeconds = config.TESSERA_AUTHORIZATION_CODE_TTL;
   const codes = createCodes({ store: codeStore, audit, random, failpoint, lifetimeSeconds });
-  const verifyCredentials = createVerifyCredentials({
-    directory: peers.directory,
-    records,
+  const checkPassword = createPasswordCheck({
+    directoryService: peers.directory,
+    directory,
     limiter: createLimiter({ redis, clock, log, prefix: 'authorize' }),
     limits: limitsOf(config),
     audit,
   });
   return {
-    begin: createBeginAuthorization({ records, sessions, interactions, codes, audit }),
-    signIn: createSignIn({ records, sessions, interactions, codes, verifyCredentials, audit }),
-    signInDirect: createDirectSignIn({ sessions, verifyCredentials, audit }),
-    logout: createLogout({ records, sessions, audit }),
+    startAuthorization: createStartAuthorization({ directory, sessions, pendingRequests, codes, audit }),
+    signIn: createSignIn({ directory, sessions, pendingRequests, codes, checkPassword, audit }),
+    signInDirect: createDirectSignIn({ sessions, checkPassword, audit }),
+    logout: createLogout({ directory, sessions, audit }),
     sessions,
     codes,
-    records,
+    directory,
     sessionEnds,
     endStore,
   };

@@ -3,7 +3,7 @@ import type { Database, RedisHandle } from '@tessera/stores';
 import { temporarilyUnavailable } from '@tessera/oauth';
 import { createWorld, password, request } from './testing/world.ts';
 import type { World } from './testing/world.ts';
-import { redemption, visitor } from './testing/visitor.ts';
+import { redemption, newPerson } from './testing/person.ts';
 
 /** Stores that can be taken away: they throw what the handles throw when a store is unreachable. */
 const away = { database: false, redis: false };
@@ -72,13 +72,13 @@ async function without<T>(store: 'database' | 'redis', work: () => Promise<T>): 
 const unavailable = { code: 'temporarily_unavailable', retryAfterSeconds: expect.any(Number) as number };
 
 describe('without Redis', () => {
-  it('every step that needs it says so, nothing reads as invalid, and all goes on when it is back', async () => {
-    const person = visitor(world);
+  it('every step that needs it reports it unavailable, nothing reads as invalid, and all works again once it is back', async () => {
+    const person = newPerson(world);
     const code = await person.signIn();
     const interactionId = await person.interaction({ prompt: 'login' });
     await without('redis', async () => {
-      await expect(person.begin()).rejects.toMatchObject(unavailable);
-      await expect(visitor(world).begin()).rejects.toMatchObject(unavailable);
+      await expect(person.start()).rejects.toMatchObject(unavailable);
+      await expect(newPerson(world).start()).rejects.toMatchObject(unavailable);
       await expect(person.submit(interactionId)).rejects.toMatchObject(unavailable);
       await expect(world.token.redeemCode(redemption(code))).rejects.toMatchObject(unavailable);
       const { session } = await world.gateway.getSession({ browser: person.context() });
@@ -88,8 +88,8 @@ describe('without Redis', () => {
     expect((await person.submit(interactionId)).outcome.case).toBe('signedIn');
   });
 
-  it('a logout is not answered, and asked for again it takes the codes with it', async () => {
-    const person = visitor(world);
+  it('a logout fails, and its repetition drops the codes', async () => {
+    const person = newPerson(world);
     const code = await person.signIn();
     const browser = person.context();
     await without('redis', async () => {
@@ -111,7 +111,7 @@ describe('without Redis', () => {
   async function guess(): Promise<string | undefined> {
     const wrong = { tenantId: 'acme', identifier: 'guessed', password: 'wrong' };
     try {
-      await world.gateway.signInDirect({ browser: visitor(world).context(), ...wrong });
+      await world.gateway.signInDirect({ browser: newPerson(world).context(), ...wrong });
       return 'tried';
     } catch (error) {
       return (error as { code?: string }).code;
@@ -120,12 +120,12 @@ describe('without Redis', () => {
 });
 
 describe('without Postgres', () => {
-  it('no code, no session, no logout is claimed, and the context waits for the next attempt', async () => {
-    const person = visitor(world);
+  it('no code, session or logout succeeds, and the context stays for the next attempt', async () => {
+    const person = newPerson(world);
     await person.signIn();
     const interactionId = await person.interaction({ prompt: 'login' });
     await without('database', async () => {
-      await expect(person.begin()).rejects.toMatchObject(unavailable);
+      await expect(person.start()).rejects.toMatchObject(unavailable);
       await expect(person.submit(interactionId)).rejects.toMatchObject(unavailable);
       await expect(world.gateway.getSession({ browser: person.context() })).rejects.toMatchObject(
         unavailable,
@@ -140,8 +140,8 @@ describe('without Postgres', () => {
 });
 
 describe('restart and loss', () => {
-  it('another process, and one after a restart, serve the same session and the same code', async () => {
-    const person = visitor(healthy);
+  it('another process and a restarted one serve the same session and the same code', async () => {
+    const person = newPerson(healthy);
     const code = await person.signIn();
     const restarted = await createWorld({ beside: healthy });
     await expect(restarted.token.redeemCode(redemption(code))).resolves.toBeDefined();
@@ -153,8 +153,8 @@ describe('restart and loss', () => {
     await restarted.service.close();
   });
 
-  it('a lost Redis signs nobody out and revives nobody; codes and contexts in flight are gone', async () => {
-    const [person, gone] = [visitor(world), visitor(world)];
+  it('a lost Redis neither ends nor revives a session; pending codes and contexts are lost', async () => {
+    const [person, gone] = [newPerson(world), newPerson(world)];
     const code = await person.signIn();
     const interactionId = await person.interaction({ prompt: 'login' });
     await gone.signIn();
@@ -163,7 +163,7 @@ describe('restart and loss', () => {
     await expect(world.token.redeemCode(redemption(code))).rejects.toMatchObject({ code: 'invalid_grant' });
     await expect(person.submit(interactionId)).rejects.toMatchObject({ code: 'invalid_request' });
     expect((await person.redirect()).has('code')).toBe(true);
-    expect((await gone.begin()).next.case).toBe('interaction');
+    expect((await gone.start()).next.case).toBe('interaction');
   });
 
   async function flush(): Promise<void> {
@@ -176,15 +176,15 @@ describe('restart and loss', () => {
 });
 
 describe('in one process without Redis', () => {
-  it('the whole way works on the memory of the process', async () => {
+  it('the whole flow works in the memory of the process', async () => {
     const compact = await createWorld({ beside: healthy, kit: { redis: undefined } });
-    const person = visitor(compact);
+    const person = newPerson(compact);
     const code = await person.signIn({}, { identifier: 'bob', password });
     const { grant } = await compact.token.redeemCode(redemption(code));
     expect(grant?.userId).toBe('acme-bob');
     expect((await person.redirect()).has('code')).toBe(true);
     await compact.gateway.endSession({ browser: person.context() });
-    expect((await person.begin()).next.case).toBe('interaction');
+    expect((await person.start()).next.case).toBe('interaction');
     await compact.service.close();
   });
 });

@@ -2,8 +2,8 @@ import type { CallContext, Handlers } from '@tessera/rpc';
 import type { ChangeFeed } from '@tessera/stores';
 import type { DirectoryClient } from '@tessera/directory-client';
 import type { AuthorizeService, BrowserContext } from '@tessera/proto-gen/authorize';
-import type { BeginAuthorization } from './authorization/start.ts';
-import type { Visit } from './browser.ts';
+import type { StartAuthorization } from './authorization/start.ts';
+import type { BrowserCall } from './browser.ts';
 import type { Codes } from './authorization/codes.ts';
 import type { DirectSignIn } from './sign-in/direct-sign-in.ts';
 import type { Logout } from './sessions/logout.ts';
@@ -12,47 +12,57 @@ import type { SessionEnd, SessionEndStore } from './store/session-ends.postgres.
 import type { SignIn } from './sign-in/sign-in.ts';
 
 export interface AuthorizeParts {
-  readonly begin: BeginAuthorization;
+  readonly startAuthorization: StartAuthorization;
   readonly signIn: SignIn;
   readonly signInDirect: DirectSignIn;
   readonly sessions: Sessions;
   readonly logout: Logout;
   readonly codes: Codes;
-  readonly records: DirectoryClient;
+  readonly directory: DirectoryClient;
   readonly sessionEnds: ChangeFeed<SessionEnd>;
   readonly endStore: Pick<SessionEndStore, 'positionBefore'>;
 }
 
-/** Where the record cannot be resumed, so that it starts at the present. */
+/** A position that cannot be resumed, so that the watch starts at the present. */
 const present = -1;
 
 export function authorizeHandlers(parts: AuthorizeParts): Handlers<typeof AuthorizeService> {
-  const { begin, signIn, signInDirect, sessions, logout, codes, records, sessionEnds, endStore } = parts;
+  const {
+    startAuthorization,
+    signIn,
+    signInDirect,
+    sessions,
+    logout,
+    codes,
+    directory,
+    sessionEnds,
+    endStore,
+  } = parts;
   const startOf = async (afterSequence: bigint | undefined, since: bigint): Promise<number> => {
     if (afterSequence !== undefined) return Number(afterSequence);
     return since > 0n ? endStore.positionBefore(Number(since)) : present;
   };
   return {
     async beginAuthorization({ browser, ...asked }, call) {
-      const begun = await begin(visitOf(browser, call), asked);
-      switch (begun.next) {
+      const started = await startAuthorization(browserCallOf(browser, call), asked);
+      switch (started.next) {
         case 'redirect':
-          return { next: { case: 'redirect', value: { location: begun.location } } };
+          return { next: { case: 'redirect', value: { location: started.location } } };
         case 'interaction':
-          return { next: { case: 'interaction', value: begun.interaction } };
+          return { next: { case: 'interaction', value: started.interaction } };
         case 'tenant_mismatch':
-          return { next: { case: 'tenantMismatch', value: { interaction: begun.interaction } } };
+          return { next: { case: 'tenantMismatch', value: { interaction: started.interaction } } };
       }
     },
 
     async getInteraction({ browser, interactionId }, call) {
-      const shown = await signIn.describe(visitOf(browser, call), interactionId);
+      const shown = await signIn.describe(browserCallOf(browser, call), interactionId);
       if (shown.outcome === 'refused') return { redirect: { location: shown.location } };
       return { interaction: shown.interaction };
     },
 
     async signIn({ browser, ...attempt }, call) {
-      const result = await signIn.forRequest(visitOf(browser, call), attempt);
+      const result = await signIn.forRequest(browserCallOf(browser, call), attempt);
       sessionEnds.poke();
       switch (result.outcome) {
         case 'signed_in': {
@@ -69,17 +79,17 @@ export function authorizeHandlers(parts: AuthorizeParts): Handlers<typeof Author
     },
 
     async signInDirect({ browser, ...attempt }, call) {
-      const result = await signInDirect(visitOf(browser, call), attempt);
+      const result = await signInDirect(browserCallOf(browser, call), attempt);
       sessionEnds.poke();
       if (result.outcome === 'signed_in') return { session: newSession(result.opened) };
       return { tenantMismatch: result.outcome === 'tenant_mismatch' };
     },
 
     async getSession({ browser }, call) {
-      const session = await sessions.find(visitOf(browser, call).browser);
+      const session = await sessions.find(browserCallOf(browser, call).browser);
       if (session === undefined) return {};
-      const user = await records.user(session.tenantId, session.userId, call.onward());
-      if (user === undefined || !records.isActive(user, session.authTime)) return {};
+      const user = await directory.user(session.tenantId, session.userId, call.onward());
+      if (user === undefined || !directory.isActive(user, session.authTime)) return {};
       const { sessionId, tenantId, userId } = session;
       const { username, name } = user;
       const authTime = BigInt(session.authTime);
@@ -87,7 +97,7 @@ export function authorizeHandlers(parts: AuthorizeParts): Handlers<typeof Author
     },
 
     async endSession({ browser, ...request }, call) {
-      const { earlierSessionIds, ...loggedOut } = await logout(visitOf(browser, call), request);
+      const { earlierSessionIds, ...loggedOut } = await logout(browserCallOf(browser, call), request);
       sessionEnds.poke();
       return { ...loggedOut, earlierSessionIds: [...earlierSessionIds] };
     },
@@ -111,7 +121,7 @@ export function authorizeHandlers(parts: AuthorizeParts): Handlers<typeof Author
   };
 }
 
-function visitOf(browser: BrowserContext | undefined, call: CallContext): Visit {
+function browserCallOf(browser: BrowserContext | undefined, call: CallContext): BrowserCall {
   const {
     browserId = '',
     sessionToken = '',

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createHash } from 'node:crypto';
 import { createWorld, password, verifier } from '../testing/world.ts';
 import type { World } from '../testing/world.ts';
-import { redemption, visitor } from '../testing/visitor.ts';
+import { redemption, newPerson } from '../testing/person.ts';
 
 let world: World;
 const failpoints: string[] = [];
@@ -17,11 +17,11 @@ const invalidGrant = {
 };
 
 async function freshCode(): Promise<string> {
-  return visitor(world).signIn();
+  return newPerson(world).signIn();
 }
 
 describe('redeeming a code', () => {
-  it('answers the grant and the SHA-256 of the code, the key of the durable marker (RFC 6749 §4.1.3)', async () => {
+  it('returns the grant and the SHA-256 of the code, the key of the durable marker (RFC 6749 §4.1.3)', async () => {
     const code = await freshCode();
     const { grant, codeHash } = await world.token.redeemCode(redemption(code));
     expect(grant).toMatchObject({ clientId: 'acme-web', tenantId: 'acme', userId: 'acme-ada' });
@@ -37,7 +37,7 @@ describe('redeeming a code', () => {
     expect(world.database.names.filter((name) => !name.startsWith('audit.'))).toEqual([]);
   });
 
-  it('answers again after a process died between taking and committing: a retry costs nothing', async () => {
+  it('succeeds again after a process died between taking and committing, so that a client can retry', async () => {
     const code = await freshCode();
     failpoints.length = 0;
     const first = await world.token.redeemCode(redemption(code));
@@ -45,7 +45,7 @@ describe('redeeming a code', () => {
     expect(await world.token.redeemCode(redemption(code))).toEqual({ ...first, takenBefore: true });
   });
 
-  it('answers one and the same grant to fifty at once, for the marker to choose from', async () => {
+  it('returns the same grant to fifty concurrent calls, for the marker to arbitrate', async () => {
     const code = await freshCode();
     const all = await Promise.all(Array.from({ length: 50 }, () => world.token.redeemCode(redemption(code))));
     const grants = all.map(({ grant, codeHash }) => ({ grant, codeHash }));
@@ -68,7 +68,7 @@ describe('redeeming a code', () => {
     expect(world.redis.names).toEqual([]);
   });
 
-  it('refuses a well-formed code that was never issued, and one that is altered in any way (RFC 6749 §5.2)', async () => {
+  it('rejects a well-formed code that was never issued, and one that was altered (RFC 6749 §5.2)', async () => {
     const code = await freshCode();
     const flipped = code.slice(0, -1) + (code.endsWith('A') ? 'B' : 'A');
     for (const other of [`tc_${'a'.repeat(43)}`, flipped, ` ${code}`, `${code}A`, code.toUpperCase()]) {
@@ -77,17 +77,17 @@ describe('redeeming a code', () => {
     await expect(world.token.redeemCode(redemption(code))).resolves.toBeDefined();
   });
 
-  it('refuses a code after its lifetime (RFC 6749 §4.1.2)', async () => {
+  it('rejects a code after its lifetime (RFC 6749 §4.1.2)', async () => {
     const quick = await createWorld({ beside: world, config: { TESSERA_AUTHORIZATION_CODE_TTL: 0.2 } });
-    const code = await visitor(quick).signIn();
+    const code = await newPerson(quick).signIn();
     await new Promise((resolve) => setTimeout(resolve, 300));
     await expect(quick.token.redeemCode(redemption(code))).rejects.toMatchObject(invalidGrant);
     await quick.service.close();
   });
 });
 
-describe('an application with a lifetime of its own for codes', () => {
-  it('has it instead of the one of the deployment (RFC 6749 §4.1.2)', async () => {
+describe('an application with its own code lifetime', () => {
+  it('overrides that of the deployment (RFC 6749 §4.1.2)', async () => {
     const lifetimes = { authorizationCode: 1 };
     await world.directory.setApplication('acme-web', { lifetimes });
     const code = await freshCode();
@@ -123,7 +123,7 @@ describe('binding to the client', () => {
     return { clientId, actor: { type: 'client', id: clientId } };
   }
 
-  it('is for `token` alone', async () => {
+  it('accepts only `token` as a caller', async () => {
     const code = await freshCode();
     await expect(world.gateway.redeemCode(redemption(code))).rejects.toThrow(/may not call/);
     await expect(world.token.beginAuthorization({})).rejects.toThrow(/may not call/);
@@ -149,7 +149,7 @@ describe('proof of possession', () => {
     },
   );
 
-  it('the challenge itself is no verifier (RFC 7636 §7.2)', async () => {
+  it('the challenge itself is not accepted as verifier (RFC 7636 §7.2)', async () => {
     const code = await freshCode();
     const challenge = createHash('sha256').update(verifier).digest('base64url');
     const wrong = world.token.redeemCode(redemption(code, { codeVerifier: challenge }));
@@ -201,7 +201,7 @@ describe('proof of possession', () => {
 
 describe('secrets at rest', () => {
   it('neither the stores nor the audit hold a code, a cookie, a password or a verifier', async () => {
-    const person = visitor(world);
+    const person = newPerson(world);
     const code = await person.signIn();
     await world.token.redeemCode(redemption(code));
     const interactionId = await person.interaction({ prompt: 'login' });

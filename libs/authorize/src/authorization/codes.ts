@@ -3,20 +3,20 @@ import { opaqueValue } from '@tessera/kit';
 import type { Random } from '@tessera/kit';
 import { authorizationResponse, codeChallenge, isCodeVerifier, OAuthError } from '@tessera/oauth';
 import { digest } from '../browser.ts';
-import type { Visit } from '../browser.ts';
+import type { BrowserCall } from '../browser.ts';
 import type { AuthorizeAudit } from '../audit.ts';
 import type { CheckedRequest } from './request.ts';
 import { longestCodeLifetimeSeconds } from '../store/store.ts';
 import type { CodeGrant, CodeStore, Session } from '../store/store.ts';
 
-/** What `token` sends for an authenticated client. */
+/** A redemption by an authenticated client, as `token` sends it. */
 export interface CodeRequest {
   readonly code: string;
   readonly clientId: string;
   readonly tenantId: string;
   readonly redirectUri: string;
   readonly codeVerifier: string;
-  /** Whether the client has a secret, which it showed. */
+  /** Whether the client authenticated with a secret. */
   readonly confidential: boolean;
   readonly ipAddress: string;
   readonly requestId: string;
@@ -26,19 +26,19 @@ export interface RedeemedCode {
   readonly grant: CodeGrant;
   /** Key of the redemption marker in `token`. */
   readonly codeHash: Buffer;
-  /** It was presented rightly before. */
+  /** It was presented correctly before. */
   readonly takenBefore: boolean;
-  /** It was burnt since, or is now by its second use: `token` issues nothing and only undoes what the first use issued. */
+  /** It was burnt since, or is burnt now by its second use: `token` issues nothing and revokes what the first use issued. */
   readonly burnt: boolean;
 }
 
 export interface Codes {
-  /** Issues a code for a session and answers the Location; undefined when the session was ended meanwhile. */
-  issue(visit: Visit, request: CheckedRequest, session: Session): Promise<string | undefined>;
+  /** Issues a code for a session and returns the Location; undefined if the session has ended meanwhile. */
+  issue(from: BrowserCall, request: CheckedRequest, session: Session): Promise<string | undefined>;
   /**
-   * Takes a code (RFC 6749 §4.1.3, RFC 7636 §4.6). Throws one and the same `invalid_grant` for whatever is wrong.
-   * The right presentation is answered again while the code lives: which one counts is decided by the durable marker
-   * of `token`, so a process that dies before that commit costs the client only a retry, and a replay is seen there.
+   * Redeems a code (RFC 6749 §4.1.3, RFC 7636 §4.6). Throws the same `invalid_grant` for every failure.
+   * A correct presentation succeeds again while the code lives: the durable marker of `token` decides which one counts and
+   * detects replays, so a process that dies before that commit costs the client only a retry.
    */
   redeem(request: CodeRequest): Promise<RedeemedCode>;
 }
@@ -50,12 +50,12 @@ export function createCodes(deps: {
   readonly audit: AuthorizeAudit;
   readonly random: Random;
   readonly failpoint: (name: string) => void;
-  /** Of a code whose application has no lifetime of its own for it. */
+  /** Lifetime of a code unless its application sets one. */
   readonly lifetimeSeconds: number;
 }): Codes {
   const { store, audit, random, failpoint, lifetimeSeconds } = deps;
   return {
-    async issue(visit, request, session) {
+    async issue(from, request, session) {
       const code = opaqueValue('tc_', random);
       const grant = grantOf(request, session);
       const { codeChallenge, redirectUri, state } = request.form;
@@ -63,7 +63,7 @@ export function createCodes(deps: {
       const lifetime = Math.min(own, longestCodeLifetimeSeconds);
       const saved = await store.save(digest(code), { grant, codeChallenge, redirectUri }, lifetime);
       if (saved === 'session_ended') return undefined;
-      audit.codeIssued(visit, grant, reference(digest(code)));
+      audit.codeIssued(from, grant, reference(digest(code)));
       return authorizationResponse(redirectUri, { outcome: { code }, state, issuer: request.issuer });
     },
 
@@ -102,7 +102,7 @@ function grantOf(request: CheckedRequest, session: Session): CodeGrant {
   };
 }
 
-/** How a code is named in audit rows. */
+/** The name of a code in audit rows. */
 function reference(codeHash: string): string {
   return codeHash.slice(0, 8);
 }

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createWorld, issuer, request } from '../testing/world.ts';
 import type { World } from '../testing/world.ts';
-import { visitor } from '../testing/visitor.ts';
-import type { Visitor } from '../testing/visitor.ts';
+import { newPerson } from '../testing/person.ts';
+import type { Person } from '../testing/person.ts';
 
 let world: World;
 beforeAll(async () => {
@@ -10,7 +10,7 @@ beforeAll(async () => {
 });
 afterAll(() => world.service.close());
 
-async function begin(person: Visitor, hintedUserId: string, difference = {}) {
+async function begin(person: Person, hintedUserId: string, difference = {}) {
   const parameters = request(difference);
   const { next } = await world.gateway.beginAuthorization({
     browser: person.context(),
@@ -20,7 +20,7 @@ async function begin(person: Visitor, hintedUserId: string, difference = {}) {
   return next;
 }
 
-async function interaction(person: Visitor, hintedUserId: string): Promise<string> {
+async function interaction(person: Person, hintedUserId: string): Promise<string> {
   const next = await begin(person, hintedUserId);
   if (next.case !== 'interaction') throw new Error(`no sign-in page but ${next.case}`);
   return next.value.interactionId;
@@ -33,8 +33,8 @@ function answerOf(location: string | undefined): Record<string, string> {
 const loginRequired = { error: 'login_required', state: 'xyz', iss: issuer };
 
 describe('a request with an id_token_hint (OIDC Core §3.1.2.1)', () => {
-  it('is served by the session of the person it names, also with prompt=none', async () => {
-    const ada = visitor(world);
+  it('is served by the session of the named person, also with prompt=none', async () => {
+    const ada = newPerson(world);
     await ada.signIn();
     for (const difference of [{}, { prompt: 'none' }]) {
       const next = await begin(ada, 'acme-ada', difference);
@@ -42,8 +42,8 @@ describe('a request with an id_token_hint (OIDC Core §3.1.2.1)', () => {
     }
   });
 
-  it('is not served by the session of somebody else: a sign-in page, and login_required for prompt=none', async () => {
-    const ada = visitor(world);
+  it('is not served by the session of someone else: sign-in page, or login_required for prompt=none', async () => {
+    const ada = newPerson(world);
     await ada.signIn();
     expect((await begin(ada, 'acme-bob')).case).toBe('interaction');
     const refused = await begin(ada, 'acme-bob', { prompt: 'none' });
@@ -51,14 +51,14 @@ describe('a request with an id_token_hint (OIDC Core §3.1.2.1)', () => {
     expect((await ada.redirect()).has('code'), 'the session is as it was').toBe(true);
   });
 
-  it('gives a code when the person it names signs in', async () => {
-    const person = visitor(world);
+  it('gets a code when the named person signs in', async () => {
+    const person = newPerson(world);
     const { outcome } = await person.submit(await interaction(person, 'acme-ada'));
     expect(outcome.case === 'signedIn' && answerOf(outcome.value.redirect?.location)).toHaveProperty('code');
   });
 
-  it('gives no code when somebody else signs in: the client is told, and the sign-in itself holds', async () => {
-    const person = visitor(world);
+  it('gets no code when someone else signs in: the client gets an error, and the sign-in itself holds', async () => {
+    const person = newPerson(world);
     const before = (await world.audited('authorize.rejected', 0)).length;
     const interactionId = await interaction(person, 'acme-ada');
     const { outcome } = await person.submit(interactionId, { identifier: 'bob' });
@@ -76,8 +76,8 @@ describe('a request with an id_token_hint (OIDC Core §3.1.2.1)', () => {
     expect(issued.filter(({ ipAddress }) => ipAddress === person.ipAddress)).toEqual([]);
   });
 
-  it('does not help over a session of another tenant (contract, GET /authorize)', async () => {
-    const ada = visitor(world);
+  it('does not override a session of another tenant (contract, GET /authorize)', async () => {
+    const ada = newPerson(world);
     await ada.signIn();
     const umbra = { client_id: 'umbra-web', redirect_uri: 'https://umbra.example/cb' };
     expect((await begin(ada, 'umbra-ada', umbra)).case).toBe('tenantMismatch');

@@ -6,44 +6,44 @@ import { OAuthError } from '@tessera/oauth';
 import { digest } from '../browser.ts';
 import type { Browser } from '../browser.ts';
 import type { CheckedRequest } from './request.ts';
-import { rememberedParameters } from './request.ts';
-import type { ContextStore, PendingRequest } from '../store/store.ts';
+import { parametersToSave } from './request.ts';
+import type { PendingRequestStore, PendingRequest } from '../store/store.ts';
 
 /**
- * A pre-authorization context: an authorization request that waits for a person. Its identifier travels in URLs and
- * forms, so it is worth nothing without the cookie of the browser that began it (CVE-2026-7507, CVE-2022-39222).
+ * Pre-authorization contexts: authorization requests that wait for a person to sign in. Their identifiers travel in URLs
+ * and forms, so each is valid only with the cookie of the browser that made the request (CVE-2026-7507, CVE-2022-39222).
  */
-export interface Interactions {
-  /** Keeps a checked request for this browser and answers the new identifier. */
-  begin(
+export interface PendingRequests {
+  /** Saves a checked request for this browser and returns the new identifier. */
+  save(
     browser: Browser,
     request: CheckedRequest,
     parameters: Readonly<Record<string, string>>,
   ): Promise<string>;
   /** The request of this browser; throws `invalid_request` for an unknown, expired or foreign identifier. */
   find(browser: Browser, interactionId: string): Promise<PendingRequest>;
-  /** Ends it. Exactly one of any number of callers succeeds; throws `invalid_request` for the others. */
+  /** Removes it for exactly one caller; throws `invalid_request` for all others. */
   take(interactionId: string): Promise<void>;
 }
 
 const interactionShape = /^ti_[A-Za-z0-9_-]{43}$/;
 const browserShape = /^tb_[A-Za-z0-9_-]{22,86}$/;
 
-export function createInteractions(deps: {
-  readonly store: ContextStore;
+export function createPendingRequests(deps: {
+  readonly store: PendingRequestStore;
   readonly random: Random;
   readonly lifetimeSeconds: number;
-}): Interactions {
+}): PendingRequests {
   const { store, random, lifetimeSeconds } = deps;
   return {
-    async begin(browser, request, parameters) {
+    async save(browser, request, parameters) {
       if (!browserShape.test(browser.browserId)) throw invalidContext('no browser identifier');
       const interactionId = opaqueValue('ti_', random);
       const pending: PendingRequest = {
         browserHash: digest(browser.browserId),
         tenantId: request.record.tenant.tenantId,
         issuer: request.issuer,
-        parameters: rememberedParameters(parameters),
+        parameters: parametersToSave(parameters),
         hintedUserId: request.hintedUserId,
       };
       const origin = addressKey(browser.ipAddress);
@@ -59,24 +59,24 @@ export function createInteractions(deps: {
       const presented = Buffer.from(digest(browser.browserId));
       const owner = Buffer.from(pending.browserHash);
       if (presented.length !== owner.length || !timingSafeEqual(presented, owner)) {
-        throw invalidContext('of another browser');
+        throw invalidContext('belongs to another browser');
       }
       return pending;
     },
 
     async take(interactionId) {
-      if (!(await store.take(digest(interactionId)))) throw invalidContext('used meanwhile');
+      if (!(await store.take(digest(interactionId)))) throw invalidContext('already used');
     },
   };
 }
 
-/** One sentence for every way a context can be wrong; which one is for the log. */
+/** One message for every kind of invalid context; the cause goes to the log. */
 function invalidContext(cause: string): OAuthError {
   return new OAuthError('invalid_request', 'The authorization context is invalid or has expired.', { cause });
 }
 
 /** What the sign-in page shows. */
-export interface InteractionView {
+export interface Interaction {
   readonly interactionId: string;
   readonly tenantId: string;
   readonly tenantName: string;
@@ -86,7 +86,7 @@ export interface InteractionView {
   readonly scopes: string[];
 }
 
-export function describeInteraction(interactionId: string, request: CheckedRequest): InteractionView {
+export function describeInteraction(interactionId: string, request: CheckedRequest): Interaction {
   const { application, tenant } = request.record;
   return {
     interactionId,

@@ -3,7 +3,7 @@ import { Status } from '@tessera/proto-gen/directory';
 import { phases } from './request.ts';
 import { challenge, createWorld, issuer, web } from '../testing/world.ts';
 import type { World } from '../testing/world.ts';
-import { visitor } from '../testing/visitor.ts';
+import { newPerson } from '../testing/person.ts';
 
 let world: World;
 beforeAll(async () => {
@@ -14,12 +14,12 @@ afterAll(() => world.service.close());
 type Difference = Record<string, string | undefined>;
 
 async function refused(difference: Difference, code: string, message?: string): Promise<void> {
-  const begun = visitor(world).begin(difference);
+  const begun = newPerson(world).start(difference);
   await expect(begun).rejects.toMatchObject({ code, ...(message === undefined ? {} : { message }) });
 }
 
 describe('the order of the checks', () => {
-  it('answers by redirect only after client and redirect URI are known to be good (RFC 9700 §4.11)', () => {
+  it('redirects errors only after client and redirect URI have been checked (RFC 9700 §4.11)', () => {
     const names = phases.map(({ name }) => name);
     const firstRedirect = phases.findIndex(({ failure }) => failure === 'redirect');
     for (const needed of ['parameters', 'application', 'redirect_uri']) {
@@ -39,7 +39,7 @@ describe('the order of the checks', () => {
     },
   );
 
-  it('looks at response_type before PKCE, and at both before the client (contract, GET /authorize)', async () => {
+  it('checks response_type before PKCE, and both before the client (contract, GET /authorize)', async () => {
     const nobody = { client_id: 'nobody' };
     await refused(
       { ...nobody, response_type: 'token', code_challenge: undefined },
@@ -68,7 +68,7 @@ describe('the order of the checks', () => {
 });
 
 describe('client and redirect URI', () => {
-  it('answers an unknown and a disabled client alike, and never by redirect (RFC 6749 §4.1.2.1)', async () => {
+  it('responds alike to an unknown and a disabled client, and never by redirect (RFC 6749 §4.1.2.1)', async () => {
     const unknown = { client_id: 'nobody', redirect_uri: 'https://evil.example/', scope: 'nonsense' };
     await refused(unknown, 'invalid_request', 'The client is not known.');
     await world.directory.setApplication('acme-spa', { status: Status.DISABLED });
@@ -119,14 +119,14 @@ describe('client and redirect URI', () => {
     },
   );
 
-  it('refuses a client without registered redirect URIs', async () => {
+  it('rejects a client without registered redirect URIs', async () => {
     await world.directory.setApplication('acme-spa', { redirectUris: [] });
     await refused({ client_id: 'acme-spa', redirect_uri: 'https://spa.example/cb' }, 'invalid_request');
     await world.directory.setApplication('acme-spa', { redirectUris: ['https://spa.example/cb'] });
   });
 });
 
-describe('failures that go back to the client', () => {
+describe('errors that are returned to the client', () => {
   it.each([
     ['request', 'eyJ', 'request_not_supported', 'OIDC Core §3.1.2.6'],
     ['request_uri', 'http://canary.example/', 'request_uri_not_supported', 'OIDC Core §3.1.2.6'],
@@ -140,7 +140,7 @@ describe('failures that go back to the client', () => {
     ['max_age', '-1', 'invalid_request', 'OIDC Core §3.1.2.1'],
     ['max_age', '1.5', 'invalid_request', 'OIDC Core §3.1.2.1'],
   ])('%s=%s goes back as %s, with state and iss (%s, RFC 9207 §2)', async (name, value, code) => {
-    const answer = await visitor(world).redirect({ [name]: value, state: 'a b&c="ä' });
+    const answer = await newPerson(world).redirect({ [name]: value, state: 'a b&c="ä' });
     expect(answer.get('error')).toBe(code);
     expect(answer.get('error_description')).toMatch(/\.$/);
     expect(answer.get('state')).toBe('a b&c="ä');
@@ -148,16 +148,16 @@ describe('failures that go back to the client', () => {
     expect(answer.has('code')).toBe(false);
   });
 
-  it('tells a client that may not use the grant, before anything else is looked at (RFC 6749 §4.1.2.1)', async () => {
+  it('rejects a client that may not use the grant before any other check (RFC 6749 §4.1.2.1)', async () => {
     const job = { client_id: 'acme-job', redirect_uri: 'https://job.example/cb' };
-    const answer = await visitor(world).redirect({ ...job, scope: 'nonsense' });
+    const answer = await newPerson(world).redirect({ ...job, scope: 'nonsense' });
     expect(answer.get('error')).toBe('unauthorized_client');
     expect([answer.get('state'), answer.get('iss')]).toEqual(['xyz', issuer]);
   });
 
-  it('keeps the query of the registered redirect URI and leaves an absent state out (RFC 6749 §3.1.2)', async () => {
+  it('keeps the query of the registered redirect URI and omits an absent state (RFC 6749 §3.1.2)', async () => {
     const redirectUri = 'https://app.example/other?a=1';
-    const answer = await visitor(world).begin({ redirect_uri: redirectUri, scope: 'no', state: undefined });
+    const answer = await newPerson(world).start({ redirect_uri: redirectUri, scope: 'no', state: undefined });
     expect(answer.next.case).toBe('redirect');
     const location = answer.next.case === 'redirect' ? answer.next.value.location : '';
     expect(location.startsWith(`${redirectUri}&error=invalid_scope&`)).toBe(true);
@@ -165,8 +165,8 @@ describe('failures that go back to the client', () => {
   });
 });
 
-describe('trouble and audit', () => {
-  it('says that the service is unavailable when the directory is away, never that a client is unknown', async () => {
+describe('unavailability and audit', () => {
+  it('reports that the service is unavailable if the directory is, never that a client is unknown', async () => {
     world.directory.away = true;
     try {
       await refused({ client_id: 'never-seen' }, 'temporarily_unavailable');
@@ -175,12 +175,12 @@ describe('trouble and audit', () => {
     }
   });
 
-  it('audits every refusal with its code and phase, and names no value of the request', async () => {
+  it('audits every rejection with its code and phase, without a value of the request', async () => {
     const before = (await world.audited('authorize.rejected', 0)).length;
-    const person = visitor(world);
-    await person.begin({ client_id: 'nobody' }).catch(() => undefined);
-    await person.begin({ redirect_uri: 'https://evil.example/canary' }).catch(() => undefined);
-    await person.begin({ scope: 'canary', nonce: 'canary' });
+    const person = newPerson(world);
+    await person.start({ client_id: 'nobody' }).catch(() => undefined);
+    await person.start({ redirect_uri: 'https://evil.example/canary' }).catch(() => undefined);
+    await person.start({ scope: 'canary', nonce: 'canary' });
     const rows = (await world.audited('authorize.rejected', before + 3)).filter(
       ({ ipAddress }) => ipAddress === person.ipAddress,
     );

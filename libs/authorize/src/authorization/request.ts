@@ -14,15 +14,15 @@ import type { AuthorizationRequest as Form, PromptValue } from '@tessera/oauth';
 import type { ApplicationRecord, DirectoryClient } from '@tessera/directory-client';
 import type { CallOptions } from '@tessera/rpc';
 
-/** An authorization request as it came, or as it was kept while a person signs in. */
+/** An authorization request as received, or as saved while a person signs in. */
 export interface AskedRequest {
   readonly parameters: Readonly<Record<string, string>>;
   readonly issuer: string;
-  /** The person a valid `id_token_hint` names; empty when none was given. */
+  /** Subject of a valid `id_token_hint`; empty without one. */
   readonly hintedUserId: string;
 }
 
-/** An authorization request that passed every check that needs no person. */
+/** An authorization request that passed every check that does not depend on the person. */
 export interface CheckedRequest {
   readonly form: Form;
   readonly record: ApplicationRecord;
@@ -32,12 +32,12 @@ export interface CheckedRequest {
   readonly prompt: ReadonlySet<PromptValue>;
   /** Seconds since the person last signed in; undefined without a limit. */
   readonly maxAge: number | undefined;
-  /** The only person the client accepts (OIDC Core §3.1.2.1, id_token_hint); empty for anybody. */
+  /** The only person the client accepts (OIDC Core §3.1.2.1, id_token_hint); empty for anyone. */
   readonly hintedUserId: string;
   readonly issuer: string;
 }
 
-/** A refusal: which phase, and where the browser goes with it; without a location it is an error page of ours. */
+/** A rejected request: the phase, and where the browser goes; without a location it sees our error page. */
 export interface Refusal {
   readonly phase: string;
   readonly error: OAuthError;
@@ -63,12 +63,12 @@ interface Lookup {
 
 interface Phase {
   readonly name: string;
-  /** Only once client and redirect URI are known to be good does a failure travel by redirect (RFC 9700 §4.11). */
+  /** Errors travel by redirect only after client and redirect URI have been checked (RFC 9700 §4.11). */
   readonly failure: 'error' | 'redirect';
   readonly check: (draft: Draft, lookup: Lookup) => void | Promise<void>;
 }
 
-/** Which check, in what order, and how its failure is answered. */
+/** The checks in order, and how a failure of each is answered. */
 export const phases: readonly Phase[] = [
   /* 1 */ { name: 'parameters', failure: 'error', check: checkParameters }, // contract, RFC 6749 §4.1.1, RFC 7636 §4.3
   /* 2 */ { name: 'application', failure: 'error', check: checkApplication }, // RFC 6749 §3.1.2.4
@@ -80,7 +80,7 @@ export const phases: readonly Phase[] = [
   /* 8 */ { name: 'max_age', failure: 'redirect', check: checkMaxAge }, // OIDC Core §3.1.2.1
 ];
 
-/** The parameters that are read; no other is ever stored. */
+/** The parameters that are read; no others are stored. */
 const knownParameters = [
   'client_id',
   'redirect_uri',
@@ -97,7 +97,7 @@ const knownParameters = [
   'max_age',
 ] as const;
 
-/** Runs every phase. Trouble with the directory is thrown; whatever is wrong with the request is a refusal. */
+/** Runs every phase. Throws if the directory fails; returns a refusal if the request is invalid. */
 export async function checkRequest(
   { parameters, issuer, hintedUserId }: AskedRequest,
   lookup: Lookup,
@@ -126,27 +126,27 @@ export function isRefusal(result: CheckedRequest | Refusal): result is Refusal {
   return 'error' in result;
 }
 
-/** The Location that tells the client of a failure (RFC 6749 §4.1.2.1, RFC 9207). */
+/** Location of an error response (RFC 6749 §4.1.2.1, RFC 9207). */
 function errorLocation(form: Form, issuer: string, error: OAuthError): string {
   return authorizationResponse(form.redirectUri, { outcome: { error }, state: form.state, issuer });
 }
 
-/** What of a request is kept while a person signs in. */
-export function rememberedParameters(parameters: Readonly<Record<string, string>>): Record<string, string> {
-  const remembered: Record<string, string> = {};
+/** The parameters to save while a person signs in. */
+export function parametersToSave(parameters: Readonly<Record<string, string>>): Record<string, string> {
+  const saved: Record<string, string> = {};
   for (const name of knownParameters) {
     const value = parameter(parameters, name);
-    if (value !== undefined) remembered[name] = value;
+    if (value !== undefined) saved[name] = value;
   }
-  return remembered;
+  return saved;
 }
 
-/** What the client is told when the person it wants is not, or not freshly, signed in (OIDC Core §3.1.2.6). */
+/** The error response if the required person is not signed in, or not recently enough (OIDC Core §3.1.2.6). */
 export function loginRequiredLocation({ form, issuer }: CheckedRequest): string {
   return errorLocation(form, issuer, new OAuthError('login_required', 'The person must sign in.'));
 }
 
-/** What the client is told of a person whom its access policy does not let in (RFC 6749 §4.1.2.1). */
+/** The error response for a person whom the access policy excludes (RFC 6749 §4.1.2.1). */
 export function accessDeniedLocation({ form, issuer }: CheckedRequest): string {
   const error = new OAuthError('access_denied', 'The person may not use this application.');
   return errorLocation(form, issuer, error);
@@ -170,7 +170,7 @@ function checkParameters(draft: Draft): void {
 async function checkApplication(draft: Draft, { directory, call }: Lookup): Promise<void> {
   const record = await directory.application(settled(draft.form).clientId, call);
   if (record !== undefined) draft.record = record;
-  // One sentence for unknown and disabled: nobody learns of an application that is not theirs.
+  // The same message for unknown and disabled clients, so that it does not reveal which exist.
   if (record === undefined || !directory.isActive(record)) {
     throw new OAuthError('invalid_request', 'The client is not known.', {
       cause: record === undefined ? 'unknown client_id' : 'application or tenant is not active',

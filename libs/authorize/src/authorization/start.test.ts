@@ -2,8 +2,8 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { Status } from '@tessera/proto-gen/directory';
 import { createWorld, issuer, password } from '../testing/world.ts';
 import type { World } from '../testing/world.ts';
-import { redemption, visitor } from '../testing/visitor.ts';
-import type { Visitor } from '../testing/visitor.ts';
+import { redemption, newPerson } from '../testing/person.ts';
+import type { Person } from '../testing/person.ts';
 
 let world: World;
 beforeAll(async () => {
@@ -14,9 +14,9 @@ afterAll(() => world.service.close());
 const umbra = { client_id: 'umbra-web', redirect_uri: 'https://umbra.example/cb' };
 const spa = { client_id: 'acme-spa', redirect_uri: 'https://spa.example/cb' };
 
-describe('a browser in which nobody is signed in', () => {
+describe('a browser without a session', () => {
   it('gets a sign-in page that names tenant, application and scopes, with login_hint (OIDC Core §3.1.2.1)', async () => {
-    const { next } = await visitor(world).begin({ login_hint: 'ada@people.example' });
+    const { next } = await newPerson(world).start({ login_hint: 'ada@people.example' });
     expect(next.case).toBe('interaction');
     expect(next.value).toMatchObject({
       tenantId: 'acme',
@@ -30,29 +30,29 @@ describe('a browser in which nobody is signed in', () => {
   });
 
   it('gets login_required for prompt=none, with state and iss (OIDC Core §3.1.2.6, RFC 9207 §2)', async () => {
-    const answer = await visitor(world).redirect({ prompt: 'none' });
+    const answer = await newPerson(world).redirect({ prompt: 'none' });
     expect(Object.fromEntries(answer)).toMatchObject({ error: 'login_required', state: 'xyz', iss: issuer });
   });
 
-  it('is refused without a browser identifier: a context is always bound (login CSRF)', async () => {
-    const person = visitor(world);
+  it('is rejected without a browser identifier: a context is always bound (login CSRF)', async () => {
+    const person = newPerson(world);
     person.browserId = '';
-    await expect(person.begin()).rejects.toMatchObject({ code: 'invalid_request' });
+    await expect(person.start()).rejects.toMatchObject({ code: 'invalid_request' });
   });
 
   it.each(['ts_', 'ts_short', 'x', `tc_${'a'.repeat(43)}`, `ts_${'a'.repeat(43)}`, `ts_${'a'.repeat(44)}`])(
     'is anonymous with the session value %s (forged cookies)',
     async (token) => {
-      const person = visitor(world);
+      const person = newPerson(world);
       person.sessionToken = token;
-      expect((await person.begin()).next.case).toBe('interaction');
+      expect((await person.start()).next.case).toBe('interaction');
     },
   );
 });
 
 describe('single sign-on within a tenant', () => {
   it('issues a code at once, with state and iss, also to another application (OIDC Core §3.1.2.5)', async () => {
-    const person = visitor(world);
+    const person = newPerson(world);
     await person.signIn();
     const answer = await person.redirect({ ...spa, state: 's 2' });
     expect(answer.get('code')).toMatch(/^tc_[\w-]{43}$/);
@@ -60,7 +60,7 @@ describe('single sign-on within a tenant', () => {
   });
 
   it('answers prompt=none and prompt=consent with a code (OIDC Core §3.1.2.1)', async () => {
-    const person = visitor(world);
+    const person = newPerson(world);
     await person.signIn();
     expect((await person.redirect({ prompt: 'none' })).has('code')).toBe(true);
     expect((await person.redirect({ prompt: 'consent' })).has('code')).toBe(true);
@@ -69,19 +69,19 @@ describe('single sign-on within a tenant', () => {
   it.each(['login', 'select_account', 'login consent'])(
     'asks again for prompt=%s (OIDC Core §3.1.2.1)',
     async (prompt) => {
-      const person = visitor(world);
+      const person = newPerson(world);
       await person.signIn();
-      expect((await person.begin({ prompt })).next.case).toBe('interaction');
+      expect((await person.start({ prompt })).next.case).toBe('interaction');
     },
   );
 
-  it('asks again when the sign-in is older than max_age, and refuses that with prompt=none (OIDC Core §3.1.2.1)', async () => {
-    const person = visitor(world);
+  it('asks for a new sign-in if the last one is older than max_age, and returns an error with prompt=none (OIDC Core §3.1.2.1)', async () => {
+    const person = newPerson(world);
     await person.signIn();
     await age(100);
     expect((await person.redirect({ max_age: '200' })).has('code')).toBe(true);
-    expect((await person.begin({ max_age: '90' })).next.case).toBe('interaction');
-    expect((await person.begin({ max_age: '0' })).next.case).toBe('interaction');
+    expect((await person.start({ max_age: '90' })).next.case).toBe('interaction');
+    expect((await person.start({ max_age: '0' })).next.case).toBe('interaction');
     expect((await person.redirect({ max_age: '90', prompt: 'none' })).get('error')).toBe('login_required');
 
     async function age(seconds: number): Promise<void> {
@@ -95,7 +95,7 @@ describe('single sign-on within a tenant', () => {
   });
 
   it('costs one statement and one script, with warm caches', async () => {
-    const person = visitor(world);
+    const person = newPerson(world);
     await person.signIn();
     await person.redirect();
     world.database.reset();
@@ -110,11 +110,11 @@ describe('single sign-on within a tenant', () => {
   it.each([Status.DISABLED, Status.LOCKED])(
     'does not serve a person whose status became %s, and serves nobody else (checked again at every issue)',
     async (status) => {
-      const person = visitor(world);
+      const person = newPerson(world);
       await person.signIn({}, { identifier: 'bob' });
       await world.directory.setUser('acme-bob', status);
       try {
-        expect((await person.begin()).next.case).toBe('interaction');
+        expect((await person.start()).next.case).toBe('interaction');
         expect((await person.redirect({ prompt: 'none' })).get('error')).toBe('login_required');
       } finally {
         await world.directory.setUser('acme-bob', Status.ACTIVE);
@@ -123,15 +123,15 @@ describe('single sign-on within a tenant', () => {
   );
 });
 
-describe('a session of before a change', () => {
+describe('a session from before a change', () => {
   const nextSecond = () => BigInt(Math.floor(Date.now() / 1000) + 1);
 
-  it('is not used any more once the password was changed, and the sign-in after that counts, in the same second too (ASVS 7.4.3)', async () => {
-    const [before, after] = [visitor(world), visitor(world)];
+  it('is no longer used after a password change, and a sign-in after it counts, even in the same second (ASVS 7.4.3)', async () => {
+    const [before, after] = [newPerson(world), newPerson(world)];
     await before.signIn({}, { identifier: 'bob' });
     await world.directory.changeUser('acme-bob', { password: 'a new one', validFrom: nextSecond() });
     try {
-      expect((await before.begin()).next.case).toBe('interaction');
+      expect((await before.start()).next.case).toBe('interaction');
       expect((await before.redirect({ prompt: 'none' })).get('error')).toBe('login_required');
       expect((await world.gateway.getSession({ browser: before.context() })).session).toBeUndefined();
       await after.signIn({}, { identifier: 'bob', password: 'a new one' });
@@ -143,8 +143,8 @@ describe('a session of before a change', () => {
     }
   });
 
-  it('is asked to sign in again by an application that was disabled and enabled, and by no other (REF-7)', async () => {
-    const person = visitor(world);
+  it('requires a new sign-in for an application that was disabled and enabled, and for no other (REF-7)', async () => {
+    const person = newPerson(world);
     const spa = { client_id: 'acme-spa', redirect_uri: 'https://spa.example/cb' };
     await person.signIn();
     await world.directory.setApplication('acme-spa', { validFrom: nextSecond() });
@@ -161,14 +161,14 @@ describe('a session of before a change', () => {
 
 describe('an application for some roles', () => {
   const denied = { error: 'access_denied', state: 'xyz', iss: issuer };
-  const answerOf = async (person: Visitor, difference = {}) =>
+  const answerOf = async (person: Person, difference = {}) =>
     Object.fromEntries(await person.redirect({ ...spa, ...difference }));
 
   beforeAll(() => world.directory.setApplication('acme-spa', { allowedRoles: ['clerk', 'manager'] }));
   afterAll(() => world.directory.setApplication('acme-spa', { allowedRoles: [] }));
 
-  it('answers access_denied to single sign-on without one of them, with state and iss (DEV-2, RFC 6749 §4.1.2.1, RFC 9207 §2)', async () => {
-    const person = visitor(world);
+  it('returns access_denied to single sign-on without one of them, with state and iss (DEV-2, RFC 6749 §4.1.2.1, RFC 9207 §2)', async () => {
+    const person = newPerson(world);
     await person.signIn({}, { identifier: 'bob' });
     for (const prompt of [undefined, 'none', 'consent']) {
       expect(await answerOf(person, { prompt })).toMatchObject(denied);
@@ -187,17 +187,17 @@ describe('an application for some roles', () => {
     }, 5_000);
   });
 
-  it('lets another person sign in where the client asks for it, and nobody where nobody is signed in', async () => {
-    const person = visitor(world);
+  it('lets another person sign in if the client asks for it', async () => {
+    const person = newPerson(world);
     expect(await answerOf(person, { prompt: 'none' })).toMatchObject({ error: 'login_required' });
     await person.signIn({}, { identifier: 'bob' });
     for (const prompt of ['login', 'select_account']) {
-      expect((await person.begin({ ...spa, prompt })).next.case).toBe('interaction');
+      expect((await person.start({ ...spa, prompt })).next.case).toBe('interaction');
     }
   });
 
-  it('follows what becomes of the roles of the person and of the application, within the session (DEV-2)', async () => {
-    const person = visitor(world);
+  it('follows changes of the roles of the person and the application within the session (DEV-2)', async () => {
+    const person = newPerson(world);
     await person.signIn({}, { identifier: 'bob' });
     await world.directory.changeUser('acme-bob', { roles: ['driver', 'manager'] });
     expect(await answerOf(person)).toHaveProperty('code');
@@ -214,9 +214,9 @@ describe('a session of another tenant', () => {
   it.each([{}, { prompt: 'none' }, { prompt: 'login' }])(
     'is neither used nor replaced, whatever prompt says (contract, GET /authorize; %j)',
     async (difference) => {
-      const person = visitor(world);
+      const person = newPerson(world);
       await person.signIn();
-      const { next } = await person.begin({ ...umbra, ...difference });
+      const { next } = await person.start({ ...umbra, ...difference });
       expect(next.case).toBe('tenantMismatch');
       expect(next.value).toMatchObject({ interaction: { tenantId: 'umbra', clientId: 'umbra-web' } });
       expect((await person.redirect()).has('code')).toBe(true);
@@ -224,9 +224,9 @@ describe('a session of another tenant', () => {
   );
 
   it('is audited with both tenants', async () => {
-    const person = visitor(world);
+    const person = newPerson(world);
     await person.signIn();
-    await person.begin(umbra);
+    await person.start(umbra);
     const rows = await world.audited('authorize.tenant_mismatch');
     expect(rows.at(-1)).toMatchObject({
       tenantId: 'umbra',
@@ -236,8 +236,8 @@ describe('a session of another tenant', () => {
     });
   });
 
-  it('keeps one address in two tenants two people', async () => {
-    const [here, there] = [visitor(world), visitor(world)];
+  it('treats one address in two tenants as two people', async () => {
+    const [here, there] = [newPerson(world), newPerson(world)];
     const identifier = 'ada@people.example';
     const acme = await world.token.redeemCode(redemption(await here.signIn({}, { identifier })));
     const code = await there.signIn(umbra, { identifier });
@@ -250,8 +250,8 @@ describe('a session of another tenant', () => {
 });
 
 describe('reading the session', () => {
-  it('says who is signed in, and nobody once the person is disabled', async () => {
-    const person = visitor(world);
+  it('names the signed-in person, and nobody once the person is disabled', async () => {
+    const person = newPerson(world);
     await person.signIn({}, { identifier: 'bob' });
     const { session } = await world.gateway.getSession({ browser: person.context() });
     expect(session).toMatchObject({ tenantId: 'acme', userId: 'acme-bob', username: 'bob', name: 'BOB' });
@@ -261,6 +261,6 @@ describe('reading the session', () => {
     const gone = await world.gateway.getSession({ browser: person.context() });
     await world.directory.setUser('acme-bob', Status.ACTIVE);
     expect(gone.session).toBeUndefined();
-    expect((await world.gateway.getSession({ browser: visitor(world).context() })).session).toBeUndefined();
+    expect((await world.gateway.getSession({ browser: newPerson(world).context() })).session).toBeUndefined();
   });
 });

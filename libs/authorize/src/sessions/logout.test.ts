@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Status } from '@tessera/proto-gen/directory';
 import { createWorld } from '../testing/world.ts';
 import type { World } from '../testing/world.ts';
-import { redemption, visitor } from '../testing/visitor.ts';
+import { redemption, newPerson } from '../testing/person.ts';
 
 let world: World;
 beforeAll(async () => {
@@ -19,20 +19,20 @@ interface Asked {
 }
 
 async function locationOf(asked: Asked): Promise<string> {
-  const { location } = await world.gateway.endSession({ browser: visitor(world).context(), ...asked });
+  const { location } = await world.gateway.endSession({ browser: newPerson(world).context(), ...asked });
   return location;
 }
 
 const web = { clientId: 'acme-web' };
 
 describe('where a logout leads (contract, GET /logout)', () => {
-  it('goes to a registered URI with logged_out=1, and to the first one without a wish', async () => {
+  it('goes to a registered URI with logged_out=1, by default the first one', async () => {
     const asked = { ...web, postLogoutRedirectUri: 'https://app.example/' };
     expect(await locationOf(asked)).toBe('https://app.example/?logged_out=1');
     expect(await locationOf(web)).toBe('https://app.example/?logged_out=1');
   });
 
-  it('appends to what is registered and keeps query and fragment', async () => {
+  it('appends to the registered URI and keeps its query and fragment', async () => {
     const asked = { ...web, postLogoutRedirectUri: 'https://app.example/x?a=1#f' };
     expect(await locationOf(asked)).toBe('https://app.example/x?a=1&logged_out=1#f');
   });
@@ -61,7 +61,7 @@ describe('where a logout leads (contract, GET /logout)', () => {
     expect(rows.at(-1)).toMatchObject({ clientId: 'acme-web', tenantId: 'acme', reason: 'not_registered' });
   });
 
-  it('strict still falls back where nothing was asked for', async () => {
+  it('strict still falls back if no URI was requested', async () => {
     expect(await locationOf({ ...web, refuseFallback: true })).toBe('https://app.example/?logged_out=1');
   });
 
@@ -76,7 +76,7 @@ describe('where a logout leads (contract, GET /logout)', () => {
     expect(await locationOf({ clientId: 'umbra-web' })).toBe('https://umbra.example/?logged_out=1');
   });
 
-  it('finds the client through a proven hint, and none when hint and client_id differ (OIDC RP-Initiated Logout §2)', async () => {
+  it('finds the client by a valid hint, and none if hint and client_id differ (OIDC RP-Initiated Logout §2)', async () => {
     expect(await locationOf({ hintedClientId: 'acme-web' })).toBe('https://app.example/?logged_out=1');
     expect(await locationOf({ ...web, hintedClientId: 'acme-web' })).not.toBe('');
     expect(await locationOf({ ...web, hintedClientId: 'umbra-web' })).toBe('');
@@ -84,8 +84,8 @@ describe('where a logout leads (contract, GET /logout)', () => {
 });
 
 describe('the end of a session', () => {
-  it('is for good, is said once, and may be asked for again', async () => {
-    const person = visitor(world);
+  it('is final, is recorded once, and can be requested again', async () => {
+    const person = newPerson(world);
     await person.signIn();
     const browser = person.context();
     const { session } = await world.gateway.getSession({ browser });
@@ -95,15 +95,15 @@ describe('the end of a session', () => {
     const over = { tenantId: 'acme', sessionId: session?.sessionId, earlierSessionIds: [] };
     expect([first, second]).toMatchObject([over, over]);
     expect((await world.gateway.getSession({ browser })).session).toBeUndefined();
-    expect((await person.begin()).next.case).toBe('interaction');
+    expect((await person.start()).next.case).toBe('interaction');
     const rows = (await world.audited('session.ended')).filter(
       (row) => row['sessionId'] === session?.sessionId,
     );
     expect(rows).toMatchObject([{ reason: 'logout', subject: 'acme-ada', ipAddress: person.ipAddress }]);
   });
 
-  it('tells of the sessions before it too, each time it is asked for, and whatever Redis forgot (SES-7, F2)', async () => {
-    const person = visitor(world);
+  it('names the earlier sessions too, each time it is requested, whatever Redis lost (SES-7, F2)', async () => {
+    const person = newPerson(world);
     const before: (string | undefined)[] = [];
     for (let time = 0; time < 3; time += 1) {
       await person.signIn({ prompt: 'login' });
@@ -118,23 +118,23 @@ describe('the end of a session', () => {
     }
   });
 
-  it('comes also where the client is unknown', async () => {
-    const person = visitor(world);
+  it('happens even if the client is unknown', async () => {
+    const person = newPerson(world);
     await person.signIn();
     const ended = await world.gateway.endSession({ browser: person.context(), clientId: 'nobody' });
     expect(ended).toMatchObject({ location: '', sessionEnded: true });
   });
 
   it('touches no other session of the same person', async () => {
-    const [laptop, phone] = [visitor(world), visitor(world)];
+    const [laptop, phone] = [newPerson(world), newPerson(world)];
     await laptop.signIn();
     await phone.signIn();
     await world.gateway.endSession({ browser: laptop.context() });
     expect((await phone.redirect()).has('code')).toBe(true);
   });
 
-  it('takes the codes of the session with it, and those of no other', async () => {
-    const [person, other] = [visitor(world), visitor(world)];
+  it('drops the codes of the session, and of no other', async () => {
+    const [person, other] = [newPerson(world), newPerson(world)];
     const codes = [await person.signIn(), (await person.redirect()).get('code') ?? ''];
     const foreign = await other.signIn();
     await world.gateway.endSession({ browser: person.context() });
@@ -147,9 +147,9 @@ describe('the end of a session', () => {
 
   it('leaves no code to redeem when it races single sign-on', async () => {
     for (let round = 0; round < 15; round += 1) {
-      const person = visitor(world);
+      const person = newPerson(world);
       await person.signIn();
-      const begun = Array.from({ length: 6 }, () => person.begin());
+      const begun = Array.from({ length: 6 }, () => person.start());
       await world.gateway.endSession({ browser: person.context() });
       for (const { next } of await Promise.all(begun)) {
         if (next.case !== 'redirect') continue;
@@ -157,7 +157,7 @@ describe('the end of a session', () => {
         const redeemed = world.token.redeemCode(redemption(code));
         await expect(redeemed).rejects.toMatchObject({ code: 'invalid_grant' });
       }
-      expect((await person.begin()).next.case).toBe('interaction');
+      expect((await person.start()).next.case).toBe('interaction');
     }
   });
 });

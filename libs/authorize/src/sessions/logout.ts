@@ -1,7 +1,7 @@
 import { logoutLocation, matchesRegistered } from '@tessera/oauth';
 import type { DirectoryClient } from '@tessera/directory-client';
 import type { AuthorizeAudit } from '../audit.ts';
-import type { Visit } from '../browser.ts';
+import type { BrowserCall } from '../browser.ts';
 import type { Sessions } from './sessions.ts';
 
 /** A request to sign out (contract GET /logout, OIDC RP-Initiated Logout §2); empty where a parameter is absent. */
@@ -9,57 +9,57 @@ export interface LogoutRequest {
   readonly clientId: string;
   readonly postLogoutRedirectUri: string;
   readonly state: string;
-  /** Client proven by a valid id_token_hint. */
+  /** Client of a valid id_token_hint. */
   readonly hintedClientId: string;
   readonly refuseFallback: boolean;
 }
 
 export interface LoggedOut {
-  /** Empty when the browser should see our own page. */
+  /** Empty if the browser should see our own page. */
   readonly location: string;
   readonly sessionEnded: boolean;
-  /** Of the session the browser had, ended now or before; empty when it had none. */
+  /** Of the session the browser had, live or ended; empty if it had none. */
   readonly tenantId: string;
   readonly sessionId: string;
-  /** Of that person, replaced lately: their codes are over with its own. */
+  /** Recently replaced sessions of the same person, whose codes end with this session's. */
   readonly earlierSessionIds: readonly string[];
 }
 
-export type Logout = (visit: Visit, request: LogoutRequest) => Promise<LoggedOut>;
+export type Logout = (from: BrowserCall, request: LogoutRequest) => Promise<LoggedOut>;
 
-/** Finds where to go before anything is ended, so that trouble on the way leaves a request that can be repeated. */
+/** Determines the destination before it ends anything, so that the request can be repeated if a call fails. */
 export function createLogout(deps: {
-  readonly records: DirectoryClient;
+  readonly directory: DirectoryClient;
   readonly sessions: Sessions;
   readonly audit: AuthorizeAudit;
 }): Logout {
-  const { records, sessions, audit } = deps;
+  const { directory, sessions, audit } = deps;
 
-  async function destination(visit: Visit, request: LogoutRequest): Promise<string> {
+  async function destination(from: BrowserCall, request: LogoutRequest): Promise<string> {
     const clientId = clientOf(request);
     if (clientId === '') return '';
-    const record = await records.application(clientId, visit.call.onward());
-    if (record === undefined || !records.isActive(record)) return '';
+    const record = await directory.application(clientId, from.call.onward());
+    if (record === undefined || !directory.isActive(record)) return '';
     const { tenantId, logoutRedirectUris } = record.application;
     const asked = request.postLogoutRedirectUri;
     if (asked !== '' && matchesRegistered(logoutRedirectUris, asked)) {
       return logoutLocation(asked, request.state);
     }
-    if (asked !== '') audit.logoutRedirectRejected(visit, tenantId, clientId);
+    if (asked !== '') audit.logoutRedirectRejected(from, tenantId, clientId);
     const [fallback] = logoutRedirectUris;
     if (fallback === undefined || (asked !== '' && request.refuseFallback)) return '';
     return logoutLocation(fallback, request.state);
   }
 
-  return async (visit, request) => {
-    const location = await destination(visit, request);
-    const over = await sessions.logout(visit);
+  return async (from, request) => {
+    const location = await destination(from, request);
+    const over = await sessions.logout(from);
     const { tenantId = '', sessionId = '', earlierSessionIds = [] } = over?.session ?? {};
     return { location, sessionEnded: over?.ended ?? false, tenantId, sessionId, earlierSessionIds };
   };
 }
 
-/** Two different clients in one request are no client (OIDC RP-Initiated Logout §2). */
+/** Empty if the request names two different clients (OIDC RP-Initiated Logout §2). */
 function clientOf({ clientId, hintedClientId }: LogoutRequest): string {
   if (hintedClientId === '') return clientId;
   return clientId === '' || clientId === hintedClientId ? hintedClientId : '';

@@ -1,16 +1,19 @@
+import { hash } from 'node:crypto';
+import { opaqueValue } from '@tessera/kit';
 import type { Random } from '@tessera/kit';
 import type { AuthorizeAudit } from '../audit.ts';
-import type { Browser, Visit } from '../browser.ts';
-import type { Verified } from '../sign-in/password-check.ts';
-import { newSessionIdentity, sessionTokenHash } from './session.ts';
+import type { Browser, BrowserCall } from '../browser.ts';
+import type { CheckedUser } from '../sign-in/password-check.ts';
 import type {
   CodeStore,
   EndedSession,
   NewSessionRecord,
   Session,
-  SessionEnd,
+  SessionEndReason,
   SessionStore,
 } from '../store/store.ts';
+
+const tokenShape = /^ts_[A-Za-z0-9_-]{43}$/;
 
 export interface OpenedSession {
   readonly session: Session;
@@ -18,33 +21,32 @@ export interface OpenedSession {
   readonly sessionToken: string;
   /** Seconds until the absolute end. */
   readonly maxAge: number;
-  /** Another person's, which the browser had, ended now or lately. */
+  /** The session of another person that the browser had, if it ended now or recently. */
   readonly ended: EndedSession | undefined;
 }
 
-/** The sessions of browsers: durable, so that a restart or a lost Redis signs nobody out and revives nobody. */
+/** The sessions of browsers. They are durable: a restart or a lost Redis neither ends nor revives one. */
 export interface Sessions {
-  /** The living session of this browser. */
+  /** The live session of this browser. */
   find(browser: Browser): Promise<Session | undefined>;
   /**
-   * Signs a person in: always a new session with a new cookie value and a new `sid` (ASVS 7.2.4), also when the same
-   * person signs in again. The session the browser had is ended in the same commit. Its codes go on where the same
-   * person signed in again: what they did in another tab still holds, until they sign out. Another person's are forgotten
-   * as at a logout.
+   * Signs a person in: always a new session with a new cookie value and a new `sid` (ASVS 7.2.4), even when the same
+   * person signs in again. The same commit ends the session that the browser had. If it belonged to the same person, its
+   * codes stay valid until they sign out, for their other tabs; another person's codes are dropped as at a logout.
    */
   open(
-    visit: Visit,
-    verified: Verified,
+    from: BrowserCall,
+    verified: CheckedUser,
     clientId: string,
     replaced: Session | undefined,
   ): Promise<OpenedSession>;
   /** Ends a session that never reached the browser. */
-  abandon(visit: Visit, session: Session): Promise<void>;
+  abandon(from: BrowserCall, session: Session): Promise<void>;
   /**
-   * Signs the browser out and forgets the codes of its session. Answers the session it had, alive or not.
-   * May be repeated after a failure: a session that had ended still loses its codes.
+   * Signs the browser out and drops the codes of its session. Returns the session it had, live or ended.
+   * Can be repeated after a failure: an ended session still loses its codes.
    */
-  logout(visit: Visit): Promise<{ readonly session: EndedSession; readonly ended: boolean } | undefined>;
+  logout(from: BrowserCall): Promise<{ readonly session: EndedSession; readonly ended: boolean } | undefined>;
 }
 
 export function createSessions(deps: {
@@ -56,8 +58,8 @@ export function createSessions(deps: {
 }): Sessions {
   const { store, codes, audit, random, lifetimes } = deps;
 
-  function ending(visit: Visit, session: Session, reason: SessionEnd) {
-    return { sessionId: session.sessionId, reason, audit: audit.sessionEnded(visit, session, reason) };
+  function ending(from: BrowserCall, session: Session, reason: SessionEndReason) {
+    return { sessionId: session.sessionId, reason, audit: audit.sessionEnded(from, session, reason) };
   }
 
   return {
@@ -66,7 +68,7 @@ export function createSessions(deps: {
       return tokenHash === undefined ? undefined : store.find(tokenHash, lifetimes.idle);
     },
 
-    async open(visit, { user, signedInAt }, clientId, replaced) {
+    async open(from, { user, signedInAt }, clientId, replaced) {
       const { sessionToken, sessionId } = newSessionIdentity(random);
       const record: NewSessionRecord = {
         sessionId,
@@ -75,34 +77,47 @@ export function createSessions(deps: {
         userId: user.userId,
         signedInAt,
         lifetimeSeconds: lifetimes.session,
-        ipAddress: visit.browser.ipAddress,
-        userAgentHash: visit.browser.userAgentHash,
-        previousTokenHash: sessionTokenHash(visit.browser.sessionToken),
+        ipAddress: from.browser.ipAddress,
+        userAgentHash: from.browser.userAgentHash,
+        previousTokenHash: sessionTokenHash(from.browser.sessionToken),
       };
-      // Before the commit: trouble with the store of codes leaves a sign-in that can be tried again.
+      // Before the commit, so that the sign-in can be repeated if the code store fails.
       if (replaced?.userId === user.userId) {
         await codes.followSession(replaced.sessionId, sessionId, lifetimes.code);
       } else if (replaced !== undefined) await codes.dropSession(replaced.sessionId, lifetimes.code);
       const { session, over } = await store.open(
         record,
-        audit.signedIn(visit, record, clientId),
-        replaced === undefined ? undefined : ending(visit, replaced, 'replaced'),
+        audit.signedIn(from, record, clientId),
+        replaced === undefined ? undefined : ending(from, replaced, 'replaced'),
       );
       return { session, sessionToken, maxAge: Math.floor(lifetimes.session), ended: over };
     },
 
-    async abandon(visit, session) {
-      await store.end(ending(visit, session, 'abandoned'));
+    async abandon(from, session) {
+      await store.end(ending(from, session, 'abandoned'));
     },
 
-    async logout(visit) {
-      const tokenHash = sessionTokenHash(visit.browser.sessionToken);
+    async logout(from) {
+      const tokenHash = sessionTokenHash(from.browser.sessionToken);
       const session = tokenHash === undefined ? undefined : await store.identify(tokenHash);
       if (session === undefined) return undefined;
-      const ended = await store.end(ending(visit, session, 'logout'));
+      const ended = await store.end(ending(from, session, 'logout'));
       await codes.dropSession(session.sessionId, lifetimes.code);
       return { session, ended };
     },
+  };
+}
+
+/** The key of a session cookie's value; undefined for a malformed one, so that no store is asked for it. */
+function sessionTokenHash(sessionToken: string): Buffer | undefined {
+  return tokenShape.test(sessionToken) ? hash('sha256', sessionToken, 'buffer') : undefined;
+}
+
+/** A new cookie value and, unrelated to it, a new `sid` (OIDC Front-Channel Logout §3). */
+function newSessionIdentity(random: Random): { sessionToken: string; sessionId: string } {
+  return {
+    sessionToken: opaqueValue('ts_', random),
+    sessionId: random.bytes(16).toString('base64url'),
   };
 }
 

@@ -3,7 +3,7 @@ import { Status } from '@tessera/proto-gen/directory';
 import { accountName } from './password-check.ts';
 import { createWorld, password } from '../testing/world.ts';
 import type { World } from '../testing/world.ts';
-import { visitor } from '../testing/visitor.ts';
+import { newPerson } from '../testing/person.ts';
 
 let world: World;
 beforeAll(async () => {
@@ -21,14 +21,14 @@ const limited = { code: 'rate_limited', retryAfterSeconds: expect.any(Number) as
 
 /** One attempt from a new browser; the address is a new one unless it is given. */
 async function attempt(identifier: string, secret: string, ipAddress?: string) {
-  const person = visitor(world);
+  const person = newPerson(world);
   if (ipAddress !== undefined) person.ipAddress = ipAddress;
   const { outcome } = await person.submit(await person.interaction(), { identifier, password: secret });
   return outcome.case;
 }
 
 describe('wrong credentials', () => {
-  it('are answered alike for an unknown, a locked and a disabled person and a wrong password', async () => {
+  it('get the same response for an unknown, a locked and a disabled person and a wrong password', async () => {
     await world.directory.setUser('acme-bob', Status.LOCKED);
     expect(await attempt('bob', password)).toBe('wrongCredentials');
     await world.directory.setUser('acme-bob', Status.DISABLED);
@@ -45,11 +45,14 @@ describe('wrong credentials', () => {
     ['a password of 1025 characters', 'carol', 'p'.repeat(1025)],
     ['an empty identifier', '  ', password],
     ['an identifier of a megabyte', 'a'.repeat(1_000_000), password],
-  ])('are said of %s without hashing anything (CVE-2023-38492)', async (_what, identifier, secret) => {
-    const checks = world.directory.passwordChecks;
-    expect(await attempt(identifier, secret)).toBe('wrongCredentials');
-    expect(world.directory.passwordChecks).toBe(checks);
-  });
+  ])(
+    'are the response to %s without hashing anything (CVE-2023-38492)',
+    async (_what, identifier, secret) => {
+      const checks = world.directory.passwordChecks;
+      expect(await attempt(identifier, secret)).toBe('wrongCredentials');
+      expect(world.directory.passwordChecks).toBe(checks);
+    },
+  );
 
   it('are audited without the identifier and without the password', async () => {
     await attempt('canary-person', 'canary-password');
@@ -66,7 +69,7 @@ describe('wrong credentials', () => {
 });
 
 describe('guessing', () => {
-  it('is limited per account from changing addresses, in any spelling, and the right password is no way round', async () => {
+  it('is limited per account from any address, in any spelling, even with the right password', async () => {
     for (const spelling of ['eve', 'EVE', ' e v e ', '\uff45ve']) {
       expect(await attempt(spelling, 'wrong')).toBe('wrongCredentials');
     }
@@ -77,7 +80,7 @@ describe('guessing', () => {
     expect(rows.at(-1)).toMatchObject({ reason: 'sign-in.account', tenantId: 'acme' });
   });
 
-  it('is limited per person: user name, e-mail address and phone number share one budget', async () => {
+  it('is limited per person: user name, e-mail address and phone number share one limit', async () => {
     const names = { username: 'grace', email: 'grace@people.example', phoneNumber: '+46709' };
     const grace = {
       userId: 'acme-grace',
@@ -105,7 +108,7 @@ describe('guessing', () => {
   });
 
   it('takes the same work for an unknown identifier as for a known one: lookups, hashing, counting (ENUM-1)', async () => {
-    const person = visitor(world);
+    const person = newPerson(world);
     const interactionId = await person.interaction();
     const costs: unknown[] = [];
     for (const identifier of ['bob', 'nobody-at-all']) {
@@ -124,10 +127,10 @@ describe('guessing', () => {
     expect(await attempt('bob', password)).toBe('signedIn');
   });
 
-  it('lets exactly the limit through when two hundred try at once', async () => {
+  it('lets exactly the limit through when two hundred attempts race', async () => {
     const people = await Promise.all(
       Array.from({ length: 200 }, async () => {
-        const person = visitor(world);
+        const person = newPerson(world);
         return { person, interactionId: await person.interaction() };
       }),
     );
@@ -141,7 +144,7 @@ describe('guessing', () => {
     expect(world.directory.passwordChecks - checks).toBe(4);
   });
 
-  it('is limited per address over changing accounts, and that address uses up nobody’s attempts', async () => {
+  it('is limited per address over many accounts, and that address uses up no account’s attempts', async () => {
     const address = '192.0.2.77';
     for (let i = 0; i < 8; i += 1)
       expect(await attempt(`guess-${i}`, 'wrong', address)).toBe('wrongCredentials');
@@ -151,7 +154,7 @@ describe('guessing', () => {
     expect(await attempt('bob', password)).toBe('signedIn');
   });
 
-  it('takes nothing from the budget of an address for right passwords, and gives nothing back for wrong ones', async () => {
+  it('does not count right passwords against an address, and gives nothing back for wrong ones', async () => {
     const address = '192.0.2.78';
     for (let i = 0; i < 12; i += 1) expect(await attempt('ada', password, address)).toBe('signedIn');
     for (let i = 0; i < 7; i += 1) {
@@ -162,11 +165,11 @@ describe('guessing', () => {
     await expect(attempt('stranger', 'wrong', address)).rejects.toMatchObject(limited);
   });
 
-  it('counts per tenant: one name in two tenants is two accounts', async () => {
+  it('counts per tenant: the same name in two tenants is two accounts', async () => {
     for (let i = 0; i < 4; i += 1) await attempt('trent', 'wrong');
     await expect(attempt('trent', 'wrong')).rejects.toMatchObject(limited);
     const direct = await world.gateway.signInDirect({
-      browser: visitor(world).context(),
+      browser: newPerson(world).context(),
       tenantId: 'umbra',
       identifier: 'trent',
       password: 'wrong',
@@ -174,15 +177,15 @@ describe('guessing', () => {
     expect(direct.session).toBeUndefined();
   });
 
-  it('forgets the attempts on an account at a success', async () => {
+  it('resets the attempts of an account after a success', async () => {
     for (let round = 0; round < 3; round += 1) {
       for (let i = 0; i < 3; i += 1) expect(await attempt('ada', 'wrong')).toBe('wrongCredentials');
       expect(await attempt('ada', password)).toBe('signedIn');
     }
   });
 
-  it('counts nothing that the directory did not judge because it was away', async () => {
-    const person = visitor(world);
+  it('does not count attempts that the directory could not check', async () => {
+    const person = newPerson(world);
     const interaction = await person.interaction();
     const tries = (secret: string) => person.submit(interaction, { identifier: 'ada', password: secret });
     world.directory.away = true;
@@ -199,8 +202,8 @@ describe('guessing', () => {
     expect((await tries(password)).outcome.case).toBe('signedIn');
   });
 
-  it('never advances the request it belongs to', async () => {
-    const person = visitor(world);
+  it('never advances its pending request', async () => {
+    const person = newPerson(world);
     const interactionId = await person.interaction();
     for (let i = 0; i < 4; i += 1)
       await person.submit(interactionId, { identifier: 'oscar', password: 'no' });

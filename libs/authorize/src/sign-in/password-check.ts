@@ -7,63 +7,69 @@ import type { DirectoryService, User } from '@tessera/proto-gen/directory';
 import type { DirectoryClient } from '@tessera/directory-client';
 import type { AuthorizeAudit, FailedSignIn } from '../audit.ts';
 import { digest } from '../browser.ts';
-import type { Visit } from '../browser.ts';
+import type { BrowserCall } from '../browser.ts';
 
-export interface Credentials {
+export interface PasswordCredentials {
   readonly tenantId: string;
-  /** Application the person signs in for; empty at the pages of `device`. */
+  /** Application that the person signs in to; empty at the pages of `device`. */
   readonly clientId: string;
   readonly identifier: string;
   readonly password: string;
 }
 
-/** How often credentials may be tried. */
+/** Limits of failed sign-ins. */
 export interface SignInLimits {
-  /** By what was typed. */
+  /** By the identifier as typed. */
   readonly account: LimitRule;
-  /** By the person it resolves to. */
+  /** By the person that the identifier resolves to. */
   readonly person: LimitRule;
   readonly address: LimitRule;
 }
 
-/** Who signed in, and when. */
-export interface Verified {
+/** A person whose password was right. */
+export interface CheckedUser {
   readonly user: User;
-  /** Milliseconds since the Unix epoch, by the directory's clock; undefined when it did not say. */
+  /** When the password was checked: milliseconds since the Unix epoch, by the directory's clock; undefined from an older one. */
   readonly signedInAt: number | undefined;
 }
 
-/** Who the credentials belong to; undefined for unknown, wrong, locked and disabled alike. */
-export type VerifyCredentials = (visit: Visit, credentials: Credentials) => Promise<Verified | undefined>;
+/** The person whom the credentials belong to; undefined for unknown, wrong, locked and disabled alike. */
+export type CheckPassword = (
+  from: BrowserCall,
+  credentials: PasswordCredentials,
+) => Promise<CheckedUser | undefined>;
 
-/** Beyond these nothing is stored, so nothing can match; and a giant password is never hashed (CVE-2023-38492). */
+/** Longer values are never stored, so they cannot match; and a giant password is never hashed (CVE-2023-38492). */
 const maximumIdentifierLength = 512;
 const maximumPasswordLength = 1024;
 
 /**
- * The one place where a password is tried. Attempts are counted before the check, per address and per account;
- * throws `rate_limited` beyond the limits and changes nothing else then.
+ * Checks passwords, at the only place where this is done. Attempts are counted before the check, per address and per
+ * account; beyond the limits it throws `rate_limited` and changes nothing else.
  */
-export function createVerifyCredentials(deps: {
-  readonly directory: Client<typeof DirectoryService>;
-  readonly records: Pick<DirectoryClient, 'isActive'>;
+export function createPasswordCheck(deps: {
+  readonly directoryService: Client<typeof DirectoryService>;
+  readonly directory: Pick<DirectoryClient, 'isActive'>;
   readonly limiter: Limiter;
   readonly limits: SignInLimits;
   readonly audit: AuthorizeAudit;
-}): VerifyCredentials {
-  const { directory, records, limiter, limits, audit } = deps;
+}): CheckPassword {
+  const { directoryService, directory, limiter, limits, audit } = deps;
 
-  async function count(visit: Visit, rule: LimitRule, key: string, failed: FailedSignIn): Promise<void> {
+  async function count(from: BrowserCall, rule: LimitRule, key: string, failed: FailedSignIn): Promise<void> {
     const { allowed, retryAfterSeconds } = await limiter.consume(rule, key);
     if (allowed) return;
-    audit.signInLimited(visit, failed, rule.name);
+    audit.signInLimited(from, failed, rule.name);
     throw new OAuthError('rate_limited', 'Too many attempts. Try again later.', { retryAfterSeconds });
   }
 
-  async function resolve(visit: Visit, { tenantId, identifier }: Credentials): Promise<string | undefined> {
+  async function resolve(
+    from: BrowserCall,
+    { tenantId, identifier }: PasswordCredentials,
+  ): Promise<string | undefined> {
     if (!isPossible(identifier, maximumIdentifierLength)) return undefined;
     try {
-      const { user } = await directory.findUser({ tenantId, identifier }, visit.call.onward());
+      const { user } = await directoryService.findUser({ tenantId, identifier }, from.call.onward());
       return user?.userId;
     } catch (error) {
       if (error instanceof ConnectError && error.code === Code.NotFound) return undefined;
@@ -71,61 +77,67 @@ export function createVerifyCredentials(deps: {
     }
   }
 
-  async function verify(visit: Visit, credentials: Credentials): Promise<Verified | undefined> {
+  async function verify(
+    from: BrowserCall,
+    credentials: PasswordCredentials,
+  ): Promise<CheckedUser | undefined> {
     const { tenantId, identifier, password } = credentials;
     if (!isPossible(identifier.trim(), maximumIdentifierLength)) return undefined;
     if (!isPossible(password, maximumPasswordLength)) return undefined;
-    const answer = await directory.verifyPassword({ tenantId, identifier, password }, visit.call.onward());
+    const answer = await directoryService.verifyPassword(
+      { tenantId, identifier, password },
+      from.call.onward(),
+    );
     const { user, signedInAtMs } = answer;
-    if (user?.tenantId !== tenantId || !records.isActive(user)) return undefined;
+    if (user?.tenantId !== tenantId || !directory.isActive(user)) return undefined;
     return { user, signedInAt: signedInAtMs === 0n ? undefined : Number(signedInAtMs) };
   }
 
   /**
-   * What nobody judged, because the directory is away or too busy, is held against nobody: who tries again meanwhile is not
-   * to be refused afterwards. Who left before the answer is no such person.
+   * Refunds an attempt if the directory could not check it because it is unavailable or too busy, so that retries do not
+   * use up the limits. An attempt whose caller left before the response stays counted.
    */
-  async function judged<T>(
-    visit: Visit,
+  async function refundingFailures<T>(
+    from: BrowserCall,
     counted: readonly (readonly [LimitRule, string])[],
-    judge: () => Promise<T>,
+    check: () => Promise<T>,
   ): Promise<T> {
     try {
-      return await judge();
+      return await check();
     } catch (error) {
-      if (!visit.call.signal.aborted) {
+      if (!from.call.signal.aborted) {
         for (const [rule, key] of counted) await limiter.refund(rule, key);
       }
       throw error;
     }
   }
 
-  return async (visit, credentials) => {
+  return async (from, credentials) => {
     const { tenantId, clientId, identifier } = credentials;
     const identifierReference = digest(`${tenantId}\n${accountName(identifier)}`).slice(0, 8);
     const failed: FailedSignIn = { tenantId, clientId, identifierReference };
-    // The address first: an address that is over its limit cannot use up the attempts of anybody's account.
-    await count(visit, limits.address, addressKey(visit.browser.ipAddress), failed);
+    // The address first: an address over its limit cannot use up the attempts of an account.
+    await count(from, limits.address, addressKey(from.browser.ipAddress), failed);
     const account = digest(`${tenantId}\n${accountName(identifier)}`);
-    await count(visit, limits.account, account, failed);
+    await count(from, limits.account, account, failed);
     const counted: [LimitRule, string][] = [
-      [limits.address, addressKey(visit.browser.ipAddress)],
+      [limits.address, addressKey(from.browser.ipAddress)],
       [limits.account, account],
     ];
-    const { withinLimit, verified } = await judged(visit, counted, async () => {
-      const person = await resolve(visit, credentials);
-      // User name, e-mail address and phone number share the budget of their person. Beyond it the answer is that of a
-      // wrong password, after the same work: a refusal of its own would tell which identifiers are somebody's, and whose.
-      // Nobody is counted like anybody else, so that both take the same work.
-      const counter = person === undefined ? nobodyKey(credentials) : personKey(tenantId, person);
+    const { withinLimit, verified } = await refundingFailures(from, counted, async () => {
+      const person = await resolve(from, credentials);
+      // User name, e-mail address and phone number share the limit of their person. Beyond it the response is that of a
+      // wrong password, after the same work: an error of its own would reveal which identifiers exist and belong together.
+      // Attempts with unknown identifiers are counted too, so that both take the same work.
+      const counter = person === undefined ? unknownKey(credentials) : personKey(tenantId, person);
       const { allowed } = await limiter.consume(limits.person, counter);
       if (allowed) counted.push([limits.person, counter]);
-      return { withinLimit: allowed, verified: await verify(visit, credentials) };
+      return { withinLimit: allowed, verified: await verify(from, credentials) };
     });
-    if (!withinLimit) audit.signInLimited(visit, failed, limits.person.name);
-    else if (verified === undefined) audit.signInFailed(visit, failed);
+    if (!withinLimit) audit.signInLimited(from, failed, limits.person.name);
+    else if (verified === undefined) audit.signInFailed(from, failed);
     else {
-      await limiter.refund(limits.address, addressKey(visit.browser.ipAddress));
+      await limiter.refund(limits.address, addressKey(from.browser.ipAddress));
       await limiter.reset(limits.account, account);
       await limiter.reset(limits.person, personKey(tenantId, verified.user.userId));
     }
@@ -133,14 +145,14 @@ export function createVerifyCredentials(deps: {
   };
 }
 
-/** Whether anything stored can match it at all. */
+/** Whether a stored value can match it. */
 function isPossible(value: string, maximumLength: number): boolean {
   return value !== '' && value.length <= maximumLength;
 }
 
 /**
- * The name under which attempts with an identifier of nobody are counted. It is made from the form in which the
- * directory compares identifiers, and coarser, so that no other spelling of one identifier gets attempts of its own.
+ * The name under which attempts with an unknown identifier are counted. It is coarser than the form in which the directory
+ * compares identifiers, so that another spelling of an identifier gets no further attempts.
  */
 export function accountName(identifier: string): string {
   const compared = identifier.trim().normalize('NFC').toLowerCase();
@@ -154,7 +166,7 @@ function personKey(tenantId: string, userId: string): string {
   return digest(`${tenantId}\n${userId}`);
 }
 
-/** The counter of whom no identifier resolves to; no user id begins with a line break. */
-function nobodyKey({ tenantId, identifier }: Credentials): string {
+/** The counter of an identifier that resolves to nobody; no user ID begins with a line break. */
+function unknownKey({ tenantId, identifier }: PasswordCredentials): string {
   return personKey(tenantId, `\n${accountName(identifier)}`);
 }

@@ -2,8 +2,8 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { Status } from '@tessera/proto-gen/directory';
 import { createWorld, issuer, newBrowserId, password } from '../testing/world.ts';
 import type { World } from '../testing/world.ts';
-import { codeOf, redemption, visitor } from '../testing/visitor.ts';
-import type { Visitor } from '../testing/visitor.ts';
+import { codeOf, redemption, newPerson } from '../testing/person.ts';
+import type { Person } from '../testing/person.ts';
 
 let world: World;
 beforeAll(async () => {
@@ -17,14 +17,14 @@ const invalidContext = {
   message: 'The authorization context is invalid or has expired.',
 };
 
-async function sessionOf(person: Visitor) {
+async function sessionOf(person: Person) {
   const { session } = await world.gateway.getSession({ browser: person.context() });
   return session;
 }
 
 describe('the pre-authorization context', () => {
-  it('is useless in another browser: neither shown nor used (CVE-2026-7507, CVE-2022-39222)', async () => {
-    const [owner, thief] = [visitor(world), visitor(world)];
+  it('is useless in another browser: it can be neither read nor used (CVE-2026-7507, CVE-2022-39222)', async () => {
+    const [owner, thief] = [newPerson(world), newPerson(world)];
     const interactionId = await owner.interaction();
     for (const browserId of [thief.browserId, '', newBrowserId()]) {
       thief.browserId = browserId;
@@ -35,9 +35,9 @@ describe('the pre-authorization context', () => {
     expect((await owner.submit(interactionId)).outcome.case).toBe('signedIn');
   });
 
-  it('is shown to its own browser as it was begun', async () => {
-    const person = visitor(world);
-    const { next } = await person.begin({ login_hint: 'ada' });
+  it('is shown to its own browser as requested', async () => {
+    const person = newPerson(world);
+    const { next } = await person.start({ login_hint: 'ada' });
     const interactionId = next.case === 'interaction' ? next.value.interactionId : '';
     const shown = await world.gateway.getInteraction({ browser: person.context(), interactionId });
     expect(shown.interaction).toEqual(next.value);
@@ -46,13 +46,13 @@ describe('the pre-authorization context', () => {
   it.each(['', 'ti_', `ti_${'a'.repeat(43)}`, `tc_${'a'.repeat(43)}`, `ti_${'a'.repeat(44)}`])(
     'is refused when its identifier is %j (contract, GET /authorize: invalid context)',
     async (interactionId) => {
-      const person = visitor(world);
+      const person = newPerson(world);
       await expect(person.submit(interactionId)).rejects.toMatchObject(invalidContext);
     },
   );
 
-  it('is used once: of ten right sign-ins at once one gets a code, and only its session lives', async () => {
-    const person = visitor(world);
+  it('is used once: of ten concurrent right sign-ins one gets a code, and only its session lives', async () => {
+    const person = newPerson(world);
     const interactionId = await person.interaction();
     const results = await Promise.allSettled(Array.from({ length: 10 }, () => person.submit(interactionId)));
     const good = results.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []));
@@ -69,7 +69,7 @@ describe('the pre-authorization context', () => {
   });
 
   it('survives wrong passwords', async () => {
-    const person = visitor(world);
+    const person = newPerson(world);
     const interactionId = await person.interaction();
     const { outcome } = await person.submit(interactionId, { password: 'wrong' });
     expect(outcome.case).toBe('wrongCredentials');
@@ -78,14 +78,14 @@ describe('the pre-authorization context', () => {
   });
 
   it('is never the same for two requests', async () => {
-    const person = visitor(world);
+    const person = newPerson(world);
     expect(await person.interaction()).not.toBe(await person.interaction());
   });
 });
 
 describe('a successful sign-in', () => {
-  it('makes a session and answers with code, state and iss (contract, RFC 6749 §4.1.2, RFC 9207 §2)', async () => {
-    const person = visitor(world);
+  it('opens a session and returns code, state and iss (contract, RFC 6749 §4.1.2, RFC 9207 §2)', async () => {
+    const person = newPerson(world);
     const { outcome } = await person.submit(await person.interaction({ state: 'st"a te' }));
     if (outcome.case !== 'signedIn') throw new Error('not signed in');
     const { session, redirect } = outcome.value;
@@ -97,8 +97,8 @@ describe('a successful sign-in', () => {
     expect(new URL(location).searchParams.get('iss')).toBe(issuer);
   });
 
-  it('carries scopes, resource, nonce, session and time of signing in to the grant (OIDC Core §3.1.2.1)', async () => {
-    const person = visitor(world);
+  it('passes scopes, resource, nonce, session and sign-in time to the grant (OIDC Core §3.1.2.1)', async () => {
+    const person = newPerson(world);
     const code = await person.signIn({ nonce: 'n-1', scope: 'openid orders.read' });
     const { grant } = await world.token.redeemCode(redemption(code));
     const session = await sessionOf(person);
@@ -115,8 +115,8 @@ describe('a successful sign-in', () => {
     });
   });
 
-  it('always makes a new session and ends the one before (session fixation, ASVS 7.2.4)', async () => {
-    const person = visitor(world);
+  it('always opens a new session and ends the previous one (session fixation, ASVS 7.2.4)', async () => {
+    const person = newPerson(world);
     await person.signIn();
     const before = { ...person, session: await sessionOf(person) };
     await person.signIn({ prompt: 'login' });
@@ -127,8 +127,8 @@ describe('a successful sign-in', () => {
     expect((await world.gateway.getSession({ browser: old })).session).toBeUndefined();
   });
 
-  it('gives another person who signs in again a wholly new session (CVE-2023-6787)', async () => {
-    const person = visitor(world);
+  it('gives another person an entirely new session (CVE-2023-6787)', async () => {
+    const person = newPerson(world);
     await person.signIn();
     const ada = await sessionOf(person);
     await person.signIn({ prompt: 'login' }, { identifier: 'bob' });
@@ -137,8 +137,8 @@ describe('a successful sign-in', () => {
     expect(bob?.sessionId).not.toBe(ada?.sessionId);
   });
 
-  it('leaves the codes of the same person to be redeemed, as by a client in another tab, until they sign out', async () => {
-    const person = visitor(world);
+  it('keeps the codes of the same person valid, as for another tab, until they sign out', async () => {
+    const person = newPerson(world);
     const other = await person.signIn();
     const code = await person.signIn({ prompt: 'login' });
     await expect(world.token.redeemCode(redemption(other))).resolves.toMatchObject({
@@ -151,7 +151,7 @@ describe('a successful sign-in', () => {
   });
 
   it('costs the database no more in a browser that is signed in than in a new one', async () => {
-    const person = visitor(world);
+    const person = newPerson(world);
     for (let time = 0; time < 3; time += 1) {
       const interactionId = await person.interaction({ prompt: 'login' });
       world.database.reset();
@@ -162,8 +162,8 @@ describe('a successful sign-in', () => {
     }
   });
 
-  it('takes the codes of another person, whose sign-out it is (I3)', async () => {
-    const person = visitor(world);
+  it('drops the codes of another person, who is thereby signed out (I3)', async () => {
+    const person = newPerson(world);
     const earlier = await person.signIn();
     const before = await sessionOf(person);
     const ada = [earlier, await person.signIn({ prompt: 'login' })];
@@ -191,8 +191,8 @@ describe('a successful sign-in', () => {
     await expect(world.token.redeemCode(redemption(bob))).resolves.toMatchObject(replayed);
   });
 
-  it('ends the codes of before also when the answer to a sign-in was lost and it is asked for again (SES-7, I3)', async () => {
-    const [same, other] = [visitor(world), visitor(world)];
+  it('ends earlier codes even if the response of a sign-in was lost and it is repeated (SES-7, I3)', async () => {
+    const [same, other] = [newPerson(world), newPerson(world)];
     for (const person of [same, other]) await person.signIn();
     const before = [await sessionOf(same), await sessionOf(other)];
     for (const person of [same, other]) await person.submit(await person.interaction({ prompt: 'login' }));
@@ -205,7 +205,7 @@ describe('a successful sign-in', () => {
   });
 
   it('leaves the session as it was when signing in again fails (CVE-2023-6787)', async () => {
-    const person = visitor(world);
+    const person = newPerson(world);
     await person.signIn();
     const before = await sessionOf(person);
     const interactionId = await person.interaction({ prompt: 'login' });
@@ -214,7 +214,7 @@ describe('a successful sign-in', () => {
   });
 
   it('writes session.created and auth.login.succeeded, and session.ended for the one it replaces', async () => {
-    const person = visitor(world);
+    const person = newPerson(world);
     await person.signIn();
     const first = await sessionOf(person);
     await person.signIn({ prompt: 'login' });
@@ -238,8 +238,8 @@ describe('signing in to an application for some roles', () => {
   beforeAll(() => world.directory.setApplication('acme-spa', { allowedRoles: ['clerk'] }));
   afterAll(() => world.directory.setApplication('acme-spa', { allowedRoles: [] }));
 
-  it('signs a person without one in and tells the client access_denied, with state and iss, once (DEV-2, RFC 6749 §4.1.2.1, RFC 9207 §2)', async () => {
-    const person = visitor(world);
+  it('signs in a person without one and returns access_denied to the client, with state and iss, once (DEV-2, RFC 6749 §4.1.2.1, RFC 9207 §2)', async () => {
+    const person = newPerson(world);
     const interactionId = await person.interaction(spa);
     const { outcome } = await person.submit(interactionId);
     if (outcome.case !== 'signedIn') throw new Error('not signed in');
@@ -259,14 +259,14 @@ describe('signing in to an application for some roles', () => {
     }, 5_000);
   });
 
-  it('says nothing of roles to who does not know the password', async () => {
-    const person = visitor(world);
+  it('reveals no roles without the password', async () => {
+    const person = newPerson(world);
     const { outcome } = await person.submit(await person.interaction(spa), { password: 'wrong' });
     expect(outcome.case).toBe('wrongCredentials');
   });
 
-  it('is a code for who holds one by then (DEV-2)', async () => {
-    const person = visitor(world);
+  it('issues a code if the person holds a role by then (DEV-2)', async () => {
+    const person = newPerson(world);
     const interactionId = await person.interaction(spa);
     await world.directory.changeUser('acme-bob', { roles: ['clerk'] });
     const { outcome } = await person.submit(interactionId, { identifier: 'bob' });
@@ -275,7 +275,7 @@ describe('signing in to an application for some roles', () => {
   });
 });
 
-describe('what changed since the request began', () => {
+describe('a change since the request started', () => {
   const spa = {
     client_id: 'acme-spa',
     redirect_uri: 'https://spa.example/cb',
@@ -285,11 +285,11 @@ describe('what changed since the request began', () => {
   /** Begins, changes the application, and lets the test look before it is as it was. */
   async function whileChanged(
     change: Parameters<World['directory']['setApplication']>[1],
-    look: (person: Visitor, interactionId: string) => Promise<void>,
+    look: (person: Person, interactionId: string) => Promise<void>,
   ): Promise<void> {
     const original = world.directory.applications.find((one) => one.clientId === spa.client_id);
     const restore = structuredClone(original ?? {});
-    const person = visitor(world);
+    const person = newPerson(world);
     const interactionId = await person.interaction(spa);
     await world.directory.setApplication(spa.client_id, change);
     const checks = world.directory.passwordChecks;
@@ -331,15 +331,15 @@ describe('what changed since the request began', () => {
   );
 
   it('is checked again: the tenant', async () => {
-    const person = visitor(world);
+    const person = newPerson(world);
     const interactionId = await person.interaction(umbra);
     await world.directory.setTenant('umbra', Status.DISABLED);
     await expect(person.submit(interactionId)).rejects.toMatchObject({ code: 'invalid_request' });
     await world.directory.setTenant('umbra', Status.ACTIVE);
   });
 
-  it('is refused when the browser is signed in to another tenant by now, before the password is tried', async () => {
-    const person = visitor(world);
+  it('is rejected if the browser has signed in to another tenant meanwhile, before the password is checked', async () => {
+    const person = newPerson(world);
     const interactionId = await person.interaction(umbra);
     await person.signIn();
     const checks = world.directory.passwordChecks;
@@ -354,8 +354,8 @@ describe('what changed since the request began', () => {
 });
 
 describe('signing in without an authorization request', () => {
-  it('makes a session of the tenant under the same rules', async () => {
-    const person = visitor(world);
+  it('opens a session of the tenant under the same rules', async () => {
+    const person = newPerson(world);
     const attempt = { tenantId: 'umbra', identifier: 'ada', password };
     const wrong = await world.gateway.signInDirect({
       browser: person.context(),
@@ -377,8 +377,8 @@ describe('signing in without an authorization request', () => {
 });
 
 describe('opaque values', () => {
-  it('are not taken for one another, and not consumed by trying (each kind has its own prefix and key space)', async () => {
-    const person = visitor(world);
+  it('are not interchangeable, and a wrong use does not consume them (each kind has its own prefix and key space)', async () => {
+    const person = newPerson(world);
     const code = await person.signIn();
     const interactionId = await person.interaction({ prompt: 'login' });
     const values = [code, interactionId, person.sessionToken, person.browserId];

@@ -8,12 +8,12 @@ import {
   loginRequiredLocation,
 } from '../authorization/request.ts';
 import type { CheckedRequest } from '../authorization/request.ts';
-import type { Visit } from '../browser.ts';
+import type { BrowserCall } from '../browser.ts';
 import type { Codes } from '../authorization/codes.ts';
-import type { Verified, VerifyCredentials } from './password-check.ts';
+import type { CheckedUser, CheckPassword } from './password-check.ts';
 import { describeInteraction } from '../authorization/pending-requests.ts';
-import type { InteractionView, Interactions } from '../authorization/pending-requests.ts';
-import { isWanted } from '../sessions/session.ts';
+import type { Interaction, PendingRequests } from '../authorization/pending-requests.ts';
+import { isHintedUser } from '../authorization/next-step.ts';
 import type { OpenedSession, Sessions } from '../sessions/sessions.ts';
 import type { PendingRequest } from '../store/store.ts';
 
@@ -25,81 +25,81 @@ export interface SignInAttempt {
 
 export type SignInOutcome =
   | { readonly outcome: 'signed_in'; readonly opened: OpenedSession; readonly location: string }
-  | { readonly outcome: 'wrong_credentials' | 'tenant_mismatch'; readonly interaction: InteractionView }
+  | { readonly outcome: 'wrong_credentials' | 'tenant_mismatch'; readonly interaction: Interaction }
   | Refused;
 
-/** The request may no longer be served, and the client is told so. */
+/** The request may no longer be served; the browser takes the error to the client. */
 interface Refused {
   readonly outcome: 'refused';
   readonly location: string;
 }
 
 export interface SignIn {
-  /** What the sign-in page shows for a pending request. */
+  /** Describes a pending request for the sign-in page. */
   describe(
-    visit: Visit,
+    from: BrowserCall,
     interactionId: string,
-  ): Promise<{ readonly outcome: 'waiting'; readonly interaction: InteractionView } | Refused>;
+  ): Promise<{ readonly outcome: 'pending'; readonly interaction: Interaction } | Refused>;
   /** Signs a person in for a pending request and issues its code. */
-  forRequest(visit: Visit, attempt: SignInAttempt): Promise<SignInOutcome>;
+  forRequest(from: BrowserCall, attempt: SignInAttempt): Promise<SignInOutcome>;
 }
 
 interface SignInDependencies {
-  readonly records: DirectoryClient;
+  readonly directory: DirectoryClient;
   readonly sessions: Sessions;
-  readonly interactions: Interactions;
+  readonly pendingRequests: PendingRequests;
   readonly codes: Codes;
-  readonly verifyCredentials: VerifyCredentials;
+  readonly checkPassword: CheckPassword;
   readonly audit: AuthorizeAudit;
 }
 
 export function createSignIn(deps: SignInDependencies): SignIn {
-  const { sessions, interactions, verifyCredentials, audit } = deps;
+  const { sessions, pendingRequests, checkPassword, audit } = deps;
   return {
-    async describe(visit, interactionId) {
-      const pending = await interactions.find(visit.browser, interactionId);
-      const request = await recheck(deps, visit, pending);
+    async describe(from, interactionId) {
+      const pending = await pendingRequests.find(from.browser, interactionId);
+      const request = await recheck(deps, from, pending);
       if ('location' in request) return request;
-      return { outcome: 'waiting', interaction: describeInteraction(interactionId, request) };
+      return { outcome: 'pending', interaction: describeInteraction(interactionId, request) };
     },
 
-    async forRequest(visit, { interactionId, identifier, password }) {
-      const pending = await interactions.find(visit.browser, interactionId);
-      const request = await recheck(deps, visit, pending);
+    async forRequest(from, { interactionId, identifier, password }) {
+      const pending = await pendingRequests.find(from.browser, interactionId);
+      const request = await recheck(deps, from, pending);
       if ('location' in request) return request;
       const { tenantId, clientId } = request.record.application;
       const interaction = describeInteraction(interactionId, request);
-      const present = await sessions.find(visit.browser);
+      const present = await sessions.find(from.browser);
       if (present !== undefined && present.tenantId !== tenantId) {
-        audit.tenantMismatch(visit, tenantId, clientId, present);
+        audit.tenantMismatch(from, tenantId, clientId, present);
         return { outcome: 'tenant_mismatch', interaction };
       }
-      const verified = await verifyCredentials(visit, { tenantId, clientId, identifier, password });
+      const verified = await checkPassword(from, { tenantId, clientId, identifier, password });
       if (verified === undefined) return { outcome: 'wrong_credentials', interaction };
       const signedIn = signedInFor(verified, request);
-      const opened = await sessions.open(visit, signedIn, clientId, present);
-      const location = await complete(deps, visit, { interactionId, request, user: verified.user, opened });
+      const opened = await sessions.open(from, signedIn, clientId, present);
+      const location = await complete(deps, from, { interactionId, request, user: verified.user, opened });
       return { outcome: 'signed_in', opened, location };
     },
   };
 }
 
-/** Who signs in to an application in the second in which it was enabled again signs in after that. */
-function signedInFor({ user, signedInAt }: Verified, { record }: CheckedRequest): Verified {
+/** A sign-in in the second in which its application was enabled again counts as later than that. */
+function signedInFor({ user, signedInAt }: CheckedUser, { record }: CheckedRequest): CheckedUser {
   const earliest = Number(record.application.validFrom) * 1000;
   return { user, signedInAt: signedInAt && Math.max(signedInAt, earliest) };
 }
 
-/** The same checks as at the start, over the records as they are now: nothing that was disabled since gets a code. */
+/** Repeats the checks with the current records: a request of anything disabled since gets no code. */
 async function recheck(
-  { records, audit }: SignInDependencies,
-  visit: Visit,
+  { directory, audit }: SignInDependencies,
+  from: BrowserCall,
   pending: PendingRequest,
 ): Promise<CheckedRequest | Refused> {
-  const lookup = { directory: records, call: visit.call.onward() };
+  const lookup = { directory, call: from.call.onward() };
   const request = await checkRequest(pending, lookup);
   if (isRefusal(request)) {
-    audit.requestRejected(visit, request);
+    audit.requestRejected(from, request);
     if (request.location === undefined) throw request.error;
     return { outcome: 'refused', location: request.location };
   }
@@ -110,14 +110,14 @@ async function recheck(
 }
 
 /**
- * Ends the context and issues the code; whoever signed in instead of the person the client asked for goes back without
- * one (OIDC Core §3.1.2.1), and so does who may not use the application, signed in as they are. The session comes before
- * this, so that trouble with its store leaves the context for another attempt; a session whose context is gone never
- * reaches the browser.
+ * Removes the pending request and issues the code. A person other than the hinted one gets an error response instead (OIDC
+ * Core §3.1.2.1), and so does a person whom the access policy excludes; both stay signed in. The session is opened before
+ * this, so that if its store fails the request is kept for another attempt; if the request is gone, the session ends before
+ * it reaches the browser.
  */
 async function complete(
-  { records, sessions, interactions, codes, audit }: SignInDependencies,
-  visit: Visit,
+  { directory, sessions, pendingRequests, codes, audit }: SignInDependencies,
+  from: BrowserCall,
   asked: {
     readonly interactionId: string;
     readonly request: CheckedRequest;
@@ -128,19 +128,19 @@ async function complete(
   const { interactionId, request, user, opened } = asked;
   const { application } = request.record;
   try {
-    await interactions.take(interactionId);
-    if (!isWanted(request, opened.session)) {
-      audit.loginRequired(visit, application.tenantId, application.clientId);
+    await pendingRequests.take(interactionId);
+    if (!isHintedUser(request, opened.session)) {
+      audit.loginRequired(from, application.tenantId, application.clientId);
       return loginRequiredLocation(request);
     }
-    if (!records.mayUse(application, user)) {
-      audit.accessDenied(visit, application, opened.session);
+    if (!directory.mayUse(application, user)) {
+      audit.accessDenied(from, application, opened.session);
       return accessDeniedLocation(request);
     }
-    const location = await codes.issue(visit, request, opened.session);
+    const location = await codes.issue(from, request, opened.session);
     if (location !== undefined) return location;
   } catch (error) {
-    await sessions.abandon(visit, opened.session);
+    await sessions.abandon(from, opened.session);
     throw error;
   }
   throw new Error('a session that nobody holds was ended');

@@ -35,7 +35,7 @@ export function sessionEndContract(engine: string, open: () => Promise<Database>
       audit: audit(),
     });
 
-    it('has each session once, whether it was signed out or replaced, and none that had ended before', async () => {
+    it('lists each session once, whether signed out or replaced, and none that had ended before', async () => {
       const database = await open();
       const [sessions, ends] = [createSessionStore(database), createSessionEndStore(database)];
       const [first, second] = [fresh(), fresh()];
@@ -77,7 +77,7 @@ export function sessionEndContract(engine: string, open: () => Promise<Database>
       expect(seen.toSorted()).toEqual(all.map(({ sessionId }) => sessionId).toSorted());
     });
 
-    it('keeps a week, and knows what it can be resumed after and where a time is', async () => {
+    it('keeps a week, and knows from where it can be resumed and the position of a time', async () => {
       const database = await open();
       const [sessions, ends] = [createSessionStore(database), createSessionEndStore(database)];
       const [old, young] = [fresh(), fresh()];

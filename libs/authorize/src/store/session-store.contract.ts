@@ -103,7 +103,7 @@ function livingContract(open: () => Promise<Database>): void {
     expect(await store.find(record.tokenHash, idleSeconds)).toBeUndefined();
   });
 
-  it('does not find a session that was left alone too long', async () => {
+  it('does not find a session that was idle for too long', async () => {
     const database = await open();
     const store = createSessionStore(database);
     const { record } = await opened(store);
@@ -112,7 +112,7 @@ function livingContract(open: () => Promise<Database>): void {
     expect(await store.identify(record.tokenHash)).toMatchObject({ sessionId: record.sessionId });
   });
 
-  it('notes being seen at most once a minute', async () => {
+  it('records use at most once a minute', async () => {
     const database = await open();
     const store = createSessionStore(database);
     const { record } = await opened(store);
@@ -152,7 +152,7 @@ function endContract(open: () => Promise<Database>): void {
     expect(await store.identify(record.tokenHash)).toMatchObject({ sessionId: record.sessionId });
   });
 
-  it('does not find a session whose end was answered, whatever races', async () => {
+  it('does not find a session once its end was confirmed, whatever races', async () => {
     const database = await open();
     const store = createSessionStore(database);
     for (let round = 0; round < 20; round += 1) {
@@ -203,7 +203,7 @@ const latestFirst = (line: readonly NewSessionRecord[]) =>
   line.map(({ sessionId }) => sessionId).toReversed();
 
 function earlierContract(open: () => Promise<Database>): void {
-  it('knows the sessions before one that is over, also after its end, and those before one of another person (SES-7)', async () => {
+  it('knows the sessions before an ended one, also after its end, and those before one of another person (SES-7)', async () => {
     const store = createSessionStore(await open());
     const [first, second, third] = await signInAgain(store, 3);
     if (first === undefined || second === undefined || third === undefined) throw new Error('not signed in');
@@ -222,7 +222,7 @@ function earlierContract(open: () => Promise<Database>): void {
     expect((await opened(store)).over).toBeUndefined();
   });
 
-  it('knows one that was over when the browser came back with it, as after an answer that never arrived (SES-7)', async () => {
+  it('knows an ended one that the browser presents again, as after a lost response (SES-7)', async () => {
     const database = await open();
     const store = createSessionStore(database);
     const { record: first } = await opened(store);
@@ -270,7 +270,7 @@ async function ageEnd(database: Database, sessionId: string, seconds: number): P
 }
 
 function purgeContract(open: () => Promise<Database>): void {
-  it('removes what is over for more than a day, in bounded batches, and nothing else', async () => {
+  it('removes only what ended more than a day ago, in bounded batches', async () => {
     const database = await open();
     const store = createSessionStore(database);
     while ((await store.purge(1000)) > 0);

@@ -1,7 +1,13 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { systemRandom } from '@tessera/kit';
-import type { CodePresentation, CodeRecord, CodeStore, ContextStore, PendingRequest } from './store.ts';
+import type {
+  CodePresentation,
+  CodeRecord,
+  CodeStore,
+  PendingRequestStore,
+  PendingRequest,
+} from './store.ts';
 
 /** Every test works on keys of its own. */
 const unique = (): string => systemRandom.bytes(8).toString('hex');
@@ -15,9 +21,9 @@ const pending: PendingRequest = {
 };
 
 /** What every store of pre-authorization contexts must do. */
-export function contextStoreContract(engine: string, open: () => Promise<ContextStore>): void {
+export function pendingRequestStoreContract(engine: string, open: () => Promise<PendingRequestStore>): void {
   describe(`pre-authorization contexts on ${engine}`, () => {
-    it('gives back what was saved, byte for byte', async () => {
+    it('returns what was saved, byte for byte', async () => {
       const store = await open();
       const id = unique();
       await store.save(id, pending, 60, '192.0.2.1');
@@ -25,7 +31,7 @@ export function contextStoreContract(engine: string, open: () => Promise<Context
       expect(await store.find(unique())).toBeUndefined();
     });
 
-    it('lets exactly one of fifty callers take a context', async () => {
+    it('lets exactly one of fifty callers take a request', async () => {
       const store = await open();
       const id = unique();
       await store.save(id, pending, 60, '192.0.2.1');
@@ -34,7 +40,7 @@ export function contextStoreContract(engine: string, open: () => Promise<Context
       expect(await store.find(id)).toBeUndefined();
     });
 
-    it('forgets a context after its lifetime', async () => {
+    it('drops a request after its lifetime', async () => {
       const store = await open();
       const id = unique();
       await store.save(id, pending, 0.15, '192.0.2.1');
@@ -89,7 +95,7 @@ function redemptionContract(open: () => Promise<CodeStore>): void {
     return { store, hash, record };
   }
 
-  it('grants the right presentation the record that was saved', async () => {
+  it('returns the saved grant for a correct presentation', async () => {
     const { store, hash, record } = await saved();
     const { grant } = record;
     expect(await store.redeem(hash, right)).toEqual({
@@ -100,7 +106,7 @@ function redemptionContract(open: () => Promise<CodeStore>): void {
     });
   });
 
-  it('grants it again while it lives, because the durable marker decides which one counts', async () => {
+  it('returns it again while it lives, because the durable marker decides which one counts', async () => {
     const { store, hash, record } = await saved();
     const all = await Promise.all(Array.from({ length: 50 }, () => store.redeem(hash, right)));
     const { grant } = record;
@@ -121,7 +127,7 @@ function redemptionContract(open: () => Promise<CodeStore>): void {
     expect(await store.redeem(unique(), right)).toEqual({ outcome: 'unknown' });
   });
 
-  it('forgets a code after its lifetime, also one that was taken', async () => {
+  it('drops a code after its lifetime, also one that was taken', async () => {
     const store = await open();
     const [fresh, taken] = [unique(), unique()];
     await store.save(fresh, codeRecord(), 0.15);
@@ -194,7 +200,7 @@ function redemptionContract(open: () => Promise<CodeStore>): void {
     expect(await store.redeem(hash, { ...right, confidential: true })).toEqual({ outcome: 'burnt' });
   });
 
-  it('says of every wrong presentation what was wrong, also of a burnt code', async () => {
+  it('reports what was wrong with every wrong presentation, also of a burnt code', async () => {
     const { store, hash } = await saved();
     await store.redeem(hash, { ...right, codeChallenge: 'wrong' });
     const again = await store.redeem(hash, { ...right, redirectUri: 'https://app.example/cb/' });
@@ -260,7 +266,7 @@ function sessionDropContract(open: () => Promise<CodeStore>): void {
     expect(await store.dropSession(records[2]?.grant.sessionId ?? '', 60)).toBe(2);
   });
 
-  it('still knows a code that was taken before its session was dropped, and gives nothing for it any more', async () => {
+  it('still knows a code that was taken before its session was dropped, but grants nothing for it', async () => {
     const store = await open();
     const record = codeRecord();
     const hash = unique();
@@ -283,7 +289,7 @@ function sessionDropContract(open: () => Promise<CodeStore>): void {
     expect(await store.redeem(long, right)).toEqual({ outcome: 'unknown' });
   });
 
-  it('leaves no code behind when issuing races the end of the session', async () => {
+  it('leaves no code behind if issuing races the end of the session', async () => {
     for (let round = 0; round < 40; round += 1) {
       const store = await open();
       const record = codeRecord();

@@ -1,19 +1,19 @@
 import type { Clock } from '@tessera/kit';
 import { OAuthError, temporarilyUnavailable } from '@tessera/oauth';
 import { longestCodeLifetimeSeconds } from './store.ts';
-import type { CodeRecord, CodeStore, ContextStore, PendingRequest, Redemption } from './store.ts';
+import type { CodeRecord, CodeStore, PendingRequestStore, PendingRequest, Redemption } from './store.ts';
 
-/** Records beyond this are refused rather than living ones dropped, as Redis does under `noeviction`. */
+/** Beyond this, new records are rejected and live ones kept, as Redis does with `noeviction`. */
 const maximumRecords = 20_000;
 
-/** What one origin may hold of them: it takes twenty to fill the memory. */
+/** Quota of one origin: it takes twenty of them to fill the store. */
 const maximumOfOrigin = maximumRecords / 20;
 const retryAfterSeconds = 60;
 
 /** Values that expire, in the memory of one process. */
 interface ExpiringMap<V> {
   get(key: string): V | undefined;
-  /** `origin`: whom the value is held against; without one it counts against nobody. */
+  /** The value counts against the quota of `origin`, if there is one. */
   set(key: string, value: V, lifetimeSeconds: number, origin?: string): void;
   delete(key: string): boolean;
 }
@@ -48,7 +48,7 @@ function createExpiringMap<V>(clock: Clock): ExpiringMap<V> {
   }
   function removeExpired(): void {
     for (const [key, entry] of entries) {
-      // Lifetimes are alike within a map, so what was set first expires first, or stays some minutes more.
+      // Lifetimes are similar within a map, so the oldest value expires first, or stays for some more minutes.
       if (entry.expiresAt > clock.now()) return;
       remove(key);
     }
@@ -69,8 +69,8 @@ function createExpiringMap<V>(clock: Clock): ExpiringMap<V> {
   };
 }
 
-/** Pre-authorization contexts in memory: for one process, lost with it. */
-export function createMemoryContextStore(clock: Clock): ContextStore {
+/** Pre-authorization contexts in the memory of one process. */
+export function createMemoryPendingRequestStore(clock: Clock): PendingRequestStore {
   const contexts = createExpiringMap<PendingRequest>(clock);
   return {
     save: async (idHash, request, lifetimeSeconds, origin) =>
@@ -86,7 +86,7 @@ interface StoredCode {
   readonly burnt: boolean;
 }
 
-/** Codes in memory: for one process, lost with it. No step has an `await` inside, so each is atomic. */
+/** Codes in the memory of one process. No operation awaits anything, so each is atomic. */
 export function createMemoryCodeStore(clock: Clock): CodeStore {
   const codes = createExpiringMap<{ stored: StoredCode }>(clock);
   const codesOfSession = createExpiringMap<ReadonlySet<string> | 'ended'>(clock);

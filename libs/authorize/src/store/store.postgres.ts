@@ -27,8 +27,8 @@ const auditColumns = 'event_id, event, tenant_id, outcome, reason, record';
 const auditShape = 'event_id text, event text, tenant_id text, outcome text, reason text, record jsonb';
 
 /**
- * Puts ended sessions on record. `ended` is the query that ended them; the lock is taken row by row before a sequence
- * number is, and held until the commit.
+ * Records ended sessions. `ended` is the query that ended them. The lock is taken row by row before a sequence number is,
+ * and held until the commit.
  */
 const onRecord = (ended: string) => `
   ordered AS MATERIALIZED (
@@ -39,12 +39,12 @@ const onRecord = (ended: string) => `
     SELECT tenant_id, session_id, user_id FROM ordered
   )`;
 
-/** None is issued for a session that ended, or later than a minute after it was seen. One lives for 10 minutes at most. */
+/** No code is issued for an ended session, or over a minute after its last use. A code lives for at most 10 minutes. */
 const codesMayLive = `coalesce(ended_at, last_seen_at) > clock_timestamp() - interval '15 minutes'`;
 
 /**
- * The sessions whose place was taken, one after the other, up to that of `ended`. Each was over before the next began, so
- * that the line ends with the first whose codes are.
+ * The chain of replaced sessions that leads to `ended`. Each ended before the next began, so the chain stops at the first
+ * one whose codes have all expired.
  */
 const earlierOf = (ended: string) => `
   earlier (session_id, replaces, back) AS (

@@ -5,13 +5,13 @@ import type {
   CodeGrant,
   CodePresentation,
   CodeStore,
-  ContextStore,
+  PendingRequestStore,
   PendingRequest,
   Redemption,
 } from './store.ts';
 
 /**
- * What older and newer processes wrote before: fields are only ever added, and unknown ones are dropped.
+ * Older and newer processes write these too: fields are only ever added, and unknown ones are dropped.
  */
 const pendingRequest = z.object({
   browserHash: z.string(),
@@ -40,7 +40,7 @@ const sessionKey = (sessionId: string): string => `authorize:session-codes:${ses
 const milliseconds = (seconds: number): number => Math.round(seconds * 1000);
 
 /** Pre-authorization contexts in Redis. */
-export function createRedisContextStore(redis: RedisHandle): ContextStore {
+export function createRedisPendingRequestStore(redis: RedisHandle): PendingRequestStore {
   return {
     async save(idHash, request, lifetimeSeconds) {
       await redis.call(

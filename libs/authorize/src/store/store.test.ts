@@ -2,10 +2,10 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { systemClock } from '@tessera/kit';
 import type { RedisHandle } from '@tessera/stores';
 import { fakeClock, testRedis, testRedisCluster } from '@tessera/test-kit';
-import { codeStoreContract, contextStoreContract } from './store.contract.ts';
-import type { ContextStore } from './store.ts';
-import { createMemoryCodeStore, createMemoryContextStore } from './store.memory.ts';
-import { createRedisCodeStore, createRedisContextStore } from './store.redis.ts';
+import { codeStoreContract, pendingRequestStoreContract } from './store.contract.ts';
+import type { PendingRequestStore } from './store.ts';
+import { createMemoryCodeStore, createMemoryPendingRequestStore } from './store.memory.ts';
+import { createRedisCodeStore, createRedisPendingRequestStore } from './store.redis.ts';
 
 let redis: RedisHandle;
 let cluster: RedisHandle;
@@ -13,9 +13,9 @@ beforeAll(async () => {
   [redis, cluster] = await Promise.all([testRedis(), testRedisCluster()]);
 });
 
-contextStoreContract('memory', async () => createMemoryContextStore(systemClock));
-contextStoreContract('Redis', async () => createRedisContextStore(redis));
-contextStoreContract('a Redis cluster', async () => createRedisContextStore(cluster));
+pendingRequestStoreContract('memory', async () => createMemoryPendingRequestStore(systemClock));
+pendingRequestStoreContract('Redis', async () => createRedisPendingRequestStore(redis));
+pendingRequestStoreContract('a Redis cluster', async () => createRedisPendingRequestStore(cluster));
 codeStoreContract('memory', async () => createMemoryCodeStore(systemClock));
 codeStoreContract('Redis', async () => createRedisCodeStore(redis));
 codeStoreContract('a Redis cluster', async () => createRedisCodeStore(cluster));
@@ -28,14 +28,14 @@ describe('contexts in memory', () => {
     parameters: {},
     hintedUserId: '',
   };
-  const fill = async (store: ContextStore, origin: string, count: number) => {
+  const fill = async (store: PendingRequestStore, origin: string, count: number) => {
     for (let index = 0; index < count; index += 1)
       await store.save(`${origin} ${index}`, pending, 600, origin);
   };
 
-  it('are refused to an origin that holds its share, and to nobody else, until some are over (DOS-8)', async () => {
+  it('are rejected for an origin that has used its quota, and for no other, until some expire (DOS-8)', async () => {
     const clock = fakeClock();
-    const store = createMemoryContextStore(clock);
+    const store = createMemoryPendingRequestStore(clock);
     await fill(store, '2001:db8:0:1', 1000);
     const another = () => store.save('one more', pending, 600, '2001:db8:0:1');
     await expect(another()).rejects.toMatchObject({ code: 'rate_limited', retryAfterSeconds: 60 });
@@ -49,8 +49,8 @@ describe('contexts in memory', () => {
     await fill(store, '2001:db8:0:1', 1000);
   });
 
-  it('take twenty origins to fill, and are refused to all then, rather than living ones dropped (DOS-8)', async () => {
-    const store = createMemoryContextStore(systemClock);
+  it('need twenty origins to fill, and are then rejected for all instead of dropping live ones (DOS-8)', async () => {
+    const store = createMemoryPendingRequestStore(systemClock);
     for (let origin = 0; origin < 20; origin += 1) await fill(store, `${origin}`, 1000);
     await expect(store.save('x', pending, 600, 'somebody')).rejects.toMatchObject({
       code: 'temporarily_unavailable',

@@ -2,7 +2,7 @@ import type { AuditRow } from '@tessera/audit';
 
 /**
  * An authorization request that waits for a person to sign in. It holds the parameters that were checked, so that the
- * same checks run again over the present records before a code is issued.
+ * same checks run again over the current records before a code is issued.
  */
 export interface PendingRequest {
   /** SHA-256 of the browser identifier that owns it, hexadecimal. */
@@ -10,15 +10,15 @@ export interface PendingRequest {
   readonly tenantId: string;
   readonly issuer: string;
   readonly parameters: Readonly<Record<string, string>>;
-  /** The only person whose sign-in serves it; empty for anybody. */
+  /** The only person whose sign-in satisfies it; empty for anyone. */
   readonly hintedUserId: string;
 }
 
-/** Pre-authorization contexts by the SHA-256 of their identifier. They may be lost; nothing is granted by one alone. */
-export interface ContextStore {
+/** Pre-authorization contexts by the SHA-256 of their identifier. They may be lost; none grants anything by itself. */
+export interface PendingRequestStore {
   /**
-   * `origin` is whom the record is held against (`addressKey`). Throws `rate_limited` where a bounded store holds too many
-   * of one origin, and `temporarily_unavailable` when it holds too many at all.
+   * `origin` is the address whose quota the record counts against (`addressKey`). A bounded store throws `rate_limited` if
+   * one origin has too many, and `temporarily_unavailable` if it is full.
    */
   save(idHash: string, request: PendingRequest, lifetimeSeconds: number, origin: string): Promise<void>;
   find(idHash: string): Promise<PendingRequest | undefined>;
@@ -26,7 +26,7 @@ export interface ContextStore {
   take(idHash: string): Promise<boolean>;
 }
 
-/** What a code stands for. */
+/** The grant that a code stands for. */
 export interface CodeGrant {
   readonly tenantId: string;
   readonly clientId: string;
@@ -48,14 +48,14 @@ export interface CodeRecord {
   readonly redirectUri: string;
 }
 
-/** What an authenticated client shows together with a code. */
+/** What an authenticated client presents together with a code. */
 export interface CodePresentation {
   readonly tenantId: string;
   readonly clientId: string;
-  /** S256 challenge of the verifier it sent; empty when that is not a verifier at all. */
+  /** S256 challenge of the verifier it sent; empty for a malformed verifier. */
   readonly codeChallenge: string;
   readonly redirectUri: string;
-  /** Whether it proved with a secret who it is. A public client is known by the verifier alone. */
+  /** Whether it authenticated with a secret. Only the verifier proves a public client. */
   readonly confidential: boolean;
 }
 
@@ -63,32 +63,32 @@ export type Redemption =
   | {
       readonly outcome: 'granted';
       readonly grant: CodeGrant;
-      /** It was presented rightly before. */
+      /** It was presented correctly before. */
       readonly takenBefore: boolean;
-      /** It was burnt after that: nothing may be issued for it, but its first use may have to be undone. */
+      /** It was burnt after that: nothing may be issued for it, and what its first use issued may have to be revoked. */
       readonly burnt: boolean;
     }
   | { readonly outcome: 'unknown' | 'other_client' | 'burnt' | 'wrong_verifier' | 'wrong_redirect_uri' };
 
-/** What a deployment or an application may set at most. */
+/** The longest lifetime that a deployment or an application may set. */
 export const longestCodeLifetimeSeconds = 600;
 
 /** Codes by the SHA-256 of their value, hexadecimal. */
 export interface CodeStore {
-  /** Keeps a code for its lifetime, unless the session it rests on was dropped meanwhile. */
+  /** Saves a code for its lifetime, unless its session was dropped meanwhile. */
   save(codeHash: string, record: CodeRecord, lifetimeSeconds: number): Promise<'saved' | 'session_ended'>;
   /**
-   * One atomic step. The right presentation is answered again each time while the record lives, because the durable
+   * One atomic step. A correct presentation succeeds again as long as the record lives, because the durable
    * redemption marker of `token` decides which one counts. A wrong verifier or redirect URI of the right client burns
-   * the code; where it was taken before and the client is confidential, this is told as what it is, a second use (RFC
+   * the code; if it was taken before and the client is confidential, this is reported as a second use (RFC
    * 6749 §4.1.2). Another client changes nothing.
    */
   redeem(codeHash: string, presentation: CodePresentation): Promise<Redemption>;
-  /** From now on the codes of `earlier` end with those of `later`, whichever way these end, for `lifetimeSeconds`. */
+  /** For `lifetimeSeconds`, the codes of `earlier` end whenever those of `later` do. */
   followSession(earlier: string, later: string, lifetimeSeconds: number): Promise<void>;
   /**
-   * Forgets the codes of a session and of those that it follows, and refuses new ones for them during `lifetimeSeconds`.
-   * Those that were taken are burnt instead, so that a replay is still seen. Answers how many there were.
+   * Drops the codes of a session and of those that it follows, and rejects new ones for them during `lifetimeSeconds`.
+   * Codes that were taken are burnt instead, so that a replay is still detected. Returns how many there were.
    */
   dropSession(sessionId: string, lifetimeSeconds: number): Promise<number>;
 }
@@ -104,11 +104,11 @@ export interface Session {
   readonly authAge: number;
 }
 
-/** A session that is over, and those whose codes are over with it. */
+/** An ended session, and the sessions whose codes end with it. */
 export interface EndedSession {
   readonly tenantId: string;
   readonly sessionId: string;
-  /** Those of the same person before it, over for less than 15 minutes: at most ten, the latest first. */
+  /** Earlier sessions of the same person that ended less than 15 minutes ago: at most ten, the latest first. */
   readonly earlierSessionIds: readonly string[];
 }
 
@@ -117,7 +117,7 @@ export interface NewSessionRecord {
   readonly tokenHash: Buffer;
   readonly tenantId: string;
   readonly userId: string;
-  /** Milliseconds since the Unix epoch; undefined for the moment in which the session is made. */
+  /** Milliseconds since the Unix epoch; undefined means now. */
   readonly signedInAt: number | undefined;
   readonly lifetimeSeconds: number;
   readonly ipAddress: string;
@@ -126,33 +126,33 @@ export interface NewSessionRecord {
   readonly previousTokenHash: Buffer | undefined;
 }
 
-export type SessionEnd = 'logout' | 'replaced' | 'abandoned';
+export type SessionEndReason = 'logout' | 'replaced' | 'abandoned';
 
-/** A session that ends, and the audit row that is written only if this very call ended it. */
+/** A session to end, and the audit row that is written only if this call ends it. */
 export interface EndingSession {
   readonly sessionId: string;
-  readonly reason: SessionEnd;
+  readonly reason: SessionEndReason;
   readonly audit: AuditRow;
 }
 
 /** Sessions by the SHA-256 of the cookie's value. All times are the database's. */
 export interface SessionStore {
-  /** The session, if it is alive; being seen is noted at most once a minute in the same statement. */
+  /** The session, if it is live; the same statement records its use at most once a minute. */
   find(tokenHash: Buffer, idleSeconds: number): Promise<Session | undefined>;
-  /** The session in whatever state, for ending it. */
+  /** The session, live or ended, in order to end it. */
   identify(tokenHash: Buffer): Promise<(Session & EndedSession) | undefined>;
   /**
-   * Makes a session and ends the one whose place it takes, with their audit rows, in one commit. The codes of the session
-   * that the browser had end with the new one's if it is the same person's; another person's is answered as `over`. Both
-   * also if it was over before, for the answer to the sign-in that ended it may not have arrived.
+   * Creates a session and ends the one that it replaces, with their audit rows, in one commit. If the replaced session was
+   * the same person's, its codes end with the new one's; another person's is returned as `over`. Both hold for a session
+   * that had ended before, because the response of the sign-in that ended it may not have arrived.
    */
   open(
     session: NewSessionRecord,
     audit: readonly AuditRow[],
     replaced: EndingSession | undefined,
   ): Promise<{ readonly session: Session; readonly over: EndedSession | undefined }>;
-  /** Ends a session for good. False when it had ended before. */
+  /** Ends a session. False if it had ended before. */
   end(ending: EndingSession): Promise<boolean>;
-  /** Removes up to `limit` sessions whose absolute end is more than a day ago. Answers how many it removed. */
+  /** Removes up to `limit` sessions whose absolute end is more than a day ago. Returns how many it removed. */
   purge(limit: number): Promise<number>;
 }

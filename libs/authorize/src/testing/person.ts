@@ -2,19 +2,19 @@ import { newBrowserId, issuer, password, request, verifier, web } from './world.
 import type { World } from './world.ts';
 
 /** A person with a browser: it keeps the cookies that the gateway would set. */
-export interface Visitor {
+export interface Person {
   browserId: string;
   sessionToken: string;
   ipAddress: string;
-  /** What the gateway sends along. */
+  /** The browser as the gateway describes it. */
   context(): BrowserInit;
-  begin(difference?: Record<string, string | undefined>): ReturnType<World['gateway']['beginAuthorization']>;
-  /** Begins, and answers the identifier of the sign-in page. */
+  start(difference?: Record<string, string | undefined>): ReturnType<World['gateway']['beginAuthorization']>;
+  /** Starts a request and returns the identifier of the sign-in page. */
   interaction(difference?: Record<string, string | undefined>): Promise<string>;
-  /** Begins, and answers the parameters of the redirect back to the client. */
+  /** Starts a request and returns the parameters of the redirect to the client. */
   redirect(difference?: Record<string, string | undefined>): Promise<URLSearchParams>;
   submit(interactionId: string, fields?: Partial<Fields>): ReturnType<World['gateway']['signIn']>;
-  /** The whole way, from the request to the code; keeps the session. */
+  /** From the request to the code; keeps the session. */
   signIn(difference?: Record<string, string | undefined>, fields?: Partial<Fields>): Promise<string>;
 }
 
@@ -33,10 +33,10 @@ interface Fields {
 
 let addresses = 0;
 
-/** A new browser at an address of its own, so that the limits of one test are not those of another. */
-export function visitor(world: World): Visitor {
+/** A new browser with its own address, so that tests do not share limits. */
+export function newPerson(world: World): Person {
   addresses += 1;
-  const self: Visitor = {
+  const self: Person = {
     browserId: newBrowserId(),
     sessionToken: '',
     ipAddress: `198.51.${addresses >> 8}.${addresses & 255}`,
@@ -47,15 +47,15 @@ export function visitor(world: World): Visitor {
       userAgentHash: 'agent',
       issuer,
     }),
-    begin: (difference) =>
+    start: (difference) =>
       world.gateway.beginAuthorization({ browser: self.context(), parameters: request(difference) }),
     async interaction(difference) {
-      const { next } = await self.begin(difference);
+      const { next } = await self.start(difference);
       if (next.case !== 'interaction') throw new Error(`no sign-in page but ${next.case}`);
       return next.value.interactionId;
     },
     async redirect(difference) {
-      const { next } = await self.begin(difference);
+      const { next } = await self.start(difference);
       if (next.case !== 'redirect') throw new Error(`no redirect but ${next.case}`);
       return new URL(next.value.location).searchParams;
     },
