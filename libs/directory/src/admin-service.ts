@@ -11,7 +11,7 @@ import type { EventBase } from './apply/plan-events.ts';
 import type { DirectoryStore, StatusTarget } from './store/store.ts';
 
 export function directoryAdminHandlers(
-  parts: ApplyParts & { readonly records: DirectoryStore; readonly pepperCheck: PepperCheck },
+  parts: ApplyParts & { readonly directoryStore: DirectoryStore; readonly pepperCheck: PepperCheck },
 ): Handlers<typeof DirectoryAdminService> {
   const setStatus = async (target: StatusTarget, event: AuditEvent) => {
     const result = await parts.store.setStatus(target, event);
@@ -84,14 +84,14 @@ export function directoryAdminHandlers(
     },
 
     async listApplicationSecrets({ clientId }) {
-      const secrets = await parts.records.listSecrets(clientId);
+      const secrets = await parts.directoryStore.listSecrets(clientId);
       if (secrets === undefined) throw notFound('The application');
       return { secrets: secrets.map(secretMessage) };
     },
   };
 }
 
-/** Mistakes of the declared state are told to whoever sent it. */
+/** Errors in the declared state are returned to the caller. */
 function refuseMistakes(error: unknown): never {
   throw error instanceof DeclaredStateError ? new ConnectError(error.message, Code.InvalidArgument) : error;
 }
@@ -104,12 +104,12 @@ function baseOf({ caller, requestId }: CallContext): EventBase {
   return { actor: { type: 'operator', id: caller }, requestId };
 }
 
-/** Applications and tenants cannot be locked: that is for people who guess wrongly. */
+/** Only people can be locked, after too many wrong guesses. */
 function activeOrDisabled(status: Status): 'active' | 'disabled' {
   const name = statusName(status);
   return name === 'active' || name === 'disabled' ? name : refuse(status);
 }
 
 function refuse(status: Status): never {
-  throw new ConnectError(`The status ${status} is not possible here.`, Code.InvalidArgument);
+  throw new ConnectError(`The status ${status} is not allowed here.`, Code.InvalidArgument);
 }

@@ -9,7 +9,7 @@ import { createAdminStore } from './store/admin-store.postgres.ts';
 import { directoryAdminHandlers } from './admin-service.ts';
 import { ClientSecrets } from './client-secrets/client-secrets.ts';
 import { decodePepper, hashConcurrency, type DirectoryConfig } from './config.ts';
-import { HashGate } from './passwords/hash-queue.ts';
+import { HashQueue } from './passwords/hash-queue.ts';
 import { createPasswordSignIn } from './passwords/password-sign-in.ts';
 import { Passwords } from './passwords/passwords.ts';
 import { createPepperCheck } from './client-secrets/pepper-check.ts';
@@ -17,16 +17,16 @@ import { SecretUses } from './client-secrets/secret-uses.ts';
 import { directoryHandlers } from './service.ts';
 import { createChangeStore, createDirectoryStore } from './store/store.postgres.ts';
 
-/** The schema `directory`; to be run before the service is built. */
+/** The schema `directory`; run it before the service is built. */
 export const migrations: Migrations = {
   schema: 'directory',
   directory: new URL('../sql/', import.meta.url),
 };
 
-/** People who may wait for each hash that runs: about a second of hashing. */
+/** Sign-ins that may wait per running hash: about a second of hashing. */
 const queuePerHash = 25;
 
-/** Who may read what. Secrets are compared for those who authenticate clients, passwords for who signs people in. */
+/** Callers by method. Services that authenticate clients compare secrets; the one that signs people in, passwords. */
 const allow: Allow<typeof DirectoryService> = {
   getApplication: ['gateway', 'authorize', 'device', 'token', 'operator'],
   verifyApplicationSecret: ['device', 'token'],
@@ -62,13 +62,13 @@ export function buildDirectory(
   const secrets = new ClientSecrets(key);
   const pepperCheck = createPepperCheck(database, key, log);
   const concurrency = hashConcurrency(config, availableParallelism());
-  const gate = new HashGate({ concurrency, queue: concurrency * queuePerHash });
-  const passwords = new Passwords({ gate, random });
+  const hashQueue = new HashQueue({ concurrency, queue: concurrency * queuePerHash });
+  const passwords = new Passwords({ hashQueue, random });
   const adminStore = createAdminStore(database, kit);
   const signIns = createPasswordSignIn({ store, admin: adminStore, passwords, pepper: key, log });
   const admin = directoryAdminHandlers({
     store: adminStore,
-    records: store,
+    directoryStore: store,
     secrets,
     pepperCheck,
     passwords,

@@ -10,7 +10,7 @@ export const directoryConfig = z.object({
   }),
   /** Passwords hashed at once; 0 is one less than the cores. Never more than the thread pool less one. */
   TESSERA_DIRECTORY_HASH_CONCURRENCY: integer(0, { max: 1024 }),
-  /** Read by Node when it starts; here it bounds the hashes. */
+  /** Size of Node's thread pool, which bounds the hashes too. */
   UV_THREADPOOL_SIZE: integer(4, { min: 1, max: 1024 }),
 });
 

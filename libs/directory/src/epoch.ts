@@ -5,9 +5,9 @@ import { createAdminStore } from './store/admin-store.postgres.ts';
 import type { Epoch } from './store/store.ts';
 
 /**
- * Ends what rests on any sign-in up to now, in one tenant or in all: refresh families, sessions, codes and decisions. For
- * a database that forgot commits, as after a restore: nobody knows which of them were ended since. Processes notice by
- * themselves, within a second. Empty when there is no such tenant.
+ * Invalidates every refresh family, session, code and decision issued so far, in one tenant or in all. For a database that
+ * lost commits, as after a restore, so that it is unknown which of them had ended. Processes notice within a second. Empty
+ * if there is no such tenant.
  */
 export async function bumpEpoch(
   database: Database,

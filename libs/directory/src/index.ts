@@ -1,7 +1,7 @@
 /**
  * The directory owns the durable records: tenants, applications and their secrets, API resources, scopes, roles, users
- * and their password hashes. It reads, compares secrets and passwords, applies the declared state and tells what changed.
- * It never issues anything, never gives out a hash, and never lets one tenant's id find another tenant's record.
+ * and their password hashes. It reads them, compares secrets and passwords, applies declared state and publishes changes.
+ * It never issues anything, never returns a hash, and never finds a record of one tenant by an id of another.
  */
 export { applyAtStart, applyConfig } from './apply/apply-at-start.ts';
 export { applyFile, diffFile, type ApplyFileOptions } from './apply/apply-file.ts';

@@ -83,7 +83,7 @@ export function statusName(status: Status): UserRecord['status'] | undefined {
   return names[status];
 }
 
-/** One sentence for what does not exist and for what is another tenant's. */
+/** The same message for a missing record and for one of another tenant. */
 export function notFound(what: string): ConnectError {
   return new ConnectError(`${what} is not known.`, Code.NotFound);
 }

@@ -19,7 +19,7 @@ export interface DirectoryParts {
   readonly signIns: PasswordSignIn;
 }
 
-/** Where the feed cannot be resumed, so that it starts at the present. */
+/** A position that cannot be resumed, so that the watch starts at the present. */
 const present = -1;
 
 export function directoryHandlers(parts: DirectoryParts): Handlers<typeof DirectoryService> {
@@ -46,12 +46,12 @@ export function directoryHandlers(parts: DirectoryParts): Handlers<typeof Direct
       const stored = await store.findSecrets(clientId);
       const match = secrets.match({ clientId, clientSecret }, stored);
       if (stored === undefined || match === undefined) {
-        // With another pepper every secret looks wrong, and saying so would be a lie.
+        // With the wrong pepper every secret looks wrong, so that cannot be the response.
         await pepperCheck.require();
         return { verified: false };
       }
       await pepperCheck.prove();
-      secretUses.note({ tenantId: stored.tenantId, clientId, digest: match.digest });
+      secretUses.record({ tenantId: stored.tenantId, clientId, digest: match.digest });
       return { verified: true, expiresAt: seconds(match.expiresAt ?? 0) };
     },
 

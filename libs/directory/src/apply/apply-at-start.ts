@@ -5,26 +5,26 @@ import { z } from 'zod';
 import { takenClientId } from './apply.ts';
 import { applyFile, type ApplyFileOptions } from './apply-file.ts';
 
-/** Settings of a process that applies declared state by itself. */
+/** Settings of a process that applies declared state itself. */
 export const applyConfig = z.object({
-  /** Declared state as YAML: applied at the start, and again at SIGHUP. */
+  /** Declared state as YAML, applied at the start and again at SIGHUP. */
   TESSERA_APPLY_FILE: optionalText(),
 });
 
 export interface ApplyAtStartOptions extends Omit<ApplyFileOptions, 'call'> {
-  /** Undefined: nothing is applied. */
+  /** Undefined: apply nothing. */
   readonly file: string | undefined;
   readonly call: () => ApplyFileOptions['call'];
   readonly log: Logger;
   readonly lifecycle: Pick<Lifecycle, 'onReload'>;
-  /** The directory on disk where embedded stores keep what was applied before; undefined with a database. */
+  /** Data directory of embedded stores; undefined with a database. */
   readonly dataDirectory?: string | undefined;
 }
 
 /**
- * Applies the declared state of a file now, and again whenever the process is asked to reload. A mistake in the file
- * fails the start; at a reload it is logged and what was applied before stays. Throws ConfigError when the file cannot
- * be read, Error with every mistake in it, by file, line and key.
+ * Applies the declared state of a file now and at every reload of the process. An error in the file fails the start; at a
+ * reload it is logged and the applied state stays. Throws ConfigError if the file cannot be read, Error with every error in
+ * it, by file, line and key.
  */
 export async function applyAtStart(options: ApplyAtStartOptions): Promise<void> {
   const { file, call, log, lifecycle, dataDirectory, ...rest } = options;
@@ -39,7 +39,7 @@ export async function applyAtStart(options: ApplyAtStartOptions): Promise<void> 
   lifecycle.onReload(apply);
 }
 
-/** What a person can mend, without the words of the call between. */
+/** The error that a person can fix, without the context of the call. */
 function forPeople(error: unknown, dataDirectory: string | undefined): unknown {
   if (error instanceof ConnectError && error.code === Code.InvalidArgument) {
     const { rawMessage } = error;

@@ -12,16 +12,16 @@ export interface ApplyFileOptions {
 }
 
 /**
- * Reads a declared state from a file, puts values in the place of its references, and has the directory apply it.
- * Throws DeclaredStateError for a reference that cannot be resolved, ConnectError (`InvalidArgument`) for every other
- * mistake in the file; both messages name file, line and key, one line each.
+ * Reads a declared state from a file, replaces its references by values and has the directory apply it. Throws
+ * DeclaredStateError for a reference that cannot be resolved and ConnectError (`InvalidArgument`) for every other error in
+ * the file; both messages name file, line and key, one line each.
  */
 export async function applyFile(fileName: string, options: ApplyFileOptions): Promise<ApplyResponse> {
   const document = await resolved(fileName, options);
   return options.admin.apply({ document, fileName }, options.call);
 }
 
-/** Has the directory say what `applyFile` would change. Throws as that does. */
+/** Returns what `applyFile` would change. Throws as that does. */
 export async function diffFile(fileName: string, options: ApplyFileOptions): Promise<DiffResponse> {
   const document = await resolved(fileName, options);
   return options.admin.diff({ document, fileName }, options.call);

@@ -12,10 +12,10 @@ import { eventsOf, type EventBase } from './plan-events.ts';
 import { normalizeIdentifier, type TenantState } from '../store/records.ts';
 import type { AdminStore, StoredPassword } from '../store/store.ts';
 
-/** What is said of a client id that another tenant has. */
+/** The message for a client ID of another tenant. */
 export const takenClientId = 'belongs to another tenant; remove it there first';
 
-/** How often a tenant is tried when others change its passwords in between. */
+/** How often a tenant is tried if others change its passwords meanwhile. */
 const attempts = 10;
 
 export interface ApplyParts {
@@ -37,8 +37,8 @@ interface DeclaredDocument {
 }
 
 /**
- * Makes the declared tenants so, one transaction each, in the order of the file. The whole file is checked before the
- * first one is written. Throws DeclaredStateError.
+ * Applies the declared tenants in the order of the file, one transaction each. The whole file is checked before the first
+ * one is written. Throws DeclaredStateError.
  */
 export async function applyDeclaredState(
   parts: ApplyParts,
@@ -51,7 +51,7 @@ export async function applyDeclaredState(
   return applied;
 }
 
-/** What applying the document would do, tenant by tenant in the order of the file. Throws DeclaredStateError. */
+/** The changes that applying the document would make, by tenant in the order of the file. Throws DeclaredStateError. */
 export async function planDeclaredState(
   parts: ApplyParts,
   document: DeclaredDocument,
@@ -69,7 +69,7 @@ export async function planDeclaredState(
   return plans;
 }
 
-/** Throws DeclaredStateError with every mistake, client ids of other tenants among them. */
+/** Throws DeclaredStateError with every error, including client IDs of other tenants. */
 async function readApplicable(parts: ApplyParts, document: DeclaredDocument): Promise<ReadState> {
   const read = readDeclaredState(document.text, document.fileName);
   const problems: Problem[] = [];
@@ -102,7 +102,7 @@ async function applyTenant(
   });
 }
 
-/** Tries again what answers undefined, because it was prepared for hashes that others replaced meanwhile. */
+/** Retries an attempt that returns undefined because others replaced the hashes that it was prepared for. */
 async function untilCurrent<T>(attempt: () => Promise<T | undefined>): Promise<T> {
   for (let count = 0; count < attempts; count += 1) {
     const done = await attempt();
@@ -112,8 +112,8 @@ async function untilCurrent<T>(attempt: () => Promise<T | undefined>): Promise<T
 }
 
 /**
- * Hashes the passwords of a tenant before the transaction, which must be short. What is answered plans inside of it, or is
- * undefined when the hashes were overtaken.
+ * Hashes the passwords of a tenant before the transaction, which must be short. The returned function plans inside the
+ * transaction; it returns undefined if the hashes were replaced meanwhile.
  */
 async function prepare(
   parts: ApplyParts,
@@ -128,7 +128,7 @@ async function prepare(
   };
 }
 
-/** PHC strings by normalized user name: those that are declared, and those of declared passwords. */
+/** PHC strings by normalized user name: declared ones, and those of declared passwords. */
 async function hashesOf(
   passwords: Passwords,
   tenant: DeclaredTenant,
@@ -147,13 +147,13 @@ async function hashesOf(
   return hashes;
 }
 
-/** The stored hash where it took the place of the one that is declared, because that had other parameters. */
+/** The stored hash if it replaced the declared one, which had other parameters. */
 function presentHash(declared: string, stored: StoredPassword | undefined): string {
   if (stored?.imported === undefined) return declared;
   return stored.imported.equals(createHash('sha256').update(declared).digest()) ? stored.hash : declared;
 }
 
-/** Whether the stored hashes are still those with which the declared passwords were compared. */
+/** Whether the stored hashes are still those that the declared passwords were compared with. */
 function isPreparedFor(
   tenant: DeclaredTenant,
   stored: ReadonlyMap<string, StoredPassword>,
@@ -167,7 +167,7 @@ function isPreparedFor(
   });
 }
 
-/** A client id finds its tenant, so it can belong to one only. */
+/** A client ID identifies its tenant, so it can belong to only one. */
 function takenProblems(read: ReadState, tenant: DeclaredTenant, taken: readonly string[]): Problem[] {
   const tenantIndex = read.state.tenants.indexOf(tenant);
   return tenant.applications.flatMap(({ clientId }, index) => {

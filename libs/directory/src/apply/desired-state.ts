@@ -11,14 +11,14 @@ import {
 
 export interface DesiredOptions {
   readonly secrets: ClientSecrets;
-  /** By normalized user name; for users whose file declares a password or a hash. */
+  /** By normalized user name, for users with a declared password or hash. */
   readonly passwordHashes: ReadonlyMap<string, string>;
   readonly newUserId: () => string;
 }
 
 /**
- * What a tenant is to look like. The declared state is the whole of the tenant, but for what it does not speak of: a
- * status or password that is not declared stays as it is, so that applying a file again never enables what was disabled.
+ * The desired state of a tenant. The declared state is the whole of the tenant, except that an undeclared status or password
+ * stays as it is, so that applying a file again never enables what was disabled.
  */
 export function desiredState(
   declared: DeclaredTenant,

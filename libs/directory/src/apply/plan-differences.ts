@@ -1,6 +1,6 @@
 import { changedFields, type Difference, type TenantPlan } from './plan.ts';
 
-/** One record that a plan changes, as people know it from the declared state; never with a value of it. */
+/** A record that a plan changes, by its name in the declared state and without its values. */
 export interface RecordDifference {
   readonly kind: 'tenant' | 'resource' | 'role' | 'user' | 'application';
   readonly name: string;
@@ -46,7 +46,7 @@ function named<T>(
   ];
 }
 
-/** Records have the keys of the declared state, but for the password, which they have as its hash. */
+/** Records have the keys of the declared state, except that passwords are hashes. */
 function keysThatDiffer(before: unknown, after: unknown): string[] {
   if (!isRecord(before) || !isRecord(after)) return [];
   return changedFields(before, after).map((field) => (field === 'passwordHash' ? 'password' : field));

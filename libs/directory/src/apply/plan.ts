@@ -7,7 +7,7 @@ export interface Difference<T> {
   readonly deleted: readonly T[];
 }
 
-/** What makes a tenant look as desired. */
+/** The changes that turn the current state of a tenant into the desired one. */
 export interface TenantPlan {
   readonly desired: TenantState;
   /** Undefined for a new tenant. */
@@ -76,8 +76,8 @@ export function isEmpty<T>({ created, updated, deleted }: Difference<T>): boolea
 }
 
 /**
- * What watchers are told. A change of the tenant itself, its resources or roles stands for everything in it, but for what
- * ended: that is told by its name.
+ * The changes for watchers. A change of the tenant itself, its resources or roles stands for everything in it, except for
+ * what ended, which is named.
  */
 export function changesOf(plan: TenantPlan): Change[] {
   const { tenantId } = plan.desired.tenant;
@@ -116,7 +116,7 @@ function touched<T>({ created, updated, deleted }: Difference<T>): T[] {
   return [...created, ...updated.map(({ after }) => after), ...deleted];
 }
 
-/** The names of the fields that differ; never their values. */
+/** The names of the fields that differ, never their values. */
 export function changedFields<T extends object>(before: T, after: T): (keyof T & string)[] {
   return (Object.keys(after) as (keyof T & string)[]).filter(
     (field) => !isDeepStrictEqual(before[field], after[field]),

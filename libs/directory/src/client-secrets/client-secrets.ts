@@ -1,12 +1,12 @@
 import { createHmac, timingSafeEqual, type KeyObject } from 'node:crypto';
 import type { SecretRecord } from '../store/records.ts';
 
-/** What unknown applications' secrets are compared with; a digest is never empty. */
+/** The secrets of unknown applications are compared with this; a digest is never empty. */
 const nobody = { tenantId: '', digests: ['', ''] };
 
 /**
- * Client secrets as keyed digests. They have at least 32 characters, so that a fast digest under a key outside the
- * database is enough, and a token request is not slowed by a password hash.
+ * Client secrets as keyed digests. They have at least 32 characters, so a fast digest with a key outside the database is
+ * enough, and a token request need not wait for a password hash.
  */
 export class ClientSecrets {
   readonly #pepper: KeyObject;
@@ -21,7 +21,7 @@ export class ClientSecrets {
     return createHmac('sha256', this.#pepper).update(text).digest('base64url');
   }
 
-  /** The valid secret that was presented, or undefined. The time does not tell how many there are or how close it was. */
+  /** The valid secret that was presented, or undefined. The time reveals neither how many there are nor how close it was. */
   match(
     presented: { readonly clientId: string; readonly clientSecret: string },
     stored: { readonly tenantId: string; readonly secrets: readonly SecretRecord[] } | undefined,

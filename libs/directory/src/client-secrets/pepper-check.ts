@@ -4,37 +4,36 @@ import type { Logger } from '@tessera/telemetry';
 import { temporarilyUnavailable } from '@tessera/oauth';
 
 const mismatch =
-  'TESSERA_DIRECTORY_PEPPER is not the one that the client secrets in this database were digested with: no client could ' +
-  'authenticate. Start with the former one; to replace it, see "Rotate" in docs/operations.md';
+  'TESSERA_DIRECTORY_PEPPER is not the pepper of the client secrets in this database: no client could authenticate. ' +
+  'Start with the former one; to replace it, see "Rotate" in docs/operations.md';
 
 const unproven =
-  'This database has client secrets, and nothing that tells which TESSERA_DIRECTORY_PEPPER they were digested with. The first ' +
-  'secret that proves right fixes it';
+  'This database has client secrets, but no record of their TESSERA_DIRECTORY_PEPPER. The first secret that matches ' +
+  'sets it';
 
 export interface PepperCheck {
   /**
-   * Resolves unless the pepper is known to be another than that of the database, which throws. A database without client
-   * secrets takes the first pepper that comes. One that has secrets but no record yet, because they are older than the
-   * record or the pepper is being replaced, takes the first one under which a secret proves right: until then no pepper can
-   * be called wrong.
+   * Throws if the pepper differs from that of the database. A database without client secrets records the first pepper it
+   * gets. One with secrets but without a record, because they are older than the record or the pepper is being replaced,
+   * records the first pepper with which a secret matches; until then no pepper is known to be wrong.
    */
   require(): Promise<void>;
-  /** As `require`, and makes no pepper that of the database. */
+  /** As `require`, without recording a pepper. */
   look(): Promise<void>;
-  /** To be told of each stored secret that was right: it was digested with this pepper. */
+  /** Call it for each secret that matched: it was digested with this pepper. */
   prove(): Promise<void>;
 }
 
-/** Takes the pepper for that of the database, unless there is one; where secrets are stored, only a proven one. */
+/** Records the pepper unless there is a record; if there are secrets, only a proven one. */
 const record = `
   INSERT INTO directory.pepper_check (digest)
   SELECT $1 WHERE $2 OR NOT EXISTS (SELECT 1 FROM directory.application_secret)
   ON CONFLICT (only_row) DO NOTHING`;
 
-/** Holds the pepper against the one of this database; once it was right, nothing is asked again. */
+/** Compares the pepper with that of this database; after a match, the database is not asked again. */
 export function createPepperCheck(database: Database, pepper: KeyObject, log: Logger): PepperCheck {
   const digest = createHmac('sha256', pepper).update('tessera.pepper_check.v1').digest('base64url');
-  const said = new Set<string>();
+  const logged = new Set<string>();
   let isRight = false;
 
   async function recorded(): Promise<string | undefined> {
@@ -45,7 +44,7 @@ export function createPepperCheck(database: Database, pepper: KeyObject, log: Lo
     return rows[0]?.digest;
   }
 
-  /** The record of the database, made now where it may be; undefined where there is none yet. */
+  /** The record of the database, written now if that is allowed; undefined if there is none yet. */
   async function settled(isProven: boolean): Promise<string | undefined> {
     const found = await recorded();
     if (found !== undefined) return found;
@@ -53,15 +52,15 @@ export function createPepperCheck(database: Database, pepper: KeyObject, log: Lo
     return recorded();
   }
 
-  function sayOnce(sentence: string, say: (sentence: string) => void): void {
-    if (!said.has(sentence)) say(sentence);
-    said.add(sentence);
+  function logOnce(sentence: string, write: (sentence: string) => void): void {
+    if (!logged.has(sentence)) write(sentence);
+    logged.add(sentence);
   }
 
-  function hold(found: string): void {
+  function compare(found: string): void {
     isRight = found === digest;
     if (isRight) return;
-    sayOnce(mismatch, (line) => log.error({ event: 'directory.pepper_mismatch' }, line));
+    logOnce(mismatch, (line) => log.error({ event: 'directory.pepper_mismatch' }, line));
     throw temporarilyUnavailable(new Error(mismatch));
   }
 
@@ -69,13 +68,13 @@ export function createPepperCheck(database: Database, pepper: KeyObject, log: Lo
     async require() {
       if (isRight) return;
       const found = await settled(false);
-      if (found !== undefined) hold(found);
-      else sayOnce(unproven, (line) => log.warn({ event: 'directory.pepper_unproven' }, line));
+      if (found !== undefined) compare(found);
+      else logOnce(unproven, (line) => log.warn({ event: 'directory.pepper_unproven' }, line));
     },
 
     async look() {
       const found = isRight ? undefined : await recorded();
-      if (found !== undefined) hold(found);
+      if (found !== undefined) compare(found);
     },
 
     async prove() {

@@ -3,10 +3,10 @@ import type { Logger } from '@tessera/telemetry';
 import type { DirectoryStore, SecretUse } from '../store/store.ts';
 
 const flushMs = 60_000;
-/** Applications noted between two writes; more wait for the next use. */
+/** Secrets recorded between two writes; the use of others is recorded next time. */
 const capacity = 10_000;
 
-/** Notes when client secrets were last used, in one statement a minute and never on the path of a request. */
+/** Records when client secrets were last used, in one statement a minute, outside of requests. */
 export class SecretUses {
   readonly #store: DirectoryStore;
   readonly #kit: { readonly clock: Clock; readonly log: Logger };
@@ -19,7 +19,7 @@ export class SecretUses {
     this.#timer = setInterval(() => void this.#flush(), flushMs).unref();
   }
 
-  note(use: Omit<SecretUse, 'usedAt'>): void {
+  record(use: Omit<SecretUse, 'usedAt'>): void {
     const key = `${use.clientId} ${use.digest}`;
     if (this.#uses.size >= capacity && !this.#uses.has(key)) return;
     this.#uses.set(key, { ...use, usedAt: this.#kit.clock.now() });
@@ -37,7 +37,7 @@ export class SecretUses {
     try {
       await this.#store.noteSecretUses(uses);
     } catch (error) {
-      this.#kit.log.warn({ error, uses: uses.length }, 'the last use of client secrets was not noted');
+      this.#kit.log.warn({ error, uses: uses.length }, 'could not record the last use of client secrets');
     }
   }
 }

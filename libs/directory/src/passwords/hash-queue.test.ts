@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { HashGate } from './hash-queue.ts';
+import { HashQueue } from './hash-queue.ts';
 
 /** Work that is finished by hand, and a count of how much of it runs. */
 function workshop() {
@@ -19,11 +19,11 @@ function workshop() {
   return { work, running, started, finishOne };
 }
 
-describe('the gate before slow hashes', () => {
+describe('the hashQueue before slow hashes', () => {
   it('runs no more at once than it may, and the others in turn', async () => {
-    const gate = new HashGate({ concurrency: 2, queue: 10 });
+    const hashQueue = new HashQueue({ concurrency: 2, queue: 10 });
     const { work, running, started, finishOne } = workshop();
-    const all = ['a', 'b', 'c', 'd'].map((name) => gate.run(work(name)));
+    const all = ['a', 'b', 'c', 'd'].map((name) => hashQueue.run(work(name)));
     expect(started).toEqual(['a', 'b']);
     await finishOne();
     expect(started).toEqual(['a', 'b', 'c']);
@@ -35,10 +35,10 @@ describe('the gate before slow hashes', () => {
   });
 
   it('tells those to come back for whom there is no place in the queue', async () => {
-    const gate = new HashGate({ concurrency: 1, queue: 1 });
+    const hashQueue = new HashQueue({ concurrency: 1, queue: 1 });
     const { work, finishOne } = workshop();
-    const all = [gate.run(work('a')), gate.run(work('b'))];
-    await expect(gate.run(work('c'))).rejects.toMatchObject({
+    const all = [hashQueue.run(work('a')), hashQueue.run(work('b'))];
+    await expect(hashQueue.run(work('c'))).rejects.toMatchObject({
       code: 'temporarily_unavailable',
       retryAfterSeconds: 1,
     });
@@ -48,12 +48,12 @@ describe('the gate before slow hashes', () => {
   });
 
   it('does not hash for a caller that has gone', async () => {
-    const gate = new HashGate({ concurrency: 1, queue: 2 });
+    const hashQueue = new HashQueue({ concurrency: 1, queue: 2 });
     const { work, started, finishOne } = workshop();
     const leaving = new AbortController();
-    const first = gate.run(work('a'));
-    const second = gate.run(work('b'), leaving.signal);
-    const third = gate.run(work('c'));
+    const first = hashQueue.run(work('a'));
+    const second = hashQueue.run(work('b'), leaving.signal);
+    const third = hashQueue.run(work('c'));
     leaving.abort();
     const gone = expect(second).rejects.toMatchObject({ code: 'temporarily_unavailable' });
     await finishOne();
@@ -64,11 +64,11 @@ describe('the gate before slow hashes', () => {
   });
 
   it('lets people go before work in the background, and goes on after a failure', async () => {
-    const gate = new HashGate({ concurrency: 1, queue: 2 });
+    const hashQueue = new HashQueue({ concurrency: 1, queue: 2 });
     const { work, started, finishOne } = workshop();
-    const failing = gate.run(() => Promise.reject(new Error('broken')));
-    const background = gate.runInBackground(work('background'));
-    const person = gate.run(work('person'));
+    const failing = hashQueue.run(() => Promise.reject(new Error('broken')));
+    const background = hashQueue.runInBackground(work('background'));
+    const person = hashQueue.run(work('person'));
     await expect(failing).rejects.toThrow('broken');
     await finishOne();
     await finishOne();

@@ -8,7 +8,7 @@ export interface SignInParts {
   readonly store: Pick<DirectoryStore, 'findUserByIdentifier' | 'confirmSignIn' | 'somePasswordHash'>;
   readonly admin: Pick<AdminStore, 'replacePasswordHash'>;
   readonly passwords: Passwords;
-  /** Of the directory; which stranger stands in for an unknown person is not to be foreseen. */
+  /** Pepper of the directory, so that the stand-in of an unknown person is unpredictable. */
   readonly pepper: KeyObject;
   readonly log: Logger;
 }
@@ -26,24 +26,24 @@ export interface SignedIn {
 }
 
 export interface PasswordSignIn {
-  /** Undefined for unknown people, wrong passwords, and people or tenants that are not active, after the same work. */
+  /** Undefined, after the same work, for unknown people, wrong passwords, and inactive people or tenants. */
   signIn(attempt: SignInAttempt, signal: AbortSignal): Promise<SignedIn | undefined>;
-  /** Resolves when no hash is being made anew any more. */
+  /** Resolves when all hashes in progress are renewed. */
   close(): Promise<void>;
 }
 
-/** A password may be replaced while it is compared: by a new one, or by a better hash of the same one. */
+/** A hash may be replaced while it is compared, by a new password or by a better hash of the same one. */
 const attempts = 2;
 
-/** Hashes that wait to be made anew, each with its password; whoever signs in beyond that has it done another time. */
+/** Hashes waiting to be renewed, each with its password; beyond that a later sign-in renews it. */
 const mostRenewing = 32;
 
 /** Longer than any identifier that can be registered. */
 export const longestIdentifier = 512;
 
 /**
- * Signs people in by their passwords. Hashes with parameters other than ours are made anew once their password was right,
- * off the answer's path.
+ * Signs people in by password. Hashes with other parameters than ours are renewed in the background after a successful
+ * sign-in.
  */
 export function createPasswordSignIn({ store, admin, passwords, pepper, log }: SignInParts): PasswordSignIn {
   const renewing = new Map<string, Promise<void>>();
@@ -60,11 +60,11 @@ export function createPasswordSignIn({ store, admin, passwords, pepper, log }: S
       const to = await passwords.renewed(password);
       await admin.replacePasswordHash({ ...user, from, to });
     } catch (error) {
-      log.warn({ error }, 'a password hash was not made anew; trying again at the next sign-in');
+      log.warn({ error }, 'could not renew a password hash; retrying at the next sign-in');
     }
   }
 
-  /** Where in the order of user ids a stand-in is looked for: always the same for one identifier. */
+  /** Where in the order of user IDs to look for a stand-in: always the same for one identifier. */
   function standInOf(tenantId: string, identifier: string): string {
     const digest = createHmac('sha256', pepper)
       .update(`stand-in\0${tenantId}\0${identifier}`)

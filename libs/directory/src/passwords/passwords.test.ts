@@ -1,10 +1,10 @@
 import { systemRandom } from '@tessera/kit';
 import { describe, expect, it } from 'vitest';
-import { HashGate } from './hash-queue.ts';
+import { HashQueue } from './hash-queue.ts';
 import { Passwords } from './passwords.ts';
 
-const gate = new HashGate({ concurrency: 2, queue: 100 });
-const passwords = new Passwords({ gate, random: systemRandom });
+const hashQueue = new HashQueue({ concurrency: 2, queue: 100 });
+const passwords = new Passwords({ hashQueue, random: systemRandom });
 
 describe('passwords', () => {
   it('verify against the hash that was made of them, and no other does', async () => {
@@ -32,9 +32,9 @@ describe('passwords', () => {
   });
 
   it('may have 1024 characters; longer ones are refused before any hashing', async () => {
-    const idle = new HashGate({ concurrency: 1, queue: 0 });
+    const idle = new HashQueue({ concurrency: 1, queue: 0 });
     const long = 'x'.repeat(1024);
-    const own = new Passwords({ gate: idle, random: systemRandom });
+    const own = new Passwords({ hashQueue: idle, random: systemRandom });
     const stored = await own.hashUnlessKnown(long, undefined);
     expect(await own.verify(long, stored)).toBe(true);
     const blocked = Promise.withResolvers<void>();
@@ -67,8 +67,8 @@ describe('passwords', () => {
   });
 
   it('of unknown people cost a hash like wrong ones, so that the time tells nothing', async () => {
-    const busy = new HashGate({ concurrency: 1, queue: 0 });
-    const own = new Passwords({ gate: busy, random: systemRandom });
+    const busy = new HashQueue({ concurrency: 1, queue: 0 });
+    const own = new Passwords({ hashQueue: busy, random: systemRandom });
     const stored = await own.hashUnlessKnown('known', undefined);
     const blocked = Promise.withResolvers<void>();
     const work = busy.run(() => blocked.promise);

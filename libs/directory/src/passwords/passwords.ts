@@ -3,10 +3,10 @@ import { isDeepStrictEqual, promisify } from 'node:util';
 import type { Random } from '@tessera/kit';
 import { OAuthError } from '@tessera/oauth';
 import { longestPassword } from '../declared/schema.ts';
-import type { HashGate } from './hash-queue.ts';
+import type { HashQueue } from './hash-queue.ts';
 import { decodePasswordHash, encodePasswordHash, type PasswordHash } from './phc.ts';
 
-/** 19 MiB, two passes, one lane: the least that OWASP recommends for argon2id. */
+/** 19 MiB, two passes, one lane: the minimum that OWASP recommends for argon2id. */
 const parameters = { memory: 19_456, passes: 2, parallelism: 1 };
 const saltBytes = 16;
 const tagBytes = 32;
@@ -14,28 +14,28 @@ const tagBytes = 32;
 const derive = promisify(argon2);
 
 export interface PasswordsOptions {
-  readonly gate: HashGate;
+  readonly hashQueue: HashQueue;
   readonly random: Random;
 }
 
-/** Verifies and makes password hashes, a bounded number at a time. */
+/** Verifies and creates password hashes, a bounded number at a time. */
 export class Passwords {
-  readonly #gate: HashGate;
+  readonly #hashQueue: HashQueue;
   readonly #random: Random;
-  /** What unknown people's passwords are compared with; no password has this tag. */
+  /** The passwords of unknown people are compared with this; no password has this tag. */
   readonly #dummy: PasswordHash;
 
-  constructor({ gate, random }: PasswordsOptions) {
-    this.#gate = gate;
+  constructor({ hashQueue, random }: PasswordsOptions) {
+    this.#hashQueue = hashQueue;
     this.#random = random;
     this.#dummy = { ...parameters, salt: random.bytes(saltBytes), tag: random.bytes(tagBytes) };
   }
 
   /**
-   * Whether `password` belongs to `stored` (a PHC string). Without a stored hash the answer is no, after the work that
-   * `standIn` would take: the hash of another person, so that hashes of several costs do not tell who is known.
+   * Whether `password` matches `stored` (a PHC string). Without a stored hash it returns false after the work that
+   * `standIn`, the hash of another person, would take, so that hashes of different cost do not reveal who exists.
    * Throws `invalid_request` for a password of more than 1024 characters, before any hashing, and
-   * `temporarily_unavailable` when too many passwords are being verified.
+   * `temporarily_unavailable` if too many passwords are being verified.
    */
   async verify(
     password: string,
@@ -52,11 +52,11 @@ export class Passwords {
     const known = stored === undefined ? undefined : decodePasswordHash(stored);
     const other = standIn === undefined ? undefined : decodePasswordHash(standIn);
     const compared = known ?? { ...this.#dummy, ...(other && parametersOf(other)) };
-    const matches = await this.#gate.run(() => belongs(password, compared), signal);
+    const matches = await this.#hashQueue.run(() => belongs(password, compared), signal);
     return matches && known !== undefined;
   }
 
-  /** Whether a hash was made with the parameters that new ones are made with. */
+  /** Whether a hash has the parameters of new ones. */
   isCurrent(stored: string): boolean {
     const known = decodePasswordHash(stored);
     return known !== undefined && isDeepStrictEqual(parametersOf(known), parameters);
@@ -64,15 +64,15 @@ export class Passwords {
 
   /** A new PHC string of a password. */
   async renewed(password: string): Promise<string> {
-    return this.#gate.runInBackground(() => this.#make(password));
+    return this.#hashQueue.runInBackground(() => this.#make(password));
   }
 
   /**
-   * The PHC string to store for a declared password: `stored` where that fits already, else a new one. It is compared by
-   * hashing, because any cheaper record of the password would be a cheaper target for guessing.
+   * The PHC string to store for a declared password: `stored` if it matches, else a new one. The comparison hashes the
+   * password, because any cheaper record of it would be a cheaper target for guessing.
    */
   async hashUnlessKnown(password: string, stored: string | undefined, signal?: AbortSignal): Promise<string> {
-    return this.#gate.runInBackground(async () => {
+    return this.#hashQueue.runInBackground(async () => {
       const known = stored === undefined ? undefined : decodePasswordHash(stored);
       if (stored !== undefined && known !== undefined && (await belongs(password, known))) return stored;
       return this.#make(password);
@@ -94,7 +94,7 @@ async function belongs(password: string, hash: PasswordHash): Promise<boolean> {
   return timingSafeEqual(await tagOf(password, hash, hash.tag.length), hash.tag);
 }
 
-/** Composed Unicode (RFC 8265 §4.2), because keyboards differ in how they write the same letters. */
+/** Composed Unicode (RFC 8265 §4.2), because keyboards encode the same letters differently. */
 async function tagOf(
   password: string,
   { memory, passes, parallelism, salt }: Omit<PasswordHash, 'tag'>,

@@ -1,4 +1,4 @@
-/** An argon2id hash (RFC 9106) with everything that is needed to verify a password against it. */
+/** An argon2id hash (RFC 9106) with everything needed to verify a password. */
 export interface PasswordHash {
   /** KiB. */
   readonly memory: number;
@@ -11,7 +11,7 @@ export interface PasswordHash {
 const phc =
   /^\$argon2id\$v=19\$m=(\d{1,7}),t=(\d{1,2}),p=(\d{1,2})\$([A-Za-z0-9+/]{11,86})\$([A-Za-z0-9+/]{16,86})$/;
 
-/** Hashes from elsewhere are accepted within bounds, so that verifying one cannot exhaust the process. */
+/** Bounds of imported hashes, so that verifying one cannot exhaust the process. */
 const bounds = { memory: 262_144, passes: 16, parallelism: 16 };
 
 /** The PHC string format: `$argon2id$v=19$m=<KiB>,t=<passes>,p=<lanes>$<salt>$<tag>`, base64 without padding. */
@@ -20,7 +20,7 @@ export function encodePasswordHash(hash: PasswordHash): string {
   return `$argon2id$v=19$${parameters}$${base64(hash.salt)}$${base64(hash.tag)}`;
 }
 
-/** Reads a PHC string; undefined when it is no argon2id hash of version 19 within the accepted bounds. */
+/** Reads a PHC string; undefined unless it is an argon2id hash of version 19 within the bounds. */
 export function decodePasswordHash(text: string): PasswordHash | undefined {
   const parts = phc.exec(text);
   if (parts === null) return undefined;

@@ -1,7 +1,7 @@
 import type { GrantTypeName } from '@tessera/oauth';
 
 export type UserStatus = 'active' | 'disabled' | 'locked';
-/** Of applications and tenants. */
+/** Status of applications and tenants. */
 export type Status = 'active' | 'disabled';
 
 export interface TenantRecord {
@@ -16,7 +16,7 @@ export interface ResourceRecord {
   readonly scopes: readonly { readonly name: string; readonly description: string }[];
 }
 
-/** E-mail address, name and phone number are empty where unknown. */
+/** E-mail address, name and phone number are empty if unknown. */
 export interface UserRecord {
   /** `usr_` and 22 characters of base64url. */
   readonly userId: string;
@@ -33,7 +33,7 @@ export interface UserRecord {
 export interface SecretRecord {
   /** Keyed digest in base64url. */
   readonly digest: string;
-  /** Milliseconds since the Unix epoch; undefined when it does not expire. */
+  /** Milliseconds since the Unix epoch; undefined if it does not expire. */
   readonly expiresAt: number | undefined;
 }
 
@@ -70,9 +70,9 @@ export interface ApplicationRecord {
   readonly introspectAudiences: readonly string[];
   readonly lifetimes: LifetimesRecord;
   readonly ciba: CibaRecord;
-  /** A person must hold one of them to use the application; empty for everybody of the tenant. */
+  /** A person needs one of them to use the application; empty admits everyone of the tenant. */
   readonly allowedRoles: readonly string[];
-  /** In the order in which they were made; those that are yet to be made come last, as declared. */
+  /** In order of creation; new ones come last, as declared. */
   readonly secrets: readonly SecretRecord[];
 }
 
@@ -91,20 +91,20 @@ export interface Change {
   readonly tenantId: string;
   /** client_id or user_id; empty for a tenant. */
   readonly id: string;
-  /** It ended what was issued before, though what changed is active: another password. */
+  /** The record is active, but everything issued before is invalid: its password changed. */
   readonly endsAll?: true;
 }
 
 /**
- * The form in which identifiers are stored and looked up: composed Unicode, without case, phone numbers without the
- * separators people write in them.
+ * The form in which identifiers are stored and looked up: composed Unicode in lower case, phone numbers without
+ * separators.
  */
 export function normalizeIdentifier(identifier: string): string {
   const text = identifier.trim().normalize('NFC').toLowerCase();
   return /^\+[\d\s().-]+$/.test(text) ? text.replace(/[\s().-]/g, '') : text;
 }
 
-/** What a person may type to be found. */
+/** The identifiers that a person can sign in with. */
 export function identifiersOf(user: Pick<UserRecord, 'username' | 'email' | 'phoneNumber'>): string[] {
   const given = [user.username, user.email, user.phoneNumber].filter((identifier) => identifier !== '');
   return [...new Set(given.map(normalizeIdentifier))];

@@ -8,8 +8,8 @@ export interface TenantRow {
 }
 
 /**
- * SQL: the value of `valid_from` after a change of this moment, where it was `present`. It moves with every change, so
- * that a sign-in between two changes of one second does not outlive the second one.
+ * SQL: the value of `valid_from` after a change now, if it was `present`. It grows with every change, so that a sign-in
+ * between two changes in one second does not outlive the second change.
  */
 export const validFromNow = (present: string): string =>
   `greatest(${present} + 1, floor(extract(epoch FROM clock_timestamp()))::bigint + 1)`;

@@ -23,35 +23,35 @@ export interface FoundApplication {
   /** In the order of the application's registration. */
   readonly scopes: readonly FoundScope[];
   readonly tenant: TenantRecord;
-  /** Sign-ins before it do not count for this application, seconds since the Unix epoch. */
+  /** Earlier sign-ins are invalid for this application; seconds since the Unix epoch. */
   readonly validFrom: number;
 }
 
 export interface FoundSecrets {
   readonly tenantId: string;
-  /** Those that have not expired by the database's clock. */
+  /** Secrets that have not expired by the database's clock. */
   readonly secrets: readonly SecretRecord[];
 }
 
-/** What operators see of a secret; times in milliseconds since the Unix epoch. */
+/** A secret as operators see it; times in milliseconds since the Unix epoch. */
 export interface ListedSecret {
   readonly createdAt: number;
-  /** Undefined when it does not expire. */
+  /** Undefined if it does not expire. */
   readonly expiresAt: number | undefined;
-  /** Undefined when no use of it was noted. */
+  /** Undefined if no use is recorded. */
   readonly lastUsedAt: number | undefined;
 }
 
 export interface FoundUser {
   readonly user: UserRecord;
   readonly tenant: TenantRecord;
-  /** Sign-ins before it do not count any more, because of the user or the tenant; seconds since the Unix epoch. */
+  /** Earlier sign-ins are invalid, because of the user or the tenant; seconds since the Unix epoch. */
   readonly validFrom: number;
 }
 
 export interface SequencedChange extends Change {
   readonly sequence: number;
-  /** What changed was not active any more: disabled, locked or deleted. */
+  /** The record was no longer active: disabled, locked or deleted. */
   readonly ended: boolean;
   /** Seconds since the Unix epoch. */
   readonly recordedAt: number;
@@ -65,7 +65,7 @@ export interface SecretUse {
   readonly usedAt: number;
 }
 
-/** Whose status is set. */
+/** The record whose status is set. */
 export type StatusTarget =
   | { readonly kind: 'tenant'; readonly tenantId: string; readonly status: TenantRecord['status'] }
   | {
