@@ -403,7 +403,7 @@ describe('client secrets', () => {
       await expect(verify(other)).rejects.toMatchObject(unavailable);
       await expect(apply(other, tenant('pepper'))).rejects.toMatchObject(unavailable);
     }
-    expect(lines).toEqual([expect.stringContaining('TESSERA_DIRECTORY_PEPPER is not the one')]);
+    expect(lines).toEqual([expect.stringContaining('TESSERA_DIRECTORY_PEPPER is not the pepper')]);
     expect((await verify(first)).verified).toBe(true);
     expect((await verify(first, 'wrong')).verified).toBe(false);
     await own.query({ name: 'test.replace_pepper', text: 'DELETE FROM directory.pepper_check' });
