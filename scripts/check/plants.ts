@@ -22,6 +22,11 @@ const boundaries: readonly Plant[] = [
     imports(`libs/${service}/src/canary-bytes.ts`, 'node:crypto', 'randomBytes'),
     reaches(`libs/${service}/src/canary-now.ts`, 'Date.now()'),
     reaches(`libs/${service}/src/canary-chance.ts`, 'Math.random()'),
+    lint(
+      `libs/${service}/src/canary-normalize.ts`,
+      "export const f = (text: string) => text.normalize('NFC');",
+      /no-restricted-properties/,
+    ),
   ]),
   imports('libs/directory-client/src/canary-peer.ts', '@tessera/directory'),
   imports('libs/kit/src/canary-room.ts', '@tessera/telemetry'),

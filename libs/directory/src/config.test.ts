@@ -23,10 +23,10 @@ describe('the settings of the directory', () => {
     expect(() => load({})).toThrow(/TESSERA_DIRECTORY_PEPPER is missing/);
   });
 
-  it('leave a core and a thread to everything that is not a password', () => {
+  it('hash on every core, and leave a thread to everything that is not a password', () => {
     const config = { TESSERA_DIRECTORY_HASH_CONCURRENCY: 0, UV_THREADPOOL_SIZE: 4 };
     expect(hashConcurrency(config, 1)).toBe(1);
-    expect(hashConcurrency(config, 2)).toBe(1);
+    expect(hashConcurrency(config, 2)).toBe(2);
     expect(hashConcurrency(config, 16)).toBe(3);
     expect(hashConcurrency({ ...config, TESSERA_DIRECTORY_HASH_CONCURRENCY: 2 }, 16)).toBe(2);
     expect(hashConcurrency({ ...config, TESSERA_DIRECTORY_HASH_CONCURRENCY: 9 }, 16)).toBe(3);

@@ -8,7 +8,7 @@ export const directoryConfig = z.object({
   TESSERA_DIRECTORY_PEPPER: secret().refine((pepper) => decodePepper(pepper.reveal()) !== undefined, {
     error: `expected ${pepperBytes} bytes in base64`,
   }),
-  /** Passwords hashed at once; 0 is one less than the cores. Never more than the thread pool less one. */
+  /** Passwords hashed at once; 0 is the number of cores. Never more than the thread pool less one. */
   TESSERA_DIRECTORY_HASH_CONCURRENCY: integer(0, { max: 1024 }),
   /** Size of Node's thread pool, which bounds the hashes too. */
   UV_THREADPOOL_SIZE: integer(4, { min: 1, max: 1024 }),
@@ -28,6 +28,6 @@ export function hashConcurrency(
   config: Pick<DirectoryConfig, 'TESSERA_DIRECTORY_HASH_CONCURRENCY' | 'UV_THREADPOOL_SIZE'>,
   cores: number,
 ): number {
-  const wanted = config.TESSERA_DIRECTORY_HASH_CONCURRENCY || cores - 1;
+  const wanted = config.TESSERA_DIRECTORY_HASH_CONCURRENCY || cores;
   return Math.max(1, Math.min(wanted, config.UV_THREADPOOL_SIZE - 1));
 }

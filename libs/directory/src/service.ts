@@ -3,9 +3,9 @@ import type { Handlers } from '@tessera/rpc';
 import { ChangeKind, type DirectoryService } from '@tessera/proto-gen/directory';
 import type { ClientSecrets } from './client-secrets/client-secrets.ts';
 import { applicationMessage, changeKind, notFound, seconds, userMessage } from './messages.ts';
-import { longestIdentifier, type PasswordSignIn } from './passwords/password-sign-in.ts';
+import type { PasswordSignIn } from './passwords/password-sign-in.ts';
 import type { PepperCheck } from './client-secrets/pepper-check.ts';
-import { normalizeIdentifier } from './store/records.ts';
+import { longestIdentifier, normalizeIdentifier } from './store/records.ts';
 import type { SecretUses } from './client-secrets/secret-uses.ts';
 import type { ChangeStore, DirectoryStore, SequencedChange } from './store/store.ts';
 

@@ -7,4 +7,5 @@ export { epochSeconds, systemClock } from './clock.ts';
 export type { Clock } from './clock.ts';
 export { opaqueValue, systemRandom, ulid, ulidTime } from './ids.ts';
 export type { Random } from './ids.ts';
+export { normalizeStart } from './normalize.ts';
 export { Secret } from './secret.ts';

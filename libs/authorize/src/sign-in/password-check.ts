@@ -1,4 +1,5 @@
 import { addressKey } from '@tessera/stores';
+import { normalizeStart } from '@tessera/kit';
 import { Code, ConnectError } from '@tessera/rpc';
 import type { Client } from '@tessera/rpc';
 import type { Limiter, LimitRule } from '@tessera/stores';
@@ -152,12 +153,12 @@ function isPossible(value: string, maximumLength: number): boolean {
 
 /**
  * The name under which attempts with an unknown identifier are counted. It is coarser than the form in which the directory
- * compares identifiers, so that another spelling of an identifier gets no further attempts.
+ * compares identifiers, so that another spelling of an identifier gets no further attempts. Of an identifier that is too long
+ * to exist only the start counts.
  */
 export function accountName(identifier: string): string {
-  const compared = identifier.trim().normalize('NFC').toLowerCase();
-  return compared
-    .normalize('NFKC')
+  const compared = normalizeStart(identifier.trim(), 'NFC', maximumIdentifierLength).toLowerCase();
+  return normalizeStart(compared, 'NFKC', compared.length)
     .toLowerCase()
     .replaceAll(/[\s().\u00ad\u200b-\u200f\u2060\ufeff-]/g, '');
 }

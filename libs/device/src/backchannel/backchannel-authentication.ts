@@ -1,7 +1,7 @@
 import type { DirectoryClient } from '@tessera/directory-client';
 import { Code, ConnectError } from '@tessera/rpc';
 import type { CallContext, Client } from '@tessera/rpc';
-import type { Random } from '@tessera/kit';
+import { normalizeStart, type Random } from '@tessera/kit';
 import type { Limiter, LimitRule } from '@tessera/stores';
 import { OAuthError } from '@tessera/oauth';
 import { ApplicationType, type DirectoryService, type User } from '@tessera/proto-gen/directory';
@@ -214,9 +214,7 @@ async function findUser(
 
 /** Coarser than any comparison of user names, e-mail addresses or phone numbers, so that all spellings share one limit. */
 function comparable(hint: string): string {
-  return hint
-    .slice(0, longestHint)
-    .normalize('NFKC')
+  return normalizeStart(hint, 'NFKC', longestHint)
     .toLowerCase()
     .replaceAll(/[\s().\u00ad\u200b-\u200f\u2060\ufeff-]/g, '');
 }

@@ -1,4 +1,4 @@
-import type { Random } from '@tessera/kit';
+import { normalizeStart, type Random } from '@tessera/kit';
 import { digest } from '../digest.ts';
 
 /** Letters that are not confused with each other and form no words (RFC 8628 §6.1). */
@@ -24,9 +24,7 @@ const maximumTyped = 64;
 
 /** The key of a typed user code. Case, dashes and spaces are ignored. An invalid code gets a key that no code has. */
 export function userCodeHash(typed: string): string {
-  const letters = typed
-    .slice(0, maximumTyped)
-    .normalize('NFKC')
+  const letters = normalizeStart(typed, 'NFKC', maximumTyped)
     .toUpperCase()
     .replaceAll(/[\s\p{Pd}]/gu, '');
   return digest(`user_code:${letters}`);

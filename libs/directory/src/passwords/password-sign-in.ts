@@ -1,7 +1,7 @@
 import { createHmac, type KeyObject } from 'node:crypto';
 import type { Logger } from '@tessera/telemetry';
 import type { Passwords } from './passwords.ts';
-import { normalizeIdentifier } from '../store/records.ts';
+import { longestIdentifier, normalizeIdentifier } from '../store/records.ts';
 import type { AdminStore, DirectoryStore, FoundUser } from '../store/store.ts';
 
 export interface SignInParts {
@@ -37,9 +37,6 @@ const attempts = 2;
 
 /** Hashes waiting to be renewed, each with its password; beyond that a later sign-in renews it. */
 const mostRenewing = 32;
-
-/** Longer than any identifier that can be registered. */
-export const longestIdentifier = 512;
 
 /**
  * Signs people in by password. Hashes with other parameters than ours are renewed in the background after a successful

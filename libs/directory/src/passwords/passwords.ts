@@ -1,6 +1,6 @@
 import { argon2, timingSafeEqual } from 'node:crypto';
 import { isDeepStrictEqual, promisify } from 'node:util';
-import type { Random } from '@tessera/kit';
+import { normalizeStart, type Random } from '@tessera/kit';
 import { OAuthError } from '@tessera/oauth';
 import { longestPassword } from '../declared/schema.ts';
 import type { HashQueue } from './hash-queue.ts';
@@ -100,6 +100,6 @@ async function tagOf(
   { memory, passes, parallelism, salt }: Omit<PasswordHash, 'tag'>,
   tagLength: number,
 ): Promise<Buffer> {
-  const message = password.normalize('NFC');
+  const message = normalizeStart(password, 'NFC', longestPassword);
   return derive('argon2id', { message, nonce: salt, memory, passes, parallelism, tagLength });
 }

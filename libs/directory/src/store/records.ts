@@ -1,3 +1,4 @@
+import { normalizeStart } from '@tessera/kit';
 import type { GrantTypeName } from '@tessera/oauth';
 
 export type UserStatus = 'active' | 'disabled' | 'locked';
@@ -95,12 +96,15 @@ export interface Change {
   readonly endsAll?: true;
 }
 
+/** Longer than any identifier that can be registered, in UTF-16 code units. */
+export const longestIdentifier = 512;
+
 /**
  * The form in which identifiers are stored and looked up: composed Unicode in lower case, phone numbers without
  * separators.
  */
 export function normalizeIdentifier(identifier: string): string {
-  const text = identifier.trim().normalize('NFC').toLowerCase();
+  const text = normalizeStart(identifier.trim(), 'NFC', longestIdentifier).toLowerCase();
   return /^\+[\d\s().-]+$/.test(text) ? text.replace(/[\s().-]/g, '') : text;
 }
 
