@@ -149,8 +149,8 @@ async function killEach({ cluster, recorder, log }: Stage): Promise<void> {
   }
 }
 
-/** How soon callers leave a replica that does not answer: keepalive of the gRPC channel (6 s and 2 s), on a busy machine. */
-const leftWithinMs = 11_000;
+/** How soon callers leave a replica that does not answer: keepalive of the gRPC channel (6 s and 3 s), on a busy machine. */
+const leftWithinMs = 12_000;
 
 /** Packets to one of two replicas are lost, then those to both of another service, of which others do not take notice. */
 async function cutNetworks({ cluster, recorder, log }: Stage): Promise<void> {

@@ -32,7 +32,7 @@ export interface ChannelSettings {
   readonly serverName?: string | undefined;
   /** Largest message taken or sent, in bytes; 4 MiB by default. */
   readonly maxMessageBytes?: number | undefined;
-  /** Milliseconds between two pings of a connection with calls, 6 s by default. A third of it is left for the answer. */
+  /** Milliseconds between two pings of a connection with calls, 6 s by default. Half of it is left for the answer. */
   readonly keepaliveMs?: number | undefined;
 }
 
@@ -133,7 +133,7 @@ function channelOptions(service: DescService, settings: ChannelSettings): Channe
     // A replica that vanished fails its calls at their deadlines, until a ping stays without an answer. Much shorter intervals
     // cost calls that run: grpc-js ends them if a ping is due after the server asked the connection to leave (grpc-node #3068).
     'grpc.keepalive_time_ms': keepaliveMs,
-    'grpc.keepalive_timeout_ms': keepaliveMs / 3,
+    'grpc.keepalive_timeout_ms': keepaliveMs / 2,
     'grpc.initial_reconnect_backoff_ms': 100,
     'grpc.max_reconnect_backoff_ms': 2_000,
     // Servers end connections by age, so that names are looked up again and new replicas are found.
