@@ -65,7 +65,7 @@ class Batch implements AuditBatch {
   }
 
   add(event: AuditEvent): void {
-    noted.with(event.event, event.outcome).add();
+    noted.labels(event.event, event.outcome).inc();
     this.#summarise();
     if (this.#floods.admits(event)) this.#enqueue(event);
     else this.#summariseLater();
@@ -101,7 +101,7 @@ class Batch implements AuditBatch {
   }
 
   #summariseLater(): void {
-    leftOut.with().add();
+    leftOut.inc();
     if (this.#summaryTimer !== undefined || this.#isClosed) return;
     this.#summaryTimer = setTimeout(() => {
       this.#summaryTimer = undefined;
@@ -161,7 +161,7 @@ class Batch implements AuditBatch {
     if (this.#dropped === 0) return;
     const { kit, schema } = this.#options;
     kit.log.warn({ event: 'audit.dropped', schema, dropped: this.#dropped }, 'dropped audit rows');
-    dropped.with().add(this.#dropped);
+    dropped.inc(this.#dropped);
     this.#dropped = 0;
   }
 }

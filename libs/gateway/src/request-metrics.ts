@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify';
-import { durationBuckets, metrics, type Counter, type Histogram } from '@tessera/telemetry';
+import { metrics } from '@tessera/telemetry';
 
 const requests = metrics.counter({
   name: 'tessera_http_requests_total',
@@ -10,25 +10,12 @@ const seconds = metrics.histogram({
   name: 'tessera_http_request_seconds',
   help: 'From the arrival of a request to the end of its answer.',
   labels: ['endpoint'],
-  buckets: durationBuckets,
 });
 
-/** Measures a request that was answered, by the path of its route: addresses themselves carry codes. */
-export function requestMetrics(): (request: FastifyRequest, status: number, milliseconds: number) => void {
-  const counters = new Map<string, Counter>();
-  const durations = new Map<string, Histogram>();
-  return ({ route, method, failure = '' }, status, milliseconds) => {
-    const endpoint = route ?? '(none)';
-    const known = route === undefined ? '(any)' : method;
-    const key = `${known} ${endpoint} ${status} ${failure}`;
-    let counter = counters.get(key);
-    if (counter === undefined) {
-      counter = requests.with(endpoint, known, String(status), failure);
-      counters.set(key, counter);
-    }
-    counter.add();
-    const duration = durations.get(endpoint) ?? seconds.with(endpoint);
-    durations.set(endpoint, duration);
-    duration.observe(milliseconds / 1000);
-  };
+/** Measures an answered request by the path of its route: URLs carry codes. An unknown route has no method either. */
+export function measureRequest(request: FastifyRequest, status: number, milliseconds: number): void {
+  const { route, method, failure = '' } = request;
+  const endpoint = route ?? '(none)';
+  requests.labels(endpoint, route === undefined ? '(any)' : method, String(status), failure).inc();
+  seconds.labels(endpoint).observe(milliseconds / 1000);
 }

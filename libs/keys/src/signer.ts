@@ -45,7 +45,7 @@ export interface Signer {
   sign(key: SigningKey, inputs: readonly SigningInput[]): Promise<string[]>;
 }
 
-const signatures = metrics.counter({ name: 'tessera_signatures_total', help: 'Signatures made.' }).with();
+const signatures = metrics.counter({ name: 'tessera_signatures_total', help: 'Signatures made.' });
 
 export function createSigner(limit = maximumPending): Signer {
   let pending = 0;
@@ -56,7 +56,7 @@ export function createSigner(limit = maximumPending): Signer {
       pending += inputs.length;
       try {
         const tokens = await signAll(key, inputs);
-        signatures.add(tokens.length);
+        signatures.inc(tokens.length);
         return tokens;
       } finally {
         pending -= inputs.length;

@@ -4,14 +4,7 @@ import { ConfigError, loadConfig } from './config.ts';
 import { remedyFor } from '@tessera/stores';
 import { createLifecycle } from './lifecycle.ts';
 import type { Lifecycle, ProcessLifecycle } from './lifecycle.ts';
-import {
-  errorMessage,
-  createLogger,
-  metrics,
-  metricsContentType,
-  measureProcess,
-  traceFields,
-} from '@tessera/telemetry';
+import { errorMessage, createLogger, metrics, measureProcess, traceFields } from '@tessera/telemetry';
 import type { Logger } from '@tessera/telemetry';
 import { startManagement } from './management.ts';
 import type { ManagementOptions } from './management.ts';
@@ -100,12 +93,13 @@ async function listen<S extends z.ZodObject>(
   lifecycle: Lifecycle,
 ): Promise<void> {
   if (config.TESSERA_MANAGEMENT_PORT === undefined) return;
-  measureProcess(metrics);
+  measureProcess();
   const management = await startManagement({
     host: config.TESSERA_MANAGEMENT_HOST,
     port: config.TESSERA_MANAGEMENT_PORT,
     lifecycle,
-    metrics: options.metrics ?? (async () => ({ contentType: metricsContentType, text: metrics.text() })),
+    metrics:
+      options.metrics ?? (async () => ({ contentType: metrics.contentType, text: await metrics.text() })),
   });
   lifecycle.onClose(() => management.close());
 }

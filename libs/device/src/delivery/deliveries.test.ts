@@ -105,7 +105,7 @@ describe('telling a client of a decision by ping (CIBA Core §10.2)', () => {
     await decide();
     expect(await callbacks(2)).toHaveLength(2);
     expect(told()[1]).toEqual(told()[0]);
-    expect(metrics.text()).toMatch(/^tessera_deliveries_total\{mode="ping",outcome="failed"\} 1$/m);
+    expect(await metrics.text()).toMatch(/^tessera_deliveries_total\{mode="ping",outcome="failed"\} 1$/m);
     expect(await ended()).toMatchObject([{ reason: null, record: { details: { attempts: '2' } } }]);
   });
 

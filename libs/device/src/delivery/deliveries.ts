@@ -142,7 +142,7 @@ async function deliverOnce(
 ): Promise<void> {
   if (delivery.userId === '') return void (await parts.store.finish(delivery, undefined));
   const sent = await send(parts, delivery, signal);
-  attempts.with(delivery.mode, sent.outcome).add();
+  attempts.labels(delivery.mode, sent.outcome).inc();
   if (sent.outcome === 'delivered') return end(delivery, undefined);
   if (sent.outcome === 'unavailable') {
     if (delivery.remainingSeconds <= internalFailurePauseSeconds)

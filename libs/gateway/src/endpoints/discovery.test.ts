@@ -123,13 +123,13 @@ describe('GET /.well-known/jwks.json', () => {
     away = true;
     clock.advance(3_600_000);
     for (const url of [openid, server, jwks]) expect((await get(gateway, url)).statusCode).toBe(200);
-    expect(metrics.text()).toMatch(/^tessera_key_set_age_seconds 3600$/m);
+    expect(await metrics.text()).toMatch(/^tessera_key_set_age_seconds 3600$/m);
     clock.advance(24 * 3_600_000);
     const answer = await get(gateway, jwks);
     expect([answer.statusCode, answer.headers['cache-control']]).toEqual([503, 'no-store']);
     expect(answer.json()).toMatchObject({ isSuccess: false, error: 'temporarily_unavailable' });
     expect((await get(gateway, openid)).statusCode).toBe(500);
-    expect(metrics.text()).toMatch(/^tessera_key_set_age_seconds 90000$/m);
+    expect(await metrics.text()).toMatch(/^tessera_key_set_age_seconds 90000$/m);
   });
 
   it('answers 503 when there is no good copy, and readiness fails', async () => {

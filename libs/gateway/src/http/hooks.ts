@@ -5,7 +5,7 @@ import { count } from './body.ts';
 import type { Gateway } from '../gateway.ts';
 import { commonHeaders } from './headers.ts';
 import { peerOf, readIncoming, type IncomingRules, type Peer } from './incoming.ts';
-import { requestMetrics } from '../request-metrics.ts';
+import { measureRequest } from '../request-metrics.ts';
 import { traceOfRequest } from '../request-traces.ts';
 
 /** What happens to every request before and after it is answered. */
@@ -38,13 +38,12 @@ export function prepareRequests(
     if (closing || draining?.aborted === true) reply.header('connection', 'close');
     done(null, payload);
   });
-  const measure = requestMetrics();
   const { log } = gateway.kit;
   app.addHook('onResponse', (request, reply, done) => {
     const { elapsedTime } = reply;
     // What is never answered, because its connection went away, counts no more either.
     peerOf(request.raw.socket, rules.proxies).waiting -= 1;
-    measure(request, reply.statusCode, elapsedTime);
+    measureRequest(request, reply.statusCode, elapsedTime);
     logRequest(log, request, reply.statusCode, elapsedTime);
     done();
   });

@@ -1,7 +1,7 @@
 import type { DescMethod } from '@bufbuild/protobuf';
 import { Code, ConnectError } from '@connectrpc/connect';
 import { OAuthError } from '@tessera/oauth';
-import { durationBuckets, metrics } from './index.ts';
+import { metrics } from './index.ts';
 
 const calls = metrics.counter({
   name: 'tessera_calls_total',
@@ -12,43 +12,42 @@ const seconds = metrics.histogram({
   name: 'tessera_call_seconds',
   help: 'How long services took to answer calls.',
   labels: ['method'],
-  buckets: durationBuckets,
 });
 const refusals = metrics.counter({
   name: 'tessera_refusals_total',
-  help: 'Calls that were refused for a reason which clients are not told, such as reuse_detected.',
+  help: 'Calls refused for a reason that clients do not see, such as reuse_detected.',
   labels: ['method', 'reason'],
 });
 
 /**
- * Counts refusals of a method for these reasons from 0: an increase is seen only from a value that was there before, and what
- * alerts ask for is rare. To be called where the service is built.
+ * Starts the refusals of a method for these reasons at 0, where its service is built: an increase shows only from a value that
+ * was there before, and refusals that alerts watch are rare.
  */
 export function expectRefusals(method: DescMethod, reasons: readonly string[]): void {
-  for (const reason of reasons) refusals.with(methodName(method), reason);
+  for (const reason of reasons) refusals.labels(methodName(method), reason).inc(0);
 }
 
 export interface MeasuredMethod {
   answered(startedAt: number): void;
-  /** Takes what the handler threw, before the reason is taken off. */
+  /** Takes the error of the handler while it still has its reason. */
   failed(startedAt: number, error: unknown): void;
 }
 
 /** Measures one method; `startedAt` is of `performance.now()`. */
 export function measureMethod(described: DescMethod): MeasuredMethod {
   const method = methodName(described);
-  const ok = calls.with(method, 'ok');
-  const duration = seconds.with(method);
+  calls.labels(method, 'ok').inc(0);
+  seconds.zero({ method });
+  const observe = (startedAt: number, outcome: string): void => {
+    calls.labels(method, outcome).inc();
+    seconds.labels(method).observe((performance.now() - startedAt) / 1000);
+  };
   return {
-    answered(startedAt) {
-      ok.add();
-      duration.observe((performance.now() - startedAt) / 1000);
-    },
+    answered: (startedAt) => observe(startedAt, 'ok'),
     failed(startedAt, error) {
-      calls.with(method, outcomeOf(error)).add();
-      duration.observe((performance.now() - startedAt) / 1000);
+      observe(startedAt, outcomeOf(error));
       const reason = reasonOf(error);
-      if (reason !== undefined) refusals.with(method, reason).add();
+      if (reason !== undefined) refusals.labels(method, reason).inc();
     },
   };
 }

@@ -60,7 +60,7 @@ class BatchExporter implements Exporter {
   }
 
   add(span: EndedSpan): void {
-    if (this.#isClosed || this.#queue.length >= this.#options.maxQueued) return dropped.with().add();
+    if (this.#isClosed || this.#queue.length >= this.#options.maxQueued) return dropped.inc();
     this.#queue.push(span);
     this.#schedule(this.#options.flushAfterMs);
   }
@@ -71,7 +71,7 @@ class BatchExporter implements Exporter {
     const timer = setTimeout(() => this.#closing.abort(), this.#options.closeMs);
     if ((await this.#sending) ?? true) await this.#flush();
     clearTimeout(timer);
-    dropped.with().add(this.#queue.splice(0).length);
+    dropped.inc(this.#queue.splice(0).length);
   }
 
   #schedule(delayMs: number): void {
@@ -99,7 +99,7 @@ class BatchExporter implements Exporter {
       const outcome = await this.#send(spans);
       if (outcome === 'later') return false;
       this.#queue = this.#queue.slice(spans.length);
-      (outcome === 'taken' ? exported : dropped).with().add(spans.length);
+      (outcome === 'taken' ? exported : dropped).inc(spans.length);
     }
     return true;
   }

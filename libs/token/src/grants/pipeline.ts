@@ -134,10 +134,10 @@ async function observed(
   const grant = knownGrantTypes.has(grantType) ? grantType : '(unknown)';
   try {
     const response = await auditDenied(audit, { ...from, details: { grantType } }, context, work);
-    exchanges.with(grant, 'issued').add();
+    exchanges.labels(grant, 'issued').inc();
     return response;
   } catch (error) {
-    exchanges.with(grant, error instanceof OAuthError ? error.code : 'internal').add();
+    exchanges.labels(grant, error instanceof OAuthError ? error.code : 'internal').inc();
     throw error;
   }
 }
