@@ -1,6 +1,6 @@
-import { recordTraces, testKit } from '@tessera/test-kit';
+import { recordTraces, testKit, type RecordedSpan } from '@tessera/test-kit';
 import { OAuthError, temporarilyUnavailable } from '@tessera/oauth';
-import { createLogger, type EndedSpan } from '@tessera/telemetry';
+import { createLogger } from '@tessera/telemetry';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { openGateway, type Behaviours } from './testing/fake-services.ts';
 
@@ -30,8 +30,8 @@ const tokenRequest = {
 
 const headers = { host: 'localhost' };
 const exchange = () => ({ accessToken: canary, expiresIn: 600, scope: '', refreshToken: '', idToken: '' });
-const about = (span: EndedSpan | undefined) => Object.fromEntries(span?.attributes ?? []);
-const rootOf = (spans: readonly EndedSpan[]) => spans.find(({ kind }) => kind === 'server');
+const about = (span: RecordedSpan | undefined) => Object.fromEntries(span?.attributes ?? []);
+const rootOf = (spans: readonly RecordedSpan[]) => spans.find(({ kind }) => kind === 'server');
 
 describe('the trace of a request', () => {
   it('says route, grant type, status and request id, and nothing that the request held', async () => {

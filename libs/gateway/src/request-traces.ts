@@ -1,63 +1,48 @@
-import type { FastifyInstance } from 'fastify';
-import { activeTracer, traceFieldsOf, type Span } from '@tessera/telemetry';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { isTracing, markFault, runInSpan, startRootSpan, type Span } from '@tessera/telemetry';
 import { traceContextOf, type IncomingRules } from './http/incoming.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Where the request is traced. */
+    /** Set if the request is traced. */
     span: Span | undefined;
   }
 }
 
-/** What is asked for by machines all day, or says nothing of a request. */
-const isDull = (route: string | undefined): boolean =>
+/** Routes that machines request all day, and static files. */
+const isUntraced = (route: string | undefined): boolean =>
   route === '/readyz' || route?.startsWith('/assets/') === true;
 
-/**
- * A span for every request that is sampled, by the path of its route, from before anything looks at it until its answer is
- * sent. Without traces nothing hangs on a request.
- */
+/** A span for every sampled request, by the path of its route, until its answer is sent. Without traces there are no hooks. */
 export function traceRequests(app: FastifyInstance, rules: IncomingRules): void {
-  const tracer = activeTracer();
-  if (tracer === undefined) return;
+  if (!isTracing()) return;
   app.decorateRequest('span', undefined);
   app.addHook('onRequest', (request, _reply, done) => {
-    const { method, routeOptions } = request;
-    if (isDull(routeOptions.url)) return done();
-    const route = routeOptions.url ?? '(none)';
-    request.span = tracer.root(
-      {
-        name: `${method} ${route}`,
-        kind: 'server',
-        attributes: {
-          'http.request.method': method,
-          'http.route': route,
-          'tessera.request_id': request.id,
-        },
-      },
-      traceContextOf(request.raw, rules),
-    );
-    if (request.span === undefined) return done();
-    tracer.run(request.span, done);
+    if (!isUntraced(request.routeOptions.url)) request.span = startSpan(request, rules);
+    within(request, done);
   });
-  // The body is read in between, in the course of the connection and not of the request.
-  app.addHook('preHandler', (request, _reply, done) => {
-    if (request.span === undefined) return done();
-    tracer.run(request.span, done);
-  });
-  app.addHook('onResponse', (request, reply, done) => {
-    const { span, failure } = request;
+  // The body is read in between, in the context of the connection and not of the request.
+  app.addHook('preHandler', (request, _reply, done) => within(request, done));
+  app.addHook('onResponse', ({ span, failure }, { statusCode }, done) => {
     if (span !== undefined) {
-      span.set('http.response.status_code', reply.statusCode);
-      if (failure !== undefined) span.set('error.type', failure);
-      span.isFault = reply.statusCode >= 500;
-      tracer.end(span);
+      span.setAttribute('http.response.status_code', statusCode);
+      if (failure !== undefined) span.setAttribute('error.type', failure);
+      markFault(span, statusCode >= 500);
+      span.end();
     }
     done();
   });
 }
 
-/** What the access log says of the trace of a request. */
-export function traceOfRequest(span: Span | undefined): object {
-  return span === undefined ? {} : traceFieldsOf(span);
+function startSpan(request: FastifyRequest, rules: IncomingRules): Span | undefined {
+  const { method, id, routeOptions } = request;
+  const route = routeOptions.url ?? '(none)';
+  const attributes = { 'http.request.method': method, 'http.route': route, 'tessera.request_id': id };
+  const parent = traceContextOf(request.raw, rules);
+  return startRootSpan({ name: `${method} ${route}`, kind: 'server', attributes }, parent);
+}
+
+function within({ span }: FastifyRequest, done: () => void): void {
+  if (span === undefined) done();
+  else runInSpan(span, done);
 }

@@ -9,7 +9,7 @@ import type { Logger } from '@tessera/telemetry';
 import { startManagement } from './management.ts';
 import type { ManagementOptions } from './management.ts';
 import type { ProcessConfig } from './process-config.ts';
-import { tracesEndpoint } from './tracing-config.ts';
+import { tracesAreOn, tracesProtocol, tracingEnvironment } from './tracing-config.ts';
 import { formerNames } from './renamed-settings.ts';
 import { sizeThreadPool } from './thread-pool.ts';
 
@@ -50,12 +50,12 @@ export async function runProcess<S extends z.ZodObject>(options: RunOptions<S>):
   try {
     const environment = (await options.prepare?.(options.environment)) ?? options.environment;
     const config = loadConfig(options.config, environment) as z.infer<S> & ProcessConfig;
-    const endpoint = tracesEndpoint(config);
+    const isTraced = tracesAreOn(config);
     log = createLogger({
       service: options.name,
       level: config.TESSERA_LOG_LEVEL,
       format: config.TESSERA_LOG_FORMAT ?? (process.stdout.isTTY ? 'text' : 'json'),
-      mixin: endpoint === undefined ? undefined : traceFields,
+      mixin: isTraced ? traceFields : undefined,
     });
     warnOfFormerNames(environment, log);
     const pauseMs = config.TESSERA_DRAIN_PAUSE * 1000;
@@ -64,7 +64,7 @@ export async function runProcess<S extends z.ZodObject>(options: RunOptions<S>):
     stopOnSignal(lifecycle, log, pauseMs + drainTimeoutMs + closeMarginMs);
     reloadOnSignal(lifecycle, log);
     // The first to be opened, so that the last spans are sent when everything else is closed.
-    if (endpoint !== undefined) await trace(options.name, config, endpoint, log, lifecycle);
+    if (isTraced) lifecycle.onClose(await trace(options, config, log));
     await listen(options, config, lifecycle);
     await options.start({ config, log, lifecycle });
     lifecycle.started();
@@ -104,16 +104,15 @@ async function listen<S extends z.ZodObject>(
   lifecycle.onClose(() => management.close());
 }
 
-async function trace(
-  name: string,
+async function trace<S extends z.ZodObject>(
+  { name, environment }: RunOptions<S>,
   config: ProcessConfig,
-  endpoint: string,
   log: Logger,
-  lifecycle: Lifecycle,
-): Promise<void> {
-  // Loaded here, so that a process without traces does not carry it.
+): Promise<() => Promise<void>> {
+  // Imported here, so that a process without traces does not load the SDK, which reads the environment by itself.
+  Object.assign(environment, tracingEnvironment(config));
   const { startTracing } = await import('@tessera/telemetry/start');
-  lifecycle.onClose(startTracing(config, endpoint, { name, log }));
+  return startTracing(tracesProtocol(config), { name, log });
 }
 
 /** A terminal signals every process of its group, and npm passes the signal on once more: that is no second wish. */

@@ -1,35 +1,51 @@
 import { z } from 'zod';
 import { Secret } from '@tessera/kit';
-import { parseHeaders } from '@tessera/telemetry';
-import { choice, flag, optionalText } from './setting-types.ts';
+import { choice, flag } from './setting-types.ts';
 
-const isEndpoint = (value: string): boolean => {
-  const parsed = URL.parse(value);
-  if (parsed === null || !/^https?:$/.test(parsed.protocol)) return false;
-  return parsed.username === '' && parsed.password === '' && parsed.search === '' && parsed.hash === '';
-};
+const endpoint = z
+  .string()
+  .refine(isEndpoint, {
+    error: 'expected a URL such as http://collector:4318, without credentials and query',
+  })
+  .optional();
+
+const protocols = ['http/protobuf', 'http/json', 'grpc'] as const;
+
+/** `name=value,...`, percent-encoded, without encoded line breaks. */
+const headers = /^(?:\s*[\w!#$&'*+.^`|~-]+\s*=(?:(?!%0[ad])[^,\r\n])*(?:,\s*|$))+$/i;
+
+const samplers = [
+  'parentbased_traceidratio',
+  'parentbased_always_on',
+  'parentbased_always_off',
+  'traceidratio',
+  'always_on',
+  'always_off',
+] as const;
 
 /**
- * Where traces go. The names are those of the OpenTelemetry specification, so that what a platform gives to every process
- * is understood here; what of it is not listed has no effect.
+ * Settings of traces, by the names of the OpenTelemetry specification. The SDK reads them, and every other `OTEL_*` variable
+ * that it knows, from the environment. Listed here is what decides whether traces are on and what a start should refuse.
  */
 export const tracingConfig = z.object({
-  /** The collector; traces are posted to `<endpoint>/v1/traces`. Absent: no traces. */
-  OTEL_EXPORTER_OTLP_ENDPOINT: z
-    .string()
-    .refine(isEndpoint, {
-      error: 'expected a URL such as http://collector:4318, without credentials and query',
-    })
+  OTEL_SDK_DISABLED: flag(false),
+  OTEL_TRACES_EXPORTER: z.enum(['otlp', 'none'], { error: 'expected one of otlp, none' }).optional(),
+  /** The collector; over HTTP traces are posted to `<endpoint>/v1/traces`. Absent: no traces. */
+  OTEL_EXPORTER_OTLP_ENDPOINT: endpoint,
+  /** The full URL for traces, in place of the one above. */
+  OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: endpoint,
+  OTEL_EXPORTER_OTLP_PROTOCOL: choice(protocols, 'http/protobuf'),
+  OTEL_EXPORTER_OTLP_TRACES_PROTOCOL: z
+    .enum(protocols, { error: `expected one of ${protocols.join(', ')}` })
     .optional(),
-  /** OTLP over gRPC is not spoken here. */
-  OTEL_EXPORTER_OTLP_PROTOCOL: choice(['http/protobuf', 'http/json'], 'http/protobuf'),
-  /** `name=value,...`, percent-encoded, for collectors that ask who posts. */
+  /** For a collector that authenticates its clients. */
   OTEL_EXPORTER_OTLP_HEADERS: z
     .string()
-    .refine((value) => parseHeaders(value) !== undefined, { error: 'expected name=value[,name=value...]' })
+    .refine((value) => headers.test(value), { error: 'expected name=value[,name=value...]' })
     .transform((value) => new Secret(value))
     .optional(),
-  /** Share of the requests that are traced where no trusted caller decided it, 0 to 1. */
+  OTEL_TRACES_SAMPLER: choice(samplers, 'parentbased_traceidratio'),
+  /** For the two samplers by ratio: share of the requests that are traced, 0 to 1. */
   OTEL_TRACES_SAMPLER_ARG: z
     .string()
     .refine((value) => /^(0|1|0?\.\d{1,9}|1\.0+|0\.0+)$/.test(value), {
@@ -37,14 +53,33 @@ export const tracingConfig = z.object({
     })
     .transform(Number)
     .prefault('1'),
-  /** Absent: `tessera-<process>`. */
-  OTEL_SERVICE_NAME: optionalText(),
-  OTEL_SDK_DISABLED: flag(false),
 });
 
 export type TracingConfig = z.infer<typeof tracingConfig>;
 
-/** The endpoint if traces are on. */
-export function tracesEndpoint(config: TracingConfig): string | undefined {
-  return config.OTEL_SDK_DISABLED ? undefined : config.OTEL_EXPORTER_OTLP_ENDPOINT;
+/** Traces are on if a collector is named, or if the exporter is, which then has the default address. */
+export function tracesAreOn(config: TracingConfig): boolean {
+  if (config.OTEL_SDK_DISABLED || config.OTEL_TRACES_EXPORTER === 'none') return false;
+  const collector = config.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT ?? config.OTEL_EXPORTER_OTLP_ENDPOINT;
+  return collector !== undefined || config.OTEL_TRACES_EXPORTER === 'otlp';
+}
+
+export function tracesProtocol(config: TracingConfig): (typeof protocols)[number] {
+  return config.OTEL_EXPORTER_OTLP_TRACES_PROTOCOL ?? config.OTEL_EXPORTER_OTLP_PROTOCOL;
+}
+
+/** These settings as environment variables, with our defaults and the values that came from files (`_FILE`). */
+export function tracingEnvironment(config: TracingConfig): Record<string, string> {
+  const given = Object.keys(tracingConfig.shape).flatMap((name) => {
+    const value = config[name as keyof TracingConfig];
+    if (value === undefined) return [];
+    return [[name, value instanceof Secret ? value.reveal() : String(value)] as const];
+  });
+  return Object.fromEntries(given);
+}
+
+function isEndpoint(value: string): boolean {
+  const parsed = URL.parse(value);
+  if (parsed === null || !/^https?:$/.test(parsed.protocol)) return false;
+  return parsed.username === '' && parsed.password === '' && parsed.search === '' && parsed.hash === '';
 }

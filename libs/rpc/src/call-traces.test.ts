@@ -1,16 +1,15 @@
-import { recordTraces } from '@tessera/test-kit';
+import { recordTraces, type RecordedSpan } from '@tessera/test-kit';
 import { OAuthError } from '@tessera/oauth';
 import { KeysService } from '@tessera/proto-gen/keys';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import type { EndedSpan } from '@tessera/telemetry';
 import { rootCall } from './call-options.ts';
 import { createSubject, signRequest } from './testing/subject.ts';
 import { inProcess, overMutualTls, overSharedToken } from './testing/set-ups.ts';
 import type { SetUp } from './testing/set-ups.ts';
 import { traceOriginOf } from './call-traces.ts';
-import { activeTracer, traced } from '@tessera/telemetry';
+import { isTracing, traced, tracedRoot } from '@tessera/telemetry';
 
-const shape = (spans: readonly EndedSpan[]) =>
+const shape = (spans: readonly RecordedSpan[]) =>
   spans.map(({ name, kind, parentSpanId }) => ({
     name,
     kind,
@@ -28,7 +27,7 @@ async function open(setUp: SetUp) {
 
 /** The work of one request that was sampled. */
 const request = <T>(work: () => Promise<T>): Promise<T> | undefined =>
-  activeTracer()?.inRoot({ name: 'POST /token', kind: 'server' }, undefined, work);
+  isTracing() ? tracedRoot({ name: 'POST /token', kind: 'server' }, undefined, work) : undefined;
 
 describe.each([
   ['in process', inProcess, ['internal']],
@@ -73,7 +72,7 @@ describe.each([
 });
 
 describe('a call that arrives', () => {
-  const parent = { traceId: 'a'.repeat(32), spanId: 'b'.repeat(16), sampled: true };
+  const parent = { traceId: 'a'.repeat(32), spanId: 'b'.repeat(16), traceFlags: 1, isRemote: true };
   const headers = { traceparent: `00-${parent.traceId}-${parent.spanId}-01` };
 
   it('is in the trace that its caller names', async () => {

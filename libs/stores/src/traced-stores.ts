@@ -1,25 +1,21 @@
+import { isTracing, traced } from '@tessera/telemetry';
 import type { Database, Queryable } from './database.ts';
 import type { RedisHandle } from './redis/redis.ts';
-import { activeTracer } from '@tessera/telemetry';
-import type { Tracer } from '@tessera/telemetry';
 
-/** The same database, with a span for each statement and transaction, by name. Without traces it is the very one. */
+/** The same database, with a span for each statement and transaction, by name. Without traces it is returned as it is. */
 export function traceDatabase(database: Database): Database {
-  const tracer = activeTracer();
-  if (tracer === undefined) return database;
+  if (!isTracing()) return database;
   return {
     ...database,
-    ...tracedQueryable(database, tracer),
+    ...tracedQueryable(database),
     transaction: (work) =>
-      tracer.inChild(statement('transaction'), () =>
-        database.transaction((tx) => work(tracedQueryable(tx, tracer))),
-      ),
+      traced(statement('transaction'), () => database.transaction((tx) => work(tracedQueryable(tx)))),
   };
 }
 
-function tracedQueryable(target: Queryable, tracer: Tracer): Queryable {
+function tracedQueryable(target: Queryable): Queryable {
   return {
-    query: (given) => tracer.inChild(statement(given.name), () => target.query(given)),
+    query: (given) => traced(statement(given.name), () => target.query(given)),
   };
 }
 
@@ -28,17 +24,16 @@ function statement(name: string) {
   return { name, kind: 'client', attributes } as const;
 }
 
-/** The same Redis, with a span for each command and script, by name. Without traces it is the very one. */
+/** The same Redis, with a span for each command and script, by name. Without traces it is returned as it is. */
 export function traceRedis(redis: RedisHandle): RedisHandle {
-  const tracer = activeTracer();
-  if (tracer === undefined) return redis;
+  if (!isTracing()) return redis;
   return {
     ...redis,
     script: (source) => {
       const run = redis.script(source);
-      return (keys, args) => tracer.inChild(command(source.name), () => run(keys, args));
+      return (keys, args) => traced(command(source.name), () => run(keys, args));
     },
-    call: (name, ...args) => tracer.inChild(command(name), () => redis.call(name, ...args)),
+    call: (name, ...args) => traced(command(name), () => redis.call(name, ...args)),
   };
 }
 

@@ -8,18 +8,18 @@ export type { Logger, LoggerOptions, LogLevel } from './log/log.ts';
 export { expectRefusals, measureMethod } from './metrics/calls.ts';
 export { metrics } from './metrics/index.ts';
 export { measureProcess } from './metrics/process.ts';
-export { parseHeaders } from './traces/headers.ts';
-export { Span } from './traces/span.ts';
-export type { EndedSpan } from './traces/span.ts';
-export { formatTraceparent, parseTraceparent, traceparentKey } from './traces/trace-context.ts';
-export type { TraceContext } from './traces/trace-context.ts';
 export {
-  activateTracer,
-  activeTracer,
   annotate,
-  openTracer,
+  currentTraceparent,
+  isTracing,
+  markFault,
+  readTraceparent,
+  runInSpan,
+  startRootSpan,
+  traced,
+  tracedRoot,
   traceFields,
   traceFieldsOf,
-  traced,
+  traceparentKey,
 } from './traces/tracing.ts';
-export type { Tracer } from './traces/tracing.ts';
+export type { Span, SpanContext, SpanOptions } from './traces/tracing.ts';

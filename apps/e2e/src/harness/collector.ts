@@ -15,7 +15,7 @@ export interface ReceivedSpan {
 
 interface OtlpAttribute {
   readonly key: string;
-  readonly value: { readonly stringValue?: string; readonly intValue?: string };
+  readonly value: { readonly stringValue?: string; readonly intValue?: string | number };
 }
 
 interface OtlpSpan extends Omit<ReceivedSpan, 'service' | 'attributes' | 'isFault'> {
@@ -105,6 +105,6 @@ function read({ resourceSpans }: OtlpRequest): ReceivedSpan[] {
 
 function plain(attributes: readonly OtlpAttribute[]): Record<string, string> {
   return Object.fromEntries(
-    attributes.map(({ key, value }) => [key, value.stringValue ?? value.intValue ?? '']),
+    attributes.map(({ key, value }) => [key, value.stringValue ?? String(value.intValue ?? '')]),
   );
 }

@@ -45,6 +45,8 @@ describe('one code flow through six processes', () => {
       environment: {
         OTEL_EXPORTER_OTLP_ENDPOINT: collector.endpoint,
         OTEL_EXPORTER_OTLP_PROTOCOL: 'http/json',
+        OTEL_EXPORTER_OTLP_TIMEOUT: '3000',
+        OTEL_BSP_SCHEDULE_DELAY: '500',
         TESSERA_TRUSTED_PROXIES: '127.0.0.1',
         TESSERA_LOG_LEVEL: 'info',
       },

@@ -52,6 +52,8 @@ describe.each([setUps.compact, setUps.split])('traces of $name', (setUp) => {
       environment: {
         OTEL_EXPORTER_OTLP_ENDPOINT: collector.endpoint,
         OTEL_EXPORTER_OTLP_PROTOCOL: 'http/json',
+        OTEL_EXPORTER_OTLP_TIMEOUT: '3000',
+        OTEL_BSP_SCHEDULE_DELAY: '500',
         TESSERA_LOG_LEVEL: 'info',
       },
     });

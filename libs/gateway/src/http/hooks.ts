@@ -1,12 +1,11 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import type { Logger } from '@tessera/telemetry';
+import { traceFieldsOf, type Logger } from '@tessera/telemetry';
 import { endpointPaths, OAuthError, temporarilyUnavailable } from '@tessera/oauth';
 import { count } from './body.ts';
 import type { Gateway } from '../gateway.ts';
 import { commonHeaders } from './headers.ts';
 import { peerOf, readIncoming, type IncomingRules, type Peer } from './incoming.ts';
 import { measureRequest } from '../request-metrics.ts';
-import { traceOfRequest } from '../request-traces.ts';
 
 /** What happens to every request before and after it is answered. */
 export function prepareRequests(
@@ -54,7 +53,7 @@ function logRequest(log: Logger, request: FastifyRequest, status: number, millis
   const { id: requestId, method, route = '(none)', incoming, span, failure: errorCode } = request;
   const ms = Math.round(milliseconds * 10) / 10;
   const { ipAddress } = incoming;
-  const fields = { requestId, method, route, status, ms, ipAddress, ...traceOfRequest(span), errorCode };
+  const fields = { requestId, method, route, status, ms, ipAddress, ...traceFieldsOf(span), errorCode };
   log.info(fields, 'request');
 }
 

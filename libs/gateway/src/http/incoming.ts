@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
-import { parseTraceparent, traceparentKey, type TraceContext } from '@tessera/telemetry';
+import { readTraceparent, traceparentKey, type SpanContext } from '@tessera/telemetry';
 import { ulid } from '@tessera/kit';
 import { type Kit } from '@tessera/process';
 import { callerAddress, normalizeAddress, type Networks } from './addresses.ts';
@@ -50,9 +50,9 @@ export function requestIdOf(request: IncomingMessage, rules: IncomingRules): str
 }
 
 /** The trace that a trusted proxy says the request belongs to. */
-export function traceContextOf(request: IncomingMessage, rules: IncomingRules): TraceContext | undefined {
+export function traceContextOf(request: IncomingMessage, rules: IncomingRules): SpanContext | undefined {
   return peerOf(request.socket, rules.proxies).trusted
-    ? parseTraceparent(request.headers[traceparentKey])
+    ? readTraceparent(request.headers[traceparentKey])
     : undefined;
 }
 

@@ -10,7 +10,7 @@ import type { Logger } from '@tessera/telemetry';
 import { processConfig } from '../process-config.ts';
 import { runProcess } from '../run-process.ts';
 import { secret } from '../setting-types.ts';
-import { activeTracer } from '@tessera/telemetry';
+import { isTracing, tracedRoot } from '@tessera/telemetry';
 
 const sampleConfig = z.object({ SAMPLE: z.string(), TESSERA_KEYS_KEK: secret(32).optional() });
 
@@ -20,11 +20,11 @@ async function listen(lifecycle: Lifecycle, log: Logger): Promise<number> {
   const serve = async (response: ServerResponse): Promise<void> => {
     await sleep(500);
     response.end('done');
-    if (activeTracer() !== undefined) log.info('served');
+    if (isTracing()) log.info('served');
   };
   const server = createServer((_request, response) => {
     const span = { name: 'GET /', kind: 'server' } as const;
-    void (activeTracer()?.inRoot(span, undefined, () => serve(response)) ?? serve(response));
+    void tracedRoot(span, undefined, () => serve(response));
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   lifecycle.onDrain(() => close(server));

@@ -1,37 +1,30 @@
-import type { AttributeName, AttributeValue } from './attributes.ts';
-import type { Span, SpanOptions } from './span.ts';
-import type { TraceContext } from './trace-context.ts';
-import type { TracerOptions } from './tracer.ts';
+import { context, propagation, ROOT_CONTEXT, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api';
+import type { Span, SpanContext, Tracer } from '@opentelemetry/api';
+import type { AttributeName, AttributeValue, Attributes } from './attributes.ts';
+import { failureOf } from './failure.ts';
 
-export interface Tracer {
-  /** The span in whose course the caller runs; undefined outside of one, and in a request that is not sampled. */
-  current(): Span | undefined;
-  /** Begins the span of what enters the system here, under `parent` if there is one; undefined if it is not sampled. */
-  root(options: SpanOptions, parent: TraceContext | undefined): Span | undefined;
-  /** Runs work, and all that it starts, in the course of a span. */
-  run<T>(span: Span, work: () => T): T;
-  end(span: Span): void;
-  /** Runs work in a span that ends with it. */
-  inRoot<T>(options: SpanOptions, parent: TraceContext | undefined, work: () => Promise<T>): Promise<T>;
-  /** Runs work in a span under the current one, if there is one. */
-  inChild<T>(options: SpanOptions, work: () => Promise<T>): Promise<T>;
+export type { Span, SpanContext };
+
+export interface SpanOptions {
+  readonly name: string;
+  readonly kind: 'internal' | 'server' | 'client';
+  readonly attributes?: Attributes;
 }
 
-/** There is one per process, like the registry of the metrics; undefined where traces are off, which is the default. */
+const kinds = { internal: SpanKind.INTERNAL, server: SpanKind.SERVER, client: SpanKind.CLIENT };
+
+/** Header and metadata key (W3C Trace Context §3.2). */
+export const traceparentKey = 'traceparent';
+
+/** The tracer of this process; undefined where traces are off, which is the default. */
 let active: Tracer | undefined;
 
-/** Makes a tracer, and loads what it is made of: a process without traces does not carry that. */
-export async function openTracer(options: TracerOptions): Promise<Tracer> {
-  const { createTracer } = await import('./tracer.ts');
-  return createTracer(options);
+/** Whether traces are on. Services ask when they are built: without traces, nothing of them is on their path. */
+export function isTracing(): boolean {
+  return active !== undefined;
 }
 
-/** Services are wired to the tracer that is there when they are built: without one, nothing of this is on their path. */
-export function activeTracer(): Tracer | undefined {
-  return active;
-}
-
-/** Returns how to switch it off again. */
+/** @returns a function that switches traces off again */
 export function activateTracer(tracer: Tracer): () => void {
   active = tracer;
   return () => {
@@ -39,22 +32,86 @@ export function activateTracer(tracer: Tracer): () => void {
   };
 }
 
-/** Runs work in a span of its own under the current one; without traces it just runs. */
+/** Starts the span of a request that enters the system here, under `parent` if there is one; undefined if it is not sampled. */
+export function startRootSpan(options: SpanOptions, parent: SpanContext | undefined): Span | undefined {
+  return start(options, parent === undefined ? ROOT_CONTEXT : trace.setSpanContext(ROOT_CONTEXT, parent));
+}
+
+/** Runs work, and everything that it starts, within a span. */
+export function runInSpan<T>(span: Span, work: () => T): T {
+  return context.with(trace.setSpan(context.active(), span), work);
+}
+
+/** Runs work in a span of its own that enters the system here. */
+export function tracedRoot<T>(
+  options: SpanOptions,
+  parent: SpanContext | undefined,
+  work: () => Promise<T>,
+): Promise<T> {
+  return untilDone(startRootSpan(options, parent), work);
+}
+
+/** Runs work in a span under the current one; without a current span it just runs. */
 export function traced<T>(options: SpanOptions, work: () => Promise<T>): Promise<T> {
-  return active === undefined ? work() : active.inChild(options, work);
+  return currentSpan() === undefined ? work() : untilDone(start(options, context.active()), work);
 }
 
-/** Says something of the current span. */
+/** Adds an attribute to the current span. */
 export function annotate(name: AttributeName, value: AttributeValue): void {
-  active?.current()?.set(name, value);
+  currentSpan()?.setAttribute(name, value);
 }
 
-/** What a line of the log says of the span it is written in, in the names that OpenTelemetry has for it. */
+/** The fields of a log line that name the current span, as OpenTelemetry calls them. */
 export function traceFields(): object {
-  const span = active?.current();
-  return span === undefined ? {} : traceFieldsOf(span);
+  return traceFieldsOf(currentSpan());
 }
 
-export function traceFieldsOf({ context }: Span): object {
-  return { trace_id: context.traceId, span_id: context.spanId };
+export function traceFieldsOf(span: Span | undefined): object {
+  if (span === undefined) return {};
+  const { traceId, spanId } = span.spanContext();
+  return { trace_id: traceId, span_id: spanId };
+}
+
+/** The span that a `traceparent` names; undefined if it is malformed, and where traces are off. */
+export function readTraceparent(value: unknown): SpanContext | undefined {
+  if (typeof value !== 'string') return undefined;
+  return trace.getSpanContext(propagation.extract(ROOT_CONTEXT, { [traceparentKey]: value }));
+}
+
+/** The current span as a `traceparent`; undefined without one. */
+export function currentTraceparent(): string | undefined {
+  if (currentSpan() === undefined) return undefined;
+  const carrier: Record<string, string> = {};
+  propagation.inject(context.active(), carrier);
+  return carrier[traceparentKey];
+}
+
+/** Work that goes on after its request was answered, such as writing gathered rows, is in no span. */
+function currentSpan(): Span | undefined {
+  const span = active === undefined ? undefined : trace.getActiveSpan();
+  return span?.isRecording() === true ? span : undefined;
+}
+
+function start({ name, kind, attributes = {} }: SpanOptions, parent: typeof ROOT_CONTEXT): Span | undefined {
+  const span = active?.startSpan(name, { kind: kinds[kind], attributes }, parent);
+  return span?.isRecording() === true ? span : undefined;
+}
+
+async function untilDone<T>(span: Span | undefined, work: () => Promise<T>): Promise<T> {
+  if (span === undefined) return work();
+  try {
+    return await runInSpan(span, work);
+  } catch (error) {
+    const { code, isFault } = failureOf(error);
+    span.setAttribute('error.type', code);
+    markFault(span, isFault);
+    throw error;
+  } finally {
+    span.end();
+  }
+}
+
+/** Only a failure on our side is an error of the span; a mistake of the client is in `error.type` alone. */
+export function markFault(span: Span, isFault: boolean): void {
+  if (isFault) span.setStatus({ code: SpanStatusCode.ERROR });
 }
