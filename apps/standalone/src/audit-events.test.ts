@@ -7,7 +7,7 @@ const document = readFileSync(new URL('docs/audit.md', root), 'utf8');
 /** What stands for the parts of names that are put together. */
 const meanings: Readonly<Record<string, readonly string[]>> = {
   'flowOf[request.kind]': ['device', 'ciba'],
-  'flowOf[starter.kind]': ['device', 'ciba'],
+  'flowOf[client.kind]': ['device', 'ciba'],
   decision: ['approved', 'denied'],
   'after.status': ['active', 'disabled', 'locked'],
   name: ['active', 'disabled', 'locked'],
