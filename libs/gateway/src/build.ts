@@ -10,7 +10,7 @@ import type { Gateway, GatewayPeers } from './gateway.ts';
 import { createDeliveryModes } from './endpoints/delivery-modes.ts';
 import { issuerRule } from './http/issuer.ts';
 import { createKeySet, type KeySet } from './endpoints/key-set.ts';
-import { loadViews } from './pages/views.ts';
+import { loadTemplates } from './pages/templates.ts';
 import { createServer, type ServerOptions } from './http/server.ts';
 
 /** The gateway serves HTTP instead of calls between services. */
@@ -54,7 +54,7 @@ export function buildGateway(
     deliveryModes,
     issuer: issuerRule(config.TESSERA_ISSUER, config.TESSERA_ALLOWED_HOSTS),
     limiter: createLimiter({ redis, clock, log, prefix: 'gateway' }),
-    views: loadViews(),
+    templates: loadTemplates(),
     antiForgery,
   };
   const app = createServer(gateway, options);

@@ -39,9 +39,9 @@ export const gatewayConfig = z
     TESSERA_PROFILE: profileSetting,
     /** Authorization, device and backchannel requests that one address may start in a minute. */
     TESSERA_AUTHORIZE_REQUESTS_PER_ADDRESS: integer(600, { min: 1 }),
-    /** How long others may keep the key set; a key must be published longer than that before it signs. */
+    /** How long clients may cache the key set; a key must be published longer than that before it signs. */
     TESSERA_JWKS_MAX_AGE: duration('5m', { max: '1d', wholeSeconds: true }),
-    /** How long ago a person may have given the password who decides a device flow or a backchannel request. */
+    /** Maximum age of the sign-in for approving a device or backchannel request. */
     TESSERA_APPROVAL_MAX_AGE: duration('1h', { min: '1s', max: '90d' }),
   })
   .refine((config) => config.TESSERA_PROFILE !== 'strict' || config.TESSERA_ISSUER !== undefined, {

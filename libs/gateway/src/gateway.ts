@@ -12,7 +12,7 @@ import type { DeliveryModes } from './endpoints/delivery-modes.ts';
 import type { IssuerRule } from './http/issuer.ts';
 import type { KeySet } from './endpoints/key-set.ts';
 import type { Incoming } from './http/incoming.ts';
-import type { Views } from './pages/views.ts';
+import type { Templates } from './pages/templates.ts';
 
 /** The services the gateway calls. */
 export interface GatewayPeers {
@@ -34,7 +34,7 @@ export interface Gateway {
   readonly keySet: KeySet;
   readonly deliveryModes: DeliveryModes;
   readonly limiter: Limiter;
-  readonly views: Views;
+  readonly templates: Templates;
   readonly antiForgery: AntiForgery;
 }
 

@@ -14,7 +14,7 @@ import type { Gateway } from './gateway.ts';
 import { showApprovals, submitApprovals } from './pages/approvals.ts';
 import { authorize } from './pages/authorize.ts';
 import { showDevice, submitDevice } from './pages/device.ts';
-import type { PageHandler } from './pages/handler.ts';
+import type { PageHandler } from './pages/page-context.ts';
 import { showLogin, signIn } from './pages/login.ts';
 import { confirmLogout, logout } from './pages/logout.ts';
 

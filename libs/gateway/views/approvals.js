@@ -1,7 +1,7 @@
-// Keeps the list as the server has it, without a reload. The page is complete without this file.
+// Keeps the list up to date without a reload. The page works without this file.
 
 const intervalMs = 3000;
-/** A page that nobody uses must not keep a session alive. */
+/** An unused page must not keep a session alive. */
 const restAfterMs = 10 * 60_000;
 
 let lastUse = Date.now();
@@ -9,27 +9,27 @@ for (const name of ['pointerdown', 'pointermove', 'keydown', 'visibilitychange',
   addEventListener(name, () => (lastUse = Date.now()), { passive: true });
 }
 
-async function look() {
+async function refresh() {
   if (document.visibilityState === 'visible' && Date.now() - lastUse < restAfterMs) {
     try {
       const answer = await fetch('/approvals', { headers: { accept: 'text/html' }, cache: 'no-store' });
       if (answer.ok) show(new DOMParser().parseFromString(await answer.text(), 'text/html'));
     } catch {
-      // The network is away; the next look may find it again.
+      // The network is down; try again at the next interval.
     }
   }
-  setTimeout(look, intervalMs);
+  setTimeout(refresh, intervalMs);
 }
 
 /**
- * Takes over what is new and removes what is gone; what stays is not touched, so that nothing moves under a finger.
+ * Adds new requests and removes ended ones; the others stay untouched, so that nothing moves under a finger.
  * @param {Document} page what the server answered
  */
 function show(page) {
   const [list, summary] = [document.getElementById('waiting'), document.getElementById('summary')];
   const [freshList, freshSummary] = [page.getElementById('waiting'), page.getElementById('summary')];
   if (list === null || summary === null) return;
-  // Signed out meanwhile, or asked for the password again.
+  // The session ended, or the password must be confirmed.
   if (freshList === null || freshSummary === null) {
     location.reload();
     return;
@@ -43,4 +43,4 @@ function show(page) {
   if (summary.textContent !== freshSummary.textContent) summary.textContent = freshSummary.textContent;
 }
 
-setTimeout(look, intervalMs);
+setTimeout(refresh, intervalMs);

@@ -204,17 +204,17 @@ describe('the pages of device flow and CIBA in a real Chromium', () => {
         await page.getByText('You denied the request.').waitFor();
         expectError(await poll(system.http, 'ciba', denied, 'acme-desk'), 400, 'access_denied');
         const approved = await startCiba(system.http, { binding_message: 'Order 2' });
-        await page.getByRole('link', { name: 'Look again' }).click();
+        await page.getByRole('link', { name: 'Refresh' }).click();
         await page.screenshot({ path: `${screenshots}approvals-without-script.png`, fullPage: true });
         await page.getByRole('button', { name: 'Approve' }).click();
         await page.getByText('You approved the request.').waitFor();
         tokensOf(await poll(system.http, 'ciba', approved, 'acme-desk'));
         await startCiba(system.http, { binding_message: 'Order 3', requested_expiry: '3' });
-        await page.getByRole('link', { name: 'Look again' }).click();
+        await page.getByRole('link', { name: 'Refresh' }).click();
         await page.getByText('Order 3').waitFor();
         await sleep(3100);
         await page.getByRole('button', { name: 'Approve' }).click();
-        await page.getByText('The request was not waiting any more.').waitFor();
+        await page.getByText('The request was no longer pending.').waitFor();
       },
       { javaScriptEnabled: false },
     );

@@ -220,7 +220,7 @@ export function cibaSuite(system: () => System): void {
       expect((await openApprovals(eve, people.eve, 'globex')).text).not.toContain(message);
       for (const stranger of [bob, eve]) {
         const answer = await submitDecision(stranger, '/approvals', requestId, 'approve');
-        expect(answer.text).toContain('not waiting any more');
+        expect(answer.text).toContain('no longer pending');
       }
       expectError(await pollDesk(authReqId), 400, 'authorization_pending');
       await decideCiba(system().person(), 'approve', message);

@@ -218,7 +218,7 @@ export function deviceSuite(system: () => System): void {
       await openDevice(elsewhere, (await startDevice(http)).userCode);
       for (const stranger of [bob, elsewhere]) {
         const answer = await submitDecision(stranger, '/device', requestId, 'approve');
-        expect(answer.text).toContain('not waiting any more');
+        expect(answer.text).toContain('no longer pending');
       }
       expectError(await pollTv(deviceCode), 400, 'authorization_pending');
       expect((await submitDecision(ada, '/device', requestId, 'approve')).text).toContain('Device connected');

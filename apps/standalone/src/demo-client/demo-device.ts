@@ -10,7 +10,7 @@ export interface DemoDeviceOptions {
   readonly issuer: () => string;
   readonly clock: Clock;
   readonly random: Random;
-  page(reply: FastifyReply, view: string, data: object): Promise<FastifyReply>;
+  page(reply: FastifyReply, template: string, data: object): Promise<FastifyReply>;
   /** Shows the answer of `POST /token`. */
   received(reply: FastifyReply, answer: Record<string, unknown>): Promise<FastifyReply>;
 }
@@ -24,7 +24,7 @@ interface Started {
   nextPoll: number;
 }
 
-/** A device without a keyboard (RFC 8628) in a page: shows the code and the QR code of it, and polls by the rules. */
+/** A page that acts as a device without a keyboard (RFC 8628): shows the code as text and QR code, and polls. */
 export function demoDevice(options: DemoDeviceOptions): (app: FastifyInstance) => void {
   const { issuer, clock, page } = options;
   const devices = new Remembered<Started>(clock, options.random);
@@ -49,7 +49,7 @@ export function demoDevice(options: DemoDeviceOptions): (app: FastifyInstance) =
       }
       device.nextPoll = clock.now() + device.intervalSeconds * 1000;
     }
-    // Loaded here, so that a server without the demo does not carry it.
+    // Imported here, so that a server without the demo does not load it.
     const { renderSVG } = await import('uqr');
     const code = renderSVG(device.completeUri, { border: 2 });
     return page(reply, './demo-device', {

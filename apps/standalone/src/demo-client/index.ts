@@ -1,7 +1,6 @@
 /**
- * Two client applications to try the server with: one sends the person to `/authorize` and exchanges the code over HTTP
- * like any other client, the other is a device without a keyboard. Both show what they received. They are there only
- * where the demo tenant is.
+ * Two sample clients: one sends the person to `/authorize` and exchanges the code over HTTP like any other client, the other is
+ * a device without a keyboard. Both show the responses they received. They exist only with the demo tenant.
  */
 import { Eta } from 'eta';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
@@ -18,7 +17,7 @@ const stateCookie = 'tessera_demo_state';
 const scope = 'openid profile email phone offline_access orders.read';
 
 export interface DemoClientOptions {
-  /** Where the server under trial is, without a trailing slash. */
+  /** URL of the server, without a trailing slash. */
   readonly issuer: () => string;
   readonly clock: Clock;
   readonly random: Random;
@@ -26,11 +25,11 @@ export interface DemoClientOptions {
 
 /** Adds `/demo/` and the pages below it to the gateway's listener. */
 export function demoClient(options: DemoClientOptions): (app: FastifyInstance) => void {
-  const views = new Eta({ views: fileURLToPath(viewsDirectory), autoEscape: true, cache: true });
+  const templates = new Eta({ views: fileURLToPath(viewsDirectory), autoEscape: true, cache: true });
   const style = readFileSync(new URL('demo.css', viewsDirectory), 'utf8');
   const pending = new Remembered<PendingRequest>(options.clock, options.random);
-  const page = async (reply: FastifyReply, view: string, data: object): Promise<FastifyReply> =>
-    reply.type('text/html; charset=utf-8').headers(pageHeaders).send(views.render(view, data));
+  const page = async (reply: FastifyReply, template: string, data: object): Promise<FastifyReply> =>
+    reply.type('text/html; charset=utf-8').headers(pageHeaders).send(templates.render(template, data));
   const device = demoDevice({
     ...options,
     page,
@@ -108,7 +107,7 @@ interface TokenData {
   readonly idToken?: string;
 }
 
-/** Exchanges the code, asks userinfo, and arranges all of it for the page. */
+/** Exchanges the code, calls userinfo, and prepares both responses for the page. */
 async function results(issuer: string, code: string, sent: PendingRequest): Promise<object> {
   const exchanged = await postJson(`${issuer}/token`, {
     grantType: 'authorization_code',

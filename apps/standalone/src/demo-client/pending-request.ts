@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Random } from '@tessera/kit';
 
-/** What the demo client sent with an authorization request, for when it is called back. */
+/** Values of an authorization request that the demo client needs again at the callback. */
 export interface PendingRequest {
   readonly verifier: string;
   readonly nonce: string;

@@ -3,7 +3,7 @@ import type { Clock, Random } from '@tessera/kit';
 const lifetimeMs = 10 * 60_000;
 const mostAtOnce = 1000;
 
-/** What the demo client waits for an answer to, by a random name that the browser holds. */
+/** State of the demo client between two requests, under a random name in the browser's cookie. */
 export class Remembered<T> {
   readonly #clock: Clock;
   readonly #random: Random;
@@ -14,7 +14,7 @@ export class Remembered<T> {
     this.#random = random;
   }
 
-  /** Answers the name. The oldest is forgotten where there are too many. */
+  /** Returns the name. Drops the oldest entry if there are too many. */
   keep(value: T): string {
     const [oldest] = this.#byName.keys();
     if (this.#byName.size >= mostAtOnce && oldest !== undefined) this.#byName.delete(oldest);
@@ -28,7 +28,7 @@ export class Remembered<T> {
     return found !== undefined && found.until > this.#clock.now() ? found.value : undefined;
   }
 
-  /** What has this name, once. */
+  /** Returns the entry and removes it. */
   take(name: string): T | undefined {
     const found = this.find(name);
     this.#byName.delete(name);

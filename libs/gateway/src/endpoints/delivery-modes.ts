@@ -1,14 +1,14 @@
 import type { Clock } from '@tessera/kit';
 import type { Logger } from '@tessera/telemetry';
 
-/** An answer younger than this is not asked for again; it changes with a restart of `device` alone. */
+/** An answer younger than this is reused; it changes only when `device` restarts. */
 const freshMs = 60_000;
-/** How long a failed attempt keeps the next one from waiting for the same trouble. */
+/** After a failure the next fetch waits this long. */
 const pauseMs = 1_000;
 
 /** How CIBA clients may get their tokens (CIBA Core §5), for the metadata. */
 export interface DeliveryModes {
-  /** While `device` has never answered, `poll` alone, which is always there: rather too little said than no metadata. */
+  /** Until `device` has answered once, only `poll`, which is always supported: incomplete metadata is better than none. */
   current(): Promise<readonly string[]>;
 }
 
@@ -29,7 +29,7 @@ export function createDeliveryModes(options: {
       nextAt = clock.now() + freshMs;
     } catch (error) {
       nextAt = clock.now() + pauseMs;
-      options.log.warn({ error }, 'the delivery modes of CIBA could not be asked for');
+      options.log.warn({ error }, 'cannot fetch the CIBA delivery modes');
     } finally {
       pending = undefined;
     }

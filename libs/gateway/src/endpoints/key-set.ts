@@ -2,18 +2,18 @@ import type { Clock } from '@tessera/kit';
 import type { Logger } from '@tessera/telemetry';
 import { keyCopyTrustedForMs, temporarilyUnavailable } from '@tessera/oauth';
 
-/** A copy younger than this answers without asking. */
+/** A copy younger than this is served without a call. */
 const freshMs = 5_000;
-/** How long a failed attempt keeps the next one from waiting for the same trouble. */
+/** After a failure the next fetch waits this long. */
 const pauseMs = 1_000;
 
-/** The JWK Set document (RFC 7517 §5), encoded once per fetch. When `keys` is away the last good copy answers for a day. */
+/** The JWK Set document (RFC 7517 §5), encoded once per fetch. While `keys` is unavailable the last good copy is served for a day. */
 export interface KeySet {
   /** Throws `temporarily_unavailable` when there is no good copy that is young enough. */
   document(): Promise<string>;
-  /** The document, where nobody has to be asked for it. */
+  /** The document, if it needs no call. */
   fresh(): string | undefined;
-  /** Seconds since the copy was fetched, also of one that is too old to be used; undefined when there has never been one. */
+  /** Seconds since the copy was fetched, even if it is too old to be used; undefined if there has never been one. */
   ageSeconds(): number | undefined;
 }
 
@@ -43,7 +43,7 @@ export function createKeySet(options: KeySetOptions): KeySet {
       copy = { document: encode(keys), fetchedAt: options.clock.now() };
     } catch (error) {
       failedAt = options.clock.now();
-      options.log.warn({ error }, 'the public keys could not be fetched');
+      options.log.warn({ error }, 'cannot fetch the public keys');
     } finally {
       pending = undefined;
     }

@@ -2,8 +2,8 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { opaqueValue, type Random } from '@tessera/kit';
 
 /**
- * The gateway's cookies: `browser` binds what a browser began to that browser, `session` is the interactive session, `signedOut`
- * and `decided` let the page after a logout or a decision say so.
+ * The gateway's cookies: `browser` ties a started flow to its browser, `session` is the interactive session, `signedOut`
+ * and `decided` carry the result of a logout or a decision to the next page.
  */
 export type CookieName = 'browser' | 'session' | 'signedOut' | 'decided';
 

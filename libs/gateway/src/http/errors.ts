@@ -2,7 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Logger } from '@tessera/telemetry';
 import { OAuthError, type ErrorCode } from '@tessera/oauth';
 
-/** Codes that say something to us only; clients get the registered code that covers it. */
+/** Codes for the log and the status alone; clients get the registered code that covers them. */
 const registered: Readonly<Partial<Record<ErrorCode, ErrorCode>>> = {
   method_not_allowed: 'invalid_request',
   not_found: 'invalid_request',
@@ -16,28 +16,28 @@ export function publicCode(error: OAuthError): ErrorCode {
 }
 
 /**
- * Turns whatever was thrown into the one error type. What is not an OAuthError is logged with the request id and becomes
+ * Turns whatever was thrown into the one error type. An error that is not an OAuthError is logged with the request id and becomes
  * `server_error` without detail.
  */
 export function asOAuthError(thrown: unknown, requestId: string, log: Logger): OAuthError {
   if (thrown instanceof OAuthError) {
-    if (thrown.status >= 500) log.warn({ requestId, error: thrown }, 'a request could not be served');
+    if (thrown.status >= 500) log.warn({ requestId, error: thrown }, 'request failed');
     return thrown;
   }
   const framework = frameworkError(thrown);
   if (framework !== undefined) return framework;
-  log.error({ requestId, error: thrown }, 'a request failed unexpectedly');
-  return new OAuthError('server_error', 'The request failed for a reason on our side.');
+  log.error({ requestId, error: thrown }, 'unhandled error in a request');
+  return new OAuthError('server_error', 'Internal server error.');
 }
 
-/** What the HTTP framework refuses before a handler runs. */
+/** Requests that the HTTP framework refuses before a handler runs. */
 function frameworkError(thrown: unknown): OAuthError | undefined {
   const code = thrown instanceof Error && 'code' in thrown ? thrown.code : undefined;
   const status = thrown instanceof Error && 'statusCode' in thrown ? thrown.statusCode : undefined;
   if (code === 'FST_ERR_CTP_BODY_TOO_LARGE')
     return new OAuthError('payload_too_large', 'The body is too large.');
   if (code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE') {
-    return new OAuthError('unsupported_media_type', 'The content type is not one this service takes.');
+    return new OAuthError('unsupported_media_type', 'Unsupported content type.');
   }
   if (typeof status === 'number' && status >= 400 && status < 500) {
     return new OAuthError('invalid_request', 'The request could not be read.');
@@ -45,7 +45,7 @@ function frameworkError(thrown: unknown): OAuthError | undefined {
   return undefined;
 }
 
-/** Status and headers that belong to an error in every shape it is answered in. */
+/** Sets the status and headers of an error, whatever the shape of its body. */
 export function errorHeaders(request: FastifyRequest, reply: FastifyReply, error: OAuthError): void {
   request.failure = error.code;
   reply.code(error.status).header('cache-control', 'no-store');

@@ -1,6 +1,6 @@
 import type { FastifyReply } from 'fastify';
 
-/** Everything but the target of forms; no script, styles and images only from files of ours. */
+/** The policy without the target of forms: no script, styles and images only from our own files. */
 const baseContentPolicy =
   "default-src 'none'; style-src 'self'; img-src 'self'; base-uri 'none'; frame-ancestors 'none'";
 
@@ -29,7 +29,7 @@ export function pageHeaders(reply: FastifyReply, formTarget: FormTarget, script 
   });
 }
 
-/** Headers of every answer there is. */
+/** Headers of every answer. */
 export function commonHeaders(reply: FastifyReply, requestId: string): void {
   reply.header('x-content-type-options', 'nosniff').header('x-request-id', requestId);
 }

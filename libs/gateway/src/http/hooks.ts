@@ -4,10 +4,10 @@ import { endpointPaths, OAuthError, temporarilyUnavailable } from '@tessera/oaut
 import { count } from './body.ts';
 import type { Gateway } from '../gateway.ts';
 import { commonHeaders } from './headers.ts';
-import { peerOf, readIncoming, type IncomingRules, type Peer } from './incoming.ts';
+import { connectionOf, readIncoming, type IncomingRules, type Connection } from './incoming.ts';
 import { measureRequest } from '../request-metrics.ts';
 
-/** What happens to every request before and after it is answered. */
+/** Adds the hooks that run before and after every request. */
 export function prepareRequests(
   app: FastifyInstance,
   gateway: Gateway,
@@ -24,15 +24,15 @@ export function prepareRequests(
   app.decorateRequest('incoming');
   app.decorateRequest('route', undefined);
   app.addHook('onRequest', (request, reply, done) => {
-    if (isFlood(peerOf(request.raw.socket, rules.proxies))) return void request.raw.socket.destroy();
+    if (isFlood(connectionOf(request.raw.socket, rules.proxies))) return void request.raw.socket.destroy();
     request.route = request.routeOptions.url;
     request.incoming = readIncoming(request.raw, request.id, rules);
     commonHeaders(reply, request.id);
     if (https) reply.header('strict-transport-security', 'max-age=31536000');
     done(closing ? temporarilyUnavailable() : (hostProblem(request) ?? addressProblem(request)));
   });
-  // A connection that is kept after its last answer would hold up the close until it times out, and whoever sends the
-  // next request on it just then would get none (RFC 9112 §9.6).
+  // An idle connection would delay the close until it times out, and a request sent on it at that moment would get no
+  // answer (RFC 9112 §9.6).
   app.addHook('onSend', (_request, reply, payload, done) => {
     if (closing || draining?.aborted === true) reply.header('connection', 'close');
     done(null, payload);
@@ -40,8 +40,8 @@ export function prepareRequests(
   const { log } = gateway.kit;
   app.addHook('onResponse', (request, reply, done) => {
     const { elapsedTime } = reply;
-    // What is never answered, because its connection went away, counts no more either.
-    peerOf(request.raw.socket, rules.proxies).waiting -= 1;
+    // Also runs for a request whose connection closed before it was answered.
+    connectionOf(request.raw.socket, rules.proxies).unanswered -= 1;
     measureRequest(request, reply.statusCode, elapsedTime);
     logRequest(log, request, reply.statusCode, elapsedTime);
     done();
@@ -57,10 +57,10 @@ function logRequest(log: Logger, request: FastifyRequest, status: number, millis
   log.info(fields, 'request');
 }
 
-/** What names no host, and what has an answer of its own for one that is not allowed. */
+/** Paths whose answer names no host, and the one that answers a foreign host itself. */
 const forEveryHost: ReadonlySet<string> = new Set(['/readyz', endpointPaths.openidConfiguration]);
 
-/** The refusal of a host that is not allowed, before anything of the request is looked at. */
+/** Refuses a host that is not allowed, before anything else in the request is read. */
 function hostProblem(request: FastifyRequest): OAuthError | undefined {
   const { route: path = '' } = request;
   if (forEveryHost.has(path) || path.startsWith('/assets/')) return undefined;
@@ -73,25 +73,24 @@ function hostProblem(request: FastifyRequest): OAuthError | undefined {
   }
 }
 
-/** Requests of one connection that may wait for their answers to be read; browsers and clients have one. */
+/** Most requests of one connection that may be unanswered; browsers and clients have one. */
 const maxPipelined = 16;
 
-/** Whether a connection sends requests without reading the answers, which would be kept in memory for it. */
-function isFlood(peer: Peer): boolean {
-  peer.waiting += 1;
-  return peer.waiting > maxPipelined;
+/** Whether a connection sends requests without reading the answers, which would fill the memory. */
+function isFlood(connection: Connection): boolean {
+  connection.unanswered += 1;
+  return connection.unanswered > maxPipelined;
 }
 
-/** An encoded path, one that the router cuts at `#`, and the absolute form, whose host may be another than that of Host. */
+/** An encoded path, one that the router cuts at `#`, or the absolute form, whose host may differ from the Host header. */
 const otherSpelling = /^(?:[^/]|[^?%#]*[%#])/;
 
 /**
- * Whoever leaves paths out at the edge by their bytes must not be passed by another spelling of them. Two Host headers mean
- * that somebody on the way may have read the other one (RFC 9112 §3.2).
+ * A proxy that blocks paths by their bytes must not be bypassed by another spelling of them. With two Host headers a proxy on
+ * the way may have read the other one (RFC 9112 §3.2).
  */
 function addressProblem(request: FastifyRequest): OAuthError | undefined {
-  if (otherSpelling.test(request.raw.url ?? ''))
-    return new OAuthError('not_found', 'There is nothing at this address.');
+  if (otherSpelling.test(request.raw.url ?? '')) return new OAuthError('not_found', 'Not found.');
   if (count(request.raw, 'host') > 1)
     return new OAuthError('invalid_request', 'The Host header is given more than once.');
   return undefined;

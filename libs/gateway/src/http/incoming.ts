@@ -14,7 +14,7 @@ export interface Incoming {
   readonly ipAddress: string;
   /** Throws `invalid_request` for a host that is not allowed. */
   issuer(): string;
-  /** As the services want it. Throws like `issuer`. */
+  /** The caller in the messages to services. Throws like `issuer`. */
   caller(): { ipAddress: string; issuer: string };
 }
 
@@ -27,7 +27,7 @@ export interface IncomingRules {
 /** Reads the connection and, if it comes from a trusted proxy, what that proxy says about it. */
 export function readIncoming(request: IncomingMessage, requestId: string, rules: IncomingRules): Incoming {
   const { headers } = request;
-  const { address, trusted } = peerOf(request.socket, rules.proxies);
+  const { address, trusted } = connectionOf(request.socket, rules.proxies);
   const ipAddress = trusted
     ? callerAddress(address, single(headers['x-forwarded-for']), rules.proxies)
     : address;
@@ -40,9 +40,9 @@ export function readIncoming(request: IncomingMessage, requestId: string, rules:
   return { requestId, ipAddress, issuer, caller: () => ({ ipAddress, issuer: issuer() }) };
 }
 
-/** The id under which a request is followed: a trusted proxy's `X-Request-Id` if it is a plain word, else a new one. */
-export function requestIdOf(request: IncomingMessage, rules: IncomingRules): string {
-  if (peerOf(request.socket, rules.proxies).trusted) {
+/** The id of a request: a trusted proxy's `X-Request-Id` if it is a plain word, else a new one. */
+export function chooseRequestId(request: IncomingMessage, rules: IncomingRules): string {
+  if (connectionOf(request.socket, rules.proxies).trusted) {
     const given = single(request.headers['x-request-id']);
     if (given !== undefined && /^[\w.-]{1,64}$/.test(given)) return given;
   }
@@ -51,7 +51,7 @@ export function requestIdOf(request: IncomingMessage, rules: IncomingRules): str
 
 /** The trace that a trusted proxy says the request belongs to. */
 export function traceContextOf(request: IncomingMessage, rules: IncomingRules): SpanContext | undefined {
-  return peerOf(request.socket, rules.proxies).trusted
+  return connectionOf(request.socket, rules.proxies).trusted
     ? readTraceparent(request.headers[traceparentKey])
     : undefined;
 }
@@ -62,25 +62,25 @@ export function userAgentHash(request: IncomingMessage): string {
   return agent === undefined ? '' : createHash('sha256').update(agent).digest('base64url');
 }
 
-/** The other end of a connection, which is the same for every request on it. */
-export interface Peer {
+/** The other end of a TCP connection, the same for every request on it. */
+export interface Connection {
   /** '' when the connection is already gone. */
   readonly address: string;
-  /** Whether it is a proxy whose word counts. */
+  /** Whether it is a trusted proxy. */
   readonly trusted: boolean;
   /** Requests that are not answered yet. */
-  waiting: number;
+  unanswered: number;
 }
 
-const peers = new WeakMap<Socket, Peer>();
+const connections = new WeakMap<Socket, Connection>();
 
-export function peerOf(socket: Socket, proxies: Networks): Peer {
-  const known = peers.get(socket);
+export function connectionOf(socket: Socket, proxies: Networks): Connection {
+  const known = connections.get(socket);
   if (known !== undefined) return known;
   const address = normalizeAddress(socket.remoteAddress ?? '');
-  const peer = { address, trusted: !proxies.isEmpty && proxies.contains(address), waiting: 0 };
-  peers.set(socket, peer);
-  return peer;
+  const connection = { address, trusted: !proxies.isEmpty && proxies.contains(address), unanswered: 0 };
+  connections.set(socket, connection);
+  return connection;
 }
 
 function single(header: string | string[] | undefined): string | undefined {

@@ -140,7 +140,7 @@ describe('paths and methods', () => {
     },
   );
 
-  it('answers an address that cannot be read with 400 in the shape of the contract', async () => {
+  it('answers a URL that cannot be read with 400 in the shape of the contract', async () => {
     const answer = await open().app.inject({ method: 'GET', url: '/%zz' });
     expect([answer.statusCode, answer.json()]).toMatchObject([
       400,

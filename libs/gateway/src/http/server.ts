@@ -10,7 +10,7 @@ import { contract } from '../dialects/contract.ts';
 import { asOAuthError } from './errors.ts';
 import type { Gateway } from '../gateway.ts';
 import { crossOriginHeaders } from './headers.ts';
-import { requestIdOf, type IncomingRules } from './incoming.ts';
+import { chooseRequestId, type IncomingRules } from './incoming.ts';
 import { sendPageError, wantsHtml } from '../pages/page.ts';
 import { prepareRequests } from './hooks.ts';
 import { traceRequests } from '../request-traces.ts';
@@ -19,27 +19,27 @@ import { methodsOf, routes, type PageRoute, type ReadRoute, type Route } from '.
 export interface ServerOptions {
   /** Answers `GET /readyz` on the public listener. */
   readonly readiness?: (() => Promise<void>) | undefined;
-  /** Aborted when the process begins to stop, while it still serves: connections are asked to leave as they are used. */
+  /** Aborted when the process starts to drain: it still serves, and each answer closes its connection. */
   readonly draining?: AbortSignal | undefined;
-  /** Adds routes that are not the gateway's own. */
+  /** Adds routes from outside the gateway. */
   readonly extensions?: readonly ((app: FastifyInstance) => void)[] | undefined;
-  /** Ten seconds for headers and fifteen for a request unless it is given. */
+  /** Default: ten seconds for headers and fifteen for a request. */
   readonly patience?: Patience | undefined;
 }
 
-/** How long clients are waited for, in milliseconds. */
+/** How long to wait for clients, in milliseconds. */
 export interface Patience {
   /** For all headers of a request. */
   readonly headers: number;
   /** For all of a request, its headers included. */
   readonly request: number;
-  /** For any sign of a client that is being answered, such as that it reads. */
+  /** For any activity of a client during its answer, such as reading. */
   readonly silence: number;
-  /** Between two looks at who is over the time for a request. */
+  /** Between two checks for requests that exceeded their time. */
   readonly interval: number;
 }
 
-/** Node looks every 30 s unless told otherwise. */
+/** Node's default interval is 30 s. */
 const usualPatience: Patience = { headers: 10_000, request: 15_000, silence: 30_000, interval: 2_000 };
 
 /** Wires the table of routes, the pages and the limits into one HTTP server. */
@@ -52,12 +52,12 @@ export function createServer(gateway: Gateway, options: ServerOptions): FastifyI
   };
   const app = fastify({
     ...limits(options.patience ?? usualPatience),
-    genReqId: (request: IncomingMessage) => requestIdOf(request, rules),
+    genReqId: (request: IncomingMessage) => chooseRequestId(request, rules),
     frameworkErrors: (_error, _request, reply) => refuseAddress(reply as FastifyReply),
     clientErrorHandler: refuseConnection,
   });
   app.removeAllContentTypeParsers();
-  // Every type is taken the same way; that of a named one is not looked at anew for every request.
+  // The bytes are kept as they are; `readBody` checks type and content. Fastify finds a named type faster than `*`.
   app.addContentTypeParser(
     ['application/json', 'application/x-www-form-urlencoded', '*'],
     { parseAs: 'buffer' },
@@ -82,7 +82,7 @@ export function createServer(gateway: Gateway, options: ServerOptions): FastifyI
 function limits(patience: Patience) {
   return {
     bodyLimit,
-    // Our own shape of the 503 is answered in `prepareRequests`.
+    // `prepareRequests` answers the 503 in the shape of the dialect.
     return503OnClosing: false,
     forceCloseConnections: 'idle',
     exposeHeadRoutes: false,
@@ -158,7 +158,7 @@ function answerErrorsWithPages(app: FastifyInstance, gateway: Gateway): void {
   );
 }
 
-/** Routes of others live in a scope of their own, with parsed cookies. */
+/** Added routes have a scope of their own, with parsed cookies. */
 function addExtensions(
   app: FastifyInstance,
   gateway: Gateway,
@@ -173,7 +173,7 @@ function addExtensions(
 }
 
 function addFiles(app: FastifyInstance, gateway: Gateway, readiness: ServerOptions['readiness']): void {
-  for (const asset of gateway.views.assets) {
+  for (const asset of gateway.templates.assets) {
     app.get(asset.path, async (_request, reply) =>
       reply
         .header('cache-control', 'public, max-age=31536000, immutable')
@@ -199,20 +199,20 @@ function refuseRoute(request: FastifyRequest, reply: FastifyReply, gateway: Gate
   if (methods.length > 0) reply.header('allow', methods.join(', '));
   const error =
     methods.length > 0
-      ? new OAuthError('method_not_allowed', `This address takes ${methods.join(', ')}.`)
-      : new OAuthError('not_found', 'There is nothing at this address.');
+      ? new OAuthError('method_not_allowed', `This path takes ${methods.join(', ')}.`)
+      : new OAuthError('not_found', 'Not found.');
   return wantsHtml(request)
     ? sendPageError(request, reply, gateway, error)
     : sendError(request, reply, error);
 }
 
-/** An address with broken percent-encoding never reaches a route. */
+/** A URL with broken percent-encoding never reaches a route. */
 function refuseAddress(reply: FastifyReply): void {
   reply.code(400).header('x-content-type-options', 'nosniff');
-  void sendJson(reply, JSON.stringify(contract.failure('invalid_request', 'The address cannot be read.')));
+  void sendJson(reply, JSON.stringify(contract.failure('invalid_request', 'The URL could not be read.')));
 }
 
-/** Answers what is not readable as HTTP, without repeating any of it. */
+/** Answers a connection that sends invalid HTTP, without repeating any of it. */
 function refuseConnection(error: Error & { code?: string }, socket: Socket): void {
   if (!socket.writable || error.code === 'ECONNRESET') {
     socket.destroy();

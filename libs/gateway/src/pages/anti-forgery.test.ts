@@ -38,6 +38,6 @@ describe('antiForgery', () => {
     { fetchSite: 'none' },
     { fetchSite: '' },
   ])('refuses a form with %j', (overrides) => {
-    expect(() => antiForgery.check(form(overrides))).toThrow(/not valid in this browser/);
+    expect(() => antiForgery.check(form(overrides))).toThrow(/no longer valid in this browser/);
   });
 });

@@ -37,7 +37,7 @@ export const antiForgery: AntiForgery = {
     if (!antiForgery.proves(form.browserId, form.purpose, form.token) || isForeign(form)) {
       throw new OAuthError(
         'access_denied',
-        'This form is not valid in this browser any more. Go back and try again.',
+        'This form is no longer valid in this browser. Go back and try again.',
       );
     }
   },

@@ -3,53 +3,53 @@ import { rootCall } from '@tessera/rpc';
 import type { Session } from '@tessera/proto-gen/authorize';
 import { readQuery } from '../http/query.ts';
 import { decideFromForm, takeOutcome, type Outcome } from './decision.ts';
-import { attemptSignIn, sendElsewhere, sendSignIn, type DirectSignIn } from './direct-sign-in.ts';
+import { signInDirectly, sendElsewhere, sendSignIn, type DirectSignIn } from './direct-sign-in.ts';
 import { antiForgeryField, checkForm, purpose, readForm } from './form.ts';
-import type { PageHandler, Visit } from './handler.ts';
+import type { PageHandler, PageContext } from './page-context.ts';
 import { sendPage } from './page.ts';
 import { approvalsPath } from './paths.ts';
 import { personName, requireBrowserId, signedInPerson } from './person.ts';
-import { viewRequest } from './request-view.ts';
+import { describeRequest } from './request-description.ts';
 
 /**
- * `GET /approvals`: the backchannel requests that wait for the signed-in person (CIBA Core §7.1). Nobody's client leads here, so
- * whoever is not signed in says for which tenant they come: by the link they got, or on the page.
+ * `GET /approvals`: the pending backchannel requests of the signed-in person (CIBA Core §7.1). No client leads here, so a person
+ * who is not signed in names the tenant: by the link they received, or on the page.
  */
-export const showApprovals: PageHandler = async (visit) => {
-  const tenantId = readQuery(visit.request).get('tenant') ?? '';
-  const person = await signedInPerson(visit);
+export const showApprovals: PageHandler = async (context) => {
+  const tenantId = readQuery(context.request).get('tenant') ?? '';
+  const person = await signedInPerson(context);
   if (person === undefined) {
     return isTenantId(tenantId)
-      ? sendSignIn(visit, signInFor(tenantId), undefined)
-      : sendTenantForm(visit, tenantId);
+      ? sendSignIn(context, signInFor(tenantId), undefined)
+      : sendTenantForm(context, tenantId);
   }
   if (tenantId !== '' && tenantId !== person.session.tenantId)
-    return sendElsewhere(visit, signInFor(tenantId));
-  if (!person.fresh) return sendSignIn(visit, signInFor(person.session.tenantId), person);
-  return sendList(visit, person.session, takeOutcome(visit));
+    return sendElsewhere(context, signInFor(tenantId));
+  if (!person.fresh) return sendSignIn(context, signInFor(person.session.tenantId), person);
+  return sendList(context, person.session, takeOutcome(context));
 };
 
 /** `POST /approvals`: signs in, or decides one request. */
-export const submitApprovals: PageHandler = async (visit) => {
-  const { app, request, gateway } = visit;
+export const submitApprovals: PageHandler = async (context) => {
+  const { app, request, gateway } = context;
   const form = readForm(request);
   if (form.has('password')) {
     const tenantId = form.get('tenant') ?? '';
     checkForm(app, request, form, purpose.signInTo(tenantId), gateway);
-    const answer = await attemptSignIn(visit, signInFor(tenantId), form);
-    return answer === 'signed_in' ? redirect(visit) : answer;
+    const answer = await signInDirectly(context, signInFor(tenantId), form);
+    return answer === 'signed_in' ? redirect(context) : answer;
   }
-  const person = await signedInPerson(visit);
-  // Signed out or too long ago meanwhile: ask, and show again what waits.
-  if (person?.fresh !== true) return redirect(visit);
+  const person = await signedInPerson(context);
+  // The session ended or became too old in the meantime: sign in first, then show the list again.
+  if (person?.fresh !== true) return redirect(context);
   const signIn = signInFor(person.session.tenantId);
-  const answer = await decideFromForm(visit, form, person, signIn, (call, options) =>
+  const answer = await decideFromForm(context, form, person, signIn, (call, options) =>
     gateway.peers.backchannel.decideBackchannelAuthentication(call, options),
   );
-  return answer === 'decided' ? redirect(visit) : answer;
+  return answer === 'decided' ? redirect(context) : answer;
 };
 
-function redirect({ reply }: Visit): FastifyReply {
+function redirect({ reply }: PageContext): FastifyReply {
   return reply.header('cache-control', 'no-store').redirect(approvalsPath(), 303);
 }
 
@@ -59,16 +59,16 @@ function isTenantId(text: string): boolean {
 
 function signInFor(tenantId: string): DirectSignIn {
   const fields = [{ name: 'tenant', value: tenantId }];
-  return { path: '/approvals', tenantId, lead: 'to see what waits for you', subject: tenantId, fields };
+  return { path: '/approvals', tenantId, lead: 'to review your requests', subject: tenantId, fields };
 }
 
-function sendTenantForm({ request, reply, gateway }: Visit, typed: string): FastifyReply {
+function sendTenantForm({ request, reply, gateway }: PageContext, typed: string): FastifyReply {
   const page = {
-    view: 'approvals-tenant',
+    template: 'approvals-tenant',
     title: 'Your organization',
-    message: 'Say for which organization you come, to sign in and see what waits for you.',
+    message: 'Enter your organization to sign in and review your requests.',
     formTarget: 'own',
-    data: { typed, problem: typed === '' ? undefined : 'This cannot be the name of an organization.' },
+    data: { typed, problem: typed === '' ? undefined : 'This is not a valid organization name.' },
   } as const;
   return sendPage(request, reply, gateway, page);
 }
@@ -76,33 +76,37 @@ function sendTenantForm({ request, reply, gateway }: Visit, typed: string): Fast
 const notices: Readonly<Record<Outcome, string>> = {
   approved: 'You approved the request.',
   denied: 'You denied the request.',
-  over: 'The request was not waiting any more.',
+  over: 'The request was no longer pending.',
 };
 
-async function sendList(visit: Visit, session: Session, outcome: Outcome | undefined): Promise<FastifyReply> {
-  const { request, reply, gateway } = visit;
+async function sendList(
+  context: PageContext,
+  session: Session,
+  outcome: Outcome | undefined,
+): Promise<FastifyReply> {
+  const { request, reply, gateway } = context;
   const { tenantId, userId } = session;
   const waiting = await gateway.peers.backchannel.listBackchannelAuthentications(
     { tenantId, userId },
     rootCall(request.incoming.requestId),
   );
-  const browserId = requireBrowserId(visit);
+  const browserId = requireBrowserId(context);
   const token = (of: string) => gateway.antiForgery.token(browserId, of);
-  const viewed = await Promise.all(waiting.requests.map((pending) => viewRequest(visit, pending)));
-  const requests = viewed.map(({ view }) => ({
-    ...view,
+  const described = await Promise.all(waiting.requests.map((pending) => describeRequest(context, pending)));
+  const requests = described.map(({ description }) => ({
+    ...description,
     fields: [
-      { name: antiForgeryField, value: token(purpose.decide(view.requestId)) },
-      { name: 'request', value: view.requestId },
+      { name: antiForgeryField, value: token(purpose.decide(description.requestId)) },
+      { name: 'request', value: description.requestId },
     ],
   }));
   return sendPage(request, reply, gateway, {
-    view: 'approvals',
+    template: 'approvals',
     title: 'Approvals',
     message: summary(requests.length),
     formTarget: 'own',
     script: true,
-    tenant: { id: tenantId, name: viewed[0]?.tenantName ?? '' },
+    tenant: { id: tenantId, name: described[0]?.tenantName ?? '' },
     data: {
       requests,
       notice: outcome && notices[outcome],

@@ -7,7 +7,7 @@ import type { Gateway } from '../gateway.ts';
 import { countStart } from '../http/start-limit.ts';
 import { browserContext } from './browser.ts';
 import { sendMismatch } from './mismatch.ts';
-import type { PageHandler } from './handler.ts';
+import type { PageHandler } from './page-context.ts';
 
 /** Where a browser goes to sign in. */
 export function loginPath(interactionId: string): string {

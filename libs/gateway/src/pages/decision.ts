@@ -6,13 +6,13 @@ import { Decision } from '@tessera/proto-gen/device';
 import { dropCookie, readCookie, writeCookie } from '../http/cookies.ts';
 import { sendSignInAgain, type DirectSignIn } from './direct-sign-in.ts';
 import { checkForm, purpose } from './form.ts';
-import type { Visit } from './handler.ts';
+import type { PageContext } from './page-context.ts';
 import type { Person } from './person.ts';
 
-/** How a decision ended: as it was made, or because the request had ended before. */
+/** The result of a decision; `over` if the request had ended before. */
 export type Outcome = 'approved' | 'denied' | 'over';
 
-/** How long the page after a decision may still say so, in seconds. */
+/** Lifetime in seconds of the cookie with the result for the next page. */
 const outcomeSeconds = 60;
 
 export interface DecisionCall {
@@ -33,13 +33,13 @@ export interface DecisionCall {
  * browser's own, `invalid_request` for no or another decision than before.
  */
 export async function decideFromForm(
-  visit: Visit,
+  context: PageContext,
   form: ReadonlyMap<string, string>,
   person: Person,
   signIn: DirectSignIn,
   decide: (call: DecisionCall, options: CallOptions) => Promise<unknown>,
 ): Promise<'decided' | FastifyReply> {
-  const { app, request, reply, gateway } = visit;
+  const { app, request, reply, gateway } = context;
   const requestId = form.get('request') ?? '';
   checkForm(app, request, form, purpose.decide(requestId), gateway);
   const decision = decisionOf(form.get('decision'));
@@ -50,7 +50,7 @@ export async function decideFromForm(
     await decide({ requestId, decision, approver }, rootCall(request.incoming.requestId));
   } catch (error) {
     if (!(error instanceof OAuthError)) throw error;
-    if (error.code === 'login_required') return sendSignInAgain(visit, signIn, person, error);
+    if (error.code === 'login_required') return sendSignInAgain(context, signIn, person, error);
     if (error.code !== 'not_found') throw error;
     outcome = 'over';
   }
@@ -66,7 +66,7 @@ export function decisionOf(text: string | undefined): Decision {
 }
 
 /** How the decision before this page ended, once. */
-export function takeOutcome({ app, request, reply }: Visit): Outcome | undefined {
+export function takeOutcome({ app, request, reply }: PageContext): Outcome | undefined {
   const outcome = readCookie(app, request, 'decided');
   if (outcome === '') return undefined;
   dropCookie(request, reply, 'decided');

@@ -106,7 +106,7 @@ describe('GET /device', () => {
       'orders.read',
       'know who you are',
       '203.0.113.7',
-      'a different address than yours',
+      'not your own address',
       'value="approve"',
       'value="deny"',
       'Signed in as Ada',
@@ -173,9 +173,22 @@ describe('GET /device', () => {
 });
 
 describe('POST /device', () => {
-  it('goes on with the code as this browser alone can', async () => {
+  it('continues with a proof that only this browser has', async () => {
     const answer = await post(open(), { user_code: userCode, csrf: csrf(purpose.enterCode) });
     expect([answer.statusCode, answer.headers.location]).toEqual([303, opened]);
+  });
+
+  it.each<[string, Record<string, string>, Record<string, string>]>([
+    ['no anti-forgery field', {}, {}],
+    ['the field of another form', { csrf: csrf(purpose.signOut) }, {}],
+    ['a cross-site request', { csrf: csrf(purpose.enterCode) }, { 'sec-fetch-site': 'cross-site' }],
+    ["another browser's cookie", { csrf: csrf(purpose.enterCode) }, { cookie: 'tessera_session=ts_x' }],
+  ])('takes no code from a form with %s (RFC 8628 §5.4)', async (_what, field, headers) => {
+    const gateway = open();
+    const answer = await post(gateway, { user_code: userCode, ...field }, headers);
+    expect(answer.statusCode).toBe(400);
+    expect(answer.headers.location).toBeUndefined();
+    expect(gateway.requests('getDeviceAuthorization')).toEqual([]);
   });
 
   it('signs in to the tenant of the code and goes on', async () => {

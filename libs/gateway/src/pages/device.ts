@@ -4,81 +4,81 @@ import { OAuthError } from '@tessera/oauth';
 import type { PendingRequest } from '@tessera/proto-gen/device';
 import { readQuery } from '../http/query.ts';
 import { decideFromForm, takeOutcome, type Outcome } from './decision.ts';
-import { attemptSignIn, sendSignIn, type DirectSignIn } from './direct-sign-in.ts';
+import { signInDirectly, sendSignIn, type DirectSignIn } from './direct-sign-in.ts';
 import { antiForgeryField, checkForm, purpose, readForm } from './form.ts';
-import type { PageHandler, Visit } from './handler.ts';
+import type { PageHandler, PageContext } from './page-context.ts';
 import { sendPage, sendPageError } from './page.ts';
 import { devicePath } from './paths.ts';
 import { personName, requireBrowserId, signedInPerson, type Person } from './person.ts';
-import { viewRequest } from './request-view.ts';
+import { describeRequest } from './request-description.ts';
 
 /**
  * `GET /device` (RFC 8628 §3.3). A code in the address only fills in the form (§3.3.1, §5.4): the code is looked up once this
  * browser sent that form, which the `proof` beside it shows.
  */
-export const showDevice: PageHandler = async (visit) => {
-  const query = readQuery(visit.request);
+export const showDevice: PageHandler = async (context) => {
+  const query = readQuery(context.request);
   const userCode = query.get('user_code') ?? '';
-  const outcome = takeOutcome(visit);
-  if (userCode === '' && outcome !== undefined) return sendOutcome(visit, outcome);
-  const browserId = requireBrowserId(visit);
-  const { antiForgery } = visit.gateway;
+  const outcome = takeOutcome(context);
+  if (userCode === '' && outcome !== undefined) return sendOutcome(context, outcome);
+  const browserId = requireBrowserId(context);
+  const { antiForgery } = context.gateway;
   if (
     userCode === '' ||
     !antiForgery.proves(browserId, purpose.openCode(userCode), query.get('proof') ?? '')
   ) {
-    return sendEntry(visit, { userCode });
+    return sendEntry(context, { userCode });
   }
-  return answering(visit, userCode, async () => {
-    const person = await signedInPerson(visit);
-    if (person?.fresh === true) return sendConfirmation(visit, userCode, person);
-    const { tenantId } = await find(visit, userCode, undefined);
+  return answering(context, userCode, async () => {
+    const person = await signedInPerson(context);
+    if (person?.fresh === true) return sendConfirmation(context, userCode, person);
+    const { tenantId } = await find(context, userCode, undefined);
     if (person !== undefined && person.session.tenantId !== tenantId) throw unknownCode();
-    return sendSignIn(visit, signInFor(userCode, tenantId), person);
+    return sendSignIn(context, signInFor(userCode, tenantId), person);
   });
 };
 
-/** `POST /device`: the forms of these pages, each told by the field that only it has. */
-export const submitDevice: PageHandler = async (visit) => {
-  const { app, request, gateway } = visit;
+/** `POST /device`: the forms of these pages, each recognized by the field that only it has. */
+export const submitDevice: PageHandler = async (context) => {
+  const { app, request, gateway } = context;
   const form = readForm(request);
   const userCode = form.get('user_code') ?? '';
-  if (form.has('decision')) return decide(visit, form, userCode);
-  if (form.has('password')) return signIn(visit, form, userCode);
+  if (form.has('decision')) return decide(context, form, userCode);
+  if (form.has('password')) return signIn(context, form, userCode);
   checkForm(app, request, form, purpose.enterCode, gateway);
   if (userCode.trim() === '') {
-    return sendEntry(visit, { userCode: '', error: new OAuthError('invalid_request', 'Enter the code.') });
+    return sendEntry(context, { userCode: '', error: new OAuthError('invalid_request', 'Enter the code.') });
   }
-  return openCode(visit, userCode);
+  return openCode(context, userCode);
 };
 
 async function signIn(
-  visit: Visit,
+  context: PageContext,
   form: ReadonlyMap<string, string>,
   userCode: string,
 ): Promise<FastifyReply> {
-  const { app, request, gateway } = visit;
+  const { app, request, gateway } = context;
   checkForm(app, request, form, purpose.signInTo(userCode), gateway);
-  return answering(visit, userCode, async () => {
-    const { tenantId } = await find(visit, userCode, undefined);
-    const answer = await attemptSignIn(visit, signInFor(userCode, tenantId), form);
-    return answer === 'signed_in' ? openCode(visit, userCode) : answer;
+  return answering(context, userCode, async () => {
+    const { tenantId } = await find(context, userCode, undefined);
+    const answer = await signInDirectly(context, signInFor(userCode, tenantId), form);
+    return answer === 'signed_in' ? openCode(context, userCode) : answer;
   });
 }
 
 async function decide(
-  visit: Visit,
+  context: PageContext,
   form: ReadonlyMap<string, string>,
   userCode: string,
 ): Promise<FastifyReply> {
-  const person = await signedInPerson(visit);
+  const person = await signedInPerson(context);
   // Signed out or too long ago meanwhile: ask, and show the request again.
-  if (person?.fresh !== true) return openCode(visit, userCode);
+  if (person?.fresh !== true) return openCode(context, userCode);
   const signIn = signInFor(userCode, person.session.tenantId);
-  const answer = await decideFromForm(visit, form, person, signIn, (call, options) =>
-    visit.gateway.peers.device.decideDeviceAuthorization(call, options),
+  const answer = await decideFromForm(context, form, person, signIn, (call, options) =>
+    context.gateway.peers.device.decideDeviceAuthorization(call, options),
   );
-  return answer === 'decided' ? redirect(visit, devicePath({ user_code: undefined })) : answer;
+  return answer === 'decided' ? redirect(context, devicePath({ user_code: undefined })) : answer;
 }
 
 function signInFor(userCode: string, tenantId: string): DirectSignIn {
@@ -86,19 +86,19 @@ function signInFor(userCode: string, tenantId: string): DirectSignIn {
   return { path: '/device', tenantId, lead: 'to connect your device', subject: userCode, fields };
 }
 
-/** Goes to the pages of a code, as this browser alone can. */
-function openCode(visit: Visit, userCode: string): FastifyReply {
-  const proof = visit.gateway.antiForgery.token(requireBrowserId(visit), purpose.openCode(userCode));
-  return redirect(visit, devicePath({ user_code: userCode, proof }));
+/** Redirects to the pages of a code, with the proof that this browser entered it. */
+function openCode(context: PageContext, userCode: string): FastifyReply {
+  const proof = context.gateway.antiForgery.token(requireBrowserId(context), purpose.openCode(userCode));
+  return redirect(context, devicePath({ user_code: userCode, proof }));
 }
 
-function redirect({ reply }: Visit, path: string): FastifyReply {
+function redirect({ reply }: PageContext, path: string): FastifyReply {
   return reply.header('cache-control', 'no-store').redirect(path, 303);
 }
 
 /** Answers with the form again when the code is not valid or too many were tried. */
 async function answering(
-  visit: Visit,
+  context: PageContext,
   userCode: string,
   answer: () => Promise<FastifyReply>,
 ): Promise<FastifyReply> {
@@ -107,9 +107,9 @@ async function answering(
   } catch (error) {
     if (!(error instanceof OAuthError)) throw error;
     if (error.code !== 'not_found' && error.code !== 'rate_limited') throw error;
-    // The address exists; what is wrong is what was typed.
+    // The path exists; only the code is wrong.
     const shown = error.code === 'not_found' ? new OAuthError('invalid_request', error.message) : error;
-    return sendEntry(visit, { userCode, error: shown, person: await signedInPerson(visit) });
+    return sendEntry(context, { userCode, error: shown, person: await signedInPerson(context) });
   }
 }
 
@@ -118,7 +118,7 @@ function unknownCode(): OAuthError {
 }
 
 async function find(
-  { request, gateway }: Visit,
+  { request, gateway }: PageContext,
   userCode: string,
   person: Person | undefined,
 ): Promise<PendingRequest> {
@@ -133,23 +133,23 @@ async function find(
 }
 
 function sendEntry(
-  visit: Visit,
+  context: PageContext,
   shown: { readonly userCode: string; readonly error?: OAuthError; readonly person?: Person | undefined },
 ): FastifyReply {
-  const { request, reply, gateway } = visit;
+  const { request, reply, gateway } = context;
   const { userCode, error, person } = shown;
-  const browserId = requireBrowserId(visit);
+  const browserId = requireBrowserId(context);
   const page = {
-    view: 'device',
+    template: 'device',
     title: 'Connect a device',
-    message: error?.message ?? 'Enter the code that your device shows.',
+    message: error?.message ?? 'Enter the code shown on your device.',
     formTarget: 'own',
     data: {
       userCode,
       problem: error?.message,
       person: person && { name: personName(person.session), tenantId: person.session.tenantId },
       fields: [{ name: antiForgeryField, value: gateway.antiForgery.token(browserId, purpose.enterCode) }],
-      signOut: signOutFields(visit, userCode),
+      signOut: signOutFields(context, userCode),
     },
   } as const;
   return error === undefined
@@ -157,8 +157,8 @@ function sendEntry(
     : sendPageError(request, reply, gateway, error, page);
 }
 
-function signOutFields(visit: Visit, userCode: string) {
-  const token = visit.gateway.antiForgery.token(requireBrowserId(visit), purpose.signOut);
+function signOutFields(context: PageContext, userCode: string) {
+  const token = context.gateway.antiForgery.token(requireBrowserId(context), purpose.signOut);
   return [
     { name: antiForgeryField, value: token },
     { name: 'going', value: 'device' },
@@ -166,32 +166,36 @@ function signOutFields(visit: Visit, userCode: string) {
   ];
 }
 
-async function sendConfirmation(visit: Visit, userCode: string, person: Person): Promise<FastifyReply> {
-  const { request, reply, gateway } = visit;
-  const pending = await find(visit, userCode, person);
-  const { view, tenantName } = await viewRequest(visit, pending);
-  const token = gateway.antiForgery.token(requireBrowserId(visit), purpose.decide(view.requestId));
+async function sendConfirmation(
+  context: PageContext,
+  userCode: string,
+  person: Person,
+): Promise<FastifyReply> {
+  const { request, reply, gateway } = context;
+  const pending = await find(context, userCode, person);
+  const { description, tenantName } = await describeRequest(context, pending);
+  const token = gateway.antiForgery.token(requireBrowserId(context), purpose.decide(description.requestId));
   return sendPage(request, reply, gateway, {
-    view: 'device-confirm',
+    template: 'device-confirm',
     title: 'Connect this device?',
-    message: `${view.application} asks for access to your account.`,
+    message: `${description.application} asks for access to your account.`,
     formTarget: 'own',
     tenant: { id: pending.tenantId, name: tenantName },
     data: {
-      request: view,
+      request: description,
       userCode: displayed(userCode),
       person: { name: personName(person.session) },
       fields: [
         { name: antiForgeryField, value: token },
-        { name: 'request', value: view.requestId },
+        { name: 'request', value: description.requestId },
         { name: 'user_code', value: userCode },
       ],
-      signOut: signOutFields(visit, userCode),
+      signOut: signOutFields(context, userCode),
     },
   });
 }
 
-/** As the device shows it, however it was typed. */
+/** Formatted as the device shows it. */
 function displayed(userCode: string): string {
   const letters = userCode.toUpperCase().replaceAll(/[^A-Z]/g, '');
   return `${letters.slice(0, 4)}-${letters.slice(4)}`;
@@ -200,15 +204,15 @@ function displayed(userCode: string): string {
 const outcomes: Readonly<Record<Outcome, { title: string; message: string }>> = {
   approved: {
     title: 'Device connected',
-    message: 'You approved. Your device goes on by itself in a moment.',
+    message: 'You approved access. Your device will continue automatically.',
   },
-  denied: { title: 'Access denied', message: 'You denied. The device gets no access to your account.' },
-  over: { title: 'Too late', message: 'The request is not waiting any more. Start again on your device.' },
+  denied: { title: 'Access denied', message: 'You denied access. The device cannot use your account.' },
+  over: { title: 'Too late', message: 'This request is no longer pending. Start again on your device.' },
 };
 
-function sendOutcome({ request, reply, gateway }: Visit, outcome: Outcome): FastifyReply {
+function sendOutcome({ request, reply, gateway }: PageContext, outcome: Outcome): FastifyReply {
   const page = {
-    view: 'device-decided',
+    template: 'device-decided',
     formTarget: 'own',
     ...outcomes[outcome],
     data: { outcome },

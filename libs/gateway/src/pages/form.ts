@@ -30,15 +30,15 @@ export function checkForm(
   });
 }
 
-/** What a form on a page is made for, so that one form's field is worth nothing in another. */
+/** Purposes of forms: the anti-forgery field of one form is not valid in another. */
 export const purpose = {
   signIn: (interactionId: string) => `login\0${interactionId}`,
   signOut: 'logout',
   /** The form that asks for a user code. */
   enterCode: 'device',
-  /** The pages of one user code: a link to them is worth nothing in a browser whose person did not enter the code. */
+  /** The pages of one user code: a link to them works only in the browser where the code was entered. */
   openCode: (userCode: string) => `device\0${userCode}`,
-  /** Signing in to decide something: in a device flow its user code, else the tenant. */
+  /** Signing in before a decision: bound to the user code in a device flow, else to the tenant. */
   signInTo: (what: string) => `sign-in\0${what}`,
   decide: (requestId: string) => `decide\0${requestId}`,
 };

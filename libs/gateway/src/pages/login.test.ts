@@ -106,7 +106,7 @@ describe('GET /login', () => {
     });
     const answer = await show(gateway);
     expect(answer.statusCode).toBe(200);
-    expect(answer.body).toContain('No sign-in is waiting');
+    expect(answer.body).toContain('There is no sign-in request');
     expect(answer.body).not.toContain('type="password"');
   });
 
@@ -114,13 +114,13 @@ describe('GET /login', () => {
     for (const url of ['/login', '/login?interaction=', '/login?return_to=//evil']) {
       const answer = await open().app.inject({ method: 'GET', url, headers: html });
       expect(answer.statusCode).toBe(200);
-      expect(answer.body).toContain('No sign-in is waiting');
+      expect(answer.body).toContain('There is no sign-in request');
       expect(answer.body).not.toContain('password');
     }
     const json = await open().app.inject({ method: 'GET', url: '/login' });
     expect(json.json()).toEqual({
       isSuccess: true,
-      data: { message: 'No sign-in is waiting in this browser.' },
+      data: { message: 'There is no sign-in request to continue.' },
     });
   });
 });
@@ -184,8 +184,8 @@ describe('POST /login', () => {
     };
     const gateway = open({ ...switched, noteSessionEnd: () => ({}) });
     expect((await send(gateway)).cookies).toMatchObject([{ name: 'tessera_session', value: 'ts_new' }]);
-    const told = ['s1', 's0'].map((sessionId) => ({ tenantId: 'acme', sessionId }));
-    expect(gateway.requests('noteSessionEnd')).toMatchObject(told);
+    const expected = ['s1', 's0'].map((sessionId) => ({ tenantId: 'acme', sessionId }));
+    expect(gateway.requests('noteSessionEnd')).toMatchObject(expected);
     const unheard = open({
       ...switched,
       noteSessionEnd: () => {

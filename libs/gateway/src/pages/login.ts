@@ -6,28 +6,28 @@ import { dropCookie, readCookie } from '../http/cookies.ts';
 import { readQuery } from '../http/query.ts';
 import { browserContext } from './browser.ts';
 import { antiForgeryField, checkForm, purpose, readForm } from './form.ts';
-import type { PageHandler, Visit } from './handler.ts';
+import type { PageHandler, PageContext } from './page-context.ts';
 import { sendMismatch } from './mismatch.ts';
 import { sendPage, sendPageError, type Page } from './page.ts';
 import { giveSession } from './session.ts';
 
-/** `GET /login`: the form where a sign-in is waiting, else a page that says that nothing is. */
-export const showLogin: PageHandler = async (visit) => {
-  const { app, request, reply, gateway } = visit;
+/** `GET /login`: the form of a pending sign-in, else a page that says there is none. */
+export const showLogin: PageHandler = async (context) => {
+  const { app, request, reply, gateway } = context;
   const interactionId = readQuery(request).get('interaction') ?? '';
-  const waiting = interactionId === '' ? undefined : await findInteraction(visit, interactionId);
-  if (waiting === undefined) return showNothingWaiting(visit);
-  const { interaction, redirect } = waiting;
+  const found = interactionId === '' ? undefined : await findInteraction(context, interactionId);
+  if (found === undefined) return showNoSignIn(context);
+  const { interaction, redirect } = found;
   if (redirect !== undefined) return sendOn(reply, redirect);
-  if (interaction === undefined) return showNothingWaiting(visit);
+  if (interaction === undefined) return showNoSignIn(context);
   const browserId = readCookie(app, request, 'browser');
-  const page = loginPage(interaction, visit, browserId, { identifier: interaction.loginHint });
+  const page = loginPage(interaction, context, browserId, { identifier: interaction.loginHint });
   return sendPage(request, reply, gateway, page);
 };
 
 /** `POST /login`: checks the credentials and sends the browser on; wrong ones get the form again. */
-export const signIn: PageHandler = async (visit) => {
-  const { app, request, reply, gateway } = visit;
+export const signIn: PageHandler = async (context) => {
+  const { app, request, reply, gateway } = context;
   const form = readForm(request);
   const interactionId = form.get('interaction') ?? '';
   checkForm(app, request, form, purpose.signIn(interactionId), gateway);
@@ -35,9 +35,15 @@ export const signIn: PageHandler = async (visit) => {
   const identifier = form.get('identifier') ?? '';
   const password = form.get('password') ?? '';
   if (identifier === '' || password === '') {
-    const { interaction, redirect } = await readInteraction(visit, interactionId);
+    const { interaction, redirect } = await readInteraction(context, interactionId);
     if (redirect !== undefined) return sendOn(reply, redirect);
-    return refuseSignIn(visit, interaction, identifier, 400, 'Enter both your user name and your password.');
+    return refuseSignIn(
+      context,
+      interaction,
+      identifier,
+      400,
+      'Enter both your user name and your password.',
+    );
   }
   const { outcome } = await gateway.peers.authorize.signIn(
     { browser, interactionId, identifier, password },
@@ -47,12 +53,12 @@ export const signIn: PageHandler = async (visit) => {
     case 'signedIn': {
       const { session, redirect } = outcome.value;
       if (session === undefined || redirect === undefined) break;
-      await giveSession(visit, session);
+      await giveSession(context, session);
       return sendOn(reply, redirect);
     }
     case 'wrongCredentials': {
       return refuseSignIn(
-        visit,
+        context,
         outcome.value.interaction,
         identifier,
         401,
@@ -78,7 +84,7 @@ function sendOn(reply: FastifyReply, { location }: Redirect): FastifyReply {
 }
 
 function readInteraction(
-  { app, request, gateway }: Visit,
+  { app, request, gateway }: PageContext,
   interactionId: string,
 ): Promise<GetInteractionResponse> {
   return gateway.peers.authorize.getInteraction(
@@ -87,13 +93,13 @@ function readInteraction(
   );
 }
 
-/** Undefined when the sign-in was finished, has expired, or waits in another browser. */
+/** Undefined if the sign-in is finished, has expired, or belongs to another browser. */
 async function findInteraction(
-  visit: Visit,
+  context: PageContext,
   interactionId: string,
 ): Promise<GetInteractionResponse | undefined> {
   try {
-    return await readInteraction(visit, interactionId);
+    return await readInteraction(context, interactionId);
   } catch (error) {
     if (error instanceof OAuthError && error.code === 'invalid_request') return undefined;
     throw error;
@@ -101,16 +107,16 @@ async function findInteraction(
 }
 
 function refuseSignIn(
-  visit: Visit,
+  context: PageContext,
   interaction: Interaction | undefined,
   identifier: string,
   status: 400 | 401,
   problem: string,
 ): FastifyReply {
-  const { app, request, reply, gateway } = visit;
+  const { app, request, reply, gateway } = context;
   if (interaction === undefined)
-    throw new OAuthError('invalid_request', 'Nothing is waiting for a sign-in here.');
-  const page = loginPage(interaction, visit, readCookie(app, request, 'browser'), { identifier, problem });
+    throw new OAuthError('invalid_request', 'There is no sign-in request to continue.');
+  const page = loginPage(interaction, context, readCookie(app, request, 'browser'), { identifier, problem });
   return sendPageError(request, reply, gateway, new OAuthError('access_denied', problem), {
     ...page,
     status,
@@ -119,13 +125,13 @@ function refuseSignIn(
 
 function loginPage(
   interaction: Interaction,
-  { gateway }: Visit,
+  { gateway }: PageContext,
   browserId: string,
   shown: { readonly identifier: string; readonly problem?: string },
 ): Page {
   const { interactionId, tenantId, tenantName, applicationName } = interaction;
   return {
-    view: 'login',
+    template: 'login',
     title: 'Sign in',
     message: `Sign in to continue to ${applicationName}.`,
     formTarget: 'client',
@@ -145,13 +151,13 @@ function loginPage(
   };
 }
 
-function showNothingWaiting({ app, request, reply, gateway }: Visit): FastifyReply {
+function showNoSignIn({ app, request, reply, gateway }: PageContext): FastifyReply {
   const signedOut = readCookie(app, request, 'signedOut') !== '';
   if (!signedOut) {
-    const message = 'No sign-in is waiting in this browser.';
+    const message = 'There is no sign-in request to continue.';
     return sendPage(request, reply, gateway, {
-      view: 'waiting',
-      title: 'Nothing to sign in to',
+      template: 'no-sign-in',
+      title: 'No sign-in request',
       message,
       formTarget: 'own',
     });
@@ -159,7 +165,7 @@ function showNothingWaiting({ app, request, reply, gateway }: Visit): FastifyRep
   dropCookie(request, reply, 'signedOut');
   const message = 'You are signed out.';
   return sendPage(request, reply, gateway, {
-    view: 'signed-out',
+    template: 'signed-out',
     title: 'Signed out',
     message,
     formTarget: 'own',

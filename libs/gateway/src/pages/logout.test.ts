@@ -124,8 +124,8 @@ describe('GET /logout', () => {
     const again = { endSession: () => ({ ...ended.endSession(), earlierSessionIds: ['s0', 's-1'] }) };
     const several = open(again);
     expect((await get(several)).statusCode).toBe(302);
-    const told = ['s1', 's0', 's-1'].map((sessionId) => ({ tenantId: 'acme', sessionId }));
-    expect(several.requests('noteSessionEnd')).toMatchObject(told);
+    const expected = ['s1', 's0', 's-1'].map((sessionId) => ({ tenantId: 'acme', sessionId }));
+    expect(several.requests('noteSessionEnd')).toMatchObject(expected);
     const oneUnheard = open({
       ...again,
       noteSessionEnd: ({ sessionId }) => {

@@ -7,7 +7,7 @@ import { loginPath } from './authorize.ts';
 import { approvalsPath, devicePath } from './paths.ts';
 import { browserContext } from './browser.ts';
 import { antiForgeryField, checkForm, purpose, readForm } from './form.ts';
-import type { PageHandler, Visit } from './handler.ts';
+import type { PageHandler, PageContext } from './page-context.ts';
 import { sendPage } from './page.ts';
 import { noteSessionEnd } from './session.ts';
 
@@ -27,21 +27,21 @@ interface LogoutRequest {
  * `GET /logout`: ends the session and sends the browser on, always by 302. In the strict profile a request that may come from
  * another site and does not prove with an ID token whose session it means asks the person first.
  */
-export const logout: PageHandler = async (visit) => {
-  const asked = await readLogout(visit, readQuery(visit.request));
-  if (visit.gateway.config.TESSERA_PROFILE === 'strict' && (await mustAsk(visit, asked))) {
-    return askToSignOut(visit, asked);
+export const logout: PageHandler = async (context) => {
+  const asked = await readLogout(context, readQuery(context.request));
+  if (context.gateway.config.TESSERA_PROFILE === 'strict' && (await mustAsk(context, asked))) {
+    return askToSignOut(context, asked);
   }
-  return visit.reply.redirect(await endSession(visit, asked), 302);
+  return context.reply.redirect(await endSession(context, asked), 302);
 };
 
 /** `POST /logout`: the answer to a form of ours. Where it goes on is a path of ours or what `GET /logout` would answer. */
-export const confirmLogout: PageHandler = async (visit) => {
-  const { app, request, reply, gateway } = visit;
+export const confirmLogout: PageHandler = async (context) => {
+  const { app, request, reply, gateway } = context;
   const form = readForm(request);
   checkForm(app, request, form, purpose.signOut, gateway);
   const onward = onwardPath(form);
-  const location = await endSession(visit, await readLogout(visit, form), onward);
+  const location = await endSession(context, await readLogout(context, form), onward);
   return reply.redirect(location, 303);
 };
 
@@ -62,8 +62,8 @@ function onwardPath(form: ReadonlyMap<string, string>): string | undefined {
 }
 
 /** Ends the session and drops its cookie; returns where the browser goes: `onward`, else what `authorize` answers. */
-async function endSession(visit: Visit, asked: LogoutRequest, onward?: string): Promise<string> {
-  const { app, request, reply, gateway } = visit;
+async function endSession(context: PageContext, asked: LogoutRequest, onward?: string): Promise<string> {
+  const { app, request, reply, gateway } = context;
   const { location, ...ended } = await gateway.peers.authorize.endSession(
     {
       browser: browserContext(app, request),
@@ -75,7 +75,7 @@ async function endSession(visit: Visit, asked: LogoutRequest, onward?: string): 
     },
     rootCall(request.incoming.requestId),
   );
-  if (ended.sessionId !== '') await noteSessionEnd(visit, ended);
+  if (ended.sessionId !== '') await noteSessionEnd(context, ended);
   reply.header('cache-control', 'no-store');
   dropCookie(request, reply, 'session');
   if (onward !== undefined) return onward;
@@ -85,7 +85,7 @@ async function endSession(visit: Visit, asked: LogoutRequest, onward?: string): 
 }
 
 async function readLogout(
-  { request, gateway }: Visit,
+  { request, gateway }: PageContext,
   parameters: ReadonlyMap<string, string>,
 ): Promise<LogoutRequest> {
   const read = (name: string) => parameters.get(name) ?? '';
@@ -107,7 +107,7 @@ async function readLogout(
 }
 
 /** Anybody holds an ID token of some session: only one of this browser's own speaks for its person. */
-async function mustAsk({ app, request, gateway }: Visit, { hint }: LogoutRequest): Promise<boolean> {
+async function mustAsk({ app, request, gateway }: PageContext, { hint }: LogoutRequest): Promise<boolean> {
   if (readCookie(app, request, 'session') === '') return false;
   const site = request.headers['sec-fetch-site'];
   if (site === 'same-origin' || site === 'none') return false;
@@ -119,12 +119,12 @@ async function mustAsk({ app, request, gateway }: Visit, { hint }: LogoutRequest
   return session !== undefined && session.sessionId !== hint.sessionId && session.userId !== hint.sub;
 }
 
-function askToSignOut({ app, request, reply, gateway }: Visit, asked: LogoutRequest): FastifyReply {
+function askToSignOut({ app, request, reply, gateway }: PageContext, asked: LogoutRequest): FastifyReply {
   const known = readCookie(app, request, 'browser');
   const browserId = known === '' ? newBrowserId(gateway.kit.random) : known;
   if (known === '') writeCookie(request, reply, 'browser', browserId);
   return sendPage(request, reply, gateway, {
-    view: 'sign-out',
+    template: 'sign-out',
     title: 'Sign out?',
     message: 'Confirm that you want to sign out.',
     formTarget: 'client',

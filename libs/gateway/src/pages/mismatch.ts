@@ -11,22 +11,22 @@ export interface Mismatch {
   readonly reply: FastifyReply;
   readonly gateway: Gateway;
   readonly browserId: string;
-  /** What the person came for. Where only the tenant is known there is `tenantId` instead. */
+  /** The pending sign-in. If only the tenant is known, `tenantId` is set instead. */
   readonly interaction?: Interaction | undefined;
   readonly tenantId?: string;
-  /** Where the form may lead in the end. */
+  /** Where the form may redirect to. */
   readonly formTarget: FormTarget;
-  /** Hidden fields that say where the person goes on after signing out. */
+  /** Hidden fields that say where to continue after signing out. */
   readonly going: readonly { readonly name: string; readonly value: string }[];
 }
 
-/** The contract's 400 for a session of another tenant; its page offers signing out and going on. */
+/** The contract's 400 for a session of another tenant; its page offers to sign out and continue. */
 export function sendMismatch(mismatch: Mismatch): FastifyReply {
   const { request, reply, gateway, browserId, interaction, formTarget, going } = mismatch;
   const error = new OAuthError('invalid_request', 'The session in this browser belongs to another tenant.');
   return sendPageError(request, reply, gateway, error, {
-    view: 'mismatch',
-    title: 'You are signed in elsewhere',
+    template: 'mismatch',
+    title: 'You are signed in to another organization',
     message: error.message,
     formTarget,
     tenant: { id: interaction?.tenantId ?? mismatch.tenantId ?? '', name: interaction?.tenantName ?? '' },

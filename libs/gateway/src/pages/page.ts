@@ -5,15 +5,15 @@ import { errorHeaders, publicCode } from '../http/errors.ts';
 import type { Gateway } from '../gateway.ts';
 import { pageHeaders, type FormTarget } from '../http/headers.ts';
 
-/** A page, and what somebody who asks for JSON gets instead. */
+/** A page, and the message that a JSON client gets instead. */
 export interface Page {
   /** Name of the template. */
-  readonly view:
+  readonly template:
     | 'login'
     | 'mismatch'
     | 'signed-out'
     | 'sign-out'
-    | 'waiting'
+    | 'no-sign-in'
     | 'error'
     | 'device'
     | 'device-confirm'
@@ -22,19 +22,19 @@ export interface Page {
     | 'approvals'
     | 'approvals-tenant';
   readonly title: string;
-  /** One sentence: the text of the page in short. */
+  /** The page in one sentence. */
   readonly message: string;
   readonly formTarget: FormTarget;
-  /** Whether a script file of ours may run on the page and ask our origin. */
+  /** Whether our script files may run on the page and call our origin. */
   readonly script?: boolean;
-  /** Where it is not that of the error. */
+  /** Overrides the status of the error. */
   readonly status?: number;
   /** Name and id of the tenant whose page it is. */
   readonly tenant?: { readonly id: string; readonly name: string };
   readonly data?: object;
 }
 
-/** Whether the request comes from somebody who reads HTML. */
+/** Whether the client prefers HTML. */
 export function wantsHtml(request: FastifyRequest): boolean {
   const accept = request.headers.accept ?? '';
   return quality(accept, 'text/html') >= Math.max(quality(accept, 'application/json'), 0.001);
@@ -83,13 +83,13 @@ export function sendPageError(
 
 function sendHtml(reply: FastifyReply, gateway: Gateway, page: Page): FastifyReply {
   const { title, message, tenant, data } = page;
-  const html = gateway.views.render(page.view, { title, message, tenant, ...data });
+  const html = gateway.templates.render(page.template, { title, message, tenant, ...data });
   return reply.type('text/html; charset=utf-8').send(html);
 }
 
 function errorPage(error: OAuthError, requestId: string): Page {
   return {
-    view: 'error',
+    template: 'error',
     title: headline(error),
     message: error.message,
     formTarget: 'own',

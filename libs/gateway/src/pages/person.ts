@@ -3,17 +3,17 @@ import { rootCall } from '@tessera/rpc';
 import type { Session } from '@tessera/proto-gen/authorize';
 import { newBrowserId, readCookie, writeCookie } from '../http/cookies.ts';
 import { browserContext } from './browser.ts';
-import type { Visit } from './handler.ts';
+import type { PageContext } from './page-context.ts';
 
 /** The person who is signed in in this browser. */
 export interface Person {
   readonly session: Session;
-  /** Whether they gave their password recently enough to decide something for a device or a client elsewhere. */
+  /** Whether the sign-in is recent enough to approve a device or backchannel request. */
   readonly fresh: boolean;
 }
 
 /** Who is signed in; undefined when nobody is. */
-export async function signedInPerson({ app, request, gateway }: Visit): Promise<Person | undefined> {
+export async function signedInPerson({ app, request, gateway }: PageContext): Promise<Person | undefined> {
   const browser = browserContext(app, request);
   if (browser.sessionToken === '') return undefined;
   const { session } = await gateway.peers.authorize.getSession(
@@ -27,8 +27,8 @@ export async function signedInPerson({ app, request, gateway }: Visit): Promise<
 
 const given = new WeakMap<FastifyRequest, string>();
 
-/** The value of the pre-session cookie, which a browser gets with the first form it is shown: one, however often it is asked for. */
-export function requireBrowserId({ app, request, reply, gateway }: Visit): string {
+/** The value of the pre-session cookie. A browser without one gets it with its first form, once per request. */
+export function requireBrowserId({ app, request, reply, gateway }: PageContext): string {
   const known = given.get(request) ?? readCookie(app, request, 'browser');
   if (known !== '') return known;
   const browserId = newBrowserId(gateway.kit.random);

@@ -1,27 +1,34 @@
 import { Code, ConnectError, rootCall } from '@tessera/rpc';
 import type { EndedSession, NewSession } from '@tessera/proto-gen/authorize';
 import { writeCookie } from '../http/cookies.ts';
-import type { Visit } from './handler.ts';
+import type { PageContext } from './page-context.ts';
 
-/** Gives the browser its new session, once it is certain that nothing comes of the one of another person before it. */
-export async function giveSession(visit: Visit, { sessionToken, maxAge, ended }: NewSession): Promise<void> {
-  if (ended !== undefined) await noteSessionEnd(visit, ended);
-  writeCookie(visit.request, visit.reply, 'session', sessionToken, maxAge);
+/** Gives the browser its new session, after the end of a previous person's session has been recorded. */
+export async function giveSession(
+  context: PageContext,
+  { sessionToken, maxAge, ended }: NewSession,
+): Promise<void> {
+  if (ended !== undefined) await noteSessionEnd(context, ended);
+  writeCookie(context.request, context.reply, 'session', sessionToken, maxAge);
 }
 
 /**
- * Tells `token` that a session was ended, and with it the earlier ones of its person. To be done before the answer: what a
- * person is told of as over must not come back with an older copy of the codes.
+ * Reports the end of a session, and of the person's earlier ones, to `token`. Await it before answering: a session that the
+ * person has seen end must not be revived by an older copy of the codes in Redis.
  */
 export async function noteSessionEnd(
-  visit: Visit,
+  context: PageContext,
   { tenantId, sessionId, earlierSessionIds }: Omit<EndedSession, '$typeName'>,
 ): Promise<void> {
-  await Promise.all([sessionId, ...earlierSessionIds].map((ended) => noteEnd(visit, tenantId, ended)));
+  await Promise.all([sessionId, ...earlierSessionIds].map((ended) => noteEnd(context, tenantId, ended)));
 }
 
-/** A `token` of the version before knows nothing of ends, and holds to what it knew. */
-async function noteEnd({ request, gateway }: Visit, tenantId: string, sessionId: string): Promise<void> {
+/** A `token` process of the previous version does not know this call. */
+async function noteEnd(
+  { request, gateway }: PageContext,
+  tenantId: string,
+  sessionId: string,
+): Promise<void> {
   try {
     await gateway.peers.token.noteSessionEnd({ tenantId, sessionId }, rootCall(request.incoming.requestId));
   } catch (error) {

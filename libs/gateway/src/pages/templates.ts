@@ -14,21 +14,21 @@ export interface Asset {
 }
 
 /** The templates and the files they refer to, read once. */
-export interface Views {
+export interface Templates {
   readonly assets: readonly Asset[];
   /** The HTML of a page. Every value is escaped. */
-  render(view: string, data: object): string;
+  render(template: string, data: object): string;
 }
 
-export function loadViews(): Views {
+export function loadTemplates(): Templates {
   const style = asset('tessera.css', 'text/css; charset=utf-8');
   const icon = asset('tessera.svg', 'image/svg+xml');
   const approvals = asset('approvals.js', 'text/javascript; charset=utf-8');
   const eta = new Eta({ views: directory, cache: true, autoEscape: true, autoTrim: [false, 'nl'] });
   return {
     assets: [style, icon, approvals],
-    render: (view, data) =>
-      eta.render(`./${view}`, {
+    render: (template, data) =>
+      eta.render(`./${template}`, {
         style: style.href,
         icon: icon.href,
         approvalsScript: approvals.href,

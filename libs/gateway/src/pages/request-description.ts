@@ -1,20 +1,20 @@
 import { Code, ConnectError, rootCall } from '@tessera/rpc';
 import type { PendingRequest } from '@tessera/proto-gen/device';
 import type { GetApplicationResponse } from '@tessera/proto-gen/directory';
-import type { Visit } from './handler.ts';
+import type { PageContext } from './page-context.ts';
 
-/** What a person reads of a request before deciding. */
-export interface RequestView {
+/** What a person reads about a request before deciding. */
+export interface RequestDescription {
   readonly requestId: string;
   readonly application: string;
   readonly bindingMessage: string;
   readonly scopes: readonly { readonly name: string; readonly description: string }[];
   readonly ipAddress: string;
-  /** Whether the request came from the address the person is at, which a request planted by somebody else rarely does. */
+  /** Whether the request came from the person's own address; a phished request rarely does. */
   readonly sameAddress: boolean;
 }
 
-/** What the built-in scopes give (OIDC Core §5.4 and §11). */
+/** What the built-in scopes allow (OIDC Core §5.4 and §11). */
 const builtInDescriptions: Readonly<Record<string, string>> = {
   openid: 'know who you are',
   profile: 'see your name',
@@ -24,11 +24,11 @@ const builtInDescriptions: Readonly<Record<string, string>> = {
 };
 
 /** Describes a request with the words of the tenant's administrators. */
-export async function viewRequest(
-  visit: Visit,
+export async function describeRequest(
+  context: PageContext,
   pending: PendingRequest,
-): Promise<{ view: RequestView; tenantName: string }> {
-  const { application, tenant } = await findApplication(visit, pending.clientId);
+): Promise<{ description: RequestDescription; tenantName: string }> {
+  const { application, tenant } = await findApplication(context, pending.clientId);
   const described = new Map(
     application?.scopes.map(({ name, description, resourceName }) => [
       name,
@@ -36,7 +36,7 @@ export async function viewRequest(
     ]),
   );
   const { requestId, applicationName, bindingMessage, ipAddress } = pending;
-  const view = {
+  const description = {
     requestId,
     application: applicationName,
     bindingMessage,
@@ -45,13 +45,13 @@ export async function viewRequest(
       description: builtInDescriptions[name] ?? described.get(name) ?? '',
     })),
     ipAddress,
-    sameAddress: ipAddress === visit.request.incoming.ipAddress,
+    sameAddress: ipAddress === context.request.incoming.ipAddress,
   };
-  return { view, tenantName: tenant?.name ?? '' };
+  return { description, tenantName: tenant?.name ?? '' };
 }
 
 async function findApplication(
-  { request, gateway }: Visit,
+  { request, gateway }: PageContext,
   clientId: string,
 ): Promise<Partial<Pick<GetApplicationResponse, 'application' | 'tenant'>>> {
   try {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { loadViews } from './views.ts';
+import { loadTemplates } from './templates.ts';
 
 const payloads = [
   '"><script>alert(1)</script>',
@@ -24,12 +24,12 @@ const payloads = [
   '<math><mi xlink:href="javascript:alert(1)">',
 ];
 
-const views = [
+const pages = [
   'login',
   'mismatch',
   'sign-out',
   'signed-out',
-  'waiting',
+  'no-sign-in',
   'error',
   'device',
   'device-confirm',
@@ -39,10 +39,10 @@ const views = [
   'approvals-tenant',
 ];
 
-describe.each(views)('the page %s', (view) => {
-  const views = loadViews();
+describe.each(pages)('the page %s', (page) => {
+  const templates = loadTemplates();
   const render = (value: string) =>
-    views.render(view, {
+    templates.render(page, {
       title: value,
       message: value,
       application: value,
