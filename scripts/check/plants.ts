@@ -117,6 +117,15 @@ const packages: readonly Plant[] = [
   },
 ];
 
+const unused: readonly Plant[] = [
+  {
+    guard: 'unused',
+    path: 'apps/token/package.json',
+    edit: (before) => before.replace('"dependencies": {', '"dependencies": { "lru-cache": "11.5.3",'),
+    expect: /lru-cache/,
+  },
+];
+
 const hygiene: readonly Plant[] = [
   clean('docs/canary-path.md', ['See /home', 'somebody'].join('/'), /path of one machine/),
   clean('deploy/canary-key.pem', ['-----BEGIN', 'PRIVATE KEY-----\nMIIE'].join(' '), /private key/),
@@ -166,6 +175,7 @@ export const plants: readonly Plant[] = [
   ...rules,
   ...types,
   ...packages,
+  ...unused,
   ...hygiene,
   ...protos,
   ...others,
