@@ -8,20 +8,20 @@ const shortestPauseMs = 100;
 const longestPauseMs = 2_000;
 const failuresUntilWarning = 3;
 
-/** The directory speaks twice a second as long as it can read its own changes; silence means that nothing is guarded. */
+/** The directory sends its position twice a second while it can read its changes. Silence means that changes may be missed. */
 const silenceMs = 3_000;
 
-export interface WatchOptions {
+export interface ChangeWatchOptions {
   readonly directory: Client<typeof DirectoryService>;
   readonly kit: Pick<Kit, 'log' | 'random'>;
   readonly onChange: (change: WatchChangesResponse) => void;
-  /** Changes may have been missed: whatever was read before must go. */
+  /** Changes may have been missed: everything that was read before must be dropped. */
   readonly onGap: () => void;
 }
 
 /** Follows the directory's changes, reconnects when the stream ends, and knows whether it is connected. */
-export class Watch {
-  readonly #options: WatchOptions;
+export class ChangeWatch {
+  readonly #options: ChangeWatchOptions;
   readonly #closing = new AbortController();
   readonly #running: Promise<void>;
   #connected = false;
@@ -29,12 +29,12 @@ export class Watch {
   #sequence = 0n;
   #failures = 0;
 
-  constructor(options: WatchOptions) {
+  constructor(options: ChangeWatchOptions) {
     this.#options = options;
     this.#running = this.#run();
   }
 
-  /** Whether a change of the directory would be heard of within a second. */
+  /** Whether a change of the directory arrives within a second. */
   get connected(): boolean {
     return this.#connected;
   }
@@ -49,15 +49,15 @@ export class Watch {
       const reason = await this.#follow();
       this.#connected = false;
       this.#failures += 1;
-      // Servers end old connections now and then, so one end is nothing to speak of.
+      // Servers close old connections regularly, so a single end is not logged.
       if (this.#failures === failuresUntilWarning) {
-        this.#options.kit.log.warn({ reason }, 'the directory cannot be watched, so little of it is cached');
+        this.#options.kit.log.warn({ reason }, 'cannot watch the directory; caching for one second only');
       }
       await this.#backOff();
     }
   }
 
-  /** Follows one stream to its end and says why it ended. */
+  /** Reads one stream to its end and resolves with the reason why it ended. */
   async #follow(): Promise<string> {
     const ending = new AbortController();
     const signal = AbortSignal.any([ending.signal, this.#closing.signal]);
@@ -70,7 +70,7 @@ export class Watch {
       let isFirst = true;
       for await (const message of stream) {
         silence.refresh();
-        this.#hear(message, isFirst);
+        this.#receive(message, isFirst);
         isFirst = false;
       }
       return 'ended';
@@ -81,23 +81,23 @@ export class Watch {
     }
   }
 
-  #hear(message: WatchChangesResponse, isFirst: boolean): void {
+  #receive(message: WatchChangesResponse, isFirst: boolean): void {
     const isPosition = message.kind === ChangeKind.UNSPECIFIED;
     const follows = isPosition ? this.#confirmed && message.sequence === this.#sequence : !isFirst;
     if (!follows) this.#options.onGap();
     if (isPosition) this.#confirmed = true;
     else this.#options.onChange(message);
     this.#sequence = message.sequence;
-    // What was missed comes behind the position that a stream resumes from: until then nothing from before is trusted.
+    // Missed changes follow the position that a stream resumes from: until they have arrived, the cache is not trusted.
     if (isFirst && follows) return;
     this.#connected = true;
     if (this.#failures >= failuresUntilWarning) {
-      this.#options.kit.log.info('the directory is watched again');
+      this.#options.kit.log.info('watching the directory again');
     }
     this.#failures = 0;
   }
 
-  /** Doubling pauses with jitter, so that a directory that comes back is not met by everyone at once. */
+  /** Doubling pauses with jitter, so that clients do not reconnect to a restarted directory all at once. */
   async #backOff(): Promise<void> {
     const longest = Math.min(longestPauseMs, shortestPauseMs * 2 ** Math.min(this.#failures - 1, 10));
     const jitter = this.#options.kit.random.bytes(2).readUInt16BE() / 0x1_0000;

@@ -3,11 +3,11 @@ import { rootCall } from '@tessera/rpc';
 import { systemRandom } from '@tessera/kit';
 import { OAuthError } from '@tessera/oauth';
 import { ApplicationType, ChangeKind, Status } from '@tessera/proto-gen/directory';
-import { fakeClock, silentLog } from '@tessera/test-kit';
+import { FakeDirectory, fakeClock, secretOf, silentLog } from '@tessera/test-kit';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { createDirectoryClient } from './client.ts';
-import { FakeDirectory } from './testing/fake-directory.ts';
-import type { DirectoryClient } from './types.ts';
+import { ClientRefusal } from './client-authentication.ts';
+import type { AcceptedClients, DirectoryClient } from './types.ts';
 
 const call = rootCall('a-request');
 const here = { ipAddress: '192.0.2.1' };
@@ -17,7 +17,8 @@ let client: DirectoryClient;
 
 beforeEach(async () => {
   clock = fakeClock();
-  directory = new FakeDirectory();
+  directory = new FakeDirectory('token', 0);
+  for (const tenantId of ['acme', 'globex']) directory.addTenant(tenantId);
   directory.addApplication('service');
   directory.addApplication('spa', { type: ApplicationType.PUBLIC, secret: 'none' });
   const kit = { clock, random: systemRandom, log: silentLog() };
@@ -29,8 +30,7 @@ beforeEach(async () => {
 afterEach(() => client.close());
 
 function attempt(clientId: string, clientSecret: string | undefined, caller = here) {
-  const method = clientSecret === undefined ? 'none' : 'client_secret_post';
-  return client.authenticateClient({ clientId, clientSecret, method }, caller, call);
+  return client.authenticateClient({ clientId, clientSecret }, caller, call);
 }
 
 async function refusal(answer: Promise<unknown>): Promise<string> {
@@ -43,43 +43,43 @@ async function refusal(answer: Promise<unknown>): Promise<string> {
 }
 
 it('accepts the secret of a confidential client and asks for nothing the second time (RFC 6749 §2.3.1)', async () => {
-  expect((await attempt('service', 'service-secret')).application.clientId).toBe('service');
+  expect((await attempt('service', secretOf('service'))).application.clientId).toBe('service');
   const before = { ...directory.calls };
-  expect((await attempt('service', 'service-secret')).tenant.tenantId).toBe('acme');
+  expect((await attempt('service', secretOf('service'))).tenant.tenantId).toBe('acme');
   expect(directory.calls).toEqual(before);
 });
 
 it('tells the directory every five minutes that a remembered secret is in use, and holds no request for it', async () => {
-  const told = () => directory.calls.verifyApplicationSecret;
+  const verifications = () => directory.calls.verifyApplicationSecret;
   const later = async (minutes: number) => {
     clock.advance(minutes * 60_000);
     await client.application('service', call);
   };
-  await attempt('service', 'service-secret');
+  await attempt('service', secretOf('service'));
   await later(4.9);
-  await attempt('service', 'service-secret');
-  expect(told()).toBe(1);
+  await attempt('service', secretOf('service'));
+  expect(verifications()).toBe(1);
   await later(0.1);
   const release = Promise.withResolvers<void>();
   directory.hold = release.promise;
-  await Promise.all(Array.from({ length: 20 }, () => attempt('service', 'service-secret')));
-  expect(told()).toBe(2);
+  await Promise.all(Array.from({ length: 20 }, () => attempt('service', secretOf('service'))));
+  expect(verifications()).toBe(2);
   directory.hold = undefined;
   release.resolve();
   await later(5);
-  directory.isAway = true;
-  await attempt('service', 'service-secret');
-  await attempt('service', 'service-secret');
-  expect(told()).toBe(3);
+  directory.unavailable = true;
+  await attempt('service', secretOf('service'));
+  await attempt('service', secretOf('service'));
+  expect(verifications()).toBe(3);
 });
 
 it('forgets a remembered secret of which the directory says that it is none', async () => {
-  await attempt('service', 'service-secret');
+  await attempt('service', secretOf('service'));
   directory.addApplication('service', { secret: 'rotated' });
   clock.advance(300_000);
-  await attempt('service', 'service-secret');
+  await attempt('service', secretOf('service'));
   await vi.waitFor(async () => {
-    expect(await refusal(attempt('service', 'service-secret'))).toMatch(/^invalid_client/);
+    expect(await refusal(attempt('service', secretOf('service')))).toMatch(/^invalid_client/);
   });
 });
 
@@ -88,49 +88,69 @@ it('accepts a public client by its identifier alone, and an empty secret as none
   expect((await attempt('spa', '')).application.clientId).toBe('spa');
 });
 
+it('accepts the clients that the endpoint asks for (RFC 6749 §2.1)', async () => {
+  directory.addApplication('off', { status: Status.DISABLED });
+  const accepted = (clientId: string, accepts: AcceptedClients, clientSecret?: string) =>
+    client.authenticateClient({ clientId, clientSecret }, { ...here, accepts }, call).then(
+      ({ application }) => application.clientId,
+      (error: unknown) =>
+        error instanceof OAuthError && error.cause instanceof ClientRefusal ? error.cause.reason : error,
+    );
+  expect(await accepted('service', 'confidential', secretOf('service'))).toBe('service');
+  expect(await accepted('service', 'confidential')).toBe('invalid_client');
+  expect(await accepted('spa', 'confidential')).toBe('public_client');
+  expect(await accepted('service', 'public')).toBe('invalid_client');
+  expect(await accepted('spa', 'public')).toBe('spa');
+  expect(await accepted('service', 'identified')).toBe('service');
+  expect(await accepted('service', 'identified', 'wrong')).toBe('invalid_client');
+  expect(await accepted('spa', 'identified')).toBe('spa');
+  expect(await accepted('off', 'identified')).toBe('invalid_client');
+  expect(await accepted('unknown', 'identified')).toBe('invalid_client');
+});
+
 it('refuses every failed authentication with one and the same invalid_client (RFC 6749 §5.2)', async () => {
   directory.addApplication('off', { status: Status.DISABLED });
   directory.addApplication('off-spa', { status: Status.DISABLED, type: ApplicationType.PUBLIC });
-  directory.tenants.set('closed', { name: 'Closed', status: Status.DISABLED });
+  directory.addTenant('closed', { status: Status.DISABLED });
   directory.addApplication('orphan', { tenantId: 'closed' });
   const refusals = await Promise.all([
-    refusal(attempt('unknown', 'service-secret')),
+    refusal(attempt('unknown', secretOf('service'))),
     refusal(attempt('unknown', undefined)),
     refusal(attempt('service', 'wrong')),
     refusal(attempt('service', undefined)),
     refusal(attempt('service', '')),
-    refusal(attempt('spa', 'a-secret')),
+    refusal(attempt('spa', secretOf('a'))),
     refusal(attempt('spa', 'none')),
-    refusal(attempt('off', 'off-secret')),
+    refusal(attempt('off', secretOf('off'))),
     refusal(attempt('off-spa', undefined)),
-    refusal(attempt('orphan', 'orphan-secret')),
-    refusal(attempt('service\0', 'service-secret')),
+    refusal(attempt('orphan', secretOf('orphan'))),
+    refusal(attempt('service\0', secretOf('service'))),
   ]);
   expect(new Set(refusals)).toEqual(new Set(['invalid_client: Client authentication failed.']));
 });
 
 it('does not let a remembered secret of one client pass for another', async () => {
   directory.addApplication('other');
-  await attempt('service', 'service-secret');
-  expect(await refusal(attempt('other', 'service-secret'))).toMatch(/^invalid_client/);
+  await attempt('service', secretOf('service'));
+  expect(await refusal(attempt('other', secretOf('service')))).toMatch(/^invalid_client/);
 });
 
 it('forgets a remembered secret when the application changes', async () => {
-  await attempt('service', 'service-secret');
+  await attempt('service', secretOf('service'));
   directory.addApplication('service', { secret: 'rotated' });
-  directory.tell(ChangeKind.APPLICATION, 'acme', 'service');
+  directory.sendChange(ChangeKind.APPLICATION, 'acme', 'service');
   await vi.waitFor(async () => {
-    expect(await refusal(attempt('service', 'service-secret'))).toMatch(/^invalid_client/);
+    expect(await refusal(attempt('service', secretOf('service')))).toMatch(/^invalid_client/);
   });
   await expect(attempt('service', 'rotated')).resolves.toBeDefined();
 });
 
 it('forgets a remembered secret when its tenant changes', async () => {
-  await attempt('service', 'service-secret');
+  await attempt('service', secretOf('service'));
   const before = directory.calls.verifyApplicationSecret;
-  directory.tell(ChangeKind.TENANT, 'acme', '');
+  directory.sendChange(ChangeKind.TENANT, 'acme', '');
   await vi.waitFor(async () => {
-    await attempt('service', 'service-secret');
+    await attempt('service', secretOf('service'));
     expect(directory.calls.verifyApplicationSecret).toBeGreaterThan(before);
   });
 });
@@ -138,35 +158,35 @@ it('forgets a remembered secret when its tenant changes', async () => {
 it('does not remember a secret that was rotated away while it was being verified', async () => {
   const release = Promise.withResolvers<void>();
   directory.hold = release.promise;
-  const slow = attempt('service', 'service-secret');
+  const slow = attempt('service', secretOf('service'));
   await vi.waitFor(() => expect(directory.calls.verifyApplicationSecret).toBe(1));
   directory.addApplication('service', { secret: 'rotated' });
-  directory.tell(ChangeKind.APPLICATION, 'acme', 'service');
+  directory.sendChange(ChangeKind.APPLICATION, 'acme', 'service');
   await new Promise((resolve) => setTimeout(resolve, 20));
   directory.hold = undefined;
   release.resolve();
   await slow;
-  expect(await refusal(attempt('service', 'service-secret'))).toMatch(/^invalid_client/);
+  expect(await refusal(attempt('service', secretOf('service')))).toMatch(/^invalid_client/);
 });
 
 it('asks again for a secret once it has expired', async () => {
   const expiresAt = BigInt(Math.floor(clock.now() / 1000) + 5);
   directory.addApplication('service', { secretExpiresAt: expiresAt });
-  await attempt('service', 'service-secret');
+  await attempt('service', secretOf('service'));
   directory.addApplication('service', { secret: 'the-expired-one-is-gone' });
   clock.advance(4_000);
-  await expect(attempt('service', 'service-secret')).resolves.toBeDefined();
+  await expect(attempt('service', secretOf('service'))).resolves.toBeDefined();
   clock.advance(1_000);
-  expect(await refusal(attempt('service', 'service-secret'))).toMatch(/^invalid_client/);
+  expect(await refusal(attempt('service', secretOf('service')))).toMatch(/^invalid_client/);
 });
 
 it('trusts a remembered secret for one second only while changes do not reach it', async () => {
-  await attempt('service', 'service-secret');
-  directory.isAway = true;
-  directory.cut();
+  await attempt('service', secretOf('service'));
+  directory.unavailable = true;
+  directory.disconnect();
   await vi.waitFor(() => expect(directory.watchers).toBe(0));
   clock.advance(1_001);
-  expect(await refusal(attempt('service', 'service-secret'))).toMatch(/^temporarily_unavailable/);
+  expect(await refusal(attempt('service', secretOf('service')))).toMatch(/^temporarily_unavailable/);
 });
 
 it('limits guesses per client and address, counted before the check, also when they come at once', async () => {
@@ -175,8 +195,8 @@ it('limits guesses per client and address, counted before the check, also when t
   expect(refusals.filter((text) => text.startsWith('invalid_client'))).toHaveLength(20);
   expect(refusals.filter((text) => text.startsWith('rate_limited'))).toHaveLength(40);
   expect(directory.calls.verifyApplicationSecret).toBe(20);
-  expect(await refusal(attempt('service', 'service-secret'))).toMatch(/^rate_limited/);
-  await expect(attempt('service', 'service-secret', { ipAddress: '192.0.2.2' })).resolves.toBeDefined();
+  expect(await refusal(attempt('service', secretOf('service')))).toMatch(/^rate_limited/);
+  await expect(attempt('service', secretOf('service'), { ipAddress: '192.0.2.2' })).resolves.toBeDefined();
 });
 
 it('limits guesses per address over all clients, known or not', async () => {
@@ -195,9 +215,9 @@ it('limits guesses from many addresses per client, and never keeps the client it
   for (let host = 0; host < 25; host += 1) expect(wrong(await guess(host, 20))).toBe(20);
   for (let host = 25; host < 35; host += 1) expect(wrong(await guess(host, 20))).toBe(5);
   for (let host = 35; host < 45; host += 1) {
-    directory.tell(ChangeKind.APPLICATION, 'acme', 'service');
+    directory.sendChange(ChangeKind.APPLICATION, 'acme', 'service');
     await new Promise((resolve) => setTimeout(resolve, 10));
-    await expect(attempt('service', 'service-secret', from(host))).resolves.toBeDefined();
+    await expect(attempt('service', secretOf('service'), from(host))).resolves.toBeDefined();
   }
   directory.addApplication('other');
   expect(wrong(await Promise.all([1, 2, 3].map((n) => refusal(attempt('other', `${n}`, from(99))))))).toBe(3);
@@ -206,11 +226,11 @@ it('limits guesses from many addresses per client, and never keeps the client it
 it('takes nothing from the budget of an address for right secrets, and gives nothing back for wrong ones', async () => {
   for (let index = 0; index < 350; index += 1) {
     directory.addApplication(`good-${index}`);
-    await expect(attempt(`good-${index}`, `good-${index}-secret`)).resolves.toBeDefined();
+    await expect(attempt(`good-${index}`, secretOf(`good-${index}`))).resolves.toBeDefined();
   }
   for (let index = 0; index < 290; index += 1) await refusal(attempt(`bad-${index}`, 'guess'));
   directory.addApplication('mine');
-  await attempt('mine', 'mine-secret');
+  await attempt('mine', secretOf('mine'));
   const more = await Promise.all(
     Array.from({ length: 20 }, (_, index) => refusal(attempt(`worse-${index}`, 'guess'))),
   );
@@ -218,25 +238,27 @@ it('takes nothing from the budget of an address for right secrets, and gives not
 });
 
 it('holds no attempt against a client to which the directory gave no answer', async () => {
-  directory.isAway = true;
+  directory.unavailable = true;
   for (let index = 0; index < 600; index += 1) {
-    expect(await refusal(attempt('service', 'service-secret'))).toMatch(/^temporarily_unavailable/);
+    expect(await refusal(attempt('service', secretOf('service')))).toMatch(/^temporarily_unavailable/);
   }
-  directory.isAway = false;
-  await expect(attempt('service', 'service-secret')).resolves.toBeDefined();
+  directory.unavailable = false;
+  await expect(attempt('service', secretOf('service'))).resolves.toBeDefined();
 });
 
 it('starts counting anew after a success', async () => {
   for (let round = 0; round < 3; round += 1) {
     for (let guess = 0; guess < 15; guess += 1) await refusal(attempt('service', `guess ${guess}`));
-    directory.tell(ChangeKind.APPLICATION, 'acme', 'service');
+    directory.sendChange(ChangeKind.APPLICATION, 'acme', 'service');
     await new Promise((resolve) => setTimeout(resolve, 20));
-    await expect(attempt('service', 'service-secret')).resolves.toBeDefined();
+    await expect(attempt('service', secretOf('service'))).resolves.toBeDefined();
   }
 });
 
 it('takes the same secret tried many times at once as one attempt', async () => {
-  const answers = await Promise.all(Array.from({ length: 100 }, () => attempt('service', 'service-secret')));
+  const answers = await Promise.all(
+    Array.from({ length: 100 }, () => attempt('service', secretOf('service'))),
+  );
   expect(answers).toHaveLength(100);
   expect(directory.calls.verifyApplicationSecret).toBe(1);
 });
@@ -246,11 +268,10 @@ it('fails nobody for the short time of who tried the same secret first, and coun
   directory.hold = release.promise;
   const secret = {
     clientId: 'service',
-    clientSecret: 'service-secret',
-    method: 'client_secret_post',
+    clientSecret: secretOf('service'),
   } as const;
   const hurried = client.authenticateClient(secret, here, rootCall('hurried', 30));
-  const patient = attempt('service', 'service-secret');
+  const patient = attempt('service', secretOf('service'));
   expect(await refusal(hurried)).toMatch(/^temporarily_unavailable/);
   release.resolve();
   expect((await patient).application.clientId).toBe('service');
@@ -258,7 +279,7 @@ it('fails nobody for the short time of who tried the same secret first, and coun
 });
 
 it('says that the directory is away instead of that the client is unknown', async () => {
-  directory.isAway = true;
-  expect(await refusal(attempt('service', 'service-secret'))).toMatch(/^temporarily_unavailable/);
+  directory.unavailable = true;
+  expect(await refusal(attempt('service', secretOf('service')))).toMatch(/^temporarily_unavailable/);
   expect(await refusal(attempt('spa', undefined))).toMatch(/^temporarily_unavailable/);
 });

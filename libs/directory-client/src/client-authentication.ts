@@ -10,93 +10,127 @@ import {
   type WatchChangesResponse,
 } from '@tessera/proto-gen/directory';
 import { isActive } from './access.ts';
-import { Coalesced, type Ticket } from './single-flight.ts';
-import type { CachedRecords } from './directory-cache.ts';
-import type { ApplicationRecord, Caller, ClientCredentials } from './types.ts';
+import type { DirectoryCache } from './directory-cache.ts';
+import { SingleFlight, type Flight } from './single-flight.ts';
+import type { ApplicationRecord, AuthenticationOptions, ClientCredentials } from './types.ts';
 import type { VerifiedSecrets } from './verified-secrets.ts';
 
 const perClientAndAddress = { name: 'client-secret.application', limit: 20, windowSeconds: 300 };
 /**
- * Over all addresses. Beyond it an address has five attempts instead of twenty, and not none: whoever guesses from many
- * addresses must not lock out the client itself, which is right at its first, also in several processes at once.
+ * Over all addresses. Beyond it, every address has five attempts instead of twenty. It is not zero, because guesses from
+ * many addresses must not lock out the client itself, which needs one attempt per process.
  */
 const perClient = { name: 'client-secret.client', limit: 500, windowSeconds: 300 };
 const underAttack = { ...perClientAndAddress, limit: 5 };
-/** Wider, because many applications may start behind one address at once. */
+/** Higher, because many applications may start behind one address at once. */
 const perAddress = { name: 'client-secret.address', limit: 300, windowSeconds: 300 };
 
-export interface AuthenticatorOptions {
-  readonly directory: Client<typeof DirectoryService>;
-  readonly records: CachedRecords;
-  readonly secrets: VerifiedSecrets;
-  readonly limiter: Limiter | undefined;
+/** Why a client was refused, for audit trails. The client never sees it. */
+export class ClientRefusal extends Error {
+  override readonly name = 'ClientRefusal';
+  readonly reason: 'invalid_client' | 'public_client';
+
+  constructor(reason: ClientRefusal['reason']) {
+    super(reason);
+    this.reason = reason;
+  }
 }
 
-/** Client authentication (RFC 6749 §2.3). Every refusal reads the same, whatever its reason. */
-export class ClientAuthenticator {
-  readonly #options: AuthenticatorOptions;
-  readonly #attempts = new Coalesced<ApplicationRecord>();
+interface SecretAttempt {
+  readonly clientId: string;
+  readonly clientSecret: string;
+  readonly digest: string;
+  readonly ipAddress: string;
+}
 
-  constructor(options: AuthenticatorOptions) {
-    this.#options = options;
+/** Client authentication (RFC 6749 §2.3). Every refusal has the same message, whatever its reason. */
+export class ClientAuthenticator {
+  readonly #directory: Client<typeof DirectoryService>;
+  readonly #cache: DirectoryCache;
+  readonly #secrets: VerifiedSecrets;
+  readonly #limiter: Limiter | undefined;
+  readonly #verifications = new SingleFlight<ApplicationRecord | undefined>();
+
+  constructor(parts: {
+    readonly directory: Client<typeof DirectoryService>;
+    readonly cache: DirectoryCache;
+    readonly secrets: VerifiedSecrets;
+    readonly limiter: Limiter | undefined;
+  }) {
+    this.#directory = parts.directory;
+    this.#cache = parts.cache;
+    this.#secrets = parts.secrets;
+    this.#limiter = parts.limiter;
   }
 
   async authenticate(
-    credentials: ClientCredentials,
-    caller: Caller,
+    { clientId, clientSecret = '' }: ClientCredentials,
+    { ipAddress, accepts = 'public' }: AuthenticationOptions,
     call: CallOptions,
   ): Promise<ApplicationRecord> {
-    const { clientId, clientSecret = '' } = credentials;
-    if (clientSecret === '') {
-      return accept(await this.#options.records.application(clientId, call), ApplicationType.PUBLIC);
+    if (clientSecret !== '') {
+      return requireClient(
+        await this.#bySecret({ clientId, clientSecret, ipAddress }, call),
+        ApplicationType.CONFIDENTIAL,
+      );
     }
-    const digest = this.#options.secrets.digest(clientId, clientSecret);
-    if (this.#options.secrets.has(clientId, digest)) {
-      if (this.#options.secrets.takeTelling(clientId, digest)) void this.#tellUse(clientId, clientSecret);
-      return accept(await this.#options.records.application(clientId, call), ApplicationType.CONFIDENTIAL);
-    }
-    // The same secret tried many times at once, as after a restart under load, is one attempt.
-    const attempt = `${digest} ${caller.ipAddress}`;
-    return this.#attempts.run(attempt, call, (ticket, shared) =>
-      this.#attempt({ clientId, clientSecret, digest, ipAddress: caller.ipAddress }, shared, ticket),
-    );
+    const client = await this.#cache.application(clientId, call);
+    if (accepts === 'identified') return requireClient(client, client?.application.type);
+    const identified = requireClient(client, ApplicationType.PUBLIC);
+    if (accepts === 'confidential') throw invalidClient('public_client');
+    return identified;
   }
 
-  /** Verifications under way may have seen a secret that is gone: their result is not remembered. */
+  /** The results of verifications in progress are not cached, because they may be older than the change. */
   drop({ kind, tenantId, id }: WatchChangesResponse): void {
     if (kind === ChangeKind.USER) return;
-    if (kind === ChangeKind.APPLICATION) this.#options.secrets.drop(id);
-    else this.#options.secrets.dropTenant(tenantId);
-    this.#attempts.forgetAll();
+    if (kind === ChangeKind.APPLICATION) this.#secrets.drop(id);
+    else this.#secrets.dropTenant(tenantId);
+    this.#verifications.forgetAll();
   }
 
   clear(): void {
-    this.#options.secrets.clear();
-    this.#attempts.forgetAll();
+    this.#secrets.clear();
+    this.#verifications.forgetAll();
+  }
+
+  /** The application that has this secret; undefined if the secret is wrong. */
+  async #bySecret(
+    presented: { clientId: string; clientSecret: string; ipAddress: string },
+    call: CallOptions,
+  ): Promise<ApplicationRecord | undefined> {
+    const { clientId, clientSecret, ipAddress } = presented;
+    const digest = this.#secrets.digest(clientId, clientSecret);
+    if (this.#secrets.has(clientId, digest)) {
+      if (this.#secrets.takeReport(clientId, digest)) void this.#reportUse(clientId, clientSecret);
+      return this.#cache.application(clientId, call);
+    }
+    // Concurrent requests with the same secret, as after a restart under load, are one attempt.
+    return this.#verifications.run(`${digest} ${ipAddress}`, call, (flight, shared) =>
+      this.#verify({ ...presented, digest }, shared, flight),
+    );
   }
 
   /**
-   * Has the directory note that a remembered secret is in use. Nobody waits for it, and it counts as no attempt: a
-   * client is neither slowed down nor refused for it.
+   * Reports the use of a cached secret to the directory. Nobody waits for it and it does not count as an attempt, so a
+   * client is neither delayed nor refused by it.
    */
-  async #tellUse(clientId: string, clientSecret: string): Promise<void> {
-    const { directory, secrets } = this.#options;
+  async #reportUse(clientId: string, clientSecret: string): Promise<void> {
     try {
-      const own = rootCall('secret-use');
-      const { verified } = await directory.verifyApplicationSecret({ clientId, clientSecret }, own);
-      if (!verified) secrets.drop(clientId);
+      const call = rootCall('secret-use');
+      const { verified } = await this.#directory.verifyApplicationSecret({ clientId, clientSecret }, call);
+      if (!verified) this.#secrets.drop(clientId);
     } catch {
-      // A directory that is away hears of the next use.
+      // The directory is unavailable; the next use is reported.
     }
   }
 
-  /** The application is looked up beside the secret, not before it, so that unknown and wrong take the same time. */
-  async #attempt(
-    tried: { clientId: string; clientSecret: string; digest: string; ipAddress: string },
+  /** Reads the application and verifies the secret concurrently, so that unknown and wrong take the same time. */
+  async #verify(
+    { clientId, clientSecret, digest, ipAddress }: SecretAttempt,
     call: CallOptions,
-    ticket: Ticket,
-  ): Promise<ApplicationRecord> {
-    const { clientId, clientSecret, digest, ipAddress } = tried;
+    flight: Flight,
+  ): Promise<ApplicationRecord | undefined> {
     const keys = {
       both: hash('sha256', `${clientId}\0${addressKey(ipAddress)}`, 'base64url'),
       address: addressKey(ipAddress),
@@ -104,41 +138,42 @@ export class ClientAuthenticator {
     };
     const counted = await this.#count(keys);
     const [found, verification] = await Promise.all([
-      this.#options.records.application(clientId, call),
-      this.#options.directory.verifyApplicationSecret({ clientId, clientSecret }, call),
+      this.#cache.application(clientId, call),
+      this.#directory.verifyApplicationSecret({ clientId, clientSecret }, call),
     ]).catch(async (error: unknown) => {
-      // Nobody said whether it was right: who tries again while the directory is away is not to be refused afterwards.
-      await this.#options.limiter?.refund(perClientAndAddress, keys.both);
-      await this.#takeBack(counted);
+      // The secret was not checked: an attempt while the directory is unavailable must not count.
+      await this.#limiter?.refund(perClientAndAddress, keys.both);
+      await this.#refund(counted);
       throw error;
     });
-    const record = accept(verification.verified ? found : undefined, ApplicationType.CONFIDENTIAL);
-    if (!ticket.forgotten) {
+    const client = verification.verified ? found : undefined;
+    if (!isAccepted(client, ApplicationType.CONFIDENTIAL)) return undefined;
+    if (!flight.forgotten) {
       const expiresAt = Number(verification.expiresAt);
-      this.#options.secrets.add(clientId, { digest, tenantId: record.tenant.tenantId, expiresAt });
+      this.#secrets.add(clientId, { digest, tenantId: client.tenant.tenantId, expiresAt });
     }
-    await this.#options.limiter?.reset(perClientAndAddress, keys.both);
-    // Taken back and not forgotten: else one good client of its own would give a guesser ever new attempts.
-    await this.#takeBack(counted);
-    return record;
+    await this.#limiter?.reset(perClientAndAddress, keys.both);
+    // Refunded, not reset: otherwise an attacker with one valid client would gain new attempts with each success.
+    await this.#refund(counted);
+    return client;
   }
 
   /**
-   * Counted before the check, so that guesses made in parallel are bounded like guesses made in turn. Answers what was
-   * counted besides the attempt of the client from the address.
+   * Counts before the check, so that concurrent guesses are limited like consecutive ones. Resolves with the counts besides
+   * that of client and address.
    */
   async #count(keys: { both: string; address: string; client: string }): Promise<readonly Counted[]> {
-    const { limiter } = this.#options;
+    const limiter = this.#limiter;
     if (limiter === undefined) return [];
-    await admit(limiter, perAddress, keys.address);
-    const calm = await limiter.consume(perClient, keys.client);
-    await admit(limiter, calm.allowed ? perClientAndAddress : underAttack, keys.both);
+    await consume(limiter, perAddress, keys.address);
+    const ofClient = await limiter.consume(perClient, keys.client);
+    await consume(limiter, ofClient.allowed ? perClientAndAddress : underAttack, keys.both);
     const ofAddress = { rule: perAddress, key: keys.address };
-    return calm.allowed ? [ofAddress, { rule: perClient, key: keys.client }] : [ofAddress];
+    return ofClient.allowed ? [ofAddress, { rule: perClient, key: keys.client }] : [ofAddress];
   }
 
-  async #takeBack(counted: readonly Counted[]): Promise<void> {
-    for (const { rule, key } of counted) await this.#options.limiter?.refund(rule, key);
+  async #refund(counted: readonly Counted[]): Promise<void> {
+    for (const { rule, key } of counted) await this.#limiter?.refund(rule, key);
   }
 }
 
@@ -147,13 +182,29 @@ interface Counted {
   readonly key: string;
 }
 
-async function admit(limiter: Limiter, rule: LimitRule, key: string): Promise<void> {
+async function consume(limiter: Limiter, rule: LimitRule, key: string): Promise<void> {
   const { allowed, retryAfterSeconds } = await limiter.consume(rule, key);
   if (allowed) return;
   throw new OAuthError('rate_limited', 'Too many attempts. Try again later.', { retryAfterSeconds });
 }
 
-function accept(record: ApplicationRecord | undefined, type: ApplicationType): ApplicationRecord {
-  if (record !== undefined && record.application.type === type && isActive(record)) return record;
-  throw new OAuthError('invalid_client', 'Client authentication failed.');
+function isAccepted(
+  client: ApplicationRecord | undefined,
+  type: ApplicationType | undefined,
+): client is ApplicationRecord {
+  return client !== undefined && client.application.type === type && isActive(client);
+}
+
+function requireClient(
+  client: ApplicationRecord | undefined,
+  type: ApplicationType | undefined,
+): ApplicationRecord {
+  if (isAccepted(client, type)) return client;
+  throw invalidClient('invalid_client');
+}
+
+function invalidClient(reason: ClientRefusal['reason']): OAuthError {
+  return new OAuthError('invalid_client', 'Client authentication failed.', {
+    cause: new ClientRefusal(reason),
+  });
 }

@@ -2,11 +2,10 @@ import { rootCall } from '@tessera/rpc';
 import { systemRandom } from '@tessera/kit';
 import { OAuthError } from '@tessera/oauth';
 import { ChangeKind, Status } from '@tessera/proto-gen/directory';
-import { fakeClock, silentLog } from '@tessera/test-kit';
+import { FakeDirectory, fakeClock, silentLog } from '@tessera/test-kit';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { createDirectoryClient } from './client.ts';
-import { mayUse } from './may-use.ts';
-import { FakeDirectory } from './testing/fake-directory.ts';
+import { mayUse } from './access.ts';
 import type { DirectoryClient } from './types.ts';
 
 const call = rootCall('a-request');
@@ -15,7 +14,8 @@ let directory: FakeDirectory;
 let client: DirectoryClient;
 
 beforeEach(async () => {
-  directory = new FakeDirectory();
+  directory = new FakeDirectory('token', 0);
+  for (const tenantId of ['acme', 'globex']) directory.addTenant(tenantId);
   directory.addApplication('acme-web');
   directory.addApplication('globex-web', { tenantId: 'globex' });
   directory.addUser('usr_ada');
@@ -68,7 +68,7 @@ describe('the cached records', () => {
 
   it('are not served past their age when the directory is away', async () => {
     await client.application('acme-web', call);
-    directory.isAway = true;
+    directory.unavailable = true;
     clock.advance(60_001);
     await expect(client.application('acme-web', call)).rejects.toMatchObject({
       code: 'temporarily_unavailable',
@@ -114,7 +114,7 @@ describe('a change', () => {
     await client.application('acme-web', call);
     await client.application('globex-web', call);
     directory.addApplication('acme-web', { status: Status.DISABLED });
-    directory.tell(ChangeKind.APPLICATION, 'acme', 'acme-web');
+    directory.sendChange(ChangeKind.APPLICATION, 'acme', 'acme-web');
     await vi.waitFor(async () => {
       expect((await client.application('acme-web', call))?.application.status).toBe(Status.DISABLED);
     });
@@ -126,8 +126,8 @@ describe('a change', () => {
     await client.application('acme-web', call);
     await client.application('globex-web', call);
     await client.user('acme', 'usr_ada', call);
-    directory.tenants.set('acme', { name: 'Acme', status: Status.DISABLED });
-    directory.tell(ChangeKind.TENANT, 'acme', '');
+    directory.addTenant('acme', { status: Status.DISABLED });
+    directory.sendChange(ChangeKind.TENANT, 'acme', '');
     await vi.waitFor(async () => {
       const record = await client.application('acme-web', call);
       expect(record !== undefined && client.isActive(record)).toBe(false);
@@ -142,8 +142,8 @@ describe('a change', () => {
     directory.hold = release.promise;
     const stale = client.user('acme', 'usr_ada', call);
     directory.addUser('usr_bob');
-    directory.tell(ChangeKind.USER, 'acme', 'usr_ada');
-    directory.tell(ChangeKind.USER, 'acme', 'usr_bob');
+    directory.sendChange(ChangeKind.USER, 'acme', 'usr_ada');
+    directory.sendChange(ChangeKind.USER, 'acme', 'usr_bob');
     await new Promise((resolve) => setTimeout(resolve, 20));
     directory.hold = undefined;
     release.resolve();
@@ -157,42 +157,42 @@ describe('while the watch is cut off', () => {
   const settled = () => new Promise((resolve) => setTimeout(resolve, 20));
   /** Cuts the watch once it has a position to resume from and an application is cached. */
   const cutWhileKnown = async () => {
-    directory.tell(ChangeKind.USER, 'acme', 'usr_nobody');
+    directory.sendChange(ChangeKind.USER, 'acme', 'usr_nobody');
     await settled();
     await client.application('acme-web', call);
-    directory.cut();
+    directory.disconnect();
   };
   const resumed = async () => {
-    await vi.waitFor(() => expect(directory.watchedAfter).toEqual([0n, 1n]));
+    await vi.waitFor(() => expect(directory.watchedAfter).toEqual([0n, 2n]));
     await settled();
   };
 
   it('records are trusted for one second, and the watch resumes where it was', async () => {
     await client.application('acme-web', call);
-    directory.tell(ChangeKind.USER, 'acme', 'usr_nobody');
+    directory.sendChange(ChangeKind.USER, 'acme', 'usr_nobody');
     await new Promise((resolve) => setTimeout(resolve, 20));
-    directory.isAway = true;
-    directory.cut();
+    directory.unavailable = true;
+    directory.disconnect();
     await vi.waitFor(() => expect(directory.watchers).toBe(0));
-    directory.isAway = false;
+    directory.unavailable = false;
     const before = directory.calls.getApplication;
     clock.advance(1_001);
     await client.application('acme-web', call);
     expect(directory.calls.getApplication).toBe(before + 1);
     await vi.waitFor(() => expect(directory.watchers).toBe(1));
-    expect(directory.watchedAfter.at(-1)).toBe(1n);
+    expect(directory.watchedAfter.at(-1)).toBe(2n);
   });
 
   it('what was read before is not trusted until what was missed is heard, also where the watch resumes', async () => {
     await cutWhileKnown();
     directory.isStalled = true;
     directory.addApplication('acme-web', { status: Status.DISABLED });
-    directory.tell(ChangeKind.APPLICATION, 'acme', 'acme-web');
+    directory.sendChange(ChangeKind.APPLICATION, 'acme', 'acme-web');
     await resumed();
     clock.advance(1_001);
     expect((await client.application('acme-web', call))?.application.status).toBe(Status.DISABLED);
     directory.isStalled = false;
-    directory.tell(ChangeKind.USER, 'acme', 'usr_nobody');
+    directory.sendChange(ChangeKind.USER, 'acme', 'usr_nobody');
     await settled();
     await client.application('acme-web', call);
     clock.advance(59_000);
@@ -214,12 +214,12 @@ describe('while the watch is cut off', () => {
   });
 
   it('nothing is kept when it cannot be resumed', async () => {
-    directory.tell(ChangeKind.USER, 'acme', 'usr_nobody');
+    directory.sendChange(ChangeKind.USER, 'acme', 'usr_nobody');
     await client.application('acme-web', call);
     await new Promise((resolve) => setTimeout(resolve, 20));
-    directory.canResume = false;
-    directory.cut();
-    directory.tell(ChangeKind.APPLICATION, 'acme', 'acme-web');
+    directory.forgotten = 1_000n;
+    directory.disconnect();
+    directory.sendChange(ChangeKind.APPLICATION, 'acme', 'acme-web');
     await vi.waitFor(() => expect(directory.calls.watchChanges).toBeGreaterThan(1));
     await vi.waitFor(() => expect(directory.watchers).toBe(1));
     await new Promise((resolve) => setTimeout(resolve, 20));
@@ -228,10 +228,10 @@ describe('while the watch is cut off', () => {
   });
 
   it('it comes back by itself after an outage', async () => {
-    directory.isAway = true;
-    directory.cut();
+    directory.unavailable = true;
+    directory.disconnect();
     await vi.waitFor(() => expect(directory.calls.watchChanges).toBeGreaterThan(3), 5_000);
-    directory.isAway = false;
+    directory.unavailable = false;
     await vi.waitFor(() => expect(directory.watchers).toBe(1), 5_000);
   });
 });

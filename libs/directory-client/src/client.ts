@@ -1,43 +1,42 @@
-import { isActive } from './access.ts';
+import { isActive, mayUse } from './access.ts';
 import { ClientAuthenticator } from './client-authentication.ts';
-import { CachedRecords } from './directory-cache.ts';
-import { mayUse } from './may-use.ts';
+import { DirectoryCache } from './directory-cache.ts';
 import type { DirectoryClient, DirectoryClientOptions } from './types.ts';
 import { VerifiedSecrets } from './verified-secrets.ts';
-import { Watch } from './change-watch.ts';
+import { ChangeWatch } from './change-watch.ts';
 
-/** The watch drops what changed; these ages are the net under it. */
-const guardedMs = 60_000;
-const unguardedMs = 1_000;
+/** Maximum ages in the cache. While the watch is connected it drops changed records. */
+const watchedMs = 60_000;
+const unwatchedMs = 1_000;
 
-/** Starts watching the directory at once; `close` ends that. */
+/** Watches the directory until `close`. */
 export function createDirectoryClient(options: DirectoryClientOptions): DirectoryClient {
   const { directory, kit, limiter } = options;
   const { clock, random } = kit;
-  const guarded = () => watch.connected;
-  const records = new CachedRecords({
+  const watched = () => watch.connected;
+  const cache = new DirectoryCache({
     directory,
     clock,
-    maxAge: () => (guarded() ? guardedMs : unguardedMs),
+    maxAge: () => (watched() ? watchedMs : unwatchedMs),
   });
-  const secrets = new VerifiedSecrets({ clock, random, guarded, unguardedMs });
-  const authenticator = new ClientAuthenticator({ directory, records, secrets, limiter });
-  const watch = new Watch({
+  const secrets = new VerifiedSecrets({ clock, random, watched, unwatchedMs });
+  const authenticator = new ClientAuthenticator({ directory, cache, secrets, limiter });
+  const watch = new ChangeWatch({
     directory,
     kit,
     onChange(change) {
-      records.drop(change);
+      cache.drop(change);
       authenticator.drop(change);
     },
     onGap() {
-      records.clear();
+      cache.clear();
       authenticator.clear();
     },
   });
   return {
-    application: (clientId, call) => records.application(clientId, call),
-    user: (tenantId, userId, call) => records.user(tenantId, userId, call),
-    authenticateClient: (credentials, caller, call) => authenticator.authenticate(credentials, caller, call),
+    application: (clientId, call) => cache.application(clientId, call),
+    user: (tenantId, userId, call) => cache.user(tenantId, userId, call),
+    authenticateClient: (credentials, from, call) => authenticator.authenticate(credentials, from, call),
     isActive,
     mayUse,
     close: () => watch.close(),

@@ -12,23 +12,23 @@ import type { ApplicationRecord } from './types.ts';
 
 const capacity = 10_000;
 
-/** What a registered identifier can look like; anything else is unknown without asking. */
+/** The form of a registered identifier; anything else is unknown without a call. */
 const plausibleId = /^[\x21-\x7e]{1,128}$/;
 
-export interface CachedRecordsOptions {
+export interface DirectoryCacheOptions {
   readonly directory: Client<typeof DirectoryService>;
   readonly clock: Clock;
-  /** How old a record may be, in milliseconds, as things stand. */
+  /** The current maximum age of a record, in milliseconds. */
   readonly maxAge: () => number;
 }
 
-/** Applications and users by their ids, cached. */
-export class CachedRecords {
+/** A cache of applications and users by their ids. */
+export class DirectoryCache {
   readonly #directory: Client<typeof DirectoryService>;
   readonly #applications: RecordCache<ApplicationRecord>;
   readonly #users: RecordCache<User>;
 
-  constructor({ directory, clock, maxAge }: CachedRecordsOptions) {
+  constructor({ directory, clock, maxAge }: DirectoryCacheOptions) {
     this.#directory = directory;
     this.#applications = new RecordCache({ clock, maxAge, capacity });
     this.#users = new RecordCache({ clock, maxAge, capacity });

@@ -1,8 +1,8 @@
 /**
- * What a service holds of the directory: cached applications and users, and client authentication.
- * It owns no record, writes nothing, and never outlives a change by more than a second while it is connected.
+ * The services' client of the directory: cached applications and users, and client authentication. It writes nothing,
+ * and a change takes effect within a second.
  */
-export { isActive } from './access.ts';
+export { isActive, mayUse } from './access.ts';
+export { ClientRefusal } from './client-authentication.ts';
 export { createDirectoryClient } from './client.ts';
-export { mayUse } from './may-use.ts';
 export type * from './types.ts';

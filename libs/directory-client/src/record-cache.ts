@@ -1,12 +1,12 @@
 import { boundedCache, type BoundedCache, type Clock } from '@tessera/kit';
 import type { CallOptions } from '@tessera/rpc';
-import { Coalesced } from './single-flight.ts';
+import { SingleFlight } from './single-flight.ts';
 
 export interface RecordCacheOptions {
   readonly clock: Clock;
-  /** How old a record may be, in milliseconds, as things stand. */
+  /** The current maximum age of a record, in milliseconds. */
   readonly maxAge: () => number;
-  /** How many records are held. */
+  /** In records. */
   readonly capacity: number;
 }
 
@@ -16,20 +16,20 @@ interface Entry<V> {
 }
 
 /**
- * Records by key: bounded, short-lived, dropped when told. Concurrent misses share one look-up, nothing is remembered
- * as absent, and a look-up that was under way when its record was dropped does not bring the stale record back.
+ * A bounded cache of records. Concurrent misses share one look-up, absent records are not cached, and a look-up that
+ * was in progress when its record was dropped is not cached either, because its result may be stale.
  */
 export class RecordCache<V extends object> {
   readonly #options: RecordCacheOptions;
   readonly #entries: BoundedCache<Entry<V>>;
-  readonly #lookups = new Coalesced<V | undefined>();
+  readonly #lookups = new SingleFlight<V | undefined>();
 
   constructor(options: RecordCacheOptions) {
     this.#options = options;
     this.#entries = boundedCache(options.capacity);
   }
 
-  /** @param load finds the record, for everyone who waits for it, with the options it is given */
+  /** @param load finds the record for all concurrent callers; it makes its calls with the options it is given */
   async get(
     key: string,
     call: CallOptions,
@@ -37,10 +37,10 @@ export class RecordCache<V extends object> {
   ): Promise<V | undefined> {
     const entry = this.#entries.get(key);
     if (entry !== undefined && this.#isFresh(entry)) return entry.value;
-    return this.#lookups.run(key, call, async (ticket, shared) => {
+    return this.#lookups.run(key, call, async (flight, shared) => {
       const fetchedAt = this.#options.clock.now();
       const value = await load(shared);
-      if (value !== undefined && !ticket.forgotten) this.#entries.set(key, { value, fetchedAt });
+      if (value !== undefined && !flight.forgotten) this.#entries.set(key, { value, fetchedAt });
       return value;
     });
   }
@@ -50,7 +50,7 @@ export class RecordCache<V extends object> {
     this.#lookups.forget(key);
   }
 
-  /** Drops the records that match, and every look-up under way, because what those will find is not known yet. */
+  /** Drops matching records, and all look-ups in progress, because their results may match. */
   dropWhere(matches: (value: V) => boolean): void {
     const dropped = Array.from(this.#entries.entries()).filter(([, entry]) => matches(entry.value));
     for (const [key] of dropped) this.#entries.delete(key);

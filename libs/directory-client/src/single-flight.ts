@@ -1,53 +1,53 @@
 import { awaitShared, sharedCall } from '@tessera/rpc';
 import type { CallOptions } from '@tessera/rpc';
 
-/** A piece of work in progress. */
-export interface Ticket {
-  /** Set when what the work reads may have changed since it began: its result must not be kept. */
+/** A call in progress. */
+export interface Flight {
+  /** Whether the data it reads may have changed since it started; its result must then not be cached. */
   forgotten: boolean;
 }
 
-interface Pending<V> extends Ticket {
+interface FlightWithResult<V> extends Flight {
   readonly result: Promise<V>;
 }
 
-type Work<V> = (ticket: Ticket, shared: CallOptions) => Promise<V>;
+type Work<V> = (flight: Flight, shared: CallOptions) => Promise<V>;
 
-/** Lets callers that want the same thing at the same time share one look-up. */
-export class Coalesced<V> {
-  readonly #pending = new Map<string, Pending<V>>();
+/** Lets concurrent callers with the same key share one call. */
+export class SingleFlight<V> {
+  readonly #inProgress = new Map<string, FlightWithResult<V>>();
 
   /**
-   * Runs `work`, or joins the run in progress for the same key. The work is nobody's own: a caller that gives up or runs
-   * out of time fails alone.
+   * Runs `work`, or joins the call in progress for the same key. The call belongs to no caller: one that gives up or times
+   * out fails alone.
    * @param work makes its calls with the options it is given
    */
   run(key: string, call: CallOptions, work: Work<V>): Promise<V> {
-    const { result } = this.#pending.get(key) ?? this.#begin(key, call, work);
+    const { result } = this.#inProgress.get(key) ?? this.#start(key, call, work);
     return awaitShared(result, call);
   }
 
-  /** What is in progress for `key` finishes for those who wait for it; nobody joins it any more. */
+  /** The call in progress for `key` finishes for its present callers; nobody joins it any more. */
   forget(key: string): void {
-    const pending = this.#pending.get(key);
-    if (pending === undefined) return;
-    pending.forgotten = true;
-    this.#pending.delete(key);
+    const flight = this.#inProgress.get(key);
+    if (flight === undefined) return;
+    flight.forgotten = true;
+    this.#inProgress.delete(key);
   }
 
   forgetAll(): void {
-    for (const pending of this.#pending.values()) pending.forgotten = true;
-    this.#pending.clear();
+    for (const flight of this.#inProgress.values()) flight.forgotten = true;
+    this.#inProgress.clear();
   }
 
-  #begin(key: string, call: CallOptions, work: Work<V>): Pending<V> {
-    const ticket: Ticket = { forgotten: false };
-    const pending = Object.assign(ticket, { result: work(ticket, sharedCall(call)) });
-    this.#pending.set(key, pending);
+  #start(key: string, call: CallOptions, work: Work<V>): FlightWithResult<V> {
+    const started: Flight = { forgotten: false };
+    const flight = Object.assign(started, { result: work(started, sharedCall(call)) });
+    this.#inProgress.set(key, flight);
     const leave = () => {
-      if (this.#pending.get(key) === pending) this.#pending.delete(key);
+      if (this.#inProgress.get(key) === flight) this.#inProgress.delete(key);
     };
-    pending.result.then(leave, leave);
-    return pending;
+    flight.result.then(leave, leave);
+    return flight;
   }
 }

@@ -9,60 +9,67 @@ export interface ApplicationRecord {
   readonly tenant: Tenant;
 }
 
-/** How the client presented itself (OIDC Core §9). `none`: its identifier alone. */
-export type ClientAuthenticationMethod = 'client_secret_basic' | 'client_secret_post' | 'none';
-
 export interface ClientCredentials {
   readonly clientId: string;
-  /** Undefined when none was sent; an empty secret counts as none (RFC 6749 §2.3.1). */
-  readonly clientSecret: string | undefined;
-  readonly method: ClientAuthenticationMethod;
+  /** Undefined or empty if none was sent (RFC 6749 §2.3.1). */
+  readonly clientSecret?: string | undefined;
 }
 
-/** Where a request of the outside came from. */
-export interface Caller {
+/**
+ * The clients that an endpoint accepts (RFC 6749 §2.1). A secret that is sent is always verified.
+ * - `confidential`: confidential clients, with their secret
+ * - `public`: also public clients, by their identifier
+ * - `identified`: any client by its identifier
+ */
+export type AcceptedClients = 'confidential' | 'public' | 'identified';
+
+export interface AuthenticationOptions {
+  /** Of the client; wrong secrets are limited per address. */
   readonly ipAddress: string;
+  /** Default: `public`. */
+  readonly accepts?: AcceptedClients;
 }
 
 export interface DirectoryClientOptions {
   readonly directory: Client<typeof DirectoryService>;
   readonly kit: Pick<Kit, 'clock' | 'random' | 'log'>;
-  /** Absent: guesses of client secrets are not limited here; only for callers that never authenticate clients. */
+  /** Limits wrong client secrets. Only callers that never authenticate clients may omit it. */
   readonly limiter?: Limiter;
 }
 
 export interface DirectoryClient {
   /**
-   * The application and its tenant, whatever their status; undefined when unknown. Cached, and dropped from the cache
-   * within a second of a change. Throws `temporarily_unavailable` when the directory is needed and away.
+   * The application and its tenant, whatever their status; undefined if unknown. Cached; a change takes effect within a
+   * second. Throws `temporarily_unavailable` if the directory is unavailable and the record not cached.
    */
   application(clientId: string, call: CallOptions): Promise<ApplicationRecord | undefined>;
 
-  /** A user by its stable id within a tenant, whatever its status; undefined when unknown. Cached like applications. */
+  /** A user by its stable id within a tenant, whatever its status; undefined if unknown. Cached like applications. */
   user(tenantId: string, userId: string, call: CallOptions): Promise<User | undefined>;
 
   /**
    * Client authentication (RFC 6749 §2.3 and §3.2.1). Resolves with the active application and its active tenant.
    *
-   * Throws `invalid_client`, with one and the same message, for an unknown client, a wrong secret, a missing secret of a
-   * confidential client, a secret sent by a public client, a disabled application or tenant; `rate_limited` with
-   * `retryAfterSeconds` when secrets are being guessed; `temporarily_unavailable` when the directory is away.
+   * Throws `invalid_client`, always with the same message, for an unknown client, a wrong secret, a secret sent by a public
+   * client, a client that `accepts` excludes, and a disabled application or tenant; the cause is a `ClientRefusal`. Throws
+   * `rate_limited` with `retryAfterSeconds` after too many wrong secrets, and `temporarily_unavailable` if the directory is
+   * unavailable.
    */
   authenticateClient(
     credentials: ClientCredentials,
-    caller: Caller,
+    options: AuthenticationOptions,
     call: CallOptions,
   ): Promise<ApplicationRecord>;
 
   /**
-   * Whether an application and its tenant, or a user, or a tenant, are active: neither disabled nor locked. With
-   * `signedInAt` (seconds since the Unix epoch), whether that sign-in still counts for them.
+   * Whether an application and its tenant, a user, or a tenant are active: neither disabled nor locked. With
+   * `signedInAt` (seconds since the Unix epoch), also whether that sign-in is still valid.
    */
   isActive(record: ApplicationRecord | Application | Tenant | User, signedInAt?: number): boolean;
 
-  /** Whether the access policy of an application lets a person of its tenant in; what is active is another question. */
+  /** Whether the access policy of an application allows a person of its tenant. It does not check `isActive`. */
   mayUse(application: Application, user: User): boolean;
 
-  /** Ends the watch. Look-ups after it still work; what they find is trusted for one second. */
+  /** Ends the watch. Look-ups still work afterwards; their results are cached for one second. */
   close(): Promise<void>;
 }

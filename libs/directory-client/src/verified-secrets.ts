@@ -1,21 +1,21 @@
 import { hash } from 'node:crypto';
 import { boundedCache, type BoundedCache, type Clock, type Random } from '@tessera/kit';
 
-/** The net under changes that are missed. */
+/** The maximum age, in case a change is missed. */
 const maximumAgeMs = 3_600_000;
 
-/** How often the directory, which keeps the last use of each secret, hears of one in steady use. */
-const tellEveryMs = 300_000;
+/** How often the use of a cached secret is reported to the directory, which records the last use of each. */
+const reportIntervalMs = 300_000;
 
-/** How many clients' secrets are held. */
+/** In clients. */
 const capacity = 10_000;
 
 interface VerifiedSecret {
   readonly digest: string;
   readonly tenantId: string;
   readonly verifiedAt: number;
-  /** When the directory last heard of a use, or was about to. */
-  toldAt: number;
+  /** When a use was last reported to the directory. */
+  reportedAt: number;
   /** Seconds since the Unix epoch; 0 when the secret does not expire. */
   readonly expiresAt: number;
 }
@@ -23,15 +23,14 @@ interface VerifiedSecret {
 export interface VerifiedSecretsOptions {
   readonly clock: Clock;
   readonly random: Random;
-  /** Whether changes reach this process at present; while not, nothing is trusted for longer than `unguardedMs`. */
-  readonly guarded: () => boolean;
-  readonly unguardedMs: number;
+  /** Whether changes reach this process now; if not, no secret is trusted for longer than `unwatchedMs`. */
+  readonly watched: () => boolean;
+  readonly unwatchedMs: number;
 }
 
 /**
- * Client secrets that the directory has verified, as digests under a key that lives and dies with the process. Equal
- * digests may be compared in the ordinary way: nobody outside can predict one, nor see one and go on from it, for which
- * an HMAC would be needed at ten times the cost.
+ * Client secrets that the directory has verified, as digests with a key that exists only in this process. They need no
+ * timing-safe comparison, because an attacker can neither predict nor see one. An HMAC would cost ten times as much.
  */
 export class VerifiedSecrets {
   readonly #options: VerifiedSecretsOptions;
@@ -54,23 +53,23 @@ export class VerifiedSecrets {
     const now = this.#options.clock.now();
     if (secret.expiresAt !== 0 && now >= secret.expiresAt * 1000) return false;
     const age = now - secret.verifiedAt;
-    return age >= 0 && age <= (this.#options.guarded() ? maximumAgeMs : this.#options.unguardedMs);
+    return age >= 0 && age <= (this.#options.watched() ? maximumAgeMs : this.#options.unwatchedMs);
   }
 
-  /** Whether the directory is to hear of a use: true for one caller every few minutes. */
-  takeTelling(clientId: string, digest: string): boolean {
+  /** Whether the caller is to report the use to the directory: true for one caller every few minutes. */
+  takeReport(clientId: string, digest: string): boolean {
     const secret = this.#find(clientId, digest);
     const now = this.#options.clock.now();
-    if (secret === undefined || now - secret.toldAt < tellEveryMs) return false;
-    secret.toldAt = now;
+    if (secret === undefined || now - secret.reportedAt < reportIntervalMs) return false;
+    secret.reportedAt = now;
     return true;
   }
 
-  /** An application has two secrets at most, so two are held. */
-  add(clientId: string, secret: Omit<VerifiedSecret, 'verifiedAt' | 'toldAt'>): void {
+  /** An application has at most two secrets, so two are kept. */
+  add(clientId: string, secret: Omit<VerifiedSecret, 'verifiedAt' | 'reportedAt'>): void {
     const others = (this.#byClient.get(clientId) ?? []).filter((other) => other.digest !== secret.digest);
     const now = this.#options.clock.now();
-    const verified = { ...secret, verifiedAt: now, toldAt: now };
+    const verified = { ...secret, verifiedAt: now, reportedAt: now };
     this.#byClient.set(clientId, [verified, ...others].slice(0, 2));
   }
 

@@ -1,11 +1,12 @@
 /**
  * What tests stand on: a database and a Redis prefix of their own on real servers, a clock that obeys, counted handles,
- * browsers. Imported by tests only. It never fakes a store: a memory store is the service's own and passes the same
+ * browsers, a directory in memory. Imported by tests only. It never fakes a store: a memory store is the service's own and passes the same
  * contract.
  */
 export * from './clock.ts';
 export * from './counting.ts';
 export * from './eventually.ts';
+export * from './fake-directory.ts';
 export * from './kit.ts';
 export * from './receiver.ts';
 export * from './silent-log.ts';

@@ -1,4 +1,5 @@
 import type { AuditBatch } from '@tessera/audit';
+import { ClientRefusal } from '@tessera/directory-client';
 import type { CallContext } from '@tessera/rpc';
 import { OAuthError, type ErrorCode } from '@tessera/oauth';
 
@@ -32,9 +33,11 @@ export function oauthError(
   return new OAuthError(code, message, { cause: new AuditReason(reason, audited) });
 }
 
-/** The reason code given to `oauthError`; undefined for any other error. */
+/** The reason code given to `oauthError`, or of a refused client; undefined for any other error. */
 export function auditReasonOf(error: unknown): string | undefined {
-  return error instanceof OAuthError && error.cause instanceof AuditReason ? error.cause.reason : undefined;
+  if (!(error instanceof OAuthError)) return undefined;
+  const { cause } = error;
+  return cause instanceof AuditReason || cause instanceof ClientRefusal ? cause.reason : undefined;
 }
 
 /** Errors of normal operation, server errors, and requests too malformed to attribute to a client. */

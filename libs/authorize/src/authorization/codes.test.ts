@@ -89,9 +89,9 @@ describe('redeeming a code', () => {
 describe('an application with its own code lifetime', () => {
   it('overrides that of the deployment (RFC 6749 §4.1.2)', async () => {
     const lifetimes = { authorizationCode: 1 };
-    await world.directory.setApplication('acme-web', { lifetimes });
+    await world.directory.changeApplication('acme-web', { lifetimes });
     const code = await freshCode();
-    await world.directory.setApplication('acme-web', { lifetimes: { authorizationCode: 0 } });
+    await world.directory.changeApplication('acme-web', { lifetimes: { authorizationCode: 0 } });
     const late = await freshCode();
     await new Promise((resolve) => setTimeout(resolve, 1200));
     await expect(world.token.redeemCode(redemption(code))).rejects.toMatchObject(invalidGrant);

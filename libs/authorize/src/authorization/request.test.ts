@@ -71,12 +71,12 @@ describe('client and redirect URI', () => {
   it('responds alike to an unknown and a disabled client, and never by redirect (RFC 6749 §4.1.2.1)', async () => {
     const unknown = { client_id: 'nobody', redirect_uri: 'https://evil.example/', scope: 'nonsense' };
     await refused(unknown, 'invalid_request', 'The client is not known.');
-    await world.directory.setApplication('acme-spa', { status: Status.DISABLED });
+    await world.directory.changeApplication('acme-spa', { status: Status.DISABLED });
     await refused({ client_id: 'acme-spa' }, 'invalid_request', 'The client is not known.');
-    await world.directory.setApplication('acme-spa', { status: Status.ACTIVE });
-    await world.directory.setTenant('umbra', Status.DISABLED);
+    await world.directory.changeApplication('acme-spa', { status: Status.ACTIVE });
+    await world.directory.changeTenant('umbra', Status.DISABLED);
     await refused({ client_id: 'umbra-web' }, 'invalid_request', 'The client is not known.');
-    await world.directory.setTenant('umbra', Status.ACTIVE);
+    await world.directory.changeTenant('umbra', Status.ACTIVE);
   });
 
   it.each([
@@ -120,9 +120,9 @@ describe('client and redirect URI', () => {
   );
 
   it('rejects a client without registered redirect URIs', async () => {
-    await world.directory.setApplication('acme-spa', { redirectUris: [] });
+    await world.directory.changeApplication('acme-spa', { redirectUris: [] });
     await refused({ client_id: 'acme-spa', redirect_uri: 'https://spa.example/cb' }, 'invalid_request');
-    await world.directory.setApplication('acme-spa', { redirectUris: ['https://spa.example/cb'] });
+    await world.directory.changeApplication('acme-spa', { redirectUris: ['https://spa.example/cb'] });
   });
 });
 
@@ -167,11 +167,11 @@ describe('errors that are returned to the client', () => {
 
 describe('unavailability and audit', () => {
   it('reports that the service is unavailable if the directory is, never that a client is unknown', async () => {
-    world.directory.away = true;
+    world.directory.unavailable = true;
     try {
       await refused({ client_id: 'never-seen' }, 'temporarily_unavailable');
     } finally {
-      world.directory.away = false;
+      world.directory.unavailable = false;
     }
   });
 

@@ -112,12 +112,12 @@ describe('single sign-on within a tenant', () => {
     async (status) => {
       const person = newPerson(world);
       await person.signIn({}, { identifier: 'bob' });
-      await world.directory.setUser('acme-bob', status);
+      await world.directory.changeUser('acme-bob', { status });
       try {
         expect((await person.start()).next.case).toBe('interaction');
         expect((await person.redirect({ prompt: 'none' })).get('error')).toBe('login_required');
       } finally {
-        await world.directory.setUser('acme-bob', Status.ACTIVE);
+        await world.directory.changeUser('acme-bob', { status: Status.ACTIVE });
       }
     },
   );
@@ -147,14 +147,14 @@ describe('a session from before a change', () => {
     const person = newPerson(world);
     const spa = { client_id: 'acme-spa', redirect_uri: 'https://spa.example/cb' };
     await person.signIn();
-    await world.directory.setApplication('acme-spa', { validFrom: nextSecond() });
+    await world.directory.changeApplication('acme-spa', { validFrom: nextSecond() });
     try {
       expect((await person.redirect({ prompt: 'none' })).has('code')).toBe(true);
       expect((await person.redirect({ ...spa, prompt: 'none' })).get('error')).toBe('login_required');
       await person.signIn(spa);
       expect((await person.redirect({ ...spa, prompt: 'none' })).has('code')).toBe(true);
     } finally {
-      await world.directory.setApplication('acme-spa', { validFrom: 0n });
+      await world.directory.changeApplication('acme-spa', { validFrom: 0n });
     }
   });
 });
@@ -164,8 +164,8 @@ describe('an application for some roles', () => {
   const answerOf = async (person: Person, difference = {}) =>
     Object.fromEntries(await person.redirect({ ...spa, ...difference }));
 
-  beforeAll(() => world.directory.setApplication('acme-spa', { allowedRoles: ['clerk', 'manager'] }));
-  afterAll(() => world.directory.setApplication('acme-spa', { allowedRoles: [] }));
+  beforeAll(() => world.directory.changeApplication('acme-spa', { allowedRoles: ['clerk', 'manager'] }));
+  afterAll(() => world.directory.changeApplication('acme-spa', { allowedRoles: [] }));
 
   it('returns access_denied to single sign-on without one of them, with state and iss (DEV-2, RFC 6749 §4.1.2.1, RFC 9207 §2)', async () => {
     const person = newPerson(world);
@@ -201,9 +201,9 @@ describe('an application for some roles', () => {
     await person.signIn({}, { identifier: 'bob' });
     await world.directory.changeUser('acme-bob', { roles: ['driver', 'manager'] });
     expect(await answerOf(person)).toHaveProperty('code');
-    await world.directory.setApplication('acme-spa', { allowedRoles: ['clerk'] });
+    await world.directory.changeApplication('acme-spa', { allowedRoles: ['clerk'] });
     expect(await answerOf(person)).toMatchObject(denied);
-    await world.directory.setApplication('acme-spa', { allowedRoles: ['clerk', 'manager'] });
+    await world.directory.changeApplication('acme-spa', { allowedRoles: ['clerk', 'manager'] });
     expect(await answerOf(person)).toHaveProperty('code');
     await world.directory.changeUser('acme-bob', { roles: [] });
     expect(await answerOf(person)).toMatchObject(denied);
@@ -257,9 +257,9 @@ describe('reading the session', () => {
     expect(session).toMatchObject({ tenantId: 'acme', userId: 'acme-bob', username: 'bob', name: 'BOB' });
     expect(session?.sessionId).toMatch(/^[\w-]{22}$/);
     expect(person.sessionToken).not.toContain(session?.sessionId);
-    await world.directory.setUser('acme-bob', Status.DISABLED);
+    await world.directory.changeUser('acme-bob', { status: Status.DISABLED });
     const gone = await world.gateway.getSession({ browser: person.context() });
-    await world.directory.setUser('acme-bob', Status.ACTIVE);
+    await world.directory.changeUser('acme-bob', { status: Status.ACTIVE });
     expect(gone.session).toBeUndefined();
     expect((await world.gateway.getSession({ browser: newPerson(world).context() })).session).toBeUndefined();
   });

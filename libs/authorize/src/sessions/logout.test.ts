@@ -70,9 +70,9 @@ describe('where a logout leads (contract, GET /logout)', () => {
     expect(await locationOf({ clientId: 'nobody', postLogoutRedirectUri })).toBe('');
     expect(await locationOf({ postLogoutRedirectUri })).toBe('');
     expect(await locationOf({ clientId: 'acme-spa', postLogoutRedirectUri })).toBe('');
-    await world.directory.setApplication('umbra-web', { status: Status.DISABLED });
+    await world.directory.changeApplication('umbra-web', { status: Status.DISABLED });
     expect(await locationOf({ clientId: 'umbra-web' })).toBe('');
-    await world.directory.setApplication('umbra-web', { status: Status.ACTIVE });
+    await world.directory.changeApplication('umbra-web', { status: Status.ACTIVE });
     expect(await locationOf({ clientId: 'umbra-web' })).toBe('https://umbra.example/?logged_out=1');
   });
 

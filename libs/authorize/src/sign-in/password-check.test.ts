@@ -29,11 +29,11 @@ async function attempt(identifier: string, secret: string, ipAddress?: string) {
 
 describe('wrong credentials', () => {
   it('get the same response for an unknown, a locked and a disabled person and a wrong password', async () => {
-    await world.directory.setUser('acme-bob', Status.LOCKED);
+    await world.directory.changeUser('acme-bob', { status: Status.LOCKED });
     expect(await attempt('bob', password)).toBe('wrongCredentials');
-    await world.directory.setUser('acme-bob', Status.DISABLED);
+    await world.directory.changeUser('acme-bob', { status: Status.DISABLED });
     expect(await attempt('bob', password)).toBe('wrongCredentials');
-    await world.directory.setUser('acme-bob', Status.ACTIVE);
+    await world.directory.changeUser('acme-bob', { status: Status.ACTIVE });
     expect(await attempt('nobody', password)).toBe('wrongCredentials');
     expect(await attempt('bob', 'wrong')).toBe('wrongCredentials');
     expect(await attempt('bob', password)).toBe('signedIn');
@@ -48,9 +48,9 @@ describe('wrong credentials', () => {
   ])(
     'are the response to %s without hashing anything (CVE-2023-38492)',
     async (_what, identifier, secret) => {
-      const checks = world.directory.passwordChecks;
+      const checks = world.directory.calls.verifyPassword;
       expect(await attempt(identifier, secret)).toBe('wrongCredentials');
-      expect(world.directory.passwordChecks).toBe(checks);
+      expect(world.directory.calls.verifyPassword).toBe(checks);
     },
   );
 
@@ -73,28 +73,16 @@ describe('guessing', () => {
     for (const spelling of ['eve', 'EVE', ' e v e ', '\uff45ve']) {
       expect(await attempt(spelling, 'wrong')).toBe('wrongCredentials');
     }
-    const checks = world.directory.passwordChecks;
+    const checks = world.directory.calls.verifyPassword;
     await expect(attempt('Eve', 'wrong')).rejects.toMatchObject(limited);
-    expect(world.directory.passwordChecks).toBe(checks);
+    expect(world.directory.calls.verifyPassword).toBe(checks);
     const rows = await world.audited('ratelimit.exceeded');
     expect(rows.at(-1)).toMatchObject({ reason: 'sign-in.account', tenantId: 'acme' });
   });
 
   it('is limited per person: user name, e-mail address and phone number share one limit', async () => {
     const names = { username: 'grace', email: 'grace@people.example', phoneNumber: '+46709' };
-    const grace = {
-      userId: 'acme-grace',
-      tenantId: 'acme',
-      name: 'Grace',
-      roles: [],
-      status: Status.ACTIVE,
-      validFrom: 0n,
-    };
-    world.directory.users.push({
-      ...grace,
-      ...names,
-      password,
-    });
+    world.directory.addUser('acme-grace', { ...names, name: 'Grace', password });
     for (const identifier of [...Object.values(names), 'Grace']) {
       expect(await attempt(identifier, 'wrong')).toBe('wrongCredentials');
     }
@@ -112,12 +100,12 @@ describe('guessing', () => {
     const interactionId = await person.interaction();
     const costs: unknown[] = [];
     for (const identifier of ['bob', 'nobody-at-all']) {
-      const { lookups, passwordChecks } = world.directory;
+      const { findUser: lookups, verifyPassword: passwordChecks } = world.directory.calls;
       world.redis.reset();
       await person.submit(interactionId, { identifier, password: 'wrong' });
       costs.push({
-        lookups: world.directory.lookups - lookups,
-        passwordChecks: world.directory.passwordChecks - passwordChecks,
+        lookups: world.directory.calls.findUser - lookups,
+        passwordChecks: world.directory.calls.verifyPassword - passwordChecks,
         redis: world.redis.names,
       });
     }
@@ -134,14 +122,14 @@ describe('guessing', () => {
         return { person, interactionId: await person.interaction() };
       }),
     );
-    const checks = world.directory.passwordChecks;
+    const checks = world.directory.calls.verifyPassword;
     const results = await Promise.allSettled(
       people.map(({ person, interactionId }) =>
         person.submit(interactionId, { identifier: 'mallory', password: 'wrong' }),
       ),
     );
     expect(results.filter(({ status }) => status === 'fulfilled')).toHaveLength(4);
-    expect(world.directory.passwordChecks - checks).toBe(4);
+    expect(world.directory.calls.verifyPassword - checks).toBe(4);
   });
 
   it('is limited per address over many accounts, and that address uses up no account’s attempts', async () => {
@@ -188,13 +176,13 @@ describe('guessing', () => {
     const person = newPerson(world);
     const interaction = await person.interaction();
     const tries = (secret: string) => person.submit(interaction, { identifier: 'ada', password: secret });
-    world.directory.away = true;
+    world.directory.unavailable = true;
     try {
       for (let index = 0; index < 10; index += 1) {
         await expect(tries(password)).rejects.toMatchObject({ code: 'temporarily_unavailable' });
       }
     } finally {
-      world.directory.away = false;
+      world.directory.unavailable = false;
     }
     for (let index = 0; index < 3; index += 1) {
       expect((await tries('wrong')).outcome.case).toBe('wrongCredentials');

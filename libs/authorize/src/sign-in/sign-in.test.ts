@@ -235,8 +235,8 @@ describe('a successful sign-in', () => {
 describe('signing in to an application for some roles', () => {
   const spa = { client_id: 'acme-spa', redirect_uri: 'https://spa.example/cb' };
 
-  beforeAll(() => world.directory.setApplication('acme-spa', { allowedRoles: ['clerk'] }));
-  afterAll(() => world.directory.setApplication('acme-spa', { allowedRoles: [] }));
+  beforeAll(() => world.directory.changeApplication('acme-spa', { allowedRoles: ['clerk'] }));
+  afterAll(() => world.directory.changeApplication('acme-spa', { allowedRoles: [] }));
 
   it('signs in a person without one and returns access_denied to the client, with state and iss, once (DEV-2, RFC 6749 §4.1.2.1, RFC 9207 §2)', async () => {
     const person = newPerson(world);
@@ -284,18 +284,18 @@ describe('a change since the request started', () => {
 
   /** Begins, changes the application, and lets the test look before it is as it was. */
   async function whileChanged(
-    change: Parameters<World['directory']['setApplication']>[1],
+    change: Parameters<World['directory']['changeApplication']>[1],
     look: (person: Person, interactionId: string) => Promise<void>,
   ): Promise<void> {
-    const original = world.directory.applications.find((one) => one.clientId === spa.client_id);
+    const original = world.directory.applications.get(spa.client_id);
     const restore = structuredClone(original ?? {});
     const person = newPerson(world);
     const interactionId = await person.interaction(spa);
-    await world.directory.setApplication(spa.client_id, change);
-    const checks = world.directory.passwordChecks;
+    await world.directory.changeApplication(spa.client_id, change);
+    const checks = world.directory.calls.verifyPassword;
     await look(person, interactionId);
-    expect(world.directory.passwordChecks).toBe(checks);
-    await world.directory.setApplication(spa.client_id, restore);
+    expect(world.directory.calls.verifyPassword).toBe(checks);
+    await world.directory.changeApplication(spa.client_id, restore);
     expect((await person.submit(interactionId)).outcome.case).toBe('signedIn');
   }
 
@@ -333,20 +333,20 @@ describe('a change since the request started', () => {
   it('is checked again: the tenant', async () => {
     const person = newPerson(world);
     const interactionId = await person.interaction(umbra);
-    await world.directory.setTenant('umbra', Status.DISABLED);
+    await world.directory.changeTenant('umbra', Status.DISABLED);
     await expect(person.submit(interactionId)).rejects.toMatchObject({ code: 'invalid_request' });
-    await world.directory.setTenant('umbra', Status.ACTIVE);
+    await world.directory.changeTenant('umbra', Status.ACTIVE);
   });
 
   it('is rejected if the browser has signed in to another tenant meanwhile, before the password is checked', async () => {
     const person = newPerson(world);
     const interactionId = await person.interaction(umbra);
     await person.signIn();
-    const checks = world.directory.passwordChecks;
+    const checks = world.directory.calls.verifyPassword;
     const { outcome } = await person.submit(interactionId);
     expect(outcome.case).toBe('tenantMismatch');
     expect(outcome.value).toMatchObject({ interaction: { interactionId, tenantId: 'umbra' } });
-    expect(world.directory.passwordChecks).toBe(checks);
+    expect(world.directory.calls.verifyPassword).toBe(checks);
     expect((await sessionOf(person))?.tenantId).toBe('acme');
     await world.gateway.endSession({ browser: person.context() });
     expect((await person.submit(interactionId)).outcome.case).toBe('signedIn');

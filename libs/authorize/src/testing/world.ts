@@ -5,14 +5,12 @@ import type { BuiltService, Client } from '@tessera/rpc';
 import type { Database, RedisHandle } from '@tessera/stores';
 import type { Kit } from '@tessera/process';
 import { AuthorizeService } from '@tessera/proto-gen/authorize';
-import { Status } from '@tessera/proto-gen/directory';
-import { counting, silentLog, testDatabase, testKit, testRedis } from '@tessera/test-kit';
-import type { Counter } from '@tessera/test-kit';
+import { ApplicationType } from '@tessera/proto-gen/directory';
+import { FakeDirectory, counting, silentLog, testDatabase, testKit, testRedis } from '@tessera/test-kit';
+import type { Counter, FakeApplication } from '@tessera/test-kit';
 import { buildAuthorize, migrations } from '../build.ts';
 import { authorizeConfig } from '../config.ts';
 import type { AuthorizeConfig } from '../config.ts';
-import { FakeDirectory } from './fake-directory.ts';
-import type { FakeApplication } from './fake-directory.ts';
 
 /** Two tenants; `ada` of each has the same address, as two people of two companies may. */
 export const password = 'correct horse battery staple';
@@ -50,7 +48,7 @@ export interface WorldOptions {
 export async function createWorld({ config = {}, kit = {}, beside }: WorldOptions = {}): Promise<World> {
   const database = counting(beside?.database ?? (await testDatabase(migrations)));
   const redis = counting(beside?.redis ?? (await testRedis()));
-  const directory = beside?.directory ?? populated(new FakeDirectory());
+  const directory = beside?.directory ?? populated(new FakeDirectory('authorize'));
   const settings = { ...authorizeConfig.parse({}), ...config };
   const service = buildAuthorize(
     settings,
@@ -85,30 +83,20 @@ async function auditedRows(database: Database, event: string, count: number) {
 
 function populated(directory: FakeDirectory): FakeDirectory {
   for (const tenantId of ['acme', 'umbra']) {
-    directory.tenants.push({ tenantId, name: tenantId.toUpperCase(), status: Status.ACTIVE });
+    directory.addTenant(tenantId, { name: tenantId.toUpperCase() });
     for (const username of ['ada', 'bob']) {
-      const email = `${username}@people.example`;
-      const phoneNumber = `+4670${username === 'ada' ? 1 : 2}`;
-      const person = {
+      directory.addUser(`${tenantId}-${username}`, {
         tenantId,
         username,
-        email,
-        phoneNumber,
+        email: `${username}@people.example`,
+        phoneNumber: `+4670${username === 'ada' ? 1 : 2}`,
         name: username.toUpperCase(),
         password,
-        roles: [],
-      };
-      directory.users.push({
-        userId: `${tenantId}-${username}`,
-        status: Status.ACTIVE,
-        validFrom: 0n,
-        ...person,
       });
     }
   }
-  const add = (tenantId: string, clientId: string, rest: Partial<FakeApplication>): void => {
-    directory.applications.push({ ...application(tenantId, clientId), ...rest });
-  };
+  const add = (tenantId: string, clientId: string, rest: Partial<FakeApplication>): void =>
+    directory.addApplication(clientId, { tenantId, ...commonFields(clientId), ...rest });
   add('acme', web.clientId, {
     redirectUris: [web.redirectUri, 'https://app.example/other?a=1'],
     logoutRedirectUris: ['https://app.example/', 'https://app.example/x?a=1#f'],
@@ -122,18 +110,12 @@ function populated(directory: FakeDirectory): FakeDirectory {
   return directory;
 }
 
-function application(tenantId: string, clientId: string): FakeApplication {
+function commonFields(clientId: string): Partial<FakeApplication> {
   const builtIn = ['openid', 'profile', 'email', 'offline_access'].map((name) => ({ name, audience: '' }));
   return {
-    clientId,
-    tenantId,
     name: clientId.toUpperCase(),
-    status: Status.ACTIVE,
+    type: ApplicationType.PUBLIC,
     grantTypes: ['authorization_code'],
-    validFrom: 0n,
-    redirectUris: [],
-    logoutRedirectUris: [],
-    allowedRoles: [],
     scopes: [
       ...builtIn,
       { name: 'orders.read', audience: 'https://orders.example' },

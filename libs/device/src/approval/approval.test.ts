@@ -118,8 +118,8 @@ describe('deciding about a device', () => {
 
   it('refuses the approval by a sign-in of before a change of password or status (DEV-2, ASVS 7.4.3)', async () => {
     const [one, other] = [await openedDevice(), await openedDevice()];
-    await world.directory.endSignIns(one.who.userId, authTime);
-    await world.directory.endSignIns(other.who.userId, authTime + 1n);
+    await world.directory.changeUser(one.who.userId, { validFrom: authTime });
+    await world.directory.changeUser(other.who.userId, { validFrom: authTime + 1n });
     expect(await codeOf(decideDevice(world, one.requestId, one.who))).toBe('no error');
     expect(await codeOf(decideDevice(world, other.requestId, other.who))).toBe('access_denied');
     expect(await codeOf(other.poll())).toBe('access_denied');
@@ -127,9 +127,9 @@ describe('deciding about a device', () => {
 
   it('refuses the approval of a person who is locked meanwhile, and the device is denied (DEV-2)', async () => {
     const { requestId, who, poll } = await openedDevice();
-    await world.directory.setUser(who.userId, Status.LOCKED);
+    await world.directory.changeUser(who.userId, { status: Status.LOCKED });
     expect(await codeOf(decideDevice(world, requestId, who))).toBe('access_denied');
-    await world.directory.setUser(who.userId, Status.ACTIVE);
+    await world.directory.changeUser(who.userId, { status: Status.ACTIVE });
     expect(await codeOf(decideDevice(world, requestId, who))).toBe('invalid_request');
     expect(await codeOf(poll())).toBe('access_denied');
     const rows = await world.audited('device.denied', { sessionId: who.sessionId });
@@ -141,9 +141,9 @@ describe('deciding about a device', () => {
     ['grant type', { grantTypes: [] }, 'grant_type_not_allowed'],
   ])('refuses the approval when the %s was withdrawn meanwhile', async (_what, change, reason) => {
     const { requestId, who, poll } = await openedDevice('acme-box');
-    await world.directory.setApplication('acme-box', change);
+    await world.directory.changeApplication('acme-box', change);
     expect(await codeOf(decideDevice(world, requestId, who))).toBe('access_denied');
-    await world.directory.setApplication('acme-box', {
+    await world.directory.changeApplication('acme-box', {
       status: Status.ACTIVE,
       grantTypes: ['device_code', 'ciba'],
     });
@@ -154,7 +154,7 @@ describe('deciding about a device', () => {
 
   it('asks for a new sign-in where the application was enabled again since the last one, and leaves the device waiting (DEV-2)', async () => {
     const { requestId, who, poll, userCode } = await openedDevice('acme-box');
-    await world.directory.setApplication('acme-box', { validFrom: authTime + 1n });
+    await world.directory.changeApplication('acme-box', { validFrom: authTime + 1n });
     expect(await codeOf(decideDevice(world, requestId, who))).toBe('login_required');
     expect(await codeOf(poll())).toBe('authorization_pending');
     const rows = await world.audited('device.decision_refused', { sessionId: who.sessionId });
@@ -167,13 +167,13 @@ describe('deciding about a device', () => {
     const denied = await openedDevice('acme-box');
     await decideDevice(world, denied.requestId, denied.who, Decision.DENY);
     expect(await codeOf(denied.poll())).toBe('access_denied');
-    await world.directory.setApplication('acme-box', { validFrom: 0n });
+    await world.directory.changeApplication('acme-box', { validFrom: 0n });
   });
 
   it('refuses the approval of a person without a role the application is for, and the device is denied (DEV-2, CVE-2024-38371)', async () => {
-    await world.directory.setApplication('acme-box', { allowedRoles: ['clerk', 'manager'] });
+    await world.directory.changeApplication('acme-box', { allowedRoles: ['clerk', 'manager'] });
     const clerk = newPerson(world);
-    await world.directory.setRoles(clerk.userId, ['manager']);
+    await world.directory.changeUser(clerk.userId, { roles: ['manager'] });
     const [none, taken, allowed] = [
       await openedDevice('acme-box'),
       await openedDevice('acme-box', clerk),
@@ -181,9 +181,9 @@ describe('deciding about a device', () => {
     ];
     expect(await codeOf(decideDevice(world, none.requestId, none.who))).toBe('access_denied');
     expect(await codeOf(decideDevice(world, allowed.requestId, clerk))).toBe('no error');
-    await world.directory.setRoles(clerk.userId, ['driver']);
+    await world.directory.changeUser(clerk.userId, { roles: ['driver'] });
     expect(await codeOf(decideDevice(world, taken.requestId, clerk))).toBe('access_denied');
-    await world.directory.setApplication('acme-box', { allowedRoles: [] });
+    await world.directory.changeApplication('acme-box', { allowedRoles: [] });
     expect(await codeOf(allowed.poll())).toBe('no error');
     for (const { requestId, who, poll } of [none, taken]) {
       expect(await codeOf(poll())).toBe('access_denied');
@@ -195,17 +195,17 @@ describe('deciding about a device', () => {
 
   it('refuses the approval when the tenant was disabled meanwhile', async () => {
     const { requestId, who } = await openedDevice('umbra-tv', person('ada', 'umbra'));
-    await world.directory.setTenant('umbra', Status.DISABLED);
+    await world.directory.changeTenant('umbra', Status.DISABLED);
     expect(await codeOf(decideDevice(world, requestId, who))).toBe('access_denied');
-    await world.directory.setTenant('umbra', Status.ACTIVE);
+    await world.directory.changeTenant('umbra', Status.ACTIVE);
   });
 
   it('decides nothing while the directory is away', async () => {
     const { requestId, who, poll } = await openedDevice();
     const late = await createWorld({ beside: world });
-    world.directory.away = true;
+    world.directory.unavailable = true;
     const refused = await codeOf(decideDevice(late, requestId, who));
-    world.directory.away = false;
+    world.directory.unavailable = false;
     expect(refused).toBe('temporarily_unavailable');
     await decideDevice(late, requestId, who);
     expect((await poll()).grant?.userId).toBe(who.userId);
@@ -245,7 +245,7 @@ describe('deciding about a backchannel request', () => {
     const second = await startBackchannel(world, eve.username);
     const [one, two] = await waitingFor(world, eve);
     await decideBackchannel(world, one?.requestId ?? '', eve, Decision.DENY);
-    await world.directory.setUser(eve.userId, Status.LOCKED);
+    await world.directory.changeUser(eve.userId, { status: Status.LOCKED });
     expect(await codeOf(decideBackchannel(world, two?.requestId ?? '', eve))).toBe('access_denied');
     expect(await codeOf(first.poll())).toBe('access_denied');
     expect(await codeOf(second.poll())).toBe('access_denied');
@@ -255,13 +255,13 @@ describe('deciding about a backchannel request', () => {
 
   it('is a denial when a role the application is for was taken meanwhile (DEV-2)', async () => {
     const eve = newPerson(world);
-    await world.directory.setRoles(eve.userId, ['clerk']);
-    await world.directory.setApplication('acme-bank', { allowedRoles: ['clerk'] });
+    await world.directory.changeUser(eve.userId, { roles: ['clerk'] });
+    await world.directory.changeApplication('acme-bank', { allowedRoles: ['clerk'] });
     const { poll } = await startBackchannel(world, eve.username);
     const [waiting] = await waitingFor(world, eve);
-    await world.directory.setRoles(eve.userId, []);
+    await world.directory.changeUser(eve.userId, { roles: [] });
     expect(await codeOf(decideBackchannel(world, waiting?.requestId ?? '', eve))).toBe('access_denied');
-    await world.directory.setApplication('acme-bank', { allowedRoles: [] });
+    await world.directory.changeApplication('acme-bank', { allowedRoles: [] });
     expect(await codeOf(poll())).toBe('access_denied');
     const rows = await world.audited('ciba.denied', { subject: eve.userId });
     expect(rows.map(({ reason }) => reason)).toEqual(['role_missing']);

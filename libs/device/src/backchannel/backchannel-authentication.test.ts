@@ -69,17 +69,21 @@ describe('starting a backchannel request', () => {
     ['a scope that was not granted', { scope: 'openid orders.write' }, 'invalid_scope'],
     ['a long binding message', { bindingMessage: 'x'.repeat(65) }, 'invalid_binding_message'],
     ['a line break in the binding message', { bindingMessage: 'a\nb' }, 'invalid_binding_message'],
-    ['reordering marks in the binding message', { bindingMessage: 'a\u202eb' }, 'invalid_binding_message'],
+    [
+      'a reordering character in the binding message',
+      { bindingMessage: 'a\u202eb' },
+      'invalid_binding_message',
+    ],
   ])('refuses %s (CIBA Core §13)', async (_what, difference, code) => {
     const started = startBackchannel(world, 'bob', difference);
     expect(await codeOf(started)).toBe(code);
   });
 
   it('refuses a request without a login hint, before anybody is looked up', async () => {
-    const { searches } = world.directory;
+    const searches = world.directory.calls.findUser;
     expect(await codeOf(startBackchannel(world, ''))).toBe('invalid_request');
     expect(await codeOf(startBackchannel(world, '  '))).toBe('invalid_request');
-    expect(world.directory.searches).toBe(searches);
+    expect(world.directory.calls.findUser).toBe(searches);
   });
 
   it('takes the identifier of a confidential client in the contract profile, and its secret in the strict one', async () => {
@@ -101,18 +105,18 @@ describe('starting a backchannel request', () => {
   });
 
   it('keeps the lifetime of the application, and never a longer one than an hour', async () => {
-    await world.directory.setApplication('acme-bank', { lifetimes: { authorizationRequest: 42 } });
+    await world.directory.changeApplication('acme-bank', { lifetimes: { authorizationRequest: 42 } });
     expect((await startBackchannel(world, 'bob')).expiresIn).toBe(42);
-    await world.directory.setApplication('acme-bank', { lifetimes: { authorizationRequest: 86_400 } });
+    await world.directory.changeApplication('acme-bank', { lifetimes: { authorizationRequest: 86_400 } });
     expect((await startBackchannel(world, 'bob')).expiresIn).toBe(3600);
     expect((await startBackchannel(world, 'bob', { requestedExpiry: 86_400 })).expiresIn).toBe(3600);
-    await world.directory.setApplication('acme-bank', { lifetimes: { authorizationRequest: 0 } });
+    await world.directory.changeApplication('acme-bank', { lifetimes: { authorizationRequest: 0 } });
   });
 
   it('tells the interval of the application where it has its own', async () => {
-    await world.directory.setApplication('acme-bank', { lifetimes: { pollInterval: 7 } });
+    await world.directory.changeApplication('acme-bank', { lifetimes: { pollInterval: 7 } });
     expect((await startBackchannel(world, 'bob')).interval).toBe(7);
-    await world.directory.setApplication('acme-bank', { lifetimes: {} });
+    await world.directory.changeApplication('acme-bank', { lifetimes: {} });
     expect((await startBackchannel(world, 'bob')).interval).toBe(5);
   });
 
@@ -153,9 +157,9 @@ describe('a person who cannot be asked', () => {
     expect(await outward('ada\u0000')).toEqual(known);
     const shown = (await waitingFor(world, person('eve'))).length;
     for (const status of [Status.LOCKED, Status.DISABLED]) {
-      await world.directory.setUser('acme-eve', status);
+      await world.directory.changeUser('acme-eve', { status });
       expect(await outward('eve')).toEqual(known);
-      await world.directory.setUser('acme-eve', Status.ACTIVE);
+      await world.directory.changeUser('acme-eve', { status: Status.ACTIVE });
     }
     expect(await waitingFor(world, person('eve')), 'nobody is prompted').toHaveLength(shown);
     for (let more = shown; more < 5; more += 1) await startBackchannel(world, 'eve');
@@ -170,12 +174,12 @@ describe('a person who cannot be asked', () => {
 
   it('is answered for like anybody else, and not prompted, without a role the application is for (DEV-2)', async () => {
     const [clerk, driver] = [newPerson(world), newPerson(world)];
-    await world.directory.setRoles(clerk.userId, ['clerk']);
-    await world.directory.setRoles(driver.userId, ['driver']);
-    await world.directory.setApplication('acme-bank', { allowedRoles: ['clerk'] });
+    await world.directory.changeUser(clerk.userId, { roles: ['clerk'] });
+    await world.directory.changeUser(driver.userId, { roles: ['driver'] });
+    await world.directory.changeApplication('acme-bank', { allowedRoles: ['clerk'] });
     const allowed = await outward(clerk.username);
     expect(await outward(driver.username)).toEqual(allowed);
-    await world.directory.setApplication('acme-bank', { allowedRoles: [] });
+    await world.directory.changeApplication('acme-bank', { allowedRoles: [] });
     expect(await waitingFor(world, clerk)).toHaveLength(1);
     expect(await waitingFor(world, driver), 'nobody is prompted').toEqual([]);
     expect(await world.audited('ciba.rejected', { reason: 'role_missing' })).toHaveLength(1);
@@ -183,18 +187,18 @@ describe('a person who cannot be asked', () => {
 
   it('is not offered what waits while a role that it takes is missing, or while not active (DEV-2)', async () => {
     const clerk = newPerson(world);
-    await world.directory.setRoles(clerk.userId, ['clerk']);
-    await world.directory.setApplication('acme-bank', { allowedRoles: ['clerk'] });
+    await world.directory.changeUser(clerk.userId, { roles: ['clerk'] });
+    await world.directory.changeApplication('acme-bank', { allowedRoles: ['clerk'] });
     await startBackchannel(world, clerk.username);
     expect(await waitingFor(world, clerk)).toHaveLength(1);
-    await world.directory.setRoles(clerk.userId, ['driver']);
+    await world.directory.changeUser(clerk.userId, { roles: ['driver'] });
     expect(await waitingFor(world, clerk)).toEqual([]);
-    await world.directory.setRoles(clerk.userId, ['clerk']);
-    await world.directory.setUser(clerk.userId, Status.LOCKED);
+    await world.directory.changeUser(clerk.userId, { roles: ['clerk'] });
+    await world.directory.changeUser(clerk.userId, { status: Status.LOCKED });
     expect(await waitingFor(world, clerk)).toEqual([]);
-    await world.directory.setUser(clerk.userId, Status.ACTIVE);
+    await world.directory.changeUser(clerk.userId, { status: Status.ACTIVE });
     expect(await waitingFor(world, clerk), 'it was hidden, not decided').toHaveLength(1);
-    await world.directory.setApplication('acme-bank', { allowedRoles: [] });
+    await world.directory.changeApplication('acme-bank', { allowedRoles: [] });
   });
 
   it('is not found in another tenant either', async () => {
@@ -206,7 +210,7 @@ describe('a person who cannot be asked', () => {
   it('is not asked while the directory is away, and the client may try again', async () => {
     const alone = await createWorld();
     await startBackchannel(alone, 'ada');
-    alone.directory.away = true;
+    alone.directory.unavailable = true;
     expect(await codeOf(startBackchannel(alone, 'ada'))).toBe('temporarily_unavailable');
     await alone.service.close();
   });

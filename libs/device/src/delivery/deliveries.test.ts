@@ -37,7 +37,7 @@ afterAll(async () => {
 });
 
 const tell = (clientId: string, delivery: string, notificationEndpoint = receiver.url) =>
-  world.directory.setApplication(clientId, {
+  world.directory.changeApplication(clientId, {
     ciba: { approval: 'page', url: '', delivery, notificationEndpoint },
   });
 
@@ -138,9 +138,9 @@ describe('telling a client of a decision by ping (CIBA Core §10.2)', () => {
     receiver.answer(503);
     await decide();
     await callbacks();
-    await world.directory.setApplication('acme-bank', { status: Status.DISABLED });
+    await world.directory.changeApplication('acme-bank', { status: Status.DISABLED });
     expect((await ended()).map(({ reason }) => reason)).toEqual(['application_inactive']);
-    await world.directory.setApplication('acme-bank', { status: Status.ACTIVE });
+    await world.directory.changeApplication('acme-bank', { status: Status.ACTIVE });
   });
 
   it('tells once what was decided once, however many processes deliver', async () => {
@@ -369,7 +369,7 @@ describe('asking to be told (CIBA Core §7.1)', () => {
   );
 
   it('is nothing to a client that polls', async () => {
-    await world.directory.setApplication('acme-hook', { ciba: { approval: 'page', url: '' } });
+    await world.directory.changeApplication('acme-hook', { ciba: { approval: 'page', url: '' } });
     expect(await startWith('a b', 'acme-hook')).toBe('no error');
   });
 
@@ -384,7 +384,7 @@ describe('asking to be told (CIBA Core §7.1)', () => {
       );
     expect(await ask({ clientSecret: '' })).toBe('invalid_client');
     expect(await ask({})).toBe('no error');
-    const { type } = world.directory.applications.find(({ clientId }) => clientId === 'acme-tv') ?? {};
+    const { type } = world.directory.applications.get('acme-tv') ?? {};
     expect(type).toBe(ApplicationType.PUBLIC);
     await tell('acme-tv', 'push');
     expect(await ask({ clientId: 'acme-tv', clientSecret: '' })).toBe('invalid_client');

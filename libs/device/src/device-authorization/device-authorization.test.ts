@@ -36,21 +36,21 @@ describe('starting the device flow', () => {
   });
 
   it('keeps the lifetime of the application, and never a longer one than fifteen minutes (RFC 8628 §5.1)', async () => {
-    await world.directory.setApplication('acme-box', { lifetimes: { authorizationRequest: 42 } });
+    await world.directory.changeApplication('acme-box', { lifetimes: { authorizationRequest: 42 } });
     expect((await startDevice(world, 'acme-box')).expiresIn).toBe(42);
-    await world.directory.setApplication('acme-box', { lifetimes: { authorizationRequest: 86_400 } });
+    await world.directory.changeApplication('acme-box', { lifetimes: { authorizationRequest: 86_400 } });
     expect((await startDevice(world, 'acme-box')).expiresIn).toBe(900);
-    await world.directory.setApplication('acme-box', { lifetimes: { authorizationRequest: 0 } });
+    await world.directory.changeApplication('acme-box', { lifetimes: { authorizationRequest: 0 } });
   });
 
   it('tells the interval of the application where it has its own, and keeps to it (RFC 8628 §3.2, §3.5)', async () => {
-    await world.directory.setApplication('acme-box', { lifetimes: { pollInterval: 1 } });
+    await world.directory.changeApplication('acme-box', { lifetimes: { pollInterval: 1 } });
     const started = await startDevice(world, 'acme-box');
     expect(started.interval).toBe(1);
     expect(await codeOf(started.poll())).toBe('authorization_pending');
     await new Promise((resolve) => setTimeout(resolve, 1100));
     expect(await codeOf(started.poll()), 'the default would be too fast').toBe('authorization_pending');
-    await world.directory.setApplication('acme-box', { lifetimes: {} });
+    await world.directory.changeApplication('acme-box', { lifetimes: {} });
   });
 
   it.each<[string, string, Parameters<typeof startDevice>[2], ErrorCode]>([
@@ -91,12 +91,12 @@ describe('starting the device flow', () => {
   });
 
   it('refuses a disabled application and the applications of a disabled tenant', async () => {
-    await world.directory.setApplication('umbra-tv', { status: Status.DISABLED });
+    await world.directory.changeApplication('umbra-tv', { status: Status.DISABLED });
     expect(await codeOf(startDevice(world, 'umbra-tv'))).toBe('invalid_client');
-    await world.directory.setApplication('umbra-tv', { status: Status.ACTIVE });
-    await world.directory.setTenant('umbra', Status.DISABLED);
+    await world.directory.changeApplication('umbra-tv', { status: Status.ACTIVE });
+    await world.directory.changeTenant('umbra', Status.DISABLED);
     expect(await codeOf(startDevice(world, 'umbra-tv', { clientSecret: '' }))).toBe('invalid_client');
-    await world.directory.setTenant('umbra', Status.ACTIVE);
+    await world.directory.changeTenant('umbra', Status.ACTIVE);
     expect(await codeOf(startDevice(world, 'umbra-tv'))).toBe('no error');
   });
 
@@ -115,7 +115,7 @@ describe('starting the device flow', () => {
 
   it('says that it is temporarily unavailable while the directory is away', async () => {
     const alone = await createWorld();
-    alone.directory.away = true;
+    alone.directory.unavailable = true;
     expect(await codeOf(startDevice(alone))).toBe('temporarily_unavailable');
     await alone.service.close();
   });
@@ -175,9 +175,9 @@ describe('opening a user code', () => {
 
   it('does not open what a disabled application asks for', async () => {
     const { userCode } = await startDevice(world, 'umbra-tv');
-    await world.directory.setApplication('umbra-tv', { status: Status.DISABLED });
+    await world.directory.changeApplication('umbra-tv', { status: Status.DISABLED });
     expect(await codeOf(open(userCode, person('ada', 'umbra')))).toBe('not_found');
-    await world.directory.setApplication('umbra-tv', { status: Status.ACTIVE });
+    await world.directory.changeApplication('umbra-tv', { status: Status.ACTIVE });
   });
 
   it('asks for session, tenant and user together', async () => {

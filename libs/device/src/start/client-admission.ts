@@ -3,7 +3,6 @@ import { addressKey } from '@tessera/stores';
 import type { CallContext } from '@tessera/rpc';
 import type { Limiter, LimitRule } from '@tessera/stores';
 import { OAuthError, type GrantTypeName } from '@tessera/oauth';
-import { ApplicationType } from '@tessera/proto-gen/directory';
 import type { DeviceAudit, RequestingClient } from '../audit.ts';
 import { count } from '../limits.ts';
 import type { GrantKind, Trail } from '../grant.ts';
@@ -63,15 +62,8 @@ export function createClientAdmission(deps: {
   async function identify(request: StartRequest, call: CallContext): Promise<ApplicationRecord> {
     const { clientId, clientSecret, attempted, ipAddress } = request;
     if (clientId === '') throw new OAuthError('invalid_request', 'The parameter client_id is missing.');
-    if (attempted || clientSecret !== '') {
-      const credentials = { clientId, clientSecret, method: 'client_secret_post' } as const;
-      return directory.authenticateClient(credentials, { ipAddress }, call.onward());
-    }
-    const found = await directory.application(clientId, call.onward());
-    if (found === undefined || !directory.isActive(found)) throw invalidClient();
-    const isConfidential = found.application.type !== ApplicationType.PUBLIC;
-    if (isConfidential && requireAuthentication) throw invalidClient();
-    return found;
+    const accepts = attempted || requireAuthentication ? 'public' : 'identified';
+    return directory.authenticateClient({ clientId, clientSecret }, { ipAddress, accepts }, call.onward());
   }
 
   async function admitted(
@@ -110,9 +102,4 @@ export function createClientAdmission(deps: {
 /** Whether the client is at fault. Limits have their own event, and server failures are no refusal. */
 function isRefusal({ code }: OAuthError): boolean {
   return code !== 'rate_limited' && code !== 'temporarily_unavailable' && code !== 'server_error';
-}
-
-/** The same sentence as for a wrong secret, so that an answer never tells which applications exist. */
-function invalidClient(): OAuthError {
-  return new OAuthError('invalid_client', 'Client authentication failed.');
 }

@@ -10,13 +10,20 @@ import {
   Decision,
   DeviceAuthorizationService,
 } from '@tessera/proto-gen/device';
-import { ApplicationType, Status } from '@tessera/proto-gen/directory';
-import { counting, silentLog, testDatabase, testKit, testRedis } from '@tessera/test-kit';
-import type { Counter } from '@tessera/test-kit';
+import { ApplicationType } from '@tessera/proto-gen/directory';
+import {
+  counting,
+  FakeDirectory,
+  secretOf,
+  silentLog,
+  testDatabase,
+  testKit,
+  testRedis,
+} from '@tessera/test-kit';
+import type { Counter, FakeApplication } from '@tessera/test-kit';
 import { buildDevice, migrations } from '../build.ts';
 import { deviceConfig } from '../config.ts';
 import type { DeviceConfig } from '../config.ts';
-import { FakeDirectory, secretOf, type FakeApplication } from './fake-directory.ts';
 
 export const issuer = 'https://id.example';
 export const orders = 'https://orders.example';
@@ -34,7 +41,7 @@ export type World = Awaited<ReturnType<typeof createWorld>>;
 export async function createWorld({ config = {}, kit = {}, beside }: WorldOptions = {}) {
   const database: Database & Counter = counting(beside?.database ?? (await testDatabase(migrations)));
   const redis: RedisHandle & Counter = counting(beside?.redis ?? (await testRedis()));
-  const directory: FakeDirectory = beside?.directory ?? populated(new FakeDirectory());
+  const directory: FakeDirectory = beside?.directory ?? populated(new FakeDirectory('device'));
   const settings = { ...deviceConfig.parse({}), ...config };
   const service: BuiltService = buildDevice(
     settings,
@@ -85,42 +92,31 @@ async function auditedRows(
 /** Two tenants, with an `ada` in both. */
 function populated(directory: FakeDirectory): FakeDirectory {
   for (const tenantId of ['acme', 'umbra']) {
-    directory.tenants.set(tenantId, Status.ACTIVE);
+    directory.addTenant(tenantId);
     for (const [index, username] of ['ada', 'bob', 'eve'].entries()) {
       const email = `${username}@people.example`;
       const phoneNumber = `+4670000000${index}`;
-      const ids = { userId: `${tenantId}-${username}`, tenantId };
-      directory.users.push({ ...ids, username, email, phoneNumber, status: Status.ACTIVE });
+      directory.addUser(`${tenantId}-${username}`, { tenantId, username, email, phoneNumber });
     }
   }
   const confidential = { type: ApplicationType.CONFIDENTIAL };
-  directory.applications.push(
-    application('acme', 'acme-tv', {}),
-    application('acme', 'acme-box', confidential),
-    application('acme', 'acme-bank', confidential),
-    application('acme', 'acme-hook', {
-      ...confidential,
-      ciba: { approval: 'webhook', url: 'https://hook.example' },
-    }),
-    application('acme', 'acme-mute', { ...confidential, ciba: { approval: '', url: '' } }),
-    application('acme', 'acme-web', { ...confidential, grantTypes: ['authorization_code'] }),
-    application('umbra', 'umbra-tv', confidential),
-  );
+  const add = (clientId: string, difference: Partial<FakeApplication> = {}): void =>
+    directory.addApplication(clientId, { ...commonFields(clientId), ...difference });
+  add('acme-tv');
+  add('acme-box', confidential);
+  add('acme-bank', confidential);
+  add('acme-hook', { ...confidential, ciba: { approval: 'webhook', url: 'https://hook.example' } });
+  add('acme-mute', { ...confidential, ciba: { approval: '', url: '' } });
+  add('acme-web', { ...confidential, grantTypes: ['authorization_code'] });
+  add('umbra-tv', { ...confidential, tenantId: 'umbra' });
   return directory;
 }
 
-function application(
-  tenantId: string,
-  clientId: string,
-  difference: Partial<FakeApplication>,
-): FakeApplication {
+function commonFields(clientId: string): Partial<FakeApplication> {
   const builtIn = ['openid', 'profile', 'offline_access'].map((name) => ({ name, audience: '' }));
   return {
-    clientId,
-    tenantId,
     name: `The ${clientId}`,
     type: ApplicationType.PUBLIC,
-    status: Status.ACTIVE,
     grantTypes: ['device_code', 'ciba'],
     scopes: [
       ...builtIn,
@@ -128,8 +124,6 @@ function application(
       { name: 'stock.read', audience: 'https://stock.example' },
     ],
     ciba: { approval: 'page', url: '' },
-    lifetimes: {},
-    ...difference,
   };
 }
 
@@ -220,7 +214,7 @@ export function newPerson({ directory }: Pick<World, 'directory'>): Person & { r
   const username = `p${systemRandom.bytes(6).toString('hex')}`;
   const somebody = person(username);
   const { userId, tenantId } = somebody;
-  directory.users.push({ userId, tenantId, username, email: '', phoneNumber: '', status: Status.ACTIVE });
+  directory.addUser(userId, { tenantId, username });
   return { ...somebody, username };
 }
 

@@ -24,7 +24,7 @@ let receiver: Receiver;
 beforeAll(async () => {
   receiver = await startReceiver();
   world = await createWorld({ config: { TESSERA_WEBHOOK_KEY: key, TESSERA_WEBHOOK_ALLOW_PRIVATE: true } });
-  await world.directory.setApplication('acme-hook', { ciba: { approval: 'webhook', url: receiver.url } });
+  await world.directory.changeApplication('acme-hook', { ciba: { approval: 'webhook', url: receiver.url } });
 });
 afterAll(async () => {
   await world.service.close();
@@ -142,7 +142,7 @@ describe('approval by webhook', () => {
   it('refuses the approval for a person locked meanwhile, which denies', async () => {
     const { who, poll } = await start();
     const token = tokenOf(await notified());
-    await world.directory.setUser(who.userId, Status.LOCKED);
+    await world.directory.changeUser(who.userId, { status: Status.LOCKED });
     expect(await codeOf(decide(token))).toBe('access_denied');
     expect(await codeOf(poll())).toBe('access_denied');
   });
@@ -167,7 +167,7 @@ describe('approval by webhook', () => {
   it('notifies nobody of a locked or unknown person (CIBA-1)', async () => {
     receiver.received.length = 0;
     const who = newPerson(world);
-    await world.directory.setUser(who.userId, Status.LOCKED);
+    await world.directory.changeUser(who.userId, { status: Status.LOCKED });
     for (const hint of [who.username, 'nobody-of-that-name']) {
       await startBackchannel(world, hint, { clientId: 'acme-hook' });
     }
@@ -179,26 +179,26 @@ describe('approval by webhook', () => {
   it('notifies nobody of a person who may not use the application, at the start or by the next attempt (DEV-2)', async () => {
     receiver.received.length = 0;
     const [clerk, driver] = [newPerson(world), newPerson(world)];
-    await world.directory.setRoles(clerk.userId, ['clerk']);
-    await world.directory.setApplication('acme-hook', { allowedRoles: ['clerk'] });
+    await world.directory.changeUser(clerk.userId, { roles: ['clerk'] });
+    await world.directory.changeApplication('acme-hook', { allowedRoles: ['clerk'] });
     receiver.answer(503);
     for (const { username } of [driver, clerk]) {
       await startBackchannel(world, username, { clientId: 'acme-hook' });
     }
     await notified();
-    await world.directory.setRoles(clerk.userId, []);
+    await world.directory.changeUser(clerk.userId, { roles: [] });
     const rows = await world.audited('ciba.notified', { subject: clerk.userId });
     expect(rows.map(({ reason }) => reason)).toEqual(['role_missing']);
-    await world.directory.setApplication('acme-hook', { allowedRoles: [] });
+    await world.directory.changeApplication('acme-hook', { allowedRoles: [] });
     expect(receiver.received).toHaveLength(1);
   });
 
   it('refuses the approval by the link once a role was taken, which denies (DEV-2)', async () => {
     const { who, poll } = await start();
     const token = tokenOf(await notified());
-    await world.directory.setApplication('acme-hook', { allowedRoles: ['clerk'] });
+    await world.directory.changeApplication('acme-hook', { allowedRoles: ['clerk'] });
     expect(await codeOf(decide(token))).toBe('access_denied');
-    await world.directory.setApplication('acme-hook', { allowedRoles: [] });
+    await world.directory.changeApplication('acme-hook', { allowedRoles: [] });
     expect(await codeOf(poll())).toBe('access_denied');
     const rows = await world.audited('ciba.denied', { subject: who.userId });
     expect(rows.map(({ reason }) => reason)).toEqual(['role_missing']);

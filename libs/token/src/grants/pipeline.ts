@@ -6,7 +6,7 @@ import { grantTypes, OAuthError, parseScope, temporarilyUnavailable } from '@tes
 import { metrics } from '@tessera/telemetry';
 import type { ExchangeRequest } from '@tessera/proto-gen/token';
 import { auditDenied, oauthError } from '../audit.ts';
-import { clientCredentialsOf, invalidClient } from '../client-authentication.ts';
+import { invalidClient } from '../client-authentication.ts';
 import { issuerOf } from '../issuer.ts';
 import { grantParameters, type Exchange, type Grant, type GrantTable, type TokenRequest } from './grant.ts';
 import { decideScopes, requireActive, requireIssuer } from './grant-checks.ts';
@@ -165,7 +165,7 @@ function authenticate(
 ): Promise<ApplicationRecord> {
   if (credentials === undefined) throw missing('client_id');
   const from = { ipAddress: caller?.ipAddress ?? '' };
-  return directory.authenticateClient(clientCredentialsOf(credentials), from, context.onward());
+  return directory.authenticateClient(credentials, from, context.onward());
 }
 
 function requirePermission(grant: Grant, client: ApplicationRecord): void {

@@ -4,7 +4,7 @@ import { type AuditBatch } from '@tessera/audit';
 import { OAuthError } from '@tessera/oauth';
 import type { Application } from '@tessera/proto-gen/directory';
 import type { Caller, ClientCredentials } from '@tessera/proto-gen/token';
-import { authenticateClient, isConfidential } from '../client-authentication.ts';
+import { authenticateClient } from '../client-authentication.ts';
 import type { CertificateClients } from './certificate-clients.ts';
 
 /** Owner and audience of a token or refresh family. */
@@ -72,7 +72,7 @@ async function policyForClient(
   if (context.caller !== 'gateway') {
     throw new ConnectError('Only the gateway may forward client credentials.', Code.InvalidArgument);
   }
-  return policyOfApplication(await authenticateClient(parts, presented, context, isConfidential));
+  return policyOfApplication(await authenticateClient(parts, presented, context, 'confidential'));
 }
 
 /** A client sees its own tokens, and in its tenant the tokens for API resources that it serves. */

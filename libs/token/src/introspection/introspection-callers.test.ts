@@ -79,13 +79,13 @@ describe('a batch of introspections', () => {
     const { accessToken, refreshToken } = await on.signIn();
     await ask([accessToken]);
     await on.directory.changeApplication('web', (record) => (record.status = Status.ACTIVE));
-    on.directory.line.cut = true;
+    on.directory.unavailable = true;
     try {
       const [first, second] = await ask([refreshToken, accessToken]);
       expect(first?.outcome).toMatchObject({ case: 'failure', value: { code: 'temporarily_unavailable' } });
       expect(second?.outcome).toMatchObject({ case: 'result', value: { active: true } });
     } finally {
-      on.directory.line.cut = false;
+      on.directory.unavailable = false;
     }
   });
 });
@@ -198,10 +198,10 @@ describe('an access token that authenticates an introspecting client', () => {
       record.scopes = [];
     });
     expect(await codeOf(judge(accessToken))).toBe('insufficient_scope');
-    on.directory.line.cut = true;
+    on.directory.unavailable = true;
     await on.directory.changeApplication('introspecting', () => undefined);
     expect(await codeOf(judge(accessToken))).toBe('temporarily_unavailable');
-    on.directory.line.cut = false;
+    on.directory.unavailable = false;
   });
 });
 

@@ -184,9 +184,9 @@ describe('the revocation watch', () => {
   });
 
   it('fails when a feed is interrupted, so that watchers know that they may miss revocations', async () => {
-    on.directory.line.cut = true;
+    on.directory.unavailable = true;
     await expect(watch()).rejects.toMatchObject({ code: 'temporarily_unavailable' });
-    on.directory.line.cut = false;
+    on.directory.unavailable = false;
     const watcher = await watch();
     on.authorize.line.cut = true;
     const end = (async () => {

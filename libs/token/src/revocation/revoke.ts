@@ -3,9 +3,8 @@ import { firstCharacters, withoutTokens } from '@tessera/telemetry';
 import { type AuditBatch } from '@tessera/audit';
 import { type CallContext } from '@tessera/rpc';
 import { OAuthError } from '@tessera/oauth';
-import type { Application } from '@tessera/proto-gen/directory';
 import type { RevokeRequest } from '@tessera/proto-gen/token';
-import { authenticateClient, isConfidential } from '../client-authentication.ts';
+import { authenticateClient } from '../client-authentication.ts';
 import type { RefreshTokenCodec } from '../refresh-token-format.ts';
 import type { RefreshStore } from '../store/store.ts';
 import type { TokenVerifier } from '../verification/token-verifier.ts';
@@ -67,8 +66,8 @@ async function authenticateOwner(
   context: CallContext,
 ): Promise<Owner | undefined> {
   if (credentials === undefined) return undefined;
-  const admits = (application: Application) => ignoreUnknown || isConfidential(application);
-  const { tenantId, clientId } = await authenticateClient(parts, { credentials, caller }, context, admits);
+  const accepts = ignoreUnknown ? 'public' : 'confidential';
+  const { tenantId, clientId } = await authenticateClient(parts, { credentials, caller }, context, accepts);
   return { tenantId, clientId };
 }
 

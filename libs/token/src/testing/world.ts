@@ -3,11 +3,11 @@ import { local, rootCall } from '@tessera/rpc';
 import { systemClock } from '@tessera/kit';
 import { ClientAuthenticationMethod, IntrospectionService, TokenService } from '@tessera/proto-gen/token';
 import type { ExchangeRequest } from '@tessera/proto-gen/token';
-import { counting, fakeClock, testDatabase, testKit } from '@tessera/test-kit';
+import { counting, fakeClock, testDatabase, testKit, secretOf } from '@tessera/test-kit';
 import { buildToken, migrations } from '../build.ts';
 import { tokenConfig } from '../config.ts';
 import { FakeAuthorize, FakeDevice, redirectUri, verifier, type FakeGrant } from './authorize.ts';
-import { FakeDirectory, orders, secretOf } from './directory.ts';
+import { orders, populatedDirectory } from './directory.ts';
 import { FakeKeys, testKey } from './keys.ts';
 
 export const issuer = 'https://id.example';
@@ -34,7 +34,7 @@ export async function world({
   const clock = fakeClock(systemClock.now());
   const key = testKey('key-1');
   const keys = new FakeKeys(key);
-  const directory = new FakeDirectory();
+  const directory = populatedDirectory();
   const authorize = new FakeAuthorize();
   const device = new FakeDevice();
   const environment = {
@@ -43,7 +43,7 @@ export async function world({
   };
   const config = loadConfig(tokenConfig, environment, { known: Object.keys(environment) });
   const kit = testKit({ clock, ...overrides, database });
-  const peers = { keys: keys.peer(), directory: directory.peer(), authorize: authorize.peer() };
+  const peers = { keys: keys.peer(), directory: directory.client, authorize: authorize.peer() };
   const service = buildToken(config, withoutDevice ? peers : { ...peers, device: device.peers() }, kit);
   await service.ready();
   const token = local(TokenService, service, 'gateway', kit.log);
