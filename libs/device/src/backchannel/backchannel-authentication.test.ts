@@ -74,9 +74,25 @@ describe('starting a backchannel request', () => {
       { bindingMessage: 'a\u202eb' },
       'invalid_binding_message',
     ],
+    ['a run of combining marks', { bindingMessage: `a${'\u0315'.repeat(4)}` }, 'invalid_binding_message'],
+    ['a blank letter, U+3164', { bindingMessage: 'Order\u31644711' }, 'invalid_binding_message'],
+    ['a blank letter, U+115F', { bindingMessage: 'Order\u115f4711' }, 'invalid_binding_message'],
+    ['a blank Braille pattern', { bindingMessage: 'Order\u28004711' }, 'invalid_binding_message'],
+    ['an invisible joiner', { bindingMessage: 'Order\u034f4711' }, 'invalid_binding_message'],
   ])('refuses %s (CIBA Core §13)', async (_what, difference, code) => {
     const started = startBackchannel(world, 'bob', difference);
     expect(await codeOf(started)).toBe(code);
+  });
+
+  it.each([
+    'Order 4711',
+    'Zahlung über 12 €',
+    'ตั้งค่า ๑๒๓',
+    'भुगतान संख्या ४२',
+    'Tiê\u0301ng Viê\u0323t',
+    'Paid ✔\ufe0f',
+  ])('accepts the binding message %s', async (bindingMessage) => {
+    await startBackchannel(world, newPerson(world).username, { bindingMessage });
   });
 
   it('refuses a request without a login hint, before anybody is looked up', async () => {

@@ -243,7 +243,8 @@ function unauthorized(message: string): OAuthError {
 
 /** CIBA Core §7.1: short enough to compare at a glance. */
 const longestBindingMessage = 64;
-const unprintable = /[\p{C}\p{Zl}\p{Zp}]/u;
+/** Characters without a glyph, except the variation selectors of emoji; runs of combining marks hide the text around them. */
+const unprintable = /[\p{C}\p{Zl}\p{Zp}\u2800[\p{Default_Ignorable_Code_Point}--[\ufe0e\ufe0f]]]|\p{M}{4}/v;
 
 function checkParameters({ loginHint, bindingMessage, scope }: BackchannelRequest): void {
   if (loginHint.trim() === '')

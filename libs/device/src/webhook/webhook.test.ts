@@ -117,6 +117,18 @@ describe('approval by webhook', () => {
     expect(await codeOf(poll())).toBe('access_denied');
   });
 
+  it('refuses a link once the application uses another approval experience', async () => {
+    const { poll } = await start();
+    const token = tokenOf(await notified());
+    const { ciba } = world.directory.applications.get('acme-hook') ?? {};
+    await world.directory.changeApplication('acme-hook', { ciba: { approval: 'page', url: '' } });
+    expect(await codeOf(decide(token))).toBe('not_found');
+    expect(await codeOf(poll())).toBe('authorization_pending');
+    await world.directory.changeApplication('acme-hook', { ciba: { ...ciba } });
+    await decide(token);
+    expect((await poll()).grant).toBeDefined();
+  });
+
   it('takes no link that was not handed out for a living request', async () => {
     const { poll, authReqId } = await start({ requestedExpiry: 1 });
     const token = tokenOf(await notified());
