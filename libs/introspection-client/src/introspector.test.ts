@@ -140,7 +140,7 @@ describe('trouble', () => {
     expect(await codeOf(introspector.introspect('good'))).toBe('unavailable');
     await server.start();
     await expect
-      .poll(() => introspector.introspect('good').catch(() => undefined), { timeout: 5_000 })
+      .poll(() => introspector.introspect('good').catch(() => undefined))
       .toMatchObject({
         active: true,
       });

@@ -307,7 +307,7 @@ describe('local verification', () => {
       silent = false;
       http.closeAllConnections();
       await expect
-        .poll(async () => (await introspector.introspect(token)).active && sources.at(-1), { timeout: 5_000 })
+        .poll(async () => (await introspector.introspect(token)).active && sources.at(-1))
         .toBe('local');
     });
   });

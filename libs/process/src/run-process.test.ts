@@ -32,7 +32,7 @@ function start(environment: Record<string, string>): Sample {
     out: () => out,
     err: () => err,
     async port() {
-      await expect.poll(() => out, { timeout: 15_000 }).toContain('"event":"server.started"');
+      await expect.poll(() => out).toContain('"event":"server.started"');
       return Number(/"port":(\d+)/.exec(out)?.[1]);
     },
   };
@@ -60,7 +60,7 @@ describe('runProcess', () => {
     const sample = start({ SAMPLE: 'serve', TESSERA_DRAIN_PAUSE: '1m' });
     await sample.port();
     sample.process.kill('SIGINT');
-    await expect.poll(sample.out, { timeout: 15_000 }).toContain('stop requested');
+    await expect.poll(sample.out).toContain('stop requested');
     await new Promise((resolve) => setTimeout(resolve, 1100));
     sample.process.kill('SIGINT');
     expect(await sample.exit).toEqual({ code: 1, signal: null });
@@ -115,7 +115,7 @@ describe('runProcess', () => {
 
   it('can be stopped while it still starts', async () => {
     const sample = start({ SAMPLE: 'hang', TESSERA_MANAGEMENT_PORT: '0' });
-    await expect.poll(sample.out, { timeout: 15_000 }).toContain('hanging');
+    await expect.poll(sample.out).toContain('hanging');
     sample.process.kill('SIGTERM');
     expect(await sample.exit).toEqual({ code: 0, signal: null });
     expect(sample.out()).toContain('flushed');

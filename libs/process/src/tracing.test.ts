@@ -25,7 +25,7 @@ async function run(
   child.stdout.on('data', (chunk: Buffer) => void (out += chunk.toString()));
   child.stderr.on('data', (chunk: Buffer) => void (err += chunk.toString()));
   const ended = new Promise<number | null>((resolve) => child.on('close', resolve));
-  await expect.poll(() => out, { timeout: 15_000 }).toContain('"event":"server.started"');
+  await expect.poll(() => out).toContain('"event":"server.started"');
   const port = /"port":(\d+)/.exec(out)?.[1];
   await fetch(`http://127.0.0.1:${port}/`);
   child.kill('SIGTERM');

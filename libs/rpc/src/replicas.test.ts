@@ -107,9 +107,7 @@ test('the only replica ends its streams when it goes silent, fails calls, and se
   const keys = remote.client(KeysService);
   await expect(keys.sign(signRequest(), { timeoutMs: 300 })).rejects.toMatchObject(unavailable);
   only.network.speak();
-  await expect
-    .poll(() => keys.sign(signRequest(), { timeoutMs: 500 }).catch(() => undefined), { timeout: 30_000 })
-    .toBeDefined();
+  await expect.poll(() => keys.sign(signRequest(), { timeoutMs: 500 }).catch(() => undefined)).toBeDefined();
 });
 
 test('an answer that takes longer than a ping is waited for, also at a connection that reached its age', async () => {

@@ -288,7 +288,7 @@ describe('tessera config check', () => {
 
   it('finds certificates that the URL of Redis has no use for', async () => {
     const environment = { ...secrets, REDIS_URL: 'redis://redis', TESSERA_REDIS_CA: 'pem' };
-    expect((await tessera('config check', environment)).said).toContain('Let REDIS_URL begin with rediss');
+    expect((await tessera('config check', environment)).said).toContain('use a rediss:// URL');
   });
 
   it('knows no other process', async () => {

@@ -195,7 +195,7 @@ describe('proof of possession', () => {
     const grantId = createHash('sha256').update(code).digest('hex').slice(0, 8);
     const row = async (): Promise<unknown> =>
       (await world.audited('code.pkce_failed')).find((candidate) => candidate['grantId'] === grantId);
-    await expect.poll(row, { timeout: 5000 }).toMatchObject({ reason: 'wrong_verifier' });
+    await expect.poll(row).toMatchObject({ reason: 'wrong_verifier' });
   });
 });
 

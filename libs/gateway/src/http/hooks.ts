@@ -5,7 +5,7 @@ import { count } from './body.ts';
 import type { Gateway } from '../gateway.ts';
 import { commonHeaders } from './headers.ts';
 import { connectionOf, readIncoming, type IncomingRules, type Connection } from './incoming.ts';
-import { measureRequest } from '../request-metrics.ts';
+import { measureRequest } from './request-metrics.ts';
 
 /** Adds the hooks that run before and after every request. */
 export function prepareRequests(

@@ -13,7 +13,7 @@ import { crossOriginHeaders } from './headers.ts';
 import { chooseRequestId, type IncomingRules } from './incoming.ts';
 import { sendPageError, wantsHtml } from '../pages/page.ts';
 import { prepareRequests } from './hooks.ts';
-import { traceRequests } from '../request-traces.ts';
+import { traceRequests } from './request-traces.ts';
 import { methodsOf, routes, type PageRoute, type ReadRoute, type Route } from '../routes.ts';
 
 export interface ServerOptions {

@@ -37,13 +37,11 @@ async function sentinelsAgree(): Promise<void> {
   for (const { url } of servers.sentinels) {
     const sentinel = direct(url);
     await expect
-      .poll(async () => sentinel.call('SENTINEL', 'CKQUORUM', servers.masterName).catch(() => ''), {
-        timeout: 20_000,
-      })
+      .poll(async () => sentinel.call('SENTINEL', 'CKQUORUM', servers.masterName).catch(() => ''))
       .toContain('OK 3 usable');
     const replicas = async () =>
       (await sentinel.call('SENTINEL', 'REPLICAS', servers.masterName)) as unknown[];
-    await expect.poll(async () => (await replicas()).length, { timeout: 20_000 }).toBe(1);
+    await expect.poll(async () => (await replicas()).length).toBe(1);
   }
 }
 
@@ -89,7 +87,7 @@ describe('Redis behind Sentinels', () => {
     const redis = await open({ log });
     expect(await redis.call('INCR', 'counted')).toBe(1);
     const replica = direct(servers.servers[1].url);
-    await expect.poll(() => replica.get('counted'), { timeout: 10_000 }).toBe('1');
+    await expect.poll(() => replica.get('counted')).toBe('1');
     await servers.servers[0].stop();
     const died = performance.now();
     let answered = 1;
@@ -103,7 +101,7 @@ describe('Redis behind Sentinels', () => {
     }
     expect(last).toBe(2);
     expect(await replica.get('counted')).toBe('2');
-    await expect.poll(() => written.join(''), { timeout: 5000 }).toContain('reconnected');
+    await expect.poll(() => written.join('')).toContain('reconnected');
     expect(written.join('').match(/lost the connection/g)).toHaveLength(1);
   });
 
@@ -123,7 +121,7 @@ describe('Redis behind Sentinels', () => {
         .call('CONFIG', 'GET', 'port')
         .then((reply) => (reply as string[])[1])
         .catch(() => undefined);
-    await expect.poll(serves, { timeout: 10_000, interval: 20 }).toBe(new URL(after.url).port);
+    await expect.poll(serves, { interval: 20 }).toBe(new URL(after.url).port);
     expect(await old.role()).toContain('master');
   });
 
@@ -133,7 +131,7 @@ describe('Redis behind Sentinels', () => {
     await direct(servers.servers[1].url).config('SET', 'maxmemory-policy', 'allkeys-lru');
     await servers.servers[0].stop();
     await expect
-      .poll(() => redis.call('PING').catch((error: unknown) => (error as Error).cause), { timeout: 15_000 })
+      .poll(() => redis.call('PING').catch((error: unknown) => (error as Error).cause))
       .toMatchObject({ message: expect.stringContaining('allkeys-lru') as string });
   });
 });

@@ -139,7 +139,7 @@ describe('traces that are on', () => {
       'grpc',
     );
     await work();
-    await expect.poll(async () => (await countOf('exported')) - before, { timeout: 10_000 }).toBe(1);
+    await expect.poll(async () => (await countOf('exported')) - before).toBe(1);
     expect(paths).toEqual(['/opentelemetry.proto.collector.trace.v1.TraceService/Export']);
   });
 });
@@ -154,13 +154,11 @@ describe('a collector that is away', () => {
     const { lines } = await start({ OTEL_EXPORTER_OTLP_ENDPOINT: endpoint });
     for (const count of [3, 2]) {
       await work(count);
-      await expect
-        .poll(async () => (await countOf('dropped')) - dropped, { timeout: 5000 })
-        .toBe(count === 3 ? 3 : 5);
+      await expect.poll(async () => (await countOf('dropped')) - dropped).toBe(count === 3 ? 3 : 5);
     }
     state.status = 200;
     await work(4);
-    await expect.poll(async () => (await countOf('exported')) - exported, { timeout: 5000 }).toBe(4);
+    await expect.poll(async () => (await countOf('exported')) - exported).toBe(4);
     const messages = lines.map((line) => (JSON.parse(line) as { message: string }).message);
     expect(messages).toEqual([
       'traces are on',

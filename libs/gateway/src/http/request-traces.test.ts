@@ -2,7 +2,7 @@ import { recordTraces, testKit, type RecordedSpan } from '@tessera/test-kit';
 import { OAuthError, temporarilyUnavailable } from '@tessera/oauth';
 import { createLogger } from '@tessera/telemetry';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { openGateway, type Behaviours } from './testing/fake-services.ts';
+import { openGateway, type Behaviours } from '../testing/fake-services.ts';
 
 const traceId = '4bf92f3577b34da6a3ce929d0e0e4736';
 const parentId = '00f067aa0ba902b7';
