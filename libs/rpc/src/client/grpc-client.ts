@@ -175,8 +175,8 @@ function serviceConfig(service: DescService): ServiceConfig {
     methodConfig: reads.map(({ name }) => ({
       name: [{ service: service.typeName, method: name }],
       retryPolicy: {
-        maxAttempts: 3,
-        initialBackoff: '0.025s',
+        maxAttempts: 5,
+        initialBackoff: '0.05s',
         maxBackoff: '1s',
         backoffMultiplier: 2,
         retryableStatusCodes: [status.UNAVAILABLE],
