@@ -15,6 +15,8 @@ describe('settings that were renamed', () => {
   it('prefers the present name where both are set', () => {
     const environment = { TESSERA_LIFETIME_SESSION: '1h', TESSERA_SESSION_TTL: '2h' };
     expect(loadConfig(schema, environment)).toEqual({ TESSERA_SESSION_TTL: 7200 });
+    const withFile = { TESSERA_LIFETIME_SESSION_FILE: '/run/absent', TESSERA_SESSION_TTL: '2h' };
+    expect(loadConfig(schema, withFile)).toEqual({ TESSERA_SESSION_TTL: 7200 });
   });
 
   it('names former names that are in use, also those of files, and no others', () => {

@@ -51,7 +51,9 @@ export function formerNames(
 export function withPresentNames(environment: Environment): Environment {
   const renamed: Record<string, string | undefined> = { ...environment };
   for (const { former, present } of formerNames(environment)) {
-    renamed[present] = (environment[present] ?? '') === '' ? environment[former] : environment[present];
+    const name = present.replace(/_FILE$/, '');
+    const isSet = [name, `${name}_FILE`].some((one) => (environment[one] ?? '') !== '');
+    if (!isSet) renamed[present] = environment[former];
   }
   for (const former of Object.keys(renamedSettings)) {
     delete renamed[former];

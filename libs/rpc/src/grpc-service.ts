@@ -11,7 +11,7 @@ import type {
 } from '@grpc/grpc-js';
 import { once } from 'node:events';
 import type { Logger } from 'pino';
-import { admittedCaller, requestIdIn } from './admission.ts';
+import { admittedCaller, requestIdIn } from './caller-allow-list.ts';
 import { traceOriginOf } from './call-traces.ts';
 import type { Route } from './call.ts';
 import { decodeMessage, encodeMessage } from './client/grpc-client.ts';

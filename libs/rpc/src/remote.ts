@@ -7,7 +7,7 @@ import type { ChannelCredentials, ServiceError } from '@grpc/grpc-js';
 import { temporarilyUnavailable } from '@tessera/oauth';
 import { pino } from 'pino';
 import type { Logger } from 'pino';
-import { bearerAuthorization } from './admission.ts';
+import { bearerAuthorization } from './caller-allow-list.ts';
 import { deadlineOf, requestIdKey, requestIdOf } from './call-options.ts';
 import { traceCalling, traceHeaders } from './call-traces.ts';
 import type { CallerName } from './call.ts';

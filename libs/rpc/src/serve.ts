@@ -3,8 +3,8 @@ import type { ServiceDefinition, UntypedServiceImplementation } from '@grpc/grpc
 import { lookup } from 'node:dns/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import { createAdmission } from './admission.ts';
-import type { Access } from './admission.ts';
+import { createAdmission } from './caller-allow-list.ts';
+import type { Access } from './caller-allow-list.ts';
 import type { BuiltService } from './call.ts';
 import { watchCertificates } from './client/certificates.ts';
 import { isLoopback, warnNotReloaded, warnOfTrust } from './credentials.ts';

@@ -2,6 +2,8 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { Logger } from 'pino';
 
 const batchSize = 500;
+/** Leaves the connection to requests between two batches. */
+const batchPauseMs = 20;
 
 export interface Purge {
   /** Starts no further batch; resolves when the current one has ended. */
@@ -30,7 +32,9 @@ export function startPurge(
   const { signal } = closing;
 
   async function run(): Promise<void> {
-    while (!signal.aborted && (await store.purge(batchSize)) >= batchSize);
+    while (!signal.aborted && (await store.purge(batchSize)) >= batchSize) {
+      await pause(batchPauseMs, undefined, { signal, ref: false }).catch(() => undefined);
+    }
   }
 
   async function repeat(): Promise<void> {

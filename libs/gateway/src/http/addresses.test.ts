@@ -26,6 +26,14 @@ describe('networks', () => {
     expect(set.contains('2001:db8:1::1')).toBe(true);
   });
 
+  it('reads IPv4-mapped entries as IPv4, as it does addresses (RFC 4291 §2.5.5.2)', () => {
+    const set = networks(['::ffff:10.0.0.1', '::ffff:192.0.2.0/120']);
+    expect(set.contains('10.0.0.1')).toBe(true);
+    expect(set.contains('::ffff:10.0.0.1')).toBe(true);
+    expect(set.contains('10.0.0.2')).toBe(false);
+    expect(set.contains('192.0.2.77')).toBe(true);
+  });
+
   it.each([
     '10.0.0.0/33',
     '10.0.0.0/',
@@ -37,6 +45,7 @@ describe('networks', () => {
     'localhost',
     'fe80::1%eth0',
     '::/129',
+    '::ffff:10.0.0.0/90',
     '10.0.0.0/-1',
   ])('refuses the entry %j', (entry) => {
     expect(() => networks([entry])).toThrow(/is not an IP address/);

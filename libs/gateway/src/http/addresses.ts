@@ -85,13 +85,20 @@ function parseNetwork(block: string): Network {
   const family = address.includes('%') ? 0 : isIP(address);
   try {
     if (family === 0) throw new Error(`not an IP address: ${address}`);
-    return ipaddr.parseCIDR(block === address ? `${block}/${family === 4 ? 32 : 128}` : block);
+    return unmapped(ipaddr.parseCIDR(block === address ? `${block}/${family === 4 ? 32 : 128}` : block));
   } catch (error) {
     throw new Error(
       `"${block}" is not an IP address, a network such as 10.0.0.0/8, "loopback" or "private"`,
       { cause: error },
     );
   }
+}
+
+/** Callers are compared as IPv4 if they are IPv4-mapped (RFC 4291 §2.5.5.2), so networks of them are too. */
+function unmapped([address, prefix]: Network): Network {
+  if (address.kind() === 'ipv4' || !(address as IPv6).isIPv4MappedAddress()) return [address, prefix];
+  if (prefix < 96) throw new Error('an IPv4-mapped network has a prefix of at least 96');
+  return [(address as IPv6).toIPv4Address(), prefix - 96];
 }
 
 /** IPv4 out of IPv6 (RFC 4291 §2.5.5.2), without zone. */

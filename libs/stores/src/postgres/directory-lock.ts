@@ -21,10 +21,10 @@ export async function lockDirectory(directory: string): Promise<() => Promise<vo
   try {
     // Linked with its content, so that no other process reads an empty lock.
     if (!(await linked(draft, path))) await takeOver(directory, draft, path);
+    held.add(path);
   } finally {
     await rm(draft, { force: true });
   }
-  held.add(path);
   return async () => {
     held.delete(path);
     await rm(path, { force: true });

@@ -148,6 +148,7 @@ function sentinelOptions(settings: ClientSettings) {
     sentinels: [...target.addresses],
     name: target.masterName,
     sentinelRetryStrategy: retryDelay,
+    sentinelReconnectStrategy: retryDelay,
     sentinelCommandTimeout: connectTimeout(commandTimeoutMs),
     // Leaves a master that was replaced, even if it still answers.
     failoverDetector: true,

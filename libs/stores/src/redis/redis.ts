@@ -15,7 +15,7 @@ import { translateRedisError } from './redis-errors.ts';
 export type RedisArgument = string | number | Buffer;
 
 /**
- * The one view of Redis that services have. Every command has a time-out; trouble is thrown as the
+ * The one view of Redis that services have. Every command fails within twice the time-out (ADR 30); trouble is thrown as the
  * `temporarily_unavailable` OAuthError. Keys are given without prefix; the handle adds the deployment's.
  */
 export interface RedisHandle {

@@ -37,7 +37,9 @@ describe('a line of the log for people', () => {
     const hostile = 'x\r\n\u001b[31m\u009b31m\u202egnp\u2028\u0000"y';
     log.info({ [hostile]: hostile, nested: { [hostile]: [hostile] } }, hostile);
     log.child({ component: hostile }).warn(new Error(hostile, { cause: new Error(hostile) }));
-    expect(lines()).toHaveLength(2);
+    log.info({ name: hostile, pid: hostile, hostname: hostile, caller: hostile }, 'placed by the library');
+    log.child({ name: hostile }).info('placed by the library');
+    expect(lines()).toHaveLength(4);
     expect(lines().join('')).not.toMatch(/[\u0000-\u001f\u007f-\u009f\u2028\u202e]/);
   });
 

@@ -7,7 +7,14 @@ import { isColorSupported, prettyFactory } from 'pino-pretty';
 export function formatForPeople(options: { readonly colorize: boolean }): (line: string) => string {
   const format = prettyFactory({
     colorize: options.colorize && isColorSupported,
-    customPrettifiers: { error: (error) => summary(error) },
+    customPrettifiers: {
+      error: (error) => summary(error),
+      // The library writes these four in front of the message, as they are.
+      caller: escaped,
+      hostname: escaped,
+      name: escaped,
+      pid: escaped,
+    },
     errorLikeObjectKeys: [],
     ignore: 'service',
     messageFormat: (line, key) => `${escaped(line['service'])}: ${escaped(line[key])}`,
@@ -21,7 +28,7 @@ export function formatForPeople(options: { readonly colorize: boolean }): (line:
 
 /** Line breaks and control characters stay escaped, so that a message is one line and cannot act on the terminal. */
 function escaped(text: unknown): string {
-  return JSON.stringify(typeof text === 'string' ? text : '')
+  return JSON.stringify(typeof text === 'string' || typeof text === 'number' ? String(text) : '')
     .slice(1, -1)
     .replaceAll('\\"', '"');
 }

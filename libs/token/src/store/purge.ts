@@ -2,7 +2,6 @@ import { startPurge } from '@tessera/stores';
 import { type Kit } from '@tessera/process';
 import type { RedemptionStore, RefreshStore, RevocationStore } from './store.ts';
 
-/** Together with the limit of each run, this is enough for a hundred redemptions a second. */
 const intervalMs = 60_000;
 
 /** Periodically deletes rows that no request can need any more. `close` resolves when running batches have ended. */
