@@ -29,7 +29,7 @@ test('a read is tried again when its peer was unavailable for a moment', async (
 });
 
 test('a read is given up after five attempts', async () => {
-  const peer = await stockServer([...Array<typeof unavailable>(5).fill(unavailable), undefined]);
+  const peer = await stockServer([...Array.from({ length: 5 }, () => unavailable), undefined]);
   await expect(peer.keys.getPublicKeys({})).rejects.toMatchObject({ code: 'temporarily_unavailable' });
   expect(peer.attempts()).toBe(5);
 });
