@@ -131,8 +131,8 @@ describe('trouble', () => {
   });
 
   it('that stays is an error and never an inactive token', async () => {
-    const introspector = server.introspector({ ...unwatched, timeoutMs: 500 });
-    server.failures.push(...Array.from({ length: 3 }, unavailable));
+    const introspector = server.introspector({ ...unwatched, timeoutMs: 5_000 });
+    server.failures.push(...Array.from({ length: 5 }, unavailable));
     expect(await codeOf(introspector.introspect('good'))).toBe('unavailable');
     server.failures.push(new ConnectError('a defect', Code.Internal));
     expect(await codeOf(introspector.introspect('good'))).toBe('internal');
