@@ -132,7 +132,7 @@ describe('trouble', () => {
 
   it('that stays is an error and never an inactive token', async () => {
     const introspector = server.introspector({ ...unwatched, timeoutMs: 5_000 });
-    server.failures.push(...Array.from({ length: 5 }, unavailable));
+    server.failures.push(...Array.from({ length: 3 }, unavailable));
     expect(await codeOf(introspector.introspect('good'))).toBe('unavailable');
     server.failures.push(new ConnectError('a defect', Code.Internal));
     expect(await codeOf(introspector.introspect('good'))).toBe('internal');

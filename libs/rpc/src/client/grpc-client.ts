@@ -175,15 +175,16 @@ function serviceConfig(service: DescService): ServiceConfig {
     methodConfig: reads.map(({ name }) => ({
       name: [{ service: service.typeName, method: name }],
       retryPolicy: {
-        maxAttempts: 5,
-        initialBackoff: '0.05s',
+        maxAttempts: 3,
+        initialBackoff: '0.025s',
         maxBackoff: '1s',
         backoffMultiplier: 2,
         retryableStatusCodes: [status.UNAVAILABLE],
       },
     })),
-    // Stops retries while more than half of the tokens are used up: a failure takes one, a success gives back a tenth.
-    retryThrottling: { maxTokens: 1_000, tokenRatio: 0.1 },
+    // Stops retries while more than half of the tokens are used up: a failure takes one, a success gives one back. grpc-js keeps
+    // them for each target in the process, so that a slower return would leave later clients without retries after an outage.
+    retryThrottling: { maxTokens: 1_000, tokenRatio: 1 },
   };
 }
 
