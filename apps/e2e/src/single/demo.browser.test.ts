@@ -44,7 +44,10 @@ describe('the demo in a real Chromium', () => {
   it('signs in, shows what the client received, signs in again without a password, and signs out', async () => {
     const page = await browser.newPage();
     const complaints: string[] = [];
-    page.on('console', (message) => void complaints.push(message.text()));
+    page.on(
+      'console',
+      (message) => void (['error', 'warning'].includes(message.type()) && complaints.push(message.text())),
+    );
     await page.goto(`${baseUrl}/`);
     await page.getByRole('link', { name: 'Sign in with Tessera' }).click();
     await signIn(page);
