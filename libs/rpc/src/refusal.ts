@@ -29,10 +29,16 @@ export function refuseFor(log: Logger, method: string): Refuse {
   };
 }
 
+/** ResourceExhausted is one of them: a service refuses a client with an `OAuthError`, so this one is a limit on the way. */
+const awayOrTooSlow: ReadonlySet<Code> = new Set([
+  Code.Unavailable,
+  Code.DeadlineExceeded,
+  Code.ResourceExhausted,
+]);
+
 /** A peer that is away or too slow is one thing to every caller; the rest passes. */
 export function seenByCaller(error: PublicError, method: string): PublicError {
-  if (error instanceof OAuthError) return error;
-  if (error.code !== Code.Unavailable && error.code !== Code.DeadlineExceeded) return error;
+  if (error instanceof OAuthError || !awayOrTooSlow.has(error.code)) return error;
   return temporarilyUnavailable(new Error(`${method}: ${error.message}`));
 }
 

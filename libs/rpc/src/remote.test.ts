@@ -3,7 +3,7 @@ import { Server, ServerCredentials, status } from '@grpc/grpc-js';
 import type { ServiceDefinition, UntypedHandleCall } from '@grpc/grpc-js';
 import { DirectoryService } from '@tessera/proto-gen/directory';
 import { KeysService } from '@tessera/proto-gen/keys';
-import { temporarilyUnavailable } from '@tessera/oauth';
+import { OAuthError, temporarilyUnavailable } from '@tessera/oauth';
 import { once } from 'node:events';
 import { constants, createServer as createHttp2Server } from 'node:http2';
 import type { ServerHttp2Stream } from 'node:http2';
@@ -74,6 +74,33 @@ test.each([
   await expect(all(remote.client(DirectoryService).watchChanges({}))).rejects.toMatchObject(unavailable);
 });
 
+test.each([400, 401, 403, 404, 429, 502, 200])(
+  'a call or stream that a proxy answers with HTTP %i instead of gRPC is temporarily_unavailable',
+  async (httpStatus) => {
+    const remote = await bareServer((stream) => {
+      stream.respond({ ':status': httpStatus, 'content-type': 'text/plain' });
+      stream.end();
+    });
+    const unavailable = { name: 'OAuthError', code: 'temporarily_unavailable' };
+    await expect(remote.client(KeysService).sign(signRequest())).rejects.toMatchObject(unavailable);
+    await expect(all(remote.client(DirectoryService).watchChanges({}))).rejects.toMatchObject(unavailable);
+  },
+);
+
+test('a limit that the transport reports is temporarily_unavailable, one that a service refuses with is the refusal', async () => {
+  const peer = await stockServer([{ code: status.RESOURCE_EXHAUSTED, details: 'too many streams' }]);
+  await expect(peer.keys.sign(signRequest())).rejects.toMatchObject({ code: 'temporarily_unavailable' });
+  const subject = createSubject();
+  subject.sign = () => {
+    throw new OAuthError('rate_limited', 'Too many requests.', { retryAfterSeconds: 7 });
+  };
+  const keys = await served(subject);
+  await expect(keys.sign(signRequest())).rejects.toMatchObject({
+    code: 'rate_limited',
+    retryAfterSeconds: 7,
+  });
+});
+
 test('a stream that was cut after a message is not sent again', async () => {
   const remote = await bareServer((stream) => {
     stream.respond({ ':status': 200, 'content-type': 'application/grpc' });
@@ -85,7 +112,7 @@ test('a stream that was cut after a message is not sent again', async () => {
 });
 
 test('a read that was refused for another reason is sent once', async () => {
-  const peer = await stockServer([{ code: status.RESOURCE_EXHAUSTED, details: 'no' }, undefined]);
+  const peer = await stockServer([{ code: status.FAILED_PRECONDITION, details: 'no' }, undefined]);
   await expect(peer.keys.getPublicKeys({})).rejects.toMatchObject({ name: 'ConnectError' });
   expect(peer.attempts()).toBe(1);
 });
@@ -202,7 +229,7 @@ test('a message over the limit is refused, not sent', async () => {
   const subject = createSubject();
   subject.sign = () => ({});
   const keys = await served(subject, { maxMessageBytes: 1_000 });
-  await expect(keys.sign(signRequest(2_000))).rejects.toMatchObject({ name: 'ConnectError' });
+  await expect(keys.sign(signRequest(2_000))).rejects.toMatchObject({ code: 'temporarily_unavailable' });
   await expect(keys.sign(signRequest(500))).resolves.toMatchObject({ tokens: [] });
 });
 

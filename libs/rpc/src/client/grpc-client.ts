@@ -188,8 +188,9 @@ function serviceConfig(service: DescService): ServiceConfig {
   };
 }
 
-/** How grpc-js describes an HTTP/2 stream that ended without a gRPC status of the server. */
-const transportFailure = /^(?:Received RST_STREAM|Bandwidth exhausted|Protocol not secure)/;
+/** How grpc-js describes an HTTP/2 stream that ended without a gRPC status: cut, or answered by a proxy in between. */
+const transportFailure =
+  /^(?:Received RST_STREAM|Received HTTP status code|Bandwidth exhausted|Protocol not secure|No status information)/;
 
 /** What the connection or the server cut short is not the fault of the request, whatever code grpc-js derives from HTTP/2. */
 function unavailableIfCut(error: Error, signal: AbortSignal | undefined): Error {
