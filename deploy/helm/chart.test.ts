@@ -249,6 +249,13 @@ describe('The Jobs', () => {
     const [newer] = names({ ...least, image: { tag: '2.0.0' } });
     expect(newer).not.toBe(migrate);
   });
+
+  test('apply the state again when state.revision changes, and migrate as before', () => {
+    const { state: declared } = state('Acme');
+    const [migrate, apply] = names(state('Acme'));
+    const again = names({ ...state('Acme'), state: { ...declared, revision: 2 } });
+    expect(again).toEqual([migrate, expect.not.stringMatching(apply ?? '')]);
+  });
 });
 
 test('The check against the schemas of Kubernetes is awake', () => {

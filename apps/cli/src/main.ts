@@ -1,11 +1,13 @@
 #!/usr/bin/env node
+import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { run } from './run.ts';
 
 process.exitCode = await run(process.argv.slice(2), {
   environment: process.env,
-  out: (text) => process.stdout.write(text),
-  say: (text) => process.stderr.write(text),
+  out: (line) => process.stdout.write(line),
+  say: (line) => process.stderr.write(line),
+  input: async () => text(process.stdin),
   fetch,
   sleep: async (milliseconds) => sleep(milliseconds),
   now: () => Date.now(),

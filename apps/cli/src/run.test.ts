@@ -44,6 +44,7 @@ function world(replies: Reply[], environment: Record<string, string> = {}, docum
     environment: { TESSERA_ISSUER: issuer, TESSERA_CLIENT_ID: 'tv', ...environment },
     out: (text) => (printed.out += text),
     say: (text) => (printed.say += text),
+    input: async () => '',
     sleep: async (milliseconds) => {
       clock += milliseconds;
     },

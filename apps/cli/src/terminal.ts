@@ -5,6 +5,8 @@ export interface Terminal {
   out(text: string): void;
   /** What the person at the terminal reads. */
   say(text: string): void;
+  /** Reads standard input to its end. */
+  input(): Promise<string>;
   readonly fetch: typeof fetch;
   sleep(milliseconds: number): Promise<void>;
   /** Milliseconds since the Unix epoch. */

@@ -1,4 +1,4 @@
-import { applyFile, DeclaredStateError, diffFile } from '@tessera/directory';
+import { applyFile, DeclaredStateError, diffFile, type ApplyFileOptions } from '@tessera/directory';
 import { DirectoryAdminService, type Difference } from '@tessera/proto-gen/directory';
 import { CommandError, type Terminal } from '../terminal.ts';
 import { withService } from './service.ts';
@@ -8,14 +8,13 @@ const timeoutMs = 120_000;
 
 /** Applies a declared state. Throws CommandError with every mistake of the file. */
 export async function applyState(file: string, terminal: Terminal): Promise<void> {
-  const { environment } = terminal;
   const { tenants } = await withService('directory', terminal, {
     name: 'Applying',
     instead: ' A process with embedded stores applies TESSERA_APPLY_FILE itself, at its start and at SIGHUP.',
     timeoutMs,
     run: async (clientOf, call) => {
       const admin = clientOf(DirectoryAdminService);
-      return applyFile(file, { admin, environment, call }).catch(explain(file));
+      return applyFile(...documentOf(file, terminal, { admin, call })).catch(explain(file));
     },
   });
   for (const { tenantId, created, updated, deleted } of tenants) {
@@ -25,14 +24,13 @@ export async function applyState(file: string, terminal: Terminal): Promise<void
 
 /** Prints a line for each record that applying would change. Answers whether there are any. Throws as `applyState`. */
 export async function diffState(file: string, terminal: Terminal): Promise<boolean> {
-  const { environment } = terminal;
   const { tenants } = await withService('directory', terminal, {
     name: 'Comparing',
     instead: ' Embedded stores are open to their process alone.',
     timeoutMs,
     run: async (clientOf, call) => {
       const admin = clientOf(DirectoryAdminService);
-      return diffFile(file, { admin, environment, call }).catch(explain(file));
+      return diffFile(...documentOf(file, terminal, { admin, call })).catch(explain(file));
     },
   });
   const lines = tenants.flatMap(({ tenantId, differences }) =>
@@ -41,6 +39,16 @@ export async function diffState(file: string, terminal: Terminal): Promise<boole
   for (const line of lines) terminal.out(line);
   if (lines.length === 0) terminal.say('Nothing would change.\n');
   return lines.length > 0;
+}
+
+/** What `applyFile` and `diffFile` take; the file name `-` stands for standard input. */
+function documentOf(
+  file: string,
+  { environment, input }: Terminal,
+  service: Pick<ApplyFileOptions, 'admin' | 'call'>,
+): [fileName: string, options: ApplyFileOptions] {
+  const options = { ...service, environment };
+  return file === '-' ? ['standard input', { ...options, read: input }] : [file, options];
 }
 
 function described({ kind, name, change, keys }: Difference): string {

@@ -51,7 +51,7 @@ function addDeclaredState(program: Command, context: CommandContext): void {
   program
     .command('apply')
     .description('make the tenants match a declared state')
-    .requiredOption('-f, --file <path>', 'the declared state, as YAML', nonEmpty)
+    .requiredOption('-f, --file <path>', 'the declared state, as YAML; - reads standard input', nonEmpty)
     .action(async ({ file }: { file: string }) => {
       const { applyState } = await import('./apply.ts');
       await applyState(file, context);
@@ -59,7 +59,7 @@ function addDeclaredState(program: Command, context: CommandContext): void {
   program
     .command('diff')
     .description('show what apply would change, and change nothing')
-    .requiredOption('-f, --file <path>', 'the declared state, as YAML', nonEmpty)
+    .requiredOption('-f, --file <path>', 'the declared state, as YAML; - reads standard input', nonEmpty)
     .addHelpText(
       'after',
       `

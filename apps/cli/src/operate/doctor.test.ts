@@ -8,6 +8,7 @@ it('says that the clock of the machine is off, and what to change (F14)', async 
     environment: { DATABASE_URL: await newDatabaseUrl() },
     out: () => undefined,
     say: (text: string) => void (said += text),
+    input: async () => '',
     fetch,
     sleep: async () => undefined,
     now: () => Date.now() - 60_400,

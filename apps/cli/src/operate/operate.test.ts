@@ -139,6 +139,23 @@ describe('tessera apply', () => {
     ]);
   });
 
+  it('reads standard input if the file is -, and so does tessera diff', async () => {
+    const environment = { DATABASE_URL: await newDatabaseUrl(), TESSERA_DIRECTORY_PEPPER: pepper };
+    await tessera('migrate', environment);
+    const ask = (words: string, input: string) => tessera(words, environment, undefined, input);
+    expect((await ask('diff --file -', state)).code).toBe(1);
+    expect((await ask('apply --file -', state)).said).toMatch(/^acme: [1-9]\d* created/);
+    expect((await ask('diff --file -', state)).code).toBe(0);
+    const mistaken = await ask('apply --file -', `${state}    colour: blue\n`);
+    expect(mistaken.said).toMatch(/^standard input:5:\d+: .*colour/);
+    expect(mistaken.code).toBe(1);
+    const nothing = await ask('apply --file -', '');
+    expect([nothing.code, nothing.said]).toEqual([
+      1,
+      expect.stringMatching(/^standard input:1:1: must be a set of keys/),
+    ]);
+  });
+
   it('names file, line and key of a mistake, and changes nothing', async () => {
     const environment = { DATABASE_URL: await newDatabaseUrl(), TESSERA_DIRECTORY_PEPPER: pepper };
     await tessera('migrate', environment);

@@ -28,12 +28,14 @@ export async function tessera(
   words: string,
   environment: Record<string, string>,
   fetchFrom: typeof fetch = async () => Promise.reject(new TypeError('fetch failed')),
+  input = '',
 ): Promise<{ code: number; said: string }> {
   let said = '';
   const terminal: Terminal = {
     environment,
     out: (text) => (said += text),
     say: (text) => (said += text),
+    input: async () => input,
     sleep: async () => undefined,
     now: () => Date.now(),
     fetch: fetchFrom,

@@ -7,6 +7,8 @@ export interface ApplyFileOptions {
   readonly admin: Client<typeof DirectoryAdminService>;
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly call: CallOptions;
+  /** Reads the document, if `fileName` only names it in messages; default: reads that file. */
+  readonly read?: () => Promise<string>;
   /** Changes the text before its references are resolved. */
   readonly transform?: (text: string) => string;
 }
@@ -29,10 +31,13 @@ export async function diffFile(fileName: string, options: ApplyFileOptions): Pro
 
 async function resolved(
   fileName: string,
-  { environment, transform = (text) => text }: ApplyFileOptions,
+  {
+    environment,
+    read = async () => readFile(fileName, 'utf8'),
+    transform = (text) => text,
+  }: ApplyFileOptions,
 ): Promise<string> {
-  const text = await readFile(fileName, 'utf8');
-  return resolveDeclaredState(transform(text), fileName, {
+  return resolveDeclaredState(transform(await read()), fileName, {
     environment,
     readFile: (path) => readFile(path, 'utf8'),
   });
