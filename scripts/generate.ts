@@ -1,6 +1,6 @@
 /** `npm run generate`: writes the TypeScript of libs/proto-gen from the protos, and the list of all settings. */
 import { execFileSync } from 'node:child_process';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
 /** Generates below `output` instead of below the working directory, when given. */
@@ -14,14 +14,12 @@ export function generate(output?: string): void {
 async function generateSettings(): Promise<void> {
   const { standaloneConfig } = await import('../apps/standalone/src/config.ts');
   const names = Object.keys(standaloneConfig.shape).filter((name) => name.startsWith('TESSERA_'));
-  const file = new URL('../libs/process/src/known-settings.ts', import.meta.url);
-  const [head = ''] = readFileSync(file, 'utf8').split('export const', 1);
-  const lines = names.toSorted().map((name) => `  '${name}',\n`);
-  writeFileSync(file, `${head}export const knownSettings: readonly string[] = [\n${lines.join('')}];\n`);
+  const file = new URL('../libs/process/src/config/setting-names.json', import.meta.url);
+  writeFileSync(file, `${JSON.stringify(names.toSorted(), null, 2)}\n`);
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   generate();
   await generateSettings();
-  console.log('libs/proto-gen/src and libs/process/src/known-settings.ts are up to date.');
+  console.log('libs/proto-gen/src and libs/process/src/config/setting-names.json are up to date.');
 }

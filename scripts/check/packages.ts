@@ -15,9 +15,9 @@ interface Manifest {
   readonly devDependencies?: Readonly<Record<string, string>>;
 }
 
-const testKit = '@tessera/test-kit';
+const testRuntime = '@tessera/test-kit';
 /** Packages that exist for tests only. */
-const testPackages = new Set([testKit, '@tessera/app-e2e', '@tessera/app-chaos', '@tessera/app-bench']);
+const testPackages = new Set([testRuntime, '@tessera/app-e2e', '@tessera/app-chaos', '@tessera/app-bench']);
 const isTestFile = (path: string) => /\.(?:test|contract)\.ts$|\/(?:contract|testing)\//.test(path);
 
 const readManifest = (folder: string) => JSON.parse(readText(join(folder, 'package.json'))) as Manifest;
@@ -34,8 +34,8 @@ function problemsOfPackage(folder: string): string[] {
     ...(forTests ? manifest.devDependencies : {}),
   });
   const problems: string[] = [];
-  if (!forTests && dependencies.includes(testKit)) {
-    problems.push(`${folder}/package.json: depends on ${testKit}, which is for tests`);
+  if (!forTests && dependencies.includes(testRuntime)) {
+    problems.push(`${folder}/package.json: depends on ${testRuntime}, which is for tests`);
   }
   const ours = new Set([manifest.name, ...dependencies]);
   const ofTests = new Set([...ours, ...tools, ...declaredSomewhere]);
@@ -102,9 +102,12 @@ const scripts = filesMatching('scripts/**/*.ts', '*.ts').flatMap((file) =>
 );
 /** What installs the product ships without it: its scripts import what the project's tools and tests may. */
 const deployment = filesMatching('deploy/**/*.ts').flatMap((file) =>
-  problemsOfFile(file, 'deploy', new Set([...tools, ...declaredSomewhere, testKit]), 'a package.json').filter(
-    (problem) => !problem.includes('outside its package'),
-  ),
+  problemsOfFile(
+    file,
+    'deploy',
+    new Set([...tools, ...declaredSomewhere, testRuntime]),
+    'a package.json',
+  ).filter((problem) => !problem.includes('outside its package')),
 );
 report(
   [

@@ -8,6 +8,6 @@ await runService({
   environment: process.env,
   stores: { database: true, redis: true },
   migrations,
-  build: (config, peers, kit) =>
-    buildDevice(config, { directory: peers('directory').client(DirectoryService) }, kit),
+  build: (config, peers, runtime) =>
+    buildDevice(config, { directory: peers('directory').client(DirectoryService) }, runtime),
 });

@@ -10,14 +10,14 @@ await runService({
   environment: process.env,
   stores: { database: true, redis: false },
   migrations,
-  build: (config, _peers, kit) => buildDirectory(config, {}, kit),
-  serving: async (built, config, kit, lifecycle) =>
+  build: (config, _peers, runtime) => buildDirectory(config, {}, runtime),
+  serving: async (built, config, runtime, lifecycle) =>
     applyAtStart({
       file: config.TESSERA_APPLY_FILE,
-      admin: local(DirectoryAdminService, built, 'operator', kit.log),
+      admin: local(DirectoryAdminService, built, 'operator', runtime.log),
       environment: process.env,
-      call: () => rootCall(ulid(kit.clock, kit.random)),
-      log: kit.log,
+      call: () => rootCall(ulid(runtime.clock, runtime.random)),
+      log: runtime.log,
       lifecycle,
     }),
 });

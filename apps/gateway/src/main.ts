@@ -1,5 +1,5 @@
 import { buildGateway, gatewayConfig, openDoors } from '@tessera/gateway';
-import { combine, connectPeers, createKit, processConfig, rpcConfig, runProcess } from '@tessera/process';
+import { combine, connectPeers, createRuntime, processConfig, rpcConfig, runProcess } from '@tessera/process';
 import { AuthorizeService } from '@tessera/proto-gen/authorize';
 import { BackchannelAuthenticationService, DeviceAuthorizationService } from '@tessera/proto-gen/device';
 import { DirectoryService } from '@tessera/proto-gen/directory';
@@ -12,7 +12,7 @@ await runProcess({
   environment: process.env,
   start: async ({ config, log, lifecycle }) => {
     const needs = { database: false, redis: true };
-    const kit = await createKit({ name: 'gateway', config, log, lifecycle, needs });
+    const runtime = await createRuntime({ name: 'gateway', config, log, lifecycle, needs });
     const peers = await connectPeers(config, 'gateway', log, lifecycle);
     const gateway = buildGateway(
       config,
@@ -25,7 +25,7 @@ await runProcess({
         device: peers('device').client(DeviceAuthorizationService),
         backchannel: peers('device').client(BackchannelAuthenticationService),
       },
-      kit,
+      runtime,
       { draining: lifecycle.signal },
     );
     lifecycle.onDrain(async () => gateway.close());

@@ -7,5 +7,5 @@ await runService({
   environment: process.env,
   stores: { database: true, redis: false },
   migrations,
-  build: (config, _peers, kit) => buildKeys(config, {}, kit),
+  build: (config, _peers, runtime) => buildKeys(config, {}, runtime),
 });

@@ -6,7 +6,7 @@ import { buildGateway, type GatewayOptions, type GatewayService } from '@tessera
 import { buildKeys, migrations as keysMigrations } from '@tessera/keys';
 import { local, type BuiltService } from '@tessera/rpc';
 import { migrate, whenAvailable, type MigrationMode } from '@tessera/stores';
-import { purgeAudit, type Kit, type Lifecycle } from '@tessera/process';
+import { purgeAudit, type Runtime, type Lifecycle } from '@tessera/process';
 import type { Client } from '@tessera/rpc';
 import { AuthorizeService } from '@tessera/proto-gen/authorize';
 import { BackchannelAuthenticationService, DeviceAuthorizationService } from '@tessera/proto-gen/device';
@@ -34,7 +34,7 @@ const allMigrations = [
 
 /** Brings every schema up to date; waits while the store is away, until `signal` is aborted. */
 export async function migrateAll(
-  { database, log }: Kit,
+  { database, log }: Runtime,
   mode: MigrationMode,
   signal: AbortSignal,
 ): Promise<void> {
@@ -48,28 +48,28 @@ export async function migrateAll(
 }
 
 /** Removes the audit rows of every schema after their time. */
-export function purgeAudits(kit: Kit, retentionSeconds: number, lifecycle: Lifecycle): void {
-  for (const { schema } of allMigrations) purgeAudit(kit, schema, retentionSeconds, lifecycle);
+export function purgeAudits(runtime: Runtime, retentionSeconds: number, lifecycle: Lifecycle): void {
+  for (const { schema } of allMigrations) purgeAudit(runtime, schema, retentionSeconds, lifecycle);
 }
 
 /** Every service in one process, bound by direct calls. */
 export function compose(
   config: z.infer<typeof standaloneConfig>,
-  kitFor: (service: string) => Kit,
+  runtimeFor: (service: string) => Runtime,
   options: GatewayOptions,
 ): Composition {
-  const { log } = kitFor('standalone');
-  const keys = buildKeys(config, {}, kitFor('keys'));
-  const directory = buildDirectory(config, {}, kitFor('directory'));
+  const { log } = runtimeFor('standalone');
+  const keys = buildKeys(config, {}, runtimeFor('keys'));
+  const directory = buildDirectory(config, {}, runtimeFor('directory'));
   const authorize = buildAuthorize(
     config,
     { directory: local(DirectoryService, directory, 'authorize', log) },
-    kitFor('authorize'),
+    runtimeFor('authorize'),
   );
   const device = buildDevice(
     config,
     { directory: local(DirectoryService, directory, 'device', log) },
-    kitFor('device'),
+    runtimeFor('device'),
   );
   const token = buildToken(
     config,
@@ -82,7 +82,7 @@ export function compose(
         backchannel: local(BackchannelAuthenticationService, device, 'token', log),
       },
     },
-    kitFor('token'),
+    runtimeFor('token'),
   );
   const gateway = buildGateway(
     config,
@@ -95,7 +95,7 @@ export function compose(
       device: local(DeviceAuthorizationService, device, 'gateway', log),
       backchannel: local(BackchannelAuthenticationService, device, 'gateway', log),
     },
-    kitFor('gateway'),
+    runtimeFor('gateway'),
     options,
   );
   return {

@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url';
 import { applyAtStart } from '@tessera/directory';
 import { openDoors } from '@tessera/gateway';
-import { createKit, rpcCredentials, runProcess, type Lifecycle } from '@tessera/process';
+import { createRuntime, rpcCredentials, runProcess, type Lifecycle } from '@tessera/process';
 import { rootCall, type BuiltService } from '@tessera/rpc';
 import { ulid } from '@tessera/kit';
 import { temporarilyUnavailable } from '@tessera/oauth';
@@ -19,15 +19,15 @@ await runProcess({
   environment: process.env,
   prepare: withSecrets,
   start: async ({ config, log, lifecycle }) => {
-    const kit = await createKit({ name: 'standalone', config, log, lifecycle });
-    await migrateAll(kit, config.TESSERA_MIGRATIONS, lifecycle.signal);
-    purgeAudits(kit, config.TESSERA_AUDIT_RETENTION, lifecycle);
+    const runtime = await createRuntime({ name: 'standalone', config, log, lifecycle });
+    await migrateAll(runtime, config.TESSERA_MIGRATIONS, lifecycle.signal);
+    purgeAudits(runtime, config.TESSERA_AUDIT_RETENTION, lifecycle);
     const isDemo = config.TESSERA_APPLY_FILE === undefined && config.DATABASE_URL === undefined;
     const issuer = config.TESSERA_ISSUER ?? `http://localhost:${config.TESSERA_HTTP_PORT}`;
-    const demo = demoClient({ issuer: () => issuer, clock: kit.clock, random: kit.random });
+    const demo = demoClient({ issuer: () => issuer, clock: runtime.clock, random: runtime.random });
     const { services, gateway, token, admin } = compose(
       config,
-      (service) => ({ ...kit, log: kit.log.child({ component: service }) }),
+      (service) => ({ ...runtime, log: runtime.log.child({ component: service }) }),
       {
         readiness: async () => readiness(lifecycle),
         draining: lifecycle.signal,
@@ -43,7 +43,7 @@ await runProcess({
       file: isDemo ? demoFile : config.TESSERA_APPLY_FILE,
       admin,
       environment: process.env,
-      call: () => rootCall(ulid(kit.clock, kit.random)),
+      call: () => rootCall(ulid(runtime.clock, runtime.random)),
       log,
       lifecycle,
       dataDirectory: config.DATABASE_URL === undefined ? config.TESSERA_DATA_DIR : undefined,

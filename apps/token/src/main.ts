@@ -17,7 +17,7 @@ await runService({
   environment: process.env,
   stores: { database: true, redis: true },
   migrations,
-  build: (config, peers, kit) =>
+  build: (config, peers, runtime) =>
     buildToken(
       config,
       {
@@ -29,7 +29,7 @@ await runService({
           backchannel: peers('device').client(BackchannelAuthenticationService),
         },
       },
-      kit,
+      runtime,
     ),
   async serving(built, config, { log }, lifecycle) {
     const credentials = () => rpcCredentials(config);

@@ -23,7 +23,7 @@ const log = createLogger(
   { service: 'test', level: 'info' },
   { write: (line: string) => void written.push(line) },
 );
-const kit = { clock: systemClock, random: systemRandom, log };
+const runtime = { clock: systemClock, random: systemRandom, log };
 
 beforeAll(async () => {
   const url = await newDatabaseUrl();
@@ -44,7 +44,7 @@ function open(maxQueued?: number): AuditBatch {
   const batch = createAuditBatch({
     database,
     schema: 'sample',
-    kit,
+    runtime,
     ...(maxQueued === undefined ? {} : { maxQueued }),
   });
   batches.push(batch);

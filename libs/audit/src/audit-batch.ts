@@ -18,7 +18,7 @@ export interface AuditBatch {
 export interface AuditBatchOptions {
   readonly database: Database;
   readonly schema: string;
-  readonly kit: { readonly clock: Clock; readonly random: Random; readonly log: Logger };
+  readonly runtime: { readonly clock: Clock; readonly random: Random; readonly log: Logger };
   /** Rows kept while the database is away; more are dropped and counted. */
   readonly maxQueued?: number;
 }
@@ -61,7 +61,7 @@ class Batch implements AuditBatch {
   constructor(options: AuditBatchOptions) {
     this.#options = options;
     this.#maxQueued = options.maxQueued ?? 20_000;
-    this.#floods = new AuditFloods(options.kit.clock);
+    this.#floods = new AuditFloods(options.runtime.clock);
   }
 
   add(event: AuditEvent): void {
@@ -72,16 +72,16 @@ class Batch implements AuditBatch {
   }
 
   #enqueue(event: AuditEvent): void {
-    const { kit, schema } = this.#options;
+    const { runtime, schema } = this.#options;
     if (this.#isClosed || this.#queue.length >= this.#maxQueued) {
-      if (this.#dropped === 0) kit.log.warn({ event: 'audit.dropping', schema }, 'dropping audit rows');
+      if (this.#dropped === 0) runtime.log.warn({ event: 'audit.dropping', schema }, 'dropping audit rows');
       this.#dropped += 1;
       return;
     }
     try {
-      this.#queue.push(auditRow(event, kit));
+      this.#queue.push(auditRow(event, runtime));
     } catch (error) {
-      kit.log.error({ error, schema }, 'cannot encode an audit event');
+      runtime.log.error({ error, schema }, 'cannot encode an audit event');
     }
     this.#schedule(flushAfterMs);
   }
@@ -139,7 +139,7 @@ class Batch implements AuditBatch {
 
   /** False while the database is away. A row that it refuses is dropped and must not keep the others from it. */
   async #write(rows: readonly AuditRow[]): Promise<boolean> {
-    const { database, kit, schema } = this.#options;
+    const { database, runtime, schema } = this.#options;
     try {
       await database.query(insert(schema, rows));
       return true;
@@ -147,7 +147,7 @@ class Batch implements AuditBatch {
       if (error instanceof OAuthError) return false;
       if (rows.length > 1) return this.#writeSingly(rows);
       this.#dropped += 1;
-      kit.log.error({ error, schema }, 'database rejected an audit row');
+      runtime.log.error({ error, schema }, 'database rejected an audit row');
       return true;
     }
   }
@@ -159,8 +159,8 @@ class Batch implements AuditBatch {
 
   #reportDropped(): void {
     if (this.#dropped === 0) return;
-    const { kit, schema } = this.#options;
-    kit.log.warn({ event: 'audit.dropped', schema, dropped: this.#dropped }, 'dropped audit rows');
+    const { runtime, schema } = this.#options;
+    runtime.log.warn({ event: 'audit.dropped', schema, dropped: this.#dropped }, 'dropped audit rows');
     dropped.inc(this.#dropped);
     this.#dropped = 0;
   }

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { systemRandom } from '@tessera/kit';
 import { auditRow } from './audit.ts';
 
-const kit = { clock: fakeClock(Date.UTC(2026, 0, 2)), random: systemRandom };
+const runtime = { clock: fakeClock(Date.UTC(2026, 0, 2)), random: systemRandom };
 
 describe('auditRow', () => {
   it('makes columns and one JSON record of an event', () => {
@@ -15,7 +15,7 @@ describe('auditRow', () => {
         actor: { type: 'client', id: 'web' },
         details: { generation: '3' },
       },
-      kit,
+      runtime,
     );
     expect(row).toMatchObject({
       event: 'refresh.rotated',
@@ -42,7 +42,7 @@ describe('auditRow', () => {
     );
     const row = auditRow(
       { event: 'x', outcome: 'failure', reason: hostile, clientId: hostile, details },
-      kit,
+      runtime,
     );
     expect(row.reason).toMatch(/^a\ufffdb\ufffd\ufffd\ufffd\[31m\ufffd\ufffdx{500}$/);
     expect(row.record.length).toBeLessThan(40_000);
@@ -52,7 +52,7 @@ describe('auditRow', () => {
 
   it('cuts no character in half', () => {
     const details = { reason: `x${'\u{1f4f1}'.repeat(600)}` };
-    const { record } = auditRow({ event: 'x', outcome: 'success', details }, kit);
+    const { record } = auditRow({ event: 'x', outcome: 'success', details }, runtime);
     expect(JSON.parse(record)).toMatchObject({ details: { reason: `x${'\u{1f4f1}'.repeat(511)}` } });
   });
 
@@ -63,7 +63,7 @@ describe('auditRow', () => {
       const details = { reason: `lost ${token}, revoke it` };
       const { record } = auditRow(
         { event: 'token.revoked', outcome: 'success', reason: token, details },
-        kit,
+        runtime,
       );
       expect(record).not.toContain(token.slice(3, 15));
       expect(JSON.parse(record)).toMatchObject({
@@ -76,16 +76,16 @@ describe('auditRow', () => {
       subject: 'usr_abcdefghijklmnopqrstuv',
       sessionId: 'tr_-_',
     };
-    expect(JSON.parse(auditRow({ event: 'x', outcome: 'success', ...harmless }, kit).record)).toMatchObject(
-      harmless,
-    );
+    expect(
+      JSON.parse(auditRow({ event: 'x', outcome: 'success', ...harmless }, runtime).record),
+    ).toMatchObject(harmless);
   });
 
   it('replaces every character that acts on a screen or that jsonb refuses, wherever it stands', () => {
     const bad = '\udfff\u0000\u001f\u007f\u0085\u009f\u200e\u200f\u2028\u2029\u202a\u202e\u2066\u2069\ud800';
     for (const character of bad.match(/./gsu) ?? []) {
       for (const text of [character, `a${character}`, `${character}a`]) {
-        const row = auditRow({ event: 'x', outcome: 'success', clientId: text }, kit);
+        const row = auditRow({ event: 'x', outcome: 'success', clientId: text }, runtime);
         expect(JSON.parse(row.record)).toMatchObject({ clientId: text.replace(character, '\ufffd') });
       }
     }
@@ -94,7 +94,7 @@ describe('auditRow', () => {
   it('keeps letters of every script, and signs beyond the basic plane', () => {
     const text = 'Ada \u00e9\u4e2d\u0627\u200d\u2010\u2027\u206a\uffff \u{1f600}';
     expect(
-      JSON.parse(auditRow({ event: 'x', outcome: 'success', clientId: text }, kit).record),
+      JSON.parse(auditRow({ event: 'x', outcome: 'success', clientId: text }, runtime).record),
     ).toMatchObject({
       clientId: text,
     });

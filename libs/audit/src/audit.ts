@@ -39,13 +39,13 @@ const maxDetails = 32;
 /** An event as a row of `<schema>.audit_event`. Texts are bounded and printable. */
 export function auditRow(
   event: AuditEvent,
-  kit: { readonly clock: Clock; readonly random: Random },
+  runtime: { readonly clock: Clock; readonly random: Random },
 ): AuditRow {
-  const eventId = ulid(kit.clock, kit.random);
+  const eventId = ulid(runtime.clock, runtime.random);
   const { actor, details, ...texts } = event;
   const record = {
     eventId,
-    time: new Date(kit.clock.now()).toISOString(),
+    time: new Date(runtime.clock.now()).toISOString(),
     ...clean(texts),
     ...(actor !== undefined && { actor: clean(actor) }),
     ...(details !== undefined && { details: clean(details) }),

@@ -57,7 +57,7 @@ const eventOfRefusedCode: Partial<Record<Refused, string>> = {
 
 export function createAuthorizeAudit(
   batch: AuditBatch,
-  kit: { readonly clock: Clock; readonly random: Random },
+  runtime: { readonly clock: Clock; readonly random: Random },
 ): AuthorizeAudit {
   return {
     ...refusals(batch),
@@ -72,7 +72,7 @@ export function createAuthorizeAudit(
         sessionId: session.sessionId,
         ...client(clientId),
       };
-      return ['auth.login.succeeded', 'session.created'].map((event) => auditRow({ event, ...who }, kit));
+      return ['auth.login.succeeded', 'session.created'].map((event) => auditRow({ event, ...who }, runtime));
     },
     sessionEnded(from, session, reason) {
       const event: AuditEvent = {
@@ -84,7 +84,7 @@ export function createAuthorizeAudit(
         subject: session.userId,
         sessionId: session.sessionId,
       };
-      return auditRow(event, kit);
+      return auditRow(event, runtime);
     },
   };
 }

@@ -14,7 +14,7 @@ beforeAll(async () => {
   healthy = await createWorld();
   world = await createWorld({
     beside: healthy,
-    kit: { database: breakable(healthy.database), redis: breakableRedis(healthy.redis) },
+    runtime: { database: breakable(healthy.database), redis: breakableRedis(healthy.redis) },
   });
 });
 afterAll(async () => {
@@ -177,7 +177,7 @@ describe('restart and loss', () => {
 
 describe('in one process without Redis', () => {
   it('the whole flow works in the memory of the process', async () => {
-    const compact = await createWorld({ beside: healthy, kit: { redis: undefined } });
+    const compact = await createWorld({ beside: healthy, runtime: { redis: undefined } });
     const person = newPerson(compact);
     const code = await person.signIn({}, { identifier: 'bob', password });
     const { grant } = await compact.token.redeemCode(redemption(code));

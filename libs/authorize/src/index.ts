@@ -4,7 +4,7 @@
  * people out. It never issues a token, never stores a password or an opaque value in clear, and never lets Redis alone
  * decide that a session lives or that a code is unused.
  */
-export { buildAuthorize, migrations } from './build.ts';
-export type { AuthorizePeers } from './build.ts';
+export { buildAuthorize, migrations } from './wiring.ts';
+export type { AuthorizePeers } from './wiring.ts';
 export { authorizeConfig } from './config.ts';
 export type { AuthorizeConfig } from './config.ts';

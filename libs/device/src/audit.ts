@@ -49,7 +49,7 @@ const flowOf: Readonly<Record<GrantKind, string>> = { device_code: 'device', aut
 
 export function createDeviceAudit(
   batch: Pick<AuditBatch, 'add'>,
-  kit: { readonly clock: Clock; readonly random: Random },
+  runtime: { readonly clock: Clock; readonly random: Random },
 ): DeviceAudit {
   return {
     ...startEvents(batch),
@@ -64,7 +64,7 @@ export function createDeviceAudit(
         subject: delivery.userId,
         details: { delivery: delivery.mode, told: delivery.outcome, attempts: String(delivery.attempt) },
       };
-      return auditRow(event, kit);
+      return auditRow(event, runtime);
     },
     decided(trail, request, approver, { decision, reason }) {
       const event: AuditEvent = {
@@ -76,7 +76,7 @@ export function createDeviceAudit(
         ...person(approver),
         details: { scope: request.scopes.join(' '), audience: request.resource },
       };
-      return auditRow(event, kit);
+      return auditRow(event, runtime);
     },
   };
 }

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { rootCall } from '@tessera/rpc';
 import type { Client } from '@tessera/rpc';
-import { type Kit } from '@tessera/process';
+import { type Runtime } from '@tessera/process';
 import { ChangeKind, type DirectoryService, type WatchChangesResponse } from '@tessera/proto-gen/directory';
 
 const shortestPauseMs = 100;
@@ -13,7 +13,7 @@ const silenceMs = 3_000;
 
 export interface ChangeWatchOptions {
   readonly directory: Client<typeof DirectoryService>;
-  readonly kit: Pick<Kit, 'log' | 'random'>;
+  readonly runtime: Pick<Runtime, 'log' | 'random'>;
   readonly onChange: (change: WatchChangesResponse) => void;
   /** Changes may have been missed: everything that was read before must be dropped. */
   readonly onGap: () => void;
@@ -51,7 +51,7 @@ export class ChangeWatch {
       this.#failures += 1;
       // Servers close old connections regularly, so a single end is not logged.
       if (this.#failures === failuresUntilWarning) {
-        this.#options.kit.log.warn({ reason }, 'cannot watch the directory; caching for one second only');
+        this.#options.runtime.log.warn({ reason }, 'cannot watch the directory; caching for one second only');
       }
       await this.#backOff();
     }
@@ -92,7 +92,7 @@ export class ChangeWatch {
     if (isFirst && follows) return;
     this.#connected = true;
     if (this.#failures >= failuresUntilWarning) {
-      this.#options.kit.log.info('watching the directory again');
+      this.#options.runtime.log.info('watching the directory again');
     }
     this.#failures = 0;
   }
@@ -100,7 +100,7 @@ export class ChangeWatch {
   /** Doubling pauses with jitter, so that clients do not reconnect to a restarted directory all at once. */
   async #backOff(): Promise<void> {
     const longest = Math.min(longestPauseMs, shortestPauseMs * 2 ** Math.min(this.#failures - 1, 10));
-    const jitter = this.#options.kit.random.bytes(2).readUInt16BE() / 0x1_0000;
+    const jitter = this.#options.runtime.random.bytes(2).readUInt16BE() / 0x1_0000;
     const waiting = pause(longest * (0.5 + jitter / 2), undefined, {
       signal: this.#closing.signal,
       ref: false,

@@ -21,9 +21,9 @@ beforeEach(async () => {
   for (const tenantId of ['acme', 'globex']) directory.addTenant(tenantId);
   directory.addApplication('service');
   directory.addApplication('spa', { type: ApplicationType.PUBLIC, secret: 'none' });
-  const kit = { clock, random: systemRandom, log: silentLog() };
-  const limiter = createLimiter({ redis: undefined, clock, log: kit.log, prefix: 'test' });
-  client = createDirectoryClient({ directory: directory.client, kit, limiter });
+  const runtime = { clock, random: systemRandom, log: silentLog() };
+  const limiter = createLimiter({ redis: undefined, clock, log: runtime.log, prefix: 'test' });
+  client = createDirectoryClient({ directory: directory.client, runtime, limiter });
   await vi.waitUntil(() => directory.watchers === 1);
 });
 

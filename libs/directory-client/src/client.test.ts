@@ -21,7 +21,7 @@ beforeEach(async () => {
   directory.addUser('usr_ada');
   client = createDirectoryClient({
     directory: directory.client,
-    kit: { clock, random: systemRandom, log: silentLog() },
+    runtime: { clock, random: systemRandom, log: silentLog() },
   });
   await vi.waitUntil(() => directory.watchers === 1);
 });

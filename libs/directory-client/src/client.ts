@@ -11,8 +11,8 @@ const unwatchedMs = 1_000;
 
 /** Watches the directory until `close`. */
 export function createDirectoryClient(options: DirectoryClientOptions): DirectoryClient {
-  const { directory, kit, limiter } = options;
-  const { clock, random } = kit;
+  const { directory, runtime, limiter } = options;
+  const { clock, random } = runtime;
   const watched = () => watch.connected;
   const cache = new DirectoryCache({
     directory,
@@ -23,7 +23,7 @@ export function createDirectoryClient(options: DirectoryClientOptions): Director
   const authenticator = new ClientAuthenticator({ directory, cache, secrets, limiter });
   const watch = new ChangeWatch({
     directory,
-    kit,
+    runtime,
     onChange(change) {
       cache.drop(change);
       authenticator.drop(change);

@@ -1,5 +1,5 @@
 import type { CallOptions, Client } from '@tessera/rpc';
-import type { Kit } from '@tessera/process';
+import type { Runtime } from '@tessera/process';
 import type { Limiter } from '@tessera/stores';
 import type { Application, DirectoryService, Tenant, User } from '@tessera/proto-gen/directory';
 
@@ -32,7 +32,7 @@ export interface AuthenticationOptions {
 
 export interface DirectoryClientOptions {
   readonly directory: Client<typeof DirectoryService>;
-  readonly kit: Pick<Kit, 'clock' | 'random' | 'log'>;
+  readonly runtime: Pick<Runtime, 'clock' | 'random' | 'log'>;
   /** Limits wrong client secrets. Only callers that never authenticate clients may omit it. */
   readonly limiter?: Limiter;
 }

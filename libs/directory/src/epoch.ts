@@ -11,11 +11,11 @@ import type { Epoch } from './store/store.ts';
  */
 export async function bumpEpoch(
   database: Database,
-  kit: { readonly clock: Clock; readonly random: Random },
+  runtime: { readonly clock: Clock; readonly random: Random },
   tenantId: string | undefined,
   actor: NonNullable<AuditEvent['actor']>,
 ): Promise<readonly Epoch[]> {
-  return createAdminStore(database, kit).bumpEpoch(tenantId, {
+  return createAdminStore(database, runtime).bumpEpoch(tenantId, {
     event: 'epoch.bumped',
     outcome: 'success',
     actor,

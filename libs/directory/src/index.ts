@@ -5,7 +5,7 @@
  */
 export { applyAtStart, applyConfig } from './apply/apply-at-start.ts';
 export { applyFile, diffFile, type ApplyFileOptions } from './apply/apply-file.ts';
-export { buildDirectory, migrations } from './build.ts';
+export { buildDirectory, migrations } from './wiring.ts';
 export { directoryConfig, type DirectoryConfig } from './config.ts';
 export { DeclaredStateError, type Problem } from './declared/positions.ts';
 export { bumpEpoch } from './epoch.ts';

@@ -1,5 +1,5 @@
 import type { Client } from '@tessera/rpc';
-import type { Kit } from '@tessera/process';
+import type { Runtime } from '@tessera/process';
 import type { Limiter } from '@tessera/stores';
 import type { AuthorizeService } from '@tessera/proto-gen/authorize';
 import type { BackchannelAuthenticationService, DeviceAuthorizationService } from '@tessera/proto-gen/device';
@@ -29,7 +29,7 @@ export interface GatewayPeers {
 export interface Gateway {
   readonly config: GatewayConfig;
   readonly peers: GatewayPeers;
-  readonly kit: Kit;
+  readonly runtime: Runtime;
   readonly issuer: IssuerRule;
   readonly keySet: KeySet;
   readonly deliveryModes: DeliveryModes;

@@ -3,8 +3,8 @@
  * shapes, trust in proxies and callers, limits at the edge. It holds nothing durable, decides no protocol rule and signs nothing:
  * it reads a request once, asks one service, and writes the answer in the dialect of the request.
  */
-export { buildGateway } from './build.ts';
-export type { GatewayOptions, GatewayService } from './build.ts';
+export { buildGateway } from './wiring.ts';
+export type { GatewayOptions, GatewayService } from './wiring.ts';
 export { gatewayConfig } from './config.ts';
 export type { GatewayConfig } from './config.ts';
 export type { GatewayPeers } from './gateway.ts';

@@ -1,5 +1,5 @@
 import { createPrivateKey } from 'node:crypto';
-import type { Kit } from '@tessera/process';
+import type { Runtime } from '@tessera/process';
 import { temporarilyUnavailable } from '@tessera/oauth';
 import { generateSigningKey } from './key-pair.ts';
 import type { KeyWrapper } from './key-wrapper.ts';
@@ -35,14 +35,14 @@ export interface KeyRingOptions {
   readonly followsSchedule: boolean;
   /** Seconds a retired key stays published. */
   readonly retention: number;
-  readonly kit: Pick<Kit, 'clock' | 'log'>;
+  readonly runtime: Pick<Runtime, 'clock' | 'log'>;
 }
 
 const noKey = 'There is no signing key yet. The first process of the keys service generates it.';
 const bySchedule: Origin = { actor: { type: 'system', id: 'keys' } };
 
 export function createKeyRing(options: KeyRingOptions): KeyRing {
-  const { store, wrapper, schedule, followsSchedule, retention, kit } = options;
+  const { store, wrapper, schedule, followsSchedule, retention, runtime } = options;
   const unwrapped = new Map<string, SigningKey>();
   let known: readonly StoredKey[] | undefined;
   let current: SigningKey | undefined;
@@ -71,9 +71,9 @@ export function createKeyRing(options: KeyRingOptions): KeyRing {
       if (!keys.some((key) => key.kid === kid && key.state !== 'retired')) unwrapped.delete(kid);
     }
     const next = await unwrap(active);
-    if (current?.kid !== next.kid) kit.log.info({ kid: next.kid }, 'signing key in use');
+    if (current?.kid !== next.kid) runtime.log.info({ kid: next.kid }, 'signing key in use');
     current = next;
-    confirmedAt = kit.clock.now();
+    confirmedAt = runtime.clock.now();
     // The successor is unwrapped in advance, so that its first use does not wait.
     for (const key of keys) if (key.state === 'published') await unwrap(key);
   }
@@ -119,7 +119,7 @@ export function createKeyRing(options: KeyRingOptions): KeyRing {
     return outcome;
   }
 
-  const isFresh = () => kit.clock.now() - confirmedAt <= confirmedFor;
+  const isFresh = () => runtime.clock.now() - confirmedAt <= confirmedFor;
 
   function signing(): SigningKey {
     if (current === undefined || !isFresh()) throw temporarilyUnavailable();
@@ -131,7 +131,7 @@ export function createKeyRing(options: KeyRingOptions): KeyRing {
     ages() {
       const activeFor = known?.find((key) => key.state === 'active')?.activeFor;
       if (activeFor === undefined) return undefined;
-      const confirmed = (kit.clock.now() - confirmedAt) / 1000;
+      const confirmed = (runtime.clock.now() - confirmedAt) / 1000;
       return { active: activeFor + confirmed, confirmed };
     },
     isUsable: () => current !== undefined && isFresh(),

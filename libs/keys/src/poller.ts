@@ -1,4 +1,4 @@
-import type { Kit } from '@tessera/process';
+import type { Runtime } from '@tessera/process';
 
 export interface Poller {
   /** Starts no further run; resolves when the current one has ended. */
@@ -8,7 +8,7 @@ export interface Poller {
 /**
  * Runs `work` now and again `intervalMs` after each end. Logs the first failure and the recovery, not every failed run.
  */
-export function startPoller(work: () => Promise<void>, intervalMs: number, log: Kit['log']): Poller {
+export function startPoller(work: () => Promise<void>, intervalMs: number, log: Runtime['log']): Poller {
   let timer: NodeJS.Timeout | undefined;
   let closed = false;
   let failing = false;

@@ -1,26 +1,26 @@
 import { migrate, openEmbeddedDatabase } from '@tessera/stores';
 import { systemClock, systemRandom } from '@tessera/kit';
 import type { Database } from '@tessera/stores';
-import { testDatabase, testKit } from '@tessera/test-kit';
+import { testDatabase, testRuntime } from '@tessera/test-kit';
 import { afterAll, beforeAll } from 'vitest';
-import { migrations } from './build.ts';
+import { migrations } from './wiring.ts';
 import { keyStoreContract } from './store.contract.ts';
 import { postgresKeyStore } from './store.postgres.ts';
 
-const kit = { clock: systemClock, random: systemRandom };
+const runtime = { clock: systemClock, random: systemRandom };
 let postgres: Database;
 let embedded: Database;
 
 beforeAll(async () => {
   postgres = await testDatabase(migrations);
   embedded = await openEmbeddedDatabase('memory');
-  await migrate(embedded, migrations, testKit().log);
+  await migrate(embedded, migrations, testRuntime().log);
 });
 
 afterAll(() => embedded.close());
 
 async function storeOn(database: Database) {
-  return { store: postgresKeyStore(database, kit), database };
+  return { store: postgresKeyStore(database, runtime), database };
 }
 
 keyStoreContract('Postgres', () => storeOn(postgres));

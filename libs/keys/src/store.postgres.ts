@@ -1,6 +1,6 @@
 import { auditRow } from '@tessera/audit';
 import type { Database, Queryable } from '@tessera/stores';
-import type { Kit } from '@tessera/process';
+import type { Runtime } from '@tessera/process';
 import type { NewKey } from './key-pair.ts';
 import type { Activation, KeyStore, Origin, StoredKey, StoredState, Withdrawal } from './store.ts';
 
@@ -82,10 +82,10 @@ const audit = {
     VALUES ($1, $2, $3, $4, $5, $6::jsonb)`,
 };
 
-type AuditKit = Pick<Kit, 'clock' | 'random'>;
+type AuditRuntime = Pick<Runtime, 'clock' | 'random'>;
 
 /** The key store on Postgres or PGlite. */
-export function postgresKeyStore(database: Database, kit: AuditKit): KeyStore {
+export function postgresKeyStore(database: Database, runtime: AuditRuntime): KeyStore {
   return {
     async load(retention) {
       const { rows } = await database.query<KeyRow>({ ...load, values: [retention] });
@@ -95,7 +95,7 @@ export function postgresKeyStore(database: Database, kit: AuditKit): KeyStore {
       return database.transaction(async (tx) => {
         const { rowCount } = await tx.query({ ...establish, values: columns(key) });
         if (rowCount === 0) return false;
-        await record(tx, kit, ['key.generated', 'key.published', 'key.activated'], key.kid, origin);
+        await record(tx, runtime, ['key.generated', 'key.published', 'key.activated'], key.kid, origin);
         return true;
       });
     },
@@ -103,12 +103,12 @@ export function postgresKeyStore(database: Database, kit: AuditKit): KeyStore {
       return database.transaction(async (tx) => {
         const { rowCount } = await tx.query({ ...publish, values: [...columns(key), minimumActive] });
         if (rowCount === 0) return false;
-        await record(tx, kit, ['key.generated', 'key.published'], key.kid, origin);
+        await record(tx, runtime, ['key.generated', 'key.published'], key.kid, origin);
         return true;
       });
     },
     activate(minimumPublished, origin) {
-      return database.transaction((tx) => activateNext(tx, kit, minimumPublished, origin));
+      return database.transaction((tx) => activateNext(tx, runtime, minimumPublished, origin));
     },
     withdraw(kid, origin) {
       return database.transaction(async (tx): Promise<Withdrawal> => {
@@ -117,7 +117,7 @@ export function postgresKeyStore(database: Database, kit: AuditKit): KeyStore {
           const found = await tx.query({ ...findState, values: [kid] });
           return found.rowCount === 0 ? 'unknown' : 'in_use';
         }
-        await record(tx, kit, ['key.deleted'], kid, origin);
+        await record(tx, runtime, ['key.deleted'], kid, origin);
         return 'withdrawn';
       });
     },
@@ -126,7 +126,7 @@ export function postgresKeyStore(database: Database, kit: AuditKit): KeyStore {
 
 async function activateNext(
   tx: Queryable,
-  kit: AuditKit,
+  runtime: AuditRuntime,
   minimumPublished: number,
   origin: Origin,
 ): Promise<Activation | undefined> {
@@ -137,20 +137,20 @@ async function activateNext(
   const retired = previous.rows[0]?.kid;
   if (retired === undefined) throw new Error('There is a next signing key but no active one.');
   await tx.query({ ...activate, values: [activated] });
-  await record(tx, kit, ['key.retired'], retired, origin);
-  await record(tx, kit, ['key.activated'], activated, origin);
+  await record(tx, runtime, ['key.retired'], retired, origin);
+  await record(tx, runtime, ['key.activated'], activated, origin);
   return { activated, retired };
 }
 
 async function record(
   tx: Queryable,
-  kit: AuditKit,
+  runtime: AuditRuntime,
   events: readonly string[],
   kid: string,
   origin: Origin,
 ): Promise<void> {
   for (const event of events) {
-    const row = auditRow({ ...origin, event, outcome: 'success', details: { kid } }, kit);
+    const row = auditRow({ ...origin, event, outcome: 'success', details: { kid } }, runtime);
     await tx.query({
       ...audit,
       values: [row.eventId, row.event, row.tenantId, row.outcome, row.reason, row.record],

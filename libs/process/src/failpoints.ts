@@ -1,4 +1,4 @@
-import { ConfigError } from './config.ts';
+import { ConfigError } from './config/load-config.ts';
 
 /**
  * Named points at which a crash test ends the process: with TESSERA_FAILPOINT=<name> it is killed, as by a power cut,

@@ -2,13 +2,13 @@
  * What turns services into a process: settings, stores, life cycle, signals and the management listener. It knows no protocol rule.
  */
 export { requireSameTime } from './clock-skew.ts';
-export { ConfigError, combine, isGiven, loadConfig } from './config.ts';
-export { createKit } from './create-kit.ts';
-export type { Kit } from './kit.ts';
+export { ConfigError, combine, isGiven, knownSettings, loadConfig } from './config/load-config.ts';
+export { createRuntime } from './create-runtime.ts';
+export type { Runtime } from './runtime.ts';
 export type { Lifecycle } from './lifecycle.ts';
-export { processConfig, rpcConfig } from './process-config.ts';
-export type { ProcessConfig, RpcConfig } from './process-config.ts';
-export { redisOptions } from './redis-settings.ts';
+export { processConfig, rpcConfig } from './config/process-settings.ts';
+export type { ProcessConfig, RpcConfig } from './config/process-settings.ts';
+export { redisOptions } from './config/redis-settings.ts';
 export { runProcess } from './run-process.ts';
 export { connectPeers, purgeAudit, rpcCredentials, runService } from './run-service.ts';
 export type { PeerName } from './run-service.ts';
@@ -23,6 +23,5 @@ export {
   port,
   secret,
   text,
-} from './setting-types.ts';
-export { knownSettings } from './known-settings.ts';
-export { issuerSetting, profileSetting } from './shared-settings.ts';
+} from './config/setting-types.ts';
+export { issuerSetting, profileSetting } from './config/shared-settings.ts';

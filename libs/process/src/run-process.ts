@@ -1,6 +1,6 @@
 import closeWithGrace from 'close-with-grace';
 import type { z } from 'zod';
-import { ConfigError, loadConfig } from './config.ts';
+import { ConfigError, loadConfig } from './config/load-config.ts';
 import { remedyFor } from '@tessera/stores';
 import { createLifecycle } from './lifecycle.ts';
 import type { Lifecycle, ProcessLifecycle } from './lifecycle.ts';
@@ -8,9 +8,9 @@ import { errorMessage, createLogger, metrics, measureProcess, traceFields } from
 import type { Logger } from '@tessera/telemetry';
 import { startManagement } from './management.ts';
 import type { ManagementOptions } from './management.ts';
-import type { ProcessConfig } from './process-config.ts';
-import { tracesAreOn, tracesProtocol, tracingEnvironment } from './tracing-config.ts';
-import { formerNames } from './renamed-settings.ts';
+import type { ProcessConfig } from './config/process-settings.ts';
+import { tracesAreOn, tracesProtocol, tracingEnvironment } from './config/tracing-settings.ts';
+import { formerNames } from './config/renamed-settings.ts';
 import { sizeThreadPool } from './thread-pool.ts';
 
 export interface ProcessContext<C> {

@@ -1,12 +1,12 @@
 import type { z } from 'zod';
-import { combine, ConfigError } from './config.ts';
-import { createKit, type StoreNeeds } from './create-kit.ts';
+import { combine, ConfigError } from './config/load-config.ts';
+import { createRuntime, type StoreNeeds } from './create-runtime.ts';
 import { startAuditPurge } from '@tessera/audit';
 import { migrate, type Migrations, whenAvailable } from '@tessera/stores';
-import type { Kit } from './kit.ts';
+import type { Runtime } from './runtime.ts';
 import type { Lifecycle } from './lifecycle.ts';
 import type { Logger } from '@tessera/telemetry';
-import { processConfig, rpcConfig, type ProcessConfig, type RpcConfig } from './process-config.ts';
+import { processConfig, rpcConfig, type ProcessConfig, type RpcConfig } from './config/process-settings.ts';
 import { runProcess } from './run-process.ts';
 import type { BuiltService, CallerName, RemoteService, RpcCredentials } from '@tessera/rpc';
 import { serve } from '@tessera/rpc';
@@ -25,12 +25,12 @@ export interface ServiceProcess<S extends z.ZodObject> {
   readonly stores: StoreNeeds;
   /** Absent for a service without a schema. */
   readonly migrations?: Migrations;
-  build(config: z.infer<S> & ProcessConfig & RpcConfig, peers: Peers, kit: Kit): BuiltService;
+  build(config: z.infer<S> & ProcessConfig & RpcConfig, peers: Peers, runtime: Runtime): BuiltService;
   /** What else the process does once it serves. */
   serving?(
     built: BuiltService,
     config: z.infer<S> & ProcessConfig & RpcConfig,
-    kit: Kit,
+    runtime: Runtime,
     lifecycle: Lifecycle,
   ): Promise<void>;
 }
@@ -46,16 +46,25 @@ export async function runService<S extends z.ZodObject>(process: ServiceProcess<
     environment: process.environment,
     start: async ({ config: settings, log, lifecycle }) => {
       const all = settings as unknown as z.infer<S> & ProcessConfig & RpcConfig;
-      const kit = await createKit({ name: process.name, config: all, log, lifecycle, needs: process.stores });
+      const runtime = await createRuntime({
+        name: process.name,
+        config: all,
+        log,
+        lifecycle,
+        needs: process.stores,
+      });
       const { migrations } = process;
       if (migrations !== undefined) {
         const waiting = { log, signal: lifecycle.signal, what: 'the migration' };
-        await whenAvailable(() => migrate(kit.database, migrations, log, all.TESSERA_MIGRATIONS), waiting);
+        await whenAvailable(
+          () => migrate(runtime.database, migrations, log, all.TESSERA_MIGRATIONS),
+          waiting,
+        );
       }
       if (migrations !== undefined)
-        purgeAudit(kit, migrations.schema, all.TESSERA_AUDIT_RETENTION, lifecycle);
+        purgeAudit(runtime, migrations.schema, all.TESSERA_AUDIT_RETENTION, lifecycle);
       const peers = await connectPeers(all, process.name, log, lifecycle);
-      const built = process.build(all, peers, kit);
+      const built = process.build(all, peers, runtime);
       lifecycle.onClose(async () => built.close());
       lifecycle.check(process.name, async () => built.ready());
       const server = await serve(built, {
@@ -67,15 +76,20 @@ export async function runService<S extends z.ZodObject>(process: ServiceProcess<
       });
       lifecycle.onDrain(async () => server.drain());
       log.info({ host: server.host, port: server.port }, 'serving calls');
-      await process.serving?.(built, all, kit, lifecycle);
+      await process.serving?.(built, all, runtime, lifecycle);
     },
   });
 }
 
 /** Removes audit rows after their time, until the process ends; never with a retention of 0. */
-export function purgeAudit(kit: Kit, schema: string, retentionSeconds: number, lifecycle: Lifecycle): void {
+export function purgeAudit(
+  runtime: Runtime,
+  schema: string,
+  retentionSeconds: number,
+  lifecycle: Lifecycle,
+): void {
   if (retentionSeconds === 0) return;
-  const { database, clock, log } = kit;
+  const { database, clock, log } = runtime;
   const purge = startAuditPurge(database, { schema, retentionSeconds, clock, log });
   lifecycle.onClose(async () => purge.close());
 }

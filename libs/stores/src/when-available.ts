@@ -3,7 +3,7 @@ import type { Logger } from 'pino';
 import { OAuthError } from '@tessera/oauth';
 import { remedyFor } from './store-errors.ts';
 
-export interface Waiting {
+export interface WaitOptions {
   readonly log: Logger;
   readonly signal: AbortSignal;
   /** What is waiting, for the log. */
@@ -16,21 +16,21 @@ export interface Waiting {
  * Repeats work of the start, such as migrations, while a store is unavailable: with pauses of up to five seconds, until it
  * succeeds, fails for another reason, or the signal is aborted. The log says so once, and repeats it if an operator must act.
  */
-export async function whenAvailable<T>(work: () => Promise<T>, waiting: Waiting): Promise<T> {
-  const report = createReporter(waiting);
+export async function whenAvailable<T>(work: () => Promise<T>, options: WaitOptions): Promise<T> {
+  const report = createReporter(options);
   for (let attempt = 0; ; attempt += 1) {
-    waiting.signal.throwIfAborted();
+    options.signal.throwIfAborted();
     try {
       return await work();
     } catch (error) {
       if (!(error instanceof OAuthError) || error.code !== 'temporarily_unavailable') throw error;
       report(error);
-      await sleep(Math.min(100 * 2 ** attempt, 5000), undefined, { signal: waiting.signal });
+      await sleep(Math.min(100 * 2 ** attempt, 5000), undefined, { signal: options.signal });
     }
   }
 }
 
-function createReporter({ log, what, remindAfterMs = 60_000 }: Waiting): (error: OAuthError) => void {
+function createReporter({ log, what, remindAfterMs = 60_000 }: WaitOptions): (error: OAuthError) => void {
   let reported: { readonly remedy: string | undefined; readonly at: number } | undefined;
   return (error) => {
     const remedy = remedyFor(error.cause);

@@ -7,7 +7,7 @@ export * from './clock.ts';
 export * from './counting.ts';
 export * from './eventually.ts';
 export * from './fake-directory.ts';
-export * from './kit.ts';
+export * from './runtime.ts';
 export * from './receiver.ts';
 export * from './silent-log.ts';
 export * from './stores.ts';

@@ -7,7 +7,7 @@ let on: World;
 let redis: RedisHandle & Counter;
 beforeAll(async () => {
   redis = counting(await testRedis());
-  on = await world({ kit: { redis } });
+  on = await world({ runtime: { redis } });
 });
 afterAll(() => on.close());
 

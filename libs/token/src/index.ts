@@ -11,8 +11,8 @@
  * It never signs by itself, never stores a token in any form, and never lets a store other than Postgres decide that a
  * code or token may still be used.
  */
-export { buildToken, migrations } from './build.ts';
-export type { TokenPeers } from './build.ts';
+export { buildToken, migrations } from './wiring.ts';
+export type { TokenPeers } from './wiring.ts';
 export { tokenConfig } from './config.ts';
 export type { TokenConfig } from './config.ts';
 export { introspectionListenerConfig, serveIntrospection } from './introspection/listener.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { testDatabase } from '@tessera/test-kit';
-import { migrations } from './build.ts';
+import { migrations } from './wiring.ts';
 import { signedToken } from './testing/keys.ts';
 import { call, caller, claimsOf, codeOf, credentialsOf, issuer, world } from './testing/world.ts';
 
@@ -9,8 +9,8 @@ describe('the configured issuer', () => {
 
   it('does not redeem a grant of another issuer, and consumes nothing', async () => {
     const database = await testDatabase(migrations);
-    const before = await world({ kit: { database } });
-    const one = await world({ settings: { TESSERA_ISSUER: issuer }, kit: { database } });
+    const before = await world({ runtime: { database } });
+    const one = await world({ settings: { TESSERA_ISSUER: issuer }, runtime: { database } });
     const { refreshToken } = await before.signIn({ issuer: elsewhere });
     expect(await codeOf(one.refresh(refreshToken))).toBe('invalid_grant');
     await before.elapse(3600);
@@ -35,8 +35,8 @@ describe('the configured issuer', () => {
 
   it('is the only one whose tokens are active', async () => {
     const database = await testDatabase(migrations);
-    const hosts = await world({ kit: { database } });
-    const one = await world({ settings: { TESSERA_ISSUER: issuer }, kit: { database } });
+    const hosts = await world({ runtime: { database } });
+    const one = await world({ settings: { TESSERA_ISSUER: issuer }, runtime: { database } });
     const own = await one.signIn();
     const header = { alg: 'RS256', kid: one.key.kid, typ: 'at+jwt' };
     const foreign = signedToken(one.key, header, { ...claimsOf(own.accessToken), iss: elsewhere });

@@ -11,9 +11,9 @@ import { patiently, withDatabase } from './database.ts';
 export async function bump(tenant: string | undefined, terminal: Terminal): Promise<void> {
   const epochs = await withDatabase(terminal, async (database, log) => {
     await patiently(async () => migrate(database, migrations, log, 'wait'), 'Waiting for the schema', log);
-    const kit = { clock: systemClock, random: systemRandom };
+    const runtime = { clock: systemClock, random: systemRandom };
     const operator = { type: 'operator', id: 'operator' } as const;
-    return patiently(async () => bumpEpoch(database, kit, tenant, operator), 'Bumping the epoch', log);
+    return patiently(async () => bumpEpoch(database, runtime, tenant, operator), 'Bumping the epoch', log);
   });
   if (epochs.length === 0)
     throw new CommandError(tenant === undefined ? 'There is no tenant.' : `There is no tenant ${tenant}.`);

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { buildDirectory, directoryConfig, migrations } from '@tessera/directory';
 import { loadConfig } from '@tessera/process';
 import { openDatabase } from '@tessera/stores';
-import { newDatabaseUrl, redisUrl, silentLog, testDatabase, testKit } from '@tessera/test-kit';
+import { newDatabaseUrl, redisUrl, silentLog, testDatabase, testRuntime } from '@tessera/test-kit';
 import { file, pepper, rows, secrets, serving, tessera } from '../testing/command.ts';
 import { schemas } from './settings.ts';
 
@@ -216,8 +216,8 @@ describe('tessera secret list', () => {
 
   it('asks the directory that is named, as tessera apply does, which needs no database', async () => {
     const config = loadConfig(directoryConfig, { TESSERA_DIRECTORY_PEPPER: pepper });
-    const kit = testKit({ database: await testDatabase(migrations), log: silentLog() });
-    const environment = await serving(buildDirectory(config, {}, kit), 'TESSERA_PEER_DIRECTORY');
+    const runtime = testRuntime({ database: await testDatabase(migrations), log: silentLog() });
+    const environment = await serving(buildDirectory(config, {}, runtime), 'TESSERA_PEER_DIRECTORY');
     expect(await tessera(`apply -f ${file(of(`[{${value('new')}}]`))}`, environment)).toEqual({
       code: 0,
       said: 'acme: 3 created, 0 updated, 0 deleted\n',

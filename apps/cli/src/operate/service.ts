@@ -7,7 +7,7 @@ import {
   type BuiltService,
   type RemoteService,
 } from '@tessera/rpc';
-import { combine, isGiven, processConfig, rpcConfig, rpcCredentials, type Kit } from '@tessera/process';
+import { combine, isGiven, processConfig, rpcConfig, rpcCredentials, type Runtime } from '@tessera/process';
 import { migrate, type Migrations } from '@tessera/stores';
 import { systemClock, systemRandom, ulid } from '@tessera/kit';
 import type { CallOptions } from '@tessera/rpc';
@@ -36,7 +36,7 @@ interface OperatedService {
   readonly peer: 'TESSERA_PEER_DIRECTORY' | 'TESSERA_PEER_KEYS';
   readonly migrations: Migrations;
   /** Reads its settings, which throws ConfigError. What is answered builds it. */
-  configured(environment: Environment): (kit: Kit) => BuiltService;
+  configured(environment: Environment): (runtime: Runtime) => BuiltService;
   /** Whether it has to be ready before it is asked for anything. */
   readonly readyFirst: boolean;
 }
@@ -47,7 +47,7 @@ const services = {
     migrations: directoryMigrations,
     configured(environment) {
       const config = settings(directoryConfig, environment);
-      return (kit) => buildDirectory(config, {}, kit);
+      return (runtime) => buildDirectory(config, {}, runtime);
     },
     readyFirst: false,
   },
@@ -56,7 +56,7 @@ const services = {
     migrations: keysMigrations,
     configured(environment) {
       const config = settings(keysConfig, environment);
-      return (kit) => buildKeys(config, {}, kit, { followsSchedule: false });
+      return (runtime) => buildKeys(config, {}, runtime, { followsSchedule: false });
     },
     // With another key-encryption key than theirs it would make a key that the processes cannot read.
     readyFirst: true,
@@ -105,7 +105,7 @@ async function inDatabase<T>(
   const build = orExplain(() => configured(terminal.environment));
   return withDatabase(terminal, async (database, log) => {
     await patiently(async () => migrate(database, migrations, log, 'wait'), 'Waiting for the schema', log);
-    const kit: Kit = {
+    const runtime: Runtime = {
       log,
       clock: systemClock,
       random: systemRandom,
@@ -113,7 +113,7 @@ async function inDatabase<T>(
       redis: undefined,
       failpoint: () => undefined,
     };
-    const built = build(kit);
+    const built = build(runtime);
     try {
       if (readyFirst) await requireReady(built, work.name, log);
       const clientOf: ClientOf = (service) => local(service, built, 'operator', log);

@@ -5,7 +5,7 @@ import { loadConfig } from '@tessera/process';
 import { local, rootCall, type BuiltService } from '@tessera/rpc';
 import { openDatabase } from '@tessera/stores';
 import { KeysService } from '@tessera/proto-gen/keys';
-import { newDatabaseUrl, silentLog, testDatabase, testKit } from '@tessera/test-kit';
+import { newDatabaseUrl, silentLog, testDatabase, testRuntime } from '@tessera/test-kit';
 import { file, pepper, rows, secrets, serving, tessera } from '../testing/command.ts';
 
 const { TESSERA_KEYS_KEK } = secrets;
@@ -15,7 +15,7 @@ const nobody = 'Embedded stores are open to their process alone.';
 async function keysProcess(url: string): Promise<BuiltService> {
   const database = await openDatabase({ url });
   const config = loadConfig(keysConfig, { TESSERA_KEYS_KEK, TESSERA_KEYS_RELOAD_INTERVAL: '50ms' });
-  const built = buildKeys(config, {}, testKit({ database, log: silentLog() }));
+  const built = buildKeys(config, {}, testRuntime({ database, log: silentLog() }));
   onTestFinished(async () => {
     await built.close();
     await database.close();
@@ -32,8 +32,8 @@ async function publishedBy(built: BuiltService): Promise<string[]> {
 
 async function directory(): Promise<BuiltService> {
   const config = loadConfig(directoryConfig, { TESSERA_DIRECTORY_PEPPER: pepper });
-  const kit = testKit({ database: await testDatabase(directoryMigrations), log: silentLog() });
-  return buildDirectory(config, {}, kit);
+  const runtime = testRuntime({ database: await testDatabase(directoryMigrations), log: silentLog() });
+  return buildDirectory(config, {}, runtime);
 }
 
 /** A directory of the version before it could tell differences. */

@@ -10,7 +10,7 @@ import type { Person } from './person.ts';
 export type Flow = 'device' | 'ciba';
 export type DecisionWord = 'approve' | 'deny';
 
-export interface Credentials {
+export interface PasswordLogin {
   readonly username: string;
   readonly password: string;
 }
@@ -131,7 +131,7 @@ export async function fillIn(
 export async function openDevice(
   person: Person,
   userCode: string,
-  credentials: Credentials = people.ada,
+  credentials: PasswordLogin = people.ada,
 ): Promise<Answer> {
   const page = await fillIn(person, await person.get('/device'), 'user_code', { user_code: userCode });
   return signInWhereAsked(person, page, credentials);
@@ -140,13 +140,13 @@ export async function openDevice(
 /** Opens `/approvals` and signs in where asked. */
 export async function openApprovals(
   person: Person,
-  credentials: Credentials = people.ada,
+  credentials: PasswordLogin = people.ada,
   tenant = 'acme',
 ): Promise<Answer> {
   return signInWhereAsked(person, await person.get(`/approvals?tenant=${tenant}`), credentials);
 }
 
-async function signInWhereAsked(person: Person, page: Answer, credentials: Credentials): Promise<Answer> {
+async function signInWhereAsked(person: Person, page: Answer, credentials: PasswordLogin): Promise<Answer> {
   if (!page.text.includes('name="password"')) return page;
   const { username: identifier, password } = credentials;
   return fillIn(person, page, 'password', { identifier, password });
@@ -156,7 +156,7 @@ export async function decideDevice(
   person: Person,
   userCode: string,
   decision: DecisionWord,
-  credentials?: Credentials,
+  credentials?: PasswordLogin,
 ): Promise<Answer> {
   return fillIn(person, await openDevice(person, userCode, credentials), 'request', { decision });
 }
@@ -166,7 +166,7 @@ export async function decideCiba(
   person: Person,
   decision: DecisionWord,
   bindingMessage?: string,
-  credentials?: Credentials,
+  credentials?: PasswordLogin,
 ): Promise<Answer> {
   const page = await openApprovals(person, credentials);
   const requestId = requestIds(page, bindingMessage)[0];
@@ -198,7 +198,7 @@ export async function submitDecision(
 }
 
 /** The request id in the form of a confirmation page. */
-export function requestIdOf(page: Answer): string {
+export function formRequestId(page: Answer): string {
   const id = formsOf(page)
     .map(({ fields }) => fields.get('request'))
     .find((value) => value !== undefined);

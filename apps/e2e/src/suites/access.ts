@@ -7,7 +7,7 @@ import {
   openApprovals,
   openDevice,
   poll,
-  requestIdOf,
+  formRequestId,
   requestIds,
   startCiba,
   startDevice,
@@ -93,7 +93,7 @@ export function accessSuite(system: () => System): void {
       const code = await codeFor(person, ledger, { scope });
       const [device, openedDevice] = [await startDevice(http, asLedger), await startDevice(http, asLedger)];
       await decideDevice(person, device.userCode, 'approve');
-      const deviceRequest = requestIdOf(await openDevice(person, openedDevice.userCode));
+      const deviceRequest = formRequestId(await openDevice(person, openedDevice.userCode));
       const [message, openMessage] = [newMessage(), newMessage()];
       const authReqId = await startCiba(http, { ...asLedger, binding_message: message });
       await decideCiba(person, 'approve', message);

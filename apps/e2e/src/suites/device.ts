@@ -7,7 +7,7 @@ import {
   fillIn,
   openDevice,
   poll,
-  requestIdOf,
+  formRequestId,
   startDevice,
   submitDecision,
 } from '../harness/out-of-band.ts';
@@ -191,7 +191,7 @@ export function deviceSuite(system: () => System): void {
       const person = system().person();
       for (let round = 0; round < 5; round += 1) {
         const { deviceCode, userCode } = await startDevice(http);
-        const requestId = requestIdOf(await openDevice(person, userCode));
+        const requestId = formRequestId(await openDevice(person, userCode));
         await Promise.all(
           (['approve', 'deny'] as const).map(async (decision) =>
             submitDecision(person, '/device', requestId, decision),
@@ -211,7 +211,7 @@ export function deviceSuite(system: () => System): void {
       const { http } = system();
       const [ada, elsewhere, bob] = [system().person(), system().person(), system().person()];
       const { deviceCode, userCode } = await startDevice(http);
-      const requestId = requestIdOf(await openDevice(ada, userCode));
+      const requestId = formRequestId(await openDevice(ada, userCode));
       // Signed in, with a form field that is good in their own browser, and with the number of the request.
       const bobs = await openDevice(bob, userCode, people.bob);
       expect([bobs.status, bobs.text.includes('Acme TV')]).toEqual([400, false]);
@@ -273,7 +273,7 @@ export function deviceSuite(system: () => System): void {
       ];
       await decideDevice(bob, approved.userCode, 'approve', people.bob);
       await decideDevice(system().person(), ofTv.userCode, 'approve');
-      const requestId = requestIdOf(await openDevice(bob, open.userCode, people.bob));
+      const requestId = formRequestId(await openDevice(bob, open.userCode, people.bob));
       await system().apply({ bobStatus: 'locked' });
       try {
         await submitDecision(bob, '/device', requestId, 'approve');

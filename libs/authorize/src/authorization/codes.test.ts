@@ -7,7 +7,7 @@ import { redemption, newPerson } from '../testing/person.ts';
 let world: World;
 const failpoints: string[] = [];
 beforeAll(async () => {
-  world = await createWorld({ kit: { failpoint: (name) => void failpoints.push(name) } });
+  world = await createWorld({ runtime: { failpoint: (name) => void failpoints.push(name) } });
 });
 afterAll(() => world.service.close());
 

@@ -1,7 +1,7 @@
 import { openEmbeddedDatabase, migrate } from '@tessera/stores';
 import type { Database } from '@tessera/stores';
 import { atEndOfFile, silentLog, testDatabase } from '@tessera/test-kit';
-import { migrations } from '../build.ts';
+import { migrations } from '../wiring.ts';
 import { sessionEndContract } from './session-ends.contract.ts';
 import { sessionStoreContract } from './session-store.contract.ts';
 

@@ -3,12 +3,12 @@ import { local } from '@tessera/rpc';
 import { opaqueValue, systemRandom } from '@tessera/kit';
 import type { BuiltService, Client } from '@tessera/rpc';
 import type { Database, RedisHandle } from '@tessera/stores';
-import type { Kit } from '@tessera/process';
+import type { Runtime } from '@tessera/process';
 import { AuthorizeService } from '@tessera/proto-gen/authorize';
 import { ApplicationType } from '@tessera/proto-gen/directory';
-import { FakeDirectory, counting, silentLog, testDatabase, testKit, testRedis } from '@tessera/test-kit';
+import { FakeDirectory, counting, silentLog, testDatabase, testRuntime, testRedis } from '@tessera/test-kit';
 import type { Counter, FakeApplication } from '@tessera/test-kit';
-import { buildAuthorize, migrations } from '../build.ts';
+import { buildAuthorize, migrations } from '../wiring.ts';
 import { authorizeConfig } from '../config.ts';
 import type { AuthorizeConfig } from '../config.ts';
 
@@ -39,13 +39,13 @@ export interface World {
 
 export interface WorldOptions {
   readonly config?: Partial<AuthorizeConfig>;
-  readonly kit?: Partial<Kit>;
+  readonly runtime?: Partial<Runtime>;
   /** Continue on the stores and the directory of another one, as a second process would. */
   readonly beside?: World;
 }
 
 /** The service on real Postgres and real Redis, with a directory in memory. To be closed by the test file. */
-export async function createWorld({ config = {}, kit = {}, beside }: WorldOptions = {}): Promise<World> {
+export async function createWorld({ config = {}, runtime = {}, beside }: WorldOptions = {}): Promise<World> {
   const database = counting(beside?.database ?? (await testDatabase(migrations)));
   const redis = counting(beside?.redis ?? (await testRedis()));
   const directory = beside?.directory ?? populated(new FakeDirectory('authorize'));
@@ -53,7 +53,7 @@ export async function createWorld({ config = {}, kit = {}, beside }: WorldOption
   const service = buildAuthorize(
     settings,
     { directory: directory.client },
-    testKit({ database, redis, ...kit }),
+    testRuntime({ database, redis, ...runtime }),
   );
   await service.ready();
   return {

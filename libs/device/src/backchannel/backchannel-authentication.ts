@@ -58,7 +58,7 @@ interface BackchannelParts {
   readonly hintLimit: LimitRule;
   readonly audit: DeviceAudit;
   readonly secrets: PollSecrets;
-  readonly kit: { readonly random: Random; readonly clock: { now(): number } };
+  readonly runtime: { readonly random: Random; readonly clock: { now(): number } };
   readonly lifetimeSeconds: number;
   readonly intervalSeconds: number;
   /** Pending requests per person. */
@@ -84,7 +84,7 @@ export function createBackchannelAuthentications(parts: BackchannelParts): Backc
 
 /** Leaves out requests that the person may no longer approve, because their role was removed. */
 async function pendingOf(
-  { store, directory, kit }: BackchannelParts,
+  { store, directory, runtime }: BackchannelParts,
   { tenantId, userId }: { readonly tenantId: string; readonly userId: string },
   call: CallContext,
 ): Promise<RequestDetails[]> {
@@ -95,7 +95,7 @@ async function pendingOf(
     pending.map(async (grant) => {
       const client = await directory.application(grant.request.clientId, call.onward());
       if (client === undefined || !directory.mayUse(client.application, user)) return undefined;
-      return requestDetails(grant, { directory, clock: kit.clock }, call);
+      return requestDetails(grant, { directory, clock: runtime.clock }, call);
     }),
   );
   return views.filter((view) => view !== undefined);
@@ -107,7 +107,7 @@ async function start(
   client: AdmittedClient,
   call: CallContext,
 ): Promise<StartedBackchannel> {
-  const { limiter, hintLimit, audit, lifetimeSeconds, kit, encryption, secrets } = parts;
+  const { limiter, hintLimit, audit, lifetimeSeconds, runtime, encryption, secrets } = parts;
   const { clientId, tenantId, lifetimes } = client.application;
   const experience = requireExperience(parts, client);
   checkParameters(request);
@@ -120,7 +120,10 @@ async function start(
     intervalSeconds,
     bindingMessage: request.bindingMessage,
   } as const;
-  const { secret, grant: polled } = prepareGrant(request, client, options, { random: kit.random, secrets });
+  const { secret, grant: polled } = prepareGrant(request, client, options, {
+    random: runtime.random,
+    secrets,
+  });
   const grant =
     mode === undefined || encryption === undefined
       ? polled

@@ -159,7 +159,7 @@ describe('telling a client of a decision by ping (CIBA Core §10.2)', () => {
     const failpoint = (name: string): void => {
       if (name === 'decision.after_commit') throw new Error('died');
     };
-    const dying = await createWorld({ beside: world, kit: { failpoint } });
+    const dying = await createWorld({ beside: world, runtime: { failpoint } });
     const { who, poll } = await start('acme-bank');
     const [waiting] = await waitingFor(dying, who);
     await expect(decideBackchannel(dying, waiting?.requestId ?? '', who)).rejects.toThrow();
@@ -311,7 +311,7 @@ describe('telling while Redis is away (F1)', () => {
         };
       },
     };
-    const alone = await createWorld({ beside: world, config, kit: { redis } });
+    const alone = await createWorld({ beside: world, config, runtime: { redis } });
     return {
       alone,
       /** How often it was missed. */

@@ -60,7 +60,7 @@ interface DeviceParts {
   readonly directory: DirectoryClient;
   readonly audit: DeviceAudit;
   readonly secrets: PollSecrets;
-  readonly kit: { readonly random: Random; readonly clock: { now(): number } };
+  readonly runtime: { readonly random: Random; readonly clock: { now(): number } };
   readonly lifetimeSeconds: number;
   readonly intervalSeconds: number;
   readonly failureLimits: FailureLimits;
@@ -74,7 +74,7 @@ export function createDeviceAuthorizations(parts: DeviceParts): DeviceAuthorizat
 }
 
 async function start(parts: DeviceParts, request: StartRequest, call: CallContext): Promise<StartedDevice> {
-  const { admission, store, audit, kit, secrets } = parts;
+  const { admission, store, audit, runtime, secrets } = parts;
   return admission.admit('device_code', request, call, async (client) => {
     const lifetimeSeconds = Math.min(
       client.application.lifetimes?.authorizationRequest || parts.lifetimeSeconds,
@@ -82,9 +82,9 @@ async function start(parts: DeviceParts, request: StartRequest, call: CallContex
     );
     const intervalSeconds = client.application.lifetimes?.pollInterval || parts.intervalSeconds;
     const options = { kind: 'device_code', lifetimeSeconds, intervalSeconds, bindingMessage: '' } as const;
-    const { secret, grant } = prepareGrant(request, client, options, { random: kit.random, secrets });
+    const { secret, grant } = prepareGrant(request, client, options, { random: runtime.random, secrets });
     for (let attempt = 0; attempt < attempts; attempt += 1) {
-      const userCode = newUserCode(kit.random);
+      const userCode = newUserCode(runtime.random);
       if ((await store.startDevice(grant, userCodeHash(userCode))) === 'user_code_taken') continue;
       audit.started(client.trail, grant.request, undefined);
       return {
@@ -99,7 +99,7 @@ async function start(parts: DeviceParts, request: StartRequest, call: CallContex
 }
 
 async function open(
-  { store, directory, audit, kit, failureLimits }: DeviceParts,
+  { store, directory, audit, runtime, failureLimits }: DeviceParts,
   { typed, owner, ipAddress }: { typed: string; owner: Owner | undefined; ipAddress: string },
   call: CallContext,
 ): Promise<RequestDetails> {
@@ -113,7 +113,7 @@ async function open(
     audit.userCodeFailed(trail, owner, opening.outcome);
     throw unknownUserCode();
   }
-  const view = await requestDetails(opening.grant, { directory, clock: kit.clock }, call);
+  const view = await requestDetails(opening.grant, { directory, clock: runtime.clock }, call);
   if (view === undefined) throw unknownUserCode();
   if (owner !== undefined) return view;
   const nothing = { requestId: '', clientId: '', applicationName: '', ipAddress: '', scopes: [] };

@@ -273,7 +273,7 @@ describe('Redis that loses writes', () => {
         };
       },
     };
-    const other = await createWorld({ beside: world, kit: { redis: flaky } });
+    const other = await createWorld({ beside: world, runtime: { redis: flaky } });
     expect(await codeOf(decideDevice(other, requestId, who))).toBe('temporarily_unavailable');
     expect(await codeOf(device.poll())).toBe('authorization_pending');
     isAway = false;
@@ -290,7 +290,7 @@ describe('Redis that loses writes', () => {
       isAway ? Promise.reject(temporarilyUnavailable()) : world.database.query(statement);
     const other = await createWorld({
       beside: world,
-      kit: {
+      runtime: {
         database: {
           engine: 'postgres',
           transaction: world.database.transaction,
@@ -311,7 +311,7 @@ describe('Redis that loses writes', () => {
 describe('without Redis', () => {
   it('runs both flows in memory, on the clock of the process', async () => {
     const clock = fakeClock(systemClock.now());
-    const alone = await createWorld({ kit: { redis: undefined, clock } });
+    const alone = await createWorld({ runtime: { redis: undefined, clock } });
     const device = await startDevice(alone);
     expect(await codeOf(device.poll())).toBe('authorization_pending');
     clock.advance(2500);

@@ -31,9 +31,9 @@ function newDecision(decision: Decision, difference: Partial<NewDecision> = {}):
 }
 
 function row(decision: NewDecision) {
-  const kit = { clock: systemClock, random: systemRandom };
+  const runtime = { clock: systemClock, random: systemRandom };
   const event = `device.${decision.decision}`;
-  return auditRow({ event, outcome: 'success', tenantId: 'acme', grantId: decision.request.hash }, kit);
+  return auditRow({ event, outcome: 'success', tenantId: 'acme', grantId: decision.request.hash }, runtime);
 }
 
 /** What every store of decisions must do. */

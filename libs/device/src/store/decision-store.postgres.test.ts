@@ -1,7 +1,7 @@
 import { openEmbeddedDatabase, migrate } from '@tessera/stores';
 import type { Database } from '@tessera/stores';
 import { atEndOfFile, silentLog, testDatabase } from '@tessera/test-kit';
-import { migrations } from '../build.ts';
+import { migrations } from '../wiring.ts';
 import { deliveryStoreContract } from '../delivery/delivery-store.contract.ts';
 import { versionBeforeContract } from '../delivery/version-before.contract.ts';
 import { decisionStoreContract } from './decision-store.contract.ts';

@@ -3,7 +3,7 @@ import { systemClock, systemRandom, ulid } from '@tessera/kit';
 import type { Decision, DeliveryMode } from '../grant.ts';
 import type { NewDecision } from '../store/decision-store.ts';
 
-const kit = { clock: systemClock, random: systemRandom };
+const runtime = { clock: systemClock, random: systemRandom };
 
 /** Of a backchannel request whose client is told. */
 export function newDecision(mode: DeliveryMode, decision: Decision, remainingSeconds = 300): NewDecision {
@@ -36,4 +36,4 @@ export function newDecision(mode: DeliveryMode, decision: Decision, remainingSec
 
 /** An audit row like any. */
 export const row = (event = 'ciba.notified') =>
-  auditRow({ event, outcome: 'success', tenantId: 'acme' }, kit);
+  auditRow({ event, outcome: 'success', tenantId: 'acme' }, runtime);

@@ -3,7 +3,7 @@ import { local } from '@tessera/rpc';
 import { systemRandom } from '@tessera/kit';
 import type { BuiltService } from '@tessera/rpc';
 import type { Database, RedisHandle } from '@tessera/stores';
-import type { Kit } from '@tessera/process';
+import type { Runtime } from '@tessera/process';
 import { OAuthError } from '@tessera/oauth';
 import {
   BackchannelAuthenticationService,
@@ -17,11 +17,11 @@ import {
   secretOf,
   silentLog,
   testDatabase,
-  testKit,
+  testRuntime,
   testRedis,
 } from '@tessera/test-kit';
 import type { Counter, FakeApplication } from '@tessera/test-kit';
-import { buildDevice, migrations } from '../build.ts';
+import { buildDevice, migrations } from '../wiring.ts';
 import { deviceConfig } from '../config.ts';
 import type { DeviceConfig } from '../config.ts';
 
@@ -30,7 +30,7 @@ export const orders = 'https://orders.example';
 
 export interface WorldOptions {
   readonly config?: Partial<DeviceConfig>;
-  readonly kit?: Partial<Kit>;
+  readonly runtime?: Partial<Runtime>;
   /** Continue on the stores and the directory of another one, as a second process would. */
   readonly beside?: World;
 }
@@ -38,7 +38,7 @@ export interface WorldOptions {
 export type World = Awaited<ReturnType<typeof createWorld>>;
 
 /** The service on real Postgres and real Redis, with a directory in memory. To be closed by the test file. */
-export async function createWorld({ config = {}, kit = {}, beside }: WorldOptions = {}) {
+export async function createWorld({ config = {}, runtime = {}, beside }: WorldOptions = {}) {
   const database: Database & Counter = counting(beside?.database ?? (await testDatabase(migrations)));
   const redis: RedisHandle & Counter = counting(beside?.redis ?? (await testRedis()));
   const directory: FakeDirectory = beside?.directory ?? populated(new FakeDirectory('device'));
@@ -46,7 +46,7 @@ export async function createWorld({ config = {}, kit = {}, beside }: WorldOption
   const service: BuiltService = buildDevice(
     settings,
     { directory: directory.client },
-    testKit({ database, redis, ...kit }),
+    testRuntime({ database, redis, ...runtime }),
   );
   await service.ready();
   return {

@@ -12,13 +12,13 @@ import type { Message } from './send.ts';
 
 interface PromptParts {
   readonly keys: WebhookKeys;
-  readonly kit: { readonly clock: Clock; readonly random: Random };
+  readonly runtime: { readonly clock: Clock; readonly random: Random };
 }
 
 /** The approval experience `webhook`: a tenant's own notification system prompts the person. */
 export function createWebhookExperience({
   keys,
-  kit,
+  runtime,
   store,
   wake,
 }: PromptParts & {
@@ -28,7 +28,7 @@ export function createWebhookExperience({
 }): Experience {
   return {
     async announce({ request, userId, trail, remainingSeconds }) {
-      const deliveryId = ulid(kit.clock, kit.random);
+      const deliveryId = ulid(runtime.clock, runtime.random);
       await store.addPrompt({ deliveryId, request, userId: userId ?? '', trail, remainingSeconds });
       wake();
     },
@@ -45,7 +45,7 @@ export type PromptMessage = (
 
 export function createPromptMessage({
   keys,
-  kit,
+  runtime,
   grants,
   directory,
 }: PromptParts & {
@@ -61,17 +61,21 @@ export function createPromptMessage({
     if (user === undefined || !directory.isActive(user)) return 'user_inactive';
     if (!directory.mayUse(application, user)) return 'role_missing';
     const { name } = application;
-    return messageOf({ keys, kit }, { id: delivery.deliveryId, url, name, username: user.username }, grant);
+    return messageOf(
+      { keys, runtime },
+      { id: delivery.deliveryId, url, name, username: user.username },
+      grant,
+    );
   };
 }
 
 /** The request as in the Standard Webhooks specification. Every attempt has the same id and its own signature. */
 function messageOf(
-  { keys, kit }: PromptParts,
+  { keys, runtime }: PromptParts,
   about: { readonly id: string; readonly url: string; readonly name: string; readonly username: string },
   { request, owner, remainingSeconds }: ActiveGrant,
 ): Message {
-  const now = Math.floor(kit.clock.now() / 1000);
+  const now = Math.floor(runtime.clock.now() / 1000);
   const body = JSON.stringify({
     type: 'backchannel_authentication.requested',
     timestamp: new Date(now * 1000).toISOString(),

@@ -249,7 +249,7 @@ describe('approval by webhook', () => {
     const recording = await createWorld({
       beside: world,
       config: { TESSERA_WEBHOOK_KEY: key, TESSERA_WEBHOOK_ALLOW_PRIVATE: true },
-      kit: { database: { ...world.database, query } },
+      runtime: { database: { ...world.database, query } },
     });
     const who = newPerson(recording);
     for (const hint of [who.username, 'nobody-of-that-name']) {

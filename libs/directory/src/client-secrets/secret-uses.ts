@@ -9,20 +9,20 @@ const capacity = 10_000;
 /** Records when client secrets were last used, in one statement a minute, outside of requests. */
 export class SecretUses {
   readonly #store: DirectoryStore;
-  readonly #kit: { readonly clock: Clock; readonly log: Logger };
+  readonly #runtime: { readonly clock: Clock; readonly log: Logger };
   readonly #uses = new Map<string, SecretUse>();
   readonly #timer: NodeJS.Timeout;
 
-  constructor(store: DirectoryStore, kit: { readonly clock: Clock; readonly log: Logger }) {
+  constructor(store: DirectoryStore, runtime: { readonly clock: Clock; readonly log: Logger }) {
     this.#store = store;
-    this.#kit = kit;
+    this.#runtime = runtime;
     this.#timer = setInterval(() => void this.#flush(), flushMs).unref();
   }
 
   record(use: Omit<SecretUse, 'usedAt'>): void {
     const key = `${use.clientId} ${use.digest}`;
     if (this.#uses.size >= capacity && !this.#uses.has(key)) return;
-    this.#uses.set(key, { ...use, usedAt: this.#kit.clock.now() });
+    this.#uses.set(key, { ...use, usedAt: this.#runtime.clock.now() });
   }
 
   async close(): Promise<void> {
@@ -37,7 +37,7 @@ export class SecretUses {
     try {
       await this.#store.noteSecretUses(uses);
     } catch (error) {
-      this.#kit.log.warn({ error, uses: uses.length }, 'could not record the last use of client secrets');
+      this.#runtime.log.warn({ error, uses: uses.length }, 'could not record the last use of client secrets');
     }
   }
 }

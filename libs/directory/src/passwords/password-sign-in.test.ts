@@ -4,7 +4,7 @@ import { systemClock, systemRandom } from '@tessera/kit';
 import { silentLog } from '@tessera/test-kit';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createAdminStore } from '../store/admin-store.postgres.ts';
-import { migrations } from '../build.ts';
+import { migrations } from '../wiring.ts';
 import { HashQueue } from './hash-queue.ts';
 import { createPasswordSignIn } from './password-sign-in.ts';
 import { Passwords } from './passwords.ts';

@@ -10,10 +10,10 @@ import { writeTenantPlan } from './tenant-plan.postgres.ts';
 /** Writes of the durable records in Postgres or PGlite. */
 export function createAdminStore(
   database: Database,
-  kit: { readonly clock: Clock; readonly random: Random },
+  runtime: { readonly clock: Clock; readonly random: Random },
 ): AdminStore {
   const record = (tx: Queryable, changes: readonly Change[], events: readonly AuditEvent[]) =>
-    appendChanges(tx, changes).then(() => appendEvents(tx, events, kit));
+    appendChanges(tx, changes).then(() => appendEvents(tx, events, runtime));
   return {
     async passwordHashes(tenantId) {
       const { rows } = await database.query<PasswordRow>({
@@ -33,7 +33,7 @@ export function createAdminStore(
       );
     },
 
-    replacePasswordHash: (renewal) => replacePasswordHash(database, kit, renewal),
+    replacePasswordHash: (renewal) => replacePasswordHash(database, runtime, renewal),
 
     takenClientIds: (tenantId, clientIds) => takenClientIds(database, tenantId, clientIds),
 
@@ -99,7 +99,7 @@ export function createAdminStore(
         await appendEvents(
           tx,
           epochs.map((epoch) => ({ ...event, tenantId: epoch.tenantId })),
-          kit,
+          runtime,
         );
         return epochs;
       }),
@@ -108,7 +108,7 @@ export function createAdminStore(
 
 async function replacePasswordHash(
   database: Database,
-  kit: { readonly clock: Clock; readonly random: Random },
+  runtime: { readonly clock: Clock; readonly random: Random },
   { tenantId, userId, from, to }: PasswordRenewal,
 ): Promise<boolean> {
   const event = 'auth.credential.rehashed';
@@ -122,7 +122,7 @@ async function replacePasswordHash(
       values: [tenantId, userId, from, to],
     });
     if (rowCount === 0) return false;
-    await appendEvents(tx, [{ event, outcome: 'success', tenantId, subject: userId }], kit);
+    await appendEvents(tx, [{ event, outcome: 'success', tenantId, subject: userId }], runtime);
     return true;
   });
 }
@@ -178,7 +178,7 @@ async function appendChanges(tx: Queryable, changes: readonly Change[]): Promise
 async function appendEvents(
   tx: Queryable,
   events: readonly AuditEvent[],
-  kit: { readonly clock: Clock; readonly random: Random },
+  runtime: { readonly clock: Clock; readonly random: Random },
 ): Promise<void> {
   await tx.query({
     name: 'directory.append_audit',
@@ -186,7 +186,7 @@ async function appendEvents(
            SELECT e."eventId", e.event, e."tenantId", e.outcome, e.reason, e.record::jsonb
              FROM jsonb_to_recordset($1::jsonb)
                AS e("eventId" text, event text, "tenantId" text, outcome text, reason text, record text)`,
-    values: [JSON.stringify(events.map((event) => auditRow(event, kit)))],
+    values: [JSON.stringify(events.map((event) => auditRow(event, runtime)))],
   });
 }
 

@@ -3,7 +3,7 @@ import { systemClock, systemRandom } from '@tessera/kit';
 import { silentLog, testDatabase } from '@tessera/test-kit';
 import { afterAll } from 'vitest';
 import { createAdminStore } from './admin-store.postgres.ts';
-import { migrations } from '../build.ts';
+import { migrations } from '../wiring.ts';
 import { directoryStoreContract, type Stores } from './store.contract.ts';
 import { createChangeStore, createDirectoryStore } from './store.postgres.ts';
 

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { OAuthError } from '@tessera/oauth';
 import { Decision } from '@tessera/proto-gen/device';
-import { testKit } from '@tessera/test-kit';
+import { testRuntime } from '@tessera/test-kit';
 import { openGateway, type Behaviours } from '../testing/fake-services.ts';
 
 const open = (behaviours: Behaviours = {}) =>
-  openGateway(testKit(), { decideByLink: () => ({}), ...behaviours });
+  openGateway(testRuntime(), { decideByLink: () => ({}), ...behaviours });
 const post = (gateway: ReturnType<typeof open>, payload: object, url = '/backchannel_decision?token=tw_1') =>
   gateway.app.inject({ method: 'POST', url, payload });
 

@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { OAuthError } from '@tessera/oauth';
-import { testKit } from '@tessera/test-kit';
+import { testRuntime } from '@tessera/test-kit';
 import { openGateway, type Behaviours } from '../testing/fake-services.ts';
 
 const form = { 'content-type': 'application/x-www-form-urlencoded' };
 const open = (behaviours: Behaviours = {}, environment: Record<string, string> = {}) =>
   openGateway(
-    testKit(),
+    testRuntime(),
     {
       startDeviceAuthorization: () => ({
         deviceCode: 'td_1',

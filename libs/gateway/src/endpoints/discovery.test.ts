@@ -1,13 +1,17 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { metrics } from '@tessera/telemetry';
-import { fakeClock, testKit } from '@tessera/test-kit';
+import { fakeClock, testRuntime } from '@tessera/test-kit';
 import { openGateway, type Behaviours } from '../testing/fake-services.ts';
 
 const openid = '/.well-known/openid-configuration';
 const server = '/.well-known/oauth-authorization-server';
 const jwks = '/.well-known/jwks.json';
-const open = (environment: Record<string, string> = {}, behaviours: Behaviours = {}, kit = testKit()) => {
-  const gateway = openGateway(kit, behaviours, environment);
+const open = (
+  environment: Record<string, string> = {},
+  behaviours: Behaviours = {},
+  runtime = testRuntime(),
+) => {
+  const gateway = openGateway(runtime, behaviours, environment);
   onTestFinished(() => gateway.close());
   return gateway;
 };
@@ -89,7 +93,7 @@ describe('GET /.well-known/oauth-authorization-server', () => {
       if (away) throw new Error('away');
       return { modes: ['poll', 'ping', 'push'] };
     };
-    const gateway = open({}, { getDeliveryModes }, testKit({ clock }));
+    const gateway = open({}, { getDeliveryModes }, testRuntime({ clock }));
     expect(await modesOf(gateway)).toEqual(['poll']);
     away = false;
     clock.advance(2_000);
@@ -118,7 +122,7 @@ describe('GET /.well-known/jwks.json', () => {
       if (away) throw new Error('away');
       return { keys: [{ kid: 'key-1', n: 'bg', e: 'AQAB' }] };
     };
-    const gateway = open({}, { getPublicKeys }, testKit({ clock }));
+    const gateway = open({}, { getPublicKeys }, testRuntime({ clock }));
     await gateway.ready();
     away = true;
     clock.advance(3_600_000);

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { temporarilyUnavailable } from '@tessera/oauth';
 import { TokenKind } from '@tessera/proto-gen/token';
-import { testKit } from '@tessera/test-kit';
+import { testRuntime } from '@tessera/test-kit';
 import { openGateway, type Behaviours } from '../testing/fake-services.ts';
 
 const active = {
@@ -22,7 +22,7 @@ const active = {
 const open = (
   introspect: NonNullable<Behaviours['introspect']> = () => active,
   environment: Record<string, string> = {},
-) => openGateway(testKit(), { introspect }, environment);
+) => openGateway(testRuntime(), { introspect }, environment);
 
 const json = { 'content-type': 'application/json' };
 const form = { 'content-type': 'application/x-www-form-urlencoded' };
@@ -111,7 +111,7 @@ describe.each([
   ['DELETE', '/revoke'],
 ] as const)('%s %s without credentials', (method, url) => {
   const openBoth = (environment: Record<string, string> = {}) =>
-    openGateway(testKit(), { introspect: () => active, revoke: () => ({}) }, environment);
+    openGateway(testRuntime(), { introspect: () => active, revoke: () => ({}) }, environment);
   const call = (
     gateway: ReturnType<typeof openBoth>,
     from: string,

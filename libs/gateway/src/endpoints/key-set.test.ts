@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { fakeClock, testKit } from '@tessera/test-kit';
+import { fakeClock, testRuntime } from '@tessera/test-kit';
 import { createKeySet, type PublicRsaKey } from './key-set.ts';
 
 function keySetOf(answer: () => Promise<PublicRsaKey[]>) {
@@ -9,7 +9,7 @@ function keySetOf(answer: () => Promise<PublicRsaKey[]>) {
     calls += 1;
     return answer();
   };
-  const keySet = createKeySet({ fetch, clock, log: testKit().log });
+  const keySet = createKeySet({ fetch, clock, log: testRuntime().log });
   return { clock, keySet, calls: () => calls };
 }
 

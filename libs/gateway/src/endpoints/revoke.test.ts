@@ -1,10 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { OAuthError, temporarilyUnavailable } from '@tessera/oauth';
 import { ClientAuthenticationMethod } from '@tessera/proto-gen/token';
-import { testKit } from '@tessera/test-kit';
+import { testRuntime } from '@tessera/test-kit';
 import { openGateway, type Behaviours } from '../testing/fake-services.ts';
 
-const open = (revoke: NonNullable<Behaviours['revoke']> = () => ({})) => openGateway(testKit(), { revoke });
+const open = (revoke: NonNullable<Behaviours['revoke']> = () => ({})) =>
+  openGateway(testRuntime(), { revoke });
 type Gateway = ReturnType<typeof open>;
 
 const json = { 'content-type': 'application/json' };

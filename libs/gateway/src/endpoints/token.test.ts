@@ -2,12 +2,12 @@ import { describe, expect, it } from 'vitest';
 import { Code, ConnectError } from '@connectrpc/connect';
 import { errorTable, OAuthError, temporarilyUnavailable, type ErrorCode } from '@tessera/oauth';
 import { ClientAuthenticationMethod } from '@tessera/proto-gen/token';
-import { testKit } from '@tessera/test-kit';
+import { testRuntime } from '@tessera/test-kit';
 import { openGateway, type Behaviours } from '../testing/fake-services.ts';
 
 const issued = { accessToken: 'at', expiresIn: 600, scope: 'orders.read' };
 const open = (exchange: NonNullable<Behaviours['exchange']> = () => issued) =>
-  openGateway(testKit(), { exchange });
+  openGateway(testRuntime(), { exchange });
 
 const formType = { 'content-type': 'application/x-www-form-urlencoded' };
 const jsonType = { 'content-type': 'application/json' };

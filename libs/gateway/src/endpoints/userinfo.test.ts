@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { OAuthError, requireIdentityScope, temporarilyUnavailable } from '@tessera/oauth';
-import { testKit } from '@tessera/test-kit';
+import { testRuntime } from '@tessera/test-kit';
 import { openGateway, type Behaviours } from '../testing/fake-services.ts';
 
 const open = (
   userInfo: NonNullable<Behaviours['userInfo']> = () => ({ sub: 'u1', name: 'Ada', email: 'a@b.c' }),
-) => openGateway(testKit(), { userInfo });
+) => openGateway(testRuntime(), { userInfo });
 
 describe.each(['GET', 'POST'] as const)('%s /userinfo', (method) => {
   const ask = (gateway: ReturnType<typeof open>, authorization?: string, url = '/userinfo') =>

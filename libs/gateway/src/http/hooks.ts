@@ -37,7 +37,7 @@ export function prepareRequests(
     if (closing || draining?.aborted === true) reply.header('connection', 'close');
     done(null, payload);
   });
-  const { log } = gateway.kit;
+  const { log } = gateway.runtime;
   app.addHook('onResponse', (request, reply, done) => {
     const { elapsedTime } = reply;
     // Also runs for a request whose connection closed before it was answered.

@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import { readTraceparent, traceparentKey, type SpanContext } from '@tessera/telemetry';
 import { ulid } from '@tessera/kit';
-import { type Kit } from '@tessera/process';
+import { type Runtime } from '@tessera/process';
 import { callerAddress, normalizeAddress, type Networks } from './addresses.ts';
 import type { IssuerRule } from './issuer.ts';
 
@@ -21,7 +21,7 @@ export interface Incoming {
 export interface IncomingRules {
   readonly proxies: Networks;
   readonly issuer: IssuerRule;
-  readonly kit: Pick<Kit, 'clock' | 'random'>;
+  readonly runtime: Pick<Runtime, 'clock' | 'random'>;
 }
 
 /** Reads the connection and, if it comes from a trusted proxy, what that proxy says about it. */
@@ -46,7 +46,7 @@ export function chooseRequestId(request: IncomingMessage, rules: IncomingRules):
     const given = single(request.headers['x-request-id']);
     if (given !== undefined && /^[\w.-]{1,64}$/.test(given)) return given;
   }
-  return ulid(rules.kit.clock, rules.kit.random);
+  return ulid(rules.runtime.clock, rules.runtime.random);
 }
 
 /** The trace that a trusted proxy says the request belongs to. */

@@ -1,4 +1,4 @@
-import { recordTraces, testKit, type RecordedSpan } from '@tessera/test-kit';
+import { recordTraces, testRuntime, type RecordedSpan } from '@tessera/test-kit';
 import { OAuthError, temporarilyUnavailable } from '@tessera/oauth';
 import { createLogger } from '@tessera/telemetry';
 import { describe, expect, it, onTestFinished } from 'vitest';
@@ -14,7 +14,7 @@ function open(behaviours: Behaviours = {}, environment: Record<string, string> =
     { service: 'gateway', level: 'info' },
     { write: (line: string) => void lines.push(line) },
   );
-  const gateway = openGateway(testKit({ log }), behaviours, environment);
+  const gateway = openGateway(testRuntime({ log }), behaviours, environment);
   onTestFinished(() => gateway.close());
   return { gateway, lines };
 }
@@ -121,7 +121,7 @@ describe('the trace of a request', () => {
 
   it('is not kept of probes and files', async () => {
     const spans = await recordTraces();
-    const gateway = openGateway(testKit(), {}, {}, { readiness: async () => undefined });
+    const gateway = openGateway(testRuntime(), {}, {}, { readiness: async () => undefined });
     onTestFinished(() => gateway.close());
     await gateway.app.inject({ method: 'GET', url: '/readyz', headers });
     expect(spans).toEqual([]);

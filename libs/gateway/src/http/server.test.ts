@@ -4,7 +4,7 @@ import { connect, type Socket } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
 import { createLogger } from '@tessera/telemetry';
 import { OAuthError } from '@tessera/oauth';
-import { testKit } from '@tessera/test-kit';
+import { testRuntime } from '@tessera/test-kit';
 import { openGateway, type Behaviours, type TestGateway } from '../testing/fake-services.ts';
 import { routes } from '../routes.ts';
 
@@ -17,9 +17,9 @@ function open(
   behaviours: Behaviours = {},
   environment: Record<string, string> = {},
   options: Parameters<typeof openGateway>[3] = {},
-  kit = testKit(),
+  runtime = testRuntime(),
 ): TestGateway {
-  const gateway = openGateway(kit, behaviours, environment, options);
+  const gateway = openGateway(runtime, behaviours, environment, options);
   opened.push(gateway);
   return gateway;
 }
@@ -562,7 +562,7 @@ describe('the log', () => {
       },
       {},
       {},
-      testKit({ log }),
+      testRuntime({ log }),
     );
     await gateway.app.inject({
       method: 'POST',

@@ -44,11 +44,11 @@ const usualPatience: Patience = { headers: 10_000, request: 15_000, silence: 30_
 
 /** Wires the table of routes, the pages and the limits into one HTTP server. */
 export function createServer(gateway: Gateway, options: ServerOptions): FastifyInstance {
-  const { kit } = gateway;
+  const { runtime } = gateway;
   const rules: IncomingRules = {
     proxies: gateway.config.TESSERA_TRUSTED_PROXIES,
     issuer: gateway.issuer,
-    kit,
+    runtime,
   };
   const app = fastify({
     ...limits(options.patience ?? usualPatience),
@@ -66,7 +66,7 @@ export function createServer(gateway: Gateway, options: ServerOptions): FastifyI
   traceRequests(app, rules);
   prepareRequests(app, gateway, rules, options.draining);
   app.setErrorHandler((thrown, request, reply) =>
-    sendError(request, reply, asOAuthError(thrown, request.id, kit.log)),
+    sendError(request, reply, asOAuthError(thrown, request.id, runtime.log)),
   );
   app.setNotFoundHandler((request, reply) => refuseRoute(request, reply, gateway));
   for (const route of routes) if (route.kind !== 'page') addRoute(app, route, gateway);
@@ -154,7 +154,7 @@ function addPages(app: FastifyInstance, gateway: Gateway): void {
 
 function answerErrorsWithPages(app: FastifyInstance, gateway: Gateway): void {
   app.setErrorHandler((thrown, request, reply) =>
-    sendPageError(request, reply, gateway, asOAuthError(thrown, request.id, gateway.kit.log)),
+    sendPageError(request, reply, gateway, asOAuthError(thrown, request.id, gateway.runtime.log)),
   );
 }
 

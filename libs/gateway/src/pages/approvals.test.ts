@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { OAuthError } from '@tessera/oauth';
 import { Decision } from '@tessera/proto-gen/device';
-import { fakeClock, testKit } from '@tessera/test-kit';
+import { fakeClock, testRuntime } from '@tessera/test-kit';
 import { antiForgery } from './anti-forgery.ts';
 import { openGateway, type Behaviours } from '../testing/fake-services.ts';
 import { purpose } from './form.ts';
@@ -31,7 +31,7 @@ const application = {
 };
 
 const open = (behaviours: Behaviours = {}) =>
-  openGateway(testKit({ clock: fakeClock(now * 1000) }), {
+  openGateway(testRuntime({ clock: fakeClock(now * 1000) }), {
     getSession: () => ({ session }),
     listBackchannelAuthentications: () => ({ requests: [waiting('r1'), waiting('r2')] }),
     getApplication: () => ({ application, tenant: { tenantId: 'acme', name: 'Acme' } }),

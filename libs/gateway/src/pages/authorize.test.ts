@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { OAuthError, temporarilyUnavailable } from '@tessera/oauth';
-import { testKit } from '@tessera/test-kit';
+import { testRuntime } from '@tessera/test-kit';
 import { openGateway, type Behaviours } from '../testing/fake-services.ts';
 
 const interaction = {
@@ -18,7 +18,7 @@ const toLogin: NonNullable<Behaviours['beginAuthorization']> = () => ({
 const open = (
   beginAuthorization: NonNullable<Behaviours['beginAuthorization']> = toLogin,
   environment: Record<string, string> = {},
-) => openGateway(testKit(), { beginAuthorization }, environment);
+) => openGateway(testRuntime(), { beginAuthorization }, environment);
 
 const html = { accept: 'text/html,*/*;q=0.8' };
 const get = (gateway: ReturnType<typeof open>, query: string, headers: Record<string, string> = {}) =>
@@ -58,7 +58,7 @@ describe('GET /authorize', () => {
   });
 
   it('names the person of a good id_token_hint, and nobody for one that is not ours (OIDC Core section 3.1.2.1)', async () => {
-    const gateway = openGateway(testKit(), {
+    const gateway = openGateway(testRuntime(), {
       beginAuthorization: toLogin,
       verifyIdTokenHint: ({ idToken }) => ({
         valid: idToken === 'good',
@@ -204,7 +204,7 @@ describe('a session of another tenant (security case TEN-6)', () => {
     next: { case: 'tenantMismatch', value: { interaction } },
   });
   const openMismatch = () =>
-    openGateway(testKit(), {
+    openGateway(testRuntime(), {
       beginAuthorization: mismatch,
       endSession: () => ({ location: '', sessionEnded: true }),
     });

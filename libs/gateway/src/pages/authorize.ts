@@ -22,7 +22,7 @@ export const authorize: PageHandler = async ({ app, request, reply, gateway }) =
   const query = rawQuery(request);
   const parameters = Object.fromEntries(readQuery(request));
   const known = readCookie(app, request, 'browser');
-  const browserId = known === '' ? newBrowserId(gateway.kit.random) : known;
+  const browserId = known === '' ? newBrowserId(gateway.runtime.random) : known;
   const browser = browserContext(app, request, browserId);
   await countStart('authorization', browser.ipAddress, gateway);
   const call = rootCall(request.incoming.requestId);

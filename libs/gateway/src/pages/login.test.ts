@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { OAuthError, temporarilyUnavailable } from '@tessera/oauth';
-import { testKit } from '@tessera/test-kit';
+import { testRuntime } from '@tessera/test-kit';
 import { antiForgery } from './anti-forgery.ts';
 import { openGateway, type Behaviours } from '../testing/fake-services.ts';
 import { purpose } from './form.ts';
@@ -29,7 +29,7 @@ const signedIn: NonNullable<Behaviours['signIn']> = () => ({
 });
 const open = (behaviours: Behaviours = {}, environment: Record<string, string> = {}) =>
   openGateway(
-    testKit(),
+    testRuntime(),
     { getInteraction: () => ({ interaction }), signIn: signedIn, ...behaviours },
     environment,
   );

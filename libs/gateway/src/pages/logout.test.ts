@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { Code, ConnectError } from '@tessera/rpc';
 import { temporarilyUnavailable } from '@tessera/oauth';
-import { testKit } from '@tessera/test-kit';
+import { testRuntime } from '@tessera/test-kit';
 import { antiForgery } from './anti-forgery.ts';
 import { openGateway, type Behaviours } from '../testing/fake-services.ts';
 import { purpose } from './form.ts';
@@ -22,7 +22,7 @@ const good = { valid: true, clientId: 'web', sub: 'u1', sessionId: 's1' };
 
 const open = (behaviours: Behaviours = {}, environment: Record<string, string> = {}) =>
   openGateway(
-    testKit(),
+    testRuntime(),
     {
       endSession: () => ({ location: toClient, sessionEnded: true }),
       getSession: () => ({ session }),

@@ -121,7 +121,7 @@ async function mustAsk({ app, request, gateway }: PageContext, { hint }: LogoutR
 
 function askToSignOut({ app, request, reply, gateway }: PageContext, asked: LogoutRequest): FastifyReply {
   const known = readCookie(app, request, 'browser');
-  const browserId = known === '' ? newBrowserId(gateway.kit.random) : known;
+  const browserId = known === '' ? newBrowserId(gateway.runtime.random) : known;
   if (known === '') writeCookie(request, reply, 'browser', browserId);
   return sendPage(request, reply, gateway, {
     template: 'sign-out',

@@ -21,7 +21,7 @@ export async function signedInPerson({ app, request, gateway }: PageContext): Pr
     rootCall(request.incoming.requestId),
   );
   if (session === undefined) return undefined;
-  const age = gateway.kit.clock.now() / 1000 - Number(session.authTime);
+  const age = gateway.runtime.clock.now() / 1000 - Number(session.authTime);
   return { session, fresh: age <= gateway.config.TESSERA_APPROVAL_MAX_AGE };
 }
 
@@ -31,7 +31,7 @@ const given = new WeakMap<FastifyRequest, string>();
 export function requireBrowserId({ app, request, reply, gateway }: PageContext): string {
   const known = given.get(request) ?? readCookie(app, request, 'browser');
   if (known !== '') return known;
-  const browserId = newBrowserId(gateway.kit.random);
+  const browserId = newBrowserId(gateway.runtime.random);
   given.set(request, browserId);
   writeCookie(request, reply, 'browser', browserId);
   return browserId;

@@ -1,13 +1,13 @@
 import type { DescService } from '@bufbuild/protobuf';
 import { Code, ConnectError } from '@connectrpc/connect';
-import { loadConfig, type Kit } from '@tessera/process';
+import { loadConfig, type Runtime } from '@tessera/process';
 import { local, type BuiltService, type Handlers } from '@tessera/rpc';
 import { AuthorizeService } from '@tessera/proto-gen/authorize';
 import { BackchannelAuthenticationService, DeviceAuthorizationService } from '@tessera/proto-gen/device';
 import { DirectoryService } from '@tessera/proto-gen/directory';
 import { KeysService } from '@tessera/proto-gen/keys';
 import { IntrospectionService, TokenService } from '@tessera/proto-gen/token';
-import { buildGateway, type GatewayOptions, type GatewayService } from '../build.ts';
+import { buildGateway, type GatewayOptions, type GatewayService } from '../wiring.ts';
 import { gatewayConfig } from '../config.ts';
 import type { GatewayPeers } from '../gateway.ts';
 
@@ -35,7 +35,7 @@ const publicKey = { kid: 'key-1', n: 'bW9kdWx1cw', e: 'AQAB' };
 
 /** Builds a gateway from settings as the environment has them. */
 export function openGateway(
-  kit: Kit,
+  runtime: Runtime,
   behaviours: Behaviours = {},
   environment: Readonly<Record<string, string>> = {},
   options: GatewayOptions = {},
@@ -47,7 +47,7 @@ export function openGateway(
     ...behaviours,
   };
   const fake = <S extends DescService>(service: S) =>
-    local(service, built(service, all, asked), 'gateway', kit.log);
+    local(service, built(service, all, asked), 'gateway', runtime.log);
   const peers: GatewayPeers = {
     keys: fake(KeysService),
     directory: fake(DirectoryService),
@@ -57,7 +57,7 @@ export function openGateway(
     device: fake(DeviceAuthorizationService),
     backchannel: fake(BackchannelAuthenticationService),
   };
-  const gateway = buildGateway(loadConfig(gatewayConfig, environment), peers, kit, options);
+  const gateway = buildGateway(loadConfig(gatewayConfig, environment), peers, runtime, options);
   return {
     ...gateway,
     requests: <K extends MethodName>(method: K) =>

@@ -3,13 +3,13 @@ import { createServer } from 'node:http';
 import type { Server, ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
-import { combine } from '../config.ts';
+import { combine } from '../config/load-config.ts';
 import { failpoints } from '../failpoints.ts';
 import type { Lifecycle } from '../lifecycle.ts';
 import type { Logger } from '@tessera/telemetry';
-import { processConfig } from '../process-config.ts';
+import { processConfig } from '../config/process-settings.ts';
 import { runProcess } from '../run-process.ts';
-import { secret } from '../setting-types.ts';
+import { secret } from '../config/setting-types.ts';
 import { isTracing, tracedRoot } from '@tessera/telemetry';
 
 const sampleConfig = z.object({ SAMPLE: z.string(), TESSERA_KEYS_KEK: secret(32).optional() });

@@ -203,7 +203,7 @@ describe('faults during the redemption of a code', () => {
   it('does not use up a code when the process ends before the commit (F10)', async () => {
     let armed = true;
     const crashing = await world({
-      kit: {
+      runtime: {
         failpoint(name) {
           if (armed && name === 'code.before_commit') throw new Error('crash');
         },
@@ -219,7 +219,7 @@ describe('faults during the redemption of a code', () => {
   it('refuses the retry if the process ended after the commit, and revokes the family that was lost (F11)', async () => {
     let armed = true;
     const crashing = await world({
-      kit: {
+      runtime: {
         failpoint(name) {
           if (armed && name === 'code.after_commit') throw new Error('crash');
         },

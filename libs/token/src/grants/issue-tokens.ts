@@ -1,4 +1,4 @@
-import type { Kit } from '@tessera/process';
+import type { Runtime } from '@tessera/process';
 import { epochSeconds } from '@tessera/kit';
 import { accessTokenClaims, idTokenClaims } from '@tessera/oauth';
 import { TokenType } from '@tessera/proto-gen/keys';
@@ -26,7 +26,7 @@ export interface IssuedTokens {
 }
 
 export interface IssuingParts {
-  readonly kit: Pick<Kit, 'clock'>;
+  readonly runtime: Pick<Runtime, 'clock'>;
   readonly signer: Signer;
   /** Defaults for applications without lifetimes of their own, in seconds. */
   readonly accessTokenSeconds: number;
@@ -43,7 +43,7 @@ export async function issueTokens(
   { subject, scopes, resource, idTokenClaims: extraClaims }: Authorization,
 ): Promise<IssuedTokens> {
   const { clientId, tenantId, lifetimes } = exchange.application;
-  const now = epochSeconds(parts.kit.clock);
+  const now = epochSeconds(parts.runtime.clock);
   // Never earlier than the sign-in: its time is up to a second ahead if it follows a change that ended earlier sign-ins.
   const issuedAt = Math.max(now, Math.min(subject?.grant.authTime ?? 0, now + 1));
   const issuer = subject?.grant.issuer ?? exchange.issuer;

@@ -1,4 +1,4 @@
-import type { Kit } from '@tessera/process';
+import type { Runtime } from '@tessera/process';
 import type { OAuthError } from '@tessera/oauth';
 import { oauthError } from '../audit.ts';
 import { newFamilyId, type RefreshTokenCodec } from '../refresh-token-format.ts';
@@ -8,7 +8,7 @@ import { mayUseRefreshTokens } from './refresh-token.ts';
 
 /** Shared by the grants with a one-time value: code, device code, auth_req_id. */
 export interface OneTimeParts {
-  readonly kit: Pick<Kit, 'random' | 'failpoint'>;
+  readonly runtime: Pick<Runtime, 'random' | 'failpoint'>;
   readonly redemptions: RedemptionStore;
   readonly refreshTokens: RefreshTokenCodec;
   /** Defaults for applications without lifetimes of their own, in seconds. */
@@ -49,7 +49,7 @@ export function oneTimeRedemption(
     async commit(issued) {
       // The value works once, so it must not be consumed for a response that nobody receives.
       exchange.throwIfAborted();
-      parts.kit.failpoint(`${value.failpoint}.before_commit`);
+      parts.runtime.failpoint(`${value.failpoint}.before_commit`);
       const outcome = await parts.redemptions.redeem({
         tenantId: exchange.application.tenantId,
         clientId: exchange.application.clientId,
@@ -60,7 +60,7 @@ export function oneTimeRedemption(
         family,
         trail: { ...exchange.trail, details: issuedDetails(exchange, issued) },
       });
-      parts.kit.failpoint(`${value.failpoint}.after_commit`);
+      parts.runtime.failpoint(`${value.failpoint}.after_commit`);
       if (outcome === 'replayed') throw replayed();
       if (outcome === 'session_ended') {
         throw oauthError('invalid_grant', 'The grant is not valid.', 'session_ended');
@@ -82,7 +82,7 @@ function mayRefresh({ application }: Exchange, grant: UserGrant): boolean {
 
 function newFamily(parts: OneTimeParts, { application }: Exchange, grant: UserGrant): NewFamily {
   return {
-    familyId: newFamilyId(parts.kit.random),
+    familyId: newFamilyId(parts.runtime.random),
     grant,
     idleSeconds: application.lifetimes?.refreshTokenIdle || parts.refreshIdleSeconds,
     absoluteSeconds: application.lifetimes?.refreshTokenAbsolute || parts.refreshAbsoluteSeconds,

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { temporarilyUnavailable } from '@tessera/oauth';
 import { Status } from '@tessera/proto-gen/directory';
 import { testDatabase } from '@tessera/test-kit';
-import { migrations } from '../build.ts';
+import { migrations } from '../wiring.ts';
 import { call, caller, codeOf, credentialsOf, grantOf, world, type World } from '../testing/world.ts';
 
 let on: World;
@@ -273,7 +273,7 @@ describe('a store that fails', () => {
     const database = await testDatabase(migrations);
     const line = { cut: false };
     const away = await world({
-      kit: {
+      runtime: {
         database: {
           ...database,
           query: (statement) =>

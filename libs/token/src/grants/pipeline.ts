@@ -1,7 +1,7 @@
 import type { ApplicationRecord, DirectoryClient } from '@tessera/directory-client';
 import type { AuditBatch } from '@tessera/audit';
 import type { CallContext } from '@tessera/rpc';
-import type { Kit } from '@tessera/process';
+import type { Runtime } from '@tessera/process';
 import { grantTypes, OAuthError, parseScope, temporarilyUnavailable } from '@tessera/oauth';
 import { metrics } from '@tessera/telemetry';
 import type { ExchangeRequest } from '@tessera/proto-gen/token';
@@ -13,7 +13,7 @@ import { decideScopes, requireActive, requireIssuer } from './grant-checks.ts';
 import { issueTokens, type IssuingParts } from './issue-tokens.ts';
 
 export interface PipelineParts extends IssuingParts {
-  readonly kit: Pick<Kit, 'clock' | 'random' | 'failpoint' | 'log'>;
+  readonly runtime: Pick<Runtime, 'clock' | 'random' | 'failpoint' | 'log'>;
   readonly grants: GrantTable;
   readonly directory: DirectoryClient;
   readonly audit: Pick<AuditBatch, 'add'>;
@@ -193,7 +193,7 @@ function newExchange(
     requestedScopes: parseScope(request.scope),
     issuer,
     trail: { requestId: context.requestId, ipAddress },
-    tokenId: parts.kit.random.bytes(16).toString('base64url'),
+    tokenId: parts.runtime.random.bytes(16).toString('base64url'),
     call: () => context.onward(),
     throwIfAborted() {
       if (!context.signal.aborted) return;

@@ -212,7 +212,7 @@ describe('the retry window as a setting', () => {
     for (const point of ['refresh.before_commit', 'refresh.after_commit']) {
       let armed = false;
       const crashing = await world({
-        kit: {
+        runtime: {
           failpoint(name) {
             if (armed && name === point) throw new Error('crash');
           },

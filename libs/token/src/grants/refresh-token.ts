@@ -1,4 +1,4 @@
-import type { Kit } from '@tessera/process';
+import type { Runtime } from '@tessera/process';
 import { grantResourcesFor, type OAuthError } from '@tessera/oauth';
 import type { Application } from '@tessera/proto-gen/directory';
 import { oauthError } from '../audit.ts';
@@ -7,7 +7,7 @@ import type { RefreshStore, RotationError } from '../store/store.ts';
 import type { Exchange, Grant } from './grant.ts';
 
 export interface RefreshParts {
-  readonly kit: Pick<Kit, 'failpoint' | 'log'>;
+  readonly runtime: Pick<Runtime, 'failpoint' | 'log'>;
   readonly families: RefreshStore;
   readonly refreshTokens: RefreshTokenCodec;
   readonly refreshIdleSeconds: number;
@@ -20,7 +20,7 @@ export interface RefreshParts {
  * the client can present the same token again and gets the successor.
  */
 export function refreshTokenGrant(parts: RefreshParts): Grant {
-  const { families, refreshTokens, kit } = parts;
+  const { families, refreshTokens, runtime } = parts;
   return {
     name: 'refresh_token',
     parameters: ['refresh_token'],
@@ -30,7 +30,7 @@ export function refreshTokenGrant(parts: RefreshParts): Grant {
       if (presented === undefined) throw rotationError('unknown');
       const { tenantId, clientId, lifetimes, scopes } = exchange.application;
       const trail = { ...exchange.trail, details: { jti: exchange.tokenId } };
-      kit.failpoint('refresh.before_commit');
+      runtime.failpoint('refresh.before_commit');
       const outcome = await families.rotate({
         tenantId,
         clientId,
@@ -42,7 +42,7 @@ export function refreshTokenGrant(parts: RefreshParts): Grant {
         retryWindowSeconds: parts.retryWindowSeconds,
         trail,
       });
-      kit.failpoint('refresh.after_commit');
+      runtime.failpoint('refresh.after_commit');
       if (outcome.kind !== 'rotated' && outcome.kind !== 'retried') throw rotationError(outcome.kind);
       const successor = { familyId: presented.familyId, generation: outcome.generation };
       return {
@@ -53,7 +53,7 @@ export function refreshTokenGrant(parts: RefreshParts): Grant {
           families
             .recordUndelivered({ tenantId, clientId, ...successor, trail: exchange.trail })
             .catch((error: unknown) => {
-              kit.log.warn({ err: error }, 'cannot record that a refresh token was not delivered');
+              runtime.log.warn({ err: error }, 'cannot record that a refresh token was not delivered');
             }),
       };
     },

@@ -18,9 +18,9 @@ beforeAll(async () => {
 });
 afterAll(() => on.close());
 
-const introspector = () => local(IntrospectionService, on.service, 'introspector', on.kit.log);
+const introspector = () => local(IntrospectionService, on.service, 'introspector', on.runtime.log);
 const as = (...principal: Parameters<typeof asPrincipal> extends [unknown, ...infer P] ? P : never) =>
-  local(IntrospectionService, asPrincipal(on.service, ...principal), 'introspector', on.kit.log);
+  local(IntrospectionService, asPrincipal(on.service, ...principal), 'introspector', on.runtime.log);
 
 describe('a batch of introspections', () => {
   const ask = async (tokens: string[]) => (await introspector().batchIntrospect({ tokens }, call())).outcomes;

@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { DirectoryClient } from '@tessera/directory-client';
 import { Code, ConnectError, type CallContext } from '@tessera/rpc';
 import { epochSeconds } from '@tessera/kit';
-import { type Kit } from '@tessera/process';
+import { type Runtime } from '@tessera/process';
 import { OAuthError, type AccessTokenClaims } from '@tessera/oauth';
 import { TokenKind, type BatchIntrospectRequest, type IntrospectRequest } from '@tessera/proto-gen/token';
 import { mayUseRefreshTokens } from '../grants/refresh-token.ts';
@@ -12,7 +12,7 @@ import type { TokenVerifier } from '../verification/token-verifier.ts';
 import { accessPolicyFor, type AccessPolicy, type AccessPolicyParts } from './access-policy.ts';
 
 export interface IntrospectionParts extends AccessPolicyParts {
-  readonly kit: Pick<Kit, 'clock'>;
+  readonly runtime: Pick<Runtime, 'clock'>;
   readonly verifier: TokenVerifier;
   readonly refreshTokens: RefreshTokenCodec;
   readonly families: Pick<RefreshStore, 'findLive'>;
@@ -188,7 +188,7 @@ async function isUsable(
 
 /** The response may be cached only for a limited time, as the signing key may be withdrawn before the token expires. */
 function describeAccessToken(
-  { kit, cacheSeconds }: IntrospectionParts,
+  { runtime, cacheSeconds }: IntrospectionParts,
   claims: AccessTokenClaims,
 ): ActiveToken {
   return {
@@ -204,7 +204,7 @@ function describeAccessToken(
     aud: claims.aud,
     role: [...claims.role],
     jti: claims.jti,
-    cacheSeconds: Math.max(0, Math.min(cacheSeconds, claims.exp - epochSeconds(kit.clock) - 1)),
+    cacheSeconds: Math.max(0, Math.min(cacheSeconds, claims.exp - epochSeconds(runtime.clock) - 1)),
   };
 }
 

@@ -44,7 +44,7 @@ export async function issuePushedTokens(
     return await exchangeForPush(parts, pushGrant(parts.oneTime, push), client, contextOf(push));
   } catch (error) {
     if (isFinal(error)) return 'failed';
-    parts.kit.log.warn({ err: error, requestId: push.requestId }, 'tokens of a push not issued yet');
+    parts.runtime.log.warn({ err: error, requestId: push.requestId }, 'tokens of a push not issued yet');
     return 'later';
   }
 }

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { Code, ConnectError, rootCall } from '@tessera/rpc';
 import type { Client } from '@tessera/rpc';
-import { type Kit } from '@tessera/process';
+import { type Runtime } from '@tessera/process';
 import type { ApprovedPush, BackchannelAuthenticationService } from '@tessera/proto-gen/device';
 import type { TokenResponse } from '../grants/pipeline.ts';
 
@@ -24,7 +24,7 @@ export interface PushWorker {
 interface PushWorkerParts {
   readonly backchannel: Client<typeof BackchannelAuthenticationService>;
   readonly issue: (push: ApprovedPush) => Promise<TokenResponse | 'failed' | 'later'>;
-  readonly kit: Pick<Kit, 'log' | 'random'>;
+  readonly runtime: Pick<Runtime, 'log' | 'random'>;
 }
 
 /**
@@ -32,7 +32,7 @@ interface PushWorkerParts {
  * by a stream, and this worker takes them. When idle, the stream sends one message every ten seconds.
  */
 export function startPushWorker(parts: PushWorkerParts): PushWorker {
-  const { backchannel, kit } = parts;
+  const { backchannel, runtime } = parts;
   const closing = new AbortController();
   const inProgress = new Set<Promise<void>>();
   let taking: Promise<void> | undefined;
@@ -53,7 +53,7 @@ export function startPushWorker(parts: PushWorkerParts): PushWorker {
 
   function takeSoon(): void {
     taking ??= take()
-      .catch((error: unknown) => kit.log.warn({ err: error }, 'cannot take approved pushes'))
+      .catch((error: unknown) => runtime.log.warn({ err: error }, 'cannot take approved pushes'))
       .finally(() => {
         taking = undefined;
         if (more && inProgress.size < maxConcurrent && !closing.signal.aborted) takeSoon();
@@ -62,7 +62,9 @@ export function startPushWorker(parts: PushWorkerParts): PushWorker {
 
   function start(push: ApprovedPush): void {
     const finishing = finish(parts, push)
-      .catch((error: unknown) => kit.log.warn({ err: error }, 'push not finished; it will be taken again'))
+      .catch((error: unknown) =>
+        runtime.log.warn({ err: error }, 'push not finished; it will be taken again'),
+      )
       .finally(() => {
         inProgress.delete(finishing);
         if (more) takeSoon();
@@ -94,7 +96,7 @@ export function startPushWorker(parts: PushWorkerParts): PushWorker {
       failures += 1;
       // Servers end old connections regularly, so a single end is not worth a warning.
       if (failures === failuresUntilWarning) {
-        kit.log.warn({ err: reason }, 'cannot watch approved pushes');
+        runtime.log.warn({ err: reason }, 'cannot watch approved pushes');
       }
       await backOff();
     }
@@ -102,7 +104,7 @@ export function startPushWorker(parts: PushWorkerParts): PushWorker {
 
   async function backOff(): Promise<void> {
     const longest = Math.min(longestPauseMs, shortestPauseMs * 2 ** Math.min(failures - 1, 10));
-    const jitter = kit.random.bytes(2).readUInt16BE() / 0x1_0000;
+    const jitter = runtime.random.bytes(2).readUInt16BE() / 0x1_0000;
     const signal = closing.signal;
     await pause(longest * (0.5 + jitter / 2), undefined, { signal, ref: false }).catch(() => undefined);
   }
@@ -118,7 +120,7 @@ export function startPushWorker(parts: PushWorkerParts): PushWorker {
   };
 }
 
-async function finish({ backchannel, issue, kit }: PushWorkerParts, push: ApprovedPush): Promise<void> {
+async function finish({ backchannel, issue, runtime }: PushWorkerParts, push: ApprovedPush): Promise<void> {
   const issued = await issue(push);
   if (issued === 'later') return;
   const { deliveryId, attempt, requestId } = push;
@@ -130,7 +132,7 @@ async function finish({ backchannel, issue, kit }: PushWorkerParts, push: Approv
     } catch (error) {
       if (error instanceof ConnectError && error.code === Code.NotFound) {
         // Taken by another process since, or handed over by a call whose response was lost.
-        kit.log.warn({ requestId }, 'push claim lost to another process');
+        runtime.log.warn({ requestId }, 'push claim lost to another process');
         return;
       }
       if (delayMs === undefined) throw error;

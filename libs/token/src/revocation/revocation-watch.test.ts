@@ -35,7 +35,7 @@ async function watch(
   principal?: Principal,
 ): Promise<Watcher> {
   const service = principal === undefined ? on.service : asPrincipal(on.service, principal);
-  const client = local(IntrospectionService, service, 'introspector', on.kit.log);
+  const client = local(IntrospectionService, service, 'introspector', on.runtime.log);
   const stopping = new AbortController();
   const messages: WatchRevocationsResponse[] = [];
   const opened = Promise.withResolvers<void>();
@@ -96,7 +96,7 @@ describe('the revocation watch', () => {
   });
 
   it('reports revocations of another replica within 250 ms', async () => {
-    const other = await world({ kit: { database: on.database } });
+    const other = await world({ runtime: { database: on.database } });
     const watcher = await watch();
     const { refreshToken } = await on.signIn();
     const revoked = other.token.revoke({ token: refreshToken, caller }, call());

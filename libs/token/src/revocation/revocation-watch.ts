@@ -1,5 +1,5 @@
 import { Code, ConnectError, type CallContext } from '@tessera/rpc';
-import { type Kit } from '@tessera/process';
+import { type Runtime } from '@tessera/process';
 import { OAuthError } from '@tessera/oauth';
 import { ChangeKind, type WatchChangesResponse } from '@tessera/proto-gen/directory';
 import { RevocationKind, type WatchRevocationsRequest } from '@tessera/proto-gen/token';
@@ -20,7 +20,7 @@ import {
 } from './revocation-sources.ts';
 
 export interface WatchParts extends SourceParts, Pick<AccessPolicyParts, 'directory' | 'certificateClients'> {
-  readonly kit: Pick<Kit, 'clock'>;
+  readonly runtime: Pick<Runtime, 'clock'>;
 }
 
 /** One message of the stream; without a kind it only reports the position. */
@@ -56,7 +56,7 @@ export async function* watchRevocations(
     const { requestId } = context;
     const { start, streams } = await openSources(parts, positions, since, { requestId, signal });
     yield { cursor: cursorOf(start) };
-    const progress = new WatchProgress(start, () => parts.kit.clock.now());
+    const progress = new WatchProgress(start, () => parts.runtime.clock.now());
     for await (const arrived of mergeStreams<Sources>(streams)) {
       progress.advance(arrived);
       policy = await policyOfCall(parts, context);
@@ -72,7 +72,7 @@ export async function* watchRevocations(
 
 /** The access policy may change during a stream, so it is evaluated for every message. */
 function policyOfCall(parts: WatchParts, context: CallContext): Promise<AccessPolicy> {
-  if (parts.kit.clock.now() / 1000 >= (context.principal?.expiresAt ?? Infinity)) {
+  if (parts.runtime.clock.now() / 1000 >= (context.principal?.expiresAt ?? Infinity)) {
     throw new OAuthError('invalid_token', 'The access token has expired.');
   }
   return currentAccessPolicy(parts, context);

@@ -1,5 +1,5 @@
 import { auditRow, type AuditEvent } from '@tessera/audit';
-import { type Kit } from '@tessera/process';
+import { type Runtime } from '@tessera/process';
 import type { RedemptionKind, Trail } from './store.ts';
 
 /** What is known of an event before its statement runs. */
@@ -57,11 +57,11 @@ export function replayEvents(kind: RedemptionKind, about: About, trail: Trail): 
 
 /** The audit parameter of a statement: a JSON array of rows, each with the verdict it is written for. */
 export function auditParameter(
-  kit: Pick<Kit, 'clock' | 'random'>,
+  runtime: Pick<Runtime, 'clock' | 'random'>,
   events: readonly ConditionalEvent[],
 ): string {
   const rows = events.map(({ when, ...event }) => {
-    const { eventId, outcome, reason, record } = auditRow(event, kit);
+    const { eventId, outcome, reason, record } = auditRow(event, runtime);
     const row = { eventId, event: event.event, outcome, reason, when };
     return `${JSON.stringify(row).slice(0, -1)},"record":${record}}`;
   });

@@ -1,5 +1,5 @@
 import { startPurge } from '@tessera/stores';
-import { type Kit } from '@tessera/process';
+import { type Runtime } from '@tessera/process';
 import type { RedemptionStore, RefreshStore, RevocationStore } from './store.ts';
 
 const intervalMs = 60_000;
@@ -7,7 +7,7 @@ const intervalMs = 60_000;
 /** Periodically deletes rows that no request can need any more. `close` resolves when running batches have ended. */
 export function startPurges(
   stores: { refresh: RefreshStore; redemption: RedemptionStore; revocations: RevocationStore },
-  log: Kit['log'],
+  log: Runtime['log'],
 ): { close(): Promise<unknown> } {
   const { refresh, redemption, revocations } = stores;
   const purges = [

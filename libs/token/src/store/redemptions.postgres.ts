@@ -1,5 +1,5 @@
 import type { Database } from '@tessera/stores';
-import type { Kit } from '@tessera/process';
+import type { Runtime } from '@tessera/process';
 import { auditParameter, redemptionEvents, replayEvents } from './audit-events.ts';
 import { auditInsert, recordRevocations } from './sql-fragments.ts';
 import type { PresentedValue, RedemptionRequest, RedemptionStore } from './store.ts';
@@ -78,13 +78,13 @@ const purgeOldSql = `
     WHERE redeemed_at < statement_timestamp() - interval '7 days'
     LIMIT $1::int FOR UPDATE SKIP LOCKED)`;
 
-type StoreKit = Pick<Kit, 'clock' | 'random'>;
+type StoreRuntime = Pick<Runtime, 'clock' | 'random'>;
 
 /** The markers of redeemed one-time values, and the ended sessions, on Postgres or PGlite. */
-export function createRedemptionStore(database: Database, kit: StoreKit): RedemptionStore {
+export function createRedemptionStore(database: Database, runtime: StoreRuntime): RedemptionStore {
   return {
-    redeem: (request) => redeem(database, kit, request),
-    findReplay: (value) => findReplay(database, kit, value),
+    redeem: (request) => redeem(database, runtime, request),
+    findReplay: (value) => findReplay(database, runtime, value),
     async findFamily({ tenantId, kind, hash }) {
       const { rows } = await database.query<{ family_id: string | null }>({
         name: 'token.find_redemption',
@@ -110,7 +110,7 @@ export function createRedemptionStore(database: Database, kit: StoreKit): Redemp
 
 async function redeem(
   database: Database,
-  kit: StoreKit,
+  runtime: StoreRuntime,
   request: RedemptionRequest,
 ): ReturnType<RedemptionStore['redeem']> {
   const { tenantId, kind, hash, family, trail, clientId } = request;
@@ -132,23 +132,28 @@ async function redeem(
       family?.grant.authTime ?? 0,
       family?.idleSeconds ?? 0,
       family?.absoluteSeconds ?? 0,
-      auditParameter(kit, redemptionEvents(kind, about, trail)),
+      auditParameter(runtime, redemptionEvents(kind, about, trail)),
     ],
   });
   if (rows[0]?.redeemed === 1) return 'redeemed';
-  const isReplay = await findReplay(database, kit, request);
+  const isReplay = await findReplay(database, runtime, request);
   return rows[0]?.session_ended === true && !isReplay ? 'session_ended' : 'replayed';
 }
 
 async function findReplay(
   database: Database,
-  kit: StoreKit,
+  runtime: StoreRuntime,
   { tenantId, clientId, kind, hash, trail }: PresentedValue,
 ): Promise<boolean> {
   const { rows } = await database.query<{ found: number }>({
     name: 'token.replay',
     text: replaySql,
-    values: [tenantId, kind, hash, auditParameter(kit, replayEvents(kind, { tenantId, clientId }, trail))],
+    values: [
+      tenantId,
+      kind,
+      hash,
+      auditParameter(runtime, replayEvents(kind, { tenantId, clientId }, trail)),
+    ],
   });
   return rows[0]?.found === 1;
 }

@@ -1,5 +1,5 @@
 import type { Database } from '@tessera/stores';
-import type { Kit } from '@tessera/process';
+import type { Runtime } from '@tessera/process';
 import { temporarilyUnavailable } from '@tessera/oauth';
 import { auditParameter, settlementEvents, success } from './audit-events.ts';
 import { auditInsert, grantColumns, recordRevocations } from './sql-fragments.ts';
@@ -133,21 +133,21 @@ const purgeExpiredSql = `
     WHERE absolute_expires_at < statement_timestamp() - interval '1 day'
     LIMIT $1::int FOR UPDATE SKIP LOCKED)`;
 
-type StoreKit = Pick<Kit, 'clock' | 'random'>;
+type StoreRuntime = Pick<Runtime, 'clock' | 'random'>;
 
 /** The refresh families on Postgres or PGlite. */
-export function createRefreshStore(database: Database, kit: StoreKit): RefreshStore {
+export function createRefreshStore(database: Database, runtime: StoreRuntime): RefreshStore {
   return {
-    rotate: (request) => rotate(database, kit, request),
+    rotate: (request) => rotate(database, runtime, request),
     async recordUndelivered({ tenantId, familyId, clientId, generation, trail }) {
       const event = success('refresh.undelivered', { tenantId, clientId, grantId: familyId }, trail);
       await database.query({
         name: 'token.mark_undelivered',
         text: recordUndeliveredSql,
-        values: [tenantId, familyId, generation, auditParameter(kit, [event])],
+        values: [tenantId, familyId, generation, auditParameter(runtime, [event])],
       });
     },
-    revoke: (request) => revoke(database, kit, request),
+    revoke: (request) => revoke(database, runtime, request),
     async findLive(familyId, generation) {
       const { rows } = await database.query<LiveRow>({
         name: 'token.find_live',
@@ -164,14 +164,22 @@ export function createRefreshStore(database: Database, kit: StoreKit): RefreshSt
   };
 }
 
-async function rotate(database: Database, kit: StoreKit, request: RotationRequest): Promise<RotationOutcome> {
+async function rotate(
+  database: Database,
+  runtime: StoreRuntime,
+  request: RotationRequest,
+): Promise<RotationOutcome> {
   const { tenantId, familyId, clientId, generation, trail } = request;
   const key = [tenantId, familyId, clientId, generation, request.scopes, request.resources];
   const about = { tenantId, clientId, grantId: familyId };
   const rotated = await database.query<GenerationRow>({
     name: 'token.rotate',
     text: rotateSql,
-    values: [...key, request.idleSeconds, auditParameter(kit, [success('refresh.rotated', about, trail)])],
+    values: [
+      ...key,
+      request.idleSeconds,
+      auditParameter(runtime, [success('refresh.rotated', about, trail)]),
+    ],
   });
   const [row] = rotated.rows;
   if (row !== undefined) return { kind: 'rotated', generation: row.generation, grant: grantOf(row) };
@@ -182,7 +190,7 @@ async function rotate(database: Database, kit: StoreKit, request: RotationReques
     values: [
       ...key,
       request.retryWindowSeconds,
-      auditParameter(kit, settlementEvents(about, trail)),
+      auditParameter(runtime, settlementEvents(about, trail)),
       request.idleSeconds,
     ],
   });
@@ -191,7 +199,7 @@ async function rotate(database: Database, kit: StoreKit, request: RotationReques
 
 async function revoke(
   database: Database,
-  kit: StoreKit,
+  runtime: StoreRuntime,
   { familyId, owner, reason, trail }: RevocationRequest,
 ): Promise<RevocationOutcome> {
   const about = { grantId: familyId, ...(owner !== undefined && { clientId: owner.clientId }) };
@@ -205,7 +213,7 @@ async function revoke(
       owner?.clientId ?? null,
       reason === '' ? null : reason,
       trail.ipAddress === '' ? null : trail.ipAddress,
-      auditParameter(kit, [event]),
+      auditParameter(runtime, [event]),
     ],
   });
   const [family] = rows;

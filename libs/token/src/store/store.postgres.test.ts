@@ -1,6 +1,6 @@
 import { migrate, openEmbeddedDatabase, type Database } from '@tessera/stores';
 import { atEndOfFile, silentLog, testDatabase } from '@tessera/test-kit';
-import { migrations } from '../build.ts';
+import { migrations } from '../wiring.ts';
 import { storeContract } from './store.contract.ts';
 
 let postgres: Promise<Database> | undefined;

@@ -1,5 +1,5 @@
 import type { Database } from '@tessera/stores';
-import type { Kit } from '@tessera/process';
+import type { Runtime } from '@tessera/process';
 import { createRedemptionStore } from './redemptions.postgres.ts';
 import { createRefreshStore } from './refresh-families.postgres.ts';
 import { createRevocationStore } from './revocations.postgres.ts';
@@ -8,11 +8,11 @@ import type { RedemptionStore, RefreshStore, RevocationStore } from './store.ts'
 /** The stores on Postgres or PGlite, in the schema `token`. */
 export function createPostgresStores(
   database: Database,
-  kit: Pick<Kit, 'clock' | 'random'>,
+  runtime: Pick<Runtime, 'clock' | 'random'>,
 ): { refresh: RefreshStore; redemption: RedemptionStore; revocations: RevocationStore } {
   return {
-    refresh: createRefreshStore(database, kit),
-    redemption: createRedemptionStore(database, kit),
+    refresh: createRefreshStore(database, runtime),
+    redemption: createRedemptionStore(database, runtime),
     revocations: createRevocationStore(database),
   };
 }

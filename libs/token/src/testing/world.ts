@@ -1,10 +1,10 @@
-import { loadConfig, type Kit } from '@tessera/process';
+import { loadConfig, type Runtime } from '@tessera/process';
 import { local, rootCall } from '@tessera/rpc';
 import { systemClock } from '@tessera/kit';
 import { ClientAuthenticationMethod, IntrospectionService, TokenService } from '@tessera/proto-gen/token';
 import type { ExchangeRequest } from '@tessera/proto-gen/token';
-import { counting, fakeClock, testDatabase, testKit, secretOf } from '@tessera/test-kit';
-import { buildToken, migrations } from '../build.ts';
+import { counting, fakeClock, testDatabase, testRuntime, secretOf } from '@tessera/test-kit';
+import { buildToken, migrations } from '../wiring.ts';
 import { tokenConfig } from '../config.ts';
 import { FakeAuthorize, FakeDevice, redirectUri, verifier, type FakeGrant } from './authorize.ts';
 import { orders, populatedDirectory } from './directory.ts';
@@ -18,7 +18,7 @@ export const call = () => rootCall('a-request');
 
 export interface WorldOptions {
   readonly settings?: Readonly<Record<string, string>>;
-  readonly kit?: Partial<Kit>;
+  readonly runtime?: Partial<Runtime>;
   readonly withoutDevice?: boolean;
 }
 
@@ -27,7 +27,7 @@ export type World = Awaited<ReturnType<typeof world>>;
 /** The token service with its own database and fakes of the other services. */
 export async function world({
   settings = {},
-  kit: overrides = {},
+  runtime: overrides = {},
   withoutDevice = false,
 }: WorldOptions = {}) {
   const database = counting(overrides.database ?? (await testDatabase(migrations)));
@@ -42,12 +42,12 @@ export async function world({
     ...settings,
   };
   const config = loadConfig(tokenConfig, environment, { known: Object.keys(environment) });
-  const kit = testKit({ clock, ...overrides, database });
+  const runtime = testRuntime({ clock, ...overrides, database });
   const peers = { keys: keys.peer(), directory: directory.client, authorize: authorize.peer() };
-  const service = buildToken(config, withoutDevice ? peers : { ...peers, device: device.peers() }, kit);
+  const service = buildToken(config, withoutDevice ? peers : { ...peers, device: device.peers() }, runtime);
   await service.ready();
-  const token = local(TokenService, service, 'gateway', kit.log);
-  const introspection = local(IntrospectionService, service, 'gateway', kit.log);
+  const token = local(TokenService, service, 'gateway', runtime.log);
+  const introspection = local(IntrospectionService, service, 'gateway', runtime.log);
 
   const exchange = (clientId: string, request: Partial<ExchangeRequest>) =>
     token.exchange({ caller, credentials: credentialsOf(clientId), ...plain(request) }, call());
@@ -72,7 +72,7 @@ export async function world({
     token,
     introspection,
     service,
-    kit,
+    runtime,
     exchange,
     newCode,
     redeem,

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { boundedCache } from '@tessera/kit';
 import type { CallOptions } from '@tessera/rpc';
-import { type Kit } from '@tessera/process';
+import { type Runtime } from '@tessera/process';
 import { accessTokenType, idTokenType, type AccessTokenClaims } from '@tessera/oauth';
 import { compactVerify, decodeJwt, errors, type CompactJWSHeaderParameters, type CryptoKey } from 'jose';
 import { z } from 'zod';
@@ -75,9 +75,9 @@ interface VerifiedToken {
 }
 
 /** Verifies with the keys of `keys` and remembers the access tokens it has verified. */
-export function createTokenVerifier(keys: VerificationKeys, kit: Pick<Kit, 'clock'>): TokenVerifier {
+export function createTokenVerifier(keys: VerificationKeys, runtime: Pick<Runtime, 'clock'>): TokenVerifier {
   const verified = boundedCache<VerifiedToken>(cachedTokens);
-  const seconds = () => kit.clock.now() / 1000;
+  const seconds = () => runtime.clock.now() / 1000;
 
   async function verifyAccessToken(
     token: string,

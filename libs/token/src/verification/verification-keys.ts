@@ -1,6 +1,6 @@
 import { awaitShared, rootCall, sharedCall } from '@tessera/rpc';
 import type { CallOptions, Client } from '@tessera/rpc';
-import { type Kit } from '@tessera/process';
+import { type Runtime } from '@tessera/process';
 import { keyCopyTrustedForMs, temporarilyUnavailable } from '@tessera/oauth';
 import type { KeysService, PublicKey } from '@tessera/proto-gen/keys';
 import { importJWK, type CryptoKey } from 'jose';
@@ -28,7 +28,7 @@ interface KeySet {
 /** Fetches the keys when first needed, then once a minute while they are used, and at most once a second for an unknown `kid`. */
 export function createVerificationKeys(
   keys: Client<typeof KeysService>,
-  kit: Pick<Kit, 'clock' | 'log'>,
+  runtime: Pick<Runtime, 'clock' | 'log'>,
 ): VerificationKeys {
   let current: KeySet | undefined;
   let fetchStartedAt = -Infinity;
@@ -38,15 +38,15 @@ export function createVerificationKeys(
   /** One fetch at a time, shared by its callers: it goes on if one of them is cancelled. */
   function fetchKeys(call: CallOptions): Promise<void> {
     fetching ??= (async () => {
-      fetchStartedAt = kit.clock.now();
+      fetchStartedAt = runtime.clock.now();
       try {
         const answer = await keys.getPublicKeys({}, sharedCall(call));
         const imported = await Promise.all(answer.keys.map(keyEntry));
-        current = { keys: new Map(imported), fetchedAt: kit.clock.now() };
+        current = { keys: new Map(imported), fetchedAt: runtime.clock.now() };
         failure = undefined;
       } catch (error) {
         failure = error;
-        kit.log.warn({ err: error }, 'cannot fetch the public keys');
+        runtime.log.warn({ err: error }, 'cannot fetch the public keys');
       } finally {
         fetching = undefined;
       }
@@ -55,13 +55,13 @@ export function createVerificationKeys(
   }
 
   function currentSet(): KeySet | undefined {
-    return current !== undefined && kit.clock.now() - current.fetchedAt < keyCopyTrustedForMs
+    return current !== undefined && runtime.clock.now() - current.fetchedAt < keyCopyTrustedForMs
       ? current
       : undefined;
   }
 
   function mayFetch(): boolean {
-    return kit.clock.now() - fetchStartedAt >= refetchAfterMs;
+    return runtime.clock.now() - fetchStartedAt >= refetchAfterMs;
   }
 
   async function findUnknown(kid: string, onward: () => CallOptions): Promise<CryptoKey | undefined> {
@@ -80,7 +80,7 @@ export function createVerificationKeys(
     find(kid, onward) {
       const known = currentSet()?.keys.get(kid);
       if (known === undefined) return findUnknown(kid, onward);
-      const isOld = kit.clock.now() - (current?.fetchedAt ?? 0) >= refreshAfterMs;
+      const isOld = runtime.clock.now() - (current?.fetchedAt ?? 0) >= refreshAfterMs;
       if (isOld && mayFetch()) void fetchKeys(rootCall('public-keys'));
       return known;
     },

@@ -1,15 +1,15 @@
 import { join } from 'node:path';
 import { systemClock, type Clock, systemRandom } from '@tessera/kit';
-import { ConfigError } from './config.ts';
+import { ConfigError } from './config/load-config.ts';
 import { requireSameTime } from './clock-skew.ts';
 import type { Database, RedisHandle } from '@tessera/stores';
 import { openEmbeddedDatabase, openDatabase, openRedis, traceDatabase, traceRedis } from '@tessera/stores';
-import { redisOptions } from './redis-settings.ts';
+import { redisOptions } from './config/redis-settings.ts';
 import { failpoints } from './failpoints.ts';
-import type { Kit } from './kit.ts';
+import type { Runtime } from './runtime.ts';
 import type { Lifecycle } from './lifecycle.ts';
 import type { Logger } from '@tessera/telemetry';
-import type { ProcessConfig } from './process-config.ts';
+import type { ProcessConfig } from './config/process-settings.ts';
 
 /** Which stores a process of the split topology works with; what it needs must be named in its settings. */
 export interface StoreNeeds {
@@ -17,7 +17,7 @@ export interface StoreNeeds {
   readonly redis: boolean;
 }
 
-export interface KitOptions {
+export interface RuntimeOptions {
   /** The process, for example `token`. */
   readonly name: string;
   readonly config: ProcessConfig;
@@ -35,7 +35,7 @@ export interface KitOptions {
  * Redis, or none without REDIS_URL.
  * @throws Error when Redis may evict keys, or the data directory is in use.
  */
-export async function createKit(options: KitOptions): Promise<Kit> {
+export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
   const { config, log, lifecycle, needs, clock = systemClock } = options;
   const failpoint = failpoints(config);
   if (needs !== undefined) requireStores(needs, config);
@@ -65,7 +65,7 @@ const noDatabase: Database = {
   close: async () => undefined,
 };
 
-async function openStore({ name, config, log, lifecycle }: KitOptions, clock: Clock): Promise<Database> {
+async function openStore({ name, config, log, lifecycle }: RuntimeOptions, clock: Clock): Promise<Database> {
   const database = await openSql(name, config, log);
   lifecycle.onClose(() => database.close());
   lifecycle.check('database', () => requireSameTime(database, clock));

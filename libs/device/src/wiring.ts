@@ -2,7 +2,7 @@ import { createAuditBatch } from '@tessera/audit';
 import { createLimiter, startPurge } from '@tessera/stores';
 import { route } from '@tessera/rpc';
 import type { Allow, BuiltService, Client } from '@tessera/rpc';
-import type { Kit } from '@tessera/process';
+import type { Runtime } from '@tessera/process';
 import type { Migrations } from '@tessera/stores';
 import { createDirectoryClient } from '@tessera/directory-client';
 import type { DirectoryClient } from '@tessera/directory-client';
@@ -68,18 +68,18 @@ const allowBackchannel: Allow<typeof BackchannelAuthenticationService> = {
 };
 
 /** Builds the device service; it watches the directory and removes old decisions from the start. */
-export function buildDevice(config: DeviceConfig, peers: DevicePeers, kit: Kit): BuiltService {
-  const { database, redis, clock, log } = kit;
-  const batch = createAuditBatch({ database, schema: 'device', kit });
+export function buildDevice(config: DeviceConfig, peers: DevicePeers, runtime: Runtime): BuiltService {
+  const { database, redis, clock, log } = runtime;
+  const batch = createAuditBatch({ database, schema: 'device', runtime });
   const limiter = createLimiter({ redis, clock, log, prefix: 'device' });
-  const directory = createDirectoryClient({ directory: peers.directory, kit, limiter });
+  const directory = createDirectoryClient({ directory: peers.directory, runtime, limiter });
   const decisions = createDecisionStore(database);
   const deliveryStore = createDeliveryStore(database);
   const purges = [
     startPurge(decisions, { what: 'decisions', intervalMs: purgeIntervalMs, log }),
     startPurge(deliveryStore, { what: 'deliveries', intervalMs: purgeIntervalMs, log }),
   ];
-  const audit = createDeviceAudit(batch, kit);
+  const audit = createDeviceAudit(batch, runtime);
   const store =
     redis === undefined
       ? createMemoryGrantStore(clock)
@@ -87,7 +87,7 @@ export function buildDevice(config: DeviceConfig, peers: DevicePeers, kit: Kit):
   const notifications = buildNotifications(config, {
     audit,
     directory,
-    kit,
+    runtime,
     grants: store,
     store: deliveryStore,
   });
@@ -98,7 +98,7 @@ export function buildDevice(config: DeviceConfig, peers: DevicePeers, kit: Kit):
   const parts = assemble({
     config,
     peers,
-    kit,
+    runtime,
     directory,
     limiter,
     store,
@@ -139,18 +139,18 @@ function buildNotifications(
   given: {
     readonly audit: DeviceAudit;
     readonly directory: DirectoryClient;
-    readonly kit: Kit;
+    readonly runtime: Runtime;
     readonly grants: GrantStore;
     readonly store: DeliveryStore;
   },
 ): Notifications | undefined {
   const { TESSERA_WEBHOOK_KEY: key, TESSERA_WEBHOOK_ALLOW_PRIVATE: allowPrivate } = config;
   if (key === undefined) return undefined;
-  const { audit, directory, kit, grants, store } = given;
+  const { audit, directory, runtime, grants, store } = given;
   const keys = createWebhookKeys(key);
   const send = createSend({ allowPrivate });
-  const encryption = createCallbackEncryption(createEncryption(keys.encryptionKey, kit.random));
-  const promptMessage = createPromptMessage({ keys, kit, grants, directory });
+  const encryption = createCallbackEncryption(createEncryption(keys.encryptionKey, runtime.random));
+  const promptMessage = createPromptMessage({ keys, runtime, grants, directory });
   const deliveries = startDeliveries({
     store,
     encryption,
@@ -159,10 +159,10 @@ function buildNotifications(
     send,
     directory,
     audit,
-    log: kit.log,
+    log: runtime.log,
   });
   return {
-    webhook: createWebhookExperience({ keys, kit, store, wake: () => deliveries.wake() }),
+    webhook: createWebhookExperience({ keys, runtime, store, wake: () => deliveries.wake() }),
     encryption,
     deliveries,
     pushes: createPushes({ store, encryption, deliveries }),
@@ -172,7 +172,7 @@ function buildNotifications(
 function assemble(given: {
   readonly config: DeviceConfig;
   readonly peers: DevicePeers;
-  readonly kit: Kit;
+  readonly runtime: Runtime;
   readonly directory: DirectoryClient;
   readonly limiter: ReturnType<typeof createLimiter>;
   readonly store: GrantStore;
@@ -181,9 +181,9 @@ function assemble(given: {
   readonly experiences: ApprovalExperiences;
   readonly notifications: Notifications | undefined;
 }): DeviceParts {
-  const { config, peers, kit, directory, limiter, store, decisions, audit, experiences, notifications } =
+  const { config, peers, runtime, directory, limiter, store, decisions, audit, experiences, notifications } =
     given;
-  const { clock, random, failpoint } = kit;
+  const { clock, random, failpoint } = runtime;
   const admission = createClientAdmission({
     directory,
     limiter,
@@ -193,7 +193,7 @@ function assemble(given: {
   });
   const secrets = createPollSecrets(config.TESSERA_DEVICE_HMAC_KEY, random);
   const intervalSeconds = config.TESSERA_DEVICE_POLL_INTERVAL;
-  const common = { store, admission, directory, audit, kit, secrets, intervalSeconds };
+  const common = { store, admission, directory, audit, runtime, secrets, intervalSeconds };
   return {
     devices: createDeviceAuthorizations({
       ...common,

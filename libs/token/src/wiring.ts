@@ -4,7 +4,7 @@ import { createAuditBatch, type AuditBatch } from '@tessera/audit';
 import { expectRefusals } from '@tessera/telemetry';
 import { route, type BuiltService } from '@tessera/rpc';
 import type { Client } from '@tessera/rpc';
-import { type Kit } from '@tessera/process';
+import { type Runtime } from '@tessera/process';
 import type { AuthorizeService } from '@tessera/proto-gen/authorize';
 import type { BackchannelAuthenticationService, DeviceAuthorizationService } from '@tessera/proto-gen/device';
 import type { DirectoryService } from '@tessera/proto-gen/directory';
@@ -45,14 +45,14 @@ export interface TokenPeers {
 }
 
 /** Builds the token service: all of its wiring. Starts its purges and the push worker; `close` stops them. */
-export function buildToken(config: TokenConfig, peers: TokenPeers, kit: Kit): BuiltService {
-  const { database } = kit;
+export function buildToken(config: TokenConfig, peers: TokenPeers, runtime: Runtime): BuiltService {
+  const { database } = runtime;
   expectRefusals(TokenService.method.exchange, ['reuse_detected', 'replayed']);
-  const stores = createPostgresStores(database, kit);
-  const audit = createAuditBatch({ database, schema: migrations.schema, kit });
-  const purge = startPurges(stores, kit.log);
-  const oneTime = oneTimeParts(config, kit, stores);
-  const parts = serviceParts(config, peers, kit, { stores, audit, oneTime });
+  const stores = createPostgresStores(database, runtime);
+  const audit = createAuditBatch({ database, schema: migrations.schema, runtime });
+  const purge = startPurges(stores, runtime.log);
+  const oneTime = oneTimeParts(config, runtime, stores);
+  const parts = serviceParts(config, peers, runtime, { stores, audit, oneTime });
   const pushWorker = peers.device && startPushes({ ...parts, oneTime }, peers.device.backchannel);
   return {
     name: 'token',
@@ -100,12 +100,16 @@ function startPushes(
   parts: PushParts,
   backchannel: Client<typeof BackchannelAuthenticationService>,
 ): PushWorker {
-  return startPushWorker({ backchannel, issue: (push) => issuePushedTokens(parts, push), kit: parts.kit });
+  return startPushWorker({
+    backchannel,
+    issue: (push) => issuePushedTokens(parts, push),
+    runtime: parts.runtime,
+  });
 }
 
-function oneTimeParts(config: TokenConfig, kit: Kit, stores: StoreParts['stores']): OneTimeParts {
+function oneTimeParts(config: TokenConfig, runtime: Runtime, stores: StoreParts['stores']): OneTimeParts {
   return {
-    kit,
+    runtime,
     redemptions: stores.redemption,
     refreshTokens: createRefreshTokenCodec(
       parseRefreshKeys(config.TESSERA_TOKEN_REFRESH_KEYS.reveal()) ?? [],
@@ -118,19 +122,19 @@ function oneTimeParts(config: TokenConfig, kit: Kit, stores: StoreParts['stores'
 function serviceParts(
   config: TokenConfig,
   peers: TokenPeers,
-  kit: Kit,
+  runtime: Runtime,
   { stores, audit, oneTime }: StoreParts,
 ): ServiceParts {
-  const { redis, clock, log } = kit;
+  const { redis, clock, log } = runtime;
   const limiter = createLimiter({ redis, clock, log, prefix: 'token' });
   const refresh = {
     ...oneTime,
-    kit,
+    runtime,
     families: stores.refresh,
     retryWindowSeconds: config.TESSERA_REFRESH_RETRY_WINDOW,
   };
   return {
-    kit,
+    runtime,
     audit,
     refreshTokens: oneTime.refreshTokens,
     families: stores.refresh,
@@ -148,8 +152,8 @@ function serviceParts(
       refreshTokenGrant(refresh),
       ...polledGrants(peers.device, oneTime),
     ]),
-    directory: createDirectoryClient({ directory: peers.directory, kit, limiter }),
-    verifier: createTokenVerifier(createVerificationKeys(peers.keys, kit), kit),
+    directory: createDirectoryClient({ directory: peers.directory, runtime, limiter }),
+    verifier: createTokenVerifier(createVerificationKeys(peers.keys, runtime), runtime),
     signer: createSigner(peers.keys),
     issuer: config.TESSERA_ISSUER,
     accessTokenSeconds: config.TESSERA_ACCESS_TOKEN_TTL,

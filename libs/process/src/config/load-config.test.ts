@@ -3,9 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, expectTypeOf, it } from 'vitest';
 import { z } from 'zod';
-import { combine, ConfigError, loadConfig } from './config.ts';
+import { combine, ConfigError, knownSettings, loadConfig } from './load-config.ts';
 import { issuerSetting } from './shared-settings.ts';
-import { processConfig, rpcConfig } from './process-config.ts';
+import { processConfig, rpcConfig } from './process-settings.ts';
 import { parseRedisUrl } from '@tessera/stores';
 import { Secret } from '@tessera/kit';
 import {
@@ -21,7 +21,6 @@ import {
   text,
   url,
 } from './setting-types.ts';
-import { knownSettings } from './known-settings.ts';
 
 const directory = mkdtempSync(join(tmpdir(), 'tessera-config-'));
 afterAll(() => rmSync(directory, { recursive: true }));

@@ -3,7 +3,7 @@ import { availableParallelism } from 'node:os';
 import { ChangeFeed, type Migrations } from '@tessera/stores';
 import { opaqueValue } from '@tessera/kit';
 import { route, type Allow, type BuiltService } from '@tessera/rpc';
-import { type Kit } from '@tessera/process';
+import { type Runtime } from '@tessera/process';
 import { DirectoryAdminService, DirectoryService } from '@tessera/proto-gen/directory';
 import { createAdminStore } from './store/admin-store.postgres.ts';
 import { directoryAdminHandlers } from './admin-service.ts';
@@ -49,13 +49,13 @@ const allowAdmin: Allow<typeof DirectoryAdminService> = {
 export function buildDirectory(
   config: DirectoryConfig,
   _peers: Record<string, never>,
-  kit: Kit,
+  runtime: Runtime,
 ): BuiltService {
-  const { database, log, random } = kit;
+  const { database, log, random } = runtime;
   const store = createDirectoryStore(database);
   const changes = createChangeStore(database);
   const feed = new ChangeFeed(changes, log);
-  const secretUses = new SecretUses(store, kit);
+  const secretUses = new SecretUses(store, runtime);
   const pepper = decodePepper(config.TESSERA_DIRECTORY_PEPPER.reveal());
   if (pepper === undefined) throw new Error('TESSERA_DIRECTORY_PEPPER does not hold 32 bytes.');
   const key = createSecretKey(pepper);
@@ -64,7 +64,7 @@ export function buildDirectory(
   const concurrency = hashConcurrency(config, availableParallelism());
   const hashQueue = new HashQueue({ concurrency, queue: concurrency * queuePerHash });
   const passwords = new Passwords({ hashQueue, random });
-  const adminStore = createAdminStore(database, kit);
+  const adminStore = createAdminStore(database, runtime);
   const signIns = createPasswordSignIn({ store, admin: adminStore, passwords, pepper: key, log });
   const admin = directoryAdminHandlers({
     store: adminStore,

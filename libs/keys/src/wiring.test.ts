@@ -3,10 +3,10 @@ import { local, rootCall } from '@tessera/rpc';
 import { systemRandom } from '@tessera/kit';
 import type { BuiltService, CallerName } from '@tessera/rpc';
 import type { Database } from '@tessera/stores';
-import type { Kit } from '@tessera/process';
+import type { Runtime } from '@tessera/process';
 import { temporarilyUnavailable } from '@tessera/oauth';
 import { KeysService, KeyState, TokenType } from '@tessera/proto-gen/keys';
-import { fakeClock, testDatabase, testKit } from '@tessera/test-kit';
+import { fakeClock, testDatabase, testRuntime } from '@tessera/test-kit';
 import { compactVerify, decodeProtectedHeader, importJWK } from 'jose';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { buildKeys, keysConfig, migrations, type KeysOptions } from './index.ts';
@@ -24,19 +24,19 @@ afterEach(async () => {
 function start(
   database: Database,
   settings: Record<string, string> = {},
-  overrides: Partial<Kit> = {},
+  overrides: Partial<Runtime> = {},
   options: KeysOptions = {},
 ) {
   const environment = { TESSERA_KEYS_KEK: sharedKek, TESSERA_KEYS_RELOAD_INTERVAL: '50ms', ...settings };
-  const kit = testKit({ database, ...overrides });
+  const runtime = testRuntime({ database, ...overrides });
   const service = buildKeys(
     loadConfig(keysConfig, environment, { known: Object.keys(environment) }),
     {},
-    kit,
+    runtime,
     options,
   );
   built.push(service);
-  return { service, as: (caller: CallerName) => local(KeysService, service, caller, kit.log) };
+  return { service, as: (caller: CallerName) => local(KeysService, service, caller, runtime.log) };
 }
 
 const sharedKek = kek();

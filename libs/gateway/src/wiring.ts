@@ -3,7 +3,7 @@ import { createLimiter } from '@tessera/stores';
 import { metrics } from '@tessera/telemetry';
 import { rootCall, type BuiltService } from '@tessera/rpc';
 import { ulid } from '@tessera/kit';
-import { type Kit } from '@tessera/process';
+import { type Runtime } from '@tessera/process';
 import { antiForgery } from './pages/anti-forgery.ts';
 import type { GatewayConfig } from './config.ts';
 import type { Gateway, GatewayPeers } from './gateway.ts';
@@ -29,10 +29,10 @@ const documentTimeoutMs = 1_000;
 export function buildGateway(
   config: GatewayConfig,
   peers: GatewayPeers,
-  kit: Kit,
+  runtime: Runtime,
   options: GatewayOptions = {},
 ): GatewayService {
-  const { clock, log, random, redis } = kit;
+  const { clock, log, random, redis } = runtime;
   const keySet = createKeySet({
     fetch: async () =>
       (await peers.keys.getPublicKeys({}, rootCall(ulid(clock, random), documentTimeoutMs))).keys,
@@ -49,7 +49,7 @@ export function buildGateway(
   const gateway: Gateway = {
     config,
     peers,
-    kit,
+    runtime,
     keySet,
     deliveryModes,
     issuer: issuerRule(config.TESSERA_ISSUER, config.TESSERA_ALLOWED_HOSTS),

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { isGiven, loadConfig } from './config.ts';
+import { isGiven, loadConfig } from './load-config.ts';
 import { formerNames } from './renamed-settings.ts';
 import { duration } from './setting-types.ts';
 

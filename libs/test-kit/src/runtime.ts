@@ -1,10 +1,10 @@
 import { systemClock, systemRandom } from '@tessera/kit';
 import type { Database } from '@tessera/stores';
-import type { Kit } from '@tessera/process';
+import type { Runtime } from '@tessera/process';
 import { silentLog } from './silent-log.ts';
 
-/** A kit for one service under test: silent, on the system's clock, without stores unless they are given. */
-export function testKit(overrides: Partial<Kit> = {}): Kit {
+/** A runtime for one service under test: silent, on the system's clock, without stores unless they are given. */
+export function testRuntime(overrides: Partial<Runtime> = {}): Runtime {
   return {
     log: silentLog(),
     clock: systemClock,
@@ -16,7 +16,7 @@ export function testKit(overrides: Partial<Kit> = {}): Kit {
   };
 }
 
-const refuse = () => Promise.reject(new Error('this kit has no database: pass one to testKit'));
+const refuse = () => Promise.reject(new Error('this runtime has no database: pass one to testRuntime'));
 
 const noDatabase: Database = {
   engine: 'postgres',

@@ -1,7 +1,7 @@
 import { metrics } from '@tessera/telemetry';
 import { route } from '@tessera/rpc';
 import type { BuiltService } from '@tessera/rpc';
-import type { Kit } from '@tessera/process';
+import type { Runtime } from '@tessera/process';
 import type { Migrations } from '@tessera/stores';
 import { KeysService } from '@tessera/proto-gen/keys';
 import type { KeysConfig } from './config.ts';
@@ -27,22 +27,22 @@ export interface KeysOptions {
 export function buildKeys(
   config: KeysConfig,
   _peers: object,
-  kit: Kit,
+  runtime: Runtime,
   { followsSchedule = true }: KeysOptions = {},
 ): BuiltService {
   const ring = createKeyRing({
-    store: postgresKeyStore(kit.database, kit),
-    wrapper: aesKeyWrapper(config.TESSERA_KEYS_KEK, kit.random),
+    store: postgresKeyStore(runtime.database, runtime),
+    wrapper: aesKeyWrapper(config.TESSERA_KEYS_KEK, runtime.random),
     schedule: {
       rotationPeriod: config.TESSERA_KEYS_ROTATION_PERIOD,
       publicationLead: config.TESSERA_KEYS_PUBLISH_AHEAD,
     },
     followsSchedule,
     retention: config.TESSERA_KEYS_RETENTION,
-    kit,
+    runtime,
   });
   const intervalMs = config.TESSERA_KEYS_RELOAD_INTERVAL * 1000;
-  const poller = followsSchedule ? startPoller(() => ring.refresh(), intervalMs, kit.log) : undefined;
+  const poller = followsSchedule ? startPoller(() => ring.refresh(), intervalMs, runtime.log) : undefined;
   const stopExport = exportAges(ring);
   return {
     name: 'keys',

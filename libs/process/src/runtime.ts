@@ -3,7 +3,7 @@ import type { Clock, Random } from '@tessera/kit';
 import type { Database, RedisHandle } from '@tessera/stores';
 
 /** What a process hands to the services it builds. Services share no object but what comes from here. */
-export interface Kit {
+export interface Runtime {
   readonly log: Logger;
   readonly clock: Clock;
   readonly random: Random;

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { local } from '@tessera/rpc';
 import { temporarilyUnavailable } from '@tessera/oauth';
 import { AuthorizeService } from '@tessera/proto-gen/authorize';
-import { FakeDirectory, silentLog, testKit } from '@tessera/test-kit';
+import { FakeDirectory, silentLog, testRuntime } from '@tessera/test-kit';
 import { authorizeConfig, buildAuthorize } from './index.ts';
 
 const config = authorizeConfig.parse({});
@@ -38,7 +38,7 @@ describe('the service', () => {
       close: async () => undefined,
     };
     const peers = { directory: new FakeDirectory('authorize').client };
-    const service = buildAuthorize(config, peers, testKit({ database }));
+    const service = buildAuthorize(config, peers, testRuntime({ database }));
     await expect(service.ready()).rejects.toMatchObject({ code: 'temporarily_unavailable' });
     await service.close();
   });
@@ -46,7 +46,11 @@ describe('the service', () => {
   it.each(['device', 'keys', 'directory', 'introspector', 'operator'] as const)(
     'lets %s neither sign in nor take codes',
     async (caller) => {
-      const service = buildAuthorize(config, { directory: new FakeDirectory('authorize').client }, testKit());
+      const service = buildAuthorize(
+        config,
+        { directory: new FakeDirectory('authorize').client },
+        testRuntime(),
+      );
       const client = local(AuthorizeService, service, caller, silentLog());
       await expect(client.signIn({})).rejects.toThrow(/may not call/);
       await expect(client.redeemCode({})).rejects.toThrow(/may not call/);

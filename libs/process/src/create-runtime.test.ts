@@ -1,13 +1,13 @@
 import { fakeClock, newDatabaseUrl } from '@tessera/test-kit';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { systemClock } from '@tessera/kit';
-import { loadConfig } from './config.ts';
-import { createKit } from './create-kit.ts';
+import { loadConfig } from './config/load-config.ts';
+import { createRuntime } from './create-runtime.ts';
 import { createLifecycle } from './lifecycle.ts';
 import { createLogger } from '@tessera/telemetry';
-import { processConfig } from './process-config.ts';
+import { processConfig } from './config/process-settings.ts';
 
-describe('a kit whose clock is off', () => {
+describe('a runtime whose clock is off', () => {
   it('keeps its process from being ready, and says what to change, until the clock is right (F14)', async () => {
     const lines: string[] = [];
     const log = createLogger(
@@ -18,7 +18,7 @@ describe('a kit whose clock is off', () => {
     onTestFinished(() => lifecycle.stop());
     const config = loadConfig(processConfig, { DATABASE_URL: await newDatabaseUrl() });
     const clock = fakeClock(systemClock.now() + 120_000);
-    await createKit({ name: 'token', config, log, lifecycle, clock });
+    await createRuntime({ name: 'token', config, log, lifecycle, clock });
     lifecycle.started();
     expect(await lifecycle.readiness()).toEqual({
       ready: false,

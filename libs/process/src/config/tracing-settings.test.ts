@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { loadConfig } from './config.ts';
-import { tracesAreOn, tracesProtocol, tracingConfig, tracingEnvironment } from './tracing-config.ts';
+import { loadConfig } from './load-config.ts';
+import { tracesAreOn, tracesProtocol, tracingConfig, tracingEnvironment } from './tracing-settings.ts';
 
 const load = (environment: Record<string, string>) => loadConfig(tracingConfig, environment);
 const OTEL_EXPORTER_OTLP_ENDPOINT = 'http://collector:4318';

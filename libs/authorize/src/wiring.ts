@@ -2,7 +2,7 @@ import { ChangeFeed, createLimiter, startPurge } from '@tessera/stores';
 import { createAuditBatch } from '@tessera/audit';
 import { route } from '@tessera/rpc';
 import type { Allow, BuiltService, Client } from '@tessera/rpc';
-import type { Kit } from '@tessera/process';
+import type { Runtime } from '@tessera/process';
 import type { Migrations } from '@tessera/stores';
 import { createDirectoryClient } from '@tessera/directory-client';
 import type { DirectoryClient } from '@tessera/directory-client';
@@ -55,17 +55,21 @@ const allow: Allow<typeof AuthorizeService> = {
 };
 
 /** Builds the authorize service, which watches the directory and removes old sessions from then on. */
-export function buildAuthorize(config: AuthorizeConfig, peers: AuthorizePeers, kit: Kit): BuiltService {
-  const { database, redis, log } = kit;
-  const batch = createAuditBatch({ database, schema: 'authorize', kit });
-  const directory = createDirectoryClient({ directory: peers.directory, kit });
+export function buildAuthorize(
+  config: AuthorizeConfig,
+  peers: AuthorizePeers,
+  runtime: Runtime,
+): BuiltService {
+  const { database, redis, log } = runtime;
+  const batch = createAuditBatch({ database, schema: 'authorize', runtime });
+  const directory = createDirectoryClient({ directory: peers.directory, runtime });
   const sessionStore = createSessionStore(database);
   const endStore = createSessionEndStore(database);
   const sessionEnds = new ChangeFeed(endStore, log);
   const purge = startPurge(sessionStore, { what: 'sessions', intervalMs: purgeIntervalMs, log });
   const purgeEnds = startPurge(endStore, { what: 'ends of sessions', intervalMs: purgeIntervalMs, log });
-  const audit = createAuthorizeAudit(batch, kit);
-  const parts = assemble({ config, peers, kit, directory, sessionStore, sessionEnds, endStore, audit });
+  const audit = createAuthorizeAudit(batch, runtime);
+  const parts = assemble({ config, peers, runtime, directory, sessionStore, sessionEnds, endStore, audit });
   return {
     name: 'authorize',
     routes: [route(AuthorizeService, authorizeHandlers(parts), allow)],
@@ -86,15 +90,15 @@ export function buildAuthorize(config: AuthorizeConfig, peers: AuthorizePeers, k
 function assemble(given: {
   readonly config: AuthorizeConfig;
   readonly peers: AuthorizePeers;
-  readonly kit: Kit;
+  readonly runtime: Runtime;
   readonly directory: DirectoryClient;
   readonly sessionStore: SessionStore;
   readonly sessionEnds: ChangeFeed<SessionEnd>;
   readonly endStore: SessionEndStore;
   readonly audit: AuthorizeAudit;
 }): AuthorizeParts {
-  const { config, peers, kit, directory, sessionStore, sessionEnds, endStore, audit } = given;
-  const { clock, random, log, redis, failpoint } = kit;
+  const { config, peers, runtime, directory, sessionStore, sessionEnds, endStore, audit } = given;
+  const { clock, random, log, redis, failpoint } = runtime;
   const codeStore = redis === undefined ? createMemoryCodeStore(clock) : createRedisCodeStore(redis);
   const pendingRequestStore =
     redis === undefined ? createMemoryPendingRequestStore(clock) : createRedisPendingRequestStore(redis);

@@ -1,5 +1,5 @@
-import { ConfigError } from './config.ts';
-import type { ProcessConfig } from './process-config.ts';
+import { ConfigError } from './load-config.ts';
+import type { ProcessConfig } from './process-settings.ts';
 import type { Secret } from '@tessera/kit';
 import type { RedisOptions } from '@tessera/stores';
 import { parseRedisUrl } from '@tessera/stores';

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
 import { withPresentNames } from './renamed-settings.ts';
-import { knownSettings } from './known-settings.ts';
+import settingNames from './setting-names.json' with { type: 'json' };
 
 /** The configuration cannot be used. The message lists every problem, one line each, and no value. */
 export class ConfigError extends Error {
@@ -14,6 +14,12 @@ export class ConfigError extends Error {
     this.problems = problems;
   }
 }
+
+/**
+ * The names of all settings (`npm run generate` collects them), so that one environment file can serve every process of
+ * the split topology, and a process that does not load the other services still finds a misspelt name.
+ */
+export const knownSettings: readonly string[] = settingNames;
 
 type Environment = Readonly<Record<string, string | undefined>>;
 

@@ -14,7 +14,7 @@ import {
   text,
   textIn,
 } from './setting-types.ts';
-import { tracingConfig } from './tracing-config.ts';
+import { tracingConfig } from './tracing-settings.ts';
 
 const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
 

@@ -6,7 +6,7 @@ import { loadConfig } from '@tessera/process';
 import { local, rootCall, type BuiltService, type CallerName } from '@tessera/rpc';
 import { type Database } from '@tessera/stores';
 import { ChangeKind, DirectoryAdminService, DirectoryService, Status } from '@tessera/proto-gen/directory';
-import { counting, silentLog, testDatabase, testKit } from '@tessera/test-kit';
+import { counting, silentLog, testDatabase, testRuntime } from '@tessera/test-kit';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { applyAtStart, applyFile, buildDirectory, directoryConfig, migrations } from './index.ts';
 
@@ -29,13 +29,13 @@ function start(pepper = 'p', on = database, onError?: (line: string) => void) {
   const bytes = createHash('sha256').update(pepper).digest('base64');
   const config = loadConfig(directoryConfig, { TESSERA_DIRECTORY_PEPPER: bytes });
   const log = Object.assign(silentLog(), onError && { error: (_: object, line: string) => onError(line) });
-  const kit = testKit({ database: on, log });
-  const service = buildDirectory(config, {}, kit);
+  const runtime = testRuntime({ database: on, log });
+  const service = buildDirectory(config, {}, runtime);
   built.push(service);
   return {
     service,
-    admin: local(DirectoryAdminService, service, 'operator', kit.log),
-    as: (caller: CallerName) => local(DirectoryService, service, caller, kit.log),
+    admin: local(DirectoryAdminService, service, 'operator', runtime.log),
+    as: (caller: CallerName) => local(DirectoryService, service, caller, runtime.log),
   };
 }
 
