@@ -4,31 +4,49 @@ import { promisify } from 'node:util';
 import { stringify } from 'yaml';
 import { chartDirectory, manifestsOf, type Manifest, type Values } from './chart.ts';
 
-/** Objects of the namespace `id` by path, such as `secrets/tessera`. */
-export type Objects = Readonly<Record<string, { readonly uid: string; readonly data: object }>>;
+/** An object of the namespace `id`, as the cluster holds it. */
+export interface LiveObject {
+  readonly apiVersion: 'v1' | 'apps/v1';
+  readonly kind: 'Secret' | 'ConfigMap' | 'Deployment';
+  readonly metadata: { readonly name: string; readonly uid?: string };
+  readonly data?: object;
+  readonly spec?: object;
+}
 
-const resources = ['secrets/Secret', 'configmaps/ConfigMap'].map((each) => {
-  const [name, kind] = each.split('/');
-  return { name, kind, namespaced: true, singularName: '', verbs: ['get', 'list'] };
-});
+const resources = ['Secret', 'ConfigMap', 'Deployment'].map((kind) => ({
+  name: `${kind.toLowerCase()}s`,
+  kind,
+  namespaced: true,
+  singularName: '',
+  verbs: ['get', 'list'],
+}));
+const apps = { groupVersion: 'apps/v1', version: 'v1' };
+const resourceList = { kind: 'APIResourceList', apiVersion: 'v1', resources };
 
-/** What an API server answers about itself and about these objects; 404 for all others. */
-function answerOf(path: string, objects: Objects): object | undefined {
-  if (path === '/version') return { major: '1', minor: '34', gitVersion: 'v1.34.0' };
-  if (path === '/api') return { kind: 'APIVersions', versions: ['v1'] };
-  if (path === '/apis') return { kind: 'APIGroupList', apiVersion: 'v1', groups: [] };
-  if (path === '/api/v1') return { kind: 'APIResourceList', groupVersion: 'v1', resources };
-  const [, plural = '', name = ''] = /^\/api\/v1\/namespaces\/id\/(\w+)\/([\w-]+)$/.exec(path) ?? [];
-  const found = objects[`${plural}/${name}`];
-  if (found === undefined) return undefined;
-  const kind = plural === 'secrets' ? 'Secret' : 'ConfigMap';
-  return { apiVersion: 'v1', kind, metadata: { name, namespace: 'id', uid: found.uid }, data: found.data };
+/** What an API server says about itself. */
+const discovery: Readonly<Record<string, object>> = {
+  '/version': { major: '1', minor: '34', gitVersion: 'v1.34.0' },
+  '/api': { kind: 'APIVersions', versions: ['v1'] },
+  '/apis': {
+    kind: 'APIGroupList',
+    apiVersion: 'v1',
+    groups: [{ name: 'apps', versions: [apps], preferredVersion: apps }],
+  },
+  '/api/v1': { ...resourceList, groupVersion: 'v1' },
+  '/apis/apps/v1': { ...resourceList, groupVersion: 'apps/v1' },
+};
+
+function pathOf({ apiVersion, kind, metadata }: LiveObject): string {
+  const api = apiVersion === 'v1' ? 'api' : 'apis';
+  return `/${api}/${apiVersion}/namespaces/id/${kind.toLowerCase()}s/${metadata.name}`;
 }
 
 /** Renders as `helm upgrade` does, with a cluster to look into that holds these objects. */
-export async function renderInCluster(values: Values, objects: Objects): Promise<Manifest[]> {
+export async function renderInCluster(values: Values, objects: readonly LiveObject[]): Promise<Manifest[]> {
+  const found = Object.fromEntries(objects.map((each) => [pathOf(each), each]));
   const server = createServer((request, response) => {
-    const answer = answerOf(new URL(request.url ?? '', 'http://cluster').pathname, objects);
+    const { pathname } = new URL(request.url ?? '', 'http://cluster');
+    const answer = discovery[pathname] ?? found[pathname];
     const missing = { kind: 'Status', apiVersion: 'v1', status: 'Failure', reason: 'NotFound', code: 404 };
     response.writeHead(answer === undefined ? 404 : 200, { 'content-type': 'application/json' });
     response.end(JSON.stringify(answer ?? missing));
