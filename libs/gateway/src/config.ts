@@ -37,6 +37,10 @@ export const gatewayConfig = z
     /** Who may introspect and revoke without credentials in the contract profile. */
     TESSERA_TRUSTED_CALLERS: networkList(['loopback', 'private'], { refuseEverything: false }),
     TESSERA_PROFILE: profileSetting,
+    /** What `/.well-known/openid-configuration` lists; absent: `complete` in the strict profile, else `contract`. */
+    TESSERA_DISCOVERY: z
+      .enum(['contract', 'complete'], { error: 'expected one of contract, complete' })
+      .optional(),
     /** Authorization, device and backchannel requests that one address may start in a minute. */
     TESSERA_AUTHORIZE_REQUESTS_PER_ADDRESS: integer(600, { min: 1 }),
     /** How long clients may cache the key set; a key must be published longer than that before it signs. */

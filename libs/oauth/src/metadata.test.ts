@@ -5,8 +5,8 @@ import { authorizationServerMetadata, contractMetadata, endpointUri } from './me
 const issuer = 'https://id.example';
 
 describe('contractMetadata', () => {
-  it('has the fields of the contract’s table, in its order.', () => {
-    expect(Object.entries(contractMetadata(issuer))).toEqual([
+  it('has the fields of the contract’s table first, in its order.', () => {
+    expect(Object.entries(contractMetadata(issuer)).slice(0, 13)).toEqual([
       ['issuer', issuer],
       ['jwks_uri', 'https://id.example/.well-known/jwks.json'],
       ['authorization_endpoint', 'https://id.example/authorize'],
@@ -23,6 +23,29 @@ describe('contractMetadata', () => {
         ['authorization_code', 'client_credentials', 'refresh_token', 'device_code', 'ciba'],
       ],
       ['scopes_supported', ['openid', 'profile', 'email', 'phone', 'offline_access']],
+    ]);
+  });
+});
+
+describe('contractMetadata beside authorizationServerMetadata', () => {
+  const metadata = authorizationServerMetadata(issuer, ['poll', 'ping']);
+
+  it('has every other registered field, with the same value (OIDC Discovery §3)', () => {
+    const document = contractMetadata(issuer);
+    expect(document).toMatchObject({
+      introspection_endpoint: 'https://id.example/introspect',
+      revocation_endpoint: 'https://id.example/revoke',
+      code_challenge_methods_supported: ['S256'],
+      request_uri_parameter_supported: false,
+      authorization_response_iss_parameter_supported: true,
+    });
+    const missing = Object.keys(metadata).filter((name) => !Object.hasOwn(document, name));
+    expect(missing).toEqual([
+      'device_authorization_endpoint',
+      'backchannel_authentication_endpoint',
+      'end_session_endpoint',
+      'backchannel_token_delivery_modes_supported',
+      'backchannel_user_code_parameter_supported',
     ]);
   });
 });

@@ -26,8 +26,8 @@ export function endpointUri(issuer: string, endpoint: Endpoint): string {
 const scopesSupported = [...builtInScopes];
 const clientAuthentication = ['client_secret_basic', 'client_secret_post'];
 
-/** The discovery document at `/.well-known/openid-configuration`: the fields of the contract's table in its order. */
-export function contractMetadata(issuer: string) {
+/** The contract's table, in its order and with its names and values. */
+function contractFields(issuer: string) {
   return {
     issuer,
     jwks_uri: endpointUri(issuer, 'jwks'),
@@ -45,7 +45,27 @@ export function contractMetadata(issuer: string) {
   };
 }
 
-export type ContractMetadata = ReturnType<typeof contractMetadata>;
+/** Registered fields of the endpoints that the contract keeps out of its document. */
+const notListedByContract: ReadonlySet<string> = new Set([
+  'device_authorization_endpoint',
+  'backchannel_authentication_endpoint',
+  'backchannel_token_delivery_modes_supported',
+  'backchannel_user_code_parameter_supported',
+  'end_session_endpoint',
+]);
+
+/**
+ * The discovery document at `/.well-known/openid-configuration` (OIDC Discovery §3): the contract's fields first, then every other
+ * registered field. The device, backchannel and logout endpoints are left out, as the contract asks.
+ */
+export function contractMetadata(issuer: string): Readonly<Record<string, unknown>> {
+  const fields = contractFields(issuer);
+  const registered = Object.entries(authorizationServerMetadata(issuer, []));
+  const others = registered.filter(
+    ([name]) => !Object.hasOwn(fields, name) && !notListedByContract.has(name),
+  );
+  return { ...fields, ...Object.fromEntries(others) };
+}
 
 /**
  * The document at `/.well-known/oauth-authorization-server` (RFC 8414 §2), complete and under the registered names:
@@ -84,8 +104,6 @@ export function authorizationServerMetadata(issuer: string, deliveryModes: reado
     backchannel_user_code_parameter_supported: false,
   };
 }
-
-export type AuthorizationServerMetadata = ReturnType<typeof authorizationServerMetadata>;
 
 const claimsSupported = [
   'iss',

@@ -1,5 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { authorizationServerMetadata, contractMetadata, OAuthError } from '@tessera/oauth';
+import type { GatewayConfig } from '../config.ts';
 import type { Gateway } from '../gateway.ts';
 
 /** Issuers whose documents are kept encoded; an inferred issuer may come with any port. */
@@ -33,7 +34,15 @@ function cacheHeader(gateway: Gateway): string {
   return gateway.issuer.explicit ? cacheFor(gateway) : 'no-store';
 }
 
-/** `GET /.well-known/openid-configuration`: the contract's document, or 500 when issuer or keys cannot be resolved. */
+/** Whether `/.well-known/openid-configuration` has the content of `/.well-known/oauth-authorization-server`. */
+function isComplete({ TESSERA_DISCOVERY, TESSERA_PROFILE }: GatewayConfig): boolean {
+  return (TESSERA_DISCOVERY ?? (TESSERA_PROFILE === 'strict' ? 'complete' : 'contract')) === 'complete';
+}
+
+/**
+ * `GET /.well-known/openid-configuration` (OIDC Discovery §4): the contract's document, or the complete one by setting or profile.
+ * 500 when issuer or keys cannot be resolved.
+ */
 export async function openidConfiguration(
   request: FastifyRequest,
   reply: FastifyReply,
@@ -42,8 +51,12 @@ export async function openidConfiguration(
   try {
     const issuer = request.incoming.issuer();
     if (gateway.keySet.fresh() === undefined) await gateway.keySet.document();
+    const complete = isComplete(gateway.config);
+    const document = complete
+      ? serverDocument(issuer, await gateway.deliveryModes.current())
+      : contractDocument(issuer);
     reply.header('cache-control', cacheHeader(gateway));
-    return contractDocument(issuer);
+    return document;
   } catch (error) {
     throw new OAuthError('server_error', 'The issuer or the keys cannot be resolved.', { cause: error });
   }
