@@ -35,6 +35,7 @@ export function applicationMessage(found: FoundApplication) {
       introspectAudiences: [...application.introspectAudiences],
       validFrom: BigInt(validFrom),
       allowedRoles: [...application.allowedRoles],
+      pkceOptional: application.pkce === 'optional',
     },
     tenant: { ...tenant, status: statuses[tenant.status] },
   };

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import {
   checkAuthorizationParameters,
+  missingPkce,
   checkUnsupportedParameters,
   parameter,
   parseMaxAge,
@@ -92,6 +93,12 @@ describe('checkAuthorizationParameters (RFC 6749 §4.1.1, RFC 7636 §4.3)', () =
       expect(failure(() => checkAuthorizationParameters({ ...complete, [name]: '' }))).toEqual(expected);
     },
   );
+
+  it('leaves the challenge empty if both parameters are absent: the application decides.', () => {
+    const without = { ...complete, code_challenge: '', code_challenge_method: '' };
+    expect(checkAuthorizationParameters(without).codeChallenge).toBe('');
+    expect(missingPkce()).toMatchObject({ code: 'invalid_request', message: 'Missing PKCE parameters.' });
+  });
 
   it.each(['plain', 's256', 'S256 ', 'S512'])(
     'refuses code_challenge_method %j (RFC 9700 §2.1.1).',

@@ -12,7 +12,7 @@ export interface AuthorizationRequest {
   readonly scope: string;
   /** Returned unchanged. */
   readonly state: string | undefined;
-  /** S256, 43 characters of base64url. */
+  /** S256, 43 characters of base64url; empty if absent. */
   readonly codeChallenge: string;
   readonly nonce: string | undefined;
   readonly loginHint: string | undefined;
@@ -37,7 +37,8 @@ function isMap(parameters: RequestParameters): parameters is ReadonlyMap<string,
 /**
  * Checks the form of an authorization request in the contract's order and with its messages (RFC 6749 §4.1.1,
  * RFC 7636 §4.3). Every error is a 400 response, never a redirect, as the redirect URI is not validated yet.
- * Throws `invalid_request` and `unsupported_response_type`.
+ * Whether the client may leave out the code challenge is not checked here. Throws `invalid_request` and
+ * `unsupported_response_type`.
  */
 export function checkAuthorizationParameters(parameters: RequestParameters): AuthorizationRequest {
   const read = (name: string) => parameter(parameters, name);
@@ -96,11 +97,15 @@ function checkLengths(parameters: RequestParameters): void {
   }
 }
 
-/** Only S256 (RFC 9700 §2.1.1): `plain`, other spellings and malformed challenges are refused. */
+/** The error for a request without a code challenge (RFC 7636 §4.4.1), in the contract's words. */
+export function missingPkce(): OAuthError {
+  return new OAuthError('invalid_request', 'Missing PKCE parameters.');
+}
+
+/** Only S256 (RFC 9700 §2.1.1): `plain`, other spellings and malformed challenges are refused. Empty if both are absent. */
 function checkChallenge(challenge: string | undefined, method: string | undefined): string {
-  if (challenge === undefined || method === undefined) {
-    throw new OAuthError('invalid_request', 'Missing PKCE parameters.');
-  }
+  if (challenge === undefined && method === undefined) return '';
+  if (challenge === undefined || method === undefined) throw missingPkce();
   if (method !== 'S256') {
     throw new OAuthError('invalid_request', 'Only code_challenge_method=S256 is supported.');
   }

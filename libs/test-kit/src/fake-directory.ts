@@ -17,6 +17,7 @@ export interface FakeApplication {
   scopes: { readonly name: string; readonly audience: string }[];
   introspectAudiences: string[];
   allowedRoles: string[];
+  pkceOptional: boolean;
   /** Seconds since the Unix epoch. */
   validFrom: bigint;
   /** Seconds. */
@@ -143,6 +144,7 @@ export class FakeDirectory {
       scopes: [],
       introspectAudiences: [],
       allowedRoles: [],
+      pkceOptional: false,
       validFrom: 0n,
       lifetimes: {},
       secret: secretOf(clientId),

@@ -116,6 +116,7 @@ tenants:
         grantTypes: [authorization_code, refresh_token]
         redirectUris: ["${redirectUri}"]
         scopes: [openid, offline_access, billing.read]
+        pkce: optional
       - clientId: acme-reports
         name: Acme Reports
         type: confidential

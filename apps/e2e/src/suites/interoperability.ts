@@ -47,18 +47,37 @@ export function interoperabilitySuite(system: () => System): void {
       });
       const refreshed = await openid.refreshTokenGrant(config, tokens.refresh_token ?? '');
       expect(refreshed.claims()?.sub).toBe(subject);
-      if (algorithm === 'oauth2') {
-        expect(await openid.tokenIntrospection(config, refreshed.refresh_token ?? '')).toMatchObject({
-          active: true,
-        });
-        await openid.tokenRevocation(config, refreshed.refresh_token ?? '');
-        expect(await openid.tokenIntrospection(config, refreshed.refresh_token ?? '')).toEqual({
-          active: false,
-        });
-        await expect(openid.refreshTokenGrant(config, refreshed.refresh_token ?? '')).rejects.toMatchObject({
-          error: 'invalid_grant',
-        });
-      }
+      expect(await openid.tokenIntrospection(config, refreshed.refresh_token ?? '')).toMatchObject({
+        active: true,
+      });
+      await openid.tokenRevocation(config, refreshed.refresh_token ?? '');
+      expect(await openid.tokenIntrospection(config, refreshed.refresh_token ?? '')).toEqual({
+        active: false,
+      });
+      await expect(openid.refreshTokenGrant(config, refreshed.refresh_token ?? '')).rejects.toMatchObject({
+        error: 'invalid_grant',
+      });
+    });
+
+    it('serve openid-client without PKCE for an application that declares it optional (RFC 9700 section 4.8.2)', async () => {
+      const config = await openid.discovery(
+        new URL(system().baseUrl),
+        'acme-other',
+        undefined,
+        openid.ClientSecretBasic(secrets.other),
+        { execute: [openid.allowInsecureRequests] },
+      );
+      const state = openid.randomState();
+      const url = openid.buildAuthorizationUrl(config, { redirect_uri: redirectUri, scope: 'openid', state });
+      const downgraded = openid.authorizationCodeGrant(config, await callback(url), {
+        pkceCodeVerifier: openid.randomPKCECodeVerifier(),
+        expectedState: state,
+      });
+      await expect(downgraded).rejects.toMatchObject({ error: 'invalid_grant' });
+      const tokens = await openid.authorizationCodeGrant(config, await callback(url), {
+        expectedState: state,
+      });
+      expect(tokens.claims()?.sub).toBeTruthy();
     });
 
     it('serve openid-client with client credentials', async () => {

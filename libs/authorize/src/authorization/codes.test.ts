@@ -149,6 +149,27 @@ describe('proof of possession', () => {
     },
   );
 
+  it('a code without a challenge is redeemed without a verifier, and refused with one (RFC 9700 §4.8.2)', async () => {
+    await world.directory.changeApplication('acme-web', { pkceOptional: true });
+    try {
+      const without = () =>
+        newPerson(world).signIn({ code_challenge: undefined, code_challenge_method: undefined });
+      const { grant } = await world.token.redeemCode(redemption(await without(), { codeVerifier: '' }));
+      expect(grant).toMatchObject({ clientId: 'acme-web', userId: 'acme-ada' });
+      for (const codeVerifier of [verifier, 'short', 'malformed']) {
+        const code = await without();
+        const downgraded = world.token.redeemCode(redemption(code, { codeVerifier }));
+        await expect(downgraded).rejects.toMatchObject(invalidGrant);
+        const later = world.token.redeemCode(redemption(code, { codeVerifier: '' }));
+        await expect(later).rejects.toMatchObject(invalidGrant);
+      }
+      const withChallenge = world.token.redeemCode(redemption(await freshCode(), { codeVerifier: '' }));
+      await expect(withChallenge).rejects.toMatchObject(invalidGrant);
+    } finally {
+      await world.directory.changeApplication('acme-web', { pkceOptional: false });
+    }
+  });
+
   it('the challenge itself is not accepted as verifier (RFC 7636 §7.2)', async () => {
     const code = await freshCode();
     const challenge = createHash('sha256').update(verifier).digest('base64url');

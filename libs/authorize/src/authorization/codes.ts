@@ -73,7 +73,7 @@ export function createCodes(deps: {
       const redemption = await store.redeem(codeHash, {
         tenantId: request.tenantId,
         clientId: request.clientId,
-        codeChallenge: isCodeVerifier(request.codeVerifier) ? codeChallenge(request.codeVerifier) : '',
+        codeChallenge: presentedChallenge(request.codeVerifier),
         redirectUri: request.redirectUri,
         confidential: request.confidential,
       });
@@ -100,6 +100,15 @@ function grantOf(request: CheckedRequest, session: Session): CodeGrant {
     sessionId: session.sessionId,
     issuer: request.issuer,
   };
+}
+
+/**
+ * Empty without a verifier, which matches a code that was issued without a challenge, and no other. A verifier for such a code is
+ * refused too (RFC 9700 §4.8.2), and so is a malformed one always.
+ */
+function presentedChallenge(verifier: string): string {
+  if (verifier === '') return '';
+  return isCodeVerifier(verifier) ? codeChallenge(verifier) : 'malformed';
 }
 
 /** The name of a code in audit rows. */

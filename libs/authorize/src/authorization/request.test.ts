@@ -49,6 +49,23 @@ describe('the order of the checks', () => {
     for (const name of ['code_challenge', 'code_challenge_method']) {
       await refused({ ...nobody, [name]: undefined }, 'invalid_request', 'Missing PKCE parameters.');
     }
+    const without = { code_challenge: undefined, code_challenge_method: undefined };
+    await refused({ ...nobody, ...without }, 'invalid_request', 'Missing PKCE parameters.');
+    await refused(without, 'invalid_request', 'Missing PKCE parameters.');
+  });
+
+  it('accepts a request without PKCE from an application that declares it optional, but not half of it (RFC 7636 §4.4.1)', async () => {
+    await world.directory.changeApplication('acme-web', { pkceOptional: true });
+    try {
+      const without = { code_challenge: undefined, code_challenge_method: undefined };
+      await expect(newPerson(world).interaction(without)).resolves.not.toBe('');
+      for (const name of ['code_challenge', 'code_challenge_method']) {
+        await refused({ [name]: undefined }, 'invalid_request', 'Missing PKCE parameters.');
+      }
+      await refused({ code_challenge_method: 'plain' }, 'invalid_request');
+    } finally {
+      await world.directory.changeApplication('acme-web', { pkceOptional: false });
+    }
   });
 
   it.each(['plain', 's256', 'S256 ', 'S512'])(

@@ -4,6 +4,7 @@ import {
   checkUnsupportedParameters,
   grantScopes,
   matchesRegistered,
+  missingPkce,
   OAuthError,
   parameter,
   parseMaxAge,
@@ -168,7 +169,10 @@ function checkParameters(draft: Draft): void {
 }
 
 async function checkApplication(draft: Draft, { directory, call }: Lookup): Promise<void> {
-  const record = await directory.application(settled(draft.form).clientId, call);
+  const { clientId, codeChallenge } = settled(draft.form);
+  const record = await directory.application(clientId, call);
+  // Before the client is judged, so that the contract's message comes first for unknown clients too.
+  if (codeChallenge === '' && record?.application.pkceOptional !== true) throw missingPkce();
   if (record !== undefined) draft.record = record;
   // The same message for unknown and disabled clients, so that it does not reveal which exist.
   if (record === undefined || !directory.isActive(record)) {

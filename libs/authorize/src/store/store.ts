@@ -52,7 +52,7 @@ export interface CodeRecord {
 export interface CodePresentation {
   readonly tenantId: string;
   readonly clientId: string;
-  /** S256 challenge of the verifier it sent; empty for a malformed verifier. */
+  /** S256 challenge of the verifier it sent; empty without one. */
   readonly codeChallenge: string;
   readonly redirectUri: string;
   /** Whether it authenticated with a secret. Only the verifier proves a public client. */

@@ -90,6 +90,7 @@ function desiredApplication(
       notificationEndpoint: declared.ciba?.notificationEndpoint ?? '',
     },
     allowedRoles: declared.allowedRoles ?? [],
+    pkce: declared.pkce,
     secrets: declared.secrets
       .map((secret) => ({
         digest: secrets.digest(tenantId, clientId, secret.value),

@@ -34,6 +34,7 @@ const application: ApplicationRecord = {
   },
   ciba: { approval: '', url: '', delivery: 'poll', notificationEndpoint: '' },
   allowedRoles: [],
+  pkce: 'required',
   secrets: [{ digest: 'one', expiresAt: undefined }],
 };
 const state: TenantState = {

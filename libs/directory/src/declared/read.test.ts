@@ -82,6 +82,7 @@ describe('a declared state', () => {
         '    ciba: { approval: webhook, url: https://acme.example/approvals, delivery: push,',
         '      notificationEndpoint: https://acme.example/told }',
         '    allowedRoles: [clerk]',
+        '    pkce: optional',
       ),
       'state.yaml',
     );
@@ -97,6 +98,7 @@ describe('a declared state', () => {
       secrets: [{ expiresAt: Date.UTC(2030, 0, 31, 12) }],
       ciba: { delivery: 'push', notificationEndpoint: 'https://acme.example/told' },
       allowedRoles: ['clerk'],
+      pkce: 'optional',
     });
   });
 
@@ -214,6 +216,7 @@ describe('a declared application', () => {
       /ciba.delivery: push is for confidential applications only/,
     ],
     ['ciba', '{ approval: page, delivery: pull }', /ciba.delivery: must be one of poll, ping, push/],
+    ['pkce', 'never', /pkce: must be one of/],
     ['allowedRoles', '[]', /11:9: .*allowedRoles: must have at least 1 entry/],
     ['allowedRoles', 'clerk', /11:9: .*allowedRoles: must be a list/],
     ['allowedRoles', '[boss]', /11:24: .*allowedRoles\[0\]: is not a role of the tenant/],

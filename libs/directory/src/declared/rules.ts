@@ -97,6 +97,9 @@ function checkGrants(application: DeclaredApplication, report: Report): void {
   if (grantTypes.includes('authorization_code') && redirectUris.length === 0) {
     report(['redirectUris'], 'the authorization_code grant needs a redirect URI');
   }
+  if (application.pkce === 'optional' && application.type === 'public') {
+    report(['pkce'], 'optional is for confidential applications only');
+  }
   if (ciba?.approval === 'webhook' && ciba.url === undefined) report(['ciba', 'url'], 'is required');
   if (ciba?.approval === 'page' && ciba.url !== undefined) report(['ciba', 'url'], 'is for webhooks only');
   checkDelivery(application, report);

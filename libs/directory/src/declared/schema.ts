@@ -142,6 +142,7 @@ const application = z.strictObject({
     .optional(),
   // Never empty: whoever means nobody disables the application.
   allowedRoles: z.array(z.string()).min(1).optional(),
+  pkce: z.enum(['required', 'optional']).default('required'),
 });
 
 const tenant = z.strictObject({

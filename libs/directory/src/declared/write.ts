@@ -33,6 +33,7 @@ function applicationEntry({
   status,
   lifetimes,
   ciba,
+  pkce,
   ...application
 }: ApplicationRecord): object {
   return given({
@@ -40,6 +41,7 @@ function applicationEntry({
     status: unlessActive(status),
     lifetimes: given({ ...lifetimes }),
     ciba: cibaEntry(ciba),
+    pkce: pkce === 'required' ? undefined : pkce,
   });
 }
 

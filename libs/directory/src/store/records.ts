@@ -73,6 +73,8 @@ export interface ApplicationRecord {
   readonly ciba: CibaRecord;
   /** A person needs one of them to use the application; empty admits everyone of the tenant. */
   readonly allowedRoles: readonly string[];
+  /** Whether its authorization requests need a code challenge (RFC 7636). */
+  readonly pkce: 'required' | 'optional';
   /** In order of creation; new ones come last, as declared. */
   readonly secrets: readonly SecretRecord[];
 }

@@ -58,6 +58,7 @@ export function testApplication(
       notificationEndpoint: 'https://a.example/told',
     },
     allowedRoles: ['manager', 'clerk'],
+    pkce: 'optional',
     secrets: [],
     ...fields,
   };
@@ -247,6 +248,7 @@ export function directoryStoreContract(engine: string, open: () => Promise<Store
             scopes: ['read'],
             introspectAudiences: ['https://new.example'],
             allowedRoles: ['clerk'],
+            pkce: 'required',
           }),
         ],
       });
@@ -257,6 +259,7 @@ export function directoryStoreContract(engine: string, open: () => Promise<Store
         { name: 'read', audience: 'https://new.example', description: 'Look', resourceName: 'New' },
       ]);
       expect(found?.application.allowedRoles).toEqual(['clerk']);
+      expect(found?.application.pkce).toBe('required');
       expect([...(await stores.admin.passwordHashes(tenantId))]).toEqual([
         ['ada', { hash: 'hash', imported: undefined }],
       ]);

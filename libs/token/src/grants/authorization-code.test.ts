@@ -84,6 +84,14 @@ describe('the authorization code grant', () => {
     expect((await on.redeem(code)).accessToken).not.toBe('');
   });
 
+  it('asks for the verifier unless the application declares PKCE optional (RFC 7636 section 4.5)', async () => {
+    await on.directory.changeApplication('web', { pkceOptional: true });
+    // The fake of authorize knows codes with a challenge only: without a verifier it refuses them.
+    expect(await codeOf(on.redeem(on.newCode(), 'web', { codeVerifier: '' }))).toBe('invalid_grant');
+    await on.directory.changeApplication('web', { pkceOptional: false });
+    expect(await codeOf(on.redeem(on.newCode(), 'web', { codeVerifier: '' }))).toBe('invalid_request');
+  });
+
   it('refuses a second use by its owner and revokes what the first issued (COD-1, RFC 6749 section 4.1.2)', async () => {
     const code = on.newCode();
     const { refreshToken } = await on.redeem(code);

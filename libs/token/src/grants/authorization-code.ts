@@ -2,12 +2,12 @@ import type { Client } from '@tessera/rpc';
 import type { AuthorizeService } from '@tessera/proto-gen/authorize';
 import { isConfidential } from '../client-authentication.ts';
 import { oauthError } from '../audit.ts';
-import type { Grant } from './grant.ts';
+import { missingParameter, type Grant } from './grant.ts';
 import { oneTimeRedemption, replayed, type OneTimeParts } from './one-time-grant.ts';
 
 /**
- * RFC 6749 §4.1.3 with RFC 7636 §4.5: code, redirect URI and verifier are required from every client. If a code is presented
- * again, the replay check (RFC 6749 §4.1.2) comes before every other check. After a crash before the commit the second
+ * RFC 6749 §4.1.3 with RFC 7636 §4.5: every client sends code and redirect URI, and the verifier unless PKCE is optional for
+ * it. If a code is presented again, the replay check (RFC 6749 §4.1.2) comes before every other check. After a crash before the commit the second
  * presentation is a retry.
  */
 export function authorizationCodeGrant(
@@ -16,7 +16,10 @@ export function authorizationCodeGrant(
 ): Grant {
   return {
     name: 'authorization_code',
-    parameters: ['code', 'code_verifier', 'redirect_uri'],
+    parameters: ['code', 'redirect_uri'],
+    permit({ request, application }) {
+      if (request.codeVerifier === '' && !application.pkceOptional) throw missingParameter('code_verifier');
+    },
     async redeem(exchange) {
       const { request, application } = exchange;
       const { grant, codeHash, takenBefore, burnt } = await authorize.redeemCode(

@@ -1,5 +1,6 @@
 import type { ApplicationRecord } from '@tessera/directory-client';
 import type { CallOptions } from '@tessera/rpc';
+import { OAuthError } from '@tessera/oauth';
 import type { GrantTypeName } from '@tessera/oauth';
 import type { ExchangeRequest } from '@tessera/proto-gen/token';
 import type { Trail } from '../store/store.ts';
@@ -10,12 +11,16 @@ export type TokenRequest = Omit<ExchangeRequest, '$typeName' | '$unknown' | 'cal
 /** Parameters that a grant type may require, by their names in the RFCs. */
 export const grantParameters = {
   code: (request: TokenRequest) => request.code,
-  code_verifier: (request: TokenRequest) => request.codeVerifier,
   redirect_uri: (request: TokenRequest) => request.redirectUri,
   refresh_token: (request: TokenRequest) => request.refreshToken,
   device_code: (request: TokenRequest) => request.deviceCode,
   auth_req_id: (request: TokenRequest) => request.authReqId,
 } as const;
+
+/** The error for a token request without a parameter that it needs (RFC 6749 §5.2). */
+export function missingParameter(name: string): OAuthError {
+  return new OAuthError('invalid_request', `The parameter ${name} is missing.`);
+}
 
 export type GrantParameter = keyof typeof grantParameters;
 
@@ -74,8 +79,8 @@ export interface Grant {
   readonly name: GrantTypeName;
   /** Phase 1: the required parameters. */
   readonly parameters: readonly GrantParameter[];
-  /** Phase 3, beyond the application's list of grant types; throws `unauthorized_client`. */
-  permit?(client: ApplicationRecord): void;
+  /** Phase 3, beyond the application's list of grant types; throws `unauthorized_client` or `invalid_request`. */
+  permit?(exchange: Exchange): void;
   /** Phase 4: redeems the presented code or token. Throws `invalid_grant` if it is not valid. */
   redeem(exchange: Exchange): Promise<Redemption>;
 }

@@ -8,7 +8,14 @@ import type { ExchangeRequest } from '@tessera/proto-gen/token';
 import { auditDenied, oauthError } from '../audit.ts';
 import { invalidClient } from '../client-authentication.ts';
 import { issuerOf } from '../issuer.ts';
-import { grantParameters, type Exchange, type Grant, type GrantTable, type TokenRequest } from './grant.ts';
+import {
+  grantParameters,
+  missingParameter,
+  type Exchange,
+  type Grant,
+  type GrantTable,
+  type TokenRequest,
+} from './grant.ts';
 import { decideScopes, requireActive, requireIssuer } from './grant-checks.ts';
 import { issueTokens, type IssuingParts } from './issue-tokens.ts';
 
@@ -143,19 +150,16 @@ async function observed(
 }
 
 function requireGrant(grants: GrantTable, request: ExchangeRequest): Grant {
-  if (request.grantType === '') throw missing('grant_type');
+  if (request.grantType === '') throw missingParameter('grant_type');
   const grant = grants.get(request.grantType);
   if (grant === undefined) throw new OAuthError('unsupported_grant_type', 'The grant type is not supported.');
   return grant;
 }
 
 function requireParameters(grant: Grant, request: ExchangeRequest): void {
-  if ((request.credentials?.clientId ?? '') === '') throw missing('client_id');
-  for (const name of grant.parameters) if (grantParameters[name](request) === '') throw missing(name);
-}
-
-function missing(name: string): OAuthError {
-  return new OAuthError('invalid_request', `The parameter ${name} is missing.`);
+  if ((request.credentials?.clientId ?? '') === '') throw missingParameter('client_id');
+  for (const name of grant.parameters)
+    if (grantParameters[name](request) === '') throw missingParameter(name);
 }
 
 function authenticate(
@@ -163,17 +167,17 @@ function authenticate(
   { credentials, caller }: ExchangeRequest,
   context: CallContext,
 ): Promise<ApplicationRecord> {
-  if (credentials === undefined) throw missing('client_id');
+  if (credentials === undefined) throw missingParameter('client_id');
   const from = { ipAddress: caller?.ipAddress ?? '' };
   return directory.authenticateClient(credentials, from, context.onward());
 }
 
-function requirePermission(grant: Grant, client: ApplicationRecord): void {
-  if (!client.application.grantTypes.includes(grant.name)) {
+function requirePermission(grant: Grant, current: Exchange): void {
+  if (!current.application.grantTypes.includes(grant.name)) {
     const message = 'The application may not use this grant type.';
     throw oauthError('unauthorized_client', message, 'grant_type_not_allowed');
   }
-  grant.permit?.(client);
+  grant.permit?.(current);
 }
 
 function newExchange(
