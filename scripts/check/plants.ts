@@ -22,12 +22,20 @@ const boundaries: readonly Plant[] = [
     imports(`libs/${service}/src/canary-bytes.ts`, 'node:crypto', 'randomBytes'),
     reaches(`libs/${service}/src/canary-now.ts`, 'Date.now()'),
     reaches(`libs/${service}/src/canary-chance.ts`, 'Math.random()'),
-    lint(
-      `libs/${service}/src/canary-normalize.ts`,
-      "export const f = (text: string) => text.normalize('NFC');",
-      /no-restricted-properties/,
-    ),
+    normalizes(`libs/${service}/src/canary-normalize.ts`),
+    normalizes(`apps/${service}/src/canary-normalize.ts`),
   ]),
+  ...[
+    'audit',
+    'directory-client',
+    'introspection-client',
+    'kit',
+    'oauth',
+    'process',
+    'rpc',
+    'stores',
+    'telemetry',
+  ].map((lib) => normalizes(`libs/${lib}/src/canary-normalize.ts`)),
   imports('libs/directory-client/src/canary-peer.ts', '@tessera/directory'),
   imports('libs/kit/src/canary-room.ts', '@tessera/telemetry'),
   imports('libs/telemetry/src/canary-room.ts', '@tessera/stores'),
@@ -191,6 +199,10 @@ function imports(path: string, from: string, name = 'canary'): Plant {
 
 function reaches(path: string, expression: string): Plant {
   return lint(path, `export const f = () => ${expression};`, /no-restricted-properties/);
+}
+
+function normalizes(path: string): Plant {
+  return lint(path, "export const f = (text: string) => text.normalize('NFC');", /no-restricted-properties/);
 }
 
 function declared(path: string, text: string, expect: RegExp): Plant {
