@@ -16,8 +16,10 @@ export interface GrantRequest {
   readonly issuer: string;
   /** Address the request came from. */
   readonly ipAddress: string;
-  /** Empty when there is none. */
+  /** Empty when there is none, and for a client that did not authenticate. */
   readonly bindingMessage: string;
+  /** Whether the client authenticated when it started the request. */
+  readonly authenticated: boolean;
   /** Absent if the client polls. */
   readonly delivery?: RequestedDelivery | undefined;
 }

@@ -6,6 +6,11 @@ export function tooMany(retryAfterSeconds: number): OAuthError {
   return new OAuthError('rate_limited', 'Too many attempts. Try again later.', { retryAfterSeconds });
 }
 
+/** The same limit for authenticated clients and for all others, each with counters of its own. */
+export function separately(rule: LimitRule, authenticated: boolean): LimitRule {
+  return authenticated ? rule : { ...rule, name: `${rule.name}.unauthenticated` };
+}
+
 /** Counts one attempt. Beyond the limit it calls `onLimit` and throws `rate_limited`. */
 export async function count(
   limiter: Limiter,

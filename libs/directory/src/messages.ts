@@ -34,6 +34,7 @@ export function applicationMessage(found: FoundApplication) {
       ciba: { ...application.ciba },
       introspectAudiences: [...application.introspectAudiences],
       validFrom: BigInt(validFrom),
+      authenticatedStartRequired: application.authenticatedStart === 'required',
       allowedRoles: [...application.allowedRoles],
       pkceOptional: application.pkce === 'optional',
     },

@@ -16,6 +16,7 @@ export interface FakeApplication {
   logoutRedirectUris: string[];
   scopes: { readonly name: string; readonly audience: string }[];
   introspectAudiences: string[];
+  authenticatedStartRequired: boolean;
   allowedRoles: string[];
   pkceOptional: boolean;
   /** Seconds since the Unix epoch. */
@@ -143,6 +144,7 @@ export class FakeDirectory {
       logoutRedirectUris: [],
       scopes: [],
       introspectAudiences: [],
+      authenticatedStartRequired: false,
       allowedRoles: [],
       pkceOptional: false,
       validFrom: 0n,

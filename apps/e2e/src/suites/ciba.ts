@@ -85,6 +85,20 @@ export function cibaSuite(system: () => System): void {
       expectError(await pollDesk(authReqId, dialect), 400, 'access_denied');
     });
 
+    it('does not show the binding message of a start that carries only the client identifier', async () => {
+      const message = newMessage();
+      const form = { client_id: desk, scope: 'openid', login_hint: people.bob.username };
+      const started = await system().http.ask('POST', '/backchannel_authentication', {
+        form: { ...form, binding_message: message },
+      });
+      expect(started.status).toBe(200);
+      const person = system().person();
+      const page = await openApprovals(person, people.bob);
+      expect(page.text).toContain('Acme Service Desk');
+      expect(page.text).not.toContain(message);
+      expect((await decideCiba(person, 'deny')).text).toContain('You denied');
+    });
+
     it('slows a client down that polls too fast, and lets it recover (CIBA Core section 7.3)', async () => {
       await Promise.all(
         dialects.map(async (dialect) => {
@@ -135,13 +149,8 @@ export function cibaSuite(system: () => System): void {
     it('serves a public client by its identifier, in the contract profile', async () => {
       const { http } = system();
       const kiosk = 'acme-kiosk';
-      const message = newMessage();
-      const authReqId = await startCiba(http, {
-        client_id: kiosk,
-        scope: 'openid',
-        binding_message: message,
-      });
-      await decideCiba(system().person(), 'approve', message);
+      const authReqId = await startCiba(http, { client_id: kiosk, scope: 'openid' });
+      await decideCiba(system().person(), 'approve', 'Acme Kiosk');
       const tokens = tokensOf(await poll(http, 'ciba', authReqId, kiosk));
       expect(claimsOf(tokens.idToken)).toMatchObject({ aud: kiosk });
     });

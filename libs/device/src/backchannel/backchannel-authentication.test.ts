@@ -114,6 +114,48 @@ describe('starting a backchannel request', () => {
     expect(await codeOf(startBackchannel(strict, 'bob', publicClient))).toBe('unauthorized_client');
   });
 
+  it.each(['acme-bank', 'acme-tv'])(
+    'hides the binding message of a start without authentication from its user, for %s',
+    async (clientId) => {
+      const who = newPerson(world);
+      await startBackchannel(world, who.username, { clientId, clientSecret: '', bindingMessage: 'Pay 1 €' });
+      expect(await waitingFor(world, who)).toMatchObject([{ clientId, bindingMessage: '' }]);
+    },
+  );
+
+  it('checks a binding message although it hides it', async () => {
+    const started = startBackchannel(world, 'bob', { clientSecret: '', bindingMessage: 'x'.repeat(65) });
+    expect(await codeOf(started)).toBe('invalid_binding_message');
+  });
+
+  it('prompts for authenticated clients, and for them first, however many others started before', async () => {
+    const who = newPerson(world);
+    for (let i = 0; i < 6; i += 1) {
+      await startBackchannel(world, who.username, { clientSecret: '', requestedExpiry: 60 });
+    }
+    await startBackchannel(world, who.username, { bindingMessage: 'Order 4711' });
+    const waiting = await waitingFor(world, who);
+    expect(waiting).toHaveLength(6);
+    expect(waiting[0]).toMatchObject({ bindingMessage: 'Order 4711' });
+  });
+
+  it('counts starts without authentication per login hint apart from those of authenticated clients', async () => {
+    const limited = await createWorld({ beside: world, config: { TESSERA_CIBA_REQUESTS_PER_USER: 1 } });
+    const { username } = newPerson(world);
+    const start = (clientSecret?: string) =>
+      codeOf(startBackchannel(limited, username, clientSecret === undefined ? {} : { clientSecret }));
+    expect([await start(''), await start('')]).toEqual(['no error', 'rate_limited']);
+    expect([await start(), await start()]).toEqual(['no error', 'rate_limited']);
+    await limited.service.close();
+  });
+
+  it('requires authentication where the application declares it', async () => {
+    await world.directory.changeApplication('acme-bank', { authenticatedStartRequired: true });
+    expect(await codeOf(startBackchannel(world, 'bob', { clientSecret: '' }))).toBe('invalid_client');
+    expect(await codeOf(startBackchannel(world, 'bob'))).toBe('no error');
+    await world.directory.changeApplication('acme-bank', { authenticatedStartRequired: false });
+  });
+
   it('refuses credentials that are sent and empty, of a confidential client (RFC 6749 §2.3.1)', async () => {
     const empty = { clientSecret: '', attempted: true };
     expect(await codeOf(startBackchannel(world, 'bob', empty))).toBe('invalid_client');

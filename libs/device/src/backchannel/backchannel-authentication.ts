@@ -10,7 +10,7 @@ import type { DeviceAudit, Unprompted } from '../audit.ts';
 import type { CallbackEncryption } from '../delivery/callback.ts';
 import { requestedMode } from './delivery-mode.ts';
 import { digest, reference } from '../digest.ts';
-import { count } from '../limits.ts';
+import { count, separately } from '../limits.ts';
 import { prepareGrant, wholeSeconds } from '../start/grant-request.ts';
 import { requestDetails, type RequestDetails } from '../approval/request-details.ts';
 import type { PollSecrets } from '../polling/poll-secret.ts';
@@ -43,7 +43,7 @@ export interface BackchannelAuthentications {
    * `invalid_scope`, `invalid_target`, `invalid_binding_message`, `rate_limited`.
    */
   start(request: BackchannelRequest, call: CallContext): Promise<StartedBackchannel>;
-  /** The pending requests that a person may approve, the first to expire first. */
+  /** The pending requests that a person may approve: those of authenticated clients first, then the first to expire. */
   pendingOf(tenantId: string, userId: string, call: CallContext): Promise<RequestDetails[]>;
 }
 
@@ -54,14 +54,14 @@ interface BackchannelParts {
   readonly directoryService: Pick<Client<typeof DirectoryService>, 'findUser'>;
   readonly experiences: ApprovalExperiences;
   readonly limiter: Limiter;
-  /** Requests per login hint, whether or not it names a person. */
+  /** Requests of authenticated clients per login hint, whether or not it names a person. */
   readonly hintLimit: LimitRule;
   readonly audit: DeviceAudit;
   readonly secrets: PollSecrets;
   readonly runtime: { readonly random: Random; readonly clock: { now(): number } };
   readonly lifetimeSeconds: number;
   readonly intervalSeconds: number;
-  /** Pending requests per person. */
+  /** Pending requests per person, of authenticated clients and of all others. */
   readonly pendingLimit: number;
   /** Whether public clients are refused. */
   readonly requireConfidential: boolean;
@@ -88,7 +88,9 @@ async function pendingOf(
   { tenantId, userId }: { readonly tenantId: string; readonly userId: string },
   call: CallContext,
 ): Promise<RequestDetails[]> {
-  const pending = await store.pendingOf(tenantId, userId);
+  const pending = (await store.pendingOf(tenantId, userId)).toSorted(
+    (left, right) => Number(right.request.authenticated) - Number(left.request.authenticated),
+  );
   const user = pending.length === 0 ? undefined : await directory.user(tenantId, userId, call.onward());
   if (user === undefined || !directory.isActive(user)) return [];
   const views = await Promise.all(
@@ -130,7 +132,7 @@ async function start(
       : withDelivery(polled, { mode, encryption, secret, request });
   // By hint, not by user: the limit must not reveal which users exist.
   const hint = digest(`${tenantId}\0${comparable(request.loginHint)}`);
-  await count(limiter, hintLimit, hint, (rule) =>
+  await count(limiter, separately(hintLimit, client.authenticated), hint, (rule) =>
     audit.limited(client.trail, { kind: 'auth_req_id', clientId, tenantId }, rule),
   );
   await prompt(parts, { request, grant, client, experience, hintReference: reference(hint) }, call);

@@ -1,6 +1,5 @@
 import { OAuthError } from '@tessera/oauth';
-import { ApplicationType } from '@tessera/proto-gen/directory';
-import type { AdmittedClient, StartRequest } from '../start/client-admission.ts';
+import type { AdmittedClient } from '../start/client-admission.ts';
 import type { DeliveryMode } from '../grant.ts';
 
 /** CIBA Core §7.1: the syntax of bearer credentials (RFC 6750 §2.1), at most 1024 characters. */
@@ -13,8 +12,8 @@ const longestNotificationToken = 1024;
  * polling client authenticates at /token, but a push client never calls it.
  */
 export function requestedMode(
-  { application }: AdmittedClient,
-  request: StartRequest & { readonly clientNotificationToken: string },
+  { application, authenticated }: AdmittedClient,
+  request: { readonly clientNotificationToken: string },
   isAvailable: boolean,
 ): DeliveryMode | undefined {
   const mode = application.ciba?.delivery ?? '';
@@ -22,7 +21,7 @@ export function requestedMode(
   if (!isAvailable) {
     throw new OAuthError('unauthorized_client', `Delivery by ${mode} is not available.`);
   }
-  if (mode === 'push' && !isAuthenticated(application.type, request)) {
+  if (mode === 'push' && !authenticated) {
     throw new OAuthError('invalid_client', 'Client authentication failed.');
   }
   const { clientNotificationToken: token } = request;
@@ -34,9 +33,4 @@ export function requestedMode(
     throw new OAuthError('invalid_request', message);
   }
   return mode;
-}
-
-/** Credentials that were sent have been verified before. */
-function isAuthenticated(type: ApplicationType, { attempted, clientSecret }: StartRequest): boolean {
-  return type === ApplicationType.CONFIDENTIAL && (attempted || clientSecret !== '');
 }

@@ -109,8 +109,43 @@ describe('starting the device flow', () => {
     for (let i = 0; i < 3; i += 1) codes.push(await codeOf(startDevice(limited)));
     expect(codes).toEqual(['no error', 'no error', 'rate_limited', 'no error', 'no error', 'rate_limited']);
     const reasons = (await limited.audited('ratelimit.exceeded', {}, 2)).map(({ reason }) => reason);
-    expect(reasons).toEqual(['start.address', 'start.client']);
+    expect(reasons).toEqual(['start.address.unauthenticated', 'start.client.unauthenticated']);
     await limited.service.close();
+  });
+
+  it('counts starts without authentication and with a wrong secret apart from those of the client itself', async () => {
+    const config = { TESSERA_DEVICE_REQUESTS_PER_ADDRESS: 2, TESSERA_DEVICE_REQUESTS_PER_CLIENT: 3 };
+    const limited = await createWorld({ config });
+    const ipAddress = newAddress();
+    const codes = async (times: number, clientSecret?: string, from?: string) => {
+      const all = [];
+      for (let i = 0; i < times; i += 1) {
+        const start = startDevice(limited, 'acme-box', {
+          ...(clientSecret !== undefined && { clientSecret }),
+          ...(from !== undefined && { ipAddress: from }),
+        });
+        all.push(await codeOf(start));
+      }
+      return all;
+    };
+    expect(await codes(3, '', ipAddress)).toEqual(['no error', 'no error', 'rate_limited']);
+    expect(await codes(2, ''), 'of the client').toEqual(['no error', 'rate_limited']);
+    expect(await codes(3, 'wrong', ipAddress)).toEqual([
+      'invalid_client',
+      'invalid_client',
+      'invalid_client',
+    ]);
+    expect(await codes(2, undefined, ipAddress), 'the client itself').toEqual(['no error', 'no error']);
+    expect(await codes(2), 'limits of its own').toEqual(['no error', 'rate_limited']);
+    expect(await codes(1, ''), 'used up before').toEqual(['rate_limited']);
+    await limited.service.close();
+  });
+
+  it('requires authentication where the application declares it', async () => {
+    await world.directory.changeApplication('acme-box', { authenticatedStartRequired: true });
+    expect(await codeOf(startDevice(world, 'acme-box', { clientSecret: '' }))).toBe('invalid_client');
+    expect(await codeOf(startDevice(world, 'acme-box'))).toBe('no error');
+    await world.directory.changeApplication('acme-box', { authenticatedStartRequired: false });
   });
 
   it('says that it is temporarily unavailable while the directory is away', async () => {

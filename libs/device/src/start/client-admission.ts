@@ -4,7 +4,7 @@ import type { CallContext } from '@tessera/rpc';
 import type { Limiter, LimitRule } from '@tessera/stores';
 import { OAuthError, type GrantTypeName } from '@tessera/oauth';
 import type { DeviceAudit, RequestingClient } from '../audit.ts';
-import { count } from '../limits.ts';
+import { count, separately } from '../limits.ts';
 import type { GrantKind, Trail } from '../grant.ts';
 
 /** The parameters common to the start of both flows. */
@@ -24,6 +24,8 @@ export interface StartRequest {
 /** A client that is known, active, within its limits and allowed to use the flow. */
 export interface AdmittedClient extends ApplicationRecord {
   readonly trail: Trail;
+  /** Whether it proved its identity with a secret. Anyone can send the identifier of a client. */
+  readonly authenticated: boolean;
 }
 
 export interface ClientAdmission {
@@ -39,6 +41,7 @@ export interface ClientAdmission {
   ): Promise<T>;
 }
 
+/** The limits of authenticated starts; the others are counted separately, up to the same limits. */
 export interface StartLimits {
   readonly client: LimitRule;
   readonly address: LimitRule;
@@ -62,8 +65,11 @@ export function createClientAdmission(deps: {
   async function identify(request: StartRequest, call: CallContext): Promise<ApplicationRecord> {
     const { clientId, clientSecret, attempted, ipAddress } = request;
     if (clientId === '') throw new OAuthError('invalid_request', 'The parameter client_id is missing.');
-    const accepts = attempted || requireAuthentication ? 'public' : 'identified';
-    return directory.authenticateClient({ clientId, clientSecret }, { ipAddress, accepts }, call.onward());
+    const authenticate = (accepts: 'public' | 'identified'): Promise<ApplicationRecord> =>
+      directory.authenticateClient({ clientId, clientSecret }, { ipAddress, accepts }, call.onward());
+    if (attempted || requireAuthentication) return authenticate('public');
+    const client = await authenticate('identified');
+    return client.application.authenticatedStartRequired ? authenticate('public') : client;
   }
 
   async function admitted(
@@ -73,11 +79,18 @@ export function createClientAdmission(deps: {
     trail: Trail,
   ): Promise<AdmittedClient> {
     const onLimit = (rule: string): void => audit.limited(trail, starter, rule);
-    // The address first: an address over its limit must not use up the requests of an application.
-    await count(limiter, limits.address, addressKey(request.ipAddress), onLimit);
+    // A secret that is sent is verified, so every client that passes `identify` with one is authenticated.
+    const authenticated = request.clientSecret !== '';
+    const countAddress = (): Promise<void> =>
+      count(limiter, separately(limits.address, authenticated), addressKey(request.ipAddress), onLimit);
+    // Wrong secrets have limits of their own, and must not use up those of a client at the same address.
+    if (!authenticated) await countAddress();
     const client = await identify(request, call);
-    await count(limiter, limits.client, request.clientId, onLimit);
-    return { ...client, trail };
+    if (authenticated) await countAddress();
+    // Last: an address over its limit must not use up the requests of an application.
+    const { clientId } = client.application;
+    await count(limiter, separately(limits.client, authenticated), clientId, onLimit);
+    return { ...client, trail, authenticated };
   }
 
   return {

@@ -28,7 +28,7 @@ export interface PreparedGrant {
  */
 export function prepareGrant(
   request: StartRequest,
-  { application }: AdmittedClient,
+  { application, authenticated }: AdmittedClient,
   { kind, lifetimeSeconds, intervalSeconds, bindingMessage }: GrantOptions,
   { random, secrets }: { readonly random: Random; readonly secrets: PollSecrets },
 ): PreparedGrant {
@@ -53,7 +53,9 @@ export function prepareGrant(
         resource,
         issuer: request.issuer,
         ipAddress: request.ipAddress,
-        bindingMessage,
+        // Anyone can send the identifier of a client: their text must not reach its users.
+        bindingMessage: authenticated ? bindingMessage : '',
+        authenticated,
       },
       lifetimeSeconds,
       pace: { intervalSeconds, increaseSeconds },

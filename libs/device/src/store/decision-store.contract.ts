@@ -20,6 +20,7 @@ function newDecision(decision: Decision, difference: Partial<NewDecision> = {}):
       issuer: 'https://id.example',
       ipAddress: '192.0.2.1',
       bindingMessage: '',
+      authenticated: true,
     },
     decision,
     userId: 'ada',

@@ -28,6 +28,7 @@ function newGrant(kind: GrantKind = 'device_code', lifetimeSeconds = 60): NewGra
     issuer: 'https://id.example',
     ipAddress: '192.0.2.1',
     bindingMessage: 'å "1" \\ \u2603',
+    authenticated: true,
   };
   return { request, lifetimeSeconds, pace: { intervalSeconds: 1, increaseSeconds: 1 } };
 }
@@ -319,6 +320,22 @@ function backchannelContract(open: Open): void {
     if (decided === undefined) throw new Error('none was started');
     await store.settle(decided.request, 'denied');
     expect((await startedBackchannel(store, userId)).outcome).toBe('started');
+  });
+
+  it('counts the requests of authenticated clients and of all others separately', async () => {
+    const { store } = await open();
+    const userId = unique();
+    const start = async (authenticated: boolean) => {
+      const { request, ...rest } = newGrant('auth_req_id');
+      return store.startBackchannel({ ...rest, request: { ...request, authenticated } }, userId, 2);
+    };
+    const outcomes = [];
+    for (const authenticated of [false, false, false, true, true, true]) {
+      outcomes.push(await start(authenticated));
+    }
+    const [allowed, refused] = ['started', 'too_many_pending'];
+    expect(outcomes).toEqual([allowed, allowed, refused, allowed, allowed, refused]);
+    expect(await store.pendingOf('acme', userId)).toHaveLength(4);
   });
 
   it('tells a client that is pushed the outcome nothing else, and any other nothing at all (CIBA Core §11)', async () => {

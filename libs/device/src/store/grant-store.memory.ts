@@ -33,8 +33,10 @@ export function createMemoryGrantStore(clock: Clock): GrantStore {
     },
 
     async startBackchannel(grant, userId, pendingLimit) {
-      const waiting = userId === undefined ? 0 : records.waiting(grant.request.tenantId, userId).length;
-      const tooMany = waiting >= pendingLimit;
+      const { tenantId, authenticated } = grant.request;
+      const waiting = userId === undefined ? [] : records.waiting(tenantId, userId);
+      const alike = waiting.filter(({ request }) => request.authenticated === authenticated);
+      const tooMany = alike.length >= pendingLimit;
       records.add(grant, { userId: tooMany ? '' : (userId ?? ''), userCodeHash: undefined });
       return tooMany ? 'too_many_pending' : 'started';
     },

@@ -18,6 +18,8 @@ const grantRequest = z.object({
   issuer: z.string(),
   ipAddress: z.string(),
   bindingMessage: z.string(),
+  /** Absent in records of the version before, which did not make the distinction. */
+  authenticated: z.boolean().default(true),
   delivery: z.object({ mode: z.enum(['ping', 'push']), sealed: z.string() }).optional(),
 });
 
@@ -94,6 +96,7 @@ function recordValues({ request, lifetimeSeconds, pace }: NewGrant): RedisArgume
     milliseconds(pace.intervalSeconds),
     milliseconds(pace.increaseSeconds),
     request.delivery?.mode ?? '',
+    request.authenticated ? '' : 'unauthenticated',
   ];
 }
 

@@ -43,6 +43,7 @@ describe('the records in Redis', () => {
       issuer: '',
       ipAddress: '',
       bindingMessage: '',
+      authenticated: true,
     } as const;
     const pace = { intervalSeconds: 5, increaseSeconds: 5 };
     await store.startDevice({ request, lifetimeSeconds: 60, pace }, 'ttl');

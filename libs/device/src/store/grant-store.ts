@@ -59,7 +59,8 @@ export interface GrantStore {
   startDevice(grant: NewGrant, userCodeHash: string): Promise<'started' | 'user_code_taken'>;
   /**
    * Stores a backchannel request for a person, or for nobody if there is no user. If the person already has
-   * `pendingLimit` pending requests, it is stored for nobody too, so that the client sees no difference.
+   * `pendingLimit` pending requests, it is stored for nobody too, so that the client sees no difference. Requests of
+   * authenticated clients and of all others are counted separately.
    */
   startBackchannel(
     grant: NewGrant,

@@ -19,6 +19,7 @@ export function newDecision(mode: DeliveryMode, decision: Decision, remainingSec
       issuer: 'https://id.example',
       ipAddress: '192.0.2.1',
       bindingMessage: '',
+      authenticated: true,
     },
     decision,
     userId: 'ada',

@@ -89,6 +89,7 @@ function desiredApplication(
       delivery: declared.ciba?.delivery ?? 'poll',
       notificationEndpoint: declared.ciba?.notificationEndpoint ?? '',
     },
+    authenticatedStart: declared.authenticatedStart,
     allowedRoles: declared.allowedRoles ?? [],
     pkce: declared.pkce,
     secrets: declared.secrets

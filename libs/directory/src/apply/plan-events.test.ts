@@ -33,6 +33,7 @@ const application: ApplicationRecord = {
     pollInterval: 0,
   },
   ciba: { approval: '', url: '', delivery: 'poll', notificationEndpoint: '' },
+  authenticatedStart: 'optional',
   allowedRoles: [],
   pkce: 'required',
   secrets: [{ digest: 'one', expiresAt: undefined }],

@@ -70,8 +70,11 @@ function checkUsers(tenant: DeclaredTenant, report: Report): void {
 
 /** RFC 6749 §2.1: a confidential client has a secret, a public one cannot keep any. */
 function checkClientType(application: DeclaredApplication, report: Report): void {
-  const { type, secrets, grantTypes } = application;
+  const { type, secrets, grantTypes, authenticatedStart } = application;
   if (type === 'public') {
+    if (authenticatedStart === 'required') {
+      report(['authenticatedStart'], 'a public application cannot authenticate');
+    }
     if (secrets.length > 0) report(['secrets'], 'a public application has no secret');
     if (grantTypes.includes('client_credentials')) {
       // RFC 6749 §4.4: the client credentials grant MUST only be used by confidential clients.

@@ -140,6 +140,7 @@ const application = z.strictObject({
       notificationEndpoint: uri(webhookProblem).optional(),
     })
     .optional(),
+  authenticatedStart: z.enum(['optional', 'required']).default('optional'),
   // Never empty: whoever means nobody disables the application.
   allowedRoles: z.array(z.string()).min(1).optional(),
   pkce: z.enum(['required', 'optional']).default('required'),

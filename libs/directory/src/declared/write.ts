@@ -34,6 +34,7 @@ function applicationEntry({
   lifetimes,
   ciba,
   pkce,
+  authenticatedStart,
   ...application
 }: ApplicationRecord): object {
   return given({
@@ -42,6 +43,7 @@ function applicationEntry({
     lifetimes: given({ ...lifetimes }),
     ciba: cibaEntry(ciba),
     pkce: pkce === 'required' ? undefined : pkce,
+    authenticatedStart: authenticatedStart === 'optional' ? undefined : authenticatedStart,
   });
 }
 

@@ -71,6 +71,8 @@ export interface ApplicationRecord {
   readonly introspectAudiences: readonly string[];
   readonly lifetimes: LifetimesRecord;
   readonly ciba: CibaRecord;
+  /** Whether a confidential application must authenticate when it starts a device or backchannel request. */
+  readonly authenticatedStart: 'optional' | 'required';
   /** A person needs one of them to use the application; empty admits everyone of the tenant. */
   readonly allowedRoles: readonly string[];
   /** Whether its authorization requests need a code challenge (RFC 7636). */

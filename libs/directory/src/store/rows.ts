@@ -68,6 +68,7 @@ export interface ApplicationRow {
   readonly ciba_url: string;
   readonly ciba_delivery: ApplicationRecord['ciba']['delivery'];
   readonly ciba_notification_endpoint: string;
+  readonly authenticated_start: ApplicationRecord['authenticatedStart'];
   readonly allowed_roles: readonly string[];
   readonly pkce: ApplicationRecord['pkce'];
 }
@@ -75,8 +76,8 @@ export interface ApplicationRow {
 export const applicationColumns = `a.client_id, a.name, a.type, a.status, a.grant_types, a.redirect_uris,
   a.logout_redirect_uris, a.introspect_audiences, a.access_token_lifetime, a.id_token_lifetime,
   a.refresh_token_idle_lifetime, a.refresh_token_absolute_lifetime, a.authorization_request_lifetime,
-  a.authorization_code_lifetime, a.poll_interval, a.ciba_approval, a.ciba_url, a.ciba_delivery, a.ciba_notification_endpoint, a.allowed_roles,
-  a.pkce`;
+  a.authorization_code_lifetime, a.poll_interval, a.ciba_approval, a.ciba_url, a.ciba_delivery, a.ciba_notification_endpoint,
+  a.allowed_roles, a.pkce, a.authenticated_start`;
 
 export function applicationOf(row: ApplicationRow): Omit<ApplicationRecord, 'scopes' | 'secrets'> {
   return {
@@ -103,6 +104,7 @@ export function applicationOf(row: ApplicationRow): Omit<ApplicationRecord, 'sco
       delivery: row.ciba_delivery,
       notificationEndpoint: row.ciba_notification_endpoint,
     },
+    authenticatedStart: row.authenticated_start,
     allowedRoles: row.allowed_roles,
     pkce: row.pkce,
   };

@@ -57,6 +57,7 @@ export function testApplication(
       delivery: 'push',
       notificationEndpoint: 'https://a.example/told',
     },
+    authenticatedStart: 'required',
     allowedRoles: ['manager', 'clerk'],
     pkce: 'optional',
     secrets: [],

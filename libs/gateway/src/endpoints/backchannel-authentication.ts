@@ -13,7 +13,8 @@ export const backchannelAuthentication: Endpoint = async (request, gateway) => {
     throw new OAuthError('invalid_request', 'The only hint that is supported is login_hint.');
   }
   const requestedExpiry = seconds(parameters.get('requestedExpiry'));
-  await countStart('backchannel_authentication', incoming.ipAddress, gateway);
+  // The device service counts those with a secret once it is verified.
+  if (!hasSecret(client)) await countStart('backchannel_authentication', incoming.ipAddress, gateway);
   const started = await gateway.peers.backchannel.startBackchannelAuthentication(
     {
       caller: incoming.caller(),

@@ -165,6 +165,15 @@ describe.each(['/device_authorization', '/backchannel_authentication'])('POST %s
     expect(request?.credentials).toMatchObject({ clientId: 'tv', clientSecret: '', attempted: true });
   });
 
+  it('leaves clients with a secret to the limits of the device service', async () => {
+    const gateway = open({}, { TESSERA_AUTHORIZE_REQUESTS_PER_ADDRESS: '1' });
+    const statuses = [];
+    for (const payload of ['client_id=tv', 'client_id=tv', 'client_id=tv&client_secret=s']) {
+      statuses.push((await gateway.app.inject({ method: 'POST', url, headers: form, payload })).statusCode);
+    }
+    expect(statuses).toEqual([200, 429, 200]);
+  });
+
   it('limits how often one address starts, not what others do', async () => {
     const gateway = open({}, { TESSERA_AUTHORIZE_REQUESTS_PER_ADDRESS: '2' });
     const from = (remoteAddress: string) =>

@@ -9,7 +9,8 @@ export const deviceAuthorization: Endpoint = async (request, gateway) => {
   const client = requiredClientAuthentication(request);
   const { clientId, clientSecret } = client;
   const caller = incoming.caller();
-  await countStart('device_authorization', incoming.ipAddress, gateway);
+  // The device service counts those with a secret once it is verified.
+  if (!hasSecret(client)) await countStart('device_authorization', incoming.ipAddress, gateway);
   const started = await gateway.peers.device.startDeviceAuthorization(
     {
       caller,

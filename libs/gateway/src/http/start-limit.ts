@@ -3,7 +3,7 @@ import { addressKey } from '@tessera/stores';
 import type { Gateway } from '../gateway.ts';
 
 /**
- * Counts a request that makes the services remember something for somebody who is still unknown. Throws `rate_limited` when one
+ * Counts a request, without verified credentials, that makes the services remember something for somebody who is still unknown. Throws `rate_limited` when one
  * address starts too many in a minute.
  */
 export async function countStart(
