@@ -13,10 +13,12 @@ export const deviceConfig = z.object({
   TESSERA_DEVICE_POLL_INTERVAL: duration('5s', { min: '1s', max: '60s' }),
   /** Wrong user codes from one session within the window. */
   TESSERA_USER_CODE_FAILURES_PER_SESSION: integer(5, { min: 1 }),
+  /** Wrong user codes from one signed-in user within the window. */
+  TESSERA_USER_CODE_FAILURES_PER_USER: integer(20, { min: 1 }),
   /** Wrong user codes from one address within the window. */
   TESSERA_USER_CODE_FAILURES_PER_ADDRESS: integer(20, { min: 1 }),
   TESSERA_USER_CODE_FAILURES_WINDOW: duration('15m', { min: '1s', max: '1d' }),
-  /** Wrong user codes from all callers together within a minute. */
+  /** Wrong user codes within a minute from all callers that are not signed in; beyond it users sign in first. */
   TESSERA_USER_CODE_FAILURES_TOTAL: integer(120, { min: 1 }),
   /** Started flows per client and minute. */
   TESSERA_DEVICE_REQUESTS_PER_CLIENT: integer(1200, { min: 1 }),

@@ -248,6 +248,7 @@ function startLimits(config: DeviceConfig): StartLimits {
 function failureLimits(config: DeviceConfig): FailureLimits {
   return {
     session: config.TESSERA_USER_CODE_FAILURES_PER_SESSION,
+    person: config.TESSERA_USER_CODE_FAILURES_PER_USER,
     address: config.TESSERA_USER_CODE_FAILURES_PER_ADDRESS,
     windowSeconds: config.TESSERA_USER_CODE_FAILURES_WINDOW,
     global: config.TESSERA_USER_CODE_FAILURES_TOTAL,

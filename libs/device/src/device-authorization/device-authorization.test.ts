@@ -249,13 +249,39 @@ describe('opening a user code', () => {
     expect(await codeOf(open(userCode, { ...person(), ipAddress }))).toBe('rate_limited');
   });
 
-  it('stops everybody when the global budget is used up (DEV-7)', async () => {
-    const limited = await createWorld({ config: { TESSERA_USER_CODE_FAILURES_TOTAL: 7 } });
+  it('stops a user after twenty wrong codes, with a fresh session and address for each (DEV-7)', async () => {
+    const { userCode } = await startDevice(world);
     const guesses = await Promise.all(
-      Array.from({ length: 20 }, () => codeOf(openDevice(limited, 'BBBB-BBBB', person()))),
+      Array.from({ length: 30 }, () => codeOf(open('BBBB-BBBB', person('eve')))),
     );
+    expect(guesses.filter((code) => code === 'not_found')).toHaveLength(20);
+    expect(await codeOf(open(userCode, person('eve')))).toBe('rate_limited');
+    expect(await codeOf(open(userCode, person('eve', 'umbra'))), 'in another tenant').toBe('not_found');
+    expect(await codeOf(open(userCode, person('bob')))).toBe('no error');
+  });
+
+  it('asks for a sign-in first, and stops nobody, when the global budget is used up (DEV-7)', async () => {
+    const limited = await createWorld({ config: { TESSERA_USER_CODE_FAILURES_TOTAL: 7 } });
+    const { userCode } = await startDevice(limited);
+    const anonymously = (typed: string) =>
+      codeOf(limited.device.getDeviceAuthorization({ userCode: typed, ipAddress: newAddress() }));
+    const guesses = await Promise.all(Array.from({ length: 20 }, () => anonymously('BBBB-BBBB')));
     expect(guesses.filter((code) => code === 'not_found')).toHaveLength(7);
-    expect(guesses.filter((code) => code === 'rate_limited')).toHaveLength(13);
+    expect(guesses.filter((code) => code === 'login_required')).toHaveLength(13);
+    expect(await anonymously(userCode), 'a right code is not looked up either').toBe('login_required');
+    expect(await codeOf(openDevice(limited, 'BBBB-BBBB', person()))).toBe('not_found');
+    expect(await codeOf(openDevice(limited, userCode, person()))).toBe('no error');
+    await limited.service.close();
+  });
+
+  it('leaves the global budget alone when signed-in users enter wrong codes', async () => {
+    const limited = await createWorld({ config: { TESSERA_USER_CODE_FAILURES_TOTAL: 2 } });
+    for (let i = 0; i < 4; i += 1) await codeOf(openDevice(limited, 'BBBB-BBBB', person()));
+    const anonymous = limited.device.getDeviceAuthorization({
+      userCode: 'BBBB-BBBB',
+      ipAddress: newAddress(),
+    });
+    expect(await codeOf(anonymous)).toBe('not_found');
     await limited.service.close();
   });
 });

@@ -29,8 +29,8 @@ export interface DeviceAuthorizations {
   /**
    * Finds the pending request of a user code for the signed-in person, and binds it to them and their session
    * (CVE-2026-45337). If nobody is signed in, the result has only the tenant. Throws the same `not_found` for a code that
-   * is unknown, expired, decided, of another tenant or opened by another person, and `rate_limited` after too many wrong
-   * codes.
+   * is unknown, expired, decided, of another tenant or opened by another person, `rate_limited` after too many wrong codes,
+   * and `login_required` if nobody is signed in and all callers together entered too many.
    */
   open(
     typed: string,
@@ -42,9 +42,10 @@ export interface DeviceAuthorizations {
 
 export interface FailureLimits {
   readonly session: number;
+  readonly person: number;
   readonly address: number;
   readonly windowSeconds: number;
-  /** From all callers together, within a minute. */
+  /** From all callers that are not signed in, together, within a minute. */
   readonly global: number;
 }
 
@@ -107,6 +108,7 @@ async function open(
   const opening = await store.open(userCodeHash(typed), owner, failureRules(failureLimits, owner, ipAddress));
   if (opening.outcome === 'throttled') {
     audit.userCodeThrottled(trail, owner, opening.rule);
+    if (opening.rule === 'global') throw signInFirst();
     throw tooMany(opening.retryAfterSeconds);
   }
   if (opening.outcome !== 'found') {
@@ -120,18 +122,31 @@ async function open(
   return { ...view, ...nothing };
 }
 
-/** The limits per address and in total count too, so that new cookies give no further attempts. */
+/**
+ * A person has a limit over all their sessions, and so has an address, so that new cookies give no further attempts. The
+ * limit of all callers together is for those who are not signed in: it must not stop the flow for everyone.
+ */
 function failureRules(limits: FailureLimits, owner: Owner | undefined, ipAddress: string): FailureRule[] {
   const { windowSeconds } = limits;
-  const ofSession: FailureRule[] =
-    owner === undefined
-      ? []
-      : [{ name: 'session', key: owner.sessionId, limit: limits.session, windowSeconds }];
+  const address = {
+    name: 'address',
+    key: addressKey(ipAddress),
+    limit: limits.address,
+    windowSeconds,
+  } as const;
+  if (owner === undefined) {
+    return [address, { name: 'global', key: '', limit: limits.global, windowSeconds: 60 }];
+  }
+  const person = `${owner.tenantId}\0${owner.userId}`;
   return [
-    ...ofSession,
-    { name: 'address', key: addressKey(ipAddress), limit: limits.address, windowSeconds },
-    { name: 'global', key: '', limit: limits.global, windowSeconds: 60 },
+    { name: 'session', key: owner.sessionId, limit: limits.session, windowSeconds },
+    { name: 'person', key: person, limit: limits.person, windowSeconds },
+    address,
   ];
+}
+
+function signInFirst(): OAuthError {
+  return new OAuthError('login_required', 'Sign in before you enter a code.');
 }
 
 function unknownUserCode(): OAuthError {

@@ -10,6 +10,7 @@ import { sendPage } from './page.ts';
 import { approvalsPath } from './paths.ts';
 import { personName, requireBrowserId, signedInPerson } from './person.ts';
 import { describeRequest } from './request-description.ts';
+import { isTenantId, sendTenantForm } from './tenant-form.ts';
 
 /**
  * `GET /approvals`: the pending backchannel requests of the signed-in person (CIBA Core §7.1). No client leads here, so a person
@@ -21,7 +22,13 @@ export const showApprovals: PageHandler = async (context) => {
   if (person === undefined) {
     return isTenantId(tenantId)
       ? sendSignIn(context, signInFor(tenantId), undefined)
-      : sendTenantForm(context, tenantId);
+      : sendTenantForm(context, {
+          path: '/approvals',
+          purpose: 'review your requests',
+          lead: 'You can find it in the link you received, or ask your administrator.',
+          typed: tenantId,
+          fields: [],
+        });
   }
   if (tenantId !== '' && tenantId !== person.session.tenantId)
     return sendElsewhere(context, signInFor(tenantId));
@@ -53,24 +60,9 @@ function redirect({ reply }: PageContext): FastifyReply {
   return reply.header('cache-control', 'no-store').redirect(approvalsPath(), 303);
 }
 
-function isTenantId(text: string): boolean {
-  return /^[a-z0-9][a-z0-9-]{0,62}$/.test(text);
-}
-
 function signInFor(tenantId: string): DirectSignIn {
   const fields = [{ name: 'tenant', value: tenantId }];
   return { path: '/approvals', tenantId, lead: 'to review your requests', subject: tenantId, fields };
-}
-
-function sendTenantForm({ request, reply, gateway }: PageContext, typed: string): FastifyReply {
-  const page = {
-    template: 'approvals-tenant',
-    title: 'Your organization',
-    message: 'Enter your organization to sign in and review your requests.',
-    formTarget: 'own',
-    data: { typed, problem: typed === '' ? undefined : 'This is not a valid organization name.' },
-  } as const;
-  return sendPage(request, reply, gateway, page);
 }
 
 const notices: Readonly<Record<Outcome, string>> = {

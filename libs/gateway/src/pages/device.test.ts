@@ -172,6 +172,66 @@ describe('GET /device', () => {
   });
 });
 
+describe('a code that may be looked up only after a sign-in (DEV-7)', () => {
+  const signInFirst = ({ userId }: { userId: string }) => {
+    if (userId === '') throw new OAuthError('login_required', 'Sign in before you enter a code.');
+    return { request: pending };
+  };
+  const nobody = { getDeviceAuthorization: signInFirst, getSession: () => ({}) };
+
+  it('asks somebody who is not signed in for the organization, then for the password there', async () => {
+    const form = await get(open(nobody), opened);
+    expect(form.statusCode).toBe(200);
+    for (const text of ['name="tenant"', `value="${userCode}"`, `value="${proof}"`, 'action="/device"']) {
+      expect(form.body).toContain(text);
+    }
+    const signIn = await get(open(nobody), `${opened}&tenant=acme`);
+    expect(signIn.statusCode).toBe(200);
+    for (const text of ['name="password"', '<strong>acme</strong>', 'name="tenant" value="acme"']) {
+      expect(signIn.body).toContain(text);
+    }
+    expect((await get(open(nobody), `${opened}&tenant=A%20b`)).body).toContain(
+      'not a valid organization name',
+    );
+  });
+
+  it('signs in there and goes on with the code', async () => {
+    const gateway = open(nobody);
+    const values = { user_code: userCode, tenant: 'acme', identifier: 'ada', password: 'engine' };
+    const answer = await post(gateway, { ...values, csrf: csrf(purpose.signInTo(userCode)) });
+    expect([answer.statusCode, answer.headers.location]).toEqual([303, opened]);
+    expect(gateway.requests('signInDirect')).toMatchObject([{ tenantId: 'acme', identifier: 'ada' }]);
+  });
+
+  it('asks for the organization again if the form names none, and checks no password', async () => {
+    const gateway = open(nobody);
+    const values = { user_code: userCode, identifier: 'ada', password: 'engine' };
+    const answer = await post(gateway, { ...values, csrf: csrf(purpose.signInTo(userCode)) });
+    expect([answer.statusCode, answer.headers.location]).toEqual([303, opened]);
+    expect(gateway.requests('signInDirect')).toEqual([]);
+  });
+
+  it('asks somebody who signed in too long ago for the password at their own tenant', async () => {
+    const old = { ...session, authTime: BigInt(now - 3601) };
+    const gateway = open({ getDeviceAuthorization: signInFirst, getSession: () => ({ session: old }) });
+    const { body } = await get(gateway, opened);
+    expect(body).toContain('Confirm that it is you');
+    expect(body).toContain('<strong>acme</strong>');
+  });
+
+  it('is looked up for somebody who is signed in', async () => {
+    const { body } = await get(open({ getDeviceAuthorization: signInFirst }), opened);
+    expect(body).toContain('value="approve"');
+  });
+
+  it('is signed in for at its own tenant whenever it can be looked up, whatever the form says', async () => {
+    const gateway = open({ getSession: () => ({}) });
+    const values = { user_code: userCode, tenant: 'globex', identifier: 'ada', password: 'engine' };
+    await post(gateway, { ...values, csrf: csrf(purpose.signInTo(userCode)) });
+    expect(gateway.requests('signInDirect')).toMatchObject([{ tenantId: 'acme' }]);
+  });
+});
+
 describe('POST /device', () => {
   it('continues with a proof that only this browser has', async () => {
     const answer = await post(open(), { user_code: userCode, csrf: csrf(purpose.enterCode) });

@@ -11,10 +11,12 @@ import { sendPage, sendPageError } from './page.ts';
 import { devicePath } from './paths.ts';
 import { personName, requireBrowserId, signedInPerson, type Person } from './person.ts';
 import { describeRequest } from './request-description.ts';
+import { isTenantId, sendTenantForm } from './tenant-form.ts';
 
 /**
  * `GET /device` (RFC 8628 §3.3). A code in the address only fills in the form (§3.3.1, §5.4): the code is looked up once this
- * browser sent that form, which the `proof` beside it shows.
+ * browser sent that form, which the `proof` beside it shows. Nobody who is not signed in can look up a code after too many wrong
+ * ones: the person then names the tenant and signs in first.
  */
 export const showDevice: PageHandler = async (context) => {
   const query = readQuery(context.request);
@@ -32,7 +34,9 @@ export const showDevice: PageHandler = async (context) => {
   return answering(context, userCode, async () => {
     const person = await signedInPerson(context);
     if (person?.fresh === true) return sendConfirmation(context, userCode, person);
-    const { tenantId } = await find(context, userCode, undefined);
+    const entered = query.get('tenant') ?? '';
+    const tenantId = (await tenantOf(context, userCode)) ?? person?.session.tenantId ?? entered;
+    if (!isTenantId(tenantId)) return askForTenant(context, userCode, entered);
     if (person !== undefined && person.session.tenantId !== tenantId) throw unknownCode();
     return sendSignIn(context, signInFor(userCode, tenantId), person);
   });
@@ -60,7 +64,8 @@ async function signIn(
   const { app, request, gateway } = context;
   checkForm(app, request, form, purpose.signInTo(userCode), gateway);
   return answering(context, userCode, async () => {
-    const { tenantId } = await find(context, userCode, undefined);
+    const tenantId = (await tenantOf(context, userCode)) ?? form.get('tenant') ?? '';
+    if (!isTenantId(tenantId)) return openCode(context, userCode);
     const answer = await signInDirectly(context, signInFor(userCode, tenantId), form);
     return answer === 'signed_in' ? openCode(context, userCode) : answer;
   });
@@ -82,14 +87,33 @@ async function decide(
 }
 
 function signInFor(userCode: string, tenantId: string): DirectSignIn {
-  const fields = [{ name: 'user_code', value: userCode }];
+  const fields = [
+    { name: 'user_code', value: userCode },
+    { name: 'tenant', value: tenantId },
+  ];
   return { path: '/device', tenantId, lead: 'to connect your device', subject: userCode, fields };
+}
+
+function askForTenant(context: PageContext, userCode: string, entered: string): FastifyReply {
+  return sendTenantForm(context, {
+    path: '/device',
+    purpose: 'connect your device',
+    lead: 'Many wrong codes were entered, so sign in before yours is checked. Your administrator knows the name.',
+    typed: entered,
+    fields: [
+      { name: 'user_code', value: userCode },
+      { name: 'proof', value: proofOf(context, userCode) },
+    ],
+  });
 }
 
 /** Redirects to the pages of a code, with the proof that this browser entered it. */
 function openCode(context: PageContext, userCode: string): FastifyReply {
-  const proof = context.gateway.antiForgery.token(requireBrowserId(context), purpose.openCode(userCode));
-  return redirect(context, devicePath({ user_code: userCode, proof }));
+  return redirect(context, devicePath({ user_code: userCode, proof: proofOf(context, userCode) }));
+}
+
+function proofOf(context: PageContext, userCode: string): string {
+  return context.gateway.antiForgery.token(requireBrowserId(context), purpose.openCode(userCode));
 }
 
 function redirect({ reply }: PageContext, path: string): FastifyReply {
@@ -115,6 +139,16 @@ async function answering(
 
 function unknownCode(): OAuthError {
   return new OAuthError('not_found', 'The code is not valid or has expired.');
+}
+
+/** The tenant of a code, for somebody who is not signed in; undefined if they must sign in before it is looked up. */
+async function tenantOf(context: PageContext, userCode: string): Promise<string | undefined> {
+  try {
+    return (await find(context, userCode, undefined)).tenantId;
+  } catch (error) {
+    if (error instanceof OAuthError && error.code === 'login_required') return undefined;
+    throw error;
+  }
 }
 
 async function find(

@@ -20,7 +20,7 @@ export interface Page {
     | 'device-decided'
     | 'sign-in'
     | 'approvals'
-    | 'approvals-tenant';
+    | 'tenant-form';
   readonly title: string;
   /** The page in one sentence. */
   readonly message: string;

@@ -36,7 +36,7 @@ const pages = [
   'device-decided',
   'sign-in',
   'approvals',
-  'approvals-tenant',
+  'tenant-form',
 ];
 
 describe.each(pages)('the page %s', (page) => {
