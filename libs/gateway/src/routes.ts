@@ -5,6 +5,7 @@ import { backchannelDecision } from './endpoints/backchannel-decision.ts';
 import { deviceAuthorization } from './endpoints/device-authorization.ts';
 import { jwks, oauthAuthorizationServer, openidConfiguration } from './endpoints/discovery.ts';
 import type { Endpoint } from './endpoints/endpoint.ts';
+import { forwardAuth, forwardAuthPath } from './endpoints/forward-auth.ts';
 import { introspect } from './endpoints/introspect.ts';
 import { revokeByContract, revokeByStandard } from './endpoints/revoke.ts';
 import { token } from './endpoints/token.ts';
@@ -95,6 +96,7 @@ export const routes: readonly Route[] = [
   },
   { ...read, path: at.userinfo, handle: userinfo },
   { ...read, method: 'POST', path: at.userinfo, handle: userinfo },
+  { ...read, path: forwardAuthPath, crossOrigin: false, handle: forwardAuth },
   { ...read, path: at.openidConfiguration, handle: openidConfiguration },
   { ...read, path: at.authorizationServerMetadata, handle: oauthAuthorizationServer },
   { ...read, path: at.jwks, handle: jwks },

@@ -10,6 +10,7 @@ import { cibaSuite } from '../suites/ciba.ts';
 import { codeFlowSuite } from '../suites/code-flow.ts';
 import { deviceSuite } from '../suites/device.ts';
 import { discoverySuite } from '../suites/discovery.ts';
+import { forwardAuthSuite } from '../suites/forward-auth.ts';
 import { examplesSuite } from '../suites/examples.ts';
 import { interoperabilitySuite } from '../suites/interoperability.ts';
 import { logoutSuite } from '../suites/logout.ts';
@@ -51,6 +52,7 @@ describe(setUp.name, () => {
   afterAll(async () => running?.stop());
 
   discoverySuite(system);
+  forwardAuthSuite(system);
   clientCredentialsSuite(system);
   authorizeSuite(system);
   codeFlowSuite(system);
