@@ -192,8 +192,9 @@ function origin({ browser, call }: BrowserCall) {
   };
 }
 
-function whose(tenantId: string, clientId: string) {
-  return { tenantId, ...client(clientId) };
+/** Both may be empty: the tenant if it is unknown, the client for a sign-in at the pages of `device`. */
+function whose(tenantId: string, clientId: string): { tenantId?: string; clientId?: string } {
+  return { ...(tenantId === '' ? {} : { tenantId }), ...client(clientId) };
 }
 
 /** A sign-in at the pages of `device` has no client. */

@@ -125,7 +125,7 @@ function assemble(given: {
   return {
     startAuthorization: createStartAuthorization({ directory, sessions, pendingRequests, codes, audit }),
     signIn: createSignIn({ directory, sessions, pendingRequests, codes, checkPassword, audit }),
-    signInDirect: createDirectSignIn({ sessions, checkPassword, audit }),
+    signInDirect: createDirectSignIn({ directory, sessions, checkPassword, audit }),
     logout: createLogout({ directory, sessions, audit }),
     sessions,
     codes,

@@ -1,4 +1,4 @@
-import { rootCall } from '@tessera/rpc';
+import { Code, ConnectError, rootCall } from '@tessera/rpc';
 import { systemRandom } from '@tessera/kit';
 import { OAuthError } from '@tessera/oauth';
 import { ChangeKind, Status } from '@tessera/proto-gen/directory';
@@ -45,6 +45,30 @@ describe('the cached records', () => {
     clock.advance(1_001);
     await client.user('acme', 'usr_ada', call);
     expect(directory.calls.getUser).toBe(2);
+  });
+
+  it('know which tenants exist, with one call for each', async () => {
+    for (let asked = 0; asked < 3; asked += 1) {
+      expect(await client.hasTenant('acme', call)).toBe(true);
+    }
+    expect(directory.calls.getTenant).toBe(1);
+    expect(await client.hasTenant('nobody', call)).toBe(false);
+    directory.addTenant('nobody');
+    expect(await client.hasTenant('nobody', call)).toBe(true);
+    for (const id of ['', 'a\0b', 'a b', 'é', 'x'.repeat(129)]) {
+      expect(await client.hasTenant(id, call)).toBe(false);
+    }
+  });
+
+  it('take every tenant to exist while the directory is of the version before', async () => {
+    const old: typeof directory.client = {
+      ...directory.client,
+      getTenant: () => Promise.reject(new ConnectError('unknown method', Code.Unimplemented)),
+    };
+    const runtime = { clock, random: systemRandom, log: silentLog() };
+    const besideOld = createDirectoryClient({ directory: old, runtime });
+    expect(await besideOld.hasTenant('acme', call)).toBe(true);
+    await besideOld.close();
   });
 
   it('do not remember that something is unknown', async () => {

@@ -35,6 +35,7 @@ export function createDirectoryClient(options: DirectoryClientOptions): Director
   });
   return {
     application: (clientId, call) => cache.application(clientId, call),
+    hasTenant: (tenantId, call) => cache.hasTenant(tenantId, call),
     user: (tenantId, userId, call) => cache.user(tenantId, userId, call),
     authenticateClient: (credentials, from, call) => authenticator.authenticate(credentials, from, call),
     isActive,

@@ -4,6 +4,7 @@ import type { CallOptions, Client } from '@tessera/rpc';
 import {
   ChangeKind,
   type DirectoryService,
+  type Tenant,
   type User,
   type WatchChangesResponse,
 } from '@tessera/proto-gen/directory';
@@ -22,16 +23,18 @@ export interface DirectoryCacheOptions {
   readonly maxAge: () => number;
 }
 
-/** A cache of applications and users by their ids. */
+/** A cache of applications, users and tenants by their ids. */
 export class DirectoryCache {
   readonly #directory: Client<typeof DirectoryService>;
   readonly #applications: RecordCache<ApplicationRecord>;
   readonly #users: RecordCache<User>;
+  readonly #tenants: RecordCache<Tenant>;
 
   constructor({ directory, clock, maxAge }: DirectoryCacheOptions) {
     this.#directory = directory;
     this.#applications = new RecordCache({ clock, maxAge, capacity });
     this.#users = new RecordCache({ clock, maxAge, capacity });
+    this.#tenants = new RecordCache({ clock, maxAge, capacity });
   }
 
   async application(clientId: string, call: CallOptions): Promise<ApplicationRecord | undefined> {
@@ -51,10 +54,26 @@ export class DirectoryCache {
     });
   }
 
+  async hasTenant(tenantId: string, call: CallOptions): Promise<boolean> {
+    if (!plausibleId.test(tenantId)) return false;
+    try {
+      const tenant = await this.#tenants.get(tenantId, call, async (shared) => {
+        const found = await unlessNotFound(this.#directory.getTenant({ tenantId }, shared));
+        return found?.tenant;
+      });
+      return tenant !== undefined;
+    } catch (error) {
+      // A directory of the version before does not know this call.
+      if (error instanceof ConnectError && error.code === Code.Unimplemented) return true;
+      throw error;
+    }
+  }
+
   drop({ kind, tenantId, id }: WatchChangesResponse): void {
     if (kind === ChangeKind.USER) this.#users.drop(userKey(tenantId, id));
     else if (kind === ChangeKind.APPLICATION) this.#applications.drop(id);
     else {
+      this.#tenants.drop(tenantId);
       this.#applications.dropWhere((record) => record.tenant.tenantId === tenantId);
       this.#users.dropWhere((user) => user.tenantId === tenantId);
     }
@@ -63,6 +82,7 @@ export class DirectoryCache {
   clear(): void {
     this.#applications.clear();
     this.#users.clear();
+    this.#tenants.clear();
   }
 }
 

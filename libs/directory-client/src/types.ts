@@ -44,6 +44,12 @@ export interface DirectoryClient {
    */
   application(clientId: string, call: CallOptions): Promise<ApplicationRecord | undefined>;
 
+  /**
+   * Whether a tenant exists, whatever its status. Ask before text of a request becomes part of a limit's key. Cached like
+   * applications.
+   */
+  hasTenant(tenantId: string, call: CallOptions): Promise<boolean>;
+
   /** A user by its stable id within a tenant, whatever its status; undefined if unknown. Cached like applications. */
   user(tenantId: string, userId: string, call: CallOptions): Promise<User | undefined>;
 

@@ -1,6 +1,6 @@
 import { Code, ConnectError } from '@tessera/rpc';
 import { ApplicationType, ChangeKind, Status } from '@tessera/proto-gen/directory';
-import type { Change, UserRecord, UserStatus } from './store/records.ts';
+import type { Change, TenantRecord, UserRecord, UserStatus } from './store/records.ts';
 import type { FoundApplication, FoundUser, ListedSecret } from './store/store.ts';
 
 const statuses = {
@@ -16,6 +16,10 @@ const changeKinds = {
   application: ChangeKind.APPLICATION,
   user: ChangeKind.USER,
 } as const satisfies Record<Change['kind'], ChangeKind>;
+
+export function tenantMessage(tenant: TenantRecord) {
+  return { ...tenant, status: statuses[tenant.status] };
+}
 
 export function applicationMessage(found: FoundApplication) {
   const { application, scopes, tenant, validFrom } = found;
@@ -38,7 +42,7 @@ export function applicationMessage(found: FoundApplication) {
       allowedRoles: [...application.allowedRoles],
       pkceOptional: application.pkce === 'optional',
     },
-    tenant: { ...tenant, status: statuses[tenant.status] },
+    tenant: tenantMessage(tenant),
   };
 }
 

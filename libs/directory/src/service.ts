@@ -2,7 +2,7 @@ import type { ChangeFeed } from '@tessera/stores';
 import type { Handlers } from '@tessera/rpc';
 import { ChangeKind, type DirectoryService } from '@tessera/proto-gen/directory';
 import type { ClientSecrets } from './client-secrets/client-secrets.ts';
-import { applicationMessage, changeKind, notFound, seconds, userMessage } from './messages.ts';
+import { applicationMessage, changeKind, notFound, seconds, tenantMessage, userMessage } from './messages.ts';
 import type { PasswordSignIn } from './passwords/password-sign-in.ts';
 import type { PepperCheck } from './client-secrets/pepper-check.ts';
 import { longestIdentifier, normalizeIdentifier } from './store/records.ts';
@@ -53,6 +53,12 @@ export function directoryHandlers(parts: DirectoryParts): Handlers<typeof Direct
       await pepperCheck.prove();
       secretUses.record({ tenantId: stored.tenantId, clientId, digest: match.digest });
       return { verified: true, expiresAt: seconds(match.expiresAt ?? 0) };
+    },
+
+    async getTenant({ tenantId }) {
+      const tenant = await store.findTenant(tenantId);
+      if (tenant === undefined) throw notFound('The tenant');
+      return { tenant: tenantMessage(tenant) };
     },
 
     async getUser({ tenantId, userId }) {

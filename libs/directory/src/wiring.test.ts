@@ -581,6 +581,7 @@ describe('callers', () => {
   /** Every method of every service has a line here; whoever is not named is denied. */
   const reachable: Record<string, readonly CallerName[]> = {
     getApplication: ['gateway', 'authorize', 'device', 'token', 'operator'],
+    getTenant: ['authorize'],
     verifyApplicationSecret: ['device', 'token'],
     getUser: ['gateway', 'authorize', 'device', 'token', 'operator'],
     findUser: ['authorize', 'device', 'operator'],

@@ -30,6 +30,7 @@ const queuePerHash = 25;
 const allow: Allow<typeof DirectoryService> = {
   getApplication: ['gateway', 'authorize', 'device', 'token', 'operator'],
   verifyApplicationSecret: ['device', 'token'],
+  getTenant: ['authorize'],
   getUser: ['gateway', 'authorize', 'device', 'token', 'operator'],
   findUser: ['authorize', 'device', 'operator'],
   verifyPassword: ['authorize'],

@@ -96,6 +96,7 @@ export class FakeDirectory {
   readonly calls = {
     getApplication: 0,
     verifyApplicationSecret: 0,
+    getTenant: 0,
     getUser: 0,
     findUser: 0,
     verifyPassword: 0,
@@ -267,6 +268,10 @@ export class FakeDirectory {
         const verified = application?.secret === clientSecret;
         return this.#respond({ verified, expiresAt: verified ? application.secretExpiresAt : 0n });
       },
+      getTenant: ({ tenantId }) => {
+        this.#receive('getTenant');
+        return this.#respond({ tenant: { ...found(this.tenants.get(tenantId)) } });
+      },
       getUser: ({ tenantId, userId }) => {
         this.#receive('getUser');
         return this.#respond({ user: withoutPassword(found(this.users.get(`${tenantId} ${userId}`))) });
@@ -341,6 +346,7 @@ export class FakeDirectory {
         route(DirectoryService, this.#handlers(), {
           getApplication: callers,
           verifyApplicationSecret: callers,
+          getTenant: callers,
           getUser: callers,
           findUser: callers,
           verifyPassword: callers,

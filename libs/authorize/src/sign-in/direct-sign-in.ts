@@ -1,9 +1,11 @@
+import type { DirectoryClient } from '@tessera/directory-client';
 import type { AuthorizeAudit } from '../audit.ts';
 import type { BrowserCall } from '../browser.ts';
 import type { CheckPassword } from './password-check.ts';
 import type { OpenedSession, Sessions } from '../sessions/sessions.ts';
 
 export interface DirectSignInAttempt {
+  /** As the form has it: it may name no tenant. */
   readonly tenantId: string;
   readonly identifier: string;
   readonly password: string;
@@ -19,12 +21,15 @@ export type DirectSignInOutcome =
 export type DirectSignIn = (from: BrowserCall, attempt: DirectSignInAttempt) => Promise<DirectSignInOutcome>;
 
 export function createDirectSignIn(deps: {
+  readonly directory: Pick<DirectoryClient, 'hasTenant'>;
   readonly sessions: Sessions;
   readonly checkPassword: CheckPassword;
   readonly audit: AuthorizeAudit;
 }): DirectSignIn {
-  const { sessions, checkPassword, audit } = deps;
-  return async (from, { tenantId, identifier, password }) => {
+  const { directory, sessions, checkPassword, audit } = deps;
+  return async (from, { tenantId: claimed, identifier, password }) => {
+    // Tenants that do not exist count as one: otherwise every invented name would have limits and audit rows of its own.
+    const tenantId = (await directory.hasTenant(claimed, from.call.onward())) ? claimed : '';
     const present = await sessions.find(from.browser);
     if (present !== undefined && present.tenantId !== tenantId) {
       audit.tenantMismatch(from, tenantId, '', present);

@@ -162,7 +162,17 @@ export function directoryStoreContract(engine: string, open: () => Promise<Store
       expect(await stores.store.findUser(other, 'usr_ada')).toBeUndefined();
     });
 
+    it('finds a tenant by its id alone', async () => {
+      const desired = testTenant(fresh());
+      await make(desired);
+      expect(await stores.store.findTenant(desired.tenant.tenantId)).toEqual(desired.tenant);
+      for (const tenantId of ['', 'nobody', desired.tenant.tenantId.toUpperCase()]) {
+        expect(await stores.store.findTenant(tenantId)).toBeUndefined();
+      }
+    });
+
     it('finds nothing by a text that it cannot hold', async () => {
+      expect(await stores.store.findTenant('a\0b')).toBeUndefined();
       expect(await stores.store.findApplication('a\0b')).toBeUndefined();
       expect(await stores.store.findSecrets('a\0b')).toBeUndefined();
       expect(await stores.store.listSecrets('a\0b')).toBeUndefined();

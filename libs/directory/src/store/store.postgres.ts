@@ -10,6 +10,7 @@ import {
   type TenantRow,
   type UserRow,
 } from './rows.ts';
+import type { TenantRecord } from './records.ts';
 import type {
   ChangeStore,
   DirectoryStore,
@@ -42,6 +43,7 @@ const scopesOfApplication = `(
 /** The durable records in Postgres or PGlite. Texts with a NUL byte match nothing: the engines cannot hold them. */
 export function createDirectoryStore(database: Database): DirectoryStore {
   return {
+    findTenant: async (tenantId) => (isStorable(tenantId) ? findTenant(database, tenantId) : undefined),
     findApplication: async (clientId) =>
       isStorable(clientId) ? findApplication(database, clientId) : undefined,
     findSecrets: async (clientId) => (isStorable(clientId) ? findSecrets(database, clientId) : undefined),
@@ -56,6 +58,15 @@ export function createDirectoryStore(database: Database): DirectoryStore {
       isStorable(tenantId) ? somePasswordHash(database, tenantId, position) : undefined,
     noteSecretUses: (uses) => noteSecretUses(database, uses),
   };
+}
+
+async function findTenant(database: Database, tenantId: string): Promise<TenantRecord | undefined> {
+  const { rows } = await database.query<TenantRow>({
+    name: 'directory.find_tenant',
+    text: `SELECT ${tenantColumns} FROM directory.tenant t WHERE t.tenant_id = $1`,
+    values: [tenantId],
+  });
+  return rows[0] && tenantOf(rows[0]);
 }
 
 async function findApplication(database: Database, clientId: string): Promise<FoundApplication | undefined> {

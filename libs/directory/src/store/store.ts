@@ -102,6 +102,7 @@ export type TenantChangeResult =
 
 /** Reads of the durable records; every one names its tenant, or finds it through the globally unique client id. */
 export interface DirectoryStore {
+  findTenant(tenantId: string): Promise<TenantRecord | undefined>;
   findApplication(clientId: string): Promise<FoundApplication | undefined>;
   /** Undefined for an unknown application; an empty list for one without valid secrets. */
   findSecrets(clientId: string): Promise<FoundSecrets | undefined>;

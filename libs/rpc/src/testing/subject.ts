@@ -80,6 +80,7 @@ function directoryRoute(subject: () => Subject) {
     {
       getApplication: unimplemented,
       verifyApplicationSecret: unimplemented,
+      getTenant: unimplemented,
       getUser: unimplemented,
       findUser: unimplemented,
       verifyPassword: unimplemented,
@@ -88,6 +89,7 @@ function directoryRoute(subject: () => Subject) {
     {
       getApplication: [],
       verifyApplicationSecret: [],
+      getTenant: [],
       getUser: [],
       findUser: [],
       verifyPassword: [],

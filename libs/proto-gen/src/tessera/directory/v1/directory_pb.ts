@@ -10,7 +10,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file tessera/directory/v1/directory.proto.
  */
 export const file_tessera_directory_v1_directory: GenFile = /*@__PURE__*/
-  fileDesc("CiR0ZXNzZXJhL2RpcmVjdG9yeS92MS9kaXJlY3RvcnkucHJvdG8SFHRlc3NlcmEuZGlyZWN0b3J5LnYxIlcKBlRlbmFudBIRCgl0ZW5hbnRfaWQYASABKAkSDAoEbmFtZRgCIAEoCRIsCgZzdGF0dXMYAyABKA4yHC50ZXNzZXJhLmRpcmVjdG9yeS52MS5TdGF0dXMiWgoMR3JhbnRlZFNjb3BlEgwKBG5hbWUYASABKAkSEAoIYXVkaWVuY2UYAiABKAkSEwoLZGVzY3JpcHRpb24YAyABKAkSFQoNcmVzb3VyY2VfbmFtZRgEIAEoCSLBAQoJTGlmZXRpbWVzEhQKDGFjY2Vzc190b2tlbhgBIAEoDRIQCghpZF90b2tlbhgCIAEoDRIaChJyZWZyZXNoX3Rva2VuX2lkbGUYAyABKA0SHgoWcmVmcmVzaF90b2tlbl9hYnNvbHV0ZRgEIAEoDRIdChVhdXRob3JpemF0aW9uX3JlcXVlc3QYBSABKA0SGgoSYXV0aG9yaXphdGlvbl9jb2RlGAYgASgNEhUKDXBvbGxfaW50ZXJ2YWwYByABKA0iXAoKQ2liYVBvbGljeRIQCghhcHByb3ZhbBgBIAEoCRILCgN1cmwYAiABKAkSEAoIZGVsaXZlcnkYAyABKAkSHQoVbm90aWZpY2F0aW9uX2VuZHBvaW50GAQgASgJIowECgtBcHBsaWNhdGlvbhIRCgljbGllbnRfaWQYASABKAkSEQoJdGVuYW50X2lkGAIgASgJEgwKBG5hbWUYAyABKAkSMwoEdHlwZRgEIAEoDjIlLnRlc3NlcmEuZGlyZWN0b3J5LnYxLkFwcGxpY2F0aW9uVHlwZRIsCgZzdGF0dXMYBSABKA4yHC50ZXNzZXJhLmRpcmVjdG9yeS52MS5TdGF0dXMSEwoLZ3JhbnRfdHlwZXMYBiADKAkSFQoNcmVkaXJlY3RfdXJpcxgHIAMoCRIcChRsb2dvdXRfcmVkaXJlY3RfdXJpcxgIIAMoCRIyCgZzY29wZXMYCSADKAsyIi50ZXNzZXJhLmRpcmVjdG9yeS52MS5HcmFudGVkU2NvcGUSMgoJbGlmZXRpbWVzGAogASgLMh8udGVzc2VyYS5kaXJlY3RvcnkudjEuTGlmZXRpbWVzEi4KBGNpYmEYCyABKAsyIC50ZXNzZXJhLmRpcmVjdG9yeS52MS5DaWJhUG9saWN5EhwKFGludHJvc3BlY3RfYXVkaWVuY2VzGAwgAygJEhIKCnZhbGlkX2Zyb20YDSABKAMSFQoNYWxsb3dlZF9yb2xlcxgOIAMoCRIVCg1wa2NlX29wdGlvbmFsGA8gASgIEiQKHGF1dGhlbnRpY2F0ZWRfc3RhcnRfcmVxdWlyZWQYECABKAgiKgoVR2V0QXBwbGljYXRpb25SZXF1ZXN0EhEKCWNsaWVudF9pZBgBIAEoCSJ+ChZHZXRBcHBsaWNhdGlvblJlc3BvbnNlEjYKC2FwcGxpY2F0aW9uGAEgASgLMiEudGVzc2VyYS5kaXJlY3RvcnkudjEuQXBwbGljYXRpb24SLAoGdGVuYW50GAIgASgLMhwudGVzc2VyYS5kaXJlY3RvcnkudjEuVGVuYW50Ik8KHlZlcmlmeUFwcGxpY2F0aW9uU2VjcmV0UmVxdWVzdBIRCgljbGllbnRfaWQYASABKAkSGgoNY2xpZW50X3NlY3JldBgCIAEoCUIDgAEBIkcKH1ZlcmlmeUFwcGxpY2F0aW9uU2VjcmV0UmVzcG9uc2USEAoIdmVyaWZpZWQYASABKAgSEgoKZXhwaXJlc19hdBgCIAEoAyLAAQoEVXNlchIPCgd1c2VyX2lkGAEgASgJEhEKCXRlbmFudF9pZBgCIAEoCRIQCgh1c2VybmFtZRgDIAEoCRINCgVlbWFpbBgEIAEoCRIMCgRuYW1lGAUgASgJEhQKDHBob25lX251bWJlchgGIAEoCRINCgVyb2xlcxgHIAMoCRIsCgZzdGF0dXMYCCABKA4yHC50ZXNzZXJhLmRpcmVjdG9yeS52MS5TdGF0dXMSEgoKdmFsaWRfZnJvbRgJIAEoAyI0Cg5HZXRVc2VyUmVxdWVzdBIRCgl0ZW5hbnRfaWQYASABKAkSDwoHdXNlcl9pZBgCIAEoCSI7Cg9HZXRVc2VyUmVzcG9uc2USKAoEdXNlchgBIAEoCzIaLnRlc3NlcmEuZGlyZWN0b3J5LnYxLlVzZXIiOAoPRmluZFVzZXJSZXF1ZXN0EhEKCXRlbmFudF9pZBgBIAEoCRISCgppZGVudGlmaWVyGAIgASgJIjwKEEZpbmRVc2VyUmVzcG9uc2USKAoEdXNlchgBIAEoCzIaLnRlc3NlcmEuZGlyZWN0b3J5LnYxLlVzZXIiVQoVVmVyaWZ5UGFzc3dvcmRSZXF1ZXN0EhEKCXRlbmFudF9pZBgBIAEoCRISCgppZGVudGlmaWVyGAIgASgJEhUKCHBhc3N3b3JkGAMgASgJQgOAAQEiWwoWVmVyaWZ5UGFzc3dvcmRSZXNwb25zZRIoCgR1c2VyGAEgASgLMhoudGVzc2VyYS5kaXJlY3RvcnkudjEuVXNlchIXCg9zaWduZWRfaW5fYXRfbXMYAiABKAMiPAoTV2F0Y2hDaGFuZ2VzUmVxdWVzdBIWCg5hZnRlcl9zZXF1ZW5jZRgBIAEoAxINCgVzaW5jZRgCIAEoAyKbAQoUV2F0Y2hDaGFuZ2VzUmVzcG9uc2USEAoIc2VxdWVuY2UYASABKAMSLgoEa2luZBgCIAEoDjIgLnRlc3NlcmEuZGlyZWN0b3J5LnYxLkNoYW5nZUtpbmQSEQoJdGVuYW50X2lkGAMgASgJEgoKAmlkGAQgASgJEg0KBWVuZGVkGAUgASgIEhMKC3JlY29yZGVkX2F0GAYgASgDIjgKDEFwcGx5UmVxdWVzdBIVCghkb2N1bWVudBgBIAEoCUIDgAEBEhEKCWZpbGVfbmFtZRgCIAEoCSJoCg1UZW5hbnRPdXRjb21lEhEKCXRlbmFudF9pZBgBIAEoCRIPCgdjcmVhdGVkGAIgASgNEg8KB3VwZGF0ZWQYAyABKA0SDwoHZGVsZXRlZBgEIAEoDRIRCgl1bmNoYW5nZWQYBSABKAgiRQoNQXBwbHlSZXNwb25zZRI0Cgd0ZW5hbnRzGAEgAygLMiMudGVzc2VyYS5kaXJlY3RvcnkudjEuVGVuYW50T3V0Y29tZSI3CgtEaWZmUmVxdWVzdBIVCghkb2N1bWVudBgBIAEoCUIDgAEBEhEKCWZpbGVfbmFtZRgCIAEoCSJGCgpEaWZmZXJlbmNlEgwKBGtpbmQYASABKAkSDAoEbmFtZRgCIAEoCRIOCgZjaGFuZ2UYAyABKAkSDAoEa2V5cxgEIAMoCSJdChFUZW5hbnREaWZmZXJlbmNlcxIRCgl0ZW5hbnRfaWQYASABKAkSNQoLZGlmZmVyZW5jZXMYAiADKAsyIC50ZXNzZXJhLmRpcmVjdG9yeS52MS5EaWZmZXJlbmNlIkgKDERpZmZSZXNwb25zZRI4Cgd0ZW5hbnRzGAEgAygLMicudGVzc2VyYS5kaXJlY3RvcnkudjEuVGVuYW50RGlmZmVyZW5jZXMiLAoXR2V0RGVjbGFyZWRTdGF0ZVJlcXVlc3QSEQoJdGVuYW50X2lkGAEgASgJIiwKGEdldERlY2xhcmVkU3RhdGVSZXNwb25zZRIQCghkb2N1bWVudBgBIAEoCSJoChRTZXRVc2VyU3RhdHVzUmVxdWVzdBIRCgl0ZW5hbnRfaWQYASABKAkSDwoHdXNlcl9pZBgCIAEoCRIsCgZzdGF0dXMYAyABKA4yHC50ZXNzZXJhLmRpcmVjdG9yeS52MS5TdGF0dXMiFwoVU2V0VXNlclN0YXR1c1Jlc3BvbnNlInEKG1NldEFwcGxpY2F0aW9uU3RhdHVzUmVxdWVzdBIRCgl0ZW5hbnRfaWQYASABKAkSEQoJY2xpZW50X2lkGAIgASgJEiwKBnN0YXR1cxgDIAEoDjIcLnRlc3NlcmEuZGlyZWN0b3J5LnYxLlN0YXR1cyIeChxTZXRBcHBsaWNhdGlvblN0YXR1c1Jlc3BvbnNlIlkKFlNldFRlbmFudFN0YXR1c1JlcXVlc3QSEQoJdGVuYW50X2lkGAEgASgJEiwKBnN0YXR1cxgCIAEoDjIcLnRlc3NlcmEuZGlyZWN0b3J5LnYxLlN0YXR1cyIZChdTZXRUZW5hbnRTdGF0dXNSZXNwb25zZSIyCh1MaXN0QXBwbGljYXRpb25TZWNyZXRzUmVxdWVzdBIRCgljbGllbnRfaWQYASABKAkiUQoRQXBwbGljYXRpb25TZWNyZXQSEgoKY3JlYXRlZF9hdBgBIAEoAxISCgpleHBpcmVzX2F0GAIgASgDEhQKDGxhc3RfdXNlZF9hdBgDIAEoAyJaCh5MaXN0QXBwbGljYXRpb25TZWNyZXRzUmVzcG9uc2USOAoHc2VjcmV0cxgBIAMoCzInLnRlc3NlcmEuZGlyZWN0b3J5LnYxLkFwcGxpY2F0aW9uU2VjcmV0KlsKBlN0YXR1cxIWChJTVEFUVVNfVU5TUEVDSUZJRUQQABIRCg1TVEFUVVNfQUNUSVZFEAESEwoPU1RBVFVTX0RJU0FCTEVEEAISEQoNU1RBVFVTX0xPQ0tFRBADKnMKD0FwcGxpY2F0aW9uVHlwZRIgChxBUFBMSUNBVElPTl9UWVBFX1VOU1BFQ0lGSUVEEAASGwoXQVBQTElDQVRJT05fVFlQRV9QVUJMSUMQARIhCh1BUFBMSUNBVElPTl9UWVBFX0NPTkZJREVOVElBTBACKnQKCkNoYW5nZUtpbmQSGwoXQ0hBTkdFX0tJTkRfVU5TUEVDSUZJRUQQABIWChJDSEFOR0VfS0lORF9URU5BTlQQARIbChdDSEFOR0VfS0lORF9BUFBMSUNBVElPThACEhQKEENIQU5HRV9LSU5EX1VTRVIQAzKgBQoQRGlyZWN0b3J5U2VydmljZRJwCg5HZXRBcHBsaWNhdGlvbhIrLnRlc3NlcmEuZGlyZWN0b3J5LnYxLkdldEFwcGxpY2F0aW9uUmVxdWVzdBosLnRlc3NlcmEuZGlyZWN0b3J5LnYxLkdldEFwcGxpY2F0aW9uUmVzcG9uc2UiA5ACARKGAQoXVmVyaWZ5QXBwbGljYXRpb25TZWNyZXQSNC50ZXNzZXJhLmRpcmVjdG9yeS52MS5WZXJpZnlBcHBsaWNhdGlvblNlY3JldFJlcXVlc3QaNS50ZXNzZXJhLmRpcmVjdG9yeS52MS5WZXJpZnlBcHBsaWNhdGlvblNlY3JldFJlc3BvbnNlElsKB0dldFVzZXISJC50ZXNzZXJhLmRpcmVjdG9yeS52MS5HZXRVc2VyUmVxdWVzdBolLnRlc3NlcmEuZGlyZWN0b3J5LnYxLkdldFVzZXJSZXNwb25zZSIDkAIBEl4KCEZpbmRVc2VyEiUudGVzc2VyYS5kaXJlY3RvcnkudjEuRmluZFVzZXJSZXF1ZXN0GiYudGVzc2VyYS5kaXJlY3RvcnkudjEuRmluZFVzZXJSZXNwb25zZSIDkAIBEmsKDlZlcmlmeVBhc3N3b3JkEisudGVzc2VyYS5kaXJlY3RvcnkudjEuVmVyaWZ5UGFzc3dvcmRSZXF1ZXN0GiwudGVzc2VyYS5kaXJlY3RvcnkudjEuVmVyaWZ5UGFzc3dvcmRSZXNwb25zZRJnCgxXYXRjaENoYW5nZXMSKS50ZXNzZXJhLmRpcmVjdG9yeS52MS5XYXRjaENoYW5nZXNSZXF1ZXN0GioudGVzc2VyYS5kaXJlY3RvcnkudjEuV2F0Y2hDaGFuZ2VzUmVzcG9uc2UwATKWBgoVRGlyZWN0b3J5QWRtaW5TZXJ2aWNlElAKBUFwcGx5EiIudGVzc2VyYS5kaXJlY3RvcnkudjEuQXBwbHlSZXF1ZXN0GiMudGVzc2VyYS5kaXJlY3RvcnkudjEuQXBwbHlSZXNwb25zZRJSCgREaWZmEiEudGVzc2VyYS5kaXJlY3RvcnkudjEuRGlmZlJlcXVlc3QaIi50ZXNzZXJhLmRpcmVjdG9yeS52MS5EaWZmUmVzcG9uc2UiA5ACARJzChBHZXREZWNsYXJlZFN0YXRlEi0udGVzc2VyYS5kaXJlY3RvcnkudjEuR2V0RGVjbGFyZWRTdGF0ZVJlcXVlc3QaLi50ZXNzZXJhLmRpcmVjdG9yeS52MS5HZXREZWNsYXJlZFN0YXRlUmVzcG9uc2UwARJoCg1TZXRVc2VyU3RhdHVzEioudGVzc2VyYS5kaXJlY3RvcnkudjEuU2V0VXNlclN0YXR1c1JlcXVlc3QaKy50ZXNzZXJhLmRpcmVjdG9yeS52MS5TZXRVc2VyU3RhdHVzUmVzcG9uc2USfQoUU2V0QXBwbGljYXRpb25TdGF0dXMSMS50ZXNzZXJhLmRpcmVjdG9yeS52MS5TZXRBcHBsaWNhdGlvblN0YXR1c1JlcXVlc3QaMi50ZXNzZXJhLmRpcmVjdG9yeS52MS5TZXRBcHBsaWNhdGlvblN0YXR1c1Jlc3BvbnNlEm4KD1NldFRlbmFudFN0YXR1cxIsLnRlc3NlcmEuZGlyZWN0b3J5LnYxLlNldFRlbmFudFN0YXR1c1JlcXVlc3QaLS50ZXNzZXJhLmRpcmVjdG9yeS52MS5TZXRUZW5hbnRTdGF0dXNSZXNwb25zZRKIAQoWTGlzdEFwcGxpY2F0aW9uU2VjcmV0cxIzLnRlc3NlcmEuZGlyZWN0b3J5LnYxLkxpc3RBcHBsaWNhdGlvblNlY3JldHNSZXF1ZXN0GjQudGVzc2VyYS5kaXJlY3RvcnkudjEuTGlzdEFwcGxpY2F0aW9uU2VjcmV0c1Jlc3BvbnNlIgOQAgFiBnByb3RvMw");
+  fileDesc("CiR0ZXNzZXJhL2RpcmVjdG9yeS92MS9kaXJlY3RvcnkucHJvdG8SFHRlc3NlcmEuZGlyZWN0b3J5LnYxIlcKBlRlbmFudBIRCgl0ZW5hbnRfaWQYASABKAkSDAoEbmFtZRgCIAEoCRIsCgZzdGF0dXMYAyABKA4yHC50ZXNzZXJhLmRpcmVjdG9yeS52MS5TdGF0dXMiWgoMR3JhbnRlZFNjb3BlEgwKBG5hbWUYASABKAkSEAoIYXVkaWVuY2UYAiABKAkSEwoLZGVzY3JpcHRpb24YAyABKAkSFQoNcmVzb3VyY2VfbmFtZRgEIAEoCSLBAQoJTGlmZXRpbWVzEhQKDGFjY2Vzc190b2tlbhgBIAEoDRIQCghpZF90b2tlbhgCIAEoDRIaChJyZWZyZXNoX3Rva2VuX2lkbGUYAyABKA0SHgoWcmVmcmVzaF90b2tlbl9hYnNvbHV0ZRgEIAEoDRIdChVhdXRob3JpemF0aW9uX3JlcXVlc3QYBSABKA0SGgoSYXV0aG9yaXphdGlvbl9jb2RlGAYgASgNEhUKDXBvbGxfaW50ZXJ2YWwYByABKA0iXAoKQ2liYVBvbGljeRIQCghhcHByb3ZhbBgBIAEoCRILCgN1cmwYAiABKAkSEAoIZGVsaXZlcnkYAyABKAkSHQoVbm90aWZpY2F0aW9uX2VuZHBvaW50GAQgASgJIowECgtBcHBsaWNhdGlvbhIRCgljbGllbnRfaWQYASABKAkSEQoJdGVuYW50X2lkGAIgASgJEgwKBG5hbWUYAyABKAkSMwoEdHlwZRgEIAEoDjIlLnRlc3NlcmEuZGlyZWN0b3J5LnYxLkFwcGxpY2F0aW9uVHlwZRIsCgZzdGF0dXMYBSABKA4yHC50ZXNzZXJhLmRpcmVjdG9yeS52MS5TdGF0dXMSEwoLZ3JhbnRfdHlwZXMYBiADKAkSFQoNcmVkaXJlY3RfdXJpcxgHIAMoCRIcChRsb2dvdXRfcmVkaXJlY3RfdXJpcxgIIAMoCRIyCgZzY29wZXMYCSADKAsyIi50ZXNzZXJhLmRpcmVjdG9yeS52MS5HcmFudGVkU2NvcGUSMgoJbGlmZXRpbWVzGAogASgLMh8udGVzc2VyYS5kaXJlY3RvcnkudjEuTGlmZXRpbWVzEi4KBGNpYmEYCyABKAsyIC50ZXNzZXJhLmRpcmVjdG9yeS52MS5DaWJhUG9saWN5EhwKFGludHJvc3BlY3RfYXVkaWVuY2VzGAwgAygJEhIKCnZhbGlkX2Zyb20YDSABKAMSFQoNYWxsb3dlZF9yb2xlcxgOIAMoCRIVCg1wa2NlX29wdGlvbmFsGA8gASgIEiQKHGF1dGhlbnRpY2F0ZWRfc3RhcnRfcmVxdWlyZWQYECABKAgiJQoQR2V0VGVuYW50UmVxdWVzdBIRCgl0ZW5hbnRfaWQYASABKAkiQQoRR2V0VGVuYW50UmVzcG9uc2USLAoGdGVuYW50GAEgASgLMhwudGVzc2VyYS5kaXJlY3RvcnkudjEuVGVuYW50IioKFUdldEFwcGxpY2F0aW9uUmVxdWVzdBIRCgljbGllbnRfaWQYASABKAkifgoWR2V0QXBwbGljYXRpb25SZXNwb25zZRI2CgthcHBsaWNhdGlvbhgBIAEoCzIhLnRlc3NlcmEuZGlyZWN0b3J5LnYxLkFwcGxpY2F0aW9uEiwKBnRlbmFudBgCIAEoCzIcLnRlc3NlcmEuZGlyZWN0b3J5LnYxLlRlbmFudCJPCh5WZXJpZnlBcHBsaWNhdGlvblNlY3JldFJlcXVlc3QSEQoJY2xpZW50X2lkGAEgASgJEhoKDWNsaWVudF9zZWNyZXQYAiABKAlCA4ABASJHCh9WZXJpZnlBcHBsaWNhdGlvblNlY3JldFJlc3BvbnNlEhAKCHZlcmlmaWVkGAEgASgIEhIKCmV4cGlyZXNfYXQYAiABKAMiwAEKBFVzZXISDwoHdXNlcl9pZBgBIAEoCRIRCgl0ZW5hbnRfaWQYAiABKAkSEAoIdXNlcm5hbWUYAyABKAkSDQoFZW1haWwYBCABKAkSDAoEbmFtZRgFIAEoCRIUCgxwaG9uZV9udW1iZXIYBiABKAkSDQoFcm9sZXMYByADKAkSLAoGc3RhdHVzGAggASgOMhwudGVzc2VyYS5kaXJlY3RvcnkudjEuU3RhdHVzEhIKCnZhbGlkX2Zyb20YCSABKAMiNAoOR2V0VXNlclJlcXVlc3QSEQoJdGVuYW50X2lkGAEgASgJEg8KB3VzZXJfaWQYAiABKAkiOwoPR2V0VXNlclJlc3BvbnNlEigKBHVzZXIYASABKAsyGi50ZXNzZXJhLmRpcmVjdG9yeS52MS5Vc2VyIjgKD0ZpbmRVc2VyUmVxdWVzdBIRCgl0ZW5hbnRfaWQYASABKAkSEgoKaWRlbnRpZmllchgCIAEoCSI8ChBGaW5kVXNlclJlc3BvbnNlEigKBHVzZXIYASABKAsyGi50ZXNzZXJhLmRpcmVjdG9yeS52MS5Vc2VyIlUKFVZlcmlmeVBhc3N3b3JkUmVxdWVzdBIRCgl0ZW5hbnRfaWQYASABKAkSEgoKaWRlbnRpZmllchgCIAEoCRIVCghwYXNzd29yZBgDIAEoCUIDgAEBIlsKFlZlcmlmeVBhc3N3b3JkUmVzcG9uc2USKAoEdXNlchgBIAEoCzIaLnRlc3NlcmEuZGlyZWN0b3J5LnYxLlVzZXISFwoPc2lnbmVkX2luX2F0X21zGAIgASgDIjwKE1dhdGNoQ2hhbmdlc1JlcXVlc3QSFgoOYWZ0ZXJfc2VxdWVuY2UYASABKAMSDQoFc2luY2UYAiABKAMimwEKFFdhdGNoQ2hhbmdlc1Jlc3BvbnNlEhAKCHNlcXVlbmNlGAEgASgDEi4KBGtpbmQYAiABKA4yIC50ZXNzZXJhLmRpcmVjdG9yeS52MS5DaGFuZ2VLaW5kEhEKCXRlbmFudF9pZBgDIAEoCRIKCgJpZBgEIAEoCRINCgVlbmRlZBgFIAEoCBITCgtyZWNvcmRlZF9hdBgGIAEoAyI4CgxBcHBseVJlcXVlc3QSFQoIZG9jdW1lbnQYASABKAlCA4ABARIRCglmaWxlX25hbWUYAiABKAkiaAoNVGVuYW50T3V0Y29tZRIRCgl0ZW5hbnRfaWQYASABKAkSDwoHY3JlYXRlZBgCIAEoDRIPCgd1cGRhdGVkGAMgASgNEg8KB2RlbGV0ZWQYBCABKA0SEQoJdW5jaGFuZ2VkGAUgASgIIkUKDUFwcGx5UmVzcG9uc2USNAoHdGVuYW50cxgBIAMoCzIjLnRlc3NlcmEuZGlyZWN0b3J5LnYxLlRlbmFudE91dGNvbWUiNwoLRGlmZlJlcXVlc3QSFQoIZG9jdW1lbnQYASABKAlCA4ABARIRCglmaWxlX25hbWUYAiABKAkiRgoKRGlmZmVyZW5jZRIMCgRraW5kGAEgASgJEgwKBG5hbWUYAiABKAkSDgoGY2hhbmdlGAMgASgJEgwKBGtleXMYBCADKAkiXQoRVGVuYW50RGlmZmVyZW5jZXMSEQoJdGVuYW50X2lkGAEgASgJEjUKC2RpZmZlcmVuY2VzGAIgAygLMiAudGVzc2VyYS5kaXJlY3RvcnkudjEuRGlmZmVyZW5jZSJICgxEaWZmUmVzcG9uc2USOAoHdGVuYW50cxgBIAMoCzInLnRlc3NlcmEuZGlyZWN0b3J5LnYxLlRlbmFudERpZmZlcmVuY2VzIiwKF0dldERlY2xhcmVkU3RhdGVSZXF1ZXN0EhEKCXRlbmFudF9pZBgBIAEoCSIsChhHZXREZWNsYXJlZFN0YXRlUmVzcG9uc2USEAoIZG9jdW1lbnQYASABKAkiaAoUU2V0VXNlclN0YXR1c1JlcXVlc3QSEQoJdGVuYW50X2lkGAEgASgJEg8KB3VzZXJfaWQYAiABKAkSLAoGc3RhdHVzGAMgASgOMhwudGVzc2VyYS5kaXJlY3RvcnkudjEuU3RhdHVzIhcKFVNldFVzZXJTdGF0dXNSZXNwb25zZSJxChtTZXRBcHBsaWNhdGlvblN0YXR1c1JlcXVlc3QSEQoJdGVuYW50X2lkGAEgASgJEhEKCWNsaWVudF9pZBgCIAEoCRIsCgZzdGF0dXMYAyABKA4yHC50ZXNzZXJhLmRpcmVjdG9yeS52MS5TdGF0dXMiHgocU2V0QXBwbGljYXRpb25TdGF0dXNSZXNwb25zZSJZChZTZXRUZW5hbnRTdGF0dXNSZXF1ZXN0EhEKCXRlbmFudF9pZBgBIAEoCRIsCgZzdGF0dXMYAiABKA4yHC50ZXNzZXJhLmRpcmVjdG9yeS52MS5TdGF0dXMiGQoXU2V0VGVuYW50U3RhdHVzUmVzcG9uc2UiMgodTGlzdEFwcGxpY2F0aW9uU2VjcmV0c1JlcXVlc3QSEQoJY2xpZW50X2lkGAEgASgJIlEKEUFwcGxpY2F0aW9uU2VjcmV0EhIKCmNyZWF0ZWRfYXQYASABKAMSEgoKZXhwaXJlc19hdBgCIAEoAxIUCgxsYXN0X3VzZWRfYXQYAyABKAMiWgoeTGlzdEFwcGxpY2F0aW9uU2VjcmV0c1Jlc3BvbnNlEjgKB3NlY3JldHMYASADKAsyJy50ZXNzZXJhLmRpcmVjdG9yeS52MS5BcHBsaWNhdGlvblNlY3JldCpbCgZTdGF0dXMSFgoSU1RBVFVTX1VOU1BFQ0lGSUVEEAASEQoNU1RBVFVTX0FDVElWRRABEhMKD1NUQVRVU19ESVNBQkxFRBACEhEKDVNUQVRVU19MT0NLRUQQAypzCg9BcHBsaWNhdGlvblR5cGUSIAocQVBQTElDQVRJT05fVFlQRV9VTlNQRUNJRklFRBAAEhsKF0FQUExJQ0FUSU9OX1RZUEVfUFVCTElDEAESIQodQVBQTElDQVRJT05fVFlQRV9DT05GSURFTlRJQUwQAip0CgpDaGFuZ2VLaW5kEhsKF0NIQU5HRV9LSU5EX1VOU1BFQ0lGSUVEEAASFgoSQ0hBTkdFX0tJTkRfVEVOQU5UEAESGwoXQ0hBTkdFX0tJTkRfQVBQTElDQVRJT04QAhIUChBDSEFOR0VfS0lORF9VU0VSEAMygwYKEERpcmVjdG9yeVNlcnZpY2UScAoOR2V0QXBwbGljYXRpb24SKy50ZXNzZXJhLmRpcmVjdG9yeS52MS5HZXRBcHBsaWNhdGlvblJlcXVlc3QaLC50ZXNzZXJhLmRpcmVjdG9yeS52MS5HZXRBcHBsaWNhdGlvblJlc3BvbnNlIgOQAgESYQoJR2V0VGVuYW50EiYudGVzc2VyYS5kaXJlY3RvcnkudjEuR2V0VGVuYW50UmVxdWVzdBonLnRlc3NlcmEuZGlyZWN0b3J5LnYxLkdldFRlbmFudFJlc3BvbnNlIgOQAgEShgEKF1ZlcmlmeUFwcGxpY2F0aW9uU2VjcmV0EjQudGVzc2VyYS5kaXJlY3RvcnkudjEuVmVyaWZ5QXBwbGljYXRpb25TZWNyZXRSZXF1ZXN0GjUudGVzc2VyYS5kaXJlY3RvcnkudjEuVmVyaWZ5QXBwbGljYXRpb25TZWNyZXRSZXNwb25zZRJbCgdHZXRVc2VyEiQudGVzc2VyYS5kaXJlY3RvcnkudjEuR2V0VXNlclJlcXVlc3QaJS50ZXNzZXJhLmRpcmVjdG9yeS52MS5HZXRVc2VyUmVzcG9uc2UiA5ACARJeCghGaW5kVXNlchIlLnRlc3NlcmEuZGlyZWN0b3J5LnYxLkZpbmRVc2VyUmVxdWVzdBomLnRlc3NlcmEuZGlyZWN0b3J5LnYxLkZpbmRVc2VyUmVzcG9uc2UiA5ACARJrCg5WZXJpZnlQYXNzd29yZBIrLnRlc3NlcmEuZGlyZWN0b3J5LnYxLlZlcmlmeVBhc3N3b3JkUmVxdWVzdBosLnRlc3NlcmEuZGlyZWN0b3J5LnYxLlZlcmlmeVBhc3N3b3JkUmVzcG9uc2USZwoMV2F0Y2hDaGFuZ2VzEikudGVzc2VyYS5kaXJlY3RvcnkudjEuV2F0Y2hDaGFuZ2VzUmVxdWVzdBoqLnRlc3NlcmEuZGlyZWN0b3J5LnYxLldhdGNoQ2hhbmdlc1Jlc3BvbnNlMAEylgYKFURpcmVjdG9yeUFkbWluU2VydmljZRJQCgVBcHBseRIiLnRlc3NlcmEuZGlyZWN0b3J5LnYxLkFwcGx5UmVxdWVzdBojLnRlc3NlcmEuZGlyZWN0b3J5LnYxLkFwcGx5UmVzcG9uc2USUgoERGlmZhIhLnRlc3NlcmEuZGlyZWN0b3J5LnYxLkRpZmZSZXF1ZXN0GiIudGVzc2VyYS5kaXJlY3RvcnkudjEuRGlmZlJlc3BvbnNlIgOQAgEScwoQR2V0RGVjbGFyZWRTdGF0ZRItLnRlc3NlcmEuZGlyZWN0b3J5LnYxLkdldERlY2xhcmVkU3RhdGVSZXF1ZXN0Gi4udGVzc2VyYS5kaXJlY3RvcnkudjEuR2V0RGVjbGFyZWRTdGF0ZVJlc3BvbnNlMAESaAoNU2V0VXNlclN0YXR1cxIqLnRlc3NlcmEuZGlyZWN0b3J5LnYxLlNldFVzZXJTdGF0dXNSZXF1ZXN0GisudGVzc2VyYS5kaXJlY3RvcnkudjEuU2V0VXNlclN0YXR1c1Jlc3BvbnNlEn0KFFNldEFwcGxpY2F0aW9uU3RhdHVzEjEudGVzc2VyYS5kaXJlY3RvcnkudjEuU2V0QXBwbGljYXRpb25TdGF0dXNSZXF1ZXN0GjIudGVzc2VyYS5kaXJlY3RvcnkudjEuU2V0QXBwbGljYXRpb25TdGF0dXNSZXNwb25zZRJuCg9TZXRUZW5hbnRTdGF0dXMSLC50ZXNzZXJhLmRpcmVjdG9yeS52MS5TZXRUZW5hbnRTdGF0dXNSZXF1ZXN0Gi0udGVzc2VyYS5kaXJlY3RvcnkudjEuU2V0VGVuYW50U3RhdHVzUmVzcG9uc2USiAEKFkxpc3RBcHBsaWNhdGlvblNlY3JldHMSMy50ZXNzZXJhLmRpcmVjdG9yeS52MS5MaXN0QXBwbGljYXRpb25TZWNyZXRzUmVxdWVzdBo0LnRlc3NlcmEuZGlyZWN0b3J5LnYxLkxpc3RBcHBsaWNhdGlvblNlY3JldHNSZXNwb25zZSIDkAIBYgZwcm90bzM");
 
 /**
  * @generated from message tessera.directory.v1.Tenant
@@ -274,6 +274,40 @@ export const ApplicationSchema: GenMessage<Application> = /*@__PURE__*/
   messageDesc(file_tessera_directory_v1_directory, 4);
 
 /**
+ * @generated from message tessera.directory.v1.GetTenantRequest
+ */
+export type GetTenantRequest = Message<"tessera.directory.v1.GetTenantRequest"> & {
+  /**
+   * @generated from field: string tenant_id = 1;
+   */
+  tenantId: string;
+};
+
+/**
+ * Describes the message tessera.directory.v1.GetTenantRequest.
+ * Use `create(GetTenantRequestSchema)` to create a new message.
+ */
+export const GetTenantRequestSchema: GenMessage<GetTenantRequest> = /*@__PURE__*/
+  messageDesc(file_tessera_directory_v1_directory, 5);
+
+/**
+ * @generated from message tessera.directory.v1.GetTenantResponse
+ */
+export type GetTenantResponse = Message<"tessera.directory.v1.GetTenantResponse"> & {
+  /**
+   * @generated from field: tessera.directory.v1.Tenant tenant = 1;
+   */
+  tenant?: Tenant | undefined;
+};
+
+/**
+ * Describes the message tessera.directory.v1.GetTenantResponse.
+ * Use `create(GetTenantResponseSchema)` to create a new message.
+ */
+export const GetTenantResponseSchema: GenMessage<GetTenantResponse> = /*@__PURE__*/
+  messageDesc(file_tessera_directory_v1_directory, 6);
+
+/**
  * @generated from message tessera.directory.v1.GetApplicationRequest
  */
 export type GetApplicationRequest = Message<"tessera.directory.v1.GetApplicationRequest"> & {
@@ -288,7 +322,7 @@ export type GetApplicationRequest = Message<"tessera.directory.v1.GetApplication
  * Use `create(GetApplicationRequestSchema)` to create a new message.
  */
 export const GetApplicationRequestSchema: GenMessage<GetApplicationRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_directory_v1_directory, 5);
+  messageDesc(file_tessera_directory_v1_directory, 7);
 
 /**
  * @generated from message tessera.directory.v1.GetApplicationResponse
@@ -310,7 +344,7 @@ export type GetApplicationResponse = Message<"tessera.directory.v1.GetApplicatio
  * Use `create(GetApplicationResponseSchema)` to create a new message.
  */
 export const GetApplicationResponseSchema: GenMessage<GetApplicationResponse> = /*@__PURE__*/
-  messageDesc(file_tessera_directory_v1_directory, 6);
+  messageDesc(file_tessera_directory_v1_directory, 8);
 
 /**
  * @generated from message tessera.directory.v1.VerifyApplicationSecretRequest
@@ -332,7 +366,7 @@ export type VerifyApplicationSecretRequest = Message<"tessera.directory.v1.Verif
  * Use `create(VerifyApplicationSecretRequestSchema)` to create a new message.
  */
 export const VerifyApplicationSecretRequestSchema: GenMessage<VerifyApplicationSecretRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_directory_v1_directory, 7);
+  messageDesc(file_tessera_directory_v1_directory, 9);
 
 /**
  * @generated from message tessera.directory.v1.VerifyApplicationSecretResponse
@@ -356,7 +390,7 @@ export type VerifyApplicationSecretResponse = Message<"tessera.directory.v1.Veri
  * Use `create(VerifyApplicationSecretResponseSchema)` to create a new message.
  */
 export const VerifyApplicationSecretResponseSchema: GenMessage<VerifyApplicationSecretResponse> = /*@__PURE__*/
-  messageDesc(file_tessera_directory_v1_directory, 8);
+  messageDesc(file_tessera_directory_v1_directory, 10);
 
 /**
  * @generated from message tessera.directory.v1.User
@@ -416,7 +450,7 @@ export type User = Message<"tessera.directory.v1.User"> & {
  * Use `create(UserSchema)` to create a new message.
  */
 export const UserSchema: GenMessage<User> = /*@__PURE__*/
-  messageDesc(file_tessera_directory_v1_directory, 9);
+  messageDesc(file_tessera_directory_v1_directory, 11);
 
 /**
  * @generated from message tessera.directory.v1.GetUserRequest
@@ -438,7 +472,7 @@ export type GetUserRequest = Message<"tessera.directory.v1.GetUserRequest"> & {
  * Use `create(GetUserRequestSchema)` to create a new message.
  */
 export const GetUserRequestSchema: GenMessage<GetUserRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_directory_v1_directory, 10);
+  messageDesc(file_tessera_directory_v1_directory, 12);
 
 /**
  * @generated from message tessera.directory.v1.GetUserResponse
@@ -455,7 +489,7 @@ export type GetUserResponse = Message<"tessera.directory.v1.GetUserResponse"> & 
  * Use `create(GetUserResponseSchema)` to create a new message.
  */
 export const GetUserResponseSchema: GenMessage<GetUserResponse> = /*@__PURE__*/
-  messageDesc(file_tessera_directory_v1_directory, 11);
+  messageDesc(file_tessera_directory_v1_directory, 13);
 
 /**
  * @generated from message tessera.directory.v1.FindUserRequest
@@ -477,7 +511,7 @@ export type FindUserRequest = Message<"tessera.directory.v1.FindUserRequest"> & 
  * Use `create(FindUserRequestSchema)` to create a new message.
  */
 export const FindUserRequestSchema: GenMessage<FindUserRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_directory_v1_directory, 12);
+  messageDesc(file_tessera_directory_v1_directory, 14);
 
 /**
  * @generated from message tessera.directory.v1.FindUserResponse
@@ -494,7 +528,7 @@ export type FindUserResponse = Message<"tessera.directory.v1.FindUserResponse"> 
  * Use `create(FindUserResponseSchema)` to create a new message.
  */
 export const FindUserResponseSchema: GenMessage<FindUserResponse> = /*@__PURE__*/
-  messageDesc(file_tessera_directory_v1_directory, 13);
+  messageDesc(file_tessera_directory_v1_directory, 15);
 
 /**
  * @generated from message tessera.directory.v1.VerifyPasswordRequest
@@ -521,7 +555,7 @@ export type VerifyPasswordRequest = Message<"tessera.directory.v1.VerifyPassword
  * Use `create(VerifyPasswordRequestSchema)` to create a new message.
  */
 export const VerifyPasswordRequestSchema: GenMessage<VerifyPasswordRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_directory_v1_directory, 14);
+  messageDesc(file_tessera_directory_v1_directory, 16);
 
 /**
  * @generated from message tessera.directory.v1.VerifyPasswordResponse
@@ -548,7 +582,7 @@ export type VerifyPasswordResponse = Message<"tessera.directory.v1.VerifyPasswor
  * Use `create(VerifyPasswordResponseSchema)` to create a new message.
  */
 export const VerifyPasswordResponseSchema: GenMessage<VerifyPasswordResponse> = /*@__PURE__*/
-  messageDesc(file_tessera_directory_v1_directory, 15);
+  messageDesc(file_tessera_directory_v1_directory, 17);
 
 /**
  * @generated from message tessera.directory.v1.WatchChangesRequest
@@ -575,7 +609,7 @@ export type WatchChangesRequest = Message<"tessera.directory.v1.WatchChangesRequ
  * Use `create(WatchChangesRequestSchema)` to create a new message.
  */
 export const WatchChangesRequestSchema: GenMessage<WatchChangesRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_directory_v1_directory, 16);
+  messageDesc(file_tessera_directory_v1_directory, 18);
 
 /**
  * @generated from message tessera.directory.v1.WatchChangesResponse
@@ -623,7 +657,7 @@ export type WatchChangesResponse = Message<"tessera.directory.v1.WatchChangesRes
  * Use `create(WatchChangesResponseSchema)` to create a new message.
  */
 export const WatchChangesResponseSchema: GenMessage<WatchChangesResponse> = /*@__PURE__*/
-  messageDesc(file_tessera_directory_v1_directory, 17);
+  messageDesc(file_tessera_directory_v1_directory, 19);
 
 /**
  * @generated from message tessera.directory.v1.ApplyRequest
@@ -649,7 +683,7 @@ export type ApplyRequest = Message<"tessera.directory.v1.ApplyRequest"> & {
  * Use `create(ApplyRequestSchema)` to create a new message.
  */
 export const ApplyRequestSchema: GenMessage<ApplyRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_directory_v1_directory, 18);
+  messageDesc(file_tessera_directory_v1_directory, 20);
 
 /**
  * @generated from message tessera.directory.v1.TenantOutcome
@@ -686,7 +720,7 @@ export type TenantOutcome = Message<"tessera.directory.v1.TenantOutcome"> & {
  * Use `create(TenantOutcomeSchema)` to create a new message.
  */
 export const TenantOutcomeSchema: GenMessage<TenantOutcome> = /*@__PURE__*/
-  messageDesc(file_tessera_directory_v1_directory, 19);
+  messageDesc(file_tessera_directory_v1_directory, 21);
 
 /**
  * @generated from message tessera.directory.v1.ApplyResponse
@@ -703,7 +737,7 @@ export type ApplyResponse = Message<"tessera.directory.v1.ApplyResponse"> & {
  * Use `create(ApplyResponseSchema)` to create a new message.
  */
 export const ApplyResponseSchema: GenMessage<ApplyResponse> = /*@__PURE__*/
-  messageDesc(file_tessera_directory_v1_directory, 20);
+  messageDesc(file_tessera_directory_v1_directory, 22);
 
 /**
  * @generated from message tessera.directory.v1.DiffRequest
@@ -727,7 +761,7 @@ export type DiffRequest = Message<"tessera.directory.v1.DiffRequest"> & {
  * Use `create(DiffRequestSchema)` to create a new message.
  */
 export const DiffRequestSchema: GenMessage<DiffRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_directory_v1_directory, 21);
+  messageDesc(file_tessera_directory_v1_directory, 23);
 
 /**
  * One record that would change. It names, and never holds a value of, what differs.
@@ -769,7 +803,7 @@ export type Difference = Message<"tessera.directory.v1.Difference"> & {
  * Use `create(DifferenceSchema)` to create a new message.
  */
 export const DifferenceSchema: GenMessage<Difference> = /*@__PURE__*/
-  messageDesc(file_tessera_directory_v1_directory, 22);
+  messageDesc(file_tessera_directory_v1_directory, 24);
 
 /**
  * @generated from message tessera.directory.v1.TenantDifferences
@@ -793,7 +827,7 @@ export type TenantDifferences = Message<"tessera.directory.v1.TenantDifferences"
  * Use `create(TenantDifferencesSchema)` to create a new message.
  */
 export const TenantDifferencesSchema: GenMessage<TenantDifferences> = /*@__PURE__*/
-  messageDesc(file_tessera_directory_v1_directory, 23);
+  messageDesc(file_tessera_directory_v1_directory, 25);
 
 /**
  * @generated from message tessera.directory.v1.DiffResponse
@@ -812,7 +846,7 @@ export type DiffResponse = Message<"tessera.directory.v1.DiffResponse"> & {
  * Use `create(DiffResponseSchema)` to create a new message.
  */
 export const DiffResponseSchema: GenMessage<DiffResponse> = /*@__PURE__*/
-  messageDesc(file_tessera_directory_v1_directory, 24);
+  messageDesc(file_tessera_directory_v1_directory, 26);
 
 /**
  * @generated from message tessera.directory.v1.GetDeclaredStateRequest
@@ -831,7 +865,7 @@ export type GetDeclaredStateRequest = Message<"tessera.directory.v1.GetDeclaredS
  * Use `create(GetDeclaredStateRequestSchema)` to create a new message.
  */
 export const GetDeclaredStateRequestSchema: GenMessage<GetDeclaredStateRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_directory_v1_directory, 25);
+  messageDesc(file_tessera_directory_v1_directory, 27);
 
 /**
  * @generated from message tessera.directory.v1.GetDeclaredStateResponse
@@ -850,7 +884,7 @@ export type GetDeclaredStateResponse = Message<"tessera.directory.v1.GetDeclared
  * Use `create(GetDeclaredStateResponseSchema)` to create a new message.
  */
 export const GetDeclaredStateResponseSchema: GenMessage<GetDeclaredStateResponse> = /*@__PURE__*/
-  messageDesc(file_tessera_directory_v1_directory, 26);
+  messageDesc(file_tessera_directory_v1_directory, 28);
 
 /**
  * @generated from message tessera.directory.v1.SetUserStatusRequest
@@ -877,7 +911,7 @@ export type SetUserStatusRequest = Message<"tessera.directory.v1.SetUserStatusRe
  * Use `create(SetUserStatusRequestSchema)` to create a new message.
  */
 export const SetUserStatusRequestSchema: GenMessage<SetUserStatusRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_directory_v1_directory, 27);
+  messageDesc(file_tessera_directory_v1_directory, 29);
 
 /**
  * @generated from message tessera.directory.v1.SetUserStatusResponse
@@ -890,7 +924,7 @@ export type SetUserStatusResponse = Message<"tessera.directory.v1.SetUserStatusR
  * Use `create(SetUserStatusResponseSchema)` to create a new message.
  */
 export const SetUserStatusResponseSchema: GenMessage<SetUserStatusResponse> = /*@__PURE__*/
-  messageDesc(file_tessera_directory_v1_directory, 28);
+  messageDesc(file_tessera_directory_v1_directory, 30);
 
 /**
  * @generated from message tessera.directory.v1.SetApplicationStatusRequest
@@ -917,7 +951,7 @@ export type SetApplicationStatusRequest = Message<"tessera.directory.v1.SetAppli
  * Use `create(SetApplicationStatusRequestSchema)` to create a new message.
  */
 export const SetApplicationStatusRequestSchema: GenMessage<SetApplicationStatusRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_directory_v1_directory, 29);
+  messageDesc(file_tessera_directory_v1_directory, 31);
 
 /**
  * @generated from message tessera.directory.v1.SetApplicationStatusResponse
@@ -930,7 +964,7 @@ export type SetApplicationStatusResponse = Message<"tessera.directory.v1.SetAppl
  * Use `create(SetApplicationStatusResponseSchema)` to create a new message.
  */
 export const SetApplicationStatusResponseSchema: GenMessage<SetApplicationStatusResponse> = /*@__PURE__*/
-  messageDesc(file_tessera_directory_v1_directory, 30);
+  messageDesc(file_tessera_directory_v1_directory, 32);
 
 /**
  * @generated from message tessera.directory.v1.SetTenantStatusRequest
@@ -952,7 +986,7 @@ export type SetTenantStatusRequest = Message<"tessera.directory.v1.SetTenantStat
  * Use `create(SetTenantStatusRequestSchema)` to create a new message.
  */
 export const SetTenantStatusRequestSchema: GenMessage<SetTenantStatusRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_directory_v1_directory, 31);
+  messageDesc(file_tessera_directory_v1_directory, 33);
 
 /**
  * @generated from message tessera.directory.v1.SetTenantStatusResponse
@@ -965,7 +999,7 @@ export type SetTenantStatusResponse = Message<"tessera.directory.v1.SetTenantSta
  * Use `create(SetTenantStatusResponseSchema)` to create a new message.
  */
 export const SetTenantStatusResponseSchema: GenMessage<SetTenantStatusResponse> = /*@__PURE__*/
-  messageDesc(file_tessera_directory_v1_directory, 32);
+  messageDesc(file_tessera_directory_v1_directory, 34);
 
 /**
  * @generated from message tessera.directory.v1.ListApplicationSecretsRequest
@@ -982,7 +1016,7 @@ export type ListApplicationSecretsRequest = Message<"tessera.directory.v1.ListAp
  * Use `create(ListApplicationSecretsRequestSchema)` to create a new message.
  */
 export const ListApplicationSecretsRequestSchema: GenMessage<ListApplicationSecretsRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_directory_v1_directory, 33);
+  messageDesc(file_tessera_directory_v1_directory, 35);
 
 /**
  * Times in seconds since the Unix epoch.
@@ -1015,7 +1049,7 @@ export type ApplicationSecret = Message<"tessera.directory.v1.ApplicationSecret"
  * Use `create(ApplicationSecretSchema)` to create a new message.
  */
 export const ApplicationSecretSchema: GenMessage<ApplicationSecret> = /*@__PURE__*/
-  messageDesc(file_tessera_directory_v1_directory, 34);
+  messageDesc(file_tessera_directory_v1_directory, 36);
 
 /**
  * @generated from message tessera.directory.v1.ListApplicationSecretsResponse
@@ -1032,7 +1066,7 @@ export type ListApplicationSecretsResponse = Message<"tessera.directory.v1.ListA
  * Use `create(ListApplicationSecretsResponseSchema)` to create a new message.
  */
 export const ListApplicationSecretsResponseSchema: GenMessage<ListApplicationSecretsResponse> = /*@__PURE__*/
-  messageDesc(file_tessera_directory_v1_directory, 35);
+  messageDesc(file_tessera_directory_v1_directory, 37);
 
 /**
  * @generated from enum tessera.directory.v1.Status
@@ -1154,6 +1188,16 @@ export const DirectoryService: GenService<{
     methodKind: "unary";
     input: typeof GetApplicationRequestSchema;
     output: typeof GetApplicationResponseSchema;
+  },
+  /**
+   * GetTenant finds a tenant by its id. NOT_FOUND when unknown.
+   *
+   * @generated from rpc tessera.directory.v1.DirectoryService.GetTenant
+   */
+  getTenant: {
+    methodKind: "unary";
+    input: typeof GetTenantRequestSchema;
+    output: typeof GetTenantResponseSchema;
   },
   /**
    * VerifyApplicationSecret compares a client secret with the stored keyed hashes, in constant time.
