@@ -15,6 +15,11 @@ export const authorizeConfig = z.object({
   TESSERA_LOGIN_FAILURES_PER_ACCOUNT: integer(10, { min: 1 }),
   /** Failed sign-ins per address and window. */
   TESSERA_LOGIN_FAILURES_PER_ADDRESS: integer(100, { min: 1 }),
+  /** Sign-ins per identifier and window, successful ones included. */
+  TESSERA_LOGINS_PER_ACCOUNT: integer(1000, { min: 1 }),
+  /** Sign-ins per address and window, successful ones included. */
+  TESSERA_LOGINS_PER_ADDRESS: integer(10_000, { min: 1 }),
+  /** The window of all four. */
   TESSERA_LOGIN_FAILURES_WINDOW: duration('15m', { min: '1s', max: '1d' }),
 });
 

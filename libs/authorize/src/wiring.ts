@@ -140,6 +140,8 @@ function limitsOf(config: AuthorizeConfig): SignInLimits {
   return {
     account: { name: 'sign-in.account', limit: config.TESSERA_LOGIN_FAILURES_PER_ACCOUNT, windowSeconds },
     person: { name: 'sign-in.person', limit: config.TESSERA_LOGIN_FAILURES_PER_ACCOUNT, windowSeconds },
+    accountTotal: { name: 'sign-in.account-total', limit: config.TESSERA_LOGINS_PER_ACCOUNT, windowSeconds },
+    addressTotal: { name: 'sign-in.address-total', limit: config.TESSERA_LOGINS_PER_ADDRESS, windowSeconds },
     address: { name: 'sign-in.address', limit: config.TESSERA_LOGIN_FAILURES_PER_ADDRESS, windowSeconds },
   };
 }

@@ -73,8 +73,8 @@ export function directoryHandlers(parts: DirectoryParts): Handlers<typeof Direct
       return { user: userMessage(found) };
     },
 
-    async verifyPassword({ tenantId, identifier, password }, { signal }) {
-      const signedIn = await signIns.signIn({ tenantId, identifier, password }, signal);
+    async verifyPassword({ tenantId, identifier, password, ipAddress }, { signal }) {
+      const signedIn = await signIns.signIn({ tenantId, identifier, password, ipAddress }, signal);
       if (signedIn === undefined) return {};
       return { user: userMessage(signedIn.found), signedInAtMs: BigInt(signedIn.signedInAt) };
     },

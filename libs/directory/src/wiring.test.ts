@@ -498,6 +498,33 @@ describe('people', () => {
     expect((await signIn('password')).user).toBeUndefined();
   });
 
+  it('sign in while sixty callers of another address keep every core busy with right passwords', async () => {
+    const directory = start();
+    const verify = async (tenantId: string, identifier: string, ipAddress: string) => {
+      const answer = await directory
+        .as('authorize')
+        .verifyPassword({ ...asked, tenantId, identifier, ipAddress }, call());
+      return answer.user?.username === 'ada';
+    };
+    await apply(directory, tenant('people'), tenant('others'));
+    const over = new AbortController();
+    let served = 0;
+    const flood = Array.from({ length: 60 }, async (_, index) => {
+      while (!over.signal.aborted) {
+        const identifier = index % 2 === 0 ? 'ada' : `caller-${index}`;
+        const right = await verify('people', identifier, '192.0.2.1').catch(() => false);
+        if (right) served += 1;
+      }
+    });
+    await expect.poll(() => served, { timeout: 60_000 }).toBeGreaterThan(0);
+    const others = await Promise.allSettled(
+      Array.from({ length: 10 }, (_, index) => verify('others', 'ada', `198.51.100.${index}`)),
+    );
+    over.abort();
+    await Promise.all(flood);
+    expect(others.filter((other) => other.status === 'fulfilled' && other.value).length).toBeGreaterThan(8);
+  });
+
   it('answer alike when they are unknown, type a wrong password, or may not sign in', async () => {
     const directory = start();
     await apply(directory, tenant('people'));

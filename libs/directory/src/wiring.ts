@@ -26,6 +26,9 @@ export const migrations: Migrations = {
 /** Sign-ins that may wait per running hash: about a second of hashing. */
 const queuePerHash = 25;
 
+/** Sign-ins of one account that may run or wait; nobody needs more at once. */
+const signInsPerAccount = 16;
+
 /** Callers by method. Services that authenticate clients compare secrets; the one that signs people in, passwords. */
 const allow: Allow<typeof DirectoryService> = {
   getApplication: ['gateway', 'authorize', 'device', 'token', 'operator'],
@@ -63,7 +66,11 @@ export function buildDirectory(
   const secrets = new ClientSecrets(key);
   const pepperCheck = createPepperCheck(database, key, log);
   const concurrency = hashConcurrency(config, availableParallelism());
-  const hashQueue = new HashQueue({ concurrency, queue: concurrency * queuePerHash });
+  const hashQueue = new HashQueue({
+    concurrency,
+    queue: concurrency * queuePerHash,
+    perAccount: signInsPerAccount,
+  });
   const passwords = new Passwords({ hashQueue, random });
   const adminStore = createAdminStore(database, runtime);
   const signIns = createPasswordSignIn({ store, admin: adminStore, passwords, pepper: key, log });

@@ -12,6 +12,8 @@ beforeAll(async () => {
       TESSERA_LOGIN_FAILURES_PER_ACCOUNT: 4,
       TESSERA_LOGIN_FAILURES_PER_ADDRESS: 8,
       TESSERA_LOGIN_FAILURES_WINDOW: 60,
+      TESSERA_LOGINS_PER_ACCOUNT: 40,
+      TESSERA_LOGINS_PER_ADDRESS: 30,
     },
   });
 });
@@ -109,7 +111,7 @@ describe('guessing', () => {
         redis: world.redis.names,
       });
     }
-    const redis = ['GET', 'limit.consume', 'limit.consume', 'limit.consume'];
+    const redis = ['GET', ...Array.from({ length: 5 }, () => 'limit.consume')];
     const cost = { lookups: 1, passwordChecks: 1, redis };
     expect(costs).toEqual([cost, cost]);
     expect(await attempt('bob', password)).toBe('signedIn');
@@ -151,6 +153,23 @@ describe('guessing', () => {
     }
     expect(await attempt('stranger', 'wrong', address)).toBe('wrongCredentials');
     await expect(attempt('stranger', 'wrong', address)).rejects.toMatchObject(limited);
+  });
+
+  it('counts right passwords too, per account and per address, with limits of their own', async () => {
+    const names = { username: 'nina', email: '', phoneNumber: '' };
+    world.directory.addUser('acme-nina', { ...names, name: 'Nina', password });
+    const reasons = async (): Promise<unknown[]> =>
+      (await world.audited('ratelimit.exceeded')).map((row) => row['reason']);
+    for (let i = 0; i < 40; i += 1) expect(await attempt('nina', password)).toBe('signedIn');
+    await expect(attempt('nina', password)).rejects.toMatchObject(limited);
+    await expect.poll(reasons).toContain('sign-in.account-total');
+    const address = '192.0.2.79';
+    for (let i = 0; i < 30; i += 1) {
+      world.directory.addUser(`acme-user-${i}`, { ...names, username: `user-${i}`, name: '', password });
+      expect(await attempt(`user-${i}`, password, address)).toBe('signedIn');
+    }
+    await expect(attempt('user-0', password, address)).rejects.toMatchObject(limited);
+    await expect.poll(reasons).toContain('sign-in.address-total');
   });
 
   it('counts per tenant: the same name in two tenants is two accounts', async () => {

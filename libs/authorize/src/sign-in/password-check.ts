@@ -18,13 +18,17 @@ export interface PasswordCredentials {
   readonly password: string;
 }
 
-/** Limits of failed sign-ins. */
+/** Limits of sign-ins: three of failed ones, two of all. */
 export interface SignInLimits {
   /** By the identifier as typed. */
   readonly account: LimitRule;
   /** By the person that the identifier resolves to. */
   readonly person: LimitRule;
   readonly address: LimitRule;
+  /** As `account`, successful sign-ins included. */
+  readonly accountTotal: LimitRule;
+  /** As `address`, successful sign-ins included. */
+  readonly addressTotal: LimitRule;
 }
 
 /** A person whose password was right. */
@@ -86,7 +90,7 @@ export function createPasswordCheck(deps: {
     if (!isPossible(identifier.trim(), maximumIdentifierLength)) return undefined;
     if (!isPossible(password, maximumPasswordLength)) return undefined;
     const answer = await directoryService.verifyPassword(
-      { tenantId, identifier, password },
+      { tenantId, identifier, password, ipAddress: from.browser.ipAddress },
       from.call.onward(),
     );
     const { user, signedInAtMs } = answer;
@@ -117,14 +121,17 @@ export function createPasswordCheck(deps: {
     const { tenantId, clientId, identifier } = credentials;
     const identifierReference = digest(`${tenantId}\n${accountName(identifier)}`).slice(0, 8);
     const failed: FailedSignIn = { tenantId, clientId, identifierReference };
-    // The address first: an address over its limit cannot use up the attempts of an account.
-    await count(from, limits.address, addressKey(from.browser.ipAddress), failed);
+    const address = addressKey(from.browser.ipAddress);
     const account = digest(`${tenantId}\n${accountName(identifier)}`);
-    await count(from, limits.account, account, failed);
+    // The address first: an address over its limit cannot use up the attempts of an account. The totals last: failed
+    // sign-ins beyond their limit do not use them up.
     const counted: [LimitRule, string][] = [
-      [limits.address, addressKey(from.browser.ipAddress)],
+      [limits.address, address],
       [limits.account, account],
+      [limits.addressTotal, address],
+      [limits.accountTotal, account],
     ];
+    for (const [rule, key] of counted) await count(from, rule, key, failed);
     const { withinLimit, verified } = await refundingFailures(from, counted, async () => {
       const person = await resolve(from, credentials);
       // User name, e-mail address and phone number share the limit of their person. Beyond it the response is that of a
@@ -138,7 +145,7 @@ export function createPasswordCheck(deps: {
     if (!withinLimit) audit.signInLimited(from, failed, limits.person.name);
     else if (verified === undefined) audit.signInFailed(from, failed);
     else {
-      await limiter.refund(limits.address, addressKey(from.browser.ipAddress));
+      await limiter.refund(limits.address, address);
       await limiter.reset(limits.account, account);
       await limiter.reset(limits.person, personKey(tenantId, verified.user.userId));
     }

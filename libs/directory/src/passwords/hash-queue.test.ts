@@ -1,6 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { HashQueue } from './hash-queue.ts';
 
+/** A sign-in of one person from their own address. */
+const source = { address: '192.0.2.1', account: 'ada' };
+
 /** Work that is finished by hand, and a count of how much of it runs. */
 function workshop() {
   const running: { name: string; finish: () => void }[] = [];
@@ -21,9 +24,9 @@ function workshop() {
 
 describe('the hashQueue before slow hashes', () => {
   it('runs no more at once than it may, and the others in turn', async () => {
-    const hashQueue = new HashQueue({ concurrency: 2, queue: 10 });
+    const hashQueue = new HashQueue({ concurrency: 2, queue: 10, perAccount: 5 });
     const { work, running, started, finishOne } = workshop();
-    const all = ['a', 'b', 'c', 'd'].map((name) => hashQueue.run(work(name)));
+    const all = ['a', 'b', 'c', 'd'].map((name) => hashQueue.run(work(name), source));
     expect(started).toEqual(['a', 'b']);
     await finishOne();
     expect(started).toEqual(['a', 'b', 'c']);
@@ -35,10 +38,10 @@ describe('the hashQueue before slow hashes', () => {
   });
 
   it('tells those to come back for whom there is no place in the queue', async () => {
-    const hashQueue = new HashQueue({ concurrency: 1, queue: 1 });
+    const hashQueue = new HashQueue({ concurrency: 1, queue: 1, perAccount: 5 });
     const { work, finishOne } = workshop();
-    const all = [hashQueue.run(work('a')), hashQueue.run(work('b'))];
-    await expect(hashQueue.run(work('c'))).rejects.toMatchObject({
+    const all = [hashQueue.run(work('a'), source), hashQueue.run(work('b'), source)];
+    await expect(hashQueue.run(work('c'), source)).rejects.toMatchObject({
       code: 'temporarily_unavailable',
       retryAfterSeconds: 1,
     });
@@ -48,12 +51,12 @@ describe('the hashQueue before slow hashes', () => {
   });
 
   it('does not hash for a caller that has gone', async () => {
-    const hashQueue = new HashQueue({ concurrency: 1, queue: 2 });
+    const hashQueue = new HashQueue({ concurrency: 1, queue: 2, perAccount: 5 });
     const { work, started, finishOne } = workshop();
     const leaving = new AbortController();
-    const first = hashQueue.run(work('a'));
-    const second = hashQueue.run(work('b'), leaving.signal);
-    const third = hashQueue.run(work('c'));
+    const first = hashQueue.run(work('a'), source);
+    const second = hashQueue.run(work('b'), source, leaving.signal);
+    const third = hashQueue.run(work('c'), source);
     leaving.abort();
     const gone = expect(second).rejects.toMatchObject({ code: 'temporarily_unavailable' });
     await finishOne();
@@ -64,15 +67,60 @@ describe('the hashQueue before slow hashes', () => {
   });
 
   it('lets people go before work in the background, and goes on after a failure', async () => {
-    const hashQueue = new HashQueue({ concurrency: 1, queue: 2 });
+    const hashQueue = new HashQueue({ concurrency: 1, queue: 2, perAccount: 5 });
     const { work, started, finishOne } = workshop();
-    const failing = hashQueue.run(() => Promise.reject(new Error('broken')));
+    const failing = hashQueue.run(() => Promise.reject(new Error('broken')), source);
     const background = hashQueue.runInBackground(work('background'));
-    const person = hashQueue.run(work('person'));
+    const person = hashQueue.run(work('person'), source);
     await expect(failing).rejects.toThrow('broken');
     await finishOne();
     await finishOne();
     expect(started).toEqual(['person', 'background']);
     await Promise.all([background, person]);
+  });
+
+  it('serves addresses in turn, however many of one wait', async () => {
+    const hashQueue = new HashQueue({ concurrency: 1, queue: 10, perAccount: 5 });
+    const { work, started, finishOne } = workshop();
+    const from = (address: string, name: string) => hashQueue.run(work(name), { address, account: name });
+    const all = [
+      ...['a1', 'a2', 'a3', 'a4'].map((name) => from('192.0.2.1', name)),
+      from('192.0.2.2', 'b1'),
+      from('192.0.2.3', 'c1'),
+      from('192.0.2.2', 'b2'),
+    ];
+    for (let rest = all.length; rest > 0; rest -= 1) await finishOne();
+    await Promise.all(all);
+    expect(started).toEqual(['a1', 'a2', 'b1', 'c1', 'a3', 'b2', 'a4']);
+  });
+
+  it('gives a place of the address with most waiting to one with fewer', async () => {
+    const hashQueue = new HashQueue({ concurrency: 1, queue: 3, perAccount: 5 });
+    const { work, started, finishOne } = workshop();
+    const from = (address: string, name: string) => hashQueue.run(work(name), { address, account: name });
+    const kept = ['a1', 'a2', 'a3'].map((name) => from('192.0.2.1', name));
+    const displaced = from('192.0.2.1', 'a4');
+    const away = { code: 'temporarily_unavailable', retryAfterSeconds: 1 };
+    await expect(from('192.0.2.1', 'a5')).rejects.toMatchObject(away);
+    kept.push(from('192.0.2.2', 'b1'));
+    await expect(displaced).rejects.toMatchObject(away);
+    await expect(from('192.0.2.2', 'b2')).rejects.toMatchObject(away);
+    for (let rest = kept.length; rest > 0; rest -= 1) await finishOne();
+    await Promise.all(kept);
+    expect(started).toEqual(['a1', 'a2', 'b1', 'a3']);
+  });
+
+  it('bounds what one account has in flight, from any number of addresses', async () => {
+    const hashQueue = new HashQueue({ concurrency: 1, queue: 10, perAccount: 2 });
+    const { work, finishOne } = workshop();
+    const from = (address: string, account = 'ada') => hashQueue.run(work(address), { address, account });
+    const all = [from('192.0.2.1'), from('192.0.2.2')];
+    await expect(from('192.0.2.3')).rejects.toMatchObject({ code: 'temporarily_unavailable' });
+    all.push(from('192.0.2.4', 'bob'));
+    for (let rest = all.length; rest > 0; rest -= 1) await finishOne();
+    await Promise.all(all);
+    const again = from('192.0.2.3');
+    await finishOne();
+    await again;
   });
 });

@@ -40,7 +40,7 @@ async function open(tenantId: string, people: number) {
     salts += 1;
     return systemRandom.bytes(size);
   };
-  const hashQueue = new HashQueue({ concurrency: 1, queue: 1000 });
+  const hashQueue = new HashQueue({ concurrency: 1, queue: 1000, perAccount: 1000 });
   const passwords = new Passwords({ hashQueue, random: { bytes } });
   const admin = createAdminStore(database, { clock: systemClock, random: systemRandom });
   let stored = Promise.resolve();
@@ -53,7 +53,10 @@ async function open(tenantId: string, people: number) {
   });
   salts = 0;
   const signIn = (identifier: string) =>
-    signIns.signIn({ tenantId, identifier, password: 'password' }, AbortSignal.timeout(60_000));
+    signIns.signIn(
+      { tenantId, identifier, password: 'password', ipAddress: '192.0.2.1' },
+      AbortSignal.timeout(60_000),
+    );
   /** Keeps hashes that were made from being stored until it is called. */
   const hold = () => {
     const { promise, resolve } = Promise.withResolvers<void>();

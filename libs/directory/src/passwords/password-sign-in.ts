@@ -1,5 +1,6 @@
 import { createHmac, type KeyObject } from 'node:crypto';
 import type { Logger } from '@tessera/telemetry';
+import { addressKey } from '@tessera/stores';
 import type { Passwords } from './passwords.ts';
 import { longestIdentifier, normalizeIdentifier } from '../store/records.ts';
 import type { AdminStore, DirectoryStore, FoundUser } from '../store/store.ts';
@@ -17,6 +18,8 @@ export interface SignInAttempt {
   readonly tenantId: string;
   readonly identifier: string;
   readonly password: string;
+  /** Of the person; sign-ins of one address wait behind those of others. */
+  readonly ipAddress: string;
 }
 
 export interface SignedIn {
@@ -70,7 +73,7 @@ export function createPasswordSignIn({ store, admin, passwords, pepper, log }: S
   }
 
   return {
-    async signIn({ tenantId, identifier: typed, password }, signal) {
+    async signIn({ tenantId, identifier: typed, password, ipAddress }, signal) {
       const identifier = typed.length > longestIdentifier ? '' : normalizeIdentifier(typed);
       for (let attempt = 0; attempt < attempts; attempt += 1) {
         const [found, standIn] = await Promise.all([
@@ -78,7 +81,9 @@ export function createPasswordSignIn({ store, admin, passwords, pepper, log }: S
           store.somePasswordHash(tenantId, standInOf(tenantId, identifier)),
         ]);
         const passwordHash = found?.user.passwordHash;
-        const matches = await passwords.verify(password, passwordHash, { standIn, signal });
+        const account = `${tenantId}\0${found?.user.userId ?? `\0${identifier}`}`;
+        const source = { address: addressKey(ipAddress), account };
+        const matches = await passwords.verify(password, passwordHash, { source, standIn, signal });
         if (!matches || found === undefined || passwordHash === undefined || !maySignIn(found))
           return undefined;
         const { userId } = found.user;

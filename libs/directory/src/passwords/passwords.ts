@@ -3,7 +3,7 @@ import { isDeepStrictEqual, promisify } from 'node:util';
 import { normalizeStart, type Random } from '@tessera/kit';
 import { OAuthError } from '@tessera/oauth';
 import { longestPassword } from '../declared/schema.ts';
-import type { HashQueue } from './hash-queue.ts';
+import type { HashQueue, SignInSource } from './hash-queue.ts';
 import { decodePasswordHash, encodePasswordHash, type PasswordHash } from './phc.ts';
 
 /** 19 MiB, two passes, one lane: the minimum that OWASP recommends for argon2id. */
@@ -40,7 +40,15 @@ export class Passwords {
   async verify(
     password: string,
     stored: string | undefined,
-    { standIn, signal }: { readonly standIn?: string | undefined; readonly signal?: AbortSignal } = {},
+    {
+      source,
+      standIn,
+      signal,
+    }: {
+      readonly source: SignInSource;
+      readonly standIn?: string | undefined;
+      readonly signal?: AbortSignal;
+    },
   ): Promise<boolean> {
     if (password.length > longestPassword) {
       throw new OAuthError(
@@ -52,7 +60,7 @@ export class Passwords {
     const known = stored === undefined ? undefined : decodePasswordHash(stored);
     const other = standIn === undefined ? undefined : decodePasswordHash(standIn);
     const compared = known ?? { ...this.#dummy, ...(other && parametersOf(other)) };
-    const matches = await this.#hashQueue.run(() => belongs(password, compared), signal);
+    const matches = await this.#hashQueue.run(() => belongs(password, compared), source, signal);
     return matches && known !== undefined;
   }
 
