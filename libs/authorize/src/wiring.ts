@@ -1,6 +1,6 @@
 import { ChangeFeed, createLimiter, startPurge } from '@tessera/stores';
 import { createAuditBatch } from '@tessera/audit';
-import { route } from '@tessera/rpc';
+import { guarded, route } from '@tessera/rpc';
 import type { Allow, BuiltService, Client } from '@tessera/rpc';
 import type { Runtime } from '@tessera/process';
 import type { Migrations } from '@tessera/stores';
@@ -70,7 +70,7 @@ export function buildAuthorize(
   const purgeEnds = startPurge(endStore, { what: 'ends of sessions', intervalMs: purgeIntervalMs, log });
   const audit = createAuthorizeAudit(batch, runtime);
   const parts = assemble({ config, peers, runtime, directory, sessionStore, sessionEnds, endStore, audit });
-  return {
+  const built: BuiltService = {
     name: 'authorize',
     routes: [route(AuthorizeService, authorizeHandlers(parts), allow)],
     async ready() {
@@ -85,6 +85,7 @@ export function buildAuthorize(
       await batch.close();
     },
   };
+  return guarded(built, runtime.requireClock);
 }
 
 function assemble(given: {

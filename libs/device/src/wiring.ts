@@ -1,6 +1,6 @@
 import { createAuditBatch } from '@tessera/audit';
 import { createLimiter, startPurge } from '@tessera/stores';
-import { route } from '@tessera/rpc';
+import { guarded, route } from '@tessera/rpc';
 import type { Allow, BuiltService, Client } from '@tessera/rpc';
 import type { Runtime } from '@tessera/process';
 import type { Migrations } from '@tessera/stores';
@@ -107,7 +107,7 @@ export function buildDevice(config: DeviceConfig, peers: DevicePeers, runtime: R
     experiences,
     notifications,
   });
-  return {
+  const built: BuiltService = {
     name: 'device',
     routes: [
       route(DeviceAuthorizationService, deviceHandlers(parts), allowDevice),
@@ -123,6 +123,7 @@ export function buildDevice(config: DeviceConfig, peers: DevicePeers, runtime: R
       await batch.close();
     },
   };
+  return guarded(built, runtime.requireClock);
 }
 
 /** The parts that call clients and tenants' notification systems. */

@@ -1,5 +1,5 @@
 import { metrics } from '@tessera/telemetry';
-import { route } from '@tessera/rpc';
+import { guarded, route } from '@tessera/rpc';
 import type { BuiltService } from '@tessera/rpc';
 import type { Runtime } from '@tessera/process';
 import type { Migrations } from '@tessera/stores';
@@ -44,7 +44,7 @@ export function buildKeys(
   const intervalMs = config.TESSERA_KEYS_RELOAD_INTERVAL * 1000;
   const poller = followsSchedule ? startPoller(() => ring.refresh(), intervalMs, runtime.log) : undefined;
   const stopExport = exportAges(ring);
-  return {
+  const built: BuiltService = {
     name: 'keys',
     routes: [
       route(KeysService, keysHandlers(ring, createSigner()), {
@@ -62,6 +62,7 @@ export function buildKeys(
       await poller?.close();
     },
   };
+  return guarded(built, runtime.requireClock);
 }
 
 function exportAges(ring: KeyRing): () => void {

@@ -3,7 +3,7 @@ import { CheckFailure } from './lifecycle.ts';
 import type { Queryable } from '@tessera/stores';
 
 /** Milliseconds by which the clock of a process may differ from the database's: tokens and families live by both. */
-const toleratedSkewMs = 5_000;
+export const toleratedSkewMs = 5_000;
 
 /**
  * Asks the database for its time, in one statement.

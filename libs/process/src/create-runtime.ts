@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { systemClock, type Clock, systemRandom } from '@tessera/kit';
 import { ConfigError } from './config/load-config.ts';
-import { requireSameTime } from './clock-skew.ts';
+import { watchClock } from './clock-watch.ts';
 import type { Database, RedisHandle } from '@tessera/stores';
 import { openEmbeddedDatabase, openDatabase, openRedis, traceDatabase, traceRedis } from '@tessera/stores';
 import { redisOptions } from './config/redis-settings.ts';
@@ -40,8 +40,15 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
   const failpoint = failpoints(config);
   if (needs !== undefined) requireStores(needs, config);
   const redis = needs?.redis === false ? undefined : await openCache(config, log, lifecycle);
-  const database = needs?.database === false ? noDatabase : await openStore(options, clock);
-  return { log, clock, random: systemRandom, database, redis, failpoint };
+  const common = { log, clock, random: systemRandom, redis, failpoint };
+  if (needs?.database === false) return { ...common, database: noDatabase, requireClock: () => undefined };
+  const { name } = options;
+  const database = await openSql(name, config, log);
+  lifecycle.onClose(() => database.close());
+  const watch = watchClock({ database, clock, log });
+  lifecycle.onClose(() => watch.close());
+  lifecycle.check('database', () => watch.check());
+  return { ...common, database: traceDatabase(database), requireClock: () => watch.requireAgreement() };
 }
 
 function requireStores(needs: StoreNeeds, config: ProcessConfig): void {
@@ -64,13 +71,6 @@ const noDatabase: Database = {
   transaction: refuseUse,
   close: async () => undefined,
 };
-
-async function openStore({ name, config, log, lifecycle }: RuntimeOptions, clock: Clock): Promise<Database> {
-  const database = await openSql(name, config, log);
-  lifecycle.onClose(() => database.close());
-  lifecycle.check('database', () => requireSameTime(database, clock));
-  return traceDatabase(database);
-}
 
 async function openSql(name: string, config: ProcessConfig, log: Logger): Promise<Database> {
   if (config.DATABASE_URL === undefined)

@@ -18,7 +18,7 @@ export interface Lifecycle {
   /**
    * Adds something that must hold before the process reports ready. Once it was ready, a failing check is shown but
    * no longer withdraws readiness: a store that is away is away for every replica, and taking all of them out of
-   * service would end as well what works without it.
+   * service would end as well what works without it. A `CheckFailure` does withdraw it: another replica may do better.
    */
   check(name: string, probe: () => Promise<void>): void;
   /** Stop taking new work and wait for what is in flight. All are called at once, together bounded in time. */
@@ -55,6 +55,7 @@ interface Check {
   readonly name: string;
   readonly probe: () => Promise<void>;
   result: string;
+  withdraws: boolean;
 }
 
 export function createLifecycle({ log, pauseMs, drainTimeoutMs }: LifecycleOptions): ProcessLifecycle {
@@ -74,7 +75,9 @@ export function createLifecycle({ log, pauseMs, drainTimeoutMs }: LifecycleOptio
     try {
       await within(check.probe(), checkTimeoutMs);
       check.result = 'ok';
+      check.withdraws = false;
     } catch (error) {
+      check.withdraws = error instanceof CheckFailure;
       check.result = describe(error);
       if (before !== check.result) log.warn({ check: check.name, error }, 'readiness check failing');
     }
@@ -105,7 +108,7 @@ export function createLifecycle({ log, pauseMs, drainTimeoutMs }: LifecycleOptio
   return {
     signal: stopping.signal,
     check(name, probeCheck) {
-      checks.push({ name, probe: probeCheck, result: 'unknown' });
+      checks.push({ name, probe: probeCheck, result: 'unknown', withdraws: false });
     },
     onDrain: (drain) => void drains.push(drain),
     onClose: (close) => void closes.push(close),
@@ -121,7 +124,8 @@ export function createLifecycle({ log, pauseMs, drainTimeoutMs }: LifecycleOptio
       const allPass = checks.every((check) => check.result === 'ok');
       wasReady ||= state === 'running' && allPass;
       const results = Object.fromEntries(checks.map((check) => [check.name, check.result]));
-      return { ready: state === 'running' && wasReady, state, checks: results };
+      const ready = state === 'running' && wasReady && !checks.some(({ withdraws }) => withdraws);
+      return { ready, state, checks: results };
     },
     started() {
       if (state === 'starting') state = 'running';
@@ -130,7 +134,7 @@ export function createLifecycle({ log, pauseMs, drainTimeoutMs }: LifecycleOptio
   };
 }
 
-/** A failed check with a result of its own. The message is only for the log. */
+/** A fault of this process alone, with a result of its own for the check. The message is only for the log. */
 export class CheckFailure extends Error {
   override readonly name = 'CheckFailure';
   /** The public result of the check. */

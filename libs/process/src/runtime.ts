@@ -13,4 +13,6 @@ export interface Runtime {
   readonly redis: RedisHandle | undefined;
   /** A named point where a test may end the process; does nothing otherwise. */
   readonly failpoint: (name: string) => void;
+  /** @throws OAuthError `temporarily_unavailable` while the clock differs from the database's by more than 5 s */
+  readonly requireClock: () => void;
 }

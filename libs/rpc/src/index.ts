@@ -22,6 +22,7 @@ export type {
   Client,
 } from './call.ts';
 export type { RpcCredentials } from './credentials.ts';
+export { guarded } from './guarded.ts';
 export { certifiedCaller } from './identity.ts';
 export { local } from './local.ts';
 export type { RemoteService } from './remote.ts';

@@ -12,6 +12,7 @@ export function testRuntime(overrides: Partial<Runtime> = {}): Runtime {
     database: noDatabase,
     redis: undefined,
     failpoint: () => undefined,
+    requireClock: () => undefined,
     ...overrides,
   };
 }

@@ -2,11 +2,15 @@ import { createDirectoryClient } from '@tessera/directory-client';
 import { ChangeFeed, createLimiter, type Migrations } from '@tessera/stores';
 import { createAuditBatch, type AuditBatch } from '@tessera/audit';
 import { expectRefusals } from '@tessera/telemetry';
-import { route, type BuiltService } from '@tessera/rpc';
+import { guarded, route, type BuiltService } from '@tessera/rpc';
 import type { Client } from '@tessera/rpc';
 import { type Runtime } from '@tessera/process';
 import type { AuthorizeService } from '@tessera/proto-gen/authorize';
-import type { BackchannelAuthenticationService, DeviceAuthorizationService } from '@tessera/proto-gen/device';
+import type {
+  ApprovedPush,
+  BackchannelAuthenticationService,
+  DeviceAuthorizationService,
+} from '@tessera/proto-gen/device';
 import type { DirectoryService } from '@tessera/proto-gen/directory';
 import type { KeysService } from '@tessera/proto-gen/keys';
 import { IntrospectionService, TokenService } from '@tessera/proto-gen/token';
@@ -53,8 +57,8 @@ export function buildToken(config: TokenConfig, peers: TokenPeers, runtime: Runt
   const purge = startPurges(stores, runtime.log);
   const oneTime = oneTimeParts(config, runtime, stores);
   const parts = serviceParts(config, peers, runtime, { stores, audit, oneTime });
-  const pushWorker = peers.device && startPushes({ ...parts, oneTime }, peers.device.backchannel);
-  return {
+  const pushWorker = peers.device && startPushes({ ...parts, oneTime, runtime }, peers.device.backchannel);
+  const built: BuiltService = {
     name: 'token',
     routes: [
       route(TokenService, tokenHandlers(parts), {
@@ -88,6 +92,7 @@ export function buildToken(config: TokenConfig, peers: TokenPeers, runtime: Runt
       ]);
     },
   };
+  return guarded(built, runtime.requireClock);
 }
 
 interface StoreParts {
@@ -97,14 +102,14 @@ interface StoreParts {
 }
 
 function startPushes(
-  parts: PushParts,
+  parts: PushParts & { readonly runtime: Runtime },
   backchannel: Client<typeof BackchannelAuthenticationService>,
 ): PushWorker {
-  return startPushWorker({
-    backchannel,
-    issue: (push) => issuePushedTokens(parts, push),
-    runtime: parts.runtime,
-  });
+  const issue = async (push: ApprovedPush) => {
+    parts.runtime.requireClock();
+    return issuePushedTokens(parts, push);
+  };
+  return startPushWorker({ backchannel, issue, runtime: parts.runtime });
 }
 
 function oneTimeParts(config: TokenConfig, runtime: Runtime, stores: StoreParts['stores']): OneTimeParts {

@@ -112,6 +112,7 @@ async function inDatabase<T>(
       database,
       redis: undefined,
       failpoint: () => undefined,
+      requireClock: () => undefined,
     };
     const built = build(runtime);
     try {
