@@ -44,10 +44,17 @@ export interface PodSpec {
   readonly containers: readonly Container[];
   readonly initContainers?: readonly Container[];
   readonly volumes?: readonly Volume[];
+  readonly nodeSelector?: Readonly<Record<string, string>>;
+  readonly tolerations?: readonly object[];
+  readonly affinity?: object;
+  readonly priorityClassName?: string;
 }
 
 export interface Pod {
-  readonly metadata: { readonly labels: Readonly<Record<string, string>> };
+  readonly metadata: {
+    readonly labels: Readonly<Record<string, string>>;
+    readonly annotations?: Readonly<Record<string, string>>;
+  };
   readonly spec: PodSpec;
 }
 
@@ -213,6 +220,7 @@ const everywhere: Values = {
   },
   config: { TESSERA_AUTHORIZATION_CODE_TTL: '30s', TESSERA_LOGIN_FAILURES_PER_ACCOUNT: 5 },
   extraEnv: [{ name: 'UV_THREADPOOL_SIZE', value: '8' }],
+  jobs: { podLabels: { team: 'identity' }, podAnnotations: { example: 'job' }, sidecars: false },
   defaults: {
     autoscaling: { enabled: true },
     podAnnotations: { example: 'value' },

@@ -125,6 +125,45 @@ fsGroup: 1000
 seccompProfile: { type: RuntimeDefault }
 {{- end -}}
 
+{{- /* Where a pod may run: the values of a component or of the Jobs. */ -}}
+{{- define "tessera.scheduling" -}}
+{{- with .priorityClassName }}
+priorityClassName: {{ . }}
+{{- end }}
+{{- with .nodeSelector }}
+nodeSelector: {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with .tolerations }}
+tolerations: {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with .affinity }}
+affinity: {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- end -}}
+
+{{- /* The values of the Jobs and of the test pod: where `jobs` has none, those of `defaults` count. */ -}}
+{{- define "tessera.jobSettings" -}}
+{{- $own := deepCopy .Values.jobs -}}
+{{- range list "priorityClassName" "nodeSelector" "tolerations" "affinity" -}}
+{{- $_ := set $own . (get $own . | default (get $.Values.defaults .)) -}}
+{{- end -}}
+{{- toYaml $own -}}
+{{- end -}}
+
+{{- /* Labels and annotations of the pods of Jobs and tests: {own, labels, annotations}. Without a sidecar Istio wants a label, Linkerd an annotation. */ -}}
+{{- define "tessera.jobMetadata" -}}
+{{- $labels := dict -}}
+{{- $annotations := .annotations | default dict -}}
+{{- if not .own.sidecars -}}
+{{- $labels = dict "sidecar.istio.io/inject" "false" -}}
+{{- $annotations = mergeOverwrite (dict "linkerd.io/inject" "disabled") $annotations -}}
+{{- end -}}
+labels: {{- mergeOverwrite $labels .own.podLabels (.labels | fromYaml) | toYaml | nindent 2 }}
+{{- with mergeOverwrite (deepCopy .own.podAnnotations) $annotations }}
+annotations: {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- end -}}
+
 {{- define "tessera.containerSecurity" -}}
 allowPrivilegeEscalation: false
 readOnlyRootFilesystem: true
