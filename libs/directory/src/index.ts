@@ -4,7 +4,7 @@
  * It never issues anything, never returns a hash, and never finds a record of one tenant by an id of another.
  */
 export { applyAtStart, applyConfig } from './apply/apply-at-start.ts';
-export { applyFile, diffFile, type ApplyFileOptions } from './apply/apply-file.ts';
+export { applyFile, checkFile, diffFile, type ApplyFileOptions } from './apply/apply-file.ts';
 export { buildDirectory, migrations } from './wiring.ts';
 export { directoryConfig, type DirectoryConfig } from './config.ts';
 export { DeclaredStateError, type Problem } from './declared/positions.ts';

@@ -1,4 +1,10 @@
-import { applyFile, DeclaredStateError, diffFile, type ApplyFileOptions } from '@tessera/directory';
+import {
+  applyFile,
+  checkFile,
+  DeclaredStateError,
+  diffFile,
+  type ApplyFileOptions,
+} from '@tessera/directory';
 import { DirectoryAdminService, type Difference } from '@tessera/proto-gen/directory';
 import { CommandError, type Terminal } from '../terminal.ts';
 import { withService } from './service.ts';
@@ -39,6 +45,14 @@ export async function diffState(file: string, terminal: Terminal): Promise<boole
   for (const line of lines) terminal.out(line);
   if (lines.length === 0) terminal.say('Nothing would change.\n');
   return lines.length > 0;
+}
+
+/** Checks a declared state offline. Throws CommandError with every mistake of the file. */
+export async function checkState(file: string, { environment, input, say }: Terminal): Promise<void> {
+  const [name, options] = file === '-' ? ['standard input', { read: input }] : [file, {}];
+  const { tenants, absent } = await checkFile(name, { environment, ...options }).catch(explain(file));
+  for (const { key, message } of absent) say(`${key} is not checked: ${message}.\n`);
+  say(`${tenants} ${tenants === 1 ? 'tenant' : 'tenants'}, no mistakes.\n`);
 }
 
 /** What `applyFile` and `diffFile` take; the file name `-` stands for standard input. */

@@ -57,6 +57,20 @@ function addDeclaredState(program: Command, context: CommandContext): void {
       await applyState(file, context);
     });
   program
+    .command('check')
+    .description('check a declared state without a server')
+    .requiredOption('-f, --file <path>', 'the declared state, as YAML; - reads standard input', nonEmpty)
+    .addHelpText(
+      'after',
+      `
+It reports every mistake at once. Secrets and passwords whose variable or file is not here are not checked.
+Only \`diff\` and \`apply\` see a client identifier that another tenant has.`,
+    )
+    .action(async ({ file }: { file: string }) => {
+      const { checkState } = await import('./apply.ts');
+      await checkState(file, context);
+    });
+  program
     .command('diff')
     .description('show what apply would change, and change nothing')
     .requiredOption('-f, --file <path>', 'the declared state, as YAML; - reads standard input', nonEmpty)

@@ -121,6 +121,33 @@ describe('a role that lacks a right', () => {
   });
 });
 
+describe('tessera check', () => {
+  const state = (...lines: string[]) => `tenants:\n  - id: acme\n    name: Acme\n${lines.join('\n')}\n`;
+
+  it('needs no server and says which values are not here', async () => {
+    const good = file(state('    users:', '      - { username: ada, passwordFromEnv: ADA_PASSWORD }'));
+    expect(await tessera(`check -f ${good}`, {})).toEqual({
+      code: 0,
+      said:
+        'tenants[0].users[0].passwordFromEnv is not checked: the variable ADA_PASSWORD is not set.\n' +
+        '1 tenant, no mistakes.\n',
+    });
+    const here = { ADA_PASSWORD: 'correct horse battery staple' };
+    expect((await tessera(`check -f ${good}`, here)).said).toBe('1 tenant, no mistakes.\n');
+    expect((await tessera('check -f -', {}, undefined, state())).said).toBe('1 tenant, no mistakes.\n');
+  });
+
+  it('reports malformed keys and broken rules at once', async () => {
+    const { code, said } = await tessera(
+      `check -f ${file(state('    roles: [clerk, clerk]', '    users:', '      - { username: ada, email: nowhere }'))}`,
+      {},
+    );
+    expect(code).toBe(1);
+    expect(said).toMatch(/users\[0\]\.email: must be an e-mail address/);
+    expect(said).toMatch(/roles\[1\]: is declared twice/);
+  });
+});
+
 describe('tessera apply', () => {
   const state = 'tenants:\n  - id: acme\n    name: Acme\n    roles: [clerk]\n';
 

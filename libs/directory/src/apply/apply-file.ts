@@ -1,6 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import type { CallOptions, Client } from '@tessera/rpc';
 import type { ApplyResponse, DiffResponse, DirectoryAdminService } from '@tessera/proto-gen/directory';
+import type { Problem } from '../declared/positions.ts';
+import { readDeclaredState } from '../declared/read.ts';
 import { resolveDeclaredState } from '../declared/resolve.ts';
 
 export interface ApplyFileOptions {
@@ -27,6 +29,29 @@ export async function applyFile(fileName: string, options: ApplyFileOptions): Pr
 export async function diffFile(fileName: string, options: ApplyFileOptions): Promise<DiffResponse> {
   const document = await resolved(fileName, options);
   return options.admin.diff({ document, fileName }, options.call);
+}
+
+/**
+ * Checks the declared state of a file without a directory, and returns the problems of references whose values are not here;
+ * their values are not checked. Throws DeclaredStateError with every error in the file.
+ */
+export async function checkFile(
+  fileName: string,
+  {
+    environment,
+    read = async () => readFile(fileName, 'utf8'),
+  }: Pick<ApplyFileOptions, 'environment' | 'read'>,
+): Promise<{ readonly tenants: number; readonly absent: readonly Problem[] }> {
+  const absent: Problem[] = [];
+  const document = await resolveDeclaredState(await read(), fileName, {
+    environment,
+    readFile: (path) => readFile(path, 'utf8'),
+    placeholder: (problem) => {
+      absent.unshift(problem);
+      return `stands for ${problem.key}`.padEnd(32, '.');
+    },
+  });
+  return { tenants: readDeclaredState(document, fileName).state.tenants.length, absent };
 }
 
 async function resolved(

@@ -125,6 +125,28 @@ describe('a declared state', () => {
     );
   });
 
+  it('reports the broken rules of well-formed entries beside malformed ones, at their own lines', () => {
+    const text = tenant(
+      'roles: [clerk, clerk]',
+      'users:',
+      '  - { username: ada, email: nowhere }',
+      '  - { username: bob, roles: [boss] }',
+      'applications:',
+      '  - { clientId: "?", name: A, type: public, grantTypes: [ciba] }',
+      '  - { clientId: b, name: B, type: confidential, grantTypes: [ciba] }',
+    );
+    const malformedTenant = `${text}\n  - { id: Globex, name: Globex }\n  - { id: acme, name: Again }`;
+    expect(mistakes(malformedTenant).map((mistake) => mistake.replace(/^\d+:\d+: /, ''))).toEqual([
+      'tenants[0].users[0].email: must be an e-mail address',
+      expect.stringMatching(/^tenants\[0\]\.applications\[0\]\.clientId: must consist of/),
+      expect.stringMatching(/^tenants\[1\]\.id: must be a slug/),
+      'tenants[2].id: is declared twice',
+      'tenants[0].roles[1]: is declared twice',
+      expect.stringMatching(/^tenants\[0\]\.users\[1\]\.roles\[0\]: is not/),
+      'tenants[0].applications[1].secrets: a confidential application needs a secret',
+    ]);
+  });
+
   it.each([
     ['', '1:1: must be a set of keys'],
     ['{}', '1:1: tenants: is required'],

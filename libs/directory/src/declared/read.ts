@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import { everything, wellFormedPart } from './well-formed.ts';
 import { DeclaredStateError, DeclaredText, type Path, type Problem } from './positions.ts';
 import { checkRules } from './rules.ts';
 import { declaredState, type DeclaredState } from './schema.ts';
@@ -22,12 +23,12 @@ const nouns: Readonly<Record<string, string>> = {
  */
 export function readDeclaredState(text: string, fileName: string): ReadState {
   const source = new DeclaredText(text, fileName);
-  const parsed = declaredState.safeParse(source.values(), { error: sentence });
-  if (!parsed.success)
-    throw new DeclaredStateError(parsed.error.issues.flatMap((issue) => locate(source, issue)));
-  const problems: Problem[] = [];
-  checkRules(parsed.data, (path, message) => problems.push(source.problem(path, message)));
-  if (problems.length > 0) throw new DeclaredStateError(problems);
+  const values = source.values();
+  const parsed = declaredState.safeParse(values, { error: sentence });
+  const problems = parsed.success ? [] : parsed.error.issues.flatMap((issue) => locate(source, issue));
+  const { tenants, pathOf } = parsed.success ? everything(parsed.data) : wellFormedPart(values);
+  checkRules(tenants, (path, message) => problems.push(source.problem(pathOf(path), message)));
+  if (!parsed.success || problems.length > 0) throw new DeclaredStateError(problems);
   return { state: parsed.data, problem: (path, message) => source.problem(path, message) };
 }
 

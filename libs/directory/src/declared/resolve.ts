@@ -6,6 +6,8 @@ export interface ReferenceSources {
   readonly environment: Readonly<Record<string, string | undefined>>;
   /** Reads a file as UTF-8; rejects when it cannot. The path is absolute if the declared file's name is. */
   readonly readFile: (path: string) => Promise<string> | string;
+  /** Stands for a value that is not here. Called with its problem; without this, the problem is an error. */
+  readonly placeholder?: (problem: Problem) => string;
 }
 
 /** Where secrets and passwords may refer to the environment or to a file, and the key that takes the value. */
@@ -43,11 +45,14 @@ export async function resolveDeclaredState(
   // From the end, so that the places found earlier in the text stay where they are.
   for (const reference of findReferences(declared).reverse()) {
     const found = await read(reference, fileName, sources);
-    if ('problem' in found) problems.unshift(declared.problem(reference.path, found.problem));
-    else {
-      const [start, end] = reference.range;
-      resolved = `${resolved.slice(0, start)}${reference.key}: ${quote(found.value)}${resolved.slice(end)}`;
+    const problem = 'problem' in found ? declared.problem(reference.path, found.problem) : undefined;
+    const value = 'value' in found ? found.value : problem && sources.placeholder?.(problem);
+    if (value === undefined) {
+      if (problem !== undefined) problems.unshift(problem);
+      continue;
     }
+    const [start, end] = reference.range;
+    resolved = `${resolved.slice(0, start)}${reference.key}: ${quote(value)}${resolved.slice(end)}`;
   }
   if (problems.length > 0) throw new DeclaredStateError(problems);
   return resolved;

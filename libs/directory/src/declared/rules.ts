@@ -1,19 +1,19 @@
 import { builtInScopes, introspectionScope, serviceScopes } from '@tessera/oauth';
 import { identifiersOf } from '../store/records.ts';
 import type { Path } from './positions.ts';
-import type { DeclaredApplication, DeclaredState, DeclaredTenant } from './schema.ts';
+import type { DeclaredApplication, DeclaredTenant } from './schema.ts';
 
 /** Told of every mistake. */
 export type Report = (path: Path, message: string) => void;
 
 /** The rules that look at more than one key. */
-export function checkRules(state: DeclaredState, report: Report): void {
+export function checkRules(tenants: readonly DeclaredTenant[], report: Report): void {
   refuseRepeated(
-    state.tenants.map((tenant) => tenant.id),
+    tenants.map((tenant) => tenant.id),
     (index) => report(['tenants', index, 'id'], 'is declared twice'),
   );
   const clientIds = new Set<string>();
-  state.tenants.forEach((tenant, tenantIndex) => {
+  tenants.forEach((tenant, tenantIndex) => {
     const inTenant: Report = (path, message) => report(['tenants', tenantIndex, ...path], message);
     checkResources(tenant, inTenant);
     checkUsers(tenant, inTenant);

@@ -75,7 +75,7 @@ const resource = z.strictObject({
     .default([]),
 });
 
-const user = z.strictObject({
+export const user = z.strictObject({
   username: line(128),
   email: line(254)
     .regex(/^[^@\s]+@[^@\s]+$/, 'must be an e-mail address')
@@ -106,7 +106,7 @@ const secret = z.strictObject({
     .optional(),
 });
 
-const application = z.strictObject({
+export const application = z.strictObject({
   clientId: z
     .string()
     .max(128)
@@ -146,7 +146,7 @@ const application = z.strictObject({
   pkce: z.enum(['required', 'optional']).default('required'),
 });
 
-const tenant = z.strictObject({
+export const tenant = z.strictObject({
   id: z
     .string()
     .regex(/^[a-z0-9][a-z0-9-]{0,62}$/, 'must be a slug of lower-case letters, digits and dashes'),
