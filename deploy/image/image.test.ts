@@ -75,6 +75,7 @@ describe('A process of the image, on a read-only tree, as another user, without 
     const standalone = image.start('standalone', {
       TESSERA_HTTP_PORT: String(http),
       TESSERA_MANAGEMENT_PORT: String(management),
+      TESSERA_DEMO: 'yes',
     });
     running.push(standalone);
     await standalone.ready(management);
@@ -94,6 +95,13 @@ describe('A process of the image, on a read-only tree, as another user, without 
     });
     expect(healthcheck.toString()).toBe('');
     expect(await standalone.stop()).toBe(0);
+  }, 90_000);
+
+  test('refuses the demo tenant unless it is asked for, and tells what to set', async () => {
+    const standalone = image.start('standalone', { TESSERA_HTTP_PORT: String(await freePort()) });
+    running.push(standalone);
+    expect(await standalone.exited).not.toBe(0);
+    expect(standalone.output).toContain('TESSERA_DEMO=yes');
   }, 90_000);
 
   const attempts = [

@@ -14,6 +14,7 @@ await runService({
   serving: async (built, config, runtime, lifecycle) =>
     applyAtStart({
       file: config.TESSERA_APPLY_FILE,
+      exposure: config,
       admin: local(DirectoryAdminService, built, 'operator', runtime.log),
       environment: process.env,
       call: () => rootCall(ulid(runtime.clock, runtime.random)),

@@ -41,6 +41,7 @@ await runProcess({
     }
     await applyAtStart({
       file: isDemo ? demoFile : config.TESSERA_APPLY_FILE,
+      exposure: config,
       admin,
       environment: process.env,
       call: () => rootCall(ulid(runtime.clock, runtime.random)),

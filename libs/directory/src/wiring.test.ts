@@ -823,14 +823,29 @@ it('says that a file cannot be read by its name', async () => {
 });
 
 describe('what a start says of its file', () => {
-  async function startWith(file: string, dataDirectory?: string): Promise<unknown> {
+  async function startWith(file: string, dataDirectory?: string, nodeEnv = 'test'): Promise<unknown> {
     const lifecycle = { onReload: () => undefined };
-    const options = { file, admin: start().admin, environment: {}, call, log: silentLog(), lifecycle };
+    const exposure = { TESSERA_DEMO: false, NODE_ENV: nodeEnv };
+    const options = {
+      file,
+      exposure,
+      admin: start().admin,
+      environment: {},
+      call,
+      log: silentLog(),
+      lifecycle,
+    };
     return applyAtStart({ ...options, dataDirectory }).then(
       () => undefined,
       (error: unknown) => (error instanceof Error ? error.message : error),
     );
   }
+
+  it('refuses demo data in production, with what to set', async () => {
+    expect(await startWith(demoFile, undefined, 'production')).toMatch(
+      /NODE_ENV is production.*TESSERA_DEMO=yes/,
+    );
+  });
 
   async function written(text: string): Promise<string> {
     const directory = await mkdtemp(join(tmpdir(), 'tessera-apply-'));

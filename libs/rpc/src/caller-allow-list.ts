@@ -3,6 +3,7 @@ import { Metadata, ServerInterceptingCall, status } from '@grpc/grpc-js';
 import type { ServerInterceptingCallInterface, ServerInterceptor, StatusObject } from '@grpc/grpc-js';
 import type { Secret } from '@tessera/kit';
 import { OAuthError } from '@tessera/oauth';
+import { limitRepeats } from '@tessera/telemetry';
 import { hash, timingSafeEqual } from 'node:crypto';
 import type { Logger } from 'pino';
 import { acceptableRequestId, requestIdKey, rootCall } from './call-options.ts';
@@ -57,6 +58,7 @@ export function admittedCaller(metadata: Metadata): {
 /** Every call of a server is judged here by its metadata and certificate, before its message is handed to a handler. */
 export function createAdmission({ credentials, access, log }: AdmissionOptions): Admission {
   const identify = identifierFor(credentials);
+  const warnings = limitRepeats(log);
   const streams = new Set<ServerInterceptingCallInterface>();
   let ending = false;
   const interceptor: ServerInterceptor = ({ path, requestStream, responseStream }, call) => {
@@ -71,7 +73,9 @@ export function createAdmission({ credentials, access, log }: AdmissionOptions):
     const turnAway = (refusal: StatusObject, metadata: Metadata, caller?: CallerName): void => {
       const { details } = refusal;
       const about = { method: path, caller, peer: call.getPeer(), requestId: requestIdIn(metadata) };
-      log.warn({ ...about, details }, 'call refused');
+      // The path of a method that does not exist is any text.
+      const cause = [entry === undefined ? '' : path, refusal.code, caller ?? ''].join(' ');
+      warnings.warn(cause, { ...about, details }, 'call refused');
       call.sendStatus(refusal);
     };
     return new ServerInterceptingCall(call, {

@@ -2,6 +2,8 @@
  * Log, metrics and traces, and the allow-lists that keep secrets out of them. It decides nothing.
  */
 export { errorMessage, sqlState } from './log/errors.ts';
+export { limitRepeats } from './log/repeats.ts';
+export type { RepeatedWarnings } from './log/repeats.ts';
 export { firstCharacters, withoutTokens } from './log/texts.ts';
 export { createLogger } from './log/log.ts';
 export type { Logger, LoggerOptions, LogLevel } from './log/log.ts';

@@ -1,19 +1,23 @@
 import { Code, ConnectError } from '@tessera/rpc';
-import { ConfigError, optionalText, type Lifecycle } from '@tessera/process';
+import { ConfigError, flag, optionalText, type Lifecycle } from '@tessera/process';
 import { type Logger } from '@tessera/telemetry';
 import { z } from 'zod';
 import { takenClientId } from './apply.ts';
+import { refuseDemoData, type DemoExposure } from './demo-data.ts';
 import { applyFile, type ApplyFileOptions } from './apply-file.ts';
 
 /** Settings of a process that applies declared state itself. */
 export const applyConfig = z.object({
   /** Declared state as YAML, applied at the start and again at SIGHUP. */
   TESSERA_APPLY_FILE: optionalText(),
+  /** Allows demo data where `NODE_ENV` is `production` or the listener is not on loopback. */
+  TESSERA_DEMO: flag(false),
 });
 
 export interface ApplyAtStartOptions extends Omit<ApplyFileOptions, 'call'> {
   /** Undefined: apply nothing. */
   readonly file: string | undefined;
+  readonly exposure: DemoExposure;
   readonly call: () => ApplyFileOptions['call'];
   readonly log: Logger;
   readonly lifecycle: Pick<Lifecycle, 'onReload'>;
@@ -23,14 +27,15 @@ export interface ApplyAtStartOptions extends Omit<ApplyFileOptions, 'call'> {
 
 /**
  * Applies the declared state of a file now and at every reload of the process. An error in the file fails the start; at a
- * reload it is logged and the applied state stays. Throws ConfigError if the file cannot be read, Error with every error in
+ * reload it is logged and the applied state stays. Throws ConfigError if the file cannot be read or is refused demo data, Error with every error in
  * it, by file, line and key.
  */
 export async function applyAtStart(options: ApplyAtStartOptions): Promise<void> {
-  const { file, call, log, lifecycle, dataDirectory, ...rest } = options;
+  const { file, exposure, call, log, lifecycle, dataDirectory, ...rest } = options;
   if (file === undefined) return;
   const apply = async (): Promise<void> => {
-    const { tenants } = await applyFile(file, { ...rest, call: call() }).catch((error: unknown) => {
+    const check = (text: string): void => refuseDemoData(text, exposure);
+    const { tenants } = await applyFile(file, { ...rest, check, call: call() }).catch((error: unknown) => {
       throw forPeople(error, dataDirectory);
     });
     log.info({ file, tenants: tenants.map(summary) }, 'declared state applied');

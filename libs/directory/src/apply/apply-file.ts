@@ -11,6 +11,8 @@ export interface ApplyFileOptions {
   readonly call: CallOptions;
   /** Reads the document, if `fileName` only names it in messages; default: reads that file. */
   readonly read?: () => Promise<string>;
+  /** Throws for a text that must not be applied. */
+  readonly check?: (text: string) => void;
   /** Changes the text before its references are resolved. */
   readonly transform?: (text: string) => string;
 }
@@ -59,10 +61,13 @@ async function resolved(
   {
     environment,
     read = async () => readFile(fileName, 'utf8'),
+    check,
     transform = (text) => text,
   }: ApplyFileOptions,
 ): Promise<string> {
-  return resolveDeclaredState(transform(await read()), fileName, {
+  const text = await read();
+  check?.(text);
+  return resolveDeclaredState(transform(text), fileName, {
     environment,
     readFile: (path) => readFile(path, 'utf8'),
   });

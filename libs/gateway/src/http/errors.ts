@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { Logger } from '@tessera/telemetry';
+import type { Logger, RepeatedWarnings } from '@tessera/telemetry';
 import { OAuthError, type ErrorCode } from '@tessera/oauth';
 
 /** Codes for the log and the status alone; clients get the registered code that covers them. */
@@ -10,6 +10,12 @@ const registered: Readonly<Partial<Record<ErrorCode, ErrorCode>>> = {
   unsupported_media_type: 'invalid_request',
 };
 
+/** Where failures of requests are logged. */
+export interface FailureLog {
+  readonly log: Logger;
+  readonly warnings: RepeatedWarnings;
+}
+
 /** The code a client sees for an error. */
 export function publicCode(error: OAuthError): ErrorCode {
   return registered[error.code] ?? error.code;
@@ -17,17 +23,24 @@ export function publicCode(error: OAuthError): ErrorCode {
 
 /**
  * Turns whatever was thrown into the one error type. An error that is not an OAuthError is logged with the request id and becomes
- * `server_error` without detail.
+ * `server_error` without detail. Anyone can repeat a request that fails, so `warnings` limits those lines.
  */
-export function asOAuthError(thrown: unknown, requestId: string, log: Logger): OAuthError {
+export function asOAuthError(thrown: unknown, requestId: string, { log, warnings }: FailureLog): OAuthError {
   if (thrown instanceof OAuthError) {
-    if (thrown.status >= 500) log.warn({ requestId, error: thrown }, 'request failed');
+    if (thrown.status >= 500) warnings.warn(causeOf(thrown), { requestId, error: thrown }, 'request failed');
     return thrown;
   }
   const framework = frameworkError(thrown);
   if (framework !== undefined) return framework;
   log.error({ requestId, error: thrown }, 'unhandled error in a request');
   return new OAuthError('server_error', 'Internal server error.');
+}
+
+/** Failures with the same sentence and the same kind of cause are one. */
+function causeOf({ code, message, cause }: OAuthError): string {
+  const kind = cause instanceof Error ? cause.name : '';
+  const detail = cause instanceof Error && 'code' in cause ? String(cause.code) : '';
+  return [code, message, kind, detail].join(' ');
 }
 
 /** Requests that the HTTP framework refuses before a handler runs. */

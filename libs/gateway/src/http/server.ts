@@ -3,11 +3,12 @@ import type { Socket } from 'node:net';
 import fastifyCookie from '@fastify/cookie';
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import { OAuthError } from '@tessera/oauth';
+import { limitRepeats } from '@tessera/telemetry';
 import { bodyLimit } from './body.ts';
 import { sendError, sendJson } from './answers.ts';
 import { answerBody } from './body-route.ts';
 import { contract } from '../dialects/contract.ts';
-import { asOAuthError } from './errors.ts';
+import { asOAuthError, type FailureLog } from './errors.ts';
 import type { Gateway } from '../gateway.ts';
 import { crossOriginHeaders } from './headers.ts';
 import { chooseRequestId, type IncomingRules } from './incoming.ts';
@@ -65,17 +66,18 @@ export function createServer(gateway: Gateway, options: ServerOptions): FastifyI
   );
   traceRequests(app, rules);
   prepareRequests(app, gateway, rules, options.draining);
+  const failures = { log: runtime.log, warnings: limitRepeats(runtime.log) };
   app.setErrorHandler((thrown, request, reply) =>
-    sendError(request, reply, asOAuthError(thrown, request.id, runtime.log)),
+    sendError(request, reply, asOAuthError(thrown, request.id, failures)),
   );
   app.setNotFoundHandler((request, reply) => refuseRoute(request, reply, gateway));
   for (const route of routes) if (route.kind !== 'page') addRoute(app, route, gateway);
   for (const path of new Set(routes.filter((route) => route.crossOrigin).map((route) => route.path))) {
     addPreflight(app, path);
   }
-  addPages(app, gateway);
+  addPages(app, gateway, failures);
   addFiles(app, gateway, options.readiness);
-  addExtensions(app, gateway, options.extensions ?? []);
+  addExtensions(app, gateway, failures, options.extensions ?? []);
   return app;
 }
 
@@ -137,10 +139,10 @@ function addPreflight(app: FastifyInstance, path: string): void {
   });
 }
 
-function addPages(app: FastifyInstance, gateway: Gateway): void {
+function addPages(app: FastifyInstance, gateway: Gateway, failures: FailureLog): void {
   app.register(async (pages) => {
     await pages.register(fastifyCookie, { hook: false });
-    answerErrorsWithPages(pages, gateway);
+    answerErrorsWithPages(pages, gateway, failures);
     for (const route of routes) {
       if (route.kind !== 'page') continue;
       pages.route({
@@ -152,9 +154,9 @@ function addPages(app: FastifyInstance, gateway: Gateway): void {
   });
 }
 
-function answerErrorsWithPages(app: FastifyInstance, gateway: Gateway): void {
+function answerErrorsWithPages(app: FastifyInstance, gateway: Gateway, failures: FailureLog): void {
   app.setErrorHandler((thrown, request, reply) =>
-    sendPageError(request, reply, gateway, asOAuthError(thrown, request.id, gateway.runtime.log)),
+    sendPageError(request, reply, gateway, asOAuthError(thrown, request.id, failures)),
   );
 }
 
@@ -162,12 +164,13 @@ function answerErrorsWithPages(app: FastifyInstance, gateway: Gateway): void {
 function addExtensions(
   app: FastifyInstance,
   gateway: Gateway,
+  failures: FailureLog,
   extensions: readonly ((app: FastifyInstance) => void)[],
 ): void {
   if (extensions.length === 0) return;
   app.register(async (scope) => {
     await scope.register(fastifyCookie);
-    answerErrorsWithPages(scope, gateway);
+    answerErrorsWithPages(scope, gateway, failures);
     for (const extend of extensions) extend(scope);
   });
 }
