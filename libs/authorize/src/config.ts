@@ -7,6 +7,8 @@ export const authorizeConfig = z.object({
   TESSERA_AUTHORIZATION_CODE_TTL: duration('60s', { min: '5s', max: '10m' }),
   /** Time to sign in after an authorization request. */
   TESSERA_AUTHORIZATION_REQUEST_TTL: duration('10m', { min: '30s', max: '1h' }),
+  /** Authorization requests of one address that may wait for a sign-in at the same time. */
+  TESSERA_AUTHORIZATION_PENDING_PER_ADDRESS: integer(1000, { min: 1, max: 100_000 }),
   /** Absolute lifetime of a session. */
   TESSERA_SESSION_TTL: duration('12h', { min: '1m', max: '90d' }),
   /** Idle lifetime of a session. Use is recorded once a minute. */

@@ -101,8 +101,11 @@ function assemble(given: {
   const { config, peers, runtime, directory, sessionStore, sessionEnds, endStore, audit } = given;
   const { clock, random, log, redis, failpoint } = runtime;
   const codeStore = redis === undefined ? createMemoryCodeStore(clock) : createRedisCodeStore(redis);
+  const quota = config.TESSERA_AUTHORIZATION_PENDING_PER_ADDRESS;
   const pendingRequestStore =
-    redis === undefined ? createMemoryPendingRequestStore(clock) : createRedisPendingRequestStore(redis);
+    redis === undefined
+      ? createMemoryPendingRequestStore(clock, quota)
+      : createRedisPendingRequestStore(redis, quota);
   const lifetimes = {
     session: config.TESSERA_SESSION_TTL,
     idle: config.TESSERA_SESSION_IDLE_TTL,

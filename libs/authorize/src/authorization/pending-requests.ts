@@ -14,7 +14,10 @@ import type { PendingRequestStore, PendingRequest } from '../store/store.ts';
  * and forms, so each is valid only with the cookie of the browser that made the request (CVE-2026-7507, CVE-2022-39222).
  */
 export interface PendingRequests {
-  /** Saves a checked request for this browser and returns the new identifier. */
+  /**
+   * Saves a checked request for this browser and returns the new identifier. Throws `invalid_request` for a request that is too
+   * long and `rate_limited` for an address with too many.
+   */
   save(
     browser: Browser,
     request: CheckedRequest,
@@ -25,6 +28,9 @@ export interface PendingRequests {
   /** Removes it for exactly one caller; throws `invalid_request` for all others. */
   take(interactionId: string): Promise<void>;
 }
+
+/** Bytes of a stored record. Anybody can have records stored, so their size times the quota of an address is the cost. */
+const longestRecord = 4096;
 
 const interactionShape = /^ti_[A-Za-z0-9_-]{43}$/;
 const browserShape = /^tb_[A-Za-z0-9_-]{22,86}$/;
@@ -43,9 +49,15 @@ export function createPendingRequests(deps: {
         browserHash: digest(browser.browserId),
         tenantId: request.record.tenant.tenantId,
         issuer: request.issuer,
-        parameters: parametersToSave(parameters),
+        parameters: { ...parametersToSave(parameters), scope: request.scopes.join(' ') },
         hintedUserId: request.hintedUserId,
       };
+      if (Buffer.byteLength(JSON.stringify(pending)) > longestRecord) {
+        throw new OAuthError(
+          'invalid_request',
+          `The authorization request is too long: its parameters may have about ${longestRecord} bytes in all. Shorten state, redirect_uri or login_hint.`,
+        );
+      }
       const origin = addressKey(browser.ipAddress);
       await store.save(digest(interactionId), pending, lifetimeSeconds, origin);
       return interactionId;

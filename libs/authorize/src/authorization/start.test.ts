@@ -29,6 +29,33 @@ describe('a browser without a session', () => {
     expect(next.value).toHaveProperty('interactionId', expect.stringMatching(/^ti_[\w-]{43}$/));
   });
 
+  it('has its scopes stored once each, and a request that takes more than 4 KiB refused (DOS-8)', async () => {
+    const repeated = Array<string>(500).fill('openid').join(' ');
+    const { next } = await newPerson(world).start({ scope: repeated, state: 's'.repeat(2048) });
+    expect(next.value).toMatchObject({ scopes: ['openid'] });
+    await expect(newPerson(world).start({ state: '\u20ac'.repeat(2048) })).rejects.toMatchObject({
+      code: 'invalid_request',
+      message: expect.stringMatching(/too long.*Shorten state/) as string,
+    });
+  });
+
+  it('is refused while its address has as many requests waiting as it may, and others are served (DOS-8)', async () => {
+    const small = await createWorld({
+      beside: world,
+      config: { TESSERA_AUTHORIZATION_PENDING_PER_ADDRESS: 3 },
+    });
+    const from = async (ipAddress: string) => {
+      const person = newPerson(small);
+      person.ipAddress = ipAddress;
+      return (await person.start()).next.case;
+    };
+    const all = await Promise.allSettled(Array.from({ length: 30 }, () => from('203.0.113.200')));
+    expect(all.filter(({ status }) => status === 'fulfilled')).toHaveLength(3);
+    await expect(from('203.0.113.200')).rejects.toMatchObject({ code: 'rate_limited' });
+    expect(await from('203.0.113.201')).toBe('interaction');
+    await small.service.close();
+  });
+
   it('gets login_required for prompt=none, with state and iss (OIDC Core §3.1.2.6, RFC 9207 §2)', async () => {
     const answer = await newPerson(world).redirect({ prompt: 'none' });
     expect(Object.fromEntries(answer)).toMatchObject({ error: 'login_required', state: 'xyz', iss: issuer });

@@ -21,7 +21,12 @@ const pending: PendingRequest = {
 };
 
 /** What every store of pre-authorization contexts must do. */
-export function pendingRequestStoreContract(engine: string, open: () => Promise<PendingRequestStore>): void {
+export function pendingRequestStoreContract(
+  engine: string,
+  openWith: (quota: number) => Promise<PendingRequestStore>,
+): void {
+  const open = () => openWith(1000);
+
   describe(`pre-authorization contexts on ${engine}`, () => {
     it('returns what was saved, byte for byte', async () => {
       const store = await open();
@@ -38,6 +43,32 @@ export function pendingRequestStoreContract(engine: string, open: () => Promise<
       const taken = await Promise.all(Array.from({ length: 50 }, () => store.take(id)));
       expect(taken.filter(Boolean)).toHaveLength(1);
       expect(await store.find(id)).toBeUndefined();
+    });
+
+    it('keeps so many requests of one address at most, when two hundred race, and of others still (DOS-8)', async () => {
+      const store = await openWith(20);
+      const [address, other] = [unique(), unique()];
+      const ids = Array.from({ length: 200 }, unique);
+      const saved = await Promise.allSettled(ids.map((id) => store.save(id, pending, 60, address)));
+      const kept = ids.filter((_, index) => saved[index]?.status === 'fulfilled');
+      expect(kept).toHaveLength(20);
+      const limited = { code: 'rate_limited', retryAfterSeconds: expect.any(Number) as number };
+      await expect(store.save(unique(), pending, 60, address)).rejects.toMatchObject(limited);
+      await store.save(unique(), pending, 60, other);
+      expect(await store.take(kept[7] ?? '')).toBe(true);
+      await store.save(unique(), pending, 60, address);
+      await expect(store.save(unique(), pending, 60, address)).rejects.toMatchObject(limited);
+    });
+
+    it('counts no request of an address after its lifetime', async () => {
+      const store = await openWith(1);
+      const address = unique();
+      await store.save(unique(), pending, 0.15, address);
+      await expect(store.save(unique(), pending, 60, address)).rejects.toMatchObject({
+        code: 'rate_limited',
+      });
+      await pause(250);
+      await store.save(unique(), pending, 60, address);
     });
 
     it('drops a request after its lifetime', async () => {

@@ -1,12 +1,12 @@
 import type { Clock } from '@tessera/kit';
-import { OAuthError, temporarilyUnavailable } from '@tessera/oauth';
-import { longestCodeLifetimeSeconds } from './store.ts';
+import { temporarilyUnavailable } from '@tessera/oauth';
+import { longestCodeLifetimeSeconds, tooManyPending } from './store.ts';
 import type { CodeRecord, CodeStore, PendingRequestStore, PendingRequest, Redemption } from './store.ts';
 
 /** Beyond this, new records are rejected and live ones kept, as Redis does with `noeviction`. */
 const maximumRecords = 20_000;
 
-/** Quota of one origin: it takes twenty of them to fill the store. */
+/** Most records of one origin, whatever the quota: it takes twenty of them to fill the store. */
 const maximumOfOrigin = maximumRecords / 20;
 const retryAfterSeconds = 60;
 
@@ -24,7 +24,7 @@ interface Entry<V> {
   readonly origin: string | undefined;
 }
 
-function createExpiringMap<V>(clock: Clock): ExpiringMap<V> {
+function createExpiringMap<V>(clock: Clock, quota = maximumOfOrigin): ExpiringMap<V> {
   const entries = new Map<string, Entry<V>>();
   const held = new Map<string, number>();
   function count(origin: string | undefined, change: 1 | -1): void {
@@ -58,9 +58,7 @@ function createExpiringMap<V>(clock: Clock): ExpiringMap<V> {
     set(key, value, lifetimeSeconds, origin) {
       removeExpired();
       remove(key);
-      if (origin !== undefined && (held.get(origin) ?? 0) >= maximumOfOrigin) {
-        throw new OAuthError('rate_limited', 'Too many requests. Try again later.', { retryAfterSeconds });
-      }
+      if (origin !== undefined && (held.get(origin) ?? 0) >= quota) throw tooManyPending(retryAfterSeconds);
       if (entries.size >= maximumRecords) throw temporarilyUnavailable('too many pending records in memory');
       count(origin, 1);
       entries.set(key, { value, expiresAt: clock.now() + lifetimeSeconds * 1000, origin });
@@ -69,9 +67,12 @@ function createExpiringMap<V>(clock: Clock): ExpiringMap<V> {
   };
 }
 
-/** Pre-authorization contexts in the memory of one process. */
-export function createMemoryPendingRequestStore(clock: Clock): PendingRequestStore {
-  const contexts = createExpiringMap<PendingRequest>(clock);
+/** Pre-authorization contexts in the memory of one process, up to `quota` of one address. */
+export function createMemoryPendingRequestStore(
+  clock: Clock,
+  quota: number = maximumOfOrigin,
+): PendingRequestStore {
+  const contexts = createExpiringMap<PendingRequest>(clock, Math.min(quota, maximumOfOrigin));
   return {
     save: async (idHash, request, lifetimeSeconds, origin) =>
       contexts.set(idHash, request, lifetimeSeconds, origin),

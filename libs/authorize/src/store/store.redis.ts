@@ -1,6 +1,7 @@
 import type { RedisHandle } from '@tessera/stores';
 import { z } from 'zod';
-import { longestCodeLifetimeSeconds } from './store.ts';
+import { digest } from '../browser.ts';
+import { longestCodeLifetimeSeconds, tooManyPending } from './store.ts';
 import type {
   CodeGrant,
   CodePresentation,
@@ -34,29 +35,56 @@ const codeGrant = z.object({
 });
 
 const interactionKey = (idHash: string): string => `authorize:interaction:${idHash}`;
+/** Followed by the digest of an address. */
+const interactionsOf = 'authorize:interactions-of:';
 const codeKey = (codeHash: string): string => `authorize:code:${codeHash}`;
 const sessionKey = (sessionId: string): string => `authorize:session-codes:${sessionId}`;
 
 const milliseconds = (seconds: number): number => Math.round(seconds * 1000);
 
-/** Pre-authorization contexts in Redis. */
-export function createRedisPendingRequestStore(redis: RedisHandle): PendingRequestStore {
+/**
+ * KEYS: context, living contexts of its address by the end of their lifetime. ARGV: record, lifetime in milliseconds, quota.
+ * Returns 0, or the milliseconds until the address has a place again.
+ */
+const saveInteraction = `
+local time = redis.call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+redis.call('ZREMRANGEBYSCORE', KEYS[2], '-inf', now)
+if redis.call('ZCARD', KEYS[2]) >= tonumber(ARGV[3]) then
+  return math.max(1, redis.call('ZRANGE', KEYS[2], 0, 0, 'WITHSCORES')[2] - now)
+end
+redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
+redis.call('ZADD', KEYS[2], now + ARGV[2], KEYS[1])
+if redis.call('PTTL', KEYS[2]) < tonumber(ARGV[2]) then redis.call('PEXPIRE', KEYS[2], ARGV[2]) end
+return 0`;
+
+/** KEYS: context, beginning of the key of an address's contexts. Records of the version before name no address. */
+const takeInteraction = `
+local text = redis.call('GET', KEYS[1])
+if not text then return 0 end
+local origin = cjson.decode(text).origin
+if origin then redis.call('ZREM', KEYS[2] .. origin, KEYS[1]) end
+return redis.call('DEL', KEYS[1])`;
+
+/** Pre-authorization contexts in Redis, up to `quota` of one address. */
+export function createRedisPendingRequestStore(redis: RedisHandle, quota: number): PendingRequestStore {
+  const saveScript = redis.script({ name: 'authorize.save_interaction', lua: saveInteraction });
+  const takeScript = redis.script({ name: 'authorize.take_interaction', lua: takeInteraction });
   return {
-    async save(idHash, request, lifetimeSeconds) {
-      await redis.call(
-        'SET',
-        interactionKey(idHash),
-        JSON.stringify(request),
-        'PX',
-        milliseconds(lifetimeSeconds),
-      );
+    async save(idHash, request, lifetimeSeconds, address) {
+      const origin = digest(address).slice(0, 22);
+      const record = JSON.stringify({ ...request, origin });
+      const lifetime = milliseconds(lifetimeSeconds);
+      const keys = [interactionKey(idHash), `${interactionsOf}${origin}`];
+      const left = Number(await saveScript(keys, [record, lifetime, quota]));
+      if (left > 0) throw tooManyPending(Math.ceil(left / 1000));
     },
     async find(idHash): Promise<PendingRequest | undefined> {
       const text = await redis.call('GET', interactionKey(idHash));
       return typeof text === 'string' ? pendingRequest.parse(JSON.parse(text)) : undefined;
     },
     async take(idHash) {
-      return (await redis.call('DEL', interactionKey(idHash))) === 1;
+      return Number(await takeScript([interactionKey(idHash), interactionsOf], [])) === 1;
     },
   };
 }

@@ -13,9 +13,11 @@ beforeAll(async () => {
   [redis, cluster] = await Promise.all([testRedis(), testRedisCluster()]);
 });
 
-pendingRequestStoreContract('memory', async () => createMemoryPendingRequestStore(systemClock));
-pendingRequestStoreContract('Redis', async () => createRedisPendingRequestStore(redis));
-pendingRequestStoreContract('a Redis cluster', async () => createRedisPendingRequestStore(cluster));
+pendingRequestStoreContract('memory', async (quota) => createMemoryPendingRequestStore(systemClock, quota));
+pendingRequestStoreContract('Redis', async (quota) => createRedisPendingRequestStore(redis, quota));
+pendingRequestStoreContract('a Redis cluster', async (quota) =>
+  createRedisPendingRequestStore(cluster, quota),
+);
 codeStoreContract('memory', async () => createMemoryCodeStore(systemClock));
 codeStoreContract('Redis', async () => createRedisCodeStore(redis));
 codeStoreContract('a Redis cluster', async () => createRedisCodeStore(cluster));

@@ -1,4 +1,5 @@
 import type { AuditRow } from '@tessera/audit';
+import { OAuthError } from '@tessera/oauth';
 
 /**
  * An authorization request that waits for a person to sign in. It holds the parameters that were checked, so that the
@@ -17,13 +18,19 @@ export interface PendingRequest {
 /** Pre-authorization contexts by the SHA-256 of their identifier. They may be lost; none grants anything by itself. */
 export interface PendingRequestStore {
   /**
-   * `origin` is the address whose quota the record counts against (`addressKey`). A bounded store throws `rate_limited` if
-   * one origin has too many, and `temporarily_unavailable` if it is full.
+   * `origin` is the address whose quota the record counts against (`addressKey`). In one step with the write it throws
+   * `rate_limited` if that address has its quota of living contexts; a bounded store throws `temporarily_unavailable` if it is
+   * full.
    */
   save(idHash: string, request: PendingRequest, lifetimeSeconds: number, origin: string): Promise<void>;
   find(idHash: string): Promise<PendingRequest | undefined>;
   /** Removes it; true for exactly one of any number of callers. */
   take(idHash: string): Promise<boolean>;
+}
+
+/** The answer to an address that has its quota of living contexts. */
+export function tooManyPending(retryAfterSeconds: number): OAuthError {
+  return new OAuthError('rate_limited', 'Too many requests. Try again later.', { retryAfterSeconds });
 }
 
 /** The grant that a code stands for. */
