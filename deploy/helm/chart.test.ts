@@ -250,6 +250,12 @@ describe('The Jobs', () => {
     expect(newer).not.toBe(migrate);
   });
 
+  test('migrate again when migrations.revision changes, and apply the state as before', () => {
+    const [migrate, apply] = names(state('Acme'));
+    const again = names({ ...state('Acme'), migrations: { revision: 2 } });
+    expect(again).toEqual([expect.not.stringMatching(migrate ?? ''), apply]);
+  });
+
   test('apply the state again when state.revision changes, and migrate as before', () => {
     const { state: declared } = state('Acme');
     const [migrate, apply] = names(state('Acme'));

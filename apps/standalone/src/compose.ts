@@ -24,7 +24,8 @@ export interface Composition {
   readonly admin: Client<typeof DirectoryAdminService>;
 }
 
-const allMigrations = [
+/** The schemas of every service, in the order of their migrations. */
+export const allMigrations = [
   keysMigrations,
   directoryMigrations,
   authorizeMigrations,

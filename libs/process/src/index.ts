@@ -6,6 +6,7 @@ export { ConfigError, combine, isGiven, knownSettings, loadConfig } from './conf
 export { createRuntime } from './create-runtime.ts';
 export type { Runtime } from './runtime.ts';
 export type { Lifecycle } from './lifecycle.ts';
+export { checkSchemas } from './schema-check.ts';
 export { processConfig, rpcConfig } from './config/process-settings.ts';
 export type { ProcessConfig, RpcConfig } from './config/process-settings.ts';
 export { redisOptions } from './config/redis-settings.ts';

@@ -8,6 +8,7 @@ import type { Lifecycle } from './lifecycle.ts';
 import type { Logger } from '@tessera/telemetry';
 import { processConfig, rpcConfig, type ProcessConfig, type RpcConfig } from './config/process-settings.ts';
 import { runProcess } from './run-process.ts';
+import { checkSchemas } from './schema-check.ts';
 import type { BuiltService, CallerName, RemoteService, RpcCredentials } from '@tessera/rpc';
 import { serve } from '@tessera/rpc';
 
@@ -60,6 +61,14 @@ export async function runService<S extends z.ZodObject>(process: ServiceProcess<
           () => migrate(runtime.database, migrations, log, all.TESSERA_MIGRATIONS),
           waiting,
         );
+      }
+      if (migrations !== undefined) {
+        checkSchemas([migrations], {
+          database: runtime.database,
+          log,
+          lifecycle,
+          mode: all.TESSERA_MIGRATIONS,
+        });
       }
       if (migrations !== undefined)
         purgeAudit(runtime, migrations.schema, all.TESSERA_AUDIT_RETENTION, lifecycle);

@@ -9,7 +9,7 @@ export { createFeedStore } from './feed-table.ts';
 export type { FeedTable, RetainedFeedStore } from './feed-table.ts';
 export { createLimiter } from './limiter.ts';
 export type { LimitRule, Limiter } from './limiter.ts';
-export { migrate } from './migrations/migrate.ts';
+export { migrate, pendingMigrations } from './migrations/migrate.ts';
 export type { MigrationMode, Migrations } from './migrations/migrate.ts';
 export { openEmbeddedDatabase } from './postgres/pglite.ts';
 export { parsePostgresUrl } from './postgres/postgres-url.ts';

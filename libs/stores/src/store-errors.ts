@@ -28,6 +28,12 @@ export function isUnavailable(error: unknown): boolean {
   return isConnectionTrouble(error);
 }
 
+/** A schema or table is not there: the migrations were not applied to this database. */
+export function isSchemaMissing(error: unknown): boolean {
+  const code = sqlState(error);
+  return code === '3F000' || code === '42P01';
+}
+
 /** No connection became free in time, which says nothing of the server. */
 export function isPoolExhausted(error: unknown): boolean {
   return error instanceof Error && error.message === 'timeout exceeded when trying to connect';

@@ -2,8 +2,9 @@ import { createHash } from 'node:crypto';
 import { readFile, readdir } from 'node:fs/promises';
 import type { Logger } from 'pino';
 import { OAuthError, temporarilyUnavailable } from '@tessera/oauth';
-import type { Database, MigrationSession, OpenedDatabase } from '../database.ts';
+import type { Database, MigrationSession, OpenedDatabase, Queryable } from '../database.ts';
 import { explainRights } from './migration-rights.ts';
+import { isSchemaMissing } from '../store-errors.ts';
 import { sqlState } from '@tessera/telemetry';
 
 /** The schema that a service owns, and the directory of its `NNNN_name.sql` files. */
@@ -55,6 +56,19 @@ export async function migrate(
   }
 }
 
+/**
+ * The migrations that this version needs and the schema lacks, as `schema/name`; a schema that is ahead lacks none.
+ * @throws OAuthError `temporarily_unavailable` when the database is away.
+ */
+export async function pendingMigrations(
+  database: Queryable,
+  { schema, directory }: Migrations,
+): Promise<string[]> {
+  const names = (await readdir(directory)).filter((name) => name.endsWith('.sql')).toSorted();
+  const applied = await readApplied(database, schema);
+  return names.filter((name) => !applied.has(Number(name.slice(0, 4)))).map((name) => `${schema}/${name}`);
+}
+
 async function bringUp(
   database: OpenedDatabase,
   { schema, files }: { readonly schema: string; readonly files: readonly MigrationFile[] },
@@ -94,7 +108,7 @@ async function readMigrations({ schema, directory }: Migrations): Promise<Migrat
   return files;
 }
 
-async function readApplied(database: Database, schema: string): Promise<Map<number, string>> {
+async function readApplied(database: Queryable, schema: string): Promise<Map<number, string>> {
   try {
     const { rows } = await database.query<AppliedRow>({
       name: `migrate.${schema}.applied`,
@@ -103,7 +117,8 @@ async function readApplied(database: Database, schema: string): Promise<Map<numb
     return new Map(rows.map((row) => [row.version, row.checksum]));
   } catch (error) {
     // Neither the schema nor its table is there before the first migration.
-    if (['3F000', '42P01'].includes(sqlState(error) ?? '')) return new Map();
+    if (isSchemaMissing(error) || (error instanceof OAuthError && isSchemaMissing(error.cause)))
+      return new Map();
     throw error;
   }
 }

@@ -8,7 +8,7 @@ import { withRetries } from '../retry.ts';
 import { createPools } from './postgres-pools.ts';
 import type { PostgresPools } from './postgres-pools.ts';
 import { parsePostgresUrl, requireFiles } from './postgres-url.ts';
-import { endsSession } from '../store-errors.ts';
+import { endsSession, isSchemaMissing } from '../store-errors.ts';
 import { createTransactionScope } from './transaction-scope.ts';
 import { postgresTypes } from './types.ts';
 
@@ -91,12 +91,14 @@ export async function openDatabase(options: PostgresOptions): Promise<OpenedData
     engine: 'postgres',
     async query(statement) {
       scope.assertOutside();
-      return withRetries(() => withClient(({ client }) => execute(client, statement)));
+      return whereMigrated(withRetries(() => withClient(({ client }) => execute(client, statement))));
     },
     async transaction(work) {
       scope.assertOutside();
-      return withRetries(() =>
-        withClient((lease) => scope.enter(() => inTransaction(lease, () => work(session(lease))))),
+      return whereMigrated(
+        withRetries(() =>
+          withClient((lease) => scope.enter(() => inTransaction(lease, () => work(session(lease))))),
+        ),
       );
     },
     migration: (work) =>
@@ -105,6 +107,15 @@ export async function openDatabase(options: PostgresOptions): Promise<OpenedData
       ),
     close: () => (closed ??= close()),
   };
+}
+
+/** Work on a schema that is missing can be done once the migrations were applied. */
+async function whereMigrated<T>(work: Promise<T>): Promise<T> {
+  try {
+    return await work;
+  } catch (error) {
+    throw isSchemaMissing(error) ? temporarilyUnavailable(error) : error;
+  }
 }
 
 function measurePools(pools: PostgresPools): () => void {
