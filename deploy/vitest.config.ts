@@ -2,7 +2,9 @@ import { defineConfig } from 'vitest/config';
 
 /** `npm run test:deploy`: apart from `npm test`, as it assembles the image and needs tools that not every machine has. */
 /** Left out where `npm run test:deploy` could not provide its tools, which it says. */
-const hasTools = ['HELM', 'KUBECONFORM', 'SCHEMAS'].every((name) => process.env[`TESSERA_TEST_${name}`]);
+const hasTools = ['HELM', 'KUBECONFORM', 'PROMTOOL', 'SCHEMAS'].every(
+  (name) => process.env[`TESSERA_TEST_${name}`],
+);
 
 export default defineConfig({
   test: {

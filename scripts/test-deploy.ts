@@ -1,6 +1,6 @@
 /**
  * `npm run test:deploy`: the image's tree is assembled and run, and the compose files and the chart are held against what
- * they configure. Arguments go to vitest. Helm and kubeconform are taken from the PATH or built with Go; where neither is
+ * they configure. Arguments go to vitest. Helm, kubeconform and promtool are taken from the PATH or built with Go; where neither is
  * there, the tests that need them are left out with a word, and in CI that is a failure.
  */
 import { spawn } from 'node:child_process';

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync } from 'node:fs';
+import { existsSync, mkdirSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { writeSchemas } from './schemas.ts';
 
@@ -7,6 +7,7 @@ import { writeSchemas } from './schemas.ts';
 const tools = {
   helm: 'helm.sh/helm/v3/cmd/helm@v3.22.0',
   kubeconform: 'github.com/yannh/kubeconform/cmd/kubeconform@v0.8.0',
+  promtool: 'github.com/prometheus/prometheus/cmd/promtool@v0.315.0',
 } as const;
 
 /** The oldest and the newest Kubernetes that the chart supports, as the modules that carry their OpenAPI documents. */
@@ -25,7 +26,7 @@ const customResources = {
 const cache = join(dirname(dirname(import.meta.dirname)), 'node_modules', '.cache', 'tessera-deploy');
 
 export interface ProvidedTools {
-  /** Handed to the tests: `TESSERA_TEST_HELM`, `TESSERA_TEST_KUBECONFORM`, `TESSERA_TEST_SCHEMAS`. */
+  /** Handed to the tests: `TESSERA_TEST_HELM`, `TESSERA_TEST_KUBECONFORM`, `TESSERA_TEST_PROMTOOL`, `TESSERA_TEST_SCHEMAS`. */
   readonly environment: Readonly<Record<string, string>>;
   /** What tests will be left out for. */
   readonly missing: readonly string[];
@@ -33,7 +34,7 @@ export interface ProvidedTools {
   readonly notes: readonly string[];
 }
 
-/** Helm, kubeconform and the schemas it is to hold manifests against: from the PATH, from an earlier run, or by Go. */
+/** Helm, kubeconform, promtool and the schemas it is to hold manifests against: from the PATH, from an earlier run, or by Go. */
 export function provideTools(environment: Readonly<Record<string, string | undefined>>): ProvidedTools {
   const provided: Record<string, string> = {};
   const missing: string[] = [];
@@ -61,10 +62,21 @@ function executable(name: keyof typeof tools, path: string): string {
   if (onPath !== undefined) return join(onPath, name);
   const bin = join(cache, 'bin', tools[name].replace(/^.*@/, ''));
   if (!existsSync(join(bin, name))) {
-    mkdirSync(bin, { recursive: true });
-    execFileSync('go', ['install', tools[name]], { env: { ...process.env, GOBIN: bin }, stdio: 'pipe' });
+    build(name, bin);
   }
   return join(bin, name);
+}
+
+/** In a module of its own: Go installs no package directly whose module replaces others, as that of promtool does. */
+function build(name: keyof typeof tools, bin: string): void {
+  const module = join(cache, 'modules', name);
+  rmSync(module, { recursive: true, force: true });
+  mkdirSync(module, { recursive: true });
+  mkdirSync(bin, { recursive: true });
+  const go = (...args: string[]) => execFileSync('go', args, { cwd: module, stdio: 'pipe' });
+  go('mod', 'init', 'tools');
+  go('get', tools[name]);
+  go('build', '-o', join(bin, name), tools[name].replace(/@.*$/, ''));
 }
 
 function schemas(): string {

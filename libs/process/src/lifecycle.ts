@@ -28,6 +28,8 @@ export interface Lifecycle {
   /** Read again what may change while the process runs, at SIGHUP. */
   onReload(reload: () => Promise<void>): void;
   readiness(): Promise<Readiness>;
+  /** What `readiness` answered last, without another round of checks; false before. */
+  lastReady(): boolean;
 }
 
 /** A lifecycle with the switches that the process itself holds. */
@@ -67,6 +69,7 @@ export function createLifecycle({ log, pauseMs, drainTimeoutMs }: LifecycleOptio
   const stopping = new AbortController();
   let state: LifecycleState = 'starting';
   let wasReady = false;
+  let lastReady = false;
   let round: { readonly startedAt: number; readonly done: Promise<void> } | undefined;
   let stopped: Promise<void> | undefined;
 
@@ -125,8 +128,10 @@ export function createLifecycle({ log, pauseMs, drainTimeoutMs }: LifecycleOptio
       wasReady ||= state === 'running' && allPass;
       const results = Object.fromEntries(checks.map((check) => [check.name, check.result]));
       const ready = state === 'running' && wasReady && !checks.some(({ withdraws }) => withdraws);
+      lastReady = ready;
       return { ready, state, checks: results };
     },
+    lastReady: () => lastReady,
     started() {
       if (state === 'starting') state = 'running';
     },

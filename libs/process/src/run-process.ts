@@ -8,7 +8,8 @@ import { errorMessage, createLogger, metrics, measureProcess, traceFields } from
 import type { Logger } from '@tessera/telemetry';
 import { startManagement } from './management.ts';
 import type { ManagementOptions } from './management.ts';
-import type { ProcessConfig } from './config/process-settings.ts';
+import type { ProcessConfig, RpcConfig } from './config/process-settings.ts';
+import { measureCertificate, measureState } from './process-metrics.ts';
 import { tracesAreOn, tracesProtocol, tracingEnvironment } from './config/tracing-settings.ts';
 import { formerNames } from './config/renamed-settings.ts';
 import { sizeThreadPool } from './thread-pool.ts';
@@ -94,6 +95,9 @@ async function listen<S extends z.ZodObject>(
 ): Promise<void> {
   if (config.TESSERA_MANAGEMENT_PORT === undefined) return;
   measureProcess();
+  measureState(options.name, lifecycle);
+  const { TESSERA_RPC_AUTH: auth, TESSERA_RPC_TLS_CERT: certificate } = config as Partial<RpcConfig>;
+  if (auth === 'mtls' && certificate !== undefined) measureCertificate(certificate);
   const management = await startManagement({
     host: config.TESSERA_MANAGEMENT_HOST,
     port: config.TESSERA_MANAGEMENT_PORT,
