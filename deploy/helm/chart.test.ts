@@ -149,7 +149,9 @@ describe.each(valueSets)('The chart with $name', ({ values }) => {
 
   test('lets the public reach every path of the gateway but introspection, revocation and what is not for it', () => {
     const expected = new Set(
-      routes.map(({ path }) => path).filter((path) => !['/introspect', '/revoke'].includes(path)),
+      routes
+        .map(({ path }) => path)
+        .filter((path) => !['/introspect', '/revoke', '/auth/verify'].includes(path)),
     );
     for (const paths of publicPaths(manifests)) {
       expect(new Set(paths.exact)).toEqual(expected);

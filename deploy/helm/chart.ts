@@ -106,11 +106,17 @@ interface RouteRule {
 export type Values = Readonly<Record<string, unknown>>;
 
 /** Runs Helm on the chart; throws what it prints. */
-export function helm(command: 'lint' | 'template', values: readonly Values[], version = '1.30.14'): string {
+export function helm(
+  command: 'lint' | 'template',
+  values: readonly Values[],
+  version = '1.30.14',
+  apiVersions: readonly string[] = [],
+): string {
   const merged = Object.assign({}, ...values) as Values;
   const release = command === 'template' ? ['release'] : [];
   const options = ['--namespace', 'id', '--kube-version', version, '--values', '-'];
-  const args = [command, ...release, chartDirectory, ...options];
+  const known = apiVersions.flatMap((each) => ['--api-versions', each]);
+  const args = [command, ...release, chartDirectory, ...options, ...known];
   return execFileSync(process.env['TESSERA_TEST_HELM'] ?? 'helm', args, {
     input: stringify(merged),
     encoding: 'utf8',

@@ -106,7 +106,7 @@ describe('The split topology, from the image, with two database roles', () => {
         TESSERA_CLIENT_ID: 'demo-service',
         TESSERA_CLIENT_SECRET: 'demo-secret-not-for-production-0001',
       },
-      ['smoke', '--address', `http://127.0.0.1:${http}`],
+      ['smoke', '--address', `http://[::1]:${http}`],
     );
     expect(await smoke.exited, smoke.output).toBe(0);
     expect(smoke.output).toContain('good  a token, signed by one of them');
@@ -152,10 +152,12 @@ function environmentOf(name: Name): Record<string, string> {
     TESSERA_KEYS_KEK: Buffer.alloc(32, 1).toString('base64'),
     TESSERA_DIRECTORY_PEPPER: Buffer.alloc(32, 2).toString('base64'),
     TESSERA_TOKEN_REFRESH_KEYS: `1:${Buffer.alloc(32, 3).toString('base64')}`,
-    TESSERA_HTTP_HOST: '127.0.0.1',
+    // As in the chart: IPv6, and IPv4 with it.
+    TESSERA_HTTP_HOST: '::',
     TESSERA_HTTP_PORT: String(http),
-    TESSERA_RPC_HOST: '127.0.0.1',
+    TESSERA_RPC_HOST: '::',
     TESSERA_RPC_PORT: String(ports[name].rpc),
+    TESSERA_MANAGEMENT_HOST: '::',
     TESSERA_MANAGEMENT_PORT: String(ports[name].management),
     ...certificateOf(name),
     ...peers(order.filter((each) => each !== 'gateway')),

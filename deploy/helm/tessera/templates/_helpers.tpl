@@ -117,12 +117,11 @@ directory: { http: false, rpc: true, database: true, redis: false, secrets: [dir
 {{ include "tessera.fullname" .root }}-{{ .component }}.{{ .root.Release.Namespace }}.svc.{{ .root.Values.clusterDomain }}.:9000
 {{- end -}}
 
+{{- /* Of a pod: {root, own}. OpenShift assigns the user and groups itself and refuses fixed ones. */ -}}
 {{- define "tessera.podSecurity" -}}
-runAsNonRoot: true
-runAsUser: 1000
-runAsGroup: 1000
-fsGroup: 1000
-seccompProfile: { type: RuntimeDefault }
+{{- $context := deepCopy .own.podSecurityContext -}}
+{{- if .root.Capabilities.APIVersions.Has "security.openshift.io/v1" }}{{ $context = omit $context "runAsUser" "runAsGroup" "fsGroup" }}{{ end -}}
+{{- toYaml $context -}}
 {{- end -}}
 
 {{- /* Where a pod may run: the values of a component or of the Jobs. */ -}}
@@ -144,7 +143,7 @@ affinity: {{- toYaml . | nindent 2 }}
 {{- /* The values of the Jobs and of the test pod: where `jobs` has none, those of `defaults` count. */ -}}
 {{- define "tessera.jobSettings" -}}
 {{- $own := deepCopy .Values.jobs -}}
-{{- range list "priorityClassName" "nodeSelector" "tolerations" "affinity" -}}
+{{- range list "priorityClassName" "nodeSelector" "tolerations" "affinity" "podSecurityContext" "securityContext" "envFrom" "initContainers" "extraVolumes" "extraVolumeMounts" -}}
 {{- $_ := set $own . (get $own . | default (get $.Values.defaults .)) -}}
 {{- end -}}
 {{- toYaml $own -}}
@@ -164,10 +163,14 @@ annotations: {{- toYaml . | nindent 2 }}
 {{- end }}
 {{- end -}}
 
-{{- define "tessera.containerSecurity" -}}
-allowPrivilegeEscalation: false
-readOnlyRootFilesystem: true
-capabilities: { drop: [ALL] }
+{{- /* Of a Service. */ -}}
+{{- define "tessera.ipFamilies" -}}
+{{- with .Values.ipFamilyPolicy }}
+ipFamilyPolicy: {{ . }}
+{{- end }}
+{{- with .Values.ipFamilies }}
+ipFamilies: {{- toYaml . | nindent 2 }}
+{{- end }}
 {{- end -}}
 
 {{- /* How a process proves itself: {root, process}. Environment. */ -}}
