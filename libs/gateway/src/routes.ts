@@ -13,7 +13,7 @@ import { userinfo } from './endpoints/userinfo.ts';
 import type { Dialect } from './dialects/dialect.ts';
 import type { Gateway } from './gateway.ts';
 import { showApprovals, submitApprovals } from './pages/approvals.ts';
-import { authorize } from './pages/authorize.ts';
+import { authorize, authorizeByForm } from './pages/authorize.ts';
 import { showDevice, submitDevice } from './pages/device.ts';
 import type { PageHandler } from './pages/page-context.ts';
 import { showLogin, signIn } from './pages/login.ts';
@@ -101,6 +101,7 @@ export const routes: readonly Route[] = [
   { ...read, path: at.authorizationServerMetadata, handle: oauthAuthorizationServer },
   { ...read, path: at.jwks, handle: jwks },
   { ...page, path: at.authorization, handle: authorize },
+  { ...post, path: at.authorization, handle: authorizeByForm },
   { ...page, path: '/login', handle: showLogin },
   { ...post, path: '/login', handle: signIn },
   { ...page, path: '/device', handle: showDevice },

@@ -27,6 +27,36 @@ const get = (gateway: ReturnType<typeof open>, query: string, headers: Record<st
 const query =
   '?client_id=web&redirect_uri=https%3A%2F%2Fapp%2Fcb&response_type=code&scope=openid&state=a%22%3E';
 
+describe('POST /authorize', () => {
+  const post = (
+    gateway: ReturnType<typeof open>,
+    payload: string,
+    type = 'application/x-www-form-urlencoded',
+  ) =>
+    gateway.app.inject({
+      method: 'POST',
+      url: '/authorize',
+      headers: { 'content-type': type, origin: 'https://app.example' },
+      payload,
+    });
+
+  it('sends the form of another site on as GET, with every parameter (OIDC Core section 3.1.2.1)', async () => {
+    const gateway = open();
+    const answer = await post(gateway, query.slice(1));
+    expect([answer.statusCode, answer.headers.location]).toEqual([303, `/authorize${query}`]);
+    expect(answer.headers['cache-control']).toBe('no-store');
+    expect(gateway.requests('beginAuthorization')).toEqual([]);
+    expect(
+      (await get(gateway, new URL(answer.headers.location ?? '', 'http://localhost').search)).statusCode,
+    ).toBe(302);
+  });
+
+  it('refuses other content types and repeated parameters (RFC 6749 section 3.1)', async () => {
+    expect((await post(open(), '{}', 'application/json')).statusCode).toBe(415);
+    expect((await post(open(), 'client_id=a&client_id=b')).statusCode).toBe(400);
+  });
+});
+
 describe('GET /authorize', () => {
   it('hands the parameters on as they are and sends a browser that must sign in to /login', async () => {
     const gateway = open();
@@ -133,14 +163,17 @@ describe('GET /authorize', () => {
     },
   );
 
-  it('takes no parameter from a body', async () => {
+  it('takes the parameters of a POST from the body alone', async () => {
     const answer = await open().app.inject({
       method: 'POST',
       url: `/authorize${query}`,
       headers: { 'content-type': 'application/x-www-form-urlencoded' },
       payload: 'redirect_uri=https%3A%2F%2Fevil',
     });
-    expect([answer.statusCode, answer.headers['allow']]).toEqual([405, 'GET']);
+    expect([answer.statusCode, answer.headers.location]).toEqual([
+      303,
+      '/authorize?redirect_uri=https%3A%2F%2Fevil',
+    ]);
   });
 
   it.each([

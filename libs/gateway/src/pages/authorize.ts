@@ -1,11 +1,12 @@
 import type { FastifyRequest } from 'fastify';
 import { rootCall } from '@tessera/rpc';
-import { OAuthError } from '@tessera/oauth';
+import { endpointPaths, OAuthError } from '@tessera/oauth';
 import { newBrowserId, readCookie, writeCookie } from '../http/cookies.ts';
 import { rawQuery, readQuery } from '../http/query.ts';
 import type { Gateway } from '../gateway.ts';
 import { countStart } from '../http/start-limit.ts';
 import { browserContext } from './browser.ts';
+import { readForm } from './form.ts';
 import { sendMismatch } from './mismatch.ts';
 import type { PageHandler } from './page-context.ts';
 
@@ -43,6 +44,15 @@ export const authorize: PageHandler = async ({ app, request, reply, gateway }) =
     return sendMismatch({ request, reply, gateway, browserId, interaction, formTarget: 'client', going });
   }
   throw new OAuthError('server_error', 'The authorization request could not be answered.');
+};
+
+/**
+ * `POST /authorize` (OIDC Core §3.1.2.1): the same request as a form. It is sent on as `GET`, because a browser leaves out the
+ * session's cookies when another site posts.
+ */
+export const authorizeByForm: PageHandler = async ({ request, reply }) => {
+  const query = new URLSearchParams([...readForm(request)]).toString();
+  return reply.header('cache-control', 'no-store').redirect(`${endpointPaths.authorization}?${query}`, 303);
 };
 
 /** The person an `id_token_hint` names (OIDC Core §3.1.2.1); '' without one, and for one that is not ours. */
