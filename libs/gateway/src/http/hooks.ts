@@ -31,6 +31,11 @@ export function prepareRequests(
     if (https) reply.header('strict-transport-security', 'max-age=31536000');
     done(closing ? temporarilyUnavailable() : (hostProblem(request) ?? addressProblem(request)));
   });
+  // Its connection got an error answer before the request was read, so nobody would see what it did.
+  app.addHook('preHandler', (request, _reply, done) => {
+    if (request.raw.socket.writableEnded) return void request.raw.socket.destroy();
+    done();
+  });
   // An idle connection would delay the close until it times out, and a request sent on it at that moment would get no
   // answer (RFC 9112 §9.6).
   app.addHook('onSend', (_request, reply, payload, done) => {

@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import fastifyCookie from '@fastify/cookie';
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
-import { OAuthError } from '@tessera/oauth';
+import { OAuthError, temporarilyUnavailable } from '@tessera/oauth';
 import { limitRepeats } from '@tessera/telemetry';
 import { bodyLimit } from './body.ts';
 import { sendError, sendJson } from './answers.ts';
@@ -14,6 +14,7 @@ import { crossOriginHeaders } from './headers.ts';
 import { chooseRequestId, type IncomingRules } from './incoming.ts';
 import { sendPageError, wantsHtml } from '../pages/page.ts';
 import { prepareRequests } from './hooks.ts';
+import { watchOverload, type OverloadWatch } from './overload.ts';
 import { traceRequests } from './request-traces.ts';
 import { methodsOf, routes, type PageRoute, type ReadRoute, type Route } from '../routes.ts';
 
@@ -51,11 +52,17 @@ export function createServer(gateway: Gateway, options: ServerOptions): FastifyI
     issuer: gateway.issuer,
     runtime,
   };
+  const patience = options.patience ?? usualPatience;
+  const load = watchOverload(patience.request);
   const app = fastify({
-    ...limits(options.patience ?? usualPatience),
+    ...limits(patience),
     genReqId: (request: IncomingMessage) => chooseRequestId(request, rules),
     frameworkErrors: (_error, _request, reply) => refuseAddress(reply as FastifyReply),
-    clientErrorHandler: refuseConnection,
+    clientErrorHandler: (error, socket) => refuseConnection(error, socket, load),
+  });
+  app.addHook('onClose', (_app, done) => {
+    load.close();
+    done();
   });
   app.removeAllContentTypeParsers();
   // The bytes are kept as they are; `readBody` checks type and content. Fastify finds a named type faster than `*`.
@@ -215,19 +222,26 @@ function refuseAddress(reply: FastifyReply): void {
   void sendJson(reply, JSON.stringify(contract.failure('invalid_request', 'The URL could not be read.')));
 }
 
-/** Answers a connection that sends invalid HTTP, without repeating any of it. */
-function refuseConnection(error: Error & { code?: string }, socket: Socket): void {
+/**
+ * Answers a connection that sends invalid HTTP or takes too long, without repeating any of what it sent. A request may have arrived
+ * in time and wait to be read by a server that is overloaded: that is a 503.
+ */
+function refuseConnection(error: Error & { code?: string }, socket: Socket, load: OverloadWatch): void {
   if (!socket.writable || error.code === 'ECONNRESET') {
     socket.destroy();
     return;
   }
-  const status = lowLevelStatus[error.code ?? ''] ?? '400 Bad Request';
-  const body = JSON.stringify(contract.failure('invalid_request', 'The request could not be read.'));
+  const isLate = error.code === 'ERR_HTTP_REQUEST_TIMEOUT' && load.overloaded();
+  const status = isLate ? '503 Service Unavailable' : (lowLevelStatus[error.code ?? ''] ?? '400 Bad Request');
+  const { code, message } = isLate ? temporarilyUnavailable() : unreadable;
+  const body = JSON.stringify(contract.failure(code, message));
   socket.end(
     `HTTP/1.1 ${status}\r\nContent-Type: application/json; charset=utf-8\r\nContent-Length: ${body.length}\r\n` +
-      `X-Content-Type-Options: nosniff\r\nConnection: close\r\n\r\n${body}`,
+      `${isLate ? 'Retry-After: 1\r\n' : ''}X-Content-Type-Options: nosniff\r\nConnection: close\r\n\r\n${body}`,
   );
 }
+
+const unreadable = new OAuthError('invalid_request', 'The request could not be read.');
 
 const lowLevelStatus: Readonly<Record<string, string>> = {
   HPE_HEADER_OVERFLOW: '431 Request Header Fields Too Large',
