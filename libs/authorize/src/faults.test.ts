@@ -6,7 +6,7 @@ import type { World } from './testing/world.ts';
 import { redemption, newPerson } from './testing/person.ts';
 
 /** Stores that can be taken away: they throw what the handles throw when a store is unreachable. */
-const away = { database: false, redis: false };
+const away = { database: false, redis: false, replyOf: '' };
 
 let healthy: World;
 let world: World;
@@ -49,7 +49,9 @@ function breakableRedis(redis: RedisHandle): RedisHandle {
       const run = redis.script(source);
       return async (keys, args) => {
         check();
-        return run(keys, args);
+        const reply = await run(keys, args);
+        if (source.name === away.replyOf) throw temporarilyUnavailable('the reply of Redis was lost');
+        return reply;
       };
     },
     async call(command, ...args) {
@@ -86,6 +88,30 @@ describe('without Redis', () => {
     });
     await expect(world.token.redeemCode(redemption(code))).resolves.toBeDefined();
     expect((await person.submit(interactionId)).outcome.case).toBe('signedIn');
+  });
+
+  it('a sign-in whose code could not be stored can be repeated with the same form', async () => {
+    const person = newPerson(world);
+    const interactionId = await person.interaction();
+    away.replyOf = 'authorize.save_code';
+    try {
+      await expect(person.submit(interactionId)).rejects.toMatchObject(unavailable);
+    } finally {
+      away.replyOf = '';
+    }
+    expect((await person.submit(interactionId)).outcome.case).toBe('signedIn');
+    await expect(newPerson(world).submit(interactionId)).rejects.toMatchObject({ code: 'invalid_request' });
+  });
+
+  it('a sign-in is complete once its code is stored, even if Redis goes while the context is removed', async () => {
+    const person = newPerson(world);
+    const interactionId = await person.interaction();
+    away.replyOf = 'authorize.take_interaction';
+    try {
+      expect((await person.submit(interactionId)).outcome.case).toBe('signedIn');
+    } finally {
+      away.replyOf = '';
+    }
   });
 
   it('a logout fails, and its repetition drops the codes', async () => {

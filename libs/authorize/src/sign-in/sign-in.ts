@@ -1,4 +1,5 @@
 import type { DirectoryClient } from '@tessera/directory-client';
+import { OAuthError } from '@tessera/oauth';
 import type { User } from '@tessera/proto-gen/directory';
 import type { AuthorizeAudit } from '../audit.ts';
 import {
@@ -109,39 +110,61 @@ async function recheck(
   return request;
 }
 
+interface SignedInRequest {
+  readonly interactionId: string;
+  readonly request: CheckedRequest;
+  readonly user: User;
+  readonly opened: OpenedSession;
+}
+
 /**
- * Removes the pending request and issues the code. A person other than the hinted one gets an error response instead (OIDC
- * Core §3.1.2.1), and so does a person whom the access policy excludes; both stay signed in. The session is opened before
- * this, so that if its store fails the request is kept for another attempt; if the request is gone, the session ends before
- * it reaches the browser.
+ * Issues the code and removes the pending request. The session is opened before and the request removed last, so that if a store
+ * fails the request is kept for another attempt; if the request is gone, the session ends before it reaches the browser.
  */
 async function complete(
-  { directory, sessions, pendingRequests, codes, audit }: SignInDependencies,
+  deps: SignInDependencies,
   from: BrowserCall,
-  asked: {
-    readonly interactionId: string;
-    readonly request: CheckedRequest;
-    readonly user: User;
-    readonly opened: OpenedSession;
-  },
+  signedIn: SignedInRequest,
 ): Promise<string> {
-  const { interactionId, request, user, opened } = asked;
-  const { application } = request.record;
+  const { sessions, pendingRequests } = deps;
   try {
-    await pendingRequests.take(interactionId);
-    if (!isHintedUser(request, opened.session)) {
-      audit.loginRequired(from, application.tenantId, application.clientId);
-      return loginRequiredLocation(request);
-    }
-    if (!directory.mayUse(application, user)) {
-      audit.accessDenied(from, application, opened.session);
-      return accessDeniedLocation(request);
-    }
-    const location = await codes.issue(from, request, opened.session);
-    if (location !== undefined) return location;
+    const location = await respond(deps, from, signedIn);
+    await unlessUnavailable(pendingRequests.take(signedIn.interactionId));
+    return location;
   } catch (error) {
-    await sessions.abandon(from, opened.session);
+    await sessions.abandon(from, signedIn.opened.session);
     throw error;
   }
-  throw new Error('a session that nobody holds was ended');
+}
+
+/**
+ * The response to the client: a code, or an error for a person other than the hinted one (OIDC Core §3.1.2.1) and for one whom the
+ * access policy excludes; both stay signed in.
+ */
+async function respond(
+  { directory, codes, audit }: SignInDependencies,
+  from: BrowserCall,
+  { request, user, opened }: SignedInRequest,
+): Promise<string> {
+  const { application } = request.record;
+  if (!isHintedUser(request, opened.session)) {
+    audit.loginRequired(from, application.tenantId, application.clientId);
+    return loginRequiredLocation(request);
+  }
+  if (!directory.mayUse(application, user)) {
+    audit.accessDenied(from, application, opened.session);
+    return accessDeniedLocation(request);
+  }
+  const location = await codes.issue(from, request, opened.session);
+  if (location === undefined) throw new Error('a session that nobody holds was ended');
+  return location;
+}
+
+/** A request that could not be removed expires. It may be gone all the same, so the response that is ready must not be lost. */
+async function unlessUnavailable(removal: Promise<void>): Promise<void> {
+  try {
+    await removal;
+  } catch (error) {
+    if (!(error instanceof OAuthError && error.code === 'temporarily_unavailable')) throw error;
+  }
 }
