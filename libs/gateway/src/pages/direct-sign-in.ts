@@ -5,7 +5,7 @@ import { browserContext } from './browser.ts';
 import { antiForgeryField, purpose } from './form.ts';
 import type { PageContext } from './page-context.ts';
 import { sendMismatch } from './mismatch.ts';
-import { requireBrowserId, type Person } from './person.ts';
+import { requireBrowserId, wrongCredentials, type Person } from './person.ts';
 import { sendPage, sendPageError, type Page } from './page.ts';
 import { giveSession } from './session.ts';
 
@@ -79,7 +79,7 @@ export async function signInDirectly(
   );
   if (tenantMismatch) return sendElsewhere(context, signIn);
   if (session === undefined) {
-    return refuse(context, signIn, identifier, 401, 'The user name or the password is wrong.');
+    return refuse(context, signIn, identifier, 401, wrongCredentials);
   }
   await giveSession(context, session);
   return 'signed_in';

@@ -155,14 +155,15 @@ describe('POST /login', () => {
     const answer = await send(gateway, { ...fields, identifier: '<b>ada' });
     expect([answer.statusCode, answer.cookies]).toEqual([401, []]);
     expect(answer.body).toContain('role="alert"');
-    expect(answer.body).toContain('The user name or the password is wrong.');
+    expect(answer.body).toContain('is wrong, or there were too many attempts.');
     expect(answer.body).toContain('value="&lt;b&gt;ada"');
     expect(answer.body).not.toContain('engine');
     const json = await send(gateway, fields, { accept: 'application/json' });
     expect(json.json()).toEqual({
       isSuccess: false,
       error: 'access_denied',
-      message: 'The user name or the password is wrong.',
+      message:
+        'The user name or the password is wrong, or there were too many attempts. If you are sure of both, try again later.',
     });
   });
 

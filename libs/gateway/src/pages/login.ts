@@ -9,6 +9,7 @@ import { antiForgeryField, checkForm, purpose, readForm } from './form.ts';
 import type { PageHandler, PageContext } from './page-context.ts';
 import { sendMismatch } from './mismatch.ts';
 import { sendPage, sendPageError, type Page } from './page.ts';
+import { wrongCredentials } from './person.ts';
 import { giveSession } from './session.ts';
 
 /** `GET /login`: the form of a pending sign-in, else a page that says there is none. */
@@ -57,13 +58,7 @@ export const signIn: PageHandler = async (context) => {
       return sendOn(reply, redirect);
     }
     case 'wrongCredentials': {
-      return refuseSignIn(
-        context,
-        outcome.value.interaction,
-        identifier,
-        401,
-        'The user name or the password is wrong.',
-      );
+      return refuseSignIn(context, outcome.value.interaction, identifier, 401, wrongCredentials);
     }
     case 'tenantMismatch': {
       const going = [{ name: 'interaction', value: interactionId }];

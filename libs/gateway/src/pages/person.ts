@@ -12,6 +12,13 @@ export interface Person {
   readonly fresh: boolean;
 }
 
+/**
+ * The answer to credentials that do not sign anybody in, whatever the reason. A person whose attempts are used up gets it too,
+ * also for the right password: any other answer would reveal which user names and addresses belong to somebody.
+ */
+export const wrongCredentials =
+  'The user name or the password is wrong, or there were too many attempts. If you are sure of both, try again later.';
+
 /** Who is signed in; undefined when nobody is. */
 export async function signedInPerson({ app, request, gateway }: PageContext): Promise<Person | undefined> {
   const browser = browserContext(app, request);
