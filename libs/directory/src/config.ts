@@ -10,6 +10,8 @@ export const directoryConfig = z.object({
   }),
   /** Passwords hashed at once; 0 is the number of cores. Never more than the thread pool less one. */
   TESSERA_DIRECTORY_HASH_CONCURRENCY: integer(0, { max: 1024 }),
+  /** In characters, of passwords that are declared; imported hashes are accepted as they are. */
+  TESSERA_PASSWORD_MIN_LENGTH: integer(8, { min: 1, max: 128 }),
   /** Size of Node's thread pool, which bounds the hashes too. */
   UV_THREADPOOL_SIZE: integer(4, { min: 1, max: 1024 }),
 });

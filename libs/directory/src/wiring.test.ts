@@ -555,7 +555,7 @@ describe('people', () => {
 describe('tenants', () => {
   it('are walls: another tenant’s id answers like a random one (TEN-3)', async () => {
     const directory = start();
-    await apply(directory, tenant('wall-a'), tenant('wall-b', { user: 'password: other' }));
+    await apply(directory, tenant('wall-a'), tenant('wall-b', { user: 'password: another one' }));
     const reader = directory.as('token');
     const { user } = await directory.as('device').findUser({ tenantId: 'wall-b', identifier: 'ada' }, call());
     const messageOf = async (answer: Promise<unknown>) =>
@@ -588,7 +588,7 @@ describe('tenants', () => {
     expect((await reader.getUser({ tenantId: 'wall-b', userId: foreign }, call())).user?.status).toBe(
       Status.ACTIVE,
     );
-    const crossed = { tenantId: 'wall-a', identifier: 'ada', password: 'other' };
+    const crossed = { tenantId: 'wall-a', identifier: 'ada', password: 'another one' };
     expect((await directory.as('authorize').verifyPassword(crossed, call())).user).toBeUndefined();
   });
 });
@@ -820,6 +820,28 @@ it('says that a file cannot be read by its name', async () => {
   const missing = `${demoFile}.missing`;
   await expect(applyFile(missing, { admin, environment: {}, call: call() })).rejects.toThrow(missing);
   expect(await readFile(demoFile, 'utf8')).toContain(secret);
+});
+
+describe('declared passwords', () => {
+  it.each([
+    [
+      'password: x',
+      /state\.yaml:\d+:\d+: tenants\[0\]\.users\[0\]\.password: must have at least 8 characters/,
+    ],
+    ['password: Password', /users\[0\]\.password: is one of the most common passwords/],
+  ])('are refused if they are weak: %s', async (user, message) => {
+    const directory = start();
+    await expect(apply(directory, tenant('weak', { user }))).rejects.toThrow(message);
+    const { admin } = directory;
+    const document = `tenants:${tenant('weak', { user })}`;
+    await expect(admin.diff({ document, fileName: 'state.yaml' }, call())).rejects.toThrow(message);
+  });
+
+  it('may be imported as hashes, whatever they are of', async () => {
+    const passwordHash =
+      "passwordHash: '$argon2id$v=19$m=1024,t=1,p=1$c29tZXNhbHQ$nf65EOgLrQMR/uIPnA4rEsF5h7TKyQwu9U1bMCHGi/4'";
+    await apply(start(), tenant('imported', { user: passwordHash }));
+  });
 });
 
 describe('what a start says of its file', () => {

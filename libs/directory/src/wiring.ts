@@ -80,6 +80,7 @@ export function buildDirectory(
     secrets,
     pepperCheck,
     passwords,
+    passwordMinLength: config.TESSERA_PASSWORD_MIN_LENGTH,
     newUserId: () => opaqueValue('usr_', random, 16),
     onChange: () => feed.poke(),
   });

@@ -6,6 +6,7 @@ import { DeclaredStateError, type Problem } from '../declared/positions.ts';
 import { readDeclaredState, type ReadState } from '../declared/read.ts';
 import type { DeclaredTenant } from '../declared/schema.ts';
 import { desiredState } from './desired-state.ts';
+import { passwordProblem } from '../passwords/password-policy.ts';
 import type { Passwords } from '../passwords/passwords.ts';
 import { changesOf, countPlan, planTenant, type PlanCounts, type TenantPlan } from './plan.ts';
 import { eventsOf, type EventBase } from './plan-events.ts';
@@ -22,6 +23,8 @@ export interface ApplyParts {
   readonly store: AdminStore;
   readonly secrets: ClientSecrets;
   readonly passwords: Passwords;
+  /** Of declared passwords, in characters. */
+  readonly passwordMinLength: number;
   readonly newUserId: () => string;
   /** Called after each commit. */
   readonly onChange: () => void;
@@ -69,10 +72,10 @@ export async function planDeclaredState(
   return plans;
 }
 
-/** Throws DeclaredStateError with every error, including client IDs of other tenants. */
+/** Throws DeclaredStateError with every error, including weak passwords and client IDs of other tenants. */
 async function readApplicable(parts: ApplyParts, document: DeclaredDocument): Promise<ReadState> {
   const read = readDeclaredState(document.text, document.fileName);
-  const problems: Problem[] = [];
+  const problems = weakPasswords(read, parts.passwordMinLength);
   for (const tenant of read.state.tenants) {
     const taken = await parts.store.takenClientIds(tenant.id, clientIdsOf(tenant));
     problems.push(...takenProblems(read, tenant, taken));
@@ -165,6 +168,15 @@ function isPreparedFor(
     const isUndeclared = password === undefined && passwordHash === undefined;
     return isUndeclared || users.get(key)?.passwordHash === stored.get(key)?.hash;
   });
+}
+
+function weakPasswords({ state, problem }: ReadState, minimumLength: number): Problem[] {
+  return state.tenants.flatMap(({ users }, tenantIndex) =>
+    users.flatMap(({ password }, index) => {
+      const why = password === undefined ? undefined : passwordProblem(password, minimumLength);
+      return why === undefined ? [] : [problem(['tenants', tenantIndex, 'users', index, 'password'], why)];
+    }),
+  );
 }
 
 /** A client ID identifies its tenant, so it can belong to only one. */
