@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import { routes } from '../../libs/gateway/src/routes.ts';
-import { certifiedCaller } from '@tessera/rpc';
+import { certifiedName } from '@tessera/rpc';
 import { processes } from '../image/processes.ts';
 import { configurationProblems } from '../../apps/cli/src/operate/settings.ts';
 import {
@@ -139,7 +139,7 @@ describe.each(valueSets)('The chart with $name', ({ values }) => {
     const certificates = ofKind(manifests, 'Certificate');
     for (const { metadata, spec } of certificates) {
       const process = metadata.labels['app.kubernetes.io/component'];
-      expect(certifiedCaller(spec.dnsNames?.map((name) => `DNS:${name}`).join(', '))).toBe(process);
+      expect(certifiedName(spec.dnsNames?.map((name) => `DNS:${name}`).join(', '))?.caller).toBe(process);
       const used = pods.some(({ pod }) =>
         pod.spec.volumes?.some(({ secret }) => secret?.secretName === spec.secretName),
       );
@@ -191,7 +191,7 @@ describe('A trust domain', () => {
     for (const { metadata, spec } of certificates) {
       const names = spec.dnsNames?.map((name) => `DNS:${name}`).join(', ');
       const process = metadata.labels['app.kubernetes.io/component'];
-      expect(certifiedCaller(names, trustDomain), names).toBe(process);
+      expect(certifiedName(names, trustDomain)?.caller, names).toBe(process);
     }
     const processesOfOurs = podsOf(manifests).filter(
       ({ of }) => of.kind === 'Deployment' && !isThrowAway(of),

@@ -1,11 +1,11 @@
 import { authorizeConfig } from '@tessera/authorize';
 import { deviceConfig } from '@tessera/device';
-import { applyConfig, directoryConfig } from '@tessera/directory';
+import { applyConfig, directoryConfig, directorySecret } from '@tessera/directory';
 import { gatewayConfig } from '@tessera/gateway';
-import { keysConfig } from '@tessera/keys';
+import { keysConfig, keysSecret } from '@tessera/keys';
 import { combine, ConfigError, isGiven, loadConfig, processConfig, rpcConfig } from '@tessera/process';
-import { developmentSecret, developmentSecrets } from '@tessera/stores';
-import { introspectionListenerConfig, tokenConfig } from '@tessera/token';
+import { introspectionListenerConfig, tokenConfig, tokenSecret } from '@tessera/token';
+import { developmentSecret } from './development-secret.ts';
 
 /** Everything that the one process of the compact topology reads. */
 export const standaloneConfig = combine(
@@ -20,6 +20,8 @@ export const standaloneConfig = combine(
   directoryConfig,
   applyConfig,
 );
+
+const developmentSecrets = [keysSecret, directorySecret, tokenSecret];
 
 const dataDirectory = processConfig.pick({ TESSERA_DATA_DIR: true });
 

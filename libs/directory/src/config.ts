@@ -18,6 +18,13 @@ export const directoryConfig = z.object({
 
 export type DirectoryConfig = z.infer<typeof directoryConfig>;
 
+/** What compact makes at its first start if the setting is absent: the name of its file, and the setting's form. */
+export const directorySecret = {
+  key: 'TESSERA_DIRECTORY_PEPPER',
+  name: 'directory-pepper',
+  setting: (value: string) => value,
+};
+
 /** The bytes of the pepper; undefined when the text does not hold 32. */
 export function decodePepper(text: string): Buffer | undefined {
   if (!/^[A-Za-z0-9+/_-]{43}=?$/.test(text)) return undefined;

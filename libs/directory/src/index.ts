@@ -6,7 +6,7 @@
 export { applyAtStart, applyConfig } from './apply/apply-at-start.ts';
 export { applyFile, checkFile, diffFile, type ApplyFileOptions } from './apply/apply-file.ts';
 export { buildDirectory, migrations } from './wiring.ts';
-export { directoryConfig, type DirectoryConfig } from './config.ts';
+export { directoryConfig, directorySecret, type DirectoryConfig } from './config.ts';
 export { DeclaredStateError, type Problem } from './declared/positions.ts';
 export { bumpEpoch } from './epoch.ts';
 export { resolveDeclaredState, type ReferenceSources } from './declared/resolve.ts';

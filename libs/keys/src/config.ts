@@ -27,6 +27,13 @@ export const keysConfig = z
 
 export type KeysConfig = z.infer<typeof keysConfig>;
 
+/** What compact makes at its first start if the setting is absent: the name of its file, and the setting's form. */
+export const keysSecret = {
+  key: 'TESSERA_KEYS_KEK',
+  name: 'keys-kek',
+  setting: (value: string) => value,
+};
+
 function isKeyEncryptionKey(value: Secret): boolean {
   return keyEncryptionKeyBytes(value) !== undefined;
 }

@@ -3,5 +3,5 @@
  * with RS256. It never returns a private key, never interprets what it signs, and calls no other service.
  */
 export { buildKeys, migrations, type KeysOptions } from './wiring.ts';
-export { keysConfig } from './config.ts';
+export { keysConfig, keysSecret } from './config.ts';
 export type { KeysConfig } from './config.ts';

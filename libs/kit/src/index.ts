@@ -1,5 +1,5 @@
 /**
- * What every package stands on: clock, ids, secrets and a bounded cache. It knows no service and does no I/O.
+ * What every package stands on: clock, ids, secrets, time limits and a bounded cache. It knows no service and does no I/O.
  */
 export { boundedCache } from './bounded-cache.ts';
 export type { BoundedCache } from './bounded-cache.ts';
@@ -9,3 +9,4 @@ export { opaqueValue, systemRandom, ulid, ulidTime } from './ids.ts';
 export type { Random } from './ids.ts';
 export { normalizeStart } from './normalize.ts';
 export { Secret } from './secret.ts';
+export { TimeLimitError, within } from './within.ts';

@@ -4,12 +4,11 @@ import { ConfigError } from './config/load-config.ts';
 import { watchClock } from './clock-watch.ts';
 import type { Database, RedisHandle } from '@tessera/stores';
 import { openEmbeddedDatabase, openDatabase, openRedis, traceDatabase, traceRedis } from '@tessera/stores';
-import { redisOptions } from './config/redis-settings.ts';
 import { failpoints } from './failpoints.ts';
 import type { Runtime } from './runtime.ts';
 import type { Lifecycle } from './lifecycle.ts';
 import type { Logger } from '@tessera/telemetry';
-import type { ProcessConfig } from './config/process-settings.ts';
+import { redisOptions, type ProcessConfig } from './config/process-settings.ts';
 
 /** Which stores a process of the split topology works with; what it needs must be named in its settings. */
 export interface StoreNeeds {

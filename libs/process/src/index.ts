@@ -7,11 +7,12 @@ export { createRuntime } from './create-runtime.ts';
 export type { Runtime } from './runtime.ts';
 export type { Lifecycle } from './lifecycle.ts';
 export { checkSchemas } from './schema-check.ts';
-export { processConfig, rpcConfig } from './config/process-settings.ts';
-export type { ProcessConfig, RpcConfig } from './config/process-settings.ts';
-export { redisOptions } from './config/redis-settings.ts';
+export { processConfig, redisOptions } from './config/process-settings.ts';
+export type { ProcessConfig } from './config/process-settings.ts';
+export { rpcConfig, rpcCredentials } from './config/rpc-settings.ts';
+export type { RpcConfig } from './config/rpc-settings.ts';
 export { runProcess } from './run-process.ts';
-export { connectPeers, purgeAudit, rpcCredentials, runService } from './run-service.ts';
+export { connectPeers, purgeAudit, runService } from './run-service.ts';
 export type { PeerName } from './run-service.ts';
 export {
   duration,

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
+import { TimeLimitError, within } from '@tessera/kit';
 import { OAuthError } from '@tessera/oauth';
 
 export type LifecycleState = 'starting' | 'running' | 'draining' | 'stopped';
@@ -76,7 +77,7 @@ export function createLifecycle({ log, pauseMs, drainTimeoutMs }: LifecycleOptio
   async function probe(check: Check): Promise<void> {
     const before = check.result;
     try {
-      await within(check.probe(), checkTimeoutMs);
+      await within(checkTimeoutMs, check.probe());
       check.result = 'ok';
       check.withdraws = false;
     } catch (error) {
@@ -155,23 +156,7 @@ export class CheckFailure extends Error {
 function describe(error: unknown): string {
   if (error instanceof OAuthError) return error.code;
   if (error instanceof CheckFailure) return error.word;
-  return error instanceof CheckTimeout ? 'timeout' : 'failed';
-}
-
-class CheckTimeout extends Error {
-  override readonly name = 'CheckTimeout';
-}
-
-async function within<T>(work: Promise<T>, timeoutMs: number): Promise<T> {
-  let timer: NodeJS.Timeout | undefined;
-  const expired = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new CheckTimeout(`No answer within ${timeoutMs} ms.`)), timeoutMs);
-  });
-  try {
-    return await Promise.race([work, expired]);
-  } finally {
-    clearTimeout(timer);
-  }
+  return error instanceof TimeLimitError ? 'timeout' : 'failed';
 }
 
 async function attempt(
@@ -181,7 +166,7 @@ async function attempt(
   work: () => Promise<unknown>,
 ): Promise<void> {
   try {
-    await within(work(), timeoutMs);
+    await within(timeoutMs, work());
   } catch (error) {
     log.warn({ error }, `${what} failed`);
   }

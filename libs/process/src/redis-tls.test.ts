@@ -10,9 +10,8 @@ import {
 import type { RedisTlsFiles } from '@tessera/test-kit/provision';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ConfigError, loadConfig } from './config/load-config.ts';
-import { processConfig } from './config/process-settings.ts';
+import { processConfig, redisOptions } from './config/process-settings.ts';
 import { Secret } from '@tessera/kit';
-import { redisOptions } from './config/redis-settings.ts';
 import { openRedis } from '@tessera/stores';
 import type { RedisTls } from '@tessera/stores';
 

@@ -6,10 +6,11 @@ import { migrate, type Migrations, whenAvailable } from '@tessera/stores';
 import type { Runtime } from './runtime.ts';
 import type { Lifecycle } from './lifecycle.ts';
 import type { Logger } from '@tessera/telemetry';
-import { processConfig, rpcConfig, type ProcessConfig, type RpcConfig } from './config/process-settings.ts';
+import { processConfig, type ProcessConfig } from './config/process-settings.ts';
+import { rpcConfig, rpcCredentials, type RpcConfig } from './config/rpc-settings.ts';
 import { runProcess } from './run-process.ts';
 import { checkSchemas } from './schema-check.ts';
-import type { BuiltService, CallerName, RemoteService, RpcCredentials } from '@tessera/rpc';
+import type { BuiltService, CallerName, RemoteService } from '@tessera/rpc';
 import { serve } from '@tessera/rpc';
 
 /** The services that others call. */
@@ -126,24 +127,4 @@ export async function connectPeers(
     connected.set(name, peer);
     return peer;
   };
-}
-
-/** How this process proves itself to others and has them prove themselves. */
-export function rpcCredentials(config: RpcConfig): RpcCredentials {
-  if (config.TESSERA_RPC_AUTH === 'none') return { kind: 'none' };
-  if (config.TESSERA_RPC_AUTH === 'token') {
-    const token = config.TESSERA_RPC_TOKEN;
-    if (token === undefined) {
-      throw new ConfigError(['TESSERA_RPC_TOKEN is required where TESSERA_RPC_AUTH is token (the default).']);
-    }
-    return { kind: 'token', token };
-  }
-  const { TESSERA_RPC_TLS_CERT: cert, TESSERA_RPC_TLS_KEY: key, TESSERA_RPC_TLS_CA: ca } = config;
-  if (cert === undefined || key === undefined || ca === undefined) {
-    throw new ConfigError([
-      'TESSERA_RPC_TLS_CERT, TESSERA_RPC_TLS_KEY and TESSERA_RPC_TLS_CA are required where TESSERA_RPC_AUTH is mtls.',
-    ]);
-  }
-  const trustDomain = config.TESSERA_RPC_TRUST_DOMAIN;
-  return { kind: 'mtls', certificateFile: cert, privateKeyFile: key, caFile: ca, trustDomain };
 }

@@ -1,4 +1,6 @@
 import type { CallOptions } from '@connectrpc/connect';
+import { Code, ConnectError } from '@connectrpc/connect';
+import { temporarilyUnavailable } from '@tessera/oauth';
 
 /** Metadata key of the request id. */
 export const requestIdKey = 'x-request-id';
@@ -41,4 +43,60 @@ export function acceptableRequestId(value: unknown): string | undefined {
 export function deadlineOf(options: CallOptions | undefined, defaultTimeoutMs?: number): number {
   const timeoutMs = options?.timeoutMs ?? defaultTimeoutMs;
   return timeoutMs === undefined || timeoutMs <= 0 ? Infinity : Date.now() + timeoutMs;
+}
+
+/** The caller no longer waits. */
+export function cancelled(): ConnectError {
+  return new ConnectError('the caller gave up', Code.Canceled);
+}
+
+/** The time of the call is over. */
+function deadlineExceeded(): ConnectError {
+  return new ConnectError('deadline exceeded', Code.DeadlineExceeded);
+}
+
+/** Calls `end` when the caller gives up or the time of the call is over, until the returned function stops that. */
+export function watchEnd(
+  { signal, timeoutMs = 0 }: CallOptions,
+  end: (reason: ConnectError) => void,
+): () => void {
+  const onAbort = (): void => end(cancelled());
+  if (signal?.aborted === true) onAbort();
+  else signal?.addEventListener('abort', onAbort, { once: true });
+  const timer = timeoutMs > 0 ? setTimeout(() => end(deadlineExceeded()), timeoutMs) : undefined;
+  return () => {
+    signal?.removeEventListener('abort', onAbort);
+    clearTimeout(timer);
+  };
+}
+
+/** Whether something can end a call with these options early. */
+export function isBounded({ signal, timeoutMs = 0 }: CallOptions): boolean {
+  return signal !== undefined || timeoutMs > 0;
+}
+
+/**
+ * Options for a call onward whose answer several callers wait for: the request id of `call`, who asked first, and the
+ * usual time-out of the client. Neither the deadline nor the signal of one caller ends it for the others.
+ */
+export function sharedCall(call: CallOptions): CallOptions {
+  const requestId = requestIdOf(call);
+  return requestId === undefined ? {} : rootCall(requestId);
+}
+
+/**
+ * The outcome of work that several callers wait for, for the caller with these options. Rejects with
+ * `temporarily_unavailable` when its time is over and as cancelled when it gives up; the work goes on.
+ */
+export async function awaitShared<T>(work: Promise<T>, call: CallOptions): Promise<T> {
+  if (!isBounded(call)) return work;
+  const { promise: leaving, reject } = Promise.withResolvers<never>();
+  const stop = watchEnd(call, (reason) =>
+    reject(reason.code === Code.DeadlineExceeded ? temporarilyUnavailable(reason) : reason),
+  );
+  try {
+    return await Promise.race([work, leaving]);
+  } finally {
+    stop();
+  }
 }

@@ -4,8 +4,8 @@ import type { CallerName } from './call.ts';
 import type { UnaryInvocation } from './invocation.ts';
 import type { UnaryCall } from './typed-client.ts';
 import {
-  currentTraceparent,
   isTracing,
+  methodName,
   readTraceparent,
   traced,
   tracedRoot,
@@ -25,14 +25,6 @@ export function traceOriginOf(headers: IncomingHttpHeaders, caller: CallerName):
   const parent = readTraceparent(headers[traceparentKey]);
   return parent !== undefined || outside.has(caller) ? { parent } : undefined;
 }
-
-/** The current span as a call onward carries it: name and value; empty where there is none. */
-export function traceHeaders(): readonly string[] {
-  const traceparent = currentTraceparent();
-  return traceparent === undefined ? noHeaders : [traceparentKey, traceparent];
-}
-
-const noHeaders: readonly string[] = [];
 
 /** The serving side: a span under that of the caller, be it in this process or in another. */
 export function traceServed(method: DescMethod, invoke: UnaryInvocation): UnaryInvocation {
@@ -65,9 +57,6 @@ export function traceCalling(method: DescMethod, call: UnaryCall): UnaryCall {
 }
 
 function described(method: DescMethod) {
-  const service = method.parent.typeName;
-  return {
-    name: `${service}/${method.name}`,
-    attributes: { 'rpc.service': service, 'rpc.method': method.name },
-  };
+  const attributes = { 'rpc.service': method.parent.typeName, 'rpc.method': method.name };
+  return { name: methodName(method), attributes };
 }

@@ -8,8 +8,18 @@ import type {
 import type { CallOptions, Client } from '@connectrpc/connect';
 
 /** The processes that may call one another. `operator` is the command line and the admin API. */
-export type CallerName =
-  'gateway' | 'authorize' | 'token' | 'device' | 'keys' | 'directory' | 'operator' | 'introspector';
+export const callerNames = [
+  'gateway',
+  'authorize',
+  'token',
+  'device',
+  'keys',
+  'directory',
+  'operator',
+  'introspector',
+] as const;
+
+export type CallerName = (typeof callerNames)[number];
 
 /** Who exactly stands behind a caller that is not one of our processes. */
 export interface Principal {

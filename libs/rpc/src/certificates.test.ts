@@ -14,7 +14,7 @@ import { watchCertificates } from './client/certificates.ts';
 import { warnOfTrust, type CertificateFilePaths } from './credentials.ts';
 import { Secret } from '@tessera/kit';
 import { openRemoteService } from './remote.ts';
-import { serve } from './serve.ts';
+import { serve } from './server/serve.ts';
 import { freshAuthority, freshCertificate, writeIdentity } from './testing/set-ups.ts';
 import { createSubject, signRequest } from './testing/subject.ts';
 

@@ -2,13 +2,12 @@ import { isIP } from 'node:net';
 import type { Logger } from 'pino';
 import type { Secret } from '@tessera/kit';
 
-/** PEM files of one identity. They are read again when they change. */
-export interface CertificateFilePaths {
-  /** The chain, own certificate first. */
+import type { CertificateFiles } from './client/certificates.ts';
+
+/** PEM files of one identity and of the authorities it trusts. They are read again when they change. */
+export interface CertificateFilePaths extends CertificateFiles {
   readonly certificateFile: string;
   readonly privateKeyFile: string;
-  /** The authorities whose certificates are accepted from the other side. */
-  readonly caFile: string;
 }
 
 /**
@@ -22,8 +21,6 @@ export type RpcCredentials =
       readonly kind: 'mtls';
       /** Whose names certificates must have: `<caller>.<trust domain>`. Undefined: any domain will do. */
       readonly trustDomain?: string | undefined;
-      /** Milliseconds between two reads of the files; 5 s by default. */
-      readonly reloadMs?: number;
     } & CertificateFilePaths)
   | { readonly kind: 'token'; readonly token: Secret }
   | { readonly kind: 'none' };

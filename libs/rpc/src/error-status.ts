@@ -1,13 +1,11 @@
 import { create, fromBinary, toBinary } from '@bufbuild/protobuf';
-import { BinaryReader, BinaryWriter, WireType } from '@bufbuild/protobuf/wire';
-import { AnySchema, anyPack, anyUnpack } from '@bufbuild/protobuf/wkt';
-import type { Any } from '@bufbuild/protobuf/wkt';
+import { anyPack, anyUnpack } from '@bufbuild/protobuf/wkt';
 import { Code, ConnectError } from '@connectrpc/connect';
 import { Metadata } from '@grpc/grpc-js';
 import type { StatusObject } from '@grpc/grpc-js';
 import { isErrorCode, OAuthError } from '@tessera/oauth';
 import type { ErrorCode } from '@tessera/oauth';
-import { OAuthErrorDetailSchema } from '@tessera/proto-gen/error';
+import { ErrorStatusSchema, OAuthErrorDetailSchema } from '@tessera/proto-gen/error';
 import { seenByCaller } from './refusal.ts';
 import type { PublicError } from './refusal.ts';
 
@@ -51,7 +49,12 @@ export function toStatus(error: PublicError): StatusObject {
     message: error.message,
     retryAfterSeconds: error.retryAfterSeconds ?? 0,
   });
-  metadata.set(detailKey, statusDetails(code, error.message, anyPack(OAuthErrorDetailSchema, detail)));
+  const status = create(ErrorStatusSchema, {
+    code,
+    message: error.message,
+    details: [anyPack(OAuthErrorDetailSchema, detail)],
+  });
+  metadata.set(detailKey, Buffer.from(toBinary(ErrorStatusSchema, status)));
   if (code === Code.Unavailable) metadata.set(pushbackKey, '-1');
   return { code: code as number, details: error.message, metadata };
 }
@@ -70,7 +73,7 @@ export function fromStatus({ code, details, metadata }: StatusObject, method: st
 
 function carriedError(status: Buffer): OAuthError | undefined {
   try {
-    for (const any of readDetails(status)) {
+    for (const any of fromBinary(ErrorStatusSchema, status).details) {
       const detail = anyUnpack(any, OAuthErrorDetailSchema);
       if (detail === undefined || !isErrorCode(detail.code)) continue;
       const seconds = detail.retryAfterSeconds;
@@ -80,22 +83,4 @@ function carriedError(status: Buffer): OAuthError | undefined {
     // Of a status with unreadable details the code and the message remain.
   }
   return undefined;
-}
-
-/** google.rpc.Status: `int32 code = 1; string message = 2; repeated google.protobuf.Any details = 3`. */
-function statusDetails(code: Code, message: string, detail: Any): Buffer {
-  const writer = new BinaryWriter();
-  writer.tag(1, WireType.Varint).int32(code);
-  writer.tag(2, WireType.LengthDelimited).string(message);
-  writer.tag(3, WireType.LengthDelimited).bytes(toBinary(AnySchema, detail));
-  return Buffer.from(writer.finish());
-}
-
-function* readDetails(bytes: Uint8Array): Generator<Any> {
-  const reader = new BinaryReader(bytes);
-  while (reader.pos < reader.len) {
-    const [field, type] = reader.tag();
-    if (field === 3 && type === WireType.LengthDelimited) yield fromBinary(AnySchema, reader.bytes());
-    else reader.skip(type, field);
-  }
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { certified, certifiedCaller, isCallerName } from './identity.ts';
+import { certifiedName, isCallerName } from './identity.ts';
 
 test.each([
   ['DNS:token', 'token'],
@@ -8,7 +8,7 @@ test.each([
   ['URI:spiffe://example.org/ns/tessera/sa/gateway', 'gateway'],
   ['DNS:directory.internal, URI:spiffe://example.org/directory', 'directory'],
 ])('a certificate for %s speaks for %s', (names, caller) => {
-  expect(certifiedCaller(names)).toBe(caller);
+  expect(certifiedName(names)?.caller).toBe(caller);
 });
 
 test.each([
@@ -21,25 +21,25 @@ test.each([
   'URI:https://example.org/token',
   'email:token@example.org',
 ])('a certificate for %s speaks for nobody', (names) => {
-  expect(certifiedCaller(names)).toBeUndefined();
+  expect(certifiedName(names)?.caller).toBeUndefined();
 });
 
 test('a certificate that names two callers speaks for neither', () => {
-  expect(certifiedCaller('DNS:token, DNS:gateway')).toBeUndefined();
-  expect(certifiedCaller('DNS:token, URI:spiffe://example.org/gateway')).toBeUndefined();
+  expect(certifiedName('DNS:token, DNS:gateway')?.caller).toBeUndefined();
+  expect(certifiedName('DNS:token, URI:spiffe://example.org/gateway')?.caller).toBeUndefined();
 });
 
 test('a name that only looks like a list of names speaks for nobody', () => {
-  expect(certifiedCaller('DNS:"x, DNS:token, y"')).toBeUndefined();
+  expect(certifiedName('DNS:"x, DNS:token, y"')?.caller).toBeUndefined();
 });
 
 test('the name that says who calls is told as it stands in the certificate', () => {
-  expect(certified('DNS:localhost, DNS:introspector.orders, IP Address:127.0.0.1')).toEqual({
+  expect(certifiedName('DNS:localhost, DNS:introspector.orders, IP Address:127.0.0.1')).toEqual({
     caller: 'introspector',
     name: 'introspector.orders',
   });
   const spiffeId = 'spiffe://example.org/ns/orders/introspector';
-  expect(certified(`URI:${spiffeId}`)).toEqual({ caller: 'introspector', name: spiffeId });
+  expect(certifiedName(`URI:${spiffeId}`)).toEqual({ caller: 'introspector', name: spiffeId });
 });
 
 const trustDomain = 'tessera.example';
@@ -51,7 +51,7 @@ test.each([
   ['DNS:introspector.tessera.example', 'introspector'],
   ['DNS:introspector.orders.tessera.example', 'introspector'],
 ])('within the trust domain a certificate for %s speaks for %s', (names, caller) => {
-  expect(certifiedCaller(names, trustDomain)).toBe(caller);
+  expect(certifiedName(names, trustDomain)?.caller).toBe(caller);
 });
 
 test.each([
@@ -64,7 +64,7 @@ test.each([
   'URI:spiffe://evil.example/token',
   'URI:spiffe://tessera.example.evil.example/token',
 ])('with a trust domain a certificate for %s speaks for nobody (OTH-5)', (names) => {
-  expect(certifiedCaller(names, trustDomain)).toBeUndefined();
+  expect(certifiedName(names, trustDomain)?.caller).toBeUndefined();
 });
 
 test('only the processes that exist are caller names', () => {

@@ -1,32 +1,9 @@
+import { callerNames } from './call.ts';
 import type { CallerName } from './call.ts';
-
-const callerNames: Readonly<Record<CallerName, true>> = {
-  gateway: true,
-  authorize: true,
-  token: true,
-  device: true,
-  keys: true,
-  directory: true,
-  operator: true,
-  introspector: true,
-};
 
 /** Whether the value names one of the processes that may call. */
 export function isCallerName(value: string): value is CallerName {
-  return Object.hasOwn(callerNames, value);
-}
-
-/**
- * Who a certificate speaks for, from its subject alternative names: the DNS name `<caller>` or `<caller>.<trust domain>`,
- * or a SPIFFE id of the trust domain whose last segment is the caller. Introspectors may have further labels in between,
- * which tell them apart. Without a trust domain any domain will do. Undefined when it names nobody, or more than one.
- * @param subjectAltName as Node prints it: `DNS:token, URI:spiffe://example/token`
- */
-export function certifiedCaller(
-  subjectAltName: string | undefined,
-  trustDomain?: string,
-): CallerName | undefined {
-  return certified(subjectAltName, trustDomain)?.caller;
+  return callerNames.some((name) => name === value);
 }
 
 /** The caller of a certificate with the name that says so, as it stands there. */
@@ -36,7 +13,13 @@ export interface CertifiedName {
   readonly name: string;
 }
 
-export function certified(
+/**
+ * Who a certificate speaks for, from its subject alternative names: the DNS name `<caller>` or `<caller>.<trust domain>`,
+ * or a SPIFFE id of the trust domain whose last segment is the caller. Introspectors may have further labels in between,
+ * which tell them apart. Without a trust domain any domain will do. Undefined when it names nobody, or more than one.
+ * @param subjectAltName as Node prints it: `DNS:token, URI:spiffe://example/token`
+ */
+export function certifiedName(
   subjectAltName: string | undefined,
   trustDomain?: string,
 ): CertifiedName | undefined {

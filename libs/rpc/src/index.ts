@@ -1,12 +1,11 @@
 /**
- * Calls between services: `serve`, `openRemoteService` and `local`, the caller allow-list, and how errors travel. It knows no
- * service.
+ * Calls between services: `serve`, `local`, `openRemoteService` (in `@tessera/rpc/remote`), the caller allow-list, and how errors
+ * travel. It knows no service.
  */
 import type { BuiltService } from './call.ts';
-import type { RemoteOptions, RemoteService } from './remote.ts';
-import type { RpcServer, ServeOptions } from './serve.ts';
+import type { RpcServer, ServeOptions } from './server/serve.ts';
 
-export { rootCall } from './call-options.ts';
+export { awaitShared, rootCall, sharedCall } from './call-options.ts';
 export { Code, ConnectError, route } from './call.ts';
 export type {
   Allow,
@@ -23,21 +22,15 @@ export type {
 } from './call.ts';
 export type { RpcCredentials } from './credentials.ts';
 export { guarded } from './guarded.ts';
-export { certifiedCaller } from './identity.ts';
+export { certifiedName } from './identity.ts';
 export { local } from './local.ts';
 export type { RemoteService } from './remote.ts';
-export type { RpcServer } from './serve.ts';
-export { awaitShared, sharedCall } from './shared-call.ts';
+export type { RpcServer } from './server/serve.ts';
 export { parseTarget } from './target.ts';
 
-// gRPC is loaded with the first use of these two, because compact needs neither and it takes 5 MiB.
+// gRPC is loaded with its first use, and `openRemoteService` from `@tessera/rpc/remote`: compact needs neither, and it takes 5 MiB.
 
 /** Serves over gRPC, as `serve.ts` describes. */
 export async function serve(built: BuiltService, options: ServeOptions): Promise<RpcServer> {
-  return (await import('./serve.ts')).serve(built, options);
-}
-
-/** Calls over gRPC, as `remote.ts` describes. */
-export async function openRemoteService(options: RemoteOptions): Promise<RemoteService> {
-  return (await import('./remote.ts')).openRemoteService(options);
+  return (await import('./server/serve.ts')).serve(built, options);
 }

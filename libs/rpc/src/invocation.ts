@@ -1,10 +1,10 @@
 import { create } from '@bufbuild/protobuf';
 import type { DescMessage, DescMethod, Message } from '@bufbuild/protobuf';
-import { measureMethod } from '@tessera/telemetry';
+import { measureMethod, methodName } from '@tessera/telemetry';
 import { traceServed } from './call-traces.ts';
 import type { Route } from './call.ts';
 import type { Refuse } from './refusal.ts';
-import { cancelled } from './served-call.ts';
+import { cancelled } from './call-options.ts';
 import type { ServedCall } from './served-call.ts';
 import type { Initializer } from './typed-client.ts';
 
@@ -71,7 +71,7 @@ async function* responses(
 function handlerOf(route: Route, method: DescMethod): unknown {
   const handler = route.handlers[method.localName];
   if (typeof handler !== 'function') {
-    throw new Error(`${route.service.typeName}/${method.name} has no handler`);
+    throw new Error(`${methodName(method)} has no handler`);
   }
   return handler.bind(route.handlers);
 }

@@ -2,13 +2,14 @@ import { create } from '@bufbuild/protobuf';
 import type { DescMethod, DescService, Message } from '@bufbuild/protobuf';
 import type { CallOptions, Client } from '@connectrpc/connect';
 import { Code, ConnectError } from '@connectrpc/connect';
+import { methodName } from '@tessera/telemetry';
 import { pino } from 'pino';
 import type { Logger } from 'pino';
-import { deadlineOf, requestIdOf } from './call-options.ts';
+import { deadlineOf, isBounded, requestIdOf, watchEnd } from './call-options.ts';
 import type { BuiltService, CallerName, Route } from './call.ts';
 import { streamingInvocation, unaryInvocation } from './invocation.ts';
 import { refuseFor, seenByCaller } from './refusal.ts';
-import { cancelled, deadlineExceeded, ServedCall } from './served-call.ts';
+import { ServedCall } from './served-call.ts';
 import { typedClient } from './typed-client.ts';
 import type { StreamingCall, UnaryCall } from './typed-client.ts';
 
@@ -35,11 +36,11 @@ export function local<S extends DescService>(
 }
 
 function localUnary(route: Route, method: DescMethod, as: CallerName, log: Logger): UnaryCall {
-  const name = fullName(route, method);
+  const name = methodName(method);
   const invoke = unaryInvocation(route, method, refuseFor(log, name));
   const allowed = isAllowed(route, method, as);
   const { input } = method;
-  return async (init, options) => {
+  return async (init, options = {}) => {
     if (!allowed) throw notAllowed(log, name, as, options);
     const call = arrive(as, options);
     try {
@@ -53,14 +54,14 @@ function localUnary(route: Route, method: DescMethod, as: CallerName, log: Logge
 }
 
 function localStream(route: Route, method: DescMethod, as: CallerName, log: Logger): StreamingCall {
-  const name = fullName(route, method);
+  const name = methodName(method);
   const invoke = streamingInvocation(route, method, refuseFor(log, name));
   const allowed = isAllowed(route, method, as);
   const { input } = method;
-  return async function* stream(init, options): AsyncGenerator<Message, void> {
+  return async function* stream(init, options = {}): AsyncGenerator<Message, void> {
     if (!allowed) throw notAllowed(log, name, as, options);
     const call = arrive(as, options, true);
-    const stop = watch(options, call);
+    const stop = watchEnd(options, (reason) => call.cancel(reason));
     try {
       if (call.cancellation !== undefined) throw call.cancellation;
       yield* invoke(create(input, init), call);
@@ -74,11 +75,11 @@ function localStream(route: Route, method: DescMethod, as: CallerName, log: Logg
 
 /** Settles with the work, or before it when the time is over or the caller gives up; the work is then told by its signal. */
 async function bounded(
-  options: CallOptions | undefined,
+  options: CallOptions,
   call: ServedCall,
   work: () => Promise<Message>,
 ): Promise<Message> {
-  const stop = watch(options, call);
+  const stop = watchEnd(options, (reason) => call.cancel(reason));
   try {
     if (call.cancellation !== undefined) throw call.cancellation;
     return await call.untilCancelled(work());
@@ -88,20 +89,7 @@ async function bounded(
   }
 }
 
-function watch(options: CallOptions | undefined, call: ServedCall): () => void {
-  const signal = options?.signal;
-  const timeoutMs = options?.timeoutMs ?? 0;
-  const onAbort = (): void => call.cancel(cancelled());
-  if (signal?.aborted === true) onAbort();
-  else signal?.addEventListener('abort', onAbort, { once: true });
-  const timer = timeoutMs > 0 ? setTimeout(() => call.cancel(deadlineExceeded()), timeoutMs) : undefined;
-  return () => {
-    signal?.removeEventListener('abort', onAbort);
-    clearTimeout(timer);
-  };
-}
-
-function arrive(caller: CallerName, options: CallOptions | undefined, stream = false): ServedCall {
+function arrive(caller: CallerName, options: CallOptions, stream = false): ServedCall {
   return new ServedCall({
     caller,
     requestId: requestIdOf(options),
@@ -110,28 +98,15 @@ function arrive(caller: CallerName, options: CallOptions | undefined, stream = f
   });
 }
 
-function isBounded(options: CallOptions | undefined): boolean {
-  return options?.signal !== undefined || (options?.timeoutMs ?? 0) > 0;
-}
-
 function isAllowed(route: Route, method: DescMethod, caller: CallerName): boolean {
   return route.allow[method.localName]?.includes(caller) === true;
 }
 
-function notAllowed(
-  log: Logger,
-  method: string,
-  caller: CallerName,
-  options: CallOptions | undefined,
-): ConnectError {
+function notAllowed(log: Logger, method: string, caller: CallerName, options: CallOptions): ConnectError {
   log.warn({ method, caller, requestId: requestIdOf(options) }, 'caller is not on the list of the method');
   return new ConnectError(`${caller} may not call ${method}`, Code.PermissionDenied);
 }
 
 function asSeen(error: unknown, method: string): unknown {
   return error instanceof ConnectError ? seenByCaller(error, method) : error;
-}
-
-function fullName(route: Route, method: DescMethod): string {
-  return `${route.service.typeName}/${method.name}`;
 }

@@ -5,11 +5,12 @@ import type { CallOptions, Client } from '@connectrpc/connect';
 import { credentials as channelCredentials, experimental, Metadata, status } from '@grpc/grpc-js';
 import type { ChannelCredentials, ServiceError } from '@grpc/grpc-js';
 import { temporarilyUnavailable } from '@tessera/oauth';
+import { currentTraceparent, methodName, traceparentKey } from '@tessera/telemetry';
 import { pino } from 'pino';
 import type { Logger } from 'pino';
-import { bearerAuthorization } from './caller-allow-list.ts';
-import { deadlineOf, requestIdKey, requestIdOf } from './call-options.ts';
-import { traceCalling, traceHeaders } from './call-traces.ts';
+import { bearerAuthorization } from './server/caller-allow-list.ts';
+import { cancelled, deadlineOf, requestIdKey, requestIdOf } from './call-options.ts';
+import { traceCalling } from './call-traces.ts';
 import type { CallerName } from './call.ts';
 import { watchCertificates } from './client/certificates.ts';
 import { openGrpcClient } from './client/grpc-client.ts';
@@ -17,8 +18,7 @@ import type { GrpcClient, OutgoingCall } from './client/grpc-client.ts';
 import { authorizationKey, callerKey, isLoopback, warnNotReloaded } from './credentials.ts';
 import type { RpcCredentials } from './credentials.ts';
 import { fromStatus } from './error-status.ts';
-import { certifiedCaller } from './identity.ts';
-import { cancelled } from './served-call.ts';
+import { certifiedName } from './identity.ts';
 import { parseTarget } from './target.ts';
 import { typedClient } from './typed-client.ts';
 import type { StreamingCall, UnaryCall } from './typed-client.ts';
@@ -77,7 +77,7 @@ export function openRemoteService(options: RemoteOptions): RemoteService {
     return { metadata: metadataOf(options, callOptions), deadline, signal: callOptions?.signal };
   };
   const unary = (method: DescMethod): UnaryCall => {
-    const path = fullName(method);
+    const path = methodName(method);
     return async (init, callOptions) => {
       const call = outgoing(path, callOptions, defaultTimeoutMs);
       try {
@@ -88,7 +88,7 @@ export function openRemoteService(options: RemoteOptions): RemoteService {
     };
   };
   const stream = (method: DescMethod): StreamingCall => {
-    const path = fullName(method);
+    const path = methodName(method);
     return async function* messages(init, callOptions) {
       const call = outgoing(path, callOptions);
       try {
@@ -116,7 +116,7 @@ function channelCredentialsOf({ peer, as, credentials, log }: RemoteOptions): Ch
   return experimental.createCertificateProviderChannelCredentials(files, files, {
     checkServerIdentity: (host, certificate) => {
       if (peer === undefined) return checkServerIdentity(host, certificate);
-      if (certifiedCaller(certificate.subjectaltname, trustDomain) === peer) return undefined;
+      if (certifiedName(certificate.subjectaltname, trustDomain)?.caller === peer) return undefined;
       return new Error(`the certificate of ${host} is not that of ${peer}`);
     },
   });
@@ -140,8 +140,8 @@ function metadataOf({ as, credentials }: RemoteOptions, callOptions: CallOptions
   if (credentials.kind === 'token') metadata.set(authorizationKey, bearerAuthorization(credentials.token));
   const requestId = requestIdOf(callOptions);
   if (requestId !== undefined) metadata.set(requestIdKey, requestId);
-  const [traceKey, trace] = traceHeaders();
-  if (traceKey !== undefined && trace !== undefined) metadata.set(traceKey, trace);
+  const traceparent = currentTraceparent();
+  if (traceparent !== undefined) metadata.set(traceparentKey, traceparent);
   return metadata;
 }
 
@@ -151,8 +151,4 @@ function failure(error: unknown, path: string, signal: AbortSignal | undefined):
   if (code === undefined) return temporarilyUnavailable(error);
   if (code === status.CANCELLED && signal?.aborted === true) return cancelled();
   return fromStatus({ code, details, metadata }, path);
-}
-
-function fullName(method: DescMethod): string {
-  return `${method.parent.typeName}/${method.name}`;
 }

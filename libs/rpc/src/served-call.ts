@@ -60,11 +60,6 @@ export class ServedCall implements CallContext {
     return this.#cancellation;
   }
 
-  /** The handler is done. */
-  get finished(): boolean {
-    return this.#finished;
-  }
-
   onward(): CallOptions {
     const signal = this.#cancellable ? this.signal : undefined;
     if (this.deadline === Infinity) return rootCall(this.requestId, undefined, signal);
@@ -99,14 +94,4 @@ export class ServedCall implements CallContext {
       work.then(resolve, reject);
     });
   }
-}
-
-/** The caller no longer waits. */
-export function cancelled(): ConnectError {
-  return new ConnectError('the caller gave up', Code.Canceled);
-}
-
-/** The time of the call is over. */
-export function deadlineExceeded(): ConnectError {
-  return new ConnectError('deadline exceeded', Code.DeadlineExceeded);
 }

@@ -1,5 +1,6 @@
 import type { DescMethod, DescService, Message } from '@bufbuild/protobuf';
 import type { CallOptions, Client } from '@connectrpc/connect';
+import { methodName } from '@tessera/telemetry';
 
 /** One method of a client: what is given is an initializer or a message of its input type. */
 export type Initializer = Record<string, unknown>;
@@ -18,10 +19,7 @@ export function typedClient<S extends DescService>(service: S, caller: Caller): 
   for (const method of service.methods) {
     if (method.methodKind === 'unary') client[method.localName] = caller.unary(method);
     else if (method.methodKind === 'server_streaming') client[method.localName] = caller.stream(method);
-    else
-      throw new Error(
-        `${service.typeName}/${method.name}: only unary and server-streaming methods exist here`,
-      );
+    else throw new Error(`${methodName(method)}: only unary and server-streaming methods exist here`);
   }
   return client as Client<S>;
 }

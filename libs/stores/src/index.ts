@@ -20,7 +20,6 @@ export type { RedisTls } from './redis/redis-client.ts';
 export { parseRedisUrl } from './redis/redis-url.ts';
 export { openRedis } from './redis/redis.ts';
 export type { RedisArgument, RedisHandle, RedisOptions } from './redis/redis.ts';
-export { developmentSecret, developmentSecrets } from './secrets.ts';
 export { remedyFor } from './store-errors.ts';
 export { traceDatabase, traceRedis } from './traced-stores.ts';
 export { whenAvailable } from './when-available.ts';

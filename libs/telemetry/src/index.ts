@@ -7,7 +7,7 @@ export type { RepeatedWarnings } from './log/repeats.ts';
 export { firstCharacters, withoutTokens } from './log/texts.ts';
 export { createLogger } from './log/log.ts';
 export type { Logger, LoggerOptions, LogLevel } from './log/log.ts';
-export { expectRefusals, measureMethod } from './metrics/calls.ts';
+export { expectRefusals, measureMethod, methodName } from './metrics/calls.ts';
 export { metrics } from './metrics/index.ts';
 export { measureProcess } from './metrics/process.ts';
 export {

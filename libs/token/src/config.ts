@@ -32,3 +32,10 @@ export const tokenConfig = z.object({
 });
 
 export type TokenConfig = z.infer<typeof tokenConfig>;
+
+/** What compact makes at its first start if the setting is absent: the name of its file, and the setting's form. */
+export const tokenSecret = {
+  key: 'TESSERA_TOKEN_REFRESH_KEYS',
+  name: 'token-refresh-key',
+  setting: (value: string) => `1:${value}`,
+};

@@ -13,7 +13,7 @@
  */
 export { buildToken, migrations } from './wiring.ts';
 export type { TokenPeers } from './wiring.ts';
-export { tokenConfig } from './config.ts';
+export { tokenConfig, tokenSecret } from './config.ts';
 export type { TokenConfig } from './config.ts';
 export { introspectionListenerConfig, serveIntrospection } from './introspection/listener.ts';
 export type { IntrospectionListenerConfig } from './introspection/listener.ts';

@@ -1,12 +1,4 @@
-import {
-  Code,
-  ConnectError,
-  local,
-  openRemoteService,
-  rootCall,
-  type BuiltService,
-  type RemoteService,
-} from '@tessera/rpc';
+import { Code, ConnectError, local, rootCall, type BuiltService, type RemoteService } from '@tessera/rpc';
 import { combine, isGiven, processConfig, rpcConfig, rpcCredentials, type Runtime } from '@tessera/process';
 import { migrate, type Migrations } from '@tessera/stores';
 import { systemClock, systemRandom, ulid } from '@tessera/kit';
@@ -82,7 +74,8 @@ export async function withService<T>(
 async function byCall<T>(name: ServiceName, terminal: Terminal, work: ServiceWork<T>): Promise<T> {
   const config = orExplain(() => settings(combine(processConfig, rpcConfig), terminal.environment));
   const log = terminalLog(terminal);
-  const remote = await openRemoteService({
+  const { openRemoteService } = await import('@tessera/rpc/remote');
+  const remote = openRemoteService({
     target: config[services[name].peer] ?? '',
     as: 'operator',
     credentials: orExplain(() => rpcCredentials(config)),

@@ -1,9 +1,14 @@
 import type { z } from 'zod';
 import { authorizeConfig, migrations as authorizeMigrations } from '@tessera/authorize';
 import { deviceConfig, migrations as deviceMigrations } from '@tessera/device';
-import { applyConfig, directoryConfig, migrations as directoryMigrations } from '@tessera/directory';
+import {
+  applyConfig,
+  directoryConfig,
+  directorySecret,
+  migrations as directoryMigrations,
+} from '@tessera/directory';
 import { gatewayConfig } from '@tessera/gateway';
-import { keysConfig, migrations as keysMigrations } from '@tessera/keys';
+import { keysConfig, keysSecret, migrations as keysMigrations } from '@tessera/keys';
 import {
   combine,
   ConfigError,
@@ -18,8 +23,13 @@ import {
   type ProcessConfig,
   type RpcConfig,
 } from '@tessera/process';
-import { developmentSecrets, type Migrations } from '@tessera/stores';
-import { introspectionListenerConfig, migrations as tokenMigrations, tokenConfig } from '@tessera/token';
+import type { Migrations } from '@tessera/stores';
+import {
+  introspectionListenerConfig,
+  migrations as tokenMigrations,
+  tokenConfig,
+  tokenSecret,
+} from '@tessera/token';
 
 /** The schemas of all services, in calling order. */
 export const schemas: readonly Migrations[] = [
@@ -89,6 +99,8 @@ const ownNames = ['TESSERA_CLIENT_ID', 'TESSERA_CLIENT_SECRET'];
 export function settings<S extends z.ZodObject>(config: S, environment: Environment): z.infer<S> {
   return loadConfig(config, environment, { known: [...knownSettings, ...ownNames] });
 }
+
+const developmentSecrets = [keysSecret, directorySecret, tokenSecret];
 
 /** The secrets that a process makes itself at its start: it has embedded stores, and nobody brings them. */
 export function secretsToBeMade(name: string, environment: Environment): readonly string[] {

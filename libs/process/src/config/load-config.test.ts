@@ -5,7 +5,8 @@ import { afterAll, describe, expect, expectTypeOf, it } from 'vitest';
 import { z } from 'zod';
 import { combine, ConfigError, knownSettings, loadConfig } from './load-config.ts';
 import { issuerSetting } from './shared-settings.ts';
-import { processConfig, rpcConfig } from './process-settings.ts';
+import { processConfig } from './process-settings.ts';
+import { rpcConfig } from './rpc-settings.ts';
 import { parseRedisUrl } from '@tessera/stores';
 import { Secret } from '@tessera/kit';
 import {
@@ -19,7 +20,6 @@ import {
   secret,
   secretIn,
   text,
-  url,
 } from './setting-types.ts';
 
 const directory = mkdtempSync(join(tmpdir(), 'tessera-config-'));
@@ -213,8 +213,6 @@ describe('types of settings', () => {
     expect(refusal(port(1), '65536')).toMatch(/expected a port number/);
     expect(read(list(), ' a, b ,,c ')).toEqual(['a', 'b', 'c']);
     expect(refusal(choice(['a', 'b'], 'a'), 'c')).toBe('X: expected one of a, b.');
-    expect(read(url(), 'https://id.example/Path')).toBe('https://id.example/Path');
-    expect(refusal(url(['https']), 'http://id.example')).toBe('X: expected a URL that begins with https://.');
     expect(refusal(secretIn(parseRedisUrl), 'not a url with pa55word')).not.toContain('pa55word');
     expect(read(secretIn(parseRedisUrl), 'redis://:pa55word@h')).toBeInstanceOf(Secret);
   });

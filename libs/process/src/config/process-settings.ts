@@ -1,18 +1,17 @@
 import { z } from 'zod';
+import type { Secret } from '@tessera/kit';
 import { parsePostgresUrl, parseRedisUrl } from '@tessera/stores';
-import { parseTarget } from '@tessera/rpc';
+import type { RedisOptions } from '@tessera/stores';
+import { ConfigError } from './load-config.ts';
 import {
   choice,
-  domainName,
   duration,
   integer,
   optionalPort,
   optionalText,
-  port,
   secret,
   secretIn,
   text,
-  textIn,
 } from './setting-types.ts';
 import { tracingConfig } from './tracing-settings.ts';
 
@@ -57,23 +56,25 @@ export const processConfig = z.object({
 
 export type ProcessConfig = z.infer<typeof processConfig>;
 
-/** How a process is called and how it calls others. Peers are `host:port`, or what else `parseTarget` reads. */
-export const rpcConfig = z.object({
-  TESSERA_RPC_HOST: text('127.0.0.1'),
-  TESSERA_RPC_PORT: port(0),
-  TESSERA_RPC_AUTH: choice(['mtls', 'token', 'none'], 'token'),
-  TESSERA_RPC_TOKEN: secret(32).optional(),
-  /** Paths of PEM files. */
-  TESSERA_RPC_TLS_CERT: optionalText(),
-  TESSERA_RPC_TLS_KEY: optionalText(),
-  TESSERA_RPC_TLS_CA: optionalText(),
-  /** The domain of the names that certificates have for processes; absent: any. */
-  TESSERA_RPC_TRUST_DOMAIN: domainName().optional(),
-  TESSERA_PEER_KEYS: textIn(parseTarget).optional(),
-  TESSERA_PEER_DIRECTORY: textIn(parseTarget).optional(),
-  TESSERA_PEER_AUTHORIZE: textIn(parseTarget).optional(),
-  TESSERA_PEER_TOKEN: textIn(parseTarget).optional(),
-  TESSERA_PEER_DEVICE: textIn(parseTarget).optional(),
-});
-
-export type RpcConfig = z.infer<typeof rpcConfig>;
+/**
+ * The connection options of Redis from the settings.
+ * @throws ConfigError when certificates are given for a URL without TLS, or a certificate without its key
+ */
+export function redisOptions(config: ProcessConfig, url: Secret): RedisOptions {
+  const { TESSERA_REDIS_CA: ca, TESSERA_REDIS_CERT: cert, TESSERA_REDIS_KEY: key } = config;
+  const problems: string[] = [];
+  if ((cert === undefined) !== (key === undefined))
+    problems.push('TESSERA_REDIS_CERT and TESSERA_REDIS_KEY belong together. Set both or neither.');
+  if ((ca ?? cert) !== undefined && !parseRedisUrl(url.reveal()).tls)
+    problems.push(
+      'TESSERA_REDIS_CA and TESSERA_REDIS_CERT require TLS: use a rediss:// URL, or remove them.',
+    );
+  if (problems.length > 0) throw new ConfigError(problems);
+  return {
+    url,
+    tls: { ca, cert, key },
+    sentinelPassword: config.TESSERA_REDIS_SENTINEL_PASSWORD,
+    keyPrefix: config.TESSERA_REDIS_KEY_PREFIX,
+    commandTimeoutMs: config.TESSERA_REDIS_COMMAND_TIMEOUT * 1000,
+  };
+}

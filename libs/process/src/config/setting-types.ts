@@ -117,17 +117,6 @@ export function choice<const V extends readonly [string, ...string[]]>(values: V
   return z.enum(values, { error: `expected one of ${values.join(', ')}` }).prefault(defaultValue);
 }
 
-/** An absolute URL of one of the schemes, kept as it was written. */
-export function url(schemes: readonly string[] = ['https', 'http']) {
-  return z.string().refine(
-    (value) => {
-      const parsed = URL.parse(value);
-      return parsed !== null && schemes.includes(parsed.protocol.slice(0, -1));
-    },
-    { error: `expected a URL that begins with ${schemes.map((scheme) => `${scheme}://`).join(' or ')}` },
-  );
-}
-
 /** A secret in a form of its own. `parse` throws an Error whose message says what is expected, without the value. */
 export function secretIn(parse: (value: string) => unknown) {
   return textIn(parse).transform((value) => new Secret(value));

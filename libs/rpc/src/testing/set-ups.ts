@@ -10,7 +10,7 @@ import type { CertificateFilePaths, RpcCredentials } from '../credentials.ts';
 import { local } from '../local.ts';
 import { openRemoteService } from '../remote.ts';
 import type { RemoteService } from '../remote.ts';
-import { serve } from '../serve.ts';
+import { serve } from '../server/serve.ts';
 import { Secret } from '@tessera/kit';
 import type { Subject } from './subject.ts';
 

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { exists, getKeyIndexes } from '@ioredis/commands';
 import type { Logger } from 'pino';
 import { temporarilyUnavailable } from '@tessera/oauth';
-import { Secret } from '@tessera/kit';
+import { Secret, within } from '@tessera/kit';
 import { metrics } from '@tessera/telemetry';
 import { createConnection } from './redis-client.ts';
 import type { ClientSettings, RedisConnection, RedisTls } from './redis-client.ts';
@@ -157,15 +157,13 @@ async function opened(connection: RedisConnection, guard: PolicyGuard, timeoutMs
     connection.client.on('ready', look);
   });
   connection.client.connect().catch(() => undefined);
-  let timer: NodeJS.Timeout | undefined;
-  const expired = new Promise<'expired'>((resolve) => {
-    timer = setTimeout(resolve, timeoutMs, 'expired');
-  });
-  const outcome = await Promise.race([whole, expired]);
-  clearTimeout(timer);
+  const isWhole = await within(timeoutMs, whole).then(
+    () => true,
+    () => false,
+  );
   const refusal = guard.refusal();
   if (refusal !== undefined) throw new Error(refusal);
-  return outcome !== 'expired';
+  return isWhole;
 }
 
 interface Watched {

@@ -52,8 +52,8 @@ export function measureMethod(described: DescMethod): MeasuredMethod {
   };
 }
 
-/** A method as the label names it. */
-function methodName({ parent, name }: DescMethod): string {
+/** The full name of a method, `<service>/<method>`. */
+export function methodName({ parent, name }: Pick<DescMethod, 'parent' | 'name'>): string {
   return `${parent.typeName}/${name}`;
 }
 

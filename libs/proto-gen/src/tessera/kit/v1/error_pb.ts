@@ -4,13 +4,15 @@
 
 import type { GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
 import { fileDesc, messageDesc } from "@bufbuild/protobuf/codegenv2";
+import type { Any } from "@bufbuild/protobuf/wkt";
+import { file_google_protobuf_any } from "@bufbuild/protobuf/wkt";
 import type { Message } from "@bufbuild/protobuf";
 
 /**
  * Describes the file tessera/kit/v1/error.proto.
  */
 export const file_tessera_kit_v1_error: GenFile = /*@__PURE__*/
-  fileDesc("Chp0ZXNzZXJhL2tpdC92MS9lcnJvci5wcm90bxIOdGVzc2VyYS5raXQudjEiTgoQT0F1dGhFcnJvckRldGFpbBIMCgRjb2RlGAEgASgJEg8KB21lc3NhZ2UYAiABKAkSGwoTcmV0cnlfYWZ0ZXJfc2Vjb25kcxgDIAEoDWIGcHJvdG8z");
+  fileDesc("Chp0ZXNzZXJhL2tpdC92MS9lcnJvci5wcm90bxIOdGVzc2VyYS5raXQudjEiTgoQT0F1dGhFcnJvckRldGFpbBIMCgRjb2RlGAEgASgJEg8KB21lc3NhZ2UYAiABKAkSGwoTcmV0cnlfYWZ0ZXJfc2Vjb25kcxgDIAEoDSJTCgtFcnJvclN0YXR1cxIMCgRjb2RlGAEgASgFEg8KB21lc3NhZ2UYAiABKAkSJQoHZGV0YWlscxgDIAMoCzIULmdvb2dsZS5wcm90b2J1Zi5BbnliBnByb3RvMw", [file_google_protobuf_any]);
 
 /**
  * OAuthErrorDetail carries one protocol error between services: what the client may be told.
@@ -47,4 +49,39 @@ export type OAuthErrorDetail = Message<"tessera.kit.v1.OAuthErrorDetail"> & {
  */
 export const OAuthErrorDetailSchema: GenMessage<OAuthErrorDetail> = /*@__PURE__*/
   messageDesc(file_tessera_kit_v1_error, 0);
+
+/**
+ * ErrorStatus has the fields of google.rpc.Status, which gRPC carries in the trailer grpc-status-details-bin.
+ *
+ * @generated from message tessera.kit.v1.ErrorStatus
+ */
+export type ErrorStatus = Message<"tessera.kit.v1.ErrorStatus"> & {
+  /**
+   * The code of the gRPC status.
+   *
+   * @generated from field: int32 code = 1;
+   */
+  code: number;
+
+  /**
+   * The message of the gRPC status.
+   *
+   * @generated from field: string message = 2;
+   */
+  message: string;
+
+  /**
+   * An OAuthErrorDetail, and others that are not ours.
+   *
+   * @generated from field: repeated google.protobuf.Any details = 3;
+   */
+  details: Any[];
+};
+
+/**
+ * Describes the message tessera.kit.v1.ErrorStatus.
+ * Use `create(ErrorStatusSchema)` to create a new message.
+ */
+export const ErrorStatusSchema: GenMessage<ErrorStatus> = /*@__PURE__*/
+  messageDesc(file_tessera_kit_v1_error, 1);
 

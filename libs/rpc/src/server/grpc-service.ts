@@ -9,17 +9,19 @@ import type {
   ServiceDefinition,
   UntypedServiceImplementation,
 } from '@grpc/grpc-js';
+import { methodName } from '@tessera/telemetry';
 import { once } from 'node:events';
 import type { Logger } from 'pino';
 import { admittedCaller, requestIdIn } from './caller-allow-list.ts';
-import { traceOriginOf } from './call-traces.ts';
-import type { Route } from './call.ts';
-import { decodeMessage, encodeMessage } from './client/grpc-client.ts';
-import { toStatus } from './error-status.ts';
-import { streamingInvocation, unaryInvocation } from './invocation.ts';
-import { refuseFor } from './refusal.ts';
-import type { PublicError, Refuse } from './refusal.ts';
-import { cancelled, ServedCall } from './served-call.ts';
+import { cancelled } from '../call-options.ts';
+import { traceOriginOf } from '../call-traces.ts';
+import type { Route } from '../call.ts';
+import { decodeMessage, encodeMessage } from '../client/grpc-client.ts';
+import { toStatus } from '../error-status.ts';
+import { streamingInvocation, unaryInvocation } from '../invocation.ts';
+import { refuseFor } from '../refusal.ts';
+import type { PublicError, Refuse } from '../refusal.ts';
+import { ServedCall } from '../served-call.ts';
 
 /** One route as grpc-js takes it. */
 export interface GrpcService {
@@ -38,10 +40,10 @@ export function grpcService(route: Route, log: Logger): GrpcService {
   const definition: Record<string, MethodDefinition<Buffer, Buffer>> = {};
   const implementation: UntypedServiceImplementation = {};
   for (const method of route.service.methods) {
-    const refuse = refuseFor(log, `${route.service.typeName}/${method.name}`);
+    const refuse = refuseFor(log, methodName(method));
     const streaming = method.methodKind === 'server_streaming';
     definition[method.name] = {
-      path: methodPath(method),
+      path: `/${methodName(method)}`,
       requestStream: false,
       responseStream: streaming,
       requestSerialize: same,
@@ -54,10 +56,6 @@ export function grpcService(route: Route, log: Logger): GrpcService {
       : serveUnary(route, method, refuse);
   }
   return { definition, implementation };
-}
-
-export function methodPath(method: DescMethod): string {
-  return `/${method.parent.typeName}/${method.name}`;
 }
 
 function serveUnary(route: Route, method: DescMethod, refuse: Refuse): handleUnaryCall<Buffer, Buffer> {

@@ -6,12 +6,12 @@ import { OAuthError } from '@tessera/oauth';
 import { limitRepeats } from '@tessera/telemetry';
 import { hash, timingSafeEqual } from 'node:crypto';
 import type { Logger } from 'pino';
-import { acceptableRequestId, requestIdKey, rootCall } from './call-options.ts';
-import type { AuthenticateBearer, CallerName, Principal } from './call.ts';
-import { authorizationKey, callerKey } from './credentials.ts';
-import type { RpcCredentials } from './credentials.ts';
-import { toStatus } from './error-status.ts';
-import { certified, isCallerName } from './identity.ts';
+import { acceptableRequestId, requestIdKey, rootCall } from '../call-options.ts';
+import type { AuthenticateBearer, CallerName, Principal } from '../call.ts';
+import { authorizationKey, callerKey } from '../credentials.ts';
+import type { RpcCredentials } from '../credentials.ts';
+import { toStatus } from '../error-status.ts';
+import { certifiedName, isCallerName } from '../identity.ts';
 
 /** A caller that proved it belongs here, and the name it proved, if it has one. */
 interface AuthenticatedCaller {
@@ -178,7 +178,7 @@ function identifyByCertificate(trustDomain: string | undefined): Identify {
   return (_, call) => {
     const certificate = call.getAuthContext().sslPeerCertificate;
     if (certificate === undefined) return undefined;
-    const proof = certified(certificate.subjectaltname, trustDomain);
+    const proof = certifiedName(certificate.subjectaltname, trustDomain);
     if (proof?.caller !== 'introspector') return { caller: proof?.caller };
     return { caller: proof.caller, principal: { kind: 'certificate', id: proof.name } };
   };

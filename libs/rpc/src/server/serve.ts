@@ -1,16 +1,18 @@
 import { experimental, Server, ServerCredentials } from '@grpc/grpc-js';
 import type { ServiceDefinition, UntypedServiceImplementation } from '@grpc/grpc-js';
 import { lookup } from 'node:dns/promises';
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
+import { within } from '@tessera/kit';
+import { methodName } from '@tessera/telemetry';
 import { createAdmission } from './caller-allow-list.ts';
 import type { Access } from './caller-allow-list.ts';
-import type { BuiltService } from './call.ts';
-import { watchCertificates } from './client/certificates.ts';
-import { isLoopback, warnNotReloaded, warnOfTrust } from './credentials.ts';
-import type { RpcCredentials } from './credentials.ts';
-import { grpcService, methodPath } from './grpc-service.ts';
-import { HealthStatus } from './health.ts';
+import type { BuiltService } from '../call.ts';
+import { watchCertificates } from '../client/certificates.ts';
+import { isLoopback, warnNotReloaded, warnOfTrust } from '../credentials.ts';
+import type { RpcCredentials } from '../credentials.ts';
+import { grpcService } from './grpc-service.ts';
+import { createHealthStatus } from './health.ts';
+import type { HealthStatus } from './health.ts';
 import { reflectionOf } from './reflection.ts';
 
 export interface ServeOptions {
@@ -59,7 +61,7 @@ export async function serve(built: BuiltService, options: ServeOptions): Promise
   const access = new Map<string, Access>();
   const admission = createAdmission({ credentials, access, log });
   const server = createServer(options, admission.interceptor);
-  const health = new HealthStatus(built, { log, intervalMs: options.readinessIntervalMs ?? 5_000 });
+  const health = createHealthStatus(built, { log, intervalMs: options.readinessIntervalMs ?? 5_000 });
   addServices(server, built, health, log, access);
   const address = host.includes(':') ? `[${host}]` : host;
   const bound = await new Promise<number>((resolve, reject) => {
@@ -76,9 +78,7 @@ export async function serve(built: BuiltService, options: ServeOptions): Promise
       server.tryShutdown(() => resolve());
     });
     admission.endStreams();
-    const enough = new AbortController();
-    await Promise.race([ended, sleep(drainMs, undefined, { signal: enough.signal }).catch(() => undefined)]);
-    enough.abort();
+    await within(drainMs, ended).catch(() => undefined);
     server.forceShutdown();
   };
   return { host, port: bound, drain: () => (draining ??= drain()) };
@@ -120,7 +120,7 @@ function addServices(
     server.addService(definition, implementation);
     for (const method of route.service.methods) {
       const callers = route.allow[method.localName] ?? [];
-      access.set(methodPath(method), { callers, bearer: route.bearer });
+      access.set(`/${methodName(method)}`, { callers, bearer: route.bearer });
     }
   }
   const forEveryone = {

@@ -3,17 +3,6 @@ import { join } from 'node:path';
 import { randomBytes } from 'node:crypto';
 import { Secret } from '@tessera/kit';
 
-/** Secrets that are made on the first start with embedded stores, and what they look like as settings. */
-export const developmentSecrets: readonly {
-  readonly key: string;
-  readonly name: string;
-  readonly setting: (value: string) => string;
-}[] = [
-  { key: 'TESSERA_KEYS_KEK', name: 'keys-kek', setting: (value) => value },
-  { key: 'TESSERA_DIRECTORY_PEPPER', name: 'directory-pepper', setting: (value) => value },
-  { key: 'TESSERA_TOKEN_REFRESH_KEYS', name: 'token-refresh-key', setting: (value) => `1:${value}` },
-];
-
 /**
  * A random secret that is made once and kept beside the embedded database (base64url, file mode 0600). For compact
  * without configuration; a deployment with a database of its own gives its secrets as settings.

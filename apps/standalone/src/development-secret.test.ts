@@ -2,7 +2,7 @@ import { mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { developmentSecret } from './secrets.ts';
+import { developmentSecret } from './development-secret.ts';
 
 describe('developmentSecret', () => {
   let directory: string;

@@ -1,6 +1,5 @@
 import { expect, it } from 'vitest';
-import { rootCall } from './call-options.ts';
-import { awaitShared, sharedCall } from './shared-call.ts';
+import { awaitShared, rootCall, sharedCall } from './call-options.ts';
 
 const gone = () => Promise.reject(new Error('gone'));
 

@@ -1,0 +1,59 @@
+import { HealthImplementation } from 'grpc-health-check';
+import type { Logger } from 'pino';
+import { within } from '@tessera/kit';
+import type { BuiltService } from '../call.ts';
+
+export interface HealthOptions {
+  readonly log: Logger;
+  /** Milliseconds between two checks while ready; while not ready five times as often. */
+  readonly intervalMs: number;
+}
+
+export interface HealthStatus {
+  readonly implementation: HealthImplementation;
+  /** Checks now, and again until `stop`. */
+  follow(): Promise<void>;
+  /** Not serving from now on. */
+  stop(): void;
+}
+
+/** The status in `grpc.health.v1`, of the whole server (empty name) and of each service, as `built.ready()` says. */
+export function createHealthStatus(built: BuiltService, { log, intervalMs }: HealthOptions): HealthStatus {
+  const names = ['', ...built.routes.map((route) => route.service.typeName)];
+  const implementation = new HealthImplementation(
+    Object.fromEntries(names.map((name) => [name, 'NOT_SERVING' as const])),
+  );
+  let serving = false;
+  let stopped = false;
+  let timer: NodeJS.Timeout | undefined;
+
+  function announce(status: 'SERVING' | 'NOT_SERVING'): void {
+    for (const name of names) implementation.setStatus(name, status);
+  }
+
+  async function follow(): Promise<void> {
+    const { ready, error } = await within(intervalMs, built.ready()).then(
+      () => ({ ready: true, error: undefined }),
+      (reason: unknown) => ({ ready: false, error: reason }),
+    );
+    if (stopped) return;
+    if (ready !== serving) {
+      serving = ready;
+      if (ready) log.info({ name: built.name }, 'serving');
+      else log.warn({ name: built.name, error }, 'not serving');
+      announce(ready ? 'SERVING' : 'NOT_SERVING');
+    }
+    timer = setTimeout(() => void follow(), ready ? intervalMs : intervalMs / 5);
+    timer.unref();
+  }
+
+  return {
+    implementation,
+    follow,
+    stop() {
+      stopped = true;
+      clearTimeout(timer);
+      announce('NOT_SERVING');
+    },
+  };
+}
