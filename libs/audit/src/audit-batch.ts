@@ -2,8 +2,7 @@ import type { Logger } from 'pino';
 import { OAuthError } from '@tessera/oauth';
 import type { Clock, Random } from '@tessera/kit';
 import { metrics } from '@tessera/telemetry';
-import { auditRow } from './audit.ts';
-import type { AuditEvent, AuditRow } from './audit.ts';
+import { auditRow, type AuditEvent, type AuditRow } from './audit.ts';
 import { AuditFloods } from './audit-floods.ts';
 import type { Database, Statement } from '@tessera/stores';
 
@@ -52,7 +51,6 @@ class Batch implements AuditBatch {
   readonly #maxQueued: number;
   readonly #queue: AuditRow[] = [];
   readonly #floods: AuditFloods;
-  #summaryTimer: NodeJS.Timeout | undefined;
   #dropped = 0;
   #timer: NodeJS.Timeout | undefined;
   #writing: Promise<boolean> | undefined;
@@ -68,7 +66,8 @@ class Batch implements AuditBatch {
     noted.labels(event.event, event.outcome).inc();
     this.#summarise();
     if (this.#floods.admits(event)) this.#enqueue(event);
-    else this.#summariseLater();
+    else leftOut.inc();
+    this.#schedule(flushAfterMs);
   }
 
   #enqueue(event: AuditEvent): void {
@@ -83,14 +82,12 @@ class Batch implements AuditBatch {
     } catch (error) {
       runtime.log.error({ error, schema }, 'cannot encode an audit event');
     }
-    this.#schedule(flushAfterMs);
   }
 
   async close(): Promise<void> {
     this.#summarise(true);
     this.#isClosed = true;
     clearTimeout(this.#timer);
-    clearTimeout(this.#summaryTimer);
     await this.#writing;
     if (!(await this.#flush())) this.#dropped += this.#queue.splice(0).length;
     this.#reportDropped();
@@ -100,20 +97,12 @@ class Batch implements AuditBatch {
     for (const event of this.#floods.summarise(force) ?? []) this.#enqueue(event);
   }
 
-  #summariseLater(): void {
-    leftOut.inc();
-    if (this.#summaryTimer !== undefined || this.#isClosed) return;
-    this.#summaryTimer = setTimeout(() => {
-      this.#summaryTimer = undefined;
-      this.#summarise(true);
-    }, this.#floods.dueIn);
-    this.#summaryTimer.unref();
-  }
-
   #schedule(delayMs: number): void {
-    if (this.#timer !== undefined || this.#isClosed || this.#queue.length === 0) return;
+    const isIdle = this.#queue.length === 0 && !this.#floods.hasLeftOut;
+    if (this.#timer !== undefined || this.#isClosed || isIdle) return;
     this.#timer = setTimeout(() => {
       this.#timer = undefined;
+      this.#summarise();
       void this.#flush().then((done) => this.#schedule(done ? flushAfterMs : retryAfterMs));
     }, delayMs);
     this.#timer.unref();

@@ -24,6 +24,7 @@ export class AuditFloods {
   readonly #clock: Clock;
   #windows = new Map<string, Window>();
   #endsAt = 0;
+  #hasLeftOut = false;
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -39,20 +40,22 @@ export class AuditFloods {
       return true;
     }
     window.leftOut += 1;
+    this.#hasLeftOut = true;
     window.last = event;
     return false;
   }
 
-  /** Milliseconds until there is something to summarise. */
-  get dueIn(): number {
-    return Math.max(0, this.#endsAt - this.#clock.now());
+  /** Whether there is something to summarise when the window ends. */
+  get hasLeftOut(): boolean {
+    return this.#hasLeftOut;
   }
 
   /** The rows that stand for what was left out; undefined while the window lasts, unless it is ended by `force`. */
   summarise(force = false): AuditEvent[] | undefined {
-    if (!force && this.dueIn > 0) return undefined;
+    if (!force && this.#clock.now() < this.#endsAt) return undefined;
     const windows = this.#windows;
     this.#windows = new Map();
+    this.#hasLeftOut = false;
     return [...windows.values()].flatMap(({ last, leftOut }) =>
       last === undefined ? [] : [summary(last, leftOut)],
     );

@@ -1,33 +1,29 @@
 import type { Logger } from 'pino';
-import type { Clock } from '@tessera/kit';
-import { ulidTime } from '@tessera/kit';
-import type { Database } from '@tessera/stores';
-import { startPurge, type Purge } from '@tessera/stores';
+import { ulidTime, type Clock } from '@tessera/kit';
+import { startPurge, type Purge, type Database } from '@tessera/stores';
 
 const intervalMs = 60_000;
 
-export interface AuditPurgeOptions {
-  /** Whose `audit_event` it is. */
+/** Which rows: those of one schema that are older than the retention. */
+export interface AuditRetention {
   readonly schema: string;
   readonly retentionSeconds: number;
   readonly clock: Clock;
-  readonly log: Logger;
 }
 
 /**
  * Removes audit rows that are older than the retention, by the clock of the database. Identifiers begin with the time of
  * their process, so the table needs no index for this.
  */
-export function startAuditPurge(database: Database, options: AuditPurgeOptions): Purge {
-  const { log, schema } = options;
-  const purge = (limit: number) => purgeAudit(database, options, limit);
-  return startPurge({ purge }, { what: `audit rows of ${schema}`, intervalMs, log });
+export function startAuditPurge(database: Database, retention: AuditRetention, log: Logger): Purge {
+  const purge = (limit: number) => purgeAudit(database, retention, limit);
+  return startPurge({ purge }, { what: `audit rows of ${retention.schema}`, intervalMs, log });
 }
 
 /** Removes up to `limit` rows; resolves with how many. */
 export async function purgeAudit(
   database: Database,
-  { schema, retentionSeconds, clock }: Pick<AuditPurgeOptions, 'schema' | 'retentionSeconds' | 'clock'>,
+  { schema, retentionSeconds, clock }: AuditRetention,
   limit: number,
 ): Promise<number> {
   const { rowCount } = await database.query({

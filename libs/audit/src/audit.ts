@@ -1,5 +1,4 @@
-import { ulid } from '@tessera/kit';
-import type { Clock, Random } from '@tessera/kit';
+import { ulid, type Clock, type Random } from '@tessera/kit';
 import { firstCharacters, withoutTokens } from '@tessera/telemetry';
 
 /** One audit event. Names are those of the audit reference; never a secret, token, code, password or raw login hint. */

@@ -7,13 +7,10 @@ export { createRuntime } from './create-runtime.ts';
 export type { Runtime } from './runtime.ts';
 export type { Lifecycle } from './lifecycle.ts';
 export { checkSchemas } from './schema-check.ts';
-export { processConfig, redisOptions } from './config/process-settings.ts';
-export type { ProcessConfig } from './config/process-settings.ts';
-export { rpcConfig, rpcCredentials } from './config/rpc-settings.ts';
-export type { RpcConfig } from './config/rpc-settings.ts';
+export { processConfig, redisOptions, type ProcessConfig } from './config/process-settings.ts';
+export { rpcConfig, rpcCredentials, type RpcConfig } from './config/rpc-settings.ts';
 export { runProcess } from './run-process.ts';
-export { connectPeers, purgeAudit, runService } from './run-service.ts';
-export type { PeerName } from './run-service.ts';
+export { connectPeers, purgeAudit, runService, type PeerName } from './run-service.ts';
 export {
   duration,
   flag,

@@ -1,5 +1,5 @@
-import { createServer } from 'node:http';
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Lifecycle } from './lifecycle.ts';
 
@@ -35,13 +35,8 @@ export async function startManagement(options: ManagementOptions): Promise<Manag
       else send(response, 500, 'text/plain', 'internal error\n');
     });
   });
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(options.port, options.host, () => {
-      server.off('error', reject);
-      resolve();
-    });
-  });
+  server.listen(options.port, options.host);
+  await once(server, 'listening');
   return {
     port: (server.address() as AddressInfo).port,
     close: () =>
@@ -60,19 +55,19 @@ async function answer(
   // Nothing here reads a body; one that is sent is not waited for.
   request.resume();
   const path = (request.url ?? '').replace(/\?.*$/s, '');
-  const isKnown =
-    path === '/livez' || path === '/readyz' || (path === '/metrics' && options.metrics !== undefined);
-  if (!isKnown) return send(response, 404, 'text/plain', 'not found\n');
+  const { metrics, lifecycle } = options;
+  if (path !== '/livez' && path !== '/readyz' && (path !== '/metrics' || metrics === undefined))
+    return send(response, 404, 'text/plain', 'not found\n');
   if (request.method !== 'GET' && request.method !== 'HEAD') {
     response.setHeader('Allow', 'GET, HEAD');
     return send(response, 405, 'text/plain', 'method not allowed\n');
   }
   if (path === '/livez') return send(response, 200, 'text/plain', 'ok\n');
-  if (path === '/metrics' && options.metrics !== undefined) {
-    const { contentType, text } = await options.metrics();
+  if (path === '/metrics' && metrics !== undefined) {
+    const { contentType, text } = await metrics();
     return send(response, 200, contentType, text);
   }
-  const readiness = await options.lifecycle.readiness();
+  const readiness = await lifecycle.readiness();
   return send(response, readiness.ready ? 200 : 503, 'application/json', `${JSON.stringify(readiness)}\n`);
 }
 

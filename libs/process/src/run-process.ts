@@ -2,13 +2,12 @@ import closeWithGrace from 'close-with-grace';
 import type { z } from 'zod';
 import { ConfigError, loadConfig } from './config/load-config.ts';
 import { remedyFor } from '@tessera/stores';
-import { createLifecycle } from './lifecycle.ts';
-import type { Lifecycle, ProcessLifecycle } from './lifecycle.ts';
+import { createLifecycle, type Lifecycle, type ProcessLifecycle } from './lifecycle.ts';
 import { errorMessage, createLogger, metrics, measureProcess, traceFields } from '@tessera/telemetry';
 import type { Logger } from '@tessera/telemetry';
 import { startManagement } from './management.ts';
-import type { ManagementOptions } from './management.ts';
-import type { ProcessConfig, RpcConfig } from './config/process-settings.ts';
+import type { ProcessConfig } from './config/process-settings.ts';
+import type { RpcConfig } from './config/rpc-settings.ts';
 import { measureCertificate, measureState } from './process-metrics.ts';
 import { tracesAreOn, tracesProtocol, tracingEnvironment } from './config/tracing-settings.ts';
 import { formerNames } from './config/renamed-settings.ts';
@@ -31,7 +30,6 @@ export interface RunOptions<S extends z.ZodObject> {
   readonly environment: Record<string, string | undefined>;
   /** Completes the environment before it is read. */
   prepare?(environment: Environment): Promise<Environment>;
-  readonly metrics?: ManagementOptions['metrics'];
   /** Builds, migrates, listens. What it opened hangs on the lifecycle, so a start that fails half-way closes it too. */
   start(context: ProcessContext<z.infer<S> & ProcessConfig>): Promise<void>;
 }
@@ -66,7 +64,7 @@ export async function runProcess<S extends z.ZodObject>(options: RunOptions<S>):
     reloadOnSignal(lifecycle, log);
     // The first to be opened, so that the last spans are sent when everything else is closed.
     if (isTraced) lifecycle.onClose(await trace(options, config, log));
-    await listen(options, config, lifecycle);
+    await listen(options.name, config, lifecycle);
     await options.start({ config, log, lifecycle });
     lifecycle.started();
     log.info({ event: 'server.started', pid: process.pid }, 'started');
@@ -88,22 +86,17 @@ function warnOfFormerNames(environment: Environment, log: Logger): void {
   }
 }
 
-async function listen<S extends z.ZodObject>(
-  options: RunOptions<S>,
-  config: ProcessConfig,
-  lifecycle: Lifecycle,
-): Promise<void> {
+async function listen(name: string, config: ProcessConfig, lifecycle: Lifecycle): Promise<void> {
   if (config.TESSERA_MANAGEMENT_PORT === undefined) return;
   measureProcess();
-  measureState(options.name, lifecycle);
+  measureState(name, lifecycle);
   const { TESSERA_RPC_AUTH: auth, TESSERA_RPC_TLS_CERT: certificate } = config as Partial<RpcConfig>;
   if (auth === 'mtls' && certificate !== undefined) measureCertificate(certificate);
   const management = await startManagement({
     host: config.TESSERA_MANAGEMENT_HOST,
     port: config.TESSERA_MANAGEMENT_PORT,
     lifecycle,
-    metrics:
-      options.metrics ?? (async () => ({ contentType: metrics.contentType, text: await metrics.text() })),
+    metrics: async () => ({ contentType: metrics.contentType, text: await metrics.text() }),
   });
   lifecycle.onClose(() => management.close());
 }
@@ -165,16 +158,17 @@ function report(name: string, error: unknown, log: Logger | undefined): void {
   if (!(error instanceof ConfigError)) log?.fatal({ error }, 'start failed');
 }
 
+const permissions = 'Correct the permissions, or choose another TESSERA_DATA_DIR.';
+
 /** What a person can do about the failures of Node that name no setting. */
+const remedies: Readonly<Record<string, string>> = {
+  EADDRINUSE:
+    'Stop what listens there, or choose another port (TESSERA_HTTP_PORT, TESSERA_RPC_PORT or TESSERA_MANAGEMENT_PORT).',
+  EACCES: permissions,
+  EROFS: permissions,
+};
+
 function explain(error: Error): string {
-  const code = 'code' in error ? error.code : undefined;
-  const remedy = remedyFor(error);
-  if (remedy !== undefined) return `${errorMessage(error)}. ${remedy}`;
-  const advice =
-    code === 'EADDRINUSE'
-      ? ' Stop what listens there, or choose another port (TESSERA_HTTP_PORT, TESSERA_RPC_PORT or TESSERA_MANAGEMENT_PORT).'
-      : code === 'EACCES' || code === 'EROFS'
-        ? ' Correct the permissions, or choose another TESSERA_DATA_DIR.'
-        : '';
-  return advice === '' ? errorMessage(error) : `${errorMessage(error)}.${advice}`;
+  const remedy = remedyFor(error) ?? remedies['code' in error ? String(error.code) : ''];
+  return remedy === undefined ? errorMessage(error) : `${errorMessage(error)}. ${remedy}`;
 }

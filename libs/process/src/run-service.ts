@@ -10,14 +10,16 @@ import { processConfig, type ProcessConfig } from './config/process-settings.ts'
 import { rpcConfig, rpcCredentials, type RpcConfig } from './config/rpc-settings.ts';
 import { runProcess } from './run-process.ts';
 import { checkSchemas } from './schema-check.ts';
-import type { BuiltService, CallerName, RemoteService } from '@tessera/rpc';
-import { serve } from '@tessera/rpc';
+import { serve, type BuiltService, type CallerName, type RemoteService } from '@tessera/rpc';
 
 /** The services that others call. */
 export type PeerName = 'keys' | 'directory' | 'authorize' | 'token' | 'device';
 
 /** The services that a process calls, each opened when it is first asked for. */
 export type Peers = (name: PeerName) => RemoteService;
+
+/** The service's own settings, and those of every process that is called. */
+type Settings<S extends z.ZodObject> = z.infer<S> & ProcessConfig & RpcConfig;
 
 export interface ServiceProcess<S extends z.ZodObject> {
   readonly name: CallerName;
@@ -27,14 +29,9 @@ export interface ServiceProcess<S extends z.ZodObject> {
   readonly stores: StoreNeeds;
   /** Absent for a service without a schema. */
   readonly migrations?: Migrations;
-  build(config: z.infer<S> & ProcessConfig & RpcConfig, peers: Peers, runtime: Runtime): BuiltService;
+  build(config: Settings<S>, peers: Peers, runtime: Runtime): BuiltService;
   /** What else the process does once it serves. */
-  serving?(
-    built: BuiltService,
-    config: z.infer<S> & ProcessConfig & RpcConfig,
-    runtime: Runtime,
-    lifecycle: Lifecycle,
-  ): Promise<void>;
+  serving?(built: BuiltService, config: Settings<S>, runtime: Runtime, lifecycle: Lifecycle): Promise<void>;
 }
 
 /**
@@ -47,7 +44,7 @@ export async function runService<S extends z.ZodObject>(process: ServiceProcess<
     config,
     environment: process.environment,
     start: async ({ config: settings, log, lifecycle }) => {
-      const all = settings as unknown as z.infer<S> & ProcessConfig & RpcConfig;
+      const all = settings as unknown as Settings<S>;
       const runtime = await createRuntime({
         name: process.name,
         config: all,
@@ -100,7 +97,7 @@ export function purgeAudit(
 ): void {
   if (retentionSeconds === 0) return;
   const { database, clock, log } = runtime;
-  const purge = startAuditPurge(database, { schema, retentionSeconds, clock, log });
+  const purge = startAuditPurge(database, { schema, retentionSeconds, clock }, log);
   lifecycle.onClose(async () => purge.close());
 }
 

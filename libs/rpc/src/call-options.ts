@@ -1,5 +1,4 @@
-import type { CallOptions } from '@connectrpc/connect';
-import { Code, ConnectError } from '@connectrpc/connect';
+import { Code, ConnectError, type CallOptions } from '@connectrpc/connect';
 import { temporarilyUnavailable } from '@tessera/oauth';
 
 /** Metadata key of the request id. */

@@ -134,6 +134,7 @@ test('draining cuts a connection whose handshake ends late', async () => {
   cleanUps.push(() => rm(directory, { recursive: true }));
   const authority = await freshAuthority();
   const files = await writeIdentity(directory, 'keys', authority);
+  const { cert, key } = await freshCertificate(authority, 'token');
   const server = await served(createSubject(), {
     credentials: { kind: 'mtls', ...files },
     drainMs: 500,
@@ -145,7 +146,6 @@ test('draining cuts a connection whose handshake ends late', async () => {
   await sleep(100);
   const before = Date.now();
   const drained = server.drain();
-  const { cert, key } = await freshCertificate(authority, 'token');
   const late = connectTls({
     socket,
     servername: 'keys',

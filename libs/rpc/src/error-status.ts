@@ -1,13 +1,10 @@
 import { create, fromBinary, toBinary } from '@bufbuild/protobuf';
 import { anyPack, anyUnpack } from '@bufbuild/protobuf/wkt';
 import { Code, ConnectError } from '@connectrpc/connect';
-import { Metadata } from '@grpc/grpc-js';
-import type { StatusObject } from '@grpc/grpc-js';
-import { isErrorCode, OAuthError } from '@tessera/oauth';
-import type { ErrorCode } from '@tessera/oauth';
+import { Metadata, type StatusObject } from '@grpc/grpc-js';
+import { isErrorCode, OAuthError, type ErrorCode } from '@tessera/oauth';
 import { ErrorStatusSchema, OAuthErrorDetailSchema } from '@tessera/proto-gen/error';
-import { seenByCaller } from './refusal.ts';
-import type { PublicError } from './refusal.ts';
+import { seenByCaller, type PublicError } from './refusal.ts';
 
 /** Trailer with a google.rpc.Status, where a handler decided. */
 const detailKey = 'grpc-status-details-bin';

@@ -1,5 +1,4 @@
-import { create } from '@bufbuild/protobuf';
-import type { DescMessage, DescMethod, Message } from '@bufbuild/protobuf';
+import { create, type DescMethod, type Message } from '@bufbuild/protobuf';
 import { measureMethod, methodName } from '@tessera/telemetry';
 import { traceServed } from './call-traces.ts';
 import type { Route } from './call.ts';
@@ -36,36 +35,28 @@ export function unaryInvocation(route: Route, method: DescMethod, refuse: Refuse
 export function streamingInvocation(route: Route, method: DescMethod, refuse: Refuse): StreamingInvocation {
   const handler = handlerOf(route, method) as StreamingHandler;
   const { output } = method;
-  return (request, call) => responses(handler, output, refuse, request, call);
-}
-
-async function* responses(
-  handler: StreamingHandler,
-  output: DescMessage,
-  refuse: Refuse,
-  request: Message,
-  call: ServedCall,
-): AsyncGenerator<Message, void> {
-  let source: AsyncIterator<Initializer> | undefined;
-  let ended = false;
-  try {
-    source = handler(request, call)[Symbol.asyncIterator]();
-    for (;;) {
-      const next = await call.untilCancelled(source.next());
-      if (next.done === true) break;
-      yield create(output, next.value);
+  return async function* responses(request, call) {
+    let source: AsyncIterator<Initializer> | undefined;
+    let ended = false;
+    try {
+      source = handler(request, call)[Symbol.asyncIterator]();
+      for (;;) {
+        const next = await call.untilCancelled(source.next());
+        if (next.done === true) break;
+        yield create(output, next.value);
+      }
+      ended = true;
+    } catch (error) {
+      throw refuse(error, call);
+    } finally {
+      // A handler that waits for something to send is woken by its signal; its generator is closed behind that.
+      if (!ended) {
+        call.cancel(cancelled());
+        source?.return?.().catch((error: unknown) => refuse(error, call));
+      }
+      call.finish();
     }
-    ended = true;
-  } catch (error) {
-    throw refuse(error, call);
-  } finally {
-    // A handler that waits for something to send is woken by its signal; its generator is closed behind that.
-    if (!ended) {
-      call.cancel(cancelled());
-      source?.return?.().catch((error: unknown) => refuse(error, call));
-    }
-    call.finish();
-  }
+  };
 }
 
 function handlerOf(route: Route, method: DescMethod): unknown {

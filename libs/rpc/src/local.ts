@@ -1,17 +1,13 @@
-import { create } from '@bufbuild/protobuf';
-import type { DescMethod, DescService, Message } from '@bufbuild/protobuf';
-import type { CallOptions, Client } from '@connectrpc/connect';
-import { Code, ConnectError } from '@connectrpc/connect';
+import { create, type DescMethod, type DescService, type Message } from '@bufbuild/protobuf';
+import { Code, ConnectError, type CallOptions, type Client } from '@connectrpc/connect';
 import { methodName } from '@tessera/telemetry';
-import { pino } from 'pino';
-import type { Logger } from 'pino';
+import { pino, type Logger } from 'pino';
 import { deadlineOf, isBounded, requestIdOf, watchEnd } from './call-options.ts';
 import type { BuiltService, CallerName, Route } from './call.ts';
 import { streamingInvocation, unaryInvocation } from './invocation.ts';
-import { refuseFor, seenByCaller } from './refusal.ts';
+import { refuseFor, seenByCaller, type Refuse } from './refusal.ts';
 import { ServedCall } from './served-call.ts';
-import { typedClient } from './typed-client.ts';
-import type { StreamingCall, UnaryCall } from './typed-client.ts';
+import { typedClient, type StreamingCall, type UnaryCall } from './typed-client.ts';
 
 /**
  * A client that calls the handlers of a service in this process, with the checks and the errors of a call over the
@@ -30,43 +26,61 @@ export function local<S extends DescService>(
   const route = built.routes.find((candidate) => candidate.service.typeName === service.typeName);
   if (route === undefined) throw new Error(`${built.name} does not offer ${service.typeName}`);
   return typedClient(service, {
-    unary: (method) => localUnary(route, method, as, log),
-    stream: (method) => localStream(route, method, as, log),
+    unary: (method) => localUnary(route, method, entrance(route, method, as, log)),
+    stream: (method) => localStream(route, method, entrance(route, method, as, log)),
   });
 }
 
-function localUnary(route: Route, method: DescMethod, as: CallerName, log: Logger): UnaryCall {
+/** Where the calls of a caller reach a method. */
+interface Entrance {
+  readonly refuse: Refuse;
+  /** The call as it arrives. Throws unless the caller is on the list of the method. */
+  arrive(options: CallOptions, cancellable: boolean): ServedCall;
+  /** An error as the caller sees it. */
+  asSeen(error: unknown): unknown;
+}
+
+function entrance(route: Route, method: DescMethod, caller: CallerName, log: Logger): Entrance {
   const name = methodName(method);
-  const invoke = unaryInvocation(route, method, refuseFor(log, name));
-  const allowed = isAllowed(route, method, as);
+  const isAllowed = route.allow[method.localName]?.includes(caller) === true;
+  return {
+    refuse: refuseFor(log, name),
+    arrive(options, cancellable) {
+      const requestId = requestIdOf(options);
+      if (isAllowed) return new ServedCall({ caller, requestId, deadline: deadlineOf(options), cancellable });
+      log.warn({ method: name, caller, requestId }, 'caller is not on the list of the method');
+      throw new ConnectError(`${caller} may not call ${name}`, Code.PermissionDenied);
+    },
+    asSeen: (error) => (error instanceof ConnectError ? seenByCaller(error, name) : error),
+  };
+}
+
+function localUnary(route: Route, method: DescMethod, { refuse, arrive, asSeen }: Entrance): UnaryCall {
+  const invoke = unaryInvocation(route, method, refuse);
   const { input } = method;
   return async (init, options = {}) => {
-    if (!allowed) throw notAllowed(log, name, as, options);
-    const call = arrive(as, options);
+    const call = arrive(options, isBounded(options));
     try {
       const request = create(input, init);
       if (!isBounded(options)) return await invoke(request, call);
       return await bounded(options, call, () => invoke(request, call));
     } catch (error) {
-      throw asSeen(error, name);
+      throw asSeen(error);
     }
   };
 }
 
-function localStream(route: Route, method: DescMethod, as: CallerName, log: Logger): StreamingCall {
-  const name = methodName(method);
-  const invoke = streamingInvocation(route, method, refuseFor(log, name));
-  const allowed = isAllowed(route, method, as);
+function localStream(route: Route, method: DescMethod, { refuse, arrive, asSeen }: Entrance): StreamingCall {
+  const invoke = streamingInvocation(route, method, refuse);
   const { input } = method;
   return async function* stream(init, options = {}): AsyncGenerator<Message, void> {
-    if (!allowed) throw notAllowed(log, name, as, options);
-    const call = arrive(as, options, true);
+    const call = arrive(options, true);
     const stop = watchEnd(options, (reason) => call.cancel(reason));
     try {
       if (call.cancellation !== undefined) throw call.cancellation;
       yield* invoke(create(input, init), call);
     } catch (error) {
-      throw asSeen(error, name);
+      throw asSeen(error);
     } finally {
       stop();
     }
@@ -87,26 +101,4 @@ async function bounded(
     stop();
     call.finish();
   }
-}
-
-function arrive(caller: CallerName, options: CallOptions, stream = false): ServedCall {
-  return new ServedCall({
-    caller,
-    requestId: requestIdOf(options),
-    deadline: deadlineOf(options),
-    cancellable: stream || isBounded(options),
-  });
-}
-
-function isAllowed(route: Route, method: DescMethod, caller: CallerName): boolean {
-  return route.allow[method.localName]?.includes(caller) === true;
-}
-
-function notAllowed(log: Logger, method: string, caller: CallerName, options: CallOptions): ConnectError {
-  log.warn({ method, caller, requestId: requestIdOf(options) }, 'caller is not on the list of the method');
-  return new ConnectError(`${caller} may not call ${method}`, Code.PermissionDenied);
-}
-
-function asSeen(error: unknown, method: string): unknown {
-  return error instanceof ConnectError ? seenByCaller(error, method) : error;
 }

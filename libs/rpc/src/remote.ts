@@ -6,22 +6,19 @@ import { credentials as channelCredentials, experimental, Metadata, status } fro
 import type { ChannelCredentials, ServiceError } from '@grpc/grpc-js';
 import { temporarilyUnavailable } from '@tessera/oauth';
 import { currentTraceparent, methodName, traceparentKey } from '@tessera/telemetry';
-import { pino } from 'pino';
-import type { Logger } from 'pino';
+import { pino, type Logger } from 'pino';
 import { bearerAuthorization } from './server/caller-allow-list.ts';
 import { cancelled, deadlineOf, requestIdKey, requestIdOf } from './call-options.ts';
 import { traceCalling } from './call-traces.ts';
 import type { CallerName } from './call.ts';
 import { watchCertificates } from './client/certificates.ts';
-import { openGrpcClient } from './client/grpc-client.ts';
-import type { GrpcClient, OutgoingCall } from './client/grpc-client.ts';
+import { openGrpcClient, type GrpcClient, type OutgoingCall } from './client/grpc-client.ts';
 import { authorizationKey, callerKey, isLoopback, warnNotReloaded } from './credentials.ts';
 import type { RpcCredentials } from './credentials.ts';
 import { fromStatus } from './error-status.ts';
 import { certifiedName } from './identity.ts';
 import { parseTarget } from './target.ts';
-import { typedClient } from './typed-client.ts';
-import type { StreamingCall, UnaryCall } from './typed-client.ts';
+import { typedClient, type StreamingCall, type UnaryCall } from './typed-client.ts';
 
 export interface RemoteOptions {
   /** `host:port`, where the host may stand for several replicas; or several of them, as `parseTarget` reads them. */
@@ -33,8 +30,6 @@ export interface RemoteOptions {
   readonly peer?: CallerName;
   /** Time-out of unary calls that are given none, in milliseconds; 2 s by default. */
   readonly defaultTimeoutMs?: number;
-  /** Largest message taken or sent, in bytes; 4 MiB by default. */
-  readonly maxMessageBytes?: number;
   /** Milliseconds between two pings of a connection with calls; 6 s by default. */
   readonly keepaliveMs?: number;
   readonly log?: Logger;
@@ -55,12 +50,11 @@ export interface RemoteService {
  * @throws Error if the certificates are not usable, or the target is not an address
  */
 export function openRemoteService(options: RemoteOptions): RemoteService {
-  const { target, defaultTimeoutMs = 2_000, maxMessageBytes, keepaliveMs } = options;
+  const { target, defaultTimeoutMs = 2_000, keepaliveMs } = options;
   const settings = {
     target,
     credentials: channelCredentialsOf(options),
     serverName: serverNameOf(options),
-    maxMessageBytes,
     keepaliveMs,
   };
   const clients = new Map<DescService, GrpcClient>();

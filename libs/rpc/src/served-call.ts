@@ -1,5 +1,4 @@
-import type { CallOptions } from '@connectrpc/connect';
-import { Code, ConnectError } from '@connectrpc/connect';
+import { Code, ConnectError, type CallOptions } from '@connectrpc/connect';
 import { temporarilyUnavailable } from '@tessera/oauth';
 import { hopMs, minimumMs, rootCall } from './call-options.ts';
 import type { CallContext, CallerName, Principal } from './call.ts';

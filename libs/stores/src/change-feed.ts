@@ -49,7 +49,8 @@ export class ChangeFeed<T extends Sequenced> {
     let position = await this.#start(after);
     yield { kind: 'position', sequence: position };
     let quietPolls = 0;
-    this.#join();
+    this.#watchers += 1;
+    this.#polling ??= this.#poll();
     try {
       for (;;) {
         let newest = await orUndefined(this.#tick.promise, ending);
@@ -93,11 +94,6 @@ export class ChangeFeed<T extends Sequenced> {
   async #start(after: number): Promise<number> {
     if (Number.isSafeInteger(after) && after >= 0 && (await this.#store.canResumeAfter(after))) return after;
     return this.#store.newestChange();
-  }
-
-  #join(): void {
-    this.#watchers += 1;
-    this.#polling ??= this.#poll();
   }
 
   async #poll(): Promise<void> {

@@ -1,8 +1,7 @@
 import { hash } from 'node:crypto';
 import type { Logger } from 'pino';
 import { OAuthError } from '@tessera/oauth';
-import { boundedCache } from '@tessera/kit';
-import type { Clock } from '@tessera/kit';
+import { boundedCache, type Clock } from '@tessera/kit';
 import type { RedisHandle } from './redis/redis.ts';
 
 export interface LimitRule {
@@ -69,15 +68,7 @@ return 0`,
  */
 export function createLimiter({ redis, clock, log, prefix }: LimiterOptions): Limiter {
   const local = createCounters(clock);
-  if (redis === undefined) {
-    return {
-      consume: async (rule, key) => resultOf(local.consume(rule, counterName(rule, key))),
-      refund: async (rule, key) => local.refund(counterName(rule, key)),
-      reset: async (rule, key) => local.reset(counterName(rule, key)),
-    };
-  }
-  const consume = redis.script(consumeScript);
-  const refund = redis.script(refundScript);
+  const shared = redis && { consume: redis.script(consumeScript), refund: redis.script(refundScript) };
   let degraded = false;
 
   function note(isAway: boolean, cause?: unknown): void {
@@ -108,9 +99,8 @@ export function createLimiter({ redis, clock, log, prefix }: LimiterOptions): Li
       const usedUp = local.usedUp(rule, name);
       if (usedUp > 0) return resultOf(usedUp);
       try {
-        const left = Number(
-          await consume([`${prefix}:limit:${name}`], [rule.limit, rule.windowSeconds * 1000]),
-        );
+        const args = [rule.limit, rule.windowSeconds * 1000];
+        const left = Number((await shared?.consume([`${prefix}:limit:${name}`], args)) ?? 0);
         note(false);
         return resultOf(left > 0 ? left : local.consume(rule, name));
       } catch (error) {
@@ -122,12 +112,12 @@ export function createLimiter({ redis, clock, log, prefix }: LimiterOptions): Li
     async refund(rule, key) {
       const name = counterName(rule, key);
       local.refund(name);
-      await unlessAway(async () => refund([`${prefix}:limit:${name}`], []));
+      await unlessAway(async () => shared?.refund([`${prefix}:limit:${name}`], []));
     },
     async reset(rule, key) {
       const name = counterName(rule, key);
       local.reset(name);
-      await unlessAway(async () => redis.call('DEL', `${prefix}:limit:${name}`));
+      await unlessAway(async () => redis?.call('DEL', `${prefix}:limit:${name}`));
     },
   };
 }
@@ -140,15 +130,7 @@ function resultOf(left: number): LimitResult {
 const maxCounters = 100_000;
 
 /** Counters in the memory of this process. They answer 0, or the milliseconds until the window of a used-up one ends. */
-interface Counters {
-  usedUp(rule: LimitRule, name: string): number;
-  /** Counts one attempt unless the limit is reached. */
-  consume(rule: LimitRule, name: string): number;
-  refund(name: string): void;
-  reset(name: string): void;
-}
-
-function createCounters(clock: Clock): Counters {
+function createCounters(clock: Clock) {
   const counters = boundedCache<{ count: number; readonly endsAt: number }>(maxCounters);
   function living(name: string) {
     const found = counters.get(name);
@@ -161,7 +143,8 @@ function createCounters(clock: Clock): Counters {
   }
   return {
     usedUp,
-    consume(rule, name) {
+    /** Counts one attempt unless the limit is reached. */
+    consume(rule: LimitRule, name: string): number {
       const left = usedUp(rule, name);
       if (left > 0) return left;
       const found = living(name);
@@ -170,11 +153,11 @@ function createCounters(clock: Clock): Counters {
       else found.count += 1;
       return 0;
     },
-    refund(name) {
+    refund(name: string): void {
       const found = living(name);
       if (found !== undefined && found.count > 0) found.count -= 1;
     },
-    reset: (name) => void counters.delete(name),
+    reset: (name: string) => void counters.delete(name),
   };
 }
 

@@ -30,18 +30,17 @@ export function startPurge(
 ): Purge {
   const closing = new AbortController();
   const { signal } = closing;
-
-  async function run(): Promise<void> {
-    while (!signal.aborted && (await store.purge(batchSize)) >= batchSize) {
-      await pause(batchPauseMs, undefined, { signal, ref: false }).catch(() => undefined);
-    }
-  }
+  const rest = (ms: number) => pause(ms, undefined, { signal, ref: false }).catch(() => undefined);
 
   async function repeat(): Promise<void> {
-    while (!signal.aborted) {
-      await pause(intervalMs, undefined, { signal, ref: false }).catch(() => undefined);
+    for (;;) {
+      await rest(intervalMs);
+      try {
+        while (!signal.aborted && (await store.purge(batchSize)) >= batchSize) await rest(batchPauseMs);
+      } catch (error) {
+        log.warn({ error }, `cannot purge ${what}`);
+      }
       if (signal.aborted) return;
-      await run().catch((error: unknown) => log.warn({ error }, `cannot purge ${what}`));
     }
   }
 

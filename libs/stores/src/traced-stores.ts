@@ -9,19 +9,16 @@ export function traceDatabase(database: Database): Database {
     ...database,
     ...tracedQueryable(database),
     transaction: (work) =>
-      traced(statement('transaction'), () => database.transaction((tx) => work(tracedQueryable(tx)))),
+      traced(clientSpan('postgresql', 'transaction'), () =>
+        database.transaction((tx) => work(tracedQueryable(tx))),
+      ),
   };
 }
 
 function tracedQueryable(target: Queryable): Queryable {
   return {
-    query: (given) => traced(statement(given.name), () => target.query(given)),
+    query: (given) => traced(clientSpan('postgresql', given.name), () => target.query(given)),
   };
-}
-
-function statement(name: string) {
-  const attributes = { 'db.system.name': 'postgresql', 'db.query.summary': name } as const;
-  return { name, kind: 'client', attributes } as const;
 }
 
 /** The same Redis, with a span for each command and script, by name. Without traces it is returned as it is. */
@@ -31,13 +28,13 @@ export function traceRedis(redis: RedisHandle): RedisHandle {
     ...redis,
     script: (source) => {
       const run = redis.script(source);
-      return (keys, args) => traced(command(source.name), () => run(keys, args));
+      return (keys, args) => traced(clientSpan('redis', source.name), () => run(keys, args));
     },
-    call: (name, ...args) => traced(command(name), () => redis.call(name, ...args)),
+    call: (name, ...args) => traced(clientSpan('redis', name), () => redis.call(name, ...args)),
   };
 }
 
-function command(name: string) {
-  const attributes = { 'db.system.name': 'redis', 'db.query.summary': name } as const;
+function clientSpan(system: 'postgresql' | 'redis', name: string) {
+  const attributes = { 'db.system.name': system, 'db.query.summary': name } as const;
   return { name, kind: 'client', attributes } as const;
 }

@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import type { Secret } from '@tessera/kit';
-import { parsePostgresUrl, parseRedisUrl } from '@tessera/stores';
-import type { RedisOptions } from '@tessera/stores';
+import { parsePostgresUrl, parseRedisUrl, type RedisOptions } from '@tessera/stores';
 import { ConfigError } from './load-config.ts';
 import {
   choice,

@@ -1,6 +1,5 @@
 import { z } from 'zod';
-import { parseTarget } from '@tessera/rpc';
-import type { RpcCredentials } from '@tessera/rpc';
+import { parseTarget, type RpcCredentials } from '@tessera/rpc';
 import { ConfigError } from './load-config.ts';
 import { choice, domainName, optionalText, port, secret, text, textIn } from './setting-types.ts';
 

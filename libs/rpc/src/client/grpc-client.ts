@@ -30,8 +30,6 @@ export interface ChannelSettings {
   readonly credentials: ChannelCredentials;
   /** The name that the certificate of the server is checked against; absent: the host of the target. */
   readonly serverName?: string | undefined;
-  /** Largest message taken or sent, in bytes; 4 MiB by default. */
-  readonly maxMessageBytes?: number | undefined;
   /** Milliseconds between two pings of a connection with calls, 6 s by default. Half of it is left for the answer. */
   readonly keepaliveMs?: number | undefined;
 }
@@ -124,8 +122,11 @@ export function grpcTarget(target: string): string {
   return target.startsWith('dns:') ? target : `dns:///${target}`;
 }
 
+/** Largest message taken or sent, in bytes. */
+const maxMessageBytes = 4 * 1024 * 1024;
+
 function channelOptions(service: DescService, settings: ChannelSettings): ChannelOptions {
-  const { serverName, maxMessageBytes = 4 * 1024 * 1024, keepaliveMs = 6_000 } = settings;
+  const { serverName, keepaliveMs = 6_000 } = settings;
   return {
     'grpc.service_config': JSON.stringify(serviceConfig(service)),
     // The deployment sets the names; a TXT record must not bring another configuration.

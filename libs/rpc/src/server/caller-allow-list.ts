@@ -8,8 +8,7 @@ import { hash, timingSafeEqual } from 'node:crypto';
 import type { Logger } from 'pino';
 import { acceptableRequestId, requestIdKey, rootCall } from '../call-options.ts';
 import type { AuthenticateBearer, CallerName, Principal } from '../call.ts';
-import { authorizationKey, callerKey } from '../credentials.ts';
-import type { RpcCredentials } from '../credentials.ts';
+import { authorizationKey, callerKey, type RpcCredentials } from '../credentials.ts';
 import { toStatus } from '../error-status.ts';
 import { certifiedName, isCallerName } from '../identity.ts';
 
@@ -105,11 +104,11 @@ export function createAdmission({ credentials, access, log }: AdmissionOptions):
   return { interceptor, endStreams };
 }
 
-const shuttingDown: StatusObject = {
-  code: status.UNAVAILABLE,
-  details: 'the server is shutting down',
-  metadata: new Metadata(),
-};
+function refused(code: status, details: string): StatusObject {
+  return { code, details, metadata: new Metadata() };
+}
+
+const shuttingDown = refused(status.UNAVAILABLE, 'the server is shutting down');
 
 /** The request id of a call, if it has one that may be used. */
 export function requestIdIn(metadata: Metadata): string | undefined {
@@ -121,11 +120,6 @@ function refusalOf(
   access: Access | undefined,
   path: string,
 ): StatusObject | undefined {
-  const refused = (code: status, details: string): StatusObject => ({
-    code,
-    details,
-    metadata: new Metadata(),
-  });
   if (authenticated === undefined) return refused(status.UNAUTHENTICATED, 'the caller is not authenticated');
   if (access?.callers === 'authenticated') return undefined;
   const { caller } = authenticated;

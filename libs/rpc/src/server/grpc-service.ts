@@ -19,8 +19,7 @@ import type { Route } from '../call.ts';
 import { decodeMessage, encodeMessage } from '../client/grpc-client.ts';
 import { toStatus } from '../error-status.ts';
 import { streamingInvocation, unaryInvocation } from '../invocation.ts';
-import { refuseFor } from '../refusal.ts';
-import type { PublicError, Refuse } from '../refusal.ts';
+import { refuseFor, type PublicError, type Refuse } from '../refusal.ts';
 import { ServedCall } from '../served-call.ts';
 
 /** One route as grpc-js takes it. */
@@ -95,12 +94,10 @@ function serveStream(
 
 /** Waits until the client has taken what was written: a slow consumer slows its producer. */
 async function drained(outgoing: StreamCall, call: ServedCall): Promise<void> {
-  if (call.cancellation !== undefined) throw call.cancellation;
-  const waiting = new AbortController();
   try {
-    await call.untilCancelled(once(outgoing, 'drain', { signal: waiting.signal }));
-  } finally {
-    waiting.abort();
+    await once(outgoing, 'drain', { signal: call.signal });
+  } catch (error) {
+    throw call.cancellation ?? error;
   }
 }
 

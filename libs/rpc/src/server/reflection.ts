@@ -1,5 +1,4 @@
-import { toBinary } from '@bufbuild/protobuf';
-import type { DescFile, DescService } from '@bufbuild/protobuf';
+import { toBinary, type DescFile, type DescService } from '@bufbuild/protobuf';
 import { FileDescriptorProtoSchema } from '@bufbuild/protobuf/wkt';
 import { ReflectionService } from '@grpc/reflection';
 

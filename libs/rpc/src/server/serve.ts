@@ -4,15 +4,12 @@ import { lookup } from 'node:dns/promises';
 import type { Logger } from 'pino';
 import { within } from '@tessera/kit';
 import { methodName } from '@tessera/telemetry';
-import { createAdmission } from './caller-allow-list.ts';
-import type { Access } from './caller-allow-list.ts';
+import { createAdmission, type Access } from './caller-allow-list.ts';
 import type { BuiltService } from '../call.ts';
 import { watchCertificates } from '../client/certificates.ts';
-import { isLoopback, warnNotReloaded, warnOfTrust } from '../credentials.ts';
-import type { RpcCredentials } from '../credentials.ts';
+import { isLoopback, warnNotReloaded, warnOfTrust, type RpcCredentials } from '../credentials.ts';
 import { grpcService } from './grpc-service.ts';
-import { createHealthStatus } from './health.ts';
-import type { HealthStatus } from './health.ts';
+import { createHealthStatus, type HealthStatus } from './health.ts';
 import { reflectionOf } from './reflection.ts';
 
 export interface ServeOptions {

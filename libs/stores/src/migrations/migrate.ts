@@ -50,7 +50,15 @@ export async function migrate(
   if (!/^[a-z][a-z_]{0,62}$/.test(schema)) throw new Error(`${schema} is no name for a schema.`);
   const files = await readMigrations(migrations);
   try {
-    await bringUp(database, { schema, files }, log, mode);
+    const applied = await readApplied(database, schema);
+    for (const file of files) {
+      const known = applied.get(file.version);
+      if (known !== undefined) assertUnchanged(schema, file, known);
+      else if (mode === 'wait')
+        throw temporarilyUnavailable(new Error(`Migration ${schema}/${file.name} is not applied yet.`));
+      else if (await database.migration((session) => apply(session, schema, file)))
+        log.info({ schema, migration: file.name }, 'migration applied');
+    }
   } catch (error) {
     throw await explainRights(database, schema, mode, error);
   }
@@ -67,27 +75,6 @@ export async function pendingMigrations(
   const names = (await readdir(directory)).filter((name) => name.endsWith('.sql')).toSorted();
   const applied = await readApplied(database, schema);
   return names.filter((name) => !applied.has(Number(name.slice(0, 4)))).map((name) => `${schema}/${name}`);
-}
-
-async function bringUp(
-  database: OpenedDatabase,
-  { schema, files }: { readonly schema: string; readonly files: readonly MigrationFile[] },
-  log: Logger,
-  mode: MigrationMode,
-): Promise<void> {
-  const applied = await readApplied(database, schema);
-  for (const file of files) {
-    const known = applied.get(file.version);
-    if (known !== undefined) assertUnchanged(schema, file, known);
-    else if (mode === 'wait') throw notYetApplied(schema, file);
-    else if (await database.migration((session) => apply(session, schema, file))) {
-      log.info({ schema, migration: file.name }, 'migration applied');
-    }
-  }
-}
-
-function notYetApplied(schema: string, { name }: MigrationFile): OAuthError {
-  return temporarilyUnavailable(new Error(`Migration ${schema}/${name} is not applied yet.`));
 }
 
 function isOpened(database: Database): database is OpenedDatabase {

@@ -1,5 +1,4 @@
-import { Pool } from 'pg';
-import type { PoolClient, PoolConfig } from 'pg';
+import { Pool, type PoolClient, type PoolConfig } from 'pg';
 import type { Logger } from 'pino';
 import { isPoolExhausted, isUnavailable } from '../store-errors.ts';
 import { explainTls } from '../tls-errors.ts';

@@ -1,5 +1,4 @@
-import { types } from 'pg';
-import type { CustomTypesConfig } from 'pg';
+import { types, type CustomTypesConfig } from 'pg';
 
 type Parser = (text: string) => unknown;
 
@@ -32,6 +31,11 @@ const oid = {
 } as const;
 
 const asText: Parser = (text) => text;
+const date: Parser = (text) => new Date(text);
+
+function listOf(parse: Parser): Parser {
+  return (text) => elements(text).map((element) => (element === null ? null : parse(element)));
+}
 
 /** How both engines read the types on which they would differ; by type oid. */
 export const parsers: Readonly<Record<number, Parser>> = {
@@ -39,14 +43,12 @@ export const parsers: Readonly<Record<number, Parser>> = {
   [oid.int8]: wholeNumber,
   [oid.json]: json,
   [oid.jsonb]: json,
-  [oid.int8Array]: (text) =>
-    elements(text).map((element) => (element === null ? null : wholeNumber(element))),
+  [oid.int8Array]: listOf(wholeNumber),
   [oid.textArray]: elements,
   [oid.date]: asText,
   [oid.timestamp]: asText,
-  [oid.timestamptz]: (text) => new Date(text),
-  [oid.timestamptzArray]: (text) =>
-    elements(text).map((element) => (element === null ? null : new Date(element))),
+  [oid.timestamptz]: date,
+  [oid.timestamptzArray]: listOf(date),
   [oid.numeric]: asText,
 };
 

@@ -1,5 +1,4 @@
-import { Cluster, Redis } from 'ioredis';
-import type { RedisOptions as ClientOptions } from 'ioredis';
+import { Cluster, Redis, type RedisOptions as ClientOptions } from 'ioredis';
 import type { Secret } from '@tessera/kit';
 import type { RedisTarget } from './redis-url.ts';
 

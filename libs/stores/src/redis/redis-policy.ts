@@ -54,20 +54,17 @@ export function createPolicyGuard(log: Logger | undefined): PolicyGuard {
 
 /** The policy, by whichever command this server permits; undefined when it permits none. */
 async function readPolicy(client: Redis): Promise<string | undefined> {
-  try {
-    const reply: unknown = await client.config('GET', 'maxmemory-policy');
-    if (Array.isArray(reply) && typeof reply[1] === 'string') return reply[1];
-  } catch (error) {
-    if (!isRefusal(error)) throw error;
-  }
-  try {
-    return /^maxmemory_policy:(\S+)/m.exec(await client.info('memory'))?.[1];
-  } catch (error) {
-    if (!isRefusal(error)) throw error;
-    return undefined;
-  }
+  const reply: unknown = await ifPermitted(client.config('GET', 'maxmemory-policy'));
+  if (Array.isArray(reply) && typeof reply[1] === 'string') return reply[1];
+  return /^maxmemory_policy:(\S+)/m.exec((await ifPermitted(client.info('memory'))) ?? '')?.[1];
 }
 
-function isRefusal(error: unknown): boolean {
-  return error instanceof Error && /^(NOPERM|ERR unknown (sub)?command)/i.test(error.message);
+async function ifPermitted<T>(reply: Promise<T>): Promise<T | undefined> {
+  try {
+    return await reply;
+  } catch (error) {
+    if (error instanceof Error && /^(NOPERM|ERR unknown (sub)?command)/i.test(error.message))
+      return undefined;
+    throw error;
+  }
 }

@@ -1,5 +1,4 @@
-import { parseAddresses } from '../postgres/addresses.ts';
-import type { StoreAddress } from '../postgres/addresses.ts';
+import { parseAddresses, type StoreAddress } from '../postgres/addresses.ts';
 
 /** What a `REDIS_URL` says. */
 export interface RedisTarget {

@@ -31,19 +31,19 @@ export function serializeError(error: Error, depth = 0): SerializedError {
 
 function causes(error: Error, depth: number): Pick<SerializedError, 'cause' | 'errors'> {
   if (depth >= maxCauses) return {};
-  const cause =
-    error.cause === undefined || error.cause === null
-      ? {}
-      : {
-          cause:
-            error.cause instanceof Error ? serializeError(error.cause, depth + 1) : `[${typeof error.cause}]`,
-        };
-  if (!(error instanceof AggregateError)) return cause;
-  const errors = error.errors
-    .slice(0, maxErrors)
-    .filter((inner: unknown): inner is Error => inner instanceof Error)
-    .map((inner) => serializeError(inner, maxCauses));
-  return { ...cause, errors };
+  const { cause } = error;
+  const hasCause = cause !== undefined && cause !== null;
+  return {
+    ...(hasCause && {
+      cause: cause instanceof Error ? serializeError(cause, depth + 1) : `[${typeof cause}]`,
+    }),
+    ...(error instanceof AggregateError && {
+      errors: error.errors
+        .slice(0, maxErrors)
+        .filter((inner: unknown): inner is Error => inner instanceof Error)
+        .map((inner) => serializeError(inner, maxCauses)),
+    }),
+  };
 }
 
 /** The message of an error without the input that some sources quote in it. */

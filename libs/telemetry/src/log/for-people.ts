@@ -1,4 +1,5 @@
 import { isColorSupported, prettyFactory } from 'pino-pretty';
+import type { SerializedError } from './errors.ts';
 
 /**
  * A finished JSON line as people read it at a terminal: time, level, process, message and everything else on one line.
@@ -33,17 +34,10 @@ function escaped(text: unknown): string {
     .replaceAll('\\"', '"');
 }
 
-interface ErrorRecord {
-  readonly message?: string;
-  readonly code?: string;
-  readonly cause?: unknown;
-  readonly errors?: readonly unknown[];
-}
-
 /** Messages and codes of an error and of everything that caused it. */
 function summary(error: unknown): string {
   if (typeof error !== 'object' || error === null) return String(error);
-  const { message = '', code, cause, errors = [] }: ErrorRecord = error;
+  const { message = '', code, cause, errors = [] }: Partial<SerializedError> = error;
   const own = code === undefined ? message : `${message} (${code})`;
   const inner = [...errors, ...(cause === undefined ? [] : [cause])].map(summary);
   return [own, ...inner].filter((text) => text !== '').join(' <- ');

@@ -1,5 +1,5 @@
 import { pino } from 'pino';
-import type { Bindings, ChildLoggerOptions, DestinationStream, Logger } from 'pino';
+import type { Bindings, ChildLoggerOptions, DestinationStream, LevelWithSilent, Logger } from 'pino';
 import { errorMessage } from './errors.ts';
 import { formatForPeople } from './for-people.ts';
 import { serializeRecord } from './serializer.ts';
@@ -7,12 +7,10 @@ import { cleanText, redacted } from './texts.ts';
 
 export type { Logger };
 
-export type LogLevel = 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'fatal' | 'silent';
-
 export interface LoggerOptions {
   /** The process, for example `token`. */
   readonly service: string;
-  readonly level: LogLevel;
+  readonly level: LevelWithSilent;
   /** `json` by default; `text` is for people at a terminal. */
   readonly format?: 'json' | 'text';
   /** Returns the fields that every line gets; called for each line. */

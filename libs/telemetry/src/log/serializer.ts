@@ -48,11 +48,6 @@ function rulesOf(name: string): NameRules {
   return rules;
 }
 
-/** Whether a value of this name is withheld from the log. */
-function isSensitiveName(name: string): boolean {
-  return rulesOf(name).isSensitive;
-}
-
 /**
  * Reduces a record to what may be printed: texts, numbers, dates, errors, plain objects and lists, within bounds.
  * Any other kind of object is printed as its kind alone.
@@ -72,28 +67,15 @@ function fieldName(name: string): string {
 
 function serializeField(name: string, value: unknown, depth: number): unknown {
   if (value === undefined || value === null || typeof value === 'boolean') return value;
-  if (isSensitiveName(name)) return redacted;
+  if (rulesOf(name).isSensitive) return redacted;
   return serializeValue(value, depth);
 }
 
 function serializeValue(value: unknown, depth: number): unknown {
-  switch (typeof value) {
-    case 'string':
-      return cleanText(value);
-    case 'number':
-    case 'boolean':
-    case 'undefined':
-      return value;
-    case 'bigint':
-      return value.toString();
-    case 'object':
-      return value === null ? null : serializeObject(value, depth);
-    case 'function':
-    case 'symbol':
-      return `[${typeof value}]`;
-    default:
-      return undefined;
-  }
+  if (typeof value === 'string') return cleanText(value);
+  if (typeof value === 'bigint') return value.toString();
+  if (typeof value === 'function' || typeof value === 'symbol') return `[${typeof value}]`;
+  return typeof value === 'object' && value !== null ? serializeObject(value, depth) : value;
 }
 
 function serializeObject(value: object, depth: number): unknown {

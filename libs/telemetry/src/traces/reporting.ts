@@ -1,6 +1,5 @@
 import { ExportResultCode, getNumberFromEnv } from '@opentelemetry/core';
-import { BatchSpanProcessor } from '@opentelemetry/sdk-trace-node';
-import type { SpanExporter, SpanProcessor } from '@opentelemetry/sdk-trace-node';
+import { BatchSpanProcessor, type SpanExporter, type SpanProcessor } from '@opentelemetry/sdk-trace-node';
 import type { Logger } from 'pino';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { metrics } from '../metrics/index.ts';

@@ -1,7 +1,10 @@
 import { context, propagation, ROOT_CONTEXT, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api';
 import type { Span, SpanContext, Tracer } from '@opentelemetry/api';
-import type { AttributeName, AttributeValue, Attributes } from './attributes.ts';
-import { failureOf } from './failure.ts';
+import { Code, ConnectError } from '@connectrpc/connect';
+import { OAuthError } from '@tessera/oauth';
+import { sqlState } from '../log/errors.ts';
+import { outcomeOf } from '../metrics/calls.ts';
+import type { AttributeName, AttributeValue, Attributes } from './allow-list.ts';
 
 export type { Span, SpanContext };
 
@@ -114,4 +117,24 @@ async function untilDone<T>(span: Span | undefined, work: () => Promise<T>): Pro
 /** Only a failure on our side is an error of the span; a mistake of the client is in `error.type` alone. */
 export function markFault(span: Span, isFault: boolean): void {
   if (isFault) span.setStatus({ code: SpanStatusCode.ERROR });
+}
+
+const faults: ReadonlySet<Code> = new Set([
+  Code.Internal,
+  Code.Unknown,
+  Code.DataLoss,
+  Code.Unavailable,
+  Code.DeadlineExceeded,
+]);
+
+/** What a trace may say of an error: its code, and whether it is a fault of ours. Never its message. */
+function failureOf(error: unknown): { readonly code: string; readonly isFault: boolean } {
+  return { code: sqlState(error) ?? outcomeOf(error), isFault: isFault(error) };
+}
+
+function isFault(error: unknown): boolean {
+  if (error instanceof OAuthError) return error.status >= 500;
+  if (error instanceof ConnectError) return faults.has(error.code);
+  // A race that was lost is a violated constraint: a result.
+  return sqlState(error)?.startsWith('23') !== true;
 }
