@@ -1,21 +1,39 @@
 # syntax=docker/dockerfile:1
 # One image for every process; the command chooses which. docs/operations.md says how to build and run it.
 ARG NODE_VERSION=26.10.0
+# The only base. Pin it by digest where builds must be the same (node:...-slim@sha256:...), or name a mirror.
+ARG NODE_IMAGE=node:${NODE_VERSION}-slim
 
-FROM node:${NODE_VERSION}-slim AS assembled
+FROM ${NODE_IMAGE} AS assembled
+ARG NPM_REGISTRY=https://registry.npmjs.org/
 WORKDIR /source
 COPY . .
+# A certificate authority of your own: --secret id=ca,src=ca.pem.
 RUN --mount=type=cache,target=/var/cache/npm,sharing=locked \
-    npm_config_cache=/var/cache/npm node deploy/image/assemble.ts /app
+    --mount=type=secret,id=ca,target=/run/secrets/ca.pem \
+    if [ -f /run/secrets/ca.pem ]; then export NODE_EXTRA_CA_CERTS=/run/secrets/ca.pem; fi; \
+    npm_config_registry=${NPM_REGISTRY} npm_config_cache=/var/cache/npm node deploy/image/assemble.ts /app
+# What ships beside it: Node, the libraries it is linked with, and nothing else; no shell, no package manager. OpenShift
+# runs it as any user, in the group 0, which may write the data directory.
+RUN mkdir -p /ships/etc /ships/tmp && chmod 1777 /ships/tmp \
+    && cp --parents --dereference /usr/local/bin/node $(ldd /usr/local/bin/node | grep -o '/[^ ]*') /ships/ \
+    && echo 'hosts: files dns' > /ships/etc/nsswitch.conf \
+    && echo 'tessera:x:1000:1000::/var/lib/tessera:/sbin/nologin' > /ships/etc/passwd \
+    && install -d -o 1000 -g 0 -m 0775 /ships/var/lib/tessera
 
-FROM node:${NODE_VERSION}-slim
-# What the base image brings for building is not for running.
-RUN rm -rf /usr/local/lib/node_modules /usr/local/include /opt/yarn* \
-    /usr/local/bin/npm /usr/local/bin/npx /usr/local/bin/corepack /usr/local/bin/yarn /usr/local/bin/yarnpkg
+FROM scratch
+ARG VERSION=0.1.0
+ARG REVISION=unknown
+LABEL org.opencontainers.image.title="Tessera" \
+      org.opencontainers.image.description="Multi-tenant OAuth 2.0 and OpenID Connect authorization server" \
+      org.opencontainers.image.version="${VERSION}" \
+      org.opencontainers.image.revision="${REVISION}" \
+      org.opencontainers.image.licenses="Apache-2.0"
+COPY --from=assembled /ships/ /
 COPY --from=assembled /app /app
-RUN install -d -o 1000 -g 1000 /var/lib/tessera
 WORKDIR /app
-ENV NODE_ENV=production \
+ENV PATH=/usr/local/bin \
+    NODE_ENV=production \
     TESSERA_DATA_DIR=/var/lib/tessera \
     TESSERA_HTTP_HOST=0.0.0.0 \
     TESSERA_RPC_HOST=0.0.0.0 \

@@ -41,10 +41,16 @@ async function run(): Promise<number> {
         .map(([name, port]) => [`TESSERA_PEER_${name.toUpperCase()}`, `127.0.0.1:${port}`]),
     ),
   };
-  const children = Object.entries(processes).map(([name, port]) =>
+  const management = Number(process.env['TESSERA_MANAGEMENT_PORT']);
+  const children = Object.entries(processes).map(([name, port], at) =>
     spawn(process.execPath, [`apps/${name}/src/main.ts`], {
       cwd: dirname(import.meta.dirname),
-      env: { ...shared, TESSERA_RPC_PORT: String(port) },
+      env: {
+        ...shared,
+        TESSERA_RPC_PORT: String(port),
+        // One for each process, counted up from that of the environment.
+        ...(management > 0 ? { TESSERA_MANAGEMENT_PORT: String(management + at) } : {}),
+      },
       stdio: ['ignore', 'inherit', 'inherit'],
     }),
   );

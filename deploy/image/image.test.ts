@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -36,6 +36,38 @@ describe('The Dockerfile', () => {
   test('assembles its tree with the script that is tested here', () => {
     expect(dockerfile).toContain('node deploy/image/assemble.ts /app');
     expect(dockerfile).toContain('COPY --from=assembled /app /app');
+  });
+
+  test('takes images, npm registry and certificate authority from where the builder says', () => {
+    for (const name of ['NODE_IMAGE', 'NPM_REGISTRY'])
+      expect(dockerfile).toMatch(new RegExp(`^ARG ${name}=`, 'm'));
+    expect(dockerfile).toContain('FROM ${NODE_IMAGE} AS assembled\n');
+    expect(dockerfile).toContain('--mount=type=secret,id=ca,');
+  });
+
+  test('ships Node with the libraries that it is linked with, and no base image', () => {
+    const [before = '', shipping = ''] = dockerfile.split('FROM scratch\n');
+    expect(shipping).toContain('COPY --from=assembled /ships/ /\n');
+    expect(shipping).not.toMatch(/^RUN/m);
+    // The same command here gives a root in which Node runs, as clean-root.ts makes it.
+    const [, copied = ''] = /(cp --parents [^\n]*)\/ships\/ \\\n/.exec(before) ?? [];
+    const command = copied.replaceAll('/usr/local/bin/node', process.execPath);
+    const target = mkdtempSync(join(tmpdir(), 'tessera-root-'));
+    try {
+      execFileSync('sh', ['-c', `${command} ${target}`]);
+      const libraries = execFileSync('ldd', [process.execPath], { encoding: 'utf8' }).match(/\/\S+/g) ?? [];
+      for (const path of [process.execPath, ...libraries])
+        expect(existsSync(join(target, path)), path).toBe(true);
+    } finally {
+      rmSync(target, { recursive: true });
+    }
+  });
+
+  test('labels the image as the OCI annotations say, with the version of the project', () => {
+    const { version } = JSON.parse(read('package.json')) as { version: string };
+    expect(dockerfile).toContain(`ARG VERSION=${version}\n`);
+    for (const label of ['title', 'description', 'version', 'revision', 'licenses'])
+      expect(dockerfile).toContain(`org.opencontainers.image.${label}=`);
   });
 
   test('starts without a shell, as an unprivileged user', () => {
