@@ -193,14 +193,14 @@ describe('the checker of histories', () => {
   });
 
   it('I4: forgives a killed process its last second of what changes no state, and nothing else', () => {
-    const story = (kind: Kind, type: Fault['type']) => {
-      const told = new Story().add('keys', keySet).add(kind, { delivered: [access('j1')] });
-      told.audit.length = 0;
-      return told.fault(type, 100).broken();
+    const violations = (kind: Kind, type: Fault['type']) => {
+      const story = new Story().add('keys', keySet).add(kind, { delivered: [access('j1')] });
+      story.audit.length = 0;
+      return story.fault(type, 100).broken();
     };
-    expect(story('client-credentials', 'kill')).toEqual([]);
-    expect(story('client-credentials', 'stop')).toEqual(['I4']);
-    expect(story('refresh', 'kill')).toEqual(['I4']);
+    expect(violations('client-credentials', 'kill')).toEqual([]);
+    expect(violations('client-credentials', 'stop')).toEqual(['I4']);
+    expect(violations('refresh', 'kill')).toEqual(['I4']);
   });
 
   it('I5: reports a token that no key set had vouched for, and one whose key was withdrawn', () => {
@@ -254,13 +254,13 @@ describe('the checker of histories', () => {
   });
 
   it('I7: reports what worked before and does not come back in time', () => {
-    const story = (silenceMs: number) => {
-      const told = new Story().add('client-credentials').fault('stop', 500);
-      told.now += silenceMs;
-      return told.add('client-credentials');
+    const storyWith = (silenceMs: number) => {
+      const story = new Story().add('client-credentials').fault('stop', 500);
+      story.now += silenceMs;
+      return story.add('client-credentials');
     };
-    expect(story(1_000).broken()).toEqual([]);
-    expect(story(6_000).broken()).toEqual(['I7']);
+    expect(storyWith(1_000).broken()).toEqual([]);
+    expect(storyWith(6_000).broken()).toEqual(['I7']);
   });
 
   it('I8: reports values in the output', () => {

@@ -147,7 +147,7 @@ function* audited(
   }
 }
 
-/** I5: each delivered JWT verifies with a key that was published before, and which still is. */
+/** I5: each delivered JWT verifies with a key that was published before and still is. */
 function* published({ operations }: History): Generator<Violation> {
   const last = operations.filter(({ published }) => published !== undefined).at(-1)?.published ?? [];
   for (const operation of operations) {
@@ -157,13 +157,13 @@ function* published({ operations }: History): Generator<Violation> {
       if (kid !== undefined && !last.includes(kid))
         yield broken(
           'I5',
-          `${describe(operation)} brought a ${type} token of a key that is published no more`,
+          `${describe(operation)} brought a ${type} token signed with a key that is no longer published`,
         );
     }
   }
 }
 
-/** I6: whoever did nothing wrong is told to come back, or is served. */
+/** I6: a client that did nothing wrong is served or asked to retry. */
 function* noLies({ operations }: History, index: Index, limits: Limits): Generator<Violation> {
   for (const operation of operations) {
     if (isRefusal(operation) && reasonOf(operation, index, limits) === undefined)
@@ -171,7 +171,7 @@ function* noLies({ operations }: History, index: Index, limits: Limits): Generat
   }
 }
 
-/** What clients that did nothing wrong could not mend by asking again. */
+/** Failures that a client which did nothing wrong could not fix by retrying. */
 export function countLosses(history: History, evidence: Evidence, limits: Limits): number {
   const index = new Index(history, evidence.audit);
   return history.operations.filter(
@@ -179,7 +179,7 @@ export function countLosses(history: History, evidence: Evidence, limits: Limits
   ).length;
 }
 
-/** An answer that tells the client to give up. */
+/** A response that makes the client give up. */
 function isRefusal({ outcome: { result } }: Operation): boolean {
   return result === 'refused' || result === 'inactive' || result === 'sent-away' || result === 'failed';
 }
@@ -220,7 +220,7 @@ function reasonOf(operation: Operation, index: Index, limits: Limits): 'asked fo
   }
 }
 
-/** I7: after each fault everything that worked before works again, by itself and in time. */
+/** I7: after each fault, everything that worked before recovers by itself and in time. */
 function* recovered({ operations, faults }: History, { recoveryMs }: Limits): Generator<Violation> {
   const end = Math.max(0, ...operations.map(({ endedAt }) => endedAt));
   const good = new Map<string, Operation[]>();
@@ -237,7 +237,7 @@ function* recovered({ operations, faults }: History, { recoveryMs }: Limits): Ge
   }
 }
 
-/** Asked so often that a pause means something. */
+/** Called so often that a gap is significant. */
 const steady = new Set<string>([
   'authorize',
   'sign-in',
@@ -248,7 +248,7 @@ const steady = new Set<string>([
   'keys',
 ]);
 
-/** I9: every answer speaks of the tenant, the client and the person that asked. */
+/** I9: every response belongs to the tenant, client and person of its request. */
 function* noneCrossed({ operations }: History, { deliveredBy }: Index): Generator<Violation> {
   const subjects = new Map<string, string>();
   const persons = new Map<string, string>();
@@ -271,7 +271,7 @@ function* noneCrossed({ operations }: History, { deliveredBy }: Index): Generato
     const of = { tenant: source.tenant, clientId: source.clientId, subject: subjects.get(person) };
     for (const key of ['tenant', 'clientId', 'subject'] as const) {
       if (said[key] !== undefined && of[key] !== undefined && said[key] !== of[key])
-        yield broken('I9', `${describe(operation)} was told of another ${key}`);
+        yield broken('I9', `${describe(operation)} got the ${key} of another`);
     }
   }
 }
@@ -281,7 +281,7 @@ export interface Outage {
   readonly ms: number;
 }
 
-/** The longest time in which something that is asked all the time was not served to anybody. */
+/** The longest time during which a steady operation succeeded for nobody. */
 export function longestOutage({ operations }: History): Outage {
   let longest: Outage = { kind: '', ms: 0 };
   for (const kind of steady) {

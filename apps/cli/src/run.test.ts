@@ -192,8 +192,8 @@ describe('tessera flow ciba', () => {
     expect(printed.say).toBe('unauthorized_client: Not this one.\n');
   });
 
-  /** Runs the flow with a listener, and tells it what a server would once the person has decided; answers the statuses. */
-  async function told(replies: Reply[], callback: object, expiresIn = 300) {
+  /** Runs the flow with a listener and sends it the server's notifications; returns the response statuses. */
+  async function runNotified(replies: Reply[], callback: object, expiresIn = 300) {
     const port = await freePort();
     const started = { auth_req_id: 'ar', expires_in: expiresIn };
     const { terminal, sent, printed } = world([[200, started], ...replies]);
@@ -203,7 +203,7 @@ describe('tessera flow ciba', () => {
       const url = `http://127.0.0.1:${port}/`;
       return (await fetch(url, { method: 'POST', headers, body: JSON.stringify(body) })).status;
     };
-    const tell = async (): Promise<number[]> => {
+    const notify = async (): Promise<number[]> => {
       const token = sent[0]?.form['client_notification_token'];
       return [
         await post('of someone else', { ...callback, auth_req_id: 'ar' }),
@@ -212,38 +212,38 @@ describe('tessera flow ciba', () => {
       ];
     };
     const say = terminal.say;
-    const telling: Terminal = {
+    const notifying: Terminal = {
       ...terminal,
       say(text) {
         say(text);
-        if (text.includes('Waiting')) statuses.push(tell());
+        if (text.includes('Waiting')) statuses.push(notify());
       },
     };
-    const code = await run(['flow', 'ciba', '--login-hint', 'ada', '--listen', String(port)], telling);
+    const code = await run(['flow', 'ciba', '--login-hint', 'ada', '--listen', String(port)], notifying);
     return { code, printed, sent, statuses: (await Promise.all(statuses)).flat() };
   }
 
-  it('takes tokens that are pushed to it, from whoever knows its notification token (CIBA Core §10.3)', async () => {
-    const { code, printed, sent, statuses } = await told([], tokens);
+  it('accepts pushed tokens only with its notification token (CIBA Core §10.3)', async () => {
+    const { code, printed, sent, statuses } = await runNotified([], tokens);
     expect([code, JSON.parse(printed.out)]).toEqual([0, { ...tokens, auth_req_id: 'ar' }]);
     expect(sent).toHaveLength(1);
     expect(sent[0]?.form['client_notification_token']).toMatch(/^[A-Za-z0-9_-]{27}$/);
     expect(statuses).toEqual([401, 204, 204]);
   });
 
-  it('asks at once when it is pinged (CIBA Core §10.2)', async () => {
-    const { code, printed, sent } = await told([[200, tokens]], {});
+  it('polls at once after a ping (CIBA Core §10.2)', async () => {
+    const { code, printed, sent } = await runNotified([[200, tokens]], {});
     expect([code, JSON.parse(printed.out)]).toEqual([0, tokens]);
     expect(sent[1]).toMatchObject({ form: { auth_req_id: 'ar' }, atSecond: 0 });
   });
 
-  it('says what a push says instead of tokens (CIBA Core §12)', async () => {
-    const { code, printed } = await told([], { error: 'access_denied', error_description: 'Denied.' });
+  it('prints a pushed error (CIBA Core §12)', async () => {
+    const { code, printed } = await runNotified([], { error: 'access_denied', error_description: 'Denied.' });
     expect([code, printed.out]).toEqual([1, '']);
     expect(printed.say).toContain('access_denied: Denied.');
   });
 
-  it('gives up when nobody tells it anything in time', async () => {
+  it('gives up when no notification arrives in time', async () => {
     const port = await freePort();
     const { terminal, printed } = world([[200, { auth_req_id: 'ar', expires_in: 0.1 }]]);
     expect(await run(['flow', 'ciba', '--login-hint', 'ada', '--listen', String(port)], terminal)).toBe(1);

@@ -2,7 +2,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { eventually } from './eventually.ts';
 
-/** A POST that a system of others got. */
+/** A POST that an external system received. */
 export interface Received {
   readonly path: string | undefined;
   readonly headers: Readonly<Record<string, string>>;
@@ -10,23 +10,23 @@ export interface Received {
   json(): Readonly<Record<string, unknown>>;
 }
 
-/** A system of others that Tessera speaks to, on the loopback interface. */
+/** An external system that Tessera calls, on the loopback interface. */
 export interface Receiver {
   readonly url: string;
-  /** To be emptied by a test that counts. */
+  /** A test that counts requests empties this first. */
   readonly received: Received[];
-  /** What it answers next, one status after the other; 204 from then on. Redirects lead to itself. */
+  /** Statuses of the next responses, in order; 204 afterwards. Redirects point back to the receiver. */
   answer(...statuses: number[]): void;
-  /** The first request that satisfies `wanted`, once it has come. */
+  /** Resolves with the first request that satisfies `wanted`. */
   got(what: string, wanted: (one: Received) => boolean, timeoutMs?: number): Promise<Received>;
-  /** All that has come, once that is `count` requests. */
+  /** Resolves with all requests once there are `count`. */
   gotAll(count: number): Promise<readonly Received[]>;
   close(): Promise<void>;
 }
 
 const patienceMs = 10_000;
 
-export async function startReceiver(path = '/told'): Promise<Receiver> {
+export async function startReceiver(path = '/notify'): Promise<Receiver> {
   const received: Received[] = [];
   const statuses: number[] = [];
   const server = createServer((request, response) => {

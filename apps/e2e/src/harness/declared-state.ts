@@ -32,8 +32,8 @@ export const secrets = {
   till: 'acme-till-secret-0123456789-0123456789-abc',
   mute: 'acme-mute-secret-0123456789-0123456789-abc',
   alarm: 'acme-alarm-secret-0123456789-0123456789-ab',
-  bell: 'acme-bell-secret-0123456789-0123456789-abc',
-  vault: 'acme-vault-secret-0123456789-0123456789-ab',
+  pinged: 'acme-pinged-secret-0123456789-0123456789-a',
+  pushed: 'acme-pushed-secret-0123456789-0123456789-a',
   ledger: 'acme-ledger-secret-0123456789-0123456789-a',
 } as const;
 
@@ -50,11 +50,11 @@ export interface StateOptions {
   readonly globexStatus?: 'active' | 'disabled';
   readonly tvStatus?: 'active' | 'disabled';
   readonly deskStatus?: 'active' | 'disabled';
-  /** Of which a person must hold one to use `acme-ledger`. */
+  /** Roles that admit a person to `acme-ledger`; any one suffices. */
   readonly ledgerRoles?: readonly string[];
   /** Where the requests of `acme-alarm` are announced. */
   readonly webhookUrl?: string;
-  /** Where `acme-bell` and `acme-vault` are told of decisions. */
+  /** Notification endpoint of `acme-pinged` and `acme-pushed`. */
   readonly notificationEndpoint?: string;
 }
 
@@ -160,10 +160,10 @@ ${decidedElsewhere(options)}
 `;
 }
 
-/** Applications of the flows in which the person decides somewhere else. */
+/** Applications that use the device flow or CIBA. */
 function decidedElsewhere(options: StateOptions): string {
   const { tvStatus, deskStatus, webhookUrl } = options;
-  const notificationEndpoint = options.notificationEndpoint ?? 'https://told.acme.example/';
+  const notificationEndpoint = options.notificationEndpoint ?? 'https://notify.acme.example/';
   return `
       - clientId: acme-tv
         name: Acme TV
@@ -172,7 +172,7 @@ function decidedElsewhere(options: StateOptions): string {
         grantTypes: [device_code, refresh_token]
         scopes: [openid, profile, email, offline_access, orders.read]
       - clientId: acme-tv-brief
-        name: Acme TV with little patience
+        name: Acme TV with a short lifetime
         type: public
         grantTypes: [device_code]
         scopes: [openid]
@@ -205,17 +205,17 @@ function decidedElsewhere(options: StateOptions): string {
         grantTypes: [ciba]
         scopes: [openid]
         ciba: {approval: webhook, url: "${webhookUrl ?? 'https://hook.acme.example/'}"}
-      - clientId: acme-bell
-        name: Acme Bell
+      - clientId: acme-pinged
+        name: Acme Ping Client
         type: confidential
-        secrets: [{value: "${secrets.bell}"}]
+        secrets: [{value: "${secrets.pinged}"}]
         grantTypes: [ciba, refresh_token]
         scopes: [openid, offline_access, orders.read]
         ciba: {approval: page, delivery: ping, notificationEndpoint: "${notificationEndpoint}"}
-      - clientId: acme-vault
-        name: Acme Vault
+      - clientId: acme-pushed
+        name: Acme Push Client
         type: confidential
-        secrets: [{value: "${secrets.vault}"}]
+        secrets: [{value: "${secrets.pushed}"}]
         grantTypes: [ciba, refresh_token]
         scopes: [openid, offline_access, orders.read]
         ciba: {approval: page, delivery: push, notificationEndpoint: "${notificationEndpoint}"}
@@ -226,7 +226,7 @@ function decidedElsewhere(options: StateOptions): string {
         grantTypes: [ciba]
         scopes: [openid]
       - clientId: acme-kiosk
-        name: Acme Kiosk, which keeps no secret
+        name: Acme Kiosk without a secret
         type: public
         grantTypes: [ciba]
         scopes: [openid]

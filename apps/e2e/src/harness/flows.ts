@@ -14,8 +14,8 @@ export const secretOf: Readonly<Record<string, string | undefined>> = {
   'acme-till': secrets.till,
   'acme-mute': secrets.mute,
   'acme-alarm': secrets.alarm,
-  'acme-bell': secrets.bell,
-  'acme-vault': secrets.vault,
+  'acme-pinged': secrets.pinged,
+  'acme-pushed': secrets.pushed,
   'acme-ledger': secrets.ledger,
 };
 

@@ -17,7 +17,7 @@ export class ServerProcess {
   #child: ChildProcess | undefined;
   #exited: Promise<number | null> = Promise.resolve(0);
 
-  /** `entry` is a path below `root`, the checkout that is run: this one, unless told otherwise. */
+  /** `entry` is a path below `root`, the checkout to run; the default is this one. */
   constructor(name: string, entry: string, root = ownRoot) {
     this.name = name;
     this.#entry = entry;

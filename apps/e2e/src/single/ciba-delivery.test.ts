@@ -11,8 +11,8 @@ import { startSystem } from '../harness/start.ts';
 /** Longer than the lease under which tokens of a push are issued. */
 const afterLeaseMs = 45_000;
 
-/** What becomes of clients that are to be told when processes die at the worst moment, and where they may not be told. */
-describe.each([setUps.compact, setUps.split])('clients that are told, $name', (setUp) => {
+/** Notifications to CIBA clients when a process dies at the worst moment, and when the endpoint is not allowed. */
+describe.each([setUps.compact, setUps.split])('CIBA clients with a notification endpoint, $name', (setUp) => {
   let system: System;
   let receiver: Receiver;
   let database: pg.Client;
@@ -39,7 +39,7 @@ describe.each([setUps.compact, setUps.split])('clients that are told, $name', (s
   });
 
   async function start(clientId: string) {
-    const message = `Told ${randomBytes(3).toString('hex')}`;
+    const message = `Order ${randomBytes(3).toString('hex')}`;
     const form = {
       client_id: clientId,
       scope: 'openid offline_access orders.read',
@@ -47,8 +47,8 @@ describe.each([setUps.compact, setUps.split])('clients that are told, $name', (s
       client_notification_token: randomBytes(20).toString('base64url'),
     };
     let answer = await askCiba(system.http, form);
-    // The gateway may not have found again what was restarted.
-    await eventually('the request is taken', async () => {
+    // The gateway may not have reconnected to a restarted service yet.
+    await eventually('the request is accepted', async () => {
       if (answer.status === 503) answer = await askCiba(system.http, form);
       return answer.status === 200;
     });
@@ -77,39 +77,39 @@ describe.each([setUps.compact, setUps.split])('clients that are told, $name', (s
     );
   };
 
-  it('pushes transaction_failed after a kill between commit and hand-over, and what was issued is dead', async () => {
+  it('pushes transaction_failed and revokes the tokens after a kill between commit and delivery', async () => {
     await system.restart(nameOf('token'), { TESSERA_FAILPOINT: 'push.after_commit' });
-    const { approve, callbacks } = await start('acme-vault');
+    const { approve, callbacks } = await start('acme-pushed');
     await approve();
     await died('token');
-    await eventually('the client is told', async () => callbacks().length > 0, afterLeaseMs);
+    await eventually('the client is notified', async () => callbacks().length > 0, afterLeaseMs);
     expect(callbacks()).toMatchObject([{ error: 'transaction_failed' }]);
     const { rows } = await database.query<{ revoked_reason: string | null }>(
-      `SELECT revoked_reason FROM token.refresh_family WHERE client_id = 'acme-vault'`,
+      `SELECT revoked_reason FROM token.refresh_family WHERE client_id = 'acme-pushed'`,
     );
     expect(rows).toEqual([{ revoked_reason: 'undelivered' }]);
   });
 
   it('pushes the tokens after a kill before the commit', async () => {
     await system.restart(nameOf('token'), { TESSERA_FAILPOINT: 'push.before_commit' });
-    const { approve, callbacks } = await start('acme-vault');
+    const { approve, callbacks } = await start('acme-pushed');
     await approve();
     await died('token');
-    await eventually('the client is told', async () => callbacks().length > 0, afterLeaseMs);
+    await eventually('the client is notified', async () => callbacks().length > 0, afterLeaseMs);
     expect(callbacks().map((body) => [body['token_type'], body['error']])).toEqual([['Bearer', undefined]]);
   });
 
-  it.each(['acme-bell', 'acme-vault'])(
-    'tells %s of a decision whose process died right after its commit',
+  it.each(['acme-pinged', 'acme-pushed'])(
+    'notifies %s of a decision if the process dies right after the commit',
     async (clientId) => {
       await system.restart(nameOf('device'), { TESSERA_FAILPOINT: 'decision.after_commit' });
       const request = await start(clientId);
       await request.approve();
       await died('device');
-      await eventually('the client is told', async () => request.callbacks().length > 0, afterLeaseMs);
+      await eventually('the client is notified', async () => request.callbacks().length > 0, afterLeaseMs);
       expect(request.callbacks()[0]).not.toHaveProperty('error');
-      if (clientId !== 'acme-bell') return;
-      // Callers of the process that died may still be on their way to its successor.
+      if (clientId !== 'acme-pinged') return;
+      // Callers may still be reconnecting to the restarted process.
       let answer = await request.poll();
       await eventually('the poll is served', async () => {
         if (answer.status === 503) answer = await request.poll();
@@ -119,23 +119,23 @@ describe.each([setUps.compact, setUps.split])('clients that are told, $name', (s
     },
   );
 
-  it('reaches no private address unless that is allowed (CIBA-4)', async () => {
+  it('sends nothing to a private address unless the setting allows it (CIBA-4)', async () => {
     await system.restart(nameOf('device'), { TESSERA_WEBHOOK_ALLOW_PRIVATE: 'false' });
-    const before = (await notified('acme-bell')).length;
+    const before = (await notified('acme-pinged')).length;
     for (const [endpoint, reason] of [
       [receiver.url, 'not_https'],
       [receiver.url.replace('http:', 'https:'), 'private_address'],
     ] as const) {
       await system.apply({ notificationEndpoint: endpoint });
-      const { approve, callbacks } = await start('acme-bell');
+      const { approve, callbacks } = await start('acme-pinged');
       await approve();
       await eventually(
-        'the end is noted',
-        async () => (await notified('acme-bell')).at(-1) === reason,
+        'the failed delivery is audited',
+        async () => (await notified('acme-pinged')).at(-1) === reason,
         10_000,
       );
       expect(callbacks()).toEqual([]);
     }
-    expect(await notified('acme-bell')).toHaveLength(before + 2);
+    expect(await notified('acme-pinged')).toHaveLength(before + 2);
   });
 });

@@ -332,7 +332,7 @@ describe('the watch of revocations', () => {
   it('lets a caller be stricter than the contract', async () => {
     const lenient = await watching();
     const strict = await watching({ watch: { onRevocation: 'refuse' } });
-    // Ends are told by the second, so that a token of the same second would be taken for an older one.
+    // Revocations have a resolution of one second: a token issued in the same second would count as older.
     await new Promise((resolve) => setTimeout(resolve, 1_100));
     const { accessToken, refreshToken } = await signedIn();
     for (const { introspector } of [lenient, strict]) {

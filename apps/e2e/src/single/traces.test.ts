@@ -165,14 +165,14 @@ describe.each([setUps.compact, setUps.split])('traces of $name', (setUp) => {
     expect(used.filter((value) => collector.text.includes(value)).length).toBe(0);
   });
 
-  it.each(['hangs', 'is away'])('cost no request anything while the collector %s', async (how) => {
-    const told = () => system.output().split('do not reach the collector').length;
-    const [asked, tellings] = [collector.requests, told()];
+  it.each(['hangs', 'is away'])('do not make requests fail while the collector %s', async (how) => {
+    const warnings = () => system.output().split('do not reach the collector').length;
+    const [requestsBefore, warningsBefore] = [collector.requests, warnings()];
     if (how === 'hangs') collector.mode = 'silent';
     else await collector.stop();
     await clientCredentials(system.http);
-    await eventually('the collector is missed', async () =>
-      how === 'hangs' ? collector.requests > asked : told() > tellings,
+    await eventually('the outage of the collector is noticed', async () =>
+      how === 'hangs' ? collector.requests > requestsBefore : warnings() > warningsBefore,
     );
     const answers: number[] = [];
     for (let round = 0; round < 20; round += 1) {
@@ -186,7 +186,7 @@ describe.each([setUps.compact, setUps.split])('traces of $name', (setUp) => {
     await eventually('spans arrive again', async () => collector.spans.length > before);
   });
 
-  it('are told of in the log once for each time the collector was away, and never hold up the end', async () => {
+  it('are reported as lost once per outage of the collector, and never delay shutdown', async () => {
     const collectorLines = (): string[] =>
       system
         .output()

@@ -6,16 +6,16 @@ import { ordersAudience, people } from '../harness/declared-state.ts';
 import { claimsOf, describeFailure, dialects, expectError, refresh, tokensOf } from '../harness/flows.ts';
 import type { System } from '../harness/set-up.ts';
 
-const bell = 'acme-bell';
-const vault = 'acme-vault';
+const pinged = 'acme-pinged';
+const pushed = 'acme-pushed';
 const scope = 'openid offline_access orders.read';
 const claim = (name: string): string => `urn:openid:params:jwt:claim:${name}`;
 const leftHash = (token: unknown): string =>
   createHash('sha256').update(String(token)).digest().subarray(0, 16).toString('base64url');
 
-/** CIBA clients that are told of decisions: by ping (CIBA Core section 10.2) and by push (section 10.3). */
+/** CIBA clients notified of decisions by ping (CIBA Core section 10.2) and by push (section 10.3). */
 export function cibaDeliverySuite(system: () => System): void {
-  describe('CIBA clients that are told', () => {
+  describe('CIBA clients with a notification endpoint', () => {
     let receiver: Receiver;
     beforeAll(async () => {
       receiver = await startReceiver();
@@ -26,12 +26,12 @@ export function cibaDeliverySuite(system: () => System): void {
       await receiver.close();
     });
 
-    /** A request of a client, and how bob decides it: the limit on what ada decides in a minute is used by other suites. */
+    /** Starts a request that bob decides: other suites use up the limit on ada's decisions per minute. */
     async function start(clientId: string) {
       const { http } = system();
       const notificationToken = randomBytes(20).toString('base64url');
       http.seen.add(notificationToken);
-      const message = `Told ${randomBytes(3).toString('hex')}`;
+      const message = `Order ${randomBytes(3).toString('hex')}`;
       const answer = await askCiba(http, {
         client_id: clientId,
         scope,
@@ -50,42 +50,42 @@ export function cibaDeliverySuite(system: () => System): void {
           const page = await decideCiba(system().person(), decision, message, people.bob);
           expect(page.text).toContain(decision === 'approve' ? 'You approved' : 'You denied');
         },
-        callback: () => receiver.got('the client is told', mine),
+        callback: () => receiver.got('the client is notified', mine),
         callbacks: () => receiver.received.filter(mine),
       };
     }
 
     it.each(['approve', 'deny'] as const)(
-      'are pinged with the auth_req_id alone and then ask, after they %s (CIBA Core section 10.2)',
+      'receive a ping with the auth_req_id alone and then poll, after the user chose to %s (CIBA Core section 10.2)',
       async (decision) => {
         const { http } = system();
         for (const dialect of dialects) {
-          const { authReqId, interval, authorization, decide, callback, callbacks } = await start(bell);
+          const { authReqId, interval, authorization, decide, callback, callbacks } = await start(pinged);
           expect(interval).toBe(1);
-          expectError(await poll(http, 'ciba', authReqId, bell, dialect), 400, 'authorization_pending');
+          expectError(await poll(http, 'ciba', authReqId, pinged, dialect), 400, 'authorization_pending');
           await decide(decision);
           const { headers, json } = await callback();
           expect(json()).toEqual({ auth_req_id: authReqId });
           expect(headers['authorization'] === authorization).toBe(true);
           expect(headers['content-type']).toBe('application/json');
-          const answer = await poll(http, 'ciba', authReqId, bell, dialect);
+          const answer = await poll(http, 'ciba', authReqId, pinged, dialect);
           if (decision === 'deny') expectError(answer, 400, 'access_denied');
-          else expect(claimsOf(tokensOf(answer).accessToken)).toMatchObject({ client_id: bell });
+          else expect(claimsOf(tokensOf(answer).accessToken)).toMatchObject({ client_id: pinged });
           expect(callbacks()).toHaveLength(1);
         }
       },
     );
 
-    it('are pushed tokens whose ID token binds them together (CIBA Core section 10.3.1)', async () => {
+    it('receive pushed tokens that the ID token binds together (CIBA Core section 10.3.1)', async () => {
       const { http, baseUrl } = system();
-      const { authReqId, interval, authorization, decide, callback, callbacks } = await start(vault);
+      const { authReqId, interval, authorization, decide, callback, callbacks } = await start(pushed);
       expect(interval).toBeUndefined();
       await decide('approve');
       const { headers, json } = await callback();
-      const pushed = json();
-      for (const name of ['access_token', 'refresh_token', 'id_token']) http.seen.add(String(pushed[name]));
+      const body = json();
+      for (const name of ['access_token', 'refresh_token', 'id_token']) http.seen.add(String(body[name]));
       expect(headers['authorization'] === authorization).toBe(true);
-      expect(Object.keys(pushed).toSorted()).toEqual(
+      expect(Object.keys(body).toSorted()).toEqual(
         [
           'access_token',
           'auth_req_id',
@@ -96,25 +96,25 @@ export function cibaDeliverySuite(system: () => System): void {
           'token_type',
         ].toSorted(),
       );
-      expect(pushed).toMatchObject({ token_type: 'Bearer', expires_in: 600, scope });
-      expect(claimsOf(String(pushed['access_token']))).toMatchObject({
+      expect(body).toMatchObject({ token_type: 'Bearer', expires_in: 600, scope });
+      expect(claimsOf(String(body['access_token']))).toMatchObject({
         iss: baseUrl,
         aud: ordersAudience,
-        client_id: vault,
+        client_id: pushed,
       });
-      expect(await isSigned(String(pushed['id_token']))).toBe(true);
-      const claims = claimsOf(String(pushed['id_token']));
-      expect(claims).toMatchObject({ iss: baseUrl, aud: vault });
-      expect(claims['sub']).toBe(claimsOf(String(pushed['access_token']))['sub']);
-      expect(claims['at_hash'] === leftHash(pushed['access_token'])).toBe(true);
-      expect(claims[claim('rt_hash')] === leftHash(pushed['refresh_token'])).toBe(true);
+      expect(await isSigned(String(body['id_token']))).toBe(true);
+      const claims = claimsOf(String(body['id_token']));
+      expect(claims).toMatchObject({ iss: baseUrl, aud: pushed });
+      expect(claims['sub']).toBe(claimsOf(String(body['access_token']))['sub']);
+      expect(claims['at_hash'] === leftHash(body['access_token'])).toBe(true);
+      expect(claims[claim('rt_hash')] === leftHash(body['refresh_token'])).toBe(true);
       expect(claims[claim('auth_req_id')] === authReqId).toBe(true);
-      tokensOf(await refresh(http, String(pushed['refresh_token']), vault));
+      tokensOf(await refresh(http, String(body['refresh_token']), pushed));
       expect(callbacks()).toHaveLength(1);
     });
 
-    it('are pushed a denial as an error (CIBA Core section 12)', async () => {
-      const { authReqId, authorization, decide, callback } = await start(vault);
+    it('receive an error by push when the user denies access (CIBA Core section 12)', async () => {
+      const { authReqId, authorization, decide, callback } = await start(pushed);
       await decide('deny');
       const { headers, json } = await callback();
       expect(json()).toMatchObject({ auth_req_id: authReqId, error: 'access_denied' });
@@ -122,62 +122,65 @@ export function cibaDeliverySuite(system: () => System): void {
       expect(headers['authorization'] === authorization).toBe(true);
     });
 
-    it('may not ask for what is pushed, before and after the decision (CIBA Core section 11)', async () => {
+    it('cannot poll in push mode, before or after the decision (CIBA Core section 11)', async () => {
       const { http } = system();
-      const { authReqId, decide, callback } = await start(vault);
+      const { authReqId, decide, callback } = await start(pushed);
       for (const dialect of dialects) {
-        expectError(await poll(http, 'ciba', authReqId, vault, dialect), 400, 'unauthorized_client');
-        expectError(await poll(http, 'ciba', authReqId, bell, dialect), 400, 'invalid_grant');
+        expectError(await poll(http, 'ciba', authReqId, pushed, dialect), 400, 'unauthorized_client');
+        expectError(await poll(http, 'ciba', authReqId, pinged, dialect), 400, 'invalid_grant');
       }
       await decide('approve');
       await callback();
-      expectError(await poll(http, 'ciba', authReqId, vault), 400, 'unauthorized_client');
+      expectError(await poll(http, 'ciba', authReqId, pushed), 400, 'unauthorized_client');
     });
 
-    it('are told again while they are in trouble', async () => {
-      for (const client of [bell, vault]) {
+    it('are notified again after a 500', async () => {
+      for (const client of [pinged, pushed]) {
         const { decide, callback, callbacks } = await start(client);
         receiver.answer(500);
         await decide('approve');
         await callback();
-        await receiver.got('the client is told again', () => callbacks().length === 2);
+        await receiver.got('the client is notified again', () => callbacks().length === 2);
         const [first, second] = callbacks();
         expect(first?.body === second?.body).toBe(true);
       }
     });
 
-    it.each([401, 307])('are not told again after status %d, and nowhere else (CIBA-4)', async (status) => {
-      const refused = await start(bell);
-      receiver.answer(status);
-      await refused.decide('approve');
-      await refused.callback();
-      // Longer than the first pause before another attempt.
-      await new Promise((resolve) => setTimeout(resolve, 2_500));
-      expect(refused.callbacks().map(({ path }) => path)).toEqual(['/told']);
-    });
+    it.each([401, 307])(
+      'are not notified again after status %d, and redirects are not followed (CIBA-4)',
+      async (status) => {
+        const refused = await start(pinged);
+        receiver.answer(status);
+        await refused.decide('approve');
+        await refused.callback();
+        // Longer than the first pause before another attempt.
+        await new Promise((resolve) => setTimeout(resolve, 2_500));
+        expect(refused.callbacks().map(({ path }) => path)).toEqual(['/notify']);
+      },
+    );
 
-    it('lose the tokens they did not take, and hear of it (CIBA Core section 12)', async () => {
+    it('get transaction_failed and lose the tokens if they reject a push (CIBA Core section 12)', async () => {
       const { http } = system();
-      const { decide, callbacks } = await start(vault);
+      const { decide, callbacks } = await start(pushed);
       receiver.answer(401);
       await decide('approve');
-      await receiver.got('the client is told again', () => callbacks().length === 2);
+      await receiver.got('the client is notified again', () => callbacks().length === 2);
       const [first, second] = callbacks();
       const refreshToken = String(first?.json()['refresh_token']);
       http.seen.add(refreshToken);
       expect(second?.json()).toMatchObject({ error: 'transaction_failed' });
-      expectError(await refresh(http, refreshToken, vault), 400, 'invalid_grant');
+      expectError(await refresh(http, refreshToken, pushed), 400, 'invalid_grant');
     });
 
-    it('must say what proves us to them (CIBA Core section 7.1)', async () => {
+    it('must send a valid client_notification_token (CIBA Core section 7.1)', async () => {
       const { http } = system();
-      for (const client of [bell, vault]) {
+      for (const client of [pinged, pushed]) {
         for (const token of ['', 'no bearer token', 'x'.repeat(1025)]) {
           const answer = await askCiba(http, { client_id: client, scope, client_notification_token: token });
           expectError(answer, 400, 'invalid_request');
         }
       }
-      const form = { client_id: vault, scope, client_notification_token: 'x'.repeat(40) };
+      const form = { client_id: pushed, scope, client_notification_token: 'x'.repeat(40) };
       expectError(await askCiba(http, { ...form, client_secret: 'wrong' }), 401, 'invalid_client');
     });
 
