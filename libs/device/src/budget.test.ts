@@ -18,26 +18,26 @@ beforeAll(async () => {
 });
 afterAll(() => world.service.close());
 
-describe('what it costs to look for deliveries while there are none', () => {
+describe('the cost of checking for deliveries while there are none', () => {
   it('is about one statement a second and no Redis command, and nothing without TESSERA_WEBHOOK_KEY', async () => {
     const key = new Secret('a-webhook-key-of-at-least-32-characters');
-    const [telling, silent] = await Promise.all([
+    const [delivering, idle] = await Promise.all([
       createWorld({ config: { TESSERA_WEBHOOK_KEY: key } }),
       createWorld(),
     ]);
-    for (const one of [telling, silent]) {
+    for (const one of [delivering, idle]) {
       one.redis.reset();
       one.database.reset();
     }
     await pause(3500);
-    expect(telling.database.count).toBeGreaterThanOrEqual(2);
-    expect(telling.database.count).toBeLessThanOrEqual(5);
-    expect([telling.redis.count, silent.redis.count, silent.database.count]).toEqual([0, 0, 0]);
-    await Promise.all([telling.service.close(), silent.service.close()]);
+    expect(delivering.database.count).toBeGreaterThanOrEqual(2);
+    expect(delivering.database.count).toBeLessThanOrEqual(5);
+    expect([delivering.redis.count, idle.redis.count, idle.database.count]).toEqual([0, 0, 0]);
+    await Promise.all([delivering.service.close(), idle.service.close()]);
   });
 });
 
-describe('what a pending poll costs', () => {
+describe('the cost of a pending poll', () => {
   it.each([
     ['the device flow', async () => (await startDevice(world)).poll],
     ['CIBA', async () => (await startBackchannel(world, newPerson(world).username)).poll],

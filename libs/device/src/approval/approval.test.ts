@@ -56,7 +56,7 @@ describe('deciding about a device', () => {
     ['another person', () => newPerson(world)],
     ['another session of the same person', (who: Person) => ({ ...who, sessionId: 'another' })],
     ['another tenant', (who: Person) => ({ ...who, tenantId: 'umbra' })],
-  ])('refuses the decision of %s, and stays undecided (DEV-3)', async (_what, other) => {
+  ])('refuses the decision of %s and leaves the request pending (DEV-3)', async (_what, other) => {
     const { requestId, who, poll } = await openedDevice();
     expect(await codeOf(decideDevice(world, requestId, other(who)))).toBe('not_found');
     expect(await codeOf(decideDevice(world, requestId, other(who), Decision.DENY))).toBe('not_found');
@@ -65,7 +65,7 @@ describe('deciding about a device', () => {
     expect((await poll()).grant?.userId).toBe(who.userId);
   });
 
-  it('notes who wanted to decide what is not theirs', async () => {
+  it('audits an attempt to decide the request of another person', async () => {
     const { requestId } = await openedDevice();
     const [stranger, foreigner] = [newPerson(world), person('eve', 'umbra')];
     await codeOf(decideDevice(world, requestId, stranger));
@@ -76,7 +76,7 @@ describe('deciding about a device', () => {
     expect(crossed[0]).toMatchObject({ reason: 'other_tenant', tenant_id: 'acme' });
   });
 
-  it('refuses a decision about a request that nobody opened, is unknown, or of the other flow', async () => {
+  it('refuses a decision if the request is unopened, unknown or of the other flow', async () => {
     const ada = newPerson(world);
     expect(await codeOf(decideDevice(world, 'unknown', ada))).toBe('not_found');
     expect(await codeOf(decideDevice(world, '', ada))).toBe('not_found');
@@ -88,7 +88,7 @@ describe('deciding about a device', () => {
     expect(await codeOf(decideBackchannel(world, requestId, who))).toBe('not_found');
   });
 
-  it('wants to know what was decided and by whom', async () => {
+  it('requires the decision and the person who makes it', async () => {
     const { requestId, who } = await openedDevice();
     expect(await codeOf(decideDevice(world, requestId, who, Decision.UNSPECIFIED))).toBe('invalid_request');
     await expect(
@@ -98,7 +98,7 @@ describe('deciding about a device', () => {
     await expect(decideDevice(world, requestId, nobody)).rejects.toThrow(/approver is missing/);
   });
 
-  it('lets the first of racing decisions stand: every poll and every answer agree with it', async () => {
+  it('keeps the first of concurrent decisions: every poll and response agrees with it', async () => {
     for (let round = 0; round < 10; round += 1) {
       const { requestId, who, poll } = await openedDevice();
       const decisions = Array.from({ length: 10 }, (_, i) =>
@@ -116,7 +116,7 @@ describe('deciding about a device', () => {
     }
   });
 
-  it('refuses the approval by a sign-in of before a change of password or status (DEV-2, ASVS 7.4.3)', async () => {
+  it('refuses approval if the sign-in predates a change of password or status (DEV-2, ASVS 7.4.3)', async () => {
     const [one, other] = [await openedDevice(), await openedDevice()];
     await world.directory.changeUser(one.who.userId, { validFrom: authTime });
     await world.directory.changeUser(other.who.userId, { validFrom: authTime + 1n });
@@ -125,7 +125,7 @@ describe('deciding about a device', () => {
     expect(await codeOf(other.poll())).toBe('access_denied');
   });
 
-  it('refuses the approval of a person who is locked meanwhile, and the device is denied (DEV-2)', async () => {
+  it('refuses approval and denies the device if the person has been locked since (DEV-2)', async () => {
     const { requestId, who, poll } = await openedDevice();
     await world.directory.changeUser(who.userId, { status: Status.LOCKED });
     expect(await codeOf(decideDevice(world, requestId, who))).toBe('access_denied');
@@ -139,7 +139,7 @@ describe('deciding about a device', () => {
   it.each([
     ['application', { status: Status.DISABLED }, 'application_inactive'],
     ['grant type', { grantTypes: [] }, 'grant_type_not_allowed'],
-  ])('refuses the approval when the %s was withdrawn meanwhile', async (_what, change, reason) => {
+  ])('refuses approval if the %s has been withdrawn since', async (_what, change, reason) => {
     const { requestId, who, poll } = await openedDevice('acme-box');
     await world.directory.changeApplication('acme-box', change);
     expect(await codeOf(decideDevice(world, requestId, who))).toBe('access_denied');
@@ -152,7 +152,7 @@ describe('deciding about a device', () => {
     expect(rows[0]?.reason).toBe(reason);
   });
 
-  it('asks for a new sign-in where the application was enabled again since the last one, and leaves the device waiting (DEV-2)', async () => {
+  it('requires a new sign-in if the application was re-enabled after the last one, and keeps the request pending (DEV-2)', async () => {
     const { requestId, who, poll, userCode } = await openedDevice('acme-box');
     await world.directory.changeApplication('acme-box', { validFrom: authTime + 1n });
     expect(await codeOf(decideDevice(world, requestId, who))).toBe('login_required');
@@ -170,7 +170,7 @@ describe('deciding about a device', () => {
     await world.directory.changeApplication('acme-box', { validFrom: 0n });
   });
 
-  it('refuses the approval of a person without a role the application is for, and the device is denied (DEV-2, CVE-2024-38371)', async () => {
+  it('refuses approval and denies the device if the person lacks the required role (DEV-2, CVE-2024-38371)', async () => {
     await world.directory.changeApplication('acme-box', { allowedRoles: ['clerk', 'manager'] });
     const clerk = newPerson(world);
     await world.directory.changeUser(clerk.userId, { roles: ['manager'] });
@@ -187,20 +187,22 @@ describe('deciding about a device', () => {
     expect(await codeOf(allowed.poll())).toBe('no error');
     for (const { requestId, who, poll } of [none, taken]) {
       expect(await codeOf(poll())).toBe('access_denied');
-      expect(await codeOf(decideDevice(world, requestId, who)), 'the denial stands').toBe('invalid_request');
+      expect(await codeOf(decideDevice(world, requestId, who)), 'the refusal is final').toBe(
+        'invalid_request',
+      );
       const rows = await world.audited('device.denied', { sessionId: who.sessionId });
       expect(rows[0]?.reason).toBe('role_missing');
     }
   });
 
-  it('refuses the approval when the tenant was disabled meanwhile', async () => {
+  it('refuses approval if the tenant has been disabled since', async () => {
     const { requestId, who } = await openedDevice('umbra-tv', person('ada', 'umbra'));
     await world.directory.changeTenant('umbra', Status.DISABLED);
     expect(await codeOf(decideDevice(world, requestId, who))).toBe('access_denied');
     await world.directory.changeTenant('umbra', Status.ACTIVE);
   });
 
-  it('decides nothing while the directory is away', async () => {
+  it('decides nothing while the directory is unavailable', async () => {
     const { requestId, who, poll } = await openedDevice();
     const late = await createWorld({ beside: world });
     world.directory.unavailable = true;
@@ -222,7 +224,7 @@ describe('deciding about a device', () => {
 });
 
 describe('deciding about a backchannel request', () => {
-  it('is for the person it names, in whatever session of theirs', async () => {
+  it('can be decided only by the person it names, in any of their sessions', async () => {
     const eve = newPerson(world);
     const { poll } = await startBackchannel(world, eve.username);
     const [waiting] = await waitingFor(world, eve);
@@ -239,7 +241,7 @@ describe('deciding about a backchannel request', () => {
     expect(rows.map(({ record }) => record)).toMatchObject([{ clientId: 'acme-bank' }]);
   });
 
-  it('denies, and the approval of a locked person is a denial', async () => {
+  it('denies, and turns the approval of a locked person into a refusal', async () => {
     const eve = newPerson(world);
     const first = await startBackchannel(world, eve.username);
     const second = await startBackchannel(world, eve.username);
@@ -253,7 +255,7 @@ describe('deciding about a backchannel request', () => {
     expect(rows.map(({ reason }) => reason)).toEqual([null, 'user_inactive']);
   });
 
-  it('is a denial when a role the application is for was taken meanwhile (DEV-2)', async () => {
+  it('is denied if the person has lost the required role since (DEV-2)', async () => {
     const eve = newPerson(world);
     await world.directory.changeUser(eve.userId, { roles: ['clerk'] });
     await world.directory.changeApplication('acme-bank', { allowedRoles: ['clerk'] });

@@ -168,7 +168,7 @@ function ownershipMismatch({ request, owner }: ActiveGrant, approver: Approver):
   return undefined;
 }
 
-/** The permitted decision: the approval of a person who may not approve becomes a denial (CVE-2024-38371). */
+/** The permitted decision: if the person may not approve, an approval becomes a refusal (CVE-2024-38371). */
 async function admissible(
   { directory }: ApprovalParts,
   { decision, approver }: DecisionRequest,

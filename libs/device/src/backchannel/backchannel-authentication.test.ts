@@ -24,7 +24,7 @@ afterAll(async () => {
 });
 
 describe('starting a backchannel request', () => {
-  it('answers auth_req_id, lifetime and interval (CIBA Core §7.3)', async () => {
+  it('returns auth_req_id, lifetime and interval (CIBA Core §7.3)', async () => {
     const { username, userId } = newPerson(world);
     const { authReqId, expiresIn, interval } = await startBackchannel(world, username);
     expect(authReqId).toMatch(/^ta_[A-Za-z0-9_-]{43}$/);
@@ -95,27 +95,27 @@ describe('starting a backchannel request', () => {
     await startBackchannel(world, newPerson(world).username, { bindingMessage });
   });
 
-  it('refuses a request without a login hint, before anybody is looked up', async () => {
+  it('refuses a request without a login hint before any look-up', async () => {
     const searches = world.directory.calls.findUser;
     expect(await codeOf(startBackchannel(world, ''))).toBe('invalid_request');
     expect(await codeOf(startBackchannel(world, '  '))).toBe('invalid_request');
     expect(world.directory.calls.findUser).toBe(searches);
   });
 
-  it('takes the identifier of a confidential client in the contract profile, and its secret in the strict one', async () => {
+  it('requires the identifier of a confidential client in the contract profile, and its secret in the strict profile', async () => {
     expect(await codeOf(startBackchannel(world, 'bob', { clientSecret: '' }))).toBe('no error');
     expect(await codeOf(startBackchannel(strict, 'bob', { clientSecret: '' }))).toBe('invalid_client');
     expect(await codeOf(startBackchannel(strict, 'bob'))).toBe('no error');
   });
 
-  it('is for public clients in the contract profile, and refused to them in the strict one (CIBA-3)', async () => {
+  it('accepts public clients in the contract profile and refuses them in the strict profile (CIBA-3)', async () => {
     const publicClient = { clientId: 'acme-tv', clientSecret: '' };
     expect(await codeOf(startBackchannel(world, 'bob', publicClient))).toBe('no error');
     expect(await codeOf(startBackchannel(strict, 'bob', publicClient))).toBe('unauthorized_client');
   });
 
   it.each(['acme-bank', 'acme-tv'])(
-    'hides the binding message of a start without authentication from its user, for %s',
+    'hides the binding message from the user if the client did not authenticate, for %s',
     async (clientId) => {
       const who = newPerson(world);
       await startBackchannel(world, who.username, { clientId, clientSecret: '', bindingMessage: 'Pay 1 €' });
@@ -123,12 +123,12 @@ describe('starting a backchannel request', () => {
     },
   );
 
-  it('checks a binding message although it hides it', async () => {
+  it('validates a binding message even if it hides it', async () => {
     const started = startBackchannel(world, 'bob', { clientSecret: '', bindingMessage: 'x'.repeat(65) });
     expect(await codeOf(started)).toBe('invalid_binding_message');
   });
 
-  it('prompts for authenticated clients, and for them first, however many others started before', async () => {
+  it('prompts for authenticated clients first, however many other requests came before', async () => {
     const who = newPerson(world);
     for (let i = 0; i < 6; i += 1) {
       await startBackchannel(world, who.username, { clientSecret: '', requestedExpiry: 60 });
@@ -139,7 +139,7 @@ describe('starting a backchannel request', () => {
     expect(waiting[0]).toMatchObject({ bindingMessage: 'Order 4711' });
   });
 
-  it('counts starts without authentication per login hint apart from those of authenticated clients', async () => {
+  it('counts unauthenticated requests per login hint separately from authenticated ones', async () => {
     const limited = await createWorld({ beside: world, config: { TESSERA_CIBA_REQUESTS_PER_USER: 1 } });
     const { username } = newPerson(world);
     const start = (clientSecret?: string) =>
@@ -149,20 +149,20 @@ describe('starting a backchannel request', () => {
     await limited.service.close();
   });
 
-  it('requires authentication where the application declares it', async () => {
+  it('requires authentication if the application declares it', async () => {
     await world.directory.changeApplication('acme-bank', { authenticatedStartRequired: true });
     expect(await codeOf(startBackchannel(world, 'bob', { clientSecret: '' }))).toBe('invalid_client');
     expect(await codeOf(startBackchannel(world, 'bob'))).toBe('no error');
     await world.directory.changeApplication('acme-bank', { authenticatedStartRequired: false });
   });
 
-  it('refuses credentials that are sent and empty, of a confidential client (RFC 6749 §2.3.1)', async () => {
+  it('refuses empty credentials of a confidential client (RFC 6749 §2.3.1)', async () => {
     const empty = { clientSecret: '', attempted: true };
     expect(await codeOf(startBackchannel(world, 'bob', empty))).toBe('invalid_client');
     expect(await codeOf(startBackchannel(world, 'bob', { ...empty, clientId: 'acme-tv' }))).toBe('no error');
   });
 
-  it('keeps the lifetime of the application, and never a longer one than an hour', async () => {
+  it('uses the lifetime of the application, at most one hour', async () => {
     await world.directory.changeApplication('acme-bank', { lifetimes: { authorizationRequest: 42 } });
     expect((await startBackchannel(world, 'bob')).expiresIn).toBe(42);
     await world.directory.changeApplication('acme-bank', { lifetimes: { authorizationRequest: 86_400 } });
@@ -171,7 +171,7 @@ describe('starting a backchannel request', () => {
     await world.directory.changeApplication('acme-bank', { lifetimes: { authorizationRequest: 0 } });
   });
 
-  it('tells the interval of the application where it has its own', async () => {
+  it('returns the interval of the application if it has its own', async () => {
     await world.directory.changeApplication('acme-bank', { lifetimes: { pollInterval: 7 } });
     expect((await startBackchannel(world, 'bob')).interval).toBe(7);
     await world.directory.changeApplication('acme-bank', { lifetimes: {} });
@@ -183,7 +183,7 @@ describe('starting a backchannel request', () => {
     expect((await startBackchannel(world, 'bob', { requestedExpiry: 4_000_000_000 })).expiresIn).toBe(300);
   });
 
-  it('limits requests for one login hint, however it is spelt and whether it is anybody’s or not', async () => {
+  it('limits requests per login hint, in any spelling, whether or not the person exists', async () => {
     const limited = await createWorld({ config: { TESSERA_CIBA_REQUESTS_PER_USER: 3 } });
     for (const spellings of [
       ['ada', ' Ada', 'ADA', 'a-da'],
@@ -200,14 +200,14 @@ describe('starting a backchannel request', () => {
   });
 });
 
-describe('a person who cannot be asked', () => {
+describe('a request for a person who cannot approve', () => {
   const outward = async (hint: string) => {
     const started = await startBackchannel(world, hint);
     const { expiresIn, interval, authReqId } = started;
     return { expiresIn, interval, length: authReqId.length, polled: await codeOf(started.poll()) };
   };
 
-  it('is answered for like anybody else: unknown, locked, disabled, or with too much waiting (CIBA-1)', async () => {
+  it('gets the same response: unknown, locked, disabled or with too many pending requests (CIBA-1)', async () => {
     const known = await outward('eve');
     expect(known.polled).toBe('authorization_pending');
     expect(await outward('nobody')).toEqual(known);
@@ -230,7 +230,7 @@ describe('a person who cannot be asked', () => {
     expect(JSON.stringify(trail), 'no login hint in clear').not.toMatch(/nobody|"eve"|xxx/);
   });
 
-  it('is answered for like anybody else, and not prompted, without a role the application is for (DEV-2)', async () => {
+  it('gets the same response, without a prompt, if the person lacks the required role (DEV-2)', async () => {
     const [clerk, driver] = [newPerson(world), newPerson(world)];
     await world.directory.changeUser(clerk.userId, { roles: ['clerk'] });
     await world.directory.changeUser(driver.userId, { roles: ['driver'] });
@@ -243,7 +243,7 @@ describe('a person who cannot be asked', () => {
     expect(await world.audited('ciba.rejected', { reason: 'role_missing' })).toHaveLength(1);
   });
 
-  it('is not offered what waits while a role that it takes is missing, or while not active (DEV-2)', async () => {
+  it('is not shown to a person who lacks the required role or is not active (DEV-2)', async () => {
     const clerk = newPerson(world);
     await world.directory.changeUser(clerk.userId, { roles: ['clerk'] });
     await world.directory.changeApplication('acme-bank', { allowedRoles: ['clerk'] });
@@ -259,13 +259,13 @@ describe('a person who cannot be asked', () => {
     await world.directory.changeApplication('acme-bank', { allowedRoles: [] });
   });
 
-  it('is not found in another tenant either', async () => {
+  it('does not find the person in another tenant', async () => {
     const before = (await waitingFor(world, person('ada', 'umbra'))).length;
     await startBackchannel(world, 'ada');
     expect(await waitingFor(world, person('ada', 'umbra'))).toHaveLength(before);
   });
 
-  it('is not asked while the directory is away, and the client may try again', async () => {
+  it('fails with a retryable error while the directory is unavailable', async () => {
     const alone = await createWorld();
     await startBackchannel(alone, 'ada');
     alone.directory.unavailable = true;

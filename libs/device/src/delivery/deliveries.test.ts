@@ -41,7 +41,7 @@ const tell = (clientId: string, delivery: string, notificationEndpoint = receive
     ciba: { approval: 'page', url: '', delivery, notificationEndpoint },
   });
 
-/** A request of a client that is told, and how its person decides it. */
+/** A request of a client with a notification endpoint, and how its person decides it. */
 async function start(clientId: string, on = world) {
   receiver.received.length = 0;
   const who = newPerson(on);
@@ -51,13 +51,13 @@ async function start(clientId: string, on = world) {
     const [waiting] = await waitingFor(on, who);
     return decideBackchannel(on, waiting?.requestId ?? '', who, decision);
   };
-  /** How the client was told, in the end. */
+  /** The outcome of the delivery. */
   const ended = () => world.audited('ciba.notified', { subject: who.userId });
   return { ...started, who, decide, ended, authorization: `Bearer ${clientNotificationToken}` };
 }
 
-/** What clients were told so far. */
-const told = () =>
+/** Notifications sent so far. */
+const notifications = () =>
   receiver.received.map(({ headers, json }) => ({
     authorization: headers['authorization'],
     type: headers['content-type'],
@@ -66,7 +66,7 @@ const told = () =>
 
 async function callbacks(count = 1) {
   await receiver.gotAll(count);
-  return told();
+  return notifications();
 }
 
 const takePushes = async (limit = 10) => (await world.polls.backchannel.takePushes({ limit })).pushes;
@@ -78,9 +78,9 @@ const tokens = {
   idToken: 'an-id-token',
 };
 
-describe('telling a client of a decision by ping (CIBA Core §10.2)', () => {
+describe('notifying a client of a decision by ping (CIBA Core §10.2)', () => {
   it.each([Decision.APPROVE, Decision.DENY])(
-    'sends the auth_req_id, whatever was decided (%d)',
+    'sends the auth_req_id for any decision (%d)',
     async (decision) => {
       const { authReqId, interval, decide, ended, authorization, poll } = await start('acme-bank');
       expect(interval).toBe(5);
@@ -94,46 +94,46 @@ describe('telling a client of a decision by ping (CIBA Core §10.2)', () => {
     },
   );
 
-  it('lets the client poll meanwhile', async () => {
+  it('lets the client poll in the meantime', async () => {
     const { poll } = await start('acme-bank');
     expect(await codeOf(poll())).toBe('authorization_pending');
   });
 
-  it('tries again while the receiver is in trouble', async () => {
+  it('retries while the receiver returns errors', async () => {
     const { decide, ended } = await start('acme-bank');
     receiver.answer(500);
     await decide();
     expect(await callbacks(2)).toHaveLength(2);
-    expect(told()[1]).toEqual(told()[0]);
+    expect(notifications()[1]).toEqual(notifications()[0]);
     expect(await metrics.text()).toMatch(/^tessera_deliveries_total\{mode="ping",outcome="failed"\} 1$/m);
     expect(await ended()).toMatchObject([{ reason: null, record: { details: { attempts: '2' } } }]);
   });
 
   it.each([401, 302, 404])(
-    'does not try again after status %d, and follows nothing (CIBA-4)',
+    'neither retries nor follows a redirect after status %d (CIBA-4)',
     async (status) => {
       const { decide, ended } = await start('acme-bank');
       receiver.answer(status);
       await decide();
       expect((await ended()).map(({ reason }) => reason)).toEqual([`status_${status}`]);
-      expect(told()).toHaveLength(1);
+      expect(notifications()).toHaveLength(1);
     },
   );
 
-  it('reaches no private address unless that is allowed (CIBA-4)', async () => {
+  it('connects to no private address unless the setting allows it (CIBA-4)', async () => {
     await world.service.close();
     const careful = await createWorld({ beside: world, config: { TESSERA_WEBHOOK_KEY: key } });
     await tell('acme-bank', 'ping', receiver.url.replace('http:', 'https:'));
     const { decide, ended } = await start('acme-bank', careful);
     await decide();
     expect((await ended()).map(({ reason }) => reason)).toEqual(['private_address']);
-    expect(told()).toEqual([]);
+    expect(notifications()).toEqual([]);
     await careful.service.close();
     world = await createWorld({ beside: world, config });
     await tell('acme-bank', 'ping');
   });
 
-  it('tells nothing to an application that was disabled since', async () => {
+  it('sends nothing to an application that has been disabled since', async () => {
     const { decide, ended } = await start('acme-bank');
     receiver.answer(503);
     await decide();
@@ -143,19 +143,19 @@ describe('telling a client of a decision by ping (CIBA Core §10.2)', () => {
     await world.directory.changeApplication('acme-bank', { status: Status.ACTIVE });
   });
 
-  it('tells once what was decided once, however many processes deliver', async () => {
+  it('notifies once per decision, however many processes deliver', async () => {
     const others = await Promise.all([1, 2, 3].map(() => createWorld({ beside: world, config })));
     const requests = await Promise.all(Array.from({ length: 20 }, () => start('acme-bank')));
     await Promise.all(requests.map(({ decide }) => decide()));
     await Promise.all(requests.map(({ ended }) => ended()));
-    expect(told()).toHaveLength(requests.length);
-    expect(new Set(told().map(({ body }) => body['auth_req_id']))).toEqual(
+    expect(notifications()).toHaveLength(requests.length);
+    expect(new Set(notifications().map(({ body }) => body['auth_req_id']))).toEqual(
       new Set(requests.map(({ authReqId }) => authReqId)),
     );
     await Promise.all(others.map(({ service }) => service.close()));
   });
 
-  it('lets polls know the outcome first, also where the process that decided died before it could', async () => {
+  it('makes the outcome available to polls first, even if the deciding process died before that', async () => {
     const failpoint = (name: string): void => {
       if (name === 'decision.after_commit') throw new Error('died');
     };
@@ -169,19 +169,19 @@ describe('telling a client of a decision by ping (CIBA Core §10.2)', () => {
     await dying.service.close();
   });
 
-  it('is left to another process by one that has decided and cannot tell', async () => {
+  it('is left to another process if the deciding process cannot deliver', async () => {
     const deciding = await createWorld({ beside: world });
     const { who, ended, authReqId } = await start('acme-bank');
     const [waiting] = await waitingFor(deciding, who);
     await decideBackchannel(deciding, waiting?.requestId ?? '', who);
     await deciding.service.close();
     await ended();
-    expect(told().map(({ body }) => body['auth_req_id'])).toEqual([authReqId]);
+    expect(notifications().map(({ body }) => body['auth_req_id'])).toEqual([authReqId]);
   });
 });
 
-describe('telling a client of a decision by push (CIBA Core §10.3)', () => {
-  it('hands an approval to token alone, and posts what token makes of it', async () => {
+describe('notifying a client of a decision by push (CIBA Core §10.3)', () => {
+  it('hands an approval to the token service only, and posts its token response', async () => {
     const { authReqId, interval, who, decide, ended, authorization, poll } = await start('acme-box');
     expect(interval).toBe(0);
     expect(await codeOf(poll())).toBe('unauthorized_client');
@@ -216,9 +216,9 @@ describe('telling a client of a decision by push (CIBA Core §10.3)', () => {
   });
 
   it.each([
-    ['denial', Decision.DENY, 'access_denied'],
-    ['failure to issue the tokens', Decision.APPROVE, 'transaction_failed'],
-  ])('posts a %s as an error (CIBA Core §12)', async (_what, decision, error) => {
+    ['a refusal', Decision.DENY, 'access_denied'],
+    ['a failure to issue the tokens', Decision.APPROVE, 'transaction_failed'],
+  ])('posts an error after %s (CIBA Core §12)', async (_what, decision, error) => {
     const { authReqId, decide, authorization } = await start('acme-box');
     await decide(decision);
     for (const { deliveryId, attempt } of await takePushes()) {
@@ -229,7 +229,7 @@ describe('telling a client of a decision by push (CIBA Core §10.3)', () => {
     expect(callback?.body).not.toHaveProperty('access_token');
   });
 
-  it('gives tokens back to be revoked that the client did not take, and tells it so (CIBA Core §12)', async () => {
+  it('has tokens revoked if the client rejects the push, and sends transaction_failed (CIBA Core §12)', async () => {
     const { authReqId, decide, who } = await start('acme-box');
     await decide();
     receiver.answer(401);
@@ -242,10 +242,10 @@ describe('telling a client of a decision by push (CIBA Core §10.3)', () => {
     await world.polls.backchannel.finishPush({ deliveryId, attempt: over?.attempt ?? 0 });
     const rows = await world.audited('ciba.notified', { subject: who.userId }, 2);
     expect(rows.map(({ reason }) => reason)).toEqual(['status_401', null]);
-    expect(told().map(({ body }) => body['error'])).toEqual([undefined, 'transaction_failed']);
+    expect(notifications().map(({ body }) => body['error'])).toEqual([undefined, 'transaction_failed']);
   });
 
-  it('keeps neither auth_req_id, notification token nor tokens in clear', async () => {
+  it('stores auth_req_id, notification token and tokens only encrypted', async () => {
     const { authReqId, decide, authorization, ended } = await start('acme-box');
     await decide();
     receiver.answer(503);
@@ -268,7 +268,7 @@ describe('telling a client of a decision by push (CIBA Core §10.3)', () => {
     await ended();
   });
 
-  it('says over the stream that a push waits', async () => {
+  it('announces a pending push over the stream', async () => {
     const stop = new AbortController();
     const stream = world.polls.backchannel.watchPushes({}, { signal: stop.signal })[Symbol.asyncIterator]();
     await stream.next();
@@ -286,7 +286,7 @@ describe('telling a client of a decision by push (CIBA Core §10.3)', () => {
     await callbacks();
   });
 
-  it('is not open to the gateway', async () => {
+  it('refuses calls from the gateway', async () => {
     await expect(world.backchannel.takePushes({ limit: 1 })).rejects.toThrow(/may not call/);
     await expect(world.backchannel.finishPush({ deliveryId: 'x', attempt: 1 })).rejects.toThrow(
       /may not call/,
@@ -294,7 +294,7 @@ describe('telling a client of a decision by push (CIBA Core §10.3)', () => {
   });
 });
 
-describe('telling while Redis is away (F1)', () => {
+describe('notifying while Redis is unavailable (F1)', () => {
   /** A process that alone delivers, and whose Redis cannot be told of decisions until it is back. */
   async function withoutRedis() {
     await world.service.close();
@@ -324,7 +324,7 @@ describe('telling while Redis is away (F1)', () => {
     };
   }
 
-  it('pushes at the first attempt: it needs nothing from Redis', async () => {
+  it('pushes at the first attempt, because a push does not need Redis', async () => {
     const { alone, end } = await withoutRedis();
     const { authReqId, decide, ended } = await start('acme-box', alone);
     expect(await codeOf(decide(Decision.DENY))).toBe('temporarily_unavailable');
@@ -333,12 +333,12 @@ describe('telling while Redis is away (F1)', () => {
     await end();
   });
 
-  it('keeps a ping, whose client will ask, until Redis is back, and counts no attempt that was not made', async () => {
+  it('holds a ping until Redis is back, because its client polls, and counts no attempt', async () => {
     const { alone, missed, isBack, end } = await withoutRedis();
     const { decide, ended, poll } = await start('acme-bank', alone);
     expect(await codeOf(decide())).toBe('temporarily_unavailable');
     await eventually('two attempts could not be made', () => missed() === 3);
-    expect(told()).toEqual([]);
+    expect(notifications()).toEqual([]);
     isBack();
     await callbacks();
     expect(await ended()).toMatchObject([{ reason: null, record: { details: { attempts: '1' } } }]);
@@ -347,7 +347,7 @@ describe('telling while Redis is away (F1)', () => {
   });
 });
 
-describe('asking to be told (CIBA Core §7.1)', () => {
+describe('requesting notification (CIBA Core §7.1)', () => {
   const startWith = (clientNotificationToken: string, clientId = 'acme-bank') =>
     codeOf(startBackchannel(world, 'ada', { clientId, clientNotificationToken }));
 
@@ -357,23 +357,23 @@ describe('asking to be told (CIBA Core §7.1)', () => {
     ['one that is no bearer token (RFC 6750 §2.1)', 'a b'],
     ['one that could add a header', 'a\r\nx: y'],
     ['one that is more than padding', '='],
-  ])('needs a client_notification_token, not %s', async (_what, token) => {
+  ])('requires a valid client_notification_token, not %s', async (_what, token) => {
     for (const clientId of ['acme-bank', 'acme-box']) {
       expect(await startWith(token, clientId)).toBe('invalid_request');
     }
   });
 
   it.each(['a'.repeat(1024), '8d67dc78-7faa-4d41-aabd-67707b374255', 'aZ09-._~+/=='])(
-    'takes one in the syntax of bearer tokens: no. %#',
+    'accepts a client_notification_token in bearer token syntax: no. %#',
     async (token) => expect(await startWith(token)).toBe('no error'),
   );
 
-  it('is nothing to a client that polls', async () => {
+  it('ignores the client_notification_token of a polling client', async () => {
     await world.directory.changeApplication('acme-hook', { ciba: { approval: 'page', url: '' } });
     expect(await startWith('a b', 'acme-hook')).toBe('no error');
   });
 
-  it('by push takes a client that proves who it is', async () => {
+  it('requires an authenticated client for push', async () => {
     const ask = (difference: object) =>
       codeOf(
         startBackchannel(world, 'ada', {
@@ -390,7 +390,7 @@ describe('asking to be told (CIBA Core §7.1)', () => {
     expect(await ask({ clientId: 'acme-tv', clientSecret: '' })).toBe('invalid_client');
   });
 
-  it('is refused without TESSERA_WEBHOOK_KEY, and the modes say so', async () => {
+  it('is refused without TESSERA_WEBHOOK_KEY, and the delivery modes reflect that', async () => {
     const without = await createWorld({ beside: world });
     for (const clientId of ['acme-bank', 'acme-box']) {
       const started = startBackchannel(without, 'ada', { clientId, clientNotificationToken: 'abc' });
@@ -402,8 +402,8 @@ describe('asking to be told (CIBA Core §7.1)', () => {
   });
 });
 
-describe('a receiver that does not answer (DOS-7)', () => {
-  it('holds up nobody but its own application, however much waits for it', async () => {
+describe('a receiver that does not respond (DOS-7)', () => {
+  it('delays only its own application, however many deliveries wait for it', async () => {
     const silent = createServer(() => undefined);
     await new Promise<void>((done) => silent.listen(0, '127.0.0.1', done));
     await tell('acme-bank', 'ping', `http://127.0.0.1:${(silent.address() as AddressInfo).port}/`);

@@ -22,7 +22,7 @@ export function deliveryStoreContract(engine: string, open: () => Promise<Databa
       await query('DELETE FROM device.delivery');
     });
 
-    it('is written with its decision, and only with the one that stands', async () => {
+    it('is written in one commit with the first decision, and not with a later one', async () => {
       const decision = await decide(newDecision('ping', 'denied'));
       const late = newDecision('ping', 'approved');
       await decide({ ...late, request: decision.request });
@@ -47,7 +47,7 @@ export function deliveryStoreContract(engine: string, open: () => Promise<Databa
       expect(due[0]?.remainingSeconds).toBeGreaterThan(290);
     });
 
-    it('is not written where the client polls, nor where the decision cannot be', async () => {
+    it('is not written if the client polls or the decision fails', async () => {
       await decide({ ...newDecision('ping', 'approved'), delivery: undefined });
       const audit = { ...row(), record: 'no JSON' };
       const decisions = createDecisionStore(await open());
@@ -55,7 +55,7 @@ export function deliveryStoreContract(engine: string, open: () => Promise<Databa
       expect((await (await store()).claim(10, 20)).due).toEqual([]);
     });
 
-    it('is claimed by one of twenty that claim at once', async () => {
+    it('is claimed by exactly one of twenty concurrent claimants', async () => {
       for (let round = 0; round < 5; round += 1) {
         await decide(newDecision('ping', 'approved'));
         const on = await store();
@@ -64,7 +64,7 @@ export function deliveryStoreContract(engine: string, open: () => Promise<Databa
       }
     });
 
-    it('is claimed again after the lease, and what the first one says then counts no more', async () => {
+    it('can be claimed again after the lease, and the first claim then has no effect', async () => {
       await decide(newDecision('ping', 'approved'));
       const on = await store();
       const [first] = (await on.claim(10, 0.2)).due as [Delivery];
@@ -80,7 +80,7 @@ export function deliveryStoreContract(engine: string, open: () => Promise<Databa
       expect(third.attempt).toBe(3);
     });
 
-    it('is due again, its claim uncounted, where it was given back; whose claim is void gives nothing back', async () => {
+    it('is due again without a counted attempt when its claim is released; a void claim releases nothing', async () => {
       await decide(newDecision('push', 'denied'));
       const on = await store();
       const [first] = (await on.claim(10, 0)).due as [Delivery];
@@ -96,7 +96,7 @@ export function deliveryStoreContract(engine: string, open: () => Promise<Databa
       expect(await on.finish(third, row())).toBe(true);
     });
 
-    it('ends with its audit row, once', async () => {
+    it('is completed with its audit row, once', async () => {
       await decide(newDecision('ping', 'approved'));
       const on = await store();
       const [claimed] = (await on.claim(10, 0)).due as [Delivery];
@@ -108,7 +108,7 @@ export function deliveryStoreContract(engine: string, open: () => Promise<Databa
       expect((await query(text)).rows).toEqual([{ n: 1 }]);
     });
 
-    it('waits for the tokens of an approved push, which one process at a time may bring', async () => {
+    it('waits for the tokens of an approved push, which one process at a time may supply', async () => {
       const decision = await decide(newDecision('push', 'approved'));
       const on = await store();
       expect(await on.claim(10, 20)).toEqual({ due: [], pushesWait: true });
@@ -133,7 +133,7 @@ export function deliveryStoreContract(engine: string, open: () => Promise<Databa
       ]);
     });
 
-    it('is failed where no tokens were brought, by whoever has the push then', async () => {
+    it('is marked failed by the holder of the push if no tokens were supplied', async () => {
       await decide(newDecision('push', 'approved'));
       const on = await store();
       const [first] = await on.take(10, 0.2);
@@ -145,7 +145,7 @@ export function deliveryStoreContract(engine: string, open: () => Promise<Databa
       expect((await on.claim(10, 20)).due).toMatchObject([{ outcome: 'failed', sealedTokens: undefined }]);
     });
 
-    it('hands a push out once more, as over, when its tokens were not taken', async () => {
+    it('hands a push out once more, as completed, if its tokens were rejected', async () => {
       await decide(newDecision('push', 'approved'));
       const on = await store();
       const [taken] = await on.take(10, 20);
@@ -165,7 +165,7 @@ export function deliveryStoreContract(engine: string, open: () => Promise<Databa
       expect((await on.claim(10, 20)).due).toMatchObject([{ outcome: 'failed', sealedTokens: undefined }]);
     });
 
-    it('takes nothing from a claim of before it was withdrawn, however late that comes', async () => {
+    it('ignores a withdrawn claim, however late it reports', async () => {
       await decide(newDecision('push', 'approved'));
       const on = await store();
       const [first] = (await on.take(10, 20)) as [TakenPush];
@@ -179,18 +179,18 @@ export function deliveryStoreContract(engine: string, open: () => Promise<Databa
       expect((await on.claim(10, 20)).due).toMatchObject([{ attempt: 1, outcome: 'failed' }]);
     });
 
-    it('is due at once where a push was denied', async () => {
+    it('is due at once if a push was denied', async () => {
       await decide(newDecision('push', 'denied'));
       expect((await (await store()).claim(10, 20)).due).toMatchObject([{ mode: 'push', outcome: 'denied' }]);
     });
 
-    it('leaves a minute to tell what was decided in the last second', async () => {
+    it('leaves one minute to deliver a decision made in the last second', async () => {
       await decide(newDecision('ping', 'approved', 1));
       const [claimed] = (await (await store()).claim(10, 20)).due;
       expect(claimed?.remainingSeconds).toBeGreaterThan(50);
     });
 
-    it('keeps prompts beside what clients are told, and removes them with an audit row or without', async () => {
+    it('stores prompts beside notifications, and removes them with or without an audit row', async () => {
       const on = await store();
       const { request, delivery } = newDecision('ping', 'approved');
       const deliveryId = delivery?.deliveryId ?? '';
@@ -207,14 +207,14 @@ export function deliveryStoreContract(engine: string, open: () => Promise<Databa
       expect(await on.finish(prompt, undefined)).toBe(false);
     });
 
-    it('hands out as few as are asked for, those due longest in front', async () => {
+    it('returns at most the requested number, longest due first', async () => {
       const first = await decide(newDecision('ping', 'approved'));
       await decide(newDecision('ping', 'approved'));
       const { due } = await (await store()).claim(1, 20);
       expect(due.map(({ deliveryId }) => deliveryId)).toEqual([first.delivery?.deliveryId]);
     });
 
-    it('leaves the deliveries of some applications where they are, and hands out those behind them', async () => {
+    it('skips the deliveries of excluded applications and returns those behind them', async () => {
       const of = async (clientId: string) => {
         const decision = newDecision('ping', 'approved');
         await decide({ ...decision, request: { ...decision.request, clientId } });
@@ -228,7 +228,7 @@ export function deliveryStoreContract(engine: string, open: () => Promise<Databa
       expect(await clientIds()).toEqual(['bank', 'bank']);
     });
 
-    it('is removed when it has been over for a day', async () => {
+    it('is removed one day after completion', async () => {
       const on = await store();
       await decide(newDecision('push', 'approved'));
       expect(await on.purge(10)).toBe(0);

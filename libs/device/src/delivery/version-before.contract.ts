@@ -19,7 +19,7 @@ const before = {
 
 /** What every store of deliveries must do while such processes work on the same rows. */
 export function versionBeforeContract(engine: string, open: () => Promise<Database>): void {
-  describe(`deliveries on ${engine} beside processes of the version before`, () => {
+  describe(`deliveries on ${engine} beside the previous version`, () => {
     const store = async () => createDeliveryStore(await open());
     const decide = async () =>
       createDecisionStore(await open()).decide(newDecision('push', 'approved'), row('ciba.approved'));
@@ -28,7 +28,7 @@ export function versionBeforeContract(engine: string, open: () => Promise<Databa
       await query('DELETE FROM device.delivery');
     });
 
-    it('takes nothing from a claim of before one of those withdrew it, whoever has the push then', async () => {
+    it('ignores a claim that the previous version withdrew, whoever holds the push now', async () => {
       for (const takenBefore of [false, true]) {
         await decide();
         const on = await store();
@@ -48,7 +48,7 @@ export function versionBeforeContract(engine: string, open: () => Promise<Databa
       }
     });
 
-    it('takes nothing from the claim of a push that one of those handed over', async () => {
+    it('ignores the claim of a push that the previous version handed over', async () => {
       await decide();
       const on = await store();
       const [first] = (await on.take(10, 20)) as [TakenPush];
@@ -64,7 +64,7 @@ export function versionBeforeContract(engine: string, open: () => Promise<Databa
       expect(await on.handOver(again, undefined)).toBe(true);
     });
 
-    it('takes the tokens of a push that one of those took, and counts their attempts with its own', async () => {
+    it('accepts the tokens of a push that the previous version claimed, and counts its attempts', async () => {
       await decide();
       const on = await store();
       await query(before.take);

@@ -25,7 +25,7 @@ afterAll(async () => {
 });
 
 describe('starting the device flow', () => {
-  it('answers device code, user code, lifetime and interval (RFC 8628 §3.2)', async () => {
+  it('returns device code, user code, lifetime and interval (RFC 8628 §3.2)', async () => {
     const { deviceCode, userCode, expiresIn, interval } = await startDevice(world);
     expect(deviceCode).toMatch(/^td_[A-Za-z0-9_-]{43}$/);
     expect(userCode).toMatch(/^[BCDFGHJKLMNPQRSTVWXZ]{4}-[BCDFGHJKLMNPQRSTVWXZ]{4}$/);
@@ -35,7 +35,7 @@ describe('starting the device flow', () => {
     expect(JSON.stringify(rows)).not.toContain(userCode);
   });
 
-  it('keeps the lifetime of the application, and never a longer one than fifteen minutes (RFC 8628 §5.1)', async () => {
+  it('uses the lifetime of the application, at most fifteen minutes (RFC 8628 §5.1)', async () => {
     await world.directory.changeApplication('acme-box', { lifetimes: { authorizationRequest: 42 } });
     expect((await startDevice(world, 'acme-box')).expiresIn).toBe(42);
     await world.directory.changeApplication('acme-box', { lifetimes: { authorizationRequest: 86_400 } });
@@ -43,7 +43,7 @@ describe('starting the device flow', () => {
     await world.directory.changeApplication('acme-box', { lifetimes: { authorizationRequest: 0 } });
   });
 
-  it('tells the interval of the application where it has its own, and keeps to it (RFC 8628 §3.2, §3.5)', async () => {
+  it('returns and enforces the interval of the application if it has its own (RFC 8628 §3.2, §3.5)', async () => {
     await world.directory.changeApplication('acme-box', { lifetimes: { pollInterval: 1 } });
     const started = await startDevice(world, 'acme-box');
     expect(started.interval).toBe(1);
@@ -68,7 +68,7 @@ describe('starting the device flow', () => {
     expect(await codeOf(startDevice(world, clientId, difference))).toBe(code);
   });
 
-  it('notes what it refuses, by client and reason', async () => {
+  it('audits refusals with client and reason', async () => {
     await codeOf(startDevice(world, 'acme-web'));
     const rows = await world.audited('device.rejected', { clientId: 'acme-web' });
     expect(rows[0]).toMatchObject({ reason: 'unauthorized_client', tenant_id: 'acme' });
@@ -77,14 +77,14 @@ describe('starting the device flow', () => {
     expect(JSON.stringify(failures)).not.toContain('wrong');
   });
 
-  it('takes the identifier of a confidential client in the contract profile, and its secret in the strict one', async () => {
+  it('requires the identifier of a confidential client in the contract profile, and its secret in the strict profile', async () => {
     expect(await codeOf(startDevice(world, 'acme-box', { clientSecret: '' }))).toBe('no error');
     expect(await codeOf(startDevice(strict, 'acme-box', { clientSecret: '' }))).toBe('invalid_client');
     expect(await codeOf(startDevice(strict, 'acme-box'))).toBe('no error');
     expect(await codeOf(startDevice(strict, 'acme-tv'))).toBe('no error');
   });
 
-  it('refuses credentials that are sent and empty, of a confidential client (RFC 6749 §2.3.1)', async () => {
+  it('refuses empty credentials of a confidential client (RFC 6749 §2.3.1)', async () => {
     const empty = { clientSecret: '', attempted: true };
     expect(await codeOf(startDevice(world, 'acme-box', empty))).toBe('invalid_client');
     expect(await codeOf(startDevice(world, 'acme-tv', empty))).toBe('no error');
@@ -100,7 +100,7 @@ describe('starting the device flow', () => {
     expect(await codeOf(startDevice(world, 'umbra-tv'))).toBe('no error');
   });
 
-  it('limits starts of one address and of one client', async () => {
+  it('limits requests per address and per client', async () => {
     const config = { TESSERA_DEVICE_REQUESTS_PER_ADDRESS: 2, TESSERA_DEVICE_REQUESTS_PER_CLIENT: 4 };
     const limited = await createWorld({ config });
     const ipAddress = newAddress();
@@ -113,7 +113,7 @@ describe('starting the device flow', () => {
     await limited.service.close();
   });
 
-  it('counts starts without authentication and with a wrong secret apart from those of the client itself', async () => {
+  it('counts unauthenticated requests separately from those of the authenticated client', async () => {
     const config = { TESSERA_DEVICE_REQUESTS_PER_ADDRESS: 2, TESSERA_DEVICE_REQUESTS_PER_CLIENT: 3 };
     const limited = await createWorld({ config });
     const ipAddress = newAddress();
@@ -141,14 +141,14 @@ describe('starting the device flow', () => {
     await limited.service.close();
   });
 
-  it('requires authentication where the application declares it', async () => {
+  it('requires authentication if the application declares it', async () => {
     await world.directory.changeApplication('acme-box', { authenticatedStartRequired: true });
     expect(await codeOf(startDevice(world, 'acme-box', { clientSecret: '' }))).toBe('invalid_client');
     expect(await codeOf(startDevice(world, 'acme-box'))).toBe('no error');
     await world.directory.changeApplication('acme-box', { authenticatedStartRequired: false });
   });
 
-  it('says that it is temporarily unavailable while the directory is away', async () => {
+  it('fails with temporarily_unavailable while the directory is unavailable', async () => {
     const alone = await createWorld();
     alone.directory.unavailable = true;
     expect(await codeOf(startDevice(alone))).toBe('temporarily_unavailable');
@@ -160,7 +160,7 @@ describe('opening a user code', () => {
   const open = (userCode: string, who = person()) =>
     world.device.getDeviceAuthorization({ userCode, ...who });
 
-  it('shows application, scopes and where the request came from, however the code is typed', async () => {
+  it('shows application, scopes and origin of the request, however the code is typed', async () => {
     const ipAddress = newAddress();
     const { userCode, deviceCode } = await startDevice(world, 'acme-tv', { ipAddress });
     const who = person();
@@ -180,7 +180,7 @@ describe('opening a user code', () => {
     expect((await open(userCode, who)).request?.requestId, 'opening it again').toBe(request?.requestId);
   });
 
-  it('names the tenant to sign in at, and nothing else, while nobody is signed in', async () => {
+  it('returns only the tenant to sign in to while nobody is signed in', async () => {
     const { userCode } = await startDevice(world);
     const { request } = await world.device.getDeviceAuthorization({ userCode, ipAddress: newAddress() });
     expect(request).toMatchObject({
@@ -194,7 +194,7 @@ describe('opening a user code', () => {
     expect((await open(userCode)).request?.requestId).not.toBe('');
   });
 
-  it('answers a code of another tenant, of another person or decided like an unknown one (DEV-3)', async () => {
+  it('treats a code of another tenant or person, or a decided one, as unknown (DEV-3)', async () => {
     const { userCode } = await startDevice(world);
     const owner = person();
     const requestId = await openDevice(world, userCode, owner);
@@ -208,19 +208,19 @@ describe('opening a user code', () => {
     }
   });
 
-  it('does not open what a disabled application asks for', async () => {
+  it('does not open the request of a disabled application', async () => {
     const { userCode } = await startDevice(world, 'umbra-tv');
     await world.directory.changeApplication('umbra-tv', { status: Status.DISABLED });
     expect(await codeOf(open(userCode, person('ada', 'umbra')))).toBe('not_found');
     await world.directory.changeApplication('umbra-tv', { status: Status.ACTIVE });
   });
 
-  it('asks for session, tenant and user together', async () => {
+  it('requires session, tenant and user together', async () => {
     const half = { userCode: 'BBBB-BBBB', sessionId: 's', ipAddress: newAddress() };
     await expect(world.device.getDeviceAuthorization(half)).rejects.toThrow(/belong together/);
   });
 
-  it('stops a session after five wrong codes, even for a right one (RFC 8628 §5.1, DEV-7)', async () => {
+  it('blocks a session after five wrong codes, even with a correct one (RFC 8628 §5.1, DEV-7)', async () => {
     const { userCode } = await startDevice(world);
     const who = person();
     for (let wrong = 0; wrong < 5; wrong += 1) expect(await codeOf(open('BBBB-BBBB', who))).toBe('not_found');
@@ -233,7 +233,7 @@ describe('opening a user code', () => {
     expect(await codeOf(open(userCode)), 'another session is free').toBe('no error');
   });
 
-  it('stops an address after twenty wrong codes, with a fresh session for each or none at all (DEV-7)', async () => {
+  it('blocks an address after twenty wrong codes, with a new session for each or without one (DEV-7)', async () => {
     const { userCode } = await startDevice(world);
     const ipAddress = newAddress();
     const guesses = await Promise.all(
@@ -249,7 +249,7 @@ describe('opening a user code', () => {
     expect(await codeOf(open(userCode, { ...person(), ipAddress }))).toBe('rate_limited');
   });
 
-  it('stops a user after twenty wrong codes, with a fresh session and address for each (DEV-7)', async () => {
+  it('blocks a user after twenty wrong codes, with a new session and address for each (DEV-7)', async () => {
     const { userCode } = await startDevice(world);
     const guesses = await Promise.all(
       Array.from({ length: 30 }, () => codeOf(open('BBBB-BBBB', person('eve')))),
@@ -260,7 +260,7 @@ describe('opening a user code', () => {
     expect(await codeOf(open(userCode, person('bob')))).toBe('no error');
   });
 
-  it('asks for a sign-in first, and stops nobody, when the global budget is used up (DEV-7)', async () => {
+  it('requires a sign-in first, and blocks nobody, once the global budget is used up (DEV-7)', async () => {
     const limited = await createWorld({ config: { TESSERA_USER_CODE_FAILURES_TOTAL: 7 } });
     const { userCode } = await startDevice(limited);
     const anonymously = (typed: string) =>
@@ -286,7 +286,7 @@ describe('opening a user code', () => {
   });
 });
 
-it('grants what was asked for at the start, to whoever approves (RFC 8628 §3.5)', async () => {
+it('grants the scopes requested at the start to the person who approves (RFC 8628 §3.5)', async () => {
   const { userCode, poll } = await startDevice(world, 'acme-tv', {
     scope: 'openid orders.read stock.read',
     resource: orders,

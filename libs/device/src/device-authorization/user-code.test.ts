@@ -3,14 +3,14 @@ import { systemRandom } from '@tessera/kit';
 import { newUserCode, userCodeHash } from './user-code.ts';
 
 describe('a user code', () => {
-  it('is eight letters that are not mistaken for one another, shown in two halves (RFC 8628 §6.1)', () => {
+  it('has eight unambiguous letters in two groups (RFC 8628 §6.1)', () => {
     const codes = Array.from({ length: 2000 }, () => newUserCode(systemRandom));
     for (const code of codes) expect(code).toMatch(/^[BCDFGHJKLMNPQRSTVWXZ]{4}-[BCDFGHJKLMNPQRSTVWXZ]{4}$/);
     expect(new Set(codes).size).toBe(codes.length);
     expect(new Set(codes.join('')).size).toBe(21);
   });
 
-  it('favours no letter: bytes beyond the last full round are left out', () => {
+  it('favours no letter: bytes beyond the last full range are discarded', () => {
     const bytes = [255, 240, 239, 0, 20, 220, 254, 19, 1, 2, 3, 4, 5, 6, 7, 8];
     const random = { bytes: (length: number) => Buffer.from(bytes.splice(0, length)) };
     expect(newUserCode(random)).toBe('ZBBB-ZCDF');
@@ -34,7 +34,7 @@ describe('a user code', () => {
   );
 
   it.each(['BCDF-GHJL', 'BCDF-GHJ', 'BCDF-GHJKL', '', '-', `BCDF-GHJK${'x'.repeat(100_000)}`])(
-    'is another one when typed as %.20s',
+    'is a different code when typed as %.20s',
     (typed) => {
       expect(userCodeHash(typed)).not.toBe(userCodeHash('BCDF-GHJK'));
     },

@@ -38,7 +38,7 @@ async function decided(decision: Decision = Decision.APPROVE, in_ = world) {
 }
 
 describe('polling for a device', () => {
-  it('waits, slows down, and grants what was approved (RFC 8628 §3.5)', async () => {
+  it('returns authorization_pending, slow_down, and the grant once approved (RFC 8628 §3.5)', async () => {
     const { userCode, deviceCode, poll } = await startDevice(world);
     expect(await codeOf(poll())).toBe('authorization_pending');
     expect(await codeOf(poll())).toBe('slow_down');
@@ -62,7 +62,7 @@ describe('polling for a device', () => {
     expect(new Set(all.map(({ grant }) => grant?.userId)).size).toBe(1);
   });
 
-  it('refuses another client, another tenant and any other value alike, and nothing is consumed (DEV-1, COD-3)', async () => {
+  it('refuses another client, another tenant and any other value alike, and consumes nothing (DEV-1, COD-3)', async () => {
     const { deviceCode, poll } = await decided();
     const { authReqId } = await startBackchannel(world, 'bob');
     const secrets = ['', 'td_', deviceCode.slice(0, -1), `${deviceCode}A`, `td_${'A'.repeat(43)}`, authReqId];
@@ -97,7 +97,7 @@ describe('polling for a device', () => {
     expect(world.database.names.filter((name) => !name.startsWith('audit.'))).toEqual([]);
   });
 
-  it('costs one Redis round trip and one statement once it was approved, none once it was denied', async () => {
+  it('costs one Redis round trip, plus one statement once approved and none once denied', async () => {
     const approved = await decided();
     const denied = await decided(Decision.DENY);
     world.redis.reset();
@@ -108,7 +108,7 @@ describe('polling for a device', () => {
     expect(world.database.names.filter((name) => !name.startsWith('audit.'))).toEqual(['device.confirm']);
   });
 
-  it('tells an expired device to start again, and still nothing to anybody else', async () => {
+  it('returns expired_token to the client itself and invalid_grant to any other', async () => {
     const brief = await createWorld({ beside: world, config: { TESSERA_DEVICE_CODE_TTL: 1 } });
     const pending = await startDevice(brief);
     const approved = await decided(Decision.APPROVE, brief);
@@ -120,7 +120,7 @@ describe('polling for a device', () => {
     await brief.service.close();
   });
 
-  it('is only for the token service', async () => {
+  it('accepts calls from the token service only', async () => {
     const { deviceCode } = await startDevice(world);
     const poll = { secret: deviceCode, clientId: 'acme-tv', tenantId: 'acme' };
     await expect(world.device.pollDeviceAuthorization(poll)).rejects.toThrow(/permission_denied/);
@@ -129,7 +129,7 @@ describe('polling for a device', () => {
 });
 
 describe('polling for a backchannel request', () => {
-  it('waits, then grants; the value of one client is nothing for another (CIBA-6)', async () => {
+  it('is pending, then granted; another client cannot use the auth_req_id (CIBA-6)', async () => {
     const { authReqId, poll } = await startBackchannel(world, 'ada');
     expect(await codeOf(poll())).toBe('authorization_pending');
     const ada = person();
@@ -154,20 +154,20 @@ describe('Redis that loses writes', () => {
     };
   }
 
-  it('never turns a denial into an approval: who decides again hears that it was decided', async () => {
+  it('never turns a refusal into an approval: a second decision fails as already decided', async () => {
     const device = await startDevice(world);
     const who = person();
     const requestId = await openDevice(world, device.userCode, who);
     const rewind = await snapshot(grantKey(device.deviceCode));
     await decideDevice(world, requestId, who, Decision.DENY);
     await rewind();
-    expect(await codeOf(device.poll()), 'the denial was lost').toBe('authorization_pending');
+    expect(await codeOf(device.poll()), 'Redis lost the refusal').toBe('authorization_pending');
     expect(await codeOf(decideDevice(world, requestId, who))).toBe('invalid_request');
-    expect(await codeOf(device.poll()), 'and is told again').toBe('access_denied');
+    expect(await codeOf(device.poll()), 'and is returned again').toBe('access_denied');
     expect(await world.audited('device.approved', { sessionId: who.sessionId }, 0)).toEqual([]);
   });
 
-  it('never approves by itself: what is approved in Redis alone means to start again', async () => {
+  it('never approves on the word of Redis alone: the client must start again', async () => {
     const { deviceCode, poll } = await startDevice(world);
     await world.redis.call('HSET', grantKey(deviceCode), 'state', 'approved');
     expect(await codeOf(poll())).toBe('expired_token');
@@ -176,13 +176,13 @@ describe('Redis that loses writes', () => {
     expect(await codeOf(denied.poll())).toBe('access_denied');
   });
 
-  it('grants what was durably approved, whatever Redis says about it', async () => {
+  it('grants a durable approval whatever Redis says', async () => {
     const { deviceCode, poll, who } = await decided();
     await world.redis.call('HSET', grantKey(deviceCode), 'user_id', 'acme-eve', 'data', '{}');
     expect((await poll()).grant).toMatchObject({ userId: who.userId, scopes: ['openid', 'orders.read'] });
   });
 
-  it('keeps durable decisions when Redis forgot everything; an undecided one is unknown without a MAC (F2)', async () => {
+  it('keeps durable decisions if Redis lost everything; a pending request without a MAC is unknown (F2)', async () => {
     const [approved, denied, pending] = [
       await decided(),
       await decided(Decision.DENY),
@@ -198,7 +198,7 @@ describe('Redis that loses writes', () => {
     expect(await codeOf(pollDevice(world, approved.deviceCode, 'acme-box'))).toBe('invalid_grant');
   });
 
-  it('answers expired_token for a lost code with a MAC, to its own client only (F2)', async () => {
+  it('returns expired_token for a lost code with a MAC, to its own client only (F2)', async () => {
     const config = { TESSERA_DEVICE_HMAC_KEY: new Secret('an-hmac-key-of-at-least-32-characters') };
     const withKey = await createWorld({ beside: world, config });
     const device = await startDevice(withKey);
@@ -232,7 +232,7 @@ describe('Redis that loses writes', () => {
     await withKey.service.close();
   });
 
-  it('knows what was given under another key or without one, while Redis remembers it', async () => {
+  it('accepts codes issued under another key or without one while Redis has them', async () => {
     const keys = ['one', 'two'].map((name) => new Secret(`hmac-key-${name}-of-at-least-32-characters`));
     const worlds = [
       world,
@@ -258,7 +258,7 @@ describe('Redis that loses writes', () => {
     await Promise.all(worlds.slice(1).map(({ service }) => service.close()));
   });
 
-  it('hears of a decision again when it was away at first', async () => {
+  it('receives a decision again if Redis was unavailable at first', async () => {
     const device = await startDevice(world);
     const who = person();
     const requestId = await openDevice(world, device.userCode, who);
@@ -283,7 +283,7 @@ describe('Redis that loses writes', () => {
     await other.service.close();
   });
 
-  it('keeps an approval from the device while Postgres is away, and does not call it invalid', async () => {
+  it('withholds an approval while Postgres is unavailable, without calling the code invalid', async () => {
     const { deviceCode } = await decided();
     let isAway = false;
     const query: Database['query'] = (statement) =>

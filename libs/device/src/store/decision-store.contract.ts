@@ -55,7 +55,7 @@ export function decisionStoreContract(engine: string, open: () => Promise<Databa
       return rows.map(({ event }) => event);
     };
 
-    it('confirms an approval with what was granted, again each time', async () => {
+    it('confirms an approval with its grant, each time', async () => {
       const decision = newDecision('approved');
       expect(await decide(decision)).toEqual({ decision: 'approved', userId: 'ada', isNew: true });
       const { request, userId, sessionId, authTime } = decision;
@@ -69,7 +69,7 @@ export function decisionStoreContract(engine: string, open: () => Promise<Databa
       expect(await audited(decision)).toEqual(['device.approved']);
     });
 
-    it('confirms nothing that was not decided, is another client’s, or has ended', async () => {
+    it('confirms nothing that is undecided, expired or of another client', async () => {
       expect(await confirm(newDecision('approved'))).toBeUndefined();
       const decision = newDecision('approved');
       await decide(decision);
@@ -82,7 +82,7 @@ export function decisionStoreContract(engine: string, open: () => Promise<Databa
       expect(await confirm(ended)).toBeUndefined();
     });
 
-    it('lets the first decision stand, with its one audit row', async () => {
+    it('keeps the first decision, with one audit row', async () => {
       const denied = newDecision('denied');
       await decide(denied);
       expect(await decide({ ...denied, decision: 'approved', userId: 'eve' })).toEqual({
@@ -95,7 +95,7 @@ export function decisionStoreContract(engine: string, open: () => Promise<Databa
       expect(await audited(denied)).toEqual(['device.denied']);
     });
 
-    it('makes exactly one of twenty decisions at once, and everybody hears the same one', async () => {
+    it('keeps exactly one of twenty concurrent decisions, and returns it to every caller', async () => {
       for (let round = 0; round < 10; round += 1) {
         const decision = newDecision('approved');
         const standing = await Promise.all(
@@ -117,7 +117,7 @@ export function decisionStoreContract(engine: string, open: () => Promise<Databa
       expect(await confirm(decision)).toBeUndefined();
     });
 
-    it('removes decisions a day after their request ended, as many as asked for', async () => {
+    it('removes decisions one day after their request expired, up to the given number', async () => {
       const database = await open();
       const old = Array.from({ length: 3 }, () => newDecision('denied', { remainingSeconds: -90_000 }));
       for (const decision of old) await decide(decision);

@@ -62,7 +62,7 @@ export function grantStoreContract(engine: string, open: Open): void {
 }
 
 function pollContract(open: Open): void {
-  it('is never too fast at the first poll, and is in step at the interval (RFC 8628 §3.5)', async () => {
+  it('accepts the first poll and polls at the interval (RFC 8628 §3.5)', async () => {
     const { store, elapse } = await open();
     const { poll } = await startedDevice(store);
     expect(await poll()).toBe('pending');
@@ -70,7 +70,7 @@ function pollContract(open: Open): void {
     expect(await poll()).toBe('pending');
   });
 
-  it('slows down whoever polls too fast, adds to the interval, and lets an honest client recover (RFC 8628 §3.5)', async () => {
+  it('returns slow_down and a longer interval if a client polls too fast, and lets it recover (RFC 8628 §3.5)', async () => {
     const { store, elapse } = await open();
     const { poll } = await startedDevice(store);
     expect(await poll()).toBe('pending');
@@ -83,17 +83,17 @@ function pollContract(open: Open): void {
     expect(await poll(), 'and the new one stays enough').toBe('pending');
   });
 
-  it('lets a client recover that never heard of some of its slow_downs', async () => {
+  it('lets a client recover if some slow_down responses were lost', async () => {
     const { store, elapse } = await open();
     const { poll } = await startedDevice(store);
     for (let unheard = 0; unheard < 10; unheard += 1) await poll();
     await elapse(1100);
     expect(await poll(), 'the one it hears of').toBe('slow_down');
     await elapse(2200);
-    expect(await poll(), 'the next, kept as it was told').toBe('pending');
+    expect(await poll(), 'the next, at the returned interval').toBe('pending');
   });
 
-  it('answers twenty parallel polls with one pending and nineteen slow_downs', async () => {
+  it('answers twenty concurrent polls with one pending and nineteen slow_down', async () => {
     const { store } = await open();
     const { poll } = await startedDevice(store);
     const verdicts = await Promise.all(Array.from({ length: 20 }, poll));
@@ -101,7 +101,7 @@ function pollContract(open: Open): void {
     expect(verdicts.filter((verdict) => verdict === 'slow_down')).toHaveLength(19);
   });
 
-  it('tells a client nothing about what is not its own, and changes nothing by it', async () => {
+  it('reveals nothing about the request of another client, and does not change it', async () => {
     const { store } = await open();
     const { request, poll } = await startedDevice(store);
     const foreign = [
@@ -116,7 +116,7 @@ function pollContract(open: Open): void {
     expect(await store.poll('device_code', unique(), client)).toBe('unknown');
   });
 
-  it('knows an expired request from one that never was, for a while', async () => {
+  it('distinguishes an expired request from one that never existed, for a while', async () => {
     const { store, elapse } = await open();
     const { request, userCode, poll } = await startedDevice(store, 0.6);
     expect(await poll()).toBe('pending');
@@ -132,7 +132,7 @@ function pollContract(open: Open): void {
 
 function settleContract(open: Open): void {
   it.each(['approved', 'denied'] as const)(
-    'answers every poll with %s once that was decided',
+    'answers every poll with %s after the decision',
     async (decision) => {
       const { store } = await open();
       const { request, userCode, poll } = await startedDevice(store);
@@ -149,14 +149,14 @@ function settleContract(open: Open): void {
     },
   );
 
-  it('does not bring back what is gone', async () => {
+  it('does not recreate a request that is gone', async () => {
     const { store } = await open();
     const gone = newGrant().request;
     await store.settle(gone, 'approved');
     expect(await store.poll('device_code', gone.hash, client)).toBe('unknown');
   });
 
-  it('never answers pending after a decision, whatever races', async () => {
+  it('never answers pending after a decision, under any concurrency', async () => {
     const { store } = await open();
     for (let round = 0; round < 20; round += 1) {
       const { request, poll } = await startedDevice(store);
@@ -169,7 +169,7 @@ function settleContract(open: Open): void {
 }
 
 function userCodeContract(open: Open): void {
-  it('gives back what was started, byte for byte, to who opens it', async () => {
+  it('returns the request unchanged, byte for byte, when it is opened', async () => {
     const { store } = await open();
     const { request, userCode } = await startedDevice(store);
     const owner = newOwner();
@@ -182,7 +182,7 @@ function userCodeContract(open: Open): void {
     expect(await store.find(unique())).toBeUndefined();
   });
 
-  it('belongs to the first person who opens it, in the session they opened it in last', async () => {
+  it('belongs to the first person who opens it, in their latest session', async () => {
     const { store } = await open();
     const { request, userCode } = await startedDevice(store);
     const owner = newOwner();
@@ -194,7 +194,7 @@ function userCodeContract(open: Open): void {
     expect((await store.find(request.requestId))?.owner).toEqual({ userId, sessionId });
   });
 
-  it('belongs to exactly one of twenty persons who open it at once', async () => {
+  it('belongs to exactly one of twenty people who open it concurrently', async () => {
     const { store } = await open();
     const { userCode } = await startedDevice(store);
     const openings = await Promise.all(
@@ -203,7 +203,7 @@ function userCodeContract(open: Open): void {
     expect(openings.filter(({ outcome }) => outcome === 'found')).toHaveLength(1);
   });
 
-  it('is nobody’s while nobody is signed in, and never another tenant’s', async () => {
+  it('belongs to nobody until someone signs in, and never to another tenant', async () => {
     const { store } = await open();
     const { request, userCode } = await startedDevice(store);
     expect((await store.open(userCode, undefined, [])).outcome).toBe('found');
@@ -214,7 +214,7 @@ function userCodeContract(open: Open): void {
     expect((await store.open(userCode, newOwner(), [])).outcome).toBe('found');
   });
 
-  it('gives a user code to one pending request at a time', async () => {
+  it('assigns a user code to one pending request at a time', async () => {
     const { store, elapse } = await open();
     const userCode = unique();
     const starts = await Promise.all(
@@ -231,7 +231,7 @@ function failureContract(open: Open): void {
     return { name, key: unique(), limit, windowSeconds: 60 };
   }
 
-  it('lets no further guess through once a rule is used up, not even a right one (RFC 8628 §5.1)', async () => {
+  it('refuses further guesses once a limit is reached, even a correct one (RFC 8628 §5.1)', async () => {
     const { store } = await open();
     const { userCode } = await startedDevice(store);
     const [session, address] = [rule(3, 'session'), rule(5)];
@@ -252,7 +252,7 @@ function failureContract(open: Open): void {
     expect((await store.open(userCode, newOwner(), [rule(3)])).outcome).toBe('found');
   });
 
-  it('lets through exactly the limit of guesses made at once', async () => {
+  it('allows exactly the limit of concurrent guesses', async () => {
     const { store } = await open();
     const rules = [rule(7)];
     const openings = await Promise.all(
@@ -261,7 +261,7 @@ function failureContract(open: Open): void {
     expect(openings.filter(({ outcome }) => outcome === 'unknown')).toHaveLength(7);
   });
 
-  it('does not count right codes, and counts codes of others as wrong', async () => {
+  it('does not count correct codes, and counts codes of others as wrong', async () => {
     const { store } = await open();
     const { userCode } = await startedDevice(store);
     const owner = newOwner();
@@ -286,7 +286,7 @@ function failureContract(open: Open): void {
 }
 
 function backchannelContract(open: Open): void {
-  it('shows a person what waits for them, the soonest end first, and nobody else', async () => {
+  it('lists the pending requests of a person only to them, earliest expiry first', async () => {
     const { store } = await open();
     const late = await startedBackchannel(store, undefined, 50);
     const soon = await startedBackchannel(store, late.userId, 40);
@@ -300,7 +300,7 @@ function backchannelContract(open: Open): void {
     expect(await store.pendingOf('acme', late.userId)).toHaveLength(1);
   });
 
-  it('stops showing what has expired', async () => {
+  it('does not list expired requests', async () => {
     const { store, elapse } = await open();
     const { userId, poll } = await startedBackchannel(store, undefined, 0.6);
     await startedBackchannel(store, userId, 60);
@@ -309,7 +309,7 @@ function backchannelContract(open: Open): void {
     expect(await poll()).toBe('expired');
   });
 
-  it('lets no more than the limit wait for one person, whatever races, and the others look the same', async () => {
+  it('keeps at most the limit of pending requests per person under concurrency, and the rest look the same', async () => {
     const { store } = await open();
     const userId = unique();
     const started = await Promise.all(Array.from({ length: 20 }, () => startedBackchannel(store, userId)));
@@ -338,7 +338,7 @@ function backchannelContract(open: Open): void {
     expect(await store.pendingOf('acme', userId)).toHaveLength(4);
   });
 
-  it('tells a client that is pushed the outcome nothing else, and any other nothing at all (CIBA Core §11)', async () => {
+  it('reports a push request as pushed to its own client, and reveals nothing to any other (CIBA Core §11)', async () => {
     const { store, elapse } = await open();
     const { request, ...rest } = newGrant('auth_req_id', 0.6);
     const delivery = { mode: 'push', sealed: 'sealed' } as const;
@@ -356,7 +356,7 @@ function backchannelContract(open: Open): void {
     expect(await store.poll('auth_req_id', pinged.hash, client)).toBe('pending');
   });
 
-  it('keeps a request for nobody pending until it expires', async () => {
+  it('keeps a request without a person pending until it expires', async () => {
     const { store, elapse } = await open();
     const grant = newGrant('auth_req_id', 0.6);
     expect(await store.startBackchannel(grant, undefined, 3)).toBe('started');

@@ -29,8 +29,8 @@ grantStoreContract('a Redis cluster', async () => ({
 }));
 forgettingContract('memory', openMemory);
 
-describe('the records in Redis', () => {
-  it('end by themselves, some minutes after the request', async () => {
+describe('the keys in Redis', () => {
+  it('expire by themselves, some minutes after the request', async () => {
     const store = createRedisGrantStore(redis);
     const request = {
       kind: 'device_code',

@@ -17,7 +17,7 @@ async function loseCounters(): Promise<void> {
   await lose(['device:guesses:'], []);
 }
 
-it('gives nobody new guesses when Redis loses its counters (RFC 8628 §5.1, DEV-7)', async () => {
+it('grants no new guesses if Redis loses its counters (RFC 8628 §5.1, DEV-7)', async () => {
   const { userCode } = await startDevice(world);
   const who = person();
   for (let wrong = 0; wrong < 5; wrong += 1) {
@@ -33,7 +33,7 @@ it('gives nobody new guesses when Redis loses its counters (RFC 8628 §5.1, DEV-
   expect(await codeOf(openDevice(world, userCode, person())), 'another session is free').toBe('no error');
 });
 
-it('counts neither right codes nor what Redis refused', async () => {
+it('counts neither correct codes nor guesses that Redis already refused', async () => {
   const who = person();
   const beside = await createWorld({ beside: world });
   for (let wrong = 0; wrong < 5; wrong += 1) await codeOf(openDevice(beside, 'BBBB-BBBB', who));

@@ -5,7 +5,7 @@ import type { NewDecision } from '../store/decision-store.ts';
 
 const runtime = { clock: systemClock, random: systemRandom };
 
-/** Of a backchannel request whose client is told. */
+/** The decision of a backchannel request whose client is notified. */
 export function newDecision(mode: DeliveryMode, decision: Decision, remainingSeconds = 300): NewDecision {
   return {
     request: {

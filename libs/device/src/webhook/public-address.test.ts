@@ -78,12 +78,12 @@ describe('publicLookup', () => {
   const ofPublic = { address: '8.8.8.8', family: 4 };
   const ofPrivate = { address: '10.0.0.1', family: 4 };
 
-  it('answers public addresses, one or all', async () => {
+  it('returns public addresses, one or all', async () => {
     expect(await resolve([ofPublic], false)).toEqual(['8.8.8.8', 4]);
     expect(await resolve([ofPublic], true)).toEqual([[ofPublic], undefined]);
   });
 
-  it('fails when any address is private, or there is none', async () => {
+  it('fails if any address is private or there is none', async () => {
     for (const addresses of [[ofPrivate], [ofPublic, ofPrivate], []]) {
       for (const all of [true, false]) expect(await resolve(addresses, all)).toBe('PrivateAddressError');
     }

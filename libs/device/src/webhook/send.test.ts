@@ -44,7 +44,7 @@ describe('sending a notification', () => {
     [429, 'failed'],
     [500, 'failed'],
     [503, 'failed'],
-  ])('takes status %d as %s, and follows no redirect (CIBA-4)', async (status, outcome) => {
+  ])('classifies status %d as %s and follows no redirect (CIBA-4)', async (status, outcome) => {
     const paths: unknown[] = [];
     const url = await listening((request, response) => {
       paths.push(request.url);
@@ -54,12 +54,12 @@ describe('sending a notification', () => {
     expect(paths).toEqual(['/hook']);
   });
 
-  it('takes a connection that fails as failed', async () => {
+  it('reports a failed connection as failed', async () => {
     const url = await listening((request) => request.socket.destroy());
     expect(await send(message(url), never)).toMatchObject({ outcome: 'failed', reason: 'econnreset' });
   });
 
-  it('reads no more of an answer than its status', async () => {
+  it('reads only the status of a response', async () => {
     const url = await listening((_request, response) => {
       response.writeHead(200);
       const pour = (): void => {
@@ -71,7 +71,7 @@ describe('sending a notification', () => {
     expect(await send(message(url), never)).toEqual({ outcome: 'delivered' });
   });
 
-  it('gives up when it is told to', async () => {
+  it('stops when it is aborted', async () => {
     const url = await listening(() => undefined);
     const giveUp = new AbortController();
     const sending = send(message(url), giveUp.signal);

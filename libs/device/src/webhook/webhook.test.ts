@@ -87,14 +87,14 @@ describe('approval by webhook', () => {
     expect(new Set(given).size).toBe(3);
   });
 
-  it('knows a link in one spelling alone', () => {
+  it('accepts only the canonical spelling of a link', () => {
     const token = keys.decisionToken('A'.repeat(22));
     const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
     const accepted = [...alphabet].filter((last) => keys.requestOf(token.slice(0, -1) + last) !== undefined);
     expect(accepted).toEqual([token.at(-1)]);
   });
 
-  it('approves by the link, as the person, with one audit row', async () => {
+  it('approves by link on behalf of the person, with one audit row', async () => {
     const { who, poll } = await start();
     const token = tokenOf(await notified());
     expect(await codeOf(poll())).toBe('authorization_pending');
@@ -108,7 +108,7 @@ describe('approval by webhook', () => {
     expect(JSON.stringify(rows)).not.toContain(token);
   });
 
-  it('denies by the link; the first decision stands', async () => {
+  it('denies by link, and keeps the first decision', async () => {
     const { poll } = await start();
     const token = tokenOf(await notified());
     await decide(token, Decision.DENY);
@@ -117,7 +117,7 @@ describe('approval by webhook', () => {
     expect(await codeOf(poll())).toBe('access_denied');
   });
 
-  it('refuses a link once the application uses another approval experience', async () => {
+  it('refuses a link if the application now uses another approval experience', async () => {
     const { poll } = await start();
     const token = tokenOf(await notified());
     const { ciba } = world.directory.applications.get('acme-hook') ?? {};
@@ -129,7 +129,7 @@ describe('approval by webhook', () => {
     expect((await poll()).grant).toBeDefined();
   });
 
-  it('takes no link that was not handed out for a living request', async () => {
+  it('refuses a link that was not issued for a pending request', async () => {
     const { poll, authReqId } = await start({ requestedExpiry: 1 });
     const token = tokenOf(await notified());
     const [head = '', proof = ''] = token.split('.');
@@ -151,7 +151,7 @@ describe('approval by webhook', () => {
     expect(await codeOf(poll())).toBe('expired_token');
   });
 
-  it('refuses the approval for a person locked meanwhile, which denies', async () => {
+  it('refuses approval and denies the request if the person has been locked since', async () => {
     const { who, poll } = await start();
     const token = tokenOf(await notified());
     await world.directory.changeUser(who.userId, { status: Status.LOCKED });
@@ -159,7 +159,7 @@ describe('approval by webhook', () => {
     expect(await codeOf(poll())).toBe('access_denied');
   });
 
-  it('tries again while the receiver is in trouble, with the same id', async () => {
+  it('retries with the same id while the receiver returns errors', async () => {
     receiver.answer(503);
     const { who } = await start();
     await notified(2);
@@ -168,7 +168,7 @@ describe('approval by webhook', () => {
     expect(rows.map(({ reason }) => reason)).toEqual([null]);
   });
 
-  it.each([401, 302, 404])('does not try again after status %d (CIBA-4)', async (status) => {
+  it.each([401, 302, 404])('does not retry after status %d (CIBA-4)', async (status) => {
     receiver.answer(status);
     const { who } = await start();
     const rows = await world.audited('ciba.notified', { subject: who.userId });
@@ -176,7 +176,7 @@ describe('approval by webhook', () => {
     expect(receiver.received).toHaveLength(1);
   });
 
-  it('notifies nobody of a locked or unknown person (CIBA-1)', async () => {
+  it('sends no notification for a locked or unknown person (CIBA-1)', async () => {
     receiver.received.length = 0;
     const who = newPerson(world);
     await world.directory.changeUser(who.userId, { status: Status.LOCKED });
@@ -188,7 +188,7 @@ describe('approval by webhook', () => {
     expect(receiver.received).toHaveLength(1);
   });
 
-  it('notifies nobody of a person who may not use the application, at the start or by the next attempt (DEV-2)', async () => {
+  it('sends no notification for a person without access to the application, at the start or on a retry (DEV-2)', async () => {
     receiver.received.length = 0;
     const [clerk, driver] = [newPerson(world), newPerson(world)];
     await world.directory.changeUser(clerk.userId, { roles: ['clerk'] });
@@ -205,7 +205,7 @@ describe('approval by webhook', () => {
     expect(receiver.received).toHaveLength(1);
   });
 
-  it('refuses the approval by the link once a role was taken, which denies (DEV-2)', async () => {
+  it('refuses approval by link and denies the request if the person has lost the required role (DEV-2)', async () => {
     const { who, poll } = await start();
     const token = tokenOf(await notified());
     await world.directory.changeApplication('acme-hook', { allowedRoles: ['clerk'] });
@@ -216,7 +216,7 @@ describe('approval by webhook', () => {
     expect(rows.map(({ reason }) => reason)).toEqual(['role_missing']);
   });
 
-  it('is not tried again when the request would be over by then', async () => {
+  it('is not retried if the request would expire first', async () => {
     receiver.answer(503);
     const { who } = await start({ requestedExpiry: 1 });
     const rows = await world.audited('ciba.notified', { subject: who.userId });
@@ -224,7 +224,7 @@ describe('approval by webhook', () => {
     expect(receiver.received).toHaveLength(1);
   });
 
-  it('is not forgotten when the process ends before it could be delivered', async () => {
+  it('survives the end of a process before delivery', async () => {
     receiver.answer(503);
     const { who } = await start();
     await notified();
@@ -240,7 +240,7 @@ describe('approval by webhook', () => {
     expect(rows.map(({ reason }) => reason)).toEqual([null]);
   });
 
-  it('is kept for somebody and for nobody alike, so that a start takes the same time, and leaves nothing (ENUM-2)', async () => {
+  it('is stored whether or not the person exists, so that both take the same time, and is then removed (ENUM-2)', async () => {
     const asked: string[] = [];
     const query: Database['query'] = (statement) => {
       asked.push(statement.name);
