@@ -137,6 +137,16 @@ describe('tessera check', () => {
     expect((await tessera('check -f -', {}, undefined, state())).said).toBe('1 tenant, no mistakes.\n');
   });
 
+  it('finds weak passwords, by the minimum length of the environment', async () => {
+    const named = file(state('    users:', '      - { username: ada, passwordFromEnv: ADA_PASSWORD }'));
+    const check = async (password: string, length: string) =>
+      (await tessera(`check -f ${named}`, { ADA_PASSWORD: password, TESSERA_PASSWORD_MIN_LENGTH: length }))
+        .said;
+    expect(await check('short', '8')).toContain('users[0].password: must have at least 8 characters');
+    expect(await check('iloveyou', '8')).toContain('users[0].password: is one of the most common passwords');
+    expect(await check('short', '5')).toBe('1 tenant, no mistakes.\n');
+  });
+
   it('reports malformed keys and broken rules at once', async () => {
     const { code, said } = await tessera(
       `check -f ${file(state('    roles: [clerk, clerk]', '    users:', '      - { username: ada, email: nowhere }'))}`,

@@ -1,9 +1,14 @@
 import { readFile } from 'node:fs/promises';
 import type { CallOptions, Client } from '@tessera/rpc';
 import type { ApplyResponse, DiffResponse, DirectoryAdminService } from '@tessera/proto-gen/directory';
-import type { Problem } from '../declared/positions.ts';
+import { DeclaredStateError, type Problem } from '../declared/positions.ts';
 import { readDeclaredState } from '../declared/read.ts';
+import { directoryConfig } from '../config.ts';
+import { weakPasswords } from '../passwords/password-policy.ts';
+import { loadConfig } from '@tessera/process';
 import { resolveDeclaredState } from '../declared/resolve.ts';
+
+const passwordConfig = directoryConfig.pick({ TESSERA_PASSWORD_MIN_LENGTH: true });
 
 export interface ApplyFileOptions {
   readonly admin: Client<typeof DirectoryAdminService>;
@@ -53,7 +58,11 @@ export async function checkFile(
       return `stands for ${problem.key}`.padEnd(32, '.');
     },
   });
-  return { tenants: readDeclaredState(document, fileName).state.tenants.length, absent };
+  const state = readDeclaredState(document, fileName);
+  const { TESSERA_PASSWORD_MIN_LENGTH: minimumLength } = loadConfig(passwordConfig, environment);
+  const weak = weakPasswords(state, minimumLength);
+  if (weak.length > 0) throw new DeclaredStateError(weak);
+  return { tenants: state.state.tenants.length, absent };
 }
 
 async function resolved(

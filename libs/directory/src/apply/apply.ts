@@ -6,7 +6,7 @@ import { DeclaredStateError, type Problem } from '../declared/positions.ts';
 import { readDeclaredState, type ReadState } from '../declared/read.ts';
 import type { DeclaredTenant } from '../declared/schema.ts';
 import { desiredState } from './desired-state.ts';
-import { passwordProblem } from '../passwords/password-policy.ts';
+import { weakPasswords } from '../passwords/password-policy.ts';
 import type { Passwords } from '../passwords/passwords.ts';
 import { changesOf, countPlan, planTenant, type PlanCounts, type TenantPlan } from './plan.ts';
 import { eventsOf, type EventBase } from './plan-events.ts';
@@ -168,15 +168,6 @@ function isPreparedFor(
     const isUndeclared = password === undefined && passwordHash === undefined;
     return isUndeclared || users.get(key)?.passwordHash === stored.get(key)?.hash;
   });
-}
-
-function weakPasswords({ state, problem }: ReadState, minimumLength: number): Problem[] {
-  return state.tenants.flatMap(({ users }, tenantIndex) =>
-    users.flatMap(({ password }, index) => {
-      const why = password === undefined ? undefined : passwordProblem(password, minimumLength);
-      return why === undefined ? [] : [problem(['tenants', tenantIndex, 'users', index, 'password'], why)];
-    }),
-  );
 }
 
 /** A client ID identifies its tenant, so it can belong to only one. */

@@ -1,4 +1,6 @@
 import { readFileSync } from 'node:fs';
+import type { Problem } from '../declared/positions.ts';
+import type { ReadState } from '../declared/read.ts';
 
 /** Lower-case, one a line (docs/adr/0039-common-passwords.md). */
 const file = new URL('./common-passwords.txt', import.meta.url);
@@ -15,4 +17,14 @@ export function passwordProblem(password: string, minimumLength: number): string
   return common.has(password.toLowerCase())
     ? 'is one of the most common passwords; choose another one'
     : undefined;
+}
+
+/** Every declared password that a person may not have. */
+export function weakPasswords({ state, problem }: ReadState, minimumLength: number): Problem[] {
+  return state.tenants.flatMap(({ users }, tenantIndex) =>
+    users.flatMap(({ password }, index) => {
+      const why = password === undefined ? undefined : passwordProblem(password, minimumLength);
+      return why === undefined ? [] : [problem(['tenants', tenantIndex, 'users', index, 'password'], why)];
+    }),
+  );
 }
