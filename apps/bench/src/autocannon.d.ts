@@ -12,6 +12,7 @@ declare module 'autocannon' {
     readonly reqsMade: number;
     /** How many requests it sends before it ends. */
     responseMax: number | undefined;
+    setRequests(requests: NonNullable<Options['requests']>): void;
   }
 
   interface Options {
@@ -22,6 +23,10 @@ declare module 'autocannon' {
     readonly duration?: number;
     /** Requests, instead of a duration. */
     readonly amount?: number;
+    /** Requests a second of all connections together. */
+    readonly overallRate?: number;
+    /** Seconds until a request counts as an error. */
+    readonly timeout?: number;
     /** Milliseconds between samples, and between looks at whether the time is over. */
     readonly sampleInt?: number;
     readonly requests?: readonly {

@@ -13,6 +13,7 @@ import { measure, measureRest, type Bench } from './measure/measure.ts';
 import { residentMemory } from './measure/processor-time.ts';
 import { resultFormat, type Result, type Row, type Start } from './measure/row.ts';
 import { Yardstick } from './measure/yardstick.ts';
+import { describeOverload, overload } from './overload/overload.ts';
 import { parseOptions, usage, UsageError, type Options } from './options.ts';
 import { describeSoak, soak } from './soak.ts';
 import { startStores } from './stores.ts';
@@ -39,6 +40,7 @@ async function main(options: Options): Promise<number> {
     const seed = randomBytes(16).toString('hex');
     const systems: SystemOptions = { stores, seed, directory, profile: options.profile };
     await applyState(systems);
+    if (options.overload !== undefined) return await overloadSystems(options.overload, options, systems);
     if (options.soak !== undefined) return await soakSystems(options.soak, options, systems);
     const { starts, rows } = await measureSystems(options, bench, systems);
     const result: Result = {
@@ -85,6 +87,19 @@ async function soakSystems(seconds: number, options: Options, systems: SystemOpt
     }
   }
   return errors > 0 ? 1 : 0;
+}
+
+async function overloadSystems(seconds: number, options: Options, systems: SystemOptions): Promise<number> {
+  for (const topology of options.topologies) {
+    say(`starting ${topology}`);
+    const system = await startTessera(topology, systems);
+    try {
+      process.stdout.write(describeOverload(await overload(system, topology, seconds)));
+    } finally {
+      await system.stop();
+    }
+  }
+  return 0;
 }
 
 /** All systems run at once, so that each operation is measured on them in turn. */

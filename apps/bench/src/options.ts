@@ -11,6 +11,8 @@ export interface Options {
   readonly duration: number;
   /** Seconds of mixed traffic instead of measurements. */
   readonly soak: number | undefined;
+  /** Seconds of three times the capacity instead of measurements. */
+  readonly overload: number | undefined;
   /** Whether the peer is measured too. */
   readonly peer: boolean;
   readonly json: string | undefined;
@@ -25,6 +27,7 @@ export const usage = `npm run bench -- [options]
   --topology t      compact, split, or both (the default)
   --duration n      seconds of each measurement, 5 by default
   --soak n          instead of measuring, n seconds of all operations at once; says what memory did
+  --overload n      instead of measuring, n seconds of three times the capacity; says what was served and refused
   --no-peer         leave oidc-provider out
   --json FILE       write the result
   --compare FILE    compare with an earlier result
@@ -44,20 +47,25 @@ export function parseOptions(args: readonly string[]): Options | undefined {
   if (!Number.isInteger(duration) || duration < 1 || duration > 3600) {
     throw new UsageError('--duration is a whole number of seconds.');
   }
-  const soak = values.soak === undefined ? undefined : Number(values.soak);
-  if (soak !== undefined && (!Number.isInteger(soak) || soak < 1)) {
-    throw new UsageError('--soak is a whole number of seconds.');
-  }
   return {
     only: chosen(values.only),
     topologies: chosenTopologies(values.topology ?? 'both'),
     duration,
-    soak,
+    soak: seconds('soak', values.soak),
+    overload: seconds('overload', values.overload),
     peer: values['no-peer'] !== true,
     json: values.json,
     compare: values.compare,
     profile: values.profile,
   };
+}
+
+function seconds(option: string, text: string | undefined): number | undefined {
+  if (text === undefined) return undefined;
+  const value = Number(text);
+  if (!Number.isInteger(value) || value < 1)
+    throw new UsageError(`--${option} is a whole number of seconds.`);
+  return value;
 }
 
 function read(args: readonly string[]) {
@@ -68,6 +76,7 @@ function read(args: readonly string[]) {
     topology: text,
     duration: text,
     soak: text,
+    overload: text,
     json: text,
     compare: text,
     profile: text,

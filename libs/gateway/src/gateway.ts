@@ -46,5 +46,9 @@ declare module 'fastify' {
     route: string | undefined;
     /** Code of the error it was answered with, for the access log. */
     failure: string | undefined;
+    /** Whether it counts among the requests that are being answered. */
+    counted: boolean;
+    /** Whether it was refused because of an overload, which is logged for many requests together. */
+    refused: boolean;
   }
 }

@@ -1,6 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Logger, RepeatedWarnings } from '@tessera/telemetry';
 import { OAuthError, type ErrorCode } from '@tessera/oauth';
+import { overloaded } from './load-shedding.ts';
 
 /** Codes for the log and the status alone; clients get the registered code that covers them. */
 const registered: Readonly<Partial<Record<ErrorCode, ErrorCode>>> = {
@@ -27,7 +28,9 @@ export function publicCode(error: OAuthError): ErrorCode {
  */
 export function asOAuthError(thrown: unknown, requestId: string, { log, warnings }: FailureLog): OAuthError {
   if (thrown instanceof OAuthError) {
-    if (thrown.status >= 500) warnings.warn(causeOf(thrown), { requestId, error: thrown }, 'request failed');
+    // An overload is logged where it is noticed, not for every request.
+    if (thrown.status >= 500 && thrown !== overloaded)
+      warnings.warn(causeOf(thrown), { requestId, error: thrown }, 'request failed');
     return thrown;
   }
   const framework = frameworkError(thrown);

@@ -21,6 +21,7 @@ export function prepareRequests(
     done();
   });
   app.decorateRequest('failure', undefined);
+  app.decorateRequest('refused', false);
   app.decorateRequest('incoming');
   app.decorateRequest('route', undefined);
   app.addHook('onRequest', (request, reply, done) => {
@@ -48,7 +49,7 @@ export function prepareRequests(
     // Also runs for a request whose connection closed before it was answered.
     connectionOf(request.raw.socket, rules.proxies).unanswered -= 1;
     measureRequest(request, reply.statusCode, elapsedTime);
-    logRequest(log, request, reply.statusCode, elapsedTime);
+    if (!request.refused) logRequest(log, request, reply.statusCode, elapsedTime);
     done();
   });
 }

@@ -15,6 +15,7 @@ import { chooseRequestId, type IncomingRules } from './incoming.ts';
 import { sendPageError, wantsHtml } from '../pages/page.ts';
 import { prepareRequests } from './hooks.ts';
 import { watchOverload, type OverloadWatch } from './overload.ts';
+import { refuseOverload } from './load-shedding.ts';
 import { traceRequests } from './request-traces.ts';
 import { methodsOf, routes, type PageRoute, type ReadRoute, type Route } from '../routes.ts';
 
@@ -74,6 +75,7 @@ export function createServer(gateway: Gateway, options: ServerOptions): FastifyI
   traceRequests(app, rules);
   prepareRequests(app, gateway, rules, options.draining);
   const failures = { log: runtime.log, warnings: limitRepeats(runtime.log) };
+  refuseOverload(app, runtime);
   app.setErrorHandler((thrown, request, reply) =>
     sendError(request, reply, asOAuthError(thrown, request.id, failures)),
   );
