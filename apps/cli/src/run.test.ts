@@ -69,7 +69,7 @@ function world(replies: Reply[], environment: Record<string, string> = {}, docum
 }
 
 describe('tessera flow device', () => {
-  it('shows code and QR code, polls, and prints the token answer alone on standard output', async () => {
+  it('shows code and QR code, polls, and prints only the token response on standard output', async () => {
     const { terminal, sent, printed } = world([[200, device], pending, [200, tokens]]);
     expect(await run(['flow', 'device', '--scope', 'openid profile'], terminal)).toBe(0);
     expect(JSON.parse(printed.out)).toEqual(tokens);
@@ -91,14 +91,14 @@ describe('tessera flow device', () => {
     });
   });
 
-  it('waits the interval, and five seconds longer after every slow_down (RFC 8628 §3.5)', async () => {
+  it('polls at the interval, five seconds longer after every slow_down (RFC 8628 §3.5)', async () => {
     const replies: Reply[] = [[200, device], pending, slowDown, pending, slowDown, [200, tokens]];
     const { terminal, sent } = world(replies);
     expect(await run(['flow', 'device', '--no-qr'], terminal)).toBe(0);
     expect(sent.slice(1).map(({ atSecond }) => atSecond)).toEqual([5, 10, 20, 30, 45]);
   });
 
-  it('waits twice as long while nothing answers, and keeps what Retry-After asks (RFC 8628 §3.5)', async () => {
+  it('doubles the interval while the server does not respond, and respects Retry-After (RFC 8628 §3.5)', async () => {
     const busy: Reply = [503, { error: 'temporarily_unavailable' }, { 'retry-after': '60' }];
     const { terminal, sent } = world([[200, device], 'no answer', 'no answer', busy, pending, [200, tokens]]);
     expect(await run(['flow', 'device', '--no-qr'], terminal)).toBe(0);
@@ -109,7 +109,7 @@ describe('tessera flow device', () => {
     ['access_denied', 'access_denied: No.'],
     ['expired_token', 'expired_token: No.'],
     ['invalid_grant', 'invalid_grant: No.'],
-  ])('ends at %s with exit code 1 and no result', async (error, message) => {
+  ])('exits with code 1 and no result on %s', async (error, message) => {
     const { terminal, printed } = world([
       [200, device],
       [400, { error, error_description: 'No.' }],
@@ -119,14 +119,14 @@ describe('tessera flow device', () => {
     expect(printed.out).toBe('');
   });
 
-  it('stops by itself when the request has ended', async () => {
+  it('stops by itself when the request expires', async () => {
     const { terminal, sent, printed } = world([[200, { ...device, expires_in: 12 }], pending, pending]);
     expect(await run(['flow', 'device', '--no-qr'], terminal)).toBe(1);
     expect(sent).toHaveLength(3);
     expect(printed.say).toContain('expired');
   });
 
-  it('takes the interval that is not given as five seconds (RFC 8628 §3.2)', async () => {
+  it('uses five seconds if no interval is given (RFC 8628 §3.2)', async () => {
     const { interval: _interval, ...rest } = device;
     const { terminal, sent } = world([
       [200, rest],
@@ -136,7 +136,7 @@ describe('tessera flow device', () => {
     expect(sent[1]?.atSecond).toBe(5);
   });
 
-  it('authenticates with HTTP Basic, each half encoded (RFC 6749 §2.3.1), with a secret from a file too', async () => {
+  it('authenticates with HTTP Basic, each half encoded (RFC 6749 §2.3.1), also with a secret from a file', async () => {
     const file = join(mkdtempSync(join(tmpdir(), 'tessera-cli-')), 'secret');
     writeFileSync(file, 'a:b c\n');
     const { terminal, sent } = world(
@@ -152,7 +152,7 @@ describe('tessera flow device', () => {
     expect(sent[0]?.form).not.toHaveProperty('client_id');
   });
 
-  it('lets no control character of the server reach the terminal', async () => {
+  it('removes control characters of the server from terminal output', async () => {
     const hostile = { ...device, user_code: 'A\u001b[2JB' };
     const { terminal, printed } = world([
       [200, hostile],
@@ -171,7 +171,7 @@ describe('tessera flow device', () => {
 });
 
 describe('tessera flow ciba', () => {
-  it('asks the person and prints the token answer', async () => {
+  it('starts a request and prints the token response', async () => {
     const started = { auth_req_id: 'ar', expires_in: 300, interval: 2 };
     const { terminal, sent, printed } = world([[200, started], pending, [200, tokens]]);
     const args = ['--login-hint', 'ada', '--binding-message', 'W4SCT', '--client-secret', 's'];
@@ -185,7 +185,7 @@ describe('tessera flow ciba', () => {
     });
   });
 
-  it('says what the server refuses', async () => {
+  it('prints an error of the server', async () => {
     const refused: Reply = [400, { error: 'unauthorized_client', error_description: 'Not this one.' }];
     const { terminal, printed } = world([refused]);
     expect(await run(['flow', 'ciba', '--login-hint', 'ada'], terminal)).toBe(1);
@@ -264,7 +264,7 @@ function freePort(): Promise<number> {
 describe('tessera webhook-key', () => {
   const args = ['webhook-key', '--tenant', 'acme', '--client-id', 'acme-desk'];
 
-  it('prints the key that the server signs with, from a file too (Standard Webhooks)', async () => {
+  it('prints the signing key of the server, also from a file (Standard Webhooks)', async () => {
     const key = 'a-webhook-key-of-at-least-32-characters';
     const file = join(mkdtempSync(join(tmpdir(), 'tessera-cli-')), 'key');
     writeFileSync(file, `${key}\n`);
@@ -275,7 +275,7 @@ describe('tessera webhook-key', () => {
     expect(printed.out).toBe(`whsec_${derived}\n`.repeat(2));
   });
 
-  it('refuses a key that no server would take', async () => {
+  it('refuses a key that every server would refuse', async () => {
     const { terminal, printed } = world([]);
     expect(await run([...args, '--key', 'short'], terminal)).toBe(2);
     expect(printed.say).toContain('at least 32 characters');
@@ -283,7 +283,7 @@ describe('tessera webhook-key', () => {
 });
 
 describe('tessera secret new', () => {
-  it('prints another secret of 43 characters at each time, and nothing else', async () => {
+  it('prints only a new secret of 43 characters each time', async () => {
     const { terminal, printed } = world([]);
     expect(await run(['secret', 'new'], terminal)).toBe(0);
     expect(await run(['secret', 'new'], terminal)).toBe(0);

@@ -42,14 +42,14 @@ async function refusal(answer: Promise<unknown>): Promise<string> {
   return `${error.code}: ${error.message}`;
 }
 
-it('accepts the secret of a confidential client and asks for nothing the second time (RFC 6749 §2.3.1)', async () => {
+it('accepts the secret of a confidential client, the second time without a call (RFC 6749 §2.3.1)', async () => {
   expect((await attempt('service', secretOf('service'))).application.clientId).toBe('service');
   const before = { ...directory.calls };
   expect((await attempt('service', secretOf('service'))).tenant.tenantId).toBe('acme');
   expect(directory.calls).toEqual(before);
 });
 
-it('tells the directory every five minutes that a remembered secret is in use, and holds no request for it', async () => {
+it('reports a cached secret as used every five minutes, without delaying a request', async () => {
   const verifications = () => directory.calls.verifyApplicationSecret;
   const later = async (minutes: number) => {
     clock.advance(minutes * 60_000);
@@ -73,7 +73,7 @@ it('tells the directory every five minutes that a remembered secret is in use, a
   expect(verifications()).toBe(3);
 });
 
-it('forgets a remembered secret of which the directory says that it is none', async () => {
+it('drops a cached secret that the directory rejects', async () => {
   await attempt('service', secretOf('service'));
   directory.addApplication('service', { secret: 'rotated' });
   clock.advance(300_000);
@@ -83,12 +83,12 @@ it('forgets a remembered secret of which the directory says that it is none', as
   });
 });
 
-it('accepts a public client by its identifier alone, and an empty secret as none (RFC 6749 §2.3.1)', async () => {
+it('accepts a public client by its identifier alone, and treats an empty secret as none (RFC 6749 §2.3.1)', async () => {
   expect((await attempt('spa', undefined)).application.clientId).toBe('spa');
   expect((await attempt('spa', '')).application.clientId).toBe('spa');
 });
 
-it('accepts the clients that the endpoint asks for (RFC 6749 §2.1)', async () => {
+it('accepts only the client types that the endpoint allows (RFC 6749 §2.1)', async () => {
   directory.addApplication('off', { status: Status.DISABLED });
   const accepted = (clientId: string, accepts: AcceptedClients, clientSecret?: string) =>
     client.authenticateClient({ clientId, clientSecret }, { ...here, accepts }, call).then(
@@ -108,7 +108,7 @@ it('accepts the clients that the endpoint asks for (RFC 6749 §2.1)', async () =
   expect(await accepted('unknown', 'identified')).toBe('invalid_client');
 });
 
-it('refuses every failed authentication with one and the same invalid_client (RFC 6749 §5.2)', async () => {
+it('refuses every failed authentication with the same invalid_client (RFC 6749 §5.2)', async () => {
   directory.addApplication('off', { status: Status.DISABLED });
   directory.addApplication('off-spa', { status: Status.DISABLED, type: ApplicationType.PUBLIC });
   directory.addTenant('closed', { status: Status.DISABLED });
@@ -129,13 +129,13 @@ it('refuses every failed authentication with one and the same invalid_client (RF
   expect(new Set(refusals)).toEqual(new Set(['invalid_client: Client authentication failed.']));
 });
 
-it('does not let a remembered secret of one client pass for another', async () => {
+it('does not accept the cached secret of another client', async () => {
   directory.addApplication('other');
   await attempt('service', secretOf('service'));
   expect(await refusal(attempt('other', secretOf('service')))).toMatch(/^invalid_client/);
 });
 
-it('forgets a remembered secret when the application changes', async () => {
+it('drops a cached secret when the application changes', async () => {
   await attempt('service', secretOf('service'));
   directory.addApplication('service', { secret: 'rotated' });
   directory.sendChange(ChangeKind.APPLICATION, 'acme', 'service');
@@ -145,7 +145,7 @@ it('forgets a remembered secret when the application changes', async () => {
   await expect(attempt('service', 'rotated')).resolves.toBeDefined();
 });
 
-it('forgets a remembered secret when its tenant changes', async () => {
+it('drops a cached secret when its tenant changes', async () => {
   await attempt('service', secretOf('service'));
   const before = directory.calls.verifyApplicationSecret;
   directory.sendChange(ChangeKind.TENANT, 'acme', '');
@@ -155,7 +155,7 @@ it('forgets a remembered secret when its tenant changes', async () => {
   });
 });
 
-it('does not remember a secret that was rotated away while it was being verified', async () => {
+it('does not cache a secret that was rotated during verification', async () => {
   const release = Promise.withResolvers<void>();
   directory.hold = release.promise;
   const slow = attempt('service', secretOf('service'));
@@ -169,7 +169,7 @@ it('does not remember a secret that was rotated away while it was being verified
   expect(await refusal(attempt('service', secretOf('service')))).toMatch(/^invalid_client/);
 });
 
-it('asks again for a secret once it has expired', async () => {
+it('verifies a secret again once it has expired', async () => {
   const expiresAt = BigInt(Math.floor(clock.now() / 1000) + 5);
   directory.addApplication('service', { secretExpiresAt: expiresAt });
   await attempt('service', secretOf('service'));
@@ -180,7 +180,7 @@ it('asks again for a secret once it has expired', async () => {
   expect(await refusal(attempt('service', secretOf('service')))).toMatch(/^invalid_client/);
 });
 
-it('trusts a remembered secret for one second only while changes do not reach it', async () => {
+it('trusts a cached secret for only one second while the watch is interrupted', async () => {
   await attempt('service', secretOf('service'));
   directory.unavailable = true;
   directory.disconnect();
@@ -189,7 +189,7 @@ it('trusts a remembered secret for one second only while changes do not reach it
   expect(await refusal(attempt('service', secretOf('service')))).toMatch(/^temporarily_unavailable/);
 });
 
-it('limits guesses per client and address, counted before the check, also when they come at once', async () => {
+it('limits guesses per client and address before the check, even if they are concurrent', async () => {
   const guesses = Array.from({ length: 60 }, (_, index) => refusal(attempt('service', `guess ${index}`)));
   const refusals = await Promise.all(guesses);
   expect(refusals.filter((text) => text.startsWith('invalid_client'))).toHaveLength(20);
@@ -199,13 +199,13 @@ it('limits guesses per client and address, counted before the check, also when t
   await expect(attempt('service', secretOf('service'), { ipAddress: '192.0.2.2' })).resolves.toBeDefined();
 });
 
-it('limits guesses per address over all clients, known or not', async () => {
+it('limits guesses per address across all clients, known or unknown', async () => {
   const guesses = Array.from({ length: 320 }, (_, index) => refusal(attempt(`client-${index}`, 'guess')));
   const refusals = await Promise.all(guesses);
   expect(refusals.filter((text) => text.startsWith('rate_limited'))).toHaveLength(20);
 });
 
-it('limits guesses from many addresses per client, and never keeps the client itself out (CLI, ASVS 6.3.1)', async () => {
+it('limits guesses per client from many addresses, and never locks out the client itself (CLI, ASVS 6.3.1)', async () => {
   const from = (host: number) => ({ ipAddress: `198.51.${host >> 8}.${host & 255}` });
   const guess = (host: number, count: number) =>
     Promise.all(
@@ -223,7 +223,7 @@ it('limits guesses from many addresses per client, and never keeps the client it
   expect(wrong(await Promise.all([1, 2, 3].map((n) => refusal(attempt('other', `${n}`, from(99))))))).toBe(3);
 });
 
-it('takes nothing from the budget of an address for right secrets, and gives nothing back for wrong ones', async () => {
+it('charges the budget of an address only for wrong secrets', async () => {
   for (let index = 0; index < 350; index += 1) {
     directory.addApplication(`good-${index}`);
     await expect(attempt(`good-${index}`, secretOf(`good-${index}`))).resolves.toBeDefined();
@@ -237,7 +237,7 @@ it('takes nothing from the budget of an address for right secrets, and gives not
   expect(more.filter((text) => text.startsWith('invalid_client'))).toHaveLength(10);
 });
 
-it('holds no attempt against a client to which the directory gave no answer', async () => {
+it('does not count an attempt if the directory did not answer', async () => {
   directory.unavailable = true;
   for (let index = 0; index < 600; index += 1) {
     expect(await refusal(attempt('service', secretOf('service')))).toMatch(/^temporarily_unavailable/);
@@ -246,7 +246,7 @@ it('holds no attempt against a client to which the directory gave no answer', as
   await expect(attempt('service', secretOf('service'))).resolves.toBeDefined();
 });
 
-it('starts counting anew after a success', async () => {
+it('restarts the count after a success', async () => {
   for (let round = 0; round < 3; round += 1) {
     for (let guess = 0; guess < 15; guess += 1) await refusal(attempt('service', `guess ${guess}`));
     directory.sendChange(ChangeKind.APPLICATION, 'acme', 'service');
@@ -255,7 +255,7 @@ it('starts counting anew after a success', async () => {
   }
 });
 
-it('takes the same secret tried many times at once as one attempt', async () => {
+it('counts concurrent attempts with the same secret once', async () => {
   const answers = await Promise.all(
     Array.from({ length: 100 }, () => attempt('service', secretOf('service'))),
   );
@@ -263,7 +263,7 @@ it('takes the same secret tried many times at once as one attempt', async () => 
   expect(directory.calls.verifyApplicationSecret).toBe(1);
 });
 
-it('fails nobody for the short time of who tried the same secret first, and counts that against nobody', async () => {
+it('does not fail a caller because an earlier one with the same secret ran out of time, and counts nothing', async () => {
   const release = Promise.withResolvers<void>();
   directory.hold = release.promise;
   const secret = {
@@ -278,7 +278,7 @@ it('fails nobody for the short time of who tried the same secret first, and coun
   expect(directory.calls.verifyApplicationSecret).toBe(1);
 });
 
-it('says that the directory is away instead of that the client is unknown', async () => {
+it('reports an unavailable directory instead of an unknown client', async () => {
   directory.unavailable = true;
   expect(await refusal(attempt('service', secretOf('service')))).toMatch(/^temporarily_unavailable/);
   expect(await refusal(attempt('spa', undefined))).toMatch(/^temporarily_unavailable/);

@@ -28,8 +28,8 @@ beforeEach(async () => {
 
 afterEach(() => client.close());
 
-describe('the cached records', () => {
-  it('are read once for callers that ask at the same time and after one another', async () => {
+describe('the cache of the directory client', () => {
+  it('reads a record once for concurrent and later callers', async () => {
     const asked = Array.from({ length: 20 }, () => client.application('acme-web', call));
     const records = await Promise.all(asked);
     expect(records.map((record) => record?.tenant.tenantId)).toEqual(Array(20).fill('acme'));
@@ -37,7 +37,7 @@ describe('the cached records', () => {
     expect(directory.calls.getApplication).toBe(1);
   });
 
-  it('are read again after a minute, whatever the watch says', async () => {
+  it('reads a record again after one minute, whatever the watch says', async () => {
     await client.user('acme', 'usr_ada', call);
     clock.advance(59_000);
     await client.user('acme', 'usr_ada', call);
@@ -47,7 +47,7 @@ describe('the cached records', () => {
     expect(directory.calls.getUser).toBe(2);
   });
 
-  it('know which tenants exist, with one call for each', async () => {
+  it('knows which tenants exist, with one call per tenant', async () => {
     for (let asked = 0; asked < 3; asked += 1) {
       expect(await client.hasTenant('acme', call)).toBe(true);
     }
@@ -60,7 +60,7 @@ describe('the cached records', () => {
     }
   });
 
-  it('take every tenant to exist while the directory is of the version before', async () => {
+  it('assumes that every tenant exists if the directory runs the previous version', async () => {
     const old: typeof directory.client = {
       ...directory.client,
       getTenant: () => Promise.reject(new ConnectError('unknown method', Code.Unimplemented)),
@@ -71,13 +71,13 @@ describe('the cached records', () => {
     await besideOld.close();
   });
 
-  it('do not remember that something is unknown', async () => {
+  it('does not cache unknown records', async () => {
     expect(await client.application('new-app', call)).toBeUndefined();
     directory.addApplication('new-app');
     expect((await client.application('new-app', call))?.application.clientId).toBe('new-app');
   });
 
-  it('answer for identifiers that cannot be registered without asking', async () => {
+  it('answers without a call for identifiers that cannot be registered', async () => {
     for (const id of ['', 'a\0b', 'a b', 'é', 'x'.repeat(129)]) {
       expect(await client.application(id, call)).toBeUndefined();
       expect(await client.user('acme', id, call)).toBeUndefined();
@@ -85,12 +85,12 @@ describe('the cached records', () => {
     expect(directory.calls).toMatchObject({ getApplication: 0, getUser: 0 });
   });
 
-  it('keep tenants apart: another tenant does not find the user', async () => {
+  it('separates tenants: another tenant does not find the user', async () => {
     expect(await client.user('acme', 'usr_ada', call)).toBeDefined();
     expect(await client.user('globex', 'usr_ada', call)).toBeUndefined();
   });
 
-  it('are not served past their age when the directory is away', async () => {
+  it('does not serve expired records while the directory is unavailable', async () => {
     await client.application('acme-web', call);
     directory.unavailable = true;
     clock.advance(60_001);
@@ -99,7 +99,7 @@ describe('the cached records', () => {
     });
   });
 
-  it('outlive the caller that began the look-up and gave up', async () => {
+  it('completes a look-up after the caller that started it gave up', async () => {
     const release = Promise.withResolvers<void>();
     directory.hold = release.promise;
     const leaving = new AbortController();
@@ -111,7 +111,7 @@ describe('the cached records', () => {
     expect((await second)?.application.clientId).toBe('acme-web');
   });
 
-  it('come to who has time left, also when the caller that began the look-up has none', async () => {
+  it('serves callers with time left after the deadline of the caller that started the look-up', async () => {
     const release = Promise.withResolvers<void>();
     directory.hold = release.promise;
     const hurried = client.application('acme-web', rootCall('hurried', 30));
@@ -122,7 +122,7 @@ describe('the cached records', () => {
     expect(directory.calls.getApplication).toBe(1);
   });
 
-  it('are not waited for longer than a caller has time, whoever began the look-up', async () => {
+  it('respects the deadline of each caller, whoever started the look-up', async () => {
     const release = Promise.withResolvers<void>();
     directory.hold = release.promise;
     const patient = client.application('acme-web', call);
@@ -133,8 +133,8 @@ describe('the cached records', () => {
   });
 });
 
-describe('a change', () => {
-  it('of an application drops that application alone', async () => {
+describe('a change in the directory', () => {
+  it('of an application drops only that application', async () => {
     await client.application('acme-web', call);
     await client.application('globex-web', call);
     directory.addApplication('acme-web', { status: Status.DISABLED });
@@ -146,7 +146,7 @@ describe('a change', () => {
     expect(directory.calls.getApplication).toBe(3);
   });
 
-  it('of a tenant drops its applications and users, and no other tenant’s', async () => {
+  it('of a tenant drops only the applications and users of that tenant', async () => {
     await client.application('acme-web', call);
     await client.application('globex-web', call);
     await client.user('acme', 'usr_ada', call);
@@ -177,7 +177,7 @@ describe('a change', () => {
   });
 });
 
-describe('while the watch is cut off', () => {
+describe('while the watch is interrupted', () => {
   const settled = () => new Promise((resolve) => setTimeout(resolve, 20));
   /** Cuts the watch once it has a position to resume from and an application is cached. */
   const cutWhileKnown = async () => {
@@ -191,7 +191,7 @@ describe('while the watch is cut off', () => {
     await settled();
   };
 
-  it('records are trusted for one second, and the watch resumes where it was', async () => {
+  it('records are trusted for one second, and the watch resumes at its position', async () => {
     await client.application('acme-web', call);
     directory.sendChange(ChangeKind.USER, 'acme', 'usr_nobody');
     await new Promise((resolve) => setTimeout(resolve, 20));
@@ -207,7 +207,7 @@ describe('while the watch is cut off', () => {
     expect(directory.watchedAfter.at(-1)).toBe(2n);
   });
 
-  it('what was read before is not trusted until what was missed is heard, also where the watch resumes', async () => {
+  it('earlier records are not trusted until the missed changes arrive, even if the watch resumes', async () => {
     await cutWhileKnown();
     directory.isStalled = true;
     directory.addApplication('acme-web', { status: Status.DISABLED });
@@ -224,7 +224,7 @@ describe('while the watch is cut off', () => {
     expect(directory.calls.getApplication).toBe(3);
   });
 
-  it('what was read before is trusted again when the resumed watch says that nothing was missed', async () => {
+  it('earlier records are trusted again once the resumed watch reports no missed changes', async () => {
     await cutWhileKnown();
     await resumed();
     clock.advance(1_001);
@@ -237,7 +237,7 @@ describe('while the watch is cut off', () => {
     expect(directory.calls.getApplication).toBe(2);
   });
 
-  it('nothing is kept when it cannot be resumed', async () => {
+  it('the cache is dropped if the watch cannot resume', async () => {
     directory.sendChange(ChangeKind.USER, 'acme', 'usr_nobody');
     await client.application('acme-web', call);
     await new Promise((resolve) => setTimeout(resolve, 20));
@@ -251,7 +251,7 @@ describe('while the watch is cut off', () => {
     expect(directory.calls.getApplication).toBe(2);
   });
 
-  it('it comes back by itself after an outage', async () => {
+  it('the watch recovers by itself after an outage', async () => {
     directory.unavailable = true;
     directory.disconnect();
     await vi.waitFor(() => expect(directory.calls.watchChanges).toBeGreaterThan(3), 5_000);
@@ -275,7 +275,7 @@ it.each<[string[], string[], boolean]>([
   },
 );
 
-it('says what is active: neither disabled nor locked, nor of a disabled tenant', async () => {
+it('treats a record as active unless it or its tenant is disabled or locked', async () => {
   const record = await client.application('acme-web', call);
   if (record === undefined) throw new OAuthError('server_error', 'the application is missing');
   const { application, tenant } = record;

@@ -9,7 +9,7 @@ function load(environment: Record<string, string>) {
 }
 
 describe('the settings of the directory', () => {
-  it('take a pepper of 32 bytes in base64 or base64url', () => {
+  it('accept a pepper of 32 bytes in base64 or base64url', () => {
     for (const encoding of ['base64', 'base64url'] as const) {
       const config = load({ TESSERA_DIRECTORY_PEPPER: pepper.toString(encoding) });
       expect(String(config.TESSERA_DIRECTORY_PEPPER)).toBe('[redacted]');
@@ -23,7 +23,7 @@ describe('the settings of the directory', () => {
     expect(() => load({})).toThrow(/TESSERA_DIRECTORY_PEPPER is missing/);
   });
 
-  it('hash on every core, and leave a thread to everything that is not a password', () => {
+  it('hash on every core and leave one thread for other work', () => {
     const config = { TESSERA_DIRECTORY_HASH_CONCURRENCY: 0, UV_THREADPOOL_SIZE: 4 };
     expect(hashConcurrency(config, 1)).toBe(1);
     expect(hashConcurrency(config, 2)).toBe(2);

@@ -73,7 +73,7 @@ async function apply(directory: ReturnType<typeof start>, ...tenants: string[]) 
 }
 
 describe('applying a declared state', () => {
-  it('takes the demo file, and a second time changes nothing', async () => {
+  it('applies the demo file, and changes nothing the second time', async () => {
     const { admin, as } = start();
     const environment = {};
     const first = await applyFile(demoFile, { admin, environment, call: call() });
@@ -95,7 +95,7 @@ describe('applying a declared state', () => {
     expect((await as('token').verifyApplicationSecret(asked, call())).verified).toBe(true);
   });
 
-  it('keeps user ids, and updates and removes what the file says', async () => {
+  it('keeps user ids, and updates and removes records as declared', async () => {
     const directory = start();
     await apply(directory, tenant('keep'));
     const find = () => directory.as('device').findUser({ tenantId: 'keep', identifier: 'ada' }, call());
@@ -110,7 +110,7 @@ describe('applying a declared state', () => {
     ).rejects.toMatchObject({ code: 5 });
   });
 
-  it('leaves alone the tenants that are not in the file', async () => {
+  it('leaves tenants unchanged that the file does not name', async () => {
     const directory = start();
     await apply(directory, tenant('here'));
     await apply(directory, tenant('there'));
@@ -118,7 +118,7 @@ describe('applying a declared state', () => {
     expect(found.tenant?.tenantId).toBe('here');
   });
 
-  it('never enables again what was disabled, unless the file says so', async () => {
+  it('does not re-enable a disabled record unless the file says so', async () => {
     const directory = start();
     const { admin } = directory;
     await apply(directory, tenant('off'));
@@ -148,7 +148,7 @@ describe('applying a declared state', () => {
     expect((await directory.as('authorize').verifyPassword(asked, call())).user).toBeDefined();
   });
 
-  it('refuses the whole file for a mistake in one tenant, by file, line and key', async () => {
+  it('refuses the whole file because of a mistake in one tenant, with file, line and key', async () => {
     const directory = start();
     const answer = apply(directory, tenant('good'), tenant('bad', { user: 'email2: x' }));
     await expect(answer).rejects.toMatchObject({
@@ -174,7 +174,7 @@ describe('applying a declared state', () => {
     ).rejects.toMatchObject({ code: 5 });
   });
 
-  it('applied by many at once leaves one state', async () => {
+  it('ends in one state if many processes apply concurrently', async () => {
     const directories = [start(), start()];
     const answers = await Promise.all(
       [0, 1, 2, 3].map((index) => apply(directories[index % 2] ?? start(), tenant('race'))),
@@ -191,7 +191,7 @@ describe('applying a declared state', () => {
   });
 });
 
-describe('what a declared state would change', () => {
+describe('the difference to a declared state', () => {
   const diff = async (directory: ReturnType<typeof start>, ...tenants: string[]) =>
     (
       await directory.admin.diff(
@@ -205,7 +205,7 @@ describe('what a declared state would change', () => {
       differences.map(({ kind, name, change, keys }) => [kind, name, change, ...keys].join(' ')),
     ]);
 
-  it('is every record of a new tenant, and nothing once it was applied', async () => {
+  it('contains every record of a new tenant, and nothing once applied', async () => {
     const directory = start();
     const before = await contents();
     expect(told(await diff(directory, tenant('planned')))).toEqual([
@@ -227,7 +227,7 @@ describe('what a declared state would change', () => {
     expect(told(await diff(directory, tenant('planned')))).toEqual([['planned', []]]);
   });
 
-  it('is named by record and key, never by value, and is what applying then changes', async () => {
+  it('names records and keys, never values, and equals what applying then changes', async () => {
     const directory = start();
     await apply(directory, tenant('said'), tenant('same'));
     const before = await contents();
@@ -265,7 +265,7 @@ describe('what a declared state would change', () => {
     ]);
   });
 
-  it('is not told of a file with a mistake, which is named as when it is applied', async () => {
+  it('is refused for a file with a mistake, which is reported as when applying', async () => {
     const directory = start();
     await apply(directory, tenant('holder'));
     for (const [file, problem] of [
@@ -281,7 +281,7 @@ describe('what a declared state would change', () => {
       });
   });
 
-  it('makes no pepper that of a database, and is not told under a wrong one', async () => {
+  it('does not bind a pepper to the database, and is refused under a wrong one', async () => {
     const own = await testDatabase(migrations);
     await diff(start('wrong', own), tenant('first'));
     const directory = start('right', own);
@@ -293,7 +293,7 @@ describe('what a declared state would change', () => {
   });
 });
 
-describe('what is declared', () => {
+describe('the export of declared state', () => {
   const everything = `
   - id: whole
     name: Whole
@@ -326,7 +326,7 @@ describe('what is declared', () => {
     return documents;
   };
 
-  it('is written so that applying it with its secrets changes nothing, and has no secret and no hash in it', async () => {
+  it('changes nothing when applied with its secrets, and contains no secret and no hash', async () => {
     const directory = start('p', await testDatabase(migrations));
     await apply(directory, everything, tenant('other'));
     const [document = '', ...more] = await get(directory, 'whole');
@@ -339,7 +339,7 @@ describe('what is declared', () => {
     expect(tenants).toMatchObject([{ tenantId: 'whole', unchanged: true }]);
   });
 
-  it('is of all tenants in the order of their ids, or of the one that is named', async () => {
+  it('contains all tenants in the order of their ids, or the named one', async () => {
     const directory = start('p', await testDatabase(migrations));
     expect(await get(directory, '')).toEqual([]);
     await apply(directory, tenant('two'), tenant('one'));
@@ -352,7 +352,7 @@ describe('what is declared', () => {
 });
 
 describe('client secrets', () => {
-  it('rotate: two are valid side by side, then the new one alone', async () => {
+  it('rotate: two are valid side by side, then only the new one', async () => {
     const directory = start();
     const secrets = (...values: string[]) => ({
       application: `secrets: [${values.map((value) => `{ value: ${value} }`).join(', ')}]`,
@@ -372,7 +372,7 @@ describe('client secrets', () => {
     expect([await works(older), await works(newer)]).toEqual([false, true]);
   });
 
-  it('say when they expire, and are refused afterwards', async () => {
+  it('have an expiry, and are refused after it', async () => {
     const directory = start();
     const expiring = (time: string) => ({
       application: `secrets: [{ value: ${secretOf('expi')}, expiresAt: "${time}" }]`,
@@ -387,7 +387,7 @@ describe('client secrets', () => {
     expect(await verify()).toMatchObject({ verified: false, expiresAt: 0n });
   });
 
-  it('are not called wrong by a process with another pepper: it says so once, is not ready and changes nothing, until the pepper is replaced', async () => {
+  it('are not rejected by a process with another pepper: it logs once, is not ready and writes nothing until the pepper is fixed', async () => {
     const own = await testDatabase(migrations);
     const [first, second] = [start('p', own), start('p', own)];
     await Promise.all([first.service.ready(), second.service.ready()]);
@@ -412,7 +412,7 @@ describe('client secrets', () => {
     expect((await verify(other)).verified).toBe(true);
   });
 
-  it('of a database without a record of its pepper fix it by the first one that proves right, not by whoever starts first', async () => {
+  it('bind an unrecorded pepper with the first verified secret, not with the first start', async () => {
     const own = await testDatabase(migrations);
     await apply(start('p', own), tenant('older'));
     await own.query({ name: 'test.forget_pepper', text: 'DELETE FROM directory.pepper_check' });
@@ -432,7 +432,7 @@ describe('client secrets', () => {
     await right.service.ready();
   });
 
-  it('are listed with their last use, which is noted when the process ends, in the order of the file', async () => {
+  it('are listed in declared order with their last use, which is saved when the process ends', async () => {
     const [directory, reader] = [start(), start()];
     // With the pepper of these tests the digest of the second one sorts first.
     const values = ['older', 'newer'].map((name) => secretOf(`used-${name}`));
@@ -470,7 +470,7 @@ describe('people', () => {
     }
   });
 
-  it('get a hash with present parameters once an imported one was right, which neither ends a session nor is undone by applying the same again', async () => {
+  it('get a hash with current parameters after the first sign-in; no session ends, and applying again keeps it', async () => {
     const directory = start();
     const imported = '$argon2id$v=19$m=256,t=2,p=1$c29tZXNhbHQ$nf65EOgLrQMR/uIPnA4rEsF5h7TKyQwu9U1bMCHGi/4';
     const declared = tenant('moved', { user: `passwordHash: ${imported}` });
@@ -498,7 +498,7 @@ describe('people', () => {
     expect((await signIn('password')).user).toBeUndefined();
   });
 
-  it('sign in while sixty callers of another address keep every core busy with right passwords', async () => {
+  it('can sign in while sixty callers from another address keep every core busy with correct passwords', async () => {
     const directory = start();
     const verify = async (tenantId: string, identifier: string, ipAddress: string) => {
       const answer = await directory
@@ -525,7 +525,7 @@ describe('people', () => {
     expect(others.filter((other) => other.status === 'fulfilled' && other.value).length).toBeGreaterThan(8);
   });
 
-  it('answer alike when they are unknown, type a wrong password, or may not sign in', async () => {
+  it('get the same response if they are unknown, type a wrong password or may not sign in', async () => {
     const directory = start();
     await apply(directory, tenant('people'));
     const verify = (fields: Partial<typeof asked>) =>
@@ -553,7 +553,7 @@ describe('people', () => {
 });
 
 describe('tenants', () => {
-  it('are walls: another tenant’s id answers like a random one (TEN-3)', async () => {
+  it('are isolated: an id of another tenant gets the same response as a random one (TEN-3)', async () => {
     const directory = start();
     await apply(directory, tenant('wall-a'), tenant('wall-b', { user: 'password: another one' }));
     const reader = directory.as('token');
@@ -634,7 +634,7 @@ describe('callers', () => {
   } satisfies Record<CallerName, true>) as CallerName[];
   const methods = [DirectoryService, DirectoryAdminService].flatMap((service) => service.methods);
 
-  it('reach only what they need, method by method, as each is listed here (TEN-5)', () => {
+  it('may call only the methods that are listed for them here (TEN-5)', () => {
     const { routes } = start().service;
     expect(Object.assign({}, ...routes.map(({ allow }) => allow))).toEqual(reachable);
     expect(methods.map(({ localName }) => localName).toSorted()).toEqual(Object.keys(reachable).toSorted());
@@ -652,7 +652,7 @@ describe('callers', () => {
     },
   );
 
-  it('are told when a status makes no sense', async () => {
+  it('get an error for an invalid status', async () => {
     const { admin } = start();
     const bad = { code: 3 };
     const ids = { tenantId: 'demo', clientId: 'demo-web', userId: 'usr_x' };
@@ -665,7 +665,7 @@ describe('callers', () => {
 });
 
 describe('watching changes', () => {
-  it('tells within a second what another process wrote, after a first message with the position', async () => {
+  it('reports within one second what another process wrote, after a first message with the position', async () => {
     const [writer, reader] = [start(), start()];
     await apply(writer, tenant('seen'));
     const ending = new AbortController();
@@ -693,7 +693,7 @@ describe('watching changes', () => {
     await expect(stream.next()).rejects.toMatchObject({ code: 1 });
   });
 
-  it('tells of an access policy that was set or lifted, and of a role that was taken from a person (DEV-2)', async () => {
+  it('reports an access policy that was set or removed, and a role that a person lost (DEV-2)', async () => {
     const directory = start();
     const reader = directory.as('device');
     await apply(directory, tenant('policy'));
@@ -725,7 +725,7 @@ describe('watching changes', () => {
     await expect(stream.next()).rejects.toMatchObject({ code: 1 });
   });
 
-  it('resumes after a position that is still known, and starts afresh after one that is not', async () => {
+  it('resumes after a known position, and restarts after an unknown one', async () => {
     const directory = start();
     await apply(directory, tenant('resume'));
     const read = async (afterSequence: bigint, count: number) => {
@@ -753,7 +753,7 @@ describe('watching changes', () => {
     }
   });
 
-  it('tells first what changed since a time, to who names one and no position', async () => {
+  it('starts with the changes since a time if the caller gives a time and no position', async () => {
     const directory = start();
     await apply(directory, tenant('since'));
     const { user } = await directory.as('device').findUser({ tenantId: 'since', identifier: 'ada' }, call());
@@ -781,7 +781,7 @@ describe('watching changes', () => {
     expect(await told({ since: now - 3600n, afterSequence: present.position })).toEqual(present);
   });
 
-  it('speaks of its position while nothing happens, and asks nothing of the database when nobody watches', async () => {
+  it('reports its position while nothing happens, and queries no database while nobody watches', async () => {
     const counted = counting(database);
     const directory = start('p', counted);
     const ending = new AbortController();
@@ -815,7 +815,7 @@ it('is ready when its tables answer', async () => {
   await expect(start().service.ready()).resolves.toBeUndefined();
 });
 
-it('says that a file cannot be read by its name', async () => {
+it('names a file that cannot be read', async () => {
   const { admin } = start();
   const missing = `${demoFile}.missing`;
   await expect(applyFile(missing, { admin, environment: {}, call: call() })).rejects.toThrow(missing);
@@ -844,7 +844,7 @@ describe('declared passwords', () => {
   });
 });
 
-describe('what a start says of its file', () => {
+describe('the declared file at the start', () => {
   async function startWith(file: string, dataDirectory?: string, nodeEnv = 'test'): Promise<unknown> {
     const lifecycle = { onReload: () => undefined };
     const exposure = { TESSERA_DEMO: false, NODE_ENV: nodeEnv };
@@ -863,7 +863,7 @@ describe('what a start says of its file', () => {
     );
   }
 
-  it('refuses demo data in production, with what to set', async () => {
+  it('refuses demo data in production and names the setting', async () => {
     expect(await startWith(demoFile, undefined, 'production')).toMatch(
       /NODE_ENV is production.*TESSERA_DEMO=yes/,
     );
@@ -877,18 +877,18 @@ describe('what a start says of its file', () => {
     return file;
   }
 
-  it('names the setting of a file that cannot be read', async () => {
+  it('names the setting if the file cannot be read', async () => {
     expect(await startWith('missing.yaml')).toContain(
       'TESSERA_APPLY_FILE names a file that cannot be read (ENOENT).',
     );
   });
 
-  it('names each mistake by file, line and key, and nothing before', async () => {
+  it('names each mistake by file, line and key', async () => {
     const file = await written('tenants:\n  - { id: noted, name: Noted, colour: blue }\n');
     expect(await startWith(file)).toBe(`${file}:2:31: tenants[0].colour: is not a known key`);
   });
 
-  it('says where embedded stores keep the tenant that has a client id', async () => {
+  it('names the embedded store directory if a client id is taken', async () => {
     await apply(start(), tenant('kept'));
     const file = await written(`tenants:${tenant('later').replace('later-spa', 'kept-spa')}\n`);
     const mistake = /^\S+state\.yaml:\d+:\d+: \S+clientId: belongs to another tenant; remove it there first/;

@@ -31,7 +31,7 @@ beforeEach(() => {
 const source = () => clientCredentials({ tokenEndpoint, clientId: 'orders api', clientSecret: 'a:b%c' });
 
 describe('access tokens by client credentials (RFC 6749 section 4.4)', () => {
-  it('are asked for with the encoded credentials and the introspection scope (section 2.3.1)', async () => {
+  it('are requested with encoded credentials and the introspection scope (section 2.3.1)', async () => {
     await source()(false);
     expect(requests).toEqual([
       {
@@ -41,7 +41,7 @@ describe('access tokens by client credentials (RFC 6749 section 4.4)', () => {
     ]);
   });
 
-  it('are fetched once for all who need one, kept, and fetched again when refused', async () => {
+  it('are fetched once for concurrent callers, cached, and fetched again after a refusal', async () => {
     const get = source();
     expect(await Promise.all([get(false), get(false), get(false)])).toEqual([
       'token-1',
@@ -53,7 +53,7 @@ describe('access tokens by client credentials (RFC 6749 section 4.4)', () => {
     expect(await get(false)).toBe('token-2');
   });
 
-  it('are fetched again before they expire', async () => {
+  it('are renewed before they expire', async () => {
     expiresIn = 1;
     const get = source();
     await get(false);
@@ -61,7 +61,7 @@ describe('access tokens by client credentials (RFC 6749 section 4.4)', () => {
     expect(await get(false)).toBe('token-2');
   });
 
-  it('fail with the status and nothing of the secret, and are tried again the next time', async () => {
+  it('fail with the status and without the secret, and are retried on the next call', async () => {
     status = 401;
     const get = source();
     await expect(Promise.resolve(get(false))).rejects.toThrow('the token endpoint answered with status 401');

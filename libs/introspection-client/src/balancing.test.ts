@@ -69,8 +69,8 @@ async function freePort(): Promise<number> {
   return port;
 }
 
-describe('the replicas behind a name', () => {
-  it('share the calls; one that is added takes some within the connection age, one that drains costs none', async () => {
+describe('the replicas behind a DNS name', () => {
+  it('share the calls; a new one gets some within the connection age, and a draining one fails none', async () => {
     const port = await freePort();
     const addresses = ['127.0.0.2', '127.0.0.3'];
     const names = await nameServer(() => addresses);

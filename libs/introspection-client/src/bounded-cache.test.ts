@@ -14,8 +14,8 @@ const held = (): number => {
   return heapUsed + arrayBuffers;
 };
 
-describe('what an introspector remembers', () => {
-  it('takes no memory for entries it does not have', () => {
+describe('the cache of an introspector', () => {
+  it('allocates no memory for absent entries', () => {
     const target = '127.0.0.1:1';
     const cache = { max: 1_000_000 };
     introspectors.push(createIntrospector({ target, credentials: {}, cache, watch: false }));
@@ -27,7 +27,7 @@ describe('what an introspector remembers', () => {
     expect(ended).toHaveLength(10);
   });
 
-  it('is bounded, and what was used least recently goes first', () => {
+  it('is bounded and evicts the least recently used entry first', () => {
     const cache = boundedCache<{ readonly value: number }>(100);
     for (let value = 0; value < 100; value += 1) cache.set(`key ${value}`, { value });
     expect(cache.get('key 0')).toEqual({ value: 0 });
@@ -37,7 +37,7 @@ describe('what an introspector remembers', () => {
     expect(cache.has('key 1')).toBe(false);
   });
 
-  it('is forgotten at its time, its own before that of the cache', async () => {
+  it('drops an entry at its expiry, its own or that of the cache', async () => {
     const cache = boundedCache<{ readonly value: number }>(100, 60);
     cache.set('short', { value: 1 }, { ttl: 20 });
     cache.set('usual', { value: 2 });

@@ -12,14 +12,14 @@ const challengeOf = async (...given: Parameters<typeof judge>) => {
 };
 
 describe('the guard (RFC 6750)', () => {
-  it('lets a live access token for one of our audiences with every scope through', async () => {
+  it('accepts an active access token with an allowed audience and every scope', async () => {
     expect(await judge('Bearer good')).toEqual({ ok: true, token: active });
     expect(await challengeOf('bearer   good ', { scopes: ['orders.read'] })).toBe('passed');
     expect(await challengeOf('Bearer good', { audience: ['https://x.example', audience] })).toBe('passed');
   });
 
   it.each([undefined, '', 'Basic YTpi', 'good', 'Bearer2 good'])(
-    'asks who sent no access token (%j) for one and says nothing of an error (section 3.1)',
+    'answers a request without an access token (%j) with a challenge and no error code (section 3.1)',
     async (authorization) => {
       expect(await challengeOf(authorization)).toEqual([401, 'Bearer']);
       expect(await challengeOf(authorization, { realm: 'orders' })).toEqual([401, 'Bearer realm="orders"']);
@@ -27,7 +27,7 @@ describe('the guard (RFC 6750)', () => {
   );
 
   it.each(['Bearer', 'Bearer ', 'Bearer a b', 'Bearer a"b', 'Bearer é'])(
-    'takes %j for a malformed request (section 3.1)',
+    'treats %j as a malformed request (section 3.1)',
     async (authorization) => {
       expect(await challengeOf(authorization)).toEqual([
         400,
@@ -43,14 +43,14 @@ describe('the guard (RFC 6750)', () => {
     ]);
   });
 
-  it('names the scopes that are needed (section 3.1)', async () => {
+  it('names the required scopes (section 3.1)', async () => {
     expect(await challengeOf('Bearer good', { scopes: ['orders.read', 'orders.delete'] })).toEqual([
       403,
       'Bearer scope="orders.read orders.delete", error="insufficient_scope", error_description="The access token lacks a scope."',
     ]);
   });
 
-  it('says that it cannot tell when it cannot, without a challenge', async () => {
+  it('answers with 503 and no challenge if introspection is unavailable', async () => {
     const verdict = await judge('Bearer away');
     expect(verdict).toMatchObject({
       ok: false,

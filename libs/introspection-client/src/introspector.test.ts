@@ -18,7 +18,7 @@ const activeOf = (answers: Introspection[]) => answers.map(({ active }) => activ
 const unavailable = () => new ConnectError('away', Code.Unavailable);
 
 describe('an introspector', () => {
-  it('tells what the server tells', async () => {
+  it('returns the result of the server', async () => {
     const introspector = server.introspector(unwatched);
     const { exp, iat } = fakeToken();
     expect(await introspector.introspect('good')).toEqual({
@@ -38,7 +38,7 @@ describe('an introspector', () => {
     expect(await introspector.introspect('bad')).toEqual({ active: false });
   });
 
-  it('remembers a good answer as long as the server allows, and a bad one not at all', async () => {
+  it('caches an active result as long as the server allows, and never an inactive one', async () => {
     server.tokens.set('short', fakeToken({ cacheSeconds: 1 }));
     server.tokens.set('never', fakeToken({ cacheSeconds: 0, kind: TokenKind.REFRESH_TOKEN }));
     const introspector = server.introspector(unwatched);
@@ -55,7 +55,7 @@ describe('an introspector', () => {
     expect(server.calls).toHaveLength(8);
   });
 
-  it('remembers nothing beyond the end of the token, nor beyond its own bound, nor where told not to', async () => {
+  it('caches nothing beyond token expiry, its own bound or with caching disabled', async () => {
     server.tokens.set('ending', fakeToken({ exp: BigInt(seconds() + 1), cacheSeconds: 60 }));
     const introspector = server.introspector(unwatched);
     await introspector.introspect('ending');
@@ -70,7 +70,7 @@ describe('an introspector', () => {
     expect(server.calls.length - before).toBe(4);
   });
 
-  it('holds no more answers than it was given room for', async () => {
+  it('caches at most the configured number of results', async () => {
     for (let index = 0; index < 300; index += 1) server.tokens.set(`token-${index}`, fakeToken());
     const sources: string[] = [];
     const introspector = server.introspector({
@@ -85,7 +85,7 @@ describe('an introspector', () => {
     expect(sources.filter((source) => source === 'cache')).toHaveLength(100);
   });
 
-  it('gathers what is asked in one turn into one call, in order, and asks for each token once', async () => {
+  it('batches the requests of one tick into one call, in order, each token once', async () => {
     const introspector = server.introspector({ ...unwatched, cache: false });
     const tokens = Array.from({ length: 50 }, (_, index) => (index % 3 === 0 ? 'good' : `bad-${index}`));
     const answers = await Promise.all(tokens.map((token) => introspector.introspect(token)));
@@ -93,7 +93,7 @@ describe('an introspector', () => {
     expect(server.calls).toEqual([new Set(tokens).size]);
   });
 
-  it('keeps a call within what the server takes', async () => {
+  it('keeps a call within the batch limit of the server', async () => {
     const introspector = server.introspector({ ...unwatched, cache: false });
     await Promise.all(Array.from({ length: 2_300 }, (_, index) => introspector.introspect(`bad-${index}`)));
     expect(server.calls).toEqual([1_000, 1_000, 300]);
@@ -103,7 +103,7 @@ describe('an introspector', () => {
     expect(server.calls.length).toBeGreaterThan(2);
   });
 
-  it('takes a token that is empty or longer than any of ours for inactive, without asking', async () => {
+  it('treats an empty or oversized token as inactive, without a call', async () => {
     const introspector = server.introspector(unwatched);
     expect(await introspector.introspect('')).toEqual({ active: false });
     expect(await introspector.introspect('x'.repeat(5_000_000))).toEqual({ active: false });
@@ -111,14 +111,14 @@ describe('an introspector', () => {
   });
 });
 
-describe('trouble', () => {
+describe('an error', () => {
   const codeOf = async (work: Promise<unknown>) => {
     const error = await work.catch((thrown: unknown) => thrown);
     expect(error).toBeInstanceOf(IntrospectionError);
     return error instanceof IntrospectionError ? error.code : undefined;
   };
 
-  it('on the way is tried again', async () => {
+  it('of the transport is retried', async () => {
     const calls: { code: string }[] = [];
     const introspector = server.introspector({
       ...unwatched,
@@ -130,7 +130,7 @@ describe('trouble', () => {
     expect(server.calls).toEqual([1, 1, 1]);
   });
 
-  it('that stays is an error and never an inactive token', async () => {
+  it('that persists is reported as an error, never as an inactive token', async () => {
     const introspector = server.introspector({ ...unwatched, timeoutMs: 5_000 });
     server.failures.push(...Array.from({ length: 3 }, unavailable));
     expect(await codeOf(introspector.introspect('good'))).toBe('unavailable');
@@ -146,7 +146,7 @@ describe('trouble', () => {
       });
   });
 
-  it('with one token of a batch leaves the others alone', async () => {
+  it('for one token of a batch does not affect the others', async () => {
     server.troubled.add('troubled');
     const introspector = server.introspector(unwatched);
     const [good, troubled, bad] = await Promise.allSettled(
@@ -157,7 +157,7 @@ describe('trouble', () => {
     expect(bad).toMatchObject({ value: { active: false } });
   });
 
-  it('with our own proof is an error of that name', async () => {
+  it('of our own credentials is reported as such', async () => {
     const stranger = createIntrospector({
       target: server.target,
       credentials: { sharedToken: 'another token than that' },
@@ -168,7 +168,7 @@ describe('trouble', () => {
     expect(await codeOf(stranger.introspect('good'))).toBe('closed');
   });
 
-  it('does not outlast the time that was given', async () => {
+  it('is reported within the given deadline', async () => {
     const introspector = createIntrospector({
       target: '192.0.2.1:1',
       credentials: {},
@@ -181,7 +181,7 @@ describe('trouble', () => {
     await introspector.close();
   });
 
-  it('of one who gave up is his own', async () => {
+  it('of a caller who gave up affects only that caller', async () => {
     const introspector = server.introspector({ ...unwatched, cache: false });
     const giving = new AbortController();
     const [first, second] = [
@@ -195,7 +195,7 @@ describe('trouble', () => {
 });
 
 describe('an access token of our own', () => {
-  it('is sent with every call, and fetched again when it is refused', async () => {
+  it('is sent with every call and fetched again after a refusal', async () => {
     let valid = 'first';
     const guarded = await new FakeServer((token) => token === valid).start();
     guarded.tokens.set('good', fakeToken());

@@ -99,7 +99,7 @@ function open(options: Parameters<FakeServer['introspector']>[0] = {}) {
 }
 
 describe('local verification', () => {
-  it('tells what the server would tell, without asking it, and remembers it', async () => {
+  it('returns the result of the server without a call, and caches it', async () => {
     const { introspector, sources } = open();
     const token = await sign();
     const { exp, iat } = claims();
@@ -122,7 +122,7 @@ describe('local verification', () => {
     expect(server.calls).toEqual([]);
   });
 
-  it('refuses what is wrong with the token by itself (JWT-2, JWT-5 to JWT-8)', async () => {
+  it('refuses an invalid token locally (JWT-2, JWT-5 to JWT-8)', async () => {
     const { introspector, sources } = open();
     const good = await sign();
     const [header = '', payload = '', signature = ''] = good.split('.');
@@ -148,7 +148,7 @@ describe('local verification', () => {
     expect(new Set(sources)).toEqual(new Set(['local']));
   });
 
-  it('refuses a signature by our public key as a secret, whatever it is taken as (JWT-1)', async () => {
+  it('refuses a MAC that uses our public key as the secret, in any encoding (JWT-1)', async () => {
     const { introspector, sources } = open();
     const { kid, jwk } = first;
     const publicKey = createPublicKey({ key: { ...jwk }, format: 'jwk' });
@@ -170,7 +170,7 @@ describe('local verification', () => {
     expect(new Set(sources)).toEqual(new Set(['local']));
   });
 
-  it('refuses every algorithm but RS256, also where the key published allows it (JWT-4)', async () => {
+  it('refuses every algorithm but RS256, even if the published key allows it (JWT-4)', async () => {
     const { alg: _, ...jwk } = first.jwk;
     published = [jwk];
     const { introspector, sources } = open();
@@ -184,7 +184,7 @@ describe('local verification', () => {
     expect(new Set(sources)).toEqual(new Set(['local']));
   });
 
-  it('takes no key from the token, and nothing it does not understand (JWT-9)', async () => {
+  it('refuses keys in the token and unknown critical headers (JWT-9)', async () => {
     const { introspector, sources } = open();
     await introspector.introspect(await sign());
     const before = fetches;
@@ -202,7 +202,7 @@ describe('local verification', () => {
     expect(fetches).toBe(before);
   });
 
-  it('reads a kid as a name and nothing else, and lets the server judge one that is not published (JWT-3)', async () => {
+  it('uses a kid only as a name, and asks the server about an unpublished one (JWT-3)', async () => {
     const { introspector, sources } = open();
     await introspector.introspect(await sign());
     const kids = [
@@ -224,7 +224,7 @@ describe('local verification', () => {
     expect(new Set(sources)).toEqual(new Set(['local', 'server']));
   });
 
-  it('takes up a new key when it is published, and asks the server while it is not', async () => {
+  it('uses a new key once it is published, and asks the server before that', async () => {
     const { introspector, sources } = open();
     await introspector.introspect(await sign());
     const early = await sign({}, { by: second });
@@ -238,7 +238,7 @@ describe('local verification', () => {
     expect(sources).toEqual(['local', 'server', 'local']);
   });
 
-  it('asks the server when the keys cannot be had, and about what is no JWT', async () => {
+  it('asks the server if the keys are unavailable or the token is not a JWT', async () => {
     away = true;
     const { introspector, sources } = open();
     const token = await sign();
@@ -251,7 +251,7 @@ describe('local verification', () => {
     expect(fetches).toBeGreaterThan(0);
   });
 
-  describe('while the address of the keys never answers', () => {
+  describe('while the key set URL does not respond', () => {
     afterEach(() => {
       vi.useRealTimers();
       http.closeAllConnections();
@@ -266,7 +266,7 @@ describe('local verification', () => {
       return performance.now() - started;
     };
 
-    it('asks the server within the time of the caller, and from then on at once', async () => {
+    it('asks the server within the deadline of the caller, and from then on at once', async () => {
       silent = true;
       const { introspector, sources } = open({ timeoutMs, cache: false });
       const token = await sign();
@@ -278,7 +278,7 @@ describe('local verification', () => {
       expect(sources).toEqual(Array(4).fill('server'));
     });
 
-    it('leaves a caller who gave up alone', async () => {
+    it('does not keep a caller who gave up waiting', async () => {
       silent = true;
       const { introspector } = open();
       const giving = new AbortController();
@@ -288,7 +288,7 @@ describe('local verification', () => {
       await expect(Promise.race([asked, late])).rejects.toThrow('enough');
     });
 
-    it('uses the keys in hand for their ten minutes, asks the server then, and comes back to fresh ones', async () => {
+    it('uses cached keys for ten minutes, then asks the server, and returns to fresh keys', async () => {
       vi.useFakeTimers({ toFake: ['Date'] });
       const { introspector, sources } = open({ timeoutMs, cache: false });
       const token = await sign({ exp: seconds() + 7200 });
@@ -312,7 +312,7 @@ describe('local verification', () => {
     });
   });
 
-  it('lets the server decide where the caller wants that', async () => {
+  it('asks the server if the caller requests it', async () => {
     const { introspector, sources } = open();
     const token = await sign();
     expect(await introspector.introspect(token, { fresh: true })).toEqual({ active: false });

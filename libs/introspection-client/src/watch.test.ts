@@ -26,7 +26,7 @@ const askedFor = async (introspector: Introspector, token = 'good') => {
 const family = { kind: RevocationKind.REFRESH_FAMILY, sub: 'ada', clientId: 'web', sessionId: 's1' };
 
 describe('the watch', () => {
-  it('tells listeners what ended, until they stop listening', async () => {
+  it('reports revocations to listeners until they unsubscribe', async () => {
     const { introspector, heard } = await watching();
     const others: Revocation[] = [];
     const stop = introspector.onRevocation((revocation) => others.push(revocation));
@@ -54,20 +54,17 @@ describe('the watch', () => {
     ['a subject', { kind: RevocationKind.SUBJECT, sub: 'ada' }],
     ['an application', { kind: RevocationKind.APPLICATION, clientId: 'web' }],
     ['a tenant', { kind: RevocationKind.TENANT }],
-  ])(
-    'has a remembered token asked for again when %s of it ended, and then remembers it again',
-    async (_, end) => {
-      const { introspector, heard } = await watching();
-      expect(await askedFor(introspector)).toEqual({ active: true, asked: 1 });
-      expect(await askedFor(introspector)).toEqual({ active: true, asked: 0 });
-      server.end(end);
-      await until(() => heard.length === 1);
-      expect(await askedFor(introspector)).toEqual({ active: true, asked: 1 });
-      expect(await askedFor(introspector)).toEqual({ active: true, asked: 0 });
-    },
-  );
+  ])('introspects a cached token again after revocation of %s, and caches it again', async (_, end) => {
+    const { introspector, heard } = await watching();
+    expect(await askedFor(introspector)).toEqual({ active: true, asked: 1 });
+    expect(await askedFor(introspector)).toEqual({ active: true, asked: 0 });
+    server.end(end);
+    await until(() => heard.length === 1);
+    expect(await askedFor(introspector)).toEqual({ active: true, asked: 1 });
+    expect(await askedFor(introspector)).toEqual({ active: true, asked: 0 });
+  });
 
-  it('leaves tokens alone that have nothing to do with what ended', async () => {
+  it('does not affect tokens unrelated to the revocation', async () => {
     const { introspector, heard } = await watching();
     await introspector.introspect('good');
     const others = [
@@ -82,7 +79,7 @@ describe('the watch', () => {
     expect(await askedFor(introspector)).toEqual({ active: true, asked: 0 });
   });
 
-  it('refuses tokens that were issued before the end where that was chosen, and not those issued later', async () => {
+  it('refuses tokens issued before the revocation if configured, and not those issued later', async () => {
     const { introspector, heard } = await watching({ watch: { onRevocation: 'refuse' } });
     server.tokens.set('later', fakeToken({ iat: BigInt(seconds() + 60) }));
     expect(await introspector.introspect('good')).toMatchObject({ active: true });
@@ -93,7 +90,7 @@ describe('the watch', () => {
     expect(await introspector.introspect('later')).toMatchObject({ active: true });
   });
 
-  it('counts the end of a session where that was chosen', async () => {
+  it('applies the end of a session if configured', async () => {
     const { introspector, heard } = await watching({ watch: { onRevocation: 'refuse', kinds: ['session'] } });
     server.end(family);
     await until(() => heard.length === 1);
@@ -103,7 +100,7 @@ describe('the watch', () => {
     expect(await introspector.introspect('good')).toEqual({ active: false });
   });
 
-  it('looks back a day at its start, so that a restart forgets nothing that is refused', async () => {
+  it('starts one day back, so that a restart loses no revocation', async () => {
     server.end(family);
     const { introspector, heard } = await watching({ watch: { onRevocation: 'refuse' } });
     await until(() => heard.length === 1);
@@ -111,7 +108,7 @@ describe('the watch', () => {
     expect(await introspector.introspect('good')).toEqual({ active: false });
   });
 
-  it('goes on when a listener throws, tells of it, and tells the others', async () => {
+  it('continues if a listener throws, reports it, and notifies the other listeners', async () => {
     const troubles: unknown[] = [];
     const { introspector, heard } = await watching({
       metrics: { onListenerError: ({ error, revocation }) => troubles.push(error, revocation.sub) },
@@ -134,7 +131,7 @@ describe('the watch', () => {
     expect(server.watches).toHaveLength(1);
   });
 
-  it('hears after an interruption everything it missed, once, and knows that it was not guarded', async () => {
+  it('receives everything it missed after an interruption, once, and reports the gap', async () => {
     const states: boolean[] = [];
     const { introspector, heard } = await watching({
       metrics: { onWatch: ({ guarded }) => states.push(guarded) },
@@ -154,7 +151,7 @@ describe('the watch', () => {
     expect(states).toEqual([true, false, true]);
   });
 
-  it('forgets everything and starts anew when its cursor is too old', async () => {
+  it('clears the cache and restarts if its cursor is too old', async () => {
     const { introspector, heard } = await watching();
     await introspector.introspect('good');
     server.end(family);
@@ -170,7 +167,7 @@ describe('the watch', () => {
     expect(await askedFor(introspector)).toEqual({ active: true, asked: 1 });
   });
 
-  it('goes on refusing what ended before its cursor was too old', async () => {
+  it('keeps refusing tokens revoked before its cursor became too old', async () => {
     const { introspector, heard } = await watching({ watch: { onRevocation: 'refuse' } });
     server.end(family);
     await until(() => heard.length === 1);
@@ -184,7 +181,7 @@ describe('the watch', () => {
     expect(await introspector.introspect('good')).toEqual({ active: false });
   });
 
-  it('survives a server that goes away and comes back', async () => {
+  it('survives an outage of the server', async () => {
     const { introspector, heard } = await watching();
     await server.stop();
     await until(() => !introspector.guarded);

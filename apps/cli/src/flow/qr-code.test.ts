@@ -12,7 +12,7 @@ const light: Readonly<Record<string, readonly [boolean, boolean]>> = {
 };
 
 describe('qrCode', () => {
-  it('draws every module of the code, the light ones as white blocks on black', () => {
+  it('draws every module, light ones as white blocks on black', () => {
     const lines = qrCode(text).split('\n');
     expect(lines[0]).toMatch(/^ {2}\u001b\[38;5;231m\u001b\[48;5;16m█+\u001b\[0m$/);
     const drawn = lines.map((line) => Array.from(line.replaceAll(/\u001b\[[\d;]*m/g, '').slice(2)));

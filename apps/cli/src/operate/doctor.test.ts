@@ -2,7 +2,7 @@ import { newDatabaseUrl } from '@tessera/test-kit';
 import { expect, it } from 'vitest';
 import { examine } from './doctor.ts';
 
-it('says that the clock of the machine is off, and what to change (F14)', async () => {
+it('reports a wrong clock and its fix (F14)', async () => {
   let said = '';
   const terminal = {
     environment: { DATABASE_URL: await newDatabaseUrl() },

@@ -38,7 +38,7 @@ describe('tessera migrate', () => {
     expect(new Set(schemas.map(({ schema }) => schema))).toEqual(owners);
   });
 
-  it('brings every schema up to date, and may be run again', async () => {
+  it('brings every schema up to date, and can be repeated', async () => {
     const url = await newDatabaseUrl();
     for (let time = 0; time < 2; time += 1) {
       const { code, said } = await tessera('migrate', { DATABASE_URL: url });
@@ -52,7 +52,7 @@ describe('tessera migrate', () => {
     ]);
   });
 
-  it('says in a sentence what is missing', async () => {
+  it('names the missing setting in one sentence', async () => {
     for (const command of ['migrate', 'epoch bump'])
       expect(await tessera(command, {})).toEqual({
         code: 1,
@@ -66,12 +66,12 @@ describe('tessera migrate', () => {
   });
 });
 
-describe('a database that a person has to mend first', () => {
+describe('a database that needs operator action', () => {
   it.each([
     ['migrate', 'Migrating keys'],
     ['apply -f unread.yaml', 'Waiting for the schema'],
     ['epoch bump', 'Waiting for the schema'],
-  ])('ends tessera %s at once, with what to change', async (command, what) => {
+  ])('makes tessera %s fail at once and say what to change', async (command, what) => {
     const DATABASE_URL = withWrongPassword(await newDatabaseUrl());
     expect(await tessera(command, { DATABASE_URL, TESSERA_DIRECTORY_PEPPER: pepper })).toEqual({
       code: 1,
@@ -80,8 +80,8 @@ describe('a database that a person has to mend first', () => {
   });
 });
 
-describe('a role that lacks a right', () => {
-  it('is named by tessera migrate, apply, epoch bump and doctor, with what to grant (SQLSTATE 42501)', async () => {
+describe('a database role without a privilege', () => {
+  it('is named by tessera migrate, apply, epoch bump and doctor, with the GRANT that fixes it (SQLSTATE 42501)', async () => {
     const owned = await newDatabaseUrl();
     await asStranger(owned, async (DATABASE_URL, role) => {
       const ask = async (words: string) => tessera(words, { DATABASE_URL, ...secrets });
@@ -105,7 +105,7 @@ describe('a role that lacks a right', () => {
     });
   });
 
-  it('is told so by a statement of its own, where it may read the schema only', async () => {
+  it('gets its own hint if it may only read the schema', async () => {
     const owned = await newDatabaseUrl();
     await tessera('migrate', { DATABASE_URL: owned });
     await asStranger(owned, async (DATABASE_URL, role, grant) => {
@@ -124,7 +124,7 @@ describe('a role that lacks a right', () => {
 describe('tessera check', () => {
   const state = (...lines: string[]) => `tenants:\n  - id: acme\n    name: Acme\n${lines.join('\n')}\n`;
 
-  it('needs no server and says which values are not here', async () => {
+  it('needs no server and lists unresolved references', async () => {
     const good = file(state('    users:', '      - { username: ada, passwordFromEnv: ADA_PASSWORD }'));
     expect(await tessera(`check -f ${good}`, {})).toEqual({
       code: 0,
@@ -147,7 +147,7 @@ describe('tessera check', () => {
     expect(await check('short', '5')).toBe('1 tenant, no mistakes.\n');
   });
 
-  it('reports malformed keys and broken rules at once', async () => {
+  it('reports malformed keys and rule violations together', async () => {
     const { code, said } = await tessera(
       `check -f ${file(state('    roles: [clerk, clerk]', '    users:', '      - { username: ada, email: nowhere }'))}`,
       {},
@@ -161,7 +161,7 @@ describe('tessera check', () => {
 describe('tessera apply', () => {
   const state = 'tenants:\n  - id: acme\n    name: Acme\n    roles: [clerk]\n';
 
-  it('makes the tenants of the file in the database, once', async () => {
+  it('creates the tenants of the file in the database, once', async () => {
     const environment = { DATABASE_URL: await newDatabaseUrl(), TESSERA_DIRECTORY_PEPPER: pepper };
     await tessera('migrate', environment);
     const first = await tessera(`apply -f ${file(state)}`, environment);
@@ -203,8 +203,8 @@ describe('tessera apply', () => {
   });
 });
 
-describe('tessera apply, of what is not there,', () => {
-  it('asks for the database first, and says what applies to embedded stores', async () => {
+describe('tessera apply with missing input', () => {
+  it('requires the database URL first, and explains embedded stores', async () => {
     const { code, said } = await tessera('apply -f unread.yaml', {});
     expect(code).toBe(1);
     expect(said).toMatch(
@@ -212,7 +212,7 @@ describe('tessera apply, of what is not there,', () => {
     );
   });
 
-  it('names the option that names the file', async () => {
+  it('names the option for the file', async () => {
     const environment = { DATABASE_URL: await newDatabaseUrl(), TESSERA_DIRECTORY_PEPPER: pepper };
     await tessera('migrate', environment);
     expect(await tessera('apply -f missing.yaml', environment)).toEqual({
@@ -228,7 +228,7 @@ describe('tessera secret list', () => {
     `grantTypes: [client_credentials], secrets: ${secrets}}\n      - {clientId: tv, name: TV, type: public, grantTypes: [device_code]}\n`;
   const value = (name: string) => `value: ${name}-secret-of-at-least-32-characters`;
 
-  it('says of each secret since when it is declared, when it expires and when it was last used', async () => {
+  it('shows for each secret its declaration, expiry and last use', async () => {
     const environment = { DATABASE_URL: await newDatabaseUrl(), TESSERA_DIRECTORY_PEPPER: pepper };
     await tessera('migrate', environment);
     const list = (clientId: string) => tessera(`secret list --client-id ${clientId}`, environment);
@@ -251,7 +251,7 @@ describe('tessera secret list', () => {
     expect(await list('phone')).toEqual({ code: 1, said: 'There is no application phone.\n' });
   });
 
-  it('asks the directory that is named, as tessera apply does, which needs no database', async () => {
+  it('calls the given directory, as tessera apply does, without a database', async () => {
     const config = loadConfig(directoryConfig, { TESSERA_DIRECTORY_PEPPER: pepper });
     const runtime = testRuntime({ database: await testDatabase(migrations), log: silentLog() });
     const environment = await serving(buildDirectory(config, {}, runtime), 'TESSERA_PEER_DIRECTORY');
@@ -268,7 +268,7 @@ describe('tessera secret list', () => {
     });
   });
 
-  it('says what it needs', async () => {
+  it('names the settings it needs', async () => {
     expect((await tessera('secret list', {})).said).toMatch(
       /^error: required option '--client-id <id>' not specified/,
     );
@@ -280,7 +280,7 @@ describe('tessera secret list', () => {
 });
 
 describe('tessera epoch bump', () => {
-  it('dates the sign-ins of one tenant or of all, and keeps who did it on record', async () => {
+  it('invalidates the sign-ins of one tenant or of all, and audits the actor', async () => {
     const environment = { DATABASE_URL: await newDatabaseUrl(), TESSERA_DIRECTORY_PEPPER: pepper };
     await tessera('migrate', environment);
     expect(await tessera('epoch bump', environment)).toEqual({ code: 1, said: 'There is no tenant.\n' });
@@ -304,14 +304,14 @@ describe('tessera epoch bump', () => {
 });
 
 describe('tessera config check', () => {
-  it('accepts what a process can start with', async () => {
+  it('accepts settings with which a process can start', async () => {
     expect(await tessera('config check', secrets)).toEqual({
       code: 0,
       said: 'standalone can start with this configuration.\n',
     });
   });
 
-  it('asks for no secret that embedded stores make, in the one process alone', async () => {
+  it('does not require secrets that embedded stores generate, in the single process only', async () => {
     expect(await tessera('config check', {})).toEqual({
       code: 0,
       said: `standalone can start with this configuration.\nWhen it starts, it generates ${Object.keys(secrets).join(', ')} for its embedded stores.\n`,
@@ -330,7 +330,7 @@ describe('tessera config check', () => {
     expect((await tessera('config check --process keys', {})).said).toContain('TESSERA_KEYS_KEK is missing.');
   });
 
-  it('lists everything that keeps a process from starting', async () => {
+  it('lists every mistake that prevents a start', async () => {
     const { code, said } = await tessera('config check --process gateway', { TESSERA_RPC_AUTH: 'none' });
     expect(code).toBe(1);
     for (const name of ['REDIS_URL', 'TESSERA_PEER_KEYS', 'TESSERA_PEER_DEVICE'])
@@ -340,12 +340,12 @@ describe('tessera config check', () => {
     );
   });
 
-  it('finds certificates that the URL of Redis has no use for', async () => {
+  it('reports certificates that the Redis URL does not use', async () => {
     const environment = { ...secrets, REDIS_URL: 'redis://redis', TESSERA_REDIS_CA: 'pem' };
     expect((await tessera('config check', environment)).said).toContain('use a rediss:// URL');
   });
 
-  it('knows no other process', async () => {
+  it('refuses an unknown process name', async () => {
     expect((await tessera('config check --process gatewy', {})).said).toContain(
       'gatewy is no process of Tessera',
     );
@@ -353,7 +353,7 @@ describe('tessera config check', () => {
 });
 
 describe('tessera doctor', () => {
-  it('finds a deployment well', async () => {
+  it('reports a healthy deployment', async () => {
     const environment = { ...secrets, DATABASE_URL: await newDatabaseUrl(), REDIS_URL: redisUrl() };
     await tessera('migrate', environment);
     const { code, said } = await tessera('doctor', environment);
@@ -362,11 +362,11 @@ describe('tessera doctor', () => {
     expect(code).toBe(0);
   });
 
-  it('finds nothing wrong with an empty environment, as the one process does', async () => {
+  it('accepts an empty environment, as the single process does', async () => {
     expect(await tessera('doctor', {})).toEqual({ code: 0, said: 'good  settings of standalone\n' });
   });
 
-  it('says once that the database refuses the password, and what to change, in lines for people alone', async () => {
+  it('reports a rejected database password once, with its fix, in human-readable lines only', async () => {
     const DATABASE_URL = withWrongPassword(await newDatabaseUrl());
     const { code, said } = await tessera('doctor', {
       ...secrets,
@@ -386,7 +386,7 @@ describe('tessera doctor', () => {
     expect(said).not.toContain('wrong-one');
   });
 
-  it('names each thing that is wrong, and goes on looking', async () => {
+  it('reports every problem and continues checking', async () => {
     const environment = { DATABASE_URL: await newDatabaseUrl(), REDIS_URL: 'redis://127.0.0.1:1' };
     const { code, said } = await tessera('doctor', environment);
     expect(code).toBe(1);
@@ -397,7 +397,7 @@ describe('tessera doctor', () => {
   });
 
   it.each(['redis+sentinel://127.0.0.1:1/main', 'redis+cluster://127.0.0.1:1'])(
-    'says why %s is not reached',
+    'explains why %s is unreachable',
     async (url) => {
       const environment = { ...secrets, DATABASE_URL: await newDatabaseUrl(), REDIS_URL: url };
       expect((await tessera('doctor', environment)).said).toMatch(/BAD {3}Redis.*ECONNREFUSED/);
@@ -421,7 +421,7 @@ describe('tessera smoke', () => {
     '/.well-known/jwks.json': { keys: [{ kid: 'one', kty: 'RSA' }] },
   };
 
-  it('is content with metadata of the issuer and a key', async () => {
+  it('accepts metadata of the issuer and a key', async () => {
     const { code, said } = await tessera(
       'smoke --address http://gateway',
       { TESSERA_ISSUER: issuer },
@@ -435,17 +435,17 @@ describe('tessera smoke', () => {
 
   it.each([
     [
-      'another issuer',
+      'names another issuer',
       { '/.well-known/openid-configuration': { issuer: 'https://else.example' } },
       'names the issuer',
     ],
-    ['no key', { '/.well-known/jwks.json': { keys: [] } }, 'There is no signing key.'],
+    ['publishes no key', { '/.well-known/jwks.json': { keys: [] } }, 'There is no signing key.'],
     [
-      'claims of what is no token',
+      'accepts an invalid token',
       { '/userinfo': { sub: 'ada' } },
       'answers to what is no token with status 200.',
     ],
-  ])('fails at %s', async (_title, documents, message) => {
+  ])('fails if the server %s', async (_title, documents, message) => {
     const { code, said } = await tessera(
       'smoke',
       { TESSERA_ISSUER: issuer },
@@ -455,7 +455,7 @@ describe('tessera smoke', () => {
     expect(said).toContain(message);
   });
 
-  it('fails when a token is refused', async () => {
+  it('fails if a token is refused', async () => {
     const environment = { TESSERA_ISSUER: issuer, TESSERA_CLIENT_ID: 'x', TESSERA_CLIENT_SECRET: 'y' };
     const { code, said } = await tessera(
       'smoke',

@@ -49,7 +49,7 @@ const kidOf = (line: string) => line.split(' ')[0] ?? '';
 const lines = (said: string) => said.trimEnd().split('\n');
 
 describe('tessera keys', () => {
-  it('lists and rotates in the database, where processes that run notice', async () => {
+  it('lists and rotates in the database, and running processes notice', async () => {
     const DATABASE_URL = await newDatabaseUrl(keysMigrations);
     const process = await keysProcess(DATABASE_URL);
     const environment = { DATABASE_URL, TESSERA_KEYS_KEK };
@@ -94,7 +94,7 @@ describe('tessera keys', () => {
     expect(await withdraw(first)).toEqual({ code: 1, said: `There is no key ${first} in the key set.\n` });
   });
 
-  it('calls the process that is named, in a file too, which needs neither database nor key', async () => {
+  it('calls the given service, also from a file, without a database or key', async () => {
     const built = await keysProcess(await newDatabaseUrl(keysMigrations));
     const { TESSERA_PEER_KEYS = '', ...token } = await serving(built, 'TESSERA_PEER_KEYS');
     const environment = { ...token, TESSERA_PEER_KEYS_FILE: file(`${TESSERA_PEER_KEYS}\n`, 'keys') };
@@ -106,7 +106,7 @@ describe('tessera keys', () => {
     ]);
   });
 
-  it('makes no key that processes cannot read: not under another key-encryption key, and not the first', async () => {
+  it('creates no key under another key-encryption key, and never the first key', async () => {
     const DATABASE_URL = await newDatabaseUrl(keysMigrations);
     const rotate = (environment: Record<string, string>) =>
       tessera('keys rotate --now', { DATABASE_URL, TESSERA_KEYS_KEK, ...environment });
@@ -123,7 +123,7 @@ describe('tessera keys', () => {
     expect(await rows(DATABASE_URL, 'SELECT state FROM keys.signing_key')).toEqual([{ state: 'active' }]);
   });
 
-  it('says what it needs', async () => {
+  it('names the settings it needs', async () => {
     const { code, said } = await tessera('keys list', { TESSERA_KEYS_KEK });
     expect([code, said]).toEqual([
       1,
@@ -158,7 +158,7 @@ describe('tessera tenant, application and user', () => {
     };
   }
 
-  it('are disabled, and stay so when a file is applied that names no status', async () => {
+  it('are disabled, and stay disabled after applying a file without a status', async () => {
     const { ask, apply, statuses, events } = await deployment();
     await apply(people());
     expect(await ask('user disable --tenant acme --username ADA@acme.example')).toEqual({
@@ -183,7 +183,7 @@ describe('tessera tenant, application and user', () => {
     expect(await statuses()).toEqual([{ tenant: 'disabled', application: 'active', user: 'active' }]);
   });
 
-  it('are enabled, also a person who is locked', async () => {
+  it('are enabled, including a locked person', async () => {
     const { ask, apply, statuses } = await deployment();
     await apply(people(', status: disabled').replace('status: disabled', 'status: locked'));
     await ask('tenant disable --tenant acme');
@@ -196,7 +196,7 @@ describe('tessera tenant, application and user', () => {
     expect(await statuses()).toEqual([{ tenant: 'active', application: 'active', user: 'active' }]);
   });
 
-  it('are named when there is no such thing', async () => {
+  it('are named in the error if they do not exist', async () => {
     const { ask, apply } = await deployment();
     await apply(people());
     for (const [words, sentence] of [
@@ -208,7 +208,7 @@ describe('tessera tenant, application and user', () => {
       expect(await ask(words)).toEqual({ code: 1, said: `${sentence}\n` });
   });
 
-  it('are disabled at the directory that is named in a file, which needs no database', async () => {
+  it('are disabled at a directory given in a file, without a database', async () => {
     const { TESSERA_PEER_DIRECTORY = '', ...token } = await serving(
       await directory(),
       'TESSERA_PEER_DIRECTORY',
@@ -221,7 +221,7 @@ describe('tessera tenant, application and user', () => {
     });
   });
 
-  it('say in their help what they invalidate, and what declared state does', async () => {
+  it('explain in their help what they invalidate and how declared state interacts', async () => {
     const { said } = await tessera('user disable --help', {});
     expect(said).toContain("It invalidates the person's sessions, codes, refresh tokens and decisions.");
     expect(said).toContain('if none is declared, it stays as it is');
@@ -229,7 +229,7 @@ describe('tessera tenant, application and user', () => {
 });
 
 describe('tessera diff', () => {
-  it('names what apply would change, changes nothing and exits with 1; with 0 when nothing would change', async () => {
+  it('lists what apply would change, changes nothing and exits with 1, or with 0 if nothing would change', async () => {
     const DATABASE_URL = await newDatabaseUrl(directoryMigrations);
     const environment = { DATABASE_URL, TESSERA_DIRECTORY_PEPPER: pepper };
     const diff = (state: string) => tessera(`diff --file ${file(state)}`, environment);
@@ -249,7 +249,7 @@ describe('tessera diff', () => {
     });
   });
 
-  it('exits with 2 when it cannot tell', async () => {
+  it('exits with 2 if it fails', async () => {
     const environment = {
       DATABASE_URL: await newDatabaseUrl(directoryMigrations),
       TESSERA_DIRECTORY_PEPPER: pepper,
@@ -264,7 +264,7 @@ describe('tessera diff', () => {
     expect((await tessera('diff', environment)).code).toBe(2);
   });
 
-  it('says of a directory of an earlier version that it does not know how, as the other commands do', async () => {
+  it('reports a directory of an earlier version as unsupported, as the other commands do', async () => {
     const environment = await serving(earlier(await directory()), 'TESSERA_PEER_DIRECTORY');
     expect((await tessera(`apply -f ${file(people())}`, environment)).code).toBe(0);
     expect(await tessera(`diff -f ${file(people())}`, environment)).toEqual({
@@ -273,7 +273,7 @@ describe('tessera diff', () => {
     });
   });
 
-  it('says in its help what its exit codes mean', async () => {
+  it('explains its exit codes in its help', async () => {
     expect((await tessera('diff --help', {})).said).toContain(
       'Exit code 0: nothing would change; 1: something would',
     );
@@ -281,7 +281,7 @@ describe('tessera diff', () => {
 });
 
 describe('tessera get', () => {
-  it('prints what is declared, of all tenants or of one, which applied again changes nothing', async () => {
+  it('prints the declared state of all tenants or one, and applying it changes nothing', async () => {
     const environment = {
       DATABASE_URL: await newDatabaseUrl(directoryMigrations),
       TESSERA_DIRECTORY_PEPPER: pepper,

@@ -26,7 +26,7 @@ describe('demo data', () => {
     expect(() => refuseDemoData(demo, exposure)).not.toThrow();
   });
 
-  it("is distinguished from tenants of one's own", () => {
+  it('is not confused with your own tenants', () => {
     const exposure = { TESSERA_DEMO: false, NODE_ENV: 'production', TESSERA_HTTP_HOST: '0.0.0.0' };
     expect(() => refuseDemoData('tenants: []', exposure)).not.toThrow();
   });

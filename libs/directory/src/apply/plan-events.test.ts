@@ -57,8 +57,8 @@ function happened(after: Partial<TenantState>, before?: 'nothing') {
   };
 }
 
-describe('what is written down about a change', () => {
-  it('is nothing when nothing changed', () => {
+describe('the record of a change', () => {
+  it('is empty if nothing changed', () => {
     const reordered = { users: [...state.users], roles: [...state.roles] };
     expect(happened(reordered)).toMatchObject({
       events: [],
@@ -67,7 +67,7 @@ describe('what is written down about a change', () => {
     });
   });
 
-  it('is everything when the tenant is new, and watchers hear of the tenant alone', () => {
+  it('covers everything for a new tenant, and notifies watchers of the tenant alone', () => {
     const { names, changes, counts } = happened({}, 'nothing');
     expect(names).toEqual(['tenant.created', 'config.changed', 'client.created', 'user.created']);
     expect(changes).toEqual([{ kind: 'tenant', tenantId: 'acme', id: '' }]);
@@ -84,7 +84,7 @@ describe('what is written down about a change', () => {
       { roles: ['clerk'], status: 'disabled' },
       ['user.disabled', 'user.updated'],
     ],
-  ])('tells that a person was %s', (_what, fields, expected) => {
+  ])('says that a person was %s', (_what, fields, expected) => {
     const { names, changes } = happened({ users: [{ ...user, ...fields }] });
     expect(names).toEqual(expected);
     expect(changes).toMatchObject([{ kind: 'user', tenantId: 'acme', id: 'usr_ada' }]);
@@ -115,25 +115,25 @@ describe('what is written down about a change', () => {
       ['client.secret.expiry_changed'],
     ],
     ['given a scope', { scopes: ['openid'] }, ['client.updated']],
-  ])('tells that an application was %s', (_what, fields, expected) => {
+  ])('says that an application was %s', (_what, fields, expected) => {
     const { names, changes } = happened({ applications: [{ ...application, ...fields }] });
     expect(names).toEqual(expected);
     expect(changes).toEqual([{ kind: 'application', tenantId: 'acme', id: 'web' }]);
   });
 
-  it('tells what was removed', () => {
+  it('names what was removed', () => {
     const { names, counts } = happened({ users: [], applications: [] });
     expect(names).toEqual(['client.deleted', 'user.deleted']);
     expect(counts).toEqual({ created: 0, updated: 0, deleted: 2 });
   });
 
-  it('tells of resources and roles in one event, and of the tenant by its status', () => {
+  it('covers resources and roles in one event, and the tenant by its status', () => {
     expect(happened({ roles: [], resources: [] }).names).toEqual(['config.changed']);
     expect(happened({ tenant: { ...state.tenant, status: 'disabled' } }).names).toEqual(['tenant.suspended']);
     expect(happened({ tenant: { ...state.tenant, name: 'Acme Inc.' } }).names).toEqual(['tenant.updated']);
   });
 
-  it('names the fields that differ and never what is in them', () => {
+  it('names changed fields, never their values', () => {
     const { events } = happened({
       users: [{ ...user, email: 'ada@acme.example', passwordHash: 'new-hash' }],
       applications: [{ ...application, secrets: [{ digest: 'two', expiresAt: undefined }] }],

@@ -14,7 +14,7 @@ function stored(...values: string[]) {
 }
 
 describe('client secrets', () => {
-  it('match either of the two that are valid', () => {
+  it('match either of two valid secrets', () => {
     const both = stored('first', 'second');
     for (const clientSecret of ['first', 'second']) {
       expect(secrets.match({ clientId: 'service', clientSecret }, both)).toBeDefined();
@@ -22,13 +22,13 @@ describe('client secrets', () => {
     expect(secrets.match({ clientId: 'service', clientSecret: 'third' }, both)).toBeUndefined();
   });
 
-  it('match nothing of an unknown application or one without secrets', () => {
+  it('do not match for an unknown application or one without secrets', () => {
     expect(secrets.match({ clientId: 'service', clientSecret: '' }, undefined)).toBeUndefined();
     expect(secrets.match({ clientId: 'service', clientSecret: secret }, undefined)).toBeUndefined();
     expect(secrets.match({ clientId: 'service', clientSecret: '' }, stored())).toBeUndefined();
   });
 
-  it('have a digest that belongs to their application, their tenant and the pepper', () => {
+  it('have a digest bound to application, tenant and pepper', () => {
     const other = new ClientSecrets(createSecretKey(Buffer.alloc(32, 2)));
     const digests = [
       secrets.digest('acme', 'service', secret),

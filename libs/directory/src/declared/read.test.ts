@@ -104,7 +104,7 @@ describe('a declared state', () => {
     });
   });
 
-  it('names file, line and key of a mistake, and of several at once', () => {
+  it('reports all mistakes at once, with file, line and key', () => {
     const text = tenant(
       'colour: red',
       'users:',
@@ -125,7 +125,7 @@ describe('a declared state', () => {
     );
   });
 
-  it('reports the broken rules of well-formed entries beside malformed ones, at their own lines', () => {
+  it('reports rule violations beside malformed entries, each at its own line', () => {
     const text = tenant(
       'roles: [clerk, clerk]',
       'users:',
@@ -155,11 +155,11 @@ describe('a declared state', () => {
     ['tenants: []\ntenants: []', /2:1: a key occurs twice in one place/],
     ['tenants: []\n---\ntenants: []', /must be one YAML document/],
     ['tenants:\n\t- id: acme', /2:1: .*/],
-  ])('has one top: %j is refused', (text, expected) => {
+  ])('has one root key: %j is refused', (text, expected) => {
     expect(mistakes(text)[0]).toMatch(expected);
   });
 
-  it('never has its values quoted in a message', () => {
+  it('is never quoted by value in a message', () => {
     const secret = 'hunter2hunter2';
     const texts = [
       tenant('users:', `  - { username: ada, password: *${secret} }`),
@@ -175,7 +175,7 @@ describe('a declared state', () => {
     }
   });
 
-  it('cannot be blown up with aliases', () => {
+  it('cannot be inflated with aliases', () => {
     const bomb = ['a: &a [x, x, x, x, x, x, x, x, x]'];
     for (const [index, name] of [...'bcdefgh'].entries()) {
       const of = `*${'abcdefgh'.charAt(index)}`;
@@ -274,7 +274,7 @@ describe('a declared application', () => {
     expect(mistakes(text).join('\n')).toMatch(expected);
   });
 
-  it('may be for holders of roles of its tenant, each named once (DEV-2)', () => {
+  it('may require roles of its tenant, each named once (DEV-2)', () => {
     const withRoles = (roles: string) =>
       mistakes(
         application('allowedRoles', roles).replace('    applications:', '    roles: [clerk, manager]\n$&'),
@@ -284,7 +284,7 @@ describe('a declared application', () => {
     expect(withRoles('[clerk, boss]').join()).toMatch(/allowedRoles\[1\]: is not a role of the tenant/);
   });
 
-  it('may ask for the ciba grant without an approval experience: the flow is refused when it starts', () => {
+  it('may have the ciba grant without an approval experience: the flow is refused at the start', () => {
     expect(mistakes(application('grantTypes', '[authorization_code, ciba]'))).toEqual([]);
   });
 });

@@ -36,7 +36,7 @@ function resolve(document: string) {
 }
 
 describe('references in a declared state', () => {
-  it('are replaced by what the environment and the files hold, and nothing else changes', async () => {
+  it('are replaced by values from the environment and files, and nothing else changes', async () => {
     const before = state('passwordFromEnv: PASSWORD # why', 'fromEnv: SECRET');
     const after = await resolve(before);
     expect(after.split('\n')).toHaveLength(before.split('\n').length);
@@ -50,12 +50,12 @@ describe('references in a declared state', () => {
     );
   });
 
-  it('name files relative to the declared file, and their last line end is not part of the value', async () => {
+  it('resolve files relative to the declared file and drop a trailing newline', async () => {
     const after = await resolve(state("passwordFromFile: 'secrets/ada'", 'value: x'));
     expect(after).toContain('password: "of the file"');
   });
 
-  it('are all reported where they cannot be resolved, by file, line and key', async () => {
+  it('are all reported by file, line and key if they cannot be resolved', async () => {
     const broken = resolve(state('passwordFromFile: nowhere', 'fromEnv: NOT_SET'));
     await expect(broken).rejects.toThrow(DeclaredStateError);
     await expect(broken).rejects.toThrow(
@@ -66,7 +66,7 @@ describe('references in a declared state', () => {
     );
   });
 
-  it('stand only where a password or a secret does', async () => {
+  it('are allowed only as a password or a secret', async () => {
     expect(await resolve(text)).toBe(text);
     const elsewhere = 'tenants:\n  - id: acme\n    fromEnv: SECRET\n';
     expect(await resolve(elsewhere)).toBe(elsewhere);

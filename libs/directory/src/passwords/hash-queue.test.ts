@@ -22,8 +22,8 @@ function workshop() {
   return { work, running, started, finishOne };
 }
 
-describe('the hashQueue before slow hashes', () => {
-  it('runs no more at once than it may, and the others in turn', async () => {
+describe('the queue for password hashes', () => {
+  it('runs at most the allowed number at once, and the others in order', async () => {
     const hashQueue = new HashQueue({ concurrency: 2, queue: 10, perAccount: 5 });
     const { work, running, started, finishOne } = workshop();
     const all = ['a', 'b', 'c', 'd'].map((name) => hashQueue.run(work(name), source));
@@ -37,7 +37,7 @@ describe('the hashQueue before slow hashes', () => {
     expect(await Promise.all(all)).toEqual(['a', 'b', 'c', 'd']);
   });
 
-  it('tells those to come back for whom there is no place in the queue', async () => {
+  it('asks callers to retry if the queue is full', async () => {
     const hashQueue = new HashQueue({ concurrency: 1, queue: 1, perAccount: 5 });
     const { work, finishOne } = workshop();
     const all = [hashQueue.run(work('a'), source), hashQueue.run(work('b'), source)];
@@ -50,7 +50,7 @@ describe('the hashQueue before slow hashes', () => {
     await Promise.all(all);
   });
 
-  it('does not hash for a caller that has gone', async () => {
+  it('does not hash for a caller that gave up', async () => {
     const hashQueue = new HashQueue({ concurrency: 1, queue: 2, perAccount: 5 });
     const { work, started, finishOne } = workshop();
     const leaving = new AbortController();
@@ -66,7 +66,7 @@ describe('the hashQueue before slow hashes', () => {
     await Promise.all([first, third]);
   });
 
-  it('lets people go before work in the background, and goes on after a failure', async () => {
+  it('runs sign-ins before background work, and continues after a failure', async () => {
     const hashQueue = new HashQueue({ concurrency: 1, queue: 2, perAccount: 5 });
     const { work, started, finishOne } = workshop();
     const failing = hashQueue.run(() => Promise.reject(new Error('broken')), source);
@@ -79,7 +79,7 @@ describe('the hashQueue before slow hashes', () => {
     await Promise.all([background, person]);
   });
 
-  it('serves addresses in turn, however many of one wait', async () => {
+  it('serves addresses in turn, however many calls from one wait', async () => {
     const hashQueue = new HashQueue({ concurrency: 1, queue: 10, perAccount: 5 });
     const { work, started, finishOne } = workshop();
     const from = (address: string, name: string) => hashQueue.run(work(name), { address, account: name });
@@ -94,7 +94,7 @@ describe('the hashQueue before slow hashes', () => {
     expect(started).toEqual(['a1', 'a2', 'b1', 'c1', 'a3', 'b2', 'a4']);
   });
 
-  it('gives a place of the address with most waiting to one with fewer', async () => {
+  it('frees a place of the address with the most waiting calls for one with fewer', async () => {
     const hashQueue = new HashQueue({ concurrency: 1, queue: 3, perAccount: 5 });
     const { work, started, finishOne } = workshop();
     const from = (address: string, name: string) => hashQueue.run(work(name), { address, account: name });
@@ -110,7 +110,7 @@ describe('the hashQueue before slow hashes', () => {
     expect(started).toEqual(['a1', 'a2', 'b1', 'a3']);
   });
 
-  it('bounds what one account has in flight, from any number of addresses', async () => {
+  it('limits the hashes in flight per account, from any number of addresses', async () => {
     const hashQueue = new HashQueue({ concurrency: 1, queue: 10, perAccount: 2 });
     const { work, finishOne } = workshop();
     const from = (address: string, account = 'ada') => hashQueue.run(work(address), { address, account });

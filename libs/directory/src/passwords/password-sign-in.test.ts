@@ -66,8 +66,8 @@ async function open(tenantId: string, people: number) {
   return { signIn, signIns, hold, made: () => salts };
 }
 
-describe('imported hashes that are renewed (DOS-4)', () => {
-  it('are made once a person, however often they sign in meanwhile', async () => {
+describe('the renewal of imported hashes (DOS-4)', () => {
+  it('happens once per person, however often they sign in during it', async () => {
     const { signIn, signIns, hold, made } = await open('acme', 1);
     const go = hold();
     const all = await Promise.all(Array.from({ length: 20 }, () => signIn('u1')));
@@ -80,7 +80,7 @@ describe('imported hashes that are renewed (DOS-4)', () => {
     expect(made()).toBe(1);
   });
 
-  it('wait in bounded number, and the others are renewed later', async () => {
+  it('keeps a bounded number waiting and renews the others later', async () => {
     const { signIn, signIns, hold, made } = await open('umbra', 60);
     const everybody = () => Promise.all(Array.from({ length: 60 }, (_, n) => signIn(`u${n + 1}`)));
     const go = hold();

@@ -8,7 +8,7 @@ const source = { address: '192.0.2.1', account: 'ada' };
 const passwords = new Passwords({ hashQueue, random: systemRandom });
 
 describe('passwords', () => {
-  it('verify against the hash that was made of them, and no other does', async () => {
+  it('verify only against their own hash', async () => {
     const stored = await passwords.hashUnlessKnown('correct horse', undefined);
     expect(stored).toMatch(/^\$argon2id\$v=19\$m=19456,t=2,p=1\$/);
     expect(await passwords.verify('correct horse', stored, { source })).toBe(true);
@@ -22,17 +22,17 @@ describe('passwords', () => {
     expect(await passwords.verify('Password', stored, { source })).toBe(false);
   });
 
-  it('never verify without a stored hash, or against one that cannot be read', async () => {
+  it('never verify without a stored hash or against an unreadable one', async () => {
     expect(await passwords.verify('anything', undefined, { source })).toBe(false);
     expect(await passwords.verify('anything', 'anything', { source })).toBe(false);
   });
 
-  it('are the same however their letters are composed (RFC 8265 §4.2)', async () => {
+  it('are equal in any Unicode composition (RFC 8265 §4.2)', async () => {
     const stored = await passwords.hashUnlessKnown('caf\u00e9', undefined);
     expect(await passwords.verify('cafe\u0301', stored, { source })).toBe(true);
   });
 
-  it('may have 1024 characters; longer ones are refused before any hashing', async () => {
+  it('may have 1024 characters; longer ones are refused before hashing', async () => {
     const idle = new HashQueue({ concurrency: 1, queue: 0, perAccount: 100 });
     const long = 'x'.repeat(1024);
     const own = new Passwords({ hashQueue: idle, random: systemRandom });
@@ -46,13 +46,13 @@ describe('passwords', () => {
     blocked.resolve();
   });
 
-  it('that are declared again keep their hash, and get another only when they change', async () => {
+  it('keep their hash if declared again unchanged', async () => {
     const stored = await passwords.hashUnlessKnown('one', undefined);
     expect(await passwords.hashUnlessKnown('one', stored)).toBe(stored);
     expect(await passwords.hashUnlessKnown('two', stored)).not.toBe(stored);
   });
 
-  it('of unknown people take the time that a hash of the tenant takes, also where hashes are of several costs (ENUM-1)', async () => {
+  it('of unknown people take as long as a hash of the tenant, even with several hash costs (ENUM-1)', async () => {
     const costly = '$argon2id$v=19$m=131072,t=6,p=1$c29tZXNhbHQ$nf65EOgLrQMR/uIPnA4rEsF5h7TKyQwu9U1bMCHGi/4';
     const time = async (stored: string | undefined, standIn?: string) => {
       const started = performance.now();
@@ -67,7 +67,7 @@ describe('passwords', () => {
     expect(passwords.isCurrent(await passwords.renewed('x'))).toBe(true);
   });
 
-  it('of unknown people cost a hash like wrong ones, so that the time tells nothing', async () => {
+  it('of unknown people cost one hash, as wrong ones do, so timing reveals nothing', async () => {
     const busy = new HashQueue({ concurrency: 1, queue: 0, perAccount: 100 });
     const own = new Passwords({ hashQueue: busy, random: systemRandom });
     const stored = await own.hashUnlessKnown('known', undefined);

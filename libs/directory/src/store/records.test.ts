@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { identifiersOf, normalizeIdentifier } from './records.ts';
 
 describe('identifiers', () => {
-  it('ignore case, surrounding space, composition and what people write between digits', () => {
+  it('ignore case, surrounding space, Unicode composition and separators between digits', () => {
     expect(normalizeIdentifier(' Ada@Acme.Example ')).toBe('ada@acme.example');
     expect(normalizeIdentifier('cafe\u0301')).toBe('caf\u00e9');
     expect(normalizeIdentifier('+46 70-123 (45) 67')).toBe('+46701234567');

@@ -114,7 +114,7 @@ export function directoryStoreContract(engine: string, open: () => Promise<Store
       return rows.map(({ event }) => event);
     }
 
-    it('keeps a tenant as it was made, and knows when nothing differs', async () => {
+    it('stores a tenant as declared, and detects that nothing differs', async () => {
       const desired = testTenant(fresh());
       await make(desired);
       const before = await stores.changes.newestChange();
@@ -125,7 +125,7 @@ export function directoryStoreContract(engine: string, open: () => Promise<Store
       expect(await stores.changes.newestChange()).toBe(before);
     });
 
-    it('reads the whole of a tenant, in which nothing differs from how it was made', async () => {
+    it('reads a whole tenant back as declared', async () => {
       const desired = testTenant(fresh());
       expect(await stores.admin.tenantState(desired.tenant.tenantId)).toBeUndefined();
       await make(desired);
@@ -133,7 +133,7 @@ export function directoryStoreContract(engine: string, open: () => Promise<Store
       expect(countPlan(planTenant(state, desired))).toEqual({ created: 0, updated: 0, deleted: 0 });
     });
 
-    it('finds an application with its tenant, and its scopes in the order of the registration', async () => {
+    it('finds an application with its tenant, and its scopes in declared order', async () => {
       const tenantId = fresh();
       await make(testTenant(tenantId));
       const { scopes: _, secrets: __, ...application } = testApplication(`${tenantId}-web`);
@@ -149,7 +149,7 @@ export function directoryStoreContract(engine: string, open: () => Promise<Store
       });
     });
 
-    it('finds a user by id and by every identifier, within the tenant alone', async () => {
+    it('finds a user by id and by every identifier, only within the tenant', async () => {
       const [one, other] = [fresh(), fresh()];
       await make(testTenant(one));
       await make(testTenant(other, { users: [testUser('eve')], roles: [] }));
@@ -171,7 +171,7 @@ export function directoryStoreContract(engine: string, open: () => Promise<Store
       }
     });
 
-    it('finds nothing by a text that it cannot hold', async () => {
+    it('finds nothing by a text that it cannot store', async () => {
       expect(await stores.store.findTenant('a\0b')).toBeUndefined();
       expect(await stores.store.findApplication('a\0b')).toBeUndefined();
       expect(await stores.store.findSecrets('a\0b')).toBeUndefined();
@@ -188,7 +188,7 @@ export function directoryStoreContract(engine: string, open: () => Promise<Store
       expect((await stores.store.findUserByIdentifier(other, 'ada'))?.user.userId).toBe('usr_2');
     });
 
-    it('offers the secrets that have not expired by its own clock, and notes their use', async () => {
+    it('returns the secrets that are valid by its own clock, and records their use', async () => {
       const tenantId = fresh();
       const clientId = `${tenantId}-web`;
       const year = 31_536_000_000;
@@ -214,7 +214,7 @@ export function directoryStoreContract(engine: string, open: () => Promise<Store
       expect(await stores.store.findSecrets('unknown')).toBeUndefined();
     });
 
-    it('lists secrets, expired ones too, as they were made, and those of one change as they were declared', async () => {
+    it('lists all secrets by age, expired ones included, and those of one change in declared order', async () => {
       const tenantId = fresh();
       const clientId = `${tenantId}-web`;
       const bare = `${tenantId}-bare`;
@@ -242,7 +242,7 @@ export function directoryStoreContract(engine: string, open: () => Promise<Store
       expect(await stores.store.listSecrets('unknown')).toBeUndefined();
     });
 
-    it('changes everything that may change: names swap, scopes move, roles and resources go', async () => {
+    it('changes everything that may change: swaps names, moves scopes, removes roles and resources', async () => {
       const tenantId = fresh();
       await make(testTenant(tenantId));
       const after = testTenant(tenantId, {
@@ -300,7 +300,7 @@ export function directoryStoreContract(engine: string, open: () => Promise<Store
       );
     });
 
-    it('writes nothing when a client id belongs to another tenant', async () => {
+    it('writes nothing if a client id belongs to another tenant', async () => {
       const [one, other] = [fresh(), fresh()];
       await make(testTenant(one));
       const result = await make(testTenant(other, { applications: [testApplication(`${one}-web`)] }));
@@ -309,7 +309,7 @@ export function directoryStoreContract(engine: string, open: () => Promise<Store
       expect(await audited(other)).toEqual([]);
     });
 
-    it('writes all of a change or nothing of it', async () => {
+    it('writes a change completely or not at all', async () => {
       const tenantId = fresh();
       await make(testTenant(tenantId));
       const before = await stores.changes.newestChange();
@@ -361,7 +361,7 @@ export function directoryStoreContract(engine: string, open: () => Promise<Store
       ]);
     });
 
-    it('keeps on record that something ended after it was taken back, and ends what is deleted', async () => {
+    it('keeps a revocation on record after it is undone, and revokes what is deleted', async () => {
       const tenantId = fresh();
       await make(testTenant(tenantId));
       const start = await stores.changes.newestChange();
@@ -393,7 +393,7 @@ export function directoryStoreContract(engine: string, open: () => Promise<Store
     /** The clock of the records is that of this machine, or the difference would show here. */
     const second = () => Math.floor(Date.now() / 1000);
 
-    it('ends what was there before a change of password or status, and nothing by other changes (REF-7, ASVS 7.4.3)', async () => {
+    it('revokes earlier sign-ins on a change of password or status, and on no other change (REF-7, ASVS 7.4.3)', async () => {
       const tenantId = fresh();
       await make(testTenant(tenantId));
       await make(testTenant(tenantId, { users: [testUser('ada', { name: 'Ada L.' }), testUser('bob')] }));
@@ -434,7 +434,7 @@ export function directoryStoreContract(engine: string, open: () => Promise<Store
       expect(await validFromOf(tenantId, 'usr_bob')).toBeNaN();
     });
 
-    it('puts a renewed hash in the place of the one that was compared and of no other, and ends nothing by it', async () => {
+    it('replaces only the hash that was compared by the renewed one, and revokes nothing', async () => {
       const tenantId = fresh();
       const ada = { tenantId, userId: 'usr_ada' };
       await make(testTenant(tenantId, { users: [testUser('ada', { passwordHash: 'weak' })] }));
@@ -454,7 +454,7 @@ export function directoryStoreContract(engine: string, open: () => Promise<Store
       expect((await stores.admin.passwordHashes(tenantId)).get('ada')?.imported).toBeUndefined();
     });
 
-    it('finds some password hash of the tenant, the same for one position, and none where there is none', async () => {
+    it('finds a password hash of the tenant, always the same for one position, or none', async () => {
       const tenantId = fresh();
       const users = ['b', 'd', 'f'].map((name) => testUser(name, { passwordHash: `hash of ${name}` }));
       await make(testTenant(tenantId, { users: [testUser('a'), ...users] }));
@@ -468,7 +468,7 @@ export function directoryStoreContract(engine: string, open: () => Promise<Store
       expect(await stores.store.somePasswordHash('nowhere', 'usr_a')).toBeUndefined();
     });
 
-    it('ends what an application had before it was disabled, enabled, or deleted and made again (REF-7)', async () => {
+    it('revokes the earlier grants of an application that was disabled, enabled, or deleted and recreated (REF-7)', async () => {
       const tenantId = fresh();
       const clientId = `${tenantId}-web`;
       const validFrom = async () => (await stores.store.findApplication(clientId))?.validFrom ?? NaN;
@@ -487,7 +487,7 @@ export function directoryStoreContract(engine: string, open: () => Promise<Store
       expect((await stores.store.findApplication(`${tenantId}-new`))?.validFrom).toBe(0);
     });
 
-    it('dates a sign-in before or after a change of the password as it was, however they race (ASVS 7.4.3)', async () => {
+    it('orders a sign-in and a concurrent change of password correctly (ASVS 7.4.3)', async () => {
       const tenantId = fresh();
       const user = (passwordHash: string) => testUser('ada', { passwordHash });
       await make(testTenant(tenantId, { users: [user('hash-0')] }));
@@ -516,7 +516,7 @@ export function directoryStoreContract(engine: string, open: () => Promise<Store
       expect(await stores.store.confirmSignIn(tenantId, 'usr_ada', 'hash-15')).toBeUndefined();
     });
 
-    it('ends every sign-in of before in one tenant or in all, tells watchers so, and keeps it on record (F24)', async () => {
+    it('invalidates every earlier sign-in of one tenant or all, notifies watchers and records it (F24)', async () => {
       const [tenantId, other] = [fresh(), fresh()];
       await make(testTenant(tenantId));
       await make(testTenant(other, { users: [testUser('ada', { passwordHash: 'hash' })] }));
@@ -541,7 +541,7 @@ export function directoryStoreContract(engine: string, open: () => Promise<Store
       expect(await stores.admin.bumpEpoch('nowhere', noted)).toEqual([]);
     });
 
-    it('says that a password ended what was there before it, and what ended beside a change of the tenant', async () => {
+    it('reports what a new password revoked, and what was revoked beside a change of the tenant', async () => {
       const tenantId = fresh();
       await make(testTenant(tenantId));
       const told = async (state: TenantState) => {
@@ -574,7 +574,7 @@ export function directoryStoreContract(engine: string, open: () => Promise<Store
       ]);
     });
 
-    it('tells changes in the order of their commits, however many write at once', async () => {
+    it('reports changes in commit order, however many writers there are', async () => {
       const tenantIds = Array.from({ length: 8 }, fresh);
       for (const tenantId of tenantIds) await make(testTenant(tenantId));
       let position = await stores.changes.newestChange();
@@ -611,14 +611,14 @@ export function directoryStoreContract(engine: string, open: () => Promise<Store
       expect(seen).toEqual(seen.toSorted((left, right) => left - right));
     });
 
-    it('knows from where the feed can be resumed', async () => {
+    it('knows the position from which the feed can resume', async () => {
       await make(testTenant(fresh()));
       const newest = await stores.changes.newestChange();
       expect(await stores.changes.canResumeAfter(newest)).toBe(true);
       expect(await stores.changes.canResumeAfter(newest + 1_000)).toBe(false);
     });
 
-    it('ends with one state when the same tenant is made many times at once', async () => {
+    it('ends in one state if the same tenant is created many times concurrently', async () => {
       const tenantId = fresh();
       const results = await Promise.all(Array.from({ length: 6 }, () => make(testTenant(tenantId))));
       const created = results.filter((result) => result.kind === 'done' && result.plan.tenant === 'created');
@@ -639,7 +639,7 @@ export function directoryStoreContract(engine: string, open: () => Promise<Store
       expect(await stores.changes.newestChange()).toBeGreaterThan(old);
     });
 
-    it('knows where a time is, also when the first change since then is the oldest on record', async () => {
+    it('finds the position of a time, even if the first change since then is the oldest on record', async () => {
       const before = await stores.changes.newestChange();
       const hourAgo = Date.now() / 1000 - 3600;
       await make(testTenant(fresh()));

@@ -63,7 +63,7 @@ describe.each([
     expect(await ask('Bearer good')).toMatchObject({ status: 200, body: active });
   });
 
-  it('answers as RFC 6750 says, and 503 when nothing can be told', async () => {
+  it('answers as RFC 6750 requires, and with 503 if introspection is unavailable', async () => {
     const ask = await open();
     const none = await ask(undefined);
     expect([none.status, none.headers.get('www-authenticate')]).toEqual([401, 'Bearer realm="orders"']);
@@ -98,7 +98,7 @@ describe('the interceptor for Connect', () => {
     return seen;
   }
 
-  it('puts the token among the context values', async () => {
+  it('stores the token in the context values', async () => {
     expect(await call('Bearer good')).toEqual(active);
   });
 
@@ -169,7 +169,7 @@ describe('the interceptor for grpc-js', () => {
     expect(await call('Bearer good')).toEqual({ code: status.OK, challenge: undefined, seen: active });
   });
 
-  it('answers with status and challenge, and reaches no handler', async () => {
+  it('answers with status and challenge without calling the handler', async () => {
     expect(await call(undefined)).toMatchObject({
       code: status.UNAUTHENTICATED,
       challenge: 'Bearer realm="orders"',
