@@ -6,7 +6,7 @@ import { openDoors } from './endpoints/trusted-callers.ts';
 const load = (environment: Record<string, string>) => loadConfig(gatewayConfig, environment);
 
 describe('gatewayConfig', () => {
-  it('has safe defaults: no trusted proxy, callers from loopback and private networks, hosts of this machine', () => {
+  it('has safe defaults: no trusted proxy, callers from loopback and private networks, local hosts', () => {
     const config = load({});
     expect(config.TESSERA_TRUSTED_PROXIES.isEmpty).toBe(true);
     expect(config.TESSERA_TRUSTED_CALLERS.contains('127.0.0.1')).toBe(true);
@@ -39,7 +39,7 @@ describe('gatewayConfig', () => {
     '2001:db8::/32,fc00::/7',
     '2000::/4',
     'none',
-  ])('takes the trusted proxies %j', (value) => {
+  ])('accepts the trusted proxies %j', (value) => {
     expect(() => load({ TESSERA_TRUSTED_PROXIES: value })).not.toThrow();
   });
 
@@ -72,7 +72,7 @@ describe('gatewayConfig', () => {
 });
 
 describe('openDoors', () => {
-  it('has one sentence for each place the contract leaves open', () => {
+  it('has one sentence for each insecure default of the contract', () => {
     const doors = openDoors(load({}));
     expect(doors).toHaveLength(4);
     for (const place of ['/introspect', '/device_authorization', '/logout', 'TESSERA_ISSUER']) {
@@ -86,7 +86,7 @@ describe('openDoors', () => {
     );
   });
 
-  it('names plain http and trust in everyone', () => {
+  it('reports plain http and trust in every caller', () => {
     const doors = openDoors(
       load({ TESSERA_ISSUER: 'http://id.example.com', TESSERA_TRUSTED_CALLERS: '0.0.0.0/0' }),
     );
@@ -95,7 +95,7 @@ describe('openDoors', () => {
     expect(openDoors(load({ TESSERA_ISSUER: 'http://localhost:8080' })).join()).not.toContain('plain http');
   });
 
-  it('has no door for callers where nobody is trusted', () => {
+  it('reports nothing about callers if nobody is trusted', () => {
     const config = load({ TESSERA_TRUSTED_CALLERS: 'none' });
     expect(config.TESSERA_TRUSTED_CALLERS.contains('127.0.0.1')).toBe(false);
     expect(openDoors(config).join()).not.toContain('/introspect');

@@ -14,11 +14,11 @@ function routesIn(text: string): string[] {
 describe('docs/interface.md', () => {
   const names = routes.map(({ method, path }) => `${method} ${path}`);
 
-  it('has a line for every route, and for no other', () => {
+  it('has a row for every route and no other', () => {
     expect(routesIn(document).toSorted()).toEqual(names.toSorted());
   });
 
-  it('is seen to lack a line that is gone', () => {
+  it('fails the check if a row is missing', () => {
     for (const name of names) {
       const others = names.filter((other) => other !== name);
       expect(routesIn(document.replaceAll(`| \`${name}\` `, '| '))).toEqual(expect.arrayContaining(others));

@@ -32,7 +32,7 @@ export async function applyState(file: string, terminal: Terminal): Promise<void
 export async function diffState(file: string, terminal: Terminal): Promise<boolean> {
   const { tenants } = await withService('directory', terminal, {
     name: 'Comparing',
-    instead: ' Embedded stores are open to their process alone.',
+    instead: ' Only their own process can open embedded stores.',
     timeoutMs,
     run: async (clientOf, call) => {
       const admin = clientOf(DirectoryAdminService);

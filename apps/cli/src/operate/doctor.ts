@@ -6,13 +6,13 @@ import { configurationProblems, schemas, settings } from './settings.ts';
 
 interface Finding {
   readonly what: string;
-  /** Undefined: as it should be. */
+  /** Undefined if the check passed. */
   readonly problem: string | undefined;
 }
 
 /**
- * Looks at everything a process depends on and says what is wrong: its settings, the database with its schemas and its
- * clock, Redis with its policy. Changes nothing. Throws CommandError when something is wrong.
+ * Checks everything a process depends on: its settings, the database with its schemas and its clock, Redis with its eviction
+ * policy. Changes nothing. Throws CommandError if a check fails.
  */
 export async function examine(process: string, terminal: Terminal): Promise<void> {
   const findings: Finding[] = [];
@@ -37,7 +37,7 @@ export async function examine(process: string, terminal: Terminal): Promise<void
     const { REDIS_URL: url } = config;
     const warnings: string[] = [];
     const log = terminalLog({ say: (line) => void warnings.push(line) });
-    const isWell = await look('Redis, which must keep its keys', async () => {
+    const isWell = await look('Redis and its eviction policy', async () => {
       const redis = await openRedis({ ...redisOptions(config, url), log });
       try {
         await redis.call('PING');
@@ -45,14 +45,14 @@ export async function examine(process: string, terminal: Terminal): Promise<void
         await redis.close();
       }
     });
-    // What fails is told with its reason already.
+    // A failed check has already printed its reason.
     if (isWell) for (const warning of warnings) terminal.say(warning);
   }
   const bad = findings.filter(({ problem }) => problem !== undefined).length;
-  if (bad > 0) throw new CommandError(`${bad} of ${findings.length} are not as they should be.`);
+  if (bad > 0) throw new CommandError(`${bad} of ${findings.length} checks failed.`);
 }
 
-/** Says what a check finds; false: something is wrong. */
+/** Prints the result of a check; resolves with false if it failed. */
 type Look = (what: string, check: () => Promise<void>) => Promise<boolean>;
 
 async function lookAtDatabase(look: Look, terminal: Terminal): Promise<void> {

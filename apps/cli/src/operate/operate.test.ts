@@ -274,7 +274,9 @@ describe('tessera secret list', () => {
     );
     expect(await tessera('secret list --client-id desk', {})).toEqual({
       code: 1,
-      said: expect.stringMatching(/^DATABASE_URL is required\. .*Embedded stores are open/) as string,
+      said: expect.stringMatching(
+        /^DATABASE_URL is required\. .*Only their own process can open embedded stores/,
+      ) as string,
     });
   });
 });
@@ -381,7 +383,7 @@ describe('tessera doctor', () => {
         /^BAD {3}database: password .*\. Postgres refuses the password of DATABASE_URL\./,
       ),
       expect.stringMatching(/^BAD {3}Redis.*ECONNREFUSED/),
-      '2 of 3 are not as they should be.',
+      '2 of 3 checks failed.',
     ]);
     expect(said).not.toContain('wrong-one');
   });
@@ -429,7 +431,7 @@ describe('tessera smoke', () => {
     );
     expect({ code, said }).toEqual({
       code: 0,
-      said: 'good  openid-configuration\ngood  oauth-authorization-server\ngood  1 signing keys\ngood  what is no token is refused\n',
+      said: 'good  openid-configuration\ngood  oauth-authorization-server\ngood  1 signing keys\ngood  an invalid token is rejected\n',
     });
   });
 
@@ -437,13 +439,13 @@ describe('tessera smoke', () => {
     [
       'names another issuer',
       { '/.well-known/openid-configuration': { issuer: 'https://else.example' } },
-      'names the issuer',
+      'has issuer https://else.example',
     ],
-    ['publishes no key', { '/.well-known/jwks.json': { keys: [] } }, 'There is no signing key.'],
+    ['publishes no key', { '/.well-known/jwks.json': { keys: [] } }, 'The key set is empty.'],
     [
       'accepts an invalid token',
       { '/userinfo': { sub: 'ada' } },
-      'answers to what is no token with status 200.',
+      'answered an invalid token with status 200',
     ],
   ])('fails if the server %s', async (_title, documents, message) => {
     const { code, said } = await tessera(
@@ -463,6 +465,6 @@ describe('tessera smoke', () => {
       answers({ ...wellKnown, '/token': { error: 'invalid_client' } }),
     );
     expect(code).toBe(1);
-    expect(said).toContain('/token answers with status 200: invalid_client.');
+    expect(said).toContain('/token answered with status 200: invalid_client.');
   });
 });

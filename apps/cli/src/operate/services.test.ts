@@ -9,7 +9,7 @@ import { newDatabaseUrl, silentLog, testDatabase, testRuntime } from '@tessera/t
 import { file, pepper, rows, secrets, serving, tessera } from '../testing/command.ts';
 
 const { TESSERA_KEYS_KEK } = secrets;
-const nobody = 'Embedded stores are open to their process alone.';
+const nobody = 'Only their own process can open embedded stores.';
 
 /** A running process of `keys` on a database, which follows it closely. */
 async function keysProcess(url: string): Promise<BuiltService> {
@@ -60,7 +60,7 @@ describe('tessera keys', () => {
     expect(next).toEqual({
       code: 0,
       said: expect.stringMatching(
-        new RegExp(`^${first} goes on signing\\. The next key is published;`),
+        new RegExp(`^${first} remains active\\. The next key is published`),
       ) as string,
     });
     const [published = ''] = lines((await tessera('keys list', environment)).said);
@@ -70,8 +70,8 @@ describe('tessera keys', () => {
 
     const now = await tessera('keys rotate --now', environment);
     expect(now.code).toBe(0);
-    expect(now.said).toMatch(new RegExp(`^${kidOf(published)} signs from now on`));
-    expect(now.said).toContain('is trusted until TESSERA_KEYS_RETENTION');
+    expect(now.said).toMatch(new RegExp(`^${kidOf(published)} is now active`));
+    expect(now.said).toContain('leaves the key set after TESSERA_KEYS_RETENTION');
     expect(lines((await tessera('keys list', environment)).said)).toEqual([
       `${kidOf(published)}  active`,
       `${first}  retired`,
@@ -88,7 +88,7 @@ describe('tessera keys', () => {
     });
     expect(await withdraw(first)).toEqual({
       code: 0,
-      said: `${first} is no longer in the key set. What it signed is refused as soon as verifiers fetch the keys again.\n`,
+      said: `${first} is no longer in the key set. Verifiers reject its tokens as soon as they fetch the keys again.\n`,
     });
     await vi.waitFor(async () => expect(await publishedBy(process)).toEqual([kidOf(published)]), 5_000);
     expect(await withdraw(first)).toEqual({ code: 1, said: `There is no key ${first} in the key set.\n` });
@@ -99,7 +99,7 @@ describe('tessera keys', () => {
     const { TESSERA_PEER_KEYS = '', ...token } = await serving(built, 'TESSERA_PEER_KEYS');
     const environment = { ...token, TESSERA_PEER_KEYS_FILE: file(`${TESSERA_PEER_KEYS}\n`, 'keys') };
     const { code, said } = await tessera('keys rotate --now', environment);
-    expect([code, said]).toEqual([0, expect.stringContaining(' signs from now on')]);
+    expect([code, said]).toEqual([0, expect.stringContaining(' is now active')]);
     expect(lines((await tessera('keys list', environment)).said).map((line) => line.split(/ +/)[1])).toEqual([
       'active',
       'retired',

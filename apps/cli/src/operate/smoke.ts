@@ -4,7 +4,7 @@ import { CommandError, type Terminal } from '../terminal.ts';
 
 export interface SmokeOptions {
   readonly issuer: string;
-  /** Where the server is reached, when that is not where the issuer says. */
+  /** Address of the server if it differs from the issuer. */
   readonly address: string;
   readonly client: { readonly clientId: string; readonly clientSecret: string | undefined } | undefined;
 }
@@ -15,28 +15,28 @@ type Key = JsonWebKeyInput['key'] & { readonly kid?: unknown };
 const timeoutMs = 10_000;
 
 /**
- * Asks a running server what any deployment can answer: its metadata, its keys, the claims of what is no token, which it must
- * refuse; with a client, a token whose signature then is verified. Throws CommandError at the first answer that is wrong.
+ * Fetches metadata and keys from a running server and checks that it rejects an invalid token. With a client, it also requests a
+ * token and verifies its signature. Throws CommandError at the first failed check.
  */
 export async function smoke({ issuer, address, client }: SmokeOptions, terminal: Terminal): Promise<void> {
   const base = address.replace(/\/$/, '');
   for (const name of ['openid-configuration', 'oauth-authorization-server']) {
     const metadata = await get(`${base}/.well-known/${name}`, terminal);
     if (metadata['issuer'] !== issuer)
-      throw new CommandError(`${name} names the issuer ${String(metadata['issuer'])}.`);
+      throw new CommandError(`${name} has issuer ${String(metadata['issuer'])}, not ${issuer}.`);
     terminal.say(`good  ${name}\n`);
   }
   const { keys } = (await get(`${base}/.well-known/jwks.json`, terminal)) as { keys?: readonly Key[] };
-  if (keys === undefined || keys.length === 0) throw new CommandError('There is no signing key.');
+  if (keys === undefined || keys.length === 0) throw new CommandError('The key set is empty.');
   terminal.say(`good  ${keys.length} signing keys\n`);
   await expectRefusal(`${base}/userinfo`, terminal);
-  terminal.say('good  what is no token is refused\n');
+  terminal.say('good  an invalid token is rejected\n');
   if (client === undefined) return;
   const answer = await post(`${base}/token`, client, { grant_type: 'client_credentials' }, terminal);
   const token = answer?.body['access_token'];
   if (answer?.status !== 200 || typeof token !== 'string') {
     throw new CommandError(
-      `/token answers with status ${answer?.status ?? 'none'}: ${String(answer?.body['error'])}.`,
+      `/token answered with status ${answer?.status ?? 'none'}: ${String(answer?.body['error'])}.`,
     );
   }
   assertSigned(token, keys, issuer);
@@ -45,14 +45,15 @@ export async function smoke({ issuer, address, client }: SmokeOptions, terminal:
 
 async function get(url: string, terminal: Pick<Terminal, 'fetch'>): Promise<Json> {
   const answer = await ask(url, {}, terminal);
-  if (!answer.ok) throw new CommandError(`${url} answers with status ${answer.status}.`);
+  if (!answer.ok) throw new CommandError(`${url} answered with status ${answer.status}.`);
   return (await answer.json()) as Json;
 }
 
-/** Whoever may reach the server may ask this, in every profile, and it is the token process that refuses (RFC 6750 §3.1). */
+/** Every caller may call this in every profile, and the token service must reject the token (RFC 6750 §3.1). */
 async function expectRefusal(url: string, terminal: Pick<Terminal, 'fetch'>): Promise<void> {
   const { status } = await ask(url, { authorization: 'Bearer none' }, terminal);
-  if (status !== 401) throw new CommandError(`${url} answers to what is no token with status ${status}.`);
+  if (status !== 401)
+    throw new CommandError(`${url} answered an invalid token with status ${status} instead of 401.`);
 }
 
 async function ask(
@@ -62,7 +63,7 @@ async function ask(
 ): Promise<Response> {
   const signal = AbortSignal.timeout(timeoutMs);
   const answer = await fetch(url, { headers, redirect: 'error', signal }).catch(() => undefined);
-  if (answer === undefined) throw new CommandError(`Nothing answers at ${url}.`);
+  if (answer === undefined) throw new CommandError(`${url} does not respond.`);
   return answer;
 }
 
@@ -72,7 +73,7 @@ function assertSigned(token: string, keys: readonly Key[], issuer: string): void
   const { kid, alg } = decoded(header);
   const key = keys.find((each) => each.kid === kid);
   if (key === undefined || alg !== 'RS256')
-    throw new CommandError('The token is signed by a key that is not published.');
+    throw new CommandError('The token is signed with an unpublished key.');
   const signed = Buffer.from(`${header}.${payload}`);
   const isGood = verify(
     'sha256',
@@ -80,6 +81,6 @@ function assertSigned(token: string, keys: readonly Key[], issuer: string): void
     createPublicKey({ key, format: 'jwk' }),
     Buffer.from(signature, 'base64url'),
   );
-  if (!isGood) throw new CommandError('The signature of the token is not good.');
-  if (decoded(payload)['iss'] !== issuer) throw new CommandError('The token is of another issuer.');
+  if (!isGood) throw new CommandError('The signature of the token is invalid.');
+  if (decoded(payload)['iss'] !== issuer) throw new CommandError('The token has another issuer.');
 }

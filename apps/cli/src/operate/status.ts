@@ -24,7 +24,7 @@ export async function setStatus({ verb, target }: StatusChange, terminal: Termin
   const { name, status, done } = verbs[verb];
   const what = await withService('directory', terminal, {
     name,
-    instead: ' Embedded stores are open to their process alone.',
+    instead: ' Only their own process can open embedded stores.',
     timeoutMs,
     run: (clientOf, call) => set(target, status, clientOf, call),
   });

@@ -16,7 +16,7 @@ describe('a failure in the contract dialect', () => {
     });
   });
 
-  it('leaves every other message as it is', () => {
+  it('leaves every other message unchanged', () => {
     const message = 'The redirect_uri is not registered for this client.';
     expect(contract.failure('invalid_request', message)).toMatchObject({ message });
   });

@@ -13,7 +13,7 @@ describe('POST /backchannel_decision', () => {
   it.each([
     ['approve', Decision.APPROVE],
     ['deny', Decision.DENY],
-  ])('passes the decision %s of the link on', async (decision, expected) => {
+  ])('forwards the decision %s of the link', async (decision, expected) => {
     const gateway = open();
     const answer = await post(gateway, { decision });
     expect([answer.statusCode, answer.headers['cache-control']]).toEqual([200, 'no-store']);
@@ -22,7 +22,7 @@ describe('POST /backchannel_decision', () => {
     ]);
   });
 
-  it('takes a form too', async () => {
+  it('also accepts a form', async () => {
     const gateway = open();
     const headers = { 'content-type': 'application/x-www-form-urlencoded' };
     const url = '/backchannel_decision?token=tw_1';
@@ -41,7 +41,7 @@ describe('POST /backchannel_decision', () => {
     expect(gateway.requests('decideByLink')).toEqual([]);
   });
 
-  it('does not say what is wrong with a link', async () => {
+  it('does not reveal why a link is refused', async () => {
     const gateway = open({
       decideByLink: () => {
         throw new OAuthError('not_found', 'The request is not waiting for a decision.');

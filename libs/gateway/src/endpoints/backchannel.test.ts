@@ -23,7 +23,7 @@ const post = (gateway: ReturnType<typeof open>, url: string, payload: string, he
   gateway.app.inject({ method: 'POST', url, headers: { ...form, ...headers }, payload });
 
 describe('POST /device_authorization', () => {
-  it('answers as RFC 8628 §3.2 says, with addresses of the issuer', async () => {
+  it('answers as RFC 8628 §3.2 requires, with URIs of the issuer', async () => {
     const gateway = open({}, { TESSERA_ISSUER: 'https://id.example.com' });
     const answer = await post(
       gateway,
@@ -52,7 +52,7 @@ describe('POST /device_authorization', () => {
 });
 
 describe('POST /backchannel_authentication', () => {
-  it('answers as CIBA Core §7.3 says', async () => {
+  it('answers as CIBA Core §7.3 requires', async () => {
     const gateway = open();
     const answer = await post(
       gateway,
@@ -91,7 +91,7 @@ describe('POST /backchannel_authentication', () => {
     },
   );
 
-  it('passes the client_notification_token on, and leaves out an interval that is not kept (CIBA Core §7.1, §7.3)', async () => {
+  it('forwards the client_notification_token and omits the interval for push (CIBA Core §7.1, §7.3)', async () => {
     const gateway = open({
       startBackchannelAuthentication: () => ({ authReqId: 'ta_1', expiresIn: 300, interval: 0 }),
     });
@@ -115,7 +115,7 @@ describe('POST /backchannel_authentication', () => {
     expect(answer.statusCode).toBe(200);
   });
 
-  it('passes the codes of CIBA Core §13 on', async () => {
+  it('forwards the error codes of CIBA Core §13', async () => {
     const gateway = open({
       startBackchannelAuthentication: () => {
         throw new OAuthError('unknown_user_id', 'No such person.');
@@ -130,7 +130,7 @@ describe('POST /backchannel_authentication', () => {
 });
 
 describe.each(['/device_authorization', '/backchannel_authentication'])('POST %s', (url) => {
-  it('is not offered for JSON: 415 in the shape of the request', async () => {
+  it('refuses JSON with 415', async () => {
     const gateway = open();
     const answer = await gateway.app.inject({ method: 'POST', url, payload: { client_id: 'tv' } });
     expect([answer.statusCode, answer.json()]).toMatchObject([
@@ -139,12 +139,12 @@ describe.each(['/device_authorization', '/backchannel_authentication'])('POST %s
     ]);
   });
 
-  it('asks for a client identifier', async () => {
+  it('requires a client identifier', async () => {
     const answer = await post(open(), url, 'scope=openid');
     expect([answer.statusCode, answer.json<{ error: string }>().error]).toEqual([400, 'invalid_request']);
   });
 
-  it('passes credentials of the header on', async () => {
+  it('forwards credentials of the Authorization header', async () => {
     const gateway = open();
     await post(gateway, url, 'scope=openid', {
       authorization: `Basic ${Buffer.from('tv:s').toString('base64')}`,
@@ -155,7 +155,7 @@ describe.each(['/device_authorization', '/backchannel_authentication'])('POST %s
     expect(request?.credentials).toMatchObject({ clientId: 'tv', clientSecret: 's' });
   });
 
-  it('tells that the header had credentials, though the secret is empty (RFC 6749 §2.3.1)', async () => {
+  it('reports that the header had credentials even if the secret is empty (RFC 6749 §2.3.1)', async () => {
     const gateway = open();
     const authorization = `Basic ${Buffer.from('tv:').toString('base64')}`;
     await post(gateway, url, 'scope=openid', { authorization });
@@ -165,7 +165,7 @@ describe.each(['/device_authorization', '/backchannel_authentication'])('POST %s
     expect(request?.credentials).toMatchObject({ clientId: 'tv', clientSecret: '', attempted: true });
   });
 
-  it('leaves clients with a secret to the limits of the device service', async () => {
+  it('leaves clients with a secret to the rate limits of the device service', async () => {
     const gateway = open({}, { TESSERA_AUTHORIZE_REQUESTS_PER_ADDRESS: '1' });
     const statuses = [];
     for (const payload of ['client_id=tv', 'client_id=tv', 'client_id=tv&client_secret=s']) {
@@ -174,7 +174,7 @@ describe.each(['/device_authorization', '/backchannel_authentication'])('POST %s
     expect(statuses).toEqual([200, 429, 200]);
   });
 
-  it('limits how often one address starts, not what others do', async () => {
+  it('limits requests per address without affecting other addresses', async () => {
     const gateway = open({}, { TESSERA_AUTHORIZE_REQUESTS_PER_ADDRESS: '2' });
     const from = (remoteAddress: string) =>
       gateway.app.inject({ method: 'POST', url, headers: form, payload: 'client_id=tv', remoteAddress });

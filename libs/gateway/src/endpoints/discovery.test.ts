@@ -79,12 +79,12 @@ describe('GET /.well-known/openid-configuration', () => {
     }
   });
 
-  it('answers 500 when the keys cannot be resolved and there is no good copy', async () => {
+  it('answers 500 if the keys are unavailable and not cached', async () => {
     const answer = await get(open({}, { getPublicKeys: () => ({ keys: [] }) }), openid);
     expect([answer.statusCode, answer.json<{ error: string }>().error]).toEqual([500, 'server_error']);
   });
 
-  it('takes forwarded hosts from trusted proxies only (security case HOST-2)', async () => {
+  it('accepts forwarded hosts from trusted proxies only (security case HOST-2)', async () => {
     const headers = { host: 'localhost', 'x-forwarded-host': '127.0.0.1:9999', 'x-forwarded-proto': 'https' };
     expect((await get(open(), openid, headers)).json()).toMatchObject({ issuer: 'http://localhost' });
     const behind = open({ TESSERA_TRUSTED_PROXIES: 'loopback' });
@@ -104,7 +104,7 @@ describe('GET /.well-known/oauth-authorization-server', () => {
     });
   });
 
-  it('names the delivery modes that device offers, and poll alone while it was never heard (CIBA Core §4)', async () => {
+  it('lists the delivery modes of the device service, and only poll before its first answer (CIBA Core §4)', async () => {
     const modesOf = async (gateway: ReturnType<typeof open>) =>
       (await get(gateway, server)).json<{ backchannel_token_delivery_modes_supported: string[] }>()
         .backchannel_token_delivery_modes_supported;
@@ -136,7 +136,7 @@ describe('GET /.well-known/jwks.json', () => {
     expect(answer.headers['cache-control']).toBe('public, max-age=300');
   });
 
-  it('and the other documents answer from the last good copy while keys is away, for a day, and its age is measured (F16)', async () => {
+  it('serves all documents from the cached keys for a day while the keys service is unavailable, and exports the age (F16)', async () => {
     const clock = fakeClock();
     let away = false;
     const getPublicKeys = () => {
@@ -157,7 +157,7 @@ describe('GET /.well-known/jwks.json', () => {
     expect(await metrics.text()).toMatch(/^tessera_key_set_age_seconds 90000$/m);
   });
 
-  it('answers 503 when there is no good copy, and readiness fails', async () => {
+  it('answers 503 and is not ready if no keys are cached', async () => {
     const gateway = open({}, { getPublicKeys: () => ({ keys: [] }) });
     expect((await get(gateway, jwks)).statusCode).toBe(503);
     await expect(gateway.ready()).rejects.toMatchObject({ code: 'temporarily_unavailable' });
@@ -167,7 +167,7 @@ describe('GET /.well-known/jwks.json', () => {
 describe('every public document', () => {
   const documents = [openid, server, jwks];
 
-  it('is refused to a forged host with 400, the discovery document with 500', async () => {
+  it('answers 400 to a forged host, and 500 for the discovery document', async () => {
     const gateway = open();
     const statuses = await Promise.all(
       documents.map(async (url) => (await get(gateway, url, { host: 'evil.example' })).statusCode),
@@ -175,7 +175,7 @@ describe('every public document', () => {
     expect(statuses).toEqual([500, 400, 400]);
   });
 
-  it('does not depend on the host when the issuer is set, and may then be cached', async () => {
+  it('does not depend on the host if the issuer is set, and can then be cached', async () => {
     const gateway = open({ TESSERA_ISSUER: 'https://id.example.com' });
     for (const url of documents) {
       const answer = await get(gateway, url, { host: 'evil.example' });
@@ -185,7 +185,7 @@ describe('every public document', () => {
     }
   });
 
-  it('is not cached when its issuer was inferred from the host (security case HOST-4)', async () => {
+  it('is not cached if its issuer was inferred from the host (security case HOST-4)', async () => {
     for (const url of [openid, server]) {
       expect((await get(open(), url)).headers['cache-control']).toBe('no-store');
     }

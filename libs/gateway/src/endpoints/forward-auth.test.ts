@@ -100,7 +100,7 @@ describe('GET /auth/verify', () => {
     expect(answer.headers['retry-after']).toBeDefined();
   });
 
-  it('passes a refusal of the token service on', async () => {
+  it('forwards a refusal of the token service', async () => {
     const answer = await ask(
       open(() => {
         throw new OAuthError('invalid_request', 'Invalid request.');

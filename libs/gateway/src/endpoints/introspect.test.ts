@@ -60,7 +60,7 @@ describe('POST /introspect', () => {
     expect(answer.headers['cache-control']).toBe('no-store');
   });
 
-  it('answers a form without the envelope (RFC 7662 §2.2)', async () => {
+  it('answers a form request without the envelope (RFC 7662 §2.2)', async () => {
     expect(
       (await ask(open(), { headers: form, body: 'token=t&token_type_hint=access_token' })).json(),
     ).toEqual(members);
@@ -71,7 +71,7 @@ describe('POST /introspect', () => {
     expect((await ask(gateway, { headers: form, body: 'token=t' })).json()).not.toHaveProperty('token_type');
   });
 
-  it('answers an inactive token with nothing but that (RFC 7662 §2.2)', async () => {
+  it('answers only active=false for an inactive token (RFC 7662 §2.2)', async () => {
     const gateway = open(() => ({ active: false, sub: 'leak', exp: 1n }));
     expect((await ask(gateway)).json()).toEqual({ isSuccess: true, data: { active: false } });
     expect((await ask(gateway, { headers: form, body: 'token=t' })).json()).toEqual({ active: false });
@@ -85,7 +85,7 @@ describe('POST /introspect', () => {
     ]);
   });
 
-  it('answers 503 and never an inactive token when a store is away', async () => {
+  it('answers 503 and never an inactive token while a store is unavailable', async () => {
     const gateway = open(() => {
       throw temporarilyUnavailable();
     });
@@ -97,7 +97,7 @@ describe('POST /introspect', () => {
     expect(answer.body).not.toContain('active"');
   });
 
-  it('takes no token from the query (security case INT-8)', async () => {
+  it('accepts no token from the query (security case INT-8)', async () => {
     const gateway = open();
     const answer = await gateway.app.inject({ method: 'GET', url: '/introspect?token=t' });
     expect([answer.statusCode, answer.headers['allow']]).toEqual([405, 'POST']);
@@ -143,13 +143,13 @@ describe.each([
     },
   );
 
-  it('believes no forwarded header of a peer that is no trusted proxy (security cases XFF-2 and XFF-4)', async () => {
+  it('ignores forwarded headers of a peer other than a trusted proxy (security cases XFF-2 and XFF-4)', async () => {
     const headers = { 'x-forwarded-for': '127.0.0.1', 'x-real-ip': '127.0.0.1', forwarded: 'for=127.0.0.1' };
     expect((await call(openBoth(), '203.0.113.9', headers)).statusCode).toBe(401);
     expect((await call(openBoth(), '127.0.0.1', { 'x-forwarded-for': '203.0.113.9' })).statusCode).toBe(200);
   });
 
-  it('goes by the right-most untrusted hop behind a trusted proxy (security case XFF-3)', async () => {
+  it('uses the right-most untrusted hop behind a trusted proxy (security case XFF-3)', async () => {
     const gateway = openBoth({ TESSERA_TRUSTED_PROXIES: '10.0.0.0/8' });
     expect(
       (await call(gateway, '10.0.0.1', { 'x-forwarded-for': '127.0.0.1, 203.0.113.9' })).statusCode,
@@ -159,11 +159,11 @@ describe.each([
     ).toBe(200);
   });
 
-  it('is closed to a caller that only names itself', async () => {
+  it('refuses a caller that sends only its client identifier', async () => {
     expect((await call(openBoth(), '203.0.113.9', {}, { clientId: 'web' })).statusCode).toBe(401);
   });
 
-  it('passes credentials on from everywhere, to be checked', async () => {
+  it('forwards credentials from any address for verification', async () => {
     for (const from of ['127.0.0.1', '203.0.113.9']) {
       const gateway = openBoth();
       await call(gateway, from, {}, { clientId: 'web', clientSecret: 's' });
@@ -172,11 +172,11 @@ describe.each([
     }
   });
 
-  it('is closed to everyone in the strict profile', async () => {
+  it('refuses every unauthenticated caller in the strict profile', async () => {
     expect((await call(openBoth(strict), '127.0.0.1')).statusCode).toBe(401);
   });
 
-  it('is open to the configured callers only', async () => {
+  it('accepts the configured callers only', async () => {
     const gateway = openBoth({ TESSERA_TRUSTED_CALLERS: '198.51.100.0/24' });
     expect((await call(gateway, '198.51.100.7')).statusCode).toBe(200);
     expect((await call(gateway, '127.0.0.1')).statusCode).toBe(401);

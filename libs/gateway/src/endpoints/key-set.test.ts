@@ -23,7 +23,7 @@ describe('the key set', () => {
     });
   });
 
-  it('asks once for any number of simultaneous requests, and again after five seconds', async () => {
+  it('fetches once for concurrent requests, and again after five seconds', async () => {
     const { keySet, clock, calls } = keySetOf(async () => [key]);
     await Promise.all(Array.from({ length: 20 }, () => keySet.document()));
     await keySet.document();
@@ -33,7 +33,7 @@ describe('the key set', () => {
     expect(calls()).toBe(2);
   });
 
-  it('answers the last good copy while keys is away, without asking at every request, and recovers', async () => {
+  it('serves the cached copy while the keys service is unavailable, without a call per request, and recovers', async () => {
     let away = false;
     let kid = 'k1';
     const { keySet, clock, calls } = keySetOf(async () => {
@@ -51,7 +51,7 @@ describe('the key set', () => {
     expect(await keySet.document()).toContain('"k2"');
   });
 
-  it('answers a copy for a day while keys is away, then is temporarily unavailable until keys is back (F16)', async () => {
+  it('serves the cached copy for a day while the keys service is unavailable, then fails until it is back (F16)', async () => {
     let away = false;
     const { keySet, clock } = keySetOf(async () => {
       if (away) throw new Error('away');
@@ -71,7 +71,7 @@ describe('the key set', () => {
     expect(keySet.ageSeconds()).toBe(0);
   });
 
-  it('is temporarily unavailable when there never was a good copy', async () => {
+  it('is temporarily unavailable if no copy was ever cached', async () => {
     const { keySet } = keySetOf(async () => []);
     await expect(keySet.document()).rejects.toMatchObject({ code: 'temporarily_unavailable' });
   });

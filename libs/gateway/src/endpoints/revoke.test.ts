@@ -30,7 +30,7 @@ describe('DELETE /revoke', () => {
     expect(gateway.requests('revoke')[0]?.credentials).toBeUndefined();
   });
 
-  it('hands on a reason of any characters, without what no store can hold (contract)', async () => {
+  it('forwards a reason with any characters except those a store cannot hold (contract)', async () => {
     const gateway = open();
     const answer = await remove(gateway, '{"token":"tr_x","reasonRevoked":"a\\u0000b\\ud800\\nc"}');
     expect(answer.statusCode).toBe(200);
@@ -52,12 +52,12 @@ describe('DELETE /revoke', () => {
     },
   );
 
-  it('answers 400 when the body and its content type were lost on the way', async () => {
+  it('answers 400 if body and content type are missing', async () => {
     const answer = await open().app.inject({ method: 'DELETE', url: '/revoke' });
     expect([answer.statusCode, answer.json()]).toMatchObject([400, { error: 'invalid_request' }]);
   });
 
-  it('answers an unknown token with 400 and trouble with 503', async () => {
+  it('answers 400 for an unknown token and 503 for an unavailable service', async () => {
     const unknown = await remove(
       open(() => {
         throw new OAuthError('invalid_request', 'The token is not one of ours.');
@@ -77,7 +77,7 @@ describe('DELETE /revoke', () => {
     expect([trouble.statusCode, trouble.headers['retry-after']]).toEqual([503, '1']);
   });
 
-  it('is not offered for forms: 405 with the method that is', async () => {
+  it('answers 405 with the allowed method to a form', async () => {
     const answer = await remove(open(), 'token=x', form);
     expect([answer.statusCode, answer.headers['allow']]).toEqual([405, 'POST']);
     expect(answer.json()).toMatchObject({ error: 'invalid_request' });
@@ -88,7 +88,7 @@ describe('POST /revoke (RFC 7009)', () => {
   const post = (gateway: Gateway, payload: string, headers: Record<string, string> = {}) =>
     gateway.app.inject({ method: 'POST', url: '/revoke', headers: { ...form, ...headers }, payload });
 
-  it('hands token and client on, and answers 200 (RFC 7009 §2.2)', async () => {
+  it('forwards token and client, and answers 200 (RFC 7009 §2.2)', async () => {
     const gateway = open();
     const answer = await post(
       gateway,
@@ -106,18 +106,18 @@ describe('POST /revoke (RFC 7009)', () => {
     });
   });
 
-  it('lets a public client name itself (RFC 7009 §2.1)', async () => {
+  it('accepts a public client by its identifier (RFC 7009 §2.1)', async () => {
     const gateway = open();
     await post(gateway, 'token=tr_x&client_id=spa');
     expect(gateway.requests('revoke')[0]?.credentials?.method).toBe(ClientAuthenticationMethod.NONE);
   });
 
-  it('requires a client from everyone, trusted address or not', async () => {
+  it('requires a client even from a trusted address', async () => {
     const answer = await post(open(), 'token=tr_x');
     expect([answer.statusCode, answer.json<{ error: string }>().error]).toEqual([401, 'invalid_client']);
   });
 
-  it('answers a missing token with 400', async () => {
+  it('answers 400 if the token is missing', async () => {
     const answer = await post(open(), 'client_id=web&client_secret=s');
     expect([answer.statusCode, answer.json()]).toEqual([
       400,
@@ -125,7 +125,7 @@ describe('POST /revoke (RFC 7009)', () => {
     ]);
   });
 
-  it('is not offered for JSON: 405 with the method that is', async () => {
+  it('answers 405 with the allowed method to JSON', async () => {
     const gateway = open();
     const answer = await post(gateway, '{"token":"x"}', json);
     expect([answer.statusCode, answer.headers['allow']]).toEqual([405, 'DELETE']);

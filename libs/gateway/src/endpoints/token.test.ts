@@ -31,7 +31,7 @@ const jsonRequest = { grantType: 'client_credentials', clientId: 'svc', clientSe
 const formRequest = 'grant_type=client_credentials&client_id=svc&client_secret=s3cret';
 
 describe('POST /token in the contract dialect', () => {
-  it('answers in the envelope with the fields of the contract and nothing that does not apply', async () => {
+  it('answers in the envelope with the applicable fields of the contract only', async () => {
     const answer = await post(open(), jsonRequest);
     expect(answer.statusCode).toBe(200);
     expect(answer.json()).toEqual({
@@ -42,13 +42,13 @@ describe('POST /token in the contract dialect', () => {
     expect(answer.headers['content-type']).toBe('application/json; charset=utf-8');
   });
 
-  it('adds refresh and ID token where they were issued', async () => {
+  it('adds refresh and ID token if they were issued', async () => {
     const gateway = open(() => ({ ...issued, refreshToken: 'rt', idToken: 'idt' }));
     const { data } = (await post(gateway, jsonRequest)).json<{ data: object }>();
     expect(data).toMatchObject({ refreshToken: 'rt', idToken: 'idt' });
   });
 
-  it('hands every parameter of the contract on under its own name, and the address of the connection', async () => {
+  it('forwards every parameter of the contract under its own name, and the address of the connection', async () => {
     const gateway = open();
     const parameters = {
       code: 'c',
@@ -115,7 +115,7 @@ describe('POST /token in the standard dialect (RFC 6749 §5.1)', () => {
     expect(answer.headers).toMatchObject({ 'cache-control': 'no-store', pragma: 'no-cache' });
   });
 
-  it('hands every parameter on', async () => {
+  it('forwards every parameter', async () => {
     const gateway = open();
     const grant = 'urn%3Aietf%3Aparams%3Aoauth%3Agrant-type%3Adevice_code';
     await post(
@@ -137,7 +137,7 @@ describe('POST /token in the standard dialect (RFC 6749 §5.1)', () => {
     });
   });
 
-  it('does not know the short name of the device grant (RFC 8628 §3.4)', async () => {
+  it('refuses the short name of the device grant (RFC 8628 §3.4)', async () => {
     const answer = await post(open(), 'grant_type=device_code&client_id=svc');
     expect(answer.json()).toMatchObject({ error: 'unsupported_grant_type' });
   });
@@ -159,7 +159,7 @@ describe.each([
   const error = (body: object) => (body as { error: string }).error;
   const grant = { grantType: 'client_credentials' };
 
-  it('takes client_secret_basic with form-encoded halves (RFC 6749 §2.3.1)', async () => {
+  it('accepts client_secret_basic with form-encoded halves (RFC 6749 §2.3.1)', async () => {
     const gateway = open();
     await post(gateway, write(grant), { authorization: basic('s%3Avc', 'a%2Bb+c') });
     expect(gateway.requests('exchange')[0]?.credentials).toMatchObject({
@@ -169,7 +169,7 @@ describe.each([
     });
   });
 
-  it('refuses two ways to authenticate at once and two different identifiers (RFC 6749 §2.3)', async () => {
+  it('refuses two authentication methods at once and two different identifiers (RFC 6749 §2.3)', async () => {
     for (const extra of [
       { clientId: 'svc', clientSecret: 's' },
       { clientId: 'other' },
@@ -196,7 +196,7 @@ describe.each([
     expect(answer.headers['www-authenticate']).toMatch(/^Basic realm=/);
   });
 
-  it('answers a missing grant type and a missing client identifier with invalid_request', async () => {
+  it('answers invalid_request if grant type or client identifier is missing', async () => {
     for (const parameters of [
       { clientId: 'svc' },
       { ...grant, grantType: '' },
@@ -226,7 +226,7 @@ describe.each([
     expect(answer.headers['www-authenticate']).toBeUndefined();
   });
 
-  it('answers an unreachable service with 503 and Retry-After, a throttled client with 429 and Retry-After', async () => {
+  it('answers 503 for an unreachable service and 429 for a throttled client, both with Retry-After', async () => {
     const away = await post(
       open(() => {
         throw temporarilyUnavailable();
@@ -243,7 +243,7 @@ describe.each([
     expect([throttled.statusCode, throttled.headers['retry-after']]).toEqual([429, '17']);
   });
 
-  it('answers what is no protocol error with server_error and without detail', async () => {
+  it('answers server_error without detail for an unexpected error', async () => {
     for (const thrown of [
       new Error('secret detail'),
       new ConnectError('secret detail', Code.InvalidArgument),

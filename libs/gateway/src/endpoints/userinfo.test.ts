@@ -11,7 +11,7 @@ describe.each(['GET', 'POST'] as const)('%s /userinfo', (method) => {
   const ask = (gateway: ReturnType<typeof open>, authorization?: string, url = '/userinfo') =>
     gateway.app.inject({ method, url, headers: authorization === undefined ? {} : { authorization } });
 
-  it('answers the released claims and nothing else, uncached (OIDC Core §5.3.2)', async () => {
+  it('returns only the released claims, uncached (OIDC Core §5.3.2)', async () => {
     const gateway = open();
     const answer = await ask(gateway, 'Bearer a.b.c');
     expect([answer.statusCode, answer.json()]).toEqual([200, { sub: 'u1', name: 'Ada', email: 'a@b.c' }]);
@@ -19,7 +19,7 @@ describe.each(['GET', 'POST'] as const)('%s /userinfo', (method) => {
     expect(gateway.requests('userInfo')[0]).toMatchObject({ accessToken: 'a.b.c' });
   });
 
-  it('names the phone number phone_number and leaves out what is not released', async () => {
+  it('returns the phone number as phone_number and omits unreleased claims', async () => {
     expect(
       (
         await ask(
@@ -33,7 +33,7 @@ describe.each(['GET', 'POST'] as const)('%s /userinfo', (method) => {
     });
   });
 
-  it('answers 401 without an error code when no bearer token was tried (RFC 6750 §3.1)', async () => {
+  it('answers 401 without an error code if no bearer token was sent (RFC 6750 §3.1)', async () => {
     for (const authorization of [undefined, 'Basic eDp5']) {
       const answer = await ask(open(), authorization);
       expect(answer.statusCode).toBe(401);
@@ -55,7 +55,7 @@ describe.each(['GET', 'POST'] as const)('%s /userinfo', (method) => {
     },
   );
 
-  it('takes no token from the query or the body (RFC 9700 §4.3)', async () => {
+  it('accepts no token from the query or the body (RFC 9700 §4.3)', async () => {
     const gateway = open();
     expect((await ask(gateway, undefined, '/userinfo?access_token=a.b.c')).statusCode).toBe(401);
     const posted = await gateway.app.inject({
@@ -88,7 +88,7 @@ describe.each(['GET', 'POST'] as const)('%s /userinfo', (method) => {
     expect(answer.headers['www-authenticate']).toMatch(challenge);
   });
 
-  it('names the scope to ask for where a scope is what the token lacks (RFC 6750 §3)', async () => {
+  it('names the required scope if the token lacks it (RFC 6750 §3)', async () => {
     const gateway = open(() => {
       requireIdentityScope(['orders.read']);
       return { sub: 'u1' };
@@ -98,7 +98,7 @@ describe.each(['GET', 'POST'] as const)('%s /userinfo', (method) => {
     expect(answer.headers['www-authenticate']).toMatch(/error="insufficient_scope".*, scope="openid"$/);
   });
 
-  it('answers trouble with 503 and no challenge', async () => {
+  it('answers 503 without a challenge if a service is unavailable', async () => {
     const gateway = open(() => {
       throw temporarilyUnavailable();
     });

@@ -15,11 +15,11 @@ describe('networks', () => {
     ['2001:db8::1', false],
     ['', false],
     ['garbage', false],
-  ])('says of %j whether it is loopback or private', (address, expected) => {
+  ])('recognizes whether %j is loopback or private', (address, expected) => {
     expect(networks(['loopback', 'private']).contains(address)).toBe(expected);
   });
 
-  it('takes single addresses and networks', () => {
+  it('accepts single addresses and networks', () => {
     const set = networks(['203.0.113.9', '2001:db8::/32']);
     expect(set.contains('203.0.113.9')).toBe(true);
     expect(set.contains('203.0.113.10')).toBe(false);
@@ -51,7 +51,7 @@ describe('networks', () => {
     expect(() => networks([entry])).toThrow(/is not an IP address/);
   });
 
-  it('knows the entries that mean everyone', () => {
+  it('recognizes entries that include every address', () => {
     expect(['0.0.0.0/0', '::/0', '0.0.0.0/00'].every(isEverything)).toBe(true);
     expect(['10.0.0.0/8', '10.0.0.0/10', '10.0.0.0'].some(isEverything)).toBe(false);
   });
@@ -72,7 +72,7 @@ describe('coverInternet', () => {
     [['2000::/4'], false],
     [['0.0.0.0/1', '2000::/4'], false],
     [[], false],
-  ])('says of %j whether all internet addresses of a family are in it', (entries, expected) => {
+  ])('recognizes whether %j covers all internet addresses of a family', (entries, expected) => {
     expect(coverInternet(entries)).toBe(expected);
   });
 });
@@ -80,17 +80,17 @@ describe('coverInternet', () => {
 describe('callerAddress', () => {
   const proxies = networks(['10.0.0.0/8']);
 
-  it('is the address of the connection when that is no trusted proxy, whatever was forwarded', () => {
+  it('is the address of the connection unless that is a trusted proxy', () => {
     expect(callerAddress('203.0.113.9', '127.0.0.1', proxies)).toBe('203.0.113.9');
     expect(callerAddress('203.0.113.9', '127.0.0.1', networks([]))).toBe('203.0.113.9');
   });
 
-  it('is the right-most hop that is no trusted proxy', () => {
+  it('is the right-most hop that is not a trusted proxy', () => {
     expect(callerAddress('10.0.0.1', '198.51.100.7, 203.0.113.9, 10.0.0.2', proxies)).toBe('203.0.113.9');
     expect(callerAddress('::ffff:10.0.0.1', '1.1.1.1,203.0.113.9', proxies)).toBe('203.0.113.9');
   });
 
-  it('does not change with what the client wrote on the left', () => {
+  it('does not depend on hops that the client prepended', () => {
     for (const left of ['1.1.1.1', '2.2.2.2, 3.3.3.3', 'garbage', '127.0.0.1']) {
       expect(callerAddress('10.0.0.1', `${left}, 203.0.113.9`, proxies)).toBe('203.0.113.9');
     }
@@ -103,19 +103,19 @@ describe('callerAddress', () => {
     },
   );
 
-  it('is nobody when a trusted proxy names no caller, so that no network contains it', () => {
+  it('is unknown, and in no network, if a trusted proxy names no caller', () => {
     expect(callerAddress('10.0.0.1', undefined, proxies)).toBe('');
     expect(networks(['loopback', 'private']).contains('')).toBe(false);
   });
 
-  it('takes hops with a port or a zone, and a hundred hops', () => {
+  it('accepts hops with a port or a zone, and a hundred hops', () => {
     expect(callerAddress('10.0.0.1', '203.0.113.9:4711', proxies)).toBe('203.0.113.9');
     expect(callerAddress('10.0.0.1', '[2001:db8::1]:4711', proxies)).toBe('2001:db8::1');
     expect(callerAddress('10.0.0.1', 'fe80::1%eth0', proxies)).toBe('fe80::1');
     expect(callerAddress('10.0.0.1', Array(100).fill('203.0.113.9').join(), proxies)).toBe('203.0.113.9');
   });
 
-  it('is the left-most hop when all are trusted', () => {
+  it('is the left-most hop if all are trusted', () => {
     expect(callerAddress('10.0.0.1', '10.0.0.3, 10.0.0.2', proxies)).toBe('10.0.0.3');
   });
 });
@@ -130,7 +130,7 @@ describe('normalizeAddress', () => {
     ['127.0.0.1', '127.0.0.1'],
     ['', ''],
     ['example.com', ''],
-  ])('makes of %j %j', (text, expected) => {
+  ])('normalizes %j to %j', (text, expected) => {
     expect(normalizeAddress(text)).toBe(expected);
   });
 });

@@ -22,7 +22,7 @@ describe('mediaType', () => {
     'application/json; charset=UTF-8',
     'application/json;charset="utf-8"',
     'Application/Json ; Charset=Utf-8',
-  ])('takes %j as JSON', (header) => {
+  ])('recognizes %j as JSON', (header) => {
     expect(mediaType(header)).toBe('json');
   });
 
@@ -52,7 +52,7 @@ describe('mediaType', () => {
     'text/plain',
     'multipart/form-data; boundary=x',
     'application/x-www-form-urlencodedx',
-  ])('takes %j as nothing', (header) => {
+  ])('does not recognize %j', (header) => {
     expect(mediaType(header)).toBeUndefined();
   });
 });
@@ -72,7 +72,7 @@ describe('readBody', () => {
     }
   });
 
-  it('reads each type by its own rules', () => {
+  it('parses each type by its own rules', () => {
     const form = Buffer.from('grant_type=client_credentials');
     expect(() => readBody(requestWith('json', form), both)).toThrow(/not valid JSON/);
     const json = Buffer.from('{"grantType":"client_credentials"}');
@@ -83,7 +83,7 @@ describe('readBody', () => {
     expect(readBody(requestWith('form', json), both).parameters.has('grantType')).toBe(false);
   });
 
-  it('refuses a type that the endpoint does not take, and compression', () => {
+  it('refuses compression and a type that the endpoint does not accept', () => {
     const unsupported = expect.objectContaining({ code: 'unsupported_media_type' }) as Error;
     const body = Buffer.from('{}');
     expect(() => readBody(requestWith('json', body), ['form'])).toThrow(unsupported);

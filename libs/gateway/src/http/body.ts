@@ -27,8 +27,7 @@ export function mediaType(contentType: string | undefined): MediaType | undefine
 
 /**
  * Reads the body of a request, which must be of an `accepted` type. Throws `unsupported_media_type` for every other type, for two
- * Content-Type headers and for compressed bodies; `invalid_request` if there is no body, as when it was lost on the way, and if
- * it cannot be read.
+ * Content-Type headers and for compressed bodies; `invalid_request` if the body is missing or cannot be parsed.
  */
 export function readBody(request: FastifyRequest, accepted: readonly MediaType[]): Body {
   const { headers } = request;
@@ -58,11 +57,11 @@ function refuse(message: string): never {
 function unsupported(): OAuthError {
   return new OAuthError(
     'unsupported_media_type',
-    'The content type must be application/json or application/x-www-form-urlencoded in UTF-8, where the endpoint takes it.',
+    'Unsupported content type or encoding. Send application/json or application/x-www-form-urlencoded, as the endpoint documents, in UTF-8 and uncompressed.',
   );
 }
 
-/** How often a request has a header. Node keeps one of several; another program on the way may have read another one. */
+/** How often a request has a header. Node keeps one of several; a proxy may have read another one. */
 export function count(request: IncomingMessage, name: string): number {
   return request.rawHeaders.filter((text, index) => index % 2 === 0 && text.toLowerCase() === name).length;
 }

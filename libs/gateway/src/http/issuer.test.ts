@@ -46,7 +46,7 @@ describe('issuerRule', () => {
     );
   });
 
-  it('prefers what the nearest trusted proxy forwarded', () => {
+  it('prefers the host forwarded by the nearest trusted proxy', () => {
     const host = 'localhost';
     expect(inferred.resolve(from(host, { forwardedProto: 'https' }))).toBe('https://localhost');
     expect(inferred.resolve(from('10.1.1.1', { forwardedHost: 'evil.example, localhost' }))).toBe(

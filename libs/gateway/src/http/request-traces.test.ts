@@ -34,7 +34,7 @@ const about = (span: RecordedSpan | undefined) => Object.fromEntries(span?.attri
 const rootOf = (spans: readonly RecordedSpan[]) => spans.find(({ kind }) => kind === 'server');
 
 describe('the trace of a request', () => {
-  it('says route, grant type, status and request id, and nothing that the request held', async () => {
+  it('contains route, grant type, status and request id, and no content of the request', async () => {
     const spans = await recordTraces();
     const { gateway, lines } = open({ exchange });
     const answer = await gateway.app.inject({
@@ -65,7 +65,7 @@ describe('the trace of a request', () => {
   it.each([
     ['a refusal', new OAuthError('invalid_grant', 'No.'), 'invalid_grant', false],
     ['a fault', temporarilyUnavailable(), 'temporarily_unavailable', true],
-  ])('tells %s by its code', async (_what, error, code, isFault) => {
+  ])('reports %s by its code', async (_what, error, code, isFault) => {
     const spans = await recordTraces();
     const { gateway } = open({ exchange: () => Promise.reject(error) });
     await gateway.app.inject({ method: 'POST', url: '/token', headers, payload: tokenRequest });
@@ -76,14 +76,14 @@ describe('the trace of a request', () => {
   it.each([
     ['an address that does not exist', `/${canary}`, headers, '(none)', 404],
     ['a host that is not allowed', '/userinfo', { host: 'evil.example' }, '/userinfo', 400],
-  ])('is kept of %s as well, without the address', async (_what, url, given, route, status) => {
+  ])('also covers %s, without the path', async (_what, url, given, route, status) => {
     const spans = await recordTraces();
     await open().gateway.app.inject({ method: 'GET', url, headers: given });
     expect(spans.map(({ name }) => name)).toEqual([`GET ${route}`]);
     expect(about(spans[0])).toMatchObject({ 'http.route': route, 'http.response.status_code': status });
   });
 
-  it('continues that of a trusted proxy, as the proxy decided', async () => {
+  it('continues the trace of a trusted proxy with its sampling decision', async () => {
     const spans = await recordTraces();
     const { gateway } = open({}, { TESSERA_TRUSTED_PROXIES: '127.0.0.1' });
     for (const flags of ['01', '00']) {
@@ -102,7 +102,7 @@ describe('the trace of a request', () => {
     expect(about(spans[0])).toMatchObject({ 'tessera.request_id': 'from-proxy-01' });
   });
 
-  it('is a new one for everyone else: nobody from outside joins one or has one made', async () => {
+  it('is new for every other caller, who can neither join a trace nor force one', async () => {
     const spans = await recordTraces();
     const { gateway } = open({}, { TESSERA_TRUSTED_PROXIES: '10.0.0.0/8' });
     const given = { ...headers, traceparent: `00-${traceId}-${parentId}-00` };
@@ -119,7 +119,7 @@ describe('the trace of a request', () => {
     expect(unsampled).toEqual([]);
   });
 
-  it('is not kept of probes and files', async () => {
+  it('is not recorded for probes and files', async () => {
     const spans = await recordTraces();
     const gateway = openGateway(testRuntime(), {}, {}, { readiness: async () => undefined });
     onTestFinished(() => gateway.close());

@@ -39,8 +39,8 @@ describe('hosts', () => {
   );
 });
 
-describe('what a connection may send', () => {
-  it('ends a connection that sends request after request without reading the answers', async () => {
+describe('the limits of a connection', () => {
+  it('close a connection that pipelines requests without reading the responses', async () => {
     const gateway = open();
     const url = new URL(await gateway.listen({ host: '127.0.0.1', port: 0 }));
     const socket = connect(Number(url.port), '127.0.0.1');
@@ -52,7 +52,7 @@ describe('what a connection may send', () => {
     await ended;
   });
 
-  it('is as much as it likes, when it reads the answers', async () => {
+  it('allow any number of requests if the client reads the responses', async () => {
     const gateway = open();
     const url = new URL(await gateway.listen({ host: '127.0.0.1', port: 0 }));
     const socket = connect(Number(url.port), '127.0.0.1').setEncoding('utf8');
@@ -68,7 +68,7 @@ describe('what a connection may send', () => {
     socket.destroy();
   });
 
-  it('is no other spelling of a path: not its letters encoded, and nothing that is cut off', async () => {
+  it('refuse any other spelling of a path, such as encoded letters', async () => {
     const { app } = open();
     for (const url of ['/intros%70ect', '/log%69n', '/%72evoke']) {
       expect((await app.inject({ method: 'GET', url, headers: { host: 'localhost' } })).statusCode).toBe(404);
@@ -82,7 +82,7 @@ describe('what a connection may send', () => {
       expect([rest, await get(`${keySet}${rest}`)]).toEqual([rest, expect.stringMatching(/^HTTP\/1.1 404/)]);
   });
 
-  it('is no address with a host in it, be it that of the Host header or another (TEN-1)', async () => {
+  it('refuse a request target in absolute form, with any host (TEN-1)', async () => {
     const url = await open().app.listen({ host: '127.0.0.1', port: 0 });
     for (const start of [
       'http://localhost',
@@ -97,7 +97,7 @@ describe('what a connection may send', () => {
     }
   });
 
-  it('is one Host header, as somebody on the way may have read the other (RFC 9112 section 3.2)', async () => {
+  it('refuse two Host headers, because a proxy may have read the other one (RFC 9112 section 3.2)', async () => {
     const url = await open().app.listen({ host: '127.0.0.1', port: 0 });
     const get = (hosts: string) =>
       raw(url, `GET /.well-known/jwks.json HTTP/1.1\r\n${hosts}Connection: close\r\n\r\n`);
@@ -140,7 +140,7 @@ describe('paths and methods', () => {
     },
   );
 
-  it('answers a URL that cannot be read with 400 in the shape of the contract', async () => {
+  it('answers a malformed URL with 400 in the shape of the contract', async () => {
     const answer = await open().app.inject({ method: 'GET', url: '/%zz' });
     expect([answer.statusCode, answer.json()]).toMatchObject([
       400,
@@ -148,7 +148,7 @@ describe('paths and methods', () => {
     ]);
   });
 
-  it('repeats nothing of a request unencoded, whatever is wrong with it (security case XSS-3)', async () => {
+  it('echoes nothing of a bad request unencoded (security case XSS-3)', async () => {
     const gateway = open();
     const payload = '<svg onload=alert(1)>';
     const requests = [
@@ -219,7 +219,7 @@ describe('headers', () => {
     },
   );
 
-  it('keep forms on our origin on every page but those that end at a client', async () => {
+  it('restrict forms to our origin on every page that does not lead to a client', async () => {
     const gateway = open(pages);
     const policy = async (url: string) =>
       String(
@@ -231,7 +231,7 @@ describe('headers', () => {
     expect(await policy('/login?interaction=ti_1')).not.toContain('form-action');
   });
 
-  it('name the request, and demand https only where the issuer is https', async () => {
+  it('carry the request id, and HSTS only if the issuer is https', async () => {
     const plain = await open().app.inject({ method: 'GET', url: '/login' });
     expect(plain.headers['x-request-id']).toMatch(/^[0-9A-Z]{26}$/);
     expect(plain.headers['strict-transport-security']).toBeUndefined();
@@ -239,7 +239,7 @@ describe('headers', () => {
     expect(secure.headers['strict-transport-security']).toBe('max-age=31536000');
   });
 
-  it('take a request id from a trusted proxy only, and only if it is a plain word', async () => {
+  it('accept a request id only from a trusted proxy and only if it is well-formed', async () => {
     const id = async (environment: Record<string, string>, given: string) =>
       (await open({}, environment).app.inject({ url: '/login', headers: { 'x-request-id': given } })).headers[
         'x-request-id'
@@ -282,7 +282,7 @@ describe('cross-origin requests (security case CORS-1)', () => {
 });
 
 describe('files, readiness and extensions', () => {
-  it('serves the style under the address of its content, for as long as it may be kept', async () => {
+  it('serves the stylesheet under a content-hashed path, cacheable for as long as possible', async () => {
     const gateway = open();
     const page = await gateway.app.inject({ method: 'GET', url: '/login', headers: html });
     const href = /rel="stylesheet" href="([^"]+)"/.exec(page.body)?.[1] ?? '';
@@ -291,7 +291,7 @@ describe('files, readiness and extensions', () => {
     expect(style.headers['cache-control']).toContain('immutable');
   });
 
-  it('answers /readyz where it was asked to', async () => {
+  it('answers /readyz if configured', async () => {
     expect((await open().app.inject('/readyz')).statusCode).toBe(404);
     const ready = open({}, {}, { readiness: () => Promise.resolve() });
     expect((await ready.app.inject({ url: '/readyz', headers: { host: '10.1.2.3' } })).statusCode).toBe(200);
@@ -301,7 +301,7 @@ describe('files, readiness and extensions', () => {
     expect(answer.body).not.toContain('secret reason');
   });
 
-  it('lets others add routes with cookies and queries', async () => {
+  it('lets extensions add routes with cookies and queries', async () => {
     const gateway = open(
       {},
       {},
@@ -358,7 +358,7 @@ describe('on a real connection', () => {
   const listen = (gateway: TestGateway) => gateway.listen({ host: '127.0.0.1', port: 0 });
   const exchange = () => ({ accessToken: 'at', expiresIn: 60 });
 
-  it('validates a media type with white space around it like any other, or refuses it (security cases CT-1 to CT-3)', async () => {
+  it('validates or refuses a media type with surrounding white space (security cases CT-1 to CT-3)', async () => {
     const gateway = open({ exchange });
     const url = await listen(gateway);
     for (const type of [
@@ -386,7 +386,7 @@ describe('on a real connection', () => {
     expect(gateway.requests('exchange')).toEqual([]);
   });
 
-  it('answers what is no HTTP, and headers that are too large, in the shape of the contract', async () => {
+  it('answers malformed HTTP and oversized headers in the shape of the contract', async () => {
     const url = await listen(open());
     expect(await raw(url, 'nonsense <script>\r\n\r\n')).toMatch(/^HTTP\/1.1 400[^]*"isSuccess":false/);
     const large = `GET /login HTTP/1.1\r\nHost: localhost\r\nX-Large: ${'x'.repeat(64 * 1024)}\r\n\r\n`;
@@ -408,7 +408,7 @@ describe('on a real connection', () => {
     expect(await raw(url, post('Content-Type: application/json\r\n'))).toMatch(/^HTTP\/1.1 200/);
   });
 
-  it('finishes what is under way when it closes, and keeps no connection after its last answer', async () => {
+  it('finishes pending requests on shutdown and then closes each connection', async () => {
     const arrived = Promise.withResolvers<void>();
     const finish = Promise.withResolvers<void>();
     const gateway = open({
@@ -430,7 +430,7 @@ describe('on a real connection', () => {
     await expect(raw(url, post(''))).rejects.toThrow();
   });
 
-  it('asks connections to leave while the process stops and still serves (RFC 9112 section 9.6)', async () => {
+  it('sends Connection: close while the process drains (RFC 9112 section 9.6)', async () => {
     const draining = new AbortController();
     const url = await listen(open({ exchange }, {}, { draining: draining.signal }));
     const agent = new Agent({ keepAlive: true });
@@ -443,7 +443,7 @@ describe('on a real connection', () => {
     agent.destroy();
   });
 
-  it('answers 503 to what still arrives while it closes', async () => {
+  it('answers 503 to requests that arrive during shutdown', async () => {
     const finish = Promise.withResolvers<void>();
     const slowly = (app: TestGateway['app']): void =>
       void app.addHook('preClose', async () => finish.promise);
@@ -518,7 +518,7 @@ describe('slow clients', () => {
     10_000,
   );
 
-  it('are told apart from a slow server: what arrived in time gets 503 and is not served (RFC 9110 §15.5.9)', async () => {
+  it('are distinguished from a slow server: a request that arrived in time gets 503 and is not served (RFC 9110 §15.5.9)', async () => {
     const patience = { ...hasty, headers: 400, request: 400 };
     const gateway = open({ exchange: () => ({ accessToken: 'at', expiresIn: 60 }) }, {}, { patience });
     const url = await gateway.listen({ host: '127.0.0.1', port: 0 });
@@ -543,7 +543,7 @@ describe('slow clients', () => {
     expect(gateway.requests('exchange')).toEqual([]);
   });
 
-  it('that never read their answer are closed when nothing moved for a time (DOS-5)', async () => {
+  it('are disconnected if they never read the response (DOS-5)', async () => {
     const large = Buffer.alloc(32 * 1024 * 1024);
     const extensions = [
       (app: TestGateway['app']): void => void app.get('/large', (_request, reply) => reply.send(large)),
@@ -564,7 +564,7 @@ describe('slow clients', () => {
     for (const client of clients) client.destroy();
   });
 
-  it('have ten seconds for headers, fifteen for a request, and thirty to read on', () => {
+  it('have ten seconds for headers, fifteen for a request, and thirty to continue reading', () => {
     expect(open().app.server).toMatchObject({
       headersTimeout: 10_000,
       requestTimeout: 15_000,
@@ -574,7 +574,7 @@ describe('slow clients', () => {
 });
 
 describe('the log', () => {
-  it('has one line for each request, without query, secrets or what a client made up', async () => {
+  it('has one line per request, without query, secrets or values invented by clients', async () => {
     const lines: string[] = [];
     const log = createLogger(
       { service: 'gateway', level: 'trace' },

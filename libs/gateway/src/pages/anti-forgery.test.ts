@@ -19,7 +19,7 @@ describe('antiForgery', () => {
     { origin: 'null' },
     { fetchSite: undefined },
     { origin: undefined, fetchSite: undefined },
-  ])('takes a form of the same browser with %j', (overrides) => {
+  ])('accepts a form of the same browser with %j', (overrides) => {
     expect(() => antiForgery.check(form(overrides))).not.toThrow();
   });
 

@@ -54,7 +54,7 @@ const post = (gateway: Gateway, values: Record<string, string>, headers: Record<
 const csrf = (of: string) => antiForgery.token(browserId, of);
 
 describe('GET /approvals', () => {
-  it('lists what waits with binding message, application, scopes and address (CIBA-5)', async () => {
+  it('lists pending requests with binding message, application, scopes and address (CIBA-5)', async () => {
     const gateway = open();
     const { statusCode, body } = await get(gateway);
     expect(statusCode).toBe(200);
@@ -75,7 +75,7 @@ describe('GET /approvals', () => {
     ]);
   });
 
-  it('runs one script file of ours and no other script', async () => {
+  it('allows one script file of its own and no other script', async () => {
     const gateway = open();
     const { headers, body } = await get(gateway);
     const policy = String(headers['content-security-policy']);
@@ -92,7 +92,7 @@ describe('GET /approvals', () => {
     ]);
   });
 
-  it('asks for the organization, then to sign in to it, when nobody is signed in', async () => {
+  it('asks for the organization, then for a sign-in there, if nobody is signed in', async () => {
     const gateway = open({ getSession: () => ({}) });
     expect((await get(gateway)).body).toContain('name="tenant"');
     expect((await get(gateway, '/approvals?tenant=No%20Such')).body).toContain('name="tenant"');
@@ -105,20 +105,20 @@ describe('GET /approvals', () => {
     expect(gateway.requests('listBackchannelAuthentications')).toEqual([]);
   });
 
-  it('asks for the password again when it was given too long ago', async () => {
+  it('asks for the password again if the sign-in is too old', async () => {
     const gateway = open({ getSession: () => ({ session: { ...session, authTime: 0n } }) });
     const { body } = await get(gateway);
     expect(body).toContain('Confirm that it is you');
     expect(gateway.requests('listBackchannelAuthentications')).toEqual([]);
   });
 
-  it('offers signing out to a session of another tenant', async () => {
+  it('offers to sign out of a session of another tenant', async () => {
     const { statusCode, body } = await get(open(), '/approvals?tenant=globex');
     expect(statusCode).toBe(400);
     expect(body).toContain('action="/logout"');
   });
 
-  it('says once how a decision ended', async () => {
+  it('shows the result of a decision once', async () => {
     const answer = await get(open(), '/approvals', { cookie: `${html.cookie}; tessera_decided=denied` });
     expect(answer.body).toContain('You denied the request.');
     expect(answer.cookies).toMatchObject([{ name: 'tessera_decided', value: '', maxAge: 0 }]);
@@ -126,7 +126,7 @@ describe('GET /approvals', () => {
 });
 
 describe('POST /approvals', () => {
-  it('signs in to the tenant the form was made for, and to no other', async () => {
+  it('signs in only to the tenant of the form', async () => {
     const gateway = open({ getSession: () => ({}) });
     const values = { tenant: 'acme', identifier: 'ada', password: 'engine' };
     const answer = await post(gateway, { ...values, csrf: csrf(purpose.signInTo('acme')) });
@@ -140,7 +140,7 @@ describe('POST /approvals', () => {
     expect(other.statusCode).toBe(400);
   });
 
-  it('offers whoever is signed in to another tenant by now to sign out and come back', async () => {
+  it('offers to sign out and return if the browser is now signed in to another tenant', async () => {
     const gateway = open({ getSession: () => ({}), signInDirect: () => ({ tenantMismatch: true }) });
     const values = { tenant: 'acme', identifier: 'ada', password: 'engine' };
     const answer = await post(gateway, { ...values, csrf: csrf(purpose.signInTo('acme')) });
@@ -154,7 +154,7 @@ describe('POST /approvals', () => {
   it.each([
     ['approve', Decision.APPROVE, 'approved'],
     ['deny', Decision.DENY, 'denied'],
-  ])('passes the decision %s on', async (decision, expected, outcome) => {
+  ])('forwards the decision %s', async (decision, expected, outcome) => {
     const gateway = open();
     const answer = await post(gateway, { request: 'r1', decision, csrf: csrf(purpose.decide('r1')) });
     expect([answer.statusCode, answer.headers.location]).toEqual([303, '/approvals']);
@@ -164,7 +164,7 @@ describe('POST /approvals', () => {
     ]);
   });
 
-  it('asks to sign in again for an approval for which the sign-in no longer counts', async () => {
+  it('requires a new sign-in for an approval if the current one is no longer valid', async () => {
     const gateway = open({
       decideBackchannelAuthentication: () => {
         throw new OAuthError('login_required', 'Sign in again to approve the request.');
@@ -180,7 +180,7 @@ describe('POST /approvals', () => {
     expect(answer.cookies).toEqual([]);
   });
 
-  it('passes a refusal of the approval on', async () => {
+  it('forwards a refused approval', async () => {
     const gateway = open({
       decideBackchannelAuthentication: () => {
         throw new OAuthError('access_denied', 'The request cannot be approved.');

@@ -40,7 +40,7 @@ describe('POST /authorize', () => {
       payload,
     });
 
-  it('sends the form of another site on as GET, with every parameter (OIDC Core section 3.1.2.1)', async () => {
+  it('redirects a cross-site form to GET with every parameter (OIDC Core section 3.1.2.1)', async () => {
     const gateway = open();
     const answer = await post(gateway, query.slice(1));
     expect([answer.statusCode, answer.headers.location]).toEqual([303, `/authorize${query}`]);
@@ -58,7 +58,7 @@ describe('POST /authorize', () => {
 });
 
 describe('GET /authorize', () => {
-  it('hands the parameters on as they are and sends a browser that must sign in to /login', async () => {
+  it('forwards the parameters unchanged and redirects to /login if a sign-in is needed', async () => {
     const gateway = open();
     const answer = await get(gateway, query, { ...html, 'user-agent': 'Browser/1' });
     expect([answer.statusCode, answer.headers.location]).toEqual([302, '/login?interaction=ti_abc']);
@@ -87,7 +87,7 @@ describe('GET /authorize', () => {
     ]);
   });
 
-  it('names the person of a good id_token_hint, and nobody for one that is not ours (OIDC Core section 3.1.2.1)', async () => {
+  it('forwards the person of a valid id_token_hint, and nobody for a foreign one (OIDC Core section 3.1.2.1)', async () => {
     const gateway = openGateway(testRuntime(), {
       beginAuthorization: toLogin,
       verifyIdTokenHint: ({ idToken }) => ({
@@ -106,7 +106,7 @@ describe('GET /authorize', () => {
     expect(gateway.requests('verifyIdTokenHint')).toHaveLength(2);
   });
 
-  it('gives the cookies the __Host- prefix and Secure where the issuer is https', async () => {
+  it('gives cookies the __Host- prefix and Secure if the issuer is https', async () => {
     const gateway = open(toLogin, { TESSERA_ISSUER: 'https://id.example.com' });
     const answer = await get(gateway, query);
     expect(answer.cookies).toMatchObject([
@@ -121,14 +121,14 @@ describe('GET /authorize', () => {
     expect(foreign?.browser?.browserId === browser).toBe(false);
   });
 
-  it('keeps the cookie a browser has and replaces one that cannot be ours', async () => {
+  it('keeps a valid cookie and replaces a malformed one', async () => {
     const gateway = open();
     const value = `tb_${'a'.repeat(43)}`;
     expect((await get(gateway, query, { cookie: `tessera_browser=${value}` })).cookies).toEqual([]);
     expect((await get(gateway, query, { cookie: 'tessera_browser="><script>' })).cookies).toHaveLength(1);
   });
 
-  it('answers 302 to the redirect URI when nobody needs to be asked', async () => {
+  it('answers 302 to the redirect URI if no interaction is needed', async () => {
     const location = 'https://app/cb?code=tc_1&state=x';
     const gateway = open(() => ({ next: { case: 'redirect', value: { location } } }));
     const answer = await get(gateway, query);
@@ -163,7 +163,7 @@ describe('GET /authorize', () => {
     },
   );
 
-  it('takes the parameters of a POST from the body alone', async () => {
+  it('reads the parameters of a POST from the body only', async () => {
     const answer = await open().app.inject({
       method: 'POST',
       url: `/authorize${query}`,
@@ -205,7 +205,7 @@ describe('GET /authorize', () => {
     expect(page.headers.location).toBeUndefined();
   });
 
-  it('answers trouble with 503 and Retry-After, not with a redirect', async () => {
+  it('answers 503 with Retry-After instead of a redirect if a service is unavailable', async () => {
     const gateway = open(() => {
       throw temporarilyUnavailable();
     });
@@ -223,7 +223,7 @@ describe('GET /authorize', () => {
     expect(gateway.requests('beginAuthorization')).toEqual([]);
   });
 
-  it('limits how often one address starts', async () => {
+  it('limits requests per address', async () => {
     const gateway = open(toLogin, { TESSERA_AUTHORIZE_REQUESTS_PER_ADDRESS: '1' });
     await get(gateway, query);
     const limited = await get(gateway, query, { 'x-forwarded-for': '203.0.113.9' });
@@ -250,7 +250,7 @@ describe('a session of another tenant (security case TEN-6)', () => {
     ]);
   });
 
-  it('gets a page with 400 that offers signing out and going on with the same request', async () => {
+  it('gets a page with 400 that offers to sign out and continue the same request', async () => {
     const gateway = openMismatch();
     const page = await get(gateway, query, { ...html, cookie: 'tessera_session=ts_x' });
     expect([page.statusCode, page.headers.location]).toEqual([400, undefined]);

@@ -86,7 +86,7 @@ describe('GET /device', () => {
       "another browser's proof",
       `/device?user_code=${userCode}&proof=${antiForgery.token(`tb_${'b'.repeat(43)}`, purpose.openCode(userCode))}`,
     ],
-  ])('only fills in the code of %s: nothing is looked up (RFC 8628 §3.3.1, DEV-8)', async (_what, url) => {
+  ])('only prefills the code of %s, without a look-up (RFC 8628 §3.3.1, DEV-8)', async (_what, url) => {
     const gateway = open();
     const { statusCode, body } = await get(gateway, url);
     expect(statusCode).toBe(200);
@@ -95,7 +95,7 @@ describe('GET /device', () => {
     expect(gateway.requests('getDeviceAuthorization')).toEqual([]);
   });
 
-  it('names application, code, scopes and address and asks for a decision (DEV-8)', async () => {
+  it('shows application, code, scopes and address and asks for a decision (DEV-8)', async () => {
     const gateway = open();
     const { statusCode, body } = await get(gateway, opened);
     expect(statusCode).toBe(200);
@@ -118,7 +118,7 @@ describe('GET /device', () => {
     ]);
   });
 
-  it('asks to sign in to the tenant of the code, and opens nothing for nobody', async () => {
+  it('asks for a sign-in to the tenant of the code before it opens the request', async () => {
     const gateway = open({ getSession: () => ({}) });
     const { statusCode, body } = await get(gateway, opened);
     expect(statusCode).toBe(200);
@@ -138,7 +138,7 @@ describe('GET /device', () => {
     expect((await get(patient, opened)).body).toContain('value="approve"');
   });
 
-  it('says the same of every code that is not valid here, and offers signing out', async () => {
+  it('gives the same message for every invalid code, and offers to sign out', async () => {
     for (const behaviours of [
       { getDeviceAuthorization: notFound },
       {
@@ -152,7 +152,7 @@ describe('GET /device', () => {
     }
   });
 
-  it('answers 429 with Retry-After when codes are being guessed (DEV-7)', async () => {
+  it('answers 429 with Retry-After if codes are being guessed (DEV-7)', async () => {
     const answer = await get(
       open({
         getDeviceAuthorization: () => {
@@ -165,21 +165,21 @@ describe('GET /device', () => {
     expect(answer.body).toContain('Too many attempts.');
   });
 
-  it('says once how a decision ended', async () => {
+  it('shows the result of a decision once', async () => {
     const answer = await get(open(), '/device', { cookie: 'tessera_decided=approved' });
     expect(answer.body).toContain('Device connected');
     expect(answer.cookies).toMatchObject([{ name: 'tessera_decided', value: '', maxAge: 0 }]);
   });
 });
 
-describe('a code that may be looked up only after a sign-in (DEV-7)', () => {
+describe('a code whose look-up requires a sign-in (DEV-7)', () => {
   const signInFirst = ({ userId }: { userId: string }) => {
     if (userId === '') throw new OAuthError('login_required', 'Sign in before you enter a code.');
     return { request: pending };
   };
   const nobody = { getDeviceAuthorization: signInFirst, getSession: () => ({}) };
 
-  it('asks somebody who is not signed in for the organization, then for the password there', async () => {
+  it('asks for the organization, then for the password, if nobody is signed in', async () => {
     const form = await get(open(nobody), opened);
     expect(form.statusCode).toBe(200);
     for (const text of ['name="tenant"', `value="${userCode}"`, `value="${proof}"`, 'action="/device"']) {
@@ -195,7 +195,7 @@ describe('a code that may be looked up only after a sign-in (DEV-7)', () => {
     );
   });
 
-  it('signs in there and goes on with the code', async () => {
+  it('signs in there and continues with the code', async () => {
     const gateway = open(nobody);
     const values = { user_code: userCode, tenant: 'acme', identifier: 'ada', password: 'engine' };
     const answer = await post(gateway, { ...values, csrf: csrf(purpose.signInTo(userCode)) });
@@ -203,7 +203,7 @@ describe('a code that may be looked up only after a sign-in (DEV-7)', () => {
     expect(gateway.requests('signInDirect')).toMatchObject([{ tenantId: 'acme', identifier: 'ada' }]);
   });
 
-  it('asks for the organization again if the form names none, and checks no password', async () => {
+  it('asks for the organization again, without a password check, if the form names none', async () => {
     const gateway = open(nobody);
     const values = { user_code: userCode, identifier: 'ada', password: 'engine' };
     const answer = await post(gateway, { ...values, csrf: csrf(purpose.signInTo(userCode)) });
@@ -211,7 +211,7 @@ describe('a code that may be looked up only after a sign-in (DEV-7)', () => {
     expect(gateway.requests('signInDirect')).toEqual([]);
   });
 
-  it('asks somebody who signed in too long ago for the password at their own tenant', async () => {
+  it('asks for the password at the own tenant of the person if the sign-in is too old', async () => {
     const old = { ...session, authTime: BigInt(now - 3601) };
     const gateway = open({ getDeviceAuthorization: signInFirst, getSession: () => ({ session: old }) });
     const { body } = await get(gateway, opened);
@@ -219,12 +219,12 @@ describe('a code that may be looked up only after a sign-in (DEV-7)', () => {
     expect(body).toContain('<strong>acme</strong>');
   });
 
-  it('is looked up for somebody who is signed in', async () => {
+  it('is looked up if the browser is signed in', async () => {
     const { body } = await get(open({ getDeviceAuthorization: signInFirst }), opened);
     expect(body).toContain('value="approve"');
   });
 
-  it('is signed in for at its own tenant whenever it can be looked up, whatever the form says', async () => {
+  it('requires a sign-in to its own tenant once it can be looked up, whatever the form says', async () => {
     const gateway = open({ getSession: () => ({}) });
     const values = { user_code: userCode, tenant: 'globex', identifier: 'ada', password: 'engine' };
     await post(gateway, { ...values, csrf: csrf(purpose.signInTo(userCode)) });
@@ -233,7 +233,7 @@ describe('a code that may be looked up only after a sign-in (DEV-7)', () => {
 });
 
 describe('POST /device', () => {
-  it('continues with a proof that only this browser has', async () => {
+  it('continues with a proof bound to this browser', async () => {
     const answer = await post(open(), { user_code: userCode, csrf: csrf(purpose.enterCode) });
     expect([answer.statusCode, answer.headers.location]).toEqual([303, opened]);
   });
@@ -243,7 +243,7 @@ describe('POST /device', () => {
     ['the field of another form', { csrf: csrf(purpose.signOut) }, {}],
     ['a cross-site request', { csrf: csrf(purpose.enterCode) }, { 'sec-fetch-site': 'cross-site' }],
     ["another browser's cookie", { csrf: csrf(purpose.enterCode) }, { cookie: 'tessera_session=ts_x' }],
-  ])('takes no code from a form with %s (RFC 8628 §5.4)', async (_what, field, headers) => {
+  ])('accepts no code from a form with %s (RFC 8628 §5.4)', async (_what, field, headers) => {
     const gateway = open();
     const answer = await post(gateway, { user_code: userCode, ...field }, headers);
     expect(answer.statusCode).toBe(400);
@@ -251,7 +251,7 @@ describe('POST /device', () => {
     expect(gateway.requests('getDeviceAuthorization')).toEqual([]);
   });
 
-  it('signs in to the tenant of the code and goes on', async () => {
+  it('signs in to the tenant of the code and continues', async () => {
     const gateway = open({ getSession: () => ({}) });
     const values = { user_code: userCode, identifier: 'ada', password: 'engine' };
     const answer = await post(gateway, { ...values, csrf: csrf(purpose.signInTo(userCode)) });
@@ -262,7 +262,7 @@ describe('POST /device', () => {
     ]);
   });
 
-  it('offers whoever is signed in to another tenant by now to sign out and go on with the code', async () => {
+  it('offers to sign out and continue with the code if the browser is now signed in to another tenant', async () => {
     const gateway = open({ signInDirect: () => ({ tenantMismatch: true }) });
     const values = { user_code: userCode, identifier: 'ada', password: 'engine' };
     const answer = await post(gateway, { ...values, csrf: csrf(purpose.signInTo(userCode)) });
@@ -286,7 +286,7 @@ describe('POST /device', () => {
   it.each([
     ['approve', Decision.APPROVE, 'approved'],
     ['deny', Decision.DENY, 'denied'],
-  ])('passes the decision %s on with the session that makes it', async (decision, expected, outcome) => {
+  ])('forwards the decision %s with its session', async (decision, expected, outcome) => {
     const gateway = open();
     const values = { request: 'r1', user_code: userCode, decision };
     const answer = await post(gateway, { ...values, csrf: csrf(purpose.decide('r1')) });
@@ -301,14 +301,14 @@ describe('POST /device', () => {
     ]);
   });
 
-  it('says that it is too late when the request has ended', async () => {
+  it('says that it is too late if the request has expired', async () => {
     const gateway = open({ decideDeviceAuthorization: notFound });
     const values = { request: 'r1', user_code: userCode, decision: 'approve' };
     const answer = await post(gateway, { ...values, csrf: csrf(purpose.decide('r1')) });
     expect(answer.cookies).toMatchObject([{ name: 'tessera_decided', value: 'over' }]);
   });
 
-  it('asks to sign in again for an approval for which the sign-in no longer counts (DEV-2)', async () => {
+  it('requires a new sign-in for an approval if the current one is no longer valid (DEV-2)', async () => {
     const gateway = open({
       decideDeviceAuthorization: () => {
         throw new OAuthError('login_required', 'Sign in again to approve the request.');
@@ -324,7 +324,7 @@ describe('POST /device', () => {
     expect(answer.cookies).toEqual([]);
   });
 
-  it('decides nothing for a session that has ended or is too old, and asks again', async () => {
+  it('decides nothing for an ended or too old session, and asks for a sign-in', async () => {
     for (const answer of [{}, { session: { ...session, authTime: 0n } }]) {
       const gateway = open({ getSession: () => answer });
       const values = { request: 'r1', user_code: userCode, decision: 'approve' };

@@ -56,7 +56,7 @@ const send = (
   });
 
 describe('GET /login', () => {
-  it('shows the form of the waiting sign-in', async () => {
+  it('shows the form of the pending sign-in', async () => {
     const gateway = open();
     const { statusCode, body } = await show(gateway);
     expect(statusCode).toBe(200);
@@ -75,7 +75,7 @@ describe('GET /login', () => {
     });
   });
 
-  it('sends the browser back to the client when the request may no longer be served (RFC 6749 §4.1.2.1)', async () => {
+  it('redirects to the client if the request is no longer allowed (RFC 6749 §4.1.2.1)', async () => {
     const refused = 'https://app/cb?error=unauthorized_client';
     const gateway = open({
       getInteraction: () => ({ redirect: { location: refused } }),
@@ -98,7 +98,7 @@ describe('GET /login', () => {
     expect(body).not.toContain('<script');
   });
 
-  it('says that nothing is waiting for an interaction that is unknown, expired or of another browser', async () => {
+  it('reports no sign-in request if the interaction is unknown, expired or of another browser', async () => {
     const gateway = open({
       getInteraction: () => {
         throw new OAuthError('invalid_request', 'The authorization context is invalid or has expired.');
@@ -110,7 +110,7 @@ describe('GET /login', () => {
     expect(answer.body).not.toContain('type="password"');
   });
 
-  it('says that nothing is waiting, and asks for no password, when nothing is', async () => {
+  it('reports no sign-in request, without a password field, if there is none', async () => {
     for (const url of ['/login', '/login?interaction=', '/login?return_to=//evil']) {
       const answer = await open().app.inject({ method: 'GET', url, headers: html });
       expect(answer.statusCode).toBe(200);
@@ -126,7 +126,7 @@ describe('GET /login', () => {
 });
 
 describe('POST /login', () => {
-  it('gives a browser that signed in the session cookie and sends it on by the 302 of the contract, never by 307 (RFC 9700 §4.12)', async () => {
+  it('sets the session cookie after a sign-in and redirects with 302, never 307 (RFC 9700 §4.12)', async () => {
     const gateway = open();
     const answer = await send(gateway);
     expect([answer.statusCode, answer.headers.location]).toEqual([302, location]);
@@ -148,7 +148,7 @@ describe('POST /login', () => {
     });
   });
 
-  it('shows the form again with 401 and an error that is announced, the same for every wrong attempt', async () => {
+  it('shows the form again with 401 and the same accessible error for every failed attempt', async () => {
     const gateway = open({
       signIn: () => ({ outcome: { case: 'wrongCredentials', value: { interaction } } }),
     });
@@ -167,7 +167,7 @@ describe('POST /login', () => {
     });
   });
 
-  it('asks for what was left empty without trying it', async () => {
+  it('asks for empty fields without a password check', async () => {
     const gateway = open();
     for (const empty of [{ identifier: '' }, { password: '' }]) {
       const answer = await send(gateway, { ...fields, ...empty });
@@ -177,7 +177,7 @@ describe('POST /login', () => {
     expect(gateway.requests('signIn')).toEqual([]);
   });
 
-  it('tells token of the session of another person that this one ended, before it gives the new one (SES-7)', async () => {
+  it('reports the replaced session of another person to the token service before it sets the new one (SES-7)', async () => {
     const ended = { tenantId: 'acme', sessionId: 's1', earlierSessionIds: ['s0'] };
     const session = { sessionToken: 'ts_new', maxAge: 43_200, ended };
     const switched: Behaviours = {
@@ -197,7 +197,7 @@ describe('POST /login', () => {
     expect([refused.statusCode, refused.cookies]).toEqual([503, []]);
   });
 
-  it('shows the contract’s 400 when a session of another tenant appeared meanwhile', async () => {
+  it('answers the 400 of the contract if a session of another tenant has appeared since', async () => {
     const gateway = open({ signIn: () => ({ outcome: { case: 'tenantMismatch', value: { interaction } } }) });
     const answer = await send(gateway);
     expect([answer.statusCode, answer.cookies]).toEqual([400, []]);
@@ -246,7 +246,7 @@ describe('POST /login', () => {
     },
   );
 
-  it('shows a page with Retry-After when there were too many attempts', async () => {
+  it('shows a page with Retry-After after too many attempts', async () => {
     const gateway = open({
       signIn: () => {
         throw new OAuthError('rate_limited', 'Too many attempts. Try again later.', {
@@ -259,7 +259,7 @@ describe('POST /login', () => {
     expect(answer.body).toContain('Too many attempts. Try again later.');
   });
 
-  it('goes nowhere but where authorize says, whatever the form asks (security cases XSS-5 and XSS-6)', async () => {
+  it('redirects only where the authorize service says, whatever the form contains (security cases XSS-5 and XSS-6)', async () => {
     const targets = ['//evil', '/\\evil', '/%09/evil', '/%5cevil', 'https:evil', '\t//evil', '/a@evil'];
     for (const target of targets) {
       for (const name of ['return_to', 'continue', 'redirect_uri', 'next']) {

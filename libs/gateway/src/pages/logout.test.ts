@@ -49,7 +49,7 @@ const post = (gateway: Gateway, values: Record<string, string>, headers: Record<
   });
 
 describe('GET /logout', () => {
-  it('ends the session, drops its cookie and answers 302', async () => {
+  it('ends the session, deletes its cookie and answers 302', async () => {
     const gateway = open();
     const answer = await get(
       gateway,
@@ -71,7 +71,7 @@ describe('GET /logout', () => {
     });
   });
 
-  it('goes to /login when there is nowhere else, where the page says once that the person is signed out', async () => {
+  it('redirects to /login without another target, where the page confirms the sign-out once', async () => {
     const gateway = open({ endSession: () => ({ location: '', sessionEnded: true }) });
     const answer = await get(gateway, '?client_id=nobody');
     expect([answer.statusCode, answer.headers.location]).toEqual([302, '/login']);
@@ -87,13 +87,13 @@ describe('GET /logout', () => {
     expect(page.body).not.toContain('password');
   });
 
-  it('answers 302 whether or not there is a session, and to every kind of caller', async () => {
+  it('answers 302 to every caller, with or without a session', async () => {
     for (const headers of [{ cookie: '' }, { accept: '*/*' }, { 'sec-fetch-site': 'cross-site' }]) {
       expect((await get(open(), '', headers)).statusCode).toBe(302);
     }
   });
 
-  it('hands on what a valid hint proves, and nothing of one that is not valid or of another client', async () => {
+  it('forwards the claims of a valid hint, and nothing of an invalid one or of another client', async () => {
     const hinted = async (query: string, answer = good) => {
       const gateway = open({ verifyIdTokenHint: () => answer });
       await get(gateway, query);
@@ -105,7 +105,7 @@ describe('GET /logout', () => {
     expect(await hinted('?id_token_hint=x', { ...good, valid: false })).toBe('');
   });
 
-  it('answers 503 when the session could not be ended, keeps its cookie and says nothing else', async () => {
+  it('answers 503 and keeps the cookie if the session could not be ended', async () => {
     const gateway = open({
       endSession: () => {
         throw temporarilyUnavailable();
@@ -115,7 +115,7 @@ describe('GET /logout', () => {
     expect([answer.statusCode, answer.headers.location, answer.cookies]).toEqual([503, undefined, []]);
   });
 
-  it('tells token which session ended before it answers, and claims no logout that token does not know of (SES-7)', async () => {
+  it('reports the ended session to the token service before it confirms the logout (SES-7)', async () => {
     const over = { tenantId: 'acme', sessionId: 's1' };
     const ended = { endSession: () => ({ location: toClient, sessionEnded: true, ...over }) };
     const gateway = open(ended);
@@ -189,17 +189,17 @@ describe('GET /logout in the strict profile', () => {
     }
   });
 
-  it("asks when the hint is another person's", async () => {
+  it('asks for confirmation if the hint belongs to another person', async () => {
     const verifyIdTokenHint = () => ({ ...good, sub: 'mallory', sessionId: 's2' });
     const answer = await get(open({ verifyIdTokenHint }, strict), '?id_token_hint=x', crossSite);
     expect(answer.statusCode).toBe(200);
   });
 
-  it('does not ask where there is no session', async () => {
+  it('asks for no confirmation without a session', async () => {
     expect((await get(open({}, strict), '', { ...crossSite, cookie: '' })).statusCode).toBe(302);
   });
 
-  it('keeps the parameters in the form that asks', async () => {
+  it('keeps the parameters in the confirmation form', async () => {
     const answer = await get(open({}, strict), '?client_id=web&state=%22%3E%3Cb%3E', crossSite);
     expect(answer.body).toContain('name="client_id" value="web"');
     expect(answer.body).toContain('value="&quot;&gt;&lt;b&gt;"');
@@ -219,7 +219,7 @@ describe('POST /logout', () => {
     });
   });
 
-  it('goes on with the interrupted request or sign-in', async () => {
+  it('continues the interrupted request or sign-in', async () => {
     expect((await post(open(), { csrf, continue: 'a=1&b=%22' })).headers.location).toBe(
       '/authorize?a=1&b=%22',
     );
@@ -228,7 +228,7 @@ describe('POST /logout', () => {
     );
   });
 
-  it('stays on our origin whatever it is asked to go on with (security cases XSS-5 and XSS-6)', async () => {
+  it('stays on our origin whatever the continuation parameter says (security cases XSS-5 and XSS-6)', async () => {
     const parts = [
       '/',
       '\\',

@@ -11,7 +11,7 @@ describe('wantsHtml', () => {
     'text/html,*/*;q=0.8',
     'TEXT/HTML;q=0.9, application/json;q=0.5',
     'text/html, application/json',
-  ])('takes the sender of Accept: %s for a browser', (accept) =>
+  ])('treats the sender of Accept: %s as a browser', (accept) =>
     expect(wantsHtml(asking(accept))).toBe(true),
   );
 

@@ -73,7 +73,7 @@ describe.each(pages)('the page %s', (page) => {
   });
   const tags = (html: string) => html.match(/<[a-z!/%][^\s>]*/gi)?.join();
 
-  it.each(payloads)('shows %j only encoded, wherever it comes from (security case XSS-1)', (payload) => {
+  it.each(payloads)('shows %j only encoded, whatever its source (security case XSS-1)', (payload) => {
     const html = render(payload);
     expect(tags(html)).toBe(tags(render('plain')));
     if (/[<>"']/.test(payload)) expect(html).not.toContain(payload);
