@@ -1,4 +1,4 @@
-/** Gives an access token of our own; asked with `true` after one was refused. */
+/** Returns an access token of our own; called with `true` after the last one was refused. */
 export type AccessTokenSource = (refused: boolean) => Promise<string> | string;
 
 export interface ClientCredentialsOptions {

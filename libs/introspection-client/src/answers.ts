@@ -1,7 +1,7 @@
 import { TokenKind, type IntrospectResponse } from '@tessera/proto-gen/token';
 import type { Introspection } from './types.ts';
 
-/** An answer with how long it may be remembered. */
+/** A result and how long it may be cached. */
 export interface Answer {
   readonly introspection: Introspection;
   /** Seconds; 0: not at all. */

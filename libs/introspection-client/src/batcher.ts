@@ -5,7 +5,7 @@ import type { IntrospectionServer } from './server.ts';
 
 const { introspect, batchIntrospect } = IntrospectionService.method;
 
-/** What one call takes: the server's bound, and well under the size of a message. */
+/** Limit per call: that of the server, well under the message size limit. */
 const largestBatch = 1_000;
 const largestBytes = 2 * 1024 * 1024;
 
@@ -16,7 +16,7 @@ interface Pending {
   readonly reject: (error: unknown) => void;
 }
 
-/** Gathers what is asked in one turn of the event loop into one call, and asks for a token once while it is asked for. */
+/** Batches the requests of one event loop turn into one call; concurrent requests for a token share a result. */
 export class Batcher {
   readonly #server: IntrospectionServer;
   readonly #asked = new Map<string, Pending>();

@@ -1,20 +1,20 @@
 import { boundedCache } from './bounded-cache.ts';
 import type { ActiveToken, Revocation, RevocationKind } from './types.ts';
 
-interface Mark {
+interface Entry {
   /** Seconds since the Unix epoch. */
   readonly endedAt: number;
-  /** When we heard of it, in the milliseconds of `performance.now()`. */
+  /** When it was received, in milliseconds of `performance.now()`. */
   readonly heardAt: number;
 }
 
-/** As long as an access token can live at most. */
+/** The longest possible lifetime of an access token. */
 const keptMs = 24 * 3_600_000;
 const capacity = 100_000;
 
-/** What ended, by whom it concerned: found by the facts of a token in a few look-ups, and bounded. */
+/** Revocations by what they affect, so that a token needs only a few look-ups. Bounded. */
 export class Ended {
-  readonly #marks = boundedCache<Mark>(capacity, keptMs);
+  readonly #entries = boundedCache<Entry>(capacity, keptMs);
   readonly #kinds: ReadonlySet<RevocationKind>;
 
   constructor(kinds: readonly RevocationKind[]) {
@@ -24,22 +24,22 @@ export class Ended {
   add(revocation: Revocation): void {
     if (!this.#kinds.has(revocation.kind)) return;
     const key = keyOf(revocation);
-    const endedAt = Math.max(revocation.endedAt, this.#marks.get(key)?.endedAt ?? 0);
-    this.#marks.set(key, { endedAt, heardAt: performance.now() });
+    const endedAt = Math.max(revocation.endedAt, this.#entries.get(key)?.endedAt ?? 0);
+    this.#entries.set(key, { endedAt, heardAt: performance.now() });
   }
 
-  /** Whether the token was issued before something ended that it stems from. */
+  /** Whether the token was issued before a revocation that affects it. */
   concerns(token: ActiveToken): boolean {
-    return this.#marksOf(token).some((mark) => token.iat <= mark.endedAt);
+    return this.#entriesOf(token).some((entry) => token.iat <= entry.endedAt);
   }
 
-  /** Whether something ended that concerns the token and that was not yet heard of then. */
+  /** Whether a revocation that affects the token was received since then. */
   since(token: ActiveToken, heardAt: number): boolean {
-    return this.#marksOf(token).some((mark) => mark.heardAt >= heardAt);
+    return this.#entriesOf(token).some((entry) => entry.heardAt >= heardAt);
   }
 
-  #marksOf({ tenantId, sub, clientId }: ActiveToken): Mark[] {
-    if (this.#marks.size === 0) return [];
+  #entriesOf({ tenantId, sub, clientId }: ActiveToken): Entry[] {
+    if (this.#entries.size === 0) return [];
     const keys = [
       `tenant ${tenantId}`,
       `application ${tenantId} ${clientId}`,
@@ -47,7 +47,7 @@ export class Ended {
       `session ${tenantId} ${sub}`,
       `refresh_family ${tenantId} ${sub} ${clientId}`,
     ];
-    return keys.map((key) => this.#marks.get(key)).filter((mark) => mark !== undefined);
+    return keys.map((key) => this.#entries.get(key)).filter((entry) => entry !== undefined);
   }
 }
 

@@ -8,17 +8,17 @@ export type ErrorCode =
   | 'unauthenticated'
   | 'permission_denied'
   | 'invalid_argument'
-  /** A cursor of the watch that the server no longer has; the introspector handles it. */
+  /** The server no longer has the cursor of the watch; the introspector handles it. */
   | 'out_of_range'
   | 'cancelled'
   | 'closed'
   | 'internal';
 
-/** The server was not reached, did not answer in time, or refused the caller. It says nothing about the token. */
+/** The server was unreachable, timed out or refused the caller. Reveals nothing about the token. */
 export class IntrospectionError extends Error {
   override readonly name = 'IntrospectionError';
   readonly code: ErrorCode;
-  /** Seconds to wait before asking again; 0 without advice. */
+  /** Seconds to wait before a retry; 0 without advice. */
   readonly retryAfterSeconds: number;
 
   constructor(
@@ -42,7 +42,7 @@ const codes: Partial<Record<status, ErrorCode>> = {
   [status.CANCELLED]: 'unavailable',
 };
 
-/** What a call that failed throws. A channel that was closed throws an error without a status. */
+/** The error of a failed call. A closed channel throws an error without a status. */
 export function errorOf(error: unknown): IntrospectionError {
   if (error instanceof IntrospectionError) return error;
   const { code, details, message } = error as ServiceError;

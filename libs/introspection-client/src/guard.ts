@@ -1,38 +1,38 @@
 import type { ActiveToken, Introspector } from './types.ts';
 import { IntrospectionError } from './errors.ts';
 
-/** What a request must bring to be let through. */
+/** Requirements for a request. */
 export interface Requirement {
-  /** The API resource that we are; a token for another one is refused. Several where one service is several. */
+  /** Audience of this service; a token for another one is refused. A list if the service has several. */
   readonly audience: string | readonly string[];
-  /** Scopes that are all needed; none by default. */
+  /** Required scopes, all of them; none by default. */
   readonly scopes?: readonly string[];
   /** For the challenge; absent by default. */
   readonly realm?: string;
 }
 
-/** An answer in the words of HTTP (RFC 6750 §3). */
+/** An HTTP error response (RFC 6750 §3). */
 export interface GuardRefusal {
-  /** 503: the server could not be asked; nothing is known of the token. */
+  /** 503 if the server was unavailable and the token is neither valid nor invalid. */
   readonly status: 400 | 401 | 403 | 503;
   readonly headers: Readonly<Record<string, string>>;
   readonly error: string;
   readonly message: string;
-  /** What happened, where the server could not be asked; for the log. */
+  /** The cause if the server was unavailable; for the log. */
   readonly cause?: unknown;
 }
 
 export type GuardVerdict =
   { readonly ok: true; readonly token: ActiveToken } | { readonly ok: false; readonly refusal: GuardRefusal };
 
-/** Judges the value of an `Authorization` header. */
+/** Checks the value of an `Authorization` header. */
 export type Guard = (authorization: string | undefined) => Promise<GuardVerdict>;
 
 const defaultRetrySeconds = 1;
 
 /**
- * Decides whether a request may pass: a live access token in the `Authorization` header (RFC 6750 §2.1), for one of our
- * audiences, with all the scopes. Adapters only translate this.
+ * Accepts a request with an active access token in the `Authorization` header (RFC 6750 §2.1), for an allowed audience and
+ * with all required scopes. Adapters only translate the result.
  */
 export function createGuard(introspector: Introspector, requirement: Requirement): Guard {
   const audiences = [requirement.audience].flat();
@@ -40,7 +40,7 @@ export function createGuard(introspector: Introspector, requirement: Requirement
   const { realm } = requirement;
   return async (authorization) => {
     const scheme = /^([^ ]+) */.exec(authorization ?? '')?.[1];
-    // A request without credentials is told what is wanted and nothing of an error (RFC 6750 §3.1).
+    // A request without credentials gets a challenge without an error code (RFC 6750 §3.1).
     if (scheme?.toLowerCase() !== 'bearer') {
       return refuse(401, { realm }, 'invalid_token', 'An access token is required.', true);
     }
@@ -64,7 +64,7 @@ async function ask(introspector: Introspector, token: string) {
     return await introspector.introspect(token);
   } catch (cause) {
     const advised = cause instanceof IntrospectionError ? cause.retryAfterSeconds : 0;
-    const message = 'Whether the access token is valid cannot be told now.';
+    const message = 'The access token cannot be verified at the moment. Try again later.';
     const headers = { 'retry-after': String(Math.max(advised, defaultRetrySeconds)) };
     return {
       ok: false,

@@ -1,7 +1,7 @@
 /**
- * What a service installs that asks Tessera whether a token is good: an introspector with cache, batching, retries and
- * the watch of revocations, and adapters that put the answer on a request. It knows no other package of the server than
- * its generated messages. A server that cannot answer is an error here, never an inactive token.
+ * Client for services that introspect tokens with Tessera: an introspector with cache, batching, retries and a watch for
+ * revocations, and adapters that attach the result to a request. Depends on no package of the server but its generated
+ * messages. An unavailable server is an error, never an inactive token.
  */
 export { createIntrospector } from './introspector.ts';
 export { clientCredentials } from './access-token-source.ts';

@@ -19,10 +19,10 @@ import type {
 import { Watch } from './watch.ts';
 
 const defaultTimeoutMs = 2_000;
-/** What the published keys may take of a caller's time; the server gets the rest. */
+/** Share of the deadline of a caller for fetching keys; the server gets the rest. */
 const shareOfKeys = 0.25;
 const defaultCapacity = 10_000;
-/** The server calls whatever is longer inactive; it must not fill a message either. */
+/** The server treats longer tokens as inactive; they must not fill a message either. */
 const longestToken = 16 * 1024;
 const everyKindButSessions: readonly RevocationKind[] = [
   'refresh_family',
@@ -32,14 +32,14 @@ const everyKindButSessions: readonly RevocationKind[] = [
 ];
 const secondsOfADay = 86_400;
 
-/** One for a process is enough: it holds the connections, the cache and the watch. */
+/** One per process is enough: it holds the connections, the cache and the watch. */
 export function createIntrospector(options: IntrospectorOptions): Introspector {
   return new CachingIntrospector(options);
 }
 
 interface Remembered {
   readonly token: ActiveToken;
-  /** When it was asked for, in the milliseconds of `performance.now()`. */
+  /** When it was requested, in milliseconds of `performance.now()`. */
   readonly askedAt: number;
 }
 
@@ -135,12 +135,12 @@ class CachingIntrospector implements Introspector {
         this.#ended.add(revocation);
         for (const listener of this.#listeners) this.#tell(listener, revocation);
       },
-      // What ended stays ended: it only ever refuses, and the look back does not bring all of it again.
+      // Keep known revocations: they can only refuse tokens, and the restart does not return all of them again.
       onGap: () => this.#cache?.clear(),
     });
   }
 
-  /** A listener's trouble is its own: the watch goes on, or it would bring the same revocation for ever. */
+  /** An error in a listener must not stop the watch, which would then repeat the same revocation forever. */
   #tell(listener: (revocation: Revocation) => void, revocation: Revocation): void {
     try {
       listener(revocation);
@@ -150,7 +150,7 @@ class CachingIntrospector implements Introspector {
   }
 }
 
-/** The shared answer, or the reason of the signal as soon as it is aborted. */
+/** The shared result, or the reason of the signal as soon as it is aborted. */
 async function unlessAborted<T>(answer: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   if (signal === undefined) return answer;
   const { promise, reject } = Promise.withResolvers<never>();

@@ -5,18 +5,18 @@ import type { LocalOptions } from './types.ts';
 
 const defaultCacheSeconds = 60;
 
-/** Seconds a clock of ours may be ahead of the server's, as the server itself allows. */
+/** Allowed clock skew in seconds, as on the server. */
 const clockTolerance = 10;
 
-/** What cannot be told here: the keys are out of reach or the token is not a JWT; the server has to be asked. */
+/** Not verifiable locally: the keys are unavailable or the token is not a JWT. Ask the server. */
 export type LocalAnswer = Answer | 'ask';
 
-/** Judges access tokens by signature, type, issuer and time, with the server's published keys (RFC 9068 §4). */
+/** Verifies signature, type, issuer and times of access tokens with the published keys (RFC 9068 §4). */
 export class LocalVerifier {
   readonly #options: LocalOptions;
   readonly #keys: PublishedKeys;
 
-  /** @param patienceMs how long one answer waits for the keys at most */
+  /** @param patienceMs longest wait of one verification for the keys */
   constructor(options: LocalOptions, patienceMs: number) {
     this.#options = options;
     const uri = options.jwksUri ?? `${options.issuer}/.well-known/jwks.json`;
@@ -69,7 +69,7 @@ export class LocalVerifier {
   }
 }
 
-/** The token is what is wrong, not our keys. A `kid` that is not published may be newer than what we fetched. */
+/** The token is invalid, not our keys. An unpublished `kid` may be newer than the fetched keys. */
 function isAboutTheToken(error: unknown): boolean {
   return (
     error instanceof errors.JWSSignatureVerificationFailed ||

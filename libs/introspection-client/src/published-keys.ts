@@ -4,8 +4,8 @@ import { createRemoteJWKSet, errors, type JWTVerifyGetKey, type RemoteJWKSet } f
 const fetchAgainAfterMs = 1_000;
 
 /**
- * The server's published keys (RFC 7517 §5), used for ten minutes. They are fetched when they are needed, at most once a
- * second. Whoever needs a fetch waits for it, unless the last one brought nothing in time: then nobody does until one has.
+ * The published keys of the server (RFC 7517 §5), cached for ten minutes and fetched on demand, at most once a second.
+ * Callers wait for a fetch, unless the last one timed out: then nobody waits until a fetch succeeds.
  */
 export class PublishedKeys {
   readonly #set: RemoteJWKSet;
@@ -14,13 +14,13 @@ export class PublishedKeys {
   #startedAt = -Infinity;
   #away = false;
 
-  /** @param patienceMs how long one caller waits at most; the fetch itself may take longer */
+  /** @param patienceMs longest wait of one caller; the fetch itself may take longer */
   constructor(uri: string, patienceMs: number) {
     this.#set = createRemoteJWKSet(new URL(uri), { cooldownDuration: Infinity });
     this.#patienceMs = patienceMs;
   }
 
-  /** Throws `JWKSNoMatchingKey` for a key that is not published, and another error when the keys cannot be had. */
+  /** Throws `JWKSNoMatchingKey` for an unpublished key, and another error if the keys are unavailable. */
   readonly find: JWTVerifyGetKey = async (header, token) => {
     if (!this.#set.fresh) await this.#fetch();
     try {

@@ -11,7 +11,7 @@ import { channelCredentialsOf, proofOf } from './credentials.ts';
 import { errorOf, type IntrospectionError } from './errors.ts';
 import type { IntrospectorCredentials, Metrics } from './types.ts';
 
-/** Calls to the introspection service, whichever replica answers them. Failures are an `IntrospectionError`. */
+/** Calls to the introspection service, to any replica. Failures are an `IntrospectionError`. */
 export interface IntrospectionServer {
   /** One unary call, with another access token if the first one was not accepted. `tokens` is for the metrics. */
   call<I extends DescMessage, O extends DescMessage>(

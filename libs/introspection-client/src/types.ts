@@ -1,9 +1,9 @@
 import type { AccessTokenSource } from './access-token-source.ts';
 
-/** What is known of a token that is good (RFC 7662 §2.2). Times are seconds since the Unix epoch. */
+/** Claims of an active token (RFC 7662 §2.2). Times are seconds since the Unix epoch. */
 export interface ActiveToken {
   readonly active: true;
-  /** A resource server accepts access tokens alone. */
+  /** A resource server accepts access tokens only. */
   readonly kind: 'access_token' | 'refresh_token';
   readonly sub: string;
   readonly clientId: string;
@@ -21,7 +21,7 @@ export interface ActiveToken {
 
 export type Introspection = { readonly active: false } | ActiveToken;
 
-/** Something that ended, as the server tells it. Fields that do not apply are empty. */
+/** A revocation from the server. Fields that do not apply are empty. */
 export interface Revocation {
   readonly kind: RevocationKind;
   readonly tenantId: string;
@@ -35,61 +35,61 @@ export interface Revocation {
 
 export type RevocationKind = 'refresh_family' | 'session' | 'subject' | 'application' | 'tenant';
 
-/** How the introspector proves who it is. Certificates are files that are read again when they change. */
+/** How the introspector authenticates. Certificate files are reloaded when they change. */
 export interface IntrospectorCredentials {
   /** Absent: no encryption, for development. */
   readonly tls?: {
-    /** PEM of the authorities whose server certificates are accepted; absent: those of the system. */
+    /** PEM of the trusted certificate authorities; default: those of the system. */
     readonly caFile?: string;
-    /** Own chain and key, where a client certificate says who asks. */
+    /** Own chain and key, for authentication by client certificate. */
     readonly certificateFile?: string;
     readonly privateKeyFile?: string;
-    /** The name in the server's certificate, where the target is an address. */
+    /** The name in the server certificate, if the target is an address. */
     readonly serverName?: string;
   };
-  /** An access token of ours with the scope `tokens.introspect`, where that says who asks. */
+  /** Source of access tokens with the scope `tokens.introspect`, for authentication by token. */
   readonly accessToken?: AccessTokenSource;
   /** The token that all processes of a development set-up share. */
   readonly sharedToken?: string;
 }
 
 export interface CacheOptions {
-  /** Answers remembered at most; 10 000 by default. */
+  /** Maximum number of cached results; 10 000 by default. */
   readonly max?: number;
-  /** Bounds what the server allows; by default nothing does. */
+  /** Upper bound on the cache time that the server allows; none by default. */
   readonly maxSeconds?: number;
 }
 
 export interface WatchOptions {
   /**
-   * What becomes of access tokens that were issued before something ended. `ask`: the server decides, which lets them
-   * live until they expire; `refuse`: they are inactive from then on.
+   * How to treat access tokens issued before a revocation. `ask`: the server decides, which accepts them until they
+   * expire; `refuse`: they are inactive from then on.
    */
   readonly onRevocation?: 'ask' | 'refuse';
   /**
-   * What counts as an end for `refuse`. By default everything but sessions: an access token does not say of which
-   * session it is, so that the end of one concerns every token of the person.
+   * Which revocations apply to `refuse`. By default all but sessions: an access token does not name its session, so the
+   * end of one affects every token of the person.
    */
   readonly kinds?: readonly RevocationKind[];
 }
 
-/** Local verification of access tokens (RFC 9068 §4) in place of asking. */
+/** Local verification of access tokens (RFC 9068 §4) instead of calling the server. */
 export interface LocalOptions {
   readonly issuer: string;
   /** Default: `<issuer>/.well-known/jwks.json`. */
   readonly jwksUri?: string;
-  /** How long a local answer is remembered at most, in seconds; 60 by default. */
+  /** Maximum cache time of a local result, in seconds; 60 by default. */
   readonly cacheSeconds?: number;
 }
 
-/** Called as things happen; what they throw is not caught. */
+/** Callbacks for metrics; their exceptions are not caught. */
 export interface Metrics {
   onAnswer?(answer: { readonly source: 'cache' | 'local' | 'server'; readonly active: boolean }): void;
   /** One call to the server, retries included; `code` is `ok` or that of the error. */
   onCall?(call: { readonly tokens: number; readonly milliseconds: number; readonly code: string }): void;
-  /** Whether ends are heard within moments, from now on. */
+  /** Whether the watch is connected, from now on. */
   onWatch?(watch: { readonly guarded: boolean; readonly reason: string }): void;
-  /** A listener of `onRevocation` threw. It hears of what ends next all the same. */
+  /** A listener of `onRevocation` threw. It still receives later revocations. */
   onListenerError?(trouble: { readonly error: unknown; readonly revocation: Revocation }): void;
 }
 
@@ -100,11 +100,11 @@ export interface IntrospectorOptions {
    */
   readonly target: string;
   readonly credentials: IntrospectorCredentials;
-  /** How long a caller waits at most, in milliseconds; 2 s by default. With `local` a quarter of it is for the keys. */
+  /** Longest wait of a caller, in milliseconds; 2 s by default. With `local`, a quarter of it is for the keys. */
   readonly timeoutMs?: number;
-  /** `false`: nothing is remembered. */
+  /** `false`: no cache. */
   readonly cache?: CacheOptions | false;
-  /** `false`: what ended is not followed. */
+  /** `false`: no watch for revocations. */
   readonly watch?: WatchOptions | false;
   readonly local?: LocalOptions;
   readonly metrics?: Metrics;
@@ -112,18 +112,18 @@ export interface IntrospectorOptions {
 
 export interface AskOptions {
   readonly signal?: AbortSignal;
-  /** `true`: the server is asked, whatever is remembered. */
+  /** `true`: bypasses the cache. */
   readonly fresh?: boolean;
 }
 
 export interface Introspector {
-  /** Throws `IntrospectionError` when it cannot be told. */
+  /** Throws `IntrospectionError` if the server is unavailable or refuses the caller. */
   introspect(token: string, options?: AskOptions): Promise<Introspection>;
-  /** Whether ends are heard within moments; false while the watch is being taken up again, and without one. */
+  /** Whether the watch is connected; false while it reconnects, and without a watch. */
   readonly guarded: boolean;
   /**
-   * Hears of everything that ends, in order and without a gap while this process runs; returns what ends that. What the
-   * listener throws goes to `metrics.onListenerError`.
+   * Calls the listener for every revocation, in order and without a gap while this process runs; returns a function that
+   * unsubscribes. Exceptions of the listener go to `metrics.onListenerError`.
    */
   onRevocation(listener: (revocation: Revocation) => void): () => void;
   close(): Promise<void>;

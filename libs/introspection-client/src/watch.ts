@@ -8,21 +8,21 @@ import { IntrospectionError } from './errors.ts';
 import type { IntrospectionServer } from './server.ts';
 import type { Metrics, Revocation } from './types.ts';
 
-/** The server speaks twice a second; silence means that nothing is heard. */
+/** The server sends twice a second; silence means that the stream is dead. */
 const silenceMs = 3_000;
 const shortestPauseMs = 50;
 const longestPauseMs = 2_000;
 
 export interface WatchListener {
   readonly onRevocation: (revocation: Revocation) => void;
-  /** Ends may have been missed: what is remembered of tokens must go. */
+  /** Revocations may have been missed: clear the cache. */
   readonly onGap: () => void;
   readonly metrics: Metrics;
-  /** How far back the first look goes, in seconds; 0: not at all. */
+  /** How far back the first stream starts, in seconds; 0: at the present. */
   readonly lookBackSeconds: number;
 }
 
-/** Follows what ends, resumes where it was cut off, and knows whether it hears anything. */
+/** Watches revocations, resumes after an interruption, and knows whether it is connected. */
 export class Watch {
   readonly #server: IntrospectionServer;
   readonly #listener: WatchListener;
@@ -62,7 +62,7 @@ export class Watch {
     }
   }
 
-  /** Follows one stream to its end and says why it ended. */
+  /** Reads one stream to its end and returns the reason. */
   async #follow(): Promise<string> {
     const silent = new AbortController();
     const signal = AbortSignal.any([silent.signal, this.#closing.signal]);

@@ -38,13 +38,13 @@ function describe({ fileName, line, column, key, message }: Problem): string {
   return `${fileName}:${line}:${column}: ${key === '' ? '' : `${key}: `}${message}`;
 }
 
-/** A YAML text that knows on which line each of its keys stands. */
+/** A YAML text with the line of each key. */
 export class DeclaredText {
   readonly fileName: string;
   readonly document: Document.Parsed;
   readonly #lines: LineCounter;
 
-  /** Throws DeclaredStateError when the text is no YAML. */
+  /** Throws DeclaredStateError if the text is not YAML. */
   constructor(text: string, fileName: string) {
     this.fileName = fileName;
     this.#lines = new LineCounter();

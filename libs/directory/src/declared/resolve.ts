@@ -6,7 +6,7 @@ export interface ReferenceSources {
   readonly environment: Readonly<Record<string, string | undefined>>;
   /** Reads a file as UTF-8; rejects when it cannot. The path is absolute if the declared file's name is. */
   readonly readFile: (path: string) => Promise<string> | string;
-  /** Stands for a value that is not here. Called with its problem; without this, the problem is an error. */
+  /** Substitutes a missing value. Called with its problem; without this, the problem is an error. */
   readonly placeholder?: (problem: Problem) => string;
 }
 

@@ -3,10 +3,10 @@ import { identifiersOf } from '../store/records.ts';
 import type { Path } from './positions.ts';
 import type { DeclaredApplication, DeclaredTenant } from './schema.ts';
 
-/** Told of every mistake. */
+/** Called with every mistake. */
 export type Report = (path: Path, message: string) => void;
 
-/** The rules that look at more than one key. */
+/** The rules that involve more than one key. */
 export function checkRules(tenants: readonly DeclaredTenant[], report: Report): void {
   refuseRepeated(
     tenants.map((tenant) => tenant.id),

@@ -24,7 +24,7 @@ function uri(problemOf: (uri: string) => string | undefined) {
   });
 }
 
-/** Where approvals are announced, and clients are told of them: the rules of redirect URIs, over http and https alone. */
+/** Webhook and notification endpoints: the rules of redirect URIs, http and https only. */
 function webhookProblem(value: string): string | undefined {
   return /^https?:/.test(value) ? redirectUriProblem(value) : 'must be an https URL';
 }
@@ -141,7 +141,7 @@ export const application = z.strictObject({
     })
     .optional(),
   authenticatedStart: z.enum(['optional', 'required']).default('optional'),
-  // Never empty: whoever means nobody disables the application.
+  // Never empty: to admit nobody, disable the application.
   allowedRoles: z.array(z.string()).min(1).optional(),
   pkce: z.enum(['required', 'optional']).default('required'),
 });

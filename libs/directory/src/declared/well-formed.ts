@@ -14,8 +14,8 @@ export function everything({ tenants }: DeclaredState): Checkable {
 }
 
 /**
- * What is left of a file without its malformed users, applications and tenants, so that one look finds the broken rules of
- * the others too.
+ * A file without its malformed users, applications and tenants, so that one run also reports the rule violations of the
+ * rest.
  */
 export function wellFormedPart(values: unknown): Checkable {
   const kept = entriesOf(values, 'tenants').flatMap((entry, index) => {

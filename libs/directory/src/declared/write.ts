@@ -2,9 +2,8 @@ import { stringify } from 'yaml';
 import type { ApplicationRecord, CibaRecord, TenantState, UserRecord } from '../store/records.ts';
 
 /**
- * A tenant as an entry of `tenants` of the declared state, in YAML: everything but secrets, passwords and their hashes. What
- * has its default is left out, so that a `status` stands there only where it is not `active`. Lists are sorted where their
- * order means nothing.
+ * A tenant as an entry of `tenants` of the declared state, in YAML, without secrets, passwords and their hashes. Defaults
+ * are omitted, so `status` appears only if it is not `active`. Lists are sorted if their order has no meaning.
  */
 export function writeTenant({ tenant, resources, roles, users, applications }: TenantState): string {
   const entry = given({
@@ -55,7 +54,7 @@ function unlessActive(status: string): string | undefined {
   return status === 'active' ? undefined : status;
 }
 
-/** Without what is not set: records have an empty text, list or set of keys for it, or 0. */
+/** Omits unset values: an empty text, list or set of keys, or 0. */
 function given(entry: Readonly<Record<string, unknown>>): Record<string, unknown> {
   return Object.fromEntries(Object.entries(entry).filter(([, value]) => !isUnset(value)));
 }

@@ -133,7 +133,7 @@ interface PasswordRow {
   readonly imported_hash: Uint8Array | null;
 }
 
-/** Held until the commit, so that the feed's order is the order of the commits, and nothing changes between two reads. */
+/** Held until the commit, so that the feed is in commit order and nothing changes between two reads. */
 async function lock(tx: Queryable): Promise<void> {
   await tx.query({
     name: 'directory.lock',
@@ -155,7 +155,7 @@ async function takenClientIds(
   return rows.map((row) => row.client_id);
 }
 
-/** Rows older than a week go with the next write; who was away for longer starts afresh. */
+/** The next write deletes rows older than a week; a consumer away for longer starts over. */
 async function appendChanges(tx: Queryable, changes: readonly Change[]): Promise<void> {
   await tx.query({
     name: 'directory.append_changes',
@@ -211,7 +211,7 @@ function place(target: StatusTarget): { table: string; where: string; values: st
   }
 }
 
-/** The row is locked before the change is dated, so that no sign-in that it ends is dated after it. */
+/** Locks the row before the change gets its time, so that no sign-in it invalidates has a later time. */
 async function readStatus(tx: Queryable, target: StatusTarget): Promise<string | undefined> {
   const { table, where, values } = place(target);
   const { rows } = await tx.query<{ status: string }>({

@@ -22,7 +22,7 @@ const known: Readonly<Record<string, Introspection>> = {
   foreign: { ...active, aud: 'https://billing.example' },
 };
 
-/** An introspector that knows a few tokens; of `away` nothing can be told. */
+/** An introspector that knows a few tokens and fails for `away`. */
 export function stub(): Introspector {
   return {
     guarded: true,

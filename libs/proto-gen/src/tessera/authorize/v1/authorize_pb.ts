@@ -702,7 +702,7 @@ export type EndSessionResponse = Message<"tessera.authorize.v1.EndSessionRespons
   sessionEnded: boolean;
 
   /**
-   * The session that the browser had, ended now or before; empty when it had none. `token` is to be told of it.
+   * The session that the browser had, ended now or before; empty when it had none. The caller reports it to `token`.
    *
    * @generated from field: string tenant_id = 3;
    */
@@ -715,7 +715,7 @@ export type EndSessionResponse = Message<"tessera.authorize.v1.EndSessionRespons
 
   /**
    * Those before it, which the same person replaced by signing in again so lately that codes of theirs may still live.
-   * They end with it: `token` is to be told of each.
+   * They end with it: The caller reports each to `token`.
    *
    * @generated from field: repeated string earlier_session_ids = 5;
    */
@@ -766,7 +766,7 @@ export type RedeemCodeRequest = Message<"tessera.authorize.v1.RedeemCodeRequest"
   ipAddress: string;
 
   /**
-   * The client proved with a secret who it is: a second use of its code is one whatever comes with it.
+   * The client authenticated with a secret: any second use of its code counts as a replay.
    *
    * @generated from field: bool confidential = 7;
    */

@@ -464,7 +464,7 @@ export type StartBackchannelAuthenticationRequest = Message<"tessera.device.v1.S
   resource: string;
 
   /**
-   * CIBA Core section 7.1: proves to a client of ping or push that it is us who tells it.
+   * CIBA Core section 7.1: authenticates our notifications to a ping or push client.
    *
    * @generated from field: string client_notification_token = 8;
    */
@@ -493,7 +493,7 @@ export type StartBackchannelAuthenticationResponse = Message<"tessera.device.v1.
   expiresIn: number;
 
   /**
-   * 0 where the client must not poll.
+   * 0 if the client must not poll.
    *
    * @generated from field: uint32 interval = 3;
    */
@@ -980,8 +980,8 @@ export const BackchannelAuthenticationService: GenService<{
     output: typeof DecideBackchannelAuthenticationResponseSchema;
   },
   /**
-   * DecideByLink takes the decision of a tenant's own notification system, which got the link with the request it was
-   * told of and identified the person itself.
+   * DecideByLink accepts the decision of a notification system of the tenant, which received the link with the request
+   * and identified the person itself.
    *
    * @generated from rpc tessera.device.v1.BackchannelAuthenticationService.DecideByLink
    */
@@ -1001,7 +1001,7 @@ export const BackchannelAuthenticationService: GenService<{
     output: typeof PollResponseSchema;
   },
   /**
-   * GetDeliveryModes says how clients may get their tokens here (CIBA Core section 5).
+   * GetDeliveryModes returns the supported token delivery modes (CIBA Core section 5).
    *
    * @generated from rpc tessera.device.v1.BackchannelAuthenticationService.GetDeliveryModes
    */
@@ -1011,7 +1011,7 @@ export const BackchannelAuthenticationService: GenService<{
     output: typeof GetDeliveryModesResponseSchema;
   },
   /**
-   * WatchPushes speaks whenever approved requests may wait whose tokens are to be pushed, and every few seconds besides.
+   * WatchPushes sends a message when approved requests may be waiting for a push, and every few seconds.
    *
    * @generated from rpc tessera.device.v1.BackchannelAuthenticationService.WatchPushes
    */

@@ -152,7 +152,7 @@ export type CibaPolicy = Message<"tessera.directory.v1.CibaPolicy"> & {
   delivery: string;
 
   /**
-   * Where a client of ping or push is told; empty otherwise.
+   * Notification endpoint of a ping or push client; empty otherwise.
    *
    * @generated from field: string notification_endpoint = 4;
    */
@@ -1277,7 +1277,7 @@ export const DirectoryAdminService: GenService<{
     output: typeof ApplyResponseSchema;
   },
   /**
-   * Diff tells what Apply of the same document would change, and changes nothing. It makes the same demands on the document.
+   * Diff returns what Apply of the same document would change, and changes nothing. It validates the document as Apply does.
    *
    * @generated from rpc tessera.directory.v1.DirectoryAdminService.Diff
    */
@@ -1322,8 +1322,8 @@ export const DirectoryAdminService: GenService<{
     output: typeof SetTenantStatusResponseSchema;
   },
   /**
-   * ListApplicationSecrets tells of the declared secrets of an application, expired ones too, never what they are. In the
-   * order in which they were made; of those that were declared together, in the order of the file. NOT_FOUND when unknown.
+   * ListApplicationSecrets lists the declared secrets of an application, expired ones included, never their values. Oldest
+   * first; secrets declared together are in the order of the file. NOT_FOUND when unknown.
    *
    * @generated from rpc tessera.directory.v1.DirectoryAdminService.ListApplicationSecrets
    */

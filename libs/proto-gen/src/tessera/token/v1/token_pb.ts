@@ -470,7 +470,7 @@ export type IntrospectResponse = Message<"tessera.token.v1.IntrospectResponse"> 
   jti: string;
 
   /**
-   * How long the caller may remember this answer, in seconds; 0: not at all.
+   * How long the caller may cache this result, in seconds; 0: not at all.
    *
    * @generated from field: uint32 cache_seconds = 13;
    */
@@ -535,7 +535,7 @@ export type IntrospectOutcome = Message<"tessera.token.v1.IntrospectOutcome"> & 
     case: "result";
   } | {
     /**
-     * Nothing can be told of this token now. Not an inactive token.
+     * This token cannot be checked now. It does not mean inactive.
      *
      * @generated from field: tessera.token.v1.IntrospectFailure failure = 2;
      */
@@ -568,7 +568,7 @@ export type IntrospectFailure = Message<"tessera.token.v1.IntrospectFailure"> & 
   message: string;
 
   /**
-   * Seconds to wait before asking again; 0 when there is no advice.
+   * Seconds to wait before a retry; 0 without advice.
    *
    * @generated from field: uint32 retry_after_seconds = 3;
    */
@@ -739,8 +739,8 @@ export const TokenKindSchema: GenEnum<TokenKind> = /*@__PURE__*/
  */
 export const RevocationKind = {
   /**
-   * Nothing ended: the message holds a position. It is the first one of every stream and then comes twice a second, so
-   * that silence tells a caller that it hears nothing.
+   * A position, without a revocation. It starts every stream and then arrives twice a second, so that a caller can detect
+   * a dead stream by its silence.
    *
    * @generated from enum value: REVOCATION_KIND_UNSPECIFIED = 0;
    */
@@ -854,17 +854,17 @@ export const TokenService: GenService<{
   serviceDesc(file_tessera_token_v1_token, 0);
 
 /**
- * IntrospectionService is what internal services ask whether a token is good (RFC 7662). A caller proves itself by a
+ * IntrospectionService introspects tokens for internal services (RFC 7662). A caller authenticates with a
  * client certificate whose name is `introspector`, by an access token of ours with the scope `tokens.introspect` in the
  * metadata `authorization: Bearer <token>`, or, in development, by the shared token. UNAUTHENTICATED: it did not.
- * UNAVAILABLE: nothing can be told now, so ask again; it never means that a token is not good.
+ * UNAVAILABLE: the token cannot be checked now, so retry; it never means that a token is inactive.
  *
  * @generated from service tessera.token.v1.IntrospectionService
  */
 export const IntrospectionService: GenService<{
   /**
-   * Introspect says whether one token is good. Whatever is wrong with a token, and every token that the caller may not
-   * be told about, reads the same: inactive. An empty token is INVALID_ARGUMENT.
+   * Introspect returns whether one token is active. Every invalid token, and every token that the caller may not inspect,
+   * gets the same result: inactive. An empty token is INVALID_ARGUMENT.
    *
    * @generated from rpc tessera.token.v1.IntrospectionService.Introspect
    */
@@ -874,7 +874,7 @@ export const IntrospectionService: GenService<{
     output: typeof IntrospectResponseSchema;
   },
   /**
-   * BatchIntrospect says it of up to 1000 tokens; each outcome stands alone.
+   * BatchIntrospect does the same for up to 1000 tokens; each has its own outcome.
    *
    * @generated from rpc tessera.token.v1.IntrospectionService.BatchIntrospect
    */
@@ -884,12 +884,12 @@ export const IntrospectionService: GenService<{
     output: typeof BatchIntrospectResponseSchema;
   },
   /**
-   * WatchRevocations streams what ended, in order, as far as the caller may be told, within 250 ms. Access tokens issued
-   * before live until they expire all the same; who wants to be stricter refuses those that the messages name.
+   * WatchRevocations streams the revocations that the caller may see, in order and within 250 ms. Access tokens issued
+   * before a revocation stay active until they expire; for stricter checks, refuse those that the messages name.
    *
-   * Every message has a cursor: whoever comes back with the last one it saw has missed nothing. A cursor that is not on
-   * record any more (older than seven days, or of a restored database) is OUT_OF_RANGE: forget which tokens were good and
-   * start without a cursor. What is known to have ended may stay: it only ever refuses.
+   * Every message has a cursor: a caller that resumes with the last one misses nothing. A cursor that is no longer on
+   * record (older than seven days, or of a restored database) is OUT_OF_RANGE: clear the cache of active tokens and start
+   * without a cursor. Known revocations may stay, since they can only refuse tokens.
    *
    * @generated from rpc tessera.token.v1.IntrospectionService.WatchRevocations
    */
