@@ -46,8 +46,8 @@ declare module 'fastify' {
     route: string | undefined;
     /** Code of the error it was answered with, for the access log. */
     failure: string | undefined;
-    /** Whether it counts among the requests that are being answered. */
-    counted: boolean;
+    /** When it began to count among the requests in progress, milliseconds since the Unix epoch. */
+    countedAt: number | undefined;
     /** Whether it was refused because of an overload, which is logged for many requests together. */
     refused: boolean;
   }

@@ -477,8 +477,11 @@ describe('slow clients', () => {
   function drip(url: string, start: string, piece: string): Promise<{ text: string; ms: number }> {
     return new Promise((resolve) => {
       const startedAt = performance.now();
-      const socket = connect(Number(new URL(url).port), '127.0.0.1', () => socket.write(start));
-      const timer = setInterval(() => socket.write(piece), 50);
+      let timer: NodeJS.Timeout | undefined;
+      const socket = connect(Number(new URL(url).port), '127.0.0.1', () => {
+        socket.write(start);
+        timer = setInterval(() => socket.write(piece), 50);
+      });
       let text = '';
       socket.on('data', (chunk) => (text += chunk.toString()));
       socket.on('error', () => undefined);
