@@ -2,7 +2,7 @@ import { OAuthError, temporarilyUnavailable } from '@tessera/oauth';
 
 /** Replies that mean that Redis cannot serve any command now. */
 const unavailable =
-  /^(LOADING|READONLY|OOM|MASTERDOWN|CLUSTERDOWN|TRYAGAIN|MOVED|ASK|BUSY|MISCONF|NOREPLICAS|NOAUTH|WRONGPASS|NOPERM|NOGOODSLAVE|ERR max number of clients)/;
+  /^(LOADING|READONLY|OOM|MASTERDOWN|CLUSTERDOWN|TRYAGAIN|MOVED|ASK|BUSY|MISCONF|NOREPLICAS|NOAUTH|WRONGPASS|NOPERM|DENIED|NOGOODSLAVE|ERR max number of clients)/;
 
 /**
  * Maps failures of Redis to `temporarily_unavailable`. A reply that rejects the command itself stays as it is, without

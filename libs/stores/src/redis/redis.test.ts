@@ -102,6 +102,7 @@ describe('openRedis', () => {
     'READONLY a replica',
     'OOM command not allowed',
     'NOPERM no',
+    'DENIED Redis is running in protected mode',
     'MISCONF disk',
   ])('is temporarily unavailable when Redis answers %s', async (reply) => {
     const redis = await open();
