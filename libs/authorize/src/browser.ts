@@ -7,6 +7,8 @@ export interface Browser {
   readonly browserId: string;
   /** Value of the session cookie; empty when there is none. */
   readonly sessionToken: string;
+  /** Value of the known-browser cookie; empty when there is none. */
+  readonly knownBrowserToken: string;
   readonly ipAddress: string;
   readonly userAgentHash: string;
   /** Issuer the browser sees, for `iss` and the tokens. */
@@ -17,6 +19,13 @@ export interface Browser {
 export interface BrowserCall {
   readonly browser: Browser;
   readonly call: CallContext;
+}
+
+const knownBrowserShape = /^tk_[\w-]{43}$/;
+
+/** The key of a known-browser cookie's value; undefined for a malformed one, so that no store is asked for it. */
+export function knownBrowserHash(token: string): Buffer | undefined {
+  return knownBrowserShape.test(token) ? hash('sha256', token, 'buffer') : undefined;
 }
 
 /** Hexadecimal SHA-256: how short-lived stores key opaque values. */

@@ -13,7 +13,7 @@ export const authorizeConfig = z.object({
   TESSERA_SESSION_TTL: duration('12h', { min: '1m', max: '90d' }),
   /** Idle lifetime of a session. Use is recorded once a minute. */
   TESSERA_SESSION_IDLE_TTL: duration('1h', { min: '2m', max: '90d' }),
-  /** Failed sign-ins per identifier and window; a success resets them. */
+  /** Failed sign-ins per identifier and window, or per user and browser if it has signed in before; a success resets them. */
   TESSERA_LOGIN_FAILURES_PER_ACCOUNT: integer(10, { min: 1 }),
   /** Failed sign-ins per address and window. */
   TESSERA_LOGIN_FAILURES_PER_ADDRESS: integer(100, { min: 1 }),

@@ -125,19 +125,24 @@ function browserCallOf(browser: BrowserContext | undefined, call: CallContext): 
   const {
     browserId = '',
     sessionToken = '',
+    knownBrowserToken = '',
     ipAddress = '',
     userAgentHash = '',
     issuer = '',
   } = browser ?? {};
-  return { browser: { browserId, sessionToken, ipAddress, userAgentHash, issuer }, call };
+  return {
+    browser: { browserId, sessionToken, knownBrowserToken, ipAddress, userAgentHash, issuer },
+    call,
+  };
 }
 
-function newSession({ sessionToken, maxAge, ended }: OpenedSession) {
-  if (ended === undefined) return { sessionToken, maxAge };
+function newSession({ sessionToken, maxAge, knownBrowser, ended }: OpenedSession) {
+  if (ended === undefined) return { sessionToken, maxAge, knownBrowser };
   const { tenantId, sessionId, earlierSessionIds } = ended;
   return {
     sessionToken,
     maxAge,
+    knownBrowser,
     ended: { tenantId, sessionId, earlierSessionIds: [...earlierSessionIds] },
   };
 }

@@ -22,6 +22,8 @@ import { authorizeHandlers } from './service.ts';
 import type { AuthorizeParts } from './service.ts';
 import { createSessionEndStore } from './store/session-ends.postgres.ts';
 import type { SessionEnd, SessionEndStore } from './store/session-ends.postgres.ts';
+import { createKnownBrowserStore } from './store/known-browsers.postgres.ts';
+import type { KnownBrowserStore } from './store/known-browsers.postgres.ts';
 import { createSessions } from './sessions/sessions.ts';
 import { createSignIn } from './sign-in/sign-in.ts';
 import type { SessionStore } from './store/store.ts';
@@ -65,11 +67,14 @@ export function buildAuthorize(
   const directory = createDirectoryClient({ directory: peers.directory, runtime });
   const sessionStore = createSessionStore(database);
   const endStore = createSessionEndStore(database);
+  const knownBrowsers = createKnownBrowserStore(database);
   const sessionEnds = new ChangeFeed(endStore, log);
   const purge = startPurge(sessionStore, { what: 'sessions', intervalMs: purgeIntervalMs, log });
   const purgeEnds = startPurge(endStore, { what: 'ends of sessions', intervalMs: purgeIntervalMs, log });
+  const purgeKnown = startPurge(knownBrowsers, { what: 'known browsers', intervalMs: purgeIntervalMs, log });
   const audit = createAuthorizeAudit(batch, runtime);
-  const parts = assemble({ config, peers, runtime, directory, sessionStore, sessionEnds, endStore, audit });
+  const stores = { sessionStore, sessionEnds, endStore, knownBrowsers };
+  const parts = assemble({ config, peers, runtime, directory, ...stores, audit });
   const built: BuiltService = {
     name: 'authorize',
     routes: [route(AuthorizeService, authorizeHandlers(parts), allow)],
@@ -81,7 +86,7 @@ export function buildAuthorize(
       await redis?.call('PING');
     },
     async close() {
-      await Promise.all([purge.close(), purgeEnds.close(), sessionEnds.close(), directory.close()]);
+      await Promise.all([purge, purgeEnds, purgeKnown, sessionEnds, directory].map((part) => part.close()));
       await batch.close();
     },
   };
@@ -96,9 +101,11 @@ function assemble(given: {
   readonly sessionStore: SessionStore;
   readonly sessionEnds: ChangeFeed<SessionEnd>;
   readonly endStore: SessionEndStore;
+  readonly knownBrowsers: KnownBrowserStore;
   readonly audit: AuthorizeAudit;
 }): AuthorizeParts {
-  const { config, peers, runtime, directory, sessionStore, sessionEnds, endStore, audit } = given;
+  const { config, peers, runtime, directory, sessionStore, sessionEnds, endStore, knownBrowsers, audit } =
+    given;
   const { clock, random, log, redis, failpoint } = runtime;
   const codeStore = redis === undefined ? createMemoryCodeStore(clock) : createRedisCodeStore(redis);
   const quota = config.TESSERA_AUTHORIZATION_PENDING_PER_ADDRESS;
@@ -122,6 +129,7 @@ function assemble(given: {
   const checkPassword = createPasswordCheck({
     directoryService: peers.directory,
     directory,
+    knownBrowsers,
     limiter: createLimiter({ redis, clock, log, prefix: 'authorize' }),
     limits: limitsOf(config),
     audit,
@@ -144,6 +152,11 @@ function limitsOf(config: AuthorizeConfig): SignInLimits {
   return {
     account: { name: 'sign-in.account', limit: config.TESSERA_LOGIN_FAILURES_PER_ACCOUNT, windowSeconds },
     person: { name: 'sign-in.person', limit: config.TESSERA_LOGIN_FAILURES_PER_ACCOUNT, windowSeconds },
+    knownBrowser: {
+      name: 'sign-in.known-browser',
+      limit: config.TESSERA_LOGIN_FAILURES_PER_ACCOUNT,
+      windowSeconds,
+    },
     accountTotal: { name: 'sign-in.account-total', limit: config.TESSERA_LOGINS_PER_ACCOUNT, windowSeconds },
     addressTotal: { name: 'sign-in.address-total', limit: config.TESSERA_LOGINS_PER_ADDRESS, windowSeconds },
     address: { name: 'sign-in.address', limit: config.TESSERA_LOGIN_FAILURES_PER_ADDRESS, windowSeconds },

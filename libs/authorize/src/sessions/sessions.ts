@@ -2,8 +2,10 @@ import { hash } from 'node:crypto';
 import { opaqueValue } from '@tessera/kit';
 import type { Random } from '@tessera/kit';
 import type { AuthorizeAudit } from '../audit.ts';
+import { knownBrowserHash } from '../browser.ts';
 import type { Browser, BrowserCall } from '../browser.ts';
 import type { CheckedUser } from '../sign-in/password-check.ts';
+import { knownBrowserLifetimeDays } from '../store/known-browsers.postgres.ts';
 import type {
   CodeStore,
   EndedSession,
@@ -21,6 +23,8 @@ export interface OpenedSession {
   readonly sessionToken: string;
   /** Seconds until the absolute end. */
   readonly maxAge: number;
+  /** Value for the known-browser cookie, and the seconds that it lasts. */
+  readonly knownBrowser: { readonly token: string; readonly maxAge: number };
   /** The session of another person that the browser had, if it ended now or recently. */
   readonly ended: EndedSession | undefined;
 }
@@ -70,9 +74,10 @@ export function createSessions(deps: {
 
     async open(from, { user, signedInAt }, clientId, replaced) {
       const { sessionToken, sessionId } = newSessionIdentity(random);
+      const knownBrowser = knownBrowserOf(from.browser, random);
       const record: NewSessionRecord = {
         sessionId,
-        tokenHash: requiredHash(sessionToken),
+        tokenHash: required(sessionTokenHash(sessionToken)),
         tenantId: user.tenantId,
         userId: user.userId,
         signedInAt,
@@ -80,6 +85,7 @@ export function createSessions(deps: {
         ipAddress: from.browser.ipAddress,
         userAgentHash: from.browser.userAgentHash,
         previousTokenHash: sessionTokenHash(from.browser.sessionToken),
+        knownBrowserHash: required(knownBrowserHash(knownBrowser.token)),
       };
       // Before the commit, so that the sign-in can be repeated if the code store fails.
       if (replaced?.userId === user.userId) {
@@ -90,7 +96,7 @@ export function createSessions(deps: {
         audit.signedIn(from, record, clientId),
         replaced === undefined ? undefined : ending(from, replaced, 'replaced'),
       );
-      return { session, sessionToken, maxAge: Math.floor(lifetimes.session), ended: over };
+      return { session, sessionToken, maxAge: Math.floor(lifetimes.session), knownBrowser, ended: over };
     },
 
     async abandon(from, session) {
@@ -121,8 +127,16 @@ function newSessionIdentity(random: Random): { sessionToken: string; sessionId: 
   };
 }
 
-function requiredHash(sessionToken: string): Buffer {
-  const tokenHash = sessionTokenHash(sessionToken);
-  if (tokenHash === undefined) throw new Error('a new session token has the wrong form');
+/** A browser keeps its value for every person who signs in there; it gets one with its first sign-in. */
+function knownBrowserOf({ knownBrowserToken }: Browser, random: Random): OpenedSession['knownBrowser'] {
+  const isKept = knownBrowserHash(knownBrowserToken) !== undefined;
+  return {
+    token: isKept ? knownBrowserToken : opaqueValue('tk_', random),
+    maxAge: knownBrowserLifetimeDays * 86_400,
+  };
+}
+
+function required(tokenHash: Buffer | undefined): Buffer {
+  if (tokenHash === undefined) throw new Error('a new token has the wrong form');
   return tokenHash;
 }

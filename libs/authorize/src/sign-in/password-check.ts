@@ -7,8 +7,9 @@ import { OAuthError } from '@tessera/oauth';
 import type { DirectoryService, User } from '@tessera/proto-gen/directory';
 import type { DirectoryClient } from '@tessera/directory-client';
 import type { AuthorizeAudit, FailedSignIn } from '../audit.ts';
-import { digest } from '../browser.ts';
+import { digest, knownBrowserHash } from '../browser.ts';
 import type { BrowserCall } from '../browser.ts';
+import type { KnownBrowserStore } from '../store/known-browsers.postgres.ts';
 
 export interface PasswordCredentials {
   readonly tenantId: string;
@@ -18,12 +19,14 @@ export interface PasswordCredentials {
   readonly password: string;
 }
 
-/** Limits of sign-ins: three of failed ones, two of all. */
+/** Limits of sign-ins: four of failed ones, two of all. */
 export interface SignInLimits {
   /** By the identifier as typed. */
   readonly account: LimitRule;
   /** By the person that the identifier resolves to. */
   readonly person: LimitRule;
+  /** By a person and a browser in which that person has signed in before, instead of `account` and `person`. */
+  readonly knownBrowser: LimitRule;
   readonly address: LimitRule;
   /** As `account`, successful sign-ins included. */
   readonly accountTotal: LimitRule;
@@ -31,11 +34,21 @@ export interface SignInLimits {
   readonly addressTotal: LimitRule;
 }
 
+/** A limit, and the key of the counter that an attempt was counted on. */
+type Counted = readonly [LimitRule, string];
+
 /** A person whose password was right. */
 export interface CheckedUser {
   readonly user: User;
   /** When the password was checked: milliseconds since the Unix epoch, by the directory's clock; undefined from an older one. */
   readonly signedInAt: number | undefined;
+}
+
+interface Identified {
+  /** Undefined for an unknown identifier. */
+  readonly userId: string | undefined;
+  /** Key of the browser's own counter; undefined if the browser is not known for the person. */
+  readonly knownBrowser: string | undefined;
 }
 
 /** The person whom the credentials belong to; undefined for unknown, wrong, locked and disabled alike. */
@@ -50,36 +63,25 @@ const maximumPasswordLength = 1024;
 
 /**
  * Checks passwords, at the only place where this is done. Attempts are counted before the check, per address and per
- * account; beyond the limits it throws `rate_limited` and changes nothing else.
+ * account, or per account and browser if the person has signed in there before (ADR 37). Beyond the limits it throws
+ * `rate_limited` and changes nothing else.
  */
 export function createPasswordCheck(deps: {
   readonly directoryService: Client<typeof DirectoryService>;
   readonly directory: Pick<DirectoryClient, 'isActive'>;
+  readonly knownBrowsers: Pick<KnownBrowserStore, 'isKnown'>;
   readonly limiter: Limiter;
   readonly limits: SignInLimits;
   readonly audit: AuthorizeAudit;
 }): CheckPassword {
   const { directoryService, directory, limiter, limits, audit } = deps;
+  const identify = createIdentification(deps);
 
   async function count(from: BrowserCall, rule: LimitRule, key: string, failed: FailedSignIn): Promise<void> {
     const { allowed, retryAfterSeconds } = await limiter.consume(rule, key);
     if (allowed) return;
     audit.signInLimited(from, failed, rule.name);
     throw new OAuthError('rate_limited', 'Too many attempts. Try again later.', { retryAfterSeconds });
-  }
-
-  async function resolve(
-    from: BrowserCall,
-    { tenantId, identifier }: PasswordCredentials,
-  ): Promise<string | undefined> {
-    if (!isPossible(identifier, maximumIdentifierLength)) return undefined;
-    try {
-      const { user } = await directoryService.findUser({ tenantId, identifier }, from.call.onward());
-      return user?.userId;
-    } catch (error) {
-      if (error instanceof ConnectError && error.code === Code.NotFound) return undefined;
-      throw error;
-    }
   }
 
   async function verify(
@@ -104,7 +106,7 @@ export function createPasswordCheck(deps: {
    */
   async function refundingFailures<T>(
     from: BrowserCall,
-    counted: readonly (readonly [LimitRule, string])[],
+    counted: readonly Counted[],
     check: () => Promise<T>,
   ): Promise<T> {
     try {
@@ -117,39 +119,84 @@ export function createPasswordCheck(deps: {
     }
   }
 
+  /**
+   * Counts against the person. User name, e-mail address and phone number share that limit. Beyond it the response is that of a
+   * wrong password, after the same work: an error of its own would reveal which identifiers exist and belong together.
+   * Attempts with unknown identifiers are counted too, so that both take the same work.
+   */
+  async function countPerson(counter: string, counted: Counted[]): Promise<boolean> {
+    const { allowed } = await limiter.consume(limits.person, counter);
+    if (allowed) counted.push([limits.person, counter]);
+    return allowed;
+  }
+
   return async (from, credentials) => {
     const { tenantId, clientId, identifier } = credentials;
-    const identifierReference = digest(`${tenantId}\n${accountName(identifier)}`).slice(0, 8);
-    const failed: FailedSignIn = { tenantId, clientId, identifierReference };
-    const address = addressKey(from.browser.ipAddress);
     const account = digest(`${tenantId}\n${accountName(identifier)}`);
+    const failed: FailedSignIn = { tenantId, clientId, identifierReference: account.slice(0, 8) };
+    const address = addressKey(from.browser.ipAddress);
     // The address first: an address over its limit cannot use up the attempts of an account. The totals last: failed
     // sign-ins beyond their limit do not use them up.
-    const counted: [LimitRule, string][] = [
-      [limits.address, address],
-      [limits.account, account],
+    const counted: Counted[] = [[limits.address, address]];
+    await count(from, limits.address, address, failed);
+    const { userId, knownBrowser } = await refundingFailures(from, counted, () =>
+      identify(from, credentials),
+    );
+    const others: Counted[] = [
+      knownBrowser === undefined ? [limits.account, account] : [limits.knownBrowser, knownBrowser],
       [limits.addressTotal, address],
       [limits.accountTotal, account],
     ];
-    for (const [rule, key] of counted) await count(from, rule, key, failed);
+    for (const [rule, key] of others) await count(from, rule, key, failed);
+    counted.push(...others);
     const { withinLimit, verified } = await refundingFailures(from, counted, async () => {
-      const person = await resolve(from, credentials);
-      // User name, e-mail address and phone number share the limit of their person. Beyond it the response is that of a
-      // wrong password, after the same work: an error of its own would reveal which identifiers exist and belong together.
-      // Attempts with unknown identifiers are counted too, so that both take the same work.
-      const counter = person === undefined ? unknownKey(credentials) : personKey(tenantId, person);
-      const { allowed } = await limiter.consume(limits.person, counter);
-      if (allowed) counted.push([limits.person, counter]);
+      const counter = userId === undefined ? unknownKey(credentials) : personKey(tenantId, userId);
+      const allowed = knownBrowser !== undefined || (await countPerson(counter, counted));
       return { withinLimit: allowed, verified: await verify(from, credentials) };
     });
     if (!withinLimit) audit.signInLimited(from, failed, limits.person.name);
     else if (verified === undefined) audit.signInFailed(from, failed);
     else {
       await limiter.refund(limits.address, address);
-      await limiter.reset(limits.account, account);
-      await limiter.reset(limits.person, personKey(tenantId, verified.user.userId));
+      if (knownBrowser !== undefined) await limiter.reset(limits.knownBrowser, knownBrowser);
+      else {
+        await limiter.reset(limits.account, account);
+        await limiter.reset(limits.person, personKey(tenantId, verified.user.userId));
+      }
     }
     return withinLimit ? verified : undefined;
+  };
+}
+
+/** Finds out whose password an attempt guesses, and which counter of a known browser it counts on. */
+function createIdentification(deps: {
+  readonly directoryService: Client<typeof DirectoryService>;
+  readonly knownBrowsers: Pick<KnownBrowserStore, 'isKnown'>;
+}): (from: BrowserCall, credentials: PasswordCredentials) => Promise<Identified> {
+  const { directoryService, knownBrowsers } = deps;
+
+  async function resolve(
+    from: BrowserCall,
+    { tenantId, identifier }: PasswordCredentials,
+  ): Promise<string | undefined> {
+    if (!isPossible(identifier, maximumIdentifierLength)) return undefined;
+    try {
+      const { user } = await directoryService.findUser({ tenantId, identifier }, from.call.onward());
+      return user?.userId;
+    } catch (error) {
+      if (error instanceof ConnectError && error.code === Code.NotFound) return undefined;
+      throw error;
+    }
+  }
+
+  return async (from, credentials) => {
+    const { tenantId } = credentials;
+    const userId = await resolve(from, credentials);
+    // Without a person the store is asked too, so that unknown identifiers take the same work.
+    const tokenHash = knownBrowserHash(from.browser.knownBrowserToken);
+    const isKnown =
+      tokenHash !== undefined && (await knownBrowsers.isKnown(tokenHash, tenantId, userId ?? ''));
+    return { userId, knownBrowser: isKnown ? browserKey(tenantId, userId ?? '', tokenHash) : undefined };
   };
 }
 
@@ -172,6 +219,10 @@ export function accountName(identifier: string): string {
 
 function personKey(tenantId: string, userId: string): string {
   return digest(`${tenantId}\n${userId}`);
+}
+
+function browserKey(tenantId: string, userId: string, tokenHash: Buffer): string {
+  return digest(`${tenantId}\n${userId}\n${tokenHash.toString('hex')}`);
 }
 
 /** The counter of an identifier that resolves to nobody; no user ID begins with a line break. */

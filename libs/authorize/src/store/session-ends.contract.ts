@@ -28,6 +28,7 @@ export function sessionEndContract(engine: string, open: () => Promise<Database>
       ipAddress: '192.0.2.1',
       userAgentHash: 'agent',
       previousTokenHash: undefined,
+      knownBrowserHash: systemRandom.bytes(32),
     });
     const ending = (sessionId: string, reason: EndingSession['reason'] = 'logout'): EndingSession => ({
       sessionId,

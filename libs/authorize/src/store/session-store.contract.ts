@@ -18,6 +18,7 @@ function newSession(difference: Partial<NewSessionRecord> = {}): NewSessionRecor
     ipAddress: '192.0.2.1',
     userAgentHash: 'agent',
     previousTokenHash: undefined,
+    knownBrowserHash: systemRandom.bytes(32),
     ...difference,
   };
 }

@@ -1,5 +1,6 @@
 import type { AuditRow } from '@tessera/audit';
 import type { Database } from '@tessera/stores';
+import { rememberBrowser } from './known-browsers.postgres.ts';
 import type { EndedSession, EndingSession, NewSessionRecord, Session, SessionStore } from './store.ts';
 
 interface EarlierRow {
@@ -91,7 +92,7 @@ const open = `
     UPDATE authorize.session SET ended_at = clock_timestamp(), end_reason = $9
     WHERE session_id = $8 AND ended_at IS NULL
     RETURNING tenant_id, session_id, user_id
-  ), ${onRecord('replaced')}, audited AS (
+  ), ${onRecord('replaced')}, ${rememberBrowser('$14', '$3', '$4')}, audited AS (
     INSERT INTO authorize.audit_event (${auditColumns})
     SELECT ${auditColumns} FROM jsonb_to_recordset($10::jsonb) AS created(${auditShape})
     UNION ALL
@@ -192,6 +193,7 @@ function openValues(
     auditJson(replaced === undefined ? [] : [replaced.audit]),
     session.signedInAt ?? null,
     session.previousTokenHash ?? null,
+    session.knownBrowserHash,
   ];
 }
 

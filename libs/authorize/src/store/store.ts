@@ -131,6 +131,8 @@ export interface NewSessionRecord {
   readonly userAgentHash: string;
   /** Of the cookie that the browser had. */
   readonly previousTokenHash: Buffer | undefined;
+  /** SHA-256 of the known-browser cookie's value. */
+  readonly knownBrowserHash: Buffer;
 }
 
 export type SessionEndReason = 'logout' | 'replaced' | 'abandoned';
@@ -149,7 +151,8 @@ export interface SessionStore {
   /** The session, live or ended, in order to end it. */
   identify(tokenHash: Buffer): Promise<(Session & EndedSession) | undefined>;
   /**
-   * Creates a session and ends the one that it replaces, with their audit rows, in one commit. If the replaced session was
+   * Creates a session, remembers its browser for the person and ends the session that it replaces, with their audit rows,
+   * in one commit. If the replaced session was
    * the same person's, its codes end with the new one's; another person's is returned as `over`. Both hold for a session
    * that had ended before, because the response of the sign-in that ended it may not have arrived.
    */

@@ -5,6 +5,7 @@ import type { World } from './world.ts';
 export interface Person {
   browserId: string;
   sessionToken: string;
+  knownBrowserToken: string;
   ipAddress: string;
   /** The browser as the gateway describes it. */
   context(): BrowserInit;
@@ -21,6 +22,7 @@ export interface Person {
 interface BrowserInit {
   readonly browserId: string;
   readonly sessionToken: string;
+  readonly knownBrowserToken: string;
   readonly ipAddress: string;
   readonly userAgentHash: string;
   readonly issuer: string;
@@ -39,10 +41,12 @@ export function newPerson(world: World): Person {
   const self: Person = {
     browserId: newBrowserId(),
     sessionToken: '',
+    knownBrowserToken: '',
     ipAddress: `198.51.${addresses >> 8}.${addresses & 255}`,
     context: () => ({
       browserId: self.browserId,
       sessionToken: self.sessionToken,
+      knownBrowserToken: self.knownBrowserToken,
       ipAddress: self.ipAddress,
       userAgentHash: 'agent',
       issuer,
@@ -72,8 +76,10 @@ export function newPerson(world: World): Person {
       if (outcome.case !== 'signedIn') throw new Error(`not signed in but ${outcome.case}`);
       const { session, redirect } = outcome.value;
       self.sessionToken = session?.sessionToken ?? '';
+      self.knownBrowserToken = session?.knownBrowser?.token ?? '';
       const code = codeOf(redirect?.location);
-      for (const value of [self.sessionToken, code, self.browserId]) world.secrets.add(value);
+      for (const value of [self.sessionToken, self.knownBrowserToken, code, self.browserId])
+        world.secrets.add(value);
       return code;
     },
   };

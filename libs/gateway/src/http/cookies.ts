@@ -2,14 +2,15 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { opaqueValue, type Random } from '@tessera/kit';
 
 /**
- * The gateway's cookies: `browser` ties a started flow to its browser, `session` is the interactive session, `signedOut`
- * and `decided` carry the result of a logout or a decision to the next page.
+ * The gateway's cookies: `browser` ties a started flow to its browser, `session` is the interactive session, `knownBrowser`
+ * survives it and gives the browser a limit of wrong passwords of its own, `signedOut` and `decided` carry the result of a logout or a decision to the next page.
  */
-export type CookieName = 'browser' | 'session' | 'signedOut' | 'decided';
+export type CookieName = 'browser' | 'session' | 'knownBrowser' | 'signedOut' | 'decided';
 
 const names: Readonly<Record<CookieName, string>> = {
   browser: 'tessera_browser',
   session: 'tessera_session',
+  knownBrowser: 'tessera_known_browser',
   signedOut: 'tessera_signed_out',
   decided: 'tessera_decided',
 };
@@ -33,6 +34,7 @@ export function readCookie(app: FastifyInstance, request: FastifyRequest, name: 
 const pattern: Readonly<Record<CookieName, RegExp>> = {
   browser: /^tb_[\w-]{43}$/,
   session: /^ts_[\w.-]{1,500}$/,
+  knownBrowser: /^tk_[\w-]{43}$/,
   signedOut: /^1$/,
   decided: /^(approved|denied|over)$/,
 };

@@ -6,6 +6,7 @@ import { readCookie } from '../http/cookies.ts';
 export interface BrowserContext {
   readonly browserId: string;
   readonly sessionToken: string;
+  readonly knownBrowserToken: string;
   readonly ipAddress: string;
   readonly userAgentHash: string;
   readonly issuer: string;
@@ -20,6 +21,7 @@ export function browserContext(
   return {
     browserId: browserId ?? readCookie(app, request, 'browser'),
     sessionToken: readCookie(app, request, 'session'),
+    knownBrowserToken: readCookie(app, request, 'knownBrowser'),
     ipAddress: request.incoming.ipAddress,
     userAgentHash: userAgentHash(request.raw),
     issuer: request.incoming.issuer(),

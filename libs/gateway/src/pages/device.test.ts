@@ -262,6 +262,20 @@ describe('POST /device', () => {
     ]);
   });
 
+  it('makes the browser known beyond the session', async () => {
+    const knownBrowser = { token: `tk_${'k'.repeat(43)}`, maxAge: 15_552_000 };
+    const gateway = open({
+      getSession: () => ({}),
+      signInDirect: () => ({ session: { sessionToken: 'ts_new', maxAge: 43_200, knownBrowser } }),
+    });
+    const values = { user_code: userCode, identifier: 'ada', password: 'engine' };
+    const answer = await post(gateway, { ...values, csrf: csrf(purpose.signInTo(userCode)) });
+    expect(answer.cookies).toMatchObject([
+      { name: 'tessera_session' },
+      { name: 'tessera_known_browser', value: knownBrowser.token, maxAge: 15_552_000, httpOnly: true },
+    ]);
+  });
+
   it('offers to sign out and continue with the code if the browser is now signed in to another tenant', async () => {
     const gateway = open({ signInDirect: () => ({ tenantMismatch: true }) });
     const values = { user_code: userCode, identifier: 'ada', password: 'engine' };

@@ -17,6 +17,7 @@ const interaction = {
 const browserId = `tb_${'a'.repeat(43)}`;
 const cookie = `tessera_browser=${browserId}`;
 const csrf = antiForgery.token(browserId, purpose.signIn('ti_abc'));
+const knownToken = `tk_${'k'.repeat(43)}`;
 const html = { accept: 'text/html' };
 const form = { 'content-type': 'application/x-www-form-urlencoded' };
 const location = 'https://app/cb?code=tc_1';
@@ -144,8 +145,33 @@ describe('POST /login', () => {
       interactionId: 'ti_abc',
       identifier: 'ada',
       password: 'engine',
-      browser: { browserId },
+      browser: { browserId, knownBrowserToken: '' },
     });
+  });
+
+  it('gives the browser a cookie that makes it known beyond the session, and sends its value with the next sign-in', async () => {
+    const knownBrowser = { token: knownToken, maxAge: 15_552_000 };
+    const session = { sessionToken: 'ts_new', maxAge: 43_200, knownBrowser };
+    const gateway = open(
+      { signIn: () => ({ outcome: { case: 'signedIn', value: { session, redirect: { location } } } }) },
+      { TESSERA_ISSUER: 'https://id.example.com' },
+    );
+    const given = `__Host-${cookie}; __Host-tessera_known_browser=`;
+    const answer = await send(gateway, fields, { cookie: given + knownToken });
+    expect(answer.cookies.at(-1)).toEqual({
+      name: '__Host-tessera_known_browser',
+      value: knownToken,
+      path: '/',
+      httpOnly: true,
+      secure: true,
+      sameSite: 'Lax',
+      maxAge: 15_552_000,
+    });
+    await send(gateway, fields, { cookie: `${given}tk_${'x'.repeat(5000)}` });
+    expect(gateway.requests('signIn').map(({ browser }) => browser?.knownBrowserToken)).toEqual([
+      knownToken,
+      '',
+    ]);
   });
 
   it('shows the form again with 401 and the same accessible error for every failed attempt', async () => {

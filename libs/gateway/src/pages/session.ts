@@ -3,13 +3,17 @@ import type { EndedSession, NewSession } from '@tessera/proto-gen/authorize';
 import { writeCookie } from '../http/cookies.ts';
 import type { PageContext } from './page-context.ts';
 
-/** Gives the browser its new session, after the end of a previous person's session has been recorded. */
+/** Gives the browser its new session and makes it known, after the end of a previous person's session has been recorded. */
 export async function giveSession(
   context: PageContext,
-  { sessionToken, maxAge, ended }: NewSession,
+  { sessionToken, maxAge, ended, knownBrowser }: NewSession,
 ): Promise<void> {
   if (ended !== undefined) await noteSessionEnd(context, ended);
-  writeCookie(context.request, context.reply, 'session', sessionToken, maxAge);
+  const { request, reply } = context;
+  writeCookie(request, reply, 'session', sessionToken, maxAge);
+  if (knownBrowser !== undefined) {
+    writeCookie(request, reply, 'knownBrowser', knownBrowser.token, knownBrowser.maxAge);
+  }
 }
 
 /**

@@ -10,7 +10,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file tessera/authorize/v1/authorize.proto.
  */
 export const file_tessera_authorize_v1_authorize: GenFile = /*@__PURE__*/
-  fileDesc("CiR0ZXNzZXJhL2F1dGhvcml6ZS92MS9hdXRob3JpemUucHJvdG8SFHRlc3NlcmEuYXV0aG9yaXplLnYxIlgKF1dhdGNoU2Vzc2lvbkVuZHNSZXF1ZXN0EhsKDmFmdGVyX3NlcXVlbmNlGAEgASgDSACIAQESDQoFc2luY2UYAiABKANCEQoPX2FmdGVyX3NlcXVlbmNlInYKGFdhdGNoU2Vzc2lvbkVuZHNSZXNwb25zZRIQCghzZXF1ZW5jZRgBIAEoAxIRCgl0ZW5hbnRfaWQYAiABKAkSEgoKc2Vzc2lvbl9pZBgDIAEoCRIPCgd1c2VyX2lkGAQgASgJEhAKCGVuZGVkX2F0GAUgASgDIoIBCg5Ccm93c2VyQ29udGV4dBIXCgpicm93c2VyX2lkGAEgASgJQgOAAQESGgoNc2Vzc2lvbl90b2tlbhgCIAEoCUIDgAEBEhIKCmlwX2FkZHJlc3MYAyABKAkSFwoPdXNlcl9hZ2VudF9oYXNoGAQgASgJEg4KBmlzc3VlchgFIAEoCSLyAQoZQmVnaW5BdXRob3JpemF0aW9uUmVxdWVzdBI1Cgdicm93c2VyGAEgASgLMiQudGVzc2VyYS5hdXRob3JpemUudjEuQnJvd3NlckNvbnRleHQSUwoKcGFyYW1ldGVycxgCIAMoCzI/LnRlc3NlcmEuYXV0aG9yaXplLnYxLkJlZ2luQXV0aG9yaXphdGlvblJlcXVlc3QuUGFyYW1ldGVyc0VudHJ5EhYKDmhpbnRlZF91c2VyX2lkGAMgASgJGjEKD1BhcmFtZXRlcnNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIiEKCFJlZGlyZWN0EhUKCGxvY2F0aW9uGAEgASgJQgOAAQEingEKC0ludGVyYWN0aW9uEhYKDmludGVyYWN0aW9uX2lkGAEgASgJEhEKCXRlbmFudF9pZBgCIAEoCRITCgt0ZW5hbnRfbmFtZRgDIAEoCRIRCgljbGllbnRfaWQYBCABKAkSGAoQYXBwbGljYXRpb25fbmFtZRgFIAEoCRISCgpsb2dpbl9oaW50GAYgASgJEg4KBnNjb3BlcxgHIAMoCSJICg5UZW5hbnRNaXNtYXRjaBI2CgtpbnRlcmFjdGlvbhgBIAEoCzIhLnRlc3NlcmEuYXV0aG9yaXplLnYxLkludGVyYWN0aW9uItMBChpCZWdpbkF1dGhvcml6YXRpb25SZXNwb25zZRIyCghyZWRpcmVjdBgBIAEoCzIeLnRlc3NlcmEuYXV0aG9yaXplLnYxLlJlZGlyZWN0SAASOAoLaW50ZXJhY3Rpb24YAiABKAsyIS50ZXNzZXJhLmF1dGhvcml6ZS52MS5JbnRlcmFjdGlvbkgAEj8KD3RlbmFudF9taXNtYXRjaBgDIAEoCzIkLnRlc3NlcmEuYXV0aG9yaXplLnYxLlRlbmFudE1pc21hdGNoSABCBgoEbmV4dCJmChVHZXRJbnRlcmFjdGlvblJlcXVlc3QSNQoHYnJvd3NlchgBIAEoCzIkLnRlc3NlcmEuYXV0aG9yaXplLnYxLkJyb3dzZXJDb250ZXh0EhYKDmludGVyYWN0aW9uX2lkGAIgASgJIoIBChZHZXRJbnRlcmFjdGlvblJlc3BvbnNlEjYKC2ludGVyYWN0aW9uGAEgASgLMiEudGVzc2VyYS5hdXRob3JpemUudjEuSW50ZXJhY3Rpb24SMAoIcmVkaXJlY3QYAiABKAsyHi50ZXNzZXJhLmF1dGhvcml6ZS52MS5SZWRpcmVjdCKJAQoNU2lnbkluUmVxdWVzdBI1Cgdicm93c2VyGAEgASgLMiQudGVzc2VyYS5hdXRob3JpemUudjEuQnJvd3NlckNvbnRleHQSFgoOaW50ZXJhY3Rpb25faWQYAiABKAkSEgoKaWRlbnRpZmllchgDIAEoCRIVCghwYXNzd29yZBgEIAEoCUIDgAEBImwKCk5ld1Nlc3Npb24SGgoNc2Vzc2lvbl90b2tlbhgBIAEoCUIDgAEBEg8KB21heF9hZ2UYAiABKA0SMQoFZW5kZWQYAyABKAsyIi50ZXNzZXJhLmF1dGhvcml6ZS52MS5FbmRlZFNlc3Npb24iUgoMRW5kZWRTZXNzaW9uEhEKCXRlbmFudF9pZBgBIAEoCRISCgpzZXNzaW9uX2lkGAIgASgJEhsKE2VhcmxpZXJfc2Vzc2lvbl9pZHMYAyADKAkiigIKDlNpZ25JblJlc3BvbnNlEjMKCXNpZ25lZF9pbhgBIAEoCzIeLnRlc3NlcmEuYXV0aG9yaXplLnYxLlNpZ25lZEluSAASQwoRd3JvbmdfY3JlZGVudGlhbHMYAiABKAsyJi50ZXNzZXJhLmF1dGhvcml6ZS52MS5Xcm9uZ0NyZWRlbnRpYWxzSAASPwoPdGVuYW50X21pc21hdGNoGAMgASgLMiQudGVzc2VyYS5hdXRob3JpemUudjEuVGVuYW50TWlzbWF0Y2hIABIyCghyZWRpcmVjdBgEIAEoCzIeLnRlc3NlcmEuYXV0aG9yaXplLnYxLlJlZGlyZWN0SABCCQoHb3V0Y29tZSJvCghTaWduZWRJbhIxCgdzZXNzaW9uGAEgASgLMiAudGVzc2VyYS5hdXRob3JpemUudjEuTmV3U2Vzc2lvbhIwCghyZWRpcmVjdBgCIAEoCzIeLnRlc3NlcmEuYXV0aG9yaXplLnYxLlJlZGlyZWN0IkoKEFdyb25nQ3JlZGVudGlhbHMSNgoLaW50ZXJhY3Rpb24YASABKAsyIS50ZXNzZXJhLmF1dGhvcml6ZS52MS5JbnRlcmFjdGlvbiKKAQoTU2lnbkluRGlyZWN0UmVxdWVzdBI1Cgdicm93c2VyGAEgASgLMiQudGVzc2VyYS5hdXRob3JpemUudjEuQnJvd3NlckNvbnRleHQSEQoJdGVuYW50X2lkGAIgASgJEhIKCmlkZW50aWZpZXIYAyABKAkSFQoIcGFzc3dvcmQYBCABKAlCA4ABASJiChRTaWduSW5EaXJlY3RSZXNwb25zZRIxCgdzZXNzaW9uGAEgASgLMiAudGVzc2VyYS5hdXRob3JpemUudjEuTmV3U2Vzc2lvbhIXCg90ZW5hbnRfbWlzbWF0Y2gYAiABKAgiSgoRR2V0U2Vzc2lvblJlcXVlc3QSNQoHYnJvd3NlchgBIAEoCzIkLnRlc3NlcmEuYXV0aG9yaXplLnYxLkJyb3dzZXJDb250ZXh0InQKB1Nlc3Npb24SEgoKc2Vzc2lvbl9pZBgBIAEoCRIRCgl0ZW5hbnRfaWQYAiABKAkSDwoHdXNlcl9pZBgDIAEoCRIQCgh1c2VybmFtZRgEIAEoCRIMCgRuYW1lGAUgASgJEhEKCWF1dGhfdGltZRgGIAEoAyJEChJHZXRTZXNzaW9uUmVzcG9uc2USLgoHc2Vzc2lvbhgBIAEoCzIdLnRlc3NlcmEuYXV0aG9yaXplLnYxLlNlc3Npb24iwQEKEUVuZFNlc3Npb25SZXF1ZXN0EjUKB2Jyb3dzZXIYASABKAsyJC50ZXNzZXJhLmF1dGhvcml6ZS52MS5Ccm93c2VyQ29udGV4dBIRCgljbGllbnRfaWQYAiABKAkSIAoYcG9zdF9sb2dvdXRfcmVkaXJlY3RfdXJpGAMgASgJEg0KBXN0YXRlGAQgASgJEhgKEGhpbnRlZF9jbGllbnRfaWQYBSABKAkSFwoPcmVmdXNlX2ZhbGxiYWNrGAYgASgIIoEBChJFbmRTZXNzaW9uUmVzcG9uc2USEAoIbG9jYXRpb24YASABKAkSFQoNc2Vzc2lvbl9lbmRlZBgCIAEoCBIRCgl0ZW5hbnRfaWQYAyABKAkSEgoKc2Vzc2lvbl9pZBgEIAEoCRIbChNlYXJsaWVyX3Nlc3Npb25faWRzGAUgAygJIqgBChFSZWRlZW1Db2RlUmVxdWVzdBIRCgRjb2RlGAEgASgJQgOAAQESEQoJY2xpZW50X2lkGAIgASgJEhEKCXRlbmFudF9pZBgDIAEoCRIUCgxyZWRpcmVjdF91cmkYBCABKAkSGgoNY29kZV92ZXJpZmllchgFIAEoCUIDgAEBEhIKCmlwX2FkZHJlc3MYBiABKAkSFAoMY29uZmlkZW50aWFsGAcgASgIIrMBChJBdXRob3JpemF0aW9uR3JhbnQSEQoJdGVuYW50X2lkGAEgASgJEhEKCWNsaWVudF9pZBgCIAEoCRIPCgd1c2VyX2lkGAMgASgJEg4KBnNjb3BlcxgEIAMoCRIQCghyZXNvdXJjZRgFIAEoCRINCgVub25jZRgGIAEoCRIRCglhdXRoX3RpbWUYByABKAMSEgoKc2Vzc2lvbl9pZBgIIAEoCRIOCgZpc3N1ZXIYCSABKAkihQEKElJlZGVlbUNvZGVSZXNwb25zZRI3CgVncmFudBgBIAEoCzIoLnRlc3NlcmEuYXV0aG9yaXplLnYxLkF1dGhvcml6YXRpb25HcmFudBIRCgljb2RlX2hhc2gYAiABKAwSFAoMdGFrZW5fYmVmb3JlGAMgASgIEg0KBWJ1cm50GAQgASgIMtEGChBBdXRob3JpemVTZXJ2aWNlEncKEkJlZ2luQXV0aG9yaXphdGlvbhIvLnRlc3NlcmEuYXV0aG9yaXplLnYxLkJlZ2luQXV0aG9yaXphdGlvblJlcXVlc3QaMC50ZXNzZXJhLmF1dGhvcml6ZS52MS5CZWdpbkF1dGhvcml6YXRpb25SZXNwb25zZRJwCg5HZXRJbnRlcmFjdGlvbhIrLnRlc3NlcmEuYXV0aG9yaXplLnYxLkdldEludGVyYWN0aW9uUmVxdWVzdBosLnRlc3NlcmEuYXV0aG9yaXplLnYxLkdldEludGVyYWN0aW9uUmVzcG9uc2UiA5ACARJTCgZTaWduSW4SIy50ZXNzZXJhLmF1dGhvcml6ZS52MS5TaWduSW5SZXF1ZXN0GiQudGVzc2VyYS5hdXRob3JpemUudjEuU2lnbkluUmVzcG9uc2USZQoMU2lnbkluRGlyZWN0EikudGVzc2VyYS5hdXRob3JpemUudjEuU2lnbkluRGlyZWN0UmVxdWVzdBoqLnRlc3NlcmEuYXV0aG9yaXplLnYxLlNpZ25JbkRpcmVjdFJlc3BvbnNlEl8KCkdldFNlc3Npb24SJy50ZXNzZXJhLmF1dGhvcml6ZS52MS5HZXRTZXNzaW9uUmVxdWVzdBooLnRlc3NlcmEuYXV0aG9yaXplLnYxLkdldFNlc3Npb25SZXNwb25zZRJfCgpFbmRTZXNzaW9uEicudGVzc2VyYS5hdXRob3JpemUudjEuRW5kU2Vzc2lvblJlcXVlc3QaKC50ZXNzZXJhLmF1dGhvcml6ZS52MS5FbmRTZXNzaW9uUmVzcG9uc2USXwoKUmVkZWVtQ29kZRInLnRlc3NlcmEuYXV0aG9yaXplLnYxLlJlZGVlbUNvZGVSZXF1ZXN0GigudGVzc2VyYS5hdXRob3JpemUudjEuUmVkZWVtQ29kZVJlc3BvbnNlEnMKEFdhdGNoU2Vzc2lvbkVuZHMSLS50ZXNzZXJhLmF1dGhvcml6ZS52MS5XYXRjaFNlc3Npb25FbmRzUmVxdWVzdBouLnRlc3NlcmEuYXV0aG9yaXplLnYxLldhdGNoU2Vzc2lvbkVuZHNSZXNwb25zZTABYgZwcm90bzM");
+  fileDesc("CiR0ZXNzZXJhL2F1dGhvcml6ZS92MS9hdXRob3JpemUucHJvdG8SFHRlc3NlcmEuYXV0aG9yaXplLnYxIlgKF1dhdGNoU2Vzc2lvbkVuZHNSZXF1ZXN0EhsKDmFmdGVyX3NlcXVlbmNlGAEgASgDSACIAQESDQoFc2luY2UYAiABKANCEQoPX2FmdGVyX3NlcXVlbmNlInYKGFdhdGNoU2Vzc2lvbkVuZHNSZXNwb25zZRIQCghzZXF1ZW5jZRgBIAEoAxIRCgl0ZW5hbnRfaWQYAiABKAkSEgoKc2Vzc2lvbl9pZBgDIAEoCRIPCgd1c2VyX2lkGAQgASgJEhAKCGVuZGVkX2F0GAUgASgDIqQBCg5Ccm93c2VyQ29udGV4dBIXCgpicm93c2VyX2lkGAEgASgJQgOAAQESGgoNc2Vzc2lvbl90b2tlbhgCIAEoCUIDgAEBEhIKCmlwX2FkZHJlc3MYAyABKAkSFwoPdXNlcl9hZ2VudF9oYXNoGAQgASgJEg4KBmlzc3VlchgFIAEoCRIgChNrbm93bl9icm93c2VyX3Rva2VuGAYgASgJQgOAAQEi8gEKGUJlZ2luQXV0aG9yaXphdGlvblJlcXVlc3QSNQoHYnJvd3NlchgBIAEoCzIkLnRlc3NlcmEuYXV0aG9yaXplLnYxLkJyb3dzZXJDb250ZXh0ElMKCnBhcmFtZXRlcnMYAiADKAsyPy50ZXNzZXJhLmF1dGhvcml6ZS52MS5CZWdpbkF1dGhvcml6YXRpb25SZXF1ZXN0LlBhcmFtZXRlcnNFbnRyeRIWCg5oaW50ZWRfdXNlcl9pZBgDIAEoCRoxCg9QYXJhbWV0ZXJzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASIhCghSZWRpcmVjdBIVCghsb2NhdGlvbhgBIAEoCUIDgAEBIp4BCgtJbnRlcmFjdGlvbhIWCg5pbnRlcmFjdGlvbl9pZBgBIAEoCRIRCgl0ZW5hbnRfaWQYAiABKAkSEwoLdGVuYW50X25hbWUYAyABKAkSEQoJY2xpZW50X2lkGAQgASgJEhgKEGFwcGxpY2F0aW9uX25hbWUYBSABKAkSEgoKbG9naW5faGludBgGIAEoCRIOCgZzY29wZXMYByADKAkiSAoOVGVuYW50TWlzbWF0Y2gSNgoLaW50ZXJhY3Rpb24YASABKAsyIS50ZXNzZXJhLmF1dGhvcml6ZS52MS5JbnRlcmFjdGlvbiLTAQoaQmVnaW5BdXRob3JpemF0aW9uUmVzcG9uc2USMgoIcmVkaXJlY3QYASABKAsyHi50ZXNzZXJhLmF1dGhvcml6ZS52MS5SZWRpcmVjdEgAEjgKC2ludGVyYWN0aW9uGAIgASgLMiEudGVzc2VyYS5hdXRob3JpemUudjEuSW50ZXJhY3Rpb25IABI/Cg90ZW5hbnRfbWlzbWF0Y2gYAyABKAsyJC50ZXNzZXJhLmF1dGhvcml6ZS52MS5UZW5hbnRNaXNtYXRjaEgAQgYKBG5leHQiZgoVR2V0SW50ZXJhY3Rpb25SZXF1ZXN0EjUKB2Jyb3dzZXIYASABKAsyJC50ZXNzZXJhLmF1dGhvcml6ZS52MS5Ccm93c2VyQ29udGV4dBIWCg5pbnRlcmFjdGlvbl9pZBgCIAEoCSKCAQoWR2V0SW50ZXJhY3Rpb25SZXNwb25zZRI2CgtpbnRlcmFjdGlvbhgBIAEoCzIhLnRlc3NlcmEuYXV0aG9yaXplLnYxLkludGVyYWN0aW9uEjAKCHJlZGlyZWN0GAIgASgLMh4udGVzc2VyYS5hdXRob3JpemUudjEuUmVkaXJlY3QiiQEKDVNpZ25JblJlcXVlc3QSNQoHYnJvd3NlchgBIAEoCzIkLnRlc3NlcmEuYXV0aG9yaXplLnYxLkJyb3dzZXJDb250ZXh0EhYKDmludGVyYWN0aW9uX2lkGAIgASgJEhIKCmlkZW50aWZpZXIYAyABKAkSFQoIcGFzc3dvcmQYBCABKAlCA4ABASKnAQoKTmV3U2Vzc2lvbhIaCg1zZXNzaW9uX3Rva2VuGAEgASgJQgOAAQESDwoHbWF4X2FnZRgCIAEoDRIxCgVlbmRlZBgDIAEoCzIiLnRlc3NlcmEuYXV0aG9yaXplLnYxLkVuZGVkU2Vzc2lvbhI5Cg1rbm93bl9icm93c2VyGAQgASgLMiIudGVzc2VyYS5hdXRob3JpemUudjEuS25vd25Ccm93c2VyIjMKDEtub3duQnJvd3NlchISCgV0b2tlbhgBIAEoCUIDgAEBEg8KB21heF9hZ2UYAiABKA0iUgoMRW5kZWRTZXNzaW9uEhEKCXRlbmFudF9pZBgBIAEoCRISCgpzZXNzaW9uX2lkGAIgASgJEhsKE2VhcmxpZXJfc2Vzc2lvbl9pZHMYAyADKAkiigIKDlNpZ25JblJlc3BvbnNlEjMKCXNpZ25lZF9pbhgBIAEoCzIeLnRlc3NlcmEuYXV0aG9yaXplLnYxLlNpZ25lZEluSAASQwoRd3JvbmdfY3JlZGVudGlhbHMYAiABKAsyJi50ZXNzZXJhLmF1dGhvcml6ZS52MS5Xcm9uZ0NyZWRlbnRpYWxzSAASPwoPdGVuYW50X21pc21hdGNoGAMgASgLMiQudGVzc2VyYS5hdXRob3JpemUudjEuVGVuYW50TWlzbWF0Y2hIABIyCghyZWRpcmVjdBgEIAEoCzIeLnRlc3NlcmEuYXV0aG9yaXplLnYxLlJlZGlyZWN0SABCCQoHb3V0Y29tZSJvCghTaWduZWRJbhIxCgdzZXNzaW9uGAEgASgLMiAudGVzc2VyYS5hdXRob3JpemUudjEuTmV3U2Vzc2lvbhIwCghyZWRpcmVjdBgCIAEoCzIeLnRlc3NlcmEuYXV0aG9yaXplLnYxLlJlZGlyZWN0IkoKEFdyb25nQ3JlZGVudGlhbHMSNgoLaW50ZXJhY3Rpb24YASABKAsyIS50ZXNzZXJhLmF1dGhvcml6ZS52MS5JbnRlcmFjdGlvbiKKAQoTU2lnbkluRGlyZWN0UmVxdWVzdBI1Cgdicm93c2VyGAEgASgLMiQudGVzc2VyYS5hdXRob3JpemUudjEuQnJvd3NlckNvbnRleHQSEQoJdGVuYW50X2lkGAIgASgJEhIKCmlkZW50aWZpZXIYAyABKAkSFQoIcGFzc3dvcmQYBCABKAlCA4ABASJiChRTaWduSW5EaXJlY3RSZXNwb25zZRIxCgdzZXNzaW9uGAEgASgLMiAudGVzc2VyYS5hdXRob3JpemUudjEuTmV3U2Vzc2lvbhIXCg90ZW5hbnRfbWlzbWF0Y2gYAiABKAgiSgoRR2V0U2Vzc2lvblJlcXVlc3QSNQoHYnJvd3NlchgBIAEoCzIkLnRlc3NlcmEuYXV0aG9yaXplLnYxLkJyb3dzZXJDb250ZXh0InQKB1Nlc3Npb24SEgoKc2Vzc2lvbl9pZBgBIAEoCRIRCgl0ZW5hbnRfaWQYAiABKAkSDwoHdXNlcl9pZBgDIAEoCRIQCgh1c2VybmFtZRgEIAEoCRIMCgRuYW1lGAUgASgJEhEKCWF1dGhfdGltZRgGIAEoAyJEChJHZXRTZXNzaW9uUmVzcG9uc2USLgoHc2Vzc2lvbhgBIAEoCzIdLnRlc3NlcmEuYXV0aG9yaXplLnYxLlNlc3Npb24iwQEKEUVuZFNlc3Npb25SZXF1ZXN0EjUKB2Jyb3dzZXIYASABKAsyJC50ZXNzZXJhLmF1dGhvcml6ZS52MS5Ccm93c2VyQ29udGV4dBIRCgljbGllbnRfaWQYAiABKAkSIAoYcG9zdF9sb2dvdXRfcmVkaXJlY3RfdXJpGAMgASgJEg0KBXN0YXRlGAQgASgJEhgKEGhpbnRlZF9jbGllbnRfaWQYBSABKAkSFwoPcmVmdXNlX2ZhbGxiYWNrGAYgASgIIoEBChJFbmRTZXNzaW9uUmVzcG9uc2USEAoIbG9jYXRpb24YASABKAkSFQoNc2Vzc2lvbl9lbmRlZBgCIAEoCBIRCgl0ZW5hbnRfaWQYAyABKAkSEgoKc2Vzc2lvbl9pZBgEIAEoCRIbChNlYXJsaWVyX3Nlc3Npb25faWRzGAUgAygJIqgBChFSZWRlZW1Db2RlUmVxdWVzdBIRCgRjb2RlGAEgASgJQgOAAQESEQoJY2xpZW50X2lkGAIgASgJEhEKCXRlbmFudF9pZBgDIAEoCRIUCgxyZWRpcmVjdF91cmkYBCABKAkSGgoNY29kZV92ZXJpZmllchgFIAEoCUIDgAEBEhIKCmlwX2FkZHJlc3MYBiABKAkSFAoMY29uZmlkZW50aWFsGAcgASgIIrMBChJBdXRob3JpemF0aW9uR3JhbnQSEQoJdGVuYW50X2lkGAEgASgJEhEKCWNsaWVudF9pZBgCIAEoCRIPCgd1c2VyX2lkGAMgASgJEg4KBnNjb3BlcxgEIAMoCRIQCghyZXNvdXJjZRgFIAEoCRINCgVub25jZRgGIAEoCRIRCglhdXRoX3RpbWUYByABKAMSEgoKc2Vzc2lvbl9pZBgIIAEoCRIOCgZpc3N1ZXIYCSABKAkihQEKElJlZGVlbUNvZGVSZXNwb25zZRI3CgVncmFudBgBIAEoCzIoLnRlc3NlcmEuYXV0aG9yaXplLnYxLkF1dGhvcml6YXRpb25HcmFudBIRCgljb2RlX2hhc2gYAiABKAwSFAoMdGFrZW5fYmVmb3JlGAMgASgIEg0KBWJ1cm50GAQgASgIMtEGChBBdXRob3JpemVTZXJ2aWNlEncKEkJlZ2luQXV0aG9yaXphdGlvbhIvLnRlc3NlcmEuYXV0aG9yaXplLnYxLkJlZ2luQXV0aG9yaXphdGlvblJlcXVlc3QaMC50ZXNzZXJhLmF1dGhvcml6ZS52MS5CZWdpbkF1dGhvcml6YXRpb25SZXNwb25zZRJwCg5HZXRJbnRlcmFjdGlvbhIrLnRlc3NlcmEuYXV0aG9yaXplLnYxLkdldEludGVyYWN0aW9uUmVxdWVzdBosLnRlc3NlcmEuYXV0aG9yaXplLnYxLkdldEludGVyYWN0aW9uUmVzcG9uc2UiA5ACARJTCgZTaWduSW4SIy50ZXNzZXJhLmF1dGhvcml6ZS52MS5TaWduSW5SZXF1ZXN0GiQudGVzc2VyYS5hdXRob3JpemUudjEuU2lnbkluUmVzcG9uc2USZQoMU2lnbkluRGlyZWN0EikudGVzc2VyYS5hdXRob3JpemUudjEuU2lnbkluRGlyZWN0UmVxdWVzdBoqLnRlc3NlcmEuYXV0aG9yaXplLnYxLlNpZ25JbkRpcmVjdFJlc3BvbnNlEl8KCkdldFNlc3Npb24SJy50ZXNzZXJhLmF1dGhvcml6ZS52MS5HZXRTZXNzaW9uUmVxdWVzdBooLnRlc3NlcmEuYXV0aG9yaXplLnYxLkdldFNlc3Npb25SZXNwb25zZRJfCgpFbmRTZXNzaW9uEicudGVzc2VyYS5hdXRob3JpemUudjEuRW5kU2Vzc2lvblJlcXVlc3QaKC50ZXNzZXJhLmF1dGhvcml6ZS52MS5FbmRTZXNzaW9uUmVzcG9uc2USXwoKUmVkZWVtQ29kZRInLnRlc3NlcmEuYXV0aG9yaXplLnYxLlJlZGVlbUNvZGVSZXF1ZXN0GigudGVzc2VyYS5hdXRob3JpemUudjEuUmVkZWVtQ29kZVJlc3BvbnNlEnMKEFdhdGNoU2Vzc2lvbkVuZHMSLS50ZXNzZXJhLmF1dGhvcml6ZS52MS5XYXRjaFNlc3Npb25FbmRzUmVxdWVzdBouLnRlc3NlcmEuYXV0aG9yaXplLnYxLldhdGNoU2Vzc2lvbkVuZHNSZXNwb25zZTABYgZwcm90bzM");
 
 /**
  * @generated from message tessera.authorize.v1.WatchSessionEndsRequest
@@ -110,6 +110,13 @@ export type BrowserContext = Message<"tessera.authorize.v1.BrowserContext"> & {
    * @generated from field: string issuer = 5;
    */
   issuer: string;
+
+  /**
+   * Value of the known-browser cookie; empty when there is none.
+   *
+   * @generated from field: string known_browser_token = 6;
+   */
+  knownBrowserToken: string;
 };
 
 /**
@@ -377,6 +384,13 @@ export type NewSession = Message<"tessera.authorize.v1.NewSession"> & {
    * @generated from field: tessera.authorize.v1.EndedSession ended = 3;
    */
   ended?: EndedSession | undefined;
+
+  /**
+   * Absent from an `authorize` of the version before.
+   *
+   * @generated from field: tessera.authorize.v1.KnownBrowser known_browser = 4;
+   */
+  knownBrowser?: KnownBrowser | undefined;
 };
 
 /**
@@ -385,6 +399,34 @@ export type NewSession = Message<"tessera.authorize.v1.NewSession"> & {
  */
 export const NewSessionSchema: GenMessage<NewSession> = /*@__PURE__*/
   messageDesc(file_tessera_authorize_v1_authorize, 11);
+
+/**
+ * Wrong passwords of a browser in which the person has signed in before have a counter of their own.
+ *
+ * @generated from message tessera.authorize.v1.KnownBrowser
+ */
+export type KnownBrowser = Message<"tessera.authorize.v1.KnownBrowser"> & {
+  /**
+   * Value for the known-browser cookie.
+   *
+   * @generated from field: string token = 1;
+   */
+  token: string;
+
+  /**
+   * Seconds until it is forgotten unless the person signs in again.
+   *
+   * @generated from field: uint32 max_age = 2;
+   */
+  maxAge: number;
+};
+
+/**
+ * Describes the message tessera.authorize.v1.KnownBrowser.
+ * Use `create(KnownBrowserSchema)` to create a new message.
+ */
+export const KnownBrowserSchema: GenMessage<KnownBrowser> = /*@__PURE__*/
+  messageDesc(file_tessera_authorize_v1_authorize, 12);
 
 /**
  * @generated from message tessera.authorize.v1.EndedSession
@@ -413,7 +455,7 @@ export type EndedSession = Message<"tessera.authorize.v1.EndedSession"> & {
  * Use `create(EndedSessionSchema)` to create a new message.
  */
 export const EndedSessionSchema: GenMessage<EndedSession> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_authorize, 12);
+  messageDesc(file_tessera_authorize_v1_authorize, 13);
 
 /**
  * @generated from message tessera.authorize.v1.SignInResponse
@@ -460,7 +502,7 @@ export type SignInResponse = Message<"tessera.authorize.v1.SignInResponse"> & {
  * Use `create(SignInResponseSchema)` to create a new message.
  */
 export const SignInResponseSchema: GenMessage<SignInResponse> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_authorize, 13);
+  messageDesc(file_tessera_authorize_v1_authorize, 14);
 
 /**
  * @generated from message tessera.authorize.v1.SignedIn
@@ -482,7 +524,7 @@ export type SignedIn = Message<"tessera.authorize.v1.SignedIn"> & {
  * Use `create(SignedInSchema)` to create a new message.
  */
 export const SignedInSchema: GenMessage<SignedIn> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_authorize, 14);
+  messageDesc(file_tessera_authorize_v1_authorize, 15);
 
 /**
  * @generated from message tessera.authorize.v1.WrongCredentials
@@ -499,7 +541,7 @@ export type WrongCredentials = Message<"tessera.authorize.v1.WrongCredentials"> 
  * Use `create(WrongCredentialsSchema)` to create a new message.
  */
 export const WrongCredentialsSchema: GenMessage<WrongCredentials> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_authorize, 15);
+  messageDesc(file_tessera_authorize_v1_authorize, 16);
 
 /**
  * @generated from message tessera.authorize.v1.SignInDirectRequest
@@ -531,7 +573,7 @@ export type SignInDirectRequest = Message<"tessera.authorize.v1.SignInDirectRequ
  * Use `create(SignInDirectRequestSchema)` to create a new message.
  */
 export const SignInDirectRequestSchema: GenMessage<SignInDirectRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_authorize, 16);
+  messageDesc(file_tessera_authorize_v1_authorize, 17);
 
 /**
  * @generated from message tessera.authorize.v1.SignInDirectResponse
@@ -557,7 +599,7 @@ export type SignInDirectResponse = Message<"tessera.authorize.v1.SignInDirectRes
  * Use `create(SignInDirectResponseSchema)` to create a new message.
  */
 export const SignInDirectResponseSchema: GenMessage<SignInDirectResponse> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_authorize, 17);
+  messageDesc(file_tessera_authorize_v1_authorize, 18);
 
 /**
  * @generated from message tessera.authorize.v1.GetSessionRequest
@@ -574,7 +616,7 @@ export type GetSessionRequest = Message<"tessera.authorize.v1.GetSessionRequest"
  * Use `create(GetSessionRequestSchema)` to create a new message.
  */
 export const GetSessionRequestSchema: GenMessage<GetSessionRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_authorize, 18);
+  messageDesc(file_tessera_authorize_v1_authorize, 19);
 
 /**
  * @generated from message tessera.authorize.v1.Session
@@ -620,7 +662,7 @@ export type Session = Message<"tessera.authorize.v1.Session"> & {
  * Use `create(SessionSchema)` to create a new message.
  */
 export const SessionSchema: GenMessage<Session> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_authorize, 19);
+  messageDesc(file_tessera_authorize_v1_authorize, 20);
 
 /**
  * @generated from message tessera.authorize.v1.GetSessionResponse
@@ -637,7 +679,7 @@ export type GetSessionResponse = Message<"tessera.authorize.v1.GetSessionRespons
  * Use `create(GetSessionResponseSchema)` to create a new message.
  */
 export const GetSessionResponseSchema: GenMessage<GetSessionResponse> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_authorize, 20);
+  messageDesc(file_tessera_authorize_v1_authorize, 21);
 
 /**
  * @generated from message tessera.authorize.v1.EndSessionRequest
@@ -683,7 +725,7 @@ export type EndSessionRequest = Message<"tessera.authorize.v1.EndSessionRequest"
  * Use `create(EndSessionRequestSchema)` to create a new message.
  */
 export const EndSessionRequestSchema: GenMessage<EndSessionRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_authorize, 21);
+  messageDesc(file_tessera_authorize_v1_authorize, 22);
 
 /**
  * @generated from message tessera.authorize.v1.EndSessionResponse
@@ -727,7 +769,7 @@ export type EndSessionResponse = Message<"tessera.authorize.v1.EndSessionRespons
  * Use `create(EndSessionResponseSchema)` to create a new message.
  */
 export const EndSessionResponseSchema: GenMessage<EndSessionResponse> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_authorize, 22);
+  messageDesc(file_tessera_authorize_v1_authorize, 23);
 
 /**
  * @generated from message tessera.authorize.v1.RedeemCodeRequest
@@ -778,7 +820,7 @@ export type RedeemCodeRequest = Message<"tessera.authorize.v1.RedeemCodeRequest"
  * Use `create(RedeemCodeRequestSchema)` to create a new message.
  */
 export const RedeemCodeRequestSchema: GenMessage<RedeemCodeRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_authorize, 23);
+  messageDesc(file_tessera_authorize_v1_authorize, 24);
 
 /**
  * @generated from message tessera.authorize.v1.AuthorizationGrant
@@ -837,7 +879,7 @@ export type AuthorizationGrant = Message<"tessera.authorize.v1.AuthorizationGran
  * Use `create(AuthorizationGrantSchema)` to create a new message.
  */
 export const AuthorizationGrantSchema: GenMessage<AuthorizationGrant> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_authorize, 24);
+  messageDesc(file_tessera_authorize_v1_authorize, 25);
 
 /**
  * @generated from message tessera.authorize.v1.RedeemCodeResponse
@@ -876,13 +918,14 @@ export type RedeemCodeResponse = Message<"tessera.authorize.v1.RedeemCodeRespons
  * Use `create(RedeemCodeResponseSchema)` to create a new message.
  */
 export const RedeemCodeResponseSchema: GenMessage<RedeemCodeResponse> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_authorize, 25);
+  messageDesc(file_tessera_authorize_v1_authorize, 26);
 
 /**
  * AuthorizeService owns interactive sign-in: pre-authorization contexts, sessions, codes, logout.
  *
- * Two browser values travel with every call of the gateway: `browser_id`, the value of the pre-session cookie that
- * binds a pre-authorization context to one browser, and `session_token`, the value of the session cookie (may be empty).
+ * Three browser values travel with every call of the gateway: `browser_id`, the value of the pre-session cookie that
+ * binds a pre-authorization context to one browser, and `session_token` and `known_browser_token`, the values of the
+ * session cookie and the known-browser cookie (either may be empty).
  *
  * @generated from service tessera.authorize.v1.AuthorizeService
  */
