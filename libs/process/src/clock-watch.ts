@@ -10,15 +10,6 @@ import { CheckFailure } from './lifecycle.ts';
 const intervalMs = 5_000;
 const retryMs = 500;
 
-export interface ClockWatch {
-  /** Compares the clocks now. @throws CheckFailure while they differ, or what the database threw */
-  check(): Promise<void>;
-  /** @throws OAuthError `temporarily_unavailable` unless the clocks agreed and this process's clock has not stepped since */
-  requireAgreement(): void;
-  /** Ends the comparisons. */
-  close(): Promise<void>;
-}
-
 export interface ClockWatchOptions {
   readonly database: Queryable;
   readonly clock: Clock;
@@ -26,7 +17,7 @@ export interface ClockWatchOptions {
 }
 
 /** Compares the clock of the process with the database's for as long as the process runs. */
-export function watchClock({ database, clock, log }: ClockWatchOptions): ClockWatch {
+export function watchClock({ database, clock, log }: ClockWatchOptions) {
   const closing = new AbortController();
   const { signal } = closing;
   /** The process's clock beside the monotonic one when the clocks last agreed; undefined before that, and after a step. */
@@ -55,6 +46,7 @@ export function watchClock({ database, clock, log }: ClockWatchOptions): ClockWa
     agreedAt = asked;
   }
 
+  /** Compares the clocks now. @throws CheckFailure while they differ, or what the database threw */
   const check = (): Promise<void> => (comparing ??= compare().finally(() => (comparing = undefined)));
   const refresh = (): Promise<void> => check().catch(() => undefined);
 
@@ -69,7 +61,8 @@ export function watchClock({ database, clock, log }: ClockWatchOptions): ClockWa
   const repeating = repeat();
   return {
     check,
-    requireAgreement() {
+    /** @throws OAuthError `temporarily_unavailable` unless the clocks agreed and this process's clock has not stepped since */
+    requireAgreement(): void {
       if (agreedAt !== undefined && Math.abs(beside() - agreedAt) > toleratedSkewMs) {
         agreedAt = undefined;
         log.warn("this machine's clock has stepped; comparing it with the database's");
@@ -77,7 +70,8 @@ export function watchClock({ database, clock, log }: ClockWatchOptions): ClockWa
       }
       if (agreedAt === undefined) throw temporarilyUnavailable();
     },
-    async close() {
+    /** Ends the comparisons. */
+    async close(): Promise<void> {
       closing.abort();
       await repeating;
     },

@@ -35,13 +35,12 @@ export interface RuntimeOptions {
  * @throws Error when Redis may evict keys, or the data directory is in use.
  */
 export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
-  const { config, log, lifecycle, needs, clock = systemClock } = options;
+  const { name, config, log, lifecycle, needs, clock = systemClock } = options;
   const failpoint = failpoints(config);
   if (needs !== undefined) requireStores(needs, config);
   const redis = needs?.redis === false ? undefined : await openCache(config, log, lifecycle);
   const common = { log, clock, random: systemRandom, redis, failpoint };
   if (needs?.database === false) return { ...common, database: noDatabase, requireClock: () => undefined };
-  const { name } = options;
   const database = await openSql(name, config, log);
   lifecycle.onClose(() => database.close());
   const watch = watchClock({ database, clock, log });

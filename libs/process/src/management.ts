@@ -12,16 +12,13 @@ export interface ManagementOptions {
   readonly metrics?: () => Promise<{ readonly contentType: string; readonly text: string }>;
 }
 
-export interface Management {
-  readonly port: number;
-  close(): Promise<void>;
-}
+export type Management = Awaited<ReturnType<typeof startManagement>>;
 
 /**
  * The listener for probes and metrics, apart from the public one: `/livez` (the process turns), `/readyz` (200 or 503
  * with each check's result), `/metrics`.
  */
-export async function startManagement(options: ManagementOptions): Promise<Management> {
+export async function startManagement(options: ManagementOptions) {
   const server = createServer({
     maxHeaderSize: 8192,
     requestTimeout: 5000,
@@ -40,7 +37,7 @@ export async function startManagement(options: ManagementOptions): Promise<Manag
   return {
     port: (server.address() as AddressInfo).port,
     close: () =>
-      new Promise((resolve) => {
+      new Promise<void>((resolve) => {
         server.close(() => resolve());
         server.closeAllConnections();
       }),

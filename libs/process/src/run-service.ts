@@ -38,42 +38,26 @@ export interface ServiceProcess<S extends z.ZodObject> {
  * The process of one service in the split topology: stores, migrations, peers, the service itself, its gRPC listener.
  */
 export async function runService<S extends z.ZodObject>(process: ServiceProcess<S>): Promise<void> {
-  const config = combine(processConfig, rpcConfig, process.config);
+  const { name, stores: needs, migrations } = process;
   await runProcess({
-    name: process.name,
-    config,
+    name,
+    config: combine(processConfig, rpcConfig, process.config),
     environment: process.environment,
     start: async ({ config: settings, log, lifecycle }) => {
       const all = settings as unknown as Settings<S>;
-      const runtime = await createRuntime({
-        name: process.name,
-        config: all,
-        log,
-        lifecycle,
-        needs: process.stores,
-      });
-      const { migrations } = process;
+      const runtime = await createRuntime({ name, config: all, log, lifecycle, needs });
       if (migrations !== undefined) {
+        const { database } = runtime;
+        const mode = all.TESSERA_MIGRATIONS;
         const waiting = { log, signal: lifecycle.signal, what: 'the migration' };
-        await whenAvailable(
-          () => migrate(runtime.database, migrations, log, all.TESSERA_MIGRATIONS),
-          waiting,
-        );
-      }
-      if (migrations !== undefined) {
-        checkSchemas([migrations], {
-          database: runtime.database,
-          log,
-          lifecycle,
-          mode: all.TESSERA_MIGRATIONS,
-        });
-      }
-      if (migrations !== undefined)
+        await whenAvailable(() => migrate(database, migrations, log, mode), waiting);
+        checkSchemas([migrations], { database, log, lifecycle, mode });
         purgeAudit(runtime, migrations.schema, all.TESSERA_AUDIT_RETENTION, lifecycle);
-      const peers = await connectPeers(all, process.name, log, lifecycle);
+      }
+      const peers = await connectPeers(all, name, log, lifecycle);
       const built = process.build(all, peers, runtime);
       lifecycle.onClose(async () => built.close());
-      lifecycle.check(process.name, async () => built.ready());
+      lifecycle.check(name, async () => built.ready());
       const server = await serve(built, {
         host: all.TESSERA_RPC_HOST,
         port: all.TESSERA_RPC_PORT,

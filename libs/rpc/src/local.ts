@@ -5,7 +5,7 @@ import { pino, type Logger } from 'pino';
 import { deadlineOf, isBounded, requestIdOf, watchEnd } from './call-options.ts';
 import type { BuiltService, CallerName, Route } from './call.ts';
 import { streamingInvocation, unaryInvocation } from './invocation.ts';
-import { refuseFor, seenByCaller, type Refuse } from './refusal.ts';
+import { refuseFor, seenByCaller } from './refusal.ts';
 import { ServedCall } from './served-call.ts';
 import { typedClient, type StreamingCall, type UnaryCall } from './typed-client.ts';
 
@@ -31,27 +31,23 @@ export function local<S extends DescService>(
   });
 }
 
-/** Where the calls of a caller reach a method. */
-interface Entrance {
-  readonly refuse: Refuse;
-  /** The call as it arrives. Throws unless the caller is on the list of the method. */
-  arrive(options: CallOptions, cancellable: boolean): ServedCall;
-  /** An error as the caller sees it. */
-  asSeen(error: unknown): unknown;
-}
+type Entrance = ReturnType<typeof entrance>;
 
-function entrance(route: Route, method: DescMethod, caller: CallerName, log: Logger): Entrance {
+/** Where the calls of a caller reach a method. */
+function entrance(route: Route, method: DescMethod, caller: CallerName, log: Logger) {
   const name = methodName(method);
   const isAllowed = route.allow[method.localName]?.includes(caller) === true;
   return {
     refuse: refuseFor(log, name),
-    arrive(options, cancellable) {
+    /** The call as it arrives. Throws unless the caller is on the list of the method. */
+    arrive(options: CallOptions, cancellable: boolean): ServedCall {
       const requestId = requestIdOf(options);
       if (isAllowed) return new ServedCall({ caller, requestId, deadline: deadlineOf(options), cancellable });
       log.warn({ method: name, caller, requestId }, 'caller is not on the list of the method');
       throw new ConnectError(`${caller} may not call ${name}`, Code.PermissionDenied);
     },
-    asSeen: (error) => (error instanceof ConnectError ? seenByCaller(error, name) : error),
+    /** An error as the caller sees it. */
+    asSeen: (error: unknown): unknown => (error instanceof ConnectError ? seenByCaller(error, name) : error),
   };
 }
 

@@ -9,7 +9,7 @@ import type { TraceOrigin } from './call-traces.ts';
 export interface ArrivedCall {
   readonly caller: CallerName;
   readonly principal?: Principal | undefined;
-  /** Absent: a new one is made when somebody asks for it. */
+  /** Absent: a new one is made. */
   readonly requestId: string | undefined;
   /** Milliseconds since the Unix epoch; Infinity without a deadline. */
   readonly deadline: number;
@@ -19,31 +19,26 @@ export interface ArrivedCall {
   readonly origin?: TraceOrigin | undefined;
 }
 
-/** The context of one call on the serving side. The signal and the request id are made when they are first asked for. */
+/** The context of one call on the serving side. The signal is made when it is first asked for. */
 export class ServedCall implements CallContext {
+  readonly requestId: string;
   readonly caller: CallerName;
   readonly principal: Principal | undefined;
   readonly deadline: number;
   readonly origin: TraceOrigin | undefined;
   readonly #cancellable: boolean;
-  #requestId: string | undefined;
   #controller: AbortController | undefined;
   #cancellation: ConnectError | undefined;
   #finished = false;
   #onCancel: ((reason: ConnectError) => void) | undefined;
 
   constructor(arrived: ArrivedCall) {
+    this.requestId = arrived.requestId ?? ulid(systemClock, systemRandom);
     this.caller = arrived.caller;
     this.principal = arrived.principal;
     this.deadline = arrived.deadline;
     this.origin = arrived.origin;
     this.#cancellable = arrived.cancellable;
-    this.#requestId = arrived.requestId;
-  }
-
-  get requestId(): string {
-    this.#requestId ??= ulid(systemClock, systemRandom);
-    return this.#requestId;
   }
 
   get signal(): AbortSignal {

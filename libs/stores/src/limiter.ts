@@ -82,13 +82,14 @@ export function createLimiter({ redis, clock, log, prefix }: LimiterOptions): Li
     else log.info({ event: 'ratelimit.restored', prefix }, 'limits are kept in Redis again');
   }
 
-  /** The counter ends by itself; a success must not fail over it. */
-  async function unlessAway(work: () => Promise<unknown>): Promise<void> {
+  /** Undefined while Redis is away: nothing must fail over it. */
+  async function unlessAway<T>(work: () => Promise<T>): Promise<T | undefined> {
     try {
-      await work();
+      return await work();
     } catch (error) {
       if (!(error instanceof OAuthError)) throw error;
       note(true, error);
+      return undefined;
     }
   }
 
@@ -98,16 +99,14 @@ export function createLimiter({ redis, clock, log, prefix }: LimiterOptions): Li
       // What Redis refuses is not counted here, or refused attempts would prolong the window.
       const usedUp = local.usedUp(rule, name);
       if (usedUp > 0) return resultOf(usedUp);
-      try {
-        const args = [rule.limit, rule.windowSeconds * 1000];
-        const left = Number((await shared?.consume([`${prefix}:limit:${name}`], args)) ?? 0);
-        note(false);
-        return resultOf(left > 0 ? left : local.consume(rule, name));
-      } catch (error) {
-        if (!(error instanceof OAuthError)) throw error;
-        note(true, error);
+      const args = [rule.limit, rule.windowSeconds * 1000];
+      const left = await unlessAway(async () =>
+        Number((await shared?.consume([`${prefix}:limit:${name}`], args)) ?? 0),
+      );
+      if (left === undefined)
         return resultOf(local.consume({ ...rule, limit: Math.max(1, Math.floor(rule.limit / 2)) }, name));
-      }
+      note(false);
+      return resultOf(left > 0 ? left : local.consume(rule, name));
     },
     async refund(rule, key) {
       const name = counterName(rule, key);

@@ -68,46 +68,42 @@ export function openGrpcClient(service: DescService, settings: ChannelSettings):
     channelOptions(service, settings),
   );
   return {
-    unary: (method, request, { metadata, deadline, signal }) =>
-      new Promise((resolve, reject) => {
-        const call = client.makeUnaryRequest<Message, MessageShape<typeof method.output>>(
-          pathOf(method),
-          writer(method.input),
-          reader(method.output),
-          create(method.input, request),
-          metadata,
-          { deadline },
-          (error, response) => {
-            signal?.removeEventListener('abort', cancel);
-            if (response !== undefined && error === null) resolve(response);
-            else reject(unavailableIfCut(error ?? new Error('the call ended without a response'), signal));
-          },
-        );
-        const cancel = (): void => call.cancel();
-        signal?.addEventListener('abort', cancel, { once: true });
-        if (signal?.aborted === true) cancel();
-      }),
+    unary: async (method, request, { metadata, deadline, signal }) => {
+      type Output = MessageShape<typeof method.output>;
+      const { promise, resolve, reject } = Promise.withResolvers<Output>();
+      const call = client.makeUnaryRequest<Message, Output>(
+        pathOf(method),
+        (message) => encodeMessage(method.input, message),
+        (bytes) => decodeMessage(method.output, bytes),
+        create(method.input, request),
+        metadata,
+        { deadline },
+        (error, response) => {
+          if (response !== undefined && error === null) resolve(response);
+          else reject(unavailableIfCut(error ?? new Error('the call ended without a response'), signal));
+        },
+      );
+      return promise.finally(cancelWith(signal, call));
+    },
     stream: async function* stream(method, request, { metadata, deadline, signal }) {
       type Output = MessageShape<typeof method.output>;
       const call = client.makeServerStreamRequest<Message, Output>(
         pathOf(method),
-        writer(method.input),
-        reader(method.output),
+        (message) => encodeMessage(method.input, message),
+        (bytes) => decodeMessage(method.output, bytes),
         create(method.input, request),
         metadata,
         { deadline },
       );
-      const cancel = (): void => call.cancel();
       // The loop below hears of errors while it runs; one after it concerns nobody.
       call.on('error', () => {});
-      signal?.addEventListener('abort', cancel, { once: true });
-      if (signal?.aborted === true) cancel();
+      const unlink = cancelWith(signal, call);
       try {
         for await (const message of call) yield message as Output;
       } catch (error) {
         throw unavailableIfCut(error as Error, signal);
       } finally {
-        signal?.removeEventListener('abort', cancel);
+        unlink();
         call.cancel();
       }
     },
@@ -202,16 +198,16 @@ function unavailableIfCut(error: Error, signal: AbortSignal | undefined): Error 
     : error;
 }
 
+/** Cancels the call when the signal is aborted, until the returned function ends that. */
+function cancelWith(signal: AbortSignal | undefined, call: { cancel(): void }): () => void {
+  const cancel = (): void => call.cancel();
+  signal?.addEventListener('abort', cancel, { once: true });
+  if (signal?.aborted === true) cancel();
+  return () => signal?.removeEventListener('abort', cancel);
+}
+
 function pathOf(method: { readonly parent: DescService; readonly name: string }): string {
   return `/${method.parent.typeName}/${method.name}`;
-}
-
-function writer(schema: DescMessage): (message: Message) => Buffer {
-  return (message) => encodeMessage(schema, message);
-}
-
-function reader<S extends DescMessage>(schema: S): (bytes: Buffer) => MessageShape<S> {
-  return (bytes) => decodeMessage(schema, bytes);
 }
 
 /** The bytes of a message, as the Buffer that grpc-js takes. */

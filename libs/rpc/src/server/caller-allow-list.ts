@@ -34,13 +34,6 @@ export interface AdmissionOptions {
   readonly log: Logger;
 }
 
-/** The caller allow-list as an interceptor, and the streams that it let in. */
-export interface Admission {
-  readonly interceptor: ServerInterceptor;
-  /** Ends every stream, also one that arrives later: its consumer comes back and reaches another replica. */
-  endStreams(): void;
-}
-
 const bearerTimeoutMs = 1_000;
 const callerSlot = 'tessera.caller';
 
@@ -54,8 +47,11 @@ export function admittedCaller(metadata: Metadata): {
   return { caller: admitted.caller, principal: admitted.principal };
 }
 
-/** Every call of a server is judged here by its metadata and certificate, before its message is handed to a handler. */
-export function createAdmission({ credentials, access, log }: AdmissionOptions): Admission {
+/**
+ * The caller allow-list as an interceptor, and the streams that it let in. Every call of a server is judged here by its
+ * metadata and certificate, before its message is handed to a handler.
+ */
+export function createAdmission({ credentials, access, log }: AdmissionOptions) {
   const identify = identifierFor(credentials);
   const warnings = limitRepeats(log);
   const streams = new Set<ServerInterceptingCallInterface>();
@@ -97,6 +93,7 @@ export function createAdmission({ credentials, access, log }: AdmissionOptions):
         }),
     });
   };
+  /** Ends every stream, also one that arrives later: its consumer comes back and reaches another replica. */
   const endStreams = (): void => {
     ending = true;
     for (const call of streams) call.sendStatus(shuttingDown);

@@ -22,12 +22,6 @@ import { streamingInvocation, unaryInvocation } from '../invocation.ts';
 import { refuseFor, type PublicError, type Refuse } from '../refusal.ts';
 import { ServedCall } from '../served-call.ts';
 
-/** One route as grpc-js takes it. */
-export interface GrpcService {
-  readonly definition: ServiceDefinition;
-  readonly implementation: UntypedServiceImplementation;
-}
-
 type UnaryCall = ServerUnaryCall<Buffer, Buffer>;
 type StreamCall = ServerWritableStream<Buffer, Buffer>;
 type IncomingCall = Pick<UnaryCall, 'metadata' | 'getDeadline'> & {
@@ -35,8 +29,8 @@ type IncomingCall = Pick<UnaryCall, 'metadata' | 'getDeadline'> & {
 };
 
 /** Turns the handlers of a route into a service of grpc-js. Bytes pass it unread, so that our rules refuse malformed messages. */
-export function grpcService(route: Route, log: Logger): GrpcService {
-  const definition: Record<string, MethodDefinition<Buffer, Buffer>> = {};
+export function grpcService(route: Route, log: Logger) {
+  const definition: ServiceDefinition & Record<string, MethodDefinition<Buffer, Buffer>> = {};
   const implementation: UntypedServiceImplementation = {};
   for (const method of route.service.methods) {
     const refuse = refuseFor(log, methodName(method));

@@ -3,22 +3,13 @@ import type { Logger } from 'pino';
 import { within } from '@tessera/kit';
 import type { BuiltService } from '../call.ts';
 
-export interface HealthOptions {
-  readonly log: Logger;
-  /** Milliseconds between two checks while ready; while not ready five times as often. */
-  readonly intervalMs: number;
-}
+export type HealthStatus = ReturnType<typeof createHealthStatus>;
 
-export interface HealthStatus {
-  readonly implementation: HealthImplementation;
-  /** Checks now, and again until `stop`. */
-  follow(): Promise<void>;
-  /** Not serving from now on. */
-  stop(): void;
-}
-
-/** The status in `grpc.health.v1`, of the whole server (empty name) and of each service, as `built.ready()` says. */
-export function createHealthStatus(built: BuiltService, { log, intervalMs }: HealthOptions): HealthStatus {
+/**
+ * The status in `grpc.health.v1`, of the whole server (empty name) and of each service, as `built.ready()` says.
+ * @param intervalMs milliseconds between two checks while ready; while not ready five times as often
+ */
+export function createHealthStatus(built: BuiltService, log: Logger, intervalMs: number) {
   const names = ['', ...built.routes.map((route) => route.service.typeName)];
   const implementation = new HealthImplementation(
     Object.fromEntries(names.map((name) => [name, 'NOT_SERVING' as const])),
@@ -31,6 +22,7 @@ export function createHealthStatus(built: BuiltService, { log, intervalMs }: Hea
     for (const name of names) implementation.setStatus(name, status);
   }
 
+  /** Checks now, and again until `stop`. */
   async function follow(): Promise<void> {
     const { ready, error } = await within(intervalMs, built.ready()).then(
       () => ({ ready: true, error: undefined }),
@@ -50,7 +42,8 @@ export function createHealthStatus(built: BuiltService, { log, intervalMs }: Hea
   return {
     implementation,
     follow,
-    stop() {
+    /** Not serving from now on. */
+    stop(): void {
       stopped = true;
       clearTimeout(timer);
       announce('NOT_SERVING');

@@ -1,5 +1,5 @@
 import { experimental, Server, ServerCredentials } from '@grpc/grpc-js';
-import type { ServiceDefinition, UntypedServiceImplementation } from '@grpc/grpc-js';
+import type { ServerInterceptor, ServiceDefinition, UntypedServiceImplementation } from '@grpc/grpc-js';
 import { lookup } from 'node:dns/promises';
 import type { Logger } from 'pino';
 import { within } from '@tessera/kit';
@@ -58,7 +58,7 @@ export async function serve(built: BuiltService, options: ServeOptions): Promise
   const access = new Map<string, Access>();
   const admission = createAdmission({ credentials, access, log });
   const server = createServer(options, admission.interceptor);
-  const health = createHealthStatus(built, { log, intervalMs: options.readinessIntervalMs ?? 5_000 });
+  const health = createHealthStatus(built, log, options.readinessIntervalMs ?? 5_000);
   addServices(server, built, health, log, access);
   const address = host.includes(':') ? `[${host}]` : host;
   const bound = await new Promise<number>((resolve, reject) => {
@@ -83,7 +83,7 @@ export async function serve(built: BuiltService, options: ServeOptions): Promise
 
 function createServer(
   { maxMessageBytes = 4 * 1024 * 1024, connectionAgeMs = 120_000 }: ServeOptions,
-  admission: ReturnType<typeof createAdmission>['interceptor'],
+  admission: ServerInterceptor,
 ): Server {
   return new Server({
     interceptors: [admission],

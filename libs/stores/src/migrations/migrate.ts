@@ -23,11 +23,6 @@ interface MigrationFile {
   readonly checksum: string;
 }
 
-interface AppliedRow {
-  readonly version: number;
-  readonly checksum: string;
-}
-
 /** How long to wait while another process migrates, and how long one file may wait for locks of running statements. */
 const turnTimeout = '120s';
 const lockTimeout = '5s';
@@ -97,7 +92,7 @@ async function readMigrations({ schema, directory }: Migrations): Promise<Migrat
 
 async function readApplied(database: Queryable, schema: string): Promise<Map<number, string>> {
   try {
-    const { rows } = await database.query<AppliedRow>({
+    const { rows } = await database.query<Pick<MigrationFile, 'version' | 'checksum'>>({
       name: `migrate.${schema}.applied`,
       text: `SELECT version, checksum FROM ${schema}.schema_migration`,
     });
@@ -115,13 +110,9 @@ async function apply(session: MigrationSession, schema: string, file: MigrationF
   await session.run(`SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = '${turnTimeout}'`);
   await session.run(`SELECT pg_advisory_xact_lock(hashtextextended('tessera.migrate.${schema}', 0))`);
   await ensureTable(session, schema);
-  const { rows } = await session.query<AppliedRow>({
-    name: `migrate.${schema}.one`,
-    text: `SELECT version, checksum FROM ${schema}.schema_migration WHERE version = $1`,
-    values: [file.version],
-  });
-  if (rows[0] !== undefined) {
-    assertUnchanged(schema, file, rows[0].checksum);
+  const known = (await readApplied(session, schema)).get(file.version);
+  if (known !== undefined) {
+    assertUnchanged(schema, file, known);
     return false;
   }
   await session.run(`SET LOCAL lock_timeout = '${lockTimeout}'`);

@@ -1,7 +1,7 @@
 import { mkdir } from 'node:fs/promises';
 import type { PGlite, Transaction } from '@electric-sql/pglite';
 import { temporarilyUnavailable } from '@tessera/oauth';
-import type { MigrationSession, OpenedDatabase, Queryable, Result, Statement } from '../database.ts';
+import type { MigrationSession, OpenedDatabase, Result, Statement } from '../database.ts';
 import { lockDirectory } from './directory-lock.ts';
 import { withRetries } from '../retry.ts';
 import { createTransactionScope } from './transaction-scope.ts';
@@ -61,33 +61,23 @@ export async function openEmbeddedDatabase(directory: string): Promise<OpenedDat
     },
     async transaction(work) {
       scope.assertOutside();
-      return queued(() => inTransaction(engine, (tx) => scope.enter(() => work(session(tx)))));
+      return queued(() => inTransaction(engine, (session) => scope.enter(() => work(session))));
     },
-    migration: (work) => queued(() => inTransaction(engine, (tx) => work(migrationSession(tx)))),
+    migration: (work) => queued(() => inTransaction(engine, work)),
     close: () => (closed ??= close()),
   };
 }
 
-async function inTransaction<T>(engine: PGlite, work: (tx: Transaction) => Promise<T>): Promise<T> {
+async function inTransaction<T>(engine: PGlite, work: (session: MigrationSession) => Promise<T>): Promise<T> {
   return engine.transaction(async (tx) => {
-    const result = await work(tx);
+    const result = await work({
+      query: (statement) => run(tx, statement),
+      run: async (sql) => void (await tx.exec(sql)),
+    });
     // Fails where an ignored error left the transaction aborted; its COMMIT would roll back in silence.
     await tx.query('SELECT 1');
     return result;
   });
-}
-
-function session(tx: Transaction): Queryable {
-  return { query: (statement) => run(tx, statement) };
-}
-
-function migrationSession(tx: Transaction): MigrationSession {
-  return {
-    ...session(tx),
-    async run(sql) {
-      await tx.exec(sql);
-    },
-  };
 }
 
 async function run<Row>(target: PGlite | Transaction, statement: Statement): Promise<Result<Row>> {

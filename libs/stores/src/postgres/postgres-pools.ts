@@ -3,17 +3,13 @@ import type { Logger } from 'pino';
 import { isPoolExhausted, isUnavailable } from '../store-errors.ts';
 import { explainTls } from '../tls-errors.ts';
 
-/** Connections to whichever of several servers is the primary. */
-export interface PostgresPools {
-  /** The pool of the server that connections come from at present. */
-  readonly current: Pool;
-  /** A connection to the current server, else to the next one that accepts writes; each is asked once. */
-  connect(): Promise<PoolClient>;
-  end(): Promise<void>;
-}
+export type PostgresPools = ReturnType<typeof createPools>;
 
-/** @param urls one connection string for each server */
-export function createPools(urls: readonly string[], options: PoolConfig, log?: Logger): PostgresPools {
+/**
+ * Connections to whichever of several servers is the primary.
+ * @param urls one connection string for each server
+ */
+export function createPools(urls: readonly string[], options: PoolConfig, log?: Logger) {
   // With a single server a session that only reads is found by its first write, without a question beforehand.
   const hooks = urls.length > 1 ? { onConnect: requirePrimary } : {};
   const pools = urls.map((connectionString) => createPool({ ...options, connectionString, ...hooks }, log));
@@ -24,10 +20,12 @@ export function createPools(urls: readonly string[], options: PoolConfig, log?: 
     return pool;
   };
   return {
-    get current() {
+    /** The pool of the server that connections come from at present. */
+    get current(): Pool {
       return current();
     },
-    async connect() {
+    /** A connection to the current server, else to the next one that accepts writes; each is asked once. */
+    async connect(): Promise<PoolClient> {
       const deadline = performance.now() + (options.connectionTimeoutMillis ?? Infinity);
       for (let left = pools.length - 1; ; left -= 1) {
         const tried = chosen;
@@ -42,7 +40,7 @@ export function createPools(urls: readonly string[], options: PoolConfig, log?: 
         }
       }
     },
-    async end() {
+    async end(): Promise<void> {
       await Promise.all(pools.map((pool) => pool.end()));
     },
   };

@@ -2,7 +2,7 @@ import type { PoolClient, PoolConfig } from 'pg';
 import type { Logger } from 'pino';
 import { temporarilyUnavailable } from '@tessera/oauth';
 import { Secret } from '@tessera/kit';
-import type { MigrationSession, OpenedDatabase, Queryable, Result, Statement } from '../database.ts';
+import type { MigrationSession, OpenedDatabase, Result, Statement } from '../database.ts';
 import { metrics } from '@tessera/telemetry';
 import { withRetries } from '../retry.ts';
 import { createPools, type PostgresPools } from './postgres-pools.ts';
@@ -61,7 +61,7 @@ export async function openDatabase(options: PostgresOptions): Promise<OpenedData
   const unmeasure = measurePools(pools);
   const scope = createTransactionScope();
 
-  async function withClient<T>(work: (lease: Lease) => Promise<T>, from: PostgresPools = pools): Promise<T> {
+  async function withClient<T>(work: (lease: Lease) => Promise<T>, from = pools): Promise<T> {
     if (from.current.waitingCount >= maxConnections * waitingPerConnection) {
       throw temporarilyUnavailable(new Error('Too many callers wait for a database connection.'));
     }
@@ -95,15 +95,10 @@ export async function openDatabase(options: PostgresOptions): Promise<OpenedData
     async transaction(work) {
       scope.assertOutside();
       return whereMigrated(
-        withRetries(() =>
-          withClient((lease) => scope.enter(() => inTransaction(lease, () => work(session(lease))))),
-        ),
+        withRetries(() => withClient((lease) => scope.enter(() => inTransaction(lease, work)))),
       );
     },
-    migration: (work) =>
-      withRetries(() =>
-        withClient((lease) => inTransaction(lease, () => work(migrationSession(lease))), migrationPools),
-      ),
+    migration: (work) => withRetries(() => withClient((lease) => inTransaction(lease, work), migrationPools)),
     close: () => (closed ??= close()),
   };
 }
@@ -146,25 +141,15 @@ async function execute<Row>(client: PoolClient, statement: Statement): Promise<R
   return { rows: result.rows as Row[], rowCount: result.rowCount ?? 0 };
 }
 
-function session({ client }: Lease): Queryable {
-  return { query: (statement) => execute(client, statement) };
-}
-
-function migrationSession(lease: Lease): MigrationSession {
-  return {
-    ...session(lease),
-    async run(sql) {
-      await lease.client.query(sql);
-    },
-  };
-}
-
-async function inTransaction<T>(lease: Lease, work: () => Promise<T>): Promise<T> {
+async function inTransaction<T>(lease: Lease, work: (session: MigrationSession) => Promise<T>): Promise<T> {
   const { client } = lease;
   await client.query('BEGIN');
   let result: T;
   try {
-    result = await work();
+    result = await work({
+      query: (statement) => execute(client, statement),
+      run: async (sql) => void (await client.query(sql)),
+    });
   } catch (error) {
     // The error of the work is the one to report, whatever happens to the session afterwards.
     await client.query('ROLLBACK').catch(() => {

@@ -1,21 +1,13 @@
 import type { Redis } from 'ioredis';
 import type { Logger } from 'pino';
 
-export interface PolicyGuard {
-  /** Checks a server at each of its connections. */
-  watch(node: Redis): void;
-  /** Whether it was checked since it is connected, or could not be. */
-  knows(node: Redis): boolean;
-  onChecked(listener: () => void): void;
-  /** Why the Redis that is connected must not be used. */
-  refusal(): string | undefined;
-}
+export type PolicyGuard = ReturnType<typeof createPolicyGuard>;
 
 /**
  * Redis must not evict keys to make room: it would forget codes and counters in silence. Checked at every connection,
  * as another server may answer after a failover.
  */
-export function createPolicyGuard(log: Logger | undefined): PolicyGuard {
+export function createPolicyGuard(log: Logger | undefined) {
   const refusals = new Map<Redis, string | undefined>();
   const listeners: (() => void)[] = [];
   let warned = false;
@@ -33,7 +25,8 @@ export function createPolicyGuard(log: Logger | undefined): PolicyGuard {
   }
 
   return {
-    watch(node) {
+    /** Checks a server at each of its connections. */
+    watch(node: Redis): void {
       node.on('ready', () => {
         // What cannot be read, because the connection is lost again, is read at the next.
         void check(node)
@@ -46,9 +39,11 @@ export function createPolicyGuard(log: Logger | undefined): PolicyGuard {
       });
       node.on('end', () => refusals.delete(node));
     },
-    knows: (node) => refusals.has(node),
-    onChecked: (listener) => void listeners.push(listener),
-    refusal: () => [...refusals.values()].find((refusal) => refusal !== undefined),
+    /** Whether a server was checked since it is connected, or could not be. */
+    knows: (node: Redis): boolean => refusals.has(node),
+    onChecked: (listener: () => void): void => void listeners.push(listener),
+    /** Why the Redis that is connected must not be used. */
+    refusal: (): string | undefined => [...refusals.values()].find((refusal) => refusal !== undefined),
   };
 }
 

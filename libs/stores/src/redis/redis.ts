@@ -165,14 +165,8 @@ async function opened(connection: RedisConnection, guard: PolicyGuard, timeoutMs
   return isWhole;
 }
 
-interface Watched {
-  /** Why there is no connection; undefined while there is one, or when that is not known. */
-  reason(): unknown;
-  end(): void;
-}
-
 /** Writes one line when the connection is lost and one when it is back, however many attempts lie between. */
-function watch({ client, nodes, onNode, onError }: RedisConnection, log: Logger | undefined): Watched {
+function watch({ client, nodes, onNode, onError }: RedisConnection, log: Logger | undefined) {
   let ended = false;
   let lost = false;
   let reason: unknown;
@@ -206,8 +200,9 @@ function watch({ client, nodes, onNode, onError }: RedisConnection, log: Logger 
     });
   });
   return {
-    reason: () => (client.status === 'ready' ? undefined : (certificate ?? reason)),
-    end() {
+    /** Why there is no connection; undefined while there is one, or when that is not known. */
+    reason: (): unknown => (client.status === 'ready' ? undefined : (certificate ?? reason)),
+    end(): void {
       ended = true;
     },
   };

@@ -27,14 +27,8 @@ export function expectRefusals(method: DescMethod, reasons: readonly string[]): 
   for (const reason of reasons) refusals.labels(methodName(method), reason).inc(0);
 }
 
-export interface MeasuredMethod {
-  answered(startedAt: number): void;
-  /** Takes the error of the handler while it still has its reason. */
-  failed(startedAt: number, error: unknown): void;
-}
-
 /** Measures one method; `startedAt` is of `performance.now()`. */
-export function measureMethod(described: DescMethod): MeasuredMethod {
+export function measureMethod(described: DescMethod) {
   const method = methodName(described);
   calls.labels(method, 'ok').inc(0);
   seconds.zero({ method });
@@ -43,8 +37,9 @@ export function measureMethod(described: DescMethod): MeasuredMethod {
     seconds.labels(method).observe((performance.now() - startedAt) / 1000);
   };
   return {
-    answered: (startedAt) => observe(startedAt, 'ok'),
-    failed(startedAt, error) {
+    answered: (startedAt: number): void => observe(startedAt, 'ok'),
+    /** Takes the error of the handler while it still has its reason. */
+    failed(startedAt: number, error: unknown): void {
       observe(startedAt, outcomeOf(error));
       const reason = reasonOf(error);
       if (reason !== undefined) refusals.labels(method, reason).inc();

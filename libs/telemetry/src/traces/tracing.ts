@@ -105,9 +105,9 @@ async function untilDone<T>(span: Span | undefined, work: () => Promise<T>): Pro
   try {
     return await runInSpan(span, work);
   } catch (error) {
-    const { code, isFault } = failureOf(error);
-    span.setAttribute('error.type', code);
-    markFault(span, isFault);
+    // The code alone, never the message.
+    span.setAttribute('error.type', sqlState(error) ?? outcomeOf(error));
+    markFault(span, isFault(error));
     throw error;
   } finally {
     span.end();
@@ -126,11 +126,6 @@ const faults: ReadonlySet<Code> = new Set([
   Code.Unavailable,
   Code.DeadlineExceeded,
 ]);
-
-/** What a trace may say of an error: its code, and whether it is a fault of ours. Never its message. */
-function failureOf(error: unknown): { readonly code: string; readonly isFault: boolean } {
-  return { code: sqlState(error) ?? outcomeOf(error), isFault: isFault(error) };
-}
 
 function isFault(error: unknown): boolean {
   if (error instanceof OAuthError) return error.status >= 500;
