@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
+import fastifyAccepts from '@fastify/accepts';
 import fastifyCookie from '@fastify/cookie';
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import { OAuthError, temporarilyUnavailable } from '@tessera/oauth';
@@ -72,6 +73,7 @@ export function createServer(gateway: Gateway, options: ServerOptions): FastifyI
     { parseAs: 'buffer' },
     (_request, body, done) => done(null, body),
   );
+  void app.register(fastifyAccepts);
   traceRequests(app, rules);
   prepareRequests(app, gateway, rules, options.draining);
   const failures = { log: runtime.log, warnings: limitRepeats(runtime.log) };

@@ -34,21 +34,14 @@ export interface Page {
   readonly data?: object;
 }
 
-/** Whether the client prefers HTML. */
+/**
+ * Whether the client prefers HTML (RFC 9110 §12.5.1). A client that takes anything gets HTML only if it is a browser that opens a page,
+ * which `Sec-Fetch-Mode` says (Fetch Metadata).
+ */
 export function wantsHtml(request: FastifyRequest): boolean {
-  const accept = request.headers.accept ?? '';
-  return quality(accept, 'text/html') >= Math.max(quality(accept, 'application/json'), 0.001);
-}
-
-/** The weight an `Accept` header gives to a media type that it names (RFC 9110 §12.5.1); 0 when it does not. */
-function quality(accept: string, mediaType: string): number {
-  for (const range of accept.split(',')) {
-    const [name = '', ...parameters] = range.split(';').map((part) => part.trim().toLowerCase());
-    if (name !== mediaType) continue;
-    const weight = parameters.find((parameter) => parameter.startsWith('q='));
-    return weight === undefined ? 1 : Number(weight.slice(2)) || 0;
-  }
-  return 0;
+  const navigates = request.headers['sec-fetch-mode'] === 'navigate';
+  const offered = navigates ? ['text/html', 'application/json'] : ['application/json', 'text/html'];
+  return request.accepts().type(offered) === 'text/html';
 }
 
 /** Answers with a page. */
