@@ -98,13 +98,21 @@ describe('authorizationResponse (RFC 6749 §4.1.2, RFC 9207 §2)', () => {
 
 describe('logoutLocation (OIDC RP-Initiated Logout §3)', () => {
   it('adds logged_out=1 before a fragment and after a query.', () => {
-    expect(logoutLocation('https://app/x?a=1#f')).toBe('https://app/x?a=1&logged_out=1#f');
+    const added = { state: '', loggedOut: true };
+    expect(logoutLocation('https://app/x?a=1#f', added)).toBe('https://app/x?a=1&logged_out=1#f');
+  });
+
+  it('adds nothing but state without logged_out.', () => {
+    expect(logoutLocation('https://app/x', { state: '', loggedOut: false })).toBe('https://app/x');
+    expect(logoutLocation('https://app/x', { state: 's', loggedOut: false })).toBe('https://app/x?state=s');
   });
 
   it('carries state and cannot break the header.', () => {
-    expect(logoutLocation('https://app/x', 'a\r\nSet-Cookie: b')).toBe(
+    expect(logoutLocation('https://app/x', { state: 'a\r\nSet-Cookie: b', loggedOut: true })).toBe(
       'https://app/x?logged_out=1&state=a%0D%0ASet-Cookie%3A+b',
     );
-    expect(logoutLocation('https://app/x?a=%0d%0a', '')).toBe('https://app/x?a=%0d%0a&logged_out=1');
+    expect(logoutLocation('https://app/x?a=%0d%0a', { state: '', loggedOut: true })).toBe(
+      'https://app/x?a=%0d%0a&logged_out=1',
+    );
   });
 });

@@ -60,9 +60,15 @@ export function errorDescription(message: string): string {
 }
 
 /**
- * The redirect URL after a logout: the registered URI with `logged_out=1`, and `state` if one was sent
- * (OIDC RP-Initiated Logout §3).
+ * The redirect URL after a logout: the registered URI with `state`, if one was sent (OIDC RP-Initiated Logout §3), and in the
+ * contract profile with `logged_out=1`.
  */
-export function logoutLocation(uri: string, state?: string): string {
-  return withQuery(uri, { logged_out: '1', state: state === '' ? undefined : state });
+export function logoutLocation(
+  uri: string,
+  { state, loggedOut }: { readonly state: string; readonly loggedOut: boolean },
+): string {
+  return withQuery(uri, {
+    logged_out: loggedOut ? '1' : undefined,
+    state: state === '' ? undefined : state,
+  });
 }

@@ -16,6 +16,7 @@ interface Asked {
   readonly state?: string;
   readonly hintedClientId?: string;
   readonly refuseFallback?: boolean;
+  readonly refuseUnregistered?: boolean;
 }
 
 async function locationOf(asked: Asked): Promise<string> {
@@ -61,8 +62,24 @@ describe('where a logout leads (contract, GET /logout)', () => {
     expect(rows.at(-1)).toMatchObject({ clientId: 'acme-web', tenantId: 'acme', reason: 'not_registered' });
   });
 
-  it('strict still falls back if no URI was requested', async () => {
-    expect(await locationOf({ ...web, refuseFallback: true })).toBe('https://app.example/?logged_out=1');
+  it('strict adds only state, and goes nowhere if no URI was requested (OIDC RP-Initiated Logout §3)', async () => {
+    const strict = { ...web, refuseFallback: true, refuseUnregistered: true };
+    expect(await locationOf(strict)).toBe('');
+    const asked = { ...strict, postLogoutRedirectUri: 'https://app.example/' };
+    expect(await locationOf(asked)).toBe('https://app.example/');
+    expect(await locationOf({ ...asked, state: 's' })).toBe('https://app.example/?state=s');
+  });
+
+  it('refuses an unregistered URI on request and ends nothing', async () => {
+    const person = newPerson(world);
+    await person.signIn();
+    const browser = person.context();
+    const asked = { ...web, postLogoutRedirectUri: 'https://evil.example/', refuseUnregistered: true };
+    const refused = await world.gateway.endSession({ browser, ...asked });
+    expect(refused).toMatchObject({ redirectUriRefused: true, location: '', sessionEnded: false });
+    expect((await world.gateway.getSession({ browser })).session).toBeDefined();
+    const rows = await world.audited('logout.redirect.rejected');
+    expect(rows.at(-1)).toMatchObject({ clientId: 'acme-web', reason: 'not_registered' });
   });
 
   it('shows our own page for an unknown, disabled or unnamed client, and one without logout URIs', async () => {

@@ -11,13 +11,18 @@ export interface LogoutRequest {
   readonly state: string;
   /** Client of a valid id_token_hint. */
   readonly hintedClientId: string;
+  /** The only destination is a registered URI that was requested, and only `state` is added to it. */
   readonly refuseFallback: boolean;
+  /** A requested URI that is not registered is refused, and nothing ends. */
+  readonly refuseUnregistered: boolean;
 }
 
 export interface LoggedOut {
   /** Empty if the browser should see our own page. */
   readonly location: string;
   readonly sessionEnded: boolean;
+  /** The requested URI was refused: the session continues. */
+  readonly redirectUriRefused: boolean;
   /** Of the session the browser had, live or ended; empty if it had none. */
   readonly tenantId: string;
   readonly sessionId: string;
@@ -35,29 +40,40 @@ export function createLogout(deps: {
 }): Logout {
   const { directory, sessions, audit } = deps;
 
-  async function destination(from: BrowserCall, request: LogoutRequest): Promise<string> {
+  /** Empty for our own page; undefined if the requested URI is refused. */
+  async function destination(from: BrowserCall, request: LogoutRequest): Promise<string | undefined> {
     const clientId = clientOf(request);
     if (clientId === '') return '';
     const record = await directory.application(clientId, from.call.onward());
     if (record === undefined || !directory.isActive(record)) return '';
     const { tenantId, logoutRedirectUris } = record.application;
-    const asked = request.postLogoutRedirectUri;
-    if (asked !== '' && matchesRegistered(logoutRedirectUris, asked)) {
-      return logoutLocation(asked, request.state);
-    }
+    const { postLogoutRedirectUri: asked, state, refuseFallback } = request;
+    const added = { state, loggedOut: !refuseFallback };
+    if (asked !== '' && matchesRegistered(logoutRedirectUris, asked)) return logoutLocation(asked, added);
     if (asked !== '') audit.logoutRedirectRejected(from, tenantId, clientId);
+    if (asked !== '' && request.refuseUnregistered) return undefined;
     const [fallback] = logoutRedirectUris;
-    if (fallback === undefined || (asked !== '' && request.refuseFallback)) return '';
-    return logoutLocation(fallback, request.state);
+    return fallback === undefined || refuseFallback ? '' : logoutLocation(fallback, added);
   }
 
   return async (from, request) => {
     const location = await destination(from, request);
+    if (location === undefined) return refused;
     const over = await sessions.logout(from);
     const { tenantId = '', sessionId = '', earlierSessionIds = [] } = over?.session ?? {};
-    return { location, sessionEnded: over?.ended ?? false, tenantId, sessionId, earlierSessionIds };
+    const sessionEnded = over?.ended ?? false;
+    return { location, sessionEnded, redirectUriRefused: false, tenantId, sessionId, earlierSessionIds };
   };
 }
+
+const refused: LoggedOut = {
+  location: '',
+  sessionEnded: false,
+  redirectUriRefused: true,
+  tenantId: '',
+  sessionId: '',
+  earlierSessionIds: [],
+};
 
 /** Empty if the request names two different clients (OIDC RP-Initiated Logout §2). */
 function clientOf({ clientId, hintedClientId }: LogoutRequest): string {

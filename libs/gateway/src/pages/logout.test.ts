@@ -189,6 +189,28 @@ describe('GET /logout in the strict profile', () => {
     }
   });
 
+  it('refuses an unregistered URI with a page that offers to sign out, and keeps the session (OIDC RP-Initiated Logout §3)', async () => {
+    const endSession = () => ({ redirectUriRefused: true });
+    const gateway = open({ endSession }, strict);
+    const query = '?client_id=web&id_token_hint=x&post_logout_redirect_uri=https%3A%2F%2Fevil%2F';
+    const answer = await get(gateway, query, crossSite);
+    expect([answer.statusCode, answer.headers.location, answer.cookies]).toEqual([400, undefined, []]);
+    expect(answer.body).toContain('The post_logout_redirect_uri is not registered for this application.');
+    expect(answer.body).toContain('action="/logout"');
+    expect(answer.body).not.toContain('evil');
+    expect(gateway.requests('endSession')[0]?.refuseUnregistered).toBe(true);
+    const json = await get(gateway, query, { ...crossSite, accept: 'application/json' });
+    expect(json.json()).toMatchObject({ isSuccess: false, error: 'invalid_request' });
+  });
+
+  it('ends the session when the person confirms, whatever URI was requested', async () => {
+    const gateway = open({ endSession: () => ({ location: '', sessionEnded: true }) }, strict);
+    const csrf = antiForgery.token(browserId, purpose.signOut);
+    const answer = await post(gateway, { csrf, post_logout_redirect_uri: 'https://evil/' });
+    expect([answer.statusCode, answer.headers.location]).toEqual([303, '/login']);
+    expect(gateway.requests('endSession')[0]?.refuseUnregistered).toBe(false);
+  });
+
   it('asks for confirmation if the hint belongs to another person', async () => {
     const verifyIdTokenHint = () => ({ ...good, sub: 'mallory', sessionId: 's2' });
     const answer = await get(open({ verifyIdTokenHint }, strict), '?id_token_hint=x', crossSite);
@@ -267,8 +289,21 @@ describe('POST /logout', () => {
     }
   });
 
+  it("sends a relying party's form on as GET and ends nothing itself (OIDC RP-Initiated Logout §2)", async () => {
+    const gateway = open();
+    const sent = { id_token_hint: 'a.b.c', post_logout_redirect_uri: 'https://app/bye', state: 'a&b' };
+    const others = { continue: '//evil', interaction: 'ti_x', ui_locales: 'sv' };
+    const from = { origin: 'https://app', 'sec-fetch-site': 'cross-site', cookie: '' };
+    const answer = await post(gateway, { ...others, ...sent }, from);
+    expect([answer.statusCode, answer.cookies]).toEqual([303, []]);
+    const target = new URL(answer.headers.location ?? '', 'http://localhost');
+    expect(target.pathname).toBe('/logout');
+    expect(Object.fromEntries(target.searchParams)).toEqual({ ...sent, ui_locales: 'sv' });
+    expect((await post(gateway, { logged_out: '1' })).headers.location).toBe('/logout');
+    expect(gateway.requests('endSession')).toEqual([]);
+  });
+
   it.each([
-    ['no anti-forgery field', {}, {}],
     ['the field of another form', { csrf: antiForgery.token(browserId, purpose.signIn('ti_x')) }, {}],
     ['no browser cookie', { csrf }, { cookie: 'tessera_session=ts_x' }],
     ['a foreign origin', { csrf }, { origin: 'https://evil.example' }],

@@ -1,6 +1,6 @@
 import type { FastifyReply } from 'fastify';
 import { rootCall } from '@tessera/rpc';
-import { OAuthError } from '@tessera/oauth';
+import { endpointPaths, OAuthError } from '@tessera/oauth';
 import { dropCookie, newBrowserId, readCookie, writeCookie } from '../http/cookies.ts';
 import { readQuery } from '../http/query.ts';
 import { loginPath } from './authorize.ts';
@@ -8,7 +8,7 @@ import { approvalsPath, devicePath } from './paths.ts';
 import { browserContext } from './browser.ts';
 import { antiForgeryField, checkForm, purpose, readForm } from './form.ts';
 import type { PageHandler, PageContext } from './page-context.ts';
-import { sendPage } from './page.ts';
+import { sendPage, sendPageError } from './page.ts';
 import { noteSessionEnd } from './session.ts';
 
 /** How long the page after a logout may still say so, in seconds. */
@@ -23,26 +23,45 @@ interface LogoutRequest {
   readonly hint: { readonly clientId: string; readonly sessionId: string; readonly sub: string } | undefined;
 }
 
+/** What a relying party sends (OIDC RP-Initiated Logout §2). `logout_hint` and `ui_locales` change nothing here. */
+const parameters = [
+  'id_token_hint',
+  'logout_hint',
+  'client_id',
+  'post_logout_redirect_uri',
+  'state',
+  'ui_locales',
+] as const;
+
 /**
  * `GET /logout`: ends the session and sends the browser on, always by 302. In the strict profile a request that may come from
- * another site and does not prove with an ID token whose session it means asks the person first.
+ * another site and does not prove with an ID token whose session it means asks the person first, and a URI that is not registered
+ * is an error that ends nothing.
  */
 export const logout: PageHandler = async (context) => {
   const asked = await readLogout(context, readQuery(context.request));
-  if (context.gateway.config.TESSERA_PROFILE === 'strict' && (await mustAsk(context, asked))) {
-    return askToSignOut(context, asked);
-  }
-  return context.reply.redirect(await endSession(context, asked), 302);
+  const isStrict = context.gateway.config.TESSERA_PROFILE === 'strict';
+  if (isStrict && (await mustAsk(context, asked))) return askToSignOut(context, asked);
+  const location = await endSession(context, asked, { refuseUnregistered: isStrict });
+  return location === undefined ? refuseUri(context) : context.reply.redirect(location, 302);
 };
 
-/** `POST /logout`: the answer to a form of ours. Where it goes on is a path of ours or what `GET /logout` would answer. */
+/**
+ * `POST /logout`: the answer to a form of ours, which continues at a path of ours or where `GET /logout` would. The form of a
+ * relying party is sent on as `GET`, because a browser leaves out the session's cookies when another site posts.
+ */
 export const confirmLogout: PageHandler = async (context) => {
   const { app, request, reply, gateway } = context;
   const form = readForm(request);
+  if (!form.has(antiForgeryField)) {
+    const sent = parameters.flatMap((name) => (form.has(name) ? [[name, form.get(name) ?? '']] : []));
+    const query = sent.length === 0 ? '' : `?${new URLSearchParams(sent).toString()}`;
+    return reply.header('cache-control', 'no-store').redirect(endpointPaths.endSession + query, 303);
+  }
   checkForm(app, request, form, purpose.signOut, gateway);
   const onward = onwardPath(form);
-  const location = await endSession(context, await readLogout(context, form), onward);
-  return reply.redirect(location, 303);
+  const location = await endSession(context, await readLogout(context, form), { refuseUnregistered: false });
+  return reply.redirect(onward ?? location ?? '/login', 303);
 };
 
 /** Where a form wants to go on: back to the authorization request, the sign-in or the decision it interrupted. */
@@ -61,10 +80,17 @@ function onwardPath(form: ReadonlyMap<string, string>): string | undefined {
   return undefined;
 }
 
-/** Ends the session and drops its cookie; returns where the browser goes: `onward`, else what `authorize` answers. */
-async function endSession(context: PageContext, asked: LogoutRequest, onward?: string): Promise<string> {
+/**
+ * Ends the session and drops its cookie. Resolves with where the browser goes, or with undefined if the requested URI is refused
+ * and nothing ended.
+ */
+async function endSession(
+  context: PageContext,
+  asked: LogoutRequest,
+  { refuseUnregistered }: { readonly refuseUnregistered: boolean },
+): Promise<string | undefined> {
   const { app, request, reply, gateway } = context;
-  const { location, ...ended } = await gateway.peers.authorize.endSession(
+  const { location, redirectUriRefused, ...ended } = await gateway.peers.authorize.endSession(
     {
       browser: browserContext(app, request),
       clientId: asked.clientId,
@@ -72,13 +98,14 @@ async function endSession(context: PageContext, asked: LogoutRequest, onward?: s
       state: asked.state,
       hintedClientId: asked.hint?.clientId ?? '',
       refuseFallback: gateway.config.TESSERA_PROFILE === 'strict',
+      refuseUnregistered,
     },
     rootCall(request.incoming.requestId),
   );
+  if (redirectUriRefused) return undefined;
   if (ended.sessionId !== '') await noteSessionEnd(context, ended);
   reply.header('cache-control', 'no-store');
   dropCookie(request, reply, 'session');
-  if (onward !== undefined) return onward;
   if (location !== '') return location;
   writeCookie(request, reply, 'signedOut', '1', signedOutSeconds);
   return '/login';
@@ -119,22 +146,44 @@ async function mustAsk({ app, request, gateway }: PageContext, { hint }: LogoutR
   return session !== undefined && session.sessionId !== hint.sessionId && session.userId !== hint.sub;
 }
 
-function askToSignOut({ app, request, reply, gateway }: PageContext, asked: LogoutRequest): FastifyReply {
-  const known = readCookie(app, request, 'browser');
-  const browserId = known === '' ? newBrowserId(gateway.runtime.random) : known;
-  if (known === '') writeCookie(request, reply, 'browser', browserId);
+function askToSignOut(context: PageContext, asked: LogoutRequest): FastifyReply {
+  const { request, reply, gateway } = context;
   return sendPage(request, reply, gateway, {
     template: 'sign-out',
     title: 'Sign out?',
-    message: 'Confirm that you want to sign out.',
+    message: 'Another site asked to end your session. Confirm that you want to sign out.',
     formTarget: 'client',
     data: {
       fields: [
-        { name: antiForgeryField, value: gateway.antiForgery.token(browserId, purpose.signOut) },
+        antiForgery(context),
         { name: 'client_id', value: asked.clientId },
         { name: 'post_logout_redirect_uri', value: asked.postLogoutRedirectUri },
         { name: 'state', value: asked.state },
       ],
     },
   });
+}
+
+/** The error of a URI that is not registered; its page offers to sign out without returning to the application. */
+function refuseUri(context: PageContext): FastifyReply {
+  const { request, reply, gateway } = context;
+  const error = new OAuthError(
+    'invalid_request',
+    'The post_logout_redirect_uri is not registered for this application.',
+  );
+  return sendPageError(request, reply, gateway, error, {
+    template: 'sign-out',
+    title: 'This address is not registered',
+    message: `${error.message} You are not signed out yet.`,
+    formTarget: 'own',
+    data: { fields: [antiForgery(context)] },
+  });
+}
+
+/** The anti-forgery field of a form that signs out. A browser without an identifier gets one. */
+function antiForgery({ app, request, reply, gateway }: PageContext) {
+  const known = readCookie(app, request, 'browser');
+  const browserId = known === '' ? newBrowserId(gateway.runtime.random) : known;
+  if (known === '') writeCookie(request, reply, 'browser', browserId);
+  return { name: antiForgeryField, value: gateway.antiForgery.token(browserId, purpose.signOut) };
 }

@@ -322,10 +322,13 @@ describe('verification of ID token hints', () => {
     expect(hint).toEqual({ iss: 'https://id.example', sub: 'ada', aud: 'web', sid: 's1' });
   });
 
-  it('refuses an access token, a foreign signature and claims of the wrong type', async () => {
+  it('refuses an access token under any typ, a logout token, a foreign signature and claims of the wrong type', async () => {
     const { verifier } = setUp();
     const bad = [
       signedToken(key, header, { ...claims, sid: 's1' }),
+      signedToken(key, idHeader, { ...claims, sid: 's1' }),
+      signedToken(key, idHeader, { ...idClaims, client_id: 'web' }),
+      signedToken(key, { ...idHeader, typ: 'logout+jwt' }, idClaims),
       signedToken(testKey('key-1'), idHeader, idClaims),
       signedToken(key, idHeader, { ...idClaims, aud: ['web'] }),
       signedToken(key, idHeader, { ...idClaims, sid: 1 }),

@@ -61,7 +61,16 @@ const accessTokenClaims = z.object({
   tenant_id: text,
 });
 
-const idTokenHint = z.object({ iss: text, sub: text, aud: text, iat: time, sid: z.string().default('') });
+/** An access token may have the `typ` of an ID token, but it names its client and its scope (RFC 9068 §2.2). */
+const idTokenHint = z.object({
+  iss: text,
+  sub: text,
+  aud: text,
+  iat: time,
+  sid: z.string().default(''),
+  client_id: z.undefined().optional(),
+  scope: z.undefined().optional(),
+});
 
 const protectedHeader = z.strictObject({
   alg: z.literal('RS256'),
