@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import type { Clock } from './clock.ts';
 
 /** Source of randomness, handed to whatever needs it. */
@@ -16,6 +16,9 @@ export const systemRandom: Random = { bytes: randomBytes };
 export function opaqueValue(prefix: string, random: Random, bytes = 32): string {
   return prefix + random.bytes(bytes).toString('base64url');
 }
+
+/** A random UUID (RFC 9562 §5.4), for identifiers that are no secrets: Node draws the randomness of many at once. */
+export const uuid = (): string => randomUUID();
 
 const crockford = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
 

@@ -3,7 +3,7 @@
  */
 export { boundedCache, type BoundedCache } from './bounded-cache.ts';
 export { epochSeconds, systemClock, type Clock } from './clock.ts';
-export { opaqueValue, systemRandom, ulid, ulidTime, type Random } from './ids.ts';
+export { opaqueValue, systemRandom, ulid, uuid, ulidTime, type Random } from './ids.ts';
 export { normalizeStart } from './normalize.ts';
 export { Secret } from './secret.ts';
 export { TimeLimitError, within } from './within.ts';

@@ -3,7 +3,6 @@ import { measureMethod, methodName } from '@tessera/telemetry';
 import { traceServed } from './call-traces.ts';
 import type { Route } from './call.ts';
 import type { Refuse } from './refusal.ts';
-import { cancelled } from './call-options.ts';
 import type { ServedCall } from './served-call.ts';
 import type { Initializer } from './typed-client.ts';
 
@@ -51,7 +50,7 @@ export function streamingInvocation(route: Route, method: DescMethod, refuse: Re
     } finally {
       // A handler that waits for something to send is woken by its signal; its generator is closed behind that.
       if (!ended) {
-        call.cancel(cancelled());
+        call.cancel();
         source?.return?.().catch((error: unknown) => refuse(error, call));
       }
       call.finish();

@@ -1,6 +1,6 @@
 import { Code, ConnectError, type CallOptions } from '@connectrpc/connect';
 import { temporarilyUnavailable } from '@tessera/oauth';
-import { hopMs, minimumMs, rootCall } from './call-options.ts';
+import { cancelled, hopMs, minimumMs, rootCall } from './call-options.ts';
 import type { CallContext, CallerName, Principal } from './call.ts';
 import { systemClock, systemRandom, ulid } from '@tessera/kit';
 import type { TraceOrigin } from './call-traces.ts';
@@ -67,8 +67,9 @@ export class ServedCall implements CallContext {
   }
 
   /** The caller gave up: aborts the signal and wakes whoever waits. Without effect once the call is finished. */
-  cancel(reason: ConnectError): void {
+  cancel(because?: ConnectError): void {
     if (this.#finished || this.#cancellation !== undefined) return;
+    const reason = because ?? cancelled();
     this.#cancellation = reason;
     this.#controller?.abort(reason);
     this.#onCancel?.(reason);

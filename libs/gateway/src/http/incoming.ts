@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import { readTraceparent, traceparentKey, type SpanContext } from '@tessera/telemetry';
-import { ulid } from '@tessera/kit';
+import { uuid } from '@tessera/kit';
 import { type Runtime } from '@tessera/process';
 import { callerAddress, normalizeAddress, type Networks } from './addresses.ts';
 import type { IssuerRule } from './issuer.ts';
@@ -46,7 +46,7 @@ export function chooseRequestId(request: IncomingMessage, rules: IncomingRules):
     const given = single(request.headers['x-request-id']);
     if (given !== undefined && /^[\w.-]{1,64}$/.test(given)) return given;
   }
-  return ulid(rules.runtime.clock, rules.runtime.random);
+  return uuid();
 }
 
 /** The trace that a trusted proxy says the request belongs to. */

@@ -233,7 +233,7 @@ describe('headers', () => {
 
   it('carry the request id, and HSTS only if the issuer is https', async () => {
     const plain = await open().app.inject({ method: 'GET', url: '/login' });
-    expect(plain.headers['x-request-id']).toMatch(/^[0-9A-Z]{26}$/);
+    expect(plain.headers['x-request-id']).toMatch(/^[0-9a-f-]{36}$/);
     expect(plain.headers['strict-transport-security']).toBeUndefined();
     const secure = await open({}, { TESSERA_ISSUER: 'https://id.example.com' }).app.inject('/login');
     expect(secure.headers['strict-transport-security']).toBe('max-age=31536000');
@@ -247,7 +247,7 @@ describe('headers', () => {
     expect(await id({}, 'given-1')).not.toBe('given-1');
     const behind = { TESSERA_TRUSTED_PROXIES: 'loopback' };
     expect(await id(behind, 'given-1')).toBe('given-1');
-    expect(await id(behind, 'x\n{"level":50}')).toMatch(/^[0-9A-Z]{26}$/);
+    expect(await id(behind, 'x\n{"level":50}')).toMatch(/^[0-9a-f-]{36}$/);
   });
 });
 

@@ -13,7 +13,6 @@ import { methodName } from '@tessera/telemetry';
 import { once } from 'node:events';
 import type { Logger } from 'pino';
 import { admittedCaller, requestIdIn } from './caller-allow-list.ts';
-import { cancelled } from '../call-options.ts';
 import { traceOriginOf } from '../call-traces.ts';
 import type { Route } from '../call.ts';
 import { decodeMessage, encodeMessage } from '../client/grpc-client.ts';
@@ -107,7 +106,7 @@ function arrive(incoming: IncomingCall): ServedCall {
     origin: traceOriginOf(metadata.getMap() as Record<string, string>, caller),
   });
   // Emitted at the end of every call, also of one that was answered.
-  incoming.on('cancelled', () => call.cancel(cancelled()));
+  incoming.on('cancelled', () => call.cancel());
   return call;
 }
 
