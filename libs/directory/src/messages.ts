@@ -1,5 +1,7 @@
 import { Code, ConnectError } from '@tessera/rpc';
 import { ApplicationType, ChangeKind, Status } from '@tessera/proto-gen/directory';
+import type { ClaimObject } from '@tessera/oauth';
+import type { StandardClaims } from './declared/standard-claims.ts';
 import type { Change, TenantRecord, UserRecord, UserStatus } from './store/records.ts';
 import type { FoundApplication, FoundUser, ListedSecret } from './store/store.ts';
 
@@ -47,7 +49,8 @@ export function applicationMessage(found: FoundApplication) {
 }
 
 /** Never with the password hash. */
-export function userMessage({ user, tenant, validFrom }: FoundUser) {
+export function userMessage({ user, updatedAt, tenant, validFrom }: FoundUser) {
+  const isExtended = Object.keys(user.standardClaims).length > 0;
   return {
     userId: user.userId,
     tenantId: tenant.tenantId,
@@ -58,7 +61,19 @@ export function userMessage({ user, tenant, validFrom }: FoundUser) {
     roles: [...user.roles],
     status: statuses[user.status],
     validFrom: BigInt(validFrom),
+    // Without declared claims a user has those of the contract and no others, so no updated_at either.
+    ...(isExtended && { standardClaims: { ...claimsOf(user.standardClaims), updated_at: updatedAt } }),
   };
+}
+
+/** Standard claims by their registered names: `givenName` becomes `given_name`, in an address too. */
+function claimsOf(declared: StandardClaims | NonNullable<StandardClaims['address']>): ClaimObject {
+  const claims: ClaimObject = {};
+  for (const [key, value] of Object.entries(declared)) {
+    const name = key.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+    if (value !== undefined) claims[name] = typeof value === 'object' ? claimsOf(value) : value;
+  }
+  return claims;
 }
 
 /** Never with the digest. */

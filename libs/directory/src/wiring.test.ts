@@ -293,6 +293,43 @@ describe('the difference to a declared state', () => {
   });
 });
 
+describe('standard claims of a user (OIDC Core §5.1)', () => {
+  const find = async (directory: ReturnType<typeof start>, tenantId: string) =>
+    (await directory.as('device').findUser({ tenantId, identifier: 'ada' }, call())).user;
+
+  it('come by their registered names, with the time of the last change', async () => {
+    const directory = start();
+    const declared = 'emailVerified: false\n        address: { postalCode: SW1 }';
+    await apply(directory, tenant('claims', { user: `givenName: Ada\n        ${declared}` }));
+    const user = await find(directory, 'claims');
+    const updatedAt = Number(user?.standardClaims?.['updated_at']);
+    expect(Math.abs(updatedAt - Date.now() / 1000)).toBeLessThan(3600);
+    expect(Number.isInteger(updatedAt)).toBe(true);
+    expect(user?.standardClaims).toEqual({
+      given_name: 'Ada',
+      email_verified: false,
+      address: { postal_code: 'SW1' },
+      updated_at: updatedAt,
+    });
+  });
+
+  it('are absent, with updated_at, for a user who declares none', async () => {
+    const directory = start();
+    await apply(directory, tenant('no-claims'));
+    expect((await find(directory, 'no-claims'))?.standardClaims).toBeUndefined();
+  });
+
+  it('differ one by one, removed ones too', async () => {
+    const directory = start();
+    await apply(directory, tenant('claims-diff', { user: 'givenName: Ada\n        nickname: A' }));
+    const document = `tenants:${tenant('claims-diff', { user: 'givenName: Augusta' })}`;
+    const { tenants } = await directory.admin.diff({ document, fileName: 'state.yaml' }, call());
+    expect(tenants).toMatchObject([
+      { differences: [{ kind: 'user', name: 'ada', keys: ['givenName', 'nickname'] }] },
+    ]);
+  });
+});
+
 describe('the export of declared state', () => {
   const everything = `
   - id: whole
@@ -304,7 +341,8 @@ describe('the export of declared state', () => {
     roles: [clerk, auditor]
     users:
       - { username: bob, status: locked, passwordHash: '$argon2id$v=19$m=1024,t=1,p=1$c29tZXNhbHQ$nf65EOgLrQMR/uIPnA4rEsF5h7TKyQwu9U1bMCHGi/4' }
-      - { username: ada, email: ada@whole.example, name: Ada, phoneNumber: '+46701234567', roles: [clerk] }
+      - { username: ada, email: ada@whole.example, name: Ada, phoneNumber: '+46701234567', roles: [clerk],
+          givenName: Ada, emailVerified: false, address: { country: GB, postalCode: SW1 } }
     applications:
       - clientId: whole-web
         name: Web

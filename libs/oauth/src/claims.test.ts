@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { accessTokenClaims, accessTokenHash, idTokenClaims, userInfoClaims } from './claims.ts';
+import { accessTokenClaims, accessTokenHash, idTokenClaims } from './claims.ts';
 
 const issuer = 'https://id.example';
 
@@ -71,29 +71,5 @@ describe('idTokenClaims (OIDC Core §2)', () => {
 
   it('hashes the access token as the example of OIDC Core §A.3 does.', () => {
     expect(accessTokenHash('jHkWEdUXMU1BwAsC4vtUsZwnNvTIxEl0z9K3vx5KF0Y')).toBe('77QmUPtjPfzWtF2AnpK9RQ');
-  });
-});
-
-describe('userInfoClaims (OIDC Core §5.4)', () => {
-  const user = { userId: 'u1', name: 'Ada', email: 'ada@acme.example', phoneNumber: '+46701234567' };
-
-  it.each([
-    [['openid'], { sub: 'u1' }],
-    [['openid', 'profile'], { sub: 'u1', name: 'Ada' }],
-    [['openid', 'email', 'orders.read'], { sub: 'u1', email: 'ada@acme.example' }],
-    [['phone'], { sub: 'u1', phone_number: '+46701234567' }],
-  ])('releases with %j exactly %j.', (scopes, claims) => {
-    expect(userInfoClaims(user, scopes)).toEqual(claims);
-  });
-
-  it('omits claims that the user does not have.', () => {
-    const bare = { userId: 'u1', name: '', email: '', phoneNumber: '' };
-    expect(userInfoClaims(bare, ['openid', 'profile', 'email', 'phone'])).toEqual({ sub: 'u1' });
-  });
-
-  it('refuses a token without identity scope: API scopes release no claims.', () => {
-    expect(() => userInfoClaims(user, ['orders.read', 'offline_access'])).toThrowError(
-      expect.objectContaining({ code: 'insufficient_scope', status: 403 }),
-    );
   });
 });

@@ -1,6 +1,4 @@
 import { hash } from 'node:crypto';
-import { OAuthError } from './errors.ts';
-import { identityScopes } from './scopes.ts';
 
 /** The `typ` header of an access token (RFC 9068 §2.1) and of an ID token (RFC 7519 §5.1). */
 export const accessTokenType = 'at+jwt';
@@ -113,51 +111,4 @@ export function accessTokenHash(accessToken: string): string {
 /** The left half of a token's SHA-256 in base64url: the hash that an RS256 ID token contains (OIDC Core §3.1.3.6). */
 export function leftHash(token: string): string {
   return hash('sha256', token, 'buffer').subarray(0, 16).toString('base64url');
-}
-
-/** The profile of a user; empty texts are data that the user does not have. */
-export interface UserProfile {
-  readonly userId: string;
-  readonly name: string;
-  readonly email: string;
-  readonly phoneNumber: string;
-}
-
-/** The UserInfo response (OIDC Core §5.3.2) with the claims of the contract. */
-export interface UserInfoClaims {
-  readonly sub: string;
-  readonly name?: string;
-  readonly email?: string;
-  readonly phone_number?: string;
-}
-
-const noIdentityScope = 'The access token has no scope that releases claims.';
-
-/** Throws `insufficient_scope` if no scope releases claims about a user (OIDC Core §5.4). */
-export function requireIdentityScope(scopes: readonly string[]): void {
-  if (scopes.some((scope) => identityScopes.has(scope))) return;
-  throw new OAuthError('insufficient_scope', noIdentityScope);
-}
-
-/**
- * Whether an error is that of `requireIdentityScope`, so that a token with another scope would help. Recognised by its
- * message, as between processes an error consists only of code and message.
- */
-export function lacksIdentityScope({ code, message }: OAuthError): boolean {
-  return code === 'insufficient_scope' && message === noIdentityScope;
-}
-
-/**
- * The claims that an access token with these scopes releases about its user, without those that the user does not have.
- * Throws `insufficient_scope` if the token has no identity scope.
- */
-export function userInfoClaims(user: UserProfile, scopes: readonly string[]): UserInfoClaims {
-  requireIdentityScope(scopes);
-  const releases = (scope: string, value: string) => scopes.includes(scope) && value !== '';
-  return {
-    sub: user.userId,
-    ...(releases('profile', user.name) && { name: user.name }),
-    ...(releases('email', user.email) && { email: user.email }),
-    ...(releases('phone', user.phoneNumber) && { phone_number: user.phoneNumber }),
-  };
 }

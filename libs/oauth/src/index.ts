@@ -12,3 +12,4 @@ export * from './pkce.ts';
 export * from './redirect-response.ts';
 export * from './redirect-uri.ts';
 export * from './scopes.ts';
+export * from './user-claims.ts';

@@ -63,6 +63,20 @@ describe('authorizationServerMetadata (RFC 8414 §2)', () => {
     });
   });
 
+  it('has the scope address and the standard claims (OIDC Core §5.1, §5.4).', () => {
+    expect(metadata.scopes_supported).toEqual([
+      'openid',
+      'profile',
+      'email',
+      'phone',
+      'address',
+      'offline_access',
+    ]);
+    expect(metadata.claims_supported).toEqual(
+      expect.arrayContaining(['sub', 'given_name', 'email_verified', 'phone_number_verified', 'address']),
+    );
+  });
+
   it('has the available delivery modes of CIBA (CIBA Core §4).', () => {
     expect(metadata.backchannel_token_delivery_modes_supported).toEqual(['poll', 'ping']);
     expect(metadata.backchannel_user_code_parameter_supported).toBe(false);

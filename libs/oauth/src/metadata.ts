@@ -1,5 +1,6 @@
 import { grantTypes } from './grant-types.ts';
 import { builtInScopes } from './scopes.ts';
+import { userInfoClaimNames } from './user-claims.ts';
 
 /** Paths of the public endpoints below the issuer. */
 export const endpointPaths = {
@@ -23,7 +24,6 @@ export function endpointUri(issuer: string, endpoint: Endpoint): string {
   return (issuer.endsWith('/') ? issuer.slice(0, -1) : issuer) + endpointPaths[endpoint];
 }
 
-const scopesSupported = [...builtInScopes];
 const clientAuthentication = ['client_secret_basic', 'client_secret_post'];
 
 /** The contract's table, in its order and with its names and values. */
@@ -41,7 +41,7 @@ function contractFields(issuer: string) {
     id_token_signing_alg_values_supported: ['RS256'],
     token_endpoint_auth_methods_supported: clientAuthentication,
     grant_types_supported: grantTypes.map((grantType) => grantType.name),
-    scopes_supported: scopesSupported,
+    scopes_supported: ['openid', 'profile', 'email', 'phone', 'offline_access'],
   };
 }
 
@@ -84,7 +84,7 @@ export function authorizationServerMetadata(issuer: string, deliveryModes: reado
     device_authorization_endpoint: endpointUri(issuer, 'deviceAuthorization'),
     backchannel_authentication_endpoint: endpointUri(issuer, 'backchannelAuthentication'),
     end_session_endpoint: endpointUri(issuer, 'endSession'),
-    scopes_supported: scopesSupported,
+    scopes_supported: [...builtInScopes],
     response_types_supported: ['code'],
     response_modes_supported: ['query'],
     grant_types_supported: grantTypes.map((grantType) => grantType.standard),
@@ -107,7 +107,6 @@ export function authorizationServerMetadata(issuer: string, deliveryModes: reado
 
 const claimsSupported = [
   'iss',
-  'sub',
   'aud',
   'exp',
   'iat',
@@ -115,7 +114,5 @@ const claimsSupported = [
   'nonce',
   'at_hash',
   'sid',
-  'name',
-  'email',
-  'phone_number',
+  ...userInfoClaimNames,
 ];

@@ -1,7 +1,13 @@
 import { OAuthError } from './errors.ts';
 
-/** Scopes that release claims about a user (OIDC Core §5.4), as far as the contract has them. */
-export const identityScopes: ReadonlySet<string> = new Set(['openid', 'profile', 'email', 'phone']);
+/** Scopes that release claims about a user (OIDC Core §5.4): those of the contract, and `address`. */
+export const identityScopes: ReadonlySet<string> = new Set([
+  'openid',
+  'profile',
+  'email',
+  'phone',
+  'address',
+]);
 
 /** Scopes that exist in every tenant and belong to no API resource. */
 export const builtInScopes: ReadonlySet<string> = new Set([...identityScopes, 'offline_access']);

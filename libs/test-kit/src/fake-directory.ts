@@ -1,7 +1,13 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { Code, ConnectError, local, route } from '@tessera/rpc';
 import type { BuiltService, CallerName, Client, Handlers } from '@tessera/rpc';
-import { ApplicationType, ChangeKind, DirectoryService, Status } from '@tessera/proto-gen/directory';
+import {
+  ApplicationType,
+  ChangeKind,
+  DirectoryService,
+  Status,
+  type User,
+} from '@tessera/proto-gen/directory';
 import { silentLog } from './silent-log.ts';
 
 /** An application with the fields that services read, and the secret it authenticates with. */
@@ -44,6 +50,8 @@ export interface FakeUser {
   email: string;
   phoneNumber: string;
   name: string;
+  /** By claim name. */
+  standardClaims?: NonNullable<User['standardClaims']>;
   roles: string[];
   password: string;
   status: Status;

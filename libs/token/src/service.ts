@@ -22,12 +22,14 @@ export function tokenHandlers(parts: ServiceParts): Handlers<typeof TokenService
       return {};
     },
     async userInfo(request, context) {
-      const { sub, name, email, phone_number: phoneNumber } = await userInfo(parts, request, context);
+      const claims = await userInfo(parts, request, context);
+      const { sub, name, email, phone_number: phoneNumber, ...further } = claims;
       return {
         sub,
         ...(name !== undefined && { name }),
         ...(email !== undefined && { email }),
         ...(phoneNumber !== undefined && { phoneNumber }),
+        ...(Object.keys(further).length > 0 && { claims: further }),
       };
     },
     async noteSessionEnd({ tenantId, sessionId }) {

@@ -16,6 +16,16 @@ const claims = async (accessToken: string) => {
 };
 
 describe('userinfo', () => {
+  it('returns declared standard claims with their scopes (OIDC Core §5.1, §5.4)', async () => {
+    const standardClaims = { given_name: 'Cleo', email_verified: true, address: { postal_code: '1' } };
+    on.directory.addUser('cleo', { name: 'Cleo', standardClaims });
+    const released = async (scopes: string[]) =>
+      (await ask((await on.signIn({ scopes, userId: 'cleo', resource: '' })).accessToken)).claims;
+    expect(await released(['openid', 'profile'])).toEqual({ given_name: 'Cleo' });
+    expect(await released(['email'])).toEqual({ email_verified: true });
+    expect(await released(['openid'])).toBeUndefined();
+  });
+
   it('returns the claims that the scopes allow and the user has (OIDC Core section 5.4)', async () => {
     const released = async (scopes: string[], userId = 'ada') =>
       claims((await on.signIn({ scopes, userId, resource: '' })).accessToken);

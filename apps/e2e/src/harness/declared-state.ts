@@ -13,6 +13,12 @@ export const people = {
     email: 'bob@acme.example',
     name: 'Bob Babbage',
   },
+  cleo: {
+    username: 'cleo',
+    password: 'nile-barge-1-bc-cleo',
+    email: 'cleo@acme.example',
+    name: 'Cleo Ptolemy',
+  },
   eve: {
     username: 'eve',
     password: 'jacquard-loom-1804-eve',
@@ -86,6 +92,17 @@ tenants:
         roles: []
         status: ${options.bobStatus ?? 'active'}
         password: ${options.bobPassword ?? people.bob.password}
+      - username: cleo
+        email: ${people.cleo.email}
+        name: ${people.cleo.name}
+        roles: [clerk, manager]
+        password: ${people.cleo.password}
+        preferredUsername: cleo
+        givenName: Cleo
+        emailVerified: true
+        locale: el-EG
+        zoneinfo: Africa/Cairo
+        address: {locality: Alexandria, postalCode: "21500"}
     applications:
       - clientId: acme-web
         name: Acme Web
@@ -133,6 +150,12 @@ tenants:
         scopes: [openid, profile, offline_access, orders.read]
         ciba: {approval: page}
         allowedRoles: [${(options.ledgerRoles ?? ['clerk']).join(', ')}]
+      - clientId: acme-people
+        name: Acme People, which reads claims
+        type: public
+        grantTypes: [authorization_code, refresh_token]
+        redirectUris: ["${redirectUri}"]
+        scopes: [openid, profile, email, phone, address, offline_access]
 ${decidedElsewhere(options)}
   - id: globex
     name: Globex

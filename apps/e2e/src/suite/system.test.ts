@@ -7,6 +7,7 @@ import { authorizeSuite } from '../suites/authorize.ts';
 import { clientCredentialsSuite } from '../suites/client-credentials.ts';
 import { webhookKey, webhookSuite } from '../suites/webhook.ts';
 import { cibaSuite } from '../suites/ciba.ts';
+import { claimsSuite } from '../suites/claims.ts';
 import { codeFlowSuite } from '../suites/code-flow.ts';
 import { deviceSuite } from '../suites/device.ts';
 import { discoverySuite } from '../suites/discovery.ts';
@@ -56,6 +57,7 @@ describe(setUp.name, () => {
   clientCredentialsSuite(system);
   authorizeSuite(system);
   codeFlowSuite(system);
+  claimsSuite(system);
   logoutSuite(system);
   statesSuite(system);
   accessSuite(system);

@@ -1,4 +1,5 @@
 import type { DeclaredApplication, DeclaredTenant, DeclaredUser } from '../declared/schema.ts';
+import { standardClaimsOf } from '../declared/standard-claims.ts';
 import type { ClientSecrets } from '../client-secrets/client-secrets.ts';
 import {
   normalizeIdentifier,
@@ -57,6 +58,7 @@ function desiredUser(
     email: declared.email,
     name: declared.name,
     phoneNumber: declared.phoneNumber,
+    standardClaims: standardClaimsOf(declared),
     roles: declared.roles,
     status: declared.status ?? current?.status ?? 'active',
     passwordHash: passwordHashes.get(normalizeIdentifier(declared.username)) ?? current?.passwordHash,

@@ -9,6 +9,7 @@ const user: UserRecord = {
   email: '',
   name: 'Ada',
   phoneNumber: '',
+  standardClaims: {},
   roles: [],
   status: 'active',
   passwordHash: 'old-hash',

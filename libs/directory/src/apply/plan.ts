@@ -116,9 +116,13 @@ function touched<T>({ created, updated, deleted }: Difference<T>): T[] {
   return [...created, ...updated.map(({ after }) => after), ...deleted];
 }
 
-/** The names of the fields that differ, never their values. */
-export function changedFields<T extends object>(before: T, after: T): (keyof T & string)[] {
-  return (Object.keys(after) as (keyof T & string)[]).filter(
-    (field) => !isDeepStrictEqual(before[field], after[field]),
-  );
+/** The names of the fields that differ, never their values. Standard claims of a user are fields of their own. */
+export function changedFields(before: object, after: object): string[] {
+  const fields = { before: fieldsOf(before), after: fieldsOf(after) };
+  const names = new Set([...fields.after.keys(), ...fields.before.keys()]);
+  return [...names].filter((name) => !isDeepStrictEqual(fields.before.get(name), fields.after.get(name)));
+}
+
+function fieldsOf({ standardClaims = {}, ...record }: { readonly standardClaims?: object }) {
+  return new Map<string, unknown>([...Object.entries(record), ...Object.entries(standardClaims)]);
 }

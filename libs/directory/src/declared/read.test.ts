@@ -65,7 +65,12 @@ describe('a declared state', () => {
         'roles: [clerk]',
         'users:',
         '  - { username: ada, email: ada@acme.example, name: Ada, phoneNumber: "+46701234567", roles: [clerk],',
-        '      status: locked, password: correct horse battery staple }',
+        '      status: locked, password: correct horse battery staple,',
+        '      preferredUsername: ada, givenName: Ada, familyName: Lovelace, middleName: King, nickname: Enchantress,',
+        '      emailVerified: true, phoneNumberVerified: false, locale: en-GB, zoneinfo: Europe/London, gender: female,',
+        '      picture: https://acme.example/ada.png, profile: https://acme.example/ada, website: http://ada.example,',
+        '      birthdate: "1815-12-10", address: { formatted: "12 St James\\nLondon", streetAddress: 12 St James,',
+        '      locality: London, region: London, postalCode: "SW1", country: GB } }',
         'applications:',
         '  - clientId: acme-web',
         '    name: Acme Web',
@@ -182,6 +187,32 @@ describe('a declared state', () => {
       bomb.push(`${name}: &${name} [${Array(8).fill(of).join(', ')}]`);
     }
     expect(mistakes(bomb.join('\n')).join()).toMatch(/aliases that cannot be resolved/);
+  });
+});
+
+describe('the standard claims of a user', () => {
+  const user = (claim: string) => tenant('users:', `  - { username: ada, ${claim} }`);
+
+  it.each([
+    ['locale: en_GB', /locale: must be a language tag such as/],
+    ['zoneinfo: Mars/Olympus', /zoneinfo: must be a time zone such as/],
+    ['zoneinfo: "+01:00"', /zoneinfo: must be a time zone such as/],
+    ['picture: ada.png', /picture: must be an absolute http or https URL/],
+    ['website: "javascript:alert(1)"', /website: must be an absolute http or https URL/],
+    ['birthdate: "1815-02-30"', /birthdate: must be a date such as/],
+    ['birthdate: 1815', /birthdate: must be text; put it in quotes/],
+    ['emailVerified: yes please', /emailVerified: must be true or false/],
+    ['emailVerified: true', /emailVerified: needs an email/],
+    ['phoneNumberVerified: true', /phoneNumberVerified: needs a phoneNumber/],
+    ['address: {}', /address: must have at least one part/],
+    ['address: { street: x }', /address\.street: is not a known key/],
+    ['updatedAt: 1', /updatedAt: is not a known key/],
+  ])('are refused as %s', (claim, expected) => {
+    expect(mistakes(user(claim)).join('\n')).toMatch(expected);
+  });
+
+  it.each(['"0000-02-29"', '"1815"', '"1815-12-10"'])('take the birthdate %s (OIDC Core §5.1)', (date) => {
+    expect(mistakes(user(`birthdate: ${date}`))).toEqual([]);
   });
 });
 

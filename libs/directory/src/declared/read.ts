@@ -15,6 +15,7 @@ const nouns: Readonly<Record<string, string>> = {
   string: 'text; put it in quotes',
   array: 'a list',
   object: 'a set of keys',
+  boolean: 'true or false',
 };
 
 /**

@@ -58,6 +58,10 @@ function checkUsers(tenant: DeclaredTenant, report: Report): void {
       }
       identifiers.add(identifier);
     }
+    if (user.emailVerified !== undefined && user.email === '') here(['emailVerified'], 'needs an email');
+    if (user.phoneNumberVerified !== undefined && user.phoneNumber === '') {
+      here(['phoneNumberVerified'], 'needs a phoneNumber');
+    }
     if (user.password !== undefined && user.passwordHash !== undefined) {
       here(['passwordHash'], 'cannot stand beside password');
     }

@@ -2,20 +2,13 @@ import { parseDuration } from '@tessera/process';
 import { grantTypes, isScopeToken, logoutRedirectUriProblem, redirectUriProblem } from '@tessera/oauth';
 import { z } from 'zod';
 import { isPasswordHash } from '../passwords/phc.ts';
+import { standardClaims } from './standard-claims.ts';
+import { line } from './text.ts';
 
 /** Longest password that is hashed, in UTF-16 code units. */
 export const longestPassword = 1024;
 /** Shortest client secret, in characters. */
 const shortestSecret = 32;
-
-function line(max: number) {
-  return z
-    .string()
-    .min(1)
-    .max(max)
-    .regex(/^[^\p{Cc}]*$/u, 'must not have control characters')
-    .refine((value) => value.trim() === value, 'must not begin or end with a space');
-}
 
 function uri(problemOf: (uri: string) => string | undefined) {
   return z.string().superRefine((value, context) => {
@@ -85,6 +78,7 @@ export const user = z.strictObject({
     .string()
     .regex(/^\+[1-9]\d{5,14}$/, 'must be a phone number such as +46701234567')
     .default(''),
+  ...standardClaims,
   roles: z.array(z.string()).default([]),
   status: z.enum(['active', 'disabled', 'locked']).optional(),
   password: z.string().min(1).max(longestPassword).optional(),

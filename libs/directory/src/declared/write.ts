@@ -23,8 +23,8 @@ export function writeTenant({ tenant, resources, roles, users, applications }: T
   return stringify([entry], { lineWidth: 0, aliasDuplicateObjects: false });
 }
 
-function userEntry({ userId: _, passwordHash: __, status, ...user }: UserRecord): object {
-  return given({ ...user, status: unlessActive(status) });
+function userEntry({ userId: _, passwordHash: __, status, standardClaims, ...user }: UserRecord): object {
+  return given({ ...user, ...standardClaims, status: unlessActive(status) });
 }
 
 function applicationEntry({

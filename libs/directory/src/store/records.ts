@@ -1,5 +1,6 @@
 import { normalizeStart } from '@tessera/kit';
 import type { GrantTypeName } from '@tessera/oauth';
+import type { StandardClaims } from '../declared/standard-claims.ts';
 
 export type UserStatus = 'active' | 'disabled' | 'locked';
 /** Status of applications and tenants. */
@@ -25,6 +26,8 @@ export interface UserRecord {
   readonly email: string;
   readonly name: string;
   readonly phoneNumber: string;
+  /** Further standard claims, by the keys of the declared state. */
+  readonly standardClaims: StandardClaims;
   readonly roles: readonly string[];
   readonly status: UserStatus;
   /** PHC string; undefined for a person without a password. */

@@ -1,4 +1,5 @@
 import type { GrantTypeName } from '@tessera/oauth';
+import type { StandardClaims } from '../declared/standard-claims.ts';
 import type { ApplicationRecord, Status, TenantRecord, UserRecord, UserStatus } from './records.ts';
 
 export interface TenantRow {
@@ -26,13 +27,14 @@ export interface UserRow {
   readonly email: string;
   readonly name: string;
   readonly phone_number: string;
+  readonly standard_claims: StandardClaims;
   readonly status: UserStatus;
   readonly password_hash: string | null;
   readonly roles: readonly string[];
 }
 
-export const userColumns = `u.user_id, u.username, u.email, u.name, u.phone_number, u.status, u.password_hash,
-  ARRAY(SELECT r.role FROM directory.user_role r
+export const userColumns = `u.user_id, u.username, u.email, u.name, u.phone_number, u.standard_claims, u.status,
+  u.password_hash,   ARRAY(SELECT r.role FROM directory.user_role r
          WHERE r.tenant_id = u.tenant_id AND r.user_id = u.user_id ORDER BY r.position) AS roles`;
 
 export function userOf(row: UserRow): UserRecord {
@@ -42,6 +44,7 @@ export function userOf(row: UserRow): UserRecord {
     email: row.email,
     name: row.name,
     phoneNumber: row.phone_number,
+    standardClaims: row.standard_claims,
     roles: row.roles,
     status: row.status,
     passwordHash: row.password_hash ?? undefined,

@@ -21,6 +21,7 @@ export function testUser(name: string, fields: Partial<UserRecord> = {}): UserRe
     email: `${name}@acme.example`,
     name: name.toUpperCase(),
     phoneNumber: '',
+    standardClaims: {},
     roles: [],
     status: 'active',
     passwordHash: undefined,
@@ -79,7 +80,14 @@ export function testTenant(tenantId: string, fields: Partial<TenantState> = {}):
       },
     ],
     roles: ['manager', 'clerk'],
-    users: [testUser('ada', { roles: ['manager', 'clerk'], phoneNumber: '+46701234567' }), testUser('bob')],
+    users: [
+      testUser('ada', {
+        roles: ['manager', 'clerk'],
+        phoneNumber: '+46701234567',
+        standardClaims: { givenName: 'Ada', emailVerified: false, address: { country: 'GB' } },
+      }),
+      testUser('bob'),
+    ],
     applications: [testApplication(`${tenantId}-web`)],
     ...fields,
   };

@@ -27,9 +27,10 @@ interface ValidFromRow {
   readonly valid_from: number;
 }
 
-type FoundUserRow = UserRow & TenantRow & ValidFromRow;
+type FoundUserRow = UserRow & TenantRow & ValidFromRow & { readonly updated_at: number };
 
-const userValidFrom = 'greatest(u.valid_from, t.valid_from)::float8 AS valid_from';
+const userTimes = `greatest(u.valid_from, t.valid_from)::float8 AS valid_from,
+  floor(extract(epoch FROM u.updated_at))::float8 AS updated_at`;
 
 /** Scopes in the order of the registration, with what their API resource says about them. */
 const scopesOfApplication = `(
@@ -152,7 +153,7 @@ async function findUser(
 ): Promise<FoundUser | undefined> {
   const { rows } = await database.query<FoundUserRow>({
     name: 'directory.find_user',
-    text: `SELECT ${tenantColumns}, ${userColumns}, ${userValidFrom}
+    text: `SELECT ${tenantColumns}, ${userColumns}, ${userTimes}
              FROM directory.user_account u JOIN directory.tenant t ON t.tenant_id = u.tenant_id
             WHERE u.tenant_id = $1 AND u.user_id = $2`,
     values: [tenantId, userId],
@@ -167,7 +168,7 @@ async function findUserByIdentifier(
 ): Promise<FoundUser | undefined> {
   const { rows } = await database.query<FoundUserRow>({
     name: 'directory.find_user_by_identifier',
-    text: `SELECT ${tenantColumns}, ${userColumns}, ${userValidFrom}
+    text: `SELECT ${tenantColumns}, ${userColumns}, ${userTimes}
              FROM directory.user_identifier i
              JOIN directory.user_account u ON u.tenant_id = i.tenant_id AND u.user_id = i.user_id
              JOIN directory.tenant t ON t.tenant_id = i.tenant_id
@@ -280,7 +281,7 @@ export function createChangeStore(database: Database): ChangeStore {
 
 function foundUser([row]: readonly FoundUserRow[]): FoundUser | undefined {
   if (row === undefined) return undefined;
-  return { user: userOf(row), tenant: tenantOf(row), validFrom: row.valid_from };
+  return { user: userOf(row), updatedAt: row.updated_at, tenant: tenantOf(row), validFrom: row.valid_from };
 }
 
 function isStorable(text: string): boolean {

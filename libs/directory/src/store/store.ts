@@ -44,6 +44,8 @@ export interface ListedSecret {
 
 export interface FoundUser {
   readonly user: UserRecord;
+  /** The last change of the user's data; seconds since the Unix epoch. */
+  readonly updatedAt: number;
   readonly tenant: TenantRecord;
   /** Earlier sign-ins are invalid, because of the user or the tenant; seconds since the Unix epoch. */
   readonly validFrom: number;

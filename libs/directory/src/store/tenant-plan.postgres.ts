@@ -109,13 +109,15 @@ async function writeUsers(write: Write, users: Difference<UserRecord>): Promise<
   await write(
     'put_users',
     `INSERT INTO directory.user_account AS present
-            (tenant_id, user_id, username, email, name, phone_number, status, password_hash)
-     SELECT $1, u."userId", u.username, u.email, u.name, u."phoneNumber", u.status, u."passwordHash"
+            (tenant_id, user_id, username, email, name, phone_number, standard_claims, status, password_hash)
+     SELECT $1, u."userId", u.username, u.email, u.name, u."phoneNumber", u."standardClaims", u.status,
+            u."passwordHash"
        FROM jsonb_to_recordset($2::jsonb)
-         AS u("userId" text, username text, email text, name text, "phoneNumber" text, status text, "passwordHash" text)
+         AS u("userId" text, username text, email text, name text, "phoneNumber" text,
+              "standardClaims" jsonb, status text, "passwordHash" text)
      ON CONFLICT (tenant_id, user_id) DO UPDATE
         SET username = excluded.username, email = excluded.email, name = excluded.name,
-            phone_number = excluded.phone_number, status = excluded.status,
+            phone_number = excluded.phone_number, standard_claims = excluded.standard_claims, status = excluded.status,
             password_hash = excluded.password_hash,
             imported_hash = CASE WHEN ${passwordChanged} THEN NULL ELSE present.imported_hash END,
             valid_from = ${validFromAfter(`${statusChanged} OR ${passwordChanged}`)},

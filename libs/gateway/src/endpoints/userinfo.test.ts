@@ -33,6 +33,15 @@ describe.each(['GET', 'POST'] as const)('%s /userinfo', (method) => {
     });
   });
 
+  it('returns further claims by their names, objects included (OIDC Core §5.1)', async () => {
+    const claims = { updated_at: 1_700_000_000, email_verified: false, address: { country: 'SE' } };
+    const answer = await ask(
+      open(() => ({ sub: 'u1', name: 'Ada', claims })),
+      'bearer x',
+    );
+    expect(answer.json()).toEqual({ sub: 'u1', name: 'Ada', ...claims });
+  });
+
   it('answers 401 without an error code if no bearer token was sent (RFC 6750 §3.1)', async () => {
     for (const authorization of [undefined, 'Basic eDp5']) {
       const answer = await ask(open(), authorization);

@@ -22,6 +22,7 @@ export async function userinfo(
       ...(claims.name === undefined ? {} : { name: claims.name }),
       ...(claims.email === undefined ? {} : { email: claims.email }),
       ...(claims.phoneNumber === undefined ? {} : { phone_number: claims.phoneNumber }),
+      ...claims.claims,
     };
   } catch (error) {
     if (error instanceof OAuthError) {

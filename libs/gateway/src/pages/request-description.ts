@@ -17,9 +17,10 @@ export interface RequestDescription {
 /** What the built-in scopes allow (OIDC Core §5.4 and §11). */
 const builtInDescriptions: Readonly<Record<string, string>> = {
   openid: 'know who you are',
-  profile: 'see your name',
+  profile: 'see your name and profile',
   email: 'see your e-mail address',
   phone: 'see your phone number',
+  address: 'see your address',
   offline_access: 'stay connected while you are away',
 };
 
