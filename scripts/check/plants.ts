@@ -42,6 +42,7 @@ const boundaries: readonly Plant[] = [
   imports('libs/rpc/src/canary-room.ts', '@tessera/stores'),
   imports('libs/stores/src/canary-room.ts', '@tessera/rpc'),
   imports('libs/audit/src/canary-room.ts', '@tessera/process'),
+  imports('libs/delivery/src/canary-room.ts', '@tessera/stores'),
   imports('libs/process/src/canary-service.ts', '@tessera/keys'),
   imports('libs/test-kit/src/canary-service.ts', '@tessera/keys'),
   imports('apps/standalone/src/canary-other.ts', '@tessera/directory-client'),

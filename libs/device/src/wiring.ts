@@ -1,4 +1,5 @@
 import { createAuditBatch } from '@tessera/audit';
+import { createSend } from '@tessera/delivery';
 import { createLimiter, startPurge } from '@tessera/stores';
 import { guarded, route } from '@tessera/rpc';
 import type { Allow, BuiltService, Client } from '@tessera/rpc';
@@ -35,7 +36,6 @@ import { createDecisionStore } from './store/decision-store.postgres.ts';
 import { createRedisGrantStore } from './store/grant-store.redis.ts';
 import { createWebhookKeys } from './webhook/keys.ts';
 import { createPromptMessage, createWebhookExperience } from './webhook/prompts.ts';
-import { createSend } from './webhook/send.ts';
 import type { DecisionStore } from './store/decision-store.ts';
 
 /** The schema `device`. Run it before the service is built. */

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Message } from '../webhook/send.ts';
+import type { Message } from '@tessera/delivery';
 import type { Encryption } from './encryption.ts';
 import type { Delivery } from './delivery-store.ts';
 

@@ -1,5 +1,5 @@
+import { WakeUpSignal } from '@tessera/delivery';
 import { Code, ConnectError } from '@tessera/rpc';
-import { WakeUpSignal } from './wake-up.ts';
 import type { CallbackEncryption, TokenResponse } from './callback.ts';
 import type { Deliveries } from './deliveries.ts';
 import type { Claim, DeliveryStore, TakenPush } from './delivery-store.ts';

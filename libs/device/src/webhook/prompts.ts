@@ -1,4 +1,5 @@
 import { createHmac } from 'node:crypto';
+import type { Message } from '@tessera/delivery';
 import type { DirectoryClient } from '@tessera/directory-client';
 import { ulid } from '@tessera/kit';
 import type { CallOptions } from '@tessera/rpc';
@@ -8,7 +9,6 @@ import type { Experience } from '../approval/experience.ts';
 import type { Delivery, DeliveryStore } from '../delivery/delivery-store.ts';
 import type { GrantStore, ActiveGrant } from '../store/grant-store.ts';
 import type { WebhookKeys } from './keys.ts';
-import type { Message } from './send.ts';
 
 interface PromptParts {
   readonly keys: WebhookKeys;

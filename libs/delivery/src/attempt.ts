@@ -1,0 +1,89 @@
+import { metrics, type Logger } from '@tessera/telemetry';
+import type { Message, Send, Sent } from './send.ts';
+
+/** When a failed delivery is tried again. */
+export interface RetryRules {
+  /** Pauses before the second and later attempts in seconds; the last one repeats. */
+  readonly delays: readonly number[];
+  readonly mostAttempts: number;
+}
+
+/** Pause after an internal failure, which does not count as an attempt. */
+const internalFailurePauseSeconds = 2;
+
+const attempts = metrics.counter({
+  name: 'tessera_deliveries_total',
+  help: 'Attempts to notify clients and notification systems, by mode: ping, push, prompt or logout.',
+  labels: ['mode', 'outcome'],
+});
+
+/** What becomes of a delivery after an attempt. `giveBack`: as `retry`, but the attempt does not count. */
+export type Attempted =
+  | { readonly next: 'delivered' }
+  | { readonly next: 'failed'; readonly reason: string }
+  | { readonly next: 'retry' | 'giveBack'; readonly delaySeconds: number };
+
+/** One attempt to deliver. `messageOf` resolves with the message, or with the reason why nothing is sent. */
+export async function attempt(
+  {
+    mode,
+    number,
+    remainingSeconds,
+  }: {
+    readonly mode: string;
+    /** 1 for the first attempt. */
+    readonly number: number;
+    /** Until nothing is tried any more. */
+    readonly remainingSeconds: number;
+  },
+  {
+    messageOf,
+    send,
+    rules,
+    log,
+    closing,
+  }: {
+    readonly messageOf: () => Promise<Message | string>;
+    readonly send: Send;
+    readonly rules: RetryRules;
+    readonly log: Logger;
+    readonly closing: AbortSignal;
+  },
+): Promise<Attempted> {
+  const sent = await sendOnce({ messageOf, send, log, closing });
+  attempts.labels(mode, sent.outcome).inc();
+  if (sent.outcome === 'delivered') return { next: 'delivered' };
+  if (sent.outcome === 'unavailable') {
+    if (remainingSeconds <= internalFailurePauseSeconds) return { next: 'failed', reason: sent.outcome };
+    return { next: 'giveBack', delaySeconds: closing.aborted ? 0 : internalFailurePauseSeconds };
+  }
+  // This process is ending: another one repeats the attempt at once.
+  if (closing.aborted) return { next: 'retry', delaySeconds: 0 };
+  const delaySeconds = rules.delays[number - 1] ?? rules.delays.at(-1) ?? 0;
+  const isLast = number >= rules.mostAttempts || delaySeconds >= remainingSeconds;
+  if (sent.outcome === 'refused' || isLast) return { next: 'failed', reason: sent.reason };
+  return { next: 'retry', delaySeconds };
+}
+
+/** `unavailable`: an internal failure; the receiver is not at fault. */
+async function sendOnce({
+  messageOf,
+  send,
+  log,
+  closing,
+}: {
+  readonly messageOf: () => Promise<Message | string>;
+  readonly send: Send;
+  readonly log: Logger;
+  readonly closing: AbortSignal;
+}): Promise<Sent | { readonly outcome: 'unavailable' }> {
+  let message: Message | string;
+  try {
+    message = await messageOf();
+  } catch (error) {
+    if (!closing.aborted) log.warn({ error }, 'cannot prepare a delivery');
+    return { outcome: 'unavailable' };
+  }
+  if (typeof message === 'string') return { outcome: 'refused', reason: message };
+  return send(message, closing);
+}

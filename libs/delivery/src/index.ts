@@ -1,0 +1,8 @@
+/**
+ * Deliveries to clients over HTTPS: which due ones are sent when, with which bounds, and when they are tried again. It never
+ * stores anything and knows no message: services own their queues and say what is sent.
+ */
+export { attempt, type Attempted, type RetryRules } from './attempt.ts';
+export { createSend, type Message, type Send, type Sent } from './send.ts';
+export { WakeUpSignal } from './wake-up.ts';
+export { leaseSeconds, startWorker, type Due, type Worker } from './worker.ts';

@@ -1,0 +1,103 @@
+import type { Logger } from '@tessera/telemetry';
+import { WakeUpSignal } from './wake-up.ts';
+
+/** An attempt takes at most 5 s; if its process dies, another one continues after this time. */
+export const leaseSeconds = 15;
+/** Concurrent deliveries of one process. */
+const mostAtOnce = 200;
+/**
+ * Concurrent deliveries of one application, so that a receiver that does not answer cannot delay the deliveries of others.
+ * The same number bounds one claim, so an application never has twice as many.
+ */
+const mostOfOne = 20;
+/**
+ * How often pending deliveries are read without a wake-up: those of other processes, of processes that died, and retries.
+ * It is one statement on an index that is empty while nothing is pending.
+ */
+const pollMs = 1_000;
+
+/** A claimed delivery. */
+export interface Due {
+  readonly clientId: string;
+}
+
+export interface Worker {
+  /** To be called when there may be a delivery. */
+  wake(): void;
+  /** Aborted when this process stops delivering. */
+  readonly closing: AbortSignal;
+  /** Leaves unfinished deliveries to other processes. */
+  close(): Promise<void>;
+}
+
+/** Starts delivering at once. Any number of processes may do so concurrently. */
+export function startWorker<D extends Due>({
+  claim,
+  deliver,
+  log,
+}: {
+  /** Claims up to `limit` due deliveries for `leaseSeconds`, except those of the client ids in `skipped`. */
+  readonly claim: (limit: number, skipped: readonly string[]) => Promise<readonly D[]>;
+  /** Makes one attempt and records its result. */
+  readonly deliver: (delivery: D, closing: AbortSignal) => Promise<void>;
+  readonly log: Logger;
+}): Worker {
+  const closing = new AbortController();
+  const wakeUp = new WakeUpSignal();
+  const underWay = new Set<Promise<void>>();
+  const ofClients = new Map<string, number>();
+
+  function startDelivery(delivery: D): void {
+    const { clientId } = delivery;
+    ofClients.set(clientId, (ofClients.get(clientId) ?? 0) + 1);
+    const delivering = deliver(delivery, closing.signal)
+      .catch((error: unknown) =>
+        log.warn({ error }, 'cannot record the result of a delivery; it is repeated'),
+      )
+      .finally(() => {
+        underWay.delete(delivering);
+        const left = (ofClients.get(clientId) ?? 1) - 1;
+        if (left === 0) ofClients.delete(clientId);
+        else ofClients.set(clientId, left);
+        if (underWay.size === mostAtOnce - 1 || left === mostOfOne - 1) wakeUp.notify();
+      });
+    underWay.add(delivering);
+  }
+
+  async function claimDue(): Promise<void> {
+    for (;;) {
+      const limit = Math.min(mostAtOnce - underWay.size, mostOfOne);
+      if (limit === 0) return;
+      const busy = [...ofClients].filter(([, count]) => count >= mostOfOne).map(([clientId]) => clientId);
+      const due = await claim(limit, busy);
+      due.forEach(startDelivery);
+      if (due.length < limit || closing.signal.aborted) return;
+    }
+  }
+
+  async function run(): Promise<void> {
+    let failures = 0;
+    while (!closing.signal.aborted) {
+      const seen = wakeUp.notifications;
+      try {
+        await claimDue();
+        failures = 0;
+      } catch (error) {
+        if (failures === 0) log.warn({ error }, 'cannot read pending deliveries');
+        failures += 1;
+      }
+      await wakeUp.wait(seen, pollMs, closing.signal);
+    }
+  }
+
+  const running = run();
+  return {
+    closing: closing.signal,
+    wake: () => wakeUp.notify(),
+    async close() {
+      closing.abort();
+      await running;
+      await Promise.all(underWay);
+    },
+  };
+}
