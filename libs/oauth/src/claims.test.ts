@@ -61,6 +61,8 @@ describe('idTokenClaims (OIDC Core §2)', () => {
       nonce: 'n',
       at_hash: accessTokenHash('a.b.c'),
       sid: 's1',
+      acr: '1',
+      amr: ['pwd'],
     });
   });
 

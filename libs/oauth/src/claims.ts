@@ -4,6 +4,9 @@ import { hash } from 'node:crypto';
 export const accessTokenType = 'at+jwt';
 export const idTokenType = 'JWT';
 
+/** `acr` of a sign-in with a password (OIDC Core §2): one factor. The only class that this server offers. */
+export const passwordAcr = '1';
+
 export interface AccessTokenInput {
   readonly issuer: string;
   /** The user id; the client id for client credentials. */
@@ -67,7 +70,7 @@ export interface IdTokenInput {
   readonly nonce: string | undefined;
   /** The access token issued together with it, for `at_hash`; undefined if none. */
   readonly accessToken: string | undefined;
-  /** Session identifier; undefined or empty if there is no session. */
+  /** The session of the password sign-in; undefined or empty if a webhook approved the request instead. */
   readonly sessionId: string | undefined;
 }
 
@@ -82,6 +85,8 @@ export interface IdTokenClaims {
   readonly nonce?: string;
   readonly at_hash?: string;
   readonly sid?: string;
+  readonly acr?: string;
+  readonly amr?: readonly string[];
 }
 
 /** The claims of an ID token, without those that do not apply. */
@@ -95,7 +100,8 @@ export function idTokenClaims(input: IdTokenInput): IdTokenClaims {
     auth_time: input.authTime,
     ...(isPresent(input.nonce) && { nonce: input.nonce }),
     ...(isPresent(input.accessToken) && { at_hash: accessTokenHash(input.accessToken) }),
-    ...(isPresent(input.sessionId) && { sid: input.sessionId }),
+    // Every session starts with a password (`pwd` of RFC 8176 §2). How a webhook identified the person is not known.
+    ...(isPresent(input.sessionId) && { sid: input.sessionId, acr: passwordAcr, amr: ['pwd'] }),
   };
 }
 

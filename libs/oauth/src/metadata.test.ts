@@ -63,7 +63,7 @@ describe('authorizationServerMetadata (RFC 8414 §2)', () => {
     });
   });
 
-  it('has the scope address and the standard claims (OIDC Core §5.1, §5.4).', () => {
+  it('has the scope address, the standard claims, acr and amr (OIDC Core §5.1, §5.4).', () => {
     expect(metadata.scopes_supported).toEqual([
       'openid',
       'profile',
@@ -72,8 +72,17 @@ describe('authorizationServerMetadata (RFC 8414 §2)', () => {
       'address',
       'offline_access',
     ]);
+    expect(metadata.acr_values_supported).toEqual(['1']);
     expect(metadata.claims_supported).toEqual(
-      expect.arrayContaining(['sub', 'given_name', 'email_verified', 'phone_number_verified', 'address']),
+      expect.arrayContaining([
+        'sub',
+        'acr',
+        'amr',
+        'given_name',
+        'email_verified',
+        'phone_number_verified',
+        'address',
+      ]),
     );
   });
 

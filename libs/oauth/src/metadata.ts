@@ -1,3 +1,4 @@
+import { passwordAcr } from './claims.ts';
 import { grantTypes } from './grant-types.ts';
 import { builtInScopes } from './scopes.ts';
 import { userInfoClaimNames } from './user-claims.ts';
@@ -96,6 +97,7 @@ export function authorizationServerMetadata(issuer: string, deliveryModes: reado
     code_challenge_methods_supported: ['S256'],
     authorization_response_iss_parameter_supported: true,
     claims_supported: claimsSupported,
+    acr_values_supported: [passwordAcr],
     claims_parameter_supported: false,
     request_parameter_supported: false,
     request_uri_parameter_supported: false,
@@ -114,5 +116,7 @@ const claimsSupported = [
   'nonce',
   'at_hash',
   'sid',
+  'acr',
+  'amr',
   ...userInfoClaimNames,
 ];

@@ -45,6 +45,8 @@ export function codeFlowSuite(system: () => System): void {
         nonce: 'n-0S6_WzA2Mj',
         at_hash: expect.any(String),
         sid: expect.any(String),
+        acr: '1',
+        amr: ['pwd'],
         auth_time: expect.any(Number),
       });
       expect(tokens.refreshToken?.startsWith('tr_')).toBe(true);

@@ -79,7 +79,7 @@ export function webhookSuite(system: () => System): void {
         expectError(await decide(approved.token, 'deny'), 400, 'invalid_request');
         const tokens = tokensOf(await poll(http, 'ciba', approved.authReqId, client, dialects[1]));
         expect(claimsOf(tokens.idToken)).toMatchObject({ aud: client, sub: approved.data['sub'] });
-        expect(claimsOf(tokens.idToken)).not.toHaveProperty('sid');
+        for (const name of ['sid', 'acr', 'amr']) expect(claimsOf(tokens.idToken)).not.toHaveProperty(name);
         expectError(await poll(http, 'ciba', approved.authReqId, client), 400, 'invalid_grant');
 
         const denied = await next({ login_hint: people.bob.email });

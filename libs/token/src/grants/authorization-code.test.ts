@@ -38,6 +38,8 @@ describe('the authorization code grant', () => {
       auth_time: 1_700_000_000,
       nonce: 'n-0S6_WzA2Mj',
       sid: 'session-1',
+      acr: '1',
+      amr: ['pwd'],
       at_hash: accessTokenHash(answer.accessToken),
     });
     expect(answer.refreshToken).toMatch(/^tr_/);

@@ -30,6 +30,17 @@ describe.each([
     expect((await on.refresh(answer.refreshToken)).accessToken).not.toBe('');
   });
 
+  it('names the password in the ID token, or nothing if a webhook approved (OIDC Core §2, RFC 8176 §2)', async () => {
+    const idToken = async (sessionId: string) => {
+      const secret = on.device.start(prefix);
+      on.device.approve(secret, { ...grantOf(), sessionId });
+      return claimsOf((await poll(secret)).idToken);
+    };
+    expect(await idToken('session-1')).toMatchObject({ sid: 'session-1', acr: '1', amr: ['pwd'] });
+    const byWebhook = await idToken('');
+    for (const name of ['sid', 'acr', 'amr']) expect(byWebhook).not.toHaveProperty(name);
+  });
+
   it('issues the tokens to one of twenty parallel polls (F18)', async () => {
     const secret = on.device.start(prefix);
     on.device.approve(secret, grantOf());
