@@ -1,8 +1,8 @@
 import { ChangeFeed, createLimiter, startPurge } from '@tessera/stores';
 import { createAuditBatch } from '@tessera/audit';
-import { guarded, route } from '@tessera/rpc';
+import { route } from '@tessera/rpc';
 import type { Allow, BuiltService, Client } from '@tessera/rpc';
-import type { Runtime } from '@tessera/process';
+import { refuseWhileClockIsWrong, type Runtime } from '@tessera/process';
 import type { Migrations } from '@tessera/stores';
 import { createDirectoryClient } from '@tessera/directory-client';
 import type { DirectoryClient } from '@tessera/directory-client';
@@ -90,7 +90,7 @@ export function buildAuthorize(
       await batch.close();
     },
   };
-  return guarded(built, runtime.requireClock);
+  return refuseWhileClockIsWrong(built, runtime);
 }
 
 function assemble(given: {

@@ -1,9 +1,9 @@
 import { createAuditBatch } from '@tessera/audit';
 import { createSend } from '@tessera/delivery';
 import { createLimiter, startPurge } from '@tessera/stores';
-import { guarded, route } from '@tessera/rpc';
+import { route } from '@tessera/rpc';
 import type { Allow, BuiltService, Client } from '@tessera/rpc';
-import type { Runtime } from '@tessera/process';
+import { refuseWhileClockIsWrong, type Runtime } from '@tessera/process';
 import type { Migrations } from '@tessera/stores';
 import { createDirectoryClient } from '@tessera/directory-client';
 import type { DirectoryClient } from '@tessera/directory-client';
@@ -123,7 +123,7 @@ export function buildDevice(config: DeviceConfig, peers: DevicePeers, runtime: R
       await batch.close();
     },
   };
-  return guarded(built, runtime.requireClock);
+  return refuseWhileClockIsWrong(built, runtime);
 }
 
 /** The parts that call clients and tenants' notification systems. */

@@ -1,7 +1,7 @@
 import { metrics } from '@tessera/telemetry';
-import { guarded, route } from '@tessera/rpc';
+import { route } from '@tessera/rpc';
 import type { BuiltService } from '@tessera/rpc';
-import type { Runtime } from '@tessera/process';
+import { refuseWhileClockIsWrong, type Runtime } from '@tessera/process';
 import type { Migrations } from '@tessera/stores';
 import { KeysService } from '@tessera/proto-gen/keys';
 import type { KeysConfig } from './config.ts';
@@ -62,7 +62,7 @@ export function buildKeys(
       await poller?.close();
     },
   };
-  return guarded(built, runtime.requireClock);
+  return refuseWhileClockIsWrong(built, runtime);
 }
 
 function exportAges(ring: KeyRing): () => void {

@@ -5,7 +5,7 @@ import { watchClock } from './clock-watch.ts';
 import { loadConfig } from './config/load-config.ts';
 import { createRuntime } from './create-runtime.ts';
 import { createLifecycle } from './lifecycle.ts';
-import { processConfig } from './config/process-settings.ts';
+import { processConfig } from './config/settings-of-every-process.ts';
 
 const postgres = await testDatabase();
 const hourMs = 3_600_000;

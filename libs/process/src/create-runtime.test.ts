@@ -5,7 +5,7 @@ import { loadConfig } from './config/load-config.ts';
 import { createRuntime } from './create-runtime.ts';
 import { createLifecycle } from './lifecycle.ts';
 import { createLogger } from '@tessera/telemetry';
-import { processConfig } from './config/process-settings.ts';
+import { processConfig } from './config/settings-of-every-process.ts';
 
 describe('a runtime whose clock is off', () => {
   it('keeps its process from being ready, and says what to change, until the clock is right (F14)', async () => {

@@ -8,7 +8,7 @@ import { failpoints } from './failpoints.ts';
 import type { Runtime } from './runtime.ts';
 import type { Lifecycle } from './lifecycle.ts';
 import type { Logger } from '@tessera/telemetry';
-import { redisOptions, type ProcessConfig } from './config/process-settings.ts';
+import { redisOptions, type ProcessConfig } from './config/settings-of-every-process.ts';
 
 /** Which stores a process of the split topology works with; what it needs must be named in its settings. */
 export interface StoreNeeds {

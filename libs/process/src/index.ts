@@ -7,8 +7,9 @@ export { createRuntime } from './create-runtime.ts';
 export type { Runtime } from './runtime.ts';
 export type { Lifecycle } from './lifecycle.ts';
 export { checkSchemas } from './schema-check.ts';
-export { processConfig, redisOptions, type ProcessConfig } from './config/process-settings.ts';
+export { processConfig, redisOptions, type ProcessConfig } from './config/settings-of-every-process.ts';
 export { rpcConfig, rpcCredentials, type RpcConfig } from './config/rpc-settings.ts';
+export { refuseWhileClockIsWrong } from './refuse-while-clock-is-wrong.ts';
 export { runProcess } from './run-process.ts';
 export { connectPeers, purgeAudit, runService, type PeerName } from './run-service.ts';
 export {
@@ -23,4 +24,4 @@ export {
   secret,
   text,
 } from './config/setting-types.ts';
-export { issuerSetting, profileSetting } from './config/shared-settings.ts';
+export { issuerSetting, profileSetting } from './config/settings-of-several-services.ts';

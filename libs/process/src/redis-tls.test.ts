@@ -10,7 +10,7 @@ import {
 import type { RedisTlsFiles } from '@tessera/test-kit/provision';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ConfigError, loadConfig } from './config/load-config.ts';
-import { processConfig, redisOptions } from './config/process-settings.ts';
+import { processConfig, redisOptions } from './config/settings-of-every-process.ts';
 import { Secret } from '@tessera/kit';
 import { openRedis } from '@tessera/stores';
 import type { RedisTls } from '@tessera/stores';

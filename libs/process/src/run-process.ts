@@ -6,7 +6,7 @@ import { createLifecycle, type Lifecycle, type ProcessLifecycle } from './lifecy
 import { errorMessage, createLogger, metrics, measureProcess, traceFields } from '@tessera/telemetry';
 import type { Logger } from '@tessera/telemetry';
 import { startManagement } from './management.ts';
-import type { ProcessConfig } from './config/process-settings.ts';
+import type { ProcessConfig } from './config/settings-of-every-process.ts';
 import type { RpcConfig } from './config/rpc-settings.ts';
 import { measureCertificate, measureState } from './process-metrics.ts';
 import { tracesAreOn, tracesProtocol, tracingEnvironment } from './config/tracing-settings.ts';

@@ -6,7 +6,7 @@ import { migrate, type Migrations, whenAvailable } from '@tessera/stores';
 import type { Runtime } from './runtime.ts';
 import type { Lifecycle } from './lifecycle.ts';
 import type { Logger } from '@tessera/telemetry';
-import { processConfig, type ProcessConfig } from './config/process-settings.ts';
+import { processConfig, type ProcessConfig } from './config/settings-of-every-process.ts';
 import { rpcConfig, rpcCredentials, type RpcConfig } from './config/rpc-settings.ts';
 import { runProcess } from './run-process.ts';
 import { checkSchemas } from './schema-check.ts';

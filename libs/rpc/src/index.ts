@@ -21,8 +21,7 @@ export type {
   Client,
 } from './call.ts';
 export type { RpcCredentials } from './credentials.ts';
-export { guarded } from './guarded.ts';
-export { certifiedName } from './identity.ts';
+export { certifiedName } from './caller-check/caller-of-certificate.ts';
 export { local } from './local.ts';
 export type { RemoteService } from './remote.ts';
 export type { RpcServer } from './server/serve.ts';

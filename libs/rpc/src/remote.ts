@@ -7,7 +7,7 @@ import type { ChannelCredentials, ServiceError } from '@grpc/grpc-js';
 import { temporarilyUnavailable } from '@tessera/oauth';
 import { currentTraceparent, methodName, traceparentKey } from '@tessera/telemetry';
 import { pino, type Logger } from 'pino';
-import { bearerAuthorization } from './server/caller-allow-list.ts';
+import { bearerAuthorization } from './caller-check/caller-check-interceptor.ts';
 import { cancelled, deadlineOf, requestIdKey, requestIdOf } from './call-options.ts';
 import { traceCalling } from './call-traces.ts';
 import type { CallerName } from './call.ts';
@@ -16,7 +16,7 @@ import { openGrpcClient, type GrpcClient, type OutgoingCall } from './client/grp
 import { authorizationKey, callerKey, isLoopback, warnNotReloaded } from './credentials.ts';
 import type { RpcCredentials } from './credentials.ts';
 import { fromStatus } from './error-status.ts';
-import { certifiedName } from './identity.ts';
+import { certifiedName } from './caller-check/caller-of-certificate.ts';
 import { parseTarget } from './target.ts';
 import { typedClient, type StreamingCall, type UnaryCall } from './typed-client.ts';
 

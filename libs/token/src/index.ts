@@ -1,8 +1,9 @@
 /**
  * Tokens. Owns the Postgres schema `token`: refresh families, redemption markers, revocations and their audit rows.
  *
- * - `grants/`: the token endpoint. `pipeline.ts` runs the phases; each grant type has its file, and a new one goes here.
- *   `refresh-token.ts` rotates refresh tokens, by the statement in `store/refresh-families.postgres.ts`.
+ * - `grants/`: one file per grant type; a new one goes here. `refresh-token.ts` rotates refresh tokens, by the statement in
+ *   `store/rotate-refresh-token.postgres.ts`.
+ * - `pipeline/`: what every token request passes: the phases, and what the grants share.
  * - `push/`: tokens that are pushed to clients (CIBA).
  * - `introspection/`: introspection, and what each caller may see. `verification/`: signature and claims of tokens.
  * - `revocation/`: revocation, and the stream of revocations.

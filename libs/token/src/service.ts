@@ -1,7 +1,7 @@
 import type { Handlers } from '@tessera/rpc';
 import type { IntrospectionService, TokenService } from '@tessera/proto-gen/token';
 import { introspect, introspectBatch, type IntrospectionParts } from './introspection/introspection.ts';
-import { exchange, type PipelineParts } from './grants/pipeline.ts';
+import { exchange, type PipelineParts } from './pipeline/pipeline.ts';
 import { revoke, type RevocationParts } from './revocation/revoke.ts';
 import type { RedemptionStore } from './store/store.ts';
 import { userInfo, type UserInfoParts } from './user-info.ts';

@@ -2,9 +2,9 @@ import { createDirectoryClient } from '@tessera/directory-client';
 import { ChangeFeed, createLimiter, type Migrations } from '@tessera/stores';
 import { createAuditBatch, type AuditBatch } from '@tessera/audit';
 import { expectRefusals } from '@tessera/telemetry';
-import { guarded, route, type BuiltService } from '@tessera/rpc';
+import { route, type BuiltService } from '@tessera/rpc';
 import type { Client } from '@tessera/rpc';
-import { type Runtime } from '@tessera/process';
+import { refuseWhileClockIsWrong, type Runtime } from '@tessera/process';
 import type { AuthorizeService } from '@tessera/proto-gen/authorize';
 import type {
   ApprovedPush,
@@ -19,16 +19,16 @@ import { parseCertificateClients } from './introspection/certificate-clients.ts'
 import type { TokenConfig } from './config.ts';
 import { authorizationCodeGrant } from './grants/authorization-code.ts';
 import { clientCredentialsGrant } from './grants/client-credentials.ts';
-import type { Grant, GrantTable } from './grants/grant.ts';
+import type { Grant, GrantTable } from './pipeline/grant.ts';
 import { cibaGrant, deviceCodeGrant } from './grants/device-and-ciba.ts';
-import type { OneTimeParts } from './grants/one-time-grant.ts';
+import type { OneTimeParts } from './pipeline/one-time-redemption.ts';
 import { refreshTokenGrant } from './grants/refresh-token.ts';
 import { startPurges } from './store/purge.ts';
 import { issuePushedTokens, type PushParts } from './push/issue-pushed-tokens.ts';
 import { startPushWorker, type PushWorker } from './push/push-worker.ts';
 import { createRefreshTokenCodec, parseRefreshKeys } from './refresh-token-format.ts';
 import { introspectionHandlers, tokenHandlers, type ServiceParts } from './service.ts';
-import { createSigner } from './grants/signer.ts';
+import { createSigner } from './pipeline/signer.ts';
 import { createPostgresStores } from './store/store.postgres.ts';
 import { createTokenVerifier } from './verification/token-verifier.ts';
 import { createVerificationKeys } from './verification/verification-keys.ts';
@@ -92,7 +92,7 @@ export function buildToken(config: TokenConfig, peers: TokenPeers, runtime: Runt
       ]);
     },
   };
-  return guarded(built, runtime.requireClock);
+  return refuseWhileClockIsWrong(built, runtime);
 }
 
 interface StoreParts {

@@ -15,7 +15,7 @@ import { crossOriginHeaders } from './headers.ts';
 import { chooseRequestId, type IncomingRules } from './incoming.ts';
 import { sendPageError, wantsHtml } from '../pages/page.ts';
 import { prepareRequests } from './hooks.ts';
-import { watchOverload, type OverloadWatch } from './overload.ts';
+import { watchEventLoopLoad, type EventLoopLoad } from './event-loop-load.ts';
 import { refuseOverload } from './load-shedding.ts';
 import { traceRequests } from './request-traces.ts';
 import { methodsOf, routes, type PageRoute, type ReadRoute, type Route } from '../routes.ts';
@@ -55,7 +55,7 @@ export function createServer(gateway: Gateway, options: ServerOptions): FastifyI
     runtime,
   };
   const patience = options.patience ?? usualPatience;
-  const load = watchOverload(patience.request);
+  const load = watchEventLoopLoad(patience.request);
   const app = fastify({
     ...limits(patience),
     genReqId: (request: IncomingMessage) => chooseRequestId(request, rules),
@@ -230,12 +230,12 @@ function refuseAddress(reply: FastifyReply): void {
  * Answers a connection that sends invalid HTTP or takes too long, without repeating any of what it sent. A request may have arrived
  * in time and wait to be read by a server that is overloaded: that is a 503.
  */
-function refuseConnection(error: Error & { code?: string }, socket: Socket, load: OverloadWatch): void {
+function refuseConnection(error: Error & { code?: string }, socket: Socket, load: EventLoopLoad): void {
   if (!socket.writable || error.code === 'ECONNRESET') {
     socket.destroy();
     return;
   }
-  const isLate = error.code === 'ERR_HTTP_REQUEST_TIMEOUT' && load.overloaded();
+  const isLate = error.code === 'ERR_HTTP_REQUEST_TIMEOUT' && load.isBusy();
   const status = isLate ? '503 Service Unavailable' : (lowLevelStatus[error.code ?? ''] ?? '400 Bad Request');
   const { code, message } = isLate ? temporarilyUnavailable() : unreadable;
   const body = JSON.stringify(contract.failure(code, message));

@@ -166,7 +166,7 @@ function partsOf(schema: z.ZodObject): readonly z.ZodObject[] {
 
 /**
  * One schema for a process that hosts several parts, for `loadConfig`, which applies the rules that a part has over
- * several settings. A setting that several parts read must have one schema, from `shared-settings.ts`.
+ * several settings. A setting that several parts read must have one schema, from `settings-of-several-services.ts`.
  * @throws Error when a setting has two schemas: one of them, and its rules, would be lost
  */
 export function combine<const S extends Schemas>(...schemas: S): Combined<S> {

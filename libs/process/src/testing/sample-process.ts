@@ -7,7 +7,7 @@ import { combine } from '../config/load-config.ts';
 import { failpoints } from '../failpoints.ts';
 import type { Lifecycle } from '../lifecycle.ts';
 import type { Logger } from '@tessera/telemetry';
-import { processConfig } from '../config/process-settings.ts';
+import { processConfig } from '../config/settings-of-every-process.ts';
 import { runProcess } from '../run-process.ts';
 import { secret } from '../config/setting-types.ts';
 import { isTracing, tracedRoot } from '@tessera/telemetry';

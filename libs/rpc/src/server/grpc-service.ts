@@ -12,7 +12,7 @@ import type {
 import { methodName } from '@tessera/telemetry';
 import { once } from 'node:events';
 import type { Logger } from 'pino';
-import { admittedCaller, requestIdIn } from './caller-allow-list.ts';
+import { admittedCaller, requestIdIn } from '../caller-check/caller-check-interceptor.ts';
 import { traceOriginOf } from '../call-traces.ts';
 import type { Route } from '../call.ts';
 import { decodeMessage, encodeMessage } from '../client/grpc-client.ts';

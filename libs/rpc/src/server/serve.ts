@@ -4,7 +4,7 @@ import { lookup } from 'node:dns/promises';
 import type { Logger } from 'pino';
 import { within } from '@tessera/kit';
 import { methodName } from '@tessera/telemetry';
-import { createAdmission, type Access } from './caller-allow-list.ts';
+import { createAdmission, type Access } from '../caller-check/caller-check-interceptor.ts';
 import type { BuiltService } from '../call.ts';
 import { watchCertificates } from '../client/certificates.ts';
 import { isLoopback, warnNotReloaded, warnOfTrust, type RpcCredentials } from '../credentials.ts';

@@ -2,8 +2,8 @@ import type { Client } from '@tessera/rpc';
 import type { AuthorizeService } from '@tessera/proto-gen/authorize';
 import { isConfidential } from '../client-authentication.ts';
 import { oauthError } from '../audit.ts';
-import { missingParameter, type Grant } from './grant.ts';
-import { oneTimeRedemption, replayed, type OneTimeParts } from './one-time-grant.ts';
+import { missingParameter, type Grant } from '../pipeline/grant.ts';
+import { oneTimeRedemption, replayed, type OneTimeParts } from '../pipeline/one-time-redemption.ts';
 
 /**
  * RFC 6749 §4.1.3 with RFC 7636 §4.5: every client sends code and redirect URI, and the verifier unless PKCE is optional for

@@ -1,8 +1,8 @@
 import type { AuditBatch } from '@tessera/audit';
 import { isConfidential } from '../client-authentication.ts';
 import { oauthError } from '../audit.ts';
-import type { Grant } from './grant.ts';
-import { issuedDetails } from './one-time-grant.ts';
+import type { Grant } from '../pipeline/grant.ts';
+import { issuedDetails } from '../pipeline/one-time-redemption.ts';
 
 /** RFC 6749 §4.4: a confidential client on its own behalf. No state changes, so the audit row goes to the batch. */
 export function clientCredentialsGrant(audit: Pick<AuditBatch, 'add'>): Grant {

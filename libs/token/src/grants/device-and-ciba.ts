@@ -6,8 +6,8 @@ import type {
 } from '@tessera/proto-gen/device';
 import type { RedemptionKind } from '../store/store.ts';
 import { oauthError } from '../audit.ts';
-import { grantParameters, type Grant, type GrantParameter } from './grant.ts';
-import { oneTimeRedemption, type OneTimeParts } from './one-time-grant.ts';
+import { grantParameters, type Grant, type GrantParameter } from '../pipeline/grant.ts';
+import { oneTimeRedemption, type OneTimeParts } from '../pipeline/one-time-redemption.ts';
 
 interface PollMessage {
   readonly secret: string;

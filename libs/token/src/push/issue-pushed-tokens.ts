@@ -2,13 +2,13 @@ import { rootCall } from '@tessera/rpc';
 import { type ChangeFeed } from '@tessera/stores';
 import { OAuthError } from '@tessera/oauth';
 import type { ApprovedPush } from '@tessera/proto-gen/device';
-import type { OneTimeParts } from '../grants/one-time-grant.ts';
+import type { OneTimeParts } from '../pipeline/one-time-redemption.ts';
 import {
   exchangeForPush,
   type ExchangeContext,
   type TokenResponse,
   type PipelineParts,
-} from '../grants/pipeline.ts';
+} from '../pipeline/pipeline.ts';
 import { auditReasonOf } from '../audit.ts';
 import type { RecordedRevocation, RefreshStore } from '../store/store.ts';
 import { pushGrant, secretHash } from './push-grant.ts';

@@ -1,8 +1,8 @@
 import { hash } from 'node:crypto';
 import { leftHash } from '@tessera/oauth';
 import type { ApprovedPush } from '@tessera/proto-gen/device';
-import type { ExtraClaims, Grant } from '../grants/grant.ts';
-import { oneTimeRedemption, type OneTimeParts } from '../grants/one-time-grant.ts';
+import type { ExtraClaims, Grant } from '../pipeline/grant.ts';
+import { oneTimeRedemption, type OneTimeParts } from '../pipeline/one-time-redemption.ts';
 import { oauthError } from '../audit.ts';
 
 export const requestIdClaim = 'urn:openid:params:jwt:claim:auth_req_id';

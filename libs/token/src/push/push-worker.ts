@@ -3,7 +3,7 @@ import { Code, ConnectError, rootCall } from '@tessera/rpc';
 import type { Client } from '@tessera/rpc';
 import { type Runtime } from '@tessera/process';
 import type { ApprovedPush, BackchannelAuthenticationService } from '@tessera/proto-gen/device';
-import type { TokenResponse } from '../grants/pipeline.ts';
+import type { TokenResponse } from '../pipeline/pipeline.ts';
 
 /** Pushes that one process works on at a time; the others are left to other processes. */
 const maxConcurrent = 16;

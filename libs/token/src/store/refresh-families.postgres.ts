@@ -1,84 +1,9 @@
 import type { Database } from '@tessera/stores';
 import type { Runtime } from '@tessera/process';
-import { temporarilyUnavailable } from '@tessera/oauth';
-import { auditParameter, settlementEvents, success } from './audit-events.ts';
+import { auditParameter, success } from './audit-events.ts';
+import { grantOf, rotateRefreshToken, type GrantRow } from './rotate-refresh-token.postgres.ts';
 import { auditInsert, grantColumns, recordRevocations } from './sql-fragments.ts';
-import type {
-  FamilyGrant,
-  LiveFamily,
-  RefreshStore,
-  RevocationOutcome,
-  RevocationRequest,
-  RotationError,
-  RotationOutcome,
-  RotationRequest,
-} from './store.ts';
-
-/** Rotates the live generation. $1 tenant, $2 family, $3 client, $4 generation, $5 scopes, $6 resources, $7 idle seconds, $8 audit */
-const rotateSql = `
-  WITH rotated AS (
-    UPDATE token.refresh_family
-    SET generation = generation + 1,
-        previous_rotated_at = rotated_at,
-        previous_idle_expires_at = idle_expires_at,
-        rotated_at = clock_timestamp(),
-        undelivered = false,
-        hand_outs = 1,
-        idle_expires_at = LEAST(absolute_expires_at, clock_timestamp() + make_interval(secs => $7::float8))
-    WHERE tenant_id = $1 AND family_id = $2::uuid AND client_id = $3 AND generation = $4::int
-      AND revoked_at IS NULL
-      AND idle_expires_at > clock_timestamp() AND absolute_expires_at > clock_timestamp()
-      AND scopes @> $5::text[] AND (cardinality($6::text[]) = 0 OR resource = ANY ($6))
-    RETURNING tenant_id, family_id, generation, user_id, scopes, resource, session_id, issuer, auth_time
-  ), audited AS (${auditInsert('rotated', '$8')})
-  SELECT generation, ${grantColumns} FROM rotated`;
-
-/**
- * Decides, with the family locked, why a rotation found no row, and acts on it. The order of the cases matters: a
- * request of another client changes nothing in any state, and a request that exceeds the grant consumes nothing.
- * $1 tenant, $2 family, $3 client, $4 generation, $5 scopes, $6 resources, $7 retry window in seconds, $8 audit,
- * $9 idle seconds
- */
-const settleRotationSql = `
-  WITH family AS MATERIALIZED (
-    SELECT tenant_id, family_id, client_id, generation, undelivered, rotated_at, idle_expires_at, absolute_expires_at,
-           revoked_at, user_id, scopes, resource, session_id, issuer, auth_time
-    FROM token.refresh_family
-    WHERE tenant_id = $1 AND family_id = $2::uuid
-    FOR UPDATE
-  ), settled AS MATERIALIZED (
-    SELECT *,
-      CASE
-        WHEN client_id <> $3 THEN 'client_mismatch'
-        WHEN revoked_at IS NOT NULL THEN 'revoked'
-        WHEN LEAST(idle_expires_at, absolute_expires_at) <= clock_timestamp() THEN 'expired'
-        WHEN generation < $4::int THEN 'unknown'
-        WHEN generation > $4::int + 1 THEN 'reuse_detected'
-        WHEN generation = $4::int + 1 AND NOT undelivered
-             AND rotated_at + make_interval(secs => $7::float8) <= clock_timestamp() THEN 'reuse_detected'
-        WHEN NOT (cardinality($6::text[]) = 0 OR resource = ANY ($6)) THEN 'resource_mismatch'
-        WHEN NOT scopes @> $5::text[] THEN 'scope_exceeded'
-        WHEN generation = $4::int + 1 THEN 'retried'
-        ELSE 'unsettled'
-      END AS verdict
-    FROM family
-  ), delivered AS (
-    UPDATE token.refresh_family AS f
-    SET undelivered = false,
-        hand_outs = CASE WHEN s.undelivered THEN 1 ELSE f.hand_outs + 1 END,
-        rotated_at = CASE WHEN s.undelivered THEN clock_timestamp() ELSE f.rotated_at END,
-        idle_expires_at = CASE WHEN s.undelivered
-          THEN LEAST(f.absolute_expires_at, clock_timestamp() + make_interval(secs => $9::float8))
-          ELSE f.idle_expires_at END
-    FROM settled AS s
-    WHERE f.tenant_id = s.tenant_id AND f.family_id = s.family_id AND s.verdict = 'retried'
-  ), revoked AS (
-    UPDATE token.refresh_family AS f
-    SET revoked_at = clock_timestamp(), revoked_cause = 'reuse_detected'
-    FROM settled AS s
-    WHERE f.tenant_id = s.tenant_id AND f.family_id = s.family_id AND s.verdict = 'reuse_detected'
-  ), ${recordRevocations('settled', "verdict = 'reuse_detected'")}, audited AS (${auditInsert('settled', '$8', "e ->> 'when' = s.verdict")})
-  SELECT verdict, generation, ${grantColumns} FROM settled`;
+import type { LiveFamily, RefreshStore, RevocationOutcome, RevocationRequest } from './store.ts';
 
 /**
  * A response with the live generation was not delivered. If no other response has delivered it, everything of the rotation
@@ -138,7 +63,7 @@ type StoreRuntime = Pick<Runtime, 'clock' | 'random'>;
 /** The refresh families on Postgres or PGlite. */
 export function createRefreshStore(database: Database, runtime: StoreRuntime): RefreshStore {
   return {
-    rotate: (request) => rotate(database, runtime, request),
+    rotate: (request) => rotateRefreshToken(database, runtime, request),
     async recordUndelivered({ tenantId, familyId, clientId, generation, trail }) {
       const event = success('refresh.undelivered', { tenantId, clientId, grantId: familyId }, trail);
       await database.query({
@@ -162,39 +87,6 @@ export function createRefreshStore(database: Database, runtime: StoreRuntime): R
       return (await database.query(purge)).rowCount;
     },
   };
-}
-
-async function rotate(
-  database: Database,
-  runtime: StoreRuntime,
-  request: RotationRequest,
-): Promise<RotationOutcome> {
-  const { tenantId, familyId, clientId, generation, trail } = request;
-  const key = [tenantId, familyId, clientId, generation, request.scopes, request.resources];
-  const about = { tenantId, clientId, grantId: familyId };
-  const rotated = await database.query<GenerationRow>({
-    name: 'token.rotate',
-    text: rotateSql,
-    values: [
-      ...key,
-      request.idleSeconds,
-      auditParameter(runtime, [success('refresh.rotated', about, trail)]),
-    ],
-  });
-  const [row] = rotated.rows;
-  if (row !== undefined) return { kind: 'rotated', generation: row.generation, grant: grantOf(row) };
-
-  const settled = await database.query<GenerationRow & { verdict: string }>({
-    name: 'token.settle_rotation',
-    text: settleRotationSql,
-    values: [
-      ...key,
-      request.retryWindowSeconds,
-      auditParameter(runtime, settlementEvents(about, trail)),
-      request.idleSeconds,
-    ],
-  });
-  return settledOutcome(settled.rows[0]);
 }
 
 async function revoke(
@@ -221,57 +113,11 @@ async function revoke(
   return family.already ? 'already_revoked' : 'revoked';
 }
 
-const rotationErrors: ReadonlySet<string> = new Set<RotationError>([
-  'unknown',
-  'client_mismatch',
-  'expired',
-  'revoked',
-  'resource_mismatch',
-  'scope_exceeded',
-  'reuse_detected',
-]);
-
-function isRotationError(verdict: string): verdict is RotationError {
-  return rotationErrors.has(verdict);
-}
-
-function settledOutcome(row: (GenerationRow & { verdict: string }) | undefined): RotationOutcome {
-  if (row === undefined) return { kind: 'unknown' };
-  if (row.verdict === 'retried') return { kind: 'retried', generation: row.generation, grant: grantOf(row) };
-  if (isRotationError(row.verdict)) return { kind: row.verdict };
-  // The rotation found no row, but the reason no longer holds: another request changed the family meanwhile. A retry succeeds.
-  throw temporarilyUnavailable(new Error('the refresh family changed twice during a rotation'));
-}
-
-interface GrantRow {
-  readonly user_id: string;
-  readonly scopes: string[];
-  readonly resource: string;
-  readonly session_id: string;
-  readonly issuer: string;
-  readonly auth_time: number;
-}
-
-interface GenerationRow extends GrantRow {
-  readonly generation: number;
-}
-
 interface LiveRow extends GrantRow {
   readonly tenant_id: string;
   readonly client_id: string;
   readonly issued_at: number;
   readonly expires_at: number;
-}
-
-function grantOf(row: GrantRow): FamilyGrant {
-  return {
-    userId: row.user_id,
-    scopes: row.scopes,
-    resource: row.resource,
-    sessionId: row.session_id,
-    issuer: row.issuer,
-    authTime: row.auth_time,
-  };
 }
 
 function liveFamilyOf(row: LiveRow): LiveFamily {

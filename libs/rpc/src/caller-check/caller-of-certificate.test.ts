@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { certifiedName, isCallerName } from './identity.ts';
+import { certifiedName, isCallerName } from './caller-of-certificate.ts';
 
 test.each([
   ['DNS:token', 'token'],

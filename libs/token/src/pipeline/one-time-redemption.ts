@@ -4,7 +4,7 @@ import { oauthError } from '../audit.ts';
 import { newFamilyId, type RefreshTokenCodec } from '../refresh-token-format.ts';
 import type { NewFamily, RedemptionKind, RedemptionStore } from '../store/store.ts';
 import type { Exchange, IssuedToken, Redemption, UserGrant } from './grant.ts';
-import { mayUseRefreshTokens } from './refresh-token.ts';
+import { mayUseRefreshTokens } from '../grants/refresh-token.ts';
 
 /** Shared by the grants with a one-time value: code, device code, auth_req_id. */
 export interface OneTimeParts {

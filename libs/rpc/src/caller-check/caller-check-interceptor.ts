@@ -10,7 +10,7 @@ import { acceptableRequestId, requestIdKey, rootCall } from '../call-options.ts'
 import type { AuthenticateBearer, CallerName, Principal } from '../call.ts';
 import { authorizationKey, callerKey, type RpcCredentials } from '../credentials.ts';
 import { toStatus } from '../error-status.ts';
-import { certifiedName, isCallerName } from '../identity.ts';
+import { certifiedName, isCallerName } from './caller-of-certificate.ts';
 
 /** A caller that proved it belongs here, and the name it proved, if it has one. */
 interface AuthenticatedCaller {

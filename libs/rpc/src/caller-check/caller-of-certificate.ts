@@ -1,4 +1,4 @@
-import { callerNames, type CallerName } from './call.ts';
+import { callerNames, type CallerName } from '../call.ts';
 
 /** Whether the value names one of the processes that may call. */
 export function isCallerName(value: string): value is CallerName {

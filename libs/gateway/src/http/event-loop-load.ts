@@ -3,14 +3,14 @@ import { performance } from 'node:perf_hooks';
 /** A time-out in a process that was busy for a larger share of the time is not the client's fault. */
 const busyShare = 0.5;
 
-export interface OverloadWatch {
+export interface EventLoopLoad {
   /** Whether the event loop was mostly busy in this window and the one before it. */
-  overloaded(): boolean;
+  isBusy(): boolean;
   close(): void;
 }
 
 /** Watches how busy the event loop is, in windows of `windowMs`. */
-export function watchOverload(windowMs: number): OverloadWatch {
+export function watchEventLoopLoad(windowMs: number): EventLoopLoad {
   let previous = performance.eventLoopUtilization();
   let present = previous;
   const timer = setInterval(() => {
@@ -19,7 +19,7 @@ export function watchOverload(windowMs: number): OverloadWatch {
   }, windowMs);
   timer.unref();
   return {
-    overloaded: () => performance.eventLoopUtilization(previous).utilization > busyShare,
+    isBusy: () => performance.eventLoopUtilization(previous).utilization > busyShare,
     close: () => clearInterval(timer),
   };
 }
