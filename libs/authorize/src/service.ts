@@ -1,6 +1,7 @@
 import type { CallContext, Handlers } from '@tessera/rpc';
 import type { ChangeFeed } from '@tessera/stores';
 import type { DirectoryClient } from '@tessera/directory-client';
+import type { ClientRedirect } from '@tessera/oauth';
 import type { AuthorizeService, BrowserContext } from '@tessera/proto-gen/authorize';
 import type { StartAuthorization } from './authorization/start.ts';
 import type { BrowserCall } from './browser.ts';
@@ -47,7 +48,7 @@ export function authorizeHandlers(parts: AuthorizeParts): Handlers<typeof Author
       const started = await startAuthorization(browserCallOf(browser, call), asked);
       switch (started.next) {
         case 'redirect':
-          return { next: { case: 'redirect', value: { location: started.location } } };
+          return { next: { case: 'redirect', value: redirectOf(started.redirect) } };
         case 'interaction':
           return { next: { case: 'interaction', value: started.interaction } };
         case 'tenant_mismatch':
@@ -57,7 +58,7 @@ export function authorizeHandlers(parts: AuthorizeParts): Handlers<typeof Author
 
     async getInteraction({ browser, interactionId }, call) {
       const shown = await signIn.describe(browserCallOf(browser, call), interactionId);
-      if (shown.outcome === 'refused') return { redirect: { location: shown.location } };
+      if (shown.outcome === 'refused') return { redirect: redirectOf(shown.redirect) };
       return { interaction: shown.interaction };
     },
 
@@ -66,7 +67,7 @@ export function authorizeHandlers(parts: AuthorizeParts): Handlers<typeof Author
       sessionEnds.poke();
       switch (result.outcome) {
         case 'signed_in': {
-          const value = { session: newSession(result.opened), redirect: { location: result.location } };
+          const value = { session: newSession(result.opened), redirect: redirectOf(result.redirect) };
           return { outcome: { case: 'signedIn', value } };
         }
         case 'wrong_credentials':
@@ -74,7 +75,7 @@ export function authorizeHandlers(parts: AuthorizeParts): Handlers<typeof Author
         case 'tenant_mismatch':
           return { outcome: { case: 'tenantMismatch', value: { interaction: result.interaction } } };
         case 'refused':
-          return { outcome: { case: 'redirect', value: { location: result.location } } };
+          return { outcome: { case: 'redirect', value: redirectOf(result.redirect) } };
       }
     },
 
@@ -134,6 +135,11 @@ function browserCallOf(browser: BrowserContext | undefined, call: CallContext): 
     browser: { browserId, sessionToken, knownBrowserToken, ipAddress, userAgentHash, issuer },
     call,
   };
+}
+
+function redirectOf({ location, formPost }: ClientRedirect) {
+  if (formPost === undefined) return { location };
+  return { location, formPost: { uri: formPost.uri, parameters: { ...formPost.parameters } } };
 }
 
 function newSession({ sessionToken, maxAge, knownBrowser, ended }: OpenedSession) {

@@ -1,5 +1,6 @@
 import { OAuthError } from './errors.ts';
 import { isCodeChallenge } from './pkce.ts';
+import type { ResponseMode } from './redirect-response.ts';
 
 /** Request parameters by name, each at most once. */
 export type RequestParameters = ReadonlyMap<string, string> | Readonly<Record<string, string>>;
@@ -8,6 +9,7 @@ export type RequestParameters = ReadonlyMap<string, string> | Readonly<Record<st
 export interface AuthorizationRequest {
   readonly clientId: string;
   readonly redirectUri: string;
+  readonly responseMode: ResponseMode;
   /** Not parsed yet: errors of `parseScope` are sent by redirect. */
   readonly scope: string;
   /** Returned unchanged. */
@@ -59,10 +61,10 @@ export function checkAuthorizationParameters(parameters: RequestParameters): Aut
     throw new OAuthError('unsupported_response_type', 'Only response_type=code is supported.');
   }
   const codeChallenge = checkChallenge(read('code_challenge'), read('code_challenge_method'));
-  checkResponseMode(read('response_mode'));
   return {
     clientId,
     redirectUri,
+    responseMode: parseResponseMode(read('response_mode')),
     scope,
     codeChallenge,
     state: read('state'),
@@ -115,10 +117,9 @@ function checkChallenge(challenge: string | undefined, method: string | undefine
   return challenge;
 }
 
-function checkResponseMode(mode: string | undefined): void {
-  if (mode !== undefined && mode !== 'query') {
-    throw new OAuthError('invalid_request', 'Only response_mode=query is supported.');
-  }
+function parseResponseMode(mode = 'query'): ResponseMode {
+  if (mode === 'query' || mode === 'form_post') return mode;
+  throw new OAuthError('invalid_request', 'Only the response modes query and form_post are supported.');
 }
 
 /**

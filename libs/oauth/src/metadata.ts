@@ -87,7 +87,7 @@ export function authorizationServerMetadata(issuer: string, deliveryModes: reado
     end_session_endpoint: endpointUri(issuer, 'endSession'),
     scopes_supported: [...builtInScopes],
     response_types_supported: ['code'],
-    response_modes_supported: ['query'],
+    response_modes_supported: ['query', 'form_post'],
     grant_types_supported: grantTypes.map((grantType) => grantType.standard),
     subject_types_supported: ['public'],
     id_token_signing_alg_values_supported: ['RS256'],

@@ -39,18 +39,34 @@ describe('withQuery (RFC 6749 §3.1.2)', () => {
 
 describe('authorizationResponse (RFC 6749 §4.1.2, RFC 9207 §2)', () => {
   it('carries code, state and iss.', () => {
-    const location = authorizationResponse('https://app.example/cb', {
+    const { location, formPost } = authorizationResponse('https://app.example/cb', {
       outcome: { code: 'c' },
+      responseMode: 'query',
       state: 's s&',
       issuer,
     });
     expect(location).toBe('https://app.example/cb?code=c&state=s+s%26&iss=https%3A%2F%2Fid.example');
+    expect(formPost).toBeUndefined();
+  });
+
+  it('is a form with the same parameters in the response mode form_post (OAuth 2.0 Form Post Response Mode §2).', () => {
+    const { formPost } = authorizationResponse('https://app.example/cb?a=1', {
+      outcome: { code: 'c' },
+      responseMode: 'form_post',
+      state: '"><b>',
+      issuer,
+    });
+    expect(formPost).toEqual({
+      uri: 'https://app.example/cb?a=1',
+      parameters: { code: 'c', state: '"><b>', iss: issuer },
+    });
   });
 
   it('has no state if none was sent.', () => {
     for (const state of [undefined, '']) {
-      const location = authorizationResponse('https://app.example/cb', {
+      const { location } = authorizationResponse('https://app.example/cb', {
         outcome: { code: 'c' },
+        responseMode: 'query',
         state,
         issuer,
       });
@@ -60,8 +76,9 @@ describe('authorizationResponse (RFC 6749 §4.1.2, RFC 9207 §2)', () => {
 
   it('carries error, description, state and iss (§4.1.2.1).', () => {
     const error = new OAuthError('login_required', 'The person must sign in.');
-    const location = authorizationResponse('https://app.example/cb?a=1', {
+    const { location } = authorizationResponse('https://app.example/cb?a=1', {
       outcome: { error },
+      responseMode: 'query',
       state: 's',
       issuer,
     });
@@ -76,8 +93,9 @@ describe('authorizationResponse (RFC 6749 §4.1.2, RFC 9207 §2)', () => {
 
   it('turns an error that may not travel by redirect into server_error without its sentence.', () => {
     const error = new OAuthError('invalid_grant', 'Something private.');
-    const location = authorizationResponse('https://app.example/cb', {
+    const { location } = authorizationResponse('https://app.example/cb', {
       outcome: { error },
+      responseMode: 'query',
       state: undefined,
       issuer,
     });

@@ -22,8 +22,12 @@ function separatorFor(base: string): string {
   return base.endsWith('?') || base.endsWith('&') ? '' : '&';
 }
 
+/** How an authorization response reaches the client: in the query of a redirect, or in a form that the browser posts. */
+export type ResponseMode = 'query' | 'form_post';
+
 /** The response of the authorization endpoint to the client. */
 export interface AuthorizationResponse {
+  readonly responseMode: ResponseMode;
   /** The code, or the error. */
   readonly outcome: { readonly code: string } | { readonly error: OAuthError };
   /** `state` of the request, returned unchanged; undefined or empty if there was none. */
@@ -32,18 +36,35 @@ export interface AuthorizationResponse {
   readonly issuer: string;
 }
 
+/** Where an authorization response takes the browser. */
+export interface ClientRedirect {
+  /** The response in the query of the redirect URI. */
+  readonly location: string;
+  /** In place of the redirect, a form that the browser posts (OAuth 2.0 Form Post Response Mode §2). */
+  readonly formPost: FormPost | undefined;
+}
+
+export interface FormPost {
+  readonly uri: string;
+  readonly parameters: Readonly<Record<string, string>>;
+}
+
 /**
- * The Location of an authorization response: `code` or `error` and `error_description`, `state`, `iss`
- * (RFC 6749 §4.1.2 and §4.1.2.1, RFC 9207). The redirect URI must have been matched with the registered ones before.
+ * An authorization response: `code` or `error` and `error_description`, `state`, `iss` (RFC 6749 §4.1.2 and §4.1.2.1,
+ * RFC 9207). The redirect URI must have been matched with the registered ones before.
  * An error that must not be sent by redirect becomes `server_error`, without its message.
  */
-export function authorizationResponse(redirectUri: string, response: AuthorizationResponse): string {
-  const { outcome } = response;
-  return withQuery(redirectUri, {
+export function authorizationResponse(redirectUri: string, response: AuthorizationResponse): ClientRedirect {
+  const { outcome, responseMode } = response;
+  const parameters: Readonly<Record<string, string>> = {
     ...('code' in outcome ? { code: outcome.code } : errorParameters(outcome.error)),
-    state: response.state === '' ? undefined : response.state,
+    ...(response.state === undefined || response.state === '' ? {} : { state: response.state }),
     iss: response.issuer,
-  });
+  };
+  return {
+    location: withQuery(redirectUri, parameters),
+    formPost: responseMode === 'form_post' ? { uri: redirectUri, parameters } : undefined,
+  };
 }
 
 function errorParameters(error: OAuthError): Record<string, string> {

@@ -1,10 +1,11 @@
 import { mkdir } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
 import { createRequire } from 'node:module';
+import { text } from 'node:stream/consumers';
 import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { launchChromium } from '@tessera/test-kit';
 import { people, redirectUri } from '../harness/declared-state.ts';
 import { authorizeQuery } from '../harness/person.ts';
@@ -18,11 +19,18 @@ describe('the pages in a real Chromium', () => {
   let system: System;
   let browser: Browser;
   let client: Server;
+  /** The last form that was posted to the client. */
+  let posted = '';
 
   beforeAll(async () => {
     await mkdir(screenshots, { recursive: true });
-    client = createServer((_request, response) => {
-      response.setHeader('content-type', 'text/html').end('<title>Client</title><h1>Back at the client</h1>');
+    client = createServer((request, response) => {
+      void text(request).then((body) => {
+        if (request.method === 'POST') posted = body;
+        response
+          .setHeader('content-type', 'text/html')
+          .end('<title>Client</title><h1>Back at the client</h1>');
+      });
     });
     await new Promise<void>((resolve, reject) => {
       client.once('error', reject);
@@ -91,6 +99,40 @@ describe('the pages in a real Chromium', () => {
         await page.goto(authorizeUrl());
         await signIn(page, people.ada);
         await page.waitForURL(/127\.0\.0\.1:9000\/callback\?/);
+      },
+      { javaScriptEnabled: false },
+    );
+  });
+
+  it('posts the code to the client after a sign-in, with a session, and an error (response_mode=form_post)', async () => {
+    await withPage(async (page) => {
+      const url = authorizeUrl({ response_mode: 'form_post', state: '"><b>' });
+      const atClient = async () => {
+        await page.getByText('Back at the client').waitFor();
+        expect(page.url()).toBe(redirectUri);
+        return Object.fromEntries(new URLSearchParams(posted));
+      };
+      await page.goto(url);
+      await signIn(page, people.ada);
+      const first = await atClient();
+      expect(first).toMatchObject({ state: '"><b>', iss: system.baseUrl });
+      await page.goto(url, { waitUntil: 'commit' });
+      const second = await atClient();
+      expect(second['code']).toMatch(/^tc_/);
+      expect(second['code']).not.toBe(first['code']);
+      await page.goto(`${url}&max_age=0&prompt=none`, { waitUntil: 'commit' });
+      await vi.waitFor(() => expect(posted).toContain('error=login_required'), { timeout: 60_000 });
+    });
+  });
+
+  it('shows a button that posts the code if script is switched off (response_mode=form_post)', async () => {
+    await withPage(
+      async (page) => {
+        await page.goto(authorizeUrl({ response_mode: 'form_post' }));
+        await signIn(page, people.ada);
+        await page.getByRole('button', { name: 'Continue' }).click();
+        await page.waitForURL(redirectUri);
+        expect(new URLSearchParams(posted).get('code')).toBeTruthy();
       },
       { javaScriptEnabled: false },
     );

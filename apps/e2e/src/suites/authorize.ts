@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { parseForms } from '@tessera/test-kit/provision';
 import type { System } from '../harness/set-up.ts';
 import { authorizeQuery } from '../harness/person.ts';
 import { people, redirectUri } from '../harness/declared-state.ts';
@@ -112,6 +113,26 @@ export function authorizeSuite(system: () => System): void {
         expect(location.searchParams.get('code')).toBeNull();
       },
     );
+
+    it('returns a form with code, state and iss for response_mode=form_post (OAuth 2.0 Form Post Response Mode)', async () => {
+      const person = system().person();
+      const query = authorizeQuery({ response_mode: 'form_post', state: '"><b>' });
+      const answer = await person.authorize(query, people.ada);
+      expect([answer.status, answer.header('cache-control')]).toEqual([200, 'no-store']);
+      expect(answer.header('content-security-policy')).toContain(
+        `form-action ${new URL(redirectUri).origin}`,
+      );
+      const [form] = parseForms(answer.text, new URL(system().baseUrl));
+      expect([form?.method, form?.action.href]).toEqual(['POST', redirectUri]);
+      expect(Object.fromEntries(form?.fields ?? [])).toEqual({
+        code: expect.stringMatching(/^tc_/) as string,
+        state: '"><b>',
+        iss: system().baseUrl,
+      });
+      const error = await person.authorize(authorizeQuery({ response_mode: 'form_post', scope: 'nonsense' }));
+      const [refused] = parseForms(error.text, new URL(system().baseUrl));
+      expect(refused?.fields.get('error')).toBe('invalid_scope');
+    });
 
     it('returns code, state unchanged and iss after sign-in (RFC 6749 section 4.1.2)', async () => {
       const person = system().person();

@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import { opaqueValue } from '@tessera/kit';
 import type { Random } from '@tessera/kit';
+import type { ClientRedirect } from '@tessera/oauth';
 import { authorizationResponse, codeChallenge, isCodeVerifier, OAuthError } from '@tessera/oauth';
 import { digest } from '../browser.ts';
 import type { BrowserCall } from '../browser.ts';
@@ -33,8 +34,8 @@ export interface RedeemedCode {
 }
 
 export interface Codes {
-  /** Issues a code for a session and returns the Location; undefined if the session has ended meanwhile. */
-  issue(from: BrowserCall, request: CheckedRequest, session: Session): Promise<string | undefined>;
+  /** Issues a code for a session and returns the response to the client; undefined if the session has ended meanwhile. */
+  issue(from: BrowserCall, request: CheckedRequest, session: Session): Promise<ClientRedirect | undefined>;
   /**
    * Redeems a code (RFC 6749 §4.1.3, RFC 7636 §4.6). Throws the same `invalid_grant` for every failure.
    * A correct presentation succeeds again while the code lives: the durable marker of `token` decides which one counts and
@@ -58,13 +59,14 @@ export function createCodes(deps: {
     async issue(from, request, session) {
       const code = opaqueValue('tc_', random);
       const grant = grantOf(request, session);
-      const { codeChallenge, redirectUri, state } = request.form;
+      const { codeChallenge, redirectUri, responseMode, state } = request.form;
       const own = request.record.application.lifetimes?.authorizationCode || lifetimeSeconds;
       const lifetime = Math.min(own, longestCodeLifetimeSeconds);
       const saved = await store.save(digest(code), { grant, codeChallenge, redirectUri }, lifetime);
       if (saved === 'session_ended') return undefined;
       audit.codeIssued(from, grant, reference(digest(code)));
-      return authorizationResponse(redirectUri, { outcome: { code }, state, issuer: request.issuer });
+      const { issuer } = request;
+      return authorizationResponse(redirectUri, { outcome: { code }, responseMode, state, issuer });
     },
 
     async redeem(request) {

@@ -25,7 +25,7 @@ describe('the order of the checks', () => {
     for (const needed of ['parameters', 'application', 'redirect_uri']) {
       expect(names.indexOf(needed)).toBeLessThan(firstRedirect);
     }
-    expect(names[firstRedirect]).toBe('grant_type');
+    expect(names[firstRedirect]).toBe('response_mode');
     expect(phases.slice(firstRedirect).every(({ failure }) => failure === 'redirect')).toBe(true);
   });
 
@@ -78,7 +78,7 @@ describe('the order of the checks', () => {
     async (value) => refused({ code_challenge: value }, 'invalid_request'),
   );
 
-  it.each(['fragment', 'form_post', 'query.jwt', '"><script>'])(
+  it.each(['fragment', 'form_post.jwt', 'query.jwt', '"><script>'])(
     'refuses response_mode %s without a redirect',
     async (mode) => refused({ response_mode: mode }, 'invalid_request'),
   );

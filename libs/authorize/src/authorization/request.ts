@@ -11,7 +11,7 @@ import {
   parseScope,
   promptValues,
 } from '@tessera/oauth';
-import type { AuthorizationRequest as Form, PromptValue } from '@tessera/oauth';
+import type { AuthorizationRequest as Form, ClientRedirect, PromptValue } from '@tessera/oauth';
 import type { ApplicationRecord, DirectoryClient } from '@tessera/directory-client';
 import type { CallOptions } from '@tessera/rpc';
 
@@ -38,11 +38,11 @@ export interface CheckedRequest {
   readonly issuer: string;
 }
 
-/** A rejected request: the phase, and where the browser goes; without a location it sees our error page. */
+/** A rejected request: the phase, and the response to the client; without one the browser sees our error page. */
 export interface Refusal {
   readonly phase: string;
   readonly error: OAuthError;
-  readonly location: string | undefined;
+  readonly redirect: ClientRedirect | undefined;
   /** Known from phase 2 on. */
   readonly record: ApplicationRecord | undefined;
 }
@@ -74,11 +74,12 @@ export const phases: readonly Phase[] = [
   /* 1 */ { name: 'parameters', failure: 'error', check: checkParameters }, // contract, RFC 6749 §4.1.1, RFC 7636 §4.3
   /* 2 */ { name: 'application', failure: 'error', check: checkApplication }, // RFC 6749 §3.1.2.4
   /* 3 */ { name: 'redirect_uri', failure: 'error', check: checkRedirectUri }, // RFC 9700 §2.1
-  /* 4 */ { name: 'grant_type', failure: 'redirect', check: checkGrantType }, // RFC 6749 §4.1.2.1 unauthorized_client
-  /* 5 */ { name: 'unsupported', failure: 'redirect', check: checkUnsupported }, // OIDC Core §6, §7.2.1
-  /* 6 */ { name: 'scope', failure: 'redirect', check: checkScope }, // RFC 6749 §3.3, RFC 8707 §2
-  /* 7 */ { name: 'prompt', failure: 'redirect', check: checkPrompt }, // OIDC Core §3.1.2.1
-  /* 8 */ { name: 'max_age', failure: 'redirect', check: checkMaxAge }, // OIDC Core §3.1.2.1
+  /* 4 */ { name: 'response_mode', failure: 'redirect', check: checkResponseMode }, // OAuth 2.0 Form Post Response Mode
+  /* 5 */ { name: 'grant_type', failure: 'redirect', check: checkGrantType }, // RFC 6749 §4.1.2.1 unauthorized_client
+  /* 6 */ { name: 'unsupported', failure: 'redirect', check: checkUnsupported }, // OIDC Core §6, §7.2.1
+  /* 7 */ { name: 'scope', failure: 'redirect', check: checkScope }, // RFC 6749 §3.3, RFC 8707 §2
+  /* 8 */ { name: 'prompt', failure: 'redirect', check: checkPrompt }, // OIDC Core §3.1.2.1
+  /* 9 */ { name: 'max_age', failure: 'redirect', check: checkMaxAge }, // OIDC Core §3.1.2.1
 ];
 
 /** The parameters that are read; no others are stored. */
@@ -127,9 +128,10 @@ export function isRefusal(result: CheckedRequest | Refusal): result is Refusal {
   return 'error' in result;
 }
 
-/** Location of an error response (RFC 6749 §4.1.2.1, RFC 9207). */
-function errorLocation(form: Form, issuer: string, error: OAuthError): string {
-  return authorizationResponse(form.redirectUri, { outcome: { error }, state: form.state, issuer });
+/** An error response (RFC 6749 §4.1.2.1, RFC 9207). */
+function errorResponse(form: Form, issuer: string, error: OAuthError): ClientRedirect {
+  const { redirectUri, responseMode, state } = form;
+  return authorizationResponse(redirectUri, { outcome: { error }, responseMode, state, issuer });
 }
 
 /** The parameters to save while a person signs in. */
@@ -143,20 +145,20 @@ export function parametersToSave(parameters: Readonly<Record<string, string>>): 
 }
 
 /** The error response if the required person is not signed in, or not recently enough (OIDC Core §3.1.2.6). */
-export function loginRequiredLocation({ form, issuer }: CheckedRequest): string {
-  return errorLocation(form, issuer, new OAuthError('login_required', 'The person must sign in.'));
+export function loginRequiredResponse({ form, issuer }: CheckedRequest): ClientRedirect {
+  return errorResponse(form, issuer, new OAuthError('login_required', 'The person must sign in.'));
 }
 
 /** The error response for a person whom the access policy excludes (RFC 6749 §4.1.2.1). */
-export function accessDeniedLocation({ form, issuer }: CheckedRequest): string {
+export function accessDeniedResponse({ form, issuer }: CheckedRequest): ClientRedirect {
   const error = new OAuthError('access_denied', 'The person may not use this application.');
-  return errorLocation(form, issuer, error);
+  return errorResponse(form, issuer, error);
 }
 
 function refusal(phase: Phase, error: OAuthError, draft: Draft): Refusal {
-  const location =
-    phase.failure === 'redirect' ? errorLocation(settled(draft.form), draft.issuer, error) : undefined;
-  return { phase: phase.name, error, location, record: draft.record };
+  const redirect =
+    phase.failure === 'redirect' ? errorResponse(settled(draft.form), draft.issuer, error) : undefined;
+  return { phase: phase.name, error, redirect, record: draft.record };
 }
 
 function settled<T>(value: T | undefined): T {
@@ -186,6 +188,17 @@ function checkRedirectUri(draft: Draft): void {
   if (!matchesRegistered(settled(draft.record).application.redirectUris, settled(draft.form).redirectUri)) {
     throw new OAuthError('invalid_request', 'The redirect_uri is not registered for this client.');
   }
+}
+
+/** Browsers lose the form's body when they hand a URI to an app, so the error goes in the query. */
+function checkResponseMode(draft: Draft): void {
+  const form = settled(draft.form);
+  if (form.responseMode !== 'form_post' || /^https?:/i.test(form.redirectUri)) return;
+  draft.form = { ...form, responseMode: 'query' };
+  throw new OAuthError(
+    'invalid_request',
+    'response_mode=form_post requires an http or https redirect URI. Use response_mode=query.',
+  );
 }
 
 function checkGrantType(draft: Draft): void {

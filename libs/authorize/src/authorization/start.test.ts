@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { Status } from '@tessera/proto-gen/directory';
-import { createWorld, issuer, password } from '../testing/world.ts';
+import { createWorld, issuer, password, web } from '../testing/world.ts';
 import type { World } from '../testing/world.ts';
 import { redemption, newPerson } from '../testing/person.ts';
 import type { Person } from '../testing/person.ts';
@@ -75,6 +75,42 @@ describe('a browser without a session', () => {
       expect((await person.start()).next.case).toBe('interaction');
     },
   );
+});
+
+describe('response_mode=form_post (OAuth 2.0 Form Post Response Mode)', () => {
+  const mode = { response_mode: 'form_post' };
+  const formOf = async (person: Person, difference: Record<string, string>) => {
+    const { next } = await person.start({ ...mode, ...difference });
+    return next.case === 'redirect' ? next.value.formPost : undefined;
+  };
+
+  it('makes a form of a code, at sign-in and with a session, and of an error', async () => {
+    const person = newPerson(world);
+    const { outcome } = await person.submit(await person.interaction({ ...mode, state: 's' }));
+    if (outcome.case !== 'signedIn') throw new Error(`not signed in but ${outcome.case}`);
+    expect(outcome.value.redirect?.formPost).toMatchObject({
+      uri: web.redirectUri,
+      parameters: { code: expect.stringMatching(/^tc_/) as string, state: 's', iss: issuer },
+    });
+    person.sessionToken = outcome.value.session?.sessionToken ?? '';
+    expect((await formOf(person, {}))?.parameters).toHaveProperty('code');
+    expect(await formOf(newPerson(world), { prompt: 'none' })).toMatchObject({
+      uri: web.redirectUri,
+      parameters: { error: 'login_required', state: 'xyz', iss: issuer },
+    });
+    expect((await formOf(person, { scope: 'nonsense' }))?.parameters).toMatchObject({
+      error: 'invalid_scope',
+    });
+  });
+
+  it('is refused in the query of a private-use URI scheme, whose app gets no body (RFC 8252 §7.1)', async () => {
+    const app = 'com.example.app:/cb';
+    await world.directory.changeApplication('acme-spa', { redirectUris: [spa.redirect_uri, app] });
+    const { next } = await newPerson(world).start({ ...spa, ...mode, redirect_uri: app });
+    const { location, formPost } = next.case === 'redirect' ? next.value : {};
+    expect(formPost).toBeUndefined();
+    expect(location).toMatch(/^com\.example\.app:\/cb\?error=invalid_request&.*Use\+response_mode%3Dquery/);
+  });
 });
 
 describe('single sign-on within a tenant', () => {

@@ -1,6 +1,7 @@
 import type { DirectoryClient } from '@tessera/directory-client';
 import type { AuthorizeAudit } from '../audit.ts';
-import { accessDeniedLocation, checkRequest, isRefusal, loginRequiredLocation } from './request.ts';
+import type { ClientRedirect } from '@tessera/oauth';
+import { accessDeniedResponse, checkRequest, isRefusal, loginRequiredResponse } from './request.ts';
 import type { AskedRequest, CheckedRequest } from './request.ts';
 import type { BrowserCall } from '../browser.ts';
 import type { Codes } from './codes.ts';
@@ -12,7 +13,7 @@ import type { Session } from '../store/store.ts';
 
 /** Where the browser goes next. */
 export type Started =
-  | { readonly next: 'redirect'; readonly location: string }
+  | { readonly next: 'redirect'; readonly redirect: ClientRedirect }
   | { readonly next: 'interaction' | 'tenant_mismatch'; readonly interaction: Interaction };
 
 /** Serves an authorization request (RFC 6749 §4.1.1, OIDC Core §3.1.2). Throws OAuthError for what the browser sees as an error page. */
@@ -42,7 +43,7 @@ export function createStartAuthorization(deps: {
   function refuseLogin(from: BrowserCall, request: CheckedRequest): Started {
     const { tenantId, clientId } = request.record.application;
     audit.loginRequired(from, tenantId, clientId);
-    return { next: 'redirect', location: loginRequiredLocation(request) };
+    return { next: 'redirect', redirect: loginRequiredResponse(request) };
   }
 
   /** Single sign-on: where the browser goes; undefined if the session is no longer valid for this application. */
@@ -50,14 +51,14 @@ export function createStartAuthorization(deps: {
     from: BrowserCall,
     request: CheckedRequest,
     session: Session,
-  ): Promise<string | undefined> {
+  ): Promise<ClientRedirect | undefined> {
     const user = await directory.user(session.tenantId, session.userId, from.call.onward());
     if (user === undefined || !directory.isActive(user, session.authTime)) return undefined;
     if (!directory.isActive(request.record, session.authTime)) return undefined;
     // Even without prompt=none: the same person would end up here again. With prompt=login another person can sign in.
     if (!directory.mayUse(request.record.application, user)) {
       audit.accessDenied(from, request.record.application, session);
-      return accessDeniedLocation(request);
+      return accessDeniedResponse(request);
     }
     return codes.issue(from, request, session);
   }
@@ -67,8 +68,8 @@ export function createStartAuthorization(deps: {
     const request = await checkRequest({ parameters, issuer: from.browser.issuer, hintedUserId }, lookup);
     if (isRefusal(request)) {
       audit.requestRejected(from, request);
-      if (request.location === undefined) throw request.error;
-      return { next: 'redirect', location: request.location };
+      if (request.redirect === undefined) throw request.error;
+      return { next: 'redirect', redirect: request.redirect };
     }
     const session = await sessions.find(from.browser);
     let step = nextStep(request, session);
@@ -78,8 +79,8 @@ export function createStartAuthorization(deps: {
       return { next: 'tenant_mismatch', interaction: await keepPending(from, request, parameters) };
     }
     if (step === 'issue_code' && session !== undefined) {
-      const location = await issue(from, request, session);
-      if (location !== undefined) return { next: 'redirect', location };
+      const redirect = await issue(from, request, session);
+      if (redirect !== undefined) return { next: 'redirect', redirect };
       step = withoutSession(request);
     }
     if (step === 'login_required') return refuseLogin(from, request);

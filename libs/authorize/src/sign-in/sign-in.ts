@@ -1,12 +1,12 @@
 import type { DirectoryClient } from '@tessera/directory-client';
-import { OAuthError } from '@tessera/oauth';
+import { OAuthError, type ClientRedirect } from '@tessera/oauth';
 import type { User } from '@tessera/proto-gen/directory';
 import type { AuthorizeAudit } from '../audit.ts';
 import {
-  accessDeniedLocation,
+  accessDeniedResponse,
   checkRequest,
   isRefusal,
-  loginRequiredLocation,
+  loginRequiredResponse,
 } from '../authorization/request.ts';
 import type { CheckedRequest } from '../authorization/request.ts';
 import type { BrowserCall } from '../browser.ts';
@@ -25,14 +25,14 @@ export interface SignInAttempt {
 }
 
 export type SignInOutcome =
-  | { readonly outcome: 'signed_in'; readonly opened: OpenedSession; readonly location: string }
+  | { readonly outcome: 'signed_in'; readonly opened: OpenedSession; readonly redirect: ClientRedirect }
   | { readonly outcome: 'wrong_credentials' | 'tenant_mismatch'; readonly interaction: Interaction }
   | Refused;
 
 /** The request may no longer be served; the browser takes the error to the client. */
 interface Refused {
   readonly outcome: 'refused';
-  readonly location: string;
+  readonly redirect: ClientRedirect;
 }
 
 export interface SignIn {
@@ -60,14 +60,14 @@ export function createSignIn(deps: SignInDependencies): SignIn {
     async describe(from, interactionId) {
       const pending = await pendingRequests.find(from.browser, interactionId);
       const request = await recheck(deps, from, pending);
-      if ('location' in request) return request;
+      if ('redirect' in request) return request;
       return { outcome: 'pending', interaction: describeInteraction(interactionId, request) };
     },
 
     async forRequest(from, { interactionId, identifier, password }) {
       const pending = await pendingRequests.find(from.browser, interactionId);
       const request = await recheck(deps, from, pending);
-      if ('location' in request) return request;
+      if ('redirect' in request) return request;
       const { tenantId, clientId } = request.record.application;
       const interaction = describeInteraction(interactionId, request);
       const present = await sessions.find(from.browser);
@@ -79,8 +79,8 @@ export function createSignIn(deps: SignInDependencies): SignIn {
       if (verified === undefined) return { outcome: 'wrong_credentials', interaction };
       const signedIn = signedInFor(verified, request);
       const opened = await sessions.open(from, signedIn, clientId, present);
-      const location = await complete(deps, from, { interactionId, request, user: verified.user, opened });
-      return { outcome: 'signed_in', opened, location };
+      const redirect = await complete(deps, from, { interactionId, request, user: verified.user, opened });
+      return { outcome: 'signed_in', opened, redirect };
     },
   };
 }
@@ -101,8 +101,8 @@ async function recheck(
   const request = await checkRequest(pending, lookup);
   if (isRefusal(request)) {
     audit.requestRejected(from, request);
-    if (request.location === undefined) throw request.error;
-    return { outcome: 'refused', location: request.location };
+    if (request.redirect === undefined) throw request.error;
+    return { outcome: 'refused', redirect: request.redirect };
   }
   if (request.record.tenant.tenantId !== pending.tenantId) {
     throw new Error('an application changed its tenant');
@@ -125,12 +125,12 @@ async function complete(
   deps: SignInDependencies,
   from: BrowserCall,
   signedIn: SignedInRequest,
-): Promise<string> {
+): Promise<ClientRedirect> {
   const { sessions, pendingRequests } = deps;
   try {
-    const location = await respond(deps, from, signedIn);
+    const redirect = await respond(deps, from, signedIn);
     await unlessUnavailable(pendingRequests.take(signedIn.interactionId));
-    return location;
+    return redirect;
   } catch (error) {
     await sessions.abandon(from, signedIn.opened.session);
     throw error;
@@ -145,19 +145,19 @@ async function respond(
   { directory, codes, audit }: SignInDependencies,
   from: BrowserCall,
   { request, user, opened }: SignedInRequest,
-): Promise<string> {
+): Promise<ClientRedirect> {
   const { application } = request.record;
   if (!isHintedUser(request, opened.session)) {
     audit.loginRequired(from, application.tenantId, application.clientId);
-    return loginRequiredLocation(request);
+    return loginRequiredResponse(request);
   }
   if (!directory.mayUse(application, user)) {
     audit.accessDenied(from, application, opened.session);
-    return accessDeniedLocation(request);
+    return accessDeniedResponse(request);
   }
-  const location = await codes.issue(from, request, opened.session);
-  if (location === undefined) throw new Error('a session that nobody holds was ended');
-  return location;
+  const redirect = await codes.issue(from, request, opened.session);
+  if (redirect === undefined) throw new Error('a session that nobody holds was ended');
+  return redirect;
 }
 
 /** A request that could not be removed expires. It may be gone all the same, so the response that is ready must not be lost. */

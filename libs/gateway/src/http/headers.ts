@@ -7,9 +7,10 @@ const baseContentPolicy =
 /**
  * Where a page's forms may lead. Browsers of the Chromium family apply `form-action` to every redirect that follows a form,
  * and a sign-in ends wherever the client's redirect URI, and what the client redirects to next, leads. So a page whose form may
- * leave for a client cannot carry the directive; the others do.
+ * leave for a client cannot carry the directive; the others do. A form that only posts a response to a client may go to that
+ * client's origin alone.
  */
-export type FormTarget = 'own' | 'client';
+export type FormTarget = 'own' | 'client' | { readonly origin: string };
 
 const ownScript = "script-src 'self'; connect-src 'self'";
 
@@ -18,12 +19,15 @@ export function pageHeaders(reply: FastifyReply, formTarget: FormTarget, script 
   const policy = [
     baseContentPolicy,
     ...(script ? [ownScript] : []),
-    ...(formTarget === 'own' ? ["form-action 'self'"] : []),
+    ...(formTarget === 'client'
+      ? []
+      : [`form-action ${formTarget === 'own' ? "'self'" : formTarget.origin}`]),
   ];
   reply.headers({
     'cache-control': 'no-store',
     'content-security-policy': policy.join('; '),
-    'referrer-policy': 'no-referrer',
+    // A client that checks `Origin` must be able to know ours; `no-referrer` would make it `null`.
+    'referrer-policy': typeof formTarget === 'object' ? 'origin' : 'no-referrer',
     'x-frame-options': 'DENY',
     vary: 'Accept',
   });

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { OAuthError, temporarilyUnavailable } from '@tessera/oauth';
 import { testRuntime } from '@tessera/test-kit';
+import { parseForms } from '@tessera/test-kit/provision';
 import { openGateway, type Behaviours } from '../testing/fake-services.ts';
 
 const interaction = {
@@ -105,6 +106,39 @@ describe('GET /authorize', () => {
     ]);
     expect(gateway.requests('verifyIdTokenHint')).toHaveLength(2);
   });
+
+  it.each([
+    ['https://app.example/cb?a=1&b=%22', 'https://app.example'],
+    ['http://127.0.0.1:9000/cb', 'http://127.0.0.1:9000'],
+    ['http://[::1]:9000/cb', 'http://*:9000'],
+  ])(
+    'posts a response to %s with a page that may post only there (OAuth 2.0 Form Post Response Mode §2)',
+    async (uri, source) => {
+      const parameters = { code: 'tc_1', state: '"><script>', iss: 'https://id.example' };
+      const formPost = { uri, parameters };
+      const value = { location: 'https://app.example/in-the-query', formPost };
+      const gateway = open(() => ({ next: { case: 'redirect', value } }));
+      for (const headers of [html, { accept: 'application/json' }]) {
+        const answer = await get(gateway, query, headers);
+        expect([answer.statusCode, answer.headers.location]).toEqual([200, undefined]);
+        expect(answer.headers).toMatchObject({
+          'content-type': 'text/html; charset=utf-8',
+          'cache-control': 'no-store',
+          'referrer-policy': 'origin',
+        });
+        const policy = String(answer.headers['content-security-policy']).split('; ');
+        expect(policy).toContain(`form-action ${source}`);
+        expect(policy).toContain("script-src 'self'");
+        const [form] = parseForms(answer.body, new URL('http://localhost'));
+        expect([form?.method, form?.action.href]).toEqual(['POST', uri]);
+        expect(Object.fromEntries(form?.fields ?? [])).toEqual(parameters);
+        expect(answer.body).toContain('<button type="submit">Continue</button>');
+        expect(answer.body).not.toContain('"><script>');
+        const script = /<script src="([^"]+)" defer>/.exec(answer.body)?.[1] ?? '';
+        expect((await gateway.app.inject(script)).body).toContain('submit()');
+      }
+    },
+  );
 
   it('gives cookies the __Host- prefix and Secure if the issuer is https', async () => {
     const gateway = open(toLogin, { TESSERA_ISSUER: 'https://id.example.com' });

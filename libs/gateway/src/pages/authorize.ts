@@ -9,6 +9,7 @@ import { browserContext } from './browser.ts';
 import { readForm } from './form.ts';
 import { sendMismatch } from './mismatch.ts';
 import type { PageHandler } from './page-context.ts';
+import { sendToClient } from './to-client.ts';
 
 /** Where a browser goes to sign in. */
 export function loginPath(interactionId: string): string {
@@ -32,8 +33,7 @@ export const authorize: PageHandler = async ({ app, request, reply, gateway }) =
     { browser, parameters, hintedUserId },
     call,
   );
-  if (next.case === 'redirect')
-    return reply.header('cache-control', 'no-store').redirect(next.value.location, 302);
+  if (next.case === 'redirect') return sendToClient(reply, gateway, next.value);
   if (known === '') writeCookie(request, reply, 'browser', browserId);
   if (next.case === 'interaction') {
     return reply.header('cache-control', 'no-store').redirect(loginPath(next.value.interactionId), 302);

@@ -285,6 +285,17 @@ describe('POST /login', () => {
     expect(answer.body).toContain('Too many attempts. Try again later.');
   });
 
+  it('posts the response to the client if it asked for that (OAuth 2.0 Form Post Response Mode §2)', async () => {
+    const formPost = { uri: 'https://app/cb', parameters: { code: 'tc_1' } };
+    const session = { sessionToken: 'ts_new', maxAge: 43_200 };
+    const redirect = { location, formPost };
+    const gateway = open({ signIn: () => ({ outcome: { case: 'signedIn', value: { session, redirect } } }) });
+    const answer = await send(gateway);
+    expect([answer.statusCode, answer.headers['cache-control']]).toEqual([200, 'no-store']);
+    expect(answer.body).toContain('<form method="post" action="https://app/cb">');
+    expect(answer.cookies).toMatchObject([{ name: 'tessera_session', value: 'ts_new' }]);
+  });
+
   it('redirects only where the authorize service says, whatever the form contains (security cases XSS-5 and XSS-6)', async () => {
     const targets = ['//evil', '/\\evil', '/%09/evil', '/%5cevil', 'https:evil', '\t//evil', '/a@evil'];
     for (const target of targets) {

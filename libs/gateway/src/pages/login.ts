@@ -1,7 +1,7 @@
 import type { FastifyReply } from 'fastify';
 import { rootCall } from '@tessera/rpc';
 import { OAuthError } from '@tessera/oauth';
-import type { GetInteractionResponse, Interaction, Redirect } from '@tessera/proto-gen/authorize';
+import type { GetInteractionResponse, Interaction } from '@tessera/proto-gen/authorize';
 import { dropCookie, readCookie } from '../http/cookies.ts';
 import { readQuery } from '../http/query.ts';
 import { browserContext } from './browser.ts';
@@ -11,6 +11,7 @@ import { sendMismatch } from './mismatch.ts';
 import { sendPage, sendPageError, type Page } from './page.ts';
 import { wrongCredentials } from './person.ts';
 import { giveSession } from './session.ts';
+import { sendToClient } from './to-client.ts';
 
 /** `GET /login`: the form of a pending sign-in, else a page that says there is none. */
 export const showLogin: PageHandler = async (context) => {
@@ -19,7 +20,7 @@ export const showLogin: PageHandler = async (context) => {
   const found = interactionId === '' ? undefined : await findInteraction(context, interactionId);
   if (found === undefined) return showNoSignIn(context);
   const { interaction, redirect } = found;
-  if (redirect !== undefined) return sendOn(reply, redirect);
+  if (redirect !== undefined) return sendToClient(reply, gateway, redirect);
   if (interaction === undefined) return showNoSignIn(context);
   const browserId = readCookie(app, request, 'browser');
   const page = loginPage(interaction, context, browserId, { identifier: interaction.loginHint });
@@ -37,7 +38,7 @@ export const signIn: PageHandler = async (context) => {
   const password = form.get('password') ?? '';
   if (identifier === '' || password === '') {
     const { interaction, redirect } = await readInteraction(context, interactionId);
-    if (redirect !== undefined) return sendOn(reply, redirect);
+    if (redirect !== undefined) return sendToClient(reply, gateway, redirect);
     return refuseSignIn(
       context,
       interaction,
@@ -55,7 +56,7 @@ export const signIn: PageHandler = async (context) => {
       const { session, redirect } = outcome.value;
       if (session === undefined || redirect === undefined) break;
       await giveSession(context, session);
-      return sendOn(reply, redirect);
+      return sendToClient(reply, gateway, redirect);
     }
     case 'wrongCredentials': {
       return refuseSignIn(context, outcome.value.interaction, identifier, 401, wrongCredentials);
@@ -67,16 +68,11 @@ export const signIn: PageHandler = async (context) => {
       return sendMismatch({ request, reply, gateway, browserId, interaction, formTarget: 'client', going });
     }
     case 'redirect':
-      return sendOn(reply, outcome.value);
+      return sendToClient(reply, gateway, outcome.value);
     case undefined:
   }
   throw new OAuthError('server_error', 'The sign-in could not be completed.');
 };
-
-/** The contract asks for 302 here; browsers follow it with GET as they do a 303 (RFC 9110 §15.4.3). */
-function sendOn(reply: FastifyReply, { location }: Redirect): FastifyReply {
-  return reply.header('cache-control', 'no-store').redirect(location, 302);
-}
 
 function readInteraction(
   { app, request, gateway }: PageContext,

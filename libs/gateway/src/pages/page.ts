@@ -20,7 +20,8 @@ export interface Page {
     | 'device-decided'
     | 'sign-in'
     | 'approvals'
-    | 'tenant-form';
+    | 'tenant-form'
+    | 'form-post';
   readonly title: string;
   /** The page in one sentence. */
   readonly message: string;
@@ -72,6 +73,12 @@ export function sendPageError(
   if (wantsHtml(request)) return sendHtml(reply, gateway, page);
   const body = contract.failure(publicCode(error), error.message);
   return reply.type('application/json; charset=utf-8').send(JSON.stringify(body));
+}
+
+/** Answers with a page whatever the client accepts. */
+export function sendHtmlPage(reply: FastifyReply, gateway: Gateway, page: Page): FastifyReply {
+  pageHeaders(reply, page.formTarget, page.script);
+  return sendHtml(reply, gateway, page);
 }
 
 function sendHtml(reply: FastifyReply, gateway: Gateway, page: Page): FastifyReply {

@@ -37,6 +37,7 @@ const pages = [
   'sign-in',
   'approvals',
   'tenant-form',
+  'form-post',
 ];
 
 describe.each(pages)('the page %s', (page) => {
@@ -53,6 +54,7 @@ describe.each(pages)('the page %s', (page) => {
       fields: [{ name: value, value }],
       signOut: [{ name: value, value }],
       path: value,
+      uri: value,
       lead: value,
       tenantId: value,
       typed: value,

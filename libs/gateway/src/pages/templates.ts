@@ -24,14 +24,16 @@ export function loadTemplates(): Templates {
   const style = asset('tessera.css', 'text/css; charset=utf-8');
   const icon = asset('tessera.svg', 'image/svg+xml');
   const approvals = asset('approvals.js', 'text/javascript; charset=utf-8');
+  const formPost = asset('form-post.js', 'text/javascript; charset=utf-8');
   const eta = new Eta({ views: directory, cache: true, autoEscape: true, autoTrim: [false, 'nl'] });
   return {
-    assets: [style, icon, approvals],
+    assets: [style, icon, approvals, formPost],
     render: (template, data) =>
       eta.render(`./${template}`, {
         style: style.href,
         icon: icon.href,
         approvalsScript: approvals.href,
+        formPostScript: formPost.href,
         ...data,
       }),
   };

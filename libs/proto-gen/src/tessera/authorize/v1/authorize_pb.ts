@@ -10,7 +10,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file tessera/authorize/v1/authorize.proto.
  */
 export const file_tessera_authorize_v1_authorize: GenFile = /*@__PURE__*/
-  fileDesc("CiR0ZXNzZXJhL2F1dGhvcml6ZS92MS9hdXRob3JpemUucHJvdG8SFHRlc3NlcmEuYXV0aG9yaXplLnYxIlgKF1dhdGNoU2Vzc2lvbkVuZHNSZXF1ZXN0EhsKDmFmdGVyX3NlcXVlbmNlGAEgASgDSACIAQESDQoFc2luY2UYAiABKANCEQoPX2FmdGVyX3NlcXVlbmNlInYKGFdhdGNoU2Vzc2lvbkVuZHNSZXNwb25zZRIQCghzZXF1ZW5jZRgBIAEoAxIRCgl0ZW5hbnRfaWQYAiABKAkSEgoKc2Vzc2lvbl9pZBgDIAEoCRIPCgd1c2VyX2lkGAQgASgJEhAKCGVuZGVkX2F0GAUgASgDIqQBCg5Ccm93c2VyQ29udGV4dBIXCgpicm93c2VyX2lkGAEgASgJQgOAAQESGgoNc2Vzc2lvbl90b2tlbhgCIAEoCUIDgAEBEhIKCmlwX2FkZHJlc3MYAyABKAkSFwoPdXNlcl9hZ2VudF9oYXNoGAQgASgJEg4KBmlzc3VlchgFIAEoCRIgChNrbm93bl9icm93c2VyX3Rva2VuGAYgASgJQgOAAQEi8gEKGUJlZ2luQXV0aG9yaXphdGlvblJlcXVlc3QSNQoHYnJvd3NlchgBIAEoCzIkLnRlc3NlcmEuYXV0aG9yaXplLnYxLkJyb3dzZXJDb250ZXh0ElMKCnBhcmFtZXRlcnMYAiADKAsyPy50ZXNzZXJhLmF1dGhvcml6ZS52MS5CZWdpbkF1dGhvcml6YXRpb25SZXF1ZXN0LlBhcmFtZXRlcnNFbnRyeRIWCg5oaW50ZWRfdXNlcl9pZBgDIAEoCRoxCg9QYXJhbWV0ZXJzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASIhCghSZWRpcmVjdBIVCghsb2NhdGlvbhgBIAEoCUIDgAEBIp4BCgtJbnRlcmFjdGlvbhIWCg5pbnRlcmFjdGlvbl9pZBgBIAEoCRIRCgl0ZW5hbnRfaWQYAiABKAkSEwoLdGVuYW50X25hbWUYAyABKAkSEQoJY2xpZW50X2lkGAQgASgJEhgKEGFwcGxpY2F0aW9uX25hbWUYBSABKAkSEgoKbG9naW5faGludBgGIAEoCRIOCgZzY29wZXMYByADKAkiSAoOVGVuYW50TWlzbWF0Y2gSNgoLaW50ZXJhY3Rpb24YASABKAsyIS50ZXNzZXJhLmF1dGhvcml6ZS52MS5JbnRlcmFjdGlvbiLTAQoaQmVnaW5BdXRob3JpemF0aW9uUmVzcG9uc2USMgoIcmVkaXJlY3QYASABKAsyHi50ZXNzZXJhLmF1dGhvcml6ZS52MS5SZWRpcmVjdEgAEjgKC2ludGVyYWN0aW9uGAIgASgLMiEudGVzc2VyYS5hdXRob3JpemUudjEuSW50ZXJhY3Rpb25IABI/Cg90ZW5hbnRfbWlzbWF0Y2gYAyABKAsyJC50ZXNzZXJhLmF1dGhvcml6ZS52MS5UZW5hbnRNaXNtYXRjaEgAQgYKBG5leHQiZgoVR2V0SW50ZXJhY3Rpb25SZXF1ZXN0EjUKB2Jyb3dzZXIYASABKAsyJC50ZXNzZXJhLmF1dGhvcml6ZS52MS5Ccm93c2VyQ29udGV4dBIWCg5pbnRlcmFjdGlvbl9pZBgCIAEoCSKCAQoWR2V0SW50ZXJhY3Rpb25SZXNwb25zZRI2CgtpbnRlcmFjdGlvbhgBIAEoCzIhLnRlc3NlcmEuYXV0aG9yaXplLnYxLkludGVyYWN0aW9uEjAKCHJlZGlyZWN0GAIgASgLMh4udGVzc2VyYS5hdXRob3JpemUudjEuUmVkaXJlY3QiiQEKDVNpZ25JblJlcXVlc3QSNQoHYnJvd3NlchgBIAEoCzIkLnRlc3NlcmEuYXV0aG9yaXplLnYxLkJyb3dzZXJDb250ZXh0EhYKDmludGVyYWN0aW9uX2lkGAIgASgJEhIKCmlkZW50aWZpZXIYAyABKAkSFQoIcGFzc3dvcmQYBCABKAlCA4ABASKnAQoKTmV3U2Vzc2lvbhIaCg1zZXNzaW9uX3Rva2VuGAEgASgJQgOAAQESDwoHbWF4X2FnZRgCIAEoDRIxCgVlbmRlZBgDIAEoCzIiLnRlc3NlcmEuYXV0aG9yaXplLnYxLkVuZGVkU2Vzc2lvbhI5Cg1rbm93bl9icm93c2VyGAQgASgLMiIudGVzc2VyYS5hdXRob3JpemUudjEuS25vd25Ccm93c2VyIjMKDEtub3duQnJvd3NlchISCgV0b2tlbhgBIAEoCUIDgAEBEg8KB21heF9hZ2UYAiABKA0iUgoMRW5kZWRTZXNzaW9uEhEKCXRlbmFudF9pZBgBIAEoCRISCgpzZXNzaW9uX2lkGAIgASgJEhsKE2VhcmxpZXJfc2Vzc2lvbl9pZHMYAyADKAkiigIKDlNpZ25JblJlc3BvbnNlEjMKCXNpZ25lZF9pbhgBIAEoCzIeLnRlc3NlcmEuYXV0aG9yaXplLnYxLlNpZ25lZEluSAASQwoRd3JvbmdfY3JlZGVudGlhbHMYAiABKAsyJi50ZXNzZXJhLmF1dGhvcml6ZS52MS5Xcm9uZ0NyZWRlbnRpYWxzSAASPwoPdGVuYW50X21pc21hdGNoGAMgASgLMiQudGVzc2VyYS5hdXRob3JpemUudjEuVGVuYW50TWlzbWF0Y2hIABIyCghyZWRpcmVjdBgEIAEoCzIeLnRlc3NlcmEuYXV0aG9yaXplLnYxLlJlZGlyZWN0SABCCQoHb3V0Y29tZSJvCghTaWduZWRJbhIxCgdzZXNzaW9uGAEgASgLMiAudGVzc2VyYS5hdXRob3JpemUudjEuTmV3U2Vzc2lvbhIwCghyZWRpcmVjdBgCIAEoCzIeLnRlc3NlcmEuYXV0aG9yaXplLnYxLlJlZGlyZWN0IkoKEFdyb25nQ3JlZGVudGlhbHMSNgoLaW50ZXJhY3Rpb24YASABKAsyIS50ZXNzZXJhLmF1dGhvcml6ZS52MS5JbnRlcmFjdGlvbiKKAQoTU2lnbkluRGlyZWN0UmVxdWVzdBI1Cgdicm93c2VyGAEgASgLMiQudGVzc2VyYS5hdXRob3JpemUudjEuQnJvd3NlckNvbnRleHQSEQoJdGVuYW50X2lkGAIgASgJEhIKCmlkZW50aWZpZXIYAyABKAkSFQoIcGFzc3dvcmQYBCABKAlCA4ABASJiChRTaWduSW5EaXJlY3RSZXNwb25zZRIxCgdzZXNzaW9uGAEgASgLMiAudGVzc2VyYS5hdXRob3JpemUudjEuTmV3U2Vzc2lvbhIXCg90ZW5hbnRfbWlzbWF0Y2gYAiABKAgiSgoRR2V0U2Vzc2lvblJlcXVlc3QSNQoHYnJvd3NlchgBIAEoCzIkLnRlc3NlcmEuYXV0aG9yaXplLnYxLkJyb3dzZXJDb250ZXh0InQKB1Nlc3Npb24SEgoKc2Vzc2lvbl9pZBgBIAEoCRIRCgl0ZW5hbnRfaWQYAiABKAkSDwoHdXNlcl9pZBgDIAEoCRIQCgh1c2VybmFtZRgEIAEoCRIMCgRuYW1lGAUgASgJEhEKCWF1dGhfdGltZRgGIAEoAyJEChJHZXRTZXNzaW9uUmVzcG9uc2USLgoHc2Vzc2lvbhgBIAEoCzIdLnRlc3NlcmEuYXV0aG9yaXplLnYxLlNlc3Npb24i3gEKEUVuZFNlc3Npb25SZXF1ZXN0EjUKB2Jyb3dzZXIYASABKAsyJC50ZXNzZXJhLmF1dGhvcml6ZS52MS5Ccm93c2VyQ29udGV4dBIRCgljbGllbnRfaWQYAiABKAkSIAoYcG9zdF9sb2dvdXRfcmVkaXJlY3RfdXJpGAMgASgJEg0KBXN0YXRlGAQgASgJEhgKEGhpbnRlZF9jbGllbnRfaWQYBSABKAkSFwoPcmVmdXNlX2ZhbGxiYWNrGAYgASgIEhsKE3JlZnVzZV91bnJlZ2lzdGVyZWQYByABKAginwEKEkVuZFNlc3Npb25SZXNwb25zZRIQCghsb2NhdGlvbhgBIAEoCRIVCg1zZXNzaW9uX2VuZGVkGAIgASgIEhEKCXRlbmFudF9pZBgDIAEoCRISCgpzZXNzaW9uX2lkGAQgASgJEhsKE2VhcmxpZXJfc2Vzc2lvbl9pZHMYBSADKAkSHAoUcmVkaXJlY3RfdXJpX3JlZnVzZWQYBiABKAgiqAEKEVJlZGVlbUNvZGVSZXF1ZXN0EhEKBGNvZGUYASABKAlCA4ABARIRCgljbGllbnRfaWQYAiABKAkSEQoJdGVuYW50X2lkGAMgASgJEhQKDHJlZGlyZWN0X3VyaRgEIAEoCRIaCg1jb2RlX3ZlcmlmaWVyGAUgASgJQgOAAQESEgoKaXBfYWRkcmVzcxgGIAEoCRIUCgxjb25maWRlbnRpYWwYByABKAgiswEKEkF1dGhvcml6YXRpb25HcmFudBIRCgl0ZW5hbnRfaWQYASABKAkSEQoJY2xpZW50X2lkGAIgASgJEg8KB3VzZXJfaWQYAyABKAkSDgoGc2NvcGVzGAQgAygJEhAKCHJlc291cmNlGAUgASgJEg0KBW5vbmNlGAYgASgJEhEKCWF1dGhfdGltZRgHIAEoAxISCgpzZXNzaW9uX2lkGAggASgJEg4KBmlzc3VlchgJIAEoCSKFAQoSUmVkZWVtQ29kZVJlc3BvbnNlEjcKBWdyYW50GAEgASgLMigudGVzc2VyYS5hdXRob3JpemUudjEuQXV0aG9yaXphdGlvbkdyYW50EhEKCWNvZGVfaGFzaBgCIAEoDBIUCgx0YWtlbl9iZWZvcmUYAyABKAgSDQoFYnVybnQYBCABKAgy0QYKEEF1dGhvcml6ZVNlcnZpY2USdwoSQmVnaW5BdXRob3JpemF0aW9uEi8udGVzc2VyYS5hdXRob3JpemUudjEuQmVnaW5BdXRob3JpemF0aW9uUmVxdWVzdBowLnRlc3NlcmEuYXV0aG9yaXplLnYxLkJlZ2luQXV0aG9yaXphdGlvblJlc3BvbnNlEnAKDkdldEludGVyYWN0aW9uEisudGVzc2VyYS5hdXRob3JpemUudjEuR2V0SW50ZXJhY3Rpb25SZXF1ZXN0GiwudGVzc2VyYS5hdXRob3JpemUudjEuR2V0SW50ZXJhY3Rpb25SZXNwb25zZSIDkAIBElMKBlNpZ25JbhIjLnRlc3NlcmEuYXV0aG9yaXplLnYxLlNpZ25JblJlcXVlc3QaJC50ZXNzZXJhLmF1dGhvcml6ZS52MS5TaWduSW5SZXNwb25zZRJlCgxTaWduSW5EaXJlY3QSKS50ZXNzZXJhLmF1dGhvcml6ZS52MS5TaWduSW5EaXJlY3RSZXF1ZXN0GioudGVzc2VyYS5hdXRob3JpemUudjEuU2lnbkluRGlyZWN0UmVzcG9uc2USXwoKR2V0U2Vzc2lvbhInLnRlc3NlcmEuYXV0aG9yaXplLnYxLkdldFNlc3Npb25SZXF1ZXN0GigudGVzc2VyYS5hdXRob3JpemUudjEuR2V0U2Vzc2lvblJlc3BvbnNlEl8KCkVuZFNlc3Npb24SJy50ZXNzZXJhLmF1dGhvcml6ZS52MS5FbmRTZXNzaW9uUmVxdWVzdBooLnRlc3NlcmEuYXV0aG9yaXplLnYxLkVuZFNlc3Npb25SZXNwb25zZRJfCgpSZWRlZW1Db2RlEicudGVzc2VyYS5hdXRob3JpemUudjEuUmVkZWVtQ29kZVJlcXVlc3QaKC50ZXNzZXJhLmF1dGhvcml6ZS52MS5SZWRlZW1Db2RlUmVzcG9uc2UScwoQV2F0Y2hTZXNzaW9uRW5kcxItLnRlc3NlcmEuYXV0aG9yaXplLnYxLldhdGNoU2Vzc2lvbkVuZHNSZXF1ZXN0Gi4udGVzc2VyYS5hdXRob3JpemUudjEuV2F0Y2hTZXNzaW9uRW5kc1Jlc3BvbnNlMAFiBnByb3RvMw");
+  fileDesc("CiR0ZXNzZXJhL2F1dGhvcml6ZS92MS9hdXRob3JpemUucHJvdG8SFHRlc3NlcmEuYXV0aG9yaXplLnYxIlgKF1dhdGNoU2Vzc2lvbkVuZHNSZXF1ZXN0EhsKDmFmdGVyX3NlcXVlbmNlGAEgASgDSACIAQESDQoFc2luY2UYAiABKANCEQoPX2FmdGVyX3NlcXVlbmNlInYKGFdhdGNoU2Vzc2lvbkVuZHNSZXNwb25zZRIQCghzZXF1ZW5jZRgBIAEoAxIRCgl0ZW5hbnRfaWQYAiABKAkSEgoKc2Vzc2lvbl9pZBgDIAEoCRIPCgd1c2VyX2lkGAQgASgJEhAKCGVuZGVkX2F0GAUgASgDIqQBCg5Ccm93c2VyQ29udGV4dBIXCgpicm93c2VyX2lkGAEgASgJQgOAAQESGgoNc2Vzc2lvbl90b2tlbhgCIAEoCUIDgAEBEhIKCmlwX2FkZHJlc3MYAyABKAkSFwoPdXNlcl9hZ2VudF9oYXNoGAQgASgJEg4KBmlzc3VlchgFIAEoCRIgChNrbm93bl9icm93c2VyX3Rva2VuGAYgASgJQgOAAQEi8gEKGUJlZ2luQXV0aG9yaXphdGlvblJlcXVlc3QSNQoHYnJvd3NlchgBIAEoCzIkLnRlc3NlcmEuYXV0aG9yaXplLnYxLkJyb3dzZXJDb250ZXh0ElMKCnBhcmFtZXRlcnMYAiADKAsyPy50ZXNzZXJhLmF1dGhvcml6ZS52MS5CZWdpbkF1dGhvcml6YXRpb25SZXF1ZXN0LlBhcmFtZXRlcnNFbnRyeRIWCg5oaW50ZWRfdXNlcl9pZBgDIAEoCRoxCg9QYXJhbWV0ZXJzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASJUCghSZWRpcmVjdBIVCghsb2NhdGlvbhgBIAEoCUIDgAEBEjEKCWZvcm1fcG9zdBgCIAEoCzIeLnRlc3NlcmEuYXV0aG9yaXplLnYxLkZvcm1Qb3N0IpMBCghGb3JtUG9zdBILCgN1cmkYASABKAkSRwoKcGFyYW1ldGVycxgCIAMoCzIuLnRlc3NlcmEuYXV0aG9yaXplLnYxLkZvcm1Qb3N0LlBhcmFtZXRlcnNFbnRyeUIDgAEBGjEKD1BhcmFtZXRlcnNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIp4BCgtJbnRlcmFjdGlvbhIWCg5pbnRlcmFjdGlvbl9pZBgBIAEoCRIRCgl0ZW5hbnRfaWQYAiABKAkSEwoLdGVuYW50X25hbWUYAyABKAkSEQoJY2xpZW50X2lkGAQgASgJEhgKEGFwcGxpY2F0aW9uX25hbWUYBSABKAkSEgoKbG9naW5faGludBgGIAEoCRIOCgZzY29wZXMYByADKAkiSAoOVGVuYW50TWlzbWF0Y2gSNgoLaW50ZXJhY3Rpb24YASABKAsyIS50ZXNzZXJhLmF1dGhvcml6ZS52MS5JbnRlcmFjdGlvbiLTAQoaQmVnaW5BdXRob3JpemF0aW9uUmVzcG9uc2USMgoIcmVkaXJlY3QYASABKAsyHi50ZXNzZXJhLmF1dGhvcml6ZS52MS5SZWRpcmVjdEgAEjgKC2ludGVyYWN0aW9uGAIgASgLMiEudGVzc2VyYS5hdXRob3JpemUudjEuSW50ZXJhY3Rpb25IABI/Cg90ZW5hbnRfbWlzbWF0Y2gYAyABKAsyJC50ZXNzZXJhLmF1dGhvcml6ZS52MS5UZW5hbnRNaXNtYXRjaEgAQgYKBG5leHQiZgoVR2V0SW50ZXJhY3Rpb25SZXF1ZXN0EjUKB2Jyb3dzZXIYASABKAsyJC50ZXNzZXJhLmF1dGhvcml6ZS52MS5Ccm93c2VyQ29udGV4dBIWCg5pbnRlcmFjdGlvbl9pZBgCIAEoCSKCAQoWR2V0SW50ZXJhY3Rpb25SZXNwb25zZRI2CgtpbnRlcmFjdGlvbhgBIAEoCzIhLnRlc3NlcmEuYXV0aG9yaXplLnYxLkludGVyYWN0aW9uEjAKCHJlZGlyZWN0GAIgASgLMh4udGVzc2VyYS5hdXRob3JpemUudjEuUmVkaXJlY3QiiQEKDVNpZ25JblJlcXVlc3QSNQoHYnJvd3NlchgBIAEoCzIkLnRlc3NlcmEuYXV0aG9yaXplLnYxLkJyb3dzZXJDb250ZXh0EhYKDmludGVyYWN0aW9uX2lkGAIgASgJEhIKCmlkZW50aWZpZXIYAyABKAkSFQoIcGFzc3dvcmQYBCABKAlCA4ABASKnAQoKTmV3U2Vzc2lvbhIaCg1zZXNzaW9uX3Rva2VuGAEgASgJQgOAAQESDwoHbWF4X2FnZRgCIAEoDRIxCgVlbmRlZBgDIAEoCzIiLnRlc3NlcmEuYXV0aG9yaXplLnYxLkVuZGVkU2Vzc2lvbhI5Cg1rbm93bl9icm93c2VyGAQgASgLMiIudGVzc2VyYS5hdXRob3JpemUudjEuS25vd25Ccm93c2VyIjMKDEtub3duQnJvd3NlchISCgV0b2tlbhgBIAEoCUIDgAEBEg8KB21heF9hZ2UYAiABKA0iUgoMRW5kZWRTZXNzaW9uEhEKCXRlbmFudF9pZBgBIAEoCRISCgpzZXNzaW9uX2lkGAIgASgJEhsKE2VhcmxpZXJfc2Vzc2lvbl9pZHMYAyADKAkiigIKDlNpZ25JblJlc3BvbnNlEjMKCXNpZ25lZF9pbhgBIAEoCzIeLnRlc3NlcmEuYXV0aG9yaXplLnYxLlNpZ25lZEluSAASQwoRd3JvbmdfY3JlZGVudGlhbHMYAiABKAsyJi50ZXNzZXJhLmF1dGhvcml6ZS52MS5Xcm9uZ0NyZWRlbnRpYWxzSAASPwoPdGVuYW50X21pc21hdGNoGAMgASgLMiQudGVzc2VyYS5hdXRob3JpemUudjEuVGVuYW50TWlzbWF0Y2hIABIyCghyZWRpcmVjdBgEIAEoCzIeLnRlc3NlcmEuYXV0aG9yaXplLnYxLlJlZGlyZWN0SABCCQoHb3V0Y29tZSJvCghTaWduZWRJbhIxCgdzZXNzaW9uGAEgASgLMiAudGVzc2VyYS5hdXRob3JpemUudjEuTmV3U2Vzc2lvbhIwCghyZWRpcmVjdBgCIAEoCzIeLnRlc3NlcmEuYXV0aG9yaXplLnYxLlJlZGlyZWN0IkoKEFdyb25nQ3JlZGVudGlhbHMSNgoLaW50ZXJhY3Rpb24YASABKAsyIS50ZXNzZXJhLmF1dGhvcml6ZS52MS5JbnRlcmFjdGlvbiKKAQoTU2lnbkluRGlyZWN0UmVxdWVzdBI1Cgdicm93c2VyGAEgASgLMiQudGVzc2VyYS5hdXRob3JpemUudjEuQnJvd3NlckNvbnRleHQSEQoJdGVuYW50X2lkGAIgASgJEhIKCmlkZW50aWZpZXIYAyABKAkSFQoIcGFzc3dvcmQYBCABKAlCA4ABASJiChRTaWduSW5EaXJlY3RSZXNwb25zZRIxCgdzZXNzaW9uGAEgASgLMiAudGVzc2VyYS5hdXRob3JpemUudjEuTmV3U2Vzc2lvbhIXCg90ZW5hbnRfbWlzbWF0Y2gYAiABKAgiSgoRR2V0U2Vzc2lvblJlcXVlc3QSNQoHYnJvd3NlchgBIAEoCzIkLnRlc3NlcmEuYXV0aG9yaXplLnYxLkJyb3dzZXJDb250ZXh0InQKB1Nlc3Npb24SEgoKc2Vzc2lvbl9pZBgBIAEoCRIRCgl0ZW5hbnRfaWQYAiABKAkSDwoHdXNlcl9pZBgDIAEoCRIQCgh1c2VybmFtZRgEIAEoCRIMCgRuYW1lGAUgASgJEhEKCWF1dGhfdGltZRgGIAEoAyJEChJHZXRTZXNzaW9uUmVzcG9uc2USLgoHc2Vzc2lvbhgBIAEoCzIdLnRlc3NlcmEuYXV0aG9yaXplLnYxLlNlc3Npb24i3gEKEUVuZFNlc3Npb25SZXF1ZXN0EjUKB2Jyb3dzZXIYASABKAsyJC50ZXNzZXJhLmF1dGhvcml6ZS52MS5Ccm93c2VyQ29udGV4dBIRCgljbGllbnRfaWQYAiABKAkSIAoYcG9zdF9sb2dvdXRfcmVkaXJlY3RfdXJpGAMgASgJEg0KBXN0YXRlGAQgASgJEhgKEGhpbnRlZF9jbGllbnRfaWQYBSABKAkSFwoPcmVmdXNlX2ZhbGxiYWNrGAYgASgIEhsKE3JlZnVzZV91bnJlZ2lzdGVyZWQYByABKAginwEKEkVuZFNlc3Npb25SZXNwb25zZRIQCghsb2NhdGlvbhgBIAEoCRIVCg1zZXNzaW9uX2VuZGVkGAIgASgIEhEKCXRlbmFudF9pZBgDIAEoCRISCgpzZXNzaW9uX2lkGAQgASgJEhsKE2VhcmxpZXJfc2Vzc2lvbl9pZHMYBSADKAkSHAoUcmVkaXJlY3RfdXJpX3JlZnVzZWQYBiABKAgiqAEKEVJlZGVlbUNvZGVSZXF1ZXN0EhEKBGNvZGUYASABKAlCA4ABARIRCgljbGllbnRfaWQYAiABKAkSEQoJdGVuYW50X2lkGAMgASgJEhQKDHJlZGlyZWN0X3VyaRgEIAEoCRIaCg1jb2RlX3ZlcmlmaWVyGAUgASgJQgOAAQESEgoKaXBfYWRkcmVzcxgGIAEoCRIUCgxjb25maWRlbnRpYWwYByABKAgiswEKEkF1dGhvcml6YXRpb25HcmFudBIRCgl0ZW5hbnRfaWQYASABKAkSEQoJY2xpZW50X2lkGAIgASgJEg8KB3VzZXJfaWQYAyABKAkSDgoGc2NvcGVzGAQgAygJEhAKCHJlc291cmNlGAUgASgJEg0KBW5vbmNlGAYgASgJEhEKCWF1dGhfdGltZRgHIAEoAxISCgpzZXNzaW9uX2lkGAggASgJEg4KBmlzc3VlchgJIAEoCSKFAQoSUmVkZWVtQ29kZVJlc3BvbnNlEjcKBWdyYW50GAEgASgLMigudGVzc2VyYS5hdXRob3JpemUudjEuQXV0aG9yaXphdGlvbkdyYW50EhEKCWNvZGVfaGFzaBgCIAEoDBIUCgx0YWtlbl9iZWZvcmUYAyABKAgSDQoFYnVybnQYBCABKAgy0QYKEEF1dGhvcml6ZVNlcnZpY2USdwoSQmVnaW5BdXRob3JpemF0aW9uEi8udGVzc2VyYS5hdXRob3JpemUudjEuQmVnaW5BdXRob3JpemF0aW9uUmVxdWVzdBowLnRlc3NlcmEuYXV0aG9yaXplLnYxLkJlZ2luQXV0aG9yaXphdGlvblJlc3BvbnNlEnAKDkdldEludGVyYWN0aW9uEisudGVzc2VyYS5hdXRob3JpemUudjEuR2V0SW50ZXJhY3Rpb25SZXF1ZXN0GiwudGVzc2VyYS5hdXRob3JpemUudjEuR2V0SW50ZXJhY3Rpb25SZXNwb25zZSIDkAIBElMKBlNpZ25JbhIjLnRlc3NlcmEuYXV0aG9yaXplLnYxLlNpZ25JblJlcXVlc3QaJC50ZXNzZXJhLmF1dGhvcml6ZS52MS5TaWduSW5SZXNwb25zZRJlCgxTaWduSW5EaXJlY3QSKS50ZXNzZXJhLmF1dGhvcml6ZS52MS5TaWduSW5EaXJlY3RSZXF1ZXN0GioudGVzc2VyYS5hdXRob3JpemUudjEuU2lnbkluRGlyZWN0UmVzcG9uc2USXwoKR2V0U2Vzc2lvbhInLnRlc3NlcmEuYXV0aG9yaXplLnYxLkdldFNlc3Npb25SZXF1ZXN0GigudGVzc2VyYS5hdXRob3JpemUudjEuR2V0U2Vzc2lvblJlc3BvbnNlEl8KCkVuZFNlc3Npb24SJy50ZXNzZXJhLmF1dGhvcml6ZS52MS5FbmRTZXNzaW9uUmVxdWVzdBooLnRlc3NlcmEuYXV0aG9yaXplLnYxLkVuZFNlc3Npb25SZXNwb25zZRJfCgpSZWRlZW1Db2RlEicudGVzc2VyYS5hdXRob3JpemUudjEuUmVkZWVtQ29kZVJlcXVlc3QaKC50ZXNzZXJhLmF1dGhvcml6ZS52MS5SZWRlZW1Db2RlUmVzcG9uc2UScwoQV2F0Y2hTZXNzaW9uRW5kcxItLnRlc3NlcmEuYXV0aG9yaXplLnYxLldhdGNoU2Vzc2lvbkVuZHNSZXF1ZXN0Gi4udGVzc2VyYS5hdXRob3JpemUudjEuV2F0Y2hTZXNzaW9uRW5kc1Jlc3BvbnNlMAFiBnByb3RvMw");
 
 /**
  * @generated from message tessera.authorize.v1.WatchSessionEndsRequest
@@ -168,6 +168,13 @@ export type Redirect = Message<"tessera.authorize.v1.Redirect"> & {
    * @generated from field: string location = 1;
    */
   location: string;
+
+  /**
+   * Present: the browser posts this form in place of following the location, which is for a gateway of the version before.
+   *
+   * @generated from field: tessera.authorize.v1.FormPost form_post = 2;
+   */
+  formPost?: FormPost | undefined;
 };
 
 /**
@@ -176,6 +183,30 @@ export type Redirect = Message<"tessera.authorize.v1.Redirect"> & {
  */
 export const RedirectSchema: GenMessage<Redirect> = /*@__PURE__*/
   messageDesc(file_tessera_authorize_v1_authorize, 4);
+
+/**
+ * A form that the browser posts to the client (OAuth 2.0 Form Post Response Mode section 2).
+ *
+ * @generated from message tessera.authorize.v1.FormPost
+ */
+export type FormPost = Message<"tessera.authorize.v1.FormPost"> & {
+  /**
+   * @generated from field: string uri = 1;
+   */
+  uri: string;
+
+  /**
+   * @generated from field: map<string, string> parameters = 2;
+   */
+  parameters: { [key: string]: string };
+};
+
+/**
+ * Describes the message tessera.authorize.v1.FormPost.
+ * Use `create(FormPostSchema)` to create a new message.
+ */
+export const FormPostSchema: GenMessage<FormPost> = /*@__PURE__*/
+  messageDesc(file_tessera_authorize_v1_authorize, 5);
 
 /**
  * @generated from message tessera.authorize.v1.Interaction
@@ -222,7 +253,7 @@ export type Interaction = Message<"tessera.authorize.v1.Interaction"> & {
  * Use `create(InteractionSchema)` to create a new message.
  */
 export const InteractionSchema: GenMessage<Interaction> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_authorize, 5);
+  messageDesc(file_tessera_authorize_v1_authorize, 6);
 
 /**
  * The browser's session belongs to another tenant: the contract's 400. The interaction is kept, so that the page can
@@ -242,7 +273,7 @@ export type TenantMismatch = Message<"tessera.authorize.v1.TenantMismatch"> & {
  * Use `create(TenantMismatchSchema)` to create a new message.
  */
 export const TenantMismatchSchema: GenMessage<TenantMismatch> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_authorize, 6);
+  messageDesc(file_tessera_authorize_v1_authorize, 7);
 
 /**
  * @generated from message tessera.authorize.v1.BeginAuthorizationResponse
@@ -277,7 +308,7 @@ export type BeginAuthorizationResponse = Message<"tessera.authorize.v1.BeginAuth
  * Use `create(BeginAuthorizationResponseSchema)` to create a new message.
  */
 export const BeginAuthorizationResponseSchema: GenMessage<BeginAuthorizationResponse> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_authorize, 7);
+  messageDesc(file_tessera_authorize_v1_authorize, 8);
 
 /**
  * @generated from message tessera.authorize.v1.GetInteractionRequest
@@ -299,7 +330,7 @@ export type GetInteractionRequest = Message<"tessera.authorize.v1.GetInteraction
  * Use `create(GetInteractionRequestSchema)` to create a new message.
  */
 export const GetInteractionRequestSchema: GenMessage<GetInteractionRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_authorize, 8);
+  messageDesc(file_tessera_authorize_v1_authorize, 9);
 
 /**
  * @generated from message tessera.authorize.v1.GetInteractionResponse
@@ -325,7 +356,7 @@ export type GetInteractionResponse = Message<"tessera.authorize.v1.GetInteractio
  * Use `create(GetInteractionResponseSchema)` to create a new message.
  */
 export const GetInteractionResponseSchema: GenMessage<GetInteractionResponse> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_authorize, 9);
+  messageDesc(file_tessera_authorize_v1_authorize, 10);
 
 /**
  * @generated from message tessera.authorize.v1.SignInRequest
@@ -357,7 +388,7 @@ export type SignInRequest = Message<"tessera.authorize.v1.SignInRequest"> & {
  * Use `create(SignInRequestSchema)` to create a new message.
  */
 export const SignInRequestSchema: GenMessage<SignInRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_authorize, 10);
+  messageDesc(file_tessera_authorize_v1_authorize, 11);
 
 /**
  * @generated from message tessera.authorize.v1.NewSession
@@ -398,7 +429,7 @@ export type NewSession = Message<"tessera.authorize.v1.NewSession"> & {
  * Use `create(NewSessionSchema)` to create a new message.
  */
 export const NewSessionSchema: GenMessage<NewSession> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_authorize, 11);
+  messageDesc(file_tessera_authorize_v1_authorize, 12);
 
 /**
  * Wrong passwords of a browser in which the person has signed in before have a counter of their own.
@@ -426,7 +457,7 @@ export type KnownBrowser = Message<"tessera.authorize.v1.KnownBrowser"> & {
  * Use `create(KnownBrowserSchema)` to create a new message.
  */
 export const KnownBrowserSchema: GenMessage<KnownBrowser> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_authorize, 12);
+  messageDesc(file_tessera_authorize_v1_authorize, 13);
 
 /**
  * @generated from message tessera.authorize.v1.EndedSession
@@ -455,7 +486,7 @@ export type EndedSession = Message<"tessera.authorize.v1.EndedSession"> & {
  * Use `create(EndedSessionSchema)` to create a new message.
  */
 export const EndedSessionSchema: GenMessage<EndedSession> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_authorize, 13);
+  messageDesc(file_tessera_authorize_v1_authorize, 14);
 
 /**
  * @generated from message tessera.authorize.v1.SignInResponse
@@ -502,7 +533,7 @@ export type SignInResponse = Message<"tessera.authorize.v1.SignInResponse"> & {
  * Use `create(SignInResponseSchema)` to create a new message.
  */
 export const SignInResponseSchema: GenMessage<SignInResponse> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_authorize, 14);
+  messageDesc(file_tessera_authorize_v1_authorize, 15);
 
 /**
  * @generated from message tessera.authorize.v1.SignedIn
@@ -524,7 +555,7 @@ export type SignedIn = Message<"tessera.authorize.v1.SignedIn"> & {
  * Use `create(SignedInSchema)` to create a new message.
  */
 export const SignedInSchema: GenMessage<SignedIn> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_authorize, 15);
+  messageDesc(file_tessera_authorize_v1_authorize, 16);
 
 /**
  * @generated from message tessera.authorize.v1.WrongCredentials
@@ -541,7 +572,7 @@ export type WrongCredentials = Message<"tessera.authorize.v1.WrongCredentials"> 
  * Use `create(WrongCredentialsSchema)` to create a new message.
  */
 export const WrongCredentialsSchema: GenMessage<WrongCredentials> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_authorize, 16);
+  messageDesc(file_tessera_authorize_v1_authorize, 17);
 
 /**
  * @generated from message tessera.authorize.v1.SignInDirectRequest
@@ -573,7 +604,7 @@ export type SignInDirectRequest = Message<"tessera.authorize.v1.SignInDirectRequ
  * Use `create(SignInDirectRequestSchema)` to create a new message.
  */
 export const SignInDirectRequestSchema: GenMessage<SignInDirectRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_authorize, 17);
+  messageDesc(file_tessera_authorize_v1_authorize, 18);
 
 /**
  * @generated from message tessera.authorize.v1.SignInDirectResponse
@@ -599,7 +630,7 @@ export type SignInDirectResponse = Message<"tessera.authorize.v1.SignInDirectRes
  * Use `create(SignInDirectResponseSchema)` to create a new message.
  */
 export const SignInDirectResponseSchema: GenMessage<SignInDirectResponse> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_authorize, 18);
+  messageDesc(file_tessera_authorize_v1_authorize, 19);
 
 /**
  * @generated from message tessera.authorize.v1.GetSessionRequest
@@ -616,7 +647,7 @@ export type GetSessionRequest = Message<"tessera.authorize.v1.GetSessionRequest"
  * Use `create(GetSessionRequestSchema)` to create a new message.
  */
 export const GetSessionRequestSchema: GenMessage<GetSessionRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_authorize, 19);
+  messageDesc(file_tessera_authorize_v1_authorize, 20);
 
 /**
  * @generated from message tessera.authorize.v1.Session
@@ -662,7 +693,7 @@ export type Session = Message<"tessera.authorize.v1.Session"> & {
  * Use `create(SessionSchema)` to create a new message.
  */
 export const SessionSchema: GenMessage<Session> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_authorize, 20);
+  messageDesc(file_tessera_authorize_v1_authorize, 21);
 
 /**
  * @generated from message tessera.authorize.v1.GetSessionResponse
@@ -679,7 +710,7 @@ export type GetSessionResponse = Message<"tessera.authorize.v1.GetSessionRespons
  * Use `create(GetSessionResponseSchema)` to create a new message.
  */
 export const GetSessionResponseSchema: GenMessage<GetSessionResponse> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_authorize, 21);
+  messageDesc(file_tessera_authorize_v1_authorize, 22);
 
 /**
  * @generated from message tessera.authorize.v1.EndSessionRequest
@@ -733,7 +764,7 @@ export type EndSessionRequest = Message<"tessera.authorize.v1.EndSessionRequest"
  * Use `create(EndSessionRequestSchema)` to create a new message.
  */
 export const EndSessionRequestSchema: GenMessage<EndSessionRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_authorize, 22);
+  messageDesc(file_tessera_authorize_v1_authorize, 23);
 
 /**
  * @generated from message tessera.authorize.v1.EndSessionResponse
@@ -784,7 +815,7 @@ export type EndSessionResponse = Message<"tessera.authorize.v1.EndSessionRespons
  * Use `create(EndSessionResponseSchema)` to create a new message.
  */
 export const EndSessionResponseSchema: GenMessage<EndSessionResponse> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_authorize, 23);
+  messageDesc(file_tessera_authorize_v1_authorize, 24);
 
 /**
  * @generated from message tessera.authorize.v1.RedeemCodeRequest
@@ -835,7 +866,7 @@ export type RedeemCodeRequest = Message<"tessera.authorize.v1.RedeemCodeRequest"
  * Use `create(RedeemCodeRequestSchema)` to create a new message.
  */
 export const RedeemCodeRequestSchema: GenMessage<RedeemCodeRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_authorize, 24);
+  messageDesc(file_tessera_authorize_v1_authorize, 25);
 
 /**
  * @generated from message tessera.authorize.v1.AuthorizationGrant
@@ -894,7 +925,7 @@ export type AuthorizationGrant = Message<"tessera.authorize.v1.AuthorizationGran
  * Use `create(AuthorizationGrantSchema)` to create a new message.
  */
 export const AuthorizationGrantSchema: GenMessage<AuthorizationGrant> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_authorize, 25);
+  messageDesc(file_tessera_authorize_v1_authorize, 26);
 
 /**
  * @generated from message tessera.authorize.v1.RedeemCodeResponse
@@ -933,7 +964,7 @@ export type RedeemCodeResponse = Message<"tessera.authorize.v1.RedeemCodeRespons
  * Use `create(RedeemCodeResponseSchema)` to create a new message.
  */
 export const RedeemCodeResponseSchema: GenMessage<RedeemCodeResponse> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_authorize, 26);
+  messageDesc(file_tessera_authorize_v1_authorize, 27);
 
 /**
  * AuthorizeService owns interactive sign-in: pre-authorization contexts, sessions, codes, logout.
