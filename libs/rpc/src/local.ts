@@ -1,7 +1,8 @@
 import { create, type DescMethod, type DescService, type Message } from '@bufbuild/protobuf';
-import { Code, ConnectError, type CallOptions, type Client } from '@connectrpc/connect';
+import { ConnectError, type CallOptions, type Client } from '@connectrpc/connect';
 import { methodName } from '@tessera/telemetry';
 import { pino, type Logger } from 'pino';
+import { accessTo, checkCaller } from './caller-check/check-caller.ts';
 import { deadlineOf, isBounded, requestIdOf, watchEnd } from './call-options.ts';
 import type { BuiltService, CallerName, Route } from './call.ts';
 import { streamingInvocation, unaryInvocation } from './invocation.ts';
@@ -36,15 +37,18 @@ type Entrance = ReturnType<typeof entrance>;
 /** Where the calls of a caller reach a method. */
 function entrance(route: Route, method: DescMethod, caller: CallerName, log: Logger) {
   const name = methodName(method);
-  const isAllowed = route.allow[method.localName]?.includes(caller) === true;
+  const access = accessTo(route, method);
   return {
     refuse: refuseFor(log, name),
     /** The call as it arrives. Throws unless the caller is on the list of the method. */
     arrive(options: CallOptions, cancellable: boolean): ServedCall {
       const requestId = requestIdOf(options);
-      if (isAllowed) return new ServedCall({ caller, requestId, deadline: deadlineOf(options), cancellable });
-      log.warn({ method: name, caller, requestId }, 'caller is not on the list of the method');
-      throw new ConnectError(`${caller} may not call ${name}`, Code.PermissionDenied);
+      const refusal = checkCaller({ caller }, access, name);
+      if (refusal === undefined) {
+        return new ServedCall({ caller, requestId, deadline: deadlineOf(options), cancellable });
+      }
+      log.warn({ method: name, caller, requestId, details: refusal.rawMessage }, 'call refused');
+      throw refusal;
     },
     /** An error as the caller sees it. */
     asSeen: (error: unknown): unknown => (error instanceof ConnectError ? seenByCaller(error, name) : error),

@@ -7,7 +7,7 @@ import type { ChannelCredentials, ServiceError } from '@grpc/grpc-js';
 import { temporarilyUnavailable } from '@tessera/oauth';
 import { currentTraceparent, methodName, traceparentKey } from '@tessera/telemetry';
 import { pino, type Logger } from 'pino';
-import { bearerAuthorization } from './caller-check/caller-check-interceptor.ts';
+import { bearerAuthorization } from './caller-check/authenticate-caller.ts';
 import { cancelled, deadlineOf, requestIdKey, requestIdOf } from './call-options.ts';
 import { traceCalling } from './call-traces.ts';
 import type { CallerName } from './call.ts';

@@ -12,7 +12,7 @@ import type {
 import { methodName } from '@tessera/telemetry';
 import { once } from 'node:events';
 import type { Logger } from 'pino';
-import { admittedCaller, requestIdIn } from '../caller-check/caller-check-interceptor.ts';
+import { checkedCaller, requestIdIn } from '../caller-check/caller-check-interceptor.ts';
 import { traceOriginOf } from '../call-traces.ts';
 import type { Route } from '../call.ts';
 import { decodeMessage, encodeMessage } from '../client/grpc-client.ts';
@@ -96,7 +96,7 @@ async function drained(outgoing: StreamCall, call: ServedCall): Promise<void> {
 
 function arrive(incoming: IncomingCall): ServedCall {
   const { metadata } = incoming;
-  const { caller, principal } = admittedCaller(metadata);
+  const { caller, principal } = checkedCaller(metadata);
   const call = new ServedCall({
     caller,
     principal,

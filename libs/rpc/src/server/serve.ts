@@ -4,7 +4,8 @@ import { lookup } from 'node:dns/promises';
 import type { Logger } from 'pino';
 import { within } from '@tessera/kit';
 import { methodName } from '@tessera/telemetry';
-import { createAdmission, type Access } from '../caller-check/caller-check-interceptor.ts';
+import { createCallerCheck } from '../caller-check/caller-check-interceptor.ts';
+import { accessTo, type Access } from '../caller-check/check-caller.ts';
 import type { BuiltService } from '../call.ts';
 import { watchCertificates } from '../client/certificates.ts';
 import { isLoopback, warnNotReloaded, warnOfTrust, type RpcCredentials } from '../credentials.ts';
@@ -56,8 +57,8 @@ export async function serve(built: BuiltService, options: ServeOptions): Promise
   }
   warnOfTrust(credentials, log);
   const access = new Map<string, Access>();
-  const admission = createAdmission({ credentials, access, log });
-  const server = createServer(options, admission.interceptor);
+  const callerCheck = createCallerCheck({ credentials, access, log });
+  const server = createServer(options, callerCheck.interceptor);
   const health = createHealthStatus(built, log, options.readinessIntervalMs ?? 5_000);
   addServices(server, built, health, log, access);
   const address = host.includes(':') ? `[${host}]` : host;
@@ -74,7 +75,7 @@ export async function serve(built: BuiltService, options: ServeOptions): Promise
     const ended = new Promise<void>((resolve) => {
       server.tryShutdown(() => resolve());
     });
-    admission.endStreams();
+    callerCheck.endStreams();
     await within(drainMs, ended).catch(() => undefined);
     server.forceShutdown();
   };
@@ -83,10 +84,10 @@ export async function serve(built: BuiltService, options: ServeOptions): Promise
 
 function createServer(
   { maxMessageBytes = 4 * 1024 * 1024, connectionAgeMs = 120_000 }: ServeOptions,
-  admission: ServerInterceptor,
+  callerCheck: ServerInterceptor,
 ): Server {
   return new Server({
-    interceptors: [admission],
+    interceptors: [callerCheck],
     'grpc.max_connection_age_ms': connectionAgeMs,
     'grpc.max_connection_age_grace_ms': 30_000,
     'grpc.keepalive_time_ms': 30_000,
@@ -116,8 +117,7 @@ function addServices(
     const { definition, implementation } = grpcService(route, log);
     server.addService(definition, implementation);
     for (const method of route.service.methods) {
-      const callers = route.allow[method.localName] ?? [];
-      access.set(`/${methodName(method)}`, { callers, bearer: route.bearer });
+      access.set(`/${methodName(method)}`, accessTo(route, method));
     }
   }
   const forEveryone = {

@@ -1,0 +1,60 @@
+import type { Metadata, ServerInterceptingCallInterface } from '@grpc/grpc-js';
+import type { Secret } from '@tessera/kit';
+import { hash, timingSafeEqual } from 'node:crypto';
+import { authorizationKey, callerKey, type RpcCredentials } from '../credentials.ts';
+import { certifiedName, isCallerName } from './caller-of-certificate.ts';
+import type { AuthenticatedCaller } from './check-caller.ts';
+
+/** Authenticates the caller of a call; undefined if it presents no valid credentials. */
+type Authenticate = (
+  metadata: Metadata,
+  call: ServerInterceptingCallInterface,
+) => AuthenticatedCaller | undefined;
+
+/** The authentication that the credentials of this process call for. */
+export function authenticationBy(credentials: RpcCredentials): Authenticate {
+  if (credentials.kind === 'mtls') return authenticateByCertificate(credentials.trustDomain);
+  return credentials.kind === 'token' ? authenticateByToken(credentials.token) : authenticateByClaim;
+}
+
+/** Whoever reaches the loopback address may name itself. */
+function authenticateByClaim(metadata: Metadata): AuthenticatedCaller {
+  const claimed = String(metadata.get(callerKey)[0] ?? '');
+  return { caller: isCallerName(claimed) ? claimed : undefined };
+}
+
+/** Whoever holds the shared token may name itself. Digests are compared, in constant time. */
+function authenticateByToken(token: Secret): Authenticate {
+  const expected = digest(bearerAuthorization(token));
+  return (metadata) => {
+    const presented = String(metadata.get(authorizationKey)[0] ?? '');
+    if (!timingSafeEqual(digest(presented), expected)) return undefined;
+    return { ...authenticateByClaim(metadata), bySharedToken: true };
+  };
+}
+
+/** grpc-js shows a certificate only if one of our authorities signed it. Its name distinguishes introspectors. */
+function authenticateByCertificate(trustDomain: string | undefined): Authenticate {
+  return (_, call) => {
+    const certificate = call.getAuthContext().sslPeerCertificate;
+    if (certificate === undefined) return undefined;
+    const proof = certifiedName(certificate.subjectaltname, trustDomain);
+    if (proof?.caller !== 'introspector') return { caller: proof?.caller };
+    return { caller: proof.caller, principal: { kind: 'certificate', id: proof.name } };
+  };
+}
+
+/** The value of the authorization metadata for a shared token. */
+export function bearerAuthorization(token: Secret): string {
+  return `Bearer ${token.reveal()}`;
+}
+
+function digest(text: string): Buffer {
+  return hash('sha256', text, 'buffer');
+}
+
+/** The access token in the authorization of a call (RFC 6750 §2.1). */
+export function presentedToken(metadata: Metadata): string | undefined {
+  const authorization = String(metadata.get(authorizationKey)[0] ?? '');
+  return /^bearer +([A-Za-z0-9._~+/-]+=*) *$/i.exec(authorization)?.[1];
+}
