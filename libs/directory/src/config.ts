@@ -1,9 +1,11 @@
-import { integer, secret } from '@tessera/process';
+import { integer, issuerSetting, secret } from '@tessera/process';
 import { z } from 'zod';
 
 const pepperBytes = 32;
 
 export const directoryConfig = z.object({
+  /** The shared issuer, which no tenant may declare as its own. */
+  TESSERA_ISSUER: issuerSetting,
   /** 32 bytes in base64 or base64url: the key of the digests of client secrets. */
   TESSERA_DIRECTORY_PEPPER: secret().refine((pepper) => decodePepper(pepper.reveal()) !== undefined, {
     error: `expected ${pepperBytes} bytes in base64`,

@@ -61,6 +61,10 @@ export function directoryHandlers(parts: DirectoryParts): Handlers<typeof Direct
       return { tenant: tenantMessage(tenant) };
     },
 
+    async listTenantIssuers() {
+      return { issuers: [...(await store.tenantIssuers())] };
+    },
+
     async getUser({ tenantId, userId }) {
       const found = await store.findUser(tenantId, userId);
       if (found === undefined) throw notFound('The user');

@@ -160,6 +160,35 @@ describe('applying a declared state', () => {
     ).rejects.toMatchObject({ code: 5 });
   });
 
+  it('gives a tenant its issuer, writes it out, and refuses it to another tenant', async () => {
+    const directory = start();
+    const issuer = 'https://id.example/t/issued';
+    await apply(directory, tenant('issued', { tenant: `issuer: ${issuer}` }));
+    const { issuers } = await directory.as('gateway').listTenantIssuers({}, call());
+    expect(issuers.filter(({ tenantId }) => tenantId === 'issued')).toMatchObject([{ issuer }]);
+    const found = await directory.as('token').getApplication({ clientId: 'issued-service' }, call());
+    expect(found.tenant?.issuer).toBe(issuer);
+    await expect(apply(directory, tenant('copy', { tenant: `issuer: ${issuer}` }))).rejects.toThrow(
+      'tenants[0].issuer: belongs to another tenant; remove it there first',
+    );
+    await apply(directory, tenant('issued'));
+    expect((await directory.as('gateway').listTenantIssuers({}, call())).issuers).toEqual([]);
+  });
+
+  it('refuses an audience of another tenant at the same issuer unless both share it', async () => {
+    const directory = start();
+    const declaring = (id: string, keys = '') =>
+      tenant(id, { tenant: keys }).replace(/audience: [^,]+/, 'audience: https://api.example');
+    const sharing = (id: string) =>
+      declaring(id).replace('scopes: [read] }', 'scopes: [read], shared: true }');
+    await apply(directory, declaring('first'));
+    await expect(apply(directory, declaring('second'))).rejects.toThrow(/audience: .* say "shared: true"/);
+    await apply(directory, declaring('second', 'issuer: https://login.second.example'));
+    await apply(directory, sharing('first'), sharing('second'));
+    const again = await apply(directory, sharing('first'), sharing('second'));
+    expect(again.tenants.map(({ unchanged }) => unchanged)).toEqual([true, true]);
+  });
+
   it('refuses a client id that belongs to another tenant, before anything is written', async () => {
     const directory = start();
     await apply(directory, tenant('owner'));
@@ -647,6 +676,7 @@ describe('callers', () => {
   const reachable: Record<string, readonly CallerName[]> = {
     getApplication: ['gateway', 'authorize', 'device', 'token', 'operator'],
     getTenant: ['authorize'],
+    listTenantIssuers: ['gateway', 'token'],
     verifyApplicationSecret: ['device', 'token'],
     getUser: ['gateway', 'authorize', 'device', 'token', 'operator'],
     findUser: ['authorize', 'device', 'operator'],

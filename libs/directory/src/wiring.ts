@@ -34,6 +34,7 @@ const allow: Allow<typeof DirectoryService> = {
   getApplication: ['gateway', 'authorize', 'device', 'token', 'operator'],
   verifyApplicationSecret: ['device', 'token'],
   getTenant: ['authorize'],
+  listTenantIssuers: ['gateway', 'token'],
   getUser: ['gateway', 'authorize', 'device', 'token', 'operator'],
   findUser: ['authorize', 'device', 'operator'],
   verifyPassword: ['authorize'],
@@ -81,6 +82,7 @@ export function buildDirectory(
     pepperCheck,
     passwords,
     passwordMinLength: config.TESSERA_PASSWORD_MIN_LENGTH,
+    sharedIssuer: config.TESSERA_ISSUER,
     newUserId: () => opaqueValue('usr_', random, 16),
     onChange: () => feed.poke(),
   });

@@ -63,6 +63,8 @@ export interface FakeTenant {
   tenantId: string;
   name: string;
   status: Status;
+  /** Empty if it is served at the shared issuer. */
+  issuer: string;
 }
 
 interface Change {
@@ -105,6 +107,7 @@ export class FakeDirectory {
     getApplication: 0,
     verifyApplicationSecret: 0,
     getTenant: 0,
+    listTenantIssuers: 0,
     getUser: 0,
     findUser: 0,
     verifyPassword: 0,
@@ -137,7 +140,7 @@ export class FakeDirectory {
   }
 
   addTenant(tenantId: string, fields: Partial<FakeTenant> = {}): void {
-    this.tenants.set(tenantId, { tenantId, name: tenantId, status: Status.ACTIVE, ...fields });
+    this.tenants.set(tenantId, { tenantId, name: tenantId, status: Status.ACTIVE, issuer: '', ...fields });
   }
 
   /** Adds or replaces an application, without a change for watchers. */
@@ -280,6 +283,11 @@ export class FakeDirectory {
         this.#receive('getTenant');
         return this.#respond({ tenant: { ...found(this.tenants.get(tenantId)) } });
       },
+      listTenantIssuers: () => {
+        this.#receive('listTenantIssuers');
+        const issuers = [...this.tenants.values()].filter(({ issuer }) => issuer !== '');
+        return this.#respond({ issuers: issuers.map(({ tenantId, issuer }) => ({ tenantId, issuer })) });
+      },
       getUser: ({ tenantId, userId }) => {
         this.#receive('getUser');
         return this.#respond({ user: withoutPassword(found(this.users.get(`${tenantId} ${userId}`))) });
@@ -355,6 +363,7 @@ export class FakeDirectory {
           getApplication: callers,
           verifyApplicationSecret: callers,
           getTenant: callers,
+          listTenantIssuers: callers,
           getUser: callers,
           findUser: callers,
           verifyPassword: callers,

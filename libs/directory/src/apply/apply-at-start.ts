@@ -2,7 +2,7 @@ import { Code, ConnectError } from '@tessera/rpc';
 import { ConfigError, flag, optionalText, type Lifecycle } from '@tessera/process';
 import { type Logger } from '@tessera/telemetry';
 import { z } from 'zod';
-import { takenClientId } from './apply.ts';
+import { takenElsewhere } from './apply.ts';
 import { refuseDemoData, type DemoExposure } from './demo-data.ts';
 import { applyFile, type ApplyFileOptions } from './apply-file.ts';
 
@@ -48,7 +48,7 @@ export async function applyAtStart(options: ApplyAtStartOptions): Promise<void> 
 function forPeople(error: unknown, dataDirectory: string | undefined): unknown {
   if (error instanceof ConnectError && error.code === Code.InvalidArgument) {
     const { rawMessage } = error;
-    const isKept = dataDirectory !== undefined && rawMessage.includes(takenClientId);
+    const isKept = dataDirectory !== undefined && rawMessage.includes(takenElsewhere);
     const advice = isKept
       ? `\n${dataDirectory} (TESSERA_DATA_DIR) still holds the tenants that were applied there before. Choose another directory, or remove this one with all that it holds.`
       : '';

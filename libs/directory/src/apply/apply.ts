@@ -4,6 +4,7 @@ import { temporarilyUnavailable } from '@tessera/oauth';
 import type { ClientSecrets } from '../client-secrets/client-secrets.ts';
 import { DeclaredStateError, type Problem } from '../declared/positions.ts';
 import { readDeclaredState, type ReadState } from '../declared/read.ts';
+import { sharedAudience } from '../declared/rules.ts';
 import type { DeclaredTenant } from '../declared/schema.ts';
 import { desiredState } from './desired-state.ts';
 import { weakPasswords } from '../passwords/password-policy.ts';
@@ -11,10 +12,10 @@ import type { Passwords } from '../passwords/passwords.ts';
 import { changesOf, countPlan, planTenant, type PlanCounts, type TenantPlan } from './plan.ts';
 import { eventsOf, type EventBase } from './plan-events.ts';
 import { normalizeIdentifier, type TenantState } from '../store/records.ts';
-import type { AdminStore, StoredPassword } from '../store/store.ts';
+import type { AdminStore, StoredPassword, TakenValue, UniqueValues } from '../store/store.ts';
 
-/** The message for a client ID of another tenant. */
-export const takenClientId = 'belongs to another tenant; remove it there first';
+/** The message for a client ID or an issuer of another tenant. */
+export const takenElsewhere = 'belongs to another tenant; remove it there first';
 
 /** How often a tenant is tried if others change its passwords meanwhile. */
 const attempts = 10;
@@ -25,6 +26,8 @@ export interface ApplyParts {
   readonly passwords: Passwords;
   /** Of declared passwords, in characters. */
   readonly passwordMinLength: number;
+  /** No tenant may declare it as its own; undefined if it is taken from the host of each request. */
+  readonly sharedIssuer: string | undefined;
   readonly newUserId: () => string;
   /** Called after each commit. */
   readonly onChange: () => void;
@@ -72,12 +75,15 @@ export async function planDeclaredState(
   return plans;
 }
 
-/** Throws DeclaredStateError with every error, including weak passwords and client IDs of other tenants. */
+/** Throws DeclaredStateError with every error, including weak passwords and values that other tenants have. */
 async function readApplicable(parts: ApplyParts, document: DeclaredDocument): Promise<ReadState> {
   const read = readDeclaredState(document.text, document.fileName);
   const problems = weakPasswords(read, parts.passwordMinLength);
-  for (const tenant of read.state.tenants) {
-    const taken = await parts.store.takenClientIds(tenant.id, clientIdsOf(tenant));
+  for (const [index, tenant] of read.state.tenants.entries()) {
+    if (tenant.issuer !== undefined && tenant.issuer === parts.sharedIssuer) {
+      problems.push(read.problem(['tenants', index, 'issuer'], 'is the shared issuer'));
+    }
+    const taken = await parts.store.takenValues(tenant.id, uniqueValues(read, tenant));
     problems.push(...takenProblems(read, tenant, taken));
   }
   if (problems.length > 0) throw new DeclaredStateError(problems);
@@ -92,12 +98,12 @@ async function applyTenant(
 ): Promise<AppliedTenant> {
   return untilCurrent(async () => {
     const planned = await prepare(parts, tenant, signal);
-    const result = await parts.store.changeTenant(tenant.id, clientIdsOf(tenant), (current) => {
+    const result = await parts.store.changeTenant(tenant.id, uniqueValues(read, tenant), (current) => {
       const plan = planned(current);
       return plan && { plan, changes: changesOf(plan), events: eventsOf(plan, base) };
     });
     if (result.kind === 'taken') {
-      throw new DeclaredStateError(takenProblems(read, tenant, result.clientIds));
+      throw new DeclaredStateError(takenProblems(read, tenant, result.values));
     }
     if (result.kind === 'stale') return undefined;
     parts.onChange();
@@ -170,15 +176,28 @@ function isPreparedFor(
   });
 }
 
-/** A client ID identifies its tenant, so it can belong to only one. */
-function takenProblems(read: ReadState, tenant: DeclaredTenant, taken: readonly string[]): Problem[] {
-  const tenantIndex = read.state.tenants.indexOf(tenant);
-  return tenant.applications.flatMap(({ clientId }, index) => {
-    const path = ['tenants', tenantIndex, 'applications', index, 'clientId'];
-    return taken.includes(clientId) ? [read.problem(path, takenClientId)] : [];
+/** A client ID or an issuer identifies its tenant; tokens of one issuer are told apart by their audience. */
+function takenProblems(read: ReadState, tenant: DeclaredTenant, taken: readonly TakenValue[]): Problem[] {
+  const path = ['tenants', read.state.tenants.indexOf(tenant)];
+  return taken.map(({ kind, value }) => {
+    if (kind === 'issuer') return read.problem([...path, 'issuer'], takenElsewhere);
+    if (kind === 'audience') {
+      const index = tenant.resources.findIndex(({ audience }) => audience === value);
+      return read.problem([...path, 'resources', index, 'audience'], sharedAudience);
+    }
+    const index = tenant.applications.findIndex(({ clientId }) => clientId === value);
+    return read.problem([...path, 'applications', index, 'clientId'], takenElsewhere);
   });
 }
 
-function clientIdsOf(tenant: DeclaredTenant): string[] {
-  return tenant.applications.map(({ clientId }) => clientId);
+function uniqueValues(
+  read: ReadState,
+  { applications, issuer = '', resources }: DeclaredTenant,
+): UniqueValues {
+  return {
+    clientIds: applications.map(({ clientId }) => clientId),
+    issuer,
+    audiences: issuer === '' ? resources.map(({ audience, shared }) => ({ audience, shared })) : [],
+    replacedTenants: read.state.tenants.map(({ id }) => id),
+  };
 }

@@ -35,6 +35,7 @@ export function desiredState(
       tenantId: declared.id,
       name: declared.name,
       status: declared.status ?? current?.tenant.status ?? 'active',
+      issuer: declared.issuer ?? '',
     },
     resources: declared.resources,
     roles: declared.roles,

@@ -40,8 +40,8 @@ const application: ApplicationRecord = {
   secrets: [{ digest: 'one', expiresAt: undefined }],
 };
 const state: TenantState = {
-  tenant: { tenantId: 'acme', name: 'Acme', status: 'active' },
-  resources: [{ audience: 'a', name: 'A', scopes: [] }],
+  tenant: { tenantId: 'acme', name: 'Acme', status: 'active', issuer: '' },
+  resources: [{ audience: 'a', name: 'A', shared: false, scopes: [] }],
   roles: ['clerk'],
   users: [user],
   applications: [application],

@@ -58,9 +58,11 @@ describe('a declared state', () => {
     const { state } = readDeclaredState(
       tenant(
         'status: active',
+        'issuer: https://login.acme.example',
         'resources:',
         '  - audience: https://orders.acme.example',
         '    name: Orders API',
+        '    shared: true',
         '    scopes: [orders.read, { name: orders.write, description: Change orders }]',
         'roles: [clerk]',
         'users:',
@@ -106,6 +108,69 @@ describe('a declared state', () => {
       authenticatedStart: 'optional',
       allowedRoles: ['clerk'],
       pkce: 'optional',
+    });
+  });
+
+  it.each([
+    'https://login.acme.example',
+    'https://login.acme.example:8443',
+    'https://id.example/t/acme',
+    'https://id.example/T/acme.com_2-b',
+    'http://localhost:8080/t/acme',
+  ])('may give a tenant the issuer %s', (issuer) => {
+    const { state } = readDeclaredState(tenant(`issuer: ${issuer}`), 'state.yaml');
+    expect(state.tenants[0]?.issuer).toBe(issuer);
+  });
+
+  it.each([
+    ['login.acme.example', 'https URL'],
+    ['com.example.app:/x', 'https URL'],
+    ['http://login.acme.example', 'https'],
+    ['https://login.acme.example/', 'slash'],
+    ['https://id.example/t/acme/', 'slash'],
+    ['https://id.example/t?tenant=acme', 'query'],
+    ['"https://id.example/t#acme"', 'fragment'],
+    ['https://ID.example/t/acme', 'lower case'],
+    ['https://id.example:443/t/acme', 'port'],
+    ['https://user@id.example/t', 'user'],
+    ['https://id.example/t//acme', 'path'],
+    ['https://id.example/t/%61', 'percent'],
+    ['https://id.example/t/a%20b', 'path'],
+    ['https://id.example/t/../acme', 'segments'],
+    ['https://id.example/.well-known/acme', 'path'],
+    ['https://id.example/a/b/c/d/e', 'path'],
+  ])('may not give a tenant the issuer %s', (issuer, reason) => {
+    expect(() => readDeclaredState(tenant(`issuer: ${issuer}`), 'state.yaml')).toThrow(
+      new RegExp(`tenants\\[0\\].issuer: .*${reason}`),
+    );
+  });
+
+  it('may not give two tenants issuers that differ only in scheme', () => {
+    const text = (scheme: string) => tenant(`issuer: ${scheme}://localhost/t`);
+    const both = text('http') + text('https').replace('tenants:', '').replace('acme', 'globex');
+    expect(() => readDeclaredState(both, 'state.yaml')).toThrow(/tenants\[1\].issuer: is declared twice/);
+  });
+
+  describe('with one audience at two tenants', () => {
+    const state = (first: string, second: string) => {
+      const resources = (keys: string) => `resources: [{ audience: https://api.example, name: API${keys} }]`;
+      const other = tenant(resources(second)).replace('tenants:', '').replace('acme', 'globex');
+      return () => readDeclaredState(tenant(resources(first)) + other, 'state.yaml');
+    };
+
+    it.each([
+      ['', ''],
+      [', shared: true', ''],
+      ['', ', shared: true'],
+    ])('is refused unless both say that it is shared: %s and %s', (first, second) => {
+      expect(state(first, second)).toThrow(
+        /tenants\[1\].resources\[0\].audience: is declared by another tenant of the same issuer; say "shared: true"/,
+      );
+    });
+
+    it('is accepted if both share it, and if one has an issuer of its own', () => {
+      expect(state(', shared: true', ', shared: true')).not.toThrow();
+      expect(state('', ' }]\n    issuer: https://login.globex.example #')).not.toThrow();
     });
   });
 

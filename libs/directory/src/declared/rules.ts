@@ -3,6 +3,10 @@ import { identifiersOf } from '../store/records.ts';
 import type { Path } from './positions.ts';
 import type { DeclaredApplication, DeclaredTenant } from './schema.ts';
 
+/** The message for an audience of two tenants that do not both say that it is shared. */
+export const sharedAudience =
+  'is declared by another tenant of the same issuer; say "shared: true" at every tenant that declares it';
+
 /** Called with every mistake. */
 export type Report = (path: Path, message: string) => void;
 
@@ -12,6 +16,8 @@ export function checkRules(tenants: readonly DeclaredTenant[], report: Report): 
     tenants.map((tenant) => tenant.id),
     (index) => report(['tenants', index, 'id'], 'is declared twice'),
   );
+  checkIssuers(tenants, report);
+  checkAudiences(tenants, report);
   const clientIds = new Set<string>();
   tenants.forEach((tenant, tenantIndex) => {
     const inTenant: Report = (path, message) => report(['tenants', tenantIndex, ...path], message);
@@ -26,6 +32,32 @@ export function checkRules(tenants: readonly DeclaredTenant[], report: Report): 
       checkReferences(application, tenant, here);
     });
   });
+}
+
+/** An issuer identifies its tenant. Requests are matched by host and path, so these must differ. */
+function checkIssuers(tenants: readonly DeclaredTenant[], report: Report): void {
+  const known = new Set<string>();
+  tenants.forEach(({ issuer }, index) => {
+    if (issuer === undefined) return;
+    const place = issuer.replace(/^https?:/, '');
+    if (known.has(place)) report(['tenants', index, 'issuer'], 'is declared twice');
+    known.add(place);
+  });
+}
+
+/** Tokens of one issuer are told apart by their audience: two tenants may have one only if both say that it is shared. */
+function checkAudiences(tenants: readonly DeclaredTenant[], report: Report): void {
+  const owners = new Map<string, { readonly first: number; shared: boolean }>();
+  const atSharedIssuer = [...tenants.entries()].filter(([, { issuer }]) => issuer === undefined);
+  for (const [tenantIndex, { resources }] of atSharedIssuer) {
+    resources.forEach(({ audience, shared }, index) => {
+      const owner = owners.get(audience) ?? { first: tenantIndex, shared: true };
+      owner.shared &&= shared;
+      owners.set(audience, owner);
+      if (owner.first === tenantIndex || owner.shared) return;
+      report(['tenants', tenantIndex, 'resources', index, 'audience'], sharedAudience);
+    });
+  }
 }
 
 function checkResources(tenant: DeclaredTenant, report: Report): void {

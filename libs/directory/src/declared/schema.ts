@@ -4,6 +4,7 @@ import { z } from 'zod';
 import { isPasswordHash } from '../passwords/phc.ts';
 import { standardClaims } from './standard-claims.ts';
 import { line } from './text.ts';
+import { tenantIssuerProblem } from './tenant-issuer.ts';
 
 /** Longest password that is hashed, in UTF-16 code units. */
 export const longestPassword = 1024;
@@ -55,9 +56,19 @@ const audience = z
   .max(512)
   .regex(/^[\x21\x22\x24-\x7e]+$/, 'must be printable ASCII without spaces and without a fragment');
 
+const issuer = z
+  .string()
+  .max(512)
+  .superRefine((value, context) => {
+    const problem = tenantIssuerProblem(value);
+    if (problem !== undefined) context.addIssue({ code: 'custom', message: problem });
+  });
+
 const resource = z.strictObject({
   audience,
   name: line(200),
+  // Whether other tenants of the same issuer may declare the audience too.
+  shared: z.boolean().default(false),
   scopes: z
     .array(
       z.preprocess(
@@ -146,6 +157,7 @@ export const tenant = z.strictObject({
     .regex(/^[a-z0-9][a-z0-9-]{0,62}$/, 'must be a slug of lower-case letters, digits and dashes'),
   name: line(200),
   status: z.enum(['active', 'disabled']).optional(),
+  issuer: issuer.optional(),
   resources: z.array(resource).default([]),
   roles: z.array(line(100)).default([]),
   users: z.array(user).default([]),

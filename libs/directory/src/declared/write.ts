@@ -10,9 +10,11 @@ export function writeTenant({ tenant, resources, roles, users, applications }: T
     id: tenant.tenantId,
     name: tenant.name,
     status: unlessActive(tenant.status),
-    resources: sortedBy(resources, ({ audience }) => audience).map(({ scopes, ...resource }) =>
+    issuer: tenant.issuer,
+    resources: sortedBy(resources, ({ audience }) => audience).map(({ scopes, shared, ...resource }) =>
       given({
         ...resource,
+        shared: shared || undefined,
         scopes: scopes.map((scope) => (scope.description === '' ? scope.name : scope)),
       }),
     ),

@@ -2,7 +2,7 @@ import { auditRow, type AuditEvent } from '@tessera/audit';
 import { type Clock, type Random } from '@tessera/kit';
 import { type Database, type Queryable } from '@tessera/stores';
 import { normalizeIdentifier, type Change } from './records.ts';
-import type { AdminStore, PasswordRenewal, StatusTarget } from './store.ts';
+import type { AdminStore, PasswordRenewal, StatusTarget, TakenValue, UniqueValues } from './store.ts';
 import { validFromNow } from './rows.ts';
 import { readTenantState } from './tenant-state.postgres.ts';
 import { writeTenantPlan } from './tenant-plan.postgres.ts';
@@ -35,7 +35,7 @@ export function createAdminStore(
 
     replacePasswordHash: (renewal) => replacePasswordHash(database, runtime, renewal),
 
-    takenClientIds: (tenantId, clientIds) => takenClientIds(database, tenantId, clientIds),
+    takenValues: (tenantId, values) => takenValues(database, tenantId, values),
 
     async tenantIds() {
       const { rows } = await database.query<{ tenant_id: string }>({
@@ -51,11 +51,11 @@ export function createAdminStore(
         return readTenantState(tx, tenantId);
       }),
 
-    changeTenant: (tenantId, clientIds, decide) =>
+    changeTenant: (tenantId, values, decide) =>
       database.transaction(async (tx) => {
         await lock(tx);
-        const taken = await takenClientIds(tx, tenantId, clientIds);
-        if (taken.length > 0) return { kind: 'taken', clientIds: taken };
+        const taken = await takenValues(tx, tenantId, values);
+        if (taken.length > 0) return { kind: 'taken', values: taken };
         const decision = decide(await readTenantState(tx, tenantId));
         if (decision === undefined) return { kind: 'stale' };
         const { plan, changes, events } = decision;
@@ -141,18 +141,29 @@ async function lock(tx: Queryable): Promise<void> {
   });
 }
 
-async function takenClientIds(
+async function takenValues(
   queryable: Queryable,
   tenantId: string,
-  clientIds: readonly string[],
-): Promise<string[]> {
-  const { rows } = await queryable.query<{ client_id: string }>({
-    name: 'directory.taken_client_ids',
-    text: `SELECT client_id FROM directory.application
-            WHERE client_id = ANY($2::text[]) AND tenant_id <> $1 ORDER BY client_id`,
-    values: [tenantId, clientIds],
+  { clientIds, issuer, audiences, replacedTenants }: UniqueValues,
+): Promise<TakenValue[]> {
+  const { rows } = await queryable.query<TakenValue>({
+    name: 'directory.taken_values',
+    text: `SELECT 'clientId' AS kind, client_id AS value FROM directory.application
+            WHERE client_id = ANY($2::text[]) AND tenant_id <> $1
+            UNION ALL
+           SELECT 'issuer', issuer FROM directory.tenant
+            WHERE issuer <> '' AND split_part(issuer, '//', 2) = split_part($3, '//', 2) AND tenant_id <> $1
+            UNION ALL
+           SELECT DISTINCT 'audience', r.audience
+             FROM jsonb_to_recordset($4::jsonb) AS declared(audience text, shared boolean)
+             JOIN directory.api_resource r ON r.audience = declared.audience
+             JOIN directory.tenant t ON t.tenant_id = r.tenant_id
+            WHERE t.issuer = '' AND t.tenant_id <> $1 AND t.tenant_id <> ALL($5::text[])
+              AND NOT (r.shared AND declared.shared)
+            ORDER BY kind, value`,
+    values: [tenantId, clientIds, issuer, JSON.stringify(audiences), replacedTenants],
   });
-  return rows.map((row) => row.client_id);
+  return rows.map(({ kind, value }) => ({ kind, value }));
 }
 
 /** The next write deletes rows older than a week; a consumer away for longer starts over. */

@@ -10,11 +10,15 @@ export interface TenantRecord {
   readonly tenantId: string;
   readonly name: string;
   readonly status: Status;
+  /** Its own issuer; empty if it is served at the shared one. */
+  readonly issuer: string;
 }
 
 export interface ResourceRecord {
   readonly audience: string;
   readonly name: string;
+  /** Whether other tenants of the same issuer may declare the audience too. */
+  readonly shared: boolean;
   readonly scopes: readonly { readonly name: string; readonly description: string }[];
 }
 

@@ -6,6 +6,7 @@ export interface TenantRow {
   readonly tenant_id: string;
   readonly tenant_name: string;
   readonly tenant_status: Status;
+  readonly tenant_issuer: string;
 }
 
 /**
@@ -15,10 +16,12 @@ export interface TenantRow {
 export const validFromNow = (present: string): string =>
   `greatest(${present} + 1, floor(extract(epoch FROM clock_timestamp()))::bigint + 1)`;
 
-export const tenantColumns = 't.tenant_id, t.name AS tenant_name, t.status AS tenant_status';
+export const tenantColumns =
+  't.tenant_id, t.name AS tenant_name, t.status AS tenant_status, t.issuer AS tenant_issuer';
 
 export function tenantOf(row: TenantRow): TenantRecord {
-  return { tenantId: row.tenant_id, name: row.tenant_name, status: row.tenant_status };
+  const { tenant_id: tenantId, tenant_name: name, tenant_status: status, tenant_issuer: issuer } = row;
+  return { tenantId, name, status, issuer };
 }
 
 export interface UserRow {

@@ -5,7 +5,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { changesOf, countPlan, planTenant } from '../apply/plan.ts';
 import { eventsOf } from '../apply/plan-events.ts';
 import type { ApplicationRecord, TenantState, UserRecord } from './records.ts';
-import type { AdminStore, ChangeStore, DirectoryStore } from './store.ts';
+import type { AdminStore, ChangeStore, DirectoryStore, UniqueValues } from './store.ts';
 
 export interface Stores {
   readonly store: DirectoryStore;
@@ -68,11 +68,12 @@ export function testApplication(
 
 export function testTenant(tenantId: string, fields: Partial<TenantState> = {}): TenantState {
   return {
-    tenant: { tenantId, name: tenantId, status: 'active' },
+    tenant: { tenantId, name: tenantId, status: 'active', issuer: '' },
     resources: [
       {
         audience: 'https://api.example',
         name: 'API',
+        shared: false,
         scopes: [
           { name: 'read', description: 'See' },
           { name: 'write', description: '' },
@@ -104,10 +105,15 @@ export function directoryStoreContract(engine: string, open: () => Promise<Store
       stores = await open();
     });
 
-    async function make(desired: TenantState) {
+    async function make(desired: TenantState, declaredAudiences: UniqueValues['audiences'] = []) {
       const { tenantId } = desired.tenant;
-      const clientIds = desired.applications.map(({ clientId }) => clientId);
-      return stores.admin.changeTenant(tenantId, clientIds, (current) => {
+      const values = {
+        clientIds: desired.applications.map(({ clientId }) => clientId),
+        issuer: desired.tenant.issuer,
+        audiences: declaredAudiences,
+        replacedTenants: [],
+      };
+      return stores.admin.changeTenant(tenantId, values, (current) => {
         const plan = planTenant(current, desired);
         return { plan, changes: changesOf(plan), events: eventsOf(plan, {}) };
       });
@@ -147,7 +153,7 @@ export function directoryStoreContract(engine: string, open: () => Promise<Store
       const { scopes: _, secrets: __, ...application } = testApplication(`${tenantId}-web`);
       expect(await stores.store.findApplication(`${tenantId}-web`)).toEqual({
         application,
-        tenant: { tenantId, name: tenantId, status: 'active' },
+        tenant: { tenantId, name: tenantId, status: 'active', issuer: '' },
         validFrom: 0,
         scopes: [
           { name: 'write', audience: 'https://api.example', description: '', resourceName: 'API' },
@@ -255,7 +261,12 @@ export function directoryStoreContract(engine: string, open: () => Promise<Store
       await make(testTenant(tenantId));
       const after = testTenant(tenantId, {
         resources: [
-          { audience: 'https://new.example', name: 'New', scopes: [{ name: 'read', description: 'Look' }] },
+          {
+            audience: 'https://new.example',
+            name: 'New',
+            shared: true,
+            scopes: [{ name: 'read', description: 'Look' }],
+          },
         ],
         roles: ['clerk'],
         users: [
@@ -312,9 +323,47 @@ export function directoryStoreContract(engine: string, open: () => Promise<Store
       const [one, other] = [fresh(), fresh()];
       await make(testTenant(one));
       const result = await make(testTenant(other, { applications: [testApplication(`${one}-web`)] }));
-      expect(result).toEqual({ kind: 'taken', clientIds: [`${one}-web`] });
+      expect(result).toEqual({ kind: 'taken', values: [{ kind: 'clientId', value: `${one}-web` }] });
       expect(await stores.store.findUser(other, 'usr_ada')).toBeUndefined();
       expect(await audited(other)).toEqual([]);
+    });
+
+    it('writes nothing if an issuer belongs to another tenant, whatever its scheme', async () => {
+      const [one, other] = [fresh(), fresh()];
+      const withIssuer = (tenantId: string, issuer: string) =>
+        make(testTenant(tenantId, { tenant: { tenantId, name: tenantId, status: 'active', issuer } }));
+      await withIssuer(one, `http://localhost/${one}`);
+      expect(await withIssuer(other, `https://localhost/${one}`)).toEqual({
+        kind: 'taken',
+        values: [{ kind: 'issuer', value: `http://localhost/${one}` }],
+      });
+      await withIssuer(other, `https://localhost/${other}`);
+      expect(await stores.store.tenantIssuers()).toEqual(
+        expect.arrayContaining([
+          { tenantId: one, issuer: `http://localhost/${one}` },
+          { tenantId: other, issuer: `https://localhost/${other}` },
+        ]),
+      );
+    });
+
+    it('writes nothing if a tenant of the same issuer has an audience and one of them does not share it', async () => {
+      const [one, other] = [fresh(), fresh()];
+      const audience = `https://${one}.example`;
+      const declaring = (tenantId: string, shared: boolean) =>
+        make(
+          testTenant(tenantId, {
+            resources: [{ audience, name: 'API', shared, scopes: [] }],
+            applications: [],
+          }),
+          [{ audience, shared }],
+        );
+      const taken = { kind: 'taken', values: [{ kind: 'audience', value: audience }] };
+      await declaring(one, false);
+      expect(await declaring(other, false)).toEqual(taken);
+      expect(await declaring(other, true)).toEqual(taken);
+      await declaring(one, true);
+      expect(await declaring(other, false)).toEqual(taken);
+      expect(await declaring(other, true)).toMatchObject({ kind: 'done' });
     });
 
     it('writes a change completely or not at all', async () => {
@@ -322,7 +371,7 @@ export function directoryStoreContract(engine: string, open: () => Promise<Store
       await make(testTenant(tenantId));
       const before = await stores.changes.newestChange();
       const broken = testTenant(tenantId, {
-        tenant: { tenantId, name: 'renamed', status: 'active' },
+        tenant: { tenantId, name: 'renamed', status: 'active', issuer: '' },
         users: [testUser('ada'), testUser('copy', { email: 'ada@acme.example' })],
       });
       await expect(make(broken)).rejects.toThrow();

@@ -45,6 +45,7 @@ const scopesOfApplication = `(
 export function createDirectoryStore(database: Database): DirectoryStore {
   return {
     findTenant: async (tenantId) => (isStorable(tenantId) ? findTenant(database, tenantId) : undefined),
+    tenantIssuers: () => tenantIssuers(database),
     findApplication: async (clientId) =>
       isStorable(clientId) ? findApplication(database, clientId) : undefined,
     findSecrets: async (clientId) => (isStorable(clientId) ? findSecrets(database, clientId) : undefined),
@@ -68,6 +69,14 @@ async function findTenant(database: Database, tenantId: string): Promise<TenantR
     values: [tenantId],
   });
   return rows[0] && tenantOf(rows[0]);
+}
+
+async function tenantIssuers(database: Database): Promise<{ tenantId: string; issuer: string }[]> {
+  const { rows } = await database.query<{ tenant_id: string; issuer: string }>({
+    name: 'directory.tenant_issuers',
+    text: `SELECT tenant_id, issuer FROM directory.tenant WHERE issuer <> '' ORDER BY tenant_id`,
+  });
+  return rows.map((row) => ({ tenantId: row.tenant_id, issuer: row.issuer }));
 }
 
 async function findApplication(database: Database, clientId: string): Promise<FoundApplication | undefined> {

@@ -99,12 +99,31 @@ export type TenantChangeResult =
   | { readonly kind: 'done'; readonly plan: TenantPlan }
   /** Nothing was decided, so nothing was written. */
   | { readonly kind: 'stale' }
-  /** Client ids that belong to other tenants; nothing was written. */
-  | { readonly kind: 'taken'; readonly clientIds: readonly string[] };
+  /** Other tenants have some of its unique values; nothing was written. */
+  | { readonly kind: 'taken'; readonly values: readonly TakenValue[] };
+
+/** What a tenant declares that other tenants must not have. */
+export interface UniqueValues {
+  readonly clientIds: readonly string[];
+  /** Empty for a tenant at the shared issuer. */
+  readonly issuer: string;
+  /** Audiences of a tenant at the shared issuer. Two tenants may have one if both say that it is shared. */
+  readonly audiences: readonly { readonly audience: string; readonly shared: boolean }[];
+  /** Tenants whose audiences do not count, because the same file replaces them. */
+  readonly replacedTenants: readonly string[];
+}
+
+/** A value that another tenant has. */
+export interface TakenValue {
+  readonly kind: 'clientId' | 'issuer' | 'audience';
+  readonly value: string;
+}
 
 /** Reads of the durable records; every one names its tenant, or finds it through the globally unique client id. */
 export interface DirectoryStore {
   findTenant(tenantId: string): Promise<TenantRecord | undefined>;
+  /** The tenants that have an issuer of their own. */
+  tenantIssuers(): Promise<readonly { readonly tenantId: string; readonly issuer: string }[]>;
   findApplication(clientId: string): Promise<FoundApplication | undefined>;
   /** Undefined for an unknown application; an empty list for one without valid secrets. */
   findSecrets(clientId: string): Promise<FoundSecrets | undefined>;
@@ -151,13 +170,13 @@ export interface AdminStore {
   passwordHashes(tenantId: string): Promise<ReadonlyMap<string, StoredPassword>>;
   /** Puts another hash of the same password in the place of `from`, if that is still there. It ends nothing. */
   replacePasswordHash(renewal: PasswordRenewal): Promise<boolean>;
-  /** Which of the client ids belong to another tenant. */
-  takenClientIds(tenantId: string, clientIds: readonly string[]): Promise<readonly string[]>;
+  /** Which of the values another tenant has. */
+  takenValues(tenantId: string, values: UniqueValues): Promise<readonly TakenValue[]>;
   /** In their order. */
   tenantIds(): Promise<readonly string[]>;
   /** The whole of a tenant as it is at one moment; undefined when there is none. */
   tenantState(tenantId: string): Promise<TenantState | undefined>;
-  changeTenant(tenantId: string, clientIds: readonly string[], decide: Decide): Promise<TenantChangeResult>;
+  changeTenant(tenantId: string, values: UniqueValues, decide: Decide): Promise<TenantChangeResult>;
   /** `unchanged` writes nothing. The event is recorded with the change. */
   setStatus(target: StatusTarget, event: AuditEvent): Promise<'unknown' | 'unchanged' | 'changed'>;
   /**

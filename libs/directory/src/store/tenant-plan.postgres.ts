@@ -44,12 +44,13 @@ type Write = (name: string, text: string, ...values: unknown[]) => Promise<unkno
 async function writeTenant(write: Write, { desired }: TenantPlan): Promise<void> {
   await write(
     'put_tenant',
-    `INSERT INTO directory.tenant AS present (tenant_id, name, status) VALUES ($1, $2, $3)
+    `INSERT INTO directory.tenant AS present (tenant_id, name, status, issuer) VALUES ($1, $2, $3, $4)
      ON CONFLICT (tenant_id) DO UPDATE
-        SET name = excluded.name, status = excluded.status, valid_from = ${validFromAfter(statusChanged)},
-            updated_at = clock_timestamp()`,
+        SET name = excluded.name, status = excluded.status, issuer = excluded.issuer,
+            valid_from = ${validFromAfter(statusChanged)}, updated_at = clock_timestamp()`,
     desired.tenant.name,
     desired.tenant.status,
+    desired.tenant.issuer,
   );
 }
 
@@ -61,10 +62,11 @@ async function writeResources(write: Write, { resources, desired }: TenantPlan):
   );
   await write(
     'put_resources',
-    `INSERT INTO directory.api_resource (tenant_id, audience, name)
-     SELECT $1, r.audience, r.name FROM jsonb_to_recordset($2::jsonb) AS r(audience text, name text)
-     ON CONFLICT (tenant_id, audience) DO UPDATE SET name = excluded.name`,
-    JSON.stringify(put.map(({ audience, name }) => ({ audience, name }))),
+    `INSERT INTO directory.api_resource (tenant_id, audience, name, shared)
+     SELECT $1, r.audience, r.name, r.shared
+       FROM jsonb_to_recordset($2::jsonb) AS r(audience text, name text, shared boolean)
+     ON CONFLICT (tenant_id, audience) DO UPDATE SET name = excluded.name, shared = excluded.shared`,
+    JSON.stringify(put.map(({ audience, name, shared }) => ({ audience, name, shared }))),
   );
   await write(
     'put_scopes',

@@ -33,7 +33,7 @@ export async function readTenantState(tx: Queryable, tenantId: string): Promise<
 async function readResources(tx: Queryable, tenantId: string): Promise<ResourceRecord[]> {
   const { rows } = await tx.query<ResourceRecord>({
     name: 'directory.read_resources',
-    text: `SELECT r.audience, r.name,
+    text: `SELECT r.audience, r.name, r.shared,
                   (SELECT coalesce(jsonb_agg(jsonb_build_object('name', s.name, 'description', s.description)
                                    ORDER BY s.position), '[]')
                      FROM directory.scope s
@@ -41,7 +41,7 @@ async function readResources(tx: Queryable, tenantId: string): Promise<ResourceR
              FROM directory.api_resource r WHERE r.tenant_id = $1`,
     values: [tenantId],
   });
-  return rows.map(({ audience, name, scopes }) => ({ audience, name, scopes }));
+  return rows.map(({ audience, name, shared, scopes }) => ({ audience, name, shared, scopes }));
 }
 
 async function readRoles(tx: Queryable, tenantId: string): Promise<string[]> {

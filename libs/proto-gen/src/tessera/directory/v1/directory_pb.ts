@@ -11,7 +11,7 @@ import type { JsonObject, Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file tessera/directory/v1/directory.proto.
  */
 export const file_tessera_directory_v1_directory: GenFile = /*@__PURE__*/
-  fileDesc("CiR0ZXNzZXJhL2RpcmVjdG9yeS92MS9kaXJlY3RvcnkucHJvdG8SFHRlc3NlcmEuZGlyZWN0b3J5LnYxIlcKBlRlbmFudBIRCgl0ZW5hbnRfaWQYASABKAkSDAoEbmFtZRgCIAEoCRIsCgZzdGF0dXMYAyABKA4yHC50ZXNzZXJhLmRpcmVjdG9yeS52MS5TdGF0dXMiWgoMR3JhbnRlZFNjb3BlEgwKBG5hbWUYASABKAkSEAoIYXVkaWVuY2UYAiABKAkSEwoLZGVzY3JpcHRpb24YAyABKAkSFQoNcmVzb3VyY2VfbmFtZRgEIAEoCSLBAQoJTGlmZXRpbWVzEhQKDGFjY2Vzc190b2tlbhgBIAEoDRIQCghpZF90b2tlbhgCIAEoDRIaChJyZWZyZXNoX3Rva2VuX2lkbGUYAyABKA0SHgoWcmVmcmVzaF90b2tlbl9hYnNvbHV0ZRgEIAEoDRIdChVhdXRob3JpemF0aW9uX3JlcXVlc3QYBSABKA0SGgoSYXV0aG9yaXphdGlvbl9jb2RlGAYgASgNEhUKDXBvbGxfaW50ZXJ2YWwYByABKA0iXAoKQ2liYVBvbGljeRIQCghhcHByb3ZhbBgBIAEoCRILCgN1cmwYAiABKAkSEAoIZGVsaXZlcnkYAyABKAkSHQoVbm90aWZpY2F0aW9uX2VuZHBvaW50GAQgASgJIowECgtBcHBsaWNhdGlvbhIRCgljbGllbnRfaWQYASABKAkSEQoJdGVuYW50X2lkGAIgASgJEgwKBG5hbWUYAyABKAkSMwoEdHlwZRgEIAEoDjIlLnRlc3NlcmEuZGlyZWN0b3J5LnYxLkFwcGxpY2F0aW9uVHlwZRIsCgZzdGF0dXMYBSABKA4yHC50ZXNzZXJhLmRpcmVjdG9yeS52MS5TdGF0dXMSEwoLZ3JhbnRfdHlwZXMYBiADKAkSFQoNcmVkaXJlY3RfdXJpcxgHIAMoCRIcChRsb2dvdXRfcmVkaXJlY3RfdXJpcxgIIAMoCRIyCgZzY29wZXMYCSADKAsyIi50ZXNzZXJhLmRpcmVjdG9yeS52MS5HcmFudGVkU2NvcGUSMgoJbGlmZXRpbWVzGAogASgLMh8udGVzc2VyYS5kaXJlY3RvcnkudjEuTGlmZXRpbWVzEi4KBGNpYmEYCyABKAsyIC50ZXNzZXJhLmRpcmVjdG9yeS52MS5DaWJhUG9saWN5EhwKFGludHJvc3BlY3RfYXVkaWVuY2VzGAwgAygJEhIKCnZhbGlkX2Zyb20YDSABKAMSFQoNYWxsb3dlZF9yb2xlcxgOIAMoCRIVCg1wa2NlX29wdGlvbmFsGA8gASgIEiQKHGF1dGhlbnRpY2F0ZWRfc3RhcnRfcmVxdWlyZWQYECABKAgiJQoQR2V0VGVuYW50UmVxdWVzdBIRCgl0ZW5hbnRfaWQYASABKAkiQQoRR2V0VGVuYW50UmVzcG9uc2USLAoGdGVuYW50GAEgASgLMhwudGVzc2VyYS5kaXJlY3RvcnkudjEuVGVuYW50IioKFUdldEFwcGxpY2F0aW9uUmVxdWVzdBIRCgljbGllbnRfaWQYASABKAkifgoWR2V0QXBwbGljYXRpb25SZXNwb25zZRI2CgthcHBsaWNhdGlvbhgBIAEoCzIhLnRlc3NlcmEuZGlyZWN0b3J5LnYxLkFwcGxpY2F0aW9uEiwKBnRlbmFudBgCIAEoCzIcLnRlc3NlcmEuZGlyZWN0b3J5LnYxLlRlbmFudCJPCh5WZXJpZnlBcHBsaWNhdGlvblNlY3JldFJlcXVlc3QSEQoJY2xpZW50X2lkGAEgASgJEhoKDWNsaWVudF9zZWNyZXQYAiABKAlCA4ABASJHCh9WZXJpZnlBcHBsaWNhdGlvblNlY3JldFJlc3BvbnNlEhAKCHZlcmlmaWVkGAEgASgIEhIKCmV4cGlyZXNfYXQYAiABKAMi8gEKBFVzZXISDwoHdXNlcl9pZBgBIAEoCRIRCgl0ZW5hbnRfaWQYAiABKAkSEAoIdXNlcm5hbWUYAyABKAkSDQoFZW1haWwYBCABKAkSDAoEbmFtZRgFIAEoCRIUCgxwaG9uZV9udW1iZXIYBiABKAkSDQoFcm9sZXMYByADKAkSLAoGc3RhdHVzGAggASgOMhwudGVzc2VyYS5kaXJlY3RvcnkudjEuU3RhdHVzEhIKCnZhbGlkX2Zyb20YCSABKAMSMAoPc3RhbmRhcmRfY2xhaW1zGAogASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdCI0Cg5HZXRVc2VyUmVxdWVzdBIRCgl0ZW5hbnRfaWQYASABKAkSDwoHdXNlcl9pZBgCIAEoCSI7Cg9HZXRVc2VyUmVzcG9uc2USKAoEdXNlchgBIAEoCzIaLnRlc3NlcmEuZGlyZWN0b3J5LnYxLlVzZXIiOAoPRmluZFVzZXJSZXF1ZXN0EhEKCXRlbmFudF9pZBgBIAEoCRISCgppZGVudGlmaWVyGAIgASgJIjwKEEZpbmRVc2VyUmVzcG9uc2USKAoEdXNlchgBIAEoCzIaLnRlc3NlcmEuZGlyZWN0b3J5LnYxLlVzZXIiaQoVVmVyaWZ5UGFzc3dvcmRSZXF1ZXN0EhEKCXRlbmFudF9pZBgBIAEoCRISCgppZGVudGlmaWVyGAIgASgJEhUKCHBhc3N3b3JkGAMgASgJQgOAAQESEgoKaXBfYWRkcmVzcxgEIAEoCSJbChZWZXJpZnlQYXNzd29yZFJlc3BvbnNlEigKBHVzZXIYASABKAsyGi50ZXNzZXJhLmRpcmVjdG9yeS52MS5Vc2VyEhcKD3NpZ25lZF9pbl9hdF9tcxgCIAEoAyI8ChNXYXRjaENoYW5nZXNSZXF1ZXN0EhYKDmFmdGVyX3NlcXVlbmNlGAEgASgDEg0KBXNpbmNlGAIgASgDIpsBChRXYXRjaENoYW5nZXNSZXNwb25zZRIQCghzZXF1ZW5jZRgBIAEoAxIuCgRraW5kGAIgASgOMiAudGVzc2VyYS5kaXJlY3RvcnkudjEuQ2hhbmdlS2luZBIRCgl0ZW5hbnRfaWQYAyABKAkSCgoCaWQYBCABKAkSDQoFZW5kZWQYBSABKAgSEwoLcmVjb3JkZWRfYXQYBiABKAMiOAoMQXBwbHlSZXF1ZXN0EhUKCGRvY3VtZW50GAEgASgJQgOAAQESEQoJZmlsZV9uYW1lGAIgASgJImgKDVRlbmFudE91dGNvbWUSEQoJdGVuYW50X2lkGAEgASgJEg8KB2NyZWF0ZWQYAiABKA0SDwoHdXBkYXRlZBgDIAEoDRIPCgdkZWxldGVkGAQgASgNEhEKCXVuY2hhbmdlZBgFIAEoCCJFCg1BcHBseVJlc3BvbnNlEjQKB3RlbmFudHMYASADKAsyIy50ZXNzZXJhLmRpcmVjdG9yeS52MS5UZW5hbnRPdXRjb21lIjcKC0RpZmZSZXF1ZXN0EhUKCGRvY3VtZW50GAEgASgJQgOAAQESEQoJZmlsZV9uYW1lGAIgASgJIkYKCkRpZmZlcmVuY2USDAoEa2luZBgBIAEoCRIMCgRuYW1lGAIgASgJEg4KBmNoYW5nZRgDIAEoCRIMCgRrZXlzGAQgAygJIl0KEVRlbmFudERpZmZlcmVuY2VzEhEKCXRlbmFudF9pZBgBIAEoCRI1CgtkaWZmZXJlbmNlcxgCIAMoCzIgLnRlc3NlcmEuZGlyZWN0b3J5LnYxLkRpZmZlcmVuY2UiSAoMRGlmZlJlc3BvbnNlEjgKB3RlbmFudHMYASADKAsyJy50ZXNzZXJhLmRpcmVjdG9yeS52MS5UZW5hbnREaWZmZXJlbmNlcyIsChdHZXREZWNsYXJlZFN0YXRlUmVxdWVzdBIRCgl0ZW5hbnRfaWQYASABKAkiLAoYR2V0RGVjbGFyZWRTdGF0ZVJlc3BvbnNlEhAKCGRvY3VtZW50GAEgASgJImgKFFNldFVzZXJTdGF0dXNSZXF1ZXN0EhEKCXRlbmFudF9pZBgBIAEoCRIPCgd1c2VyX2lkGAIgASgJEiwKBnN0YXR1cxgDIAEoDjIcLnRlc3NlcmEuZGlyZWN0b3J5LnYxLlN0YXR1cyIXChVTZXRVc2VyU3RhdHVzUmVzcG9uc2UicQobU2V0QXBwbGljYXRpb25TdGF0dXNSZXF1ZXN0EhEKCXRlbmFudF9pZBgBIAEoCRIRCgljbGllbnRfaWQYAiABKAkSLAoGc3RhdHVzGAMgASgOMhwudGVzc2VyYS5kaXJlY3RvcnkudjEuU3RhdHVzIh4KHFNldEFwcGxpY2F0aW9uU3RhdHVzUmVzcG9uc2UiWQoWU2V0VGVuYW50U3RhdHVzUmVxdWVzdBIRCgl0ZW5hbnRfaWQYASABKAkSLAoGc3RhdHVzGAIgASgOMhwudGVzc2VyYS5kaXJlY3RvcnkudjEuU3RhdHVzIhkKF1NldFRlbmFudFN0YXR1c1Jlc3BvbnNlIjIKHUxpc3RBcHBsaWNhdGlvblNlY3JldHNSZXF1ZXN0EhEKCWNsaWVudF9pZBgBIAEoCSJRChFBcHBsaWNhdGlvblNlY3JldBISCgpjcmVhdGVkX2F0GAEgASgDEhIKCmV4cGlyZXNfYXQYAiABKAMSFAoMbGFzdF91c2VkX2F0GAMgASgDIloKHkxpc3RBcHBsaWNhdGlvblNlY3JldHNSZXNwb25zZRI4CgdzZWNyZXRzGAEgAygLMicudGVzc2VyYS5kaXJlY3RvcnkudjEuQXBwbGljYXRpb25TZWNyZXQqWwoGU3RhdHVzEhYKElNUQVRVU19VTlNQRUNJRklFRBAAEhEKDVNUQVRVU19BQ1RJVkUQARITCg9TVEFUVVNfRElTQUJMRUQQAhIRCg1TVEFUVVNfTE9DS0VEEAMqcwoPQXBwbGljYXRpb25UeXBlEiAKHEFQUExJQ0FUSU9OX1RZUEVfVU5TUEVDSUZJRUQQABIbChdBUFBMSUNBVElPTl9UWVBFX1BVQkxJQxABEiEKHUFQUExJQ0FUSU9OX1RZUEVfQ09ORklERU5USUFMEAIqdAoKQ2hhbmdlS2luZBIbChdDSEFOR0VfS0lORF9VTlNQRUNJRklFRBAAEhYKEkNIQU5HRV9LSU5EX1RFTkFOVBABEhsKF0NIQU5HRV9LSU5EX0FQUExJQ0FUSU9OEAISFAoQQ0hBTkdFX0tJTkRfVVNFUhADMoMGChBEaXJlY3RvcnlTZXJ2aWNlEnAKDkdldEFwcGxpY2F0aW9uEisudGVzc2VyYS5kaXJlY3RvcnkudjEuR2V0QXBwbGljYXRpb25SZXF1ZXN0GiwudGVzc2VyYS5kaXJlY3RvcnkudjEuR2V0QXBwbGljYXRpb25SZXNwb25zZSIDkAIBEmEKCUdldFRlbmFudBImLnRlc3NlcmEuZGlyZWN0b3J5LnYxLkdldFRlbmFudFJlcXVlc3QaJy50ZXNzZXJhLmRpcmVjdG9yeS52MS5HZXRUZW5hbnRSZXNwb25zZSIDkAIBEoYBChdWZXJpZnlBcHBsaWNhdGlvblNlY3JldBI0LnRlc3NlcmEuZGlyZWN0b3J5LnYxLlZlcmlmeUFwcGxpY2F0aW9uU2VjcmV0UmVxdWVzdBo1LnRlc3NlcmEuZGlyZWN0b3J5LnYxLlZlcmlmeUFwcGxpY2F0aW9uU2VjcmV0UmVzcG9uc2USWwoHR2V0VXNlchIkLnRlc3NlcmEuZGlyZWN0b3J5LnYxLkdldFVzZXJSZXF1ZXN0GiUudGVzc2VyYS5kaXJlY3RvcnkudjEuR2V0VXNlclJlc3BvbnNlIgOQAgESXgoIRmluZFVzZXISJS50ZXNzZXJhLmRpcmVjdG9yeS52MS5GaW5kVXNlclJlcXVlc3QaJi50ZXNzZXJhLmRpcmVjdG9yeS52MS5GaW5kVXNlclJlc3BvbnNlIgOQAgESawoOVmVyaWZ5UGFzc3dvcmQSKy50ZXNzZXJhLmRpcmVjdG9yeS52MS5WZXJpZnlQYXNzd29yZFJlcXVlc3QaLC50ZXNzZXJhLmRpcmVjdG9yeS52MS5WZXJpZnlQYXNzd29yZFJlc3BvbnNlEmcKDFdhdGNoQ2hhbmdlcxIpLnRlc3NlcmEuZGlyZWN0b3J5LnYxLldhdGNoQ2hhbmdlc1JlcXVlc3QaKi50ZXNzZXJhLmRpcmVjdG9yeS52MS5XYXRjaENoYW5nZXNSZXNwb25zZTABMpYGChVEaXJlY3RvcnlBZG1pblNlcnZpY2USUAoFQXBwbHkSIi50ZXNzZXJhLmRpcmVjdG9yeS52MS5BcHBseVJlcXVlc3QaIy50ZXNzZXJhLmRpcmVjdG9yeS52MS5BcHBseVJlc3BvbnNlElIKBERpZmYSIS50ZXNzZXJhLmRpcmVjdG9yeS52MS5EaWZmUmVxdWVzdBoiLnRlc3NlcmEuZGlyZWN0b3J5LnYxLkRpZmZSZXNwb25zZSIDkAIBEnMKEEdldERlY2xhcmVkU3RhdGUSLS50ZXNzZXJhLmRpcmVjdG9yeS52MS5HZXREZWNsYXJlZFN0YXRlUmVxdWVzdBouLnRlc3NlcmEuZGlyZWN0b3J5LnYxLkdldERlY2xhcmVkU3RhdGVSZXNwb25zZTABEmgKDVNldFVzZXJTdGF0dXMSKi50ZXNzZXJhLmRpcmVjdG9yeS52MS5TZXRVc2VyU3RhdHVzUmVxdWVzdBorLnRlc3NlcmEuZGlyZWN0b3J5LnYxLlNldFVzZXJTdGF0dXNSZXNwb25zZRJ9ChRTZXRBcHBsaWNhdGlvblN0YXR1cxIxLnRlc3NlcmEuZGlyZWN0b3J5LnYxLlNldEFwcGxpY2F0aW9uU3RhdHVzUmVxdWVzdBoyLnRlc3NlcmEuZGlyZWN0b3J5LnYxLlNldEFwcGxpY2F0aW9uU3RhdHVzUmVzcG9uc2USbgoPU2V0VGVuYW50U3RhdHVzEiwudGVzc2VyYS5kaXJlY3RvcnkudjEuU2V0VGVuYW50U3RhdHVzUmVxdWVzdBotLnRlc3NlcmEuZGlyZWN0b3J5LnYxLlNldFRlbmFudFN0YXR1c1Jlc3BvbnNlEogBChZMaXN0QXBwbGljYXRpb25TZWNyZXRzEjMudGVzc2VyYS5kaXJlY3RvcnkudjEuTGlzdEFwcGxpY2F0aW9uU2VjcmV0c1JlcXVlc3QaNC50ZXNzZXJhLmRpcmVjdG9yeS52MS5MaXN0QXBwbGljYXRpb25TZWNyZXRzUmVzcG9uc2UiA5ACAWIGcHJvdG8z", [file_google_protobuf_struct]);
+  fileDesc("CiR0ZXNzZXJhL2RpcmVjdG9yeS92MS9kaXJlY3RvcnkucHJvdG8SFHRlc3NlcmEuZGlyZWN0b3J5LnYxImcKBlRlbmFudBIRCgl0ZW5hbnRfaWQYASABKAkSDAoEbmFtZRgCIAEoCRIsCgZzdGF0dXMYAyABKA4yHC50ZXNzZXJhLmRpcmVjdG9yeS52MS5TdGF0dXMSDgoGaXNzdWVyGAQgASgJIloKDEdyYW50ZWRTY29wZRIMCgRuYW1lGAEgASgJEhAKCGF1ZGllbmNlGAIgASgJEhMKC2Rlc2NyaXB0aW9uGAMgASgJEhUKDXJlc291cmNlX25hbWUYBCABKAkiwQEKCUxpZmV0aW1lcxIUCgxhY2Nlc3NfdG9rZW4YASABKA0SEAoIaWRfdG9rZW4YAiABKA0SGgoScmVmcmVzaF90b2tlbl9pZGxlGAMgASgNEh4KFnJlZnJlc2hfdG9rZW5fYWJzb2x1dGUYBCABKA0SHQoVYXV0aG9yaXphdGlvbl9yZXF1ZXN0GAUgASgNEhoKEmF1dGhvcml6YXRpb25fY29kZRgGIAEoDRIVCg1wb2xsX2ludGVydmFsGAcgASgNIlwKCkNpYmFQb2xpY3kSEAoIYXBwcm92YWwYASABKAkSCwoDdXJsGAIgASgJEhAKCGRlbGl2ZXJ5GAMgASgJEh0KFW5vdGlmaWNhdGlvbl9lbmRwb2ludBgEIAEoCSKMBAoLQXBwbGljYXRpb24SEQoJY2xpZW50X2lkGAEgASgJEhEKCXRlbmFudF9pZBgCIAEoCRIMCgRuYW1lGAMgASgJEjMKBHR5cGUYBCABKA4yJS50ZXNzZXJhLmRpcmVjdG9yeS52MS5BcHBsaWNhdGlvblR5cGUSLAoGc3RhdHVzGAUgASgOMhwudGVzc2VyYS5kaXJlY3RvcnkudjEuU3RhdHVzEhMKC2dyYW50X3R5cGVzGAYgAygJEhUKDXJlZGlyZWN0X3VyaXMYByADKAkSHAoUbG9nb3V0X3JlZGlyZWN0X3VyaXMYCCADKAkSMgoGc2NvcGVzGAkgAygLMiIudGVzc2VyYS5kaXJlY3RvcnkudjEuR3JhbnRlZFNjb3BlEjIKCWxpZmV0aW1lcxgKIAEoCzIfLnRlc3NlcmEuZGlyZWN0b3J5LnYxLkxpZmV0aW1lcxIuCgRjaWJhGAsgASgLMiAudGVzc2VyYS5kaXJlY3RvcnkudjEuQ2liYVBvbGljeRIcChRpbnRyb3NwZWN0X2F1ZGllbmNlcxgMIAMoCRISCgp2YWxpZF9mcm9tGA0gASgDEhUKDWFsbG93ZWRfcm9sZXMYDiADKAkSFQoNcGtjZV9vcHRpb25hbBgPIAEoCBIkChxhdXRoZW50aWNhdGVkX3N0YXJ0X3JlcXVpcmVkGBAgASgIIiUKEEdldFRlbmFudFJlcXVlc3QSEQoJdGVuYW50X2lkGAEgASgJIkEKEUdldFRlbmFudFJlc3BvbnNlEiwKBnRlbmFudBgBIAEoCzIcLnRlc3NlcmEuZGlyZWN0b3J5LnYxLlRlbmFudCIaChhMaXN0VGVuYW50SXNzdWVyc1JlcXVlc3QiMQoMVGVuYW50SXNzdWVyEhEKCXRlbmFudF9pZBgBIAEoCRIOCgZpc3N1ZXIYAiABKAkiUAoZTGlzdFRlbmFudElzc3VlcnNSZXNwb25zZRIzCgdpc3N1ZXJzGAEgAygLMiIudGVzc2VyYS5kaXJlY3RvcnkudjEuVGVuYW50SXNzdWVyIioKFUdldEFwcGxpY2F0aW9uUmVxdWVzdBIRCgljbGllbnRfaWQYASABKAkifgoWR2V0QXBwbGljYXRpb25SZXNwb25zZRI2CgthcHBsaWNhdGlvbhgBIAEoCzIhLnRlc3NlcmEuZGlyZWN0b3J5LnYxLkFwcGxpY2F0aW9uEiwKBnRlbmFudBgCIAEoCzIcLnRlc3NlcmEuZGlyZWN0b3J5LnYxLlRlbmFudCJPCh5WZXJpZnlBcHBsaWNhdGlvblNlY3JldFJlcXVlc3QSEQoJY2xpZW50X2lkGAEgASgJEhoKDWNsaWVudF9zZWNyZXQYAiABKAlCA4ABASJHCh9WZXJpZnlBcHBsaWNhdGlvblNlY3JldFJlc3BvbnNlEhAKCHZlcmlmaWVkGAEgASgIEhIKCmV4cGlyZXNfYXQYAiABKAMi8gEKBFVzZXISDwoHdXNlcl9pZBgBIAEoCRIRCgl0ZW5hbnRfaWQYAiABKAkSEAoIdXNlcm5hbWUYAyABKAkSDQoFZW1haWwYBCABKAkSDAoEbmFtZRgFIAEoCRIUCgxwaG9uZV9udW1iZXIYBiABKAkSDQoFcm9sZXMYByADKAkSLAoGc3RhdHVzGAggASgOMhwudGVzc2VyYS5kaXJlY3RvcnkudjEuU3RhdHVzEhIKCnZhbGlkX2Zyb20YCSABKAMSMAoPc3RhbmRhcmRfY2xhaW1zGAogASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdCI0Cg5HZXRVc2VyUmVxdWVzdBIRCgl0ZW5hbnRfaWQYASABKAkSDwoHdXNlcl9pZBgCIAEoCSI7Cg9HZXRVc2VyUmVzcG9uc2USKAoEdXNlchgBIAEoCzIaLnRlc3NlcmEuZGlyZWN0b3J5LnYxLlVzZXIiOAoPRmluZFVzZXJSZXF1ZXN0EhEKCXRlbmFudF9pZBgBIAEoCRISCgppZGVudGlmaWVyGAIgASgJIjwKEEZpbmRVc2VyUmVzcG9uc2USKAoEdXNlchgBIAEoCzIaLnRlc3NlcmEuZGlyZWN0b3J5LnYxLlVzZXIiaQoVVmVyaWZ5UGFzc3dvcmRSZXF1ZXN0EhEKCXRlbmFudF9pZBgBIAEoCRISCgppZGVudGlmaWVyGAIgASgJEhUKCHBhc3N3b3JkGAMgASgJQgOAAQESEgoKaXBfYWRkcmVzcxgEIAEoCSJbChZWZXJpZnlQYXNzd29yZFJlc3BvbnNlEigKBHVzZXIYASABKAsyGi50ZXNzZXJhLmRpcmVjdG9yeS52MS5Vc2VyEhcKD3NpZ25lZF9pbl9hdF9tcxgCIAEoAyI8ChNXYXRjaENoYW5nZXNSZXF1ZXN0EhYKDmFmdGVyX3NlcXVlbmNlGAEgASgDEg0KBXNpbmNlGAIgASgDIpsBChRXYXRjaENoYW5nZXNSZXNwb25zZRIQCghzZXF1ZW5jZRgBIAEoAxIuCgRraW5kGAIgASgOMiAudGVzc2VyYS5kaXJlY3RvcnkudjEuQ2hhbmdlS2luZBIRCgl0ZW5hbnRfaWQYAyABKAkSCgoCaWQYBCABKAkSDQoFZW5kZWQYBSABKAgSEwoLcmVjb3JkZWRfYXQYBiABKAMiOAoMQXBwbHlSZXF1ZXN0EhUKCGRvY3VtZW50GAEgASgJQgOAAQESEQoJZmlsZV9uYW1lGAIgASgJImgKDVRlbmFudE91dGNvbWUSEQoJdGVuYW50X2lkGAEgASgJEg8KB2NyZWF0ZWQYAiABKA0SDwoHdXBkYXRlZBgDIAEoDRIPCgdkZWxldGVkGAQgASgNEhEKCXVuY2hhbmdlZBgFIAEoCCJFCg1BcHBseVJlc3BvbnNlEjQKB3RlbmFudHMYASADKAsyIy50ZXNzZXJhLmRpcmVjdG9yeS52MS5UZW5hbnRPdXRjb21lIjcKC0RpZmZSZXF1ZXN0EhUKCGRvY3VtZW50GAEgASgJQgOAAQESEQoJZmlsZV9uYW1lGAIgASgJIkYKCkRpZmZlcmVuY2USDAoEa2luZBgBIAEoCRIMCgRuYW1lGAIgASgJEg4KBmNoYW5nZRgDIAEoCRIMCgRrZXlzGAQgAygJIl0KEVRlbmFudERpZmZlcmVuY2VzEhEKCXRlbmFudF9pZBgBIAEoCRI1CgtkaWZmZXJlbmNlcxgCIAMoCzIgLnRlc3NlcmEuZGlyZWN0b3J5LnYxLkRpZmZlcmVuY2UiSAoMRGlmZlJlc3BvbnNlEjgKB3RlbmFudHMYASADKAsyJy50ZXNzZXJhLmRpcmVjdG9yeS52MS5UZW5hbnREaWZmZXJlbmNlcyIsChdHZXREZWNsYXJlZFN0YXRlUmVxdWVzdBIRCgl0ZW5hbnRfaWQYASABKAkiLAoYR2V0RGVjbGFyZWRTdGF0ZVJlc3BvbnNlEhAKCGRvY3VtZW50GAEgASgJImgKFFNldFVzZXJTdGF0dXNSZXF1ZXN0EhEKCXRlbmFudF9pZBgBIAEoCRIPCgd1c2VyX2lkGAIgASgJEiwKBnN0YXR1cxgDIAEoDjIcLnRlc3NlcmEuZGlyZWN0b3J5LnYxLlN0YXR1cyIXChVTZXRVc2VyU3RhdHVzUmVzcG9uc2UicQobU2V0QXBwbGljYXRpb25TdGF0dXNSZXF1ZXN0EhEKCXRlbmFudF9pZBgBIAEoCRIRCgljbGllbnRfaWQYAiABKAkSLAoGc3RhdHVzGAMgASgOMhwudGVzc2VyYS5kaXJlY3RvcnkudjEuU3RhdHVzIh4KHFNldEFwcGxpY2F0aW9uU3RhdHVzUmVzcG9uc2UiWQoWU2V0VGVuYW50U3RhdHVzUmVxdWVzdBIRCgl0ZW5hbnRfaWQYASABKAkSLAoGc3RhdHVzGAIgASgOMhwudGVzc2VyYS5kaXJlY3RvcnkudjEuU3RhdHVzIhkKF1NldFRlbmFudFN0YXR1c1Jlc3BvbnNlIjIKHUxpc3RBcHBsaWNhdGlvblNlY3JldHNSZXF1ZXN0EhEKCWNsaWVudF9pZBgBIAEoCSJRChFBcHBsaWNhdGlvblNlY3JldBISCgpjcmVhdGVkX2F0GAEgASgDEhIKCmV4cGlyZXNfYXQYAiABKAMSFAoMbGFzdF91c2VkX2F0GAMgASgDIloKHkxpc3RBcHBsaWNhdGlvblNlY3JldHNSZXNwb25zZRI4CgdzZWNyZXRzGAEgAygLMicudGVzc2VyYS5kaXJlY3RvcnkudjEuQXBwbGljYXRpb25TZWNyZXQqWwoGU3RhdHVzEhYKElNUQVRVU19VTlNQRUNJRklFRBAAEhEKDVNUQVRVU19BQ1RJVkUQARITCg9TVEFUVVNfRElTQUJMRUQQAhIRCg1TVEFUVVNfTE9DS0VEEAMqcwoPQXBwbGljYXRpb25UeXBlEiAKHEFQUExJQ0FUSU9OX1RZUEVfVU5TUEVDSUZJRUQQABIbChdBUFBMSUNBVElPTl9UWVBFX1BVQkxJQxABEiEKHUFQUExJQ0FUSU9OX1RZUEVfQ09ORklERU5USUFMEAIqdAoKQ2hhbmdlS2luZBIbChdDSEFOR0VfS0lORF9VTlNQRUNJRklFRBAAEhYKEkNIQU5HRV9LSU5EX1RFTkFOVBABEhsKF0NIQU5HRV9LSU5EX0FQUExJQ0FUSU9OEAISFAoQQ0hBTkdFX0tJTkRfVVNFUhADMv4GChBEaXJlY3RvcnlTZXJ2aWNlEnAKDkdldEFwcGxpY2F0aW9uEisudGVzc2VyYS5kaXJlY3RvcnkudjEuR2V0QXBwbGljYXRpb25SZXF1ZXN0GiwudGVzc2VyYS5kaXJlY3RvcnkudjEuR2V0QXBwbGljYXRpb25SZXNwb25zZSIDkAIBEmEKCUdldFRlbmFudBImLnRlc3NlcmEuZGlyZWN0b3J5LnYxLkdldFRlbmFudFJlcXVlc3QaJy50ZXNzZXJhLmRpcmVjdG9yeS52MS5HZXRUZW5hbnRSZXNwb25zZSIDkAIBEnkKEUxpc3RUZW5hbnRJc3N1ZXJzEi4udGVzc2VyYS5kaXJlY3RvcnkudjEuTGlzdFRlbmFudElzc3VlcnNSZXF1ZXN0Gi8udGVzc2VyYS5kaXJlY3RvcnkudjEuTGlzdFRlbmFudElzc3VlcnNSZXNwb25zZSIDkAIBEoYBChdWZXJpZnlBcHBsaWNhdGlvblNlY3JldBI0LnRlc3NlcmEuZGlyZWN0b3J5LnYxLlZlcmlmeUFwcGxpY2F0aW9uU2VjcmV0UmVxdWVzdBo1LnRlc3NlcmEuZGlyZWN0b3J5LnYxLlZlcmlmeUFwcGxpY2F0aW9uU2VjcmV0UmVzcG9uc2USWwoHR2V0VXNlchIkLnRlc3NlcmEuZGlyZWN0b3J5LnYxLkdldFVzZXJSZXF1ZXN0GiUudGVzc2VyYS5kaXJlY3RvcnkudjEuR2V0VXNlclJlc3BvbnNlIgOQAgESXgoIRmluZFVzZXISJS50ZXNzZXJhLmRpcmVjdG9yeS52MS5GaW5kVXNlclJlcXVlc3QaJi50ZXNzZXJhLmRpcmVjdG9yeS52MS5GaW5kVXNlclJlc3BvbnNlIgOQAgESawoOVmVyaWZ5UGFzc3dvcmQSKy50ZXNzZXJhLmRpcmVjdG9yeS52MS5WZXJpZnlQYXNzd29yZFJlcXVlc3QaLC50ZXNzZXJhLmRpcmVjdG9yeS52MS5WZXJpZnlQYXNzd29yZFJlc3BvbnNlEmcKDFdhdGNoQ2hhbmdlcxIpLnRlc3NlcmEuZGlyZWN0b3J5LnYxLldhdGNoQ2hhbmdlc1JlcXVlc3QaKi50ZXNzZXJhLmRpcmVjdG9yeS52MS5XYXRjaENoYW5nZXNSZXNwb25zZTABMpYGChVEaXJlY3RvcnlBZG1pblNlcnZpY2USUAoFQXBwbHkSIi50ZXNzZXJhLmRpcmVjdG9yeS52MS5BcHBseVJlcXVlc3QaIy50ZXNzZXJhLmRpcmVjdG9yeS52MS5BcHBseVJlc3BvbnNlElIKBERpZmYSIS50ZXNzZXJhLmRpcmVjdG9yeS52MS5EaWZmUmVxdWVzdBoiLnRlc3NlcmEuZGlyZWN0b3J5LnYxLkRpZmZSZXNwb25zZSIDkAIBEnMKEEdldERlY2xhcmVkU3RhdGUSLS50ZXNzZXJhLmRpcmVjdG9yeS52MS5HZXREZWNsYXJlZFN0YXRlUmVxdWVzdBouLnRlc3NlcmEuZGlyZWN0b3J5LnYxLkdldERlY2xhcmVkU3RhdGVSZXNwb25zZTABEmgKDVNldFVzZXJTdGF0dXMSKi50ZXNzZXJhLmRpcmVjdG9yeS52MS5TZXRVc2VyU3RhdHVzUmVxdWVzdBorLnRlc3NlcmEuZGlyZWN0b3J5LnYxLlNldFVzZXJTdGF0dXNSZXNwb25zZRJ9ChRTZXRBcHBsaWNhdGlvblN0YXR1cxIxLnRlc3NlcmEuZGlyZWN0b3J5LnYxLlNldEFwcGxpY2F0aW9uU3RhdHVzUmVxdWVzdBoyLnRlc3NlcmEuZGlyZWN0b3J5LnYxLlNldEFwcGxpY2F0aW9uU3RhdHVzUmVzcG9uc2USbgoPU2V0VGVuYW50U3RhdHVzEiwudGVzc2VyYS5kaXJlY3RvcnkudjEuU2V0VGVuYW50U3RhdHVzUmVxdWVzdBotLnRlc3NlcmEuZGlyZWN0b3J5LnYxLlNldFRlbmFudFN0YXR1c1Jlc3BvbnNlEogBChZMaXN0QXBwbGljYXRpb25TZWNyZXRzEjMudGVzc2VyYS5kaXJlY3RvcnkudjEuTGlzdEFwcGxpY2F0aW9uU2VjcmV0c1JlcXVlc3QaNC50ZXNzZXJhLmRpcmVjdG9yeS52MS5MaXN0QXBwbGljYXRpb25TZWNyZXRzUmVzcG9uc2UiA5ACAWIGcHJvdG8z", [file_google_protobuf_struct]);
 
 /**
  * @generated from message tessera.directory.v1.Tenant
@@ -31,6 +31,13 @@ export type Tenant = Message<"tessera.directory.v1.Tenant"> & {
    * @generated from field: tessera.directory.v1.Status status = 3;
    */
   status: Status;
+
+  /**
+   * Its own issuer; empty when it is served at the shared one.
+   *
+   * @generated from field: string issuer = 4;
+   */
+  issuer: string;
 };
 
 /**
@@ -309,6 +316,58 @@ export const GetTenantResponseSchema: GenMessage<GetTenantResponse> = /*@__PURE_
   messageDesc(file_tessera_directory_v1_directory, 6);
 
 /**
+ * @generated from message tessera.directory.v1.ListTenantIssuersRequest
+ */
+export type ListTenantIssuersRequest = Message<"tessera.directory.v1.ListTenantIssuersRequest"> & {
+};
+
+/**
+ * Describes the message tessera.directory.v1.ListTenantIssuersRequest.
+ * Use `create(ListTenantIssuersRequestSchema)` to create a new message.
+ */
+export const ListTenantIssuersRequestSchema: GenMessage<ListTenantIssuersRequest> = /*@__PURE__*/
+  messageDesc(file_tessera_directory_v1_directory, 7);
+
+/**
+ * @generated from message tessera.directory.v1.TenantIssuer
+ */
+export type TenantIssuer = Message<"tessera.directory.v1.TenantIssuer"> & {
+  /**
+   * @generated from field: string tenant_id = 1;
+   */
+  tenantId: string;
+
+  /**
+   * @generated from field: string issuer = 2;
+   */
+  issuer: string;
+};
+
+/**
+ * Describes the message tessera.directory.v1.TenantIssuer.
+ * Use `create(TenantIssuerSchema)` to create a new message.
+ */
+export const TenantIssuerSchema: GenMessage<TenantIssuer> = /*@__PURE__*/
+  messageDesc(file_tessera_directory_v1_directory, 8);
+
+/**
+ * @generated from message tessera.directory.v1.ListTenantIssuersResponse
+ */
+export type ListTenantIssuersResponse = Message<"tessera.directory.v1.ListTenantIssuersResponse"> & {
+  /**
+   * @generated from field: repeated tessera.directory.v1.TenantIssuer issuers = 1;
+   */
+  issuers: TenantIssuer[];
+};
+
+/**
+ * Describes the message tessera.directory.v1.ListTenantIssuersResponse.
+ * Use `create(ListTenantIssuersResponseSchema)` to create a new message.
+ */
+export const ListTenantIssuersResponseSchema: GenMessage<ListTenantIssuersResponse> = /*@__PURE__*/
+  messageDesc(file_tessera_directory_v1_directory, 9);
+
+/**
  * @generated from message tessera.directory.v1.GetApplicationRequest
  */
 export type GetApplicationRequest = Message<"tessera.directory.v1.GetApplicationRequest"> & {
@@ -323,7 +382,7 @@ export type GetApplicationRequest = Message<"tessera.directory.v1.GetApplication
  * Use `create(GetApplicationRequestSchema)` to create a new message.
  */
 export const GetApplicationRequestSchema: GenMessage<GetApplicationRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_directory_v1_directory, 7);
+  messageDesc(file_tessera_directory_v1_directory, 10);
 
 /**
  * @generated from message tessera.directory.v1.GetApplicationResponse
@@ -345,7 +404,7 @@ export type GetApplicationResponse = Message<"tessera.directory.v1.GetApplicatio
  * Use `create(GetApplicationResponseSchema)` to create a new message.
  */
 export const GetApplicationResponseSchema: GenMessage<GetApplicationResponse> = /*@__PURE__*/
-  messageDesc(file_tessera_directory_v1_directory, 8);
+  messageDesc(file_tessera_directory_v1_directory, 11);
 
 /**
  * @generated from message tessera.directory.v1.VerifyApplicationSecretRequest
@@ -367,7 +426,7 @@ export type VerifyApplicationSecretRequest = Message<"tessera.directory.v1.Verif
  * Use `create(VerifyApplicationSecretRequestSchema)` to create a new message.
  */
 export const VerifyApplicationSecretRequestSchema: GenMessage<VerifyApplicationSecretRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_directory_v1_directory, 9);
+  messageDesc(file_tessera_directory_v1_directory, 12);
 
 /**
  * @generated from message tessera.directory.v1.VerifyApplicationSecretResponse
@@ -391,7 +450,7 @@ export type VerifyApplicationSecretResponse = Message<"tessera.directory.v1.Veri
  * Use `create(VerifyApplicationSecretResponseSchema)` to create a new message.
  */
 export const VerifyApplicationSecretResponseSchema: GenMessage<VerifyApplicationSecretResponse> = /*@__PURE__*/
-  messageDesc(file_tessera_directory_v1_directory, 10);
+  messageDesc(file_tessera_directory_v1_directory, 13);
 
 /**
  * @generated from message tessera.directory.v1.User
@@ -459,7 +518,7 @@ export type User = Message<"tessera.directory.v1.User"> & {
  * Use `create(UserSchema)` to create a new message.
  */
 export const UserSchema: GenMessage<User> = /*@__PURE__*/
-  messageDesc(file_tessera_directory_v1_directory, 11);
+  messageDesc(file_tessera_directory_v1_directory, 14);
 
 /**
  * @generated from message tessera.directory.v1.GetUserRequest
@@ -481,7 +540,7 @@ export type GetUserRequest = Message<"tessera.directory.v1.GetUserRequest"> & {
  * Use `create(GetUserRequestSchema)` to create a new message.
  */
 export const GetUserRequestSchema: GenMessage<GetUserRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_directory_v1_directory, 12);
+  messageDesc(file_tessera_directory_v1_directory, 15);
 
 /**
  * @generated from message tessera.directory.v1.GetUserResponse
@@ -498,7 +557,7 @@ export type GetUserResponse = Message<"tessera.directory.v1.GetUserResponse"> & 
  * Use `create(GetUserResponseSchema)` to create a new message.
  */
 export const GetUserResponseSchema: GenMessage<GetUserResponse> = /*@__PURE__*/
-  messageDesc(file_tessera_directory_v1_directory, 13);
+  messageDesc(file_tessera_directory_v1_directory, 16);
 
 /**
  * @generated from message tessera.directory.v1.FindUserRequest
@@ -520,7 +579,7 @@ export type FindUserRequest = Message<"tessera.directory.v1.FindUserRequest"> & 
  * Use `create(FindUserRequestSchema)` to create a new message.
  */
 export const FindUserRequestSchema: GenMessage<FindUserRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_directory_v1_directory, 14);
+  messageDesc(file_tessera_directory_v1_directory, 17);
 
 /**
  * @generated from message tessera.directory.v1.FindUserResponse
@@ -537,7 +596,7 @@ export type FindUserResponse = Message<"tessera.directory.v1.FindUserResponse"> 
  * Use `create(FindUserResponseSchema)` to create a new message.
  */
 export const FindUserResponseSchema: GenMessage<FindUserResponse> = /*@__PURE__*/
-  messageDesc(file_tessera_directory_v1_directory, 15);
+  messageDesc(file_tessera_directory_v1_directory, 18);
 
 /**
  * @generated from message tessera.directory.v1.VerifyPasswordRequest
@@ -571,7 +630,7 @@ export type VerifyPasswordRequest = Message<"tessera.directory.v1.VerifyPassword
  * Use `create(VerifyPasswordRequestSchema)` to create a new message.
  */
 export const VerifyPasswordRequestSchema: GenMessage<VerifyPasswordRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_directory_v1_directory, 16);
+  messageDesc(file_tessera_directory_v1_directory, 19);
 
 /**
  * @generated from message tessera.directory.v1.VerifyPasswordResponse
@@ -598,7 +657,7 @@ export type VerifyPasswordResponse = Message<"tessera.directory.v1.VerifyPasswor
  * Use `create(VerifyPasswordResponseSchema)` to create a new message.
  */
 export const VerifyPasswordResponseSchema: GenMessage<VerifyPasswordResponse> = /*@__PURE__*/
-  messageDesc(file_tessera_directory_v1_directory, 17);
+  messageDesc(file_tessera_directory_v1_directory, 20);
 
 /**
  * @generated from message tessera.directory.v1.WatchChangesRequest
@@ -625,7 +684,7 @@ export type WatchChangesRequest = Message<"tessera.directory.v1.WatchChangesRequ
  * Use `create(WatchChangesRequestSchema)` to create a new message.
  */
 export const WatchChangesRequestSchema: GenMessage<WatchChangesRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_directory_v1_directory, 18);
+  messageDesc(file_tessera_directory_v1_directory, 21);
 
 /**
  * @generated from message tessera.directory.v1.WatchChangesResponse
@@ -673,7 +732,7 @@ export type WatchChangesResponse = Message<"tessera.directory.v1.WatchChangesRes
  * Use `create(WatchChangesResponseSchema)` to create a new message.
  */
 export const WatchChangesResponseSchema: GenMessage<WatchChangesResponse> = /*@__PURE__*/
-  messageDesc(file_tessera_directory_v1_directory, 19);
+  messageDesc(file_tessera_directory_v1_directory, 22);
 
 /**
  * @generated from message tessera.directory.v1.ApplyRequest
@@ -699,7 +758,7 @@ export type ApplyRequest = Message<"tessera.directory.v1.ApplyRequest"> & {
  * Use `create(ApplyRequestSchema)` to create a new message.
  */
 export const ApplyRequestSchema: GenMessage<ApplyRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_directory_v1_directory, 20);
+  messageDesc(file_tessera_directory_v1_directory, 23);
 
 /**
  * @generated from message tessera.directory.v1.TenantOutcome
@@ -736,7 +795,7 @@ export type TenantOutcome = Message<"tessera.directory.v1.TenantOutcome"> & {
  * Use `create(TenantOutcomeSchema)` to create a new message.
  */
 export const TenantOutcomeSchema: GenMessage<TenantOutcome> = /*@__PURE__*/
-  messageDesc(file_tessera_directory_v1_directory, 21);
+  messageDesc(file_tessera_directory_v1_directory, 24);
 
 /**
  * @generated from message tessera.directory.v1.ApplyResponse
@@ -753,7 +812,7 @@ export type ApplyResponse = Message<"tessera.directory.v1.ApplyResponse"> & {
  * Use `create(ApplyResponseSchema)` to create a new message.
  */
 export const ApplyResponseSchema: GenMessage<ApplyResponse> = /*@__PURE__*/
-  messageDesc(file_tessera_directory_v1_directory, 22);
+  messageDesc(file_tessera_directory_v1_directory, 25);
 
 /**
  * @generated from message tessera.directory.v1.DiffRequest
@@ -777,7 +836,7 @@ export type DiffRequest = Message<"tessera.directory.v1.DiffRequest"> & {
  * Use `create(DiffRequestSchema)` to create a new message.
  */
 export const DiffRequestSchema: GenMessage<DiffRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_directory_v1_directory, 23);
+  messageDesc(file_tessera_directory_v1_directory, 26);
 
 /**
  * One record that would change. It names, and never holds a value of, what differs.
@@ -819,7 +878,7 @@ export type Difference = Message<"tessera.directory.v1.Difference"> & {
  * Use `create(DifferenceSchema)` to create a new message.
  */
 export const DifferenceSchema: GenMessage<Difference> = /*@__PURE__*/
-  messageDesc(file_tessera_directory_v1_directory, 24);
+  messageDesc(file_tessera_directory_v1_directory, 27);
 
 /**
  * @generated from message tessera.directory.v1.TenantDifferences
@@ -843,7 +902,7 @@ export type TenantDifferences = Message<"tessera.directory.v1.TenantDifferences"
  * Use `create(TenantDifferencesSchema)` to create a new message.
  */
 export const TenantDifferencesSchema: GenMessage<TenantDifferences> = /*@__PURE__*/
-  messageDesc(file_tessera_directory_v1_directory, 25);
+  messageDesc(file_tessera_directory_v1_directory, 28);
 
 /**
  * @generated from message tessera.directory.v1.DiffResponse
@@ -862,7 +921,7 @@ export type DiffResponse = Message<"tessera.directory.v1.DiffResponse"> & {
  * Use `create(DiffResponseSchema)` to create a new message.
  */
 export const DiffResponseSchema: GenMessage<DiffResponse> = /*@__PURE__*/
-  messageDesc(file_tessera_directory_v1_directory, 26);
+  messageDesc(file_tessera_directory_v1_directory, 29);
 
 /**
  * @generated from message tessera.directory.v1.GetDeclaredStateRequest
@@ -881,7 +940,7 @@ export type GetDeclaredStateRequest = Message<"tessera.directory.v1.GetDeclaredS
  * Use `create(GetDeclaredStateRequestSchema)` to create a new message.
  */
 export const GetDeclaredStateRequestSchema: GenMessage<GetDeclaredStateRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_directory_v1_directory, 27);
+  messageDesc(file_tessera_directory_v1_directory, 30);
 
 /**
  * @generated from message tessera.directory.v1.GetDeclaredStateResponse
@@ -900,7 +959,7 @@ export type GetDeclaredStateResponse = Message<"tessera.directory.v1.GetDeclared
  * Use `create(GetDeclaredStateResponseSchema)` to create a new message.
  */
 export const GetDeclaredStateResponseSchema: GenMessage<GetDeclaredStateResponse> = /*@__PURE__*/
-  messageDesc(file_tessera_directory_v1_directory, 28);
+  messageDesc(file_tessera_directory_v1_directory, 31);
 
 /**
  * @generated from message tessera.directory.v1.SetUserStatusRequest
@@ -927,7 +986,7 @@ export type SetUserStatusRequest = Message<"tessera.directory.v1.SetUserStatusRe
  * Use `create(SetUserStatusRequestSchema)` to create a new message.
  */
 export const SetUserStatusRequestSchema: GenMessage<SetUserStatusRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_directory_v1_directory, 29);
+  messageDesc(file_tessera_directory_v1_directory, 32);
 
 /**
  * @generated from message tessera.directory.v1.SetUserStatusResponse
@@ -940,7 +999,7 @@ export type SetUserStatusResponse = Message<"tessera.directory.v1.SetUserStatusR
  * Use `create(SetUserStatusResponseSchema)` to create a new message.
  */
 export const SetUserStatusResponseSchema: GenMessage<SetUserStatusResponse> = /*@__PURE__*/
-  messageDesc(file_tessera_directory_v1_directory, 30);
+  messageDesc(file_tessera_directory_v1_directory, 33);
 
 /**
  * @generated from message tessera.directory.v1.SetApplicationStatusRequest
@@ -967,7 +1026,7 @@ export type SetApplicationStatusRequest = Message<"tessera.directory.v1.SetAppli
  * Use `create(SetApplicationStatusRequestSchema)` to create a new message.
  */
 export const SetApplicationStatusRequestSchema: GenMessage<SetApplicationStatusRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_directory_v1_directory, 31);
+  messageDesc(file_tessera_directory_v1_directory, 34);
 
 /**
  * @generated from message tessera.directory.v1.SetApplicationStatusResponse
@@ -980,7 +1039,7 @@ export type SetApplicationStatusResponse = Message<"tessera.directory.v1.SetAppl
  * Use `create(SetApplicationStatusResponseSchema)` to create a new message.
  */
 export const SetApplicationStatusResponseSchema: GenMessage<SetApplicationStatusResponse> = /*@__PURE__*/
-  messageDesc(file_tessera_directory_v1_directory, 32);
+  messageDesc(file_tessera_directory_v1_directory, 35);
 
 /**
  * @generated from message tessera.directory.v1.SetTenantStatusRequest
@@ -1002,7 +1061,7 @@ export type SetTenantStatusRequest = Message<"tessera.directory.v1.SetTenantStat
  * Use `create(SetTenantStatusRequestSchema)` to create a new message.
  */
 export const SetTenantStatusRequestSchema: GenMessage<SetTenantStatusRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_directory_v1_directory, 33);
+  messageDesc(file_tessera_directory_v1_directory, 36);
 
 /**
  * @generated from message tessera.directory.v1.SetTenantStatusResponse
@@ -1015,7 +1074,7 @@ export type SetTenantStatusResponse = Message<"tessera.directory.v1.SetTenantSta
  * Use `create(SetTenantStatusResponseSchema)` to create a new message.
  */
 export const SetTenantStatusResponseSchema: GenMessage<SetTenantStatusResponse> = /*@__PURE__*/
-  messageDesc(file_tessera_directory_v1_directory, 34);
+  messageDesc(file_tessera_directory_v1_directory, 37);
 
 /**
  * @generated from message tessera.directory.v1.ListApplicationSecretsRequest
@@ -1032,7 +1091,7 @@ export type ListApplicationSecretsRequest = Message<"tessera.directory.v1.ListAp
  * Use `create(ListApplicationSecretsRequestSchema)` to create a new message.
  */
 export const ListApplicationSecretsRequestSchema: GenMessage<ListApplicationSecretsRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_directory_v1_directory, 35);
+  messageDesc(file_tessera_directory_v1_directory, 38);
 
 /**
  * Times in seconds since the Unix epoch.
@@ -1065,7 +1124,7 @@ export type ApplicationSecret = Message<"tessera.directory.v1.ApplicationSecret"
  * Use `create(ApplicationSecretSchema)` to create a new message.
  */
 export const ApplicationSecretSchema: GenMessage<ApplicationSecret> = /*@__PURE__*/
-  messageDesc(file_tessera_directory_v1_directory, 36);
+  messageDesc(file_tessera_directory_v1_directory, 39);
 
 /**
  * @generated from message tessera.directory.v1.ListApplicationSecretsResponse
@@ -1082,7 +1141,7 @@ export type ListApplicationSecretsResponse = Message<"tessera.directory.v1.ListA
  * Use `create(ListApplicationSecretsResponseSchema)` to create a new message.
  */
 export const ListApplicationSecretsResponseSchema: GenMessage<ListApplicationSecretsResponse> = /*@__PURE__*/
-  messageDesc(file_tessera_directory_v1_directory, 37);
+  messageDesc(file_tessera_directory_v1_directory, 40);
 
 /**
  * @generated from enum tessera.directory.v1.Status
@@ -1214,6 +1273,16 @@ export const DirectoryService: GenService<{
     methodKind: "unary";
     input: typeof GetTenantRequestSchema;
     output: typeof GetTenantResponseSchema;
+  },
+  /**
+   * ListTenantIssuers returns every tenant that has an issuer of its own.
+   *
+   * @generated from rpc tessera.directory.v1.DirectoryService.ListTenantIssuers
+   */
+  listTenantIssuers: {
+    methodKind: "unary";
+    input: typeof ListTenantIssuersRequestSchema;
+    output: typeof ListTenantIssuersResponseSchema;
   },
   /**
    * VerifyApplicationSecret compares a client secret with the stored keyed hashes, in constant time.

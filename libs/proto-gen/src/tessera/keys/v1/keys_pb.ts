@@ -10,7 +10,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file tessera/keys/v1/keys.proto.
  */
 export const file_tessera_keys_v1_keys: GenFile = /*@__PURE__*/
-  fileDesc("Chp0ZXNzZXJhL2tleXMvdjEva2V5cy5wcm90bxIPdGVzc2VyYS5rZXlzLnYxInAKC1NpZ25pbmdJdGVtEigKBHR5cGUYASABKA4yGi50ZXNzZXJhLmtleXMudjEuVG9rZW5UeXBlEg8KB3BheWxvYWQYAiABKAwSFwoKYXRfaGFzaF9vZhgDIAEoDUgAiAEBQg0KC19hdF9oYXNoX29mIjoKC1NpZ25SZXF1ZXN0EisKBWl0ZW1zGAEgAygLMhwudGVzc2VyYS5rZXlzLnYxLlNpZ25pbmdJdGVtIh4KDFNpZ25SZXNwb25zZRIOCgZ0b2tlbnMYASADKAkiFgoUR2V0UHVibGljS2V5c1JlcXVlc3QiWAoJUHVibGljS2V5EgsKA2tpZBgBIAEoCRIoCgVzdGF0ZRgCIAEoDjIZLnRlc3NlcmEua2V5cy52MS5LZXlTdGF0ZRIJCgFuGAMgASgJEgkKAWUYBCABKAkiQQoVR2V0UHVibGljS2V5c1Jlc3BvbnNlEigKBGtleXMYASADKAsyGi50ZXNzZXJhLmtleXMudjEuUHVibGljS2V5IigKEVJvdGF0ZUtleXNSZXF1ZXN0EhMKC2ltbWVkaWF0ZWx5GAEgASgIIigKElJvdGF0ZUtleXNSZXNwb25zZRISCgphY3RpdmVfa2lkGAEgASgJIiEKEldpdGhkcmF3S2V5UmVxdWVzdBILCgNraWQYASABKAkiFQoTV2l0aGRyYXdLZXlSZXNwb25zZSpdCglUb2tlblR5cGUSGgoWVE9LRU5fVFlQRV9VTlNQRUNJRklFRBAAEhsKF1RPS0VOX1RZUEVfQUNDRVNTX1RPS0VOEAESFwoTVE9LRU5fVFlQRV9JRF9UT0tFThACKoIBCghLZXlTdGF0ZRIZChVLRVlfU1RBVEVfVU5TUEVDSUZJRUQQABIVChFLRVlfU1RBVEVfQ1JFQVRFRBABEhcKE0tFWV9TVEFURV9QVUJMSVNIRUQQAhIUChBLRVlfU1RBVEVfQUNUSVZFEAMSFQoRS0VZX1NUQVRFX1JFVElSRUQQBDLoAgoLS2V5c1NlcnZpY2USQwoEU2lnbhIcLnRlc3NlcmEua2V5cy52MS5TaWduUmVxdWVzdBodLnRlc3NlcmEua2V5cy52MS5TaWduUmVzcG9uc2USYwoNR2V0UHVibGljS2V5cxIlLnRlc3NlcmEua2V5cy52MS5HZXRQdWJsaWNLZXlzUmVxdWVzdBomLnRlc3NlcmEua2V5cy52MS5HZXRQdWJsaWNLZXlzUmVzcG9uc2UiA5ACARJVCgpSb3RhdGVLZXlzEiIudGVzc2VyYS5rZXlzLnYxLlJvdGF0ZUtleXNSZXF1ZXN0GiMudGVzc2VyYS5rZXlzLnYxLlJvdGF0ZUtleXNSZXNwb25zZRJYCgtXaXRoZHJhd0tleRIjLnRlc3NlcmEua2V5cy52MS5XaXRoZHJhd0tleVJlcXVlc3QaJC50ZXNzZXJhLmtleXMudjEuV2l0aGRyYXdLZXlSZXNwb25zZWIGcHJvdG8z");
+  fileDesc("Chp0ZXNzZXJhL2tleXMvdjEva2V5cy5wcm90bxIPdGVzc2VyYS5rZXlzLnYxInAKC1NpZ25pbmdJdGVtEigKBHR5cGUYASABKA4yGi50ZXNzZXJhLmtleXMudjEuVG9rZW5UeXBlEg8KB3BheWxvYWQYAiABKAwSFwoKYXRfaGFzaF9vZhgDIAEoDUgAiAEBQg0KC19hdF9oYXNoX29mIk0KC1NpZ25SZXF1ZXN0EisKBWl0ZW1zGAEgAygLMhwudGVzc2VyYS5rZXlzLnYxLlNpZ25pbmdJdGVtEhEKCXRlbmFudF9pZBgCIAEoCSIxCgxTaWduUmVzcG9uc2USDgoGdG9rZW5zGAEgAygJEhEKCXRlbmFudF9pZBgCIAEoCSIpChRHZXRQdWJsaWNLZXlzUmVxdWVzdBIRCgl0ZW5hbnRfaWQYASABKAkiWAoJUHVibGljS2V5EgsKA2tpZBgBIAEoCRIoCgVzdGF0ZRgCIAEoDjIZLnRlc3NlcmEua2V5cy52MS5LZXlTdGF0ZRIJCgFuGAMgASgJEgkKAWUYBCABKAkiVAoVR2V0UHVibGljS2V5c1Jlc3BvbnNlEigKBGtleXMYASADKAsyGi50ZXNzZXJhLmtleXMudjEuUHVibGljS2V5EhEKCXRlbmFudF9pZBgCIAEoCSI7ChFSb3RhdGVLZXlzUmVxdWVzdBITCgtpbW1lZGlhdGVseRgBIAEoCBIRCgl0ZW5hbnRfaWQYAiABKAkiKAoSUm90YXRlS2V5c1Jlc3BvbnNlEhIKCmFjdGl2ZV9raWQYASABKAkiNAoSV2l0aGRyYXdLZXlSZXF1ZXN0EgsKA2tpZBgBIAEoCRIRCgl0ZW5hbnRfaWQYAiABKAkiFQoTV2l0aGRyYXdLZXlSZXNwb25zZSpdCglUb2tlblR5cGUSGgoWVE9LRU5fVFlQRV9VTlNQRUNJRklFRBAAEhsKF1RPS0VOX1RZUEVfQUNDRVNTX1RPS0VOEAESFwoTVE9LRU5fVFlQRV9JRF9UT0tFThACKoIBCghLZXlTdGF0ZRIZChVLRVlfU1RBVEVfVU5TUEVDSUZJRUQQABIVChFLRVlfU1RBVEVfQ1JFQVRFRBABEhcKE0tFWV9TVEFURV9QVUJMSVNIRUQQAhIUChBLRVlfU1RBVEVfQUNUSVZFEAMSFQoRS0VZX1NUQVRFX1JFVElSRUQQBDLoAgoLS2V5c1NlcnZpY2USQwoEU2lnbhIcLnRlc3NlcmEua2V5cy52MS5TaWduUmVxdWVzdBodLnRlc3NlcmEua2V5cy52MS5TaWduUmVzcG9uc2USYwoNR2V0UHVibGljS2V5cxIlLnRlc3NlcmEua2V5cy52MS5HZXRQdWJsaWNLZXlzUmVxdWVzdBomLnRlc3NlcmEua2V5cy52MS5HZXRQdWJsaWNLZXlzUmVzcG9uc2UiA5ACARJVCgpSb3RhdGVLZXlzEiIudGVzc2VyYS5rZXlzLnYxLlJvdGF0ZUtleXNSZXF1ZXN0GiMudGVzc2VyYS5rZXlzLnYxLlJvdGF0ZUtleXNSZXNwb25zZRJYCgtXaXRoZHJhd0tleRIjLnRlc3NlcmEua2V5cy52MS5XaXRoZHJhd0tleVJlcXVlc3QaJC50ZXNzZXJhLmtleXMudjEuV2l0aGRyYXdLZXlSZXNwb25zZWIGcHJvdG8z");
 
 /**
  * @generated from message tessera.keys.v1.SigningItem
@@ -52,6 +52,13 @@ export type SignRequest = Message<"tessera.keys.v1.SignRequest"> & {
    * @generated from field: repeated tessera.keys.v1.SigningItem items = 1;
    */
   items: SigningItem[];
+
+  /**
+   * The tenant whose own keys sign; empty for the keys of the shared issuer.
+   *
+   * @generated from field: string tenant_id = 2;
+   */
+  tenantId: string;
 };
 
 /**
@@ -71,6 +78,13 @@ export type SignResponse = Message<"tessera.keys.v1.SignResponse"> & {
    * @generated from field: repeated string tokens = 1;
    */
   tokens: string[];
+
+  /**
+   * As in the request; a process that does not know tenants' own keys leaves it empty.
+   *
+   * @generated from field: string tenant_id = 2;
+   */
+  tenantId: string;
 };
 
 /**
@@ -84,6 +98,12 @@ export const SignResponseSchema: GenMessage<SignResponse> = /*@__PURE__*/
  * @generated from message tessera.keys.v1.GetPublicKeysRequest
  */
 export type GetPublicKeysRequest = Message<"tessera.keys.v1.GetPublicKeysRequest"> & {
+  /**
+   * The tenant whose own keys are asked for; empty for those of the shared issuer.
+   *
+   * @generated from field: string tenant_id = 1;
+   */
+  tenantId: string;
 };
 
 /**
@@ -135,6 +155,13 @@ export type GetPublicKeysResponse = Message<"tessera.keys.v1.GetPublicKeysRespon
    * @generated from field: repeated tessera.keys.v1.PublicKey keys = 1;
    */
   keys: PublicKey[];
+
+  /**
+   * As in the request; a process that does not know tenants' own keys leaves it empty.
+   *
+   * @generated from field: string tenant_id = 2;
+   */
+  tenantId: string;
 };
 
 /**
@@ -154,6 +181,13 @@ export type RotateKeysRequest = Message<"tessera.keys.v1.RotateKeysRequest"> & {
    * @generated from field: bool immediately = 1;
    */
   immediately: boolean;
+
+  /**
+   * The tenant whose own keys rotate; empty for those of the shared issuer.
+   *
+   * @generated from field: string tenant_id = 2;
+   */
+  tenantId: string;
 };
 
 /**
@@ -188,6 +222,13 @@ export type WithdrawKeyRequest = Message<"tessera.keys.v1.WithdrawKeyRequest"> &
    * @generated from field: string kid = 1;
    */
   kid: string;
+
+  /**
+   * The tenant whose own key it is; empty for one of the shared issuer.
+   *
+   * @generated from field: string tenant_id = 2;
+   */
+  tenantId: string;
 };
 
 /**

@@ -1,0 +1,27 @@
+import { redirectUriProblem } from '@tessera/oauth';
+
+const segment = /^[A-Za-z0-9][A-Za-z0-9._-]*$/;
+
+/** Paths that requests to the issuer of another tenant or to the shared one begin with. */
+const mostSegments = 4;
+
+/**
+ * Why a tenant must not have this issuer; undefined if it may (OIDC Discovery §3, RFC 8414 §2). An issuer is compared byte for byte,
+ * so it has one spelling: `https://login.acme.example` or `https://id.example/t/acme`.
+ */
+export function tenantIssuerProblem(issuer: string): string | undefined {
+  if (!/^https?:/.test(issuer)) return 'must be an https URL such as https://id.example/t/acme';
+  const problem = redirectUriProblem(issuer);
+  if (problem !== undefined) return problem.replace(/^It must/, 'must').replace(/\.$/, '');
+  const url = new URL(issuer);
+  if (issuer.includes('?') || issuer.includes('#')) return 'must not have a query or a fragment';
+  if (issuer.endsWith('/')) return 'must not end with a slash';
+  const segments = url.pathname === '/' ? [] : url.pathname.slice(1).split('/');
+  if (url.origin + (segments.length === 0 ? '' : url.pathname) !== issuer) {
+    return 'must not name the default port';
+  }
+  if (segments.length > mostSegments || !segments.every((text) => segment.test(text))) {
+    return `must have a path of at most ${mostSegments} segments of letters, digits and . _ -`;
+  }
+  return undefined;
+}
