@@ -9,6 +9,7 @@ import { webhookKey, webhookSuite } from '../suites/webhook.ts';
 import { cibaSuite } from '../suites/ciba.ts';
 import { claimsSuite } from '../suites/claims.ts';
 import { codeFlowSuite } from '../suites/code-flow.ts';
+import { decisionsSuite } from '../suites/decisions.ts';
 import { deviceSuite } from '../suites/device.ts';
 import { discoverySuite } from '../suites/discovery.ts';
 import { forwardAuthSuite } from '../suites/forward-auth.ts';
@@ -18,7 +19,9 @@ import { logoutSuite } from '../suites/logout.ts';
 import { outputSuite } from '../suites/output.ts';
 import { racesSuite } from '../suites/races.ts';
 import { cibaDeliverySuite } from '../suites/ciba-delivery.ts';
+import { signInSuite } from '../suites/sign-in.ts';
 import { statesSuite } from '../suites/states.ts';
+import { tokensSuite } from '../suites/tokens.ts';
 
 const setUp = setUps[(process.env['TESSERA_E2E_SETUP'] ?? 'compact-embedded') as keyof typeof setUps];
 
@@ -56,13 +59,16 @@ describe(setUp.name, () => {
   forwardAuthSuite(system);
   clientCredentialsSuite(system);
   authorizeSuite(system);
+  signInSuite(system);
   codeFlowSuite(system);
+  tokensSuite(system);
   claimsSuite(system);
   logoutSuite(system);
   statesSuite(system);
   accessSuite(system);
   deviceSuite(system);
   cibaSuite(system);
+  decisionsSuite(system);
   webhookSuite(system);
   cibaDeliverySuite(system);
   interoperabilitySuite(system);

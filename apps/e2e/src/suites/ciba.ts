@@ -1,28 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import * as openid from 'openid-client';
 import { describe, expect, it } from 'vitest';
-import {
-  askCiba,
-  decideCiba,
-  decideDevice,
-  fillIn,
-  openApprovals,
-  poll,
-  requestIds,
-  startCiba,
-  startDevice,
-  submitDecision,
-} from '../harness/out-of-band.ts';
+import { askCiba, decideCiba, openApprovals, poll, requestIds, startCiba } from '../harness/out-of-band.ts';
 import { ordersAudience, people, secrets } from '../harness/declared-state.ts';
 import {
   claimsOf,
   codeFor,
   dialects,
   expectError,
-  postToken,
   redeem,
   refresh,
-  secretOf,
   tokensOf,
   type Dialect,
 } from '../harness/flows.ts';
@@ -218,24 +205,6 @@ export function cibaSuite(system: () => System): void {
       await decideCiba(system().person(), 'deny', message);
     });
 
-    it("shows and lets decide only one's own (CIBA-5)", async () => {
-      const { http } = system();
-      const message = newMessage();
-      const authReqId = await startCiba(http, { binding_message: message });
-      const [requestId = ''] = requestIds(await openApprovals(system().person()), message);
-      const bob = system().person();
-      expect((await openApprovals(bob, people.bob)).text).not.toContain(message);
-      const eve = system().person();
-      expect((await openApprovals(eve, people.eve, 'globex')).text).not.toContain(message);
-      for (const stranger of [bob, eve]) {
-        const answer = await submitDecision(stranger, '/approvals', requestId, 'approve');
-        expect(answer.text).toContain('no longer pending');
-      }
-      expectError(await pollDesk(authReqId), 400, 'authorization_pending');
-      await decideCiba(system().person(), 'approve', message);
-      tokensOf(await pollDesk(authReqId));
-    });
-
     it('gives twenty parallel polls after the approval one token set', async () => {
       const person = system().person();
       for (let round = 0; round < 5; round += 1) {
@@ -249,50 +218,6 @@ export function cibaSuite(system: () => System): void {
         expect([answers.filter(({ status }) => status === 200).length, refused.length]).toEqual([1, 19]);
         for (const answer of refused) expectError(answer, 400, 'invalid_grant');
       }
-    });
-
-    it('checks person and application again at the approval and at the redemption (CIBA-2)', async () => {
-      const { http } = system();
-      const bob = system().person();
-      const start = async (message: string) =>
-        startCiba(http, { binding_message: message, login_hint: people.bob.username });
-      const [approved, open] = [await start('approved'), await start('open')];
-      await decideCiba(bob, 'approve', 'approved', people.bob);
-      const [requestId = ''] = requestIds(await openApprovals(bob, people.bob), 'open');
-      await system().apply({ bobStatus: 'locked' });
-      try {
-        await submitDecision(bob, '/approvals', requestId, 'approve');
-        for (const dialect of dialects) {
-          expect((await pollDesk(open, dialect)).status).toBe(400);
-          expect((await pollDesk(approved, dialect)).status).toBe(400);
-        }
-        await system().apply({ deskStatus: 'disabled' });
-        expectError(await pollDesk(approved), 401, 'invalid_client');
-        expectError(await askCiba(http), 401, 'invalid_client');
-      } finally {
-        await system().apply({});
-      }
-      expect((await pollDesk(approved)).status).toBe(400);
-      await decideCiba(bob, 'deny', 'open', people.bob);
-    });
-
-    it('asks who signed in before the application was enabled again to do so again, and takes their approval then (CIBA-2)', async () => {
-      const person = system().person();
-      const message = newMessage();
-      const authReqId = await startCiba(system().http, { binding_message: message });
-      const [requestId = ''] = requestIds(await openApprovals(person), message);
-      await system().apply({ deskStatus: 'disabled' });
-      await system().apply({});
-      // Sign-ins are dated in whole seconds, and those up to the one of the change do not count.
-      await sleep(2100);
-      const asked = await submitDecision(person, '/approvals', requestId, 'approve');
-      expect(asked.text).toContain('Confirm that it is you');
-      expectError(await pollDesk(authReqId), 400, 'authorization_pending');
-      const { username: identifier, password } = people.ada;
-      await fillIn(person, asked, 'password', { identifier, password });
-      expect((await decideCiba(person, 'approve', message)).text).toContain('You approved the request.');
-      await sleep(1000);
-      tokensOf(await pollDesk(authReqId));
     });
 
     it('is completed by openid-client, unmodified', async () => {
@@ -323,55 +248,5 @@ export function cibaSuite(system: () => System): void {
         error: 'access_denied',
       });
     });
-  });
-
-  describe('one-time values', () => {
-    it.each(dialects)(
-      'are good for their own grant alone and not consumed by another (COD-3), in the %s dialect',
-      async (dialect) => {
-        const { http } = system();
-        const code = await codeFor(system().person());
-        const first = tokensOf(await redeem(http, await codeFor(system().person())));
-        const device = await startDevice(http);
-        await decideDevice(system().person(), device.userCode, 'approve');
-        const message = newMessage();
-        const authReqId = await startCiba(http, { binding_message: message });
-        const adas = system().person();
-        await decideCiba(adas, 'approve', message);
-        const session = adas.cookies.get('tessera_session') ?? '';
-        const values = {
-          code: code.code,
-          refresh: first.refreshToken ?? '',
-          device: device.deviceCode,
-          authReqId,
-          session,
-          userCode: device.userCode,
-        };
-        for (const [kind, value] of Object.entries(values)) {
-          const presented = [
-            ...(kind === 'code' ? [] : [['authorization_code', 'acme-web', 'code'] as const]),
-            ...(kind === 'refresh' ? [] : [['refresh_token', 'acme-web', 'refreshToken'] as const]),
-          ];
-          for (const [grantType, clientId, field] of presented) {
-            const answer = await postToken(http, dialect, {
-              grantType,
-              clientId,
-              clientSecret: secretOf[clientId],
-              codeVerifier: code.verifier,
-              redirectUri: 'http://127.0.0.1:9000/callback',
-              [field]: value,
-            });
-            expectError(answer, 400, 'invalid_grant');
-          }
-          if (kind !== 'device')
-            expectError(await poll(http, 'device', value, 'acme-tv', dialect), 400, 'invalid_grant');
-          if (kind !== 'authReqId') expectError(await pollDesk(value, dialect), 400, 'invalid_grant');
-        }
-        tokensOf(await redeem(http, code, dialect));
-        tokensOf(await refresh(http, first.refreshToken, 'acme-web', dialect));
-        tokensOf(await poll(http, 'device', device.deviceCode, 'acme-tv', dialect));
-        tokensOf(await pollDesk(authReqId, dialect));
-      },
-    );
   });
 }
