@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { check, countLosses, longestOutage, type Invariant, type Limits } from './checker.ts';
+import { check, countLosses, type Invariant, type Limits } from './checker.ts';
+import { longestOutage } from './outages.ts';
 import type { AuditRow, Delivered, Fault, Kind, Operation, Outcome } from './history.ts';
 
 const limits: Limits = {

@@ -1,5 +1,6 @@
 import { append, describe, inDoubt, Index, isGood } from './history-index.ts';
 import type { AuditRow, History, Operation } from './history.ts';
+import { steady } from './outages.ts';
 
 /** A broken promise; `invariant` as in `docs/operations.md`. */
 export interface Violation {
@@ -237,17 +238,6 @@ function* recovered({ operations, faults }: History, { recoveryMs }: Limits): Ge
   }
 }
 
-/** Called so often that a gap is significant. */
-const steady = new Set<string>([
-  'authorize',
-  'sign-in',
-  'redeem',
-  'refresh',
-  'client-credentials',
-  'introspect-refresh',
-  'keys',
-]);
-
 /** I9: every response belongs to the tenant, client and person of its request. */
 function* noneCrossed({ operations }: History, { deliveredBy }: Index): Generator<Violation> {
   const subjects = new Map<string, string>();
@@ -275,29 +265,3 @@ function* noneCrossed({ operations }: History, { deliveredBy }: Index): Generato
     }
   }
 }
-
-export interface Outage {
-  readonly kind: string;
-  readonly ms: number;
-}
-
-/** The longest time during which a steady operation succeeded for nobody. */
-export function longestOutage({ operations }: History): Outage {
-  let longest: Outage = { kind: '', ms: 0 };
-  for (const kind of steady) {
-    let since: number | undefined;
-    for (const operation of operations) {
-      if (operation.kind !== kind) continue;
-      if (inDoubt(operation)) since ??= operation.startedAt;
-      else if (isGood(operation) && since !== undefined) {
-        const ms = Math.round(operation.endedAt - since);
-        if (ms > longest.ms) longest = { kind, ms };
-        since = undefined;
-      }
-    }
-  }
-  return longest;
-}
-
-/** Requests that were sent again, with the answer that made them so. */
-export const retries = ({ operations }: History): string[] => operations.filter(inDoubt).map(describe);

@@ -7,21 +7,14 @@ import { HttpClient } from '@tessera/app-e2e/harness/http';
 import { leaks } from '@tessera/app-e2e/harness/leaks';
 import { eventually } from '@tessera/app-e2e/harness/process';
 import type { Caller, Surroundings } from './caller.ts';
-import {
-  check,
-  countLosses,
-  longestOutage,
-  retries,
-  type Limits,
-  type Outage,
-  type Violation,
-} from './checker.ts';
+import { check, countLosses, type Limits, type Violation } from './checker.ts';
 import { Cluster, retryWindowMs, type ClusterOptions } from './cluster.ts';
 import { chosenSecrets } from './declared-state.ts';
 import type { Grant } from './load/browser.ts';
 import { Notifications } from './load/out-of-band.ts';
 import { Load } from './load/lanes.ts';
 import { introspect } from './load/steps.ts';
+import { longestOutage, retries, type Outage } from './outages.ts';
 import { Recorder } from './recorder.ts';
 import type { PostgresServer } from './stores.ts';
 

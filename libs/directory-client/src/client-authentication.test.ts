@@ -24,7 +24,7 @@ beforeEach(async () => {
   const runtime = { clock, random: systemRandom, log: silentLog() };
   const limiter = createLimiter({ redis: undefined, clock, log: runtime.log, prefix: 'test' });
   client = createDirectoryClient({ directory: directory.client, runtime, limiter });
-  await vi.waitUntil(() => directory.watchers === 1);
+  await vi.waitUntil(() => directory.changes.watchers === 1);
 });
 
 afterEach(() => client.close());
@@ -138,7 +138,7 @@ it('does not accept the cached secret of another client', async () => {
 it('drops a cached secret when the application changes', async () => {
   await attempt('service', secretOf('service'));
   directory.addApplication('service', { secret: 'rotated' });
-  directory.sendChange(ChangeKind.APPLICATION, 'acme', 'service');
+  directory.changes.send(ChangeKind.APPLICATION, 'acme', 'service');
   await vi.waitFor(async () => {
     expect(await refusal(attempt('service', secretOf('service')))).toMatch(/^invalid_client/);
   });
@@ -148,7 +148,7 @@ it('drops a cached secret when the application changes', async () => {
 it('drops a cached secret when its tenant changes', async () => {
   await attempt('service', secretOf('service'));
   const before = directory.calls.verifyApplicationSecret;
-  directory.sendChange(ChangeKind.TENANT, 'acme', '');
+  directory.changes.send(ChangeKind.TENANT, 'acme', '');
   await vi.waitFor(async () => {
     await attempt('service', secretOf('service'));
     expect(directory.calls.verifyApplicationSecret).toBeGreaterThan(before);
@@ -161,7 +161,7 @@ it('does not cache a secret that was rotated during verification', async () => {
   const slow = attempt('service', secretOf('service'));
   await vi.waitFor(() => expect(directory.calls.verifyApplicationSecret).toBe(1));
   directory.addApplication('service', { secret: 'rotated' });
-  directory.sendChange(ChangeKind.APPLICATION, 'acme', 'service');
+  directory.changes.send(ChangeKind.APPLICATION, 'acme', 'service');
   await new Promise((resolve) => setTimeout(resolve, 20));
   directory.hold = undefined;
   release.resolve();
@@ -183,8 +183,8 @@ it('verifies a secret again once it has expired', async () => {
 it('trusts a cached secret for only one second while the watch is interrupted', async () => {
   await attempt('service', secretOf('service'));
   directory.unavailable = true;
-  directory.disconnect();
-  await vi.waitFor(() => expect(directory.watchers).toBe(0));
+  directory.changes.disconnect();
+  await vi.waitFor(() => expect(directory.changes.watchers).toBe(0));
   clock.advance(1_001);
   expect(await refusal(attempt('service', secretOf('service')))).toMatch(/^temporarily_unavailable/);
 });
@@ -215,7 +215,7 @@ it('limits guesses per client from many addresses, and never locks out the clien
   for (let host = 0; host < 25; host += 1) expect(wrong(await guess(host, 20))).toBe(20);
   for (let host = 25; host < 35; host += 1) expect(wrong(await guess(host, 20))).toBe(5);
   for (let host = 35; host < 45; host += 1) {
-    directory.sendChange(ChangeKind.APPLICATION, 'acme', 'service');
+    directory.changes.send(ChangeKind.APPLICATION, 'acme', 'service');
     await new Promise((resolve) => setTimeout(resolve, 10));
     await expect(attempt('service', secretOf('service'), from(host))).resolves.toBeDefined();
   }
@@ -249,7 +249,7 @@ it('does not count an attempt if the directory did not answer', async () => {
 it('restarts the count after a success', async () => {
   for (let round = 0; round < 3; round += 1) {
     for (let guess = 0; guess < 15; guess += 1) await refusal(attempt('service', `guess ${guess}`));
-    directory.sendChange(ChangeKind.APPLICATION, 'acme', 'service');
+    directory.changes.send(ChangeKind.APPLICATION, 'acme', 'service');
     await new Promise((resolve) => setTimeout(resolve, 20));
     await expect(attempt('service', secretOf('service'))).resolves.toBeDefined();
   }

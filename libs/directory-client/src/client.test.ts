@@ -23,7 +23,7 @@ beforeEach(async () => {
     directory: directory.client,
     runtime: { clock, random: systemRandom, log: silentLog() },
   });
-  await vi.waitUntil(() => directory.watchers === 1);
+  await vi.waitUntil(() => directory.changes.watchers === 1);
 });
 
 afterEach(() => client.close());
@@ -138,7 +138,7 @@ describe('a change in the directory', () => {
     await client.application('acme-web', call);
     await client.application('globex-web', call);
     directory.addApplication('acme-web', { status: Status.DISABLED });
-    directory.sendChange(ChangeKind.APPLICATION, 'acme', 'acme-web');
+    directory.changes.send(ChangeKind.APPLICATION, 'acme', 'acme-web');
     await vi.waitFor(async () => {
       expect((await client.application('acme-web', call))?.application.status).toBe(Status.DISABLED);
     });
@@ -151,7 +151,7 @@ describe('a change in the directory', () => {
     await client.application('globex-web', call);
     await client.user('acme', 'usr_ada', call);
     directory.addTenant('acme', { status: Status.DISABLED });
-    directory.sendChange(ChangeKind.TENANT, 'acme', '');
+    directory.changes.send(ChangeKind.TENANT, 'acme', '');
     await vi.waitFor(async () => {
       const record = await client.application('acme-web', call);
       expect(record !== undefined && client.isActive(record)).toBe(false);
@@ -166,8 +166,8 @@ describe('a change in the directory', () => {
     directory.hold = release.promise;
     const stale = client.user('acme', 'usr_ada', call);
     directory.addUser('usr_bob');
-    directory.sendChange(ChangeKind.USER, 'acme', 'usr_ada');
-    directory.sendChange(ChangeKind.USER, 'acme', 'usr_bob');
+    directory.changes.send(ChangeKind.USER, 'acme', 'usr_ada');
+    directory.changes.send(ChangeKind.USER, 'acme', 'usr_bob');
     await new Promise((resolve) => setTimeout(resolve, 20));
     directory.hold = undefined;
     release.resolve();
@@ -181,42 +181,42 @@ describe('while the watch is interrupted', () => {
   const settled = () => new Promise((resolve) => setTimeout(resolve, 20));
   /** Cuts the watch once it has a position to resume from and an application is cached. */
   const cutWhileKnown = async () => {
-    directory.sendChange(ChangeKind.USER, 'acme', 'usr_nobody');
+    directory.changes.send(ChangeKind.USER, 'acme', 'usr_nobody');
     await settled();
     await client.application('acme-web', call);
-    directory.disconnect();
+    directory.changes.disconnect();
   };
   const resumed = async () => {
-    await vi.waitFor(() => expect(directory.watchedAfter).toEqual([0n, 2n]));
+    await vi.waitFor(() => expect(directory.changes.watchedAfter).toEqual([0n, 2n]));
     await settled();
   };
 
   it('records are trusted for one second, and the watch resumes at its position', async () => {
     await client.application('acme-web', call);
-    directory.sendChange(ChangeKind.USER, 'acme', 'usr_nobody');
+    directory.changes.send(ChangeKind.USER, 'acme', 'usr_nobody');
     await new Promise((resolve) => setTimeout(resolve, 20));
     directory.unavailable = true;
-    directory.disconnect();
-    await vi.waitFor(() => expect(directory.watchers).toBe(0));
+    directory.changes.disconnect();
+    await vi.waitFor(() => expect(directory.changes.watchers).toBe(0));
     directory.unavailable = false;
     const before = directory.calls.getApplication;
     clock.advance(1_001);
     await client.application('acme-web', call);
     expect(directory.calls.getApplication).toBe(before + 1);
-    await vi.waitFor(() => expect(directory.watchers).toBe(1));
-    expect(directory.watchedAfter.at(-1)).toBe(2n);
+    await vi.waitFor(() => expect(directory.changes.watchers).toBe(1));
+    expect(directory.changes.watchedAfter.at(-1)).toBe(2n);
   });
 
   it('earlier records are not trusted until the missed changes arrive, even if the watch resumes', async () => {
     await cutWhileKnown();
-    directory.isStalled = true;
+    directory.changes.isStalled = true;
     directory.addApplication('acme-web', { status: Status.DISABLED });
-    directory.sendChange(ChangeKind.APPLICATION, 'acme', 'acme-web');
+    directory.changes.send(ChangeKind.APPLICATION, 'acme', 'acme-web');
     await resumed();
     clock.advance(1_001);
     expect((await client.application('acme-web', call))?.application.status).toBe(Status.DISABLED);
-    directory.isStalled = false;
-    directory.sendChange(ChangeKind.USER, 'acme', 'usr_nobody');
+    directory.changes.isStalled = false;
+    directory.changes.send(ChangeKind.USER, 'acme', 'usr_nobody');
     await settled();
     await client.application('acme-web', call);
     clock.advance(59_000);
@@ -230,7 +230,7 @@ describe('while the watch is interrupted', () => {
     clock.advance(1_001);
     await client.application('acme-web', call);
     expect(directory.calls.getApplication).toBe(2);
-    directory.beat();
+    directory.changes.beat();
     await settled();
     clock.advance(59_000);
     await client.application('acme-web', call);
@@ -238,14 +238,14 @@ describe('while the watch is interrupted', () => {
   });
 
   it('the cache is dropped if the watch cannot resume', async () => {
-    directory.sendChange(ChangeKind.USER, 'acme', 'usr_nobody');
+    directory.changes.send(ChangeKind.USER, 'acme', 'usr_nobody');
     await client.application('acme-web', call);
     await new Promise((resolve) => setTimeout(resolve, 20));
-    directory.forgotten = 1_000n;
-    directory.disconnect();
-    directory.sendChange(ChangeKind.APPLICATION, 'acme', 'acme-web');
+    directory.changes.forgotten = 1_000n;
+    directory.changes.disconnect();
+    directory.changes.send(ChangeKind.APPLICATION, 'acme', 'acme-web');
     await vi.waitFor(() => expect(directory.calls.watchChanges).toBeGreaterThan(1));
-    await vi.waitFor(() => expect(directory.watchers).toBe(1));
+    await vi.waitFor(() => expect(directory.changes.watchers).toBe(1));
     await new Promise((resolve) => setTimeout(resolve, 20));
     await client.application('acme-web', call);
     expect(directory.calls.getApplication).toBe(2);
@@ -253,10 +253,10 @@ describe('while the watch is interrupted', () => {
 
   it('the watch recovers by itself after an outage', async () => {
     directory.unavailable = true;
-    directory.disconnect();
+    directory.changes.disconnect();
     await vi.waitFor(() => expect(directory.calls.watchChanges).toBeGreaterThan(3), 5_000);
     directory.unavailable = false;
-    await vi.waitFor(() => expect(directory.watchers).toBe(1), 5_000);
+    await vi.waitFor(() => expect(directory.changes.watchers).toBe(1), 5_000);
   });
 });
 

@@ -1,4 +1,3 @@
-import { setTimeout as pause } from 'node:timers/promises';
 import { Code, ConnectError, local, route } from '@tessera/rpc';
 import type { BuiltService, CallerName, Client, Handlers } from '@tessera/rpc';
 import {
@@ -8,6 +7,7 @@ import {
   Status,
   type User,
 } from '@tessera/proto-gen/directory';
+import { FakeDirectoryChanges } from './fake-directory-changes.ts';
 import { silentLog } from './silent-log.ts';
 
 /** An application with the fields that services read, and the secret it authenticates with. */
@@ -67,31 +67,10 @@ export interface FakeTenant {
   issuer: string;
 }
 
-interface Change {
-  readonly sequence: bigint;
-  readonly kind: ChangeKind;
-  readonly tenantId: string;
-  readonly id: string;
-  readonly ended: boolean;
-  readonly recordedAt: bigint;
-}
-
-/** One open stream of changes. */
-interface Watcher {
-  /** The last change that its reader has processed. */
-  position: bigint;
-  /** Whether it is to be sent its position. */
-  isPositionDue: boolean;
-  readonly wake: () => void;
-}
-
 type Edit<T> = Partial<T> | ((record: T) => void);
 
 /** The secret of an application that was added without one. */
 export const secretOf = (clientId: string): string => `${clientId}-secret-0123456789-0123456789`;
-
-/** A reader that does not process a change within this time is not waited for. */
-const longestWaitMs = 100;
 
 /**
  * A directory in memory that behaves like the real one towards the services that read it. Its records can be changed while
@@ -113,30 +92,20 @@ export class FakeDirectory {
     verifyPassword: 0,
     watchChanges: 0,
   };
-  /** The position that each watcher asked to resume from. */
-  readonly watchedAfter: bigint[] = [];
+  /** Sends the changes to watchers. Open streams send no position while the directory is unavailable. */
+  readonly changes: FakeDirectoryChanges;
   readonly client: Client<typeof DirectoryService>;
-  /** Refuses all calls. Open streams stay open but send no position. */
+  /** Refuses all calls. Open streams stay open. */
   unavailable = false;
   /** Every response waits for this after its record was read, so it may be stale when it arrives. */
   hold: Promise<unknown> | undefined;
-  /** Whether changes are withheld from watchers, as while the directory cannot read them. */
-  isStalled = false;
-  /** Changes up to this one are no longer on record: a watcher cannot resume before it. */
-  forgotten = 0n;
-  readonly #beatMs: number;
-  #sequence = 1n;
-  readonly #changes: Change[] = [];
-  readonly #watchers = new Set<Watcher>();
-  #connections = new AbortController();
-
   /**
    * @param caller the service that reads it
-   * @param beatMs how often watchers receive their position; 0: only with `beat`
+   * @param beatMs how often watchers receive their position; 0: only with `changes.beat`
    */
   constructor(caller: CallerName, beatMs = 500) {
     this.client = local(DirectoryService, this.#service(caller), caller, silentLog());
-    this.#beatMs = beatMs;
+    this.changes = new FakeDirectoryChanges(beatMs, () => !this.unavailable);
   }
 
   addTenant(tenantId: string, fields: Partial<FakeTenant> = {}): void {
@@ -189,7 +158,12 @@ export class FakeDirectory {
   async changeApplication(clientId: string, edit: Edit<FakeApplication>): Promise<void> {
     const application = edited(this.applications.get(clientId), edit);
     this.applications.set(clientId, application);
-    await this.#announce(ChangeKind.APPLICATION, application.tenantId, clientId, application.status);
+    await this.changes.sendAndWait(
+      ChangeKind.APPLICATION,
+      application.tenantId,
+      clientId,
+      application.status,
+    );
   }
 
   /** Changes the user with this id in `acme` or, if there is none, in another tenant; resolves as `changeApplication`. */
@@ -199,56 +173,17 @@ export class FakeDirectory {
       : [...this.users.keys()].find((one) => one.endsWith(` ${userId}`));
     const user = edited(this.users.get(key ?? ''), edit);
     this.users.set(`${user.tenantId} ${userId}`, user);
-    await this.#announce(ChangeKind.USER, user.tenantId, userId, user.status);
+    await this.changes.sendAndWait(ChangeKind.USER, user.tenantId, userId, user.status);
   }
 
   async changeTenant(tenantId: string, status: Status): Promise<void> {
     this.tenants.set(tenantId, edited(this.tenants.get(tenantId), { status }));
-    await this.#announce(ChangeKind.TENANT, tenantId, '', status);
-  }
-
-  /** Sends a change to the watchers, whether or not a record changed. */
-  sendChange(kind: ChangeKind, tenantId: string, id: string, status: Status = Status.ACTIVE): void {
-    this.#sequence += 1n;
-    const recordedAt = BigInt(Math.floor(Date.now() / 1000));
-    const ended = status !== Status.ACTIVE;
-    this.#changes.push({ sequence: this.#sequence, kind, tenantId, id, ended, recordedAt });
-    for (const { wake } of this.#watchers) wake();
-  }
-
-  /** Sends all watchers their position, as the directory does twice a second while nothing changes. */
-  beat(): void {
-    for (const watcher of this.#watchers) this.#sendPosition(watcher);
-  }
-
-  /** Ends the streams of all watchers. */
-  disconnect(): void {
-    this.#connections.abort();
-    this.#connections = new AbortController();
-  }
-
-  get watchers(): number {
-    return this.#watchers.size;
+    await this.changes.sendAndWait(ChangeKind.TENANT, tenantId, '', status);
   }
 
   /** Reads of records and secrets so far. */
   get reads(): number {
     return this.calls.getApplication + this.calls.getUser + this.calls.verifyApplicationSecret;
-  }
-
-  async #announce(kind: ChangeKind, tenantId: string, id: string, status: Status): Promise<void> {
-    this.sendChange(kind, tenantId, id, status);
-    const sequence = this.#sequence;
-    for (let waited = 0; waited < longestWaitMs; waited += 1) {
-      await pause(1);
-      if ([...this.#watchers].every(({ position }) => position >= sequence)) return;
-    }
-  }
-
-  #sendPosition(watcher: Watcher): void {
-    if (this.unavailable) return;
-    watcher.isPositionDue = true;
-    watcher.wake();
   }
 
   #receive(method: keyof FakeDirectory['calls']): void {
@@ -303,7 +238,11 @@ export class FakeDirectory {
         const signedInAtMs = BigInt(Math.max(Date.now(), Number(user.validFrom) * 1000));
         return this.#respond({ user: withoutPassword(user), signedInAtMs });
       },
-      watchChanges: ({ afterSequence, since }, { signal }) => this.#watch(afterSequence, since, signal),
+      watchChanges: ({ afterSequence, since }, { signal }) => {
+        this.changes.watchedAfter.push(afterSequence);
+        this.#receive('watchChanges');
+        return this.changes.watch(afterSequence, since, signal);
+      },
     };
   }
 
@@ -312,46 +251,6 @@ export class FakeDirectory {
     return [...this.users.values()].find(
       (user) => user.tenantId === tenantId && [user.username, user.email, user.phoneNumber].includes(name),
     );
-  }
-
-  async *#watch(after: bigint, since: bigint, signal: AbortSignal) {
-    this.watchedAfter.push(after);
-    this.#receive('watchChanges');
-    const ending = AbortSignal.any([signal, this.#connections.signal]);
-    let wake: () => void = () => undefined;
-    const position = this.#startOf(after, since);
-    const watcher: Watcher = { position, isPositionDue: false, wake: () => wake() };
-    this.#watchers.add(watcher);
-    const beat = this.#beatMs > 0 && setInterval(() => this.#sendPosition(watcher), this.#beatMs);
-    ending.addEventListener('abort', watcher.wake);
-    try {
-      yield positionAt(watcher.position);
-      while (!ending.aborted) {
-        const next = this.isStalled
-          ? undefined
-          : this.#changes.find(({ sequence }) => sequence > watcher.position);
-        if (next !== undefined) {
-          yield next;
-          // The reader asks for more once it has processed the change.
-          watcher.position = next.sequence;
-        } else if (watcher.isPositionDue) {
-          watcher.isPositionDue = false;
-          yield positionAt(watcher.position);
-        } else {
-          await new Promise<void>((resolve) => (wake = resolve));
-        }
-      }
-    } finally {
-      if (beat !== false) clearInterval(beat);
-      this.#watchers.delete(watcher);
-    }
-  }
-
-  /** Where a stream starts: where it resumes, else before the first change since a time, else now. */
-  #startOf(after: bigint, since: bigint): bigint {
-    if (after > 0n && after >= this.forgotten && after <= this.#sequence) return after;
-    const recent = this.#changes.find(({ recordedAt }) => after === 0n && since > 0n && recordedAt >= since);
-    return recent === undefined ? this.#sequence : recent.sequence - 1n;
   }
 
   #service(caller: CallerName): BuiltService {
@@ -374,10 +273,6 @@ export class FakeDirectory {
       close: () => Promise.resolve(),
     };
   }
-}
-
-function positionAt(sequence: bigint) {
-  return { sequence, kind: ChangeKind.UNSPECIFIED, tenantId: '', id: '' };
 }
 
 function found<T>(record: T | undefined): T {

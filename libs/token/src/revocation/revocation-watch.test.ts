@@ -171,10 +171,10 @@ describe('the revocation watch', () => {
     const watcher = await watch();
     await watcher.stop();
     await on.directory.changeUser('bob', (user) => (user.name = 'Robert'));
-    on.directory.forgotten = 1_000n;
+    on.directory.changes.forgotten = 1_000n;
     const forgotten = watch({ cursor: watcher.cursor() });
     await expect(forgotten).rejects.toMatchObject({ code: Code.OutOfRange });
-    on.directory.forgotten = 0n;
+    on.directory.changes.forgotten = 0n;
     const [, families, directory, sessions] = watcher.cursor().split('.');
     const ahead = watch({ cursor: `1.${Number(families) + 1000}.${directory}.${sessions}` });
     await expect(ahead).rejects.toMatchObject({ code: Code.OutOfRange });
