@@ -22,10 +22,15 @@ export class Ended {
   }
 
   add(revocation: Revocation): void {
-    if (!this.#kinds.has(revocation.kind)) return;
+    if (revocation.kind !== 'access_token' && !this.#kinds.has(revocation.kind)) return;
     const key = keyOf(revocation);
     const endedAt = Math.max(revocation.endedAt, this.#entries.get(key)?.endedAt ?? 0);
     this.#entries.set(key, { endedAt, heardAt: performance.now() });
+  }
+
+  /** Whether the access token itself was revoked. */
+  names({ tenantId, jti }: ActiveToken): boolean {
+    return this.#entries.has(`access_token ${tenantId} ${jti}`);
   }
 
   /** Whether the token was issued before a revocation that affects it. */
@@ -38,7 +43,7 @@ export class Ended {
     return this.#entriesOf(token).some((entry) => entry.heardAt >= heardAt);
   }
 
-  #entriesOf({ tenantId, sub, clientId }: ActiveToken): Entry[] {
+  #entriesOf({ tenantId, sub, clientId, jti }: ActiveToken): Entry[] {
     if (this.#entries.size === 0) return [];
     const keys = [
       `tenant ${tenantId}`,
@@ -46,12 +51,13 @@ export class Ended {
       `subject ${tenantId} ${sub}`,
       `session ${tenantId} ${sub}`,
       `refresh_family ${tenantId} ${sub} ${clientId}`,
+      `access_token ${tenantId} ${jti}`,
     ];
     return keys.map((key) => this.#entries.get(key)).filter((entry) => entry !== undefined);
   }
 }
 
-function keyOf({ kind, tenantId, sub, clientId }: Revocation): string {
+function keyOf({ kind, tenantId, sub, clientId, jti }: Revocation): string {
   switch (kind) {
     case 'tenant':
       return `tenant ${tenantId}`;
@@ -62,5 +68,7 @@ function keyOf({ kind, tenantId, sub, clientId }: Revocation): string {
       return `${kind} ${tenantId} ${sub}`;
     case 'refresh_family':
       return `refresh_family ${tenantId} ${sub} ${clientId}`;
+    case 'access_token':
+      return `access_token ${tenantId} ${jti}`;
   }
 }

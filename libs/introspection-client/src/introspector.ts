@@ -121,7 +121,8 @@ class CachingIntrospector implements Introspector {
   }
 
   #answer(token: Introspection, source: 'cache' | 'local' | 'server'): Introspection {
-    const refused = token.active && this.#refuses && this.#ended.concerns(token);
+    const refused =
+      token.active && (this.#ended.names(token) || (this.#refuses && this.#ended.concerns(token)));
     const introspection = refused ? inactive.introspection : token;
     this.#metrics.onAnswer?.({ source, active: introspection.active });
     return introspection;
@@ -130,7 +131,8 @@ class CachingIntrospector implements Introspector {
   #follow(): Watch {
     return new Watch(this.#server, {
       metrics: this.#metrics,
-      lookBackSeconds: this.#refuses ? secondsOfADay : 0,
+      // Without the server's answers, tokens that were revoked before the start must be known too.
+      lookBackSeconds: this.#refuses || this.#local !== undefined ? secondsOfADay : 0,
       onRevocation: (revocation) => {
         this.#ended.add(revocation);
         for (const listener of this.#listeners) this.#tell(listener, revocation);

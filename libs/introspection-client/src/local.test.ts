@@ -11,6 +11,7 @@ import {
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { RevocationKind } from '@tessera/proto-gen/token';
 import { FakeServer, fakeToken, seconds } from './testing/fake-server.ts';
 
 interface Pair {
@@ -99,6 +100,22 @@ function open(options: Parameters<FakeServer['introspector']>[0] = {}) {
 }
 
 describe('local verification', () => {
+  it.each(['ask', 'refuse'] as const)(
+    'refuses an access token that is itself revoked, and no other, with onRevocation %s',
+    async (onRevocation) => {
+      const { introspector } = open({ watch: { onRevocation, kinds: [] } });
+      await vi.waitFor(() => expect(introspector.guarded).toBe(true), 10_000);
+      const [one, other] = [await sign({ jti: 'one' }), await sign({ jti: 'other' })];
+      const active = async (token: string) => (await introspector.introspect(token)).active;
+      expect([await active(one), await active(other)]).toEqual([true, true]);
+      server.end({ kind: RevocationKind.ACCESS_TOKEN, sub: 'ada', clientId: 'web', jti: 'one' });
+      await vi.waitFor(async () => expect(await active(one)).toBe(false), 10_000);
+      expect(await active(other)).toBe(true);
+      const { introspector: later } = open({ watch: { onRevocation } });
+      await vi.waitFor(async () => expect((await later.introspect(one)).active).toBe(false), 10_000);
+    },
+  );
+
   it('returns the result of the server without a call, and caches it', async () => {
     const { introspector, sources } = open();
     const token = await sign();

@@ -29,11 +29,14 @@ export interface Revocation {
   readonly clientId: string;
   readonly sessionId: string;
   readonly familyId: string;
+  /** Of a revoked access token. */
+  readonly jti: string;
   /** Seconds since the Unix epoch. */
   readonly endedAt: number;
 }
 
-export type RevocationKind = 'refresh_family' | 'session' | 'subject' | 'application' | 'tenant';
+export type RevocationKind =
+  'refresh_family' | 'session' | 'subject' | 'application' | 'tenant' | 'access_token';
 
 /** How the introspector authenticates. Certificate files are reloaded when they change. */
 export interface IntrospectorCredentials {
@@ -63,7 +66,7 @@ export interface CacheOptions {
 export interface WatchOptions {
   /**
    * How to treat access tokens issued before a revocation. `ask`: the server decides, which accepts them until they
-   * expire; `refuse`: they are inactive from then on.
+   * expire; `refuse`: they are inactive from then on. An access token that is itself revoked is always inactive.
    */
   readonly onRevocation?: 'ask' | 'refuse';
   /**

@@ -40,6 +40,7 @@ describe('the watch', () => {
         clientId: 'web',
         sessionId: 's1',
         familyId: '',
+        jti: '',
         endedAt: heard[0]?.endedAt,
       },
     ]);

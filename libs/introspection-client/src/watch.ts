@@ -95,7 +95,7 @@ export class Watch {
   #hear(message: WatchRevocationsResponse): void {
     const kind = kinds[message.kind];
     if (kind !== undefined) {
-      const { tenantId, sub, clientId, sessionId, familyId, endedAt } = message;
+      const { tenantId, sub, clientId, sessionId, familyId, jti, endedAt } = message;
       this.#listener.onRevocation({
         kind,
         tenantId,
@@ -103,6 +103,7 @@ export class Watch {
         clientId,
         sessionId,
         familyId,
+        jti,
         endedAt: Number(endedAt),
       });
     }
@@ -125,4 +126,5 @@ const kinds: Readonly<Partial<Record<RevocationKind, Revocation['kind']>>> = {
   [RevocationKind.SUBJECT]: 'subject',
   [RevocationKind.APPLICATION]: 'application',
   [RevocationKind.TENANT]: 'tenant',
+  [RevocationKind.ACCESS_TOKEN]: 'access_token',
 };

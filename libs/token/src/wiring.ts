@@ -23,6 +23,7 @@ import type { Grant, GrantTable } from './pipeline/grant.ts';
 import { cibaGrant, deviceCodeGrant } from './grants/device-and-ciba.ts';
 import type { OneTimeParts } from './pipeline/one-time-redemption.ts';
 import { refreshTokenGrant } from './grants/refresh-token.ts';
+import { createRevokedAccessTokens, type RevokedAccessTokens } from './revocation/revoked-access-tokens.ts';
 import { startPurges } from './store/purge.ts';
 import { issuePushedTokens, type PushParts } from './push/issue-pushed-tokens.ts';
 import { startPushWorker, type PushWorker } from './push/push-worker.ts';
@@ -55,8 +56,16 @@ export function buildToken(config: TokenConfig, peers: TokenPeers, runtime: Runt
   const stores = createPostgresStores(database, runtime);
   const audit = createAuditBatch({ database, schema: migrations.schema, runtime });
   const purge = startPurges(stores, runtime.log);
-  const oneTime = oneTimeParts(config, runtime, stores);
-  const parts = serviceParts(config, peers, runtime, { stores, audit, oneTime });
+  const revocationFeed = new ChangeFeed(stores.revocations, runtime.log);
+  const revokedAccessTokens = createRevokedAccessTokens(stores.revocations, revocationFeed, runtime);
+  const oneTime = oneTimeParts(config, runtime, stores, revokedAccessTokens);
+  const parts = serviceParts(config, peers, runtime, {
+    stores,
+    audit,
+    oneTime,
+    revocationFeed,
+    revokedAccessTokens,
+  });
   const pushWorker = peers.device && startPushes({ ...parts, oneTime, runtime }, peers.device.backchannel);
   const built: BuiltService = {
     name: 'token',
@@ -81,9 +90,11 @@ export function buildToken(config: TokenConfig, peers: TokenPeers, runtime: Runt
     ],
     async ready() {
       await database.query({ name: 'token.ready', text: 'SELECT 1 FROM token.refresh_family LIMIT 0' });
+      await revokedAccessTokens.ready();
     },
     async close() {
       await pushWorker?.close();
+      await revokedAccessTokens.close();
       await Promise.all([
         parts.directory.close(),
         parts.revocationFeed.close(),
@@ -99,6 +110,8 @@ interface StoreParts {
   readonly stores: ReturnType<typeof createPostgresStores>;
   readonly audit: AuditBatch;
   readonly oneTime: OneTimeParts;
+  readonly revocationFeed: ServiceParts['revocationFeed'];
+  readonly revokedAccessTokens: RevokedAccessTokens;
 }
 
 function startPushes(
@@ -112,9 +125,15 @@ function startPushes(
   return startPushWorker({ backchannel, issue, runtime: parts.runtime });
 }
 
-function oneTimeParts(config: TokenConfig, runtime: Runtime, stores: StoreParts['stores']): OneTimeParts {
+function oneTimeParts(
+  config: TokenConfig,
+  runtime: Runtime,
+  stores: StoreParts['stores'],
+  revokedAccessTokens: RevokedAccessTokens,
+): OneTimeParts {
   return {
     runtime,
+    revokedAccessTokens,
     redemptions: stores.redemption,
     refreshTokens: createRefreshTokenCodec(
       parseRefreshKeys(config.TESSERA_TOKEN_REFRESH_KEYS.reveal()) ?? [],
@@ -128,7 +147,7 @@ function serviceParts(
   config: TokenConfig,
   peers: TokenPeers,
   runtime: Runtime,
-  { stores, audit, oneTime }: StoreParts,
+  { stores, audit, oneTime, revocationFeed, revokedAccessTokens }: StoreParts,
 ): ServiceParts {
   const { redis, clock, log } = runtime;
   const limiter = createLimiter({ redis, clock, log, prefix: 'token' });
@@ -145,7 +164,7 @@ function serviceParts(
     families: stores.refresh,
     sessionEnds: stores.redemption,
     revocations: stores.revocations,
-    revocationFeed: new ChangeFeed(stores.revocations, log),
+    revocationFeed,
     changes: peers.directory,
     sessions: peers.authorize,
     certificateClients:
@@ -158,7 +177,7 @@ function serviceParts(
       ...polledGrants(peers.device, oneTime),
     ]),
     directory: createDirectoryClient({ directory: peers.directory, runtime, limiter }),
-    verifier: createTokenVerifier(createVerificationKeys(peers.keys, runtime), runtime),
+    verifier: createTokenVerifier(createVerificationKeys(peers.keys, runtime), runtime, revokedAccessTokens),
     signer: createSigner(peers.keys),
     issuer: config.TESSERA_ISSUER,
     accessTokenSeconds: config.TESSERA_ACCESS_TOKEN_TTL,

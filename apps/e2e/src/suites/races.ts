@@ -23,7 +23,11 @@ export function racesSuite(system: () => System, rounds: number): void {
         expect([good.length, refused.length], `round ${round}`).toEqual([1, parallel - 1]);
         if (round % 10 === 0) {
           for (const answer of good) {
-            expect(await introspect(http, tokensOf(answer).refreshToken)).toEqual({ active: false });
+            const { accessToken, refreshToken: revoked } = tokensOf(answer);
+            expect(await introspect(http, revoked)).toEqual({ active: false });
+            await expect
+              .poll(() => introspect(http, accessToken), { timeout: 30_000 })
+              .toEqual({ active: false });
           }
         }
       }

@@ -48,6 +48,7 @@ interface End {
   readonly sub?: string;
   readonly clientId?: string;
   readonly sessionId?: string;
+  readonly jti?: string;
   readonly endedAt: bigint;
 }
 

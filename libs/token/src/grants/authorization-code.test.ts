@@ -1,10 +1,19 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { accessTokenHash } from '@tessera/oauth';
 import { Status } from '@tessera/proto-gen/directory';
 import type { ExchangeRequest } from '@tessera/proto-gen/token';
 import { redirectUri, verifier } from '../testing/authorize.ts';
 import { orders } from '../testing/directory.ts';
-import { claimsOf, codeOf, credentialsOf, issuer, world, type World } from '../testing/world.ts';
+import {
+  call,
+  caller,
+  claimsOf,
+  codeOf,
+  credentialsOf,
+  issuer,
+  world,
+  type World,
+} from '../testing/world.ts';
 
 let on: World;
 beforeAll(async () => {
@@ -144,6 +153,49 @@ describe('the authorization code grant', () => {
       const { refreshToken } = await on.redeem(code);
       expect([reason, await second(code)]).toEqual([reason, 'invalid_grant']);
       expect([reason, await codeOf(on.refresh(refreshToken))]).toEqual([reason, 'invalid_grant']);
+    }
+  });
+
+  it('revokes the access token of a code used twice, for /userinfo and introspection (RFC 6749 section 4.1.2)', async () => {
+    const code = on.newCode({ scopes: ['openid', 'orders.read'] });
+    const [first, other] = [await on.redeem(code), await on.signIn()];
+    const works = async ({ accessToken }: { accessToken: string }) => [
+      (await on.introspect(accessToken)).active,
+      (await on.introspect(accessToken, 'orders-api')).active,
+      await codeOf(on.token.userInfo({ accessToken, caller }, call())),
+    ];
+    expect(await works(first)).toEqual([true, true, 'no error']);
+    expect(await codeOf(on.redeem(code, 'other'))).toBe('invalid_grant');
+    expect(await works(first)).toEqual([true, true, 'no error']);
+    expect(await codeOf(on.redeem(code))).toBe('invalid_grant');
+    expect(await works(first)).toEqual([false, false, 'invalid_token']);
+    expect(await works(other)).toEqual([true, true, 'no error']);
+  });
+
+  it('revokes the access token at every replica, also at one that starts later (RFC 6749 section 4.1.2)', async () => {
+    const beside = async () => {
+      const replica = await world({ runtime: { database: on.database } });
+      replica.keys.keys = on.keys.keys;
+      return replica;
+    };
+    const replica = await beside();
+    const code = on.newCode();
+    const { accessToken } = await on.redeem(code);
+    expect((await replica.introspect(accessToken)).active).toBe(true);
+    await codeOf(on.redeem(code));
+    await vi.waitFor(async () => expect((await replica.introspect(accessToken)).active).toBe(false), 30_000);
+    const later = await beside();
+    expect((await later.introspect(accessToken)).active).toBe(false);
+    await Promise.all([replica.close(), later.close()]);
+  });
+
+  it('leaves no access token of a code active whose two redemptions race (RFC 6749 section 10.5)', async () => {
+    for (let round = 0; round < 20; round += 1) {
+      const code = on.newCode();
+      const outcomes = await Promise.allSettled([on.redeem(code), on.redeem(code)]);
+      const issued = outcomes.filter((outcome) => outcome.status === 'fulfilled');
+      expect(issued).toHaveLength(1);
+      for (const { value } of issued) expect((await on.introspect(value.accessToken)).active).toBe(false);
     }
   });
 

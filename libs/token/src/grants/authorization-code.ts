@@ -40,9 +40,9 @@ export function authorizationCodeGrant(
       const { tenantId, clientId } = application;
       const presented = { tenantId, clientId, kind: 'authorization_code', hash: codeHash } as const;
       const presentedBefore = takenBefore || burnt;
-      if (presentedBefore && (await parts.redemptions.findReplay({ ...presented, trail: exchange.trail }))) {
-        throw replayed();
-      }
+      const replay =
+        presentedBefore && (await parts.redemptions.findReplay({ ...presented, trail: exchange.trail }));
+      if (replay) throw replayed(parts, replay);
       if (burnt) throw oauthError('invalid_grant', 'The authorization code is not valid.', 'burnt');
       const userGrant = { ...grant, authTime: Number(grant.authTime) };
       return oneTimeRedemption(parts, exchange, {

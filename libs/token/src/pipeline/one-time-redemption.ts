@@ -2,7 +2,8 @@ import type { Runtime } from '@tessera/process';
 import type { OAuthError } from '@tessera/oauth';
 import { oauthError } from '../audit.ts';
 import { newFamilyId, type RefreshTokenCodec } from '../refresh-token-format.ts';
-import type { NewFamily, RedemptionKind, RedemptionStore } from '../store/store.ts';
+import type { RevokedAccessTokens } from '../revocation/revoked-access-tokens.ts';
+import type { NewFamily, RedemptionKind, RedemptionStore, Replay } from '../store/store.ts';
 import type { Exchange, IssuedToken, Redemption, UserGrant } from './grant.ts';
 import { mayUseRefreshTokens } from '../grants/refresh-token.ts';
 
@@ -10,6 +11,7 @@ import { mayUseRefreshTokens } from '../grants/refresh-token.ts';
 export interface OneTimeParts {
   readonly runtime: Pick<Runtime, 'random' | 'failpoint'>;
   readonly redemptions: RedemptionStore;
+  readonly revokedAccessTokens: Pick<RevokedAccessTokens, 'add'>;
   readonly refreshTokens: RefreshTokenCodec;
   /** Defaults for applications without lifetimes of their own, in seconds. */
   readonly refreshIdleSeconds: number;
@@ -58,11 +60,12 @@ export function oneTimeRedemption(
         kind: value.kind,
         hash: value.hash,
         family,
+        accessToken: { tokenId: exchange.tokenId, audience: issued.audience },
         trail: { ...exchange.trail, details: issuedDetails(exchange, issued) },
       });
       parts.runtime.failpoint(`${value.failpoint}.after_commit`);
-      if (outcome === 'replayed') throw replayed();
-      if (outcome === 'session_ended') {
+      if (outcome.kind === 'replayed') throw replayed(parts, outcome);
+      if (outcome.kind === 'session_ended') {
         throw oauthError('invalid_grant', 'The grant is not valid.', 'session_ended');
       }
       return refreshToken;
@@ -71,7 +74,11 @@ export function oneTimeRedemption(
 }
 
 /** The error for a value that was redeemed before. The store has written its audit row. */
-export function replayed(): OAuthError {
+export function replayed(
+  { revokedAccessTokens }: Pick<OneTimeParts, 'revokedAccessTokens'>,
+  { revokedTokenId }: Replay,
+): OAuthError {
+  if (revokedTokenId !== undefined) revokedAccessTokens.add(revokedTokenId);
   return oauthError('invalid_grant', 'The grant is not valid.', 'replayed', { audited: true });
 }
 

@@ -8,7 +8,7 @@ import {
 } from '@tessera/proto-gen/token';
 import { orders } from '../testing/directory.ts';
 import { asPrincipal } from '../testing/principal.ts';
-import { call, caller, world, type World } from '../testing/world.ts';
+import { call, caller, claimsOf, codeOf, world, type World } from '../testing/world.ts';
 
 let on: World;
 beforeAll(async () => {
@@ -74,7 +74,7 @@ async function within(ms: number, what: () => boolean): Promise<number> {
   throw new Error(`not within ${ms} ms`);
 }
 
-const { REFRESH_FAMILY, SESSION, SUBJECT, APPLICATION, TENANT } = RevocationKind;
+const { ACCESS_TOKEN, REFRESH_FAMILY, SESSION, SUBJECT, APPLICATION, TENANT } = RevocationKind;
 const revokeOne = async (clientId = 'web') => {
   const { refreshToken } = await on.signIn({ clientId });
   await on.token.revoke({ token: refreshToken, caller }, call());
@@ -92,6 +92,26 @@ describe('the revocation watch', () => {
     expect(Math.abs(Number(told?.endedAt) - Date.now() / 1000)).toBeLessThan(5);
     await settled();
     expect(watcher.ends(REFRESH_FAMILY)).toHaveLength(1);
+    await watcher.stop();
+  });
+
+  it('reports the access token of a code used twice, beside its family (RFC 6749 section 4.1.2)', async () => {
+    const watcher = await watch();
+    for (const scopes of [
+      ['openid', 'orders.read'],
+      ['openid', 'offline_access', 'orders.read'],
+    ]) {
+      const code = on.newCode({ scopes });
+      const { jti } = claimsOf((await on.redeem(code)).accessToken);
+      for (let time = 0; time < 2; time += 1) await codeOf(on.redeem(code));
+      const named = () => watcher.ends(ACCESS_TOKEN).filter((message) => message.jti === jti);
+      await within(250, () => named().length === 1);
+      expect(named()).toMatchObject([
+        { tenantId: 'acme', sub: 'ada', clientId: 'web', sessionId: 'session-1', familyId: '' },
+      ]);
+    }
+    await settled();
+    expect([watcher.ends(ACCESS_TOKEN).length, watcher.ends(REFRESH_FAMILY).length]).toEqual([2, 1]);
     await watcher.stop();
   });
 

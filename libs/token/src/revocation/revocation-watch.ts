@@ -32,6 +32,7 @@ export interface RevocationMessage {
   readonly clientId?: string;
   readonly sessionId?: string;
   readonly familyId?: string;
+  readonly jti?: string;
   readonly endedAt?: bigint;
 }
 
@@ -39,7 +40,7 @@ export interface RevocationMessage {
 const silenceMs = 3_000;
 
 /**
- * Streams revocations: revoked refresh families of this service, ended sessions of `authorize`, and users, applications
+ * Streams revocations: revoked refresh families and access tokens of this service, ended sessions of `authorize`, and users, applications
  * and tenants disabled in `directory`, under one cursor. Throws UNAVAILABLE as soon as one feed is interrupted, so that
  * watchers know that they may miss a revocation.
  */
@@ -131,10 +132,11 @@ function familyRevocation(
   family: RecordedRevocation,
   policy: AccessPolicy,
 ): Omit<RevocationMessage, 'cursor'> | undefined {
-  const { tenantId, clientId, userId: sub, sessionId, familyId, resource: audience, endedAt } = family;
+  const { tenantId, clientId, userId: sub, sessionId, familyId, tokenId: jti, resource: audience } = family;
   if (!policy.allowsRevocation({ tenantId, clientId, audience })) return undefined;
-  const kind = RevocationKind.REFRESH_FAMILY;
-  return { kind, tenantId, sub, clientId, sessionId, familyId, endedAt: BigInt(endedAt) };
+  const issued = { tenantId, sub, clientId, sessionId, endedAt: BigInt(family.endedAt) };
+  if (jti !== '') return { kind: RevocationKind.ACCESS_TOKEN, jti, ...issued };
+  return { kind: RevocationKind.REFRESH_FAMILY, familyId, ...issued };
 }
 
 function directoryRevocation(change: WatchChangesResponse): Omit<RevocationMessage, 'cursor'> | undefined {

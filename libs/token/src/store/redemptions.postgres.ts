@@ -2,23 +2,26 @@ import type { Database } from '@tessera/stores';
 import type { Runtime } from '@tessera/process';
 import { auditParameter, redemptionEvents, replayEvents } from './audit-events.ts';
 import { auditInsert, recordRevocations } from './sql-fragments.ts';
-import type { PresentedValue, RedemptionRequest, RedemptionStore } from './store.ts';
+import type { PresentedValue, RedemptionRequest, RedemptionStore, Replay } from './store.ts';
+
+/** The family of a revoked access token in the feed, where every row has one. */
+const nilUuid = '00000000-0000-0000-0000-000000000000';
 
 /**
  * The marker decides: family and audit rows are inserted only with it, and it is not inserted for a code of an ended
  * session. $5 is null if no family starts.
  * $1 tenant, $2 kind, $3 hash, $4 client, $5 family or null, $6 user, $7 scopes, $8 resource, $9 session, $10 issuer,
- * $11 auth_time, $12 idle seconds, $13 absolute seconds, $14 audit
+ * $11 auth_time, $12 idle seconds, $13 absolute seconds, $14 audit, $15 `jti` and $16 `aud` of the access token
  */
 const redeemSql = `
   WITH ended AS MATERIALIZED (
     SELECT FROM token.ended_session
     WHERE tenant_id = $1 AND session_id = $9 AND $2 = 'authorization_code'
   ), marker AS (
-    INSERT INTO token.redemption (tenant_id, kind, hash, family_id)
-    SELECT $1, $2, $3::bytea, $5::uuid WHERE NOT EXISTS (SELECT FROM ended)
+    INSERT INTO token.redemption (tenant_id, kind, hash, family_id, client_id, user_id, session_id, token_id, audience)
+    SELECT $1, $2, $3::bytea, $5::uuid, $4, $6, $9, $15, $16 WHERE NOT EXISTS (SELECT FROM ended)
     ON CONFLICT (tenant_id, kind, hash) DO NOTHING
-    RETURNING tenant_id, family_id, $6::text AS user_id, $9::text AS session_id
+    RETURNING tenant_id, family_id, user_id, session_id
   ), family AS (
     INSERT INTO token.refresh_family (tenant_id, family_id, client_id, user_id, generation, scopes, resource, session_id,
                                       issuer, auth_time, idle_expires_at, absolute_expires_at)
@@ -30,12 +33,14 @@ const redeemSql = `
   SELECT (SELECT count(*) FROM marker)::int AS redeemed, EXISTS (SELECT FROM ended) AS session_ended`;
 
 /**
- * Finds the marker of a value that was redeemed before. For a code it revokes the family of the first redemption (RFC 6749
- * §4.1.2); a device or CIBA client may have polled twice at once (RFC 8628 §3.5). $1 tenant, $2 kind, $3 hash, $4 audit
+ * Finds the marker of a value that was redeemed before. For a code it revokes the family and the access token of the first
+ * redemption (RFC 6749 §4.1.2); a device or CIBA client may have polled twice at once (RFC 8628 §3.5). Both are sorted before
+ * they are recorded, so that both rows are locked before the advisory lock is taken. $1 tenant, $2 kind, $3 hash, $4 audit
  */
 const replaySql = `
   WITH marker AS (
-    SELECT m.tenant_id, m.kind, m.family_id, f.user_id, f.session_id
+    SELECT m.tenant_id, m.kind, m.family_id, COALESCE(f.user_id, m.user_id) AS user_id,
+           COALESCE(f.session_id, m.session_id) AS session_id
     FROM token.redemption AS m
     LEFT JOIN token.refresh_family AS f ON f.tenant_id = m.tenant_id AND f.family_id = m.family_id
     WHERE m.tenant_id = $1 AND m.kind = $2 AND m.hash = $3::bytea
@@ -46,9 +51,19 @@ const replaySql = `
     WHERE f.tenant_id = m.tenant_id AND f.family_id = m.family_id AND f.revoked_at IS NULL
       AND m.kind = 'authorization_code'
     RETURNING f.tenant_id, f.family_id, f.client_id, f.user_id, f.session_id, f.resource
-  ), ${recordRevocations('revoked', 'true')}, audited AS (${auditInsert('marker', '$4', "e ->> 'when' = 'always'")}
+  ), revoked_token AS (
+    UPDATE token.redemption SET token_revoked_at = clock_timestamp()
+    WHERE tenant_id = $1 AND kind = $2 AND hash = $3::bytea AND kind = 'authorization_code'
+      AND token_id IS NOT NULL AND token_revoked_at IS NULL
+    RETURNING tenant_id, client_id, user_id, session_id, audience, token_id
+  ), both_revoked AS (
+    SELECT tenant_id, family_id, client_id, user_id, session_id, resource, NULL::text AS token_id FROM revoked
+    UNION ALL
+    SELECT tenant_id, '${nilUuid}'::uuid, client_id, user_id, session_id, audience, token_id FROM revoked_token
+    ORDER BY token_id NULLS FIRST
+  ), ${recordRevocations('both_revoked', 'true', 'token_id')}, audited AS (${auditInsert('marker', '$4', "e ->> 'when' = 'always'")}
   ), audited_revocation AS (${auditInsert('revoked', '$4', "e ->> 'when' = 'revoked'")})
-  SELECT count(*)::int AS found FROM marker`;
+  SELECT count(*)::int AS found, (SELECT token_id FROM revoked_token) AS revoked_token FROM marker`;
 
 /** $1 tenant, $2 kind, $3 hash */
 const findRedemptionSql = `
@@ -133,19 +148,22 @@ async function redeem(
       family?.idleSeconds ?? 0,
       family?.absoluteSeconds ?? 0,
       auditParameter(runtime, redemptionEvents(kind, about, trail)),
+      request.accessToken.tokenId,
+      request.accessToken.audience,
     ],
   });
-  if (rows[0]?.redeemed === 1) return 'redeemed';
-  const isReplay = await findReplay(database, runtime, request);
-  return rows[0]?.session_ended === true && !isReplay ? 'session_ended' : 'replayed';
+  if (rows[0]?.redeemed === 1) return { kind: 'redeemed' };
+  const replay = await findReplay(database, runtime, request);
+  if (rows[0]?.session_ended === true && replay === undefined) return { kind: 'session_ended' };
+  return { kind: 'replayed', revokedTokenId: replay?.revokedTokenId };
 }
 
 async function findReplay(
   database: Database,
   runtime: StoreRuntime,
   { tenantId, clientId, kind, hash, trail }: PresentedValue,
-): Promise<boolean> {
-  const { rows } = await database.query<{ found: number }>({
+): Promise<Replay | undefined> {
+  const { rows } = await database.query<{ found: number; revoked_token: string | null }>({
     name: 'token.replay',
     text: replaySql,
     values: [
@@ -155,5 +173,6 @@ async function findReplay(
       auditParameter(runtime, replayEvents(kind, { tenantId, clientId }, trail)),
     ],
   });
-  return rows[0]?.found === 1;
+  const [row] = rows;
+  return row?.found === 1 ? { revokedTokenId: row.revoked_token ?? undefined } : undefined;
 }

@@ -21,18 +21,18 @@ export function auditInsert(source: string, parameter: string, condition = 'true
 }
 
 /**
- * Records the families of `source` as revoked; their rows are locked already. Sequence numbers must follow the order of
+ * Records the families of `source` as revoked, or access tokens if it has a `tokenId`; their rows are locked already. Sequence numbers must follow the order of
  * the commits, so the advisory lock is taken before the number and held until the commit. No statement waits for a row
  * while it holds the lock.
  */
-export function recordRevocations(source: string, condition: string): string {
+export function recordRevocations(source: string, condition: string, tokenId = 'NULL'): string {
   return `
   ordered AS MATERIALIZED (
-    SELECT tenant_id, family_id, client_id, user_id, session_id, resource,
+    SELECT tenant_id, family_id, client_id, user_id, session_id, resource, ${tokenId}::text AS token_id,
            pg_advisory_xact_lock(hashtextextended('tessera.token.revocation', 0))
     FROM ${source} WHERE ${condition}
   ), recorded AS (
-    INSERT INTO token.revocation (tenant_id, family_id, client_id, user_id, session_id, resource)
-    SELECT tenant_id, family_id, client_id, user_id, session_id, resource FROM ordered
+    INSERT INTO token.revocation (tenant_id, family_id, client_id, user_id, session_id, resource, token_id)
+    SELECT tenant_id, family_id, client_id, user_id, session_id, resource, token_id FROM ordered
   )`;
 }

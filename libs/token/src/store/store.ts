@@ -108,8 +108,10 @@ export interface RefreshStore {
   purgeExpired(limit: number): Promise<number>;
 }
 
-/** A revoked family in the revocation feed. */
+/** A revoked family, or a revoked access token, in the revocation feed. */
 export interface RecordedRevocation extends FamilyKey, Sequenced {
+  /** `jti` of the access token; empty for a family. */
+  readonly tokenId: string;
   readonly clientId: string;
   readonly userId: string;
   readonly sessionId: string;
@@ -120,7 +122,10 @@ export interface RecordedRevocation extends FamilyKey, Sequenced {
 }
 
 /** The feed of revocations, in the order of the commits. Entries are kept for a week. */
-export type RevocationStore = RetainedFeedStore<RecordedRevocation>;
+export interface RevocationStore extends RetainedFeedStore<RecordedRevocation> {
+  /** `jti` of the access tokens revoked within the last day, the longest lifetime of one. */
+  revokedAccessTokens(): Promise<readonly string[]>;
+}
 
 /** The kinds of one-time values; each has its own key space. */
 export type RedemptionKind = 'authorization_code' | 'device_code' | 'auth_req_id';
@@ -140,20 +145,34 @@ export interface RedemptionRequest extends PresentedValue {
   readonly sessionId: string;
   /** Undefined if no refresh token is issued. */
   readonly family: NewFamily | undefined;
+  /** `jti` and `aud` of the issued access token. */
+  readonly accessToken: { readonly tokenId: string; readonly audience: string };
+}
+
+/** `session_ended`: the session of the code has ended, and nothing changed. */
+export type RedemptionOutcome = { readonly kind: 'redeemed' | 'session_ended' } | Replayed;
+
+interface Replayed extends Replay {
+  readonly kind: 'replayed';
+}
+
+/** A value was redeemed before. For a code, what that redemption issued is revoked. */
+export interface Replay {
+  /** `jti` of the access token that is revoked now; undefined if none is. */
+  readonly revokedTokenId: string | undefined;
 }
 
 export interface RedemptionStore {
   /**
-   * Redeems a one-time value and starts its family. `replayed`: it was redeemed before, and the family of that redemption
-   * is revoked now. `session_ended`: the session of the code has ended, and nothing changed. The caller has checked that
-   * the value was issued to this client.
+   * Redeems a one-time value and starts its family, unless it was redeemed before. The caller has checked that the value was
+   * issued to this client.
    */
-  redeem(request: RedemptionRequest): Promise<'redeemed' | 'replayed' | 'session_ended'>;
+  redeem(request: RedemptionRequest): Promise<RedemptionOutcome>;
   /**
-   * Whether a value that is presented again was redeemed before; if so, handles the replay as `redeem` does. The caller has
+   * Handles a value that is presented again as `redeem` does if it was redeemed before; undefined if it was not. The caller has
    * checked that the value was issued to this client.
    */
-  findReplay(value: PresentedValue): Promise<boolean>;
+  findReplay(value: PresentedValue): Promise<Replay | undefined>;
   /** The family that the redemption of the value started: null if it started none, undefined without a redemption. */
   findFamily(value: Omit<PresentedValue, 'trail'>): Promise<string | null | undefined>;
   /** From now on, codes of the session cannot be redeemed. Idempotent. */

@@ -29,12 +29,13 @@ const claims = {
 function setUp(...keys: Parameters<typeof testKey>[0][]) {
   const clock = fakeClock(now * 1000);
   const fake = new FakeKeys(key, ...keys.map(testKey));
-  const verifier = createTokenVerifier(createVerificationKeys(fake.peer(), { clock, log: silentLog() }), {
-    clock,
-  });
+  const revoked = new Set<string>();
+  const verificationKeys = createVerificationKeys(fake.peer(), { clock, log: silentLog() });
+  const verifier = createTokenVerifier(verificationKeys, { clock }, revoked);
   return {
     clock,
     fake,
+    revoked,
     verifier,
     accepts: async (token: string, call: CallOptions = {}) =>
       (await verifier.accessToken(token, () => call)) !== undefined,
@@ -49,6 +50,16 @@ describe('verification of access tokens', () => {
   it('accepts a token of this server and returns its claims (RFC 9068 section 4)', async () => {
     const { verifier } = setUp();
     expect(await verifier.accessToken(signedToken(key, header, claims), () => ({}))).toEqual(claims);
+  });
+
+  it('refuses a revoked token, verified before or not', async () => {
+    const { accepts, revoked } = setUp();
+    const token = signedToken(key, header, claims);
+    expect(await accepts(token)).toBe(true);
+    revoked.add(claims.jti);
+    expect(await accepts(token)).toBe(false);
+    expect(await accepts(signedToken(key, header, { ...claims, role: ['clerk'] }))).toBe(false);
+    expect(await accepts(signedToken(key, header, { ...claims, jti: 'token-2' }))).toBe(true);
   });
 
   it('refuses HMAC signatures made with the public key in any of its forms (JWT-1, RFC 8725 section 3.1)', async () => {

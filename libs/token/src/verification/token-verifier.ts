@@ -5,6 +5,7 @@ import { type Runtime } from '@tessera/process';
 import { accessTokenType, idTokenType, type AccessTokenClaims } from '@tessera/oauth';
 import { compactVerify, decodeJwt, errors, type CompactJWSHeaderParameters, type CryptoKey } from 'jose';
 import { z } from 'zod';
+import type { RevokedAccessTokens } from '../revocation/revoked-access-tokens.ts';
 import type { VerificationKeys } from './verification-keys.ts';
 
 /**
@@ -83,10 +84,15 @@ interface VerifiedToken {
   readonly claims: z.infer<typeof accessTokenClaims>;
 }
 
-/** Verifies with the keys of `keys` and remembers the access tokens it has verified. */
-export function createTokenVerifier(keys: VerificationKeys, runtime: Pick<Runtime, 'clock'>): TokenVerifier {
+/** Verifies with the keys of `keys` and remembers the access tokens it has verified. A revoked access token is not live. */
+export function createTokenVerifier(
+  keys: VerificationKeys,
+  runtime: Pick<Runtime, 'clock'>,
+  revoked: Pick<RevokedAccessTokens, 'has'>,
+): TokenVerifier {
   const verified = boundedCache<VerifiedToken>(cachedTokens);
   const seconds = () => runtime.clock.now() / 1000;
+  const isUsable = (claims: VerifiedToken['claims']) => isLive(claims, seconds()) && !revoked.has(claims.jti);
 
   async function verifyAccessToken(
     token: string,
@@ -95,7 +101,7 @@ export function createTokenVerifier(keys: VerificationKeys, runtime: Pick<Runtim
   ): Promise<AccessTokenClaims | undefined> {
     const signed = await verifySignature(token, accessTokenType, keys, onward);
     const claims = accessTokenClaims.safeParse(signed?.claims).data;
-    if (signed === undefined || claims === undefined || !isLive(claims, seconds())) return undefined;
+    if (signed === undefined || claims === undefined || !isUsable(claims)) return undefined;
     verified.set(digest, { kid: signed.kid, claims });
     return claims;
   }
@@ -107,7 +113,7 @@ export function createTokenVerifier(keys: VerificationKeys, runtime: Pick<Runtim
       const cached = verified.get(digest);
       // Withdrawing a key invalidates the tokens it signed.
       if (cached === undefined || !keys.has(cached.kid)) return verifyAccessToken(token, digest, onward);
-      return isLive(cached.claims, seconds()) ? cached.claims : undefined;
+      return isUsable(cached.claims) ? cached.claims : undefined;
     },
     async idToken(token, onward) {
       if (token.length > longestToken) return undefined;

@@ -39,6 +39,11 @@ export const grant: FamilyGrant = {
   authTime: 1_700_000_000,
 };
 
+/** An access token with a `jti` of its own. */
+export function newAccessToken() {
+  return { tokenId: systemRandom.bytes(16).toString('base64url'), audience: grant.resource };
+}
+
 export function bench(database: Database): Bench {
   const stores = createPostgresStores(database, { clock: systemClock, random: systemRandom });
   const rows = (name: string, text: string, values: unknown[]) =>
@@ -54,6 +59,7 @@ export function bench(database: Database): Bench {
         kind: 'authorization_code',
         hash: systemRandom.bytes(32),
         family: { familyId, grant, idleSeconds: 3600, absoluteSeconds: 7200, ...overrides },
+        accessToken: newAccessToken(),
         trail,
       });
       return {
@@ -80,6 +86,7 @@ export function bench(database: Database): Bench {
         kind: 'authorization_code' as const,
         hash: systemRandom.bytes(32),
         family: { familyId, grant, idleSeconds: 3600, absoluteSeconds: 7200 },
+        accessToken: newAccessToken(),
         trail,
       };
       for (let time = 0; time < 3; time += 1) await stores.redemption.redeem(request);

@@ -2,8 +2,8 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { systemRandom } from '@tessera/kit';
 import { type Database } from '@tessera/stores';
 import { newFamilyId } from '../../refresh-token-format.ts';
-import type { RotationOutcome } from '../store.ts';
-import { bench, grant, owner, retryWindow, trail, type Bench } from './fixture.ts';
+import type { RedemptionOutcome, RotationOutcome } from '../store.ts';
+import { bench, grant, newAccessToken, owner, retryWindow, trail, type Bench } from './fixture.ts';
 
 /** Rounds of each race: enough to hit every interleaving many times, on two cores in seconds. */
 const rounds = 40;
@@ -109,8 +109,10 @@ export function raceContract(engine: string, open: () => Promise<Database>): voi
       for (let round = 0; round < rounds / 4; round += 1) {
         const hash = systemRandom.bytes(32);
         const families = Array.from({ length: 50 }, () => newFamilyId(systemRandom));
+        const accessTokens = families.map(newAccessToken);
+        const before = await on.revocations.newestChange();
         const outcomes = await Promise.all(
-          families.map((familyId) =>
+          families.map((familyId, index) =>
             on.redemption.redeem({
               ...owner,
               userId: 'u1',
@@ -118,13 +120,21 @@ export function raceContract(engine: string, open: () => Promise<Database>): voi
               kind: 'authorization_code',
               hash,
               family: { familyId, grant, idleSeconds: 3600, absoluteSeconds: 7200 },
+              accessToken: accessTokens[index] ?? newAccessToken(),
               trail,
             }),
           ),
         );
-        expect(outcomes.filter((outcome) => outcome === 'redeemed')).toHaveLength(1);
+        expect(outcomes.filter(({ kind }) => kind === 'redeemed')).toHaveLength(1);
         for (const familyId of families) expect(await on.refresh.findLive(familyId, 1)).toBeUndefined();
-        const winner = families[outcomes.indexOf('redeemed')] ?? '';
+        const first = outcomes.findIndex(({ kind }) => kind === 'redeemed');
+        const winner = families[first] ?? '';
+        const tokenId = accessTokens[first]?.tokenId ?? '';
+        const recorded = await on.revocations.changesAfter(before, 100);
+        expect(recorded.map((record) => record.tokenId)).toEqual(['', tokenId]);
+        expect(outcomes.filter((outcome) => revokedTokenIdOf(outcome) !== undefined)).toEqual([
+          { kind: 'replayed', revokedTokenId: tokenId },
+        ]);
         expect(await on.audit(winner, 'code.replayed')).toHaveLength(49);
         expect(await on.audit(winner, 'refresh.family_revoked')).toHaveLength(1);
       }
@@ -134,6 +144,10 @@ export function raceContract(engine: string, open: () => Promise<Database>): voi
 
 function count(outcomes: readonly RotationOutcome[], kind: RotationOutcome['kind']): number {
   return outcomes.filter((outcome) => outcome.kind === kind).length;
+}
+
+function revokedTokenIdOf(outcome: RedemptionOutcome): string | undefined {
+  return outcome.kind === 'replayed' ? outcome.revokedTokenId : undefined;
 }
 
 function generationOf(outcome: RotationOutcome): number {
