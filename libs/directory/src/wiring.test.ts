@@ -365,7 +365,8 @@ describe('the export of declared state', () => {
     name: Whole
     status: disabled
     resources:
-      - { audience: https://b.example, name: B, scopes: [write, { name: read, description: See }] }
+      - { audience: https://b.example, name: B, scopes: [write, { name: read, description: See }], tokenType: JWT,
+          scopeFormat: string }
       - { audience: https://a.example, name: A }
     roles: [clerk, auditor]
     users:

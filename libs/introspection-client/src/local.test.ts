@@ -139,6 +139,19 @@ describe('local verification', () => {
     expect(server.calls).toEqual([]);
   });
 
+  it.each([
+    ['at+jwt', 'orders.read orders.write'],
+    ['JWT', ['orders.read', 'orders.write']],
+    ['JWT', 'orders.read orders.write'],
+  ])('takes the declared shapes: typ %s, scope %j (RFC 9068 §2.2.3)', async (typ, scope) => {
+    const { introspector, sources } = open();
+    expect(await introspector.introspect(await sign({ scope }, { typ }))).toMatchObject({
+      active: true,
+      scopes: ['orders.read', 'orders.write'],
+    });
+    expect(sources).toEqual(['local']);
+  });
+
   it('refuses an invalid token locally (JWT-2, JWT-5 to JWT-8)', async () => {
     const { introspector, sources } = open();
     const good = await sign();
@@ -156,9 +169,11 @@ describe('local verification', () => {
       await sign({ iss: [issuer] }),
       await sign({ aud: ['https://orders.example', 'https://x.example'] }),
       await sign({ sub: 7 }),
-      await sign({ scope: 'orders.read' }),
+      await sign({ scope: 7 }),
+      await sign({ scope: 'orders.read  orders.write' }),
       await sign({ client_id: undefined }),
-      await sign({}, { typ: 'JWT' }),
+      await sign({ client_id: undefined }, { typ: 'JWT' }),
+      await sign({}, { typ: 'logout+jwt' }),
       await sign({}, { by: { ...second, kid: 'one' } }),
     ];
     for (const token of bad) expect(await introspector.introspect(token)).toEqual({ active: false });

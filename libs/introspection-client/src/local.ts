@@ -5,6 +5,9 @@ import type { LocalOptions } from './types.ts';
 
 const defaultCacheSeconds = 60;
 
+/** An API resource may declare the `typ` of ID tokens; those lack `client_id`. */
+const accessTokenTypes: readonly (string | undefined)[] = ['at+jwt', 'JWT'];
+
 /** Allowed clock skew in seconds, as on the server. */
 const clockTolerance = 10;
 
@@ -26,13 +29,12 @@ export class LocalVerifier {
   async judge(token: string): Promise<LocalAnswer> {
     if (token.split('.', 4).length !== 3) return 'ask';
     try {
-      const { payload } = await jwtVerify(token, this.#keys.find, {
+      const { payload, protectedHeader } = await jwtVerify(token, this.#keys.find, {
         algorithms: ['RS256'],
-        typ: 'at+jwt',
         issuer: this.#options.issuer,
         requiredClaims: ['exp', 'iat', 'aud', 'sub', 'client_id', 'jti', 'tenant_id', 'scope', 'role'],
       });
-      return this.#answer(payload);
+      return accessTokenTypes.includes(protectedHeader.typ) ? this.#answer(payload) : inactive;
     } catch (error) {
       return isAboutTheToken(error) ? inactive : 'ask';
     }
@@ -40,7 +42,8 @@ export class LocalVerifier {
 
   #answer(claims: JWTPayload): Answer {
     const { sub, iss, aud, jti, iat = Infinity, exp = 0 } = claims;
-    const { client_id: clientId, tenant_id: tenantId, scope: scopes, role: roles } = claims;
+    const { client_id: clientId, tenant_id: tenantId, scope, role: roles } = claims;
+    const scopes = isText(scope) ? scope.split(' ') : scope;
     const now = Date.now() / 1000;
     const texts = [sub, iss, aud, jti, clientId, tenantId];
     if (!texts.every(isText) || !isTextList(scopes) || !isTextList(roles)) return inactive;

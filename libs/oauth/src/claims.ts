@@ -4,6 +4,12 @@ import { hash } from 'node:crypto';
 export const accessTokenType = 'at+jwt';
 export const idTokenType = 'JWT';
 
+/**
+ * The `typ` headers that an access token may have: an API resource may choose that of ID tokens, for verifiers that know no other.
+ * Whatever its `typ`, an access token has `client_id` and an ID token never has it.
+ */
+export const accessTokenTypes: readonly string[] = [accessTokenType, idTokenType];
+
 /** `acr` of a sign-in with a password (OIDC Core §2): one factor. The only class that this server offers. */
 export const passwordAcr = '1';
 
@@ -38,6 +44,11 @@ export interface AccessTokenClaims {
   readonly iat: number;
   readonly jti: string;
   readonly tenant_id: string;
+}
+
+/** The payload of an access token whose `scope` is one text, separated by spaces (RFC 9068 §2.2.3). */
+export function withScopeText(claims: AccessTokenClaims): object {
+  return { ...claims, scope: claims.scope.join(' ') };
 }
 
 /** The claims of an access token. `aud` is one string: the API resource, or the issuer when only built-in scopes were granted. */

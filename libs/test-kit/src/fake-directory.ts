@@ -20,7 +20,12 @@ export interface FakeApplication {
   grantTypes: string[];
   redirectUris: string[];
   logoutRedirectUris: string[];
-  scopes: { readonly name: string; readonly audience: string }[];
+  scopes: {
+    readonly name: string;
+    readonly audience: string;
+    readonly tokenType?: string;
+    readonly scopeFormat?: string;
+  }[];
   introspectAudiences: string[];
   authenticatedStartRequired: boolean;
   allowedRoles: string[];

@@ -46,6 +46,10 @@ export const secrets = {
 export const redirectUri = 'http://127.0.0.1:9000/callback';
 export const ordersAudience = 'https://orders.acme.example';
 export const billingAudience = 'https://billing.acme.example';
+/** Its access tokens are those of RFC 9068, with `scope` as a string. */
+export const stockAudience = 'https://stock.acme.example';
+/** Its access tokens have the `typ` `JWT` besides. */
+export const shelfAudience = 'https://shelf.acme.example';
 
 export interface StateOptions {
   readonly bobStatus?: 'active' | 'disabled' | 'locked';
@@ -78,6 +82,15 @@ tenants:
       - audience: ${billingAudience}
         name: Billing API
         scopes: [billing.read]
+      - audience: ${stockAudience}
+        name: Acme Stock API
+        scopes: [stock.count]
+        scopeFormat: string
+      - audience: ${shelfAudience}
+        name: Acme Shelf API
+        scopes: [shelf.count]
+        tokenType: JWT
+        scopeFormat: string
     roles: [clerk, manager]
     users:
       - username: ada
@@ -155,7 +168,7 @@ tenants:
         type: public
         grantTypes: [authorization_code, refresh_token]
         redirectUris: ["${redirectUri}"]
-        scopes: [openid, profile, email, phone, address, offline_access]
+        scopes: [openid, profile, email, phone, address, offline_access, stock.count, shelf.count]
 ${decidedElsewhere(options)}
   - id: globex
     name: Globex

@@ -4,7 +4,7 @@ import { temporarilyUnavailable } from '@tessera/oauth';
 import type { ClientSecrets } from '../client-secrets/client-secrets.ts';
 import { DeclaredStateError, type Problem } from '../declared/positions.ts';
 import { readDeclaredState, type ReadState } from '../declared/read.ts';
-import { sharedAudience } from '../declared/rules.ts';
+import { jwtAudienceAsClientId, jwtAudiencesOf, sharedAudience } from '../declared/rules.ts';
 import type { DeclaredTenant } from '../declared/schema.ts';
 import { desiredState } from './desired-state.ts';
 import { weakPasswords } from '../passwords/password-policy.ts';
@@ -181,23 +181,24 @@ function takenProblems(read: ReadState, tenant: DeclaredTenant, taken: readonly 
   const path = ['tenants', read.state.tenants.indexOf(tenant)];
   return taken.map(({ kind, value }) => {
     if (kind === 'issuer') return read.problem([...path, 'issuer'], takenElsewhere);
-    if (kind === 'audience') {
+    if (kind === 'audience' || kind === 'jwtAudience') {
       const index = tenant.resources.findIndex(({ audience }) => audience === value);
-      return read.problem([...path, 'resources', index, 'audience'], sharedAudience);
+      const message = kind === 'audience' ? sharedAudience : jwtAudienceAsClientId;
+      return read.problem([...path, 'resources', index, 'audience'], message);
     }
     const index = tenant.applications.findIndex(({ clientId }) => clientId === value);
-    return read.problem([...path, 'applications', index, 'clientId'], takenElsewhere);
+    const message = kind === 'clientId' ? takenElsewhere : jwtAudienceAsClientId;
+    return read.problem([...path, 'applications', index, 'clientId'], message);
   });
 }
 
-function uniqueValues(
-  read: ReadState,
-  { applications, issuer = '', resources }: DeclaredTenant,
-): UniqueValues {
+function uniqueValues(read: ReadState, tenant: DeclaredTenant): UniqueValues {
+  const { applications, issuer = '', resources } = tenant;
   return {
     clientIds: applications.map(({ clientId }) => clientId),
     issuer,
     audiences: issuer === '' ? resources.map(({ audience, shared }) => ({ audience, shared })) : [],
+    jwtAudiences: jwtAudiencesOf(tenant),
     replacedTenants: read.state.tenants.map(({ id }) => id),
   };
 }

@@ -41,7 +41,9 @@ const application: ApplicationRecord = {
 };
 const state: TenantState = {
   tenant: { tenantId: 'acme', name: 'Acme', status: 'active', issuer: '' },
-  resources: [{ audience: 'a', name: 'A', shared: false, scopes: [] }],
+  resources: [
+    { audience: 'a', name: 'A', shared: false, scopes: [], tokenType: 'at+jwt', scopeFormat: 'array' },
+  ],
   roles: ['clerk'],
   users: [user],
   applications: [application],

@@ -64,6 +64,8 @@ describe('a declared state', () => {
         '    name: Orders API',
         '    shared: true',
         '    scopes: [orders.read, { name: orders.write, description: Change orders }]',
+        '    tokenType: JWT',
+        '    scopeFormat: string',
         'roles: [clerk]',
         'users:',
         '  - { username: ada, email: ada@acme.example, name: Ada, phoneNumber: "+46701234567", roles: [clerk],',
@@ -252,6 +254,23 @@ describe('a declared state', () => {
       bomb.push(`${name}: &${name} [${Array(8).fill(of).join(', ')}]`);
     }
     expect(mistakes(bomb.join('\n')).join()).toMatch(/aliases that cannot be resolved/);
+  });
+});
+
+describe('a declared resource with tokenType JWT', () => {
+  it('cannot have the client id of any tenant as audience, as its tokens could pass for ID tokens', () => {
+    const text = tenant(
+      'resources:',
+      '  - { audience: globex-web, name: API, tokenType: JWT }',
+      '  - { audience: globex-tv, name: API }',
+    );
+    const other = ['globex-web', 'globex-tv'].map(
+      (id) => `      - { clientId: ${id}, name: G, type: public, grantTypes: [device_code] }`,
+    );
+    const both = [text, '  - id: globex', '    name: Globex', '    applications:', ...other].join('\n');
+    expect(mistakes(both).map((mistake) => mistake.replace(/^\d+:\d+: /, ''))).toEqual([
+      'tenants[1].applications[0].clientId: is both a client id and the audience of a resource with tokenType JWT; its access tokens could pass for ID tokens',
+    ]);
   });
 });
 

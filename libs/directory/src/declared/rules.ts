@@ -1,11 +1,15 @@
 import { builtInScopes, introspectionScope, serviceScopes } from '@tessera/oauth';
-import { identifiersOf } from '../store/records.ts';
+import { identifiersOf, type TenantState } from '../store/records.ts';
 import type { Path } from './positions.ts';
 import type { DeclaredApplication, DeclaredTenant } from './schema.ts';
 
 /** The message for an audience of two tenants that do not both say that it is shared. */
 export const sharedAudience =
   'is declared by another tenant of the same issuer; say "shared: true" at every tenant that declares it';
+
+/** The message for a client ID that is such an audience, and the reverse: `typ` and `aud` of the tokens would not differ. */
+export const jwtAudienceAsClientId =
+  'is both a client id and the audience of a resource with tokenType JWT; its access tokens could pass for ID tokens';
 
 /** Called with every mistake. */
 export type Report = (path: Path, message: string) => void;
@@ -19,6 +23,7 @@ export function checkRules(tenants: readonly DeclaredTenant[], report: Report): 
   checkIssuers(tenants, report);
   checkAudiences(tenants, report);
   const clientIds = new Set<string>();
+  const jwtAudiences = new Set(tenants.flatMap(jwtAudiencesOf));
   tenants.forEach((tenant, tenantIndex) => {
     const inTenant: Report = (path, message) => report(['tenants', tenantIndex, ...path], message);
     checkResources(tenant, inTenant);
@@ -27,11 +32,17 @@ export function checkRules(tenants: readonly DeclaredTenant[], report: Report): 
       const here: Report = (path, message) => inTenant(['applications', index, ...path], message);
       if (clientIds.has(application.clientId)) here(['clientId'], 'is declared twice');
       clientIds.add(application.clientId);
+      if (jwtAudiences.has(application.clientId)) here(['clientId'], jwtAudienceAsClientId);
       checkClientType(application, here);
       checkGrants(application, here);
       checkReferences(application, tenant, here);
     });
   });
+}
+
+/** The audiences whose access tokens have the `typ` of ID tokens. */
+export function jwtAudiencesOf({ resources }: Pick<TenantState, 'resources'>): string[] {
+  return resources.filter(({ tokenType }) => tokenType === 'JWT').map(({ audience }) => audience);
 }
 
 /** An issuer identifies its tenant. Requests are matched by host and path, so these must differ. */

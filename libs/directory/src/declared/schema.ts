@@ -77,6 +77,8 @@ const resource = z.strictObject({
       ),
     )
     .default([]),
+  tokenType: z.enum(['at+jwt', 'JWT']).default('at+jwt'),
+  scopeFormat: z.enum(['array', 'string']).default('array'),
 });
 
 export const user = z.strictObject({

@@ -11,12 +11,15 @@ export function writeTenant({ tenant, resources, roles, users, applications }: T
     name: tenant.name,
     status: unlessActive(tenant.status),
     issuer: tenant.issuer,
-    resources: sortedBy(resources, ({ audience }) => audience).map(({ scopes, shared, ...resource }) =>
-      given({
-        ...resource,
-        shared: shared || undefined,
-        scopes: scopes.map((scope) => (scope.description === '' ? scope.name : scope)),
-      }),
+    resources: sortedBy(resources, ({ audience }) => audience).map(
+      ({ scopes, shared, tokenType, scopeFormat, ...resource }) =>
+        given({
+          ...resource,
+          shared: shared || undefined,
+          tokenType: tokenType === 'at+jwt' ? undefined : tokenType,
+          scopeFormat: scopeFormat === 'array' ? undefined : scopeFormat,
+          scopes: scopes.map((scope) => (scope.description === '' ? scope.name : scope)),
+        }),
     ),
     roles: sortedBy(roles, (role) => role),
     users: sortedBy(users, ({ username }) => username).map(userEntry),

@@ -144,7 +144,7 @@ async function lock(tx: Queryable): Promise<void> {
 async function takenValues(
   queryable: Queryable,
   tenantId: string,
-  { clientIds, issuer, audiences, replacedTenants }: UniqueValues,
+  { clientIds, issuer, audiences, jwtAudiences, replacedTenants }: UniqueValues,
 ): Promise<TakenValue[]> {
   const { rows } = await queryable.query<TakenValue>({
     name: 'directory.taken_values',
@@ -160,8 +160,15 @@ async function takenValues(
              JOIN directory.tenant t ON t.tenant_id = r.tenant_id
             WHERE t.issuer = '' AND t.tenant_id <> $1 AND t.tenant_id <> ALL($5::text[])
               AND NOT (r.shared AND declared.shared)
+            UNION ALL
+           SELECT DISTINCT 'clientIdAsAudience', audience FROM directory.api_resource
+            WHERE audience = ANY($2::text[]) AND token_type = 'JWT'
+              AND tenant_id <> $1 AND tenant_id <> ALL($5::text[])
+            UNION ALL
+           SELECT 'jwtAudience', client_id FROM directory.application
+            WHERE client_id = ANY($6::text[]) AND tenant_id <> $1 AND tenant_id <> ALL($5::text[])
             ORDER BY kind, value`,
-    values: [tenantId, clientIds, issuer, JSON.stringify(audiences), replacedTenants],
+    values: [tenantId, clientIds, issuer, JSON.stringify(audiences), replacedTenants, jwtAudiences],
   });
   return rows.map(({ kind, value }) => ({ kind, value }));
 }

@@ -20,6 +20,10 @@ export interface ResourceRecord {
   /** Whether other tenants of the same issuer may declare the audience too. */
   readonly shared: boolean;
   readonly scopes: readonly { readonly name: string; readonly description: string }[];
+  /** The header `typ` of its access tokens. */
+  readonly tokenType: 'at+jwt' | 'JWT';
+  /** Whether their `scope` is a list or one text (RFC 9068 §2.2.3). */
+  readonly scopeFormat: 'array' | 'string';
 }
 
 /** E-mail address, name and phone number are empty if unknown. */

@@ -3,6 +3,7 @@ import type { AuditEvent } from '@tessera/audit';
 import type { Database } from '@tessera/stores';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { changesOf, countPlan, planTenant } from '../apply/plan.ts';
+import { jwtAudiencesOf } from '../declared/rules.ts';
 import { eventsOf } from '../apply/plan-events.ts';
 import type { ApplicationRecord, TenantState, UserRecord } from './records.ts';
 import type { AdminStore, ChangeStore, DirectoryStore, UniqueValues } from './store.ts';
@@ -78,6 +79,8 @@ export function testTenant(tenantId: string, fields: Partial<TenantState> = {}):
           { name: 'read', description: 'See' },
           { name: 'write', description: '' },
         ],
+        tokenType: 'JWT',
+        scopeFormat: 'string',
       },
     ],
     roles: ['manager', 'clerk'],
@@ -111,6 +114,7 @@ export function directoryStoreContract(engine: string, open: () => Promise<Store
         clientIds: desired.applications.map(({ clientId }) => clientId),
         issuer: desired.tenant.issuer,
         audiences: declaredAudiences,
+        jwtAudiences: jwtAudiencesOf(desired),
         replacedTenants: [],
       };
       return stores.admin.changeTenant(tenantId, values, (current) => {
@@ -151,14 +155,20 @@ export function directoryStoreContract(engine: string, open: () => Promise<Store
       const tenantId = fresh();
       await make(testTenant(tenantId));
       const { scopes: _, secrets: __, ...application } = testApplication(`${tenantId}-web`);
+      const ofApi = {
+        audience: 'https://api.example',
+        resourceName: 'API',
+        tokenType: 'JWT',
+        scopeFormat: 'string',
+      };
       expect(await stores.store.findApplication(`${tenantId}-web`)).toEqual({
         application,
         tenant: { tenantId, name: tenantId, status: 'active', issuer: '' },
         validFrom: 0,
         scopes: [
-          { name: 'write', audience: 'https://api.example', description: '', resourceName: 'API' },
-          { name: 'openid', audience: '', description: '', resourceName: '' },
-          { name: 'read', audience: 'https://api.example', description: 'See', resourceName: 'API' },
+          { name: 'write', ...ofApi, description: '' },
+          { name: 'openid', audience: '', description: '', resourceName: '', tokenType: '', scopeFormat: '' },
+          { name: 'read', ...ofApi, description: 'See' },
         ],
       });
     });
@@ -266,6 +276,8 @@ export function directoryStoreContract(engine: string, open: () => Promise<Store
             name: 'New',
             shared: true,
             scopes: [{ name: 'read', description: 'Look' }],
+            tokenType: 'at+jwt',
+            scopeFormat: 'array',
           },
         ],
         roles: ['clerk'],
@@ -286,7 +298,14 @@ export function directoryStoreContract(engine: string, open: () => Promise<Store
       expect((await stores.store.findUserByIdentifier(tenantId, 'ada'))?.user.userId).toBe('usr_bob');
       const found = await stores.store.findApplication(`${tenantId}-web`);
       expect(found?.scopes).toEqual([
-        { name: 'read', audience: 'https://new.example', description: 'Look', resourceName: 'New' },
+        {
+          name: 'read',
+          audience: 'https://new.example',
+          description: 'Look',
+          resourceName: 'New',
+          tokenType: 'at+jwt',
+          scopeFormat: 'array',
+        },
       ]);
       expect(found?.application.allowedRoles).toEqual(['clerk']);
       expect(found?.application.pkce).toBe('required');
@@ -352,7 +371,9 @@ export function directoryStoreContract(engine: string, open: () => Promise<Store
       const declaring = (tenantId: string, shared: boolean) =>
         make(
           testTenant(tenantId, {
-            resources: [{ audience, name: 'API', shared, scopes: [] }],
+            resources: [
+              { audience, name: 'API', shared, scopes: [], tokenType: 'at+jwt', scopeFormat: 'array' },
+            ],
             applications: [],
           }),
           [{ audience, shared }],
@@ -364,6 +385,26 @@ export function directoryStoreContract(engine: string, open: () => Promise<Store
       await declaring(one, true);
       expect(await declaring(other, false)).toEqual(taken);
       expect(await declaring(other, true)).toMatchObject({ kind: 'done' });
+    });
+
+    it('writes nothing if a JWT audience is the client id of another tenant, whoever comes first', async () => {
+      const [one, other, third] = [fresh(), fresh(), fresh()];
+      const withResource = (tenantId: string, audience: string, tokenType: 'JWT' | 'at+jwt') => {
+        const resource = { audience, name: 'API', shared: false, scopes: [], scopeFormat: 'array' } as const;
+        return make(testTenant(tenantId, { resources: [{ ...resource, tokenType }], applications: [] }));
+      };
+      await make(testTenant(one));
+      expect(await withResource(other, `${one}-web`, 'JWT')).toEqual({
+        kind: 'taken',
+        values: [{ kind: 'jwtAudience', value: `${one}-web` }],
+      });
+      expect(await withResource(other, `${one}-web`, 'at+jwt')).toMatchObject({ kind: 'done' });
+      await withResource(third, `${third}-api`, 'JWT');
+      const applications = [testApplication(`${third}-api`)];
+      expect(await make(testTenant(one, { applications }))).toEqual({
+        kind: 'taken',
+        values: [{ kind: 'clientIdAsAudience', value: `${third}-api` }],
+      });
     });
 
     it('writes a change completely or not at all', async () => {

@@ -35,7 +35,8 @@ const userTimes = `greatest(u.valid_from, t.valid_from)::float8 AS valid_from,
 /** Scopes in the order of the registration, with what their API resource says about them. */
 const scopesOfApplication = `(
   SELECT coalesce(jsonb_agg(jsonb_build_object('name', granted.name, 'audience', coalesce(s.audience, ''),
-           'description', coalesce(s.description, ''), 'resourceName', coalesce(r.name, ''))
+           'description', coalesce(s.description, ''), 'resourceName', coalesce(r.name, ''),
+           'tokenType', coalesce(r.token_type, ''), 'scopeFormat', coalesce(r.scope_format, ''))
            ORDER BY granted.position), '[]')
     FROM unnest(a.scopes) WITH ORDINALITY AS granted(name, position)
     LEFT JOIN directory.scope s ON s.tenant_id = a.tenant_id AND s.name = granted.name

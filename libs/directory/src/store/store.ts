@@ -109,13 +109,15 @@ export interface UniqueValues {
   readonly issuer: string;
   /** Audiences of a tenant at the shared issuer. Two tenants may have one if both say that it is shared. */
   readonly audiences: readonly { readonly audience: string; readonly shared: boolean }[];
+  /** Audiences whose access tokens have the `typ` of ID tokens; none may be the client id of another tenant. */
+  readonly jwtAudiences: readonly string[];
   /** Tenants whose audiences do not count, because the same file replaces them. */
   readonly replacedTenants: readonly string[];
 }
 
-/** A value that another tenant has. */
+/** A value that another tenant has; `clientIdAsAudience` and `jwtAudience`: a client id as JWT audience, and the reverse. */
 export interface TakenValue {
-  readonly kind: 'clientId' | 'issuer' | 'audience';
+  readonly kind: 'clientId' | 'issuer' | 'audience' | 'clientIdAsAudience' | 'jwtAudience';
   readonly value: string;
 }
 

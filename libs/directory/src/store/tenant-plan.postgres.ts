@@ -62,11 +62,14 @@ async function writeResources(write: Write, { resources, desired }: TenantPlan):
   );
   await write(
     'put_resources',
-    `INSERT INTO directory.api_resource (tenant_id, audience, name, shared)
-     SELECT $1, r.audience, r.name, r.shared
-       FROM jsonb_to_recordset($2::jsonb) AS r(audience text, name text, shared boolean)
-     ON CONFLICT (tenant_id, audience) DO UPDATE SET name = excluded.name, shared = excluded.shared`,
-    JSON.stringify(put.map(({ audience, name, shared }) => ({ audience, name, shared }))),
+    `INSERT INTO directory.api_resource (tenant_id, audience, name, shared, token_type, scope_format)
+     SELECT $1, r.audience, r.name, r.shared, r."tokenType", r."scopeFormat"
+       FROM jsonb_to_recordset($2::jsonb)
+         AS r(audience text, name text, shared boolean, "tokenType" text, "scopeFormat" text)
+     ON CONFLICT (tenant_id, audience) DO UPDATE
+        SET name = excluded.name, shared = excluded.shared, token_type = excluded.token_type,
+            scope_format = excluded.scope_format`,
+    JSON.stringify(put),
   );
   await write(
     'put_scopes',

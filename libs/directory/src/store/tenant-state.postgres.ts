@@ -33,7 +33,7 @@ export async function readTenantState(tx: Queryable, tenantId: string): Promise<
 async function readResources(tx: Queryable, tenantId: string): Promise<ResourceRecord[]> {
   const { rows } = await tx.query<ResourceRecord>({
     name: 'directory.read_resources',
-    text: `SELECT r.audience, r.name, r.shared,
+    text: `SELECT r.audience, r.name, r.shared, r.token_type AS "tokenType", r.scope_format AS "scopeFormat",
                   (SELECT coalesce(jsonb_agg(jsonb_build_object('name', s.name, 'description', s.description)
                                    ORDER BY s.position), '[]')
                      FROM directory.scope s
@@ -41,7 +41,14 @@ async function readResources(tx: Queryable, tenantId: string): Promise<ResourceR
              FROM directory.api_resource r WHERE r.tenant_id = $1`,
     values: [tenantId],
   });
-  return rows.map(({ audience, name, shared, scopes }) => ({ audience, name, shared, scopes }));
+  return rows.map(({ audience, name, shared, tokenType, scopeFormat, scopes }) => ({
+    audience,
+    name,
+    shared,
+    tokenType,
+    scopeFormat,
+    scopes,
+  }));
 }
 
 async function readRoles(tx: Queryable, tenantId: string): Promise<string[]> {

@@ -1,8 +1,8 @@
 import type { Runtime } from '@tessera/process';
 import { epochSeconds } from '@tessera/kit';
-import { accessTokenClaims, idTokenClaims } from '@tessera/oauth';
+import { accessTokenClaims, idTokenClaims, withScopeText, type AccessTokenClaims } from '@tessera/oauth';
 import { TokenType } from '@tessera/proto-gen/keys';
-import type { User } from '@tessera/proto-gen/directory';
+import type { Application, User } from '@tessera/proto-gen/directory';
 import type { Exchange, ExtraClaims, UserGrant } from './grant.ts';
 import type { Signer, SigningTask } from './signer.ts';
 
@@ -60,7 +60,7 @@ export async function issueTokens(
     lifetime: expiresIn,
     tokenId: exchange.tokenId,
   });
-  const tasks: SigningTask[] = [{ type: TokenType.ACCESS_TOKEN, claims }];
+  const tasks = [accessTokenTask(claims, exchange.application)];
   if (subject !== undefined && scopes.includes('openid')) {
     const { authTime, nonce, sessionId } = subject.grant;
     const idClaims = idTokenClaims({
@@ -78,4 +78,13 @@ export async function issueTokens(
   }
   const [accessToken = '', idToken = ''] = await parts.signer.sign(tasks, exchange.call());
   return { accessToken, expiresIn, audience: claims.aud, idToken };
+}
+
+/** An access token in the shape that its API resource declares. The one for the issuer itself has the default shape. */
+function accessTokenTask(claims: AccessTokenClaims, { scopes }: Application): SigningTask {
+  const shape = scopes.find(({ audience }) => audience === claims.aud);
+  return {
+    type: shape?.tokenType === 'JWT' ? TokenType.ID_TOKEN : TokenType.ACCESS_TOKEN,
+    claims: shape?.scopeFormat === 'string' ? withScopeText(claims) : claims,
+  };
 }

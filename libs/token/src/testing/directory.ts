@@ -3,8 +3,11 @@ import { FakeDirectory, type FakeApplication, type FakeUser } from '@tessera/tes
 
 export const orders = 'https://orders.acme.example';
 export const billing = 'https://billing.acme.example';
+/** Its access tokens have the `typ` `JWT` and `scope` as one text. */
+export const stock = 'https://stock.acme.example';
 
 const scope = (name: string, audience = '') => ({ name, audience });
+const inTheirShape = { audience: stock, tokenType: 'JWT', scopeFormat: 'string' };
 const identity = ['openid', 'profile', 'email', 'phone', 'offline_access'].map((name) => scope(name));
 const ordersScopes = [scope('orders.read', orders), scope('orders.write', orders)];
 const everyGrant = ['authorization_code', 'client_credentials', 'refresh_token', 'device_code', 'ciba'];
@@ -22,6 +25,16 @@ const applications: (Partial<FakeApplication> & { clientId: string })[] = [
     clientId: 'service',
     grantTypes: ['client_credentials'],
     scopes: [...ordersScopes, scope('billing.read', billing)],
+  },
+  {
+    clientId: 'stock-app',
+    grantTypes: everyGrant,
+    scopes: [
+      ...identity,
+      { name: 'stock.read', ...inTheirShape },
+      { name: 'stock.write', ...inTheirShape },
+      ...ordersScopes,
+    ],
   },
   { clientId: 'no-refresh', grantTypes: ['authorization_code'], scopes: [...identity, ...ordersScopes] },
   { clientId: 'introspecting', grantTypes: ['client_credentials'], scopes: [scope('tokens.introspect')] },

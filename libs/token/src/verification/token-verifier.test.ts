@@ -128,8 +128,22 @@ describe('verification of access tokens', () => {
 
   it('refuses tokens of another type, signed by our own key (JWT-6, RFC 9068 section 4)', async () => {
     const { accepts } = setUp();
-    for (const typ of ['JWT', 'jwt', 'application/at+jwt', 'AT+JWT', 'logout+jwt', undefined]) {
+    for (const typ of ['jwt', 'application/at+jwt', 'AT+JWT', 'logout+jwt', undefined]) {
       expect(await accepts(signedToken(key, { ...header, typ }, claims))).toBe(false);
+    }
+  });
+
+  it('accepts the shapes that a resource may declare, and never an ID token (RFC 9068 §2.1, §2.2.3)', async () => {
+    const { accepts, verifier } = setUp();
+    const scopes = { ...claims, scope: ['orders.read', 'orders.write'] };
+    for (const typ of ['at+jwt', 'JWT']) {
+      for (const scope of [scopes.scope, scopes.scope.join(' ')]) {
+        const token = signedToken(key, { ...header, typ }, { ...claims, scope });
+        expect(await verifier.accessToken(token, () => ({}))).toEqual(scopes);
+        expect(await verifier.idToken(token, () => ({}))).toBeUndefined();
+      }
+      const { client_id: _, ...idClaims } = claims;
+      expect(await accepts(signedToken(key, { ...header, typ }, idClaims))).toBe(false);
     }
   });
 
@@ -141,7 +155,7 @@ describe('verification of access tokens', () => {
       sub: [1, '', null, ['ada']],
       exp: [String(now + 600), null, now + 0.5, -1, true],
       iat: ['0', null, [], now + 11],
-      scope: ['openid', ['openid', 1], null],
+      scope: ['', 'openid  email', ['openid', 1], null],
       role: ['clerk', [''], null],
       client_id: ['', 1],
       tenant_id: ['', 1],

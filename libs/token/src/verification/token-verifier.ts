@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { boundedCache } from '@tessera/kit';
 import type { CallOptions } from '@tessera/rpc';
 import { type Runtime } from '@tessera/process';
-import { accessTokenType, idTokenType, type AccessTokenClaims } from '@tessera/oauth';
+import { accessTokenTypes, idTokenType, type AccessTokenClaims } from '@tessera/oauth';
 import { compactVerify, decodeJwt, errors, type CompactJWSHeaderParameters, type CryptoKey } from 'jose';
 import { z } from 'zod';
 import type { RevokedAccessTokens } from '../revocation/revoked-access-tokens.ts';
@@ -10,7 +10,8 @@ import type { VerificationKeys } from './verification-keys.ts';
 
 /**
  * Accepts only JSON Web Tokens issued by this server (RFC 8725 §3). `jose` checks form and signature; the algorithm (RS256), the
- * key, the exact `typ` and the header members (`alg`, `kid`, `typ`, no others) are pinned here.
+ * key, the exact `typ` and the header members (`alg`, `kid`, `typ`, no others) are pinned here. `client_id` tells access tokens
+ * from ID tokens, as both may have the `typ` `JWT`.
  */
 export interface TokenVerifier {
   /**
@@ -53,7 +54,7 @@ const accessTokenClaims = z.object({
   aud: text,
   sub: text,
   client_id: text,
-  scope: texts,
+  scope: z.union([texts, text.transform((names) => names.split(' ')).pipe(texts)]),
   role: texts,
   exp: time,
   iat: time,
@@ -99,7 +100,7 @@ export function createTokenVerifier(
     digest: string,
     onward: () => CallOptions,
   ): Promise<AccessTokenClaims | undefined> {
-    const signed = await verifySignature(token, accessTokenType, keys, onward);
+    const signed = await verifySignature(token, accessTokenTypes, keys, onward);
     const claims = accessTokenClaims.safeParse(signed?.claims).data;
     if (signed === undefined || claims === undefined || !isUsable(claims)) return undefined;
     verified.set(digest, { kid: signed.kid, claims });
@@ -117,7 +118,7 @@ export function createTokenVerifier(
     },
     async idToken(token, onward) {
       if (token.length > longestToken) return undefined;
-      const signed = await verifySignature(token, idTokenType, keys, onward);
+      const signed = await verifySignature(token, [idTokenType], keys, onward);
       const hint = idTokenHint.safeParse(signed?.claims).data;
       if (hint === undefined || hint.iat > seconds() + clockSkew) return undefined;
       const { iss, sub, aud, sid } = hint;
@@ -126,17 +127,18 @@ export function createTokenVerifier(
   };
 }
 
-/** Resolves with the key id and the claims of a token that has the header `typ` and was signed by this server. */
+/** Resolves with the key id and the claims of a token that has one of the headers `typ` and was signed by this server. */
 async function verifySignature(
   token: string,
-  typ: string,
+  types: readonly string[],
   keys: VerificationKeys,
   onward: () => CallOptions,
 ): Promise<{ kid: string; claims: unknown } | undefined> {
   if (!isCanonical(token)) return undefined;
   const getKey = async (header: CompactJWSHeaderParameters): Promise<CryptoKey> => {
     const accepted = protectedHeader.safeParse(header).data;
-    const key = accepted?.typ === typ ? await keys.find(accepted.kid, onward) : undefined;
+    const isExpected = accepted !== undefined && types.includes(accepted.typ);
+    const key = isExpected ? await keys.find(accepted.kid, onward) : undefined;
     if (key === undefined) throw new errors.JWKSNoMatchingKey();
     return key;
   };

@@ -270,7 +270,7 @@ export const TokenType = {
   ACCESS_TOKEN: 1,
 
   /**
-   * `JWT`
+   * `JWT`: an ID token, or an access token of a resource that declares this type.
    *
    * @generated from enum value: TOKEN_TYPE_ID_TOKEN = 2;
    */
