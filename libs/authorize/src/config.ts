@@ -9,6 +9,8 @@ export const authorizeConfig = z.object({
   TESSERA_AUTHORIZATION_REQUEST_TTL: duration('10m', { min: '30s', max: '1h' }),
   /** Authorization requests of one address that may wait for a sign-in at the same time. */
   TESSERA_AUTHORIZATION_PENDING_PER_ADDRESS: integer(1000, { min: 1, max: 100_000 }),
+  /** Scopes of an authorization request that are unknown or not granted to the application (OIDC Core §3.1.2.1). */
+  TESSERA_UNKNOWN_SCOPES: z.enum(['refuse', 'ignore']).default('refuse'),
   /** Absolute lifetime of a session. */
   TESSERA_SESSION_TTL: duration('12h', { min: '1m', max: '90d' }),
   /** Idle lifetime of a session. Use is recorded once a minute. */

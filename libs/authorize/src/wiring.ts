@@ -134,9 +134,11 @@ function assemble(given: {
     limits: limitsOf(config),
     audit,
   });
+  const ignoreUnknownScopes = config.TESSERA_UNKNOWN_SCOPES === 'ignore';
+  const answering = { directory, sessions, pendingRequests, codes, audit, ignoreUnknownScopes };
   return {
-    startAuthorization: createStartAuthorization({ directory, sessions, pendingRequests, codes, audit }),
-    signIn: createSignIn({ directory, sessions, pendingRequests, codes, checkPassword, audit }),
+    startAuthorization: createStartAuthorization(answering),
+    signIn: createSignIn({ ...answering, checkPassword }),
     signInDirect: createDirectSignIn({ directory, sessions, checkPassword, audit }),
     logout: createLogout({ directory, sessions, audit }),
     sessions,

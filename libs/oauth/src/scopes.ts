@@ -54,6 +54,8 @@ export interface ScopeRequest {
   readonly available: readonly AvailableScope[];
   /** Whether a user makes the grant; false for client credentials. */
   readonly person: boolean;
+  /** Leave out scopes that are unknown or not granted to the application, rather than refuse the request (OIDC Core §3.1.2.1). */
+  readonly ignoreUnknown?: boolean;
 }
 
 export interface GrantedScopes {
@@ -83,6 +85,7 @@ export function grantScopes(request: ScopeRequest): GrantedScopes {
     const audience = audienceOf.get(name);
     const personal = builtInScopes.has(name);
     if (audience === undefined || (request.person ? serviceScopes.has(name) : personal)) {
+      if (request.ignoreUnknown === true) continue;
       throw new OAuthError(
         'invalid_scope',
         'A requested scope is not known or not granted to this application.',

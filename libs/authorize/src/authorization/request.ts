@@ -60,6 +60,7 @@ interface Draft {
 interface Lookup {
   readonly directory: DirectoryClient;
   readonly call: CallOptions;
+  readonly ignoreUnknownScopes: boolean;
 }
 
 interface Phase {
@@ -211,13 +212,14 @@ function checkUnsupported(draft: Draft): void {
   checkUnsupportedParameters(draft.parameters);
 }
 
-function checkScope(draft: Draft): void {
+function checkScope(draft: Draft, { ignoreUnknownScopes }: Lookup): void {
   const { scope, resource } = settled(draft.form);
   draft.granted = grantScopes({
     requested: parseScope(scope),
     resource,
     available: settled(draft.record).application.scopes,
     person: true,
+    ignoreUnknown: ignoreUnknownScopes,
   });
 }
 

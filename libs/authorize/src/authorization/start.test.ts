@@ -113,6 +113,43 @@ describe('response_mode=form_post (OAuth 2.0 Form Post Response Mode)', () => {
   });
 });
 
+describe('scopes that are unknown or not granted to the application', () => {
+  const scope = 'openid nonsense profile phone tokens.introspect';
+
+  it('refuse the request by default (RFC 6749 §4.1.2.1)', async () => {
+    expect((await newPerson(world).redirect({ scope })).get('error')).toBe('invalid_scope');
+  });
+
+  it('are left out with TESSERA_UNKNOWN_SCOPES=ignore, also of the code (OIDC Core §3.1.2.1)', async () => {
+    const lenient = await createWorld({ beside: world, config: { TESSERA_UNKNOWN_SCOPES: 'ignore' } });
+    const person = newPerson(lenient);
+    const { grant } = await lenient.token.redeemCode(redemption(await person.signIn({ scope })));
+    expect(grant?.scopes).toEqual(['openid', 'profile']);
+    const malformed = await person.redirect({ scope: 'openid "' });
+    expect(malformed.get('error')).toBe('invalid_scope');
+    expect((await person.redirect({ scope: 'nonsense' })).get('error')).toBe('invalid_scope');
+    await lenient.service.close();
+  });
+});
+
+describe('optional parameters of OIDC Core §3.1.2.1', () => {
+  it.each([
+    { display: 'popup' },
+    { display: 'unknown' },
+    { ui_locales: 'sv en' },
+    { claims_locales: 'sv' },
+    { acr_values: '1 2' },
+    { login_hint: 'somebody else' },
+    { max_age: '3600' },
+    { prompt: 'consent' },
+    { made_up: 'x' },
+  ])('are accepted or ignored: %j', async (parameters) => {
+    const person = newPerson(world);
+    await person.signIn(parameters);
+    expect((await person.redirect(parameters)).has('code')).toBe(true);
+  });
+});
+
 describe('single sign-on within a tenant', () => {
   it('issues a code at once, with state and iss, also to another application (OIDC Core §3.1.2.5)', async () => {
     const person = newPerson(world);

@@ -28,8 +28,9 @@ export function createStartAuthorization(deps: {
   readonly pendingRequests: PendingRequests;
   readonly codes: Codes;
   readonly audit: AuthorizeAudit;
+  readonly ignoreUnknownScopes: boolean;
 }): StartAuthorization {
-  const { directory, sessions, pendingRequests, codes, audit } = deps;
+  const { directory, sessions, pendingRequests, codes, audit, ignoreUnknownScopes } = deps;
 
   async function keepPending(
     from: BrowserCall,
@@ -64,7 +65,7 @@ export function createStartAuthorization(deps: {
   }
 
   return async (from, { parameters, hintedUserId }) => {
-    const lookup = { directory, call: from.call.onward() };
+    const lookup = { directory, call: from.call.onward(), ignoreUnknownScopes };
     const request = await checkRequest({ parameters, issuer: from.browser.issuer, hintedUserId }, lookup);
     if (isRefusal(request)) {
       audit.requestRejected(from, request);

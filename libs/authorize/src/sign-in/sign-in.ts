@@ -52,6 +52,7 @@ interface SignInDependencies {
   readonly codes: Codes;
   readonly checkPassword: CheckPassword;
   readonly audit: AuthorizeAudit;
+  readonly ignoreUnknownScopes: boolean;
 }
 
 export function createSignIn(deps: SignInDependencies): SignIn {
@@ -93,11 +94,11 @@ function signedInFor({ user, signedInAt }: CheckedUser, { record }: CheckedReque
 
 /** Repeats the checks with the current records: a request of anything disabled since gets no code. */
 async function recheck(
-  { directory, audit }: SignInDependencies,
+  { directory, audit, ignoreUnknownScopes }: SignInDependencies,
   from: BrowserCall,
   pending: PendingRequest,
 ): Promise<CheckedRequest | Refused> {
-  const lookup = { directory, call: from.call.onward() };
+  const lookup = { directory, call: from.call.onward(), ignoreUnknownScopes };
   const request = await checkRequest(pending, lookup);
   if (isRefusal(request)) {
     audit.requestRejected(from, request);

@@ -11,18 +11,23 @@ export function readBearer(request: FastifyRequest): string {
 /**
  * Sets the challenge of a refused bearer token (RFC 6750 §3). A request that did not try one gets no error code.
  * @param scope the scope that the token lacks; empty if it lacks none
+ * @param tried whether a token was sent
  */
 export function challengeBearer(
   request: FastifyRequest,
   reply: FastifyReply,
   error: OAuthError,
   scope: string,
+  tried = triedBearer(request),
 ): void {
   if (error.status !== 401 && error.status !== 403) return;
-  const tried = /^bearer\b/i.test(request.headers.authorization ?? '');
   const detail = tried ? `, error="${error.code}", error_description="${quotable(error.message)}"` : '';
   const needed = scope === '' ? '' : `, scope="${quotable(scope)}"`;
   reply.header('www-authenticate', `Bearer realm="tessera"${detail}${needed}`);
+}
+
+function triedBearer({ headers }: FastifyRequest): boolean {
+  return /^bearer\b/i.test(headers.authorization ?? '');
 }
 
 /** The characters RFC 6750 §3 allows in `error_description` and `scope`. */

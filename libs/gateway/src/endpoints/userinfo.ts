@@ -2,16 +2,19 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { rootCall } from '@tessera/rpc';
 import { lacksIdentityScope, OAuthError } from '@tessera/oauth';
 import type { Gateway } from '../gateway.ts';
+import { mediaType, readBody } from '../http/body.ts';
 import { challengeBearer, readBearer } from './bearer.ts';
 
-/** `GET` and `POST /userinfo` (OIDC Core §5.3): the token comes in the Authorization header and nowhere else. */
+/** `GET` and `POST /userinfo` (OIDC Core §5.3): the token comes in the Authorization header, or in the form body of a `POST`. */
 export async function userinfo(
   request: FastifyRequest,
   reply: FastifyReply,
   gateway: Gateway,
 ): Promise<object> {
+  let posted: string | undefined;
   try {
-    const accessToken = readBearer(request);
+    posted = postedToken(request);
+    const accessToken = posted ?? readBearer(request);
     const claims = await gateway.peers.token.userInfo(
       { caller: request.incoming.caller(), accessToken },
       rootCall(request.incoming.requestId),
@@ -26,8 +29,23 @@ export async function userinfo(
     };
   } catch (error) {
     if (error instanceof OAuthError) {
-      challengeBearer(request, reply, error, lacksIdentityScope(error) ? 'openid' : '');
+      const scope = lacksIdentityScope(error) ? 'openid' : '';
+      challengeBearer(request, reply, error, scope, posted === undefined ? undefined : true);
     }
     throw error;
   }
+}
+
+/** The access token of a form body (RFC 6750 §2.2); undefined without one. Throws `invalid_request` if the header has one too. */
+function postedToken(request: FastifyRequest): string | undefined {
+  const { headers, body, method } = request;
+  if (method !== 'POST' || mediaType(headers['content-type']) !== 'form') return undefined;
+  if (!Buffer.isBuffer(body) || body.length === 0) return undefined;
+  const token = readBody(request, ['form']).parameters.get('access_token') ?? '';
+  if (token === '') return undefined;
+  if (headers.authorization === undefined) return token;
+  throw new OAuthError(
+    'invalid_request',
+    'Send the access token in the Authorization header or in the body, not in both.',
+  );
 }
