@@ -4,6 +4,7 @@ import type { Clock, Random } from '@tessera/kit';
 import type { Application } from '@tessera/proto-gen/directory';
 import type { Refusal } from './authorization/request.ts';
 import type { BrowserCall } from './browser.ts';
+import type { LogoutNotice } from './store/logout-notices.ts';
 import type { CodeGrant, NewSessionRecord, Redemption, Session, SessionEndReason } from './store/store.ts';
 
 type Refused = Exclude<Redemption['outcome'], 'granted'>;
@@ -46,6 +47,10 @@ export interface AuthorizeAudit {
   logoutRedirectRejected(from: BrowserCall, tenantId: string, clientId: string): void;
   signedIn(from: BrowserCall, session: NewSessionRecord, clientId: string): AuditRow[];
   sessionEnded(from: BrowserCall, session: Session, reason: SessionEndReason): AuditRow;
+  /** Ended because of a change in the directory, without a request. */
+  sessionInvalidated(session: Session): AuditRow;
+  /** An application was notified of the end of a session, or `reason` says why not. */
+  logoutNotified(notice: LogoutNotice, reason: string | undefined): AuditRow;
 }
 
 /** `token`, which received the request, records all other rejected codes. */
@@ -83,6 +88,23 @@ export function createAuthorizeAudit(
         tenantId: session.tenantId,
         subject: session.userId,
         sessionId: session.sessionId,
+      };
+      return auditRow(event, runtime);
+    },
+    sessionInvalidated({ tenantId, userId, sessionId }) {
+      const who = { tenantId, subject: userId, sessionId };
+      return auditRow({ event: 'session.ended', outcome: 'success', reason: 'invalidated', ...who }, runtime);
+    },
+    logoutNotified({ requestId, attempt, ...notice }, reason) {
+      const event: AuditEvent = {
+        event: 'logout.notified',
+        outcome: reason === undefined ? 'success' : 'failure',
+        ...(reason === undefined ? {} : { reason }),
+        ...(requestId === '' ? {} : { requestId }),
+        ...whose(notice.tenantId, notice.clientId),
+        subject: notice.userId,
+        sessionId: notice.sessionId,
+        details: { attempts: String(attempt) },
       };
       return auditRow(event, runtime);
     },

@@ -1,8 +1,11 @@
+import { Code, ConnectError } from '@tessera/rpc';
 import type { CallContext, Handlers } from '@tessera/rpc';
 import type { ChangeFeed } from '@tessera/stores';
 import type { DirectoryClient } from '@tessera/directory-client';
 import type { ClientRedirect } from '@tessera/oauth';
+import { LogoutNoticeResult } from '@tessera/proto-gen/authorize';
 import type { AuthorizeService, BrowserContext } from '@tessera/proto-gen/authorize';
+import type { AuthorizeAudit } from './audit.ts';
 import type { StartAuthorization } from './authorization/start.ts';
 import type { BrowserCall } from './browser.ts';
 import type { Codes } from './authorization/codes.ts';
@@ -10,6 +13,7 @@ import type { DirectSignIn } from './sign-in/direct-sign-in.ts';
 import type { Logout } from './sessions/logout.ts';
 import type { OpenedSession, Sessions } from './sessions/sessions.ts';
 import type { SessionEnd, SessionEndStore } from './store/session-ends.postgres.ts';
+import type { LogoutNoticeStore } from './store/logout-notices.ts';
 import type { SignIn } from './sign-in/sign-in.ts';
 
 export interface AuthorizeParts {
@@ -22,10 +26,15 @@ export interface AuthorizeParts {
   readonly directory: DirectoryClient;
   readonly sessionEnds: ChangeFeed<SessionEnd>;
   readonly endStore: Pick<SessionEndStore, 'positionBefore'>;
+  readonly notices: LogoutNoticeStore;
+  readonly audit: Pick<AuthorizeAudit, 'logoutNotified'>;
 }
 
 /** A position that cannot be resumed, so that the watch starts at the present. */
 const present = -1;
+
+/** At most so many notices are taken by one call. */
+const mostNotices = 100;
 
 export function authorizeHandlers(parts: AuthorizeParts): Handlers<typeof AuthorizeService> {
   const {
@@ -44,6 +53,8 @@ export function authorizeHandlers(parts: AuthorizeParts): Handlers<typeof Author
     return since > 0n ? endStore.positionBefore(Number(since)) : present;
   };
   return {
+    ...noticeHandlers(parts),
+
     async beginAuthorization({ browser, ...asked }, call) {
       const started = await startAuthorization(browserCallOf(browser, call), asked);
       switch (started.next) {
@@ -118,6 +129,41 @@ export function authorizeHandlers(parts: AuthorizeParts): Handlers<typeof Author
           yield { ...ended, sequence: BigInt(sequence), endedAt: BigInt(endedAt) };
         }
       }
+    },
+  };
+}
+
+function noticeHandlers({
+  notices,
+  audit,
+}: Pick<AuthorizeParts, 'notices' | 'audit'>): Pick<
+  Handlers<typeof AuthorizeService>,
+  'takeLogoutNotices' | 'finishLogoutNotice'
+> {
+  return {
+    async takeLogoutNotices({ limit, leaseSeconds, skippedClientIds }) {
+      return { notices: await notices.take(Math.min(limit, mostNotices), leaseSeconds, skippedClientIds) };
+    },
+
+    async finishLogoutNotice({ notice, result, reason, delaySeconds }) {
+      if (notice === undefined) throw new ConnectError('A notice is required.', Code.InvalidArgument);
+      switch (result) {
+        case LogoutNoticeResult.DELIVERED:
+          await notices.finish(notice, audit.logoutNotified(notice, undefined));
+          break;
+        case LogoutNoticeResult.FAILED:
+          await notices.finish(notice, audit.logoutNotified(notice, reason));
+          break;
+        case LogoutNoticeResult.RETRY:
+          await notices.retry(notice, delaySeconds);
+          break;
+        case LogoutNoticeResult.GIVE_BACK:
+          await notices.giveBack(notice, delaySeconds);
+          break;
+        case LogoutNoticeResult.UNSPECIFIED:
+          throw new ConnectError('A result is required.', Code.InvalidArgument);
+      }
+      return {};
     },
   };
 }

@@ -22,8 +22,11 @@ import { authorizeHandlers } from './service.ts';
 import type { AuthorizeParts } from './service.ts';
 import { createSessionEndStore } from './store/session-ends.postgres.ts';
 import type { SessionEnd, SessionEndStore } from './store/session-ends.postgres.ts';
+import { createLogoutNoticeStore } from './store/logout-notices.postgres.ts';
+import type { LogoutNoticeStore } from './store/logout-notices.ts';
 import { createKnownBrowserStore } from './store/known-browsers.postgres.ts';
 import type { KnownBrowserStore } from './store/known-browsers.postgres.ts';
+import { startInvalidation } from './sessions/invalidation.ts';
 import { createSessions } from './sessions/sessions.ts';
 import { createSignIn } from './sign-in/sign-in.ts';
 import type { SessionStore } from './store/store.ts';
@@ -54,6 +57,8 @@ const allow: Allow<typeof AuthorizeService> = {
   endSession: ['gateway'],
   redeemCode: ['token'],
   watchSessionEnds: ['token'],
+  takeLogoutNotices: ['token'],
+  finishLogoutNotice: ['token'],
 };
 
 /** Builds the authorize service, which watches the directory and removes old sessions from then on. */
@@ -64,16 +69,30 @@ export function buildAuthorize(
 ): BuiltService {
   const { database, redis, log } = runtime;
   const batch = createAuditBatch({ database, schema: 'authorize', runtime });
-  const directory = createDirectoryClient({ directory: peers.directory, runtime });
   const sessionStore = createSessionStore(database);
+  const notices = createLogoutNoticeStore(database);
   const endStore = createSessionEndStore(database);
   const knownBrowsers = createKnownBrowserStore(database);
   const sessionEnds = new ChangeFeed(endStore, log);
   const purge = startPurge(sessionStore, { what: 'sessions', intervalMs: purgeIntervalMs, log });
   const purgeEnds = startPurge(endStore, { what: 'ends of sessions', intervalMs: purgeIntervalMs, log });
   const purgeKnown = startPurge(knownBrowsers, { what: 'known browsers', intervalMs: purgeIntervalMs, log });
+  const purgeNotices = startPurge(notices, { what: 'logout notices', intervalMs: purgeIntervalMs, log });
   const audit = createAuthorizeAudit(batch, runtime);
-  const stores = { sessionStore, sessionEnds, endStore, knownBrowsers };
+  const directory: DirectoryClient = createDirectoryClient({
+    directory: peers.directory,
+    runtime,
+    onChange: (change) => invalidation.changed(change),
+    onGap: () => invalidation.missed(),
+  });
+  const invalidation = startInvalidation({
+    sessions: sessionStore,
+    directory,
+    audit,
+    onEnd: () => sessionEnds.poke(),
+    log,
+  });
+  const stores = { sessionStore, sessionEnds, endStore, knownBrowsers, notices };
   const parts = assemble({ config, peers, runtime, directory, ...stores, audit });
   const built: BuiltService = {
     name: 'authorize',
@@ -86,7 +105,9 @@ export function buildAuthorize(
       await redis?.call('PING');
     },
     async close() {
-      await Promise.all([purge, purgeEnds, purgeKnown, sessionEnds, directory].map((part) => part.close()));
+      await Promise.all([directory, invalidation].map((part) => part.close()));
+      const parts = [purge, purgeEnds, purgeKnown, purgeNotices, sessionEnds];
+      await Promise.all(parts.map((part) => part.close()));
       await batch.close();
     },
   };
@@ -102,6 +123,7 @@ function assemble(given: {
   readonly sessionEnds: ChangeFeed<SessionEnd>;
   readonly endStore: SessionEndStore;
   readonly knownBrowsers: KnownBrowserStore;
+  readonly notices: LogoutNoticeStore;
   readonly audit: AuthorizeAudit;
 }): AuthorizeParts {
   const { config, peers, runtime, directory, sessionStore, sessionEnds, endStore, knownBrowsers, audit } =
@@ -125,7 +147,14 @@ function assemble(given: {
     lifetimeSeconds: config.TESSERA_AUTHORIZATION_REQUEST_TTL,
   });
   const lifetimeSeconds = config.TESSERA_AUTHORIZATION_CODE_TTL;
-  const codes = createCodes({ store: codeStore, audit, random, failpoint, lifetimeSeconds });
+  const codes = createCodes({
+    store: codeStore,
+    sessions: sessionStore,
+    audit,
+    random,
+    failpoint,
+    lifetimeSeconds,
+  });
   const checkPassword = createPasswordCheck({
     directoryService: peers.directory,
     directory,
@@ -146,6 +175,8 @@ function assemble(given: {
     directory,
     sessionEnds,
     endStore,
+    notices: given.notices,
+    audit,
   };
 }
 

@@ -1,4 +1,4 @@
-import { duration, flag, integer, profileSetting, secret } from '@tessera/process';
+import { allowPrivateSetting, duration, integer, profileSetting, secret } from '@tessera/process';
 import { z } from 'zod';
 
 /** Settings of the device service. Durations are in seconds. */
@@ -40,8 +40,7 @@ export const deviceConfig = z.object({
    * `webhook` nor the delivery modes `ping` and `push` are offered.
    */
   TESSERA_WEBHOOK_KEY: secret(32).optional(),
-  /** Allows notifications over plain http and to addresses that are not public. */
-  TESSERA_WEBHOOK_ALLOW_PRIVATE: flag(false),
+  TESSERA_WEBHOOK_ALLOW_PRIVATE: allowPrivateSetting,
 });
 
 export type DeviceConfig = z.infer<typeof deviceConfig>;

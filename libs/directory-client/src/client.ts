@@ -27,10 +27,12 @@ export function createDirectoryClient(options: DirectoryClientOptions): Director
     onChange(change) {
       cache.drop(change);
       authenticator.drop(change);
+      options.onChange?.(change);
     },
     onGap() {
       cache.clear();
       authenticator.clear();
+      options.onGap?.();
     },
   });
   return {

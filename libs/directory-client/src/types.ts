@@ -1,7 +1,13 @@
 import type { CallOptions, Client } from '@tessera/rpc';
 import type { Runtime } from '@tessera/process';
 import type { Limiter } from '@tessera/stores';
-import type { Application, DirectoryService, Tenant, User } from '@tessera/proto-gen/directory';
+import type {
+  Application,
+  DirectoryService,
+  Tenant,
+  User,
+  WatchChangesResponse,
+} from '@tessera/proto-gen/directory';
 
 /** An application and the tenant found through it. */
 export interface ApplicationRecord {
@@ -35,6 +41,10 @@ export interface DirectoryClientOptions {
   readonly runtime: Pick<Runtime, 'clock' | 'random' | 'log'>;
   /** Limits wrong client secrets. Only callers that never authenticate clients may omit it. */
   readonly limiter?: Limiter;
+  /** Called after a changed record was dropped from the cache. */
+  readonly onChange?: (change: WatchChangesResponse) => void;
+  /** Called when changes may have been missed, as at the start; the cache is empty then. */
+  readonly onGap?: () => void;
 }
 
 export interface DirectoryClient {

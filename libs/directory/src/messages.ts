@@ -43,6 +43,8 @@ export function applicationMessage(found: FoundApplication) {
       authenticatedStartRequired: application.authenticatedStart === 'required',
       allowedRoles: [...application.allowedRoles],
       pkceOptional: application.pkce === 'optional',
+      backchannelLogoutUri: application.backchannelLogoutUri,
+      backchannelLogoutSessionRequired: application.backchannelLogoutSessionRequired,
     },
     tenant: tenantMessage(tenant),
   };

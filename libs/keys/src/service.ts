@@ -11,6 +11,7 @@ const maximumItems = 1024;
 const kinds: Readonly<Partial<Record<TokenType, TokenKind>>> = {
   [TokenType.ACCESS_TOKEN]: 'accessToken',
   [TokenType.ID_TOKEN]: 'idToken',
+  [TokenType.LOGOUT_TOKEN]: 'logoutToken',
 };
 
 const states: Readonly<Record<StoredState, KeyState>> = {

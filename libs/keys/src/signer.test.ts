@@ -26,11 +26,16 @@ describe('the signer', () => {
     }
   });
 
-  it('names algorithm, key and type in the header (RFC 9068 §2.1).', async () => {
-    const tokens = await createSigner().sign(key, [input('accessToken', {}), input('idToken', {})]);
+  it('names algorithm, key and type in the header (RFC 9068 §2.1, OIDC Back-Channel Logout §2.4).', async () => {
+    const kinds = ['accessToken', 'idToken', 'logoutToken'] as const;
+    const tokens = await createSigner().sign(
+      key,
+      kinds.map((kind) => input(kind, {})),
+    );
     expect(tokens.map((token) => decodeProtectedHeader(token))).toEqual([
       { alg: 'RS256', kid: 'a-kid', typ: 'at+jwt' },
       { alg: 'RS256', kid: 'a-kid', typ: 'JWT' },
+      { alg: 'RS256', kid: 'a-kid', typ: 'logout+jwt' },
     ]);
   });
 

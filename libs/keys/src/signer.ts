@@ -1,9 +1,15 @@
 import { sign } from 'node:crypto';
 import type { KeyObject } from 'node:crypto';
 import { metrics } from '@tessera/telemetry';
-import { accessTokenHash, accessTokenType, idTokenType, temporarilyUnavailable } from '@tessera/oauth';
+import {
+  accessTokenHash,
+  accessTokenType,
+  idTokenType,
+  logoutTokenType,
+  temporarilyUnavailable,
+} from '@tessera/oauth';
 
-export type TokenKind = 'accessToken' | 'idToken';
+export type TokenKind = 'accessToken' | 'idToken' | 'logoutToken';
 
 /** A private key, with its protected headers already encoded. */
 export interface SigningKey {
@@ -31,7 +37,12 @@ interface HashingInput {
 export function signingKey(kid: string, privateKey: KeyObject): SigningKey {
   const header = (typ: string) =>
     `${Buffer.from(JSON.stringify({ alg: 'RS256', kid, typ })).toString('base64url')}.`;
-  return { kid, privateKey, headers: { accessToken: header(accessTokenType), idToken: header(idTokenType) } };
+  const headers = {
+    accessToken: header(accessTokenType),
+    idToken: header(idTokenType),
+    logoutToken: header(logoutTokenType),
+  };
+  return { kid, privateKey, headers };
 }
 
 /** Signatures that may wait for a thread; about 0.5 s of work on two cores. */

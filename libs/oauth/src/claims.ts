@@ -3,6 +3,8 @@ import { hash } from 'node:crypto';
 /** The `typ` header of an access token (RFC 9068 §2.1) and of an ID token (RFC 7519 §5.1). */
 export const accessTokenType = 'at+jwt';
 export const idTokenType = 'JWT';
+/** The `typ` header of a logout token (OIDC Back-Channel Logout §2.4). */
+export const logoutTokenType = 'logout+jwt';
 
 /**
  * The `typ` headers that an access token may have: an API resource may choose that of ID tokens, for verifiers that know no other.
@@ -113,6 +115,32 @@ export function idTokenClaims(input: IdTokenInput): IdTokenClaims {
     ...(isPresent(input.accessToken) && { at_hash: accessTokenHash(input.accessToken) }),
     // Every session starts with a password (`pwd` of RFC 8176 §2). How a webhook identified the person is not known.
     ...(isPresent(input.sessionId) && { sid: input.sessionId, acr: passwordAcr, amr: ['pwd'] }),
+  };
+}
+
+/** Seconds that a logout token is valid; each attempt to deliver it has a new one (OIDC Back-Channel Logout §4). */
+const logoutTokenLifetime = 120;
+
+/** Payload of a logout token (OIDC Back-Channel Logout §2.4). It must not have a nonce. */
+export function logoutTokenClaims(input: {
+  readonly issuer: string;
+  readonly subject: string;
+  readonly clientId: string;
+  readonly sessionId: string;
+  /** The same for every attempt to deliver it. */
+  readonly tokenId: string;
+  /** Seconds since the Unix epoch. */
+  readonly issuedAt: number;
+}) {
+  return {
+    iss: input.issuer,
+    sub: input.subject,
+    aud: input.clientId,
+    iat: input.issuedAt,
+    exp: input.issuedAt + logoutTokenLifetime,
+    jti: input.tokenId,
+    sid: input.sessionId,
+    events: { 'http://schemas.openid.net/event/backchannel-logout': {} },
   };
 }
 

@@ -44,6 +44,8 @@ describe('contractMetadata beside authorizationServerMetadata', () => {
       'device_authorization_endpoint',
       'backchannel_authentication_endpoint',
       'end_session_endpoint',
+      'backchannel_logout_supported',
+      'backchannel_logout_session_supported',
       'backchannel_token_delivery_modes_supported',
       'backchannel_user_code_parameter_supported',
     ]);

@@ -53,6 +53,8 @@ const notListedByContract: ReadonlySet<string> = new Set([
   'backchannel_token_delivery_modes_supported',
   'backchannel_user_code_parameter_supported',
   'end_session_endpoint',
+  'backchannel_logout_supported',
+  'backchannel_logout_session_supported',
 ]);
 
 /**
@@ -70,7 +72,8 @@ export function contractMetadata(issuer: string): Readonly<Record<string, unknow
 
 /**
  * The document at `/.well-known/oauth-authorization-server` (RFC 8414 §2), complete and under the registered names:
- * OIDC Discovery §3, RFC 8628 §4, RFC 9207 §3, CIBA Core §4, RP-Initiated Logout §2.1.
+ * OIDC Discovery §3, RFC 8628 §4, RFC 9207 §3, CIBA Core §4, RP-Initiated Logout §2.1,
+ * Back-Channel Logout §2.1.
  * `deliveryModes`: the available token delivery modes of CIBA.
  */
 export function authorizationServerMetadata(issuer: string, deliveryModes: readonly string[]) {
@@ -102,6 +105,8 @@ export function authorizationServerMetadata(issuer: string, deliveryModes: reado
     request_parameter_supported: false,
     request_uri_parameter_supported: false,
     prompt_values_supported: ['none', 'login'],
+    backchannel_logout_supported: true,
+    backchannel_logout_session_supported: true,
     backchannel_token_delivery_modes_supported: deliveryModes,
     backchannel_user_code_parameter_supported: false,
   };

@@ -24,4 +24,4 @@ export {
   secret,
   text,
 } from './config/setting-types.ts';
-export { issuerSetting, profileSetting } from './config/settings-of-several-services.ts';
+export { allowPrivateSetting, issuerSetting, profileSetting } from './config/settings-of-several-services.ts';

@@ -30,6 +30,7 @@ export interface FakeApplication {
   authenticatedStartRequired: boolean;
   allowedRoles: string[];
   pkceOptional: boolean;
+  backchannelLogoutUri: string;
   /** Seconds since the Unix epoch. */
   validFrom: bigint;
   /** Seconds. */
@@ -133,6 +134,7 @@ export class FakeDirectory {
       authenticatedStartRequired: false,
       allowedRoles: [],
       pkceOptional: false,
+      backchannelLogoutUri: '',
       validFrom: 0n,
       lifetimes: {},
       secret: secretOf(clientId),

@@ -1,3 +1,4 @@
+import { createSend } from '@tessera/delivery';
 import { createDirectoryClient } from '@tessera/directory-client';
 import { ChangeFeed, createLimiter, type Migrations } from '@tessera/stores';
 import { createAuditBatch, type AuditBatch } from '@tessera/audit';
@@ -29,6 +30,7 @@ import { issuePushedTokens, type PushParts } from './push/issue-pushed-tokens.ts
 import { startPushWorker, type PushWorker } from './push/push-worker.ts';
 import { createRefreshTokenCodec, parseRefreshKeys } from './refresh-token-format.ts';
 import { introspectionHandlers, tokenHandlers, type ServiceParts } from './service.ts';
+import { startLogoutNotices } from './logout/logout-notices.ts';
 import { createSigner } from './pipeline/signer.ts';
 import { createPostgresStores } from './store/store.postgres.ts';
 import { createTokenVerifier } from './verification/token-verifier.ts';
@@ -67,6 +69,9 @@ export function buildToken(config: TokenConfig, peers: TokenPeers, runtime: Runt
     revokedAccessTokens,
   });
   const pushWorker = peers.device && startPushes({ ...parts, oneTime, runtime }, peers.device.backchannel);
+  const { authorize } = peers;
+  const send = createSend({ allowPrivate: config.TESSERA_WEBHOOK_ALLOW_PRIVATE });
+  const logoutNotices = startLogoutNotices({ ...parts, authorize, send, runtime });
   const built: BuiltService = {
     name: 'token',
     routes: [
@@ -93,7 +98,7 @@ export function buildToken(config: TokenConfig, peers: TokenPeers, runtime: Runt
       await revokedAccessTokens.ready();
     },
     async close() {
-      await pushWorker?.close();
+      await Promise.all([pushWorker?.close(), logoutNotices.close()]);
       await revokedAccessTokens.close();
       await Promise.all([
         parts.directory.close(),

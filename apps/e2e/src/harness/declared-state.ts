@@ -57,6 +57,8 @@ export interface StateOptions {
   readonly adaRoles?: readonly string[];
   readonly serviceStatus?: 'active' | 'disabled';
   readonly webStatus?: 'active' | 'disabled';
+  /** Where `acme-web` and `acme-spa` are notified of ended sessions. */
+  readonly backchannelLogoutUri?: string;
   readonly globexStatus?: 'active' | 'disabled';
   readonly tvStatus?: 'active' | 'disabled';
   readonly deskStatus?: 'active' | 'disabled';
@@ -71,6 +73,9 @@ export interface StateOptions {
 /** The declared state as YAML, in the shape of the configuration reference. */
 export function declaredState(options: StateOptions = {}): string {
   const roles = (options.adaRoles ?? ['clerk']).join(', ');
+  const { backchannelLogoutUri } = options;
+  const logoutEntry =
+    backchannelLogoutUri === undefined ? '' : `        backchannelLogoutUri: "${backchannelLogoutUri}"\n`;
   return `
 tenants:
   - id: acme
@@ -126,13 +131,13 @@ tenants:
         redirectUris: ["${redirectUri}", "${redirectUri}?fixed=1"]
         logoutRedirectUris: ["http://127.0.0.1:9000/bye", "http://127.0.0.1:9000/bye?a=1#done"]
         scopes: [openid, profile, email, phone, offline_access, orders.read, orders.write]
-      - clientId: acme-spa
+${logoutEntry}      - clientId: acme-spa
         name: Acme Single Page
         type: public
         grantTypes: [authorization_code, refresh_token]
         redirectUris: ["${redirectUri}"]
         scopes: [openid, profile, email, phone, offline_access, orders.read]
-      - clientId: acme-service
+${logoutEntry}      - clientId: acme-service
         name: Acme Service
         type: confidential
         status: ${options.serviceStatus ?? 'active'}

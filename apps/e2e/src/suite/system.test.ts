@@ -6,6 +6,7 @@ import { accessSuite } from '../suites/access.ts';
 import { authorizeSuite } from '../suites/authorize.ts';
 import { clientCredentialsSuite } from '../suites/client-credentials.ts';
 import { webhookKey, webhookSuite } from '../suites/webhook.ts';
+import { backchannelLogoutSuite } from '../suites/backchannel-logout.ts';
 import { cibaSuite } from '../suites/ciba.ts';
 import { claimsSuite } from '../suites/claims.ts';
 import { codeFlowSuite } from '../suites/code-flow.ts';
@@ -64,6 +65,7 @@ describe(setUp.name, () => {
   tokensSuite(system);
   claimsSuite(system);
   logoutSuite(system);
+  backchannelLogoutSuite(system);
   statesSuite(system);
   accessSuite(system);
   deviceSuite(system);

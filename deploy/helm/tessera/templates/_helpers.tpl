@@ -57,11 +57,11 @@ helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version | replace 
 {{- /* What each component works with, as its main.ts puts it together. Peers are those it calls. */ -}}
 {{- define "tessera.catalog" -}}
 {{- if eq .Values.topology "compact" }}
-standalone: { http: true, rpc: false, database: true, redis: true, secrets: [keysKek, directoryPepper, tokenRefreshKeys, deviceHmacKey, webhookKey], webhooks: true, peers: [], introspection: true }
+standalone: { http: true, rpc: false, database: true, redis: true, secrets: [keysKek, directoryPepper, tokenRefreshKeys, deviceHmacKey, webhookKey], webhooks: true, logoutTokens: true, peers: [], introspection: true }
 {{- else }}
 gateway: { http: true, rpc: false, database: false, redis: true, secrets: [], peers: [keys, directory, authorize, token, device] }
 authorize: { http: false, rpc: true, database: true, redis: true, secrets: [], peers: [directory] }
-token: { http: false, rpc: true, database: true, redis: true, secrets: [tokenRefreshKeys], peers: [keys, directory, authorize, device], introspection: true }
+token: { http: false, rpc: true, database: true, redis: true, secrets: [tokenRefreshKeys], logoutTokens: true, peers: [keys, directory, authorize, device], introspection: true }
 device: { http: false, rpc: true, database: true, redis: true, secrets: [deviceHmacKey, webhookKey], webhooks: true, peers: [directory] }
 keys: { http: false, rpc: true, database: true, redis: false, secrets: [keysKek], peers: [] }
 directory: { http: false, rpc: true, database: true, redis: false, secrets: [directoryPepper], peers: [] }

@@ -8,7 +8,7 @@ import type { BrowserCall } from '../browser.ts';
 import type { AuthorizeAudit } from '../audit.ts';
 import type { CheckedRequest } from './request.ts';
 import { longestCodeLifetimeSeconds } from '../store/store.ts';
-import type { CodeGrant, CodeStore, Session } from '../store/store.ts';
+import type { CodeGrant, CodeStore, Session, SessionStore } from '../store/store.ts';
 
 /** A redemption by an authenticated client, as `token` sends it. */
 export interface CodeRequest {
@@ -48,17 +48,26 @@ const codeShape = /^tc_[A-Za-z0-9_-]{43}$/;
 
 export function createCodes(deps: {
   readonly store: CodeStore;
+  readonly sessions: Pick<SessionStore, 'participate'>;
   readonly audit: AuthorizeAudit;
   readonly random: Random;
   readonly failpoint: (name: string) => void;
   /** Lifetime of a code unless its application sets one. */
   readonly lifetimeSeconds: number;
 }): Codes {
-  const { store, audit, random, failpoint, lifetimeSeconds } = deps;
+  const { store, sessions, audit, random, failpoint, lifetimeSeconds } = deps;
+
+  /** Whether the session is live, for an application that is notified of its end (OIDC Back-Channel Logout). */
+  const remember = async ({ record, issuer }: CheckedRequest, { sessionId }: Session): Promise<boolean> => {
+    const { clientId, backchannelLogoutUri } = record.application;
+    return backchannelLogoutUri === '' || sessions.participate(sessionId, { clientId, issuer });
+  };
+
   return {
     async issue(from, request, session) {
       const code = opaqueValue('tc_', random);
       const grant = grantOf(request, session);
+      if (!(await remember(request, session))) return undefined;
       const { codeChallenge, redirectUri, responseMode, state } = request.form;
       const own = request.record.application.lifetimes?.authorizationCode || lifetimeSeconds;
       const lifetime = Math.min(own, longestCodeLifetimeSeconds);

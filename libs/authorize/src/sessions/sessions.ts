@@ -63,7 +63,13 @@ export function createSessions(deps: {
   const { store, codes, audit, random, lifetimes } = deps;
 
   function ending(from: BrowserCall, session: Session, reason: SessionEndReason) {
-    return { sessionId: session.sessionId, reason, audit: audit.sessionEnded(from, session, reason) };
+    const { requestId } = from.call;
+    return {
+      sessionId: session.sessionId,
+      reason,
+      requestId,
+      audit: audit.sessionEnded(from, session, reason),
+    };
   }
 
   return {

@@ -92,7 +92,7 @@ function knowledgeContract(open: () => Promise<Database>): void {
     const session = newSession();
     const { knownBrowserHash, tenantId, userId, sessionId } = session;
     await sessions.open(session, [], undefined);
-    await sessions.end({ sessionId, reason: 'logout', audit: audit() });
+    await sessions.end({ sessionId, reason: 'logout', requestId: '', audit: audit() });
     await age(database, userId, 179);
     expect(await browsers.isKnown(knownBrowserHash, tenantId, userId)).toBe(true);
     await sessions.open(newSession({ userId, knownBrowserHash }), [], undefined);
@@ -169,6 +169,7 @@ function raceContract(open: () => Promise<Database>): void {
         sessions.open(newSession({ userId, knownBrowserHash, previousTokenHash: tokenHash }), [], {
           sessionId,
           reason: 'replaced',
+          requestId: '',
           audit: audit(),
         }),
       );

@@ -33,6 +33,7 @@ export function sessionEndContract(engine: string, open: () => Promise<Database>
     const ending = (sessionId: string, reason: EndingSession['reason'] = 'logout'): EndingSession => ({
       sessionId,
       reason,
+      requestId: '',
       audit: audit(),
     });
 

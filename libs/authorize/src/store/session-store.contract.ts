@@ -30,7 +30,7 @@ function audit(event: string): AuditRow {
 }
 
 function ending(sessionId: string, reason: EndingSession['reason'] = 'logout'): EndingSession {
-  return { sessionId, reason, audit: audit('session.ended') };
+  return { sessionId, reason, requestId: 'r1', audit: audit('session.ended') };
 }
 
 /** What the store of sessions must do, on every engine. */

@@ -40,6 +40,20 @@ const onRecord = (ended: string) => `
     SELECT tenant_id, session_id, user_id FROM ordered
   )`;
 
+/** A notice is delivered for at most this time after the end of its session. */
+const notifiedFor = `interval '2 hours'`;
+
+/** Writes a notice for each participant of the sessions that `ended`; $`requestId` is the parameter with the call's id. */
+const notices = (ended: string, requestId: string, condition = 'true') => `
+  notified AS (
+    INSERT INTO authorize.logout_notice
+      (notice_id, tenant_id, client_id, user_id, session_id, issuer, request_id, due_at, expires_at)
+    SELECT gen_random_uuid()::text, e.tenant_id, p.key, e.user_id, p.value ->> 'sid', p.value ->> 'iss', ${requestId},
+           clock_timestamp(), clock_timestamp() + ${notifiedFor}
+    FROM ${ended} AS e CROSS JOIN LATERAL jsonb_each(e.participants) AS p
+    WHERE ${condition}
+  )`;
+
 /** No code is issued for an ended session, or over a minute after its last use. A code lives for at most 10 minutes. */
 const codesMayLive = `coalesce(ended_at, last_seen_at) > clock_timestamp() - interval '15 minutes'`;
 
@@ -78,21 +92,24 @@ const identify = `
 
 const open = `
   WITH RECURSIVE had AS (
-    SELECT tenant_id, session_id, user_id, replaces FROM authorize.session
+    SELECT tenant_id, session_id, user_id, replaces, participants, end_reason FROM authorize.session
     WHERE token_hash = $13 AND ${codesMayLive}
-  ), ${earlierOf('had')}, opened AS (
-    INSERT INTO authorize.session
-      (session_id, token_hash, tenant_id, user_id, auth_time, created_at, last_seen_at, expires_at,
-       ip_address, user_agent_hash, replaces)
-    VALUES ($1, $2, $3, $4, coalesce(to_timestamp($12::float8 / 1000), now()), now(), now(),
-            now() + make_interval(secs => $5), $6, $7,
-            (SELECT session_id FROM had WHERE tenant_id = $3 AND user_id = $4))
-    RETURNING ${sessionColumns}
-  ), replaced AS (
+  ), ${earlierOf('had')}, replaced AS (
     UPDATE authorize.session SET ended_at = clock_timestamp(), end_reason = $9
     WHERE session_id = $8 AND ended_at IS NULL
-    RETURNING tenant_id, session_id, user_id
-  ), ${onRecord('replaced')}, ${rememberBrowser('$14', '$3', '$4')}, audited AS (
+    RETURNING tenant_id, session_id, user_id, participants
+  ), opened AS (
+    INSERT INTO authorize.session
+      (session_id, token_hash, tenant_id, user_id, auth_time, created_at, last_seen_at, expires_at,
+       ip_address, user_agent_hash, replaces, participants)
+    VALUES ($1, $2, $3, $4, coalesce(to_timestamp($12::float8 / 1000), now()), now(), now(),
+            now() + make_interval(secs => $5), $6, $7,
+            (SELECT session_id FROM had WHERE tenant_id = $3 AND user_id = $4),
+            coalesce((SELECT participants FROM replaced WHERE tenant_id = $3 AND user_id = $4),
+                     (SELECT participants FROM had WHERE tenant_id = $3 AND user_id = $4
+                      AND coalesce(end_reason, 'replaced') = 'replaced'), '{}'))
+    RETURNING ${sessionColumns}
+  ), ${onRecord('replaced')}, ${notices('replaced', '$15::text', '(e.tenant_id, e.user_id) <> ($3, $4)')}, ${rememberBrowser('$14', '$3', '$4')}, audited AS (
     INSERT INTO authorize.audit_event (${auditColumns})
     SELECT ${auditColumns} FROM jsonb_to_recordset($10::jsonb) AS created(${auditShape})
     UNION ALL
@@ -107,13 +124,32 @@ const end = `
   WITH ended AS (
     UPDATE authorize.session SET ended_at = clock_timestamp(), end_reason = $2
     WHERE session_id = $1 AND ended_at IS NULL
-    RETURNING tenant_id, session_id, user_id
-  ), ${onRecord('ended')}, audited AS (
+    RETURNING tenant_id, session_id, user_id, participants
+  ), ${onRecord('ended')}, ${notices('ended', '$4::text')}, audited AS (
     INSERT INTO authorize.audit_event (${auditColumns})
     SELECT ${auditColumns} FROM jsonb_to_recordset($3::jsonb) AS written(${auditShape})
     WHERE EXISTS (SELECT 1 FROM ended)
   )
   SELECT session_id FROM ended`;
+
+/** $1 session, $2 the participant as an object with its client id as the only key */
+const participate = `
+  WITH known AS (
+    SELECT session_id FROM authorize.session
+    WHERE session_id = $1 AND ended_at IS NULL AND participants @> $2::jsonb
+  ), added AS (
+    UPDATE authorize.session SET participants = participants || $2::jsonb
+    WHERE session_id = $1 AND ended_at IS NULL AND NOT EXISTS (SELECT 1 FROM known)
+    RETURNING session_id
+  )
+  SELECT session_id FROM known UNION ALL SELECT session_id FROM added`;
+
+/** $1 tenant or null, $2 user or null, $3 session after which to continue, $4 limit */
+const withParticipants = `
+  SELECT ${sessionColumns} FROM authorize.session
+  WHERE ended_at IS NULL AND participants <> '{}' AND expires_at > clock_timestamp()
+    AND ($1::text IS NULL OR tenant_id = $1) AND ($2::text IS NULL OR user_id = $2) AND session_id > $3
+  ORDER BY session_id LIMIT $4::int`;
 
 const purge = `
   DELETE FROM authorize.session WHERE session_id IN (
@@ -154,13 +190,31 @@ export function createSessionStore(database: Database): SessionStore {
       return { session: toSession(rows[0]), over: overOf(rows[0]) };
     },
 
-    async end({ sessionId, reason, audit }) {
+    async end({ sessionId, reason, requestId, audit }) {
       const { rows } = await database.query({
         name: 'authorize.end_session',
         text: end,
-        values: [sessionId, reason, auditJson([audit])],
+        values: [sessionId, reason, auditJson([audit]), requestId],
       });
       return rows.length === 1;
+    },
+
+    async participate(sessionId, { clientId, issuer }) {
+      const { rows } = await database.query({
+        name: 'authorize.participate',
+        text: participate,
+        values: [sessionId, JSON.stringify({ [clientId]: { sid: sessionId, iss: issuer } })],
+      });
+      return rows.length === 1;
+    },
+
+    async withParticipants({ tenantId, userId }, after, limit) {
+      const { rows } = await database.query<SessionRow>({
+        name: 'authorize.sessions_with_participants',
+        text: withParticipants,
+        values: [tenantId ?? null, userId ?? null, after, limit],
+      });
+      return rows.map(toSession);
     },
 
     async purge(limit) {
@@ -194,6 +248,7 @@ function openValues(
     session.signedInAt ?? null,
     session.previousTokenHash ?? null,
     session.knownBrowserHash,
+    replaced?.requestId ?? '',
   ];
 }
 

@@ -135,13 +135,28 @@ export interface NewSessionRecord {
   readonly knownBrowserHash: Buffer;
 }
 
-export type SessionEndReason = 'logout' | 'replaced' | 'abandoned';
+/** `invalidated`: the person was disabled or locked, or sign-ins before a change do not count any more. */
+export type SessionEndReason = 'logout' | 'replaced' | 'abandoned' | 'invalidated';
 
 /** A session to end, and the audit row that is written only if this call ends it. */
 export interface EndingSession {
   readonly sessionId: string;
   readonly reason: SessionEndReason;
+  /** Of the call that ends it; empty without one. */
+  readonly requestId: string;
   readonly audit: AuditRow;
+}
+
+/** An application that got a code in a session and is notified of its end. */
+export interface Participant {
+  readonly clientId: string;
+  readonly issuer: string;
+}
+
+/** Which sessions to look at; an absent field matches all. */
+export interface SessionScope {
+  readonly tenantId?: string;
+  readonly userId?: string;
 }
 
 /** Sessions by the SHA-256 of the cookie's value. All times are the database's. */
@@ -161,8 +176,15 @@ export interface SessionStore {
     audit: readonly AuditRow[],
     replaced: EndingSession | undefined,
   ): Promise<{ readonly session: Session; readonly over: EndedSession | undefined }>;
-  /** Ends a session. False if it had ended before. */
+  /**
+   * Ends a session, with a notice for each of its participants in the same commit. So does `open` for the session of another
+   * person; participants of the same person's move to the new session. False if it had ended before.
+   */
   end(ending: EndingSession): Promise<boolean>;
+  /** Remembers a participant. False if the session has ended. */
+  participate(sessionId: string, participant: Participant): Promise<boolean>;
+  /** Up to `limit` sessions that have participants and are neither ended nor expired, in order of their ids after `after`. */
+  withParticipants(scope: SessionScope, after: string, limit: number): Promise<Session[]>;
   /** Removes up to `limit` sessions whose absolute end is more than a day ago. Returns how many it removed. */
   purge(limit: number): Promise<number>;
 }

@@ -95,6 +95,8 @@ function desiredApplication(
     authenticatedStart: declared.authenticatedStart,
     allowedRoles: declared.allowedRoles ?? [],
     pkce: declared.pkce,
+    backchannelLogoutUri: declared.backchannelLogoutUri ?? '',
+    backchannelLogoutSessionRequired: declared.backchannelLogoutSessionRequired,
     secrets: declared.secrets
       .map((secret) => ({
         digest: secrets.digest(tenantId, clientId, secret.value),

@@ -37,6 +37,8 @@ const application: ApplicationRecord = {
   authenticatedStart: 'optional',
   allowedRoles: [],
   pkce: 'required',
+  backchannelLogoutUri: '',
+  backchannelLogoutSessionRequired: false,
   secrets: [{ digest: 'one', expiresAt: undefined }],
 };
 const state: TenantState = {

@@ -93,6 +93,8 @@ describe('a declared state', () => {
         '    authenticatedStart: optional',
         '    allowedRoles: [clerk]',
         '    pkce: optional',
+        '    backchannelLogoutUri: https://acme.example/backchannel-logout',
+        '    backchannelLogoutSessionRequired: true',
       ),
       'state.yaml',
     );
@@ -110,6 +112,8 @@ describe('a declared state', () => {
       authenticatedStart: 'optional',
       allowedRoles: ['clerk'],
       pkce: 'optional',
+      backchannelLogoutUri: 'https://acme.example/backchannel-logout',
+      backchannelLogoutSessionRequired: true,
     });
   });
 
@@ -356,6 +360,8 @@ describe('a declared application', () => {
     ],
     ['ciba', '{ approval: page, delivery: pull }', /ciba.delivery: must be one of poll, ping, push/],
     ['pkce', 'never', /pkce: must be one of/],
+    ['backchannelLogoutUri', 'http://x.example/', /backchannelLogoutUri: .*; use https/],
+    ['backchannelLogoutSessionRequired', 'true', /SessionRequired: needs backchannelLogoutUri/],
     ['authenticatedStart', 'maybe', /authenticatedStart: must be one of optional, required/],
     ['authenticatedStart', 'required', /authenticatedStart: a public application cannot authenticate/],
     ['allowedRoles', '[]', /11:9: .*allowedRoles: must have at least 1 entry/],

@@ -150,9 +150,21 @@ function checkGrants(application: DeclaredApplication, report: Report): void {
   if (application.pkce === 'optional' && application.type === 'public') {
     report(['pkce'], 'optional is for confidential applications only');
   }
+  checkBackchannelLogout(application, report);
   if (ciba?.approval === 'webhook' && ciba.url === undefined) report(['ciba', 'url'], 'is required');
   if (ciba?.approval === 'page' && ciba.url !== undefined) report(['ciba', 'url'], 'is for webhooks only');
   checkDelivery(application, report);
+}
+
+/** OIDC Back-Channel Logout §2.2. Sessions are known of codes only. */
+function checkBackchannelLogout(application: DeclaredApplication, report: Report): void {
+  const { grantTypes, backchannelLogoutUri, backchannelLogoutSessionRequired } = application;
+  if (backchannelLogoutUri !== undefined && !grantTypes.includes('authorization_code')) {
+    report(['backchannelLogoutUri'], 'is for applications with the authorization_code grant');
+  }
+  if (backchannelLogoutSessionRequired && backchannelLogoutUri === undefined) {
+    report(['backchannelLogoutSessionRequired'], 'needs backchannelLogoutUri');
+  }
 }
 
 /** CIBA Core §4: an endpoint for clients of ping and push. What is pushed was asked for by a client that proved who it is. */

@@ -151,6 +151,8 @@ export const application = z.strictObject({
   // Never empty: to admit nobody, disable the application.
   allowedRoles: z.array(z.string()).min(1).optional(),
   pkce: z.enum(['required', 'optional']).default('required'),
+  backchannelLogoutUri: uri(webhookProblem).optional(),
+  backchannelLogoutSessionRequired: z.boolean().default(false),
 });
 
 export const tenant = z.strictObject({

@@ -39,6 +39,7 @@ function applicationEntry({
   ciba,
   pkce,
   authenticatedStart,
+  backchannelLogoutSessionRequired,
   ...application
 }: ApplicationRecord): object {
   return given({
@@ -48,6 +49,7 @@ function applicationEntry({
     ciba: cibaEntry(ciba),
     pkce: pkce === 'required' ? undefined : pkce,
     authenticatedStart: authenticatedStart === 'optional' ? undefined : authenticatedStart,
+    backchannelLogoutSessionRequired: backchannelLogoutSessionRequired || undefined,
   });
 }
 

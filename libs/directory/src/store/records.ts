@@ -86,6 +86,9 @@ export interface ApplicationRecord {
   readonly authenticatedStart: 'optional' | 'required';
   /** A person needs one of them to use the application; empty admits everyone of the tenant. */
   readonly allowedRoles: readonly string[];
+  /** Where it is notified of ended sessions (OIDC Back-Channel Logout §2.2); empty if it is not. */
+  readonly backchannelLogoutUri: string;
+  readonly backchannelLogoutSessionRequired: boolean;
   /** Whether its authorization requests need a code challenge (RFC 7636). */
   readonly pkce: 'required' | 'optional';
   /** In order of creation; new ones come last, as declared. */

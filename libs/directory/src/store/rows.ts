@@ -77,13 +77,16 @@ export interface ApplicationRow {
   readonly authenticated_start: ApplicationRecord['authenticatedStart'];
   readonly allowed_roles: readonly string[];
   readonly pkce: ApplicationRecord['pkce'];
+  readonly backchannel_logout_uri: string;
+  readonly backchannel_logout_session_required: boolean;
 }
 
 export const applicationColumns = `a.client_id, a.name, a.type, a.status, a.grant_types, a.redirect_uris,
   a.logout_redirect_uris, a.introspect_audiences, a.access_token_lifetime, a.id_token_lifetime,
   a.refresh_token_idle_lifetime, a.refresh_token_absolute_lifetime, a.authorization_request_lifetime,
   a.authorization_code_lifetime, a.poll_interval, a.ciba_approval, a.ciba_url, a.ciba_delivery, a.ciba_notification_endpoint,
-  a.allowed_roles, a.pkce, a.authenticated_start`;
+  a.allowed_roles, a.pkce, a.authenticated_start, a.backchannel_logout_uri,
+  a.backchannel_logout_session_required`;
 
 export function applicationOf(row: ApplicationRow): Omit<ApplicationRecord, 'scopes' | 'secrets'> {
   return {
@@ -113,5 +116,7 @@ export function applicationOf(row: ApplicationRow): Omit<ApplicationRecord, 'sco
     authenticatedStart: row.authenticated_start,
     allowedRoles: row.allowed_roles,
     pkce: row.pkce,
+    backchannelLogoutUri: row.backchannel_logout_uri,
+    backchannelLogoutSessionRequired: row.backchannel_logout_session_required,
   };
 }

@@ -62,6 +62,8 @@ export function testApplication(
     authenticatedStart: 'required',
     allowedRoles: ['manager', 'clerk'],
     pkce: 'optional',
+    backchannelLogoutUri: 'https://app.example/logout',
+    backchannelLogoutSessionRequired: true,
     secrets: [],
     ...fields,
   };

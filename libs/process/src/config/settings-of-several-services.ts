@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { choice } from './setting-types.ts';
+import { choice, flag } from './setting-types.ts';
 
 /** Settings that several services read: one schema each, so that a process that hosts them all has the rules of all. */
 
@@ -16,3 +16,6 @@ export const issuerSetting = z
 
 /** `strict` closes what the contract leaves open. */
 export const profileSetting = choice(['contract', 'strict'], 'contract');
+
+/** Allows notifications and logout tokens over plain http and to addresses that are not public. */
+export const allowPrivateSetting = flag(false);

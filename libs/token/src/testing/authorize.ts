@@ -10,6 +10,7 @@ import {
   type FinishPushRequest,
 } from '@tessera/proto-gen/device';
 import { fakePeer, throughLine, type Line } from './fake.ts';
+import { FakeNotices } from './notices.ts';
 
 export interface FakeGrant {
   readonly tenantId: string;
@@ -33,6 +34,7 @@ export const verifier = 'v'.repeat(43);
  */
 export class FakeAuthorize {
   readonly line: Line = { cut: false };
+  readonly notices = new FakeNotices();
   readonly #codes = new Map<string, { readonly grant: FakeGrant; taken: boolean; burnt: boolean }>();
   readonly #ends: {
     sequence: bigint;
@@ -58,6 +60,7 @@ export class FakeAuthorize {
 
   peer() {
     return fakePeer(AuthorizeService, 'authorize', {
+      ...this.notices.handlers(),
       redeemCode: (request) => {
         throughLine(this.line);
         const kept = this.#codes.get(request.code);

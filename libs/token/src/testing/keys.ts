@@ -22,6 +22,11 @@ export function signedToken(key: TestKey, header: unknown, payload: unknown): st
   return `${text}.${sign('sha256', Buffer.from(text), key.privateKey).toString('base64url')}`;
 }
 
+const types: Readonly<Partial<Record<TokenType, string>>> = {
+  [TokenType.ID_TOKEN]: 'JWT',
+  [TokenType.LOGOUT_TOKEN]: 'logout+jwt',
+};
+
 /** Signs with the first of the keys that a test gives it and publishes all of them. */
 export class FakeKeys {
   readonly line: Line = { cut: false };
@@ -52,7 +57,7 @@ export class FakeKeys {
         for (const { type, payload, atHashOf } of items) {
           const text = Buffer.from(payload).toString('utf8');
           if (this.refused !== undefined && text.includes(this.refused)) throw new Error('refused');
-          const typ = type === TokenType.ID_TOKEN ? 'JWT' : 'at+jwt';
+          const typ = types[type] ?? 'at+jwt';
           const hashed = atHashOf === undefined ? '' : accessTokenHash(tokens[atHashOf] ?? '');
           const claims = hashed === '' ? text : { ...(JSON.parse(text) as object), at_hash: hashed };
           tokens.push(signedToken(key, { alg: 'RS256', kid: key.kid, typ }, claims));

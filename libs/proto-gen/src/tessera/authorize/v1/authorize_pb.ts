@@ -2,15 +2,186 @@
 // @generated from file tessera/authorize/v1/authorize.proto (package tessera.authorize.v1, syntax proto3)
 /* eslint-disable */
 
-import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
-import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
-import type { Message } from "@bufbuild/protobuf";
+import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
+import { enumDesc, fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
+import type { Message, UnknownEnum } from "@bufbuild/protobuf";
 
 /**
  * Describes the file tessera/authorize/v1/authorize.proto.
  */
 export const file_tessera_authorize_v1_authorize: GenFile = /*@__PURE__*/
-  fileDesc("CiR0ZXNzZXJhL2F1dGhvcml6ZS92MS9hdXRob3JpemUucHJvdG8SFHRlc3NlcmEuYXV0aG9yaXplLnYxIlgKF1dhdGNoU2Vzc2lvbkVuZHNSZXF1ZXN0EhsKDmFmdGVyX3NlcXVlbmNlGAEgASgDSACIAQESDQoFc2luY2UYAiABKANCEQoPX2FmdGVyX3NlcXVlbmNlInYKGFdhdGNoU2Vzc2lvbkVuZHNSZXNwb25zZRIQCghzZXF1ZW5jZRgBIAEoAxIRCgl0ZW5hbnRfaWQYAiABKAkSEgoKc2Vzc2lvbl9pZBgDIAEoCRIPCgd1c2VyX2lkGAQgASgJEhAKCGVuZGVkX2F0GAUgASgDIrcBCg5Ccm93c2VyQ29udGV4dBIXCgpicm93c2VyX2lkGAEgASgJQgOAAQESGgoNc2Vzc2lvbl90b2tlbhgCIAEoCUIDgAEBEhIKCmlwX2FkZHJlc3MYAyABKAkSFwoPdXNlcl9hZ2VudF9oYXNoGAQgASgJEg4KBmlzc3VlchgFIAEoCRIgChNrbm93bl9icm93c2VyX3Rva2VuGAYgASgJQgOAAQESEQoJdGVuYW50X2lkGAcgASgJIvIBChlCZWdpbkF1dGhvcml6YXRpb25SZXF1ZXN0EjUKB2Jyb3dzZXIYASABKAsyJC50ZXNzZXJhLmF1dGhvcml6ZS52MS5Ccm93c2VyQ29udGV4dBJTCgpwYXJhbWV0ZXJzGAIgAygLMj8udGVzc2VyYS5hdXRob3JpemUudjEuQmVnaW5BdXRob3JpemF0aW9uUmVxdWVzdC5QYXJhbWV0ZXJzRW50cnkSFgoOaGludGVkX3VzZXJfaWQYAyABKAkaMQoPUGFyYW1ldGVyc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEiVAoIUmVkaXJlY3QSFQoIbG9jYXRpb24YASABKAlCA4ABARIxCglmb3JtX3Bvc3QYAiABKAsyHi50ZXNzZXJhLmF1dGhvcml6ZS52MS5Gb3JtUG9zdCKTAQoIRm9ybVBvc3QSCwoDdXJpGAEgASgJEkcKCnBhcmFtZXRlcnMYAiADKAsyLi50ZXNzZXJhLmF1dGhvcml6ZS52MS5Gb3JtUG9zdC5QYXJhbWV0ZXJzRW50cnlCA4ABARoxCg9QYXJhbWV0ZXJzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASKeAQoLSW50ZXJhY3Rpb24SFgoOaW50ZXJhY3Rpb25faWQYASABKAkSEQoJdGVuYW50X2lkGAIgASgJEhMKC3RlbmFudF9uYW1lGAMgASgJEhEKCWNsaWVudF9pZBgEIAEoCRIYChBhcHBsaWNhdGlvbl9uYW1lGAUgASgJEhIKCmxvZ2luX2hpbnQYBiABKAkSDgoGc2NvcGVzGAcgAygJIkgKDlRlbmFudE1pc21hdGNoEjYKC2ludGVyYWN0aW9uGAEgASgLMiEudGVzc2VyYS5hdXRob3JpemUudjEuSW50ZXJhY3Rpb24i0wEKGkJlZ2luQXV0aG9yaXphdGlvblJlc3BvbnNlEjIKCHJlZGlyZWN0GAEgASgLMh4udGVzc2VyYS5hdXRob3JpemUudjEuUmVkaXJlY3RIABI4CgtpbnRlcmFjdGlvbhgCIAEoCzIhLnRlc3NlcmEuYXV0aG9yaXplLnYxLkludGVyYWN0aW9uSAASPwoPdGVuYW50X21pc21hdGNoGAMgASgLMiQudGVzc2VyYS5hdXRob3JpemUudjEuVGVuYW50TWlzbWF0Y2hIAEIGCgRuZXh0ImYKFUdldEludGVyYWN0aW9uUmVxdWVzdBI1Cgdicm93c2VyGAEgASgLMiQudGVzc2VyYS5hdXRob3JpemUudjEuQnJvd3NlckNvbnRleHQSFgoOaW50ZXJhY3Rpb25faWQYAiABKAkiggEKFkdldEludGVyYWN0aW9uUmVzcG9uc2USNgoLaW50ZXJhY3Rpb24YASABKAsyIS50ZXNzZXJhLmF1dGhvcml6ZS52MS5JbnRlcmFjdGlvbhIwCghyZWRpcmVjdBgCIAEoCzIeLnRlc3NlcmEuYXV0aG9yaXplLnYxLlJlZGlyZWN0IokBCg1TaWduSW5SZXF1ZXN0EjUKB2Jyb3dzZXIYASABKAsyJC50ZXNzZXJhLmF1dGhvcml6ZS52MS5Ccm93c2VyQ29udGV4dBIWCg5pbnRlcmFjdGlvbl9pZBgCIAEoCRISCgppZGVudGlmaWVyGAMgASgJEhUKCHBhc3N3b3JkGAQgASgJQgOAAQEipwEKCk5ld1Nlc3Npb24SGgoNc2Vzc2lvbl90b2tlbhgBIAEoCUIDgAEBEg8KB21heF9hZ2UYAiABKA0SMQoFZW5kZWQYAyABKAsyIi50ZXNzZXJhLmF1dGhvcml6ZS52MS5FbmRlZFNlc3Npb24SOQoNa25vd25fYnJvd3NlchgEIAEoCzIiLnRlc3NlcmEuYXV0aG9yaXplLnYxLktub3duQnJvd3NlciIzCgxLbm93bkJyb3dzZXISEgoFdG9rZW4YASABKAlCA4ABARIPCgdtYXhfYWdlGAIgASgNIlIKDEVuZGVkU2Vzc2lvbhIRCgl0ZW5hbnRfaWQYASABKAkSEgoKc2Vzc2lvbl9pZBgCIAEoCRIbChNlYXJsaWVyX3Nlc3Npb25faWRzGAMgAygJIooCCg5TaWduSW5SZXNwb25zZRIzCglzaWduZWRfaW4YASABKAsyHi50ZXNzZXJhLmF1dGhvcml6ZS52MS5TaWduZWRJbkgAEkMKEXdyb25nX2NyZWRlbnRpYWxzGAIgASgLMiYudGVzc2VyYS5hdXRob3JpemUudjEuV3JvbmdDcmVkZW50aWFsc0gAEj8KD3RlbmFudF9taXNtYXRjaBgDIAEoCzIkLnRlc3NlcmEuYXV0aG9yaXplLnYxLlRlbmFudE1pc21hdGNoSAASMgoIcmVkaXJlY3QYBCABKAsyHi50ZXNzZXJhLmF1dGhvcml6ZS52MS5SZWRpcmVjdEgAQgkKB291dGNvbWUibwoIU2lnbmVkSW4SMQoHc2Vzc2lvbhgBIAEoCzIgLnRlc3NlcmEuYXV0aG9yaXplLnYxLk5ld1Nlc3Npb24SMAoIcmVkaXJlY3QYAiABKAsyHi50ZXNzZXJhLmF1dGhvcml6ZS52MS5SZWRpcmVjdCJKChBXcm9uZ0NyZWRlbnRpYWxzEjYKC2ludGVyYWN0aW9uGAEgASgLMiEudGVzc2VyYS5hdXRob3JpemUudjEuSW50ZXJhY3Rpb24iigEKE1NpZ25JbkRpcmVjdFJlcXVlc3QSNQoHYnJvd3NlchgBIAEoCzIkLnRlc3NlcmEuYXV0aG9yaXplLnYxLkJyb3dzZXJDb250ZXh0EhEKCXRlbmFudF9pZBgCIAEoCRISCgppZGVudGlmaWVyGAMgASgJEhUKCHBhc3N3b3JkGAQgASgJQgOAAQEiYgoUU2lnbkluRGlyZWN0UmVzcG9uc2USMQoHc2Vzc2lvbhgBIAEoCzIgLnRlc3NlcmEuYXV0aG9yaXplLnYxLk5ld1Nlc3Npb24SFwoPdGVuYW50X21pc21hdGNoGAIgASgIIkoKEUdldFNlc3Npb25SZXF1ZXN0EjUKB2Jyb3dzZXIYASABKAsyJC50ZXNzZXJhLmF1dGhvcml6ZS52MS5Ccm93c2VyQ29udGV4dCJ0CgdTZXNzaW9uEhIKCnNlc3Npb25faWQYASABKAkSEQoJdGVuYW50X2lkGAIgASgJEg8KB3VzZXJfaWQYAyABKAkSEAoIdXNlcm5hbWUYBCABKAkSDAoEbmFtZRgFIAEoCRIRCglhdXRoX3RpbWUYBiABKAMiRAoSR2V0U2Vzc2lvblJlc3BvbnNlEi4KB3Nlc3Npb24YASABKAsyHS50ZXNzZXJhLmF1dGhvcml6ZS52MS5TZXNzaW9uIt4BChFFbmRTZXNzaW9uUmVxdWVzdBI1Cgdicm93c2VyGAEgASgLMiQudGVzc2VyYS5hdXRob3JpemUudjEuQnJvd3NlckNvbnRleHQSEQoJY2xpZW50X2lkGAIgASgJEiAKGHBvc3RfbG9nb3V0X3JlZGlyZWN0X3VyaRgDIAEoCRINCgVzdGF0ZRgEIAEoCRIYChBoaW50ZWRfY2xpZW50X2lkGAUgASgJEhcKD3JlZnVzZV9mYWxsYmFjaxgGIAEoCBIbChNyZWZ1c2VfdW5yZWdpc3RlcmVkGAcgASgIIp8BChJFbmRTZXNzaW9uUmVzcG9uc2USEAoIbG9jYXRpb24YASABKAkSFQoNc2Vzc2lvbl9lbmRlZBgCIAEoCBIRCgl0ZW5hbnRfaWQYAyABKAkSEgoKc2Vzc2lvbl9pZBgEIAEoCRIbChNlYXJsaWVyX3Nlc3Npb25faWRzGAUgAygJEhwKFHJlZGlyZWN0X3VyaV9yZWZ1c2VkGAYgASgIIqgBChFSZWRlZW1Db2RlUmVxdWVzdBIRCgRjb2RlGAEgASgJQgOAAQESEQoJY2xpZW50X2lkGAIgASgJEhEKCXRlbmFudF9pZBgDIAEoCRIUCgxyZWRpcmVjdF91cmkYBCABKAkSGgoNY29kZV92ZXJpZmllchgFIAEoCUIDgAEBEhIKCmlwX2FkZHJlc3MYBiABKAkSFAoMY29uZmlkZW50aWFsGAcgASgIIrMBChJBdXRob3JpemF0aW9uR3JhbnQSEQoJdGVuYW50X2lkGAEgASgJEhEKCWNsaWVudF9pZBgCIAEoCRIPCgd1c2VyX2lkGAMgASgJEg4KBnNjb3BlcxgEIAMoCRIQCghyZXNvdXJjZRgFIAEoCRINCgVub25jZRgGIAEoCRIRCglhdXRoX3RpbWUYByABKAMSEgoKc2Vzc2lvbl9pZBgIIAEoCRIOCgZpc3N1ZXIYCSABKAkihQEKElJlZGVlbUNvZGVSZXNwb25zZRI3CgVncmFudBgBIAEoCzIoLnRlc3NlcmEuYXV0aG9yaXplLnYxLkF1dGhvcml6YXRpb25HcmFudBIRCgljb2RlX2hhc2gYAiABKAwSFAoMdGFrZW5fYmVmb3JlGAMgASgIEg0KBWJ1cm50GAQgASgIMtEGChBBdXRob3JpemVTZXJ2aWNlEncKEkJlZ2luQXV0aG9yaXphdGlvbhIvLnRlc3NlcmEuYXV0aG9yaXplLnYxLkJlZ2luQXV0aG9yaXphdGlvblJlcXVlc3QaMC50ZXNzZXJhLmF1dGhvcml6ZS52MS5CZWdpbkF1dGhvcml6YXRpb25SZXNwb25zZRJwCg5HZXRJbnRlcmFjdGlvbhIrLnRlc3NlcmEuYXV0aG9yaXplLnYxLkdldEludGVyYWN0aW9uUmVxdWVzdBosLnRlc3NlcmEuYXV0aG9yaXplLnYxLkdldEludGVyYWN0aW9uUmVzcG9uc2UiA5ACARJTCgZTaWduSW4SIy50ZXNzZXJhLmF1dGhvcml6ZS52MS5TaWduSW5SZXF1ZXN0GiQudGVzc2VyYS5hdXRob3JpemUudjEuU2lnbkluUmVzcG9uc2USZQoMU2lnbkluRGlyZWN0EikudGVzc2VyYS5hdXRob3JpemUudjEuU2lnbkluRGlyZWN0UmVxdWVzdBoqLnRlc3NlcmEuYXV0aG9yaXplLnYxLlNpZ25JbkRpcmVjdFJlc3BvbnNlEl8KCkdldFNlc3Npb24SJy50ZXNzZXJhLmF1dGhvcml6ZS52MS5HZXRTZXNzaW9uUmVxdWVzdBooLnRlc3NlcmEuYXV0aG9yaXplLnYxLkdldFNlc3Npb25SZXNwb25zZRJfCgpFbmRTZXNzaW9uEicudGVzc2VyYS5hdXRob3JpemUudjEuRW5kU2Vzc2lvblJlcXVlc3QaKC50ZXNzZXJhLmF1dGhvcml6ZS52MS5FbmRTZXNzaW9uUmVzcG9uc2USXwoKUmVkZWVtQ29kZRInLnRlc3NlcmEuYXV0aG9yaXplLnYxLlJlZGVlbUNvZGVSZXF1ZXN0GigudGVzc2VyYS5hdXRob3JpemUudjEuUmVkZWVtQ29kZVJlc3BvbnNlEnMKEFdhdGNoU2Vzc2lvbkVuZHMSLS50ZXNzZXJhLmF1dGhvcml6ZS52MS5XYXRjaFNlc3Npb25FbmRzUmVxdWVzdBouLnRlc3NlcmEuYXV0aG9yaXplLnYxLldhdGNoU2Vzc2lvbkVuZHNSZXNwb25zZTABYgZwcm90bzM");
+  fileDesc("CiR0ZXNzZXJhL2F1dGhvcml6ZS92MS9hdXRob3JpemUucHJvdG8SFHRlc3NlcmEuYXV0aG9yaXplLnYxIlwKGFRha2VMb2dvdXROb3RpY2VzUmVxdWVzdBINCgVsaW1pdBgBIAEoDRIVCg1sZWFzZV9zZWNvbmRzGAIgASgNEhoKEnNraXBwZWRfY2xpZW50X2lkcxgDIAMoCSJQChlUYWtlTG9nb3V0Tm90aWNlc1Jlc3BvbnNlEjMKB25vdGljZXMYASADKAsyIi50ZXNzZXJhLmF1dGhvcml6ZS52MS5Mb2dvdXROb3RpY2UiywEKDExvZ291dE5vdGljZRIRCglub3RpY2VfaWQYASABKAkSDQoFY2xhaW0YAiABKA0SDwoHYXR0ZW1wdBgDIAEoDRIRCgl0ZW5hbnRfaWQYBCABKAkSEQoJY2xpZW50X2lkGAUgASgJEg8KB3VzZXJfaWQYBiABKAkSEgoKc2Vzc2lvbl9pZBgHIAEoCRIOCgZpc3N1ZXIYCCABKAkSEgoKcmVxdWVzdF9pZBgJIAEoCRIZChFyZW1haW5pbmdfc2Vjb25kcxgKIAEoASKwAQoZRmluaXNoTG9nb3V0Tm90aWNlUmVxdWVzdBIyCgZub3RpY2UYASABKAsyIi50ZXNzZXJhLmF1dGhvcml6ZS52MS5Mb2dvdXROb3RpY2USOAoGcmVzdWx0GAIgASgOMigudGVzc2VyYS5hdXRob3JpemUudjEuTG9nb3V0Tm90aWNlUmVzdWx0Eg4KBnJlYXNvbhgDIAEoCRIVCg1kZWxheV9zZWNvbmRzGAQgASgBIhwKGkZpbmlzaExvZ291dE5vdGljZVJlc3BvbnNlIlgKF1dhdGNoU2Vzc2lvbkVuZHNSZXF1ZXN0EhsKDmFmdGVyX3NlcXVlbmNlGAEgASgDSACIAQESDQoFc2luY2UYAiABKANCEQoPX2FmdGVyX3NlcXVlbmNlInYKGFdhdGNoU2Vzc2lvbkVuZHNSZXNwb25zZRIQCghzZXF1ZW5jZRgBIAEoAxIRCgl0ZW5hbnRfaWQYAiABKAkSEgoKc2Vzc2lvbl9pZBgDIAEoCRIPCgd1c2VyX2lkGAQgASgJEhAKCGVuZGVkX2F0GAUgASgDIrcBCg5Ccm93c2VyQ29udGV4dBIXCgpicm93c2VyX2lkGAEgASgJQgOAAQESGgoNc2Vzc2lvbl90b2tlbhgCIAEoCUIDgAEBEhIKCmlwX2FkZHJlc3MYAyABKAkSFwoPdXNlcl9hZ2VudF9oYXNoGAQgASgJEg4KBmlzc3VlchgFIAEoCRIgChNrbm93bl9icm93c2VyX3Rva2VuGAYgASgJQgOAAQESEQoJdGVuYW50X2lkGAcgASgJIvIBChlCZWdpbkF1dGhvcml6YXRpb25SZXF1ZXN0EjUKB2Jyb3dzZXIYASABKAsyJC50ZXNzZXJhLmF1dGhvcml6ZS52MS5Ccm93c2VyQ29udGV4dBJTCgpwYXJhbWV0ZXJzGAIgAygLMj8udGVzc2VyYS5hdXRob3JpemUudjEuQmVnaW5BdXRob3JpemF0aW9uUmVxdWVzdC5QYXJhbWV0ZXJzRW50cnkSFgoOaGludGVkX3VzZXJfaWQYAyABKAkaMQoPUGFyYW1ldGVyc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEiVAoIUmVkaXJlY3QSFQoIbG9jYXRpb24YASABKAlCA4ABARIxCglmb3JtX3Bvc3QYAiABKAsyHi50ZXNzZXJhLmF1dGhvcml6ZS52MS5Gb3JtUG9zdCKTAQoIRm9ybVBvc3QSCwoDdXJpGAEgASgJEkcKCnBhcmFtZXRlcnMYAiADKAsyLi50ZXNzZXJhLmF1dGhvcml6ZS52MS5Gb3JtUG9zdC5QYXJhbWV0ZXJzRW50cnlCA4ABARoxCg9QYXJhbWV0ZXJzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASKeAQoLSW50ZXJhY3Rpb24SFgoOaW50ZXJhY3Rpb25faWQYASABKAkSEQoJdGVuYW50X2lkGAIgASgJEhMKC3RlbmFudF9uYW1lGAMgASgJEhEKCWNsaWVudF9pZBgEIAEoCRIYChBhcHBsaWNhdGlvbl9uYW1lGAUgASgJEhIKCmxvZ2luX2hpbnQYBiABKAkSDgoGc2NvcGVzGAcgAygJIkgKDlRlbmFudE1pc21hdGNoEjYKC2ludGVyYWN0aW9uGAEgASgLMiEudGVzc2VyYS5hdXRob3JpemUudjEuSW50ZXJhY3Rpb24i0wEKGkJlZ2luQXV0aG9yaXphdGlvblJlc3BvbnNlEjIKCHJlZGlyZWN0GAEgASgLMh4udGVzc2VyYS5hdXRob3JpemUudjEuUmVkaXJlY3RIABI4CgtpbnRlcmFjdGlvbhgCIAEoCzIhLnRlc3NlcmEuYXV0aG9yaXplLnYxLkludGVyYWN0aW9uSAASPwoPdGVuYW50X21pc21hdGNoGAMgASgLMiQudGVzc2VyYS5hdXRob3JpemUudjEuVGVuYW50TWlzbWF0Y2hIAEIGCgRuZXh0ImYKFUdldEludGVyYWN0aW9uUmVxdWVzdBI1Cgdicm93c2VyGAEgASgLMiQudGVzc2VyYS5hdXRob3JpemUudjEuQnJvd3NlckNvbnRleHQSFgoOaW50ZXJhY3Rpb25faWQYAiABKAkiggEKFkdldEludGVyYWN0aW9uUmVzcG9uc2USNgoLaW50ZXJhY3Rpb24YASABKAsyIS50ZXNzZXJhLmF1dGhvcml6ZS52MS5JbnRlcmFjdGlvbhIwCghyZWRpcmVjdBgCIAEoCzIeLnRlc3NlcmEuYXV0aG9yaXplLnYxLlJlZGlyZWN0IokBCg1TaWduSW5SZXF1ZXN0EjUKB2Jyb3dzZXIYASABKAsyJC50ZXNzZXJhLmF1dGhvcml6ZS52MS5Ccm93c2VyQ29udGV4dBIWCg5pbnRlcmFjdGlvbl9pZBgCIAEoCRISCgppZGVudGlmaWVyGAMgASgJEhUKCHBhc3N3b3JkGAQgASgJQgOAAQEipwEKCk5ld1Nlc3Npb24SGgoNc2Vzc2lvbl90b2tlbhgBIAEoCUIDgAEBEg8KB21heF9hZ2UYAiABKA0SMQoFZW5kZWQYAyABKAsyIi50ZXNzZXJhLmF1dGhvcml6ZS52MS5FbmRlZFNlc3Npb24SOQoNa25vd25fYnJvd3NlchgEIAEoCzIiLnRlc3NlcmEuYXV0aG9yaXplLnYxLktub3duQnJvd3NlciIzCgxLbm93bkJyb3dzZXISEgoFdG9rZW4YASABKAlCA4ABARIPCgdtYXhfYWdlGAIgASgNIlIKDEVuZGVkU2Vzc2lvbhIRCgl0ZW5hbnRfaWQYASABKAkSEgoKc2Vzc2lvbl9pZBgCIAEoCRIbChNlYXJsaWVyX3Nlc3Npb25faWRzGAMgAygJIooCCg5TaWduSW5SZXNwb25zZRIzCglzaWduZWRfaW4YASABKAsyHi50ZXNzZXJhLmF1dGhvcml6ZS52MS5TaWduZWRJbkgAEkMKEXdyb25nX2NyZWRlbnRpYWxzGAIgASgLMiYudGVzc2VyYS5hdXRob3JpemUudjEuV3JvbmdDcmVkZW50aWFsc0gAEj8KD3RlbmFudF9taXNtYXRjaBgDIAEoCzIkLnRlc3NlcmEuYXV0aG9yaXplLnYxLlRlbmFudE1pc21hdGNoSAASMgoIcmVkaXJlY3QYBCABKAsyHi50ZXNzZXJhLmF1dGhvcml6ZS52MS5SZWRpcmVjdEgAQgkKB291dGNvbWUibwoIU2lnbmVkSW4SMQoHc2Vzc2lvbhgBIAEoCzIgLnRlc3NlcmEuYXV0aG9yaXplLnYxLk5ld1Nlc3Npb24SMAoIcmVkaXJlY3QYAiABKAsyHi50ZXNzZXJhLmF1dGhvcml6ZS52MS5SZWRpcmVjdCJKChBXcm9uZ0NyZWRlbnRpYWxzEjYKC2ludGVyYWN0aW9uGAEgASgLMiEudGVzc2VyYS5hdXRob3JpemUudjEuSW50ZXJhY3Rpb24iigEKE1NpZ25JbkRpcmVjdFJlcXVlc3QSNQoHYnJvd3NlchgBIAEoCzIkLnRlc3NlcmEuYXV0aG9yaXplLnYxLkJyb3dzZXJDb250ZXh0EhEKCXRlbmFudF9pZBgCIAEoCRISCgppZGVudGlmaWVyGAMgASgJEhUKCHBhc3N3b3JkGAQgASgJQgOAAQEiYgoUU2lnbkluRGlyZWN0UmVzcG9uc2USMQoHc2Vzc2lvbhgBIAEoCzIgLnRlc3NlcmEuYXV0aG9yaXplLnYxLk5ld1Nlc3Npb24SFwoPdGVuYW50X21pc21hdGNoGAIgASgIIkoKEUdldFNlc3Npb25SZXF1ZXN0EjUKB2Jyb3dzZXIYASABKAsyJC50ZXNzZXJhLmF1dGhvcml6ZS52MS5Ccm93c2VyQ29udGV4dCJ0CgdTZXNzaW9uEhIKCnNlc3Npb25faWQYASABKAkSEQoJdGVuYW50X2lkGAIgASgJEg8KB3VzZXJfaWQYAyABKAkSEAoIdXNlcm5hbWUYBCABKAkSDAoEbmFtZRgFIAEoCRIRCglhdXRoX3RpbWUYBiABKAMiRAoSR2V0U2Vzc2lvblJlc3BvbnNlEi4KB3Nlc3Npb24YASABKAsyHS50ZXNzZXJhLmF1dGhvcml6ZS52MS5TZXNzaW9uIt4BChFFbmRTZXNzaW9uUmVxdWVzdBI1Cgdicm93c2VyGAEgASgLMiQudGVzc2VyYS5hdXRob3JpemUudjEuQnJvd3NlckNvbnRleHQSEQoJY2xpZW50X2lkGAIgASgJEiAKGHBvc3RfbG9nb3V0X3JlZGlyZWN0X3VyaRgDIAEoCRINCgVzdGF0ZRgEIAEoCRIYChBoaW50ZWRfY2xpZW50X2lkGAUgASgJEhcKD3JlZnVzZV9mYWxsYmFjaxgGIAEoCBIbChNyZWZ1c2VfdW5yZWdpc3RlcmVkGAcgASgIIp8BChJFbmRTZXNzaW9uUmVzcG9uc2USEAoIbG9jYXRpb24YASABKAkSFQoNc2Vzc2lvbl9lbmRlZBgCIAEoCBIRCgl0ZW5hbnRfaWQYAyABKAkSEgoKc2Vzc2lvbl9pZBgEIAEoCRIbChNlYXJsaWVyX3Nlc3Npb25faWRzGAUgAygJEhwKFHJlZGlyZWN0X3VyaV9yZWZ1c2VkGAYgASgIIqgBChFSZWRlZW1Db2RlUmVxdWVzdBIRCgRjb2RlGAEgASgJQgOAAQESEQoJY2xpZW50X2lkGAIgASgJEhEKCXRlbmFudF9pZBgDIAEoCRIUCgxyZWRpcmVjdF91cmkYBCABKAkSGgoNY29kZV92ZXJpZmllchgFIAEoCUIDgAEBEhIKCmlwX2FkZHJlc3MYBiABKAkSFAoMY29uZmlkZW50aWFsGAcgASgIIrMBChJBdXRob3JpemF0aW9uR3JhbnQSEQoJdGVuYW50X2lkGAEgASgJEhEKCWNsaWVudF9pZBgCIAEoCRIPCgd1c2VyX2lkGAMgASgJEg4KBnNjb3BlcxgEIAMoCRIQCghyZXNvdXJjZRgFIAEoCRINCgVub25jZRgGIAEoCRIRCglhdXRoX3RpbWUYByABKAMSEgoKc2Vzc2lvbl9pZBgIIAEoCRIOCgZpc3N1ZXIYCSABKAkihQEKElJlZGVlbUNvZGVSZXNwb25zZRI3CgVncmFudBgBIAEoCzIoLnRlc3NlcmEuYXV0aG9yaXplLnYxLkF1dGhvcml6YXRpb25HcmFudBIRCgljb2RlX2hhc2gYAiABKAwSFAoMdGFrZW5fYmVmb3JlGAMgASgIEg0KBWJ1cm50GAQgASgIKsMBChJMb2dvdXROb3RpY2VSZXN1bHQSJAogTE9HT1VUX05PVElDRV9SRVNVTFRfVU5TUEVDSUZJRUQQABIiCh5MT0dPVVRfTk9USUNFX1JFU1VMVF9ERUxJVkVSRUQQARIfChtMT0dPVVRfTk9USUNFX1JFU1VMVF9GQUlMRUQQAhIeChpMT0dPVVRfTk9USUNFX1JFU1VMVF9SRVRSWRADEiIKHkxPR09VVF9OT1RJQ0VfUkVTVUxUX0dJVkVfQkFDSxAEMsAIChBBdXRob3JpemVTZXJ2aWNlEncKEkJlZ2luQXV0aG9yaXphdGlvbhIvLnRlc3NlcmEuYXV0aG9yaXplLnYxLkJlZ2luQXV0aG9yaXphdGlvblJlcXVlc3QaMC50ZXNzZXJhLmF1dGhvcml6ZS52MS5CZWdpbkF1dGhvcml6YXRpb25SZXNwb25zZRJwCg5HZXRJbnRlcmFjdGlvbhIrLnRlc3NlcmEuYXV0aG9yaXplLnYxLkdldEludGVyYWN0aW9uUmVxdWVzdBosLnRlc3NlcmEuYXV0aG9yaXplLnYxLkdldEludGVyYWN0aW9uUmVzcG9uc2UiA5ACARJTCgZTaWduSW4SIy50ZXNzZXJhLmF1dGhvcml6ZS52MS5TaWduSW5SZXF1ZXN0GiQudGVzc2VyYS5hdXRob3JpemUudjEuU2lnbkluUmVzcG9uc2USZQoMU2lnbkluRGlyZWN0EikudGVzc2VyYS5hdXRob3JpemUudjEuU2lnbkluRGlyZWN0UmVxdWVzdBoqLnRlc3NlcmEuYXV0aG9yaXplLnYxLlNpZ25JbkRpcmVjdFJlc3BvbnNlEl8KCkdldFNlc3Npb24SJy50ZXNzZXJhLmF1dGhvcml6ZS52MS5HZXRTZXNzaW9uUmVxdWVzdBooLnRlc3NlcmEuYXV0aG9yaXplLnYxLkdldFNlc3Npb25SZXNwb25zZRJfCgpFbmRTZXNzaW9uEicudGVzc2VyYS5hdXRob3JpemUudjEuRW5kU2Vzc2lvblJlcXVlc3QaKC50ZXNzZXJhLmF1dGhvcml6ZS52MS5FbmRTZXNzaW9uUmVzcG9uc2USXwoKUmVkZWVtQ29kZRInLnRlc3NlcmEuYXV0aG9yaXplLnYxLlJlZGVlbUNvZGVSZXF1ZXN0GigudGVzc2VyYS5hdXRob3JpemUudjEuUmVkZWVtQ29kZVJlc3BvbnNlEnMKEFdhdGNoU2Vzc2lvbkVuZHMSLS50ZXNzZXJhLmF1dGhvcml6ZS52MS5XYXRjaFNlc3Npb25FbmRzUmVxdWVzdBouLnRlc3NlcmEuYXV0aG9yaXplLnYxLldhdGNoU2Vzc2lvbkVuZHNSZXNwb25zZTABEnQKEVRha2VMb2dvdXROb3RpY2VzEi4udGVzc2VyYS5hdXRob3JpemUudjEuVGFrZUxvZ291dE5vdGljZXNSZXF1ZXN0Gi8udGVzc2VyYS5hdXRob3JpemUudjEuVGFrZUxvZ291dE5vdGljZXNSZXNwb25zZRJ3ChJGaW5pc2hMb2dvdXROb3RpY2USLy50ZXNzZXJhLmF1dGhvcml6ZS52MS5GaW5pc2hMb2dvdXROb3RpY2VSZXF1ZXN0GjAudGVzc2VyYS5hdXRob3JpemUudjEuRmluaXNoTG9nb3V0Tm90aWNlUmVzcG9uc2ViBnByb3RvMw");
+
+/**
+ * @generated from message tessera.authorize.v1.TakeLogoutNoticesRequest
+ */
+export type TakeLogoutNoticesRequest = Message<"tessera.authorize.v1.TakeLogoutNoticesRequest"> & {
+  /**
+   * @generated from field: uint32 limit = 1;
+   */
+  limit: number;
+
+  /**
+   * Until another process may take them.
+   *
+   * @generated from field: uint32 lease_seconds = 2;
+   */
+  leaseSeconds: number;
+
+  /**
+   * Applications whose notices are left alone.
+   *
+   * @generated from field: repeated string skipped_client_ids = 3;
+   */
+  skippedClientIds: string[];
+};
+
+/**
+ * Describes the message tessera.authorize.v1.TakeLogoutNoticesRequest.
+ * Use `create(TakeLogoutNoticesRequestSchema)` to create a new message.
+ */
+export const TakeLogoutNoticesRequestSchema: GenMessage<TakeLogoutNoticesRequest> = /*@__PURE__*/
+  messageDesc(file_tessera_authorize_v1_authorize, 0);
+
+/**
+ * @generated from message tessera.authorize.v1.TakeLogoutNoticesResponse
+ */
+export type TakeLogoutNoticesResponse = Message<"tessera.authorize.v1.TakeLogoutNoticesResponse"> & {
+  /**
+   * @generated from field: repeated tessera.authorize.v1.LogoutNotice notices = 1;
+   */
+  notices: LogoutNotice[];
+};
+
+/**
+ * Describes the message tessera.authorize.v1.TakeLogoutNoticesResponse.
+ * Use `create(TakeLogoutNoticesResponseSchema)` to create a new message.
+ */
+export const TakeLogoutNoticesResponseSchema: GenMessage<TakeLogoutNoticesResponse> = /*@__PURE__*/
+  messageDesc(file_tessera_authorize_v1_authorize, 1);
+
+/**
+ * The end of a session, for one application that got a code in it.
+ *
+ * @generated from message tessera.authorize.v1.LogoutNotice
+ */
+export type LogoutNotice = Message<"tessera.authorize.v1.LogoutNotice"> & {
+  /**
+   * The `jti` of every logout token of this notice.
+   *
+   * @generated from field: string notice_id = 1;
+   */
+  noticeId: string;
+
+  /**
+   * Number of this claim, never reused.
+   *
+   * @generated from field: uint32 claim = 2;
+   */
+  claim: number;
+
+  /**
+   * Number of this attempt; claims that were given back do not count.
+   *
+   * @generated from field: uint32 attempt = 3;
+   */
+  attempt: number;
+
+  /**
+   * @generated from field: string tenant_id = 4;
+   */
+  tenantId: string;
+
+  /**
+   * @generated from field: string client_id = 5;
+   */
+  clientId: string;
+
+  /**
+   * @generated from field: string user_id = 6;
+   */
+  userId: string;
+
+  /**
+   * The `sid` and `iss` that the application knows.
+   *
+   * @generated from field: string session_id = 7;
+   */
+  sessionId: string;
+
+  /**
+   * @generated from field: string issuer = 8;
+   */
+  issuer: string;
+
+  /**
+   * Of the call that ended the session; empty without one.
+   *
+   * @generated from field: string request_id = 9;
+   */
+  requestId: string;
+
+  /**
+   * Until nothing is tried any more; negative after it.
+   *
+   * @generated from field: double remaining_seconds = 10;
+   */
+  remainingSeconds: number;
+};
+
+/**
+ * Describes the message tessera.authorize.v1.LogoutNotice.
+ * Use `create(LogoutNoticeSchema)` to create a new message.
+ */
+export const LogoutNoticeSchema: GenMessage<LogoutNotice> = /*@__PURE__*/
+  messageDesc(file_tessera_authorize_v1_authorize, 2);
+
+/**
+ * @generated from message tessera.authorize.v1.FinishLogoutNoticeRequest
+ */
+export type FinishLogoutNoticeRequest = Message<"tessera.authorize.v1.FinishLogoutNoticeRequest"> & {
+  /**
+   * As it was taken.
+   *
+   * @generated from field: tessera.authorize.v1.LogoutNotice notice = 1;
+   */
+  notice?: LogoutNotice | undefined;
+
+  /**
+   * @generated from field: tessera.authorize.v1.LogoutNoticeResult result = 2;
+   */
+  result: LogoutNoticeResult;
+
+  /**
+   * @generated from field: string reason = 3;
+   */
+  reason: string;
+
+  /**
+   * @generated from field: double delay_seconds = 4;
+   */
+  delaySeconds: number;
+};
+
+/**
+ * Describes the message tessera.authorize.v1.FinishLogoutNoticeRequest.
+ * Use `create(FinishLogoutNoticeRequestSchema)` to create a new message.
+ */
+export const FinishLogoutNoticeRequestSchema: GenMessage<FinishLogoutNoticeRequest> = /*@__PURE__*/
+  messageDesc(file_tessera_authorize_v1_authorize, 3);
+
+/**
+ * @generated from message tessera.authorize.v1.FinishLogoutNoticeResponse
+ */
+export type FinishLogoutNoticeResponse = Message<"tessera.authorize.v1.FinishLogoutNoticeResponse"> & {
+};
+
+/**
+ * Describes the message tessera.authorize.v1.FinishLogoutNoticeResponse.
+ * Use `create(FinishLogoutNoticeResponseSchema)` to create a new message.
+ */
+export const FinishLogoutNoticeResponseSchema: GenMessage<FinishLogoutNoticeResponse> = /*@__PURE__*/
+  messageDesc(file_tessera_authorize_v1_authorize, 4);
 
 /**
  * @generated from message tessera.authorize.v1.WatchSessionEndsRequest
@@ -37,7 +208,7 @@ export type WatchSessionEndsRequest = Message<"tessera.authorize.v1.WatchSession
  * Use `create(WatchSessionEndsRequestSchema)` to create a new message.
  */
 export const WatchSessionEndsRequestSchema: GenMessage<WatchSessionEndsRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_authorize, 0);
+  messageDesc(file_tessera_authorize_v1_authorize, 5);
 
 /**
  * @generated from message tessera.authorize.v1.WatchSessionEndsResponse
@@ -76,7 +247,7 @@ export type WatchSessionEndsResponse = Message<"tessera.authorize.v1.WatchSessio
  * Use `create(WatchSessionEndsResponseSchema)` to create a new message.
  */
 export const WatchSessionEndsResponseSchema: GenMessage<WatchSessionEndsResponse> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_authorize, 1);
+  messageDesc(file_tessera_authorize_v1_authorize, 6);
 
 /**
  * @generated from message tessera.authorize.v1.BrowserContext
@@ -131,7 +302,7 @@ export type BrowserContext = Message<"tessera.authorize.v1.BrowserContext"> & {
  * Use `create(BrowserContextSchema)` to create a new message.
  */
 export const BrowserContextSchema: GenMessage<BrowserContext> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_authorize, 2);
+  messageDesc(file_tessera_authorize_v1_authorize, 7);
 
 /**
  * @generated from message tessera.authorize.v1.BeginAuthorizationRequest
@@ -163,7 +334,7 @@ export type BeginAuthorizationRequest = Message<"tessera.authorize.v1.BeginAutho
  * Use `create(BeginAuthorizationRequestSchema)` to create a new message.
  */
 export const BeginAuthorizationRequestSchema: GenMessage<BeginAuthorizationRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_authorize, 3);
+  messageDesc(file_tessera_authorize_v1_authorize, 8);
 
 /**
  * @generated from message tessera.authorize.v1.Redirect
@@ -189,7 +360,7 @@ export type Redirect = Message<"tessera.authorize.v1.Redirect"> & {
  * Use `create(RedirectSchema)` to create a new message.
  */
 export const RedirectSchema: GenMessage<Redirect> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_authorize, 4);
+  messageDesc(file_tessera_authorize_v1_authorize, 9);
 
 /**
  * A form that the browser posts to the client (OAuth 2.0 Form Post Response Mode section 2).
@@ -213,7 +384,7 @@ export type FormPost = Message<"tessera.authorize.v1.FormPost"> & {
  * Use `create(FormPostSchema)` to create a new message.
  */
 export const FormPostSchema: GenMessage<FormPost> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_authorize, 5);
+  messageDesc(file_tessera_authorize_v1_authorize, 10);
 
 /**
  * @generated from message tessera.authorize.v1.Interaction
@@ -260,7 +431,7 @@ export type Interaction = Message<"tessera.authorize.v1.Interaction"> & {
  * Use `create(InteractionSchema)` to create a new message.
  */
 export const InteractionSchema: GenMessage<Interaction> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_authorize, 6);
+  messageDesc(file_tessera_authorize_v1_authorize, 11);
 
 /**
  * The browser's session belongs to another tenant: the contract's 400. The interaction is kept, so that the page can
@@ -280,7 +451,7 @@ export type TenantMismatch = Message<"tessera.authorize.v1.TenantMismatch"> & {
  * Use `create(TenantMismatchSchema)` to create a new message.
  */
 export const TenantMismatchSchema: GenMessage<TenantMismatch> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_authorize, 7);
+  messageDesc(file_tessera_authorize_v1_authorize, 12);
 
 /**
  * @generated from message tessera.authorize.v1.BeginAuthorizationResponse
@@ -315,7 +486,7 @@ export type BeginAuthorizationResponse = Message<"tessera.authorize.v1.BeginAuth
  * Use `create(BeginAuthorizationResponseSchema)` to create a new message.
  */
 export const BeginAuthorizationResponseSchema: GenMessage<BeginAuthorizationResponse> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_authorize, 8);
+  messageDesc(file_tessera_authorize_v1_authorize, 13);
 
 /**
  * @generated from message tessera.authorize.v1.GetInteractionRequest
@@ -337,7 +508,7 @@ export type GetInteractionRequest = Message<"tessera.authorize.v1.GetInteraction
  * Use `create(GetInteractionRequestSchema)` to create a new message.
  */
 export const GetInteractionRequestSchema: GenMessage<GetInteractionRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_authorize, 9);
+  messageDesc(file_tessera_authorize_v1_authorize, 14);
 
 /**
  * @generated from message tessera.authorize.v1.GetInteractionResponse
@@ -363,7 +534,7 @@ export type GetInteractionResponse = Message<"tessera.authorize.v1.GetInteractio
  * Use `create(GetInteractionResponseSchema)` to create a new message.
  */
 export const GetInteractionResponseSchema: GenMessage<GetInteractionResponse> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_authorize, 10);
+  messageDesc(file_tessera_authorize_v1_authorize, 15);
 
 /**
  * @generated from message tessera.authorize.v1.SignInRequest
@@ -395,7 +566,7 @@ export type SignInRequest = Message<"tessera.authorize.v1.SignInRequest"> & {
  * Use `create(SignInRequestSchema)` to create a new message.
  */
 export const SignInRequestSchema: GenMessage<SignInRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_authorize, 11);
+  messageDesc(file_tessera_authorize_v1_authorize, 16);
 
 /**
  * @generated from message tessera.authorize.v1.NewSession
@@ -436,7 +607,7 @@ export type NewSession = Message<"tessera.authorize.v1.NewSession"> & {
  * Use `create(NewSessionSchema)` to create a new message.
  */
 export const NewSessionSchema: GenMessage<NewSession> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_authorize, 12);
+  messageDesc(file_tessera_authorize_v1_authorize, 17);
 
 /**
  * Wrong passwords of a browser in which the person has signed in before have a counter of their own.
@@ -464,7 +635,7 @@ export type KnownBrowser = Message<"tessera.authorize.v1.KnownBrowser"> & {
  * Use `create(KnownBrowserSchema)` to create a new message.
  */
 export const KnownBrowserSchema: GenMessage<KnownBrowser> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_authorize, 13);
+  messageDesc(file_tessera_authorize_v1_authorize, 18);
 
 /**
  * @generated from message tessera.authorize.v1.EndedSession
@@ -493,7 +664,7 @@ export type EndedSession = Message<"tessera.authorize.v1.EndedSession"> & {
  * Use `create(EndedSessionSchema)` to create a new message.
  */
 export const EndedSessionSchema: GenMessage<EndedSession> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_authorize, 14);
+  messageDesc(file_tessera_authorize_v1_authorize, 19);
 
 /**
  * @generated from message tessera.authorize.v1.SignInResponse
@@ -540,7 +711,7 @@ export type SignInResponse = Message<"tessera.authorize.v1.SignInResponse"> & {
  * Use `create(SignInResponseSchema)` to create a new message.
  */
 export const SignInResponseSchema: GenMessage<SignInResponse> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_authorize, 15);
+  messageDesc(file_tessera_authorize_v1_authorize, 20);
 
 /**
  * @generated from message tessera.authorize.v1.SignedIn
@@ -562,7 +733,7 @@ export type SignedIn = Message<"tessera.authorize.v1.SignedIn"> & {
  * Use `create(SignedInSchema)` to create a new message.
  */
 export const SignedInSchema: GenMessage<SignedIn> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_authorize, 16);
+  messageDesc(file_tessera_authorize_v1_authorize, 21);
 
 /**
  * @generated from message tessera.authorize.v1.WrongCredentials
@@ -579,7 +750,7 @@ export type WrongCredentials = Message<"tessera.authorize.v1.WrongCredentials"> 
  * Use `create(WrongCredentialsSchema)` to create a new message.
  */
 export const WrongCredentialsSchema: GenMessage<WrongCredentials> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_authorize, 17);
+  messageDesc(file_tessera_authorize_v1_authorize, 22);
 
 /**
  * @generated from message tessera.authorize.v1.SignInDirectRequest
@@ -611,7 +782,7 @@ export type SignInDirectRequest = Message<"tessera.authorize.v1.SignInDirectRequ
  * Use `create(SignInDirectRequestSchema)` to create a new message.
  */
 export const SignInDirectRequestSchema: GenMessage<SignInDirectRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_authorize, 18);
+  messageDesc(file_tessera_authorize_v1_authorize, 23);
 
 /**
  * @generated from message tessera.authorize.v1.SignInDirectResponse
@@ -637,7 +808,7 @@ export type SignInDirectResponse = Message<"tessera.authorize.v1.SignInDirectRes
  * Use `create(SignInDirectResponseSchema)` to create a new message.
  */
 export const SignInDirectResponseSchema: GenMessage<SignInDirectResponse> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_authorize, 19);
+  messageDesc(file_tessera_authorize_v1_authorize, 24);
 
 /**
  * @generated from message tessera.authorize.v1.GetSessionRequest
@@ -654,7 +825,7 @@ export type GetSessionRequest = Message<"tessera.authorize.v1.GetSessionRequest"
  * Use `create(GetSessionRequestSchema)` to create a new message.
  */
 export const GetSessionRequestSchema: GenMessage<GetSessionRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_authorize, 20);
+  messageDesc(file_tessera_authorize_v1_authorize, 25);
 
 /**
  * @generated from message tessera.authorize.v1.Session
@@ -700,7 +871,7 @@ export type Session = Message<"tessera.authorize.v1.Session"> & {
  * Use `create(SessionSchema)` to create a new message.
  */
 export const SessionSchema: GenMessage<Session> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_authorize, 21);
+  messageDesc(file_tessera_authorize_v1_authorize, 26);
 
 /**
  * @generated from message tessera.authorize.v1.GetSessionResponse
@@ -717,7 +888,7 @@ export type GetSessionResponse = Message<"tessera.authorize.v1.GetSessionRespons
  * Use `create(GetSessionResponseSchema)` to create a new message.
  */
 export const GetSessionResponseSchema: GenMessage<GetSessionResponse> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_authorize, 22);
+  messageDesc(file_tessera_authorize_v1_authorize, 27);
 
 /**
  * @generated from message tessera.authorize.v1.EndSessionRequest
@@ -771,7 +942,7 @@ export type EndSessionRequest = Message<"tessera.authorize.v1.EndSessionRequest"
  * Use `create(EndSessionRequestSchema)` to create a new message.
  */
 export const EndSessionRequestSchema: GenMessage<EndSessionRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_authorize, 23);
+  messageDesc(file_tessera_authorize_v1_authorize, 28);
 
 /**
  * @generated from message tessera.authorize.v1.EndSessionResponse
@@ -822,7 +993,7 @@ export type EndSessionResponse = Message<"tessera.authorize.v1.EndSessionRespons
  * Use `create(EndSessionResponseSchema)` to create a new message.
  */
 export const EndSessionResponseSchema: GenMessage<EndSessionResponse> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_authorize, 24);
+  messageDesc(file_tessera_authorize_v1_authorize, 29);
 
 /**
  * @generated from message tessera.authorize.v1.RedeemCodeRequest
@@ -873,7 +1044,7 @@ export type RedeemCodeRequest = Message<"tessera.authorize.v1.RedeemCodeRequest"
  * Use `create(RedeemCodeRequestSchema)` to create a new message.
  */
 export const RedeemCodeRequestSchema: GenMessage<RedeemCodeRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_authorize, 25);
+  messageDesc(file_tessera_authorize_v1_authorize, 30);
 
 /**
  * @generated from message tessera.authorize.v1.AuthorizationGrant
@@ -932,7 +1103,7 @@ export type AuthorizationGrant = Message<"tessera.authorize.v1.AuthorizationGran
  * Use `create(AuthorizationGrantSchema)` to create a new message.
  */
 export const AuthorizationGrantSchema: GenMessage<AuthorizationGrant> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_authorize, 26);
+  messageDesc(file_tessera_authorize_v1_authorize, 31);
 
 /**
  * @generated from message tessera.authorize.v1.RedeemCodeResponse
@@ -971,7 +1142,54 @@ export type RedeemCodeResponse = Message<"tessera.authorize.v1.RedeemCodeRespons
  * Use `create(RedeemCodeResponseSchema)` to create a new message.
  */
 export const RedeemCodeResponseSchema: GenMessage<RedeemCodeResponse> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_authorize, 27);
+  messageDesc(file_tessera_authorize_v1_authorize, 32);
+
+/**
+ * @generated from enum tessera.authorize.v1.LogoutNoticeResult
+ */
+export const LogoutNoticeResult = {
+  /**
+   * @generated from enum value: LOGOUT_NOTICE_RESULT_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED: 0,
+
+  /**
+   * @generated from enum value: LOGOUT_NOTICE_RESULT_DELIVERED = 1;
+   */
+  DELIVERED: 1,
+
+  /**
+   * Given up, for `reason`.
+   *
+   * @generated from enum value: LOGOUT_NOTICE_RESULT_FAILED = 2;
+   */
+  FAILED: 2,
+
+  /**
+   * Tried again after `delay_seconds`.
+   *
+   * @generated from enum value: LOGOUT_NOTICE_RESULT_RETRY = 3;
+   */
+  RETRY: 3,
+
+  /**
+   * As RETRY, but the claim does not count as an attempt.
+   *
+   * @generated from enum value: LOGOUT_NOTICE_RESULT_GIVE_BACK = 4;
+   */
+  GIVE_BACK: 4,
+} as const;
+
+/**
+ * @generated from enum tessera.authorize.v1.LogoutNoticeResult
+ */
+export type LogoutNoticeResult = (typeof LogoutNoticeResult)[keyof typeof LogoutNoticeResult] | UnknownEnum;
+
+/**
+ * Describes the enum tessera.authorize.v1.LogoutNoticeResult.
+ */
+export const LogoutNoticeResultSchema: GenEnum<LogoutNoticeResult> = /*@__PURE__*/
+  enumDesc(file_tessera_authorize_v1_authorize, 0);
 
 /**
  * AuthorizeService owns interactive sign-in: pre-authorization contexts, sessions, codes, logout.
@@ -1065,6 +1283,27 @@ export const AuthorizeService: GenService<{
     methodKind: "server_streaming";
     input: typeof WatchSessionEndsRequestSchema;
     output: typeof WatchSessionEndsResponseSchema;
+  },
+  /**
+   * TakeLogoutNotices leases notices of ended sessions that are due (OIDC Back-Channel Logout section 2.5). Only `token`
+   * may call it: it signs the logout tokens and sends them.
+   *
+   * @generated from rpc tessera.authorize.v1.AuthorizeService.TakeLogoutNotices
+   */
+  takeLogoutNotices: {
+    methodKind: "unary";
+    input: typeof TakeLogoutNoticesRequestSchema;
+    output: typeof TakeLogoutNoticesResponseSchema;
+  },
+  /**
+   * FinishLogoutNotice records the result of an attempt. A claim that is void changes nothing.
+   *
+   * @generated from rpc tessera.authorize.v1.AuthorizeService.FinishLogoutNotice
+   */
+  finishLogoutNotice: {
+    methodKind: "unary";
+    input: typeof FinishLogoutNoticeRequestSchema;
+    output: typeof FinishLogoutNoticeResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_tessera_authorize_v1_authorize, 0);

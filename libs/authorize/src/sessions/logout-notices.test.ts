@@ -1,0 +1,101 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { LogoutNoticeResult } from '@tessera/proto-gen/authorize';
+import { Status } from '@tessera/proto-gen/directory';
+import { eventually } from '@tessera/test-kit';
+import { newPerson } from '../testing/person.ts';
+import { createWorld, issuer, web } from '../testing/world.ts';
+import type { World } from '../testing/world.ts';
+
+const backchannelLogoutUri = 'https://app.example/backchannel-logout';
+let world: World;
+beforeAll(async () => {
+  world = await createWorld();
+  await world.directory.changeApplication(web.clientId, { backchannelLogoutUri });
+});
+afterAll(() => world.service.close());
+beforeEach(async () => {
+  await world.database.query({ name: 'test.no_notices', text: 'DELETE FROM authorize.logout_notice' });
+});
+
+const take = async (leaseSeconds = 20) =>
+  (await world.token.takeLogoutNotices({ limit: 10, leaseSeconds })).notices;
+const sessionOf = async (person: ReturnType<typeof newPerson>) =>
+  (await world.gateway.getSession({ browser: person.context() })).session?.sessionId ?? '';
+const nowSeconds = () => BigInt(Math.floor(Date.now() / 1000));
+
+describe('notices of ended sessions (OIDC Back-Channel Logout §2.5)', () => {
+  it('name the applications that got a code, each once, with sid, sub and the issuer of its tokens', async () => {
+    const person = newPerson(world);
+    await person.signIn();
+    await person.redirect();
+    const sessionId = await sessionOf(person);
+    await Promise.all([1, 2].map(() => world.gateway.endSession({ browser: person.context() })));
+    const notices = await take();
+    expect(notices).toMatchObject([
+      { tenantId: 'acme', clientId: web.clientId, userId: 'acme-ada', sessionId, issuer, attempt: 1 },
+    ]);
+    expect(notices[0]?.requestId).not.toBe('');
+  });
+
+  it('are not written for an application without a logout URI', async () => {
+    const person = newPerson(world);
+    await person.signIn({ client_id: 'acme-spa', redirect_uri: 'https://spa.example/cb' });
+    await world.gateway.endSession({ browser: person.context() });
+    expect(await take()).toEqual([]);
+  });
+
+  it('are written if the person is disabled or gets another password, and not for others', async () => {
+    const changes = [{ status: Status.DISABLED }, { status: Status.ACTIVE, validFrom: nowSeconds() + 1n }];
+    for (const change of changes) {
+      await world.directory.changeUser('acme-bob', { status: Status.ACTIVE });
+      const [ada, bob] = [newPerson(world), newPerson(world)];
+      await ada.signIn();
+      await bob.signIn({}, { identifier: 'bob' });
+      const sessionId = await sessionOf(bob);
+      await world.directory.changeUser('acme-bob', change);
+      let notices: Awaited<ReturnType<typeof take>> = [];
+      await eventually('the notice is written', async () => (notices = await take()).length > 0);
+      expect(notices).toMatchObject([{ clientId: web.clientId, userId: 'acme-bob', sessionId }]);
+      const ended = (await world.audited('session.ended')).filter((row) => row['sessionId'] === sessionId);
+      expect(ended).toMatchObject([{ reason: 'invalidated', subject: 'acme-bob' }]);
+      expect(await sessionOf(ada)).not.toBe('');
+    }
+    await world.directory.changeUser('acme-bob', { status: Status.ACTIVE, validFrom: 0n });
+  });
+
+  it('are written for a change that happened while no process ran', async () => {
+    const person = newPerson(world);
+    await person.signIn({}, { identifier: 'bob' });
+    await world.service.close();
+    await world.directory.changeUser('acme-bob', { status: Status.LOCKED });
+    world = await createWorld({ beside: world });
+    let notices: Awaited<ReturnType<typeof take>> = [];
+    await eventually('the notice is written', async () => (notices = await take()).length > 0);
+    expect(notices).toMatchObject([{ userId: 'acme-bob' }]);
+    await world.directory.changeUser('acme-bob', { status: Status.ACTIVE });
+  });
+
+  it('are retried, given back and ended with an audit row as token reports', async () => {
+    const person = newPerson(world);
+    await person.signIn();
+    await world.gateway.endSession({ browser: person.context() });
+    const [first] = await take();
+    await world.token.finishLogoutNotice({ notice: first, result: LogoutNoticeResult.RETRY });
+    const [second] = await take();
+    expect(second).toMatchObject({ noticeId: first?.noticeId, attempt: 2 });
+    await world.token.finishLogoutNotice({ notice: second, result: LogoutNoticeResult.GIVE_BACK });
+    const [third] = await take();
+    expect(third?.attempt).toBe(2);
+    const failed = { notice: third, result: LogoutNoticeResult.FAILED, reason: 'status_400' };
+    await world.token.finishLogoutNotice(failed);
+    await world.token.finishLogoutNotice(failed);
+    expect(await take(0)).toEqual([]);
+    const rows = await world.audited('logout.notified');
+    expect(rows).toMatchObject([
+      { outcome: 'failure', reason: 'status_400', clientId: web.clientId, details: { attempts: '2' } },
+    ]);
+    for (const invalid of [{ result: LogoutNoticeResult.RETRY }, { notice: third }]) {
+      await expect(world.token.finishLogoutNotice(invalid)).rejects.toThrow(/is required/);
+    }
+  });
+});
