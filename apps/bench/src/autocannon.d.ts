@@ -10,7 +10,7 @@ declare module 'autocannon' {
   /** One connection. */
   interface Client {
     readonly reqsMade: number;
-    /** How many requests it sends before it ends. */
+    /** Requests per connection. */
     responseMax: number | undefined;
     setRequests(requests: NonNullable<Options['requests']>): void;
   }
@@ -27,7 +27,7 @@ declare module 'autocannon' {
     readonly overallRate?: number;
     /** Seconds until a request counts as an error. */
     readonly timeout?: number;
-    /** Milliseconds between samples, and between looks at whether the time is over. */
+    /** Milliseconds between samples, and between checks of the duration. */
     readonly sampleInt?: number;
     readonly requests?: readonly {
       setupRequest(request: Request): Request;

@@ -1,6 +1,6 @@
 import { ratioOf, type Result } from './measure/row.ts';
 
-/** Against an earlier result: the ratios to the physical work, as machines and hours differ. */
+/** Compares with an earlier result by the ratios to the physical work, because machines and hours differ. */
 export function comparison(now: Result, before: Result): string {
   const lines = now.rows.map((row) => {
     const earlier = before.rows.find(

@@ -3,7 +3,7 @@ import { argon2Sync, createHmac } from 'node:crypto';
 /** A hundred tenants with a hundred applications and a hundred people each. */
 export const tenantCount = 100;
 export const perTenant = 100;
-/** Of each tenant's applications and people, so many take part in the load. */
+/** How many of each tenant's applications and people take part in the load. */
 export const activePerTenant = 10;
 
 export const redirectUri = 'https://client.example/callback';
@@ -24,14 +24,14 @@ export function clientOf(seed: string, tenant: number, index: number): Client {
   return { tenant, clientId, clientSecret: derive(seed, clientId) };
 }
 
-/** The applications that take part, those of different tenants next to one another. */
+/** The applications that take part; neighbours in the list belong to different tenants. */
 export function activeClients(seed: string): Client[] {
   return Array.from({ length: tenantCount * activePerTenant }, (_, position) =>
     clientOf(seed, position % tenantCount, Math.floor(position / tenantCount)),
   );
 }
 
-/** Everybody has one password and one hash of it: ten thousand hashes of their own would take minutes. */
+/** All people share one password and hash: ten thousand separate hashes would take minutes. */
 function passwordHash(seed: string): string {
   const salt = Buffer.from(derive(seed, 'salt')).subarray(0, 16);
   const tag = argon2Sync('argon2id', {

@@ -23,7 +23,7 @@ import { targets } from './targets.ts';
 
 const started = performance.now();
 
-/** Progress, so that the result alone is on standard output. */
+/** Prints progress to standard error: standard output is for the result alone. */
 function say(text: string): void {
   process.stderr.write(`${((performance.now() - started) / 1000).toFixed(0).padStart(5)} s  ${text}\n`);
 }
@@ -64,7 +64,7 @@ async function main(options: Options): Promise<number> {
   }
 }
 
-/** A first start brings schema, keys and records; what is measured are later starts. */
+/** The first start creates schema, keys and records. Later starts are measured. */
 async function applyState(systems: SystemOptions): Promise<void> {
   say('applying 100 tenants, 10,000 applications and 10,000 people');
   const applyFile = join(systems.directory, 'state.yaml');
@@ -102,7 +102,7 @@ async function overloadSystems(seconds: number, options: Options, systems: Syste
   return 0;
 }
 
-/** All systems run at once, so that each operation is measured on them in turn. */
+/** All systems run at once, so that each operation can be measured on them in turn. */
 async function measureSystems(
   options: Options,
   bench: Bench,

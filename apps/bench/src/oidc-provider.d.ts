@@ -4,7 +4,7 @@ declare module 'oidc-provider' {
 
   interface Model {
     readonly jti: string;
-    /** Resolves with the value that is given out. */
+    /** Resolves with the issued value. */
     save(ttlSeconds?: number): Promise<string>;
   }
 

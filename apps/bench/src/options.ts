@@ -39,7 +39,7 @@ export class UsageError extends Error {
   override readonly name = 'UsageError';
 }
 
-/** Throws UsageError. Undefined: help was asked for. */
+/** Throws UsageError. Undefined: help was requested. */
 export function parseOptions(args: readonly string[]): Options | undefined {
   const values = read(args);
   if (values.help === true) return undefined;

@@ -6,16 +6,16 @@ import { residentMemory } from './measure/processor-time.ts';
 import type { OperationName } from './operations/names.ts';
 import type { System } from './systems.ts';
 
-/** Of each operation's own rate, so that all of them together leave a machine of two cores some air. */
+/** Share of each operation's rate, so that all together do not saturate a machine with two cores. */
 const rateShare = 0.15;
 const roundSeconds = 200;
 const sampleSeconds = 5;
-/** What is prepared for a round, in seconds of what is measured otherwise: more than it uses at its share of the rates. */
+/** Requests to prepare for a round, in seconds at the full rate: more than a round uses at its share of the rate. */
 const preparedSeconds = 2;
 
 export interface Soak {
   readonly system: string;
-  /** Of all operations at once; what prepares them takes longer still. */
+  /** Duration of the mixed load, without its preparation. */
   readonly seconds: number;
   readonly operations: number;
   readonly errors: number;
@@ -24,8 +24,7 @@ export interface Soak {
 }
 
 /**
- * All operations at once, round after round, each with new clients, sessions and tokens. What is kept although it is over shows
- * as memory that grows.
+ * All operations at once, in rounds with new clients, sessions and tokens each. A leak shows as growing memory.
  */
 export async function soak(
   system: System,

@@ -3,13 +3,13 @@ import pg from 'pg';
 import { startPostgres, startRedis } from '@tessera/test-kit/provision';
 import { findBelow, processorTimeOfTree } from './measure/processor-time.ts';
 
-/** What the stores have done so far. */
+/** The work of the stores so far. */
 export interface StoreWork {
-  /** SQL statements, those that begin and end transactions included. */
+  /** SQL statements, BEGIN and COMMIT included. */
   readonly statements: number;
-  /** Of them, those that read records of the directory. */
+  /** Statements that read directory records. */
   readonly directoryReads: number;
-  /** Redis commands, those of scripts included. */
+  /** Redis commands, including those of scripts. */
   readonly commands: number;
   /** Microseconds of processor time. */
   readonly postgres: number;
@@ -31,7 +31,7 @@ const settings = {
   'pg_stat_statements.track_utility': 'on',
 };
 
-/** Real Postgres and Redis of this run's own, so that nobody else's work is counted. */
+/** Postgres and Redis of this run alone, so that no other work is counted. */
 export async function startStores(): Promise<Stores> {
   const [postgres, redis] = await Promise.all([startPostgres(settings), startRedis()]);
   const database = new pg.Client({ connectionString: postgres.url });
@@ -72,7 +72,7 @@ async function countStatements(
   return { statements: rows[0]?.statements ?? 0, directoryReads: rows[0]?.reads ?? 0 };
 }
 
-/** All but those that this benchmark sends itself. */
+/** Without those of the benchmark itself. */
 function countCommands(info: string): number {
   return [...info.matchAll(/^cmdstat_([^:]+):calls=(\d+)/gm)]
     .filter(([, name]) => name !== 'info')

@@ -16,11 +16,11 @@ export interface RunningProcess {
   readonly pid: number;
 }
 
-/** What is measured: some processes behind one address. */
+/** A system under measurement: processes behind one address. */
 export interface System {
   readonly target: Target;
   readonly processes: readonly RunningProcess[];
-  /** Milliseconds from the start of the first process to the readiness of the last. */
+  /** Milliseconds from the start of the first process until the last is ready. */
   readonly startMs: number;
   stop(): Promise<void>;
 }
@@ -28,7 +28,7 @@ export interface System {
 export interface SystemOptions {
   readonly stores: Stores;
   readonly seed: string;
-  /** Holds the declared state and the logs. */
+  /** Folder of the declared state and the logs. */
   readonly directory: string;
   /** Whether the declared state is applied at this start. */
   readonly applyFile?: string;

@@ -7,7 +7,7 @@ export interface Backend {
 
 const probeMs = 100;
 
-/** A load balancer for connections, as simple as they come: round robin over those whose `/readyz` says 200. */
+/** A minimal TCP load balancer: round robin over the backends whose `/readyz` answers 200. */
 export class Balancer {
   readonly #backends: readonly Backend[];
   readonly #ready = new Set<Backend>();
@@ -48,7 +48,7 @@ export class Balancer {
     else this.#ready.delete(backend);
   }
 
-  /** Tries the backends in turn; a client gets an end of its connection when none takes it. */
+  /** Tries the backends in turn; closes the client's connection if none accepts it. */
   #accept(client: Socket): void {
     this.#track(client);
     const candidates = this.#backends.filter((backend) => this.#ready.has(backend));
@@ -67,7 +67,7 @@ export class Balancer {
       upstream.once('error', again);
       upstream.once('connect', () => {
         upstream.off('error', again);
-        // An end travels as an end, a reset as a reset.
+        // Forwards an end as an end and a reset as a reset.
         client.pipe(upstream);
         upstream.pipe(client);
         client.once('error', () => upstream.resetAndDestroy());

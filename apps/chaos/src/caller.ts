@@ -5,13 +5,13 @@ import { secretOf } from './declared-state.ts';
 import { nameOf, type Delivered, type Operation } from './history.ts';
 import { outcomeOf, type Facts, type Reading, type Recorder } from './recorder.ts';
 
-/** Where the clients of a run find the system, and what they write into. */
+/** What the clients of a run share: the address of the system, and the record of the run. */
 export interface Surroundings {
   readonly http: HttpClient;
   readonly recorder: Recorder;
-  /** False once the run comes to its end: what is under way is finished, nothing new is begun. */
+  /** False at the end of a run: clients finish what they are doing and start nothing new. */
   readonly running: () => boolean;
-  /** Aborted when even what is under way is given up. */
+  /** Aborted when unfinished work is abandoned too. */
   readonly signal: AbortSignal;
 }
 
@@ -29,8 +29,8 @@ interface Sent {
 const afterLossMs = 250;
 
 /**
- * A client as it should be: what is answered with 503, or not at all, it asks again in the same words, after the time it
- * was told (RFC 9110 §10.2.3). Everything else it takes as an answer.
+ * A correct client: it repeats a request that was answered with 503 or not at all, after the time in Retry-After
+ * (RFC 9110 §10.2.3). It accepts every other response.
  */
 export class Caller {
   readonly #on: Surroundings;
@@ -57,7 +57,7 @@ export class Caller {
     return { kind, actor, tenant, clientId, person, ...more };
   }
 
-  /** Repeats one request until it is answered; undefined when the run ends before. */
+  /** Repeats one request until it is answered; undefined if the run ends first. */
   async patiently(
     facts: Facts,
     send: (id: string) => Promise<Answer>,
@@ -92,7 +92,7 @@ export class Caller {
       });
   }
 
-  /** One request for tokens, given in the contract's names. */
+  /** A token request, from the contract's names. */
   async token(
     facts: Facts,
     request: Readonly<Record<string, string | undefined>>,
@@ -103,7 +103,7 @@ export class Caller {
     return sent && { ...sent, tokens: tokensIn(sent.answer) };
   }
 
-  /** The same once, for those who do not wait for an answer before they ask again. */
+  /** The same without a retry, for clients that send a request several times in parallel. */
   async tokenOnce(facts: Facts, request: Readonly<Record<string, string | undefined>>): Promise<Sent> {
     const sent = await this.#on.recorder.record(facts, 0, this.#tokenSender(request), (answer) =>
       this.#readTokens(answer),
@@ -133,7 +133,7 @@ export class Caller {
   }
 }
 
-/** What the proxy in front would say: an id to find the attempt by in the audit trail, and an address inside the network. */
+/** The headers of a reverse proxy: a request id, by which the audit trail shows the attempt, and an internal address. */
 export const passedOn = (id: string): Record<string, string> => ({
   'x-request-id': id,
   'x-forwarded-for': '10.0.0.7',

@@ -11,7 +11,7 @@ const limits: Limits = {
   lostAuditMs: 1_500,
 };
 
-/** A history that is written down step by step: each operation takes 10 ms and begins 100 ms after the one before. */
+/** A history built step by step: each operation takes 10 ms and starts 100 ms after the one before. */
 class Story {
   readonly operations: Operation[] = [];
   readonly faults: Fault[] = [];

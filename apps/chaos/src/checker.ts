@@ -2,7 +2,7 @@ import { append, describe, inDoubt, Index, isGood } from './history-index.ts';
 import type { AuditRow, History, Operation } from './history.ts';
 import { steady } from './outages.ts';
 
-/** A broken promise; `invariant` as in `docs/operations.md`. */
+/** A violated invariant, numbered as in `docs/operations.md`. */
 export interface Violation {
   readonly invariant: Invariant;
   readonly text: string;
@@ -11,26 +11,26 @@ export interface Violation {
 export type Invariant = 'I1' | 'I2' | 'I3' | 'I4' | 'I5' | 'I6' | 'I7' | 'I8' | 'I9';
 
 export interface Limits {
-  /** How long a superseded refresh token fetches its successor again, in milliseconds. */
+  /** How long a superseded refresh token still returns its successor, in milliseconds. */
   readonly retryWindowMs: number;
-  /** How long a code lives. */
+  /** Lifetime of a code. */
   readonly codeLifetimeMs: number;
-  /** How long a disabled person may still be served. */
+  /** How long after its end a disabled person may still be served. */
   readonly disableDelayMs: number;
-  /** From the end of a fault to the first success of each kind that there was before. */
+  /** Maximum time from the end of a fault to the first success of each kind of operation that worked before. */
   readonly recoveryMs: number;
-  /** What of the batches of audit rows a killed process may take with it. */
+  /** Age of audit rows in batches that may be lost with a killed process. */
   readonly lostAuditMs: number;
 }
 
-/** What else is held against the history. */
+/** What the history is checked against. */
 export interface Evidence {
   readonly audit: readonly AuditRow[];
-  /** How many of the values that were used stand somewhere in the output. */
+  /** Number of secret values that appear in the output. */
   readonly leaks: number;
 }
 
-/** Every violation in a history of what was asked, answered and done. */
+/** Every violation in a history of requests, responses and faults. */
 export function check(history: History, evidence: Evidence, limits: Limits): Violation[] {
   const index = new Index(history, evidence.audit);
   return [
@@ -41,7 +41,7 @@ export function check(history: History, evidence: Evidence, limits: Limits): Vio
     ...published(history),
     ...noLies(history, index, limits),
     ...recovered(history, limits),
-    ...(evidence.leaks === 0 ? [] : [broken('I8', `${evidence.leaks} values stand in the output`)]),
+    ...(evidence.leaks === 0 ? [] : [broken('I8', `${evidence.leaks} secret values are in the output`)]),
     ...noneCrossed(history, index),
   ];
 }
@@ -59,7 +59,7 @@ function* oneGrant({ byPresented }: Index): Generator<Violation> {
   }
 }
 
-/** I2: a token has one successor however often it is presented, and in the end one token of a family lives at most. */
+/** I2: a token has one successor, however often it is presented, and at most one token of a family is alive at the end. */
 function* oneLiveGeneration({ byPresented, byBasis }: Index): Generator<Violation> {
   for (const [token, operations] of byPresented) {
     const successors = new Set(
@@ -85,7 +85,7 @@ function* oneLiveGeneration({ byPresented, byBasis }: Index): Generator<Violatio
 
 const servedOnBasis = new Set(['refresh', 'introspect-refresh', 'authorize', 'redeem']);
 
-/** I3: what begins after a confirmed end is not served. */
+/** I3: a request that starts after a confirmed end is not served. */
 function* nothingAfterTheEnd({ ends, byBasis }: Index, limits: Limits): Generator<Violation> {
   for (const [basis, endings] of ends) {
     const confirmed = endings
@@ -102,7 +102,7 @@ function* nothingAfterTheEnd({ ends, byBasis }: Index, limits: Limits): Generato
   }
 }
 
-/** I4: each delivered access token has one row of its request; a row without a token belongs to an answer that was lost. */
+/** I4: each delivered access token has one audit row of its request; a row without a token belongs to a lost response. */
 function* audited(
   { faults, operations }: History,
   { byId }: Index,
@@ -143,28 +143,28 @@ function* audited(
     if (operation === undefined || !inDoubt(operation))
       yield broken(
         'I4',
-        `${row.event} of ${row.requestId} tells of a token that nobody got${operation === undefined ? '' : `: ${describe(operation)}`}`,
+        `${row.event} of ${row.requestId} records a token that nobody received${operation === undefined ? '' : `: ${describe(operation)}`}`,
       );
   }
 }
 
-/** I5: each delivered JWT verifies with a key that was published before and still is. */
+/** I5: each delivered JWT verifies with a key that was published before and still is published. */
 function* published({ operations }: History): Generator<Violation> {
   const last = operations.filter(({ published }) => published !== undefined).at(-1)?.published ?? [];
   for (const operation of operations) {
     for (const { type, verified, kid } of operation.delivered) {
       if (verified === false)
-        yield broken('I5', `${describe(operation)} brought a ${type} token that does not verify`);
+        yield broken('I5', `${describe(operation)} returned a ${type} token that does not verify`);
       if (kid !== undefined && !last.includes(kid))
         yield broken(
           'I5',
-          `${describe(operation)} brought a ${type} token signed with a key that is no longer published`,
+          `${describe(operation)} returned a ${type} token signed with a key that is no longer published`,
         );
     }
   }
 }
 
-/** I6: a client that did nothing wrong is served or asked to retry. */
+/** I6: a correct client is served or asked to retry. */
 function* noLies({ operations }: History, index: Index, limits: Limits): Generator<Violation> {
   for (const operation of operations) {
     if (isRefusal(operation) && reasonOf(operation, index, limits) === undefined)
@@ -172,7 +172,7 @@ function* noLies({ operations }: History, index: Index, limits: Limits): Generat
   }
 }
 
-/** Failures that a client which did nothing wrong could not fix by retrying. */
+/** Failures of correct clients that a retry could not fix. */
 export function countLosses(history: History, evidence: Evidence, limits: Limits): number {
   const index = new Index(history, evidence.audit);
   return history.operations.filter(
@@ -186,8 +186,8 @@ function isRefusal({ outcome: { result } }: Operation): boolean {
 }
 
 /**
- * Why a refusal is right: it was `asked for` by whoever ended the grant or used its values twice, or what was presented is
- * `spent` or forgotten by a fault, which the rules allow for what lives for moments.
+ * Why a refusal is right. `asked for`: the grant was ended, or its values were used twice. `spent`: the value was used up by a
+ * lost response or lost by a fault, which the rules allow for short-lived values.
  */
 function reasonOf(operation: Operation, index: Index, limits: Limits): 'asked for' | 'spent' | undefined {
   const { kind, basis, presented, startedAt, endedAt, outcome } = operation;
@@ -200,7 +200,7 @@ function reasonOf(operation: Operation, index: Index, limits: Limits): 'asked fo
   const spentIf = (condition: boolean) => (condition ? 'spent' : undefined);
   const wasCommitted = others.some(({ id }) => index.committed.has(id));
   switch (kind) {
-    // The decided exception: a code that comes back after a commit whose answer was lost (RFC 6749 §4.1.2).
+    // The accepted exception: a code presented again after a commit whose response was lost (RFC 6749 §4.1.2).
     case 'redeem':
       if (others.some(isGood)) return 'asked for';
       return spentIf(wasCommitted || index.forgot(made, endedAt) || endedAt - made > limits.codeLifetimeMs);
@@ -213,7 +213,7 @@ function reasonOf(operation: Operation, index: Index, limits: Limits): 'asked fo
       return spentIf(index.forgot(made, endedAt));
     case 'refresh':
       return spentIf(others.some((other) => startedAt - other.startedAt > limits.retryWindowMs));
-    // A token that was used is not the one to use (docs/protocol.md).
+    // A superseded token is inactive (docs/protocol.md).
     case 'introspect-refresh':
       return index.usedBefore(presented, endedAt) ? 'asked for' : undefined;
     default:
@@ -250,7 +250,8 @@ function* noneCrossed({ operations }: History, { deliveredBy }: Index): Generato
         (clientId !== undefined && clientId !== operation.clientId) ||
         (subject !== undefined && (subjects.get(person) ?? subject) !== subject) ||
         (subject !== undefined && (persons.get(subject) ?? person) !== person);
-      if (crossed) yield broken('I9', `${describe(operation)} brought a ${type} token of another`);
+      if (crossed)
+        yield broken('I9', `${describe(operation)} returned a ${type} token of another client or person`);
       if (subject === undefined) continue;
       subjects.set(person, subject);
       persons.set(subject, person);

@@ -9,14 +9,14 @@ const run = promisify(execFile);
 const here = fileURLToPath(new URL('../../../', import.meta.url));
 
 export interface Checkout {
-  /** Its root, for processes to start from. */
+  /** Root folder from which processes start. */
   readonly root: string;
   remove(): Promise<void>;
 }
 
 /**
- * An earlier commit beside this one, ready to start processes from. It shares the installed packages where the lock files
- * agree, and has its own installed where they do not.
+ * An earlier commit in a folder of its own, ready to start processes from. It shares the installed packages if the lock files are
+ * equal, and installs its own otherwise.
  */
 export async function checkOut(commit: string): Promise<Checkout> {
   const root = await mkdtemp(join(tmpdir(), 'tessera-old-'));
@@ -42,7 +42,7 @@ async function sameLock(root: string): Promise<boolean> {
   return theirs === ours;
 }
 
-/** Links what comes from others to what is installed here, and what is the project's own to the checkout's. */
+/** Links third-party packages to those installed here, and the project's packages to the checkout. */
 async function linkPackages(root: string): Promise<void> {
   const installed = join(here, 'node_modules');
   const own = join(root, 'node_modules', '@tessera');
@@ -54,7 +54,7 @@ async function linkPackages(root: string): Promise<void> {
   for (const name of await readdir(join(installed, '@tessera'))) {
     await symlink(await readlink(join(installed, '@tessera', name)), join(own, name));
   }
-  // Versions that one package needs for itself.
+  // Versions that only one package needs.
   const lock = JSON.parse(await readFile(join(here, 'package-lock.json'), 'utf8')) as {
     packages: Record<string, unknown>;
   };

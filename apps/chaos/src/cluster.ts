@@ -18,13 +18,13 @@ export interface ClusterOptions {
   readonly webhookUrl: string;
   /** Another checkout that every process starts from; absent: this one. */
   readonly root?: string | undefined;
-  /** Services that others reach through networks that can be cut. */
+  /** Services whose callers go through proxies that can be cut. */
   readonly behind?: readonly string[] | undefined;
 }
 
 export const retryWindowMs = 60_000;
 
-/** Limits that all clients at one address would run into, and intervals that suit a run of a minute. */
+/** Limits high enough for all clients at one address, and intervals short enough for a run of a minute. */
 const forChaos: Environment = {
   TESSERA_LOG_LEVEL: 'info',
   TESSERA_START_LIMIT: '1000000',
@@ -37,15 +37,15 @@ const forChaos: Environment = {
   TESSERA_POLL_INTERVAL: '1s',
   TESSERA_REFRESH_RETRY_WINDOW: `${retryWindowMs / 1000}s`,
   TESSERA_WEBHOOK_ALLOW_PRIVATE: 'true',
-  // The clients say under which id an attempt is to be found in the audit trail.
+  // Clients send the request id under which the audit trail shows an attempt.
   TESSERA_TRUSTED_PROXIES: '127.0.0.1/32',
   TESSERA_DRAIN_PAUSE: '1s',
 };
 
-/** Two of every process on one set of stores, behind one address. */
+/** Two replicas of every process on one set of stores, behind one address. */
 export class Cluster {
   readonly replicas: readonly Replica[];
-  /** By the name of the replica that others reach through it. */
+  /** By the name of the replica behind it. */
   readonly networks: ReadonlyMap<string, CuttableProxy>;
   readonly url: string;
   readonly rpcToken: string;
@@ -124,7 +124,7 @@ export class Cluster {
       TESSERA_RPC_AUTH: 'token',
       TESSERA_RPC_TOKEN: rpcToken,
       TESSERA_HTTP_HOST: '127.0.0.1',
-      // Starts are many and the machine is shared: what Node makes of each module is kept.
+      // Processes start often on a shared machine: Node's compile cache is kept.
       NODE_COMPILE_CACHE: join(directory, 'modules'),
     };
     const replicas = places.map(
@@ -147,7 +147,7 @@ export class Cluster {
     return new Cluster(options, { replicas, networks, balancer, directory, rpcToken });
   }
 
-  /** The service that answers introspection by call. */
+  /** The service that answers introspection over gRPC. */
   get introspectionTarget(): string {
     const ports = this.replicas
       .filter(({ service }) => service === 'token' || service === 'standalone')
@@ -157,7 +157,7 @@ export class Cluster {
 
   async start(): Promise<void> {
     await this.#declare('active');
-    // The first of each makes schemas, keys and module caches; the second finds them.
+    // The first replica of each creates schemas, keys and module caches for the second.
     for (const half of [0, 1]) {
       const started = this.replicas.filter((_replica, at) => at % 2 === half);
       for (const replica of started) replica.start();
@@ -165,7 +165,7 @@ export class Cluster {
     }
   }
 
-  /** Disables the people who leave; resolves once the directory has written it. */
+  /** Disables the leavers; resolves once the directory has committed it. */
   async disableLeavers(): Promise<void> {
     const owner = this.replicas.find(({ service }) => service === 'directory' || service === 'standalone');
     if (owner === undefined) throw new Error('no process holds the directory');
@@ -180,13 +180,13 @@ export class Cluster {
     return this.replicas.map(({ output }) => output).join('');
   }
 
-  /** Ends every process, in its own order where it can; never throws. */
+  /** Stops every process, gracefully if possible; never throws. */
   async stop(): Promise<void> {
     await Promise.all(this.replicas.map(async (replica) => replica.stop().catch(() => undefined)));
     await this.#clear();
   }
 
-  /** Ends every process at once. */
+  /** Kills every process. */
   async kill(): Promise<void> {
     await Promise.all(this.replicas.map(async (replica) => replica.kill()));
     await this.#clear();

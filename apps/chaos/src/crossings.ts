@@ -1,7 +1,7 @@
 import type { Cluster } from './cluster.ts';
 import type { Operation } from './history.ts';
 
-/** How many values that one version handed out the other one served, as the logs of the gateways tell. */
+/** How many values issued by one version were served by the other, from the logs of the gateways. */
 export function countCrossings(
   cluster: Cluster,
   operations: readonly Operation[],

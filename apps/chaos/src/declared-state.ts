@@ -1,10 +1,10 @@
-/** The tenants of a run: the same twice, so that what crosses from one to the other is seen. */
+/** The tenants of a run: two alike, so that a mix-up between them is seen. */
 
 export const tenants = ['north', 'south'] as const;
 export type Tenant = (typeof tenants)[number];
 
 export const persons = ['ada', 'bob', 'cleo', 'dan'] as const;
-/** Is disabled while the run is on. */
+/** Is disabled during the run. */
 export const leaver = 'lea';
 
 export const redirectUri = 'http://127.0.0.1:9000/callback';
@@ -21,7 +21,7 @@ export const secretOf = (clientId: string): string | undefined =>
     ? `${clientId}-secret-0123456789-0123456789-abcdef`
     : undefined;
 
-/** Every password and secret in the state, to look for in the output. */
+/** Every password and secret of the state, to search the output for. */
 export const chosenSecrets = (): string[] =>
   tenants.flatMap((tenant) => [
     ...[...persons, leaver].map((person) => passwordOf(tenant, person)),

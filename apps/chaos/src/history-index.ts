@@ -3,13 +3,13 @@ import type { AuditRow, Fault, History, Operation } from './history.ts';
 export const describe = ({ kind, actor, id, outcome }: Operation): string =>
   `${kind} of ${actor} (${id}, ${outcome.result} ${outcome.status} ${outcome.error ?? ''})`;
 
-/** No answer came, or one that promises nothing. */
+/** No response arrived, or one that leaves the outcome open. */
 export const inDoubt = ({ outcome }: Operation): boolean =>
   outcome.result === 'lost' || outcome.result === 'unavailable';
 
 export const isGood = ({ outcome }: Operation): boolean => outcome.result === 'good';
 
-/** A history by what its operations have in common. */
+/** Indexes of a history. */
 export class Index {
   readonly byId = new Map<string, Operation>();
   readonly byPresented = new Map<string, Operation[]>();
@@ -18,7 +18,7 @@ export class Index {
   readonly ends = new Map<string, Operation[]>();
   readonly deliveredBy = new Map<string, Operation>();
   readonly forgotten: readonly Fault[];
-  /** Requests whose grant is in the audit trail. */
+  /** Request ids whose grant is in the audit trail. */
   readonly committed: ReadonlySet<string>;
 
   constructor({ operations, faults }: History, audit: readonly AuditRow[]) {
@@ -35,12 +35,12 @@ export class Index {
     }
   }
 
-  /** Whether Redis forgot what was made by `before` at some time until `after`. */
+  /** Whether Redis lost what was created at `before`, at some time until `after`. */
   forgot(before: number, after: number): boolean {
     return this.forgotten.some(({ from, until }) => before < until && after > from);
   }
 
-  /** Whether something that may end the basis had begun by then; a code that came back ends what it started. */
+  /** Whether something that may end the basis had started by then; a replayed code ends what it started. */
   mayHaveEnded(basis: string | undefined, by: number): boolean {
     if (basis === undefined) return false;
     if ((this.ends.get(basis) ?? []).some(({ startedAt }) => startedAt < by)) return true;

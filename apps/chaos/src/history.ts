@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 
-/** What was asked. One operation is one request, or for `approve` the few that a decision on a page takes. */
+/** Kind of operation. Each is one request, except `approve`: the requests of a decision on a page. */
 export type Kind =
   | 'authorize'
   | 'page'
@@ -22,8 +22,8 @@ export type Kind =
   | 'metadata';
 
 /**
- * How it was answered. `waiting`: a pending poll. `inactive`: introspection said so. `sent-away`: a redirect that is no
- * success. `unavailable`: 503 or 429. `lost`: no answer. `failed`: whatever no server should answer.
+ * The outcome. `waiting`: a pending poll. `inactive`: the result of an introspection. `sent-away`: a redirect with an error.
+ * `unavailable`: 503 or 429. `lost`: no response. `failed`: a response that no server should give.
  */
 export type Result =
   'good' | 'waiting' | 'refused' | 'inactive' | 'sent-away' | 'unavailable' | 'lost' | 'failed';
@@ -36,7 +36,7 @@ export interface Outcome {
   readonly error?: string;
 }
 
-/** Whom a token or an answer speaks of. */
+/** The tenant, client and person of a token or response. */
 export interface Whom {
   readonly tenant?: string;
   readonly clientId?: string;
@@ -45,11 +45,11 @@ export interface Whom {
 
 export interface Delivered extends Whom {
   readonly type: 'access' | 'refresh' | 'id' | 'one-time';
-  /** Names the value in the history; the value itself stands nowhere in it. */
+  /** Identifies the value in the history, which never contains the value itself. */
   readonly hash: string;
   readonly jti?: string;
   readonly kid?: string;
-  /** Whether its signature is that of a key which a key set had shown before; absent for opaque values. */
+  /** Whether a key published before verifies its signature; absent for opaque values. */
   readonly verified?: boolean;
 }
 
@@ -61,43 +61,43 @@ export interface Operation {
   readonly actor: string;
   readonly tenant: string;
   readonly clientId: string;
-  /** The person it is about, by name; empty for clients for themselves. */
+  /** User name of the person; empty if the client acts on its own behalf. */
   readonly person: string;
   /** Hash of the one-time value or token that was presented. */
   readonly presented?: string | undefined;
-  /** What it is served on the strength of: a grant, a session. Ended together with it. */
+  /** The grant or session that the request relies on. */
   readonly basis?: string | undefined;
-  /** Bases that a success of this ends. */
+  /** Grants and sessions that this operation ends if it succeeds. */
   readonly ends?: readonly string[] | undefined;
-  /** How many attempts of the same thing were made before. */
+  /** Number of earlier attempts of the same request. */
   readonly attempt: number;
   /** Milliseconds of `performance.now()`. */
   readonly startedAt: number;
   readonly endedAt: number;
   readonly outcome: Outcome;
   readonly delivered: readonly Delivered[];
-  /** What an introspection or userinfo said. */
+  /** Result of an introspection or userinfo request. */
   readonly said?: Whom | undefined;
   /** Key ids of a key set. */
   readonly published?: readonly string[] | undefined;
-  /** Asked when all was over, of every refresh token there ever was. */
+  /** A final introspection, made for every refresh token of the run. */
   readonly sweep?: boolean | undefined;
 }
 
-/** What was done to the system meanwhile. */
+/** The fault that was injected. */
 export interface Fault {
-  /** `kill`: a process was ended by force. `forget`: Redis lost what it held. `stop`: anything else. */
+  /** `kill`: a process was killed. `forget`: Redis lost its data. `stop`: anything else. */
   readonly type: 'kill' | 'forget' | 'stop';
   readonly what: string;
   readonly from: number;
-  /** When everything ran again. */
+  /** When everything was running again. */
   until: number;
 }
 
-/** A row of the audit trail that speaks of an access token: that it was issued, or that its answer was withdrawn. */
+/** An audit row about an access token: it was issued, or its response was not delivered. */
 export interface AuditRow {
   readonly event: string;
-  /** Empty for an answer that was withdrawn. */
+  /** Empty for a response that was not delivered. */
   readonly jti: string;
   readonly requestId: string;
   readonly tenant: string;
@@ -108,6 +108,6 @@ export interface History {
   readonly faults: readonly Fault[];
 }
 
-/** Enough to tell values apart, too little to learn one. */
+/** Long enough to distinguish values, too short to reveal one. */
 export const nameOf = (value: string): string =>
   createHash('sha256').update(value).digest('base64url').slice(0, 16);

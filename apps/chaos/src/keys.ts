@@ -1,10 +1,10 @@
 import { createPublicKey, verify, type JsonWebKeyInput, type KeyObject } from 'node:crypto';
 
-/** The keys that key sets have shown so far. */
+/** The keys published so far. */
 export class SeenKeys {
   readonly #keys = new Map<string, KeyObject>();
 
-  /** Answers the key ids of the set. */
+  /** Returns the key ids of the set. */
   add(document: Record<string, unknown>): string[] {
     const keys = (document['keys'] ?? []) as (JsonWebKeyInput['key'] & { kid: string })[];
     for (const key of keys) {
@@ -13,7 +13,7 @@ export class SeenKeys {
     return keys.map(({ kid }) => kid);
   }
 
-  /** Whether the JWT is signed by the key it names, and that one was shown before. */
+  /** Whether the key that the JWT names was published before and verifies it. */
   verifies(token: string): boolean {
     const [header = '', payload = '', signature = ''] = token.split('.');
     const { kid, alg } = JSON.parse(Buffer.from(header, 'base64url').toString()) as {

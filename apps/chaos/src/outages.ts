@@ -35,5 +35,5 @@ export function longestOutage({ operations }: History): Outage {
   return longest;
 }
 
-/** Requests that were sent again, with the answer that made them so. */
+/** Requests that were sent again, with the outcome that caused it. */
 export const retries = ({ operations }: History): string[] => operations.filter(inDoubt).map(describe);

@@ -4,13 +4,13 @@ import type { Answer } from '@tessera/app-e2e/harness/http';
 import { nameOf, type Delivered, type Fault, type History, type Operation, type Outcome } from './history.ts';
 import { SeenKeys } from './keys.ts';
 
-/** What is known of an operation before it is sent. */
+/** Properties of an operation before it is sent. */
 export type Facts = Omit<
   Operation,
   'id' | 'startedAt' | 'endedAt' | 'outcome' | 'delivered' | 'attempt' | 'said' | 'published'
 >;
 
-/** What was read from an answer. */
+/** Properties of a response. */
 export interface Reading {
   readonly outcome: Outcome;
   readonly delivered?: readonly Delivered[];
@@ -18,7 +18,7 @@ export interface Reading {
   readonly published?: readonly string[];
 }
 
-/** Writes down everything that is asked and answered, in the order of the answers. */
+/** Records every request and response, in the order of the responses. */
 export class Recorder implements History {
   readonly operations: Operation[] = [];
   readonly faults: Fault[] = [];
@@ -30,7 +30,7 @@ export class Recorder implements History {
     return `${this.#run}-${(this.#count += 1)}`;
   }
 
-  /** Runs one request and records it; what it threw is an answer that was lost. */
+  /** Runs and records one request. An exception counts as a lost response. */
   async record<A>(
     facts: Facts,
     attempt: number,
@@ -60,7 +60,7 @@ export class Recorder implements History {
     return { operation, answer };
   }
 
-  /** Notes a fault that lasts until what it returns is called. */
+  /** Records a fault that lasts until the returned function is called. */
   fault(type: Fault['type'], what: string): () => void {
     const fault: Fault = { type, what, from: performance.now(), until: Infinity };
     this.faults.push(fault);
@@ -69,7 +69,7 @@ export class Recorder implements History {
     };
   }
 
-  /** What an access or ID token says of itself, and whether a key set vouched for it. */
+  /** The claims of an access or ID token, and whether a published key verifies it. */
   delivered(type: 'access' | 'id', token: string): Delivered {
     const claims = claimsOf(token);
     const text = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined);
@@ -91,7 +91,7 @@ function lost(error: unknown): Outcome {
   return { result: 'lost', status: 0, error: code };
 }
 
-/** The plain reading of an answer to a client. */
+/** The outcome that a response means to a client. */
 export function outcomeOf(answer: Answer): Outcome {
   const { status } = answer;
   const json = (answer.header('content-type') ?? '').includes('json') ? answer.json() : {};

@@ -1,10 +1,10 @@
 import { eventually, ServerProcess, type Environment } from '@tessera/app-e2e/harness/process';
 
 const readyWithinMs = 60_000;
-/** Pause, drain and close, with room for a machine that is busy. */
+/** Time to pause, drain and close, with a margin for a busy machine. */
 const stopWithinMs = 30_000;
 
-/** One process of the system, which can be ended and started again at the same addresses. */
+/** One process of the system, which can be stopped and restarted at the same addresses. */
 export class Replica {
   readonly name: string;
   readonly service: string;
@@ -37,7 +37,7 @@ export class Replica {
     return this.runs.map(({ output }) => output).join('');
   }
 
-  /** What was printed, for each checkout that it was started from, in order. */
+  /** Its output, by the checkout that it was started from, in order. */
   get runs(): readonly { readonly root: string | undefined; readonly output: string }[] {
     return [...this.#past, { root: this.#root, process: this.#process }].map(({ root, process }) => ({
       root,
@@ -57,7 +57,7 @@ export class Replica {
       throw new Error(`${this.name} did not start:\n${this.#process.output.slice(-2000)}`);
   }
 
-  /** Asks it to stop and waits; throws when it does not end by itself and with 0. */
+  /** Stops it and waits; throws unless it exits by itself with 0. */
   async stop(): Promise<void> {
     this.#process.signal('SIGTERM');
     const late = setTimeout(() => this.#process.signal('SIGKILL'), stopWithinMs);
@@ -74,7 +74,7 @@ export class Replica {
     this.#process.signal('SIGHUP');
   }
 
-  /** From now on it starts from another checkout; undefined is this one. */
+  /** The checkout for later starts; undefined: this one. */
   moveTo(root: string | undefined): void {
     this.#past.push({ root: this.#root, process: this.#process });
     this.#root = root;

@@ -9,8 +9,8 @@ Scenarios: ${scenarioNames.join(', ')}
 `;
 
 /**
- * `npm run test:chaos`: takes processes and stores away under load, and holds what clients saw against the invariants.
- * Resolves with the exit code. Everything it starts listens on loopback and is ended by it, also at SIGINT and SIGTERM.
+ * `npm run test:chaos`: makes processes and stores fail under load, and checks what clients saw against the invariants.
+ * Resolves with the exit code. Everything that it starts listens on loopback and is stopped at the end, also at SIGINT and SIGTERM.
  */
 export async function runChaos(args: readonly string[]): Promise<number> {
   const { values } = parseArgs({
@@ -41,7 +41,7 @@ export async function runChaos(args: readonly string[]): Promise<number> {
   }
 }
 
-/** The version before, where none is named. */
+/** The default of the version before. */
 const defaultOld = 'd614198';
 
 async function playAll(

@@ -18,7 +18,7 @@ import { longestOutage, retries, type Outage } from './outages.ts';
 import { Recorder } from './recorder.ts';
 import type { PostgresServer } from './stores.ts';
 
-/** What a scenario acts on, while the clients go on. */
+/** What a scenario acts on while the clients run. */
 export interface Stage {
   readonly cluster: Cluster;
   readonly recorder: Recorder;
@@ -29,15 +29,14 @@ export interface Stage {
 export interface Scenario {
   readonly name: string;
   readonly topology: ClusterOptions['topology'];
-  /** Where the processes find Redis. */
+  /** Redis URL of the processes. */
   readonly redisUrl: string;
   readonly root?: string;
   readonly behind?: readonly string[];
-  /** From the end of a fault to service as before. */
+  /** Maximum time from the end of a fault to full service. */
   readonly recoveryMs: number;
   /**
-   * What clients may notice of it: that they have to ask again, and that what lives for moments is spent by a lost answer,
-   * unless this says `nothing`, or `retries` alone.
+   * What clients may notice: `nothing`; `retries`; absent: also that a lost response used up a short-lived value.
    */
   readonly noticed?: 'nothing' | 'retries';
   act(stage: Stage): Promise<void>;
@@ -47,34 +46,34 @@ export interface Report {
   readonly scenario: string;
   readonly operations: number;
   readonly retries: number;
-  /** What clients could not mend by asking again, allowed or not. */
+  /** Failures that clients could not fix by a retry, allowed or not. */
   readonly losses: number;
   readonly outage: Outage;
   readonly violations: readonly Violation[];
   readonly seconds: number;
 }
 
-/** What has to be undone however a run ends; last in, first out. */
+/** Clean-up for every end of a run; last in, first out. */
 export type CleanUps = (() => Promise<void>)[];
 
-/** Between two clients. */
+/** Pause between the starts of two clients. */
 const arrivalMs = 150;
 const warmUpMs = 3_000;
 const coolDownMs = 3_000;
-/** How long clients may take to finish what they were at. */
+/** How long clients may take to finish. */
 const finishMs = 20_000;
 /** Audit rows of what changes no state come in batches. */
 const auditMs = 1_500;
 const pauseMs = 350;
 
-/** Runs one scenario from nothing and holds its history against the invariants. */
+/** Runs one scenario from scratch and checks its history against the invariants. */
 export async function play(
   scenario: Scenario,
   postgres: PostgresServer,
   options: {
     readonly cleanUps: CleanUps;
     readonly log: (line: string) => void;
-    /** Keeps the history also where it breaks nothing. */
+    /** Keeps the history even without violations. */
     readonly keep: boolean;
   },
 ): Promise<Report> {
@@ -143,10 +142,10 @@ export async function play(
   };
 }
 
-/** What waits for each processor of a machine that runs this and nothing else. */
+/** Load average per processor on a machine that runs nothing else. */
 const ownLoad = 3;
 
-/** How much more than this run the machine has to do: what would be late on any such machine is no fault of the system. */
+/** How busy the machine is besides this run; time limits grow with it. */
 class MachineLoad {
   #most = 0;
   readonly #timer = setInterval(() => {
@@ -162,7 +161,7 @@ class MachineLoad {
   }
 }
 
-/** Puts the history and what the processes printed where a person can read it; there are no secrets in it. */
+/** Writes the history and the output of the processes to files, which contain no secrets. */
 async function keep(cluster: Cluster, { operations, faults }: Recorder): Promise<string> {
   const directory = await mkdtemp(join(tmpdir(), 'tessera-chaos-kept-'));
   const lines = [...faults, ...operations].map((entry) => `${JSON.stringify(entry)}\n`);
@@ -204,15 +203,15 @@ class Crowd {
     });
   }
 
-  /** Resolves once those have signed in who are disabled next. */
+  /** Resolves once the leavers have signed in. */
   async arrive(): Promise<void> {
     await this.#load.firstKeySet();
     this.#lanes = this.#load.lanes().map(async (lane, at) => {
-      // Not all at once: processes that have just started are slow, and passwords take their time.
+      // Not all at once: new processes are slow, and so is password hashing.
       await sleep(at * arrivalMs);
       return lane();
     });
-    // A client that breaks is a mistake of this program, and told by `finish`.
+    // A client that throws is a defect of this program, reported by `finish`.
     for (const lane of this.#lanes) lane.catch(() => undefined);
     await eventually('those who leave have signed in', async () => this.#load.allLeaversHere());
   }
@@ -235,7 +234,7 @@ class Crowd {
     );
   }
 
-  /** Lets everybody finish, then asks about every refresh token there is. */
+  /** Lets all clients finish, then introspects every refresh token. */
   async finish(): Promise<void> {
     this.#running = false;
     const patience = setTimeout(() => this.#giveUp.abort(), finishMs);

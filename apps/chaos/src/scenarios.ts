@@ -77,7 +77,7 @@ async function failOver(name: ScenarioName, cleanUps: CleanUps): Promise<Scenari
       const [master, replica] = redis.servers;
       const over = recorder.fault('forget', 'redis master');
       await cutReplication(replica.url);
-      // What the master takes now it confirms, and nobody else will ever know of it.
+      // The master confirms these writes, but no replica will ever have them.
       await sleep(unreplicatedMs);
       await master.stop();
       await untilMaster(replica.url);
@@ -88,10 +88,10 @@ async function failOver(name: ScenarioName, cleanUps: CleanUps): Promise<Scenari
   };
 }
 
-/** Less than what makes Sentinels think a replica too old to take over. */
+/** Shorter than the age at which Sentinels consider a replica too old for a failover. */
 const unreplicatedMs = 2_500;
 
-/** The replica loses its master and cannot come back to it: the master does not know the user it says it is. */
+/** Disconnects the replica for good: it authenticates as a user that the master does not know. */
 async function cutReplication(url: string): Promise<void> {
   await onRedis(url, async (redis) => {
     await redis.config('SET', 'masteruser', 'nobody');
@@ -120,10 +120,10 @@ async function onRedis(url: string, work: (redis: Redis) => Promise<void>): Prom
   }
 }
 
-/** Callers try a replica that was away every two seconds: long enough to be connected before the other one goes. */
+/** Callers retry a lost replica every two seconds: long enough to reconnect before the other one stops. */
 const betweenMs = 2_500;
 
-/** Each process is asked to stop and started again, one after the other. */
+/** Restarts one process after the other. */
 async function restartEach({ cluster, recorder, log }: Stage): Promise<void> {
   for (const replica of cluster.replicas) {
     const over = recorder.fault('stop', replica.name);
@@ -149,10 +149,10 @@ async function killEach({ cluster, recorder, log }: Stage): Promise<void> {
   }
 }
 
-/** How soon callers leave a replica that does not answer: keepalive of the gRPC channel (6 s and 3 s), on a busy machine. */
+/** How soon callers drop a silent replica: keepalive of the gRPC channel (6 s and 3 s), on a busy machine. */
 const leftWithinMs = 12_000;
 
-/** Packets to one of two replicas are lost, then those to both of another service, of which others do not take notice. */
+/** Drops packets to one of two replicas, then to both of another service, unnoticed by their callers. */
 async function cutNetworks({ cluster, recorder, log }: Stage): Promise<void> {
   const since = (from: number): Operation[] =>
     recorder.operations.filter(({ startedAt }) => startedAt > from);
@@ -188,7 +188,7 @@ async function cutNetworks({ cluster, recorder, log }: Stage): Promise<void> {
   });
 }
 
-/** Killed and started empty, at once and after a while. */
+/** Redis is killed and restarted empty, at once and after a while. */
 async function restartRedis({ recorder, log }: Stage, redis: RedisServer): Promise<void> {
   for (const awayMs of [0, 5_000]) {
     const over = recorder.fault('forget', 'redis');
@@ -217,7 +217,7 @@ async function restartPostgres({ postgres, recorder, log }: Stage): Promise<void
   }
 }
 
-/** Both versions side by side, the new one alone, and the old one again beside it, as a rollback begins. */
+/** Both versions side by side, the new one alone, then the old one again beside it, as in a rollback. */
 async function replaceEach({ cluster, recorder, log }: Stage, old: string): Promise<void> {
   const replace = async (replica: Replica, root: string | undefined): Promise<void> => {
     const over = recorder.fault('stop', replica.name);

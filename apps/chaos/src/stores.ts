@@ -6,7 +6,7 @@ import type { AuditRow } from './history.ts';
 
 type Redis = Awaited<ReturnType<typeof startRedis>>;
 
-/** Postgres of the whole run, which can be taken away, with a database for each scenario. */
+/** Postgres for the whole run, which can be stopped, with a database for each scenario. */
 export class PostgresServer {
   readonly #server: RestartableStore;
 
@@ -26,7 +26,7 @@ export class PostgresServer {
     return url.href;
   }
 
-  /** What the audit trail says about access tokens that were issued. */
+  /** The audit rows of issued access tokens. */
   async auditRows(databaseUrl: string): Promise<AuditRow[]> {
     return this.#ask<AuditRow>(
       databaseUrl,
@@ -59,7 +59,7 @@ export class PostgresServer {
   }
 }
 
-/** A Redis of a scenario's own, which forgets everything when it is killed. */
+/** A Redis of one scenario, which loses its data when killed. */
 export class RedisServer {
   readonly #port: number;
   #server: Redis;

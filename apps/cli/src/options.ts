@@ -16,7 +16,7 @@ export function port(value: string): number {
 }
 
 /**
- * The value of an option that an environment variable may stand in for: the command line first, then the variable, then the
+ * The value of an option with an environment variable as its fallback: the command line first, then the variable, then the
  * file that `<variable>_FILE` names. Throws CommandError when that file cannot be read.
  */
 export function orEnvironment(
@@ -36,7 +36,7 @@ export function orEnvironment(
   }
 }
 
-/** What help says of such an option. */
+/** The help text of such an option. */
 export function environmentHelp(variable: string): string {
   return `(or ${variable}, ${variable}_FILE)`;
 }

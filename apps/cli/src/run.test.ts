@@ -35,7 +35,7 @@ const tokens = { access_token: 'at', token_type: 'Bearer', expires_in: 600 };
 const pending: Reply = [400, { error: 'authorization_pending' }];
 const slowDown: Reply = [400, { error: 'slow_down' }];
 
-/** A terminal whose time passes only by waiting, before a server that gives the prepared answers. */
+/** A terminal whose time passes only by waiting, and a server that gives the prepared responses. */
 function world(replies: Reply[], environment: Record<string, string> = {}, document: object = metadata) {
   const sent: Sent[] = [];
   const printed = { out: '', say: '' };

@@ -1,6 +1,6 @@
 /**
- * The `tessera` command: what people do with a deployment from a terminal. Flows talk to it as any client does, over HTTP and
- * by its metadata; what operators do (`operate/`) uses the settings and the code of its processes. Results go to standard
+ * The `tessera` command. Flows talk to a deployment as any client does, over HTTP and
+ * by its metadata; operator commands (`operate/`) use the settings and the code of its processes. Results go to standard
  * output, messages for people to standard error.
  */
 import { Command, CommanderError } from 'commander';
@@ -9,7 +9,7 @@ import { addOperatorCommands } from './operate/commands.ts';
 import { CommandError, type CommandContext, type Terminal } from './terminal.ts';
 import { addWebhookKey } from './webhook-key.ts';
 
-/** Runs a command line. Answers the exit code: 0 done, 1 failed, 2 not understood, unless the command says otherwise. */
+/** Runs a command line. Resolves with the exit code: 0 success, 1 failure, 2 usage error, unless the command sets another. */
 export async function run(args: readonly string[], terminal: Terminal): Promise<0 | 1 | 2> {
   let exitCode: 0 | 1 | 2 = 0;
   const program = createProgram({
@@ -22,7 +22,7 @@ export async function run(args: readonly string[], terminal: Terminal): Promise<
     await program.parseAsync(args.length === 0 ? ['--help'] : args, { from: 'user' });
     return exitCode;
   } catch (error) {
-    // Commander has printed its message; whatever it cannot understand is code 2.
+    // Commander has printed its message; every usage error is code 2.
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
     if (!(error instanceof CommandError)) throw error;
     terminal.say(`${error.message}\n`);
@@ -30,7 +30,7 @@ export async function run(args: readonly string[], terminal: Terminal): Promise<
   }
 }
 
-/** Every command there is. A new one goes into the file of its group. */
+/** All commands. A new one goes into the file of its group. */
 function createProgram(context: CommandContext): Command {
   const program = new Command('tessera')
     .description('Operates Tessera and tries its flows.')

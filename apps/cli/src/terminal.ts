@@ -1,9 +1,9 @@
-/** What a command may use of the world around it. */
+/** The input and output of a command. */
 export interface Terminal {
   readonly environment: Readonly<Record<string, string | undefined>>;
   /** The result, for the next program in the pipe. */
   out(text: string): void;
-  /** What the person at the terminal reads. */
+  /** Messages for the person at the terminal. */
   say(text: string): void;
   /** Reads standard input to its end. */
   input(): Promise<string>;
@@ -13,13 +13,13 @@ export interface Terminal {
   now(): number;
 }
 
-/** What a command is given. */
+/** The context of a command. */
 export interface CommandContext extends Terminal {
-  /** Sets the exit code of a command that succeeds with a result of its own. */
+  /** Sets the exit code of a command that succeeds with a code other than 0. */
   exitWith(code: 1): void;
 }
 
-/** A failure that the person can do something about: shown as its message, without a stack. */
+/** A failure that the person can fix: shown as its message, without a stack. */
 export class CommandError extends Error {
   override readonly name = 'CommandError';
   readonly exitCode: 1 | 2;

@@ -10,7 +10,7 @@ interface WebhookKeyOptions {
   readonly key?: string;
 }
 
-/** What an application's notification system verifies with, made from the deployment's key by the server's own code. */
+/** The key with which an application's notification system verifies signatures, derived by the server's own code. */
 export function addWebhookKey(program: Command, context: CommandContext): void {
   program
     .command('webhook-key')

@@ -4,7 +4,7 @@ import { expect, it } from 'vitest';
 const root = new URL('../../../', import.meta.url);
 const document = readFileSync(new URL('docs/audit.md', root), 'utf8');
 
-/** What stands for the parts of names that are put together. */
+/** Placeholder for the variable parts of composed names. */
 const meanings: Readonly<Record<string, readonly string[]>> = {
   'flowOf[request.kind]': ['device', 'ciba'],
   'flowOf[client.kind]': ['device', 'ciba'],
@@ -13,7 +13,7 @@ const meanings: Readonly<Record<string, readonly string[]>> = {
   name: ['active', 'disabled', 'locked'],
 };
 
-/** Texts of words with dots between them; not the names of statements, locks, failpoints and limits. */
+/** String literals of the form `word.word`, except names of statements, locks, failpoints and limits. */
 const names =
   /(?<!name: |failpoint\()(?:'(?!tessera\.)([a-z_]+(?:\.[a-z_]+)+)'|`([a-z_]+\.\$\{[^}]+\}|\$\{[^}]+\}\.(?:[a-z_]+|\$\{[^}]+\}))`)/g;
 const makesEvents =

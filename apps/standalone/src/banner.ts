@@ -1,4 +1,4 @@
-/** What `npm start` without configuration prints for the person at the terminal. */
+/** The output of `npm start` without configuration. */
 export function banner(issuer: string, pid: number): string {
   return `
   Tessera is ready, with a demo tenant.
@@ -11,10 +11,10 @@ export function banner(issuer: string, pid: number): string {
 `;
 }
 
-/** What it prints instead where something cannot answer yet; the lines above say why. */
+/** Printed instead if the server cannot answer yet; the lines above it say why. */
 export function notReady(services: readonly string[]): string {
   return `\n  Tessera started, but cannot answer everything: not ready are ${services.join(', ')}. The log above says why.\n\n`;
 }
 
-/** Stands in the demo file as well, for everyone to read. */
+/** Also in the published demo file. */
 export const demoServiceSecret = 'demo-secret-not-for-production-0001';

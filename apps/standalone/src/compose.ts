@@ -17,7 +17,7 @@ import { buildToken, migrations as tokenMigrations } from '@tessera/token';
 import type { standaloneConfig } from './config.ts';
 
 export interface Composition {
-  /** In calling order: each calls only those before it. The gateway is the last. */
+  /** In calling order: each calls only those before it. The gateway comes last. */
   readonly services: readonly BuiltService[];
   readonly gateway: GatewayService;
   readonly token: BuiltService;
@@ -33,7 +33,7 @@ export const allMigrations = [
   tokenMigrations,
 ];
 
-/** Brings every schema up to date; waits while the store is away, until `signal` is aborted. */
+/** Migrates every schema; waits while the database is unavailable, until `signal` is aborted. */
 export async function migrateAll(
   { database, log }: Runtime,
   mode: MigrationMode,
@@ -48,7 +48,7 @@ export async function migrateAll(
   }
 }
 
-/** Removes the audit rows of every schema after their time. */
+/** Removes expired audit rows of every schema. */
 export function purgeAudits(runtime: Runtime, retentionSeconds: number, lifecycle: Lifecycle): void {
   for (const { schema } of allMigrations) purgeAudit(runtime, schema, retentionSeconds, lifecycle);
 }

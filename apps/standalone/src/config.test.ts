@@ -12,7 +12,7 @@ const settings = [...new Set([...Object.keys(standaloneConfig.shape), ...Object.
 const document = readFileSync(new URL('docs/configuration.md', root), 'utf8');
 const shapes: Readonly<Record<string, z.ZodType>> = { ...standaloneConfig.shape, ...rpcConfig.shape };
 
-/** What the tables say of numbers and durations: "`5s`, `1s` to `60s`", "`10`, `1` or more", "`5m`, up to `1d`". */
+/** How the tables state numbers and durations: "`5s`, `1s` to `60s`", "`10`, `1` or more", "`5m`, up to `1d`". */
 const ranges = [...document.matchAll(/^\| `([A-Z_]+)` +\| ([^|]+)\|/gm)].flatMap(
   ([, name = '', cell = '']) => {
     const value = /^`(\d+[a-z]*)`/.exec(cell)?.[1];

@@ -7,7 +7,7 @@ import { combine, ConfigError, isGiven, loadConfig, processConfig, rpcConfig } f
 import { introspectionListenerConfig, tokenConfig, tokenSecret } from '@tessera/token';
 import { developmentSecret } from './development-secret.ts';
 
-/** Everything that the one process of the compact topology reads. */
+/** All settings of the compact process. */
 export const standaloneConfig = combine(
   processConfig,
   gatewayConfig,
@@ -28,8 +28,8 @@ const dataDirectory = processConfig.pick({ TESSERA_DATA_DIR: true });
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
- * The environment with the secrets it does not name. With embedded stores they live beside the database; with a
- * database of its own a deployment has to bring them, since a lost one makes what is stored there useless.
+ * The environment, completed with missing secrets. With embedded stores they are kept beside the database; with a
+ * database of its own, a deployment must set them, because the stored data is useless once a secret is lost.
  * @throws ConfigError that names the missing settings
  */
 export async function withSecrets(environment: Environment): Promise<Environment> {

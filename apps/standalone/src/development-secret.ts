@@ -4,8 +4,8 @@ import { randomBytes } from 'node:crypto';
 import { Secret } from '@tessera/kit';
 
 /**
- * A random secret that is made once and kept beside the embedded database (base64url, file mode 0600). For compact
- * without configuration; a deployment with a database of its own gives its secrets as settings.
+ * A random secret, generated once and kept beside the embedded database (base64url, file mode 0600). For compact without
+ * configuration; a deployment with its own database sets its secrets.
  */
 export async function developmentSecret(dataDirectory: string, name: string, bytes = 32): Promise<Secret> {
   if (!/^[a-z][a-z0-9-]*$/.test(name)) throw new Error(`${name} is no name for a secret.`);
@@ -14,7 +14,7 @@ export async function developmentSecret(dataDirectory: string, name: string, byt
   const path = join(directory, name);
   const found = await readIfThere(path);
   if (found !== undefined) return found;
-  // Written whole under a name of its own, then linked: a reader never sees half of it, and the first one wins.
+  // Written under a temporary name and then linked: a reader never sees a partial file, and the first writer wins.
   const draft = `${path}.${randomBytes(6).toString('hex')}`;
   const file = await open(draft, 'wx', 0o600);
   try {

@@ -64,7 +64,7 @@ await runProcess({
   },
 });
 
-/** The banner promises a server that answers: a lost key-encryption key, for example, is told instead. */
+/** The banner is for a server that answers. Otherwise, such as after a lost key-encryption key, the reason is printed. */
 async function welcome(issuer: string, services: readonly BuiltService[]): Promise<void> {
   const states = await Promise.allSettled(services.map(async (service) => service.ready()));
   const failed = services.filter((_service, at) => states[at]?.status === 'rejected').map(({ name }) => name);

@@ -15,7 +15,7 @@ export class Caller {
     for (const [name, value] of Object.entries(load.metadata)) this.#metadata.set(name, value);
   }
 
-  /** One call; whether its answer was the right one. */
+  /** Makes one call; resolves with whether its response was correct. */
   call(): Promise<boolean> {
     const same = (bytes: Buffer): Buffer => bytes;
     const { method } = this.#load;
@@ -38,7 +38,7 @@ export class Caller {
     });
   }
 
-  /** Keeps `inFlight` calls under way for some seconds. */
+  /** Keeps `inFlight` calls in flight for some seconds. */
   async closedLoop(inFlight: number, seconds: number): Promise<ClosedLoopResult> {
     let operations = 0;
     let errors = 0;

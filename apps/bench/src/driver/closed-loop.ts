@@ -6,16 +6,16 @@ import type { ClosedLoopResult } from './messages.ts';
 export interface ClosedLoop {
   readonly inFlight: number;
   readonly seconds: number;
-  /** What part of a limited number of requests may be used. */
+  /** The share of a limited number of requests that may be used. */
   readonly share: number;
 }
 
-/** How long answers are waited for once the time is over; autocannon gives up on each after ten seconds. */
+/** How long to wait for responses after the end; autocannon gives up on each after ten seconds. */
 const patienceSeconds = 30;
 
 /**
- * Keeps `inFlight` requests under way until time or requests are over, and waits for the answers of the last of them.
- * Whatever is not the right answer is an error, and so is a request that got none.
+ * Keeps `inFlight` requests in flight until the time or the requests are used up, and waits for the last responses.
+ * A wrong or missing response is an error.
  */
 export async function closedLoop(
   baseUrl: string,
@@ -27,7 +27,7 @@ export async function closedLoop(
   const amount = load.limit === undefined ? undefined : Math.floor(load.limit * loop.share);
   const clients: Client[] = [];
   const endClients = () => {
-    // autocannon by itself would drop what is under way.
+    // By default, autocannon drops requests in flight.
     for (const client of clients) client.responseMax = client.reqsMade;
   };
   const timeIsOver = amount === undefined ? setTimeout(endClients, loop.seconds * 1000) : undefined;

@@ -17,14 +17,14 @@ export class Driver {
     await this.#ask({ step: 'prepare', operation, target, duration });
   }
 
-  /** `share`: how much of what was prepared may be used, where it can be used once. */
+  /** `share`: the share of prepared one-time values that may be used. */
   async closedLoop(seconds: number, share: number): Promise<ClosedLoopResult> {
     const answer = await this.#ask({ step: 'closed-loop', seconds, share });
     if (answer.step !== 'closed-loop') throw new Error('the driver answered something else');
     return answer;
   }
 
-  /** `rateShare`: of the operation's own rate. */
+  /** `rateShare`: share of the operation's own rate. */
   async openLoop(seconds: number, rateShare = 1): Promise<OpenLoopResult> {
     const answer = await this.#ask({ step: 'open-loop', seconds, rateShare });
     if (answer.step !== 'open-loop') throw new Error('the driver answered something else');

@@ -4,7 +4,7 @@ import type { HttpAnswer, HttpRequest } from '../operations/operation.ts';
 const agent = new Agent({ keepAlive: true, maxSockets: 256 });
 const timeout = 30_000;
 
-/** Sends one request over a kept connection. */
+/** Sends one request over a persistent connection. */
 export function send(baseUrl: string, request: HttpRequest): Promise<HttpAnswer> {
   return new Promise((resolve, reject) => {
     const { method, path, headers, body } = request;
@@ -28,7 +28,7 @@ export function send(baseUrl: string, request: HttpRequest): Promise<HttpAnswer>
   });
 }
 
-/** Does `work` for every item, some at a time; the results are in the order of the items. */
+/** Runs `work` for every item, several at a time; the results are in the order of the items. */
 export async function eachOf<T, R>(
   items: readonly T[],
   work: (item: T, index: number) => Promise<R>,

@@ -1,4 +1,4 @@
-/** The process that sends the load: what it uses of the processor is counted for nobody. */
+/** The process that sends the load. Its processor time is not counted. */
 import { operationNamed } from '../operations/index.ts';
 import type { HttpLoad, Load, Operation } from '../operations/operation.ts';
 import { awake } from './awake.ts';

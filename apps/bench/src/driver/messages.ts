@@ -1,7 +1,7 @@
 import type { OperationName } from '../operations/names.ts';
 import type { Target } from '../target.ts';
 
-/** From the benchmark to a driver process, each answered by one message. */
+/** Messages from the benchmark to a driver process, which answers each with one message. */
 export type DriverRequest =
   | {
       readonly step: 'prepare';
@@ -23,7 +23,7 @@ export interface OpenLoopResult {
   readonly rate: number;
   readonly operations: number;
   readonly errors: number;
-  /** Milliseconds from the moment a request was due, or sent if that was earlier, to its answer. */
+  /** Milliseconds from when a request was due, or sent if that was earlier, to its response. */
   readonly p50: number;
   readonly p99: number;
 }

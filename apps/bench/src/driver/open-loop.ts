@@ -8,7 +8,7 @@ import type { OpenLoopResult } from './messages.ts';
 export async function openLoop(
   rate: number,
   seconds: number,
-  /** Whether the answer was the right one; never rejects. */
+  /** Resolves with whether the response was correct; never rejects. */
   ask: () => Promise<boolean>,
 ): Promise<OpenLoopResult> {
   const latencies: number[] = [];
@@ -16,7 +16,7 @@ export async function openLoop(
   const pending: Promise<void>[] = [];
   const start = performance.now();
   const one = async (due: number): Promise<void> => {
-    // Timers may come early by a part of a millisecond.
+    // Timers may fire a fraction of a millisecond early.
     const began = Math.min(start + due, performance.now());
     if (await ask()) latencies.push(performance.now() - began);
     else errors += 1;

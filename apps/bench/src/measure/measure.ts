@@ -25,15 +25,15 @@ interface Usage {
   readonly work: StoreWork;
 }
 
-/** What the stores do for systems that nobody uses, per second. */
+/** What the stores do per second for idle systems. */
 export type AtRest = Pick<StoreWork, 'statements' | 'commands'>;
 
-/** One round of warming up, and how many there are at least and at most. */
+/** Length of a warm-up round, and the minimum and maximum number of rounds. */
 const warmUp = { seconds: 2, share: warmUpShare, least: 3, most: warmUpRounds };
-/** What part of the processor time compiling may take once the code that runs often is compiled. */
+/** Share of the processor time that compilation may take once hot code is compiled. */
 const restOfCompiling = 0.02;
 const restSeconds = 4;
-/** Until what is written in batches, such as the audit trail every 250 ms, is written for this system and not for the next. */
+/** Time for batched writes of this system, such as audit rows every 250 ms, to finish before the next one is measured. */
 const restOfWorkMs = 300;
 
 async function usage(system: System, stores: Stores): Promise<Usage> {
@@ -53,7 +53,7 @@ export async function measureRest({ stores }: Bench): Promise<AtRest> {
   };
 }
 
-/** One operation, ready to be measured on one system. */
+/** An operation prepared for measurement on one system. */
 interface Candidate {
   readonly system: System;
   readonly kind: Row['system'];
@@ -104,7 +104,7 @@ interface Slice extends YardstickReport {
   readonly operations: number;
   readonly errors: number;
   readonly seconds: number;
-  /** Seconds, with what comes before and after the loop. */
+  /** Seconds, including what comes before and after the loop. */
   readonly elapsed: number;
   /** Microseconds of each process. */
   readonly processes: readonly number[];

@@ -1,4 +1,4 @@
-/** Of an even number of values the middle between the two in the middle. */
+/** For an even number of values, the mean of the middle two. */
 export function median(values: readonly number[]): number {
   const sorted = values.toSorted((a, b) => a - b);
   const [low, high] = [

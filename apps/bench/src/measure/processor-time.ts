@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 
-/** Fixed by Linux for what it tells programs, whatever the kernel's own tick. */
+/** Linux reports times to programs in this unit, whatever the kernel's tick. */
 const ticksPerSecond = 100;
 
 interface Stat {
@@ -8,11 +8,11 @@ interface Stat {
   readonly parent: number;
   readonly name: string;
   readonly ownTicks: number;
-  /** Of children that have ended. */
+  /** Of terminated children. */
   readonly childrenTicks: number;
 }
 
-/** `/proc/<pid>/stat` (proc_pid_stat(5)); undefined when the process has ended. */
+/** `/proc/<pid>/stat` (proc_pid_stat(5)); undefined if the process has ended. */
 function readStat(pid: number, directory = '/proc'): Stat | undefined {
   let text: string;
   try {
@@ -39,10 +39,10 @@ export function processorTime(pids: readonly number[]): number {
   return (ticks * 1e6) / ticksPerSecond;
 }
 
-/** V8's threads that compile what runs often, and collect garbage beside the main thread. */
+/** V8's threads for compiling hot code and collecting garbage. */
 const compilerThread = /^(?:node-)?V8Worker$/;
 
-/** What the processes have used for compiling what runs often, in microseconds, and a little for garbage. */
+/** Processor time that the processes used to compile hot code, with some garbage collection, in microseconds. */
 export function compilingTime(pids: readonly number[]): number {
   let ticks = 0;
   for (const pid of pids) {
@@ -54,7 +54,7 @@ export function compilingTime(pids: readonly number[]): number {
   return (ticks * 1e6) / ticksPerSecond;
 }
 
-/** Like `processorTime`, for a process with all its children, running and ended ones. */
+/** Like `processorTime`, for a process and all its children, terminated ones included. */
 export function processorTimeOfTree(root: number): number {
   const all = readAll();
   let ticks = 0;
@@ -66,7 +66,7 @@ export function processorTimeOfTree(root: number): number {
   return (ticks * 1e6) / ticksPerSecond;
 }
 
-/** The process named `name` that is the only one of its kind below `ancestor`. */
+/** The only process named `name` below `ancestor`. */
 export function findBelow(ancestor: number, name: RegExp): number | undefined {
   const all = readAll();
   const parents = new Map(all.map(({ pid, parent }) => [pid, parent]));

@@ -7,21 +7,21 @@ export interface Row {
   readonly operation: OperationName;
   readonly system: Topology | 'oidc-provider' | 'bare';
   readonly operations: number;
-  /** Requests that failed or were answered wrongly, warming up included. */
+  /** Failed requests and wrong responses, warm-up included. */
   readonly errors: number;
   /** All server processes together, the median of the seconds. */
   readonly micros: number;
   readonly seconds: readonly Second[];
   readonly processes: Readonly<Record<string, number>>;
-  /** One RS256 signature, measured while this row was. */
+  /** One RS256 signature, measured at the same time as this row. */
   readonly signature: number;
-  /** One argon2id hash, where the row is about one; else 0. */
+  /** One argon2id hash if the row includes one, otherwise 0. */
   readonly passwordHash: number;
   readonly postgres: number;
   readonly redis: number;
-  /** Per operation, without what the system does at rest. */
+  /** Per operation, without the work of an idle system. */
   readonly statements: number;
-  /** Of the statements, those that read directory records again, which each process does once a minute. */
+  /** Statements that reload directory records, which each process does once a minute. */
   readonly rereads: number;
   readonly commands: number;
   /** In the closed loop. */
@@ -35,26 +35,26 @@ export interface Row {
 /** One second of the closed loop. */
 export interface Second {
   readonly micros: number;
-  /** What the row is measured with, in the same second: a signature, or for a sign-in a password hash. */
+  /** The unit of the row in the same second: a signature, or for a sign-in a password hash. */
   readonly physical: number;
 }
 
 export interface Start {
   readonly system: Topology | 'oidc-provider' | 'bare';
-  /** Milliseconds until ready, of a second start on a migrated database. */
+  /** Milliseconds until ready, for a second start on a migrated database. */
   readonly startMs: number;
   /** MiB resident, by process, a second after it was ready. */
   readonly memory: Readonly<Record<string, number>>;
 }
 
-/** Counts what a result holds and how it is measured: those of another number do not compare. */
+/** Version of the content and method of results: different versions cannot be compared. */
 export const resultFormat = 3;
 
 export interface Result {
   readonly format: typeof resultFormat;
   readonly at: string;
   readonly machine: { readonly processor: string; readonly cores: number; readonly node: string };
-  /** Load average of the machine, one minute, before the run. */
+  /** Load average of the machine over one minute before the run. */
   readonly loadBefore: number;
   readonly duration: number;
   readonly starts: readonly Start[];
@@ -71,7 +71,7 @@ const sameElsewhere: Partial<Record<OperationName, OperationName>> = {
   'introspect-call-cold': 'introspect-call',
 };
 
-/** Our cost as a multiple of another system's, second by second, as they take turns. */
+/** Our cost as a multiple of another system's, second by second, because they alternate. */
 export function ratioTo(other: 'oidc-provider' | 'bare', row: Row, rows: readonly Row[]): number | undefined {
   if (row.system === 'oidc-provider' || row.system === 'bare') return undefined;
   const on = (name: OperationName | undefined): Row | undefined =>

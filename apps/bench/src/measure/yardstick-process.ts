@@ -10,7 +10,7 @@ const signaturesPerBurst = 8;
 export interface YardstickReport {
   /** Microseconds of processor time. */
   readonly signature: number;
-  /** The same; 0 when it was not asked for. */
+  /** The same; 0 if not requested. */
   readonly passwordHash: number;
 }
 
@@ -60,6 +60,6 @@ process.on('message', (message: YardstickMessage) => {
   process.send?.(report);
 });
 process.on('disconnect', () => process.exit(0));
-// The first signatures with a key are dearer.
+// The first signatures with a key cost more.
 burst(true);
 process.send?.('ready');

@@ -5,7 +5,7 @@ import type { YardstickMessage, YardstickReport } from './yardstick-process.ts';
 
 const entry = fileURLToPath(new URL('yardstick-process.ts', import.meta.url));
 
-/** Measures the physical work while something else is measured. */
+/** Measures the physical work during another measurement. */
 export class Yardstick {
   readonly #child: ChildProcess;
 

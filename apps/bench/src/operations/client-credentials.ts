@@ -14,7 +14,7 @@ const formRequest = (client: Client): HttpRequest =>
 const peerRequest = (): HttpRequest =>
   form('/token', { grant_type: 'client_credentials', scope, resource: peerResource }, basicOf(mintedClient));
 
-/** Access tokens of the active applications, `count` of them, all different. */
+/** `count` different access tokens of the active applications. */
 export async function issueAccessTokens(target: Target, count: number): Promise<string[]> {
   const clients = activeClients(target.seed);
   const requests = Array.from({ length: count }, (_, index) => clients[index % clients.length] as Client);
@@ -28,7 +28,7 @@ const peers = async (target: Target) => {
   return cycle([peerRequest()], okWith('"access_token":"ey'));
 };
 
-/** A thousand applications of a hundred tenants ask in turn; each was seen once before. */
+/** A thousand applications of a hundred tenants send requests in turn; each has sent one before. */
 export const clientCredentials: readonly Operation[] = [
   {
     name: 'client-credentials-json',

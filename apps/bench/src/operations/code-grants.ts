@@ -5,7 +5,7 @@ import type { HttpAnswer, HttpLoad, HttpRequest, Operation, Sizing } from './ope
 import { basicOf, codeExchange, issueCodes, issuePersonalTokens } from './people.ts';
 import { form, member, once } from './requests.ts';
 
-/** Exchanges in a second for which codes are made beforehand. */
+/** Exchanges per second for which codes are prepared. */
 const exchangesPerSecond = 800;
 /** Tokens that are refreshed in turn. */
 const refreshChains = 500;
@@ -18,7 +18,7 @@ function codesFor({ duration, rate }: Sizing): { limit: number; codes: number } 
 const hasAllTokens = ({ status, body }: HttpAnswer): boolean =>
   status === 200 && body.includes('"id_token":"ey') && body.includes('"refresh_token":"');
 
-/** Refreshes token after token: every answer brings the next request. */
+/** Refreshes one token after another: each response yields the next request. */
 function chain(first: readonly HttpRequest[], follow: (answer: HttpAnswer) => HttpRequest): HttpLoad {
   const waiting = [...first];
   return {
@@ -36,7 +36,7 @@ function chain(first: readonly HttpRequest[], follow: (answer: HttpAnswer) => Ht
   };
 }
 
-/** Makes the token request of a refresh; a scope without `openid` narrows it to one token that is signed (RFC 6749 §6). */
+/** The token request of a refresh; a scope without `openid` narrows it to one signed token (RFC 6749 §6). */
 type Refresh = (client: Client, refreshToken: string) => HttpRequest;
 
 const refreshWith =

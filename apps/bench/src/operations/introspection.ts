@@ -14,7 +14,7 @@ import { issuePersonalTokens } from './people.ts';
 import { cycle, form, json, okWith, turns } from './requests.ts';
 
 const warmTokens = 2000;
-/** More than the service remembers, so that each comes as if for the first time. */
+/** More than the service caches, so that each is like a new one. */
 const coldTokens = 12_000;
 
 /** Tokens in one call of a batch. */

@@ -29,7 +29,7 @@ export interface Minted {
   readonly verifier?: string;
 }
 
-/** What the peer makes without a person in front of it. */
+/** What the peer issues without a person. */
 export async function mint(target: Target, kind: MintedKind, count: number): Promise<Minted[]> {
   const answer = await send(target.mintUrl ?? '', get(`/${kind}?count=${count}`));
   if (answer.status !== 200) throw new Error(`the peer made no ${kind}: ${answer.body}`);

@@ -15,13 +15,13 @@ export interface HttpAnswer {
   readonly body: string;
 }
 
-/** Requests of one kind, without end or up to a limit. */
+/** Requests of one kind, endless or up to a limit. */
 export interface HttpLoad {
   readonly kind: 'http';
-  /** How many requests there are; absent: any number. */
+  /** Number of requests; absent: unlimited. */
   readonly limit?: number;
   next(): HttpRequest;
-  /** Whether an answer is the right one; takes from it what later requests need. */
+  /** Whether a response is correct; takes from it what later requests need. */
   accept(answer: HttpAnswer): boolean;
 }
 
@@ -31,7 +31,7 @@ export interface CallLoad {
   readonly target: string;
   readonly metadata: Readonly<Record<string, string>>;
   readonly method: string;
-  /** Operations that one call counts for. */
+  /** Operations per call. */
   readonly perCall: number;
   next(): Buffer;
   accept(answer: Buffer): boolean;
@@ -39,11 +39,11 @@ export interface CallLoad {
 
 export type Load = HttpLoad | CallLoad;
 
-/** Rounds of warming up at most, and how much of a limited number of requests each of them uses. */
+/** Maximum number of warm-up rounds, and the share of a limited number of requests that each uses. */
 export const warmUpRounds = 5;
 export const warmUpShare = 0.3;
 
-/** Requests that are needed beside those that are measured, where each can be sent once. */
+/** Additional requests besides the measured ones, if each can be sent once. */
 export const warmUpOf = (limit: number): number => limit * warmUpRounds * warmUpShare;
 
 export interface Sizing {
@@ -61,10 +61,10 @@ export interface Operation {
   readonly rate: number;
   /** Prepares what the requests need, on the running system. */
   ours(target: Target, sizing: Sizing): Promise<Load>;
-  /** The same work done by the peer, where it does it at all. */
+  /** The same work on the peer, if it supports it. */
   peers?: (target: Target, sizing: Sizing) => Promise<Load>;
-  /** The same requests to handlers of the bare libraries, where their cost is the floor of a target. */
+  /** The same requests to handlers of the bare libraries, if their cost is the lower bound of a target. */
   bare?: (target: Target, sizing: Sizing) => Promise<Load>;
-  /** Needs the listeners for calls, which the compact topology does not have. */
+  /** Needs gRPC listeners, which the compact topology does not have. */
   readonly splitOnly?: boolean;
 }

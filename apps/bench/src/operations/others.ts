@@ -20,10 +20,10 @@ import {
 } from './people.ts';
 import { cycle, form, get, member, okWith, once, turns } from './requests.ts';
 
-/** Enough devices that none comes before its interval of a second is over, at up to thirty thousand polls a second. */
+/** Enough devices that none polls twice within its interval of a second, at up to thirty thousand polls a second. */
 const devices = 30_000;
 const deviceGrant = 'urn:ietf:params:oauth:grant-type:device_code';
-/** Sign-ins in a second for which forms are opened beforehand. */
+/** Sign-ins per second for which forms are opened beforehand. */
 const signInsPerSecond = 30;
 
 const isPending = ({ status, body }: HttpAnswer): boolean =>
@@ -86,7 +86,7 @@ const cibaStart: Operation = {
   inFlight: 32,
   rate: 100,
   async ours(target) {
-    // Everybody is asked in turn, so that nobody has too much waiting.
+    // Each person in turn, so that nobody has too many pending requests.
     const requests = times(tenantCount * perTenant).map((position) => {
       const tenant = position % tenantCount;
       const person = Math.floor(position / tenantCount);

@@ -13,7 +13,7 @@ import type { Target } from '../target.ts';
 import type { HttpAnswer, HttpRequest } from './operation.ts';
 import { form, get, member, redirectParameter } from './requests.ts';
 
-/** Browsers with a live session, each of another person and tenant. */
+/** Browsers with a session, each of a different person and tenant. */
 const browserCount = 20;
 
 export interface SignedIn {
@@ -47,7 +47,7 @@ export function authorizationRequest(client: Client, cookie: string | undefined)
   });
 }
 
-/** The form of a sign-in, ready to be sent by the browser it was shown to. */
+/** A sign-in form, ready to be submitted by its browser. */
 export async function openSignIn(target: Target, client: Client, person: number): Promise<HttpRequest> {
   const begun = await send(target.baseUrl, authorizationRequest(client, undefined));
   const interaction = redirectParameter(begun, 'interaction');
@@ -78,7 +78,7 @@ export function signInSome(target: Target): Promise<SignedIn[]> {
   return eachOf(times(browserCount), (tenant) => signIn(target, tenant), 2);
 }
 
-/** Requests of all the active applications that people with a session may use, in turn. */
+/** Requests of all active applications that people with a session may use, in turn. */
 export function sessionRequests(
   target: Target,
   browsers: readonly SignedIn[],
@@ -91,7 +91,7 @@ export function sessionRequests(
   );
 }
 
-/** Fresh codes, each to be used within ten minutes. */
+/** New codes, each valid for ten minutes. */
 export async function issueCodes(target: Target, count: number): Promise<Code[]> {
   const requests = sessionRequests(target, await signInSome(target));
   return eachOf(times(count), async (index) => {
@@ -111,7 +111,7 @@ export function codeExchange({ client, code, verifier: codeVerifier }: Code): Ht
   );
 }
 
-/** `Authorization: Basic` (RFC 6749 §2.3.1) of a client whose parts need no encoding. */
+/** `Authorization: Basic` (RFC 6749 §2.3.1) for credentials that need no encoding. */
 export function basicOf({ clientId, clientSecret }: Client): Readonly<Record<string, string>> {
   return { authorization: `Basic ${Buffer.from(`${clientId}:${clientSecret}`).toString('base64')}` };
 }
@@ -134,7 +134,7 @@ export async function issuePersonalTokens(target: Target, count: number): Promis
   });
 }
 
-/** The cookies an answer sets, as a browser sends them back. */
+/** The cookies of a response, as a browser sends them back. */
 function cookiesOf(answer: HttpAnswer): string {
   const lines = answer.headers['set-cookie'];
   const all: unknown[] = Array.isArray(lines) ? lines : [lines];

@@ -24,13 +24,13 @@ export function get(path: string, headers: Parameters = {}): HttpRequest {
   return { method: 'GET', path, headers };
 }
 
-/** The same requests over and over. */
+/** The same requests, repeated. */
 export function cycle(requests: readonly HttpRequest[], accept: (answer: HttpAnswer) => boolean): HttpLoad {
   const next = turns(requests);
   return { kind: 'http', next, accept };
 }
 
-/** One item after the other, from the beginning again after the last. */
+/** The items in turn, starting over after the last. */
 export function turns<T>(items: readonly T[]): () => T {
   let position = 0;
   return () => {
@@ -41,7 +41,7 @@ export function turns<T>(items: readonly T[]): () => T {
   };
 }
 
-/** Each item once; throws when there is none left. */
+/** Each item once; throws if none is left. */
 export function once<T>(items: readonly T[]): () => T {
   let position = 0;
   return () => {
@@ -54,12 +54,12 @@ export function once<T>(items: readonly T[]): () => T {
 
 export const isOk = ({ status }: HttpAnswer): boolean => status === 200;
 
-/** An answer with status 200 whose body holds `text`. */
+/** A response with status 200 whose body contains `text`. */
 export function okWith(text: string): (answer: HttpAnswer) => boolean {
   return ({ status, body }) => status === 200 && body.includes(text);
 }
 
-/** A member of a JSON answer, or of the `data` in the contract's envelope. */
+/** A member of a JSON response, or of `data` in the contract's envelope. */
 export function member(answer: HttpAnswer, name: string): string {
   const body = JSON.parse(answer.body) as Record<string, unknown>;
   const inside = (body['data'] ?? body) as Record<string, unknown>;
@@ -70,7 +70,7 @@ export function member(answer: HttpAnswer, name: string): string {
   return value;
 }
 
-/** A parameter of the address an answer redirects to. */
+/** A parameter of the URL that a response redirects to. */
 export function redirectParameter(answer: HttpAnswer, name: string): string {
   const location = answer.headers['location'];
   const value = typeof location === 'string' ? new URL(location, 'http://here').searchParams.get(name) : null;

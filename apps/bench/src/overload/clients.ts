@@ -7,7 +7,7 @@ export interface LoadRequest {
   readonly seed: string;
   readonly seconds: number;
   readonly connections: number;
-  /** Requests a second; absent: each connection sends one as soon as the one before was answered. */
+  /** Requests a second; absent: each connection sends the next request after each response. */
   readonly rate?: number;
 }
 
@@ -16,14 +16,14 @@ export interface LoadResult {
   readonly good: readonly number[];
   /** 503 and 429 with Retry-After. */
   readonly refused: number;
-  /** Late, cut off, or another status. */
+  /** Late or broken responses, and other statuses. */
   readonly failed: number;
   /** Milliseconds. */
   readonly goodP99: number;
   readonly refusedP99: number;
 }
 
-/** What a client waits before it gives up. */
+/** Time-out of a client. */
 const patienceSeconds = 5;
 
 async function load({ baseUrl, seed, seconds, connections, rate }: LoadRequest): Promise<LoadResult> {

@@ -7,12 +7,12 @@ import type { LoadRequest, LoadResult } from './clients.ts';
 
 const entry = fileURLToPath(new URL('clients.ts', import.meta.url));
 
-/** Times the capacity. */
+/** Multiple of the capacity. */
 const overloadFactor = 3;
 const capacityConnections = 32;
 const overloadConnections = 1_000;
 const capacitySeconds = 10;
-/** Of the capacity: what a second without trouble has. */
+/** Share of the capacity that counts as recovered. */
 const normalShare = 0.8;
 const recoverySeconds = 10;
 
@@ -23,7 +23,7 @@ export interface Overload {
   readonly overloaded: LoadResult;
   /** Tokens a second under the overload, as a share of the capacity. */
   readonly goodput: number;
-  /** Seconds after the overload until a second that has 0.8 of the capacity again. */
+  /** Seconds from the end of the overload to the first second with 0.8 of the capacity. */
   readonly recoveredAfter: number;
 }
 

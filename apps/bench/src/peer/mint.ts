@@ -10,7 +10,7 @@ const authTime = Math.floor(Date.now() / 1000) - 60;
 
 type Make = (provider: Provider, client: object, index: number) => Promise<Minted>;
 
-/** Makes what otherwise a person would grant, with the peer's own models. */
+/** Issues what a person would otherwise grant, with the peer's own models. */
 export const makers: Readonly<Record<MintedKind, Make>> = {
   ready: async () => ({ value: '' }),
   codes: async (provider, client, index) => {
@@ -57,7 +57,7 @@ async function personalAccessToken(provider: Provider, client: object, index: nu
   return { value: await new provider.AccessToken({ ...token, gty: 'authorization_code' }).save() };
 }
 
-/** A grant of one person, and what the codes and tokens made for it have in common. */
+/** A grant of one person, and what its codes and tokens have in common. */
 async function personal(provider: Provider, client: object, index: number, withResource = true) {
   const accountId = `person-${index}`;
   const grant = new provider.Grant({ clientId, accountId });

@@ -9,7 +9,7 @@ const records = new Map<string, Stored>();
 const byUid = new Map<string, string>();
 const byUserCode = new Map<string, string>();
 
-/** The cheapest store there can be: a map that forgets nothing (the peer's own one holds a thousand records). */
+/** The cheapest possible store: a map that keeps everything (the peer's own holds a thousand records). */
 export class MapAdapter {
   readonly #model: string;
 

@@ -11,9 +11,9 @@ export interface Code {
   readonly verifier: string;
 }
 
-/** What a grant started, and the newest tokens of it. */
+/** A grant and its newest tokens. */
 export interface Grant {
-  /** Names it in the history. */
+  /** Identifies it in the history. */
   readonly basis: string;
   tokens: Tokens;
 }
@@ -22,12 +22,12 @@ const given = (result: 'good' | 'sent-away' | 'waiting', answer: Answer): Readin
   outcome: { result, status: answer.status },
 });
 
-/** One person with a browser, and the application that sends them here. */
+/** A person with a browser, and the application that sends them to sign in. */
 export class Visitor {
   readonly #on: Surroundings;
   readonly caller: Caller;
   readonly person: Person;
-  /** Names the session in the history; new with every sign-in. */
+  /** Identifies the session in the history; new with every sign-in. */
   session: string | undefined;
   #sessions = 0;
 
@@ -37,7 +37,7 @@ export class Visitor {
     this.person = new Person(on.http);
   }
 
-  /** A code, by signing in where that is asked for; begins anew where a step came to nothing. Undefined at the end of the run. */
+  /** Gets a code, by signing in if asked; starts over if a step fails. Undefined at the end of the run. */
   async code(): Promise<Code | undefined> {
     while (!this.#on.signal.aborted) {
       const { verifier, challenge } = newPkce();
@@ -53,7 +53,7 @@ export class Visitor {
     return undefined;
   }
 
-  /** Where `/authorize` sends the browser; with a session that is a code, and everything else says that it has ended. */
+  /** Where `/authorize` sends the browser. With a session, anything but a code means that the session has ended. */
   async authorize(challenge: string, more: Record<string, string> = {}): Promise<string | undefined> {
     const { caller, person, session } = this;
     const query = authorizeQuery({
@@ -72,7 +72,7 @@ export class Visitor {
         const location = answer.header('location') ?? '';
         const code = codeIn(location);
         if (code !== undefined) return { ...given('good', answer), delivered: [oneTime(code)] };
-        // Without a session the page to sign in on is what was asked for.
+        // Without a session, the sign-in page is the expected response.
         return {
           ...given(session === undefined ? 'waiting' : 'sent-away', answer),
           delivered: [oneTime(location)],
@@ -82,11 +82,11 @@ export class Visitor {
     return sent?.answer?.header('location');
   }
 
-  /** Fills in the form to sign in; undefined where that led to no code. */
+  /** Submits the sign-in form; undefined if that led to no code. */
   async #signIn(path: string): Promise<string | undefined> {
     const { caller, person } = this;
     const interaction = nameOf(path);
-    // Whatever an earlier session was worth, it is over once this one begins.
+    // This session replaces an earlier one.
     this.session = undefined;
     const page = await caller.patiently(
       caller.facts('page', { presented: interaction }),
@@ -100,7 +100,7 @@ export class Visitor {
     if (form === undefined) return undefined;
     const values = { identifier: caller.person, password: passwordOf(caller.tenant, caller.person) };
     const session = `session:${caller.name}:${(this.#sessions += 1)}:${interaction}`;
-    // Not repeated: a browser whose form was lost begins anew.
+    // Not repeated: if the response to a form is lost, the browser starts over.
     const { answer } = await this.#on.recorder.record(
       caller.facts('sign-in', { presented: interaction }),
       0,
@@ -117,7 +117,7 @@ export class Visitor {
     return code;
   }
 
-  /** Tokens for a code; undefined where the code is spent or forgotten. */
+  /** Tokens for a code; undefined if the code is spent or lost. */
   async redeem(code: Code): Promise<Grant | undefined> {
     const basis = `grant:${nameOf(code.value)}`;
     const facts = this.caller.facts('redeem', { presented: nameOf(code.value), basis });

@@ -13,15 +13,15 @@ import { introspect, introspectByCall, refresh, revoke, userinfo } from './steps
 export interface LoadOptions {
   readonly on: Surroundings;
   readonly notifications: Notifications;
-  /** Absent where nothing serves introspection by call. */
+  /** Absent if no process serves introspection over gRPC. */
   readonly introspector: Introspector | undefined;
   /** Pause of each client between two steps, in milliseconds. */
   readonly pauseMs: number;
-  /** Every grant there ever was, with the newest tokens; the sweep asks about them. */
+  /** Every grant of the run with its newest tokens, for the final sweep. */
   readonly grants: (grant: Grant, caller: Caller) => void;
 }
 
-/** One virtual client: goes on until the run ends. */
+/** One virtual client, which runs until the end of the run. */
 type Lane = () => Promise<void>;
 
 /** Mixed closed-loop clients of both tenants in both dialects. */
@@ -61,7 +61,7 @@ export class Load {
   }
 
   async #pause(): Promise<void> {
-    // Spread, so that clients do not march in step.
+    // Spread, so that clients do not run in lockstep.
     await sleep(this.#options.pauseMs * (0.5 + Math.random()), undefined, { signal: this.#on.signal }).catch(
       () => undefined,
     );
@@ -72,7 +72,7 @@ export class Load {
     return grant;
   }
 
-  /** Asks by call where that is served, and over HTTP. */
+  /** Introspects over gRPC if it is served, and over HTTP. */
   async #introspectBoth(caller: Caller, type: 'access' | 'refresh', { basis, tokens }: Grant): Promise<void> {
     const token = tokens[type];
     if (token === undefined) return;
@@ -82,7 +82,7 @@ export class Load {
       await introspectByCall(this.#on.recorder, introspector, caller, type, token, basis);
   }
 
-  /** Signs in, uses what it gets, comes back by single sign-on, and ends one or the other. */
+  /** Signs in, uses the tokens, returns by single sign-on, and ends the grant or the session. */
   async #visits(caller: Caller, end: 'revoke' | 'logout'): Promise<void> {
     while (this.#on.running()) {
       const visitor = new Visitor(this.#on, caller);
@@ -106,7 +106,7 @@ export class Load {
     }
   }
 
-  /** What is revoked stays so, at whatever replica. */
+  /** A revoked token stays revoked at every replica. */
   async #revokes(caller: Caller, grant: Grant): Promise<void> {
     await revoke(caller, grant);
     await this.#introspectBoth(caller, 'refresh', grant);
@@ -115,7 +115,7 @@ export class Load {
     await revoke(caller, grant);
   }
 
-  /** A copy of the cookies is worth nothing after the person signed out. */
+  /** Copied cookies are useless after the person has signed out. */
   async #signsOut(visitor: Visitor): Promise<void> {
     const cookies = new Map(visitor.person.cookies);
     await visitor.signOut();
@@ -126,7 +126,7 @@ export class Load {
     }
   }
 
-  /** One sign-in, and refreshed from then on. */
+  /** Signs in once and refreshes from then on. */
   async #staysSignedIn(caller: Caller): Promise<void> {
     while (this.#on.running()) {
       const visitor = new Visitor(this.#on, caller);
@@ -172,7 +172,7 @@ export class Load {
     }
   }
 
-  /** Sends everything several times at once, as a proxy or a person in a hurry does (fault F18). */
+  /** Sends every request several times at once, as a proxy or an impatient person does (fault F18). */
   async #impatient(caller: Caller): Promise<void> {
     const times = [1, 2, 3];
     const visitor = new Visitor(this.#on, caller);
@@ -196,14 +196,14 @@ export class Load {
         const sent = await Promise.all(times.map(() => caller.tokenOnce(facts, redemptionOf(again))));
         for (const { tokens } of sent) if (tokens !== undefined) this.#keep({ basis, tokens }, caller);
       }
-      // What was used some time ago is used still, whatever a store came back with since.
+      // A token stays used, even if a store has lost data since.
       if (spent !== undefined) await visitor.redeem(spent);
       spent = again;
       await this.#pause();
     }
   }
 
-  /** Somebody who is disabled soon; what they have is tried again and again. */
+  /** A person who is disabled during the run; their grant is used repeatedly. */
   async #leaves(caller: Caller): Promise<void> {
     const visitor = new Visitor(this.#on, caller);
     const code = await visitor.code();
@@ -245,7 +245,7 @@ export class Load {
     });
   }
 
-  /** What is published before the first token is delivered. */
+  /** The keys published before the first token is delivered. */
   async firstKeySet(): Promise<void> {
     const [tenant] = tenants;
     await this.#keySet(new Caller(this.#on, { name: 'first', tenant, clientId: `${tenant}-web` }));

@@ -15,7 +15,7 @@ const grantTypes = {
   authReqId: { contract: 'ciba', standard: 'urn:openid:params:grant-type:ciba' },
 } as const;
 
-/** Polls until there are tokens or none will come. */
+/** Polls until there are tokens or the request has ended. */
 async function poll(
   on: Surroundings,
   caller: Caller,
@@ -34,7 +34,7 @@ async function poll(
   return undefined;
 }
 
-/** What starts a flow is remembered as made by that answer. */
+/** Records the values of the response that started a flow. */
 const started =
   (name: string) =>
   (answer: Parameters<typeof outcomeOf>[0]): Reading => {
@@ -44,7 +44,7 @@ const started =
     return { outcome, delivered: [{ type: 'one-time', hash: nameOf(value) }] };
   };
 
-/** A device without a keyboard, and the person who approves it on the page. */
+/** A device, and the person who approves it on the page. */
 export async function connectDevice(
   on: Surroundings,
   caller: Caller,
@@ -80,18 +80,18 @@ export async function connectDevice(
   return poll(on, caller, 'deviceCode', String(deviceCode));
 }
 
-/** The status of the page that had no form to go on with; a lost answer stays one. */
+/** The outcome of a page without the expected form; a lost response stays lost. */
 function statusIn(error: unknown): number {
   const status = error instanceof Error ? /status (\d{3})$/.exec(error.message)?.[1] : undefined;
   if (status === undefined) throw error;
   return Number(status);
 }
 
-/** The notification system of the tenants: hands out the links that decide. */
+/** The notification system of the tenants, which receives decision links. */
 export class Notifications {
   readonly #server: Server;
   readonly #links = new Map<string, string>();
-  /** Every link that came, to look for in the output. */
+  /** Every link received, to search the output for. */
   readonly seen: string[] = [];
 
   constructor() {
@@ -114,7 +114,7 @@ export class Notifications {
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}/`;
   }
 
-  /** The link for a request; undefined when none came in time, as a notification may be lost. */
+  /** The link for a request; undefined if none arrives in time, because a notification may be lost. */
   async link(bindingMessage: string, patienceMs = 5_000): Promise<string | undefined> {
     for (const end = Date.now() + patienceMs; Date.now() < end; await sleep(50)) {
       const link = this.#links.get(bindingMessage);
@@ -129,7 +129,7 @@ export class Notifications {
   }
 }
 
-/** Asks a person who is elsewhere (CIBA), who approves by the link of the notification. */
+/** A CIBA request, approved with the link of the notification. */
 export async function askElsewhere(
   on: Surroundings,
   caller: Caller,

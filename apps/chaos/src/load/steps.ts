@@ -5,7 +5,7 @@ import { nameOf } from '../history.ts';
 import { outcomeOf, type Facts, type Recorder } from '../recorder.ts';
 import type { Grant } from './browser.ts';
 
-/** Next tokens of the grant; false where it gives none any more. */
+/** Refreshes the tokens of the grant; false if it has ended. */
 export async function refresh(caller: Caller, grant: Grant): Promise<boolean> {
   const { refresh: token } = grant.tokens;
   if (token === undefined) return false;
@@ -38,11 +38,11 @@ type TokenType = 'access' | 'refresh';
 const introspection = (caller: Caller, type: TokenType, token: string, basis: string | undefined): Facts =>
   caller.facts(`introspect-${type}`, {
     presented: nameOf(token),
-    // An access token lives on when its grant ends.
+    // An access token outlives its grant.
     ...(type === 'refresh' && basis !== undefined ? { basis } : {}),
   });
 
-/** Over HTTP, as callers inside a network ask. */
+/** Over HTTP, as a caller inside the network. */
 export async function introspect(
   caller: Caller,
   type: TokenType,
@@ -62,7 +62,7 @@ export async function introspect(
   });
 }
 
-/** Over gRPC, by the client that services install; its own retries are part of one question. */
+/** Over gRPC, with the client that services install; its own retries belong to one operation. */
 export async function introspectByCall(
   recorder: Recorder,
   introspector: Introspector,
@@ -84,7 +84,7 @@ export async function introspectByCall(
   );
 }
 
-/** Undefined where the server could not tell now; any other failure is one. */
+/** Undefined if the server is unavailable; throws any other failure. */
 function unlessAway(error: unknown): undefined {
   if (error instanceof IntrospectionError && away.has(error.code)) return undefined;
   throw error;

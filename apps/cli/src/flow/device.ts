@@ -38,7 +38,7 @@ function instructions(started: Readonly<Record<string, unknown>>, qr: boolean): 
   return `${code}\n  Open   ${printable(uri)}\n  Enter  ${printable(userCode)}\n\nWaiting for the approval.\n`;
 }
 
-/** What a server says goes to a terminal without its control characters. */
+/** Text of a server, without control characters that a terminal would obey. */
 function printable(value: unknown): string {
   return typeof value === 'string' ? value.replaceAll(/\p{Cc}/gu, '') : '';
 }

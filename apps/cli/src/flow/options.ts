@@ -18,7 +18,7 @@ export interface ClientOptions {
   readonly clientSecret?: string;
 }
 
-/** Options that every flow takes. */
+/** Options of every flow. */
 export interface FlowOptions extends ClientOptions {
   readonly scope: string;
   readonly resource?: string;
@@ -54,7 +54,7 @@ export function clientOf(options: ClientOptions, terminal: Terminal): OAuthClien
   return { clientId, clientSecret: orEnvironment(options.clientSecret, variables.clientSecret, terminal) };
 }
 
-/** As `clientOf`, for a command that cannot do without: it ends with a usage error. */
+/** As `clientOf`, for a command that requires a client. Throws a usage error without one. */
 export function requiredClient(options: ClientOptions, command: Command, terminal: Terminal): OAuthClient {
   return (
     clientOf(options, terminal) ?? command.error(`error: --client-id or ${variables.clientId} is required.`)

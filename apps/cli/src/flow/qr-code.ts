@@ -6,7 +6,7 @@ const reset = '\u001b[0m';
 
 /**
  * A QR code as lines for a terminal, two modules to a character. The blocks are the light modules, in white on black whatever the
- * colours of the terminal, with a quiet zone around them, as readers expect it (ISO/IEC 18004).
+ * colours of the terminal, with a quiet zone around them, as scanners expect (ISO/IEC 18004).
  */
 export function qrCode(text: string): string {
   const lines = renderUnicodeCompact(text, { border: 2 }).split('\n');

@@ -18,7 +18,8 @@ export interface Answer {
 const timeoutMs = 15_000;
 
 /**
- * Sends a form as the client: HTTP Basic with a secret (RFC 6749 §2.3.1), its identifier alone without. Undefined when no answer came.
+ * Sends a form as the client: with HTTP Basic if it has a secret (RFC 6749 §2.3.1), otherwise with its identifier. Undefined if no
+ * response arrived.
  */
 export async function post(
   url: string,
@@ -42,7 +43,7 @@ export async function post(
   }
 }
 
-/** Like `post` for a request that must succeed. Throws CommandError with what the server says. */
+/** Like `post` for a request that must succeed. Throws CommandError with the server's error. */
 export async function postOnce(...args: Parameters<typeof post>): Promise<Answer['body']> {
   const answer = await post(...args);
   if (answer === undefined) throw new CommandError(`${args[0]} does not answer.`);
@@ -50,7 +51,7 @@ export async function postOnce(...args: Parameters<typeof post>): Promise<Answer
   return answer.body;
 }
 
-/** An error answer in one line (RFC 6749 §5.2). */
+/** An error response on one line (RFC 6749 §5.2). */
 export function refusal({ status, body }: Answer): string {
   const { error, error_description: description } = body;
   const code = typeof error === 'string' ? error : `status ${status}`;

@@ -1,6 +1,6 @@
 import { CommandError, type Terminal } from '../terminal.ts';
 
-/** What the flows read of the metadata of an authorization server (RFC 8414 §2). */
+/** The metadata of an authorization server that the flows use (RFC 8414 §2). */
 export interface Metadata {
   readonly issuer: string;
   readonly token_endpoint: string;
@@ -10,7 +10,7 @@ export interface Metadata {
 
 const timeoutMs = 10_000;
 
-/** Reads the metadata from where RFC 8414 §3.1 puts it. Throws CommandError. */
+/** Fetches the metadata from its well-known URL (RFC 8414 §3.1). Throws CommandError. */
 export async function discover(issuer: string, { fetch }: Pick<Terminal, 'fetch'>): Promise<Metadata> {
   const url = metadataUrl(issuer);
   let answer: Response;

@@ -8,15 +8,15 @@ export interface Pace {
   readonly interval: number;
 }
 
-/** RFC 8628 §3.5 and CIBA Core §11: what one `slow_down` adds for good. */
+/** Each `slow_down` adds this to every later interval (RFC 8628 §3.5, CIBA Core §11). */
 const slowDownSeconds = 5;
-/** Where nobody names an interval (RFC 8628 §3.2, CIBA Core §7.3). */
+/** Default interval (RFC 8628 §3.2, CIBA Core §7.3). */
 const defaultIntervalSeconds = 5;
 
 /**
- * Polls by the rules until the person has decided: waits the interval before every poll, five seconds longer after each
- * `slow_down`, and twice as long as the last time while the server does not answer (RFC 8628 §3.5). Answers the token response.
- * Throws CommandError when the request was denied, has expired or is refused.
+ * Polls until the person has decided: waits for the interval before every poll, five seconds longer after each `slow_down`, and
+ * twice as long each time the server does not answer (RFC 8628 §3.5). Resolves with the token response. Throws CommandError if the
+ * request is denied, expired or refused.
  */
 export async function pollForTokens(
   poll: () => Promise<Answer | undefined>,
@@ -44,7 +44,7 @@ export async function pollForTokens(
   }
 }
 
-/** The pace a start answer asks for. */
+/** The interval and lifetime from the response that started the request. */
 export function paceOf(body: Answer['body']): Pace {
   const { expires_in: expiresIn, interval } = body;
   if (typeof expiresIn !== 'number') throw new CommandError('The answer does not say when the request ends.');

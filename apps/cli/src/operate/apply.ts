@@ -9,10 +9,10 @@ import { DirectoryAdminService, type Difference } from '@tessera/proto-gen/direc
 import { CommandError, type Terminal } from '../terminal.ts';
 import { withService } from './service.ts';
 
-/** Hashing the passwords of a large file takes its time. */
+/** Hashing the passwords of a large file takes long. */
 const timeoutMs = 120_000;
 
-/** Applies a declared state. Throws CommandError with every mistake of the file. */
+/** Applies a declared state. Throws CommandError with every error in the file. */
 export async function applyState(file: string, terminal: Terminal): Promise<void> {
   const { tenants } = await withService('directory', terminal, {
     name: 'Applying',
@@ -28,7 +28,7 @@ export async function applyState(file: string, terminal: Terminal): Promise<void
   }
 }
 
-/** Prints a line for each record that applying would change. Answers whether there are any. Throws as `applyState`. */
+/** Prints a line for each record that applying would change. Resolves with whether there are any. Throws as `applyState`. */
 export async function diffState(file: string, terminal: Terminal): Promise<boolean> {
   const { tenants } = await withService('directory', terminal, {
     name: 'Comparing',
@@ -47,7 +47,7 @@ export async function diffState(file: string, terminal: Terminal): Promise<boole
   return lines.length > 0;
 }
 
-/** Checks a declared state offline. Throws CommandError with every mistake of the file. */
+/** Checks a declared state offline. Throws CommandError with every error in the file. */
 export async function checkState(file: string, { environment, input, say }: Terminal): Promise<void> {
   const [name, options] = file === '-' ? ['standard input', { read: input }] : [file, {}];
   const { tenants, absent } = await checkFile(name, { environment, ...options }).catch(explain(file));
@@ -55,7 +55,7 @@ export async function checkState(file: string, { environment, input, say }: Term
   say(`${tenants} ${tenants === 1 ? 'tenant' : 'tenants'}, no mistakes.\n`);
 }
 
-/** What `applyFile` and `diffFile` take; the file name `-` stands for standard input. */
+/** Options of `applyFile` and `diffFile`; the file name `-` means standard input. */
 function documentOf(
   file: string,
   { environment, input }: Terminal,

@@ -7,7 +7,7 @@ import { smoke } from './smoke.ts';
 import type { StatusChange } from './status.ts';
 
 /**
- * What operators do with a deployment. These commands work on it from inside, with the settings and the code of its
+ * Commands for operators. They work on a deployment from inside, with the settings and the code of its
  * processes, which are loaded only when one of them runs.
  */
 export function addOperatorCommands(program: Command, context: CommandContext): void {
@@ -182,14 +182,14 @@ const issued =
   'It takes effect everywhere within a second. Access tokens issued so far live until they expire, ten minutes by default.';
 const stays = 'What it invalidated stays invalid: people sign in again.';
 
-/** Each command has those that it requires. */
+/** Options; each command takes those that it needs. */
 interface StatusOptions {
   readonly tenant: string;
   readonly clientId: string;
   readonly username: string;
 }
 
-/** Whom operators let in: `disable` and `enable` for tenants, applications and users. */
+/** `disable` and `enable` for tenants, applications and users. */
 function addStatus(program: Command, context: CommandContext): void {
   const addVerbs = (
     noun: string,

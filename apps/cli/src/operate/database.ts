@@ -4,7 +4,7 @@ import { openDatabase, remedyFor, whenAvailable, type OpenedDatabase } from '@te
 import { CommandError, type Terminal } from '../terminal.ts';
 import { settings } from './settings.ts';
 
-/** How long a command waits for a store or a service that is away. */
+/** How long a command waits for an unavailable store or service. */
 export const patienceMs = 120_000;
 
 /** A log for people: warnings and worse, on standard error. */
@@ -12,14 +12,14 @@ export function terminalLog({ say }: Pick<Terminal, 'say'>): Logger {
   return createLogger({ service: 'tessera', level: 'warn', format: 'text' }, { write: say });
 }
 
-/** For a command that was given no database; `instead` is what else there is. */
+/** The error for a command without a database; `instead` names the alternative. */
 export function missingDatabase(instead = ''): CommandError {
   return new CommandError(
     `DATABASE_URL is required. Set it, or DATABASE_URL_FILE to the path of a file that holds it.${instead}`,
   );
 }
 
-/** Lends the database that `DATABASE_URL` names. Throws CommandError. */
+/** Opens the database of `DATABASE_URL` for the duration of `work`. Throws CommandError. */
 export async function withDatabase<T>(
   terminal: Terminal,
   work: (database: OpenedDatabase, log: Logger) => Promise<T>,
@@ -43,7 +43,7 @@ export async function withDatabase<T>(
 }
 
 /**
- * Repeats work while a store or service is away, for a while. Throws CommandError when it stays away, and at once where
+ * Repeats work for a while if a store or service is unavailable. Throws CommandError if it stays unavailable, and at once if
  * waiting does not help because a person has to change something first.
  */
 export async function patiently<T>(work: () => Promise<T>, what: string, log: Logger): Promise<T> {
@@ -64,16 +64,16 @@ function endAtRemedy(what: string): (error: unknown) => never {
     if (lacksRight(error) || lacksRight(cause))
       throw new CommandError(`${what} cannot be done. ${reasonOf(error)}`);
     const remedy = remedyFor(cause);
-    // Connections are given back by themselves, so that one may yet become free.
+    // Connections are released without our doing, so one may become free.
     if (remedy === undefined || sqlState(cause) === '53300') throw error;
     throw new CommandError(`${what} cannot be done. ${remedy}`);
   };
 }
 
-/** What is wrong, by the cause where the message itself is meant for clients, and what to change, where that is known. */
+/** The problem, from the cause if the message itself is meant for clients, and the remedy if it is known. */
 export function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return 'unknown';
-  // A migration says by itself who lacks the right, and what gives it.
+  // The error of a migration already names the role and the missing privilege.
   if (lacksRight(error.cause)) return error.message;
   const cause = error.cause instanceof Error ? error.cause : error;
   const remedy = remedyFor(cause);
@@ -84,7 +84,7 @@ function lacksRight(error: unknown): boolean {
   return sqlState(error) === '42501';
 }
 
-/** Turns problems of the configuration into what the person at the terminal reads. */
+/** Turns configuration errors into messages for the terminal. */
 export function orExplain<T>(read: () => T): T {
   try {
     return read();

@@ -5,8 +5,8 @@ import { CommandError, type Terminal } from '../terminal.ts';
 import { patiently, withDatabase } from './database.ts';
 
 /**
- * Ends what rests on any sign-in up to now, in the database that `DATABASE_URL` names, whose processes notice by
- * themselves. Throws CommandError when there is no such tenant, or none at all.
+ * Invalidates every sign-in so far, and what was issued for it, in the database of `DATABASE_URL`, which its processes notice.
+ * Throws CommandError if there is no such tenant, or no tenant at all.
  */
 export async function bump(tenant: string | undefined, terminal: Terminal): Promise<void> {
   const epochs = await withDatabase(terminal, async (database, log) => {

@@ -5,7 +5,7 @@ import { orNotFound, withService } from './service.ts';
 /** Tenants are read one after the other. */
 const timeoutMs = 60_000;
 
-/** Prints a tenant, or without one all of them, as declared state. Throws CommandError when there is no such tenant. */
+/** Prints one tenant or all of them as declared state. Throws CommandError if there is no such tenant. */
 export async function printState(tenantId: string | undefined, terminal: Terminal): Promise<void> {
   const documents = await withService('directory', terminal, {
     name: 'Reading what is declared',

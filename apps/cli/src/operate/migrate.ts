@@ -14,7 +14,7 @@ export async function migrateSchemas(terminal: Terminal): Promise<void> {
         log,
       );
       await applying.catch((error: unknown) => {
-        // What Postgres refuses is for the person who chose the role.
+        // If Postgres refuses, whoever chose the role must act.
         throw error instanceof Error && !(error instanceof TypeError)
           ? new CommandError(error.message)
           : error;

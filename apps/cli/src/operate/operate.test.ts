@@ -13,7 +13,7 @@ function withWrongPassword(href: string): string {
   return url.href;
 }
 
-/** Lends a role that may connect to the database and nothing else until it is granted more. */
+/** Creates a role for `work` that may connect to the database and nothing else until it is granted more. */
 async function asStranger(
   href: string,
   work: (url: string, role: string, grant: (sql: string) => Promise<void>) => Promise<void>,

@@ -27,7 +27,7 @@ function line(number: number, secret: ApplicationSecret, now: number): string {
   return `${number}: declared ${iso(createdAt)}, ${expiry}, ${use}\n`;
 }
 
-/** Of seconds since the Unix epoch, without the fraction that they do not have. */
+/** Seconds since the Unix epoch as ISO 8601, without a fraction. */
 function iso(seconds: bigint): string {
   return new Date(Number(seconds) * 1000).toISOString().replace('.000', '');
 }

@@ -13,23 +13,23 @@ import { settings, type Environment } from './settings.ts';
 /** Makes a client of what the service offers. */
 export type ClientOf = RemoteService['client'];
 
-/** What an operator asks of a service. May be asked more than once, while a store or service is away. */
+/** A request of an operator to a service. It may be repeated if a store or service is unavailable. */
 export interface ServiceWork<T> {
-  /** What it is called in messages, as "Applying". */
+  /** Its name in messages, such as "Applying". */
   readonly name: string;
-  /** What there is instead of a database, for who named none. */
+  /** The alternative to a database, for the message if none is named. */
   readonly instead: string;
   readonly timeoutMs: number;
   run(clientOf: ClientOf, call: CallOptions): Promise<T>;
 }
 
-/** A service that operators work with: where its processes are, and its own code for where there are none to call. */
+/** A service that operators work with: the address of its processes, and its code in case there are none to call. */
 interface OperatedService {
   readonly peer: 'TESSERA_PEER_DIRECTORY' | 'TESSERA_PEER_KEYS';
   readonly migrations: Migrations;
-  /** Reads its settings, which throws ConfigError. What is answered builds it. */
+  /** Reads its settings; throws ConfigError. The returned function builds it. */
   configured(environment: Environment): (runtime: Runtime) => BuiltService;
-  /** Whether it has to be ready before it is asked for anything. */
+  /** Whether it must be ready before the first request. */
   readonly readyFirst: boolean;
 }
 
@@ -50,7 +50,7 @@ const services = {
       const config = settings(keysConfig, environment);
       return (runtime) => buildKeys(config, {}, runtime, { followsSchedule: false });
     },
-    // With another key-encryption key than theirs it would make a key that the processes cannot read.
+    // With a different key-encryption key, it would create a key that the processes cannot read.
     readyFirst: true,
   },
 } as const satisfies Record<string, OperatedService>;
@@ -58,9 +58,8 @@ const services = {
 type ServiceName = keyof typeof services;
 
 /**
- * Does work with a service: with its processes, which `TESSERA_PEER_<NAME>` names, by calling them as `operator`, else in the
- * database that `DATABASE_URL` names, where processes that run notice by themselves. Throws CommandError, also where the
- * service refuses.
+ * Works with a service: calls its processes as `operator` if `TESSERA_PEER_<NAME>` names them, otherwise builds it on the
+ * database of `DATABASE_URL`, whose processes notice the changes. Throws CommandError, also if the service refuses.
  */
 export async function withService<T>(
   name: ServiceName,
@@ -139,7 +138,7 @@ async function attempt<T>(work: ServiceWork<T>, clientOf: ClientOf): Promise<T> 
   }
 }
 
-/** Says in a sentence of the command's own that there is nothing of that name. */
+/** Replaces a NOT_FOUND by the command's own message. */
 export function orNotFound(sentence: string): (error: unknown) => never {
   return (error) => {
     throw error instanceof ConnectError && error.code === Code.NotFound ? new CommandError(sentence) : error;

@@ -11,7 +11,7 @@ import { file, pepper, rows, secrets, serving, tessera } from '../testing/comman
 const { TESSERA_KEYS_KEK } = secrets;
 const nobody = 'Only their own process can open embedded stores.';
 
-/** A running process of `keys` on a database, which follows it closely. */
+/** A running `keys` process on a database, which reloads the keys often. */
 async function keysProcess(url: string): Promise<BuiltService> {
   const database = await openDatabase({ url });
   const config = loadConfig(keysConfig, { TESSERA_KEYS_KEK, TESSERA_KEYS_RELOAD_INTERVAL: '50ms' });
@@ -24,7 +24,7 @@ async function keysProcess(url: string): Promise<BuiltService> {
   return built;
 }
 
-/** The keys that a process tells verifiers of, newest first. */
+/** The keys that a process publishes, newest first. */
 async function publishedBy(built: BuiltService): Promise<string[]> {
   const { keys } = await local(KeysService, built, 'gateway').getPublicKeys({}, rootCall('test'));
   return keys.map(({ kid }) => kid);
@@ -36,7 +36,7 @@ async function directory(): Promise<BuiltService> {
   return buildDirectory(config, {}, runtime);
 }
 
-/** A directory of the version before it could tell differences. */
+/** A directory of the version before `diff`. */
 function earlier(built: BuiltService): BuiltService {
   const routes = built.routes.map((route) => {
     const methods = route.service.methods.filter(({ localName }) => localName !== 'diff');

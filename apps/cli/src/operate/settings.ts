@@ -40,7 +40,7 @@ export const schemas: readonly Migrations[] = [
   tokenMigrations,
 ];
 
-/** What a process reads, and what it cannot do without beyond that. */
+/** The settings of a process, and what else it requires. */
 export interface ProcessSettings {
   readonly config: z.ZodObject;
   readonly stores: readonly ('DATABASE_URL' | 'REDIS_URL')[];
@@ -92,7 +92,7 @@ export const processes: Readonly<Record<string, ProcessSettings>> = {
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Names that the command itself reads; they are no mistake in an environment that serves both. */
+/** Variables that only the command reads. They are valid in an environment shared with the processes. */
 const ownNames = ['TESSERA_CLIENT_ID', 'TESSERA_CLIENT_SECRET'];
 
 /** Reads settings as a process does. Throws ConfigError. */
@@ -102,13 +102,13 @@ export function settings<S extends z.ZodObject>(config: S, environment: Environm
 
 const developmentSecrets = [keysSecret, directorySecret, tokenSecret];
 
-/** The secrets that a process makes itself at its start: it has embedded stores, and nobody brings them. */
+/** The secrets that a process with embedded stores generates at its start. */
 export function secretsToBeMade(name: string, environment: Environment): readonly string[] {
   if (name !== 'standalone' || isGiven(environment, 'DATABASE_URL')) return [];
   return developmentSecrets.map(({ key }) => key).filter((key) => !isGiven(environment, key));
 }
 
-/** The environment as it will be when those secrets are made. */
+/** The environment once those secrets are generated. */
 function withSecrets(name: string, environment: Environment): Environment {
   const toBeMade = secretsToBeMade(name, environment);
   const any = Buffer.alloc(32).toString('base64url');
@@ -118,7 +118,7 @@ function withSecrets(name: string, environment: Environment): Environment {
   return { ...environment, ...Object.fromEntries(made) };
 }
 
-/** Everything that keeps a process from starting with this environment, one sentence each. */
+/** Every reason why a process cannot start with this environment, one sentence each. */
 export function configurationProblems(name: string, environment: Environment): readonly string[] {
   const process = processes[name];
   if (process === undefined)
@@ -127,7 +127,7 @@ export function configurationProblems(name: string, environment: Environment): r
     const config = settings(process.config, withSecrets(name, environment));
     const needed = [...process.stores, ...process.peers.map((peer) => `TESSERA_PEER_${peer.toUpperCase()}`)];
     const problems = needed.filter((key) => config[key] === undefined).map((key) => `${key} is required.`);
-    // Whoever calls or is called in the split topology proves itself.
+    // In the split topology, callers and services authenticate each other.
     if (name !== 'standalone') rpcCredentials(config as RpcConfig);
     const { REDIS_URL: redis } = config as ProcessConfig;
     if (redis !== undefined) redisOptions(config as ProcessConfig, redis);

@@ -31,7 +31,7 @@ export async function setStatus({ verb, target }: StatusChange, terminal: Termin
   terminal.say(`${what} ${done}.\n`);
 }
 
-/** Answers a name of the record for the person at the terminal. */
+/** Resolves with the name of the record for the message. */
 async function set(
   target: StatusChange['target'],
   status: Status,

@@ -16,14 +16,14 @@ afterAll(() => rmSync(directory, { recursive: true }));
 
 export const pepper = Buffer.alloc(32, 1).toString('base64');
 
-/** What a deployment with a database brings. */
+/** The environment of a deployment with a database. */
 export const secrets = {
   TESSERA_KEYS_KEK: Buffer.alloc(32, 2).toString('base64'),
   TESSERA_DIRECTORY_PEPPER: pepper,
   TESSERA_TOKEN_REFRESH_KEYS: `1:${Buffer.alloc(32, 3).toString('base64')}`,
 };
 
-/** Runs a command. Answers its exit code and all that it printed, results and what people read. */
+/** Runs a command. Resolves with its exit code and output, results and messages. */
 export async function tessera(
   words: string,
   environment: Record<string, string>,
@@ -43,7 +43,7 @@ export async function tessera(
   return { code: await run(words.split(' '), terminal), said };
 }
 
-/** A file of that content, which takes the place of the one before. Answers its path. */
+/** Writes a file, which replaces the one before. Resolves with its path. */
 export function file(content: string, name = 'tessera.yaml'): string {
   const path = join(directory, name);
   writeFileSync(path, content);
@@ -59,7 +59,7 @@ export async function rows(url: string, text: string): Promise<unknown[]> {
   }
 }
 
-/** Serves calls until the test ends. Answers the environment of an operator, with the address in `setting`. */
+/** Serves calls until the test ends. Resolves with the environment of an operator, with the address in `setting`. */
 export async function serving(built: BuiltService, setting: string): Promise<Record<string, string>> {
   onTestFinished(() => built.close());
   const token = { TESSERA_RPC_TOKEN: 'a-token-between-processes-of-a-test' };

@@ -1,9 +1,9 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { freePort } from './process.ts';
 
-/** A span as a collector of OpenTelemetry gets it. */
+/** A span as an OpenTelemetry collector receives it. */
 export interface ReceivedSpan {
-  /** `service.name` of the process that reported it. */
+  /** `service.name` of the process that exported it. */
   readonly service: string;
   readonly traceId: string;
   readonly spanId: string;
@@ -30,12 +30,12 @@ interface OtlpRequest {
   }[];
 }
 
-/** A receiver of OTLP over HTTP with JSON on loopback, whose failures are chosen. */
+/** An OTLP/HTTP JSON receiver on loopback that can fail on demand. */
 export class Collector {
   readonly spans: ReceivedSpan[] = [];
-  /** All that was posted. */
+  /** Everything that was posted. */
   text = '';
-  /** `silent` takes requests and never answers. */
+  /** `silent`: accepts requests and never answers. */
   mode: 'taking' | 'silent' = 'taking';
   requests = 0;
   #server: Server | undefined;

@@ -1,4 +1,4 @@
-/** The tenants every end-to-end run starts with, and the secrets in them, so that the output can be searched for them. */
+/** The tenants that every end-to-end run starts with. Their secrets are listed, so that the output can be searched for them. */
 
 export const people = {
   ada: {
@@ -62,7 +62,7 @@ export interface StateOptions {
   readonly globexStatus?: 'active' | 'disabled';
   readonly tvStatus?: 'active' | 'disabled';
   readonly deskStatus?: 'active' | 'disabled';
-  /** Roles that admit a person to `acme-ledger`; any one suffices. */
+  /** A person needs one of these roles to use `acme-ledger`. */
   readonly ledgerRoles?: readonly string[];
   /** Where the requests of `acme-alarm` are announced. */
   readonly webhookUrl?: string;

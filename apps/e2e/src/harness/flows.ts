@@ -42,7 +42,7 @@ const standardNames: Readonly<Record<string, string>> = {
   authReqId: 'auth_req_id',
 };
 
-/** The body of one token request, given in the contract's names, in either dialect. */
+/** The body of a token request in either dialect, from the contract's names. */
 export function tokenRequest(
   dialect: Dialect,
   request: Readonly<Record<string, string | undefined>>,
@@ -54,7 +54,7 @@ export function tokenRequest(
   return { form: Object.fromEntries(entries.map(([name, value]) => [standardNames[name] ?? name, value])) };
 }
 
-/** Posts one token request, given in the contract's names, in either dialect. */
+/** Posts a token request in either dialect, from the contract's names. */
 export async function postToken(
   http: HttpClient,
   dialect: Dialect,
@@ -63,7 +63,7 @@ export async function postToken(
   return http.ask('POST', '/token', tokenRequest(dialect, request));
 }
 
-/** The token result of a good answer, whichever dialect it came in. */
+/** The tokens of a successful response in either dialect. */
 export function tokensOf(answer: Answer): Tokens {
   expect(answer.status, describeFailure(answer)).toBe(200);
   const body = answer.json();
@@ -78,7 +78,7 @@ export function tokensOf(answer: Answer): Tokens {
   };
 }
 
-/** The error code of a refused answer, and nothing that might hold a token. */
+/** Describes a refusal by status and error code, without anything that might contain a token. */
 export function describeFailure(answer: Answer): string {
   if (answer.status === 200) return 'an answer with status 200';
   const type = answer.header('content-type') ?? '';
@@ -97,7 +97,7 @@ export interface Code {
   readonly clientId: string;
 }
 
-/** Gets a code for `clientId`, signing the person in when there is no session yet. */
+/** Gets a code for `clientId`; signs the person in if there is no session yet. */
 export async function codeFor(
   person: Person,
   clientId = 'acme-web',

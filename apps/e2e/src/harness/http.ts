@@ -30,10 +30,10 @@ const secretFields = [
   'auth_req_id',
 ];
 
-/** After so many requests a connection is given back, where they are to be spread. */
+/** Requests per connection, if requests are to be spread over replicas. */
 const requestsOfConnection = 50;
 
-/** Asks a server over plain HTTP/1.1 and remembers every secret value that went either way. */
+/** An HTTP/1.1 client that remembers every secret value that it sent or received. */
 export class HttpClient {
   readonly #agent: Agent;
   readonly #baseUrl: () => string;
@@ -43,8 +43,8 @@ export class HttpClient {
   readonly seen = new Set<string>();
 
   /**
-   * `fifo` takes the connection that waits longest, so that requests are spread over all that were opened, and makes new
-   * ones now and then, so that a replica that came back gets some.
+   * @param scheduling `fifo` uses the connection that was idle longest and opens new ones regularly, so that requests are spread over
+   * all replicas, restarted ones included
    */
   constructor(baseUrl: () => string, scheduling: 'lifo' | 'fifo' = 'lifo') {
     this.#agent = new Agent({ keepAlive: true, maxSockets: 64, scheduling });

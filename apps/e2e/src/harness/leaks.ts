@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 
 const fragment = 12;
 
-/** Every run of `fragment` characters in the text, once. */
+/** Every distinct substring of `fragment` characters in the text. */
 function fragmentsOf(text: string): Set<string> {
   const words = new Set(text.match(/[\w\-+/=%.]{12,}/g) ?? []);
   const fragments = new Set<string>();

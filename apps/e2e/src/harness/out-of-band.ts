@@ -6,7 +6,7 @@ import { describeFailure, postToken, secretOf, type Dialect } from './flows.ts';
 import type { Answer, HttpClient } from './http.ts';
 import type { Person } from './person.ts';
 
-/** The flows in which the person decides somewhere else, as client and person drive them. */
+/** The device flow and CIBA, as client and person go through them. */
 export type Flow = 'device' | 'ciba';
 export type DecisionWord = 'approve' | 'deny';
 
@@ -70,7 +70,7 @@ export async function askCiba(
   });
 }
 
-/** Answers the auth_req_id. */
+/** Resolves with the auth_req_id. */
 export async function startCiba(
   http: HttpClient,
   form: Readonly<Record<string, string>> = {},
@@ -113,7 +113,7 @@ export function formsOf(answer: Answer): PageForm[] {
   }));
 }
 
-/** Sends the form of a page that has `field`, and follows where it leads. */
+/** Submits the form that has `field` and follows redirects. */
 export async function fillIn(
   person: Person,
   page: Answer,
@@ -127,7 +127,7 @@ export async function fillIn(
   return location === undefined ? answer : person.get(location);
 }
 
-/** Enters a user code and signs in where asked; the answer is the page that asks for the decision, or why there is none. */
+/** Enters a user code and signs in if asked. Resolves with the page that asks for the decision, or with the error page. */
 export async function openDevice(
   person: Person,
   userCode: string,
@@ -137,7 +137,7 @@ export async function openDevice(
   return signInWhereAsked(person, page, credentials);
 }
 
-/** Opens `/approvals` and signs in where asked. */
+/** Opens `/approvals` and signs in if asked. */
 export async function openApprovals(
   person: Person,
   credentials: PasswordLogin = people.ada,
@@ -161,7 +161,7 @@ export async function decideDevice(
   return fillIn(person, await openDevice(person, userCode, credentials), 'request', { decision });
 }
 
-/** Decides the request with this binding message, or the only one. */
+/** Decides the request that has this binding message, or the only one. */
 export async function decideCiba(
   person: Person,
   decision: DecisionWord,
@@ -183,7 +183,7 @@ export function requestIds(page: Answer, bindingMessage?: string): string[] {
     .map((part) => part.slice(0, part.indexOf('"')));
 }
 
-/** Posts a decision as a page of this browser would, whatever pages it was shown: what is signed is the browser's own. */
+/** Posts a decision as a page in this browser would, even for a request that no page showed. */
 export async function submitDecision(
   person: Person,
   path: '/device' | '/approvals',

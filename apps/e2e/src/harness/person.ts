@@ -14,7 +14,7 @@ export function newPkce(): Pkce {
   return { verifier, challenge: createHash('sha256').update(verifier).digest('base64url') };
 }
 
-/** The query of a good authorization request; members set to undefined are left out. */
+/** The query of a valid authorization request; members set to undefined are omitted. */
 export function authorizeQuery(overrides: Record<string, string | undefined> = {}): string {
   const parameters: Record<string, string | undefined> = {
     client_id: 'acme-web',
@@ -31,7 +31,7 @@ export function authorizeQuery(overrides: Record<string, string | undefined> = {
   return query.toString();
 }
 
-/** One person with one browser: keeps cookies, sends `Accept: text/html`, fills in the forms that the pages show. */
+/** A person with a browser: keeps cookies, sends `Accept: text/html`, fills in forms. */
 export class Person {
   readonly #http: HttpClient;
   readonly cookies = new Map<string, string>();
@@ -63,7 +63,7 @@ export class Person {
     return this.post(action, { ...Object.fromEntries(form.fields), ...values });
   }
 
-  /** Starts an authorization request and signs in when asked; the answer is the redirect to the client. */
+  /** Starts an authorization request and signs in if asked. Resolves with the redirect to the client. */
   async authorize(query: string, credentials?: { username: string; password: string }): Promise<Answer> {
     const started = await this.get(`/authorize?${query}`);
     const location = started.header('location') ?? '';

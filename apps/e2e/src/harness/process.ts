@@ -8,7 +8,7 @@ const ownRoot = fileURLToPath(new URL('../../../../', import.meta.url));
 
 export type Environment = Readonly<Record<string, string>>;
 
-/** A server process with everything it printed. Ended by its own process id. */
+/** A server process and its output. */
 export class ServerProcess {
   readonly name: string;
   readonly #entry: string;
@@ -57,7 +57,7 @@ export class ServerProcess {
     return this.#exited;
   }
 
-  /** Ends the process in its own order; by force after ten seconds. */
+  /** Stops the process; kills it after ten seconds. */
   async stop(): Promise<number | null> {
     if (!this.running) return this.#child?.exitCode ?? null;
     this.signal('SIGTERM');

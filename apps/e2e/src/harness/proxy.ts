@@ -1,6 +1,6 @@
 import { connect, createServer, type Server, type Socket } from 'node:net';
 
-/** A TCP proxy on loopback that can be cut: how the tests take a store away without stopping it. */
+/** A TCP proxy on loopback that can be cut, to make a store unavailable without stopping it. */
 export class CuttableProxy {
   readonly #target: { host: string; port: number };
   readonly #sockets = new Set<Socket>();

@@ -1,7 +1,7 @@
 import { Redis } from 'ioredis';
 import { redisUrl } from '@tessera/test-kit';
 
-/** Takes away what one system keeps in the tests' Redis, as a restart without its data would. */
+/** Deletes the Redis keys of one system, as a restart of Redis without its data would. */
 export async function emptyRedis(keyPrefix: string): Promise<void> {
   const redis = new Redis(redisUrl());
   try {
@@ -12,7 +12,7 @@ export async function emptyRedis(keyPrefix: string): Promise<void> {
   }
 }
 
-/** Remembers what one system keeps in the tests' Redis. The answer puts all of that back, as a stale replica would. */
+/** Saves the Redis keys of one system. The returned function restores them, as a failover to a stale replica would. */
 export async function copyOfRedis(keyPrefix: string): Promise<() => Promise<void>> {
   const redis = new Redis(redisUrl());
   const keys = await redis.keys(`${keyPrefix}*`);

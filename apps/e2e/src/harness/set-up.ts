@@ -3,7 +3,7 @@ import type { Person } from './person.ts';
 import type { StateOptions } from './declared-state.ts';
 import type { Environment, ServerProcess } from './process.ts';
 
-/** How the system under test is put together. */
+/** The topology of the system under test. */
 export interface SetUp {
   readonly name: string;
   readonly topology: 'compact' | 'split';
@@ -33,7 +33,7 @@ export const setUps = {
   },
 } as const satisfies Record<string, SetUp>;
 
-/** A running system, as the suites see it: from outside, over HTTP, with the operator's few levers. */
+/** A running system as the suites see it: over HTTP, with what an operator can do. */
 export interface System {
   readonly setUp: SetUp;
   readonly baseUrl: string;
@@ -42,11 +42,11 @@ export interface System {
   /** The settings that one process was started with. */
   environmentOf(name: string): Environment;
   person(): Person;
-  /** Makes the declared state so and waits until every process serves it. */
+  /** Applies the declared state and waits until every process serves it. */
   apply(options: StateOptions): Promise<void>;
-  /** Starts one process again, or all of them, with `environment` on top, and waits until they are ready. */
+  /** Restarts one process or all of them with `environment` added, and waits until they are ready. */
   restart(name?: string, environment?: Readonly<Record<string, string>>): Promise<void>;
-  /** Everything that every process printed. */
+  /** The output of all processes. */
   output(): string;
   stop(): Promise<void>;
 }

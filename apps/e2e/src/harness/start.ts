@@ -11,7 +11,7 @@ import { authorizeQuery, Person } from './person.ts';
 import { eventually, freePort, ServerProcess, type Environment } from './process.ts';
 import type { SetUp, System } from './set-up.ts';
 
-/** Calling order: a process is started after those it calls. */
+/** In calling order: a process is started after those that it calls. */
 const splitProcesses = ['keys', 'directory', 'authorize', 'device', 'token', 'gateway'] as const;
 type SplitProcess = (typeof splitProcesses)[number];
 
@@ -23,7 +23,7 @@ export interface Stores {
 export interface StartOptions {
   /** Needed for set-ups on real stores. */
   readonly stores?: Stores;
-  /** Settings on top of the set-up's own. */
+  /** Settings in addition to those of the set-up. */
   readonly environment?: Environment;
   /** Settings for one process of a split set-up. */
   readonly only?: Readonly<Record<string, Environment>>;
@@ -203,10 +203,10 @@ class RunningSystem implements System {
     await this.#reachable();
   }
 
-  /** A process that is ready is not yet connected again to those that call it. */
+  /** A process may be ready before its callers have reconnected to it. */
   async #reachable(): Promise<void> {
     const query = authorizeQuery({ client_id: 'nobody' });
-    // For set-ups that take this machine for a proxy.
+    // For set-ups that trust this machine as a proxy.
     const fromHere = { 'x-forwarded-for': '127.0.0.1' };
     await eventually('every service is reached through the gateway', async () => {
       const answers = await Promise.all([
