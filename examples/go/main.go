@@ -91,7 +91,7 @@ func introspectTogether(ctx context.Context, client tokenv1.IntrospectionService
 		case *tokenv1.IntrospectOutcome_Result:
 			show(told.Result)
 		case *tokenv1.IntrospectOutcome_Failure:
-			fmt.Println("cannot be told now:", told.Failure.Code)
+			fmt.Println("introspection is unavailable:", told.Failure.Code)
 		}
 	}
 	return nil

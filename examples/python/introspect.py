@@ -60,7 +60,7 @@ def ask(client: token_pb2_grpc.IntrospectionServiceStub, tokens: list[str]) -> N
             if outcome.WhichOneof("outcome") == "result":
                 show(outcome.result)
             else:
-                print("cannot be told now:", outcome.failure.code)
+                print("introspection is unavailable:", outcome.failure.code)
 
 
 def show(answer: token_pb2.IntrospectResponse) -> None:

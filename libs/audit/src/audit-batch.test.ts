@@ -69,7 +69,7 @@ describe('createAuditBatch', () => {
     await expect.poll(() => count('batched')).toBe(1201);
   });
 
-  it('writes what is left when it is closed', async () => {
+  it('writes the remaining rows when it is closed', async () => {
     const batch = open();
     for (let i = 0; i < 700; i += 1) batch.add({ event: 'closing', outcome: 'success' });
     await batch.close();
@@ -78,7 +78,7 @@ describe('createAuditBatch', () => {
     expect(written.join('')).toContain('dropping audit rows');
   });
 
-  it('keeps rows while the database is away and writes each once when it is back', async () => {
+  it('keeps rows while the database is unavailable and writes each once afterwards', async () => {
     const batch = open();
     await proxy.cut();
     for (let i = 0; i < 600; i += 1) batch.add({ event: 'outage', outcome: 'success' });
@@ -89,7 +89,7 @@ describe('createAuditBatch', () => {
     expect(written.join('')).not.toContain('dropped');
   });
 
-  it('drops what exceeds its bound, and says how many', async () => {
+  it('drops rows beyond its bound, and logs how many', async () => {
     const batch = open(10);
     for (let i = 0; i < 25; i += 1) batch.add({ event: 'bound', outcome: 'success' });
     await batch.close();
@@ -97,7 +97,7 @@ describe('createAuditBatch', () => {
     expect(written.join('')).toContain('"event":"audit.dropped","schema":"sample","dropped":15');
   });
 
-  it('says how many rows it could not write when it is closed while the database is away', async () => {
+  it('logs how many rows it could not write if it is closed while the database is unavailable', async () => {
     const batch = open();
     await proxy.cut();
     batch.add({ event: 'lost', outcome: 'success' });
@@ -126,7 +126,7 @@ describe('createAuditBatch', () => {
     expect(rows).toEqual([{ alike: '900' }]);
   });
 
-  it('removes what is older than the retention, and nothing else', async () => {
+  it('removes only rows older than the retention', async () => {
     const batch = open();
     for (let i = 0; i < 5; i += 1) batch.add({ event: 'kept', outcome: 'success' });
     await batch.close();

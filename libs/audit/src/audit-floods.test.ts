@@ -38,7 +38,7 @@ describe('a flood of refusals (DOS-8)', () => {
     expect(all.filter((one) => one === 1)).toHaveLength(100);
   });
 
-  it('in one tenant hides nothing from another, and is told to its own', () => {
+  it('in one tenant hides nothing of another, and is recorded in its own', () => {
     const { floods, admitted } = open();
     expect(admitted(refusal({ tenantId: 'acme' }), 150)).toBe(100);
     expect(admitted(refusal({ tenantId: 'umbra' }), 101)).toBe(100);

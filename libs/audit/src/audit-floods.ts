@@ -9,7 +9,7 @@ const windowMs = 60_000;
 const maxWindows = 10_000;
 
 interface Window {
-  /** The last event that was left out; what they have in common is told by it. */
+  /** The last omitted event; the summary row takes their common fields from it. */
   last: AuditEvent | undefined;
   written: number;
   leftOut: number;

@@ -6,7 +6,7 @@ import { auditRow } from './audit.ts';
 const runtime = { clock: fakeClock(Date.UTC(2026, 0, 2)), random: systemRandom };
 
 describe('auditRow', () => {
-  it('makes columns and one JSON record of an event', () => {
+  it('turns an event into columns and one JSON record', () => {
     const row = auditRow(
       {
         event: 'refresh.rotated',
@@ -56,7 +56,7 @@ describe('auditRow', () => {
     expect(JSON.parse(record)).toMatchObject({ details: { reason: `x${'\u{1f4f1}'.repeat(511)}` } });
   });
 
-  it('holds no token of ours that somebody pasted into a text (LOG-1)', () => {
+  it('contains no token that somebody pasted into a text (LOG-1)', () => {
     const jwt = `eyJ${'a'.repeat(30)}.eyJ${'b'.repeat(40)}.${'c'.repeat(342)}`;
     const pasted = ['tr_', 'tc_', 'td_', 'ta_', 'ts_'].map((prefix) => prefix + 'x'.repeat(43));
     for (const token of [...pasted, jwt]) {
@@ -81,7 +81,7 @@ describe('auditRow', () => {
     ).toMatchObject(harmless);
   });
 
-  it('replaces every character that acts on a screen or that jsonb refuses, wherever it stands', () => {
+  it('replaces control characters and those that jsonb refuses, wherever they are', () => {
     const bad = '\udfff\u0000\u001f\u007f\u0085\u009f\u200e\u200f\u2028\u2029\u202a\u202e\u2066\u2069\ud800';
     for (const character of bad.match(/./gsu) ?? []) {
       for (const text of [character, `a${character}`, `${character}a`]) {

@@ -384,7 +384,7 @@ describe('the export of declared state', () => {
         scopes: [openid, write, read]
         introspectAudiences: [https://b.example]
         lifetimes: { accessToken: 5m }
-        ciba: { approval: page, delivery: ping, notificationEndpoint: https://b.example/told }
+        ciba: { approval: page, delivery: ping, notificationEndpoint: https://b.example/notifications }
         allowedRoles: [clerk]
       - { clientId: whole-tv, name: TV, type: public, status: disabled, grantTypes: [device_code] }`;
   const get = async (directory: ReturnType<typeof start>, tenantId: string) => {

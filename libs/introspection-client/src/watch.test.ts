@@ -114,17 +114,17 @@ describe('the watch', () => {
     const { introspector, heard } = await watching({
       metrics: { onListenerError: ({ error, revocation }) => troubles.push(error, revocation.sub) },
     });
-    const told: string[] = [];
+    const received: string[] = [];
     introspector.onRevocation(({ sub }) => {
-      told.push(sub);
-      if (told.length === 1) throw new Error('a defect of the listener');
+      received.push(sub);
+      if (received.length === 1) throw new Error('a defect of the listener');
     });
     const others: string[] = [];
     introspector.onRevocation(({ sub }) => others.push(sub));
     for (const sub of ['ada', 'bob']) server.end({ kind: RevocationKind.SUBJECT, sub });
     await until(() => others.length === 2);
-    expect({ told, others, all: heard.map(({ sub }) => sub) }).toEqual({
-      told: ['ada', 'bob'],
+    expect({ received, others, all: heard.map(({ sub }) => sub) }).toEqual({
+      received: ['ada', 'bob'],
       others: ['ada', 'bob'],
       all: ['ada', 'bob'],
     });

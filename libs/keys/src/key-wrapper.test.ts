@@ -8,7 +8,7 @@ const privateKey = Buffer.from('a private key');
 const expectedError = /unable to authenticate|TESSERA_KEYS_KEK|truncated/;
 
 describe('the wrapper of private keys', () => {
-  it('unwraps what it wrapped, and never wraps it the same way twice.', async () => {
+  it('unwraps what it wrapped, and never wraps it the same way twice', async () => {
     const wrapper = aesKeyWrapper(newKey(), systemRandom);
     const first = await wrapper.wrap('kid', privateKey);
     const second = await wrapper.wrap('kid', privateKey);
@@ -18,13 +18,13 @@ describe('the wrapper of private keys', () => {
     expect(await wrapper.unwrap('kid', second)).toEqual(privateKey);
   });
 
-  it('refuses a key that was wrapped for another kid.', async () => {
+  it('refuses a key that was wrapped for another kid', async () => {
     const wrapper = aesKeyWrapper(newKey(), systemRandom);
     const wrapped = await wrapper.wrap('kid', privateKey);
     await expect(wrapper.unwrap('other', wrapped)).rejects.toThrow('unable to authenticate');
   });
 
-  it('refuses a text of which any part was changed.', async () => {
+  it('refuses a text of which any part was changed', async () => {
     const wrapper = aesKeyWrapper(newKey(), systemRandom);
     const wrapped = await wrapper.wrap('kid', privateKey);
     for (let i = 0; i < wrapped.length - 1; i += 1) {
@@ -36,14 +36,14 @@ describe('the wrapper of private keys', () => {
     }
   });
 
-  it('names the cause if the key was wrapped under another key-encryption key.', async () => {
+  it('names the cause if the key was wrapped under another key-encryption key', async () => {
     const wrapped = await aesKeyWrapper(newKey(), systemRandom).wrap('kid', privateKey);
     await expect(aesKeyWrapper(newKey(), systemRandom).unwrap('kid', wrapped)).rejects.toThrow(
       'TESSERA_KEYS_KEK',
     );
   });
 
-  it('reads a key-encryption key in base64 and base64url, and nothing of another length.', () => {
+  it('reads a key-encryption key in base64 and base64url, and nothing of another length', () => {
     const bytes = Buffer.alloc(32, 0xfb);
     for (const text of [bytes.toString('base64'), bytes.toString('base64url')]) {
       expect(keyEncryptionKeyBytes(new Secret(text))).toEqual(bytes);

@@ -13,7 +13,7 @@ function input(kind: SigningInput['kind'], claims: unknown): SigningInput {
 }
 
 describe('the signer', () => {
-  it('makes compact JWS that a JOSE library verifies, one per input and in order (RFC 7515 §7.1).', async () => {
+  it('makes compact JWS that a JOSE library verifies, one per input and in order (RFC 7515 §7.1)', async () => {
     const claims = Array.from({ length: 50 }, (_, index) => ({ sub: `user ${index} åäö`, index }));
     const tokens = await createSigner().sign(
       key,
@@ -26,7 +26,7 @@ describe('the signer', () => {
     }
   });
 
-  it('names algorithm, key and type in the header (RFC 9068 §2.1, OIDC Back-Channel Logout §2.4).', async () => {
+  it('names algorithm, key and type in the header (RFC 9068 §2.1, OIDC Back-Channel Logout §2.4)', async () => {
     const kinds = ['accessToken', 'idToken', 'logoutToken'] as const;
     const tokens = await createSigner().sign(
       key,
@@ -39,14 +39,14 @@ describe('the signer', () => {
     ]);
   });
 
-  it('signs a payload that is part of a larger buffer.', async () => {
+  it('signs a payload that is part of a larger buffer', async () => {
     const payload = new TextEncoder().encode('xx{"sub":"a"}xx').subarray(2, 13);
     const [token = ''] = await createSigner().sign(key, [{ kind: 'idToken', payload }]);
     const verified = await compactVerify(token, pair.publicKey);
     expect(new TextDecoder().decode(verified.payload)).toBe('{"sub":"a"}');
   });
 
-  it('adds the hash of an earlier token to the claims of a later one (OIDC Core §3.1.3.6).', async () => {
+  it('adds the hash of an earlier token to the claims of a later one (OIDC Core §3.1.3.6)', async () => {
     const claims = { iss: 'https://id.example', nonce: 'n', at_hash: 'of another' };
     const tokens = await createSigner().sign(key, [
       input('accessToken', { sub: 'a' }),
@@ -64,7 +64,7 @@ describe('the signer', () => {
     expect(hashes).toEqual([accessTokenHash(tokens[1] ?? ''), accessTokenHash(tokens[0] ?? '')]);
   });
 
-  it('refuses more than it can sign in time, and continues when the queue is shorter again.', async () => {
+  it('refuses more than it can sign in time, and continues when the queue is shorter again', async () => {
     const signer = createSigner(3);
     const two = [input('idToken', {}), input('idToken', {})];
     const first = signer.sign(key, two);

@@ -63,11 +63,11 @@ export function keyStoreContract(
       return rows.map((row) => `${row.event} ${row.kid}`).sort();
     }
 
-    it('is empty at first.', async () => {
+    it('is empty at first', async () => {
       expect(await store.load(retention)).toEqual([]);
     });
 
-    it('activates the very first key at once and loads it.', async () => {
+    it('activates the very first key at once and loads it', async () => {
       const key = await established();
       const [stored, ...others] = await store.load(retention);
       expect(others).toEqual([]);
@@ -79,14 +79,14 @@ export function keyStoreContract(
       );
     });
 
-    it('keeps exactly one of twenty concurrent first keys, and audits only that one.', async () => {
+    it('keeps exactly one of twenty concurrent first keys, and audits only that one', async () => {
       const outcomes = await many(20, () => store.establish(newKey(), bySystem));
       expect(outcomes.filter(Boolean)).toHaveLength(1);
       expect(await store.load(retention)).toHaveLength(1);
       expect(await audited()).toHaveLength(3);
     });
 
-    it('publishes nothing without an active key or while it is too young.', async () => {
+    it('publishes nothing without an active key or while it is too young', async () => {
       expect(await store.publish(newKey(), 0, bySystem)).toBe(false);
       const first = await established();
       await age(50);
@@ -94,7 +94,7 @@ export function keyStoreContract(
       expect(await states()).toEqual({ [first.kid]: 'active' });
     });
 
-    it('publishes one next key, even with concurrent attempts.', async () => {
+    it('publishes one next key, even with concurrent attempts', async () => {
       const first = await established();
       await age(100);
       const outcomes = await many(20, () => store.publish(newKey(), 100, bySystem));
@@ -106,7 +106,7 @@ export function keyStoreContract(
       expect(await audited()).toHaveLength(5);
     });
 
-    it('activates the next key only after it was published long enough.', async () => {
+    it('activates the next key only after it was published long enough', async () => {
       const first = await established();
       const next = newKey();
       await store.publish(next, 0, bySystem);
@@ -115,7 +115,7 @@ export function keyStoreContract(
       expect(await states()).toEqual({ [first.kid]: 'active', [next.kid]: 'published' });
     });
 
-    it('activates once, even with concurrent attempts; the former key retires and loses its private part.', async () => {
+    it('activates once, even with concurrent attempts; the former key retires and loses its private part', async () => {
       const first = await established();
       const next = newKey();
       await store.publish(next, 0, bySystem);
@@ -134,7 +134,7 @@ export function keyStoreContract(
       expect(rows).toEqual(expect.arrayContaining([`key.retired ${first.kid}`, `key.activated ${next.kid}`]));
     });
 
-    it('withdraws a retired key once, and neither the active nor the next key.', async () => {
+    it('withdraws a retired key once, and neither the active nor the next key', async () => {
       const first = await established();
       expect(await store.withdraw(first.kid, byOperator)).toBe('in_use');
       const next = newKey();
@@ -149,7 +149,7 @@ export function keyStoreContract(
       ]);
     });
 
-    it('keeps one active and at most one next key while publishing, activating and establishing race.', async () => {
+    it('keeps one active and at most one next key while publishing, activating and establishing race', async () => {
       await established();
       for (let round = 0; round < 10; round += 1) {
         await Promise.all([
@@ -163,7 +163,7 @@ export function keyStoreContract(
       }
     });
 
-    it('no longer loads a retired key after its retention, by the clock of the database.', async () => {
+    it('no longer loads a retired key after its retention, by the clock of the database', async () => {
       const first = await established();
       await store.publish(newKey(), 0, bySystem);
       await store.activate(0, bySystem);
@@ -173,7 +173,7 @@ export function keyStoreContract(
       expect(Object.keys(await states())).not.toContain(first.kid);
     });
 
-    it('writes who requested a change to the audit row.', async () => {
+    it('writes who requested a change to the audit row', async () => {
       await established();
       await store.publish(newKey(), 0, byOperator);
       const { rows } = await database.query<{ event: string; outcome: string; record: object }>({

@@ -66,7 +66,7 @@ async function verify(token: string, keys: Awaited<ReturnType<typeof publicKeysO
 }
 
 describe('the keys service', () => {
-  it('signs with a key that it publishes, and a JOSE library verifies the signature.', async () => {
+  it('signs with a key that it publishes, and a JOSE library verifies the signature', async () => {
     const keys = start(await testDatabase(migrations));
     await keys.service.ready();
     const { tokens } = await keys
@@ -78,7 +78,7 @@ describe('the keys service', () => {
     for (const token of tokens) expect((await verify(token, published)).payload).toEqual(payload);
   });
 
-  it('has exactly one first key if twenty processes start at once, and all sign with it.', async () => {
+  it('has exactly one first key if twenty processes start at once, and all sign with it', async () => {
     const database = await testDatabase(migrations);
     const all = Array.from({ length: 20 }, () => start(database));
     await Promise.all(all.map((keys) => keys.service.ready()));
@@ -92,7 +92,7 @@ describe('the keys service', () => {
     expect(await publicKeysOf(all[0] ?? start(database))).toHaveLength(1);
   });
 
-  it('stores no private key unencrypted.', async () => {
+  it('stores no private key unencrypted', async () => {
     const database = await testDatabase(migrations);
     await start(database).service.ready();
     const { rows } = await database.query<{ wrapped_private_key: string }>({
@@ -102,7 +102,7 @@ describe('the keys service', () => {
     expect(rows[0]?.wrapped_private_key).toMatch(/^v1\.[\w-]{8}\.[\w-]{1600,}$/);
   });
 
-  it('lets only token sign, and only an operator rotate and withdraw keys.', async () => {
+  it('lets only token sign, and only an operator rotate and withdraw keys', async () => {
     const keys = start(await testDatabase(migrations));
     await keys.service.ready();
     for (const caller of [
@@ -120,7 +120,7 @@ describe('the keys service', () => {
     await expect(keys.as('introspector').getPublicKeys({}, call())).rejects.toThrow('permission_denied');
   });
 
-  it('refuses items without type or payload, and too many of them.', async () => {
+  it('refuses items without type or payload, and too many of them', async () => {
     const keys = start(await testDatabase(migrations));
     await keys.service.ready();
     const token = keys.as('token');
@@ -132,7 +132,7 @@ describe('the keys service', () => {
     expect((await token.sign({ items: [] }, call())).tokens).toEqual([]);
   });
 
-  it('adds the hash only of an earlier token and only to a JSON object.', async () => {
+  it('adds the hash only of an earlier token and only to a JSON object', async () => {
     const keys = start(await testDatabase(migrations));
     await keys.service.ready();
     const sign = (second: object) => keys.as('token').sign({ items: [item, { ...item, ...second }] }, call());
@@ -148,7 +148,7 @@ describe('the keys service', () => {
 });
 
 describe('rotation', () => {
-  it('publishes a key first, signs with it after its lead time, and keeps the former one published.', async () => {
+  it('publishes a key first, signs with it after its lead time, and keeps the former one published', async () => {
     const database = await testDatabase(migrations);
     const keys = start(database, { TESSERA_KEYS_PUBLISH_AHEAD: '1s' });
     await keys.service.ready();
@@ -175,7 +175,7 @@ describe('rotation', () => {
     await verify(after.tokens[0] ?? '', published);
   });
 
-  it('skips the lead time on an immediate rotation, once per request and not once per replica.', async () => {
+  it('skips the lead time on an immediate rotation, once per request and not once per replica', async () => {
     const database = await testDatabase(migrations);
     const [a, b] = [start(database), start(database)];
     await Promise.all([a.service.ready(), b.service.ready()]);
@@ -189,7 +189,7 @@ describe('rotation', () => {
     expect(await publicKeysOf(b)).toHaveLength(2);
   });
 
-  it('happens on schedule while replicas sign, and every token verifies with keys fetched before it was signed.', async () => {
+  it('happens on schedule while replicas sign, and every token verifies with keys fetched before it was signed', async () => {
     const database = await testDatabase(migrations);
     const settings = {
       TESSERA_KEYS_ROTATION_PERIOD: '3s',
@@ -218,7 +218,7 @@ describe('for a command', () => {
   const command = (database: Database, settings: Record<string, string> = {}) =>
     start(database, settings, {}, { followsSchedule: false });
 
-  it('does not rotate by the schedule of its own settings, but on request.', async () => {
+  it('does not rotate by the schedule of its own settings, but on request', async () => {
     const database = await testDatabase(migrations);
     const keys = start(database);
     await keys.service.ready();
@@ -231,7 +231,7 @@ describe('for a command', () => {
     await vi.waitFor(async () => expect((await publicKeysOf(keys))[0]?.kid).toBe(activeKid), 10_000);
   });
 
-  it('is not ready before a process has made the first key, and makes none itself.', async () => {
+  it('is not ready before a process has made the first key, and makes none itself', async () => {
     const database = await testDatabase(migrations);
     await expect(command(database).service.ready()).rejects.toThrow('There is no signing key yet');
     await start(database).service.ready();
@@ -245,7 +245,7 @@ describe('the emergency procedures of docs/operations.md', () => {
   const run = (database: Database, text: string, values: string[] = []) =>
     database.query({ name: `test.${text}`.slice(0, 60), text, values });
 
-  it('remove a withdrawn retired key from the key set of every process, and never a key that signs.', async () => {
+  it('remove a withdrawn retired key from the key set of every process, and never a key that signs', async () => {
     const database = await testDatabase(migrations);
     const [keys, other] = [start(database), start(database)];
     await Promise.all([keys.service.ready(), other.service.ready()]);
@@ -263,7 +263,7 @@ describe('the emergency procedures of docs/operations.md', () => {
     await expect(withdraw(leaked)).rejects.toThrow('There is no such key.');
   });
 
-  it('start with a new key under a new key-encryption key if all keys were deleted while nothing ran.', async () => {
+  it('start with a new key under a new key-encryption key if all keys were deleted while nothing ran', async () => {
     const database = await testDatabase(migrations);
     const before = start(database);
     await before.service.ready();
@@ -280,7 +280,7 @@ describe('the emergency procedures of docs/operations.md', () => {
 });
 
 describe('faults of the store', () => {
-  it('sign and publish from memory while Postgres is unavailable, and reload the keys when it is back.', async () => {
+  it('sign and publish from memory while Postgres is unavailable, and reload the keys when it is back', async () => {
     const database = await testDatabase(migrations);
     const { handle, line } = breakable(database);
     const keys = start(handle);
@@ -300,7 +300,7 @@ describe('faults of the store', () => {
     await vi.waitFor(async () => expect((await publicKeysOf(keys))[0]?.kid).toBe(activeKid));
   });
 
-  it('stop signing, but not publishing, if the key was not confirmed for half of the retention.', async () => {
+  it('stop signing, but not publishing, if the key was not confirmed for half of the retention', async () => {
     const { handle, line } = breakable(await testDatabase(migrations));
     const clock = fakeClock(Date.now());
     const keys = start(handle, { TESSERA_KEYS_RETENTION: '2d' }, { clock });
@@ -315,7 +315,7 @@ describe('faults of the store', () => {
     expect(await publicKeysOf(keys)).toHaveLength(1);
   });
 
-  it('make the service unready and temporarily_unavailable, never with an empty key set, before it has read its keys.', async () => {
+  it('make the service unready and temporarily_unavailable, never with an empty key set, before it has read its keys', async () => {
     const { handle, line } = breakable(await testDatabase(migrations));
     line.cut = true;
     const keys = start(handle);
@@ -329,7 +329,7 @@ describe('faults of the store', () => {
     expect(await publicKeysOf(keys)).toHaveLength(1);
   });
 
-  it('include another key-encryption key: not ready, an error with the setting’s name, and no second key.', async () => {
+  it('include another key-encryption key: not ready, an error with the setting’s name, and no second key', async () => {
     const database = await testDatabase(migrations);
     await start(database).service.ready();
     const stranger = start(database, { TESSERA_KEYS_KEK: kek() });
@@ -345,7 +345,7 @@ describe('the settings of the keys service', () => {
   const load = (settings: Record<string, string>) =>
     loadConfig(combine(keysConfig), settings, { known: Object.keys(settings) });
 
-  it('have defaults except for the key-encryption key.', () => {
+  it('have defaults except for the key-encryption key', () => {
     expect(load({ TESSERA_KEYS_KEK: kek() })).toMatchObject({
       TESSERA_KEYS_ROTATION_PERIOD: 30 * 86_400,
       TESSERA_KEYS_PUBLISH_AHEAD: 86_400,
@@ -355,18 +355,18 @@ describe('the settings of the keys service', () => {
     expect(() => load({})).toThrow('TESSERA_KEYS_KEK is missing');
   });
 
-  it('refuse a key-encryption key that is not 32 bytes, without printing it.', () => {
+  it('refuse a key-encryption key that is not 32 bytes, without printing it', () => {
     const value = systemRandom.bytes(16).toString('base64');
     expect(() => load({ TESSERA_KEYS_KEK: value })).toThrow('TESSERA_KEYS_KEK: expected 32 bytes in base64');
     expect(() => load({ TESSERA_KEYS_KEK: value })).not.toThrow(value);
   });
 
-  it('refuse a retention that would remove a key before the last token it may have signed expires.', () => {
+  it('refuse a retention that would remove a key before the last token it may have signed expires', () => {
     const settings = { TESSERA_KEYS_KEK: kek(), TESSERA_KEYS_RETENTION: '47h' };
     expect(() => load(settings)).toThrow('TESSERA_KEYS_RETENTION');
   });
 
-  it('refuse a publication lead that is not shorter than the rotation period.', () => {
+  it('refuse a publication lead that is not shorter than the rotation period', () => {
     const settings = {
       TESSERA_KEYS_KEK: kek(),
       TESSERA_KEYS_ROTATION_PERIOD: '1h',

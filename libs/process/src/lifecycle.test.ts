@@ -62,7 +62,7 @@ describe('readiness', () => {
     expect(text()).toContain('readiness check failing');
   });
 
-  it('does not wait for a check that hangs, and asks once for callers that ask together', async () => {
+  it('does not wait for a check that hangs, and runs once for concurrent callers', async () => {
     const { lifecycle } = create();
     let asked = 0;
     lifecycle.check('hanging', () => {
@@ -102,7 +102,7 @@ describe('stopping', () => {
     expect((await lifecycle.readiness()).state).toBe('stopped');
   });
 
-  it('goes on when something does not end in time or fails', async () => {
+  it('continues if a part fails or does not end in time', async () => {
     const { lifecycle, text } = create({ drainTimeoutMs: 50 });
     let closed = 0;
     lifecycle.onClose(async () => {

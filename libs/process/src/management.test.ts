@@ -25,7 +25,7 @@ async function start(metrics?: ManagementOptions['metrics']) {
 }
 
 describe('the management listener', () => {
-  it('answers that the process lives, whatever its state', async () => {
+  it('reports the process as live in every state', async () => {
     const { lifecycle, get } = await start();
     lifecycle.check('database', () => Promise.reject(new Error('away')));
     expect((await get('/livez')).status).toBe(200);
@@ -62,7 +62,7 @@ describe('the management listener', () => {
     expect([failed.status, await failed.text()]).toEqual([500, 'internal error\n']);
   });
 
-  it('knows no other path and no other method', async () => {
+  it('refuses other paths and methods', async () => {
     const { get } = await start();
     expect((await get('/')).status).toBe(404);
     expect((await get('/livez', { method: 'HEAD' })).status).toBe(200);
@@ -80,7 +80,7 @@ describe('the management listener', () => {
     socket.destroy();
   });
 
-  it('fails to start on a port that is taken', async () => {
+  it('fails to start on a port in use', async () => {
     const { management, lifecycle } = await start();
     const again = startManagement({ host: '127.0.0.1', port: management.port, lifecycle });
     await expect(again).rejects.toMatchObject({ code: 'EADDRINUSE' });

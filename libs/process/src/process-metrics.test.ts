@@ -7,7 +7,7 @@ import { createAuthority } from '@tessera/test-kit/provision';
 import { expect, it, onTestFinished } from 'vitest';
 import { measureCertificate, measureState } from './process-metrics.ts';
 
-it('tells the version of the project and whether the process is ready', async () => {
+it('exports the version of the project and the readiness of the process', async () => {
   let ready = false;
   measureState('token', { lastReady: () => ready });
   const root = new URL('../../../package.json', import.meta.url);
@@ -18,7 +18,7 @@ it('tells the version of the project and whether the process is ready', async ()
   expect(await metrics.text()).toContain('tessera_ready{process="token"} 1\n');
 });
 
-it('tells when the certificate in the file expires, also after it was renewed', async () => {
+it('exports the expiry of the certificate, also after a renewal', async () => {
   const directory = await mkdtemp(join(tmpdir(), 'tessera-certificate-'));
   onTestFinished(() => rm(directory, { recursive: true }));
   const file = join(directory, 'tls.crt');

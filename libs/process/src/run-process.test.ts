@@ -66,7 +66,7 @@ describe('runProcess', () => {
     expect(await sample.exit).toEqual({ code: 1, signal: null });
   });
 
-  it('takes a signal that comes twice at once, as from npm below a terminal, for one', async () => {
+  it('treats two simultaneous signals as one, as npm sends them from a terminal', async () => {
     const sample = start({ SAMPLE: 'serve', TESSERA_DRAIN_PAUSE: '100ms' });
     const url = `http://127.0.0.1:${await sample.port()}/`;
     const inFlight = fetch(url).then((response) => response.text());
@@ -97,7 +97,7 @@ describe('runProcess', () => {
     expect(sample.out()).toContain('flushed');
   });
 
-  it('says what to change where the role of the database lacks a right', async () => {
+  it('names the remedy if the database role lacks a privilege', async () => {
     const sample = start({ SAMPLE: 'forbidden' });
     expect((await sample.exit).code).toBe(1);
     expect(sample.err()).toMatch(
@@ -113,7 +113,7 @@ describe('runProcess', () => {
     expect(asked.out()).toMatch(/^\[\S+\] FATAL: sample: start failed \{"error":"permission denied/);
   });
 
-  it('can be stopped while it still starts', async () => {
+  it('can be stopped during its start', async () => {
     const sample = start({ SAMPLE: 'hang', TESSERA_MANAGEMENT_PORT: '0' });
     await expect.poll(sample.out).toContain('hanging');
     sample.process.kill('SIGTERM');

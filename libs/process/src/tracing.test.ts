@@ -12,7 +12,7 @@ const tellModules = `data:text/javascript,${encodeURIComponent(
    registerHooks({ load(url, context, next) { process.stderr.write('loaded ' + url + '\\n'); return next(url, context); } });`,
 )}`;
 
-/** Runs the sample process until it is told to stop; resolves with what it printed. */
+/** Runs the sample process until it is stopped; resolves with its output. */
 async function run(
   environment: Record<string, string>,
 ): Promise<{ out: string; err: string; code: number | null }> {

@@ -76,7 +76,7 @@ function authorization(value: string, caller?: string): Metadata {
 
 const sharedTokens = { credentials: { kind: 'token', token: shared } } as const;
 
-test('an access token says who calls, whatever else the call says of itself', async () => {
+test('an access token identifies the caller, whatever the call claims', async () => {
   const { server, seen } = await stand(sharedTokens);
   await stockCall(target(server), path, authorization('Bearer good', 'token'));
   expect(seen).toEqual([{ caller: 'introspector', principal: { kind: 'client', id: 'orders-api' } }]);
@@ -85,7 +85,7 @@ test('an access token says who calls, whatever else the call says of itself', as
   expect(seen).toHaveLength(1);
 });
 
-test('the shared token is no access token, and its holder has no principal', async () => {
+test('the shared token is not an access token, and its holder has no principal', async () => {
   const { server, seen } = await stand(sharedTokens);
   await stockCall(target(server), path, authorization(`Bearer ${shared.reveal()}`, 'introspector'));
   expect(seen).toEqual([{ caller: 'introspector', principal: undefined }]);
@@ -160,7 +160,7 @@ function survives(port: number, options: { ca: string; cert?: string; key?: stri
   });
 }
 
-test('where certificates are optional, one that names a caller still says which one it is', async () => {
+test('where certificates are optional, a certificate still identifies its caller', async () => {
   const { authority, directory, call, seen } = await mutual('optional');
   await call(await writeIdentity(directory, 'introspector.orders', authority));
   await call(await writeIdentity(directory, 'token', authority));
@@ -170,7 +170,7 @@ test('where certificates are optional, one that names a caller still says which 
   ]);
 });
 
-test('where certificates are optional, a connection without one is taken, and a bad one proves nothing', async () => {
+test('where certificates are optional, a connection needs none, and an invalid one proves nothing', async () => {
   const { server, authority, directory, call, seen } = await mutual('optional');
   expect(await survives(server.port, { ca: authority.cert })).toBe(true);
   const foreign = await writeIdentity(directory, 'token', await freshAuthority(), [authority]);
@@ -178,18 +178,18 @@ test('where certificates are optional, a connection without one is taken, and a 
   expect(seen).toEqual([]);
 });
 
-test('where certificates are required, there is no connection with a bad one', async () => {
+test('where certificates are required, an invalid one gets no connection', async () => {
   const { server, authority } = await mutual('required');
   const foreign = await (await freshAuthority()).issue('token');
   expect(await survives(server.port, { ca: authority.cert, ...foreign })).toBe(false);
 });
 
-test('where certificates are required, there is no connection without one', async () => {
+test('where certificates are required, a caller without one gets no connection', async () => {
   const { server, authority } = await mutual('required');
   expect(await survives(server.port, { ca: authority.cert })).toBe(false);
 });
 
-test('a caller without certificate and access token is not authenticated anywhere', async () => {
+test('a caller without certificate and access token is unauthenticated everywhere', async () => {
   const { server, authority, seen } = await mutual('optional');
   const { credentials, Client } = await import('@grpc/grpc-js');
   const client = new Client(target(server), credentials.createSsl(Buffer.from(authority.cert)), {

@@ -3,13 +3,13 @@ import { awaitShared, rootCall, sharedCall } from './call-options.ts';
 
 const gone = () => Promise.reject(new Error('gone'));
 
-it('takes of a call only the request id for what it shares with others', () => {
+it('passes only the request id of a call on to shared work', () => {
   const call = rootCall('a-request', 50, new AbortController().signal);
   expect(sharedCall(call)).toEqual(rootCall('a-request'));
   expect(sharedCall({})).toEqual({});
 });
 
-it('brings the outcome of shared work to each caller that still waits', async () => {
+it('gives the outcome of shared work to each caller that still waits', async () => {
   const work = Promise.resolve('found');
   const signal = new AbortController().signal;
   for (const call of [rootCall('a'), rootCall('b', 1_000), rootCall('c', undefined, signal)]) {
@@ -18,7 +18,7 @@ it('brings the outcome of shared work to each caller that still waits', async ()
   }
 });
 
-it('lets a caller go that gives up or has no time left, quietly also when the work fails later', async () => {
+it('releases a caller that gives up or runs out of time, even if the work fails later', async () => {
   const work = Promise.withResolvers<void>();
   const leaving = new AbortController();
   const left = awaitShared(work.promise, rootCall('left', undefined, leaving.signal));

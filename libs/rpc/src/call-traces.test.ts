@@ -34,7 +34,7 @@ describe.each([
   ['with a shared token', overSharedToken, ['server', 'client']],
   ['with mutual TLS', overMutualTls, ['server', 'client']],
 ] as const)('a call %s', (_way, setUp, kinds) => {
-  it('has spans under that of the request, and what the handler does has spans under those', async () => {
+  it('has a span below that of the request, and the handler’s spans are below it', async () => {
     const spans = await recordTraces();
     const { subject, keys } = await open(setUp);
     subject.sign = () => traced({ name: 'sign', kind: 'internal' }, async () => ({ tokens: [] }));
@@ -50,7 +50,7 @@ describe.each([
     expect(served?.attributes.get('tessera.request_id')).toBe('request-1');
   });
 
-  it('that is refused says so by its code', async () => {
+  it('that is refused has its code in the span', async () => {
     const spans = await recordTraces();
     const { subject, keys } = await open(setUp);
     subject.sign = () => Promise.reject(new OAuthError('invalid_grant', 'No.'));
@@ -61,7 +61,7 @@ describe.each([
     ]);
   });
 
-  it('outside of a request, or in one that is not sampled, has none', async () => {
+  it('outside of a request or in an unsampled one has no spans', async () => {
     const spans = await recordTraces(0);
     const { subject, keys } = await open(setUp);
     subject.sign = () => ({ tokens: [] });
@@ -75,20 +75,20 @@ describe('a call that arrives', () => {
   const parent = { traceId: 'a'.repeat(32), spanId: 'b'.repeat(16), traceFlags: 1, isRemote: true };
   const headers = { traceparent: `00-${parent.traceId}-${parent.spanId}-01` };
 
-  it('is in the trace that its caller names', async () => {
+  it('joins the trace that its caller names', async () => {
     await recordTraces();
     for (const caller of ['gateway', 'introspector'] as const)
       expect(traceOriginOf(headers, caller)).toEqual({ parent });
   });
 
-  it('begins a trace only if its caller is none of our processes, which would have begun it', async () => {
+  it('starts a trace only if its caller is not one of our processes', async () => {
     await recordTraces();
     expect(traceOriginOf({}, 'gateway')).toBeUndefined();
     expect(traceOriginOf({}, 'introspector')).toEqual({ parent: undefined });
     expect(traceOriginOf({}, 'operator')).toEqual({ parent: undefined });
   });
 
-  it('has no trace where there are none', () => {
+  it('has no trace if traces are off', () => {
     expect(traceOriginOf(headers, 'introspector')).toBeUndefined();
   });
 });

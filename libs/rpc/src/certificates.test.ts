@@ -25,20 +25,20 @@ afterEach(async () => {
 
 const reloadMs = 20;
 
-test('the caller is who its certificate names, whatever it says about itself', async () => {
+test('the certificate identifies the caller, whatever the call claims', async () => {
   const { call, authority, directory } = await stand();
   await writeIdentity(directory, 'gateway', authority);
   await expect(call('token', 'token')).resolves.toMatchObject({ tokens: ['token'] });
   await expect(call('gateway', 'token')).rejects.toMatchObject({ code: Code.PermissionDenied });
 });
 
-test('a certificate that names none of the processes may call no method', async () => {
+test('a certificate without a caller name may call no method', async () => {
   const { call, authority, directory } = await stand();
   await writeIdentity(directory, 'stranger', authority);
   await expect(call('stranger', 'token')).rejects.toMatchObject({ code: Code.Unauthenticated });
 });
 
-test('a certificate of the authority for a name in another domain is nobody’s, at both ends (OTH-5)', async () => {
+test('a certificate for a name in another domain is refused at both ends (OTH-5)', async () => {
   const trustDomain = 'tessera.example';
   const { call, authority, directory } = await stand('keys.tessera.example', trustDomain);
   for (const name of ['token.tessera.example', 'token.evil.example'])
@@ -71,7 +71,7 @@ test('a certificate of another authority gets no connection', async () => {
   await expect(call('foreign', 'token')).rejects.toMatchObject({ code: 'temporarily_unavailable' });
 });
 
-test('a client takes no answer from a server with the certificate of another process', async () => {
+test('a client refuses a server with the certificate of another process', async () => {
   const { call } = await stand();
   await expect(call('token', 'token', 'directory')).rejects.toMatchObject({
     code: 'temporarily_unavailable',
@@ -79,12 +79,12 @@ test('a client takes no answer from a server with the certificate of another pro
   await expect(call('token', 'token', 'keys')).resolves.toMatchObject({ tokens: ['token'] });
 });
 
-test('a peer that does not show a certificate gets no connection', async () => {
+test('a peer without a certificate gets no connection', async () => {
   const { port, authority } = await stand();
   await expect(answered({ port, ca: authority.cert })).resolves.toBe(false);
 });
 
-test('both ends take up certificates of a new authority without a restart', async () => {
+test('both ends load certificates of a new authority without a restart', async () => {
   const { call, authority, directory, closePeers } = await stand();
   await expect(call('token', 'token')).resolves.toMatchObject({ tokens: ['token'] });
   const next = await freshAuthority();
@@ -100,7 +100,7 @@ test('both ends take up certificates of a new authority without a restart', asyn
   await expect(call('late', 'token')).rejects.toMatchObject({ code: 'temporarily_unavailable' });
 });
 
-test('a channel that stays open connects anew with the certificate that replaced its own', async () => {
+test('an open channel reconnects with a renewed certificate', async () => {
   const { authority, directory, port, restart } = await stand();
   const files = await writeIdentity(directory, 'token', authority);
   const target = `127.0.0.1:${port}`;
@@ -132,7 +132,7 @@ test('a channel that stays open connects anew with the certificate that replaced
   expect(await answer()).toEqual(['token']);
 });
 
-test('an address without the name of its peer stops the start, wherever it stands', async () => {
+test('an address that does not name its peer fails the start, wherever it is in the list', async () => {
   const { directory, authority } = await stand();
   const files = await writeIdentity(directory, 'token', authority);
   const credentials = { kind: 'mtls', ...files } as const;
@@ -143,7 +143,7 @@ test('an address without the name of its peer stops the start, wherever it stand
   }
 });
 
-test('half of a rotation is not used: the last good certificate stays until the other half is there', async () => {
+test('an incomplete rotation is not used: the last good certificate stays until both files are new', async () => {
   const { directory, authority } = await stand();
   const paths = await writeIdentity(directory, 'half', authority);
   const before = await readFile(paths.certificateFile, 'utf8');
@@ -166,7 +166,7 @@ test('half of a rotation is not used: the last good certificate stays until the 
   await expect.poll(() => current).toBe(cert);
 });
 
-test('certificates that are missing or do not fit stop the start', async () => {
+test('missing or mismatched certificates fail the start', async () => {
   const { directory, authority } = await stand();
   const paths = await writeIdentity(directory, 'bad', authority);
   const open = (changed: Partial<CertificateFilePaths>) => () =>

@@ -45,7 +45,7 @@ test('draining lets calls end and refuses new ones', async () => {
   await drained;
 });
 
-test('draining cuts what does not end in time', async () => {
+test('draining cuts calls that do not end in time', async () => {
   const subject = createSubject();
   const arrived = Promise.withResolvers<void>();
   subject.sign = () => {
@@ -61,13 +61,13 @@ test('draining cuts what does not end in time', async () => {
   expect(Date.now() - before).toBeLessThan(2_000);
 });
 
-test('draining ends streams as temporarily_unavailable and tells their handlers', async () => {
+test('draining ends streams as temporarily_unavailable and aborts their handlers', async () => {
   const subject = createSubject();
-  const told = Promise.withResolvers<void>();
+  const aborted = Promise.withResolvers<void>();
   subject.watchChanges = async function* (_, context) {
-    context.signal.addEventListener('abort', () => told.resolve());
+    context.signal.addEventListener('abort', () => aborted.resolve());
     yield {};
-    await told.promise;
+    await aborted.promise;
   };
   const server = await served(subject, { drainMs: 5_000 });
   const read = async (): Promise<void> => {
@@ -76,12 +76,12 @@ test('draining ends streams as temporarily_unavailable and tells their handlers'
   let drained: Promise<void> | undefined;
   const before = Date.now();
   await expect(read()).rejects.toMatchObject({ code: 'temporarily_unavailable' });
-  await told.promise;
+  await aborted.promise;
   await drained;
   expect(Date.now() - before).toBeLessThan(2_000);
 });
 
-test('draining ends a stream whose access token is still being judged', async () => {
+test('draining ends a stream whose access token is still being verified', async () => {
   const subject = createSubject();
   let reached = false;
   subject.watchChanges = async function* () {
@@ -111,7 +111,7 @@ test('draining ends a stream whose access token is still being judged', async ()
   expect(reached).toBe(false);
 });
 
-test('draining ends the watch of health by a stock client, after it was told', async () => {
+test('draining ends the health watch of a stock client after it was notified', async () => {
   const server = await served(createSubject(), { drainMs: 5_000 });
   const metadata = new Metadata();
   metadata.set('authorization', `Bearer ${token.reveal()}`);

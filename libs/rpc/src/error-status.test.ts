@@ -18,7 +18,7 @@ function withDetail(detail: Buffer): Metadata {
   return metadata;
 }
 
-test('no protocol error travels as OK, as cancelled, or as a deadline', () => {
+test('no protocol error is sent as OK, CANCELLED or DEADLINE_EXCEEDED', () => {
   for (const code of Object.keys(errorTable)) {
     if (!isErrorCode(code)) throw new Error('not a code');
     const sent = toStatus(new OAuthError(code, 'A sentence.'));
@@ -26,14 +26,14 @@ test('no protocol error travels as OK, as cancelled, or as a deadline', () => {
   }
 });
 
-test('a decision of a handler tells clients not to retry; trouble on the way does not', () => {
+test('an error of a handler tells clients not to retry; a transport error does not', () => {
   const decided = toStatus(new OAuthError('temporarily_unavailable', 'Later.'));
   expect(decided.metadata.get('grpc-retry-pushback-ms')).toEqual(['-1']);
   const trouble = toStatus(new ConnectError('restarting', Code.Unavailable));
   expect(trouble.metadata.getMap()).toEqual({});
 });
 
-test('the cause of an error is not in what is sent', () => {
+test('the cause of an error is not sent', () => {
   const error = new OAuthError('invalid_grant', 'A sentence.', { cause: new Error('private') });
   const bytes = detailOf(error).toString();
   expect(bytes).toContain('A sentence.');
@@ -51,7 +51,7 @@ test('a status without a detail keeps its code and message', () => {
   expect(fromStatus(received, 'S/M')).toMatchObject({ code: Code.NotFound, rawMessage: 'no such key' });
 });
 
-test('garbage in the place of a detail leaves the plain status', () => {
+test('an unreadable detail leaves the plain status', () => {
   for (const garbage of [Buffer.from([0xff, 0xff, 0xff]), Buffer.alloc(0), Buffer.from('1a02ffff', 'hex')]) {
     const received = { code: status.INVALID_ARGUMENT, details: 'bad', metadata: withDetail(garbage) };
     const failure = fromStatus(received, 'S/M');
@@ -70,7 +70,7 @@ test('a code that this version does not know leaves the plain status', () => {
   });
 });
 
-test('a status outside of the known ones is unknown', () => {
+test('an undefined status is UNKNOWN', () => {
   const received = { code: 99 as status, details: 'x', metadata: new Metadata() };
   expect(fromStatus(received, 'S/M')).toMatchObject({ code: Code.Unknown });
 });

@@ -9,7 +9,7 @@ import { createSubject, signRequest } from './testing/subject.ts';
 
 afterEach(() => void vi.restoreAllMocks());
 
-test('a call in process hands the message of either side over as it is', async () => {
+test('a call in process passes messages without copying them', async () => {
   const subject = createSubject();
   const request = signRequest();
   const answer = create(SignResponseSchema, { tokens: ['one'] });
@@ -22,7 +22,7 @@ test('a call in process hands the message of either side over as it is', async (
   expect(received).toBe(request);
 });
 
-test('a call in process without time-out and signal makes no timer and no signal', async () => {
+test('a call in process without time-out and signal creates no timer and no signal', async () => {
   const subject = createSubject();
   subject.sign = (_, context) => ({ tokens: [context.requestId, JSON.stringify(context.onward())] });
   const client = local(KeysService, subject.built, 'token', subject.log);
@@ -49,7 +49,7 @@ test('a call in process leaves no timer and no listener behind', async () => {
   expect(cleared).toHaveBeenCalledTimes(1);
 });
 
-test('a client for a service that is not offered is refused when it is made', () => {
+test('creating a client for a service that is not offered fails', () => {
   const { built, log } = createSubject();
   expect(() => local(TokenService, built, 'gateway', log)).toThrow(
     'keys does not offer tessera.token.v1.TokenService',

@@ -87,7 +87,7 @@ function localStream(route: Route, method: DescMethod, { refuse, arrive, asSeen 
   };
 }
 
-/** Settles with the work, or before it when the time is over or the caller gives up; the work is then told by its signal. */
+/** Settles with the work, or earlier at the deadline or if the caller gives up; the signal then aborts the work. */
 async function bounded(
   options: CallOptions,
   call: ServedCall,

@@ -4,7 +4,7 @@ import type { Logger } from 'pino';
 import { errorMessage } from '@tessera/telemetry';
 import type { ServedCall } from './served-call.ts';
 
-/** What a caller may be told: nothing private is left in it. */
+/** An error that callers may see, without anything private. */
 export type PublicError = OAuthError | ConnectError;
 
 /** Turns what a handler threw into what its caller may see; the rest stays in the log of the serving side. */

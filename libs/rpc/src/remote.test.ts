@@ -22,7 +22,7 @@ afterEach(async () => {
 
 const unavailable = { code: status.UNAVAILABLE, details: 'restarting' };
 
-test('a read is tried again when its peer was unavailable for a moment', async () => {
+test('a read is retried if its peer was briefly unavailable', async () => {
   const peer = await stockServer([unavailable, unavailable, undefined]);
   await expect(peer.keys.getPublicKeys({})).resolves.toMatchObject({ keys: [] });
   expect(peer.attempts()).toBe(3);
@@ -34,7 +34,7 @@ test('a read is given up after three attempts', async () => {
   expect(peer.attempts()).toBe(3);
 });
 
-test('a call that may change something is sent once', async () => {
+test('a call with side effects is sent once', async () => {
   const peer = await stockServer([unavailable, undefined]);
   await expect(peer.keys.sign(signRequest())).rejects.toMatchObject({ code: 'temporarily_unavailable' });
   expect(peer.attempts()).toBe(1);
@@ -87,7 +87,7 @@ test.each([400, 401, 403, 404, 429, 502, 200])(
   },
 );
 
-test('a limit that the transport reports is temporarily_unavailable, one that a service refuses with is the refusal', async () => {
+test('a limit of the transport is temporarily_unavailable, a limit of the service is its own error', async () => {
   const peer = await stockServer([{ code: status.RESOURCE_EXHAUSTED, details: 'too many streams' }]);
   await expect(peer.keys.sign(signRequest())).rejects.toMatchObject({ code: 'temporarily_unavailable' });
   const subject = createSubject();
@@ -101,7 +101,7 @@ test('a limit that the transport reports is temporarily_unavailable, one that a 
   });
 });
 
-test('a stream that was cut after a message is not sent again', async () => {
+test('a stream that was cut after a message is not retried', async () => {
   const remote = await bareServer((stream) => {
     stream.respond({ ':status': 200, 'content-type': 'application/grpc' });
     stream.write(emptyMessage, () => setTimeout(() => stream.close(constants.NGHTTP2_REFUSED_STREAM), 20));
@@ -122,7 +122,7 @@ test('a call that its peer cancelled, and not its caller, is temporarily_unavail
   await expect(peer.keys.sign(signRequest())).rejects.toMatchObject({ code: 'temporarily_unavailable' });
 });
 
-test('a read whose handler said temporarily_unavailable is not tried again: its store is away', async () => {
+test('a read whose handler answers temporarily_unavailable is not retried', async () => {
   const subject = createSubject();
   let attempts = 0;
   subject.getPublicKeys = () => {
@@ -137,7 +137,7 @@ test('a read whose handler said temporarily_unavailable is not tried again: its 
   expect(attempts).toBe(1);
 });
 
-test('a peer that cannot be reached is temporarily_unavailable at once, and the cause stays private', async () => {
+test('an unreachable peer is temporarily_unavailable at once, and the cause stays private', async () => {
   const peer = openRemoteService({ target: '127.0.0.1:1', as: 'token', credentials: { kind: 'none' } });
   cleanUps.push(() => peer.close());
   const before = Date.now();
@@ -165,7 +165,7 @@ test('a unary call without a time-out has the default one', async () => {
   expect(deadlines[1]).toBe(Infinity);
 });
 
-test('a server that dies in the middle of a call leaves temporarily_unavailable, and a new one is found', async () => {
+test('if a server dies during a call, the call is temporarily_unavailable and the client finds a new one', async () => {
   const subject = createSubject();
   const arrived = Promise.withResolvers<void>();
   subject.sign = () => {
@@ -201,7 +201,7 @@ test('a server that dies in the middle of a call leaves temporarily_unavailable,
   expect(await answer()).toBe('back');
 });
 
-test('a call that is given up before there is a connection never reaches the handler', async () => {
+test('a call that is cancelled before there is a connection never reaches the handler', async () => {
   const subject = createSubject();
   let reached = 0;
   subject.sign = () => {

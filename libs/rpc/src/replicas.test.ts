@@ -34,7 +34,7 @@ const keepaliveMs = 1_500;
 
 const unavailable = { code: 'temporarily_unavailable' };
 
-test('calls go round all hosts of a list, names and addresses, without the one that is away', async () => {
+test('calls are spread over all reachable hosts of a list, names and addresses', async () => {
   const [first, second, gone] = [await replica(), await replica(), await replica()];
   await gone.server.drain();
   const list = [at(first.server).replace('127.0.0.1', 'localhost'), at(second.server), at(gone.server)];
@@ -51,12 +51,12 @@ test('calls go round all hosts of a list, names and addresses, without the one t
   expect([first.counted.calls, second.counted.calls]).toEqual([15, 15]);
 });
 
-test('a list of hosts of which none is known fails calls', async () => {
+test('a list of unknown hosts fails calls', async () => {
   const keys = clientOf('nobody.invalid:1,nothing.invalid:1').client(KeysService);
   await expect(keys.sign(signRequest())).rejects.toMatchObject(unavailable);
 });
 
-test('reads at a replica that went silent are answered by another one once a ping stays without an answer', async () => {
+test('reads at a silent replica move to another one once a ping is unanswered', async () => {
   const [first, second] = [await replica(), await replica()];
   const keys = clientOf(`${first.target},${second.target}`, { keepaliveMs }).client(KeysService);
   await expect
@@ -71,7 +71,7 @@ test('reads at a replica that went silent are answered by another one once a pin
   expect(second.counted.calls - before).toBe(20);
 });
 
-test('a call that may change something fails at a silent replica, and the next ones go to another', async () => {
+test('a call with side effects fails at a silent replica, and later ones go to another', async () => {
   const [first, second] = [await replica(), await replica()];
   const keys = clientOf(`${first.target},${second.target}`, { keepaliveMs }).client(KeysService);
   await expect
@@ -93,7 +93,7 @@ test('a call that may change something fails at a silent replica, and the next o
   for (let n = 0; n < 10; n += 1) await keys.sign(signRequest());
 });
 
-test('the only replica ends its streams when it goes silent, fails calls, and serves again when it speaks', async () => {
+test('the streams and calls of a single silent replica fail, and it serves again once it answers', async () => {
   const only = await replica();
   only.subject.watchChanges = async function* () {
     yield { sequence: 1n };
@@ -110,7 +110,7 @@ test('the only replica ends its streams when it goes silent, fails calls, and se
   await expect.poll(() => keys.sign(signRequest(), { timeoutMs: 500 }).catch(() => undefined)).toBeDefined();
 });
 
-test('an answer that takes longer than a ping is waited for, also at a connection that reached its age', async () => {
+test('a response slower than a ping interval arrives, even on a connection that reached its age', async () => {
   const subject = createSubject();
   subject.sign = async () => {
     await sleep(2_000);

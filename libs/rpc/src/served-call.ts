@@ -75,7 +75,7 @@ export class ServedCall implements CallContext {
     this.#onCancel?.(reason);
   }
 
-  /** The handler is done: what it left running is no longer told to stop. */
+  /** The handler is done: work that it left running is no longer aborted. */
   finish(): void {
     this.#finished = true;
     this.#onCancel = undefined;

@@ -19,7 +19,7 @@ export function streamContract(way: string, setUp: SetUp): void {
     });
     afterAll(() => reachable.close());
 
-    test('brings every message in order and ends', async () => {
+    test('delivers every message in order and ends', async () => {
       subject.watchChanges = async function* (request) {
         for (let n = 1n; n <= 200n; n += 1n) yield { sequence: request.afterSequence + n };
       };
@@ -29,7 +29,7 @@ export function streamContract(way: string, setUp: SetUp): void {
       expect(sequences).toEqual(Array.from({ length: 200 }, (_, n) => BigInt(n + 6)));
     });
 
-    test('brings the error of its handler after what came before it', async () => {
+    test('delivers the error of its handler after the earlier messages', async () => {
       subject.watchChanges = async function* () {
         yield { sequence: 1n };
         await sleep(20);
@@ -49,7 +49,7 @@ export function streamContract(way: string, setUp: SetUp): void {
       expect(seen).toEqual([1n]);
     });
 
-    test('from a caller that is not on the list never reaches the handler', async () => {
+    test('from a caller that is not allowed never reaches the handler', async () => {
       let reached = false;
       subject.watchChanges = async function* () {
         reached = true;
@@ -60,8 +60,8 @@ export function streamContract(way: string, setUp: SetUp): void {
       expect(reached).toBe(false);
     });
 
-    test('is cancelled when its consumer leaves the loop: the handler is told and its generator closed', async () => {
-      const told = Promise.withResolvers<void>();
+    test('is cancelled when its consumer leaves the loop: its handler is aborted and its generator closed', async () => {
+      const aborted = Promise.withResolvers<void>();
       const closed = Promise.withResolvers<void>();
       subject.watchChanges = async function* (_, context) {
         try {
@@ -71,7 +71,7 @@ export function streamContract(way: string, setUp: SetUp): void {
             context.signal.addEventListener('abort', () => resolve());
             if (context.signal.aborted) resolve();
           });
-          told.resolve();
+          aborted.resolve();
         } finally {
           closed.resolve();
         }
@@ -86,11 +86,11 @@ export function streamContract(way: string, setUp: SetUp): void {
     });
 
     test('ends as cancelled when its caller gives up while it waits for the next message', async () => {
-      const told = Promise.withResolvers<void>();
+      const aborted = Promise.withResolvers<void>();
       subject.watchChanges = async function* (_, context) {
-        context.signal.addEventListener('abort', () => told.resolve());
+        context.signal.addEventListener('abort', () => aborted.resolve());
         yield { sequence: 1n };
-        await told.promise;
+        await aborted.promise;
       };
       const giveUp = new AbortController();
       const read = async (): Promise<void> => {
@@ -99,10 +99,10 @@ export function streamContract(way: string, setUp: SetUp): void {
         }
       };
       expect(await read().catch(caught)).toMatchObject({ name: 'ConnectError', code: Code.Canceled });
-      await told.promise;
+      await aborted.promise;
     });
 
-    test('has no deadline unless one is given, and then keeps to it', async () => {
+    test('has no deadline unless one is given', async () => {
       const deadlines: number[] = [];
       subject.watchChanges = async function* (_, context) {
         deadlines.push(context.deadline);
@@ -117,7 +117,7 @@ export function streamContract(way: string, setUp: SetUp): void {
       expect(await read().catch(caught)).toMatchObject({ code: 'temporarily_unavailable' });
     });
 
-    test('is not produced faster than it is consumed', async () => {
+    test('is produced no faster than it is consumed', async () => {
       let produced = 0;
       const id = 'x'.repeat(32 * 1024);
       subject.watchChanges = async function* () {

@@ -20,7 +20,7 @@ export function unaryCallContract(way: string, setUp: SetUp): void {
     });
     afterAll(() => reachable.close());
 
-    test('brings a whole message to the handler and a whole message back', async () => {
+    test('carries a complete message to the handler and back', async () => {
       subject.sign = (request) => ({
         tokens: request.items.map((item) => `${item.type}:${item.payload.length}`),
       });
@@ -34,13 +34,13 @@ export function unaryCallContract(way: string, setUp: SetUp): void {
       expect((await keys().sign(signRequest())).tokens).toEqual(['Uint8Array']);
     });
 
-    test('tells the handler who calls and under which request id', async () => {
+    test('passes caller and request id to the handler', async () => {
       subject.getPublicKeys = (_, context) => ({ keys: [{ kid: `${context.caller} ${context.requestId}` }] });
       const response = await keys('gateway').getPublicKeys({}, rootCall('request-1'));
       expect(response.keys[0]?.kid).toBe('gateway request-1');
     });
 
-    test('gets a request id of its own where none was given', async () => {
+    test('gets a new request id if none was given', async () => {
       subject.getPublicKeys = (_, context) => ({
         keys: [{ kid: context.requestId }, { kid: context.requestId }],
       });
@@ -49,7 +49,7 @@ export function unaryCallContract(way: string, setUp: SetUp): void {
       expect(ids[1]?.kid).toBe(ids[0]?.kid);
     });
 
-    test('hands request id, remaining time and signal onward, and keeps a little time back', async () => {
+    test('passes on request id, signal and the remaining time less a margin', async () => {
       let onward: ReturnType<CallContext['onward']> | undefined;
       subject.getPublicKeys = (_, context) => {
         onward = context.onward();
@@ -72,7 +72,7 @@ export function unaryCallContract(way: string, setUp: SetUp): void {
       expect(failure).toMatchObject({ name: 'OAuthError', code: 'temporarily_unavailable' });
     });
 
-    test('from a caller that is not on the list of the method never reaches the handler', async () => {
+    test('from a caller that is not allowed never reaches the handler', async () => {
       let reached = false;
       subject.sign = () => {
         reached = true;
@@ -132,7 +132,7 @@ export function unaryCallContract(way: string, setUp: SetUp): void {
       expect(JSON.stringify(line)).toContain('generation too old');
     });
 
-    test('brings another failure by its code and message', async () => {
+    test('carries any other failure by code and message', async () => {
       subject.sign = () => {
         throw new ConnectError('no such key', Code.NotFound);
       };
@@ -141,7 +141,7 @@ export function unaryCallContract(way: string, setUp: SetUp): void {
       expect(failure).toMatchObject({ code: Code.NotFound, rawMessage: 'no such key' });
     });
 
-    test('says nothing of an unexpected error but logs it with the request id', async () => {
+    test('hides an unexpected error but logs it with the request id', async () => {
       subject.sign = () => Promise.reject(new TypeError('row is undefined'));
       const failure = await keys().sign(signRequest(), rootCall('request-5')).catch(caught);
       expect(failure).toMatchObject({ code: Code.Internal, rawMessage: 'internal error', cause: undefined });
@@ -165,7 +165,7 @@ export function unaryCallContract(way: string, setUp: SetUp): void {
       },
     );
 
-    test('ends with temporarily_unavailable at its deadline, and the handler is told', async () => {
+    test('ends with temporarily_unavailable at its deadline, and its handler is aborted', async () => {
       const ended = Promise.withResolvers<number>();
       subject.sign = (_, context) => {
         context.signal.addEventListener('abort', () => ended.resolve(context.deadline));
@@ -180,11 +180,11 @@ export function unaryCallContract(way: string, setUp: SetUp): void {
       expect(deadline).toBeLessThan(before + 1_000);
     });
 
-    test('ends as cancelled when the caller gives up, and the handler is told', async () => {
-      const told = Promise.withResolvers<void>();
+    test('ends as cancelled when the caller gives up, and its handler is aborted', async () => {
+      const aborted = Promise.withResolvers<void>();
       const arrived = Promise.withResolvers<void>();
       subject.sign = (_, context) => {
-        context.signal.addEventListener('abort', () => told.resolve());
+        context.signal.addEventListener('abort', () => aborted.resolve());
         arrived.resolve();
         return new Promise(() => {});
       };
@@ -195,10 +195,10 @@ export function unaryCallContract(way: string, setUp: SetUp): void {
       await arrived.promise;
       giveUp.abort();
       expect(await call).toMatchObject({ name: 'ConnectError', code: Code.Canceled });
-      await told.promise;
+      await aborted.promise;
     });
 
-    test('given up before it began never reaches the handler', async () => {
+    test('cancelled before it starts never reaches the handler', async () => {
       let reached = false;
       subject.sign = () => {
         reached = true;
@@ -222,7 +222,7 @@ export function unaryCallContract(way: string, setUp: SetUp): void {
       await sleep(10);
     });
 
-    test('does not tell a handler to stop that is done', async () => {
+    test('does not abort a handler that is done', async () => {
       let signal: AbortSignal | undefined;
       subject.sign = (_, context) => {
         signal = context.signal;

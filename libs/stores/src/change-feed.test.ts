@@ -45,7 +45,7 @@ async function watch(after: number) {
   return watcher;
 }
 
-it('goes on when its poll was read before what a watcher was told already', async () => {
+it('continues if its poll was read before a change that a watcher already has', async () => {
   const release = Promise.withResolvers<void>();
   store.hold = release.promise;
   const early = await watch(10);
@@ -55,11 +55,11 @@ it('goes on when its poll was read before what a watcher was told already', asyn
   const lateHears = late.next();
   release.resolve();
   store.newest = 12;
-  const told = (sequence: number) => ({ done: false, value: { kind: 'change', change: { sequence } } });
-  expect(await Promise.all([earlyHears, lateHears])).toEqual([told(11), told(12)]);
+  const change = (sequence: number) => ({ done: false, value: { kind: 'change', change: { sequence } } });
+  expect(await Promise.all([earlyHears, lateHears])).toEqual([change(11), change(12)]);
 });
 
-it('ends a watcher when the record went back in time', async () => {
+it('ends a watcher if the record was restored to an earlier state', async () => {
   const watcher = await watch(10);
   const hears = watcher.next();
   store.newest = 9;

@@ -32,7 +32,7 @@ export function describeDatabase({ name, open }: Engine): void {
     describeTypes(() => database);
     describeStatements(() => database);
 
-    it('commits what a transaction did, and nothing of one that failed', async () => {
+    it('commits a transaction, and nothing of a failed one', async () => {
       const add = { name: 'test.add', text: `UPDATE account SET amount = amount + $1 WHERE id = 'a'` };
       await database.transaction((tx) => tx.query({ ...add, values: [5] }));
       expect(await amountOf('a')).toBe(5);
@@ -89,7 +89,7 @@ export function describeDatabase({ name, open }: Engine): void {
       expect(attempts).toBe(4);
     });
 
-    it('refuses to be asked itself inside a transaction, instead of waiting for ever', async () => {
+    it('refuses queries outside the transaction from within it, instead of waiting forever', async () => {
       await expect(database.transaction(() => amountOf('a'))).rejects.toThrow(/ask the handle/);
       await expect(database.transaction(() => database.transaction(async () => 1))).rejects.toThrow(
         /ask the handle/,
@@ -195,7 +195,7 @@ function describeStatements(database: () => OpenedDatabase): void {
     expect((await database().query({ name: 'test.all', text: 'SELECT id FROM account' })).rowCount).toBe(3);
   });
 
-  it('answers a violated constraint with the error itself', async () => {
+  it('throws the error of a violated constraint', async () => {
     const insert = { name: 'test.violate', text: `INSERT INTO account VALUES ('a', 1)` };
     await expect(database().query(insert)).rejects.toMatchObject({ code: '23505' });
     const inside = database().transaction((tx) => tx.query(insert));

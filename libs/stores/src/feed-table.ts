@@ -67,7 +67,7 @@ function statementsOf(table: string, columns: string) {
           SELECT sequence FROM ${table} WHERE recorded_at < statement_timestamp() - interval '7 days'
           ORDER BY sequence LIMIT $1::int FOR UPDATE SKIP LOCKED)
         RETURNING sequence
-      ), noted AS (
+      ), horizon AS (
         UPDATE ${table}_horizon SET sequence = GREATEST(sequence, (SELECT max(sequence) FROM gone))
         WHERE EXISTS (SELECT 1 FROM gone)
       )

@@ -51,7 +51,7 @@ describe.each(kinds)('a limiter on $name', ({ create }) => {
     }
   });
 
-  it('counts keys and rules apart, and forgets what it is told to', async () => {
+  it('counts keys and rules separately, and resets a counter on request', async () => {
     const limiter = await create(systemClock);
     const once = { ...rule, limit: 1 };
     expect((await limiter.consume(once, 'ada')).allowed).toBe(true);
@@ -95,7 +95,7 @@ describe.each(kinds)('a limiter on $name', ({ create }) => {
 });
 
 describe('a limiter in memory', () => {
-  it('goes by the clock it was given', async () => {
+  it('uses the given clock', async () => {
     const clock = fakeClock();
     const limiter = createLimiter({ redis: undefined, clock, log: silent, prefix: 'test' });
     const once = { ...rule, limit: 1 };
@@ -114,7 +114,7 @@ describe('a limiter on Redis', () => {
   });
   afterAll(() => direct.close());
 
-  it('keeps no readable key, and no counter without an end', async () => {
+  it('keeps no readable key, and every counter expires', async () => {
     const redis = await testRedis();
     const prefix = randomUUID();
     const limiter = createLimiter({ redis, clock: systemClock, log: silent, prefix });
@@ -157,7 +157,7 @@ describe('a limiter on Redis', () => {
     expect((await other?.consume(rule, 'ada'))?.allowed).toBe(true);
   });
 
-  it('is stricter by itself while Redis is away, and says so once', async () => {
+  it('is stricter while Redis is unavailable, and logs it once', async () => {
     const proxy = await openTcpProxy(redisUrl());
     const written: string[] = [];
     const log = createLogger(

@@ -21,7 +21,7 @@ function withPart(part: 'pathname' | 'password' | 'username', value: string): st
 }
 
 describe('whenAvailable', () => {
-  it('repeats work while a store is away, and says so once', async () => {
+  it('repeats work while a store is unavailable, and logs it once', async () => {
     const given = options();
     let attempts = 0;
     const work = async () => {
@@ -61,7 +61,7 @@ describe('whenAvailable', () => {
     },
   );
 
-  it('says so at once when it waits for another reason than before', async () => {
+  it('logs a new reason for waiting at once', async () => {
     const missing = Object.assign(new Error('no database'), { severity: 'FATAL', code: '3D000' });
     const given = options();
     const reasons = [undefined, undefined, missing, missing, undefined];

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { fakeClock } from './clock.ts';
 
-test('a fake clock stands still until it is told to move', () => {
+test('a fake clock stands still until it is moved', () => {
   const clock = fakeClock(1000);
   clock.advance(500);
   expect(clock.now()).toBe(1500);

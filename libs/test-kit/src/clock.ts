@@ -1,6 +1,6 @@
 import type { Clock } from '@tessera/kit';
 
-/** A clock that moves only when told. Starts at 2026-01-01T00:00:00Z unless told otherwise. */
+/** A clock that moves only on request. Starts at 2026-01-01T00:00:00Z by default. */
 export interface FakeClock extends Clock {
   advance(ms: number): void;
   set(ms: number): void;

@@ -201,9 +201,9 @@ describe('unavailability and audit', () => {
     const rows = (await world.audited('authorize.rejected', before + 3)).filter(
       ({ ipAddress }) => ipAddress === person.ipAddress,
     );
-    const told = rows.map(({ reason, details, clientId }) => ({ reason, details, clientId }));
-    expect(told).toHaveLength(3);
-    expect(told).toEqual(
+    const refusals = rows.map(({ reason, details, clientId }) => ({ reason, details, clientId }));
+    expect(refusals).toHaveLength(3);
+    expect(refusals).toEqual(
       expect.arrayContaining([
         { reason: 'invalid_request', details: { phase: 'application' }, clientId: undefined },
         { reason: 'invalid_request', details: { phase: 'redirect_uri' }, clientId: web.clientId },

@@ -252,10 +252,10 @@ describe('signing in to an application for some roles', () => {
     expect((await sessionOf(person))?.userId).toBe('acme-ada');
     expect((await person.redirect({ prompt: 'none' })).has('code')).toBe(true);
     await expect(person.submit(interactionId)).rejects.toMatchObject(invalidContext);
-    const told = { clientId: 'acme-spa', subject: 'acme-ada', details: { phase: 'access' } };
+    const row = { clientId: 'acme-spa', subject: 'acme-ada', details: { phase: 'access' } };
     await vi.waitFor(async () => {
       const rows = await world.audited('authorize.rejected');
-      expect(rows.filter(({ reason }) => reason === 'role_missing')).toMatchObject([told]);
+      expect(rows.filter(({ reason }) => reason === 'role_missing')).toMatchObject([row]);
     }, 5_000);
   });
 

@@ -47,12 +47,12 @@ export function sessionEndContract(engine: string, open: () => Promise<Database>
       expect(await sessions.end(ending(first.sessionId))).toBe(false);
       expect(await sessions.end(ending(second.sessionId))).toBe(true);
       expect(await sessions.end(ending(second.sessionId))).toBe(false);
-      const told = await ends.changesAfter(start, 100);
-      expect(told.map(({ sessionId, userId, tenantId }) => [sessionId, userId, tenantId])).toEqual([
+      const changes = await ends.changesAfter(start, 100);
+      expect(changes.map(({ sessionId, userId, tenantId }) => [sessionId, userId, tenantId])).toEqual([
         [first.sessionId, 'u1', 'acme'],
         [second.sessionId, 'u1', 'acme'],
       ]);
-      expect(await ends.newestChange()).toBe(told.at(-1)?.sequence);
+      expect(await ends.newestChange()).toBe(changes.at(-1)?.sequence);
     });
 
     it('is in the order of the commits, however many sessions end at once', async () => {

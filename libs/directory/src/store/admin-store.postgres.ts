@@ -88,7 +88,7 @@ export function createAdminStore(
                       SET valid_from = ${validFromNow('valid_from')}, updated_at = clock_timestamp()
                     WHERE $1::text IS NULL OR tenant_id = $1
                 RETURNING tenant_id, valid_from
-                 ), told AS (
+                 ), recorded AS (
                    INSERT INTO directory.change (kind, tenant_id, id, ended)
                    SELECT 'tenant', tenant_id, '', true FROM bumped
                  )

@@ -57,7 +57,7 @@ export function testApplication(
       approval: 'webhook',
       url: 'https://a.example/approve',
       delivery: 'push',
-      notificationEndpoint: 'https://a.example/told',
+      notificationEndpoint: 'https://a.example/notifications',
     },
     authenticatedStart: 'required',
     allowedRoles: ['manager', 'clerk'],

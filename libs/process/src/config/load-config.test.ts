@@ -114,7 +114,7 @@ describe('loadConfig', () => {
     expect(() => loadConfig(schema, environment, { known: [] })).toThrow(ConfigError);
   });
 
-  it('is not disturbed by what Kubernetes tells of the Services beside it', () => {
+  it('ignores the variables that Kubernetes sets for Services', () => {
     const links = {
       TESSERA_TOKEN_SERVICE_HOST: '10.0.0.1',
       TESSERA_TOKEN_SERVICE_PORT_GRPC: '9000',
@@ -126,7 +126,7 @@ describe('loadConfig', () => {
     expect(problemsOf(schema, { TESSERA_KEYS_KEK: kek, TESSERA_TOKEN_PORT: '9000' })).toHaveLength(1);
   });
 
-  it('takes a setting whose own name ends in _FILE for what it is', () => {
+  it('reads a setting whose own name ends in _FILE', () => {
     const apply = z.object({ TESSERA_APPLY_FILE: optionalText() });
     expect(loadConfig(apply, { TESSERA_APPLY_FILE: '/etc/apply.yaml' }).TESSERA_APPLY_FILE).toBe(
       '/etc/apply.yaml',
@@ -194,7 +194,7 @@ describe('types of settings', () => {
     },
   );
 
-  it('refuses a fraction of a second where whole seconds are told to others', () => {
+  it('refuses a fraction of a second for a setting that clients see in whole seconds', () => {
     const wholeSeconds = duration('10m', { min: '1s', wholeSeconds: true });
     for (const value of ['1500ms', '60001ms']) {
       expect(refusal(wholeSeconds, value)).toBe('X: expected whole seconds, without a fraction, such as 2s.');
@@ -203,7 +203,7 @@ describe('types of settings', () => {
     expect(read(wholeSeconds, '2s')).toBe(2);
   });
 
-  it('reads flags, numbers, lists, choices and URLs, and refuses what is none', () => {
+  it('reads flags, numbers, lists, choices and URLs, and refuses invalid ones', () => {
     expect(read(flag(false), 'Yes')).toBe(true);
     expect(read(flag(true), '0')).toBe(false);
     expect(refusal(flag(true), 'maybe')).toBe('X: expected true or false.');

@@ -21,7 +21,7 @@ export function secret(minLength = 1) {
 interface DurationBounds {
   readonly min?: string;
   readonly max?: string;
-  /** It is told to others in a field that has no fractions, such as `expires_in`. */
+  /** Clients see it in a field without fractions, such as `expires_in`. */
   readonly wholeSeconds?: boolean;
 }
 

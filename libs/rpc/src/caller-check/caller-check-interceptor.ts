@@ -10,7 +10,7 @@ import { OAuthError } from '@tessera/oauth';
 import { limitRepeats } from '@tessera/telemetry';
 import type { Logger } from 'pino';
 import { acceptableRequestId, requestIdKey, rootCall } from '../call-options.ts';
-import type { CallerName, Principal } from '../call.ts';
+import type { CallContext, CallerName } from '../call.ts';
 import type { RpcCredentials } from '../credentials.ts';
 import { toStatus } from '../error-status.ts';
 import { authenticationBy, presentedToken } from './authenticate-caller.ts';
@@ -27,10 +27,7 @@ const bearerTimeoutMs = 1_000;
 const callerSlot = 'tessera.caller';
 
 /** The caller that passed the check. Handlers trust this alone, not what the call says about itself. */
-export function checkedCaller(metadata: Metadata): {
-  caller: CallerName;
-  principal?: Principal | undefined;
-} {
+export function checkedCaller(metadata: Metadata): Pick<CallContext, 'caller' | 'principal'> {
   const checked = metadata.getOpaque(callerSlot) as AuthenticatedCaller | undefined;
   if (checked?.caller === undefined) throw new Error('call without a caller');
   return { caller: checked.caller, principal: checked.principal };
@@ -55,11 +52,17 @@ export function createCallerCheck({ credentials, access, log }: CallerCheckOptio
       return entry.bearer(token, rootCall(requestId, bearerTimeoutMs));
     };
     const turnAway = (refusal: StatusObject, metadata: Metadata, caller?: CallerName): void => {
-      const { details } = refusal;
-      const about = { method: path, caller, peer: call.getPeer(), requestId: requestIdIn(metadata) };
+      const peer = call.getPeer();
+      const about = {
+        method: path,
+        caller,
+        peer,
+        requestId: requestIdIn(metadata),
+        details: refusal.details,
+      };
       // The path of a method that does not exist is any text.
       const cause = [entry === undefined ? '' : path, refusal.code, caller ?? ''].join(' ');
-      warnings.warn(cause, { ...about, details }, 'call refused');
+      warnings.warn(cause, about, 'call refused');
       call.sendStatus(refusal);
     };
     return new ServerInterceptingCall(call, {

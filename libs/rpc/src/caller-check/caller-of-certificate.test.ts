@@ -24,16 +24,16 @@ test.each([
   expect(certifiedName(names)?.caller).toBeUndefined();
 });
 
-test('a certificate that names two callers speaks for neither', () => {
+test('a certificate with two callers identifies neither', () => {
   expect(certifiedName('DNS:token, DNS:gateway')?.caller).toBeUndefined();
   expect(certifiedName('DNS:token, URI:spiffe://example.org/gateway')?.caller).toBeUndefined();
 });
 
-test('a name that only looks like a list of names speaks for nobody', () => {
+test('a name that looks like a list of names identifies nobody', () => {
   expect(certifiedName('DNS:"x, DNS:token, y"')?.caller).toBeUndefined();
 });
 
-test('the name that says who calls is told as it stands in the certificate', () => {
+test('the name of the caller is returned as in the certificate', () => {
   expect(certifiedName('DNS:localhost, DNS:introspector.orders, IP Address:127.0.0.1')).toEqual({
     caller: 'introspector',
     name: 'introspector.orders',
@@ -67,7 +67,7 @@ test.each([
   expect(certifiedName(names, trustDomain)?.caller).toBeUndefined();
 });
 
-test('only the processes that exist are caller names', () => {
+test('only existing processes are caller names', () => {
   expect(isCallerName('operator')).toBe(true);
   expect(isCallerName('toString')).toBe(false);
 });

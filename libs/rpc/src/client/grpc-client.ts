@@ -69,37 +69,21 @@ export function openGrpcClient(service: DescService, settings: ChannelSettings):
   );
   return {
     unary: async (method, request, { metadata, deadline, signal }) => {
-      type Output = MessageShape<typeof method.output>;
-      const { promise, resolve, reject } = Promise.withResolvers<Output>();
-      const call = client.makeUnaryRequest<Message, Output>(
-        pathOf(method),
-        (message) => encodeMessage(method.input, message),
-        (bytes) => decodeMessage(method.output, bytes),
-        create(method.input, request),
-        metadata,
-        { deadline },
-        (error, response) => {
-          if (response !== undefined && error === null) resolve(response);
-          else reject(unavailableIfCut(error ?? new Error('the call ended without a response'), signal));
-        },
-      );
+      const { promise, resolve, reject } = Promise.withResolvers<MessageShape<typeof method.output>>();
+      const parts = requestOf(method, request);
+      const call = client.makeUnaryRequest(...parts, metadata, { deadline }, (error, response) => {
+        if (response !== undefined && error === null) resolve(response);
+        else reject(unavailableIfCut(error ?? new Error('the call ended without a response'), signal));
+      });
       return promise.finally(cancelWith(signal, call));
     },
     stream: async function* stream(method, request, { metadata, deadline, signal }) {
-      type Output = MessageShape<typeof method.output>;
-      const call = client.makeServerStreamRequest<Message, Output>(
-        pathOf(method),
-        (message) => encodeMessage(method.input, message),
-        (bytes) => decodeMessage(method.output, bytes),
-        create(method.input, request),
-        metadata,
-        { deadline },
-      );
-      // The loop below hears of errors while it runs; one after it concerns nobody.
+      const call = client.makeServerStreamRequest(...requestOf(method, request), metadata, { deadline });
+      // The loop below throws errors while it runs; later ones do not matter.
       call.on('error', () => {});
       const unlink = cancelWith(signal, call);
       try {
-        for await (const message of call) yield message as Output;
+        for await (const message of call) yield message as MessageShape<typeof method.output>;
       } catch (error) {
         throw unavailableIfCut(error as Error, signal);
       } finally {
@@ -206,8 +190,17 @@ function cancelWith(signal: AbortSignal | undefined, call: { cancel(): void }): 
   return () => signal?.removeEventListener('abort', cancel);
 }
 
-function pathOf(method: { readonly parent: DescService; readonly name: string }): string {
-  return `/${method.parent.typeName}/${method.name}`;
+/** The first arguments of a request of grpc-js: path, serializer, deserializer and message. */
+function requestOf<I extends DescMessage, O extends DescMessage>(
+  { parent, name, input, output }: DescMethodUnary<I, O> | DescMethodServerStreaming<I, O>,
+  request: MessageInitShape<I>,
+) {
+  return [
+    `/${parent.typeName}/${name}`,
+    (message: Message) => encodeMessage(input, message),
+    (bytes: Buffer) => decodeMessage(output, bytes),
+    create(input, request) as Message,
+  ] as const;
 }
 
 /** The bytes of a message, as the Buffer that grpc-js takes. */

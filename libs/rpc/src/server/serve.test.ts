@@ -33,7 +33,7 @@ test('calls without credentials are served on a loopback address', async () => {
   expect(['127.0.0.1', '::1']).toContain(server.host);
 });
 
-test('an address that is taken stops the start', async () => {
+test('an address in use fails the start', async () => {
   const other = createServer().listen(0, '127.0.0.1');
   cleanUps.push(() => void other.close());
   await once(other, 'listening');
@@ -116,14 +116,14 @@ test('a stock gRPC client reads health, which follows the readiness of the servi
   await expect(check('another.Service')).rejects.toMatchObject({ code: Code.NotFound });
 });
 
-test('a service whose readiness never answers is not serving', async () => {
+test('a service whose readiness check hangs is not serving', async () => {
   const subject = createSubject();
   subject.ready = () => new Promise(() => {});
   const server = await served(subject, { readinessIntervalMs: 50 });
   expect(await stockHealth(at(server), withToken())('')).toBe('NOT_SERVING');
 });
 
-test('health is not told to whoever has no token', async () => {
+test('health is closed to callers without the token', async () => {
   const server = await served(createSubject());
   await expect(stockHealth(at(server), new Metadata())('')).rejects.toMatchObject({
     code: Code.Unauthenticated,
@@ -173,12 +173,12 @@ async function slowBesideTimeOuts(timeOuts: number): Promise<string[]> {
   return outcome;
 }
 
-test('a connection with very many calls that were given up is ended, and its calls are unavailable', async () => {
+test('a connection with very many cancelled calls is closed, and its calls are unavailable', async () => {
   // Node's limit (1,000, and 33 a second): streams opened only to be reset cost their sender nothing (CVE-2023-44487).
   await expect(slowBesideTimeOuts(1_500)).rejects.toMatchObject({ code: 'temporarily_unavailable' });
 });
 
-test('a connection that reached its age is left for a new one without a failed call', async () => {
+test('a connection that reached its age is replaced without a failed call', async () => {
   const subject = createSubject();
   subject.sign = async (request) => {
     await sleep(request.items.length);

@@ -56,7 +56,7 @@ const engines = [
 ];
 
 describe.each(engines)('migrate on $name', ({ open }) => {
-  it('applies the files in order, once, and what is added later', async () => {
+  it('applies the files in order, once, and later ones too', async () => {
     const database = await open();
     await migrate(database, await files({ '0001_things.sql': first }), log);
     const both = await files({ '0002_names.sql': second, '0001_things.sql': first, 'README.md': 'no SQL' });
@@ -92,7 +92,7 @@ describe.each(engines)('migrate on $name', ({ open }) => {
     await migrate(database, one, log, 'wait');
   });
 
-  it('refuses a file that was changed after it had been applied, but not other line ends', async () => {
+  it('refuses a file that was changed after it was applied, except for its line endings', async () => {
     const database = await open();
     await migrate(database, await files({ '0001_things.sql': first }), log);
     await migrate(database, await files({ '0001_things.sql': first.replaceAll('\n', '\r\n') }), log);
@@ -102,7 +102,7 @@ describe.each(engines)('migrate on $name', ({ open }) => {
     );
   });
 
-  it('leaves nothing of a file that fails half-way, and can be run again', async () => {
+  it('leaves nothing of a file that fails, and can be run again', async () => {
     const database = await open();
     const broken = await files({ '0001_things.sql': first, '0002_names.sql': `${second}SELECT nonsense;` });
     await expect(migrate(database, broken, log)).rejects.toThrow(
@@ -188,7 +188,7 @@ describe('migrate on Postgres', () => {
     expect(await read(database, 'SELECT id FROM sample.thing')).toEqual([]);
   });
 
-  it('names the role that lacks a right, and what to grant or who has it', async () => {
+  it('names the role that lacks a privilege, and the GRANT or the role that has it', async () => {
     const { owner, database, role, as } = await limitedRole('stranger');
     const one = await files({ '0001_things.sql': first });
     const two = await files({ '0001_things.sql': first, '0002_names.sql': second });

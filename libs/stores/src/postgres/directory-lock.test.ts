@@ -34,7 +34,7 @@ async function race(directory: string, processes: number): Promise<string[]> {
 }
 
 describe('the lock of a directory', () => {
-  it('goes to one of several processes that find the lock of a dead one', async () => {
+  it('goes to one of several processes that find a stale lock', async () => {
     const parent = await mkdtemp(join(tmpdir(), 'tessera-lock-'));
     onTestFinished(() => rm(parent, { recursive: true }));
     const directory = join(parent, 'database');

@@ -40,7 +40,7 @@ const written = async (database: OpenedDatabase): Promise<unknown> =>
   (await database.query<{ port: number }>(insert)).rows[0]?.port;
 
 describe('a primary and its standby', () => {
-  it('are told apart, in whatever order they are named', async () => {
+  it('are distinguished, in whatever order they are listed', async () => {
     const { primary, standby } = servers;
     await ask(primary.url, 'CREATE TABLE t (a int)');
     for (const order of [
@@ -70,7 +70,7 @@ describe('a primary and its standby', () => {
     expect(new Set(held)).toEqual(new Set([portOf(standby.url)]));
   });
 
-  it('leave no connection to a primary that only reads any more', async () => {
+  it('leave no connection to a primary that became read-only', async () => {
     const { primary, standby } = servers;
     await ask(primary.url, 'CREATE TABLE t (a int)');
     const database = await open(servers.url('postgres', primary, standby));

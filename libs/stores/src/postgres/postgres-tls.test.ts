@@ -65,13 +65,13 @@ describe('Postgres over TLS', () => {
     );
   });
 
-  it('is used without verification or without encryption where that is asked for', async () => {
+  it('is used without verification or encryption if configured', async () => {
     expect(await encrypted({ sslmode: 'no-verify' })).toBe(true);
     expect(await encrypted({ sslmode: 'disable' })).toBe(false);
     expect(await encrypted({})).toBe(false);
   });
 
-  it('does not open when the file of the authority is not there', async () => {
+  it('does not open without the CA file', async () => {
     const url = `${server.url}?sslmode=verify-full&sslrootcert=${join(directory, 'absent.pem')}`;
     await expect(openDatabase({ url })).rejects.toThrow(
       /sslrootcert in DATABASE_URL names cannot be read \(ENOENT\)/,

@@ -10,7 +10,7 @@ describe('a Postgres URL', () => {
     expect(parsePostgresUrl(text)).toEqual([text]);
   });
 
-  it('of several hosts stands for a connection string for each', () => {
+  it('with several hosts yields a connection string for each', () => {
     const hosts = ['one:5432', 'two:6432', '[::1]:5432'];
     expect(parsePostgresUrl('postgres://one,two:6432,[::1]/t')).toEqual(
       hosts.map((host) => `postgres://${host}/t`),

@@ -109,7 +109,7 @@ describe('openDatabase', () => {
     expect((await database.query(backend)).rows).toEqual(rows);
   });
 
-  it('prepares anew when a migration changed what a statement returns', async () => {
+  it('prepares a statement again if a migration changed its result', async () => {
     const database = await open({ maxConnections: 1 });
     const alter = (sql: string) => database.migration((session) => session.run(sql));
     await alter('CREATE TABLE changing (a int); INSERT INTO changing VALUES (1)');

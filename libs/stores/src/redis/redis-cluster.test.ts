@@ -136,9 +136,9 @@ describe('a Redis cluster', () => {
     expect(answer).toBe(2);
     expect(await redis.call('GET', 'lost:counted')).toBe('2');
     const { port } = new URL(servers.masters[holder]?.url ?? '');
-    const told = written.filter((line) =>
+    const logged = written.filter((line) =>
       line.includes('lost the connection to a node of the Redis cluster'),
     );
-    expect(told.filter((line) => line.includes(`"port":${port}`))).toHaveLength(1);
+    expect(logged.filter((line) => line.includes(`"port":${port}`))).toHaveLength(1);
   });
 });

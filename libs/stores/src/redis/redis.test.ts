@@ -196,7 +196,7 @@ describe('the eviction policy', () => {
     await expect.poll(() => redis.call('PING').catch(() => undefined)).toBe('PONG');
   });
 
-  it('that Redis does not tell is asked for by a warning', async () => {
+  it('that Redis does not reveal is logged as a warning', async () => {
     const user = `test-${randomBytes(6).toString('hex')}`;
     await direct.call('ACL', 'SETUSER', user, 'on', '>password', '~*', '+@all', '-config', '-info');
     try {

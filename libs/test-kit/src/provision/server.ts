@@ -1,6 +1,6 @@
 import pg from 'pg';
 
-/** Marks the databases of one run of the tests, so that runs can share a server. */
+/** Prefix of the databases of one test run, so that runs can share a server. */
 export const databasePrefix = (): string => `tessera_test_${process.env['TESSERA_TEST_RUN'] ?? 'local'}_`;
 
 /** Drops what one run of the tests left on a server that outlives it. */

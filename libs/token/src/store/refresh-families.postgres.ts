@@ -10,7 +10,7 @@ import type { LiveFamily, RefreshStore, RevocationOutcome, RevocationRequest } f
  * is undone except the generation number. $1 tenant, $2 family, $3 generation, $4 audit
  */
 const recordUndeliveredSql = `
-  WITH marked AS (
+  WITH updated AS (
     UPDATE token.refresh_family
     SET hand_outs = GREATEST(hand_outs - 1, 0),
         undelivered = hand_outs <= 1,
@@ -19,8 +19,8 @@ const recordUndeliveredSql = `
           THEN COALESCE(previous_idle_expires_at, idle_expires_at) ELSE idle_expires_at END
     WHERE tenant_id = $1 AND family_id = $2::uuid AND generation = $3::int AND revoked_at IS NULL
     RETURNING tenant_id, family_id, user_id, session_id, undelivered
-  ), audited AS (${auditInsert('marked', '$4', 'undelivered')})
-  SELECT count(*)::int AS marked FROM marked`;
+  ), audited AS (${auditInsert('updated', '$4', 'undelivered')})
+  SELECT count(*)::int AS updated FROM updated`;
 
 /** $1 family, $2 tenant or null, $3 client or null, $4 reason, $5 address, $6 audit */
 const revokeSql = `
@@ -67,7 +67,7 @@ export function createRefreshStore(database: Database, runtime: StoreRuntime): R
     async recordUndelivered({ tenantId, familyId, clientId, generation, trail }) {
       const event = success('refresh.undelivered', { tenantId, clientId, grantId: familyId }, trail);
       await database.query({
-        name: 'token.mark_undelivered',
+        name: 'token.record_undelivered',
         text: recordUndeliveredSql,
         values: [tenantId, familyId, generation, auditParameter(runtime, [event])],
       });
