@@ -15,6 +15,7 @@ import type { OpenedSession, Sessions } from './sessions/sessions.ts';
 import type { SessionEnd, SessionEndStore } from './store/session-ends.postgres.ts';
 import type { LogoutNoticeStore } from './store/logout-notices.ts';
 import type { SignIn } from './sign-in/sign-in.ts';
+import type { CodeGrant } from './store/store.ts';
 
 export interface AuthorizeParts {
   readonly startAuthorization: StartAuthorization;
@@ -117,7 +118,7 @@ export function authorizeHandlers(parts: AuthorizeParts): Handlers<typeof Author
     async redeemCode(request, call) {
       const { grant, ...redeemed } = await codes.redeem({ ...request, requestId: call.requestId });
       const authTime = BigInt(grant.authTime);
-      return { grant: { ...grant, scopes: [...grant.scopes], authTime }, ...redeemed };
+      return { grant: { ...grant, ...listsOf(grant), authTime }, ...redeemed };
     },
 
     async *watchSessionEnds({ afterSequence, since }, { signal }) {
@@ -180,6 +181,15 @@ function browserCallOf(browser: BrowserContext | undefined, call: CallContext): 
   return {
     browser: { browserId, sessionToken, knownBrowserToken, ipAddress, userAgentHash, issuer },
     call,
+  };
+}
+
+/** The lists of a grant as a message takes them. */
+function listsOf({ scopes, userinfoClaims, idTokenClaims }: CodeGrant) {
+  return {
+    scopes: [...scopes],
+    userinfoClaims: [...userinfoClaims],
+    idTokenClaims: [...idTokenClaims],
   };
 }
 

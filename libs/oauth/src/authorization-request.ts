@@ -88,6 +88,7 @@ const longestParameters: Readonly<Record<string, number>> = {
   login_hint: 512,
   resource: 2048,
   prompt: 64,
+  claims: 2048,
   max_age: 16,
 };
 

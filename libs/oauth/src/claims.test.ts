@@ -15,6 +15,7 @@ describe('accessTokenClaims', () => {
     issuedAt: 1_000,
     lifetime: 600,
     tokenId: 'j1',
+    userinfoClaims: [],
   };
 
   it('has the claims of the contract and of RFC 9068 §2.2, and no others.', () => {
@@ -30,6 +31,11 @@ describe('accessTokenClaims', () => {
       jti: 'j1',
       tenant_id: 'acme',
     });
+  });
+
+  it('names the claims that it releases beside those of its scopes (OIDC Core §5.5).', () => {
+    const claims = accessTokenClaims({ ...input, userinfoClaims: ['name'] });
+    expect(claims.userinfo_claims).toEqual(['name']);
   });
 
   it('has the issuer as audience if no API scope was granted.', () => {

@@ -32,6 +32,8 @@ export interface AccessTokenInput {
   readonly lifetime: number;
   /** Unique identifier of the token. */
   readonly tokenId: string;
+  /** Claims that the client asked for at /userinfo beside those of its scopes. */
+  readonly userinfoClaims: readonly string[];
 }
 
 /** Payload of an access token: the contract's claims and those of RFC 9068 §2.2. */
@@ -46,6 +48,8 @@ export interface AccessTokenClaims {
   readonly iat: number;
   readonly jti: string;
   readonly tenant_id: string;
+  /** Claims that the token releases at /userinfo beside those of its scopes (OIDC Core §5.5); absent if there are none. */
+  readonly userinfo_claims?: readonly string[] | undefined;
 }
 
 /** The payload of an access token whose `scope` is one text, separated by spaces (RFC 9068 §2.2.3). */
@@ -66,6 +70,7 @@ export function accessTokenClaims(input: AccessTokenInput): AccessTokenClaims {
     iat: input.issuedAt,
     jti: input.tokenId,
     tenant_id: input.tenantId,
+    ...(input.userinfoClaims.length > 0 && { userinfo_claims: input.userinfoClaims }),
   };
 }
 

@@ -4,6 +4,7 @@
  */
 export * from './errors.ts';
 export * from './authorization-request.ts';
+export * from './claims-parameter.ts';
 export * from './claims.ts';
 export * from './grant-types.ts';
 export * from './key-copies.ts';

@@ -101,7 +101,7 @@ export function authorizationServerMetadata(issuer: string, deliveryModes: reado
     authorization_response_iss_parameter_supported: true,
     claims_supported: claimsSupported,
     acr_values_supported: [passwordAcr],
-    claims_parameter_supported: false,
+    claims_parameter_supported: true,
     request_parameter_supported: false,
     request_uri_parameter_supported: false,
     prompt_values_supported: ['none', 'login'],

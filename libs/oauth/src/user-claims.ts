@@ -7,9 +7,10 @@ export interface ClaimObject {
   [name: string]: ClaimValue;
 }
 
-/** The standard claims that each scope releases (OIDC Core §5.4) beside the four of the contract. */
-const furtherClaims: Readonly<Record<string, readonly string[]>> = {
+/** The standard claims that each scope releases (OIDC Core §5.4). */
+const claimsOfScope: Readonly<Record<string, readonly string[]>> = {
   profile: [
+    'name',
     'given_name',
     'family_name',
     'middle_name',
@@ -24,19 +25,13 @@ const furtherClaims: Readonly<Record<string, readonly string[]>> = {
     'locale',
     'updated_at',
   ],
-  email: ['email_verified'],
-  phone: ['phone_number_verified'],
+  email: ['email', 'email_verified'],
+  phone: ['phone_number', 'phone_number_verified'],
   address: ['address'],
 };
 
 /** Every claim that `userInfoClaims` may release. */
-export const userInfoClaimNames: readonly string[] = [
-  'sub',
-  'name',
-  'email',
-  'phone_number',
-  ...Object.values(furtherClaims).flat(),
-];
+export const userInfoClaimNames: readonly string[] = ['sub', ...Object.values(claimsOfScope).flat()];
 
 /** The profile of a user; empty texts are data that the user does not have. */
 export interface UserProfile {
@@ -76,23 +71,44 @@ export function lacksIdentityScope({ code, message }: OAuthError): boolean {
 /**
  * The claims that an access token with these scopes releases about its user, without those that the user does not have.
  * Throws `insufficient_scope` if the token has no identity scope.
+ * @param requested claims that the client asked for by name (OIDC Core §5.5)
  */
-export function userInfoClaims(user: UserProfile, scopes: readonly string[]): UserInfoClaims {
+export function userInfoClaims(
+  user: UserProfile,
+  scopes: readonly string[],
+  requested: readonly string[] = [],
+): UserInfoClaims {
   requireIdentityScope(scopes);
-  const releases = (scope: string, value: string) => scopes.includes(scope) && value !== '';
-  return {
-    sub: user.userId,
-    ...(releases('profile', user.name) && { name: user.name }),
-    ...(releases('email', user.email) && { email: user.email }),
-    ...(releases('phone', user.phoneNumber) && { phone_number: user.phoneNumber }),
-    ...(user.standardClaims !== undefined && furtherClaimsOf(user.standardClaims, scopes)),
-  };
+  return { sub: user.userId, ...claimsOfUser(user, [...claimNamesOf(scopes), ...requested]) };
 }
 
-function furtherClaimsOf(
-  claims: Readonly<Record<string, ClaimValue>>,
-  scopes: readonly string[],
-): ClaimObject {
-  const released = new Set(scopes.flatMap((scope) => furtherClaims[scope] ?? []));
-  return Object.fromEntries(Object.entries(claims).filter(([name]) => released.has(name)));
+/** The claims of these names that the user has, without `sub`. */
+export function claimsOfUser(user: UserProfile, names: readonly string[]): ClaimObject {
+  const wanted = new Set(names);
+  const claims = {
+    name: user.name,
+    email: user.email,
+    phone_number: user.phoneNumber,
+    ...user.standardClaims,
+  };
+  return Object.fromEntries(
+    Object.entries(claims).filter(([name, value]) => wanted.has(name) && value !== ''),
+  );
+}
+
+/** The names of the claims that these scopes release. */
+function claimNamesOf(scopes: readonly string[]): string[] {
+  return scopes.flatMap((scope) => claimsOfScope[scope] ?? []);
+}
+
+/**
+ * Those of the requested claims (OIDC Core §5.5) that a scope of the application releases, so that asking by name gives no more than
+ * asking by scope.
+ */
+export function entitledClaims(
+  requested: readonly string[],
+  applicationScopes: readonly { readonly name: string }[],
+): string[] {
+  const entitled = new Set(claimNamesOf(applicationScopes.map(({ name }) => name)));
+  return requested.filter((name) => entitled.has(name));
 }

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { Status } from '@tessera/proto-gen/directory';
 import { signedToken } from './testing/keys.ts';
 import { call, caller, claimsOf, codeOf, world, type World } from './testing/world.ts';
@@ -24,6 +24,41 @@ describe('userinfo', () => {
     expect(await released(['openid', 'profile'])).toEqual({ given_name: 'Cleo' });
     expect(await released(['email'])).toEqual({ email_verified: true });
     expect(await released(['openid'])).toBeUndefined();
+  });
+
+  it('returns claims requested by name, also after a refresh, as far as the application has their scope (OIDC Core §5.5)', async () => {
+    const requested = {
+      scopes: ['openid', 'offline_access'],
+      resource: '',
+      userinfoClaims: ['name', 'email', 'nickname'],
+      idTokenClaims: ['email', 'phone_number'],
+    };
+    const first = await on.signIn(requested);
+    expect(claimsOf(first.accessToken)['userinfo_claims']).toEqual(requested.userinfoClaims);
+    expect((await on.introspect(first.accessToken)).active).toBe(true);
+    const second = await on.refresh(first.refreshToken);
+    for (const { accessToken, idToken } of [first, second]) {
+      const released = {
+        sub: 'ada',
+        name: 'Ada Lovelace',
+        email: 'ada@acme.example',
+        phoneNumber: undefined,
+      };
+      expect(await claims(accessToken)).toEqual(released);
+      expect(claimsOf(idToken)).toMatchObject({ email: 'ada@acme.example', phone_number: '+46701234567' });
+      expect(claimsOf(idToken)).not.toHaveProperty('name');
+    }
+    const narrowed = await on.redeem(on.newCode({ ...requested, scopes: ['openid', 'email'] }), 'web', {
+      scope: 'email',
+    });
+    expect(claimsOf(narrowed.accessToken)).not.toHaveProperty('userinfo_claims');
+    await on.directory.changeApplication('web', (record) => {
+      record.scopes = record.scopes.filter(({ name }) => name !== 'email');
+    });
+    await vi.waitFor(async () => expect((await claims(first.accessToken)).email).toBeUndefined(), 30_000);
+    await on.directory.changeApplication('web', (record) => {
+      record.scopes = [...record.scopes, { name: 'email', audience: '' }];
+    });
   });
 
   it('returns the claims that the scopes allow and the user has (OIDC Core section 5.4)', async () => {

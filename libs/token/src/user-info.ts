@@ -1,6 +1,7 @@
 import type { DirectoryClient } from '@tessera/directory-client';
 import type { CallContext } from '@tessera/rpc';
 import {
+  entitledClaims,
   OAuthError,
   requireIdentityScope,
   userInfoClaims,
@@ -32,12 +33,13 @@ export async function userInfo(
   if (claims === undefined || claims.iss !== issuerOf(issuer, request.caller)) throw invalidToken();
   // Checked before the user is looked up: a token of the client credentials grant has no user, but is valid.
   requireIdentityScope(claims.scope);
-  const user = await findActiveUser(directory, claims, context);
-  if (user === undefined) throw invalidToken();
-  return userInfoClaims(user, claims.scope);
+  const active = await findActive(directory, claims, context);
+  if (active === undefined) throw invalidToken();
+  const { user, application } = active;
+  return userInfoClaims(user, claims.scope, entitledClaims(claims.userinfo_claims ?? [], application.scopes));
 }
 
-async function findActiveUser(directory: DirectoryClient, claims: AccessTokenClaims, context: CallContext) {
+async function findActive(directory: DirectoryClient, claims: AccessTokenClaims, context: CallContext) {
   const [client, user] = await Promise.all([
     directory.application(claims.client_id, context.onward()),
     directory.user(claims.tenant_id, claims.sub, context.onward()),
@@ -47,7 +49,7 @@ async function findActiveUser(directory: DirectoryClient, claims: AccessTokenCla
   if (!directory.mayUse(client.application, user)) {
     throw new OAuthError('insufficient_scope', 'The access policy of the application forbids it.');
   }
-  return user;
+  return { user, application: client.application };
 }
 
 function invalidToken(): OAuthError {

@@ -110,6 +110,8 @@ function grantOf(request: CheckedRequest, session: Session): CodeGrant {
     authTime: session.authTime,
     sessionId: session.sessionId,
     issuer: request.issuer,
+    userinfoClaims: request.claims.userinfo,
+    idTokenClaims: request.claims.idToken,
   };
 }
 

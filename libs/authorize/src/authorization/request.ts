@@ -2,16 +2,24 @@ import {
   authorizationResponse,
   checkAuthorizationParameters,
   checkUnsupportedParameters,
+  entitledClaims,
   grantScopes,
   matchesRegistered,
   missingPkce,
+  noRequestedClaims,
   OAuthError,
   parameter,
+  parseClaimsParameter,
   parseMaxAge,
   parseScope,
   promptValues,
 } from '@tessera/oauth';
-import type { AuthorizationRequest as Form, ClientRedirect, PromptValue } from '@tessera/oauth';
+import type {
+  AuthorizationRequest as Form,
+  ClientRedirect,
+  PromptValue,
+  RequestedClaims,
+} from '@tessera/oauth';
 import type { ApplicationRecord, DirectoryClient } from '@tessera/directory-client';
 import type { CallOptions } from '@tessera/rpc';
 
@@ -33,7 +41,9 @@ export interface CheckedRequest {
   readonly prompt: ReadonlySet<PromptValue>;
   /** Seconds since the person last signed in; undefined without a limit. */
   readonly maxAge: number | undefined;
-  /** The only person the client accepts (OIDC Core §3.1.2.1, id_token_hint); empty for anyone. */
+  /** Claims requested by name to which the scopes of the application entitle it. */
+  readonly claims: Pick<RequestedClaims, 'userinfo' | 'idToken'>;
+  /** The only person the client accepts (OIDC Core §3.1.2.1, id_token_hint, and §5.5.1, sub); empty for anyone. */
   readonly hintedUserId: string;
   readonly issuer: string;
 }
@@ -55,6 +65,8 @@ interface Draft {
   granted?: { readonly scopes: readonly string[]; readonly resource: string };
   prompt?: ReadonlySet<PromptValue>;
   maxAge?: number | undefined;
+  claims?: Pick<RequestedClaims, 'userinfo' | 'idToken'>;
+  hintedUserId: string;
 }
 
 interface Lookup {
@@ -81,6 +93,7 @@ export const phases: readonly Phase[] = [
   /* 7 */ { name: 'scope', failure: 'redirect', check: checkScope }, // RFC 6749 §3.3, RFC 8707 §2
   /* 8 */ { name: 'prompt', failure: 'redirect', check: checkPrompt }, // OIDC Core §3.1.2.1
   /* 9 */ { name: 'max_age', failure: 'redirect', check: checkMaxAge }, // OIDC Core §3.1.2.1
+  /* 10 */ { name: 'claims', failure: 'redirect', check: checkClaims }, // OIDC Core §5.5
 ];
 
 /** The parameters that are read; no others are stored. */
@@ -98,6 +111,7 @@ const knownParameters = [
   'resource',
   'prompt',
   'max_age',
+  'claims',
 ] as const;
 
 /** Runs every phase. Throws if the directory fails; returns a refusal if the request is invalid. */
@@ -105,7 +119,7 @@ export async function checkRequest(
   { parameters, issuer, hintedUserId }: AskedRequest,
   lookup: Lookup,
 ): Promise<CheckedRequest | Refusal> {
-  const draft: Draft = { parameters, issuer };
+  const draft: Draft = { parameters, issuer, hintedUserId };
   for (const phase of phases) {
     try {
       await phase.check(draft, lookup);
@@ -120,7 +134,8 @@ export async function checkRequest(
     ...settled(draft.granted),
     prompt: settled(draft.prompt),
     maxAge: draft.maxAge,
-    hintedUserId,
+    claims: settled(draft.claims),
+    hintedUserId: draft.hintedUserId,
     issuer,
   };
 }
@@ -229,4 +244,21 @@ function checkPrompt(draft: Draft): void {
 
 function checkMaxAge(draft: Draft): void {
   draft.maxAge = parseMaxAge(parameter(draft.parameters, 'max_age'));
+}
+
+/** Only a request for `openid` is one of OIDC. A requested subject is a hint: nobody else's session or sign-in serves. */
+function checkClaims(draft: Draft): void {
+  const asked = settled(draft.granted).scopes.includes('openid')
+    ? parseClaimsParameter(parameter(draft.parameters, 'claims'))
+    : noRequestedClaims;
+  const { scopes } = settled(draft.record).application;
+  draft.claims = {
+    userinfo: entitledClaims(asked.userinfo, scopes),
+    idToken: entitledClaims(asked.idToken, scopes),
+  };
+  if (asked.subject === '') return;
+  if (draft.hintedUserId !== '' && draft.hintedUserId !== asked.subject) {
+    throw new OAuthError('login_required', 'The id_token_hint and the requested sub name different people.');
+  }
+  draft.hintedUserId = asked.subject;
 }

@@ -132,6 +132,52 @@ describe('scopes that are unknown or not granted to the application', () => {
   });
 });
 
+describe('the claims parameter (OIDC Core §5.5)', () => {
+  const asking = (claims: object) => ({ claims: JSON.stringify(claims) });
+  const grantFor = async (person: Person, difference: Record<string, string>) =>
+    (await world.token.redeemCode(redemption(await person.signIn(difference)))).grant;
+
+  it('reaches the code, as far as the scopes of the application entitle it', async () => {
+    const claims = asking({
+      userinfo: { name: { essential: true }, phone_number: null, unknown: null },
+      id_token: { email: null },
+    });
+    expect(await grantFor(newPerson(world), { ...claims, scope: 'openid' })).toMatchObject({
+      userinfoClaims: ['name'],
+      idTokenClaims: ['email'],
+    });
+    expect(await grantFor(newPerson(world), { ...claims, scope: 'profile' })).toMatchObject({
+      userinfoClaims: [],
+      idTokenClaims: [],
+    });
+  });
+
+  it('goes back to the client if it is malformed, or too long without a redirect', async () => {
+    const answer = await newPerson(world).redirect({ claims: '{"userinfo":[]}' });
+    expect([answer.get('error'), answer.get('state')]).toEqual(['invalid_request', 'xyz']);
+    await expect(newPerson(world).start({ claims: ' '.repeat(2049) })).rejects.toMatchObject({
+      code: 'invalid_request',
+    });
+  });
+
+  it('accepts only the person of a requested sub (§5.5.1)', async () => {
+    const person = newPerson(world);
+    await person.signIn();
+    const ada = asking({ id_token: { sub: { value: 'acme-ada' } } });
+    const bob = asking({ id_token: { sub: { value: 'acme-bob' } } });
+    expect((await person.redirect({ ...ada, prompt: 'none' })).has('code')).toBe(true);
+    expect((await person.redirect({ ...bob, prompt: 'none' })).get('error')).toBe('login_required');
+    const { outcome } = await person.submit(await person.interaction(bob));
+    const location = outcome.case === 'signedIn' ? outcome.value.redirect?.location : '';
+    expect(new URL(location ?? '').searchParams.get('error')).toBe('login_required');
+  });
+
+  it('fails for an essential acr that no sign-in here has (§5.5.1.1)', async () => {
+    const claims = asking({ id_token: { acr: { essential: true, values: ['phr'] } } });
+    expect((await newPerson(world).redirect(claims)).get('error')).toBe('access_denied');
+  });
+});
+
 describe('optional parameters of OIDC Core §3.1.2.1', () => {
   it.each([
     { display: 'popup' },

@@ -95,6 +95,8 @@ function codeRecord(sessionId = unique()): CodeRecord {
       authTime: 1_767_225_600,
       sessionId,
       issuer: 'https://id.example',
+      userinfoClaims: ['name'],
+      idTokenClaims: ['email'],
     },
     codeChallenge: 'challenge',
     redirectUri: 'https://app.example/cb',

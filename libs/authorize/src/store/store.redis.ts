@@ -32,6 +32,9 @@ const codeGrant = z.object({
   authTime: z.number(),
   sessionId: z.string(),
   issuer: z.string(),
+  // Absent from a code of the version before.
+  userinfoClaims: z.array(z.string()).default([]),
+  idTokenClaims: z.array(z.string()).default([]),
 });
 
 const interactionKey = (idHash: string): string => `authorize:interaction:${idHash}`;

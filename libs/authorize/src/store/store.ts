@@ -47,6 +47,9 @@ export interface CodeGrant {
   readonly authTime: number;
   readonly sessionId: string;
   readonly issuer: string;
+  /** Claims requested by name beside those of the scopes (OIDC Core §5.5). */
+  readonly userinfoClaims: readonly string[];
+  readonly idTokenClaims: readonly string[];
 }
 
 export interface CodeRecord {

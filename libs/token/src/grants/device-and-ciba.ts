@@ -6,7 +6,7 @@ import type {
 } from '@tessera/proto-gen/device';
 import type { RedemptionKind } from '../store/store.ts';
 import { oauthError } from '../audit.ts';
-import { grantParameters, type Grant, type GrantParameter } from '../pipeline/grant.ts';
+import { grantParameters, noRequestedClaims, type Grant, type GrantParameter } from '../pipeline/grant.ts';
 import { oneTimeRedemption, type OneTimeParts } from '../pipeline/one-time-redemption.ts';
 
 interface PollMessage {
@@ -65,7 +65,7 @@ function polledGrant(parts: OneTimeParts, { name, parameter, kind, poll, permit 
       const secret = grantParameters[parameter](exchange.request);
       const { grant, secretHash } = await poll({ secret, clientId, tenantId }, exchange.call());
       if (grant === undefined) throw new Error('the poll response has no grant');
-      const userGrant = { ...grant, authTime: Number(grant.authTime), nonce: '' };
+      const userGrant = { ...grant, ...noRequestedClaims, authTime: Number(grant.authTime), nonce: '' };
       return oneTimeRedemption(parts, exchange, { kind, hash: secretHash, userGrant, failpoint: name });
     },
   };

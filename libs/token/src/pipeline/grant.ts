@@ -52,7 +52,13 @@ export interface UserGrant {
   readonly authTime: number;
   /** Of the authorization request; empty when there was none. */
   readonly nonce: string;
+  /** Claims requested by name beside those of the scopes (OIDC Core §5.5). */
+  readonly userinfoClaims: readonly string[];
+  readonly idTokenClaims: readonly string[];
 }
+
+/** For a grant whose request has no `claims` parameter. */
+export const noRequestedClaims = { userinfoClaims: [], idTokenClaims: [] } as const;
 
 /** Further claims of an ID token. */
 export type ExtraClaims = Readonly<Record<string, string>>;

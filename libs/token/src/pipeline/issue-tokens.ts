@@ -1,6 +1,13 @@
 import type { Runtime } from '@tessera/process';
 import { epochSeconds } from '@tessera/kit';
-import { accessTokenClaims, idTokenClaims, withScopeText, type AccessTokenClaims } from '@tessera/oauth';
+import {
+  accessTokenClaims,
+  claimsOfUser,
+  entitledClaims,
+  idTokenClaims,
+  withScopeText,
+  type AccessTokenClaims,
+} from '@tessera/oauth';
 import { TokenType } from '@tessera/proto-gen/keys';
 import type { Application, User } from '@tessera/proto-gen/directory';
 import type { Exchange, ExtraClaims, UserGrant } from './grant.ts';
@@ -59,6 +66,7 @@ export async function issueTokens(
     issuedAt,
     lifetime: expiresIn,
     tokenId: exchange.tokenId,
+    userinfoClaims: scopes.includes('openid') ? (subject?.grant.userinfoClaims ?? []) : [],
   });
   const tasks = [accessTokenTask(claims, exchange.application)];
   if (subject !== undefined && scopes.includes('openid')) {
@@ -74,7 +82,15 @@ export async function issueTokens(
       accessToken: undefined,
       sessionId,
     });
-    tasks.push({ type: TokenType.ID_TOKEN, claims: { ...idClaims, ...extraClaims }, atHashOf: 0 });
+    const requested = claimsOfUser(
+      subject.user,
+      entitledClaims(subject.grant.idTokenClaims, exchange.application.scopes),
+    );
+    tasks.push({
+      type: TokenType.ID_TOKEN,
+      claims: { ...requested, ...idClaims, ...extraClaims },
+      atHashOf: 0,
+    });
   }
   const [accessToken = '', idToken = ''] = await parts.signer.sign(tasks, exchange.call());
   return { accessToken, expiresIn, audience: claims.aud, idToken };

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { leftHash } from '@tessera/oauth';
 import type { ApprovedPush } from '@tessera/proto-gen/device';
-import type { ExtraClaims, Grant } from '../pipeline/grant.ts';
+import { noRequestedClaims, type ExtraClaims, type Grant } from '../pipeline/grant.ts';
 import { oneTimeRedemption, type OneTimeParts } from '../pipeline/one-time-redemption.ts';
 import { oauthError } from '../audit.ts';
 
@@ -18,7 +18,7 @@ export function pushGrant(parts: OneTimeParts, { authReqId, grant }: ApprovedPus
     parameters: [],
     async redeem(exchange) {
       if (grant === undefined) throw new Error('the push has no grant');
-      const userGrant = { ...grant, authTime: Number(grant.authTime), nonce: '' };
+      const userGrant = { ...grant, ...noRequestedClaims, authTime: Number(grant.authTime), nonce: '' };
       const value = {
         kind: 'auth_req_id',
         hash: secretHash(authReqId),

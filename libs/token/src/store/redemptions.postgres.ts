@@ -11,7 +11,8 @@ const nilUuid = '00000000-0000-0000-0000-000000000000';
  * The marker decides: family and audit rows are inserted only with it, and it is not inserted for a code of an ended
  * session. $5 is null if no family starts.
  * $1 tenant, $2 kind, $3 hash, $4 client, $5 family or null, $6 user, $7 scopes, $8 resource, $9 session, $10 issuer,
- * $11 auth_time, $12 idle seconds, $13 absolute seconds, $14 audit, $15 `jti` and $16 `aud` of the access token
+ * $11 auth_time, $12 idle seconds, $13 absolute seconds, $14 audit, $15 `jti` and $16 `aud` of the access token, $17 claims
+ * for /userinfo, $18 claims for the ID token
  */
 const redeemSql = `
   WITH ended AS MATERIALIZED (
@@ -24,10 +25,11 @@ const redeemSql = `
     RETURNING tenant_id, family_id, user_id, session_id
   ), family AS (
     INSERT INTO token.refresh_family (tenant_id, family_id, client_id, user_id, generation, scopes, resource, session_id,
-                                      issuer, auth_time, idle_expires_at, absolute_expires_at)
+                                      issuer, auth_time, idle_expires_at, absolute_expires_at, userinfo_claims,
+                                      id_token_claims)
     SELECT tenant_id, family_id, $4::text, user_id, 1, $7::text[], $8::text, session_id, $10::text, $11::bigint,
            clock_timestamp() + make_interval(secs => LEAST($12::float8, $13::float8)),
-           clock_timestamp() + make_interval(secs => $13::float8)
+           clock_timestamp() + make_interval(secs => $13::float8), $17::text[], $18::text[]
     FROM marker WHERE family_id IS NOT NULL
   ), audited AS (${auditInsert('marker', '$14')})
   SELECT (SELECT count(*) FROM marker)::int AS redeemed, EXISTS (SELECT FROM ended) AS session_ended`;
@@ -150,6 +152,8 @@ async function redeem(
       auditParameter(runtime, redemptionEvents(kind, about, trail)),
       request.accessToken.tokenId,
       request.accessToken.audience,
+      family?.grant.userinfoClaims ?? [],
+      family?.grant.idTokenClaims ?? [],
     ],
   });
   if (rows[0]?.redeemed === 1) return { kind: 'redeemed' };

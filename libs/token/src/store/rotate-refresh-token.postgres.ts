@@ -20,7 +20,8 @@ const rotateSql = `
       AND revoked_at IS NULL
       AND idle_expires_at > clock_timestamp() AND absolute_expires_at > clock_timestamp()
       AND scopes @> $5::text[] AND (cardinality($6::text[]) = 0 OR resource = ANY ($6))
-    RETURNING tenant_id, family_id, generation, user_id, scopes, resource, session_id, issuer, auth_time
+    RETURNING tenant_id, family_id, generation, user_id, scopes, resource, session_id, issuer, auth_time,
+              userinfo_claims, id_token_claims
   ), audited AS (${auditInsert('rotated', '$8')})
   SELECT generation, ${grantColumns} FROM rotated`;
 
@@ -33,7 +34,8 @@ const rotateSql = `
 const settleRotationSql = `
   WITH family AS MATERIALIZED (
     SELECT tenant_id, family_id, client_id, generation, undelivered, rotated_at, idle_expires_at, absolute_expires_at,
-           revoked_at, user_id, scopes, resource, session_id, issuer, auth_time
+           revoked_at, user_id, scopes, resource, session_id, issuer, auth_time,
+           userinfo_claims, id_token_claims
     FROM token.refresh_family
     WHERE tenant_id = $1 AND family_id = $2::uuid
     FOR UPDATE
@@ -135,6 +137,8 @@ export interface GrantRow {
   readonly session_id: string;
   readonly issuer: string;
   readonly auth_time: number;
+  readonly userinfo_claims: string[];
+  readonly id_token_claims: string[];
 }
 
 interface GenerationRow extends GrantRow {
@@ -149,5 +153,7 @@ export function grantOf(row: GrantRow): FamilyGrant {
     sessionId: row.session_id,
     issuer: row.issuer,
     authTime: row.auth_time,
+    userinfoClaims: row.userinfo_claims,
+    idTokenClaims: row.id_token_claims,
   };
 }

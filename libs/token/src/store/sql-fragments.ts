@@ -6,7 +6,8 @@
  */
 
 /** The columns of a family's grant. */
-export const grantColumns = 'user_id, scopes, resource, session_id, issuer, auth_time::float8 AS auth_time';
+export const grantColumns = `user_id, scopes, resource, session_id, issuer, auth_time::float8 AS auth_time,
+    userinfo_claims, id_token_claims`;
 
 /** Inserts the audit rows of `parameter` once for each row of `source`, which has the columns of a family. */
 export function auditInsert(source: string, parameter: string, condition = 'true'): string {

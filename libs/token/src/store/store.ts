@@ -23,6 +23,9 @@ export interface FamilyGrant {
   readonly issuer: string;
   /** Seconds since the Unix epoch. */
   readonly authTime: number;
+  /** Claims requested by name beside those of the scopes (OIDC Core §5.5). */
+  readonly userinfoClaims: readonly string[];
+  readonly idTokenClaims: readonly string[];
 }
 
 export interface FamilyKey {

@@ -22,6 +22,8 @@ export interface FakeGrant {
   readonly authTime: bigint;
   readonly sessionId: string;
   readonly issuer: string;
+  readonly userinfoClaims?: string[];
+  readonly idTokenClaims?: string[];
 }
 
 export const redirectUri = 'https://app.example/cb';

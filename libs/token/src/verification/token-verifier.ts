@@ -61,6 +61,7 @@ const accessTokenClaims = z.object({
   nbf: time.optional(),
   jti: text,
   tenant_id: text,
+  userinfo_claims: texts.optional(),
 });
 
 /** An access token may have the `typ` of an ID token, but it names its client and its scope (RFC 9068 §2.2). */

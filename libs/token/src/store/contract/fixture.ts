@@ -37,6 +37,8 @@ export const grant: FamilyGrant = {
   sessionId: 'session-1',
   issuer: 'https://id.example',
   authTime: 1_700_000_000,
+  userinfoClaims: ['name'],
+  idTokenClaims: ['email', 'name'],
 };
 
 /** An access token with a `jti` of its own. */
