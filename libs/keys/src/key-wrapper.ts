@@ -58,6 +58,14 @@ export function aesKeyWrapper(keyEncryptionKey: Secret, random: Random): KeyWrap
   };
 }
 
+/** The wrapper for the keys of one tenant, so that a key moved to another tenant cannot be unwrapped. */
+export function tenantKeyWrapper(wrapper: KeyWrapper, tenantId: string): KeyWrapper {
+  return {
+    wrap: (kid, privateKey) => wrapper.wrap(`${tenantId} ${kid}`, privateKey),
+    unwrap: (kid, wrapped) => wrapper.unwrap(`${tenantId} ${kid}`, wrapped),
+  };
+}
+
 /** Identifies a key-encryption key without revealing it: 48 bits of a hash of a 256-bit random value. */
 function keyId(bytes: Buffer): string {
   return hash('sha256', Buffer.concat([Buffer.from('tessera key-encryption key'), bytes]), 'buffer')

@@ -2,7 +2,7 @@ import { Code, ConnectError } from '@tessera/rpc';
 import type { CallContext, Handlers } from '@tessera/rpc';
 import { KeyState, TokenType } from '@tessera/proto-gen/keys';
 import type { KeysService, SigningItem } from '@tessera/proto-gen/keys';
-import type { KeyRing } from './key-ring.ts';
+import type { KeyRings } from './key-rings.ts';
 import type { Signer, SigningInput, TokenKind } from './signer.ts';
 import type { Origin, StoredState } from './store.ts';
 
@@ -20,18 +20,20 @@ const states: Readonly<Record<StoredState, KeyState>> = {
   retired: KeyState.RETIRED,
 };
 
-export function keysHandlers(ring: KeyRing, signer: Signer): Handlers<typeof KeysService> {
+export function keysHandlers(rings: KeyRings, signer: Signer): Handlers<typeof KeysService> {
   return {
-    async sign({ items }) {
+    async sign({ items, tenantId }) {
       if (items.length > maximumItems) {
         throw new ConnectError(`At most ${maximumItems} items can be signed at once.`, Code.InvalidArgument);
       }
       const inputs = items.map(signingInput);
-      return { tokens: await signer.sign(ring.current(), inputs) };
+      const ring = await rings.of(tenantId);
+      return { tokens: await signer.sign(ring.current(), inputs), tenantId };
     },
-    getPublicKeys() {
-      const keys = ring.published();
+    async getPublicKeys({ tenantId }) {
+      const keys = (await rings.of(tenantId)).published();
       return {
+        tenantId,
         keys: keys.map((key) => ({
           kid: key.kid,
           state: states[key.state],
@@ -40,10 +42,12 @@ export function keysHandlers(ring: KeyRing, signer: Signer): Handlers<typeof Key
         })),
       };
     },
-    async rotateKeys({ immediately }, context) {
+    async rotateKeys({ immediately, tenantId }, context) {
+      const ring = await rings.of(tenantId);
       return { activeKid: await ring.rotate(immediately, originOf(context)) };
     },
-    async withdrawKey({ kid }, context) {
+    async withdrawKey({ kid, tenantId }, context) {
+      const ring = await rings.of(tenantId);
       switch (await ring.withdraw(kid, originOf(context))) {
         case 'withdrawn':
           return {};

@@ -21,6 +21,7 @@ function many<T>(count: number, work: () => Promise<T>): Promise<T[]> {
 export function keyStoreContract(
   name: string,
   open: () => Promise<{ readonly store: KeyStore; readonly database: Database }>,
+  table: 'signing_key' | 'tenant_signing_key' = 'signing_key',
 ): void {
   describe(`the key store on ${name}`, () => {
     let store: KeyStore;
@@ -28,7 +29,7 @@ export function keyStoreContract(
 
     beforeEach(async () => {
       ({ store, database } = await open());
-      await database.query({ name: 'test.empty_keys', text: 'DELETE FROM keys.signing_key' });
+      await database.query({ name: `test.empty_${table}`, text: `DELETE FROM keys.${table}` });
       await database.query({ name: 'test.empty_audit', text: 'DELETE FROM keys.audit_event' });
     });
 
@@ -41,8 +42,8 @@ export function keyStoreContract(
     /** Makes every key `seconds` older than it is. */
     async function age(seconds: number): Promise<void> {
       await database.query({
-        name: 'test.age',
-        text: `UPDATE keys.signing_key SET published_at = published_at - make_interval(secs => $1::float8),
+        name: `test.age_${table}`,
+        text: `UPDATE keys.${table} SET published_at = published_at - make_interval(secs => $1::float8),
           activated_at = activated_at - make_interval(secs => $1::float8),
           retired_at = retired_at - make_interval(secs => $1::float8)`,
         values: [seconds],

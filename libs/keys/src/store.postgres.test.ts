@@ -19,9 +19,11 @@ beforeAll(async () => {
 
 afterAll(() => embedded.close());
 
-async function storeOn(database: Database) {
-  return { store: postgresKeyStore(database, runtime), database };
+async function storeOn(database: Database, tenantId = '') {
+  return { store: postgresKeyStore(database, runtime, tenantId), database };
 }
 
 keyStoreContract('Postgres', () => storeOn(postgres));
 keyStoreContract('embedded PGlite', () => storeOn(embedded));
+keyStoreContract('Postgres, for a tenant', () => storeOn(postgres, 'acme'), 'tenant_signing_key');
+keyStoreContract('embedded PGlite, for a tenant', () => storeOn(embedded, 'acme'), 'tenant_signing_key');

@@ -14,67 +14,69 @@ interface KeyRow {
   readonly active_for: number | null;
 }
 
-const load = {
-  name: 'keys.load',
-  text: `SELECT kid, state, modulus, exponent, wrapped_private_key,
-      extract(epoch FROM clock_timestamp() - published_at)::float8 AS published_for,
-      extract(epoch FROM clock_timestamp() - activated_at)::float8 AS active_for
-    FROM keys.signing_key
-    WHERE state IN ('published', 'active')
-      OR (state = 'retired' AND retired_at > clock_timestamp() - make_interval(secs => $1::float8))
-    ORDER BY published_at DESC, kid`,
-};
+/** The statements on one table of keys. $1 is always the tenant, empty for the shared issuer. */
+function statementsOn(table: 'signing_key' | 'tenant_signing_key') {
+  const statement = (name: string, text: string) => ({ name: `keys.${table}.${name}`, text });
+  const keys = `keys.${table}`;
+  return {
+    load: statement(
+      'load',
+      `SELECT kid, state, modulus, exponent, wrapped_private_key,
+         extract(epoch FROM clock_timestamp() - published_at)::float8 AS published_for,
+         extract(epoch FROM clock_timestamp() - activated_at)::float8 AS active_for
+       FROM ${keys}
+       WHERE tenant_id = $1 AND (state IN ('published', 'active')
+         OR (state = 'retired' AND retired_at > clock_timestamp() - make_interval(secs => $2::float8)))
+       ORDER BY published_at DESC, kid`,
+    ),
+    establish: statement(
+      'establish',
+      `INSERT INTO ${keys} (tenant_id, kid, state, modulus, exponent, wrapped_private_key, published_at, activated_at)
+       VALUES ($1, $2, 'active', $3, $4, $5, clock_timestamp(), clock_timestamp())
+       ON CONFLICT DO NOTHING`,
+    ),
+    // The condition sees the state at the start of the statement, the unique index that at its end. So no key is published too
+    // early if another process activates one meanwhile.
+    publish: statement(
+      'publish',
+      `INSERT INTO ${keys} (tenant_id, kid, state, modulus, exponent, wrapped_private_key, published_at)
+       SELECT $1, $2, 'published', $3, $4, $5, clock_timestamp()
+       WHERE EXISTS (
+           SELECT FROM ${keys}
+           WHERE tenant_id = $1 AND state = 'active'
+             AND activated_at <= clock_timestamp() - make_interval(secs => $6::float8))
+         AND NOT EXISTS (SELECT FROM ${keys} WHERE tenant_id = $1 AND state = 'published')
+       ON CONFLICT DO NOTHING`,
+    ),
+    lockNext: statement(
+      'lock_next',
+      `SELECT kid FROM ${keys}
+       WHERE tenant_id = $1 AND state = 'published'
+         AND published_at <= clock_timestamp() - make_interval(secs => $2::float8)
+       FOR UPDATE`,
+    ),
+    retire: statement(
+      'retire',
+      `UPDATE ${keys}
+       SET state = 'retired', retired_at = clock_timestamp(), wrapped_private_key = NULL
+       WHERE tenant_id = $1 AND state = 'active'
+       RETURNING kid`,
+    ),
+    activate: statement(
+      'activate',
+      `UPDATE ${keys} SET state = 'active', activated_at = clock_timestamp()
+       WHERE tenant_id = $1 AND kid = $2 AND state = 'published'`,
+    ),
+    withdraw: statement(
+      'withdraw',
+      `DELETE FROM ${keys} WHERE tenant_id = $1 AND kid = $2 AND state = 'retired'`,
+    ),
+    findState: statement('find_state', `SELECT state FROM ${keys} WHERE tenant_id = $1 AND kid = $2`),
+  };
+}
 
-const establish = {
-  name: 'keys.establish',
-  text: `INSERT INTO keys.signing_key (kid, state, modulus, exponent, wrapped_private_key, published_at, activated_at)
-    VALUES ($1, 'active', $2, $3, $4, clock_timestamp(), clock_timestamp())
-    ON CONFLICT DO NOTHING`,
-};
-
-// The condition sees the state at the start of the statement, the unique index that at its end. So no key is published too
-// early if another process activates one meanwhile.
-const publish = {
-  name: 'keys.publish',
-  text: `INSERT INTO keys.signing_key (kid, state, modulus, exponent, wrapped_private_key, published_at)
-    SELECT $1, 'published', $2, $3, $4, clock_timestamp()
-    WHERE EXISTS (
-        SELECT FROM keys.signing_key
-        WHERE state = 'active' AND activated_at <= clock_timestamp() - make_interval(secs => $5::float8))
-      AND NOT EXISTS (SELECT FROM keys.signing_key WHERE state = 'published')
-    ON CONFLICT DO NOTHING`,
-};
-
-const lockNext = {
-  name: 'keys.lock_next',
-  text: `SELECT kid FROM keys.signing_key
-    WHERE state = 'published' AND published_at <= clock_timestamp() - make_interval(secs => $1::float8)
-    FOR UPDATE`,
-};
-
-const retire = {
-  name: 'keys.retire',
-  text: `UPDATE keys.signing_key
-    SET state = 'retired', retired_at = clock_timestamp(), wrapped_private_key = NULL
-    WHERE state = 'active'
-    RETURNING kid`,
-};
-
-const activate = {
-  name: 'keys.activate',
-  text: `UPDATE keys.signing_key SET state = 'active', activated_at = clock_timestamp()
-    WHERE kid = $1 AND state = 'published'`,
-};
-
-const withdraw = {
-  name: 'keys.withdraw',
-  text: `DELETE FROM keys.signing_key WHERE kid = $1 AND state = 'retired'`,
-};
-
-const findState = {
-  name: 'keys.find_state',
-  text: 'SELECT state FROM keys.signing_key WHERE kid = $1',
-};
+const shared = statementsOn('signing_key');
+const ofTenants = statementsOn('tenant_signing_key');
 
 const audit = {
   name: 'keys.audit',
@@ -84,40 +86,51 @@ const audit = {
 
 type AuditRuntime = Pick<Runtime, 'clock' | 'random'>;
 
-/** The key store on Postgres or PGlite. */
-export function postgresKeyStore(database: Database, runtime: AuditRuntime): KeyStore {
+/** The keys of one issuer: those of a tenant, or of the shared issuer if `tenantId` is empty. */
+interface Ring {
+  readonly tenantId: string;
+  readonly statements: ReturnType<typeof statementsOn>;
+  readonly runtime: AuditRuntime;
+}
+
+/** The key store of one issuer on Postgres or PGlite. `tenantId` is empty for the shared issuer. */
+export function postgresKeyStore(database: Database, runtime: AuditRuntime, tenantId = ''): KeyStore {
+  const statements = tenantId === '' ? shared : ofTenants;
+  const ring: Ring = { tenantId, statements, runtime };
   return {
     async load(retention) {
-      const { rows } = await database.query<KeyRow>({ ...load, values: [retention] });
+      const { rows } = await database.query<KeyRow>({ ...statements.load, values: [tenantId, retention] });
       return rows.map(storedKey);
     },
     establish(key, origin) {
       return database.transaction(async (tx) => {
-        const { rowCount } = await tx.query({ ...establish, values: columns(key) });
+        const values = [tenantId, ...columns(key)];
+        const { rowCount } = await tx.query({ ...statements.establish, values });
         if (rowCount === 0) return false;
-        await record(tx, runtime, ['key.generated', 'key.published', 'key.activated'], key.kid, origin);
+        await record(tx, ring, ['key.generated', 'key.published', 'key.activated'], key.kid, origin);
         return true;
       });
     },
     publish(key, minimumActive, origin) {
       return database.transaction(async (tx) => {
-        const { rowCount } = await tx.query({ ...publish, values: [...columns(key), minimumActive] });
+        const values = [tenantId, ...columns(key), minimumActive];
+        const { rowCount } = await tx.query({ ...statements.publish, values });
         if (rowCount === 0) return false;
-        await record(tx, runtime, ['key.generated', 'key.published'], key.kid, origin);
+        await record(tx, ring, ['key.generated', 'key.published'], key.kid, origin);
         return true;
       });
     },
     activate(minimumPublished, origin) {
-      return database.transaction((tx) => activateNext(tx, runtime, minimumPublished, origin));
+      return database.transaction((tx) => activateNext(tx, ring, minimumPublished, origin));
     },
     withdraw(kid, origin) {
       return database.transaction(async (tx): Promise<Withdrawal> => {
-        const { rowCount } = await tx.query({ ...withdraw, values: [kid] });
+        const { rowCount } = await tx.query({ ...statements.withdraw, values: [tenantId, kid] });
         if (rowCount === 0) {
-          const found = await tx.query({ ...findState, values: [kid] });
+          const found = await tx.query({ ...statements.findState, values: [tenantId, kid] });
           return found.rowCount === 0 ? 'unknown' : 'in_use';
         }
-        await record(tx, runtime, ['key.deleted'], kid, origin);
+        await record(tx, ring, ['key.deleted'], kid, origin);
         return 'withdrawn';
       });
     },
@@ -126,31 +139,36 @@ export function postgresKeyStore(database: Database, runtime: AuditRuntime): Key
 
 async function activateNext(
   tx: Queryable,
-  runtime: AuditRuntime,
+  ring: Ring,
   minimumPublished: number,
   origin: Origin,
 ): Promise<Activation | undefined> {
-  const next = await tx.query<{ kid: string }>({ ...lockNext, values: [minimumPublished] });
+  const { tenantId, statements } = ring;
+  const next = await tx.query<{ kid: string }>({
+    ...statements.lockNext,
+    values: [tenantId, minimumPublished],
+  });
   const activated = next.rows[0]?.kid;
   if (activated === undefined) return undefined;
-  const previous = await tx.query<{ kid: string }>(retire);
+  const previous = await tx.query<{ kid: string }>({ ...statements.retire, values: [tenantId] });
   const retired = previous.rows[0]?.kid;
   if (retired === undefined) throw new Error('There is a next signing key but no active one.');
-  await tx.query({ ...activate, values: [activated] });
-  await record(tx, runtime, ['key.retired'], retired, origin);
-  await record(tx, runtime, ['key.activated'], activated, origin);
+  await tx.query({ ...statements.activate, values: [tenantId, activated] });
+  await record(tx, ring, ['key.retired'], retired, origin);
+  await record(tx, ring, ['key.activated'], activated, origin);
   return { activated, retired };
 }
 
 async function record(
   tx: Queryable,
-  runtime: AuditRuntime,
+  { tenantId, runtime }: Ring,
   events: readonly string[],
   kid: string,
   origin: Origin,
 ): Promise<void> {
+  const tenant = tenantId === '' ? {} : { tenantId };
   for (const event of events) {
-    const row = auditRow({ ...origin, event, outcome: 'success', details: { kid } }, runtime);
+    const row = auditRow({ ...origin, ...tenant, event, outcome: 'success', details: { kid } }, runtime);
     await tx.query({
       ...audit,
       values: [row.eventId, row.event, row.tenantId, row.outcome, row.reason, row.record],

@@ -375,3 +375,77 @@ describe('the settings of the keys service', () => {
     expect(() => load(settings)).toThrow('must be shorter');
   });
 });
+
+describe('the keys of a tenant with an issuer of its own', () => {
+  it('sign for that tenant alone, are published for it alone, and rotate and are withdrawn by themselves.', async () => {
+    const database = await testDatabase(migrations);
+    const keys = start(database);
+    await keys.service.ready();
+    const publicKeys = async (tenantId: string) =>
+      (await keys.as('gateway').getPublicKeys({ tenantId }, call())).keys;
+    const kids = async (tenantId: string) => (await publicKeys(tenantId)).map(({ kid }) => kid);
+    const sign = async (tenantId: string) => {
+      const answer = await keys.as('token').sign({ items: [item], tenantId }, call());
+      expect(answer.tenantId).toBe(tenantId);
+      return answer.tokens[0] ?? '';
+    };
+    const signer = async (tenantId: string) => decodeProtectedHeader(await sign(tenantId)).kid;
+    const everyone = ['', 'acme', 'globex'];
+    const before = await Promise.all(everyone.map(kids));
+    expect(new Set(before.flat()).size).toBe(3);
+    for (const tenantId of everyone) await verify(await sign(tenantId), await publicKeys(tenantId));
+
+    const [, [acme = ''] = []] = before;
+    const operator = keys.as('operator');
+    const { activeKid } = await operator.rotateKeys({ immediately: true, tenantId: 'acme' }, call());
+    expect(await signer('acme')).toBe(activeKid);
+    expect(await kids('acme')).toEqual([activeKid, acme]);
+    await expect(operator.withdrawKey({ kid: acme, tenantId: 'globex' }, call())).rejects.toMatchObject({
+      code: 5,
+    });
+    await operator.withdrawKey({ kid: acme, tenantId: 'acme' }, call());
+    expect(await kids('acme')).toEqual([activeKid]);
+    expect([await kids(''), await kids('globex')]).toEqual([before[0], before[2]]);
+  });
+
+  it('are one set for processes that generate the first at once, and follow each other.', async () => {
+    const database = await testDatabase(migrations);
+    const processes = [start(database), start(database), start(database)];
+    await processes[0]?.service.ready();
+    const kid = async (keys: ReturnType<typeof start>) => {
+      const { tokens } = await keys.as('token').sign({ items: [item], tenantId: 'acme' }, call());
+      return decodeProtectedHeader(tokens[0] ?? '').kid;
+    };
+    expect(new Set(await Promise.all(processes.map(kid))).size).toBe(1);
+    const { activeKid } = await start(database)
+      .as('operator')
+      .rotateKeys({ immediately: true, tenantId: 'acme' }, call());
+    await vi.waitFor(
+      async () => expect(await Promise.all(processes.map(kid))).toEqual([activeKid, activeKid, activeKid]),
+      10_000,
+    );
+  });
+
+  it('cannot be used for another tenant, even if they are moved there in the database.', async () => {
+    const database = await testDatabase(migrations);
+    const keys = start(database);
+    await keys.as('token').sign({ items: [item], tenantId: 'acme' }, call());
+    await database.query({
+      name: 'test.move_key',
+      text: `UPDATE keys.tenant_signing_key SET tenant_id = 'globex'`,
+    });
+    await expect(keys.as('token').sign({ items: [item], tenantId: 'globex' }, call())).rejects.toThrow();
+  });
+
+  it('sign on from memory while the database is away.', async () => {
+    const { handle, line } = breakable(await testDatabase(migrations));
+    const keys = start(handle);
+    const sign = () => keys.as('token').sign({ items: [item], tenantId: 'acme' }, call());
+    await keys.service.ready();
+    await sign();
+    line.cut = true;
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    expect((await sign()).tokens).toHaveLength(1);
+    await expect(keys.as('token').sign({ items: [item], tenantId: 'globex' }, call())).rejects.toThrow();
+  });
+});

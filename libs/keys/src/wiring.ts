@@ -6,7 +6,8 @@ import type { Migrations } from '@tessera/stores';
 import { KeysService } from '@tessera/proto-gen/keys';
 import type { KeysConfig } from './config.ts';
 import { createKeyRing, type KeyRing } from './key-ring.ts';
-import { aesKeyWrapper } from './key-wrapper.ts';
+import { createKeyRings } from './key-rings.ts';
+import { aesKeyWrapper, tenantKeyWrapper } from './key-wrapper.ts';
 import { startPoller } from './poller.ts';
 import { keysHandlers } from './service.ts';
 import { createSigner } from './signer.ts';
@@ -30,9 +31,8 @@ export function buildKeys(
   runtime: Runtime,
   { followsSchedule = true }: KeysOptions = {},
 ): BuiltService {
-  const ring = createKeyRing({
-    store: postgresKeyStore(runtime.database, runtime),
-    wrapper: aesKeyWrapper(config.TESSERA_KEYS_KEK, runtime.random),
+  const wrapper = aesKeyWrapper(config.TESSERA_KEYS_KEK, runtime.random);
+  const lifeCycle = {
     schedule: {
       rotationPeriod: config.TESSERA_KEYS_ROTATION_PERIOD,
       publicationLead: config.TESSERA_KEYS_PUBLISH_AHEAD,
@@ -40,14 +40,30 @@ export function buildKeys(
     followsSchedule,
     retention: config.TESSERA_KEYS_RETENTION,
     runtime,
+  };
+  const ring = createKeyRing({
+    ...lifeCycle,
+    store: postgresKeyStore(runtime.database, runtime),
+    wrapper,
   });
   const intervalMs = config.TESSERA_KEYS_RELOAD_INTERVAL * 1000;
+  const rings = createKeyRings({
+    shared: ring,
+    ringOf: (tenantId) =>
+      createKeyRing({
+        ...lifeCycle,
+        store: postgresKeyStore(runtime.database, runtime, tenantId),
+        wrapper: tenantKeyWrapper(wrapper, tenantId),
+      }),
+    reloadMs: intervalMs,
+    runtime,
+  });
   const poller = followsSchedule ? startPoller(() => ring.refresh(), intervalMs, runtime.log) : undefined;
   const stopExport = exportAges(ring);
   const built: BuiltService = {
     name: 'keys',
     routes: [
-      route(KeysService, keysHandlers(ring, createSigner()), {
+      route(KeysService, keysHandlers(rings, createSigner()), {
         sign: ['token'],
         getPublicKeys: ['token', 'gateway', 'authorize', 'device', 'operator'],
         rotateKeys: ['operator'],

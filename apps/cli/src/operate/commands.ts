@@ -131,9 +131,13 @@ function addProcessChecks(program: Command, context: CommandContext): void {
     });
 }
 
+/** Adds `--tenant` to a command of the keys. */
+function withTenant(command: Command): Command {
+  return command.option('--tenant <tenant>', 'the keys of this tenant, which has an issuer of its own', '');
+}
+
 function addKeys(keys: Command, context: CommandContext): void {
-  keys
-    .command('list')
+  withTenant(keys.command('list'))
     .description('list the published signing keys, newest first')
     .addHelpText(
       'after',
@@ -141,12 +145,11 @@ function addKeys(keys: Command, context: CommandContext): void {
 published: known to verifiers, signs next. active: signs.
 retired: no longer signs; verifiers still trust what it signed.`,
     )
-    .action(async () => {
+    .action(async ({ tenant }: { tenant: string }) => {
       const { listKeys } = await import('./keys.ts');
-      await listKeys(context);
+      await listKeys(tenant, context);
     });
-  keys
-    .command('rotate')
+  withTenant(keys.command('rotate'))
     .description('publish the next signing key, which signs after the publication lead')
     .option('--now', 'sign with it at once, without the lead: for a leaked key', false)
     .addHelpText(
@@ -156,12 +159,11 @@ With --now, verifiers that cache the key set reject new tokens until they fetch 
 Either way the key before it stays in the key set until TESSERA_KEYS_RETENTION has passed, or until
 tessera keys withdraw removes it.`,
     )
-    .action(async ({ now }: { now: boolean }) => {
+    .action(async ({ now, tenant }: { now: boolean; tenant: string }) => {
       const { rotateKeys } = await import('./keys.ts');
-      await rotateKeys(now, context);
+      await rotateKeys({ immediately: now, tenantId: tenant }, context);
     });
-  keys
-    .command('withdraw')
+  withTenant(keys.command('withdraw'))
     .description('remove a leaked, retired key from the key set')
     // Every 64th begins with a dash.
     .requiredOption('--kid <kid>', 'the key, as tessera keys list names it: --kid=<kid>', nonEmpty)
@@ -170,9 +172,9 @@ tessera keys withdraw removes it.`,
       `
 From then on everything it signed is rejected, valid tokens too: clients get new ones by refreshing or asking again.`,
     )
-    .action(async ({ kid }: { kid: string }) => {
+    .action(async ({ kid, tenant }: { kid: string; tenant: string }) => {
       const { withdrawKey } = await import('./keys.ts');
-      await withdrawKey(kid, context);
+      await withdrawKey({ kid, tenantId: tenant }, context);
     });
 }
 
