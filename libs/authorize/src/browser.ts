@@ -13,6 +13,8 @@ export interface Browser {
   readonly userAgentHash: string;
   /** Issuer the browser sees, for `iss` and the tokens. */
   readonly issuer: string;
+  /** The tenant whose own issuer it is; empty at the shared issuer. */
+  readonly tenantId: string;
 }
 
 /** A call of the gateway on behalf of a browser. */

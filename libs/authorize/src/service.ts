@@ -177,9 +177,10 @@ function browserCallOf(browser: BrowserContext | undefined, call: CallContext): 
     ipAddress = '',
     userAgentHash = '',
     issuer = '',
+    tenantId = '',
   } = browser ?? {};
   return {
-    browser: { browserId, sessionToken, knownBrowserToken, ipAddress, userAgentHash, issuer },
+    browser: { browserId, sessionToken, knownBrowserToken, ipAddress, userAgentHash, issuer, tenantId },
     call,
   };
 }

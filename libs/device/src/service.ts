@@ -106,9 +106,9 @@ interface StartMessage {
 }
 
 function startOf({ caller, credentials, scope, resource }: StartMessage): StartRequest {
-  const { ipAddress = '', issuer = '' } = caller ?? {};
+  const { ipAddress = '', issuer = '', tenantId = '' } = caller ?? {};
   const { clientId = '', clientSecret = '', attempted = false } = credentials ?? {};
-  return { clientId, clientSecret, attempted, ipAddress, issuer, scope, resource };
+  return { clientId, clientSecret, attempted, ipAddress, at: { issuer, tenantId }, scope, resource };
 }
 
 /** The signed-in person; undefined if nobody is signed in. */

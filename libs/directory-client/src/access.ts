@@ -15,6 +15,18 @@ export function isActive(
   return record.status === Status.ACTIVE && validFrom <= signedInAt;
 }
 
+/** The issuer that a request was sent to. */
+export interface RequestedIssuer {
+  readonly issuer: string;
+  /** The tenant whose own issuer it is; empty at the shared issuer. */
+  readonly tenantId: string;
+}
+
+/** Whether a tenant is served at the issuer: a tenant that has an issuer of its own is served only there. */
+export function isServedAt({ issuer }: Pick<Tenant, 'issuer'>, requested: RequestedIssuer): boolean {
+  return requested.tenantId === '' ? issuer === '' : issuer === requested.issuer;
+}
+
 /**
  * The access policy of an application: whether a person of its tenant has one of its allowed roles, or it allows everyone.
  * Check it wherever the application is about to get something for a person (CVE-2024-38371). It does not check `isActive`.

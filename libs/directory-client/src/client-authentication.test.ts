@@ -5,6 +5,7 @@ import { OAuthError } from '@tessera/oauth';
 import { ApplicationType, ChangeKind, Status } from '@tessera/proto-gen/directory';
 import { FakeDirectory, fakeClock, secretOf, silentLog } from '@tessera/test-kit';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import type { RequestedIssuer } from './access.ts';
 import { createDirectoryClient } from './client.ts';
 import { ClientRefusal } from './client-authentication.ts';
 import type { AcceptedClients, DirectoryClient } from './types.ts';
@@ -29,8 +30,10 @@ beforeEach(async () => {
 
 afterEach(() => client.close());
 
+const sharedIssuer = { issuer: 'https://id.example', tenantId: '' };
+
 function attempt(clientId: string, clientSecret: string | undefined, caller = here) {
-  return client.authenticateClient({ clientId, clientSecret }, caller, call);
+  return client.authenticateClient({ clientId, clientSecret }, { at: sharedIssuer, ...caller }, call);
 }
 
 async function refusal(answer: Promise<unknown>): Promise<string> {
@@ -91,7 +94,7 @@ it('accepts a public client by its identifier alone, and treats an empty secret 
 it('accepts only the client types that the endpoint allows (RFC 6749 §2.1)', async () => {
   directory.addApplication('off', { status: Status.DISABLED });
   const accepted = (clientId: string, accepts: AcceptedClients, clientSecret?: string) =>
-    client.authenticateClient({ clientId, clientSecret }, { ...here, accepts }, call).then(
+    client.authenticateClient({ clientId, clientSecret }, { at: sharedIssuer, ...here, accepts }, call).then(
       ({ application }) => application.clientId,
       (error: unknown) =>
         error instanceof OAuthError && error.cause instanceof ClientRefusal ? error.cause.reason : error,
@@ -270,7 +273,7 @@ it('does not fail a caller because an earlier one with the same secret ran out o
     clientId: 'service',
     clientSecret: secretOf('service'),
   } as const;
-  const hurried = client.authenticateClient(secret, here, rootCall('hurried', 30));
+  const hurried = client.authenticateClient(secret, { at: sharedIssuer, ...here }, rootCall('hurried', 30));
   const patient = attempt('service', secretOf('service'));
   expect(await refusal(hurried)).toMatch(/^temporarily_unavailable/);
   release.resolve();
@@ -282,4 +285,39 @@ it('reports an unavailable directory instead of an unknown client', async () => 
   directory.unavailable = true;
   expect(await refusal(attempt('service', secretOf('service')))).toMatch(/^temporarily_unavailable/);
   expect(await refusal(attempt('spa', undefined))).toMatch(/^temporarily_unavailable/);
+});
+
+it('knows the clients of a tenant only at the issuer of that tenant', async () => {
+  const issuer = 'https://login.umbra.example';
+  directory.addTenant('umbra', { issuer });
+  directory.addApplication('umbra-service', { tenantId: 'umbra' });
+  const at = (requested: RequestedIssuer, clientId: string) =>
+    client
+      .authenticateClient({ clientId, clientSecret: secretOf(clientId) }, { ...here, at: requested }, call)
+      .then(
+        ({ application }) => application.clientId,
+        () => 'unknown',
+      );
+  const own = { issuer, tenantId: 'umbra' };
+  expect(await at(own, 'umbra-service')).toBe('umbra-service');
+  expect(await at(own, 'service')).toBe('unknown');
+  expect(await at(sharedIssuer, 'service')).toBe('service');
+  expect(await at(sharedIssuer, 'umbra-service')).toBe('unknown');
+  expect(await at({ issuer: 'https://login.acme.example', tenantId: 'acme' }, 'umbra-service')).toBe(
+    'unknown',
+  );
+});
+
+it('lists the issuers of tenants, again after a change, and from memory while the directory is unavailable', async () => {
+  expect(await client.tenantIssuers()).toEqual(new Map());
+  directory.addTenant('umbra', { issuer: 'https://login.umbra.example' });
+  directory.sendChange(ChangeKind.TENANT, 'umbra', '');
+  const expected = new Map([['https://login.umbra.example', 'umbra']]);
+  await vi.waitFor(async () => expect(await client.tenantIssuers()).toEqual(expected));
+  const calls = directory.calls.listTenantIssuers;
+  await client.tenantIssuers();
+  expect(directory.calls.listTenantIssuers).toBe(calls);
+  directory.unavailable = true;
+  directory.sendChange(ChangeKind.TENANT, 'umbra', '');
+  expect(await client.tenantIssuers()).toEqual(expected);
 });

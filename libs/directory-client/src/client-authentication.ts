@@ -9,10 +9,15 @@ import {
   type DirectoryService,
   type WatchChangesResponse,
 } from '@tessera/proto-gen/directory';
-import { isActive } from './access.ts';
+import { isActive, isServedAt } from './access.ts';
 import type { DirectoryCache } from './directory-cache.ts';
 import { SingleFlight, type Flight } from './single-flight.ts';
-import type { ApplicationRecord, AuthenticationOptions, ClientCredentials } from './types.ts';
+import type {
+  AcceptedClients,
+  ApplicationRecord,
+  AuthenticationOptions,
+  ClientCredentials,
+} from './types.ts';
 import type { VerifiedSecrets } from './verified-secrets.ts';
 
 const perClientAndAddress = { name: 'client-secret.application', limit: 20, windowSeconds: 300 };
@@ -65,7 +70,17 @@ export class ClientAuthenticator {
 
   async authenticate(
     { clientId, clientSecret = '' }: ClientCredentials,
-    { ipAddress, accepts = 'public' }: AuthenticationOptions,
+    { ipAddress, accepts = 'public', at }: AuthenticationOptions,
+    call: CallOptions,
+  ): Promise<ApplicationRecord> {
+    const client = await this.#identify({ clientId, clientSecret, ipAddress }, accepts, call);
+    if (!isServedAt(client.tenant, at)) throw invalidClient('invalid_client');
+    return client;
+  }
+
+  async #identify(
+    { clientId, clientSecret, ipAddress }: Omit<SecretAttempt, 'digest'>,
+    accepts: AcceptedClients,
     call: CallOptions,
   ): Promise<ApplicationRecord> {
     if (clientSecret !== '') {

@@ -1,7 +1,9 @@
+import { ChangeKind } from '@tessera/proto-gen/directory';
 import { isActive, mayUse } from './access.ts';
 import { ClientAuthenticator } from './client-authentication.ts';
 import { DirectoryCache } from './directory-cache.ts';
 import type { DirectoryClient, DirectoryClientOptions } from './types.ts';
+import { IssuerList } from './tenant-issuers.ts';
 import { VerifiedSecrets } from './verified-secrets.ts';
 import { ChangeWatch } from './change-watch.ts';
 
@@ -19,6 +21,7 @@ export function createDirectoryClient(options: DirectoryClientOptions): Director
     clock,
     maxAge: () => (watched() ? watchedMs : unwatchedMs),
   });
+  const issuers = new IssuerList({ directory, clock, maxAge: () => (watched() ? watchedMs : unwatchedMs) });
   const secrets = new VerifiedSecrets({ clock, random, watched, unwatchedMs });
   const authenticator = new ClientAuthenticator({ directory, cache, secrets, limiter });
   const watch = new ChangeWatch({
@@ -28,16 +31,19 @@ export function createDirectoryClient(options: DirectoryClientOptions): Director
       cache.drop(change);
       authenticator.drop(change);
       options.onChange?.(change);
+      if (change.kind === ChangeKind.TENANT) issuers.drop();
     },
     onGap() {
       cache.clear();
       authenticator.clear();
       options.onGap?.();
+      issuers.drop();
     },
   });
   return {
     application: (clientId, call) => cache.application(clientId, call),
     hasTenant: (tenantId, call) => cache.hasTenant(tenantId, call),
+    tenantIssuers: () => issuers.get(),
     user: (tenantId, userId, call) => cache.user(tenantId, userId, call),
     authenticateClient: (credentials, from, call) => authenticator.authenticate(credentials, from, call),
     isActive,

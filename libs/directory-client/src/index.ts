@@ -2,7 +2,10 @@
  * The services' client of the directory: cached applications and users, and client authentication. It writes nothing,
  * and a change takes effect within a second.
  */
-export { isActive, mayUse } from './access.ts';
+export { isActive, isServedAt, mayUse } from './access.ts';
+export type { RequestedIssuer } from './access.ts';
 export { ClientRefusal } from './client-authentication.ts';
 export { createDirectoryClient } from './client.ts';
+export { watchTenantIssuers } from './tenant-issuers.ts';
+export type { TenantIssuers, WatchedIssuers } from './tenant-issuers.ts';
 export type * from './types.ts';

@@ -1,6 +1,8 @@
 import type { CallOptions, Client } from '@tessera/rpc';
 import type { Runtime } from '@tessera/process';
 import type { Limiter } from '@tessera/stores';
+import type { RequestedIssuer } from './access.ts';
+import type { TenantIssuers } from './tenant-issuers.ts';
 import type {
   Application,
   DirectoryService,
@@ -34,6 +36,8 @@ export interface AuthenticationOptions {
   readonly ipAddress: string;
   /** Default: `public`. */
   readonly accepts?: AcceptedClients;
+  /** Clients of tenants that are not served at this issuer are unknown. */
+  readonly at: RequestedIssuer;
 }
 
 export interface DirectoryClientOptions {
@@ -59,6 +63,9 @@ export interface DirectoryClient {
    * applications.
    */
   hasTenant(tenantId: string, call: CallOptions): Promise<boolean>;
+
+  /** Tenants by their own issuers. Throws `temporarily_unavailable` if the list was never read and cannot be. */
+  tenantIssuers(): Promise<TenantIssuers>;
 
   /** A user by its stable id within a tenant, whatever its status; undefined if unknown. Cached like applications. */
   user(tenantId: string, userId: string, call: CallOptions): Promise<User | undefined>;

@@ -10,7 +10,8 @@ import type { AntiForgery } from './pages/anti-forgery.ts';
 import type { GatewayConfig } from './config.ts';
 import type { DeliveryModes } from './endpoints/delivery-modes.ts';
 import type { IssuerRule } from './http/issuer.ts';
-import type { KeySet } from './endpoints/key-set.ts';
+import type { KeySets } from './endpoints/key-set.ts';
+import type { IssuerRouter } from './http/tenant-issuers.ts';
 import type { Incoming } from './http/incoming.ts';
 import type { Templates } from './pages/templates.ts';
 
@@ -31,7 +32,8 @@ export interface Gateway {
   readonly peers: GatewayPeers;
   readonly runtime: Runtime;
   readonly issuer: IssuerRule;
-  readonly keySet: KeySet;
+  readonly tenants: IssuerRouter;
+  readonly keySets: KeySets;
   readonly deliveryModes: DeliveryModes;
   readonly limiter: Limiter;
   readonly templates: Templates;

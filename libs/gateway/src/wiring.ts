@@ -1,4 +1,5 @@
 import type { FastifyInstance } from 'fastify';
+import { watchTenantIssuers } from '@tessera/directory-client';
 import { createLimiter } from '@tessera/stores';
 import { metrics } from '@tessera/telemetry';
 import { rootCall, type BuiltService } from '@tessera/rpc';
@@ -9,7 +10,9 @@ import type { GatewayConfig } from './config.ts';
 import type { Gateway, GatewayPeers } from './gateway.ts';
 import { createDeliveryModes } from './endpoints/delivery-modes.ts';
 import { issuerRule } from './http/issuer.ts';
-import { createKeySet, type KeySet } from './endpoints/key-set.ts';
+import { createKeySet, createKeySets, type KeySet } from './endpoints/key-set.ts';
+import { createIssuerRouter } from './http/tenant-issuers.ts';
+import { methodsOf } from './routes.ts';
 import { loadTemplates } from './pages/templates.ts';
 import { createServer, type ServerOptions } from './http/server.ts';
 
@@ -33,13 +36,11 @@ export function buildGateway(
   options: GatewayOptions = {},
 ): GatewayService {
   const { clock, log, random, redis } = runtime;
-  const keySet = createKeySet({
-    fetch: async () =>
-      (await peers.keys.getPublicKeys({}, rootCall(ulid(clock, random), documentTimeoutMs))).keys,
-    clock,
-    log,
-  });
-  const unmeasure = measureKeySet(keySet);
+  const keySets = createKeySets((tenantId) =>
+    createKeySet({ fetch: () => fetchPublicKeys(peers, runtime, tenantId), clock, log }),
+  );
+  const unmeasure = measureKeySet(keySets.shared);
+  const issuers = watchTenantIssuers({ directory: peers.directory, runtime });
   const deliveryModes = createDeliveryModes({
     fetch: async () =>
       (await peers.backchannel.getDeliveryModes({}, rootCall(ulid(clock, random), documentTimeoutMs))).modes,
@@ -50,9 +51,14 @@ export function buildGateway(
     config,
     peers,
     runtime,
-    keySet,
+    keySets,
     deliveryModes,
     issuer: issuerRule(config.TESSERA_ISSUER, config.TESSERA_ALLOWED_HOSTS),
+    tenants: createIssuerRouter({
+      current: () => issuers.current(),
+      sharedIssuer: config.TESSERA_ISSUER,
+      isSharedPath: (path) => methodsOf(path).length > 0,
+    }),
     limiter: createLimiter({ redis, clock, log, prefix: 'gateway' }),
     templates: loadTemplates(),
     antiForgery,
@@ -63,11 +69,25 @@ export function buildGateway(
     routes: [],
     app,
     ready: async () => {
-      await keySet.document();
+      await Promise.all([keySets.shared.document(), issuers.get()]);
     },
     listen: ({ host, port }) => app.listen({ host, port }),
-    close: () => app.close().finally(unmeasure),
+    async close() {
+      try {
+        await app.close();
+      } finally {
+        unmeasure();
+        await issuers.close();
+      }
+    },
   };
+}
+
+async function fetchPublicKeys({ keys }: GatewayPeers, { clock, random }: Runtime, tenantId: string) {
+  const answer = await keys.getPublicKeys({ tenantId }, rootCall(ulid(clock, random), documentTimeoutMs));
+  // A `keys` process of the version before knows only the shared keys.
+  if (answer.tenantId !== tenantId) throw new Error('keys does not know the keys of tenants yet');
+  return answer.keys;
 }
 
 function measureKeySet(keySet: KeySet): () => void {

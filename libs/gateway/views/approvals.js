@@ -12,7 +12,7 @@ for (const name of ['pointerdown', 'pointermove', 'keydown', 'visibilitychange',
 async function refresh() {
   if (document.visibilityState === 'visible' && Date.now() - lastUse < restAfterMs) {
     try {
-      const answer = await fetch('/approvals', { headers: { accept: 'text/html' }, cache: 'no-store' });
+      const answer = await fetch(location.pathname, { headers: { accept: 'text/html' }, cache: 'no-store' });
       if (answer.ok) show(new DOMParser().parseFromString(await answer.text(), 'text/html'));
     } catch {
       // The network is down; try again at the next interval.

@@ -152,6 +152,19 @@ describe('local verification', () => {
     expect(sources).toEqual(['local']);
   });
 
+  it('accepts the tokens of every issuer in the list, with its own keys, and no others', async () => {
+    const { introspector } = open({ local: { issuer: [`${issuer}/t/acme`, `${issuer}/t/globex`] } });
+    for (const iss of [`${issuer}/t/acme`, `${issuer}/t/globex`]) {
+      expect(await introspector.introspect(await sign({ iss }))).toMatchObject({ active: true, iss });
+    }
+    expect(await introspector.introspect(await sign())).toEqual({ active: false });
+    expect(fetches).toBe(2);
+    expect(server.calls).toEqual([]);
+    expect(() =>
+      open({ local: { issuer: ['https://a.example', 'https://b.example'], jwksUri: issuer } }),
+    ).toThrow('jwksUri is for one issuer');
+  });
+
   it('refuses an invalid token locally (JWT-2, JWT-5 to JWT-8)', async () => {
     const { introspector, sources } = open();
     const good = await sign();

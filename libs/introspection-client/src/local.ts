@@ -1,4 +1,4 @@
-import { errors, jwtVerify, type JWTPayload } from 'jose';
+import { decodeJwt, errors, jwtVerify, type JWTPayload } from 'jose';
 import { inactive, type Answer } from './answers.ts';
 import { PublishedKeys } from './published-keys.ts';
 import type { LocalOptions } from './types.ts';
@@ -17,21 +17,31 @@ export type LocalAnswer = Answer | 'ask';
 /** Verifies signature, type, issuer and times of access tokens with the published keys (RFC 9068 §4). */
 export class LocalVerifier {
   readonly #options: LocalOptions;
-  readonly #keys: PublishedKeys;
+  /** By issuer. */
+  readonly #keys: ReadonlyMap<string, PublishedKeys>;
 
   /** @param patienceMs longest wait of one verification for the keys */
   constructor(options: LocalOptions, patienceMs: number) {
     this.#options = options;
-    const uri = options.jwksUri ?? `${options.issuer}/.well-known/jwks.json`;
-    this.#keys = new PublishedKeys(uri, patienceMs);
+    const issuers = [options.issuer].flat();
+    if (options.jwksUri !== undefined && issuers.length > 1) {
+      throw new Error(
+        'jwksUri is for one issuer; without it the keys of each are at <issuer>/.well-known/jwks.json.',
+      );
+    }
+    const uriOf = (issuer: string) => options.jwksUri ?? `${issuer}/.well-known/jwks.json`;
+    this.#keys = new Map(issuers.map((issuer) => [issuer, new PublishedKeys(uriOf(issuer), patienceMs)]));
   }
 
   async judge(token: string): Promise<LocalAnswer> {
     if (token.split('.', 4).length !== 3) return 'ask';
     try {
-      const { payload, protectedHeader } = await jwtVerify(token, this.#keys.find, {
+      const { iss: issuer = '' } = decodeJwt(token);
+      const keys = this.#keys.get(issuer);
+      if (keys === undefined) return inactive;
+      const { payload, protectedHeader } = await jwtVerify(token, keys.find, {
         algorithms: ['RS256'],
-        issuer: this.#options.issuer,
+        issuer,
         requiredClaims: ['exp', 'iat', 'aud', 'sub', 'client_id', 'jti', 'tenant_id', 'scope', 'role'],
       });
       return accessTokenTypes.includes(protectedHeader.typ) ? this.#answer(payload) : inactive;

@@ -78,8 +78,9 @@ export interface WatchOptions {
 
 /** Local verification of access tokens (RFC 9068 §4) instead of calling the server. */
 export interface LocalOptions {
-  readonly issuer: string;
-  /** Default: `<issuer>/.well-known/jwks.json`. */
+  /** The issuer, or all issuers whose tokens are accepted; those of any other are inactive. */
+  readonly issuer: string | readonly string[];
+  /** Of a single issuer. Default: `<issuer>/.well-known/jwks.json`. */
   readonly jwksUri?: string;
   /** Maximum cache time of a local result, in seconds; 60 by default. */
   readonly cacheSeconds?: number;

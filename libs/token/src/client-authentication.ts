@@ -5,6 +5,7 @@ import type { OAuthError } from '@tessera/oauth';
 import { ApplicationType, type Application } from '@tessera/proto-gen/directory';
 import type { Caller, ClientCredentials } from '@tessera/proto-gen/token';
 import { auditDenied, oauthError } from './audit.ts';
+import { requestedAt } from './issuer.ts';
 
 /** Whether the application is a confidential client (RFC 6749 §2.1). */
 export function isConfidential(application: Application): boolean {
@@ -23,7 +24,7 @@ export async function authenticateClient(
 ): Promise<Application> {
   const ipAddress = caller?.ipAddress ?? '';
   return auditDenied(audit, { clientId: credentials.clientId, ipAddress }, context, async () => {
-    const from = { ipAddress, accepts };
+    const from = { ipAddress, accepts, at: requestedAt(caller) };
     const { application } = await directory.authenticateClient(credentials, from, context.onward());
     return application;
   });

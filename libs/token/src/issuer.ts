@@ -1,8 +1,41 @@
+import type { DirectoryClient, RequestedIssuer } from '@tessera/directory-client';
 import type { Caller } from '@tessera/proto-gen/token';
 
-/** The issuer of a request: the configured one, or the one the gateway derived from the host. */
-export function issuerOf(configured: string | undefined, caller: Caller | undefined): string {
-  const issuer = configured ?? caller?.issuer ?? '';
-  if (issuer === '') throw new Error('the request carries no issuer and none is configured');
+/**
+ * The issuer of a request: that of the tenant it was sent to, else the configured one, else the one that the gateway derived from
+ * the host. Undefined for a call that no request of the gateway caused.
+ */
+export function requestedIssuer(
+  configured: string | undefined,
+  caller: Partial<Pick<Caller, 'issuer' | 'tenantId'>> | undefined,
+): string | undefined {
+  const { issuer = '', tenantId = '' } = caller ?? {};
+  return (tenantId === '' ? configured : undefined) ?? (issuer === '' ? undefined : issuer);
+}
+
+/** As `requestedIssuer`. Throws if there is none. */
+export function issuerOf(
+  configured: string | undefined,
+  caller: Partial<Pick<Caller, 'issuer' | 'tenantId'>> | undefined,
+): string {
+  const issuer = requestedIssuer(configured, caller);
+  if (issuer === undefined) throw new Error('the request carries no issuer and none is configured');
   return issuer;
+}
+
+/** Where a request was sent, to authenticate its client. */
+export function requestedAt(caller: Caller | undefined): RequestedIssuer {
+  return { issuer: caller?.issuer ?? '', tenantId: caller?.tenantId ?? '' };
+}
+
+/** Whether tokens of an issuer are tokens of this server: any if none is configured, else the shared one's and the tenants'. */
+export async function isOwnIssuer(
+  {
+    issuer: configured,
+    directory,
+  }: { readonly issuer: string | undefined; readonly directory: DirectoryClient },
+  issuer: string,
+): Promise<boolean> {
+  if (configured === undefined || issuer === configured) return true;
+  return (await directory.tenantIssuers()).has(issuer);
 }

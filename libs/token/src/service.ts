@@ -1,5 +1,6 @@
 import type { Handlers } from '@tessera/rpc';
 import type { IntrospectionService, TokenService } from '@tessera/proto-gen/token';
+import { requestedIssuer } from './issuer.ts';
 import { introspect, introspectBatch, type IntrospectionParts } from './introspection/introspection.ts';
 import { exchange, type PipelineParts } from './pipeline/pipeline.ts';
 import { revoke, type RevocationParts } from './revocation/revoke.ts';
@@ -38,7 +39,7 @@ export function tokenHandlers(parts: ServiceParts): Handlers<typeof TokenService
     },
     async verifyIdTokenHint({ idToken, caller }, context) {
       const hint = await parts.verifier.idToken(idToken, () => context.onward());
-      if (hint === undefined || hint.iss !== (parts.issuer ?? caller?.issuer)) return { valid: false };
+      if (hint === undefined || hint.iss !== requestedIssuer(parts.issuer, caller)) return { valid: false };
       return { valid: true, clientId: hint.aud, sub: hint.sub, sessionId: hint.sid };
     },
   };

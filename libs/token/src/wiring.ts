@@ -156,6 +156,7 @@ function serviceParts(
 ): ServiceParts {
   const { redis, clock, log } = runtime;
   const limiter = createLimiter({ redis, clock, log, prefix: 'token' });
+  const directory = createDirectoryClient({ directory: peers.directory, runtime, limiter });
   const refresh = {
     ...oneTime,
     runtime,
@@ -181,8 +182,12 @@ function serviceParts(
       refreshTokenGrant(refresh),
       ...polledGrants(peers.device, oneTime),
     ]),
-    directory: createDirectoryClient({ directory: peers.directory, runtime, limiter }),
-    verifier: createTokenVerifier(createVerificationKeys(peers.keys, runtime), runtime, revokedAccessTokens),
+    directory,
+    verifier: createTokenVerifier(
+      createVerificationKeys(peers.keys, directory, runtime),
+      runtime,
+      revokedAccessTokens,
+    ),
     signer: createSigner(peers.keys),
     issuer: config.TESSERA_ISSUER,
     accessTokenSeconds: config.TESSERA_ACCESS_TOKEN_TTL,

@@ -19,6 +19,12 @@ export const people = {
     email: 'cleo@acme.example',
     name: 'Cleo Ptolemy',
   },
+  gus: {
+    username: 'gus',
+    password: 'slide-rule-1622-gus',
+    email: 'gus@initech.example',
+    name: 'Gus',
+  },
   eve: {
     username: 'eve',
     password: 'jacquard-loom-1804-eve',
@@ -40,6 +46,7 @@ export const secrets = {
   alarm: 'acme-alarm-secret-0123456789-0123456789-ab',
   pinged: 'acme-pinged-secret-0123456789-0123456789-a',
   pushed: 'acme-pushed-secret-0123456789-0123456789-a',
+  own: 'own-issuer-web-secret-0123456789-012345678',
   ledger: 'acme-ledger-secret-0123456789-0123456789-a',
 } as const;
 
@@ -68,6 +75,8 @@ export interface StateOptions {
   readonly webhookUrl?: string;
   /** Notification endpoint of `acme-pinged` and `acme-pushed`. */
   readonly notificationEndpoint?: string;
+  /** Issuers of the tenants `initech` and `hooli`, which exist only with them. */
+  readonly issuers?: { readonly initech: string; readonly hooli: string };
 }
 
 /** The declared state as YAML, in the shape of the configuration reference. */
@@ -198,6 +207,40 @@ ${decidedElsewhere(options)}
         redirectUris: ["${redirectUri}"]
         logoutRedirectUris: []
         scopes: [openid, profile, offline_access, stock.read]
+${Object.entries(options.issuers ?? {})
+  .map(tenantWithIssuer)
+  .join('')}`;
+}
+
+/** Both tenants have people, applications and an audience alike. */
+function tenantWithIssuer([id, issuer]: readonly [string, string]): string {
+  return `
+  - id: ${id}
+    name: ${id}
+    issuer: ${issuer}
+    resources:
+      - audience: https://api.own.example
+        name: API
+        scopes: [things.read]
+    users:
+      - username: gus
+        email: gus@${id}.example
+        name: Gus
+        password: ${people.gus.password}
+    applications:
+      - clientId: ${id}-web
+        name: Web
+        type: confidential
+        secrets: [{value: "${secrets.own}"}]
+        grantTypes: [authorization_code, refresh_token, client_credentials]
+        redirectUris: ["${redirectUri}"]
+        logoutRedirectUris: ["${redirectUri}"]
+        scopes: [openid, profile, offline_access, things.read]
+      - clientId: ${id}-tv
+        name: TV
+        type: public
+        grantTypes: [device_code]
+        scopes: [openid, things.read]
 `;
 }
 

@@ -21,6 +21,7 @@ import { outputSuite } from '../suites/output.ts';
 import { racesSuite } from '../suites/races.ts';
 import { cibaDeliverySuite } from '../suites/ciba-delivery.ts';
 import { signInSuite } from '../suites/sign-in.ts';
+import { tenantIssuersSuite } from '../suites/tenant-issuers.ts';
 import { statesSuite } from '../suites/states.ts';
 import { tokensSuite } from '../suites/tokens.ts';
 
@@ -77,5 +78,6 @@ describe(setUp.name, () => {
   examplesSuite(system);
   // The full two hundred rounds where the stores are real and the processes few; elsewhere enough to prove the topology.
   racesSuite(system, setUp.name === setUps.compact.name ? 200 : setUp.rpc === 'token' ? 50 : 10);
+  tenantIssuersSuite(system);
   outputSuite(system);
 });

@@ -20,7 +20,7 @@ import type {
   PromptValue,
   RequestedClaims,
 } from '@tessera/oauth';
-import type { ApplicationRecord, DirectoryClient } from '@tessera/directory-client';
+import { isServedAt, type ApplicationRecord, type DirectoryClient } from '@tessera/directory-client';
 import type { CallOptions } from '@tessera/rpc';
 
 /** An authorization request as received, or as saved while a person signs in. */
@@ -70,6 +70,8 @@ interface Draft {
 }
 
 interface Lookup {
+  /** The tenant whose own issuer the request was sent to; empty at the shared issuer. */
+  readonly tenantId: string;
   readonly directory: DirectoryClient;
   readonly call: CallOptions;
   readonly ignoreUnknownScopes: boolean;
@@ -186,9 +188,12 @@ function checkParameters(draft: Draft): void {
   draft.form = checkAuthorizationParameters(draft.parameters);
 }
 
-async function checkApplication(draft: Draft, { directory, call }: Lookup): Promise<void> {
+async function checkApplication(draft: Draft, { directory, call, tenantId }: Lookup): Promise<void> {
   const { clientId, codeChallenge } = settled(draft.form);
-  const record = await directory.application(clientId, call);
+  const known = await directory.application(clientId, call);
+  // A client of another issuer is unknown here.
+  const isServed = known !== undefined && isServedAt(known.tenant, { issuer: draft.issuer, tenantId });
+  const record = isServed ? known : undefined;
   // Before the client is judged, so that the contract's message comes first for unknown clients too.
   if (codeChallenge === '' && record?.application.pkceOptional !== true) throw missingPkce();
   if (record !== undefined) draft.record = record;

@@ -65,7 +65,8 @@ export function createStartAuthorization(deps: {
   }
 
   return async (from, { parameters, hintedUserId }) => {
-    const lookup = { directory, call: from.call.onward(), ignoreUnknownScopes };
+    const { tenantId } = from.browser;
+    const lookup = { directory, call: from.call.onward(), ignoreUnknownScopes, tenantId };
     const request = await checkRequest({ parameters, issuer: from.browser.issuer, hintedUserId }, lookup);
     if (isRefusal(request)) {
       audit.requestRejected(from, request);

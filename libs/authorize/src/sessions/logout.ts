@@ -1,5 +1,5 @@
 import { logoutLocation, matchesRegistered } from '@tessera/oauth';
-import type { DirectoryClient } from '@tessera/directory-client';
+import { isServedAt, type DirectoryClient } from '@tessera/directory-client';
 import type { AuthorizeAudit } from '../audit.ts';
 import type { BrowserCall } from '../browser.ts';
 import type { Sessions } from './sessions.ts';
@@ -46,6 +46,7 @@ export function createLogout(deps: {
     if (clientId === '') return '';
     const record = await directory.application(clientId, from.call.onward());
     if (record === undefined || !directory.isActive(record)) return '';
+    if (!isServedAt(record.tenant, from.browser)) return '';
     const { tenantId, logoutRedirectUris } = record.application;
     const { postLogoutRedirectUri: asked, state, refuseFallback } = request;
     const added = { state, loggedOut: !refuseFallback };

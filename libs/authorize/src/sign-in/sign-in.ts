@@ -98,7 +98,8 @@ async function recheck(
   from: BrowserCall,
   pending: PendingRequest,
 ): Promise<CheckedRequest | Refused> {
-  const lookup = { directory, call: from.call.onward(), ignoreUnknownScopes };
+  const { tenantId } = from.browser;
+  const lookup = { directory, call: from.call.onward(), ignoreUnknownScopes, tenantId };
   const request = await checkRequest(pending, lookup);
   if (isRefusal(request)) {
     audit.requestRejected(from, request);

@@ -1,4 +1,4 @@
-import type { ApplicationRecord, DirectoryClient } from '@tessera/directory-client';
+import type { ApplicationRecord, DirectoryClient, RequestedIssuer } from '@tessera/directory-client';
 import { addressKey } from '@tessera/stores';
 import type { CallContext } from '@tessera/rpc';
 import type { Limiter, LimitRule } from '@tessera/stores';
@@ -15,7 +15,7 @@ export interface StartRequest {
   /** Whether credentials were sent at all: an empty secret is a wrong secret. */
   readonly attempted: boolean;
   readonly ipAddress: string;
-  readonly issuer: string;
+  readonly at: RequestedIssuer;
   readonly scope: string;
   /** RFC 8707 §2; empty when absent. */
   readonly resource: string;
@@ -63,10 +63,10 @@ export function createClientAdmission(deps: {
   const { directory, limiter, limits, audit, requireAuthentication } = deps;
 
   async function identify(request: StartRequest, call: CallContext): Promise<ApplicationRecord> {
-    const { clientId, clientSecret, attempted, ipAddress } = request;
+    const { clientId, clientSecret, attempted, ipAddress, at } = request;
     if (clientId === '') throw new OAuthError('invalid_request', 'The parameter client_id is missing.');
     const authenticate = (accepts: 'public' | 'identified'): Promise<ApplicationRecord> =>
-      directory.authenticateClient({ clientId, clientSecret }, { ipAddress, accepts }, call.onward());
+      directory.authenticateClient({ clientId, clientSecret }, { ipAddress, accepts, at }, call.onward());
     if (attempted || requireAuthentication) return authenticate('public');
     const client = await authenticate('identified');
     return client.application.authenticatedStartRequired ? authenticate('public') : client;

@@ -32,7 +32,7 @@ export function prepareGrant(
   { kind, lifetimeSeconds, intervalSeconds, bindingMessage }: GrantOptions,
   { random, secrets }: { readonly random: Random; readonly secrets: PollSecrets },
 ): PreparedGrant {
-  if (request.issuer === '') throw new Error('the request carries no issuer');
+  if (request.at.issuer === '') throw new Error('the request carries no issuer');
   const { scopes, resource } = grantScopes({
     requested: parseScope(request.scope),
     resource: request.resource,
@@ -51,7 +51,7 @@ export function prepareGrant(
         clientId: application.clientId,
         scopes,
         resource,
-        issuer: request.issuer,
+        issuer: request.at.issuer,
         ipAddress: request.ipAddress,
         // Anyone can send the identifier of a client: their text must not reach its users.
         bindingMessage: authenticated ? bindingMessage : '',

@@ -30,8 +30,8 @@ function cacheFor(gateway: Gateway): string {
 }
 
 /** An answer that was made for one host must not be given to another by a cache on the way. */
-function cacheHeader(gateway: Gateway): string {
-  return gateway.issuer.explicit ? cacheFor(gateway) : 'no-store';
+function cacheHeader({ incoming }: FastifyRequest, gateway: Gateway): string {
+  return gateway.issuer.explicit || incoming.tenant !== undefined ? cacheFor(gateway) : 'no-store';
 }
 
 /** Whether `/.well-known/openid-configuration` has the content of `/.well-known/oauth-authorization-server`. */
@@ -50,12 +50,15 @@ export async function openidConfiguration(
 ): Promise<string> {
   try {
     const issuer = request.incoming.issuer();
-    if (gateway.keySet.fresh() === undefined) await gateway.keySet.document();
-    const complete = isComplete(gateway.config);
+    const { tenant } = request.incoming;
+    const keySet = gateway.keySets.of(tenant);
+    if (keySet.fresh() === undefined) await keySet.document();
+    // The contract describes the shared issuer; a tenant's own announces everything.
+    const complete = tenant !== undefined || isComplete(gateway.config);
     const document = complete
       ? serverDocument(issuer, await gateway.deliveryModes.current())
       : contractDocument(issuer);
-    reply.header('cache-control', cacheHeader(gateway));
+    reply.header('cache-control', cacheHeader(request, gateway));
     return document;
   } catch (error) {
     throw new OAuthError('server_error', 'The issuer or the keys cannot be resolved.', { cause: error });
@@ -69,14 +72,15 @@ export async function oauthAuthorizationServer(
   gateway: Gateway,
 ): Promise<string> {
   const document = serverDocument(request.incoming.issuer(), await gateway.deliveryModes.current());
-  reply.header('cache-control', cacheHeader(gateway));
+  reply.header('cache-control', cacheHeader(request, gateway));
   return document;
 }
 
 /** `GET /.well-known/jwks.json` (RFC 7517 §5): names no host, but does not answer for a forged one. */
 export async function jwks(request: FastifyRequest, reply: FastifyReply, gateway: Gateway): Promise<string> {
   request.incoming.issuer();
-  const document = gateway.keySet.fresh() ?? (await gateway.keySet.document());
+  const keySet = gateway.keySets.of(request.incoming.tenant);
+  const document = keySet.fresh() ?? (await keySet.document());
   reply.header('cache-control', cacheFor(gateway));
   return document;
 }

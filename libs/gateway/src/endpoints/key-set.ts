@@ -1,4 +1,4 @@
-import type { Clock } from '@tessera/kit';
+import { boundedCache, type Clock } from '@tessera/kit';
 import type { Logger } from '@tessera/telemetry';
 import { keyCopyTrustedForMs, temporarilyUnavailable } from '@tessera/oauth';
 
@@ -15,6 +15,29 @@ export interface KeySet {
   fresh(): string | undefined;
   /** Seconds since the copy was fetched, even if it is too old to be used; undefined if there has never been one. */
   ageSeconds(): number | undefined;
+}
+
+/** The key sets of all issuers. */
+export interface KeySets {
+  /** Of a tenant with an issuer of its own, or of the shared issuer if it is undefined. */
+  of(tenant: { readonly tenantId: string } | undefined): KeySet;
+}
+
+/** Tenants whose key set is kept, about 2 KiB each. */
+const keptKeySets = 2_000;
+
+export function createKeySets(open: (tenantId: string) => KeySet): KeySets & { readonly shared: KeySet } {
+  const shared = open('');
+  const ofTenants = boundedCache<KeySet>(keptKeySets);
+  return {
+    shared,
+    of(tenant) {
+      if (tenant === undefined) return shared;
+      const keySet = ofTenants.get(tenant.tenantId) ?? open(tenant.tenantId);
+      ofTenants.set(tenant.tenantId, keySet);
+      return keySet;
+    },
+  };
 }
 
 export interface KeySetOptions {

@@ -15,9 +15,14 @@ const names: Readonly<Record<CookieName, string>> = {
   decided: 'tessera_decided',
 };
 
-/** On https the prefix makes browsers refuse the cookie from any other host or path (RFC 6265bis §4.1.3.2). */
-function wireName(name: CookieName, secure: boolean): string {
-  return secure ? `__Host-${names[name]}` : names[name];
+/**
+ * A tenant with an issuer of its own has cookies of its own, by their names: a path would not protect them, and with another path
+ * than `/` browsers refuse the prefix. On https the prefix makes browsers refuse the cookie from any other host or path (RFC 6265bis §4.1.3.2).
+ */
+function wireName(name: CookieName, request: FastifyRequest): string {
+  const { tenant } = request.incoming;
+  const own = tenant === undefined ? names[name] : `${names[name]}.${tenant.tenantId}`;
+  return isSecure(request) ? `__Host-${own}` : own;
 }
 
 function isSecure(request: FastifyRequest): boolean {
@@ -27,7 +32,7 @@ function isSecure(request: FastifyRequest): boolean {
 /** The value of a cookie; '' when the browser sent none, or one that is not of the kind. */
 export function readCookie(app: FastifyInstance, request: FastifyRequest, name: CookieName): string {
   const header = request.headers.cookie;
-  const value = header === undefined ? undefined : app.parseCookie(header)[wireName(name, isSecure(request))];
+  const value = header === undefined ? undefined : app.parseCookie(header)[wireName(name, request)];
   return value !== undefined && pattern[name].test(value) ? value : '';
 }
 
@@ -48,7 +53,7 @@ export function writeCookie(
   maxAge?: number,
 ): void {
   const secure = isSecure(request);
-  reply.setCookie(wireName(name, secure), value, {
+  reply.setCookie(wireName(name, request), value, {
     path: '/',
     httpOnly: true,
     sameSite: 'lax',

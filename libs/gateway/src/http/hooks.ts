@@ -29,7 +29,8 @@ export function prepareRequests(
     request.route = request.routeOptions.url;
     request.incoming = readIncoming(request.raw, request.id, rules);
     commonHeaders(reply, request.id);
-    if (https) reply.header('strict-transport-security', 'max-age=31536000');
+    if (https || request.incoming.tenant?.issuer.startsWith('https:') === true)
+      reply.header('strict-transport-security', 'max-age=31536000');
     done(closing ? temporarilyUnavailable() : (hostProblem(request) ?? addressProblem(request)));
   });
   // Its connection got an error answer before the request was read, so nobody would see what it did.

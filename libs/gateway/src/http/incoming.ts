@@ -5,22 +5,26 @@ import { readTraceparent, traceparentKey, type SpanContext } from '@tessera/tele
 import { uuid } from '@tessera/kit';
 import { type Runtime } from '@tessera/process';
 import { callerAddress, normalizeAddress, type Networks } from './addresses.ts';
-import type { IssuerRule } from './issuer.ts';
+import { lastValue, type IssuerRule } from './issuer.ts';
+import type { IssuerRouter, TenantIssuer } from './tenant-issuers.ts';
 
 /** Who a request comes from and which issuer it was sent to: the only place where forwarded headers are read. */
 export interface Incoming {
   readonly requestId: string;
   /** Address of the caller; '' when the connection is already gone. */
   readonly ipAddress: string;
+  /** The tenant whose own issuer the request was sent to; undefined at the shared issuer. */
+  readonly tenant: TenantIssuer | undefined;
   /** Throws `invalid_request` for a host that is not allowed. */
   issuer(): string;
   /** The caller in the messages to services. Throws like `issuer`. */
-  caller(): { ipAddress: string; issuer: string };
+  caller(): { ipAddress: string; issuer: string; tenantId: string };
 }
 
 export interface IncomingRules {
   readonly proxies: Networks;
   readonly issuer: IssuerRule;
+  readonly tenants: IssuerRouter;
   readonly runtime: Pick<Runtime, 'clock' | 'random'>;
 }
 
@@ -31,13 +35,29 @@ export function readIncoming(request: IncomingMessage, requestId: string, rules:
   const ipAddress = trusted
     ? callerAddress(address, single(headers['x-forwarded-for']), rules.proxies)
     : address;
+  const tenant = routed.get(request);
   const issuer = () =>
+    tenant?.issuer ??
     rules.issuer.resolve({
       host: headers.host,
       forwardedHost: trusted ? single(headers['x-forwarded-host']) : undefined,
       forwardedProto: trusted ? single(headers['x-forwarded-proto']) : undefined,
     });
-  return { requestId, ipAddress, issuer, caller: () => ({ ipAddress, issuer: issuer() }) };
+  const caller = () => ({ ipAddress, issuer: issuer(), tenantId: tenant?.tenantId ?? '' });
+  return { requestId, ipAddress, tenant, issuer, caller };
+}
+
+const routed = new WeakMap<IncomingMessage, TenantIssuer>();
+
+/** The URL of a request below the issuer it was sent to. Notes the tenant for `readIncoming`. */
+export function urlBelowIssuer(request: IncomingMessage, rules: IncomingRules): string {
+  const { headers, socket, url = '' } = request;
+  const { trusted } = connectionOf(socket, rules.proxies);
+  const forwarded = trusted ? lastValue(single(headers['x-forwarded-host'])) : undefined;
+  const found = rules.tenants.route(forwarded ?? headers.host ?? '', url);
+  if (found === undefined) return url;
+  routed.set(request, found.tenant);
+  return found.url;
 }
 
 /** The id of a request: a trusted proxy's `X-Request-Id` if it is a plain word, else a new one. */

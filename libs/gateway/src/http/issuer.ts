@@ -24,9 +24,9 @@ export function issuerRule(configured: string | undefined, allowedHosts: readonl
 const hostPattern = /^(\[[0-9a-f:.]+\]|[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?)(:\d{1,5})?$/;
 
 function inferred(requested: RequestedHost, allowed: ReadonlySet<string>): string {
-  const host = (last(requested.forwardedHost) ?? requested.host ?? '').toLowerCase();
+  const host = (lastValue(requested.forwardedHost) ?? requested.host ?? '').toLowerCase();
   const name = hostPattern.exec(host)?.[1];
-  const scheme = last(requested.forwardedProto)?.toLowerCase() ?? 'http';
+  const scheme = lastValue(requested.forwardedProto)?.toLowerCase() ?? 'http';
   const known = name !== undefined && (allowed.has(name) || allowed.has(host));
   const origin =
     known && (scheme === 'http' || scheme === 'https') ? URL.parse(`${scheme}://${host}`)?.origin : undefined;
@@ -36,7 +36,7 @@ function inferred(requested: RequestedHost, allowed: ReadonlySet<string>): strin
 }
 
 /** The value the nearest proxy added. */
-function last(header: string | undefined): string | undefined {
+export function lastValue(header: string | undefined): string | undefined {
   const value = header?.split(',').pop()?.trim();
   return value === '' ? undefined : value;
 }

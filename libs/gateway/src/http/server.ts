@@ -12,7 +12,7 @@ import { contract } from '../dialects/contract.ts';
 import { asOAuthError, type FailureLog } from './errors.ts';
 import type { Gateway } from '../gateway.ts';
 import { crossOriginHeaders } from './headers.ts';
-import { chooseRequestId, type IncomingRules } from './incoming.ts';
+import { chooseRequestId, urlBelowIssuer, type IncomingRules } from './incoming.ts';
 import { sendPageError, wantsHtml } from '../pages/page.ts';
 import { prepareRequests } from './hooks.ts';
 import { watchEventLoopLoad, type EventLoopLoad } from './event-loop-load.ts';
@@ -52,12 +52,14 @@ export function createServer(gateway: Gateway, options: ServerOptions): FastifyI
   const rules: IncomingRules = {
     proxies: gateway.config.TESSERA_TRUSTED_PROXIES,
     issuer: gateway.issuer,
+    tenants: gateway.tenants,
     runtime,
   };
   const patience = options.patience ?? usualPatience;
   const load = watchEventLoopLoad(patience.request);
   const app = fastify({
     ...limits(patience),
+    rewriteUrl: (request) => urlBelowIssuer(request, rules),
     genReqId: (request: IncomingMessage) => chooseRequestId(request, rules),
     frameworkErrors: (_error, _request, reply) => refuseAddress(reply as FastifyReply),
     clientErrorHandler: (error, socket) => refuseConnection(error, socket, load),
@@ -154,6 +156,14 @@ function addPages(app: FastifyInstance, gateway: Gateway, failures: FailureLog):
   app.register(async (pages) => {
     await pages.register(fastifyCookie, { hook: false });
     answerErrorsWithPages(pages, gateway, failures);
+    // Pages lead to each other by their paths below the issuer.
+    pages.addHook('onSend', (request, reply, payload, done) => {
+      const location = reply.getHeader('location');
+      const { basePath = '' } = request.incoming.tenant ?? {};
+      if (typeof location === 'string' && location.startsWith('/'))
+        reply.header('location', basePath + location);
+      done(null, payload);
+    });
     for (const route of routes) {
       if (route.kind !== 'page') continue;
       pages.route({

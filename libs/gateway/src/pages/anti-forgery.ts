@@ -49,5 +49,5 @@ export const antiForgery: AntiForgery = {
  */
 function isForeign({ origin, fetchSite, issuer }: SentForm): boolean {
   if (fetchSite !== undefined && fetchSite !== 'same-origin') return true;
-  return origin !== undefined && origin !== 'null' && origin !== issuer;
+  return origin !== undefined && origin !== 'null' && origin !== new URL(issuer).origin;
 }

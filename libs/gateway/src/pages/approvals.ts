@@ -17,7 +17,12 @@ import { isTenantId, sendTenantForm } from './tenant-form.ts';
  * who is not signed in names the tenant: by the link they received, or on the page.
  */
 export const showApprovals: PageHandler = async (context) => {
-  const tenantId = readQuery(context.request).get('tenant') ?? '';
+  const { request, reply, gateway } = context;
+  const tenantId = request.incoming.tenant?.tenantId ?? readQuery(request).get('tenant') ?? '';
+  const elsewhere = request.incoming.tenant === undefined ? gateway.tenants.issuerOf(tenantId) : undefined;
+  if (elsewhere !== undefined) {
+    return reply.header('cache-control', 'no-store').redirect(elsewhere + approvalsPath(), 302);
+  }
   const person = await signedInPerson(context);
   if (person === undefined) {
     return isTenantId(tenantId)

@@ -10,6 +10,8 @@ export interface BrowserContext {
   readonly ipAddress: string;
   readonly userAgentHash: string;
   readonly issuer: string;
+  /** The tenant whose own issuer it is; empty at the shared issuer. */
+  readonly tenantId: string;
 }
 
 /** Reads it from the request; `browserId` replaces the cookie's value where the browser has none yet. */
@@ -25,5 +27,6 @@ export function browserContext(
     ipAddress: request.incoming.ipAddress,
     userAgentHash: userAgentHash(request.raw),
     issuer: request.incoming.issuer(),
+    tenantId: request.incoming.tenant?.tenantId ?? '',
   };
 }

@@ -9,7 +9,7 @@ import { antiForgeryField, checkForm, purpose, readForm } from './form.ts';
 import type { PageHandler, PageContext } from './page-context.ts';
 import { sendPage, sendPageError } from './page.ts';
 import { devicePath } from './paths.ts';
-import { personName, requireBrowserId, signedInPerson, type Person } from './person.ts';
+import { personName, requireBrowserId, servesTenant, signedInPerson, type Person } from './person.ts';
 import { describeRequest } from './request-description.ts';
 import { isTenantId, sendTenantForm } from './tenant-form.ts';
 
@@ -34,7 +34,7 @@ export const showDevice: PageHandler = async (context) => {
   return answering(context, userCode, async () => {
     const person = await signedInPerson(context);
     if (person?.fresh === true) return sendConfirmation(context, userCode, person);
-    const entered = query.get('tenant') ?? '';
+    const entered = context.request.incoming.tenant?.tenantId ?? query.get('tenant') ?? '';
     const tenantId = (await tenantOf(context, userCode)) ?? person?.session.tenantId ?? entered;
     if (!isTenantId(tenantId)) return askForTenant(context, userCode, entered);
     if (person !== undefined && person.session.tenantId !== tenantId) throw unknownCode();
@@ -162,7 +162,9 @@ async function find(
     { userCode, sessionId, tenantId, userId, ipAddress },
     rootCall(requestId),
   );
-  if (found.request === undefined) throw unknownCode();
+  if (found.request === undefined || !servesTenant({ request, gateway }, found.request.tenantId)) {
+    throw unknownCode();
+  }
   return found.request;
 }
 

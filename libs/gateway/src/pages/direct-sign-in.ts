@@ -5,7 +5,7 @@ import { browserContext } from './browser.ts';
 import { antiForgeryField, purpose } from './form.ts';
 import type { PageContext } from './page-context.ts';
 import { sendMismatch } from './mismatch.ts';
-import { requireBrowserId, wrongCredentials, type Person } from './person.ts';
+import { requireBrowserId, servesTenant, wrongCredentials, type Person } from './person.ts';
 import { sendPage, sendPageError, type Page } from './page.ts';
 import { giveSession } from './session.ts';
 
@@ -68,6 +68,9 @@ export async function signInDirectly(
   form: ReadonlyMap<string, string>,
 ): Promise<'signed_in' | FastifyReply> {
   const { app, request, gateway } = context;
+  if (!servesTenant(context, signIn.tenantId)) {
+    throw new OAuthError('invalid_request', 'The tenant is not served at this address.');
+  }
   const identifier = form.get('identifier') ?? '';
   const password = form.get('password') ?? '';
   if (identifier === '' || password === '') {

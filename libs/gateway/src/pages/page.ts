@@ -83,7 +83,9 @@ export function sendHtmlPage(reply: FastifyReply, gateway: Gateway, page: Page):
 
 function sendHtml(reply: FastifyReply, gateway: Gateway, page: Page): FastifyReply {
   const { title, message, tenant, data } = page;
-  const html = gateway.templates.render(page.template, { title, message, tenant, ...data });
+  // The path of a tenant's issuer, with which every path of a page begins.
+  const base = reply.request.incoming.tenant?.basePath ?? '';
+  const html = gateway.templates.render(page.template, { base, title, message, tenant, ...data });
   return reply.type('text/html; charset=utf-8').send(html);
 }
 

@@ -19,7 +19,18 @@ export interface Person {
 export const wrongCredentials =
   'The user name or the password is wrong, or there were too many attempts. If you are sure of both, try again later.';
 
-/** Who is signed in; undefined when nobody is. */
+/** Whether the people of a tenant sign in at the issuer of a request. */
+export function servesTenant(
+  { request, gateway }: Pick<PageContext, 'request' | 'gateway'>,
+  tenantId: string,
+): boolean {
+  const { tenant } = request.incoming;
+  return tenant === undefined
+    ? gateway.tenants.issuerOf(tenantId) === undefined
+    : tenant.tenantId === tenantId;
+}
+
+/** Who is signed in at this issuer; undefined when nobody is. */
 export async function signedInPerson({ app, request, gateway }: PageContext): Promise<Person | undefined> {
   const browser = browserContext(app, request);
   if (browser.sessionToken === '') return undefined;
@@ -27,7 +38,7 @@ export async function signedInPerson({ app, request, gateway }: PageContext): Pr
     { browser },
     rootCall(request.incoming.requestId),
   );
-  if (session === undefined) return undefined;
+  if (session === undefined || !servesTenant({ request, gateway }, session.tenantId)) return undefined;
   const age = gateway.runtime.clock.now() / 1000 - Number(session.authTime);
   return { session, fresh: age <= gateway.config.TESSERA_APPROVAL_MAX_AGE };
 }

@@ -5,7 +5,7 @@ import { local, type BuiltService, type Handlers } from '@tessera/rpc';
 import { AuthorizeService } from '@tessera/proto-gen/authorize';
 import { BackchannelAuthenticationService, DeviceAuthorizationService } from '@tessera/proto-gen/device';
 import { DirectoryService } from '@tessera/proto-gen/directory';
-import { KeysService } from '@tessera/proto-gen/keys';
+import { KeysService, type GetPublicKeysRequest } from '@tessera/proto-gen/keys';
 import { IntrospectionService, TokenService } from '@tessera/proto-gen/token';
 import { buildGateway, type GatewayOptions, type GatewayService } from '../wiring.ts';
 import { gatewayConfig } from '../config.ts';
@@ -42,7 +42,9 @@ export function openGateway(
 ): TestGateway {
   const asked: { readonly method: string; readonly request: unknown }[] = [];
   const all: Record<string, unknown> = {
-    getPublicKeys: () => ({ keys: [publicKey] }),
+    getPublicKeys: ({ tenantId }: GetPublicKeysRequest) => ({ keys: [publicKey], tenantId }),
+    listTenantIssuers: () => ({ issuers: [] }),
+    watchChanges,
     getDeliveryModes: () => ({ modes: ['poll'] }),
     ...behaviours,
   };
@@ -63,6 +65,12 @@ export function openGateway(
     requests: <K extends MethodName>(method: K) =>
       asked.filter((call) => call.method === method).map((call) => call.request as RequestOf<K>),
   };
+}
+
+/** Says that nothing changes. */
+async function* watchChanges(_request: unknown, { signal }: { signal: AbortSignal }) {
+  yield { sequence: 1n };
+  await new Promise((resolve) => signal.addEventListener('abort', resolve));
 }
 
 function built(

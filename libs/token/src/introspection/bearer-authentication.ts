@@ -1,6 +1,7 @@
 import type { DirectoryClient } from '@tessera/directory-client';
 import type { AuthenticateBearer } from '@tessera/rpc';
 import { introspectionScope, OAuthError } from '@tessera/oauth';
+import { isOwnIssuer } from '../issuer.ts';
 import type { TokenVerifier } from '../verification/token-verifier.ts';
 
 export interface BearerParts {
@@ -17,7 +18,7 @@ export interface BearerParts {
 export function bearerAuthentication({ directory, verifier, issuer }: BearerParts): AuthenticateBearer {
   return async (accessToken, call) => {
     const claims = await verifier.accessToken(accessToken, () => call);
-    if (claims === undefined || claims.iss !== (issuer ?? claims.iss)) throw invalidToken();
+    if (claims === undefined || !(await isOwnIssuer({ issuer, directory }, claims.iss))) throw invalidToken();
     if (!claims.scope.includes(introspectionScope)) throw insufficientScope();
     const { client_id: clientId } = claims;
     if (claims.aud !== claims.iss || claims.sub !== clientId) throw invalidToken();

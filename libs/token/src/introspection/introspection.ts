@@ -8,6 +8,7 @@ import { TokenKind, type BatchIntrospectRequest, type IntrospectRequest } from '
 import { mayUseRefreshTokens } from '../grants/refresh-token.ts';
 import type { RefreshTokenCodec } from '../refresh-token-format.ts';
 import type { LiveFamily, RefreshStore } from '../store/store.ts';
+import { isOwnIssuer, requestedIssuer } from '../issuer.ts';
 import type { TokenVerifier } from '../verification/token-verifier.ts';
 import { accessPolicyFor, type AccessPolicy, type AccessPolicyParts } from './access-policy.ts';
 
@@ -73,7 +74,8 @@ export async function introspect(
   const { credentials, caller } = request;
   const requester = {
     policy,
-    issuer: parts.issuer ?? (caller?.issuer || undefined),
+    issuer: caller && requestedIssuer(parts.issuer, caller),
+    tenantId: caller?.tenantId ?? '',
     clientId: credentials?.clientId,
     ipAddress: caller?.ipAddress ?? '',
   };
@@ -90,7 +92,7 @@ export async function introspectBatch(
     throw new ConnectError(`At most ${largestBatch} tokens per batch.`, Code.InvalidArgument);
   }
   const policy = await accessPolicyFor(parts, {}, context);
-  const requester = { policy, issuer: parts.issuer, clientId: undefined, ipAddress: '' };
+  const requester = { policy, issuer: undefined, tenantId: '', clientId: undefined, ipAddress: '' };
   const outcomes: Outcome[] = [];
   for (let start = 0; start < tokens.length; start += sliceSize) {
     if (start > 0) await nextTurn();
@@ -118,8 +120,10 @@ async function outcomeOf(
 /** On whose behalf a token is introspected. */
 interface Requester {
   readonly policy: AccessPolicy;
-  /** The only issuer whose access tokens are active; undefined: any issuer of this server. */
+  /** The issuer that the request was sent to: only its access tokens are active. Undefined: those of every issuer of this server. */
   readonly issuer: string | undefined;
+  /** The tenant whose own issuer it is; empty at the shared issuer. */
+  readonly tenantId: string;
   /** The client whose credentials the gateway forwards. */
   readonly clientId: string | undefined;
   readonly ipAddress: string;
@@ -135,7 +139,7 @@ async function introspectToken(
   const reference = parts.refreshTokens.decode(token);
   if (reference === undefined) {
     const claims = await parts.verifier.accessToken(token, () => context.onward());
-    if (claims === undefined || claims.iss !== (requester.issuer ?? claims.iss)) return inactive;
+    if (claims === undefined || !(await acceptsIssuer(parts, requester, claims.iss))) return inactive;
     const { tenant_id: tenantId, client_id: clientId, aud: audience } = claims;
     if (!requester.policy.allowsAccessToken({ tenantId, clientId, audience })) {
       return denyForeignToken(parts, requester, context, tenantId);
@@ -143,13 +147,33 @@ async function introspectToken(
     return describeAccessToken(parts, claims);
   }
   const family = await parts.families.findLive(reference.familyId, reference.generation);
-  // A refresh token can be used at every host unless one issuer is configured.
-  if (family === undefined || family.issuer !== (parts.issuer ?? family.issuer)) return inactive;
+  if (family === undefined || !(await acceptsFamily(parts, requester, family.issuer))) return inactive;
   const { tenantId, clientId, resource: audience } = family;
   if (!requester.policy.allowsRefreshToken({ tenantId, clientId, audience })) {
     return denyForeignToken(parts, requester, context, tenantId);
   }
   return (await isUsable(parts.directory, family, context)) ? describeFamily(family) : inactive;
+}
+
+function acceptsIssuer(
+  parts: IntrospectionParts,
+  requester: Requester,
+  issuer: string,
+): boolean | Promise<boolean> {
+  return requester.issuer === undefined ? isOwnIssuer(parts, issuer) : issuer === requester.issuer;
+}
+
+/** A refresh token of the shared issuer can be used at every host unless one issuer is configured. */
+async function acceptsFamily(
+  parts: IntrospectionParts,
+  requester: Requester,
+  issuer: string,
+): Promise<boolean> {
+  const { issuer: requested, tenantId } = requester;
+  if (requested === undefined || parts.issuer !== undefined || tenantId !== '') {
+    return acceptsIssuer(parts, requester, issuer);
+  }
+  return !(await parts.directory.tenantIssuers()).has(issuer);
 }
 
 /** An active token that the requester may not see is reported as inactive, and audited. */

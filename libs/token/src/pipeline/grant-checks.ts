@@ -5,9 +5,17 @@ import { oauthError } from '../audit.ts';
 import { invalidClient } from '../client-authentication.ts';
 import type { Exchange, UserGrant } from './grant.ts';
 
-/** Throws `invalid_grant` for a grant of another issuer than the configured one, even if that one was configured before. */
-export function requireIssuer(configured: string | undefined, grant: UserGrant | undefined): void {
-  if (grant === undefined || grant.issuer === (configured ?? grant.issuer)) return;
+/**
+ * Throws `invalid_grant` for a grant of another issuer than that of the tenant, or for a tenant without one than the configured one,
+ * even if it was the right one before.
+ */
+export function requireIssuer(
+  configured: string | undefined,
+  { tenant }: Pick<Exchange, 'tenant'>,
+  grant: UserGrant | undefined,
+): void {
+  const expected = tenant.issuer === '' ? configured : tenant.issuer;
+  if (grant === undefined || grant.issuer === (expected ?? grant.issuer)) return;
   throw oauthError('invalid_grant', 'The grant is no longer valid.', 'issuer_mismatch');
 }
 

@@ -54,6 +54,8 @@ export async function issueTokens(
   // Never earlier than the sign-in: its time is up to a second ahead if it follows a change that ended earlier sign-ins.
   const issuedAt = Math.max(now, Math.min(subject?.grant.authTime ?? 0, now + 1));
   const issuer = subject?.grant.issuer ?? exchange.issuer;
+  // A tenant with an issuer of its own has keys of its own.
+  const signingTenant = exchange.tenant.issuer === '' ? '' : tenantId;
   const expiresIn = lifetimes?.accessToken || parts.accessTokenSeconds;
   const claims = accessTokenClaims({
     issuer,
@@ -92,7 +94,7 @@ export async function issueTokens(
       atHashOf: 0,
     });
   }
-  const [accessToken = '', idToken = ''] = await parts.signer.sign(tasks, exchange.call());
+  const [accessToken = '', idToken = ''] = await parts.signer.sign(tasks, exchange.call(), signingTenant);
   return { accessToken, expiresIn, audience: claims.aud, idToken };
 }
 

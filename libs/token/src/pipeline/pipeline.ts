@@ -7,7 +7,7 @@ import { metrics } from '@tessera/telemetry';
 import type { ExchangeRequest } from '@tessera/proto-gen/token';
 import { auditDenied, oauthError } from '../audit.ts';
 import { invalidClient } from '../client-authentication.ts';
-import { issuerOf } from '../issuer.ts';
+import { issuerOf, requestedAt } from '../issuer.ts';
 import {
   grantParameters,
   missingParameter,
@@ -106,7 +106,7 @@ async function redeemGrant(parts: PipelineParts, grant: Grant, current: Exchange
   const { userGrant, idTokenClaims } = redemption;
   try {
     // 5. the grant is of this issuer, and client and user are active
-    requireIssuer(parts.issuer, userGrant);
+    requireIssuer(parts.issuer, current, userGrant);
     const subject = await requireActive(parts.directory, current, userGrant);
     // 6. scope and resource of the tokens
     const { scopes, resource } = decideScopes(current, userGrant);
@@ -168,7 +168,7 @@ function authenticate(
   context: CallContext,
 ): Promise<ApplicationRecord> {
   if (credentials === undefined) throw missingParameter('client_id');
-  const from = { ipAddress: caller?.ipAddress ?? '' };
+  const from = { ipAddress: caller?.ipAddress ?? '', at: requestedAt(caller) };
   return directory.authenticateClient(credentials, from, context.onward());
 }
 

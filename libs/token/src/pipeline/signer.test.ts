@@ -11,7 +11,7 @@ function setUp() {
   const keys = new FakeKeys(key);
   const signer = createSigner(keys.peer());
   const sign = async (sub: string) => {
-    const [token = ''] = await signer.sign([{ type: TokenType.ACCESS_TOKEN, claims: { sub } }], {});
+    const [token = ''] = await signer.sign([{ type: TokenType.ACCESS_TOKEN, claims: { sub } }], {}, '');
     return token;
   };
   const signPair = (sub: string) =>
@@ -21,6 +21,7 @@ function setUp() {
         { type: TokenType.ID_TOKEN, claims: { sub }, atHashOf: 0 },
       ],
       {},
+      '',
     );
   return { keys, sign, signPair };
 }

@@ -1,6 +1,6 @@
 import { traced } from '@tessera/telemetry';
 import type { CallOptions, Client } from '@tessera/rpc';
-import { OAuthError } from '@tessera/oauth';
+import { OAuthError, temporarilyUnavailable } from '@tessera/oauth';
 import type { KeysService, TokenType } from '@tessera/proto-gen/keys';
 
 /** One token to sign: its claims, and the token type that decides the header `typ`. */
@@ -13,8 +13,11 @@ export interface SigningTask {
 
 /** Has tokens signed by `keys`. Requests of the same turn of the event loop share one call. */
 export interface Signer {
-  /** Resolves with one compact serialization (RFC 7515 §7.1) per task, in order. */
-  sign(tasks: readonly SigningTask[], call: CallOptions): Promise<string[]>;
+  /**
+   * Resolves with one compact serialization (RFC 7515 §7.1) per task, in order.
+   * @param tenantId the tenant whose own keys sign; empty for those of the shared issuer
+   */
+  sign(tasks: readonly SigningTask[], call: CallOptions, tenantId: string): Promise<string[]>;
 }
 
 /** Bounds the size and duration of one call to `keys`: 64 signatures take one core about 20 ms. */
@@ -22,6 +25,7 @@ const largestBatch = 64;
 
 /** The tasks of one request. They stay in one call, as one may contain the hash of another. */
 interface PendingTasks {
+  readonly tenantId: string;
   readonly items: readonly { type: TokenType; payload: Uint8Array; atHashOf?: number }[];
   readonly call: CallOptions;
   readonly resolve: (tokens: string[]) => void;
@@ -32,8 +36,12 @@ export function createSigner(keys: Client<typeof KeysService>): Signer {
   let waiting: PendingTasks[] = [];
 
   function flush(): void {
-    const all = waiting;
+    const all = Map.groupBy(waiting, ({ tenantId }) => tenantId);
     waiting = [];
+    for (const ofTenant of all.values()) signInBatches(ofTenant);
+  }
+
+  function signInBatches(all: readonly PendingTasks[]): void {
     let batch: PendingTasks[] = [];
     let size = 0;
     for (const pending of all) {
@@ -51,7 +59,10 @@ export function createSigner(keys: Client<typeof KeysService>): Signer {
   async function signTogether(batch: readonly PendingTasks[]): Promise<void> {
     try {
       const items = itemsOf(batch);
-      const { tokens } = await keys.sign({ items }, optionsFor(batch));
+      const tenantId = batch[0]?.tenantId ?? '';
+      const { tokens, ...answer } = await keys.sign({ items, tenantId }, optionsFor(batch));
+      // A `keys` process of the version before signs everything with the shared keys.
+      if (answer.tenantId !== tenantId) throw temporarilyUnavailable();
       if (tokens.length !== items.length)
         throw new Error('keys returned another number of tokens than items');
       let start = 0;
@@ -69,22 +80,22 @@ export function createSigner(keys: Client<typeof KeysService>): Signer {
     }
   }
 
-  function gather(tasks: readonly SigningTask[], call: CallOptions): Promise<string[]> {
+  function gather(tasks: readonly SigningTask[], call: CallOptions, tenantId: string): Promise<string[]> {
     return new Promise((resolve, reject) => {
       if (waiting.length === 0) setImmediate(flush);
       const items = tasks.map(({ claims, ...task }) => ({
         ...task,
         payload: Buffer.from(JSON.stringify(claims)),
       }));
-      waiting.push({ items, call, resolve, reject });
+      waiting.push({ tenantId, items, call, resolve, reject });
     });
   }
 
   return {
     // The shared call is traced under the first request of the batch; this span is how long each request waited.
-    sign: (tasks, call) =>
+    sign: (tasks, call, tenantId) =>
       traced({ name: 'sign', kind: 'internal', attributes: { 'tessera.signatures': tasks.length } }, () =>
-        gather(tasks, call),
+        gather(tasks, call, tenantId),
       ),
   };
 }

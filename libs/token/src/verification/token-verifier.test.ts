@@ -30,7 +30,8 @@ function setUp(...keys: Parameters<typeof testKey>[0][]) {
   const clock = fakeClock(now * 1000);
   const fake = new FakeKeys(key, ...keys.map(testKey));
   const revoked = new Set<string>();
-  const verificationKeys = createVerificationKeys(fake.peer(), { clock, log: silentLog() });
+  const directory = { tenantIssuers: async () => new Map<string, string>() };
+  const verificationKeys = createVerificationKeys(fake.peer(), directory, { clock, log: silentLog() });
   const verifier = createTokenVerifier(verificationKeys, { clock }, revoked);
   return {
     clock,

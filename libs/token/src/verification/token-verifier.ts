@@ -83,6 +83,8 @@ const protectedHeader = z.strictObject({
 
 interface VerifiedToken {
   readonly kid: string;
+  /** The tenant whose own key it is; empty for one of the shared issuer. */
+  readonly tenantId: string;
   readonly claims: z.infer<typeof accessTokenClaims>;
 }
 
@@ -104,7 +106,9 @@ export function createTokenVerifier(
     const signed = await verifySignature(token, accessTokenTypes, keys, onward);
     const claims = accessTokenClaims.safeParse(signed?.claims).data;
     if (signed === undefined || claims === undefined || !isUsable(claims)) return undefined;
-    verified.set(digest, { kid: signed.kid, claims });
+    const { kid, tenantId } = signed;
+    if (tenantId !== '' && claims.tenant_id !== tenantId) return undefined;
+    verified.set(digest, { kid, tenantId, claims });
     return claims;
   }
 
@@ -114,7 +118,9 @@ export function createTokenVerifier(
       const digest = hash('sha256', token, 'base64');
       const cached = verified.get(digest);
       // Withdrawing a key invalidates the tokens it signed.
-      if (cached === undefined || !keys.has(cached.kid)) return verifyAccessToken(token, digest, onward);
+      if (cached === undefined || !keys.has(cached.kid, cached.tenantId)) {
+        return verifyAccessToken(token, digest, onward);
+      }
       return isUsable(cached.claims) ? cached.claims : undefined;
     },
     async idToken(token, onward) {
@@ -134,18 +140,21 @@ async function verifySignature(
   types: readonly string[],
   keys: VerificationKeys,
   onward: () => CallOptions,
-): Promise<{ kid: string; claims: unknown } | undefined> {
+): Promise<{ kid: string; tenantId: string; claims: unknown } | undefined> {
   if (!isCanonical(token)) return undefined;
+  let tenantId = '';
   const getKey = async (header: CompactJWSHeaderParameters): Promise<CryptoKey> => {
     const accepted = protectedHeader.safeParse(header).data;
-    const isExpected = accepted !== undefined && types.includes(accepted.typ);
-    const key = isExpected ? await keys.find(accepted.kid, onward) : undefined;
-    if (key === undefined) throw new errors.JWKSNoMatchingKey();
-    return key;
+    if (accepted === undefined || !types.includes(accepted.typ)) throw new errors.JWKSNoMatchingKey();
+    // The issuer only chooses the key: once the signature is verified, the token is of this issuer.
+    const found = await keys.find(accepted.kid, decodeJwt(token).iss ?? '', onward);
+    if (found === undefined) throw new errors.JWKSNoMatchingKey();
+    ({ tenantId } = found);
+    return found.key;
   };
   try {
     const { protectedHeader } = await compactVerify(token, getKey, { algorithms: ['RS256'] });
-    return { kid: protectedHeader.kid ?? '', claims: decodeJwt(token) };
+    return { kid: protectedHeader.kid ?? '', tenantId, claims: decodeJwt(token) };
   } catch (error) {
     // Any other error says nothing about the token: the key could not be fetched, or the caller gave up.
     if (error instanceof errors.JOSEError) return undefined;

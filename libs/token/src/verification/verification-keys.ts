@@ -1,12 +1,60 @@
 import { awaitShared, rootCall, sharedCall } from '@tessera/rpc';
 import type { CallOptions, Client } from '@tessera/rpc';
+import type { DirectoryClient } from '@tessera/directory-client';
+import { boundedCache } from '@tessera/kit';
 import { type Runtime } from '@tessera/process';
 import { keyCopyTrustedForMs, temporarilyUnavailable } from '@tessera/oauth';
 import type { KeysService, PublicKey } from '@tessera/proto-gen/keys';
 import { importJWK, type CryptoKey } from 'jose';
 
-/** The public keys of this server's tokens. The last key set is kept while `keys` is unavailable. */
+/** A public key, and the tenant whose own issuer it is of; empty for the shared issuer. */
+export interface FoundKey {
+  readonly key: CryptoKey;
+  readonly tenantId: string;
+}
+
+/** The public keys of all issuers of this server. */
 export interface VerificationKeys {
+  /** Whether the current key set of this tenant, or of the shared issuer, has this key, without fetching. */
+  has(kid: string, tenantId: string): boolean;
+  /**
+   * The key with this `kid` of the issuer that a token names; undefined if there is none. Throws `temporarily_unavailable` if the
+   * keys must be fetched and cannot be.
+   */
+  find(kid: string, issuer: string, onward: () => CallOptions): Promise<FoundKey | undefined>;
+}
+
+/** Tenants whose public keys are kept, about 3 KiB each. */
+const keptTenants = 2_000;
+
+export function createVerificationKeys(
+  keys: Client<typeof KeysService>,
+  directory: Pick<DirectoryClient, 'tenantIssuers'>,
+  runtime: Pick<Runtime, 'clock' | 'log'>,
+): VerificationKeys {
+  const shared = createIssuerKeys(keys, runtime, '');
+  const ofTenants = boundedCache<IssuerKeys>(keptTenants);
+
+  function keysOf(tenantId: string): IssuerKeys {
+    if (tenantId === '') return shared;
+    const known = ofTenants.get(tenantId) ?? createIssuerKeys(keys, runtime, tenantId);
+    ofTenants.set(tenantId, known);
+    return known;
+  }
+
+  return {
+    has: (kid, tenantId) => (tenantId === '' ? shared : ofTenants.get(tenantId))?.has(kid) ?? false,
+    async find(kid, issuer, onward) {
+      // Most tokens are of the shared issuer, and no tenant's key has the `kid` of one of its keys.
+      const tenantId = shared.has(kid) ? '' : ((await directory.tenantIssuers()).get(issuer) ?? '');
+      const key = await keysOf(tenantId).find(kid, onward);
+      return key && { key, tenantId };
+    },
+  };
+}
+
+/** The public keys of one issuer. The last key set is kept while `keys` is unavailable. */
+interface IssuerKeys {
   /** Whether the current key set has this key, without fetching. */
   has(kid: string): boolean;
   /**
@@ -26,10 +74,11 @@ interface KeySet {
 }
 
 /** Fetches the keys when first needed, then once a minute while they are used, and at most once a second for an unknown `kid`. */
-export function createVerificationKeys(
+function createIssuerKeys(
   keys: Client<typeof KeysService>,
   runtime: Pick<Runtime, 'clock' | 'log'>,
-): VerificationKeys {
+  tenantId: string,
+): IssuerKeys {
   let current: KeySet | undefined;
   let fetchStartedAt = -Infinity;
   let failure: unknown;
@@ -40,7 +89,9 @@ export function createVerificationKeys(
     fetching ??= (async () => {
       fetchStartedAt = runtime.clock.now();
       try {
-        const answer = await keys.getPublicKeys({}, sharedCall(call));
+        const answer = await keys.getPublicKeys({ tenantId }, sharedCall(call));
+        // A `keys` process of the version before knows only the shared keys.
+        if (answer.tenantId !== tenantId) throw temporarilyUnavailable();
         const imported = await Promise.all(answer.keys.map(keyEntry));
         current = { keys: new Map(imported), fetchedAt: runtime.clock.now() };
         failure = undefined;

@@ -1,0 +1,128 @@
+import { Code, ConnectError, rootCall, type Client } from '@tessera/rpc';
+import type { Clock } from '@tessera/kit';
+import type { Runtime } from '@tessera/process';
+import type { DirectoryService } from '@tessera/proto-gen/directory';
+import { ChangeKind } from '@tessera/proto-gen/directory';
+import { temporarilyUnavailable } from '@tessera/oauth';
+import { ChangeWatch } from './change-watch.ts';
+
+/** Tenants by their own issuers. */
+export type TenantIssuers = ReadonlyMap<string, string>;
+
+const loadTimeoutMs = 2_000;
+/** After a failure the next attempt waits this long. */
+const pauseMs = 1_000;
+
+/**
+ * The complete list of issuers that tenants have of their own, so that an unknown issuer costs neither a call nor memory. The last list
+ * is used while the directory is unavailable.
+ */
+export class IssuerList {
+  readonly #directory: Client<typeof DirectoryService>;
+  readonly #clock: Clock;
+  readonly #maxAge: () => number;
+  #current: { readonly issuers: TenantIssuers; readonly loadedAt: number } | undefined;
+  #failedAt = -Infinity;
+  #loading: Promise<void> | undefined;
+  /** Counts changes, so that a list read before a change is not taken for the current one. */
+  #version = 0;
+  #loadedVersion = -1;
+
+  constructor(options: {
+    readonly directory: Client<typeof DirectoryService>;
+    readonly clock: Clock;
+    /** The current maximum age of the list, in milliseconds. */
+    readonly maxAge: () => number;
+  }) {
+    this.#directory = options.directory;
+    this.#clock = options.clock;
+    this.#maxAge = options.maxAge;
+  }
+
+  /** Throws `temporarily_unavailable` if there is no list yet and the directory is unavailable. */
+  async get(): Promise<TenantIssuers> {
+    if (!this.#isFresh()) await this.#load();
+    if (this.#current === undefined) throw temporarilyUnavailable();
+    return this.#current.issuers;
+  }
+
+  /** The list without a call; undefined until the first one arrived. One that may be out of date is read again in the background. */
+  current(): TenantIssuers | undefined {
+    if (!this.#isFresh()) void this.#load();
+    return this.#current?.issuers;
+  }
+
+  /** The list may have changed. */
+  drop(): void {
+    this.#version += 1;
+    if (this.#current !== undefined) void this.#load();
+  }
+
+  #isFresh(): boolean {
+    if (this.#current === undefined || this.#loadedVersion !== this.#version) return false;
+    const age = this.#clock.now() - this.#current.loadedAt;
+    return age >= 0 && age <= this.#maxAge();
+  }
+
+  #load(): Promise<void> {
+    const isTooSoon = this.#current !== undefined && this.#clock.now() - this.#failedAt < pauseMs;
+    if (isTooSoon && this.#loading === undefined) return Promise.resolve();
+    this.#loading ??= this.#read().finally(() => (this.#loading = undefined));
+    return this.#loading;
+  }
+
+  async #read(): Promise<void> {
+    for (;;) {
+      const version = this.#version;
+      const loadedAt = this.#clock.now();
+      try {
+        this.#current = { issuers: await readIssuers(this.#directory), loadedAt };
+        this.#loadedVersion = version;
+      } catch {
+        this.#failedAt = this.#clock.now();
+        return;
+      }
+      if (version === this.#version) return;
+    }
+  }
+}
+
+async function readIssuers(directory: Client<typeof DirectoryService>): Promise<TenantIssuers> {
+  try {
+    const { issuers } = await directory.listTenantIssuers({}, rootCall('tenant-issuers', loadTimeoutMs));
+    return new Map(issuers.map(({ tenantId, issuer }) => [issuer, tenantId]));
+  } catch (error) {
+    // A directory of the version before does not know this call.
+    if (error instanceof ConnectError && error.code === Code.Unimplemented) return new Map();
+    throw error;
+  }
+}
+
+/** The list with a watch of its own, for a service that needs nothing else of the directory's records. */
+export interface WatchedIssuers extends Pick<IssuerList, 'get' | 'current'> {
+  close(): Promise<void>;
+}
+
+const watchedMs = 60_000;
+const unwatchedMs = 1_000;
+
+export function watchTenantIssuers(options: {
+  readonly directory: Client<typeof DirectoryService>;
+  readonly runtime: Pick<Runtime, 'clock' | 'random' | 'log'>;
+}): WatchedIssuers {
+  const { directory, runtime } = options;
+  const list = new IssuerList({
+    directory,
+    clock: runtime.clock,
+    maxAge: () => (watch.connected ? watchedMs : unwatchedMs),
+  });
+  const watch = new ChangeWatch({
+    directory,
+    runtime,
+    onChange: ({ kind }) => {
+      if (kind === ChangeKind.TENANT) list.drop();
+    },
+    onGap: () => list.drop(),
+  });
+  return { get: () => list.get(), current: () => list.current(), close: () => watch.close() };
+}

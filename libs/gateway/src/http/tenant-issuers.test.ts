@@ -1,0 +1,95 @@
+import { describe, expect, it } from 'vitest';
+import { createIssuerRouter } from './tenant-issuers.ts';
+
+const list = new Map([
+  ['https://id.example/t/acme', 'acme'],
+  ['https://id.example/t/acme/inner', 'inner'],
+  ['https://login.globex.example', 'globex'],
+  ['https://login.globex.example/sub', 'sub'],
+  ['https://other.example:8443/x', 'other'],
+]);
+const shared = ['/token', '/.well-known/openid-configuration'];
+
+function routerFor(current = list as ReadonlyMap<string, string> | undefined, sharedIssuer?: string) {
+  return createIssuerRouter({
+    current: () => current,
+    sharedIssuer: sharedIssuer ?? 'https://id.example',
+    isSharedPath: (path) => shared.includes(path),
+  });
+}
+
+function routed(host: string, url: string, router = routerFor()): string | undefined {
+  const found = router.route(host, url);
+  return found && `${found.tenant.tenantId} ${found.url}`;
+}
+
+describe('the issuer of a request', () => {
+  it.each([
+    ['id.example', '/t/acme/token', 'acme /token'],
+    ['id.example', '/t/acme/authorize?a=/t/globex/?b', 'acme /authorize?a=/t/globex/?b'],
+    ['id.example', '/t/acme/inner/token', 'inner /token'],
+    ['ID.example:443', '/t/acme/token', 'acme /token'],
+    ['gateway.internal:8080', '/t/acme/token', 'acme /token'],
+    ['login.globex.example', '/token?x=1', 'globex /token?x=1'],
+    ['login.globex.example:443', '/device', 'globex /device'],
+    ['login.globex.example', '/sub/device', 'sub /device'],
+    ['other.example:8443', '/x/device', 'other /device'],
+  ])('is that of the tenant: %s%s', (host, url, expected) => {
+    expect(routed(host, url)).toBe(expected);
+  });
+
+  it.each([
+    ['id.example', '/token'],
+    ['id.example', '/'],
+    ['id.example', '/t/acme'],
+    ['id.example', '/t/acmex/token'],
+    ['id.example', '/t/ACME/token'],
+    ['id.example', '//t/acme/token'],
+    ['id.example', '/t/%61cme/token'],
+    ['id.example', '/a/b/c/d/e/f/t/acme/token'],
+    ['id.example', '/?/t/acme/token'],
+    ['other.example', '/x/device'],
+    ['id.example', '/x/device'],
+    ['login.globex.example.evil.test', '/device'],
+    ['', '/device'],
+  ])('is the shared one: %s%s', (host, url) => {
+    expect(routed(host, url)).toBeUndefined();
+  });
+
+  it.each(['openid-configuration', 'oauth-authorization-server'])(
+    'is named before or after its path in the address of %s (RFC 8414 §3.1, §5)',
+    (name) => {
+      const wellKnown = `/.well-known/${name}`;
+      expect(routed('id.example', `${wellKnown}/t/acme`)).toBe(`acme ${wellKnown}`);
+      expect(routed('id.example', `/t/acme${wellKnown}`)).toBe(`acme ${wellKnown}`);
+      expect(routed('login.globex.example', wellKnown)).toBe(`globex ${wellKnown}`);
+      expect(routed('id.example', `${wellKnown}/t/nobody`)).toBeUndefined();
+    },
+  );
+
+  it('is never a tenant that declares the shared issuer, or one before the list is known', () => {
+    const router = routerFor(new Map([['https://id.example', 'acme']]));
+    expect(routed('id.example', '/token', router)).toBeUndefined();
+    expect(router.issuerOf('acme')).toBeUndefined();
+    const unknown = createIssuerRouter({
+      current: () => undefined,
+      sharedIssuer: undefined,
+      isSharedPath: () => false,
+    });
+    expect(unknown.route('id.example', '/t/acme/token')).toBeUndefined();
+  });
+
+  it('follows a change of the list', () => {
+    let current: ReadonlyMap<string, string> = new Map();
+    const router = createIssuerRouter({
+      current: () => current,
+      sharedIssuer: undefined,
+      isSharedPath: () => false,
+    });
+    expect(routed('id.example', '/t/acme/token', router)).toBeUndefined();
+    current = list;
+    expect(routed('id.example', '/t/acme/token', router)).toBe('acme /token');
+    expect(routed('gateway.internal', '/t/acme/token', router)).toBeUndefined();
+    expect(router.issuerOf('acme')).toBe('https://id.example/t/acme');
+  });
+});

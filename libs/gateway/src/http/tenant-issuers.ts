@@ -1,0 +1,113 @@
+import type { TenantIssuers } from '@tessera/directory-client';
+
+/** The issuer of its own that a tenant has, and that a request was sent to. */
+export interface TenantIssuer {
+  readonly issuer: string;
+  readonly tenantId: string;
+  /** The path of the issuer, with which every address below it begins; empty for a host of its own. */
+  readonly basePath: string;
+}
+
+/** The issuer of a tenant that a request was sent to, and the address of the request below it. */
+export interface Routed {
+  readonly tenant: TenantIssuer;
+  readonly url: string;
+}
+
+/** Finds the tenant whose issuer a request was sent to. */
+export interface IssuerRouter {
+  /**
+   * Undefined for a request to the shared issuer.
+   * @param host of the request, as the client named it
+   * @param url path and query
+   */
+  route(host: string, url: string): Routed | undefined;
+  /** The issuer of its own that a tenant has; undefined for a tenant at the shared issuer. */
+  issuerOf(tenantId: string): string | undefined;
+}
+
+/** Most segments of an issuer's path, as in the declared state. */
+const mostSegments = 4;
+
+/** RFC 8414 §3.1: the well-known path comes before the path of the issuer; clients of OIDC Discovery append it. */
+const insertedMetadata = /^(\/\.well-known\/(?:oauth-authorization-server|openid-configuration))(\/.+)$/;
+
+/**
+ * @param current the list, or undefined until it is known
+ * @param sharedIssuer its host may have other names inside a network, so that paths below it are found at every host
+ * @param isSharedPath whether the shared issuer serves a path; no tenant's path hides it
+ */
+export function createIssuerRouter(options: {
+  readonly current: () => TenantIssuers | undefined;
+  readonly sharedIssuer: string | undefined;
+  readonly isSharedPath: (path: string) => boolean;
+}): IssuerRouter {
+  const { current, sharedIssuer, isSharedPath } = options;
+  let indexed = indexOf(new Map(), sharedIssuer);
+
+  function index(): IssuerIndex {
+    const list = current();
+    if (list !== undefined && list !== indexed.list) indexed = indexOf(list, sharedIssuer);
+    return indexed;
+  }
+
+  return {
+    route(host, url) {
+      const { places } = index();
+      if (places.size === 0) return undefined;
+      const [path = '', ...query] = url.split('?');
+      const suffix = query.length === 0 ? '' : `?${query.join('?')}`;
+      const find = (prefix: string) =>
+        places.get(withoutDefaultPort(host) + prefix) ?? (prefix === '' ? undefined : places.get(prefix));
+      const [, wellKnown, inserted = ''] = insertedMetadata.exec(path) ?? [];
+      const named = wellKnown === undefined ? undefined : find(inserted);
+      if (named !== undefined) return { tenant: named, url: wellKnown + suffix };
+      for (const prefix of isSharedPath(path) ? [''] : prefixesOf(path)) {
+        const tenant = find(prefix);
+        if (tenant !== undefined) return { tenant, url: path.slice(prefix.length) + suffix };
+      }
+      return undefined;
+    },
+    issuerOf: (tenantId) => index().issuers.get(tenantId),
+  };
+}
+
+interface IssuerIndex {
+  readonly list: TenantIssuers;
+  /** By host and path, or by path alone for those below the shared issuer. */
+  readonly places: ReadonlyMap<string, TenantIssuer>;
+  /** By tenant. */
+  readonly issuers: ReadonlyMap<string, string>;
+}
+
+function indexOf(list: TenantIssuers, sharedIssuer: string | undefined): IssuerIndex {
+  const places = new Map<string, TenantIssuer>();
+  const issuers = new Map<string, string>();
+  for (const [issuer, tenantId] of list) {
+    if (issuer === sharedIssuer) continue;
+    const { host, origin, pathname } = new URL(issuer);
+    const basePath = pathname === '/' ? '' : pathname;
+    const tenant = { issuer, tenantId, basePath };
+    places.set(host + basePath, tenant);
+    if (origin === sharedIssuer) places.set(basePath, tenant);
+    issuers.set(tenantId, issuer);
+  }
+  return { list, places, issuers };
+}
+
+/** The beginnings of a path that may be an issuer's, the longest first. Something must follow each. */
+function prefixesOf(path: string): string[] {
+  const prefixes = [''];
+  for (
+    let end = path.indexOf('/', 1);
+    end > 0 && prefixes.length <= mostSegments;
+    end = path.indexOf('/', end + 1)
+  ) {
+    prefixes.unshift(path.slice(0, end));
+  }
+  return prefixes;
+}
+
+function withoutDefaultPort(host: string): string {
+  return host.toLowerCase().replace(/:(443|80)$/, '');
+}
