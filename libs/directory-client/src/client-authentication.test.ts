@@ -311,13 +311,13 @@ it('knows the clients of a tenant only at the issuer of that tenant', async () =
 it('lists the issuers of tenants, again after a change, and from memory while the directory is unavailable', async () => {
   expect(await client.tenantIssuers()).toEqual(new Map());
   directory.addTenant('umbra', { issuer: 'https://login.umbra.example' });
-  directory.sendChange(ChangeKind.TENANT, 'umbra', '');
+  directory.changes.send(ChangeKind.TENANT, 'umbra', '');
   const expected = new Map([['https://login.umbra.example', 'umbra']]);
   await vi.waitFor(async () => expect(await client.tenantIssuers()).toEqual(expected));
   const calls = directory.calls.listTenantIssuers;
   await client.tenantIssuers();
   expect(directory.calls.listTenantIssuers).toBe(calls);
   directory.unavailable = true;
-  directory.sendChange(ChangeKind.TENANT, 'umbra', '');
+  directory.changes.send(ChangeKind.TENANT, 'umbra', '');
   expect(await client.tenantIssuers()).toEqual(expected);
 });

@@ -88,7 +88,13 @@ async function messageOf(
     tokenId: notice.noticeId,
     issuedAt: Math.floor(runtime.clock.now() / 1000),
   });
-  const [logoutToken = ''] = await signer.sign([{ type: TokenType.LOGOUT_TOKEN, claims }], call());
+  // A tenant with an issuer of its own has keys of its own.
+  const signingTenant = client.tenant.issuer === notice.issuer ? notice.tenantId : '';
+  const [logoutToken = ''] = await signer.sign(
+    [{ type: TokenType.LOGOUT_TOKEN, claims }],
+    call(),
+    signingTenant,
+  );
   return {
     url,
     headers: { 'content-type': 'application/x-www-form-urlencoded', 'user-agent': 'tessera' },
