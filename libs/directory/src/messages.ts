@@ -1,6 +1,7 @@
 import { Code, ConnectError } from '@tessera/rpc';
 import { ApplicationType, ChangeKind, Status } from '@tessera/proto-gen/directory';
 import type { ClaimObject } from '@tessera/oauth';
+import type { Attributes } from './declared/custom-claims.ts';
 import type { StandardClaims } from './declared/standard-claims.ts';
 import type { Change, TenantRecord, UserRecord, UserStatus } from './store/records.ts';
 import type { FoundApplication, FoundUser, ListedSecret } from './store/store.ts';
@@ -45,6 +46,13 @@ export function applicationMessage(found: FoundApplication) {
       pkceOptional: application.pkce === 'optional',
       backchannelLogoutUri: application.backchannelLogoutUri,
       backchannelLogoutSessionRequired: application.backchannelLogoutSessionRequired,
+      claims: Object.entries(application.claims).map(([name, { attribute = '', targets }]) => ({
+        name,
+        attribute,
+        idToken: targets.includes('idToken'),
+        accessToken: targets.includes('accessToken'),
+        userinfo: targets.includes('userinfo'),
+      })),
     },
     tenant: tenantMessage(tenant),
   };
@@ -64,8 +72,15 @@ export function userMessage({ user, updatedAt, tenant, validFrom }: FoundUser) {
     status: statuses[user.status],
     validFrom: BigInt(validFrom),
     // Without declared claims a user has those of the contract and no others, so no updated_at either.
+    ...(Object.keys(user.attributes).length > 0 && { attributes: attributesOf(user.attributes) }),
     ...(isExtended && { standardClaims: { ...claimsOf(user.standardClaims), updated_at: updatedAt } }),
   };
+}
+
+function attributesOf(attributes: Attributes): ClaimObject {
+  return Object.fromEntries(
+    Object.entries(attributes).map(([name, value]) => [name, typeof value === 'string' ? value : [...value]]),
+  );
 }
 
 /** Standard claims by their registered names: `givenName` becomes `given_name`, in an address too. */

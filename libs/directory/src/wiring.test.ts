@@ -372,7 +372,7 @@ describe('the export of declared state', () => {
     users:
       - { username: bob, status: locked, passwordHash: '$argon2id$v=19$m=1024,t=1,p=1$c29tZXNhbHQ$nf65EOgLrQMR/uIPnA4rEsF5h7TKyQwu9U1bMCHGi/4' }
       - { username: ada, email: ada@whole.example, name: Ada, phoneNumber: '+46701234567', roles: [clerk],
-          givenName: Ada, emailVerified: false, address: { country: GB, postalCode: SW1 } }
+          attributes: { department: Engines, teams: [one] }, givenName: Ada, emailVerified: false, address: { country: GB, postalCode: SW1 } }
     applications:
       - clientId: whole-web
         name: Web
@@ -386,6 +386,7 @@ describe('the export of declared state', () => {
         lifetimes: { accessToken: 5m }
         ciba: { approval: page, delivery: ping, notificationEndpoint: https://b.example/notifications }
         allowedRoles: [clerk]
+        claims: { groups: { roles: true, targets: [idToken] }, teams: { attribute: teams, targets: [userinfo] } }
       - { clientId: whole-tv, name: TV, type: public, status: disabled, grantTypes: [device_code] }`;
   const get = async (directory: ReturnType<typeof start>, tenantId: string) => {
     const documents: string[] = [];

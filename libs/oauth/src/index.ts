@@ -6,6 +6,7 @@ export * from './errors.ts';
 export * from './authorization-request.ts';
 export * from './claims-parameter.ts';
 export * from './claims.ts';
+export * from './custom-claims.ts';
 export * from './grant-types.ts';
 export * from './key-copies.ts';
 export * from './metadata.ts';

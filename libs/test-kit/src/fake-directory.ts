@@ -31,6 +31,13 @@ export interface FakeApplication {
   allowedRoles: string[];
   pkceOptional: boolean;
   backchannelLogoutUri: string;
+  claims?: {
+    readonly name: string;
+    readonly attribute?: string;
+    readonly idToken?: boolean;
+    readonly accessToken?: boolean;
+    readonly userinfo?: boolean;
+  }[];
   /** Seconds since the Unix epoch. */
   validFrom: bigint;
   /** Seconds. */
@@ -58,6 +65,7 @@ export interface FakeUser {
   name: string;
   /** By claim name. */
   standardClaims?: NonNullable<User['standardClaims']>;
+  attributes?: NonNullable<User['attributes']>;
   roles: string[];
   password: string;
   status: Status;

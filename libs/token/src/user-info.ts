@@ -2,6 +2,7 @@ import type { DirectoryClient } from '@tessera/directory-client';
 import type { CallContext } from '@tessera/rpc';
 import {
   entitledClaims,
+  mappedClaims,
   OAuthError,
   requireIdentityScope,
   userInfoClaims,
@@ -36,7 +37,11 @@ export async function userInfo(
   const active = await findActive(directory, claims, context);
   if (active === undefined) throw invalidToken();
   const { user, application } = active;
-  return userInfoClaims(user, claims.scope, entitledClaims(claims.userinfo_claims ?? [], application.scopes));
+  const requested = entitledClaims(claims.userinfo_claims ?? [], application.scopes);
+  return {
+    ...mappedClaims(application.claims, user, 'userinfo'),
+    ...userInfoClaims(user, claims.scope, requested),
+  };
 }
 
 async function findActive(directory: DirectoryClient, claims: AccessTokenClaims, context: CallContext) {

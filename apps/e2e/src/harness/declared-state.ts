@@ -130,6 +130,7 @@ tenants:
         locale: el-EG
         zoneinfo: Africa/Cairo
         address: {locality: Alexandria, postalCode: "21500"}
+        attributes: {department: Navy, teams: [nile, delta]}
     applications:
       - clientId: acme-web
         name: Acme Web
@@ -183,6 +184,10 @@ ${logoutEntry}      - clientId: acme-service
         grantTypes: [authorization_code, refresh_token]
         redirectUris: ["${redirectUri}"]
         scopes: [openid, profile, email, phone, address, offline_access, stock.count, shelf.count]
+        claims:
+          groups: {roles: true, targets: [idToken, accessToken]}
+          department: {attribute: department, targets: [idToken, userinfo]}
+          teams: {attribute: teams, targets: [accessToken]}
 ${decidedElsewhere(options)}
   - id: globex
     name: Globex

@@ -72,6 +72,32 @@ export function claimsSuite(system: () => System): void {
     });
   });
 
+  describe('claims that an application maps', () => {
+    it('are where it wants them: roles as groups, attributes of the user (RFC 9068 §2.2.3.1)', async () => {
+      const tokens = await signIn('openid stock.count', people.cleo);
+      const [idToken, accessToken] = [claimsOf(tokens.idToken), claimsOf(tokens.accessToken)];
+      expect(idToken).toMatchObject({ groups: ['clerk', 'manager'], department: 'Navy' });
+      expect(idToken).not.toHaveProperty('teams');
+      expect(accessToken).toMatchObject({ groups: ['clerk', 'manager'], teams: ['nile', 'delta'] });
+      expect(accessToken).not.toHaveProperty('department');
+      expect(await userInfo(tokens)).toEqual({ department: 'Navy' });
+      expect(await introspect(system().http, tokens.accessToken)).not.toHaveProperty('groups');
+    });
+
+    it('are absent for users without values, and for other applications', async () => {
+      const ada = await signIn('openid', people.ada);
+      expect(claimsOf(ada.idToken)).toMatchObject({ groups: ['clerk'] });
+      expect(claimsOf(ada.idToken)).not.toHaveProperty('department');
+      const web = tokensOf(
+        await redeem(system().http, await codeFor(system().person(), 'acme-web', {}, people.cleo)),
+      );
+      for (const token of [web.idToken, web.accessToken]) {
+        for (const name of ['groups', 'department', 'teams'])
+          expect(claimsOf(token)).not.toHaveProperty(name);
+      }
+    });
+  });
+
   describe('standard claims', () => {
     it('are returned with their scopes if the user has them (OIDC Core §5.1, §5.4)', async () => {
       const { updated_at: updatedAt, ...profile } = await userInfo(
@@ -81,6 +107,7 @@ export function claimsSuite(system: () => System): void {
         name: people.cleo.name,
         preferred_username: 'cleo',
         given_name: 'Cleo',
+        department: 'Navy',
         locale: 'el-EG',
         zoneinfo: 'Africa/Cairo',
       });
@@ -89,6 +116,7 @@ export function claimsSuite(system: () => System): void {
         email: people.cleo.email,
         email_verified: true,
         address: { locality: 'Alexandria', postal_code: '21500' },
+        department: 'Navy',
       });
     });
 

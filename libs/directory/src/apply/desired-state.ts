@@ -60,6 +60,7 @@ function desiredUser(
     name: declared.name,
     phoneNumber: declared.phoneNumber,
     standardClaims: standardClaimsOf(declared),
+    attributes: declared.attributes,
     roles: declared.roles,
     status: declared.status ?? current?.status ?? 'active',
     passwordHash: passwordHashes.get(normalizeIdentifier(declared.username)) ?? current?.passwordHash,
@@ -97,6 +98,7 @@ function desiredApplication(
     pkce: declared.pkce,
     backchannelLogoutUri: declared.backchannelLogoutUri ?? '',
     backchannelLogoutSessionRequired: declared.backchannelLogoutSessionRequired,
+    claims: declared.claims,
     secrets: declared.secrets
       .map((secret) => ({
         digest: secrets.digest(tenantId, clientId, secret.value),

@@ -10,6 +10,7 @@ const user: UserRecord = {
   name: 'Ada',
   phoneNumber: '',
   standardClaims: {},
+  attributes: {},
   roles: [],
   status: 'active',
   passwordHash: 'old-hash',
@@ -39,6 +40,7 @@ const application: ApplicationRecord = {
   pkce: 'required',
   backchannelLogoutUri: '',
   backchannelLogoutSessionRequired: false,
+  claims: {},
   secrets: [{ digest: 'one', expiresAt: undefined }],
 };
 const state: TenantState = {

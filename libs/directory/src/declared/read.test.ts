@@ -74,7 +74,8 @@ describe('a declared state', () => {
         '      emailVerified: true, phoneNumberVerified: false, locale: en-GB, zoneinfo: Europe/London, gender: female,',
         '      picture: https://acme.example/ada.png, profile: https://acme.example/ada, website: http://ada.example,',
         '      birthdate: "1815-12-10", address: { formatted: "12 St James\\nLondon", streetAddress: 12 St James,',
-        '      locality: London, region: London, postalCode: "SW1", country: GB } }',
+        '      locality: London, region: London, postalCode: "SW1", country: GB },',
+        '      attributes: { department: Engines, teams: [one, two] } }',
         'applications:',
         '  - clientId: acme-web',
         '    name: Acme Web',
@@ -95,6 +96,9 @@ describe('a declared state', () => {
         '    pkce: optional',
         '    backchannelLogoutUri: https://acme.example/backchannel-logout',
         '    backchannelLogoutSessionRequired: true',
+        '    claims:',
+        '      groups: { roles: true, targets: [idToken] }',
+        '      https://acme.example/department: { attribute: department, targets: [accessToken, userinfo] }',
       ),
       'state.yaml',
     );
@@ -114,6 +118,10 @@ describe('a declared state', () => {
       pkce: 'optional',
       backchannelLogoutUri: 'https://acme.example/backchannel-logout',
       backchannelLogoutSessionRequired: true,
+      claims: {
+        groups: { roles: true, targets: ['idToken'] },
+        'https://acme.example/department': { attribute: 'department', targets: ['accessToken', 'userinfo'] },
+      },
     });
   });
 
@@ -275,6 +283,38 @@ describe('a declared resource with tokenType JWT', () => {
     expect(mistakes(both).map((mistake) => mistake.replace(/^\d+:\d+: /, ''))).toEqual([
       'tenants[1].applications[0].clientId: is both a client id and the audience of a resource with tokenType JWT; its access tokens could pass for ID tokens',
     ]);
+  });
+});
+
+describe('attributes and mapped claims', () => {
+  const user = (attributes: string) => tenant('users:', `  - { username: ada, attributes: ${attributes} }`);
+  const many = (count: number, value: string) =>
+    `{ ${Array.from({ length: count }, (_, index) => `a${index}: ${value}`).join(', ')} }`;
+
+  it.each([
+    ['{ "1st": x }', /attributes\.1st: must be at most 64 letters, digits/],
+    ['{ level: 7 }', /attributes\.level: must be text or a list of texts/],
+    ['{ teams: [] }', /attributes\.teams: /],
+    [many(51, 'x'), /attributes: must be at most 50/],
+    [many(5, 'x'.repeat(1000)), /attributes: must be at most 4096 bytes together/],
+  ])('are refused as %s', (attributes, expected) => {
+    expect(mistakes(user(attributes)).join('\n')).toMatch(expected);
+  });
+
+  it.each([
+    ['{ sub: { attribute: department, targets: [idToken] } }', /claims\.sub: is a claim of the protocol/],
+    ['{ email: { attribute: mail, targets: [idToken] } }', /claims\.email: is a standard claim/],
+    ['{ "a b": { roles: true, targets: [idToken] } }', /claims\.a b: must be at most 128 characters/],
+    ['{ groups: { roles: true, targets: [] } }', /groups\.targets: must have at least 1 entry/],
+    ['{ groups: { roles: true, targets: [header] } }', /groups\.targets\[0\]: must be one of idToken, /],
+    ['{ groups: { targets: [idToken] } }', /claims\.groups: needs one source: attribute or roles/],
+    ['{ groups: { roles: true, attribute: a, targets: [idToken] } }', /groups: needs one source/],
+    [
+      '{ groups: { roles: true, targets: [idToken] }, roles: { roles: true, targets: [idToken] } }',
+      /claims\.roles: has the source of another claim/,
+    ],
+  ])('are refused at an application as %s', (claims, expected) => {
+    expect(mistakes(application('claims', claims)).join('\n')).toMatch(expected);
   });
 });
 

@@ -50,6 +50,8 @@ function sentence(issue: z.core.$ZodRawIssue): string | undefined {
   switch (issue.code) {
     case 'invalid_type':
       return issue.input === undefined ? 'is required' : `must be ${nouns[issue.expected] ?? issue.expected}`;
+    case 'invalid_key':
+      return issue.issues[0]?.message;
     case 'too_small':
       return `must have at least ${count(Number(issue.minimum), issue.origin)}`;
     case 'too_big':

@@ -35,6 +35,7 @@ export function checkRules(tenants: readonly DeclaredTenant[], report: Report): 
       if (jwtAudiences.has(application.clientId)) here(['clientId'], jwtAudienceAsClientId);
       checkClientType(application, here);
       checkGrants(application, here);
+      checkClaims(application, here);
       checkReferences(application, tenant, here);
     });
   });
@@ -176,6 +177,21 @@ function checkDelivery({ type, ciba }: DeclaredApplication, report: Report): voi
   if (delivery === 'push' && type === 'public') {
     report(['ciba', 'delivery'], 'push is for confidential applications only');
   }
+}
+
+/** Each source once, so that the attributes of a user bound the size of its tokens. */
+function checkClaims({ claims }: DeclaredApplication, report: Report): void {
+  const entries = Object.entries(claims);
+  for (const [name, mapping] of entries) {
+    if ((mapping.attribute === undefined) === (mapping.roles === undefined)) {
+      report(['claims', name], 'needs one source: attribute or roles');
+    }
+    refuseRepeated(mapping.targets, (index) => report(['claims', name, 'targets', index], 'is listed twice'));
+  }
+  refuseRepeated(
+    entries.map(([, { attribute = '' }]) => attribute),
+    (index) => report(['claims', entries[index]?.[0] ?? ''], 'has the source of another claim'),
+  );
 }
 
 function checkReferences(application: DeclaredApplication, tenant: DeclaredTenant, report: Report): void {

@@ -2,6 +2,7 @@ import { parseDuration } from '@tessera/process';
 import { grantTypes, isScopeToken, logoutRedirectUriProblem, redirectUriProblem } from '@tessera/oauth';
 import { z } from 'zod';
 import { isPasswordHash } from '../passwords/phc.ts';
+import { attributes, claims } from './custom-claims.ts';
 import { standardClaims } from './standard-claims.ts';
 import { line } from './text.ts';
 import { tenantIssuerProblem } from './tenant-issuer.ts';
@@ -92,6 +93,7 @@ export const user = z.strictObject({
     .regex(/^\+[1-9]\d{5,14}$/, 'must be a phone number such as +46701234567')
     .default(''),
   ...standardClaims,
+  attributes,
   roles: z.array(z.string()).default([]),
   status: z.enum(['active', 'disabled', 'locked']).optional(),
   password: z.string().min(1).max(longestPassword).optional(),
@@ -153,6 +155,7 @@ export const application = z.strictObject({
   pkce: z.enum(['required', 'optional']).default('required'),
   backchannelLogoutUri: uri(webhookProblem).optional(),
   backchannelLogoutSessionRequired: z.boolean().default(false),
+  claims,
 });
 
 export const tenant = z.strictObject({

@@ -1,5 +1,6 @@
 import { normalizeStart } from '@tessera/kit';
 import type { GrantTypeName } from '@tessera/oauth';
+import type { Attributes, Claims } from '../declared/custom-claims.ts';
 import type { StandardClaims } from '../declared/standard-claims.ts';
 
 export type UserStatus = 'active' | 'disabled' | 'locked';
@@ -36,6 +37,8 @@ export interface UserRecord {
   readonly phoneNumber: string;
   /** Further standard claims, by the keys of the declared state. */
   readonly standardClaims: StandardClaims;
+  /** What applications may map to claims. */
+  readonly attributes: Attributes;
   readonly roles: readonly string[];
   readonly status: UserStatus;
   /** PHC string; undefined for a person without a password. */
@@ -91,6 +94,8 @@ export interface ApplicationRecord {
   readonly backchannelLogoutSessionRequired: boolean;
   /** Whether its authorization requests need a code challenge (RFC 7636). */
   readonly pkce: 'required' | 'optional';
+  /** Claims that it maps from its users, by name. */
+  readonly claims: Claims;
   /** In order of creation; new ones come last, as declared. */
   readonly secrets: readonly SecretRecord[];
 }

@@ -1,4 +1,5 @@
 import type { GrantTypeName } from '@tessera/oauth';
+import type { Attributes } from '../declared/custom-claims.ts';
 import type { StandardClaims } from '../declared/standard-claims.ts';
 import type { ApplicationRecord, Status, TenantRecord, UserRecord, UserStatus } from './records.ts';
 
@@ -31,12 +32,13 @@ export interface UserRow {
   readonly name: string;
   readonly phone_number: string;
   readonly standard_claims: StandardClaims;
+  readonly attributes: Attributes;
   readonly status: UserStatus;
   readonly password_hash: string | null;
   readonly roles: readonly string[];
 }
 
-export const userColumns = `u.user_id, u.username, u.email, u.name, u.phone_number, u.standard_claims, u.status,
+export const userColumns = `u.user_id, u.username, u.email, u.name, u.phone_number, u.standard_claims, u.attributes, u.status,
   u.password_hash,   ARRAY(SELECT r.role FROM directory.user_role r
          WHERE r.tenant_id = u.tenant_id AND r.user_id = u.user_id ORDER BY r.position) AS roles`;
 
@@ -48,6 +50,7 @@ export function userOf(row: UserRow): UserRecord {
     name: row.name,
     phoneNumber: row.phone_number,
     standardClaims: row.standard_claims,
+    attributes: row.attributes,
     roles: row.roles,
     status: row.status,
     passwordHash: row.password_hash ?? undefined,
@@ -79,6 +82,7 @@ export interface ApplicationRow {
   readonly pkce: ApplicationRecord['pkce'];
   readonly backchannel_logout_uri: string;
   readonly backchannel_logout_session_required: boolean;
+  readonly claims: ApplicationRecord['claims'];
 }
 
 export const applicationColumns = `a.client_id, a.name, a.type, a.status, a.grant_types, a.redirect_uris,
@@ -86,7 +90,7 @@ export const applicationColumns = `a.client_id, a.name, a.type, a.status, a.gran
   a.refresh_token_idle_lifetime, a.refresh_token_absolute_lifetime, a.authorization_request_lifetime,
   a.authorization_code_lifetime, a.poll_interval, a.ciba_approval, a.ciba_url, a.ciba_delivery, a.ciba_notification_endpoint,
   a.allowed_roles, a.pkce, a.authenticated_start, a.backchannel_logout_uri,
-  a.backchannel_logout_session_required`;
+  a.backchannel_logout_session_required, a.claims`;
 
 export function applicationOf(row: ApplicationRow): Omit<ApplicationRecord, 'scopes' | 'secrets'> {
   return {
@@ -118,5 +122,6 @@ export function applicationOf(row: ApplicationRow): Omit<ApplicationRecord, 'sco
     pkce: row.pkce,
     backchannelLogoutUri: row.backchannel_logout_uri,
     backchannelLogoutSessionRequired: row.backchannel_logout_session_required,
+    claims: row.claims,
   };
 }

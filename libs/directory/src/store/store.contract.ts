@@ -23,6 +23,7 @@ export function testUser(name: string, fields: Partial<UserRecord> = {}): UserRe
     name: name.toUpperCase(),
     phoneNumber: '',
     standardClaims: {},
+    attributes: {},
     roles: [],
     status: 'active',
     passwordHash: undefined,
@@ -64,6 +65,10 @@ export function testApplication(
     pkce: 'optional',
     backchannelLogoutUri: 'https://app.example/logout',
     backchannelLogoutSessionRequired: true,
+    claims: {
+      groups: { roles: true, targets: ['idToken'] },
+      department: { attribute: 'department', targets: ['userinfo', 'accessToken'] },
+    },
     secrets: [],
     ...fields,
   };
@@ -90,6 +95,7 @@ export function testTenant(tenantId: string, fields: Partial<TenantState> = {}):
       testUser('ada', {
         roles: ['manager', 'clerk'],
         phoneNumber: '+46701234567',
+        attributes: { department: 'Engines', teams: ['one', 'two'] },
         standardClaims: { givenName: 'Ada', emailVerified: false, address: { country: 'GB' } },
       }),
       testUser('bob'),
@@ -293,6 +299,7 @@ export function directoryStoreContract(engine: string, open: () => Promise<Store
             introspectAudiences: ['https://new.example'],
             allowedRoles: ['clerk'],
             pkce: 'required',
+            claims: {},
           }),
         ],
       });
@@ -311,6 +318,7 @@ export function directoryStoreContract(engine: string, open: () => Promise<Store
       ]);
       expect(found?.application.allowedRoles).toEqual(['clerk']);
       expect(found?.application.pkce).toBe('required');
+      expect(found?.application.claims).toEqual({});
       expect([...(await stores.admin.passwordHashes(tenantId))]).toEqual([
         ['ada', { hash: 'hash', imported: undefined }],
       ]);

@@ -114,15 +114,17 @@ async function writeUsers(write: Write, users: Difference<UserRecord>): Promise<
   await write(
     'put_users',
     `INSERT INTO directory.user_account AS present
-            (tenant_id, user_id, username, email, name, phone_number, standard_claims, status, password_hash)
-     SELECT $1, u."userId", u.username, u.email, u.name, u."phoneNumber", u."standardClaims", u.status,
+            (tenant_id, user_id, username, email, name, phone_number, standard_claims, attributes, status,
+             password_hash)
+     SELECT $1, u."userId", u.username, u.email, u.name, u."phoneNumber", u."standardClaims", u.attributes, u.status,
             u."passwordHash"
        FROM jsonb_to_recordset($2::jsonb)
          AS u("userId" text, username text, email text, name text, "phoneNumber" text,
-              "standardClaims" jsonb, status text, "passwordHash" text)
+              "standardClaims" jsonb, attributes jsonb, status text, "passwordHash" text)
      ON CONFLICT (tenant_id, user_id) DO UPDATE
         SET username = excluded.username, email = excluded.email, name = excluded.name,
-            phone_number = excluded.phone_number, standard_claims = excluded.standard_claims, status = excluded.status,
+            phone_number = excluded.phone_number, standard_claims = excluded.standard_claims,
+            attributes = excluded.attributes, status = excluded.status,
             password_hash = excluded.password_hash,
             imported_hash = CASE WHEN ${passwordChanged} THEN NULL ELSE present.imported_hash END,
             valid_from = ${validFromAfter(`${statusChanged} OR ${passwordChanged}`)},
@@ -194,7 +196,7 @@ const putApplications = `
           introspect_audiences, access_token_lifetime, id_token_lifetime, refresh_token_idle_lifetime,
           refresh_token_absolute_lifetime, authorization_request_lifetime, authorization_code_lifetime, poll_interval,
           ciba_approval, ciba_url, ciba_delivery, ciba_notification_endpoint, allowed_roles, pkce,
-          authenticated_start, backchannel_logout_uri, backchannel_logout_session_required, valid_from)
+          authenticated_start, backchannel_logout_uri, backchannel_logout_session_required, claims, valid_from)
   SELECT $1, a."clientId", a.name, a.type, a.status, a."grantTypes", a."redirectUris", a."logoutRedirectUris",
          a.scopes, a."introspectAudiences", (a.lifetimes ->> 'accessToken')::integer,
          (a.lifetimes ->> 'idToken')::integer, (a.lifetimes ->> 'refreshTokenIdle')::integer,
@@ -202,7 +204,7 @@ const putApplications = `
          (a.lifetimes ->> 'authorizationCode')::integer, (a.lifetimes ->> 'pollInterval')::integer,
          a.ciba ->> 'approval', a.ciba ->> 'url', a.ciba ->> 'delivery', a.ciba ->> 'notificationEndpoint',
          a."allowedRoles", a.pkce, a."authenticatedStart",
-         a."backchannelLogoutUri", a."backchannelLogoutSessionRequired",
+         a."backchannelLogoutUri", a."backchannelLogoutSessionRequired", a.claims,
          CASE WHEN EXISTS (SELECT FROM directory.former_application f
                             WHERE f.tenant_id = $1 AND f.client_id = a."clientId")
               THEN ${validFromNow('0')} ELSE 0 END
@@ -210,7 +212,7 @@ const putApplications = `
       AS a("clientId" text, name text, type text, status text, "grantTypes" text[], "redirectUris" text[],
            "logoutRedirectUris" text[], scopes text[], "introspectAudiences" text[], lifetimes jsonb, ciba jsonb,
            "allowedRoles" text[], pkce text, "authenticatedStart" text,
-           "backchannelLogoutUri" text, "backchannelLogoutSessionRequired" boolean)
+           "backchannelLogoutUri" text, "backchannelLogoutSessionRequired" boolean, claims jsonb)
   ON CONFLICT (tenant_id, client_id) DO UPDATE
      SET name = excluded.name, type = excluded.type, status = excluded.status, grant_types = excluded.grant_types,
          redirect_uris = excluded.redirect_uris, logout_redirect_uris = excluded.logout_redirect_uris,
@@ -226,6 +228,7 @@ const putApplications = `
          authenticated_start = excluded.authenticated_start,
          backchannel_logout_uri = excluded.backchannel_logout_uri,
          backchannel_logout_session_required = excluded.backchannel_logout_session_required,
+         claims = excluded.claims,
          valid_from = ${validFromAfter(statusChanged)}, updated_at = clock_timestamp()`;
 
 function putOf<T>({ created, updated }: Difference<T>): T[] {

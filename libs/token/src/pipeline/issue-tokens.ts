@@ -5,6 +5,7 @@ import {
   claimsOfUser,
   entitledClaims,
   idTokenClaims,
+  mappedClaims,
   withScopeText,
   type AccessTokenClaims,
 } from '@tessera/oauth';
@@ -70,7 +71,9 @@ export async function issueTokens(
     tokenId: exchange.tokenId,
     userinfoClaims: scopes.includes('openid') ? (subject?.grant.userinfoClaims ?? []) : [],
   });
-  const tasks = [accessTokenTask(claims, exchange.application)];
+  const mapped = (target: 'accessToken' | 'idToken') =>
+    subject && mappedClaims(exchange.application.claims, subject.user, target);
+  const tasks = [accessTokenTask(claims, mapped('accessToken'), exchange.application)];
   if (subject !== undefined && scopes.includes('openid')) {
     const { authTime, nonce, sessionId } = subject.grant;
     const idClaims = idTokenClaims({
@@ -90,7 +93,7 @@ export async function issueTokens(
     );
     tasks.push({
       type: TokenType.ID_TOKEN,
-      claims: { ...requested, ...idClaims, ...extraClaims },
+      claims: { ...mapped('idToken'), ...requested, ...idClaims, ...extraClaims },
       atHashOf: 0,
     });
   }
@@ -99,10 +102,15 @@ export async function issueTokens(
 }
 
 /** An access token in the shape that its API resource declares. The one for the issuer itself has the default shape. */
-function accessTokenTask(claims: AccessTokenClaims, { scopes }: Application): SigningTask {
+function accessTokenTask(
+  claims: AccessTokenClaims,
+  mapped: object | undefined,
+  { scopes }: Application,
+): SigningTask {
   const shape = scopes.find(({ audience }) => audience === claims.aud);
+  const payload = shape?.scopeFormat === 'string' ? withScopeText(claims) : claims;
   return {
     type: shape?.tokenType === 'JWT' ? TokenType.ID_TOKEN : TokenType.ACCESS_TOKEN,
-    claims: shape?.scopeFormat === 'string' ? withScopeText(claims) : claims,
+    claims: mapped === undefined ? payload : { ...mapped, ...payload },
   };
 }

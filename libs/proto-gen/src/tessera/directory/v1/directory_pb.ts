@@ -11,7 +11,7 @@ import type { JsonObject, Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file tessera/directory/v1/directory.proto.
  */
 export const file_tessera_directory_v1_directory: GenFile = /*@__PURE__*/
-  fileDesc("CiR0ZXNzZXJhL2RpcmVjdG9yeS92MS9kaXJlY3RvcnkucHJvdG8SFHRlc3NlcmEuZGlyZWN0b3J5LnYxImcKBlRlbmFudBIRCgl0ZW5hbnRfaWQYASABKAkSDAoEbmFtZRgCIAEoCRIsCgZzdGF0dXMYAyABKA4yHC50ZXNzZXJhLmRpcmVjdG9yeS52MS5TdGF0dXMSDgoGaXNzdWVyGAQgASgJIoQBCgxHcmFudGVkU2NvcGUSDAoEbmFtZRgBIAEoCRIQCghhdWRpZW5jZRgCIAEoCRITCgtkZXNjcmlwdGlvbhgDIAEoCRIVCg1yZXNvdXJjZV9uYW1lGAQgASgJEhIKCnRva2VuX3R5cGUYBSABKAkSFAoMc2NvcGVfZm9ybWF0GAYgASgJIsEBCglMaWZldGltZXMSFAoMYWNjZXNzX3Rva2VuGAEgASgNEhAKCGlkX3Rva2VuGAIgASgNEhoKEnJlZnJlc2hfdG9rZW5faWRsZRgDIAEoDRIeChZyZWZyZXNoX3Rva2VuX2Fic29sdXRlGAQgASgNEh0KFWF1dGhvcml6YXRpb25fcmVxdWVzdBgFIAEoDRIaChJhdXRob3JpemF0aW9uX2NvZGUYBiABKA0SFQoNcG9sbF9pbnRlcnZhbBgHIAEoDSJcCgpDaWJhUG9saWN5EhAKCGFwcHJvdmFsGAEgASgJEgsKA3VybBgCIAEoCRIQCghkZWxpdmVyeRgDIAEoCRIdChVub3RpZmljYXRpb25fZW5kcG9pbnQYBCABKAki2QQKC0FwcGxpY2F0aW9uEhEKCWNsaWVudF9pZBgBIAEoCRIRCgl0ZW5hbnRfaWQYAiABKAkSDAoEbmFtZRgDIAEoCRIzCgR0eXBlGAQgASgOMiUudGVzc2VyYS5kaXJlY3RvcnkudjEuQXBwbGljYXRpb25UeXBlEiwKBnN0YXR1cxgFIAEoDjIcLnRlc3NlcmEuZGlyZWN0b3J5LnYxLlN0YXR1cxITCgtncmFudF90eXBlcxgGIAMoCRIVCg1yZWRpcmVjdF91cmlzGAcgAygJEhwKFGxvZ291dF9yZWRpcmVjdF91cmlzGAggAygJEjIKBnNjb3BlcxgJIAMoCzIiLnRlc3NlcmEuZGlyZWN0b3J5LnYxLkdyYW50ZWRTY29wZRIyCglsaWZldGltZXMYCiABKAsyHy50ZXNzZXJhLmRpcmVjdG9yeS52MS5MaWZldGltZXMSLgoEY2liYRgLIAEoCzIgLnRlc3NlcmEuZGlyZWN0b3J5LnYxLkNpYmFQb2xpY3kSHAoUaW50cm9zcGVjdF9hdWRpZW5jZXMYDCADKAkSEgoKdmFsaWRfZnJvbRgNIAEoAxIVCg1hbGxvd2VkX3JvbGVzGA4gAygJEhUKDXBrY2Vfb3B0aW9uYWwYDyABKAgSJAocYXV0aGVudGljYXRlZF9zdGFydF9yZXF1aXJlZBgQIAEoCBIeChZiYWNrY2hhbm5lbF9sb2dvdXRfdXJpGBogASgJEisKI2JhY2tjaGFubmVsX2xvZ291dF9zZXNzaW9uX3JlcXVpcmVkGBsgASgIIiUKEEdldFRlbmFudFJlcXVlc3QSEQoJdGVuYW50X2lkGAEgASgJIkEKEUdldFRlbmFudFJlc3BvbnNlEiwKBnRlbmFudBgBIAEoCzIcLnRlc3NlcmEuZGlyZWN0b3J5LnYxLlRlbmFudCIaChhMaXN0VGVuYW50SXNzdWVyc1JlcXVlc3QiMQoMVGVuYW50SXNzdWVyEhEKCXRlbmFudF9pZBgBIAEoCRIOCgZpc3N1ZXIYAiABKAkiUAoZTGlzdFRlbmFudElzc3VlcnNSZXNwb25zZRIzCgdpc3N1ZXJzGAEgAygLMiIudGVzc2VyYS5kaXJlY3RvcnkudjEuVGVuYW50SXNzdWVyIioKFUdldEFwcGxpY2F0aW9uUmVxdWVzdBIRCgljbGllbnRfaWQYASABKAkifgoWR2V0QXBwbGljYXRpb25SZXNwb25zZRI2CgthcHBsaWNhdGlvbhgBIAEoCzIhLnRlc3NlcmEuZGlyZWN0b3J5LnYxLkFwcGxpY2F0aW9uEiwKBnRlbmFudBgCIAEoCzIcLnRlc3NlcmEuZGlyZWN0b3J5LnYxLlRlbmFudCJPCh5WZXJpZnlBcHBsaWNhdGlvblNlY3JldFJlcXVlc3QSEQoJY2xpZW50X2lkGAEgASgJEhoKDWNsaWVudF9zZWNyZXQYAiABKAlCA4ABASJHCh9WZXJpZnlBcHBsaWNhdGlvblNlY3JldFJlc3BvbnNlEhAKCHZlcmlmaWVkGAEgASgIEhIKCmV4cGlyZXNfYXQYAiABKAMi8gEKBFVzZXISDwoHdXNlcl9pZBgBIAEoCRIRCgl0ZW5hbnRfaWQYAiABKAkSEAoIdXNlcm5hbWUYAyABKAkSDQoFZW1haWwYBCABKAkSDAoEbmFtZRgFIAEoCRIUCgxwaG9uZV9udW1iZXIYBiABKAkSDQoFcm9sZXMYByADKAkSLAoGc3RhdHVzGAggASgOMhwudGVzc2VyYS5kaXJlY3RvcnkudjEuU3RhdHVzEhIKCnZhbGlkX2Zyb20YCSABKAMSMAoPc3RhbmRhcmRfY2xhaW1zGAogASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdCI0Cg5HZXRVc2VyUmVxdWVzdBIRCgl0ZW5hbnRfaWQYASABKAkSDwoHdXNlcl9pZBgCIAEoCSI7Cg9HZXRVc2VyUmVzcG9uc2USKAoEdXNlchgBIAEoCzIaLnRlc3NlcmEuZGlyZWN0b3J5LnYxLlVzZXIiOAoPRmluZFVzZXJSZXF1ZXN0EhEKCXRlbmFudF9pZBgBIAEoCRISCgppZGVudGlmaWVyGAIgASgJIjwKEEZpbmRVc2VyUmVzcG9uc2USKAoEdXNlchgBIAEoCzIaLnRlc3NlcmEuZGlyZWN0b3J5LnYxLlVzZXIiaQoVVmVyaWZ5UGFzc3dvcmRSZXF1ZXN0EhEKCXRlbmFudF9pZBgBIAEoCRISCgppZGVudGlmaWVyGAIgASgJEhUKCHBhc3N3b3JkGAMgASgJQgOAAQESEgoKaXBfYWRkcmVzcxgEIAEoCSJbChZWZXJpZnlQYXNzd29yZFJlc3BvbnNlEigKBHVzZXIYASABKAsyGi50ZXNzZXJhLmRpcmVjdG9yeS52MS5Vc2VyEhcKD3NpZ25lZF9pbl9hdF9tcxgCIAEoAyI8ChNXYXRjaENoYW5nZXNSZXF1ZXN0EhYKDmFmdGVyX3NlcXVlbmNlGAEgASgDEg0KBXNpbmNlGAIgASgDIpsBChRXYXRjaENoYW5nZXNSZXNwb25zZRIQCghzZXF1ZW5jZRgBIAEoAxIuCgRraW5kGAIgASgOMiAudGVzc2VyYS5kaXJlY3RvcnkudjEuQ2hhbmdlS2luZBIRCgl0ZW5hbnRfaWQYAyABKAkSCgoCaWQYBCABKAkSDQoFZW5kZWQYBSABKAgSEwoLcmVjb3JkZWRfYXQYBiABKAMiOAoMQXBwbHlSZXF1ZXN0EhUKCGRvY3VtZW50GAEgASgJQgOAAQESEQoJZmlsZV9uYW1lGAIgASgJImgKDVRlbmFudE91dGNvbWUSEQoJdGVuYW50X2lkGAEgASgJEg8KB2NyZWF0ZWQYAiABKA0SDwoHdXBkYXRlZBgDIAEoDRIPCgdkZWxldGVkGAQgASgNEhEKCXVuY2hhbmdlZBgFIAEoCCJFCg1BcHBseVJlc3BvbnNlEjQKB3RlbmFudHMYASADKAsyIy50ZXNzZXJhLmRpcmVjdG9yeS52MS5UZW5hbnRPdXRjb21lIjcKC0RpZmZSZXF1ZXN0EhUKCGRvY3VtZW50GAEgASgJQgOAAQESEQoJZmlsZV9uYW1lGAIgASgJIkYKCkRpZmZlcmVuY2USDAoEa2luZBgBIAEoCRIMCgRuYW1lGAIgASgJEg4KBmNoYW5nZRgDIAEoCRIMCgRrZXlzGAQgAygJIl0KEVRlbmFudERpZmZlcmVuY2VzEhEKCXRlbmFudF9pZBgBIAEoCRI1CgtkaWZmZXJlbmNlcxgCIAMoCzIgLnRlc3NlcmEuZGlyZWN0b3J5LnYxLkRpZmZlcmVuY2UiSAoMRGlmZlJlc3BvbnNlEjgKB3RlbmFudHMYASADKAsyJy50ZXNzZXJhLmRpcmVjdG9yeS52MS5UZW5hbnREaWZmZXJlbmNlcyIsChdHZXREZWNsYXJlZFN0YXRlUmVxdWVzdBIRCgl0ZW5hbnRfaWQYASABKAkiLAoYR2V0RGVjbGFyZWRTdGF0ZVJlc3BvbnNlEhAKCGRvY3VtZW50GAEgASgJImgKFFNldFVzZXJTdGF0dXNSZXF1ZXN0EhEKCXRlbmFudF9pZBgBIAEoCRIPCgd1c2VyX2lkGAIgASgJEiwKBnN0YXR1cxgDIAEoDjIcLnRlc3NlcmEuZGlyZWN0b3J5LnYxLlN0YXR1cyIXChVTZXRVc2VyU3RhdHVzUmVzcG9uc2UicQobU2V0QXBwbGljYXRpb25TdGF0dXNSZXF1ZXN0EhEKCXRlbmFudF9pZBgBIAEoCRIRCgljbGllbnRfaWQYAiABKAkSLAoGc3RhdHVzGAMgASgOMhwudGVzc2VyYS5kaXJlY3RvcnkudjEuU3RhdHVzIh4KHFNldEFwcGxpY2F0aW9uU3RhdHVzUmVzcG9uc2UiWQoWU2V0VGVuYW50U3RhdHVzUmVxdWVzdBIRCgl0ZW5hbnRfaWQYASABKAkSLAoGc3RhdHVzGAIgASgOMhwudGVzc2VyYS5kaXJlY3RvcnkudjEuU3RhdHVzIhkKF1NldFRlbmFudFN0YXR1c1Jlc3BvbnNlIjIKHUxpc3RBcHBsaWNhdGlvblNlY3JldHNSZXF1ZXN0EhEKCWNsaWVudF9pZBgBIAEoCSJRChFBcHBsaWNhdGlvblNlY3JldBISCgpjcmVhdGVkX2F0GAEgASgDEhIKCmV4cGlyZXNfYXQYAiABKAMSFAoMbGFzdF91c2VkX2F0GAMgASgDIloKHkxpc3RBcHBsaWNhdGlvblNlY3JldHNSZXNwb25zZRI4CgdzZWNyZXRzGAEgAygLMicudGVzc2VyYS5kaXJlY3RvcnkudjEuQXBwbGljYXRpb25TZWNyZXQqWwoGU3RhdHVzEhYKElNUQVRVU19VTlNQRUNJRklFRBAAEhEKDVNUQVRVU19BQ1RJVkUQARITCg9TVEFUVVNfRElTQUJMRUQQAhIRCg1TVEFUVVNfTE9DS0VEEAMqcwoPQXBwbGljYXRpb25UeXBlEiAKHEFQUExJQ0FUSU9OX1RZUEVfVU5TUEVDSUZJRUQQABIbChdBUFBMSUNBVElPTl9UWVBFX1BVQkxJQxABEiEKHUFQUExJQ0FUSU9OX1RZUEVfQ09ORklERU5USUFMEAIqdAoKQ2hhbmdlS2luZBIbChdDSEFOR0VfS0lORF9VTlNQRUNJRklFRBAAEhYKEkNIQU5HRV9LSU5EX1RFTkFOVBABEhsKF0NIQU5HRV9LSU5EX0FQUExJQ0FUSU9OEAISFAoQQ0hBTkdFX0tJTkRfVVNFUhADMv4GChBEaXJlY3RvcnlTZXJ2aWNlEnAKDkdldEFwcGxpY2F0aW9uEisudGVzc2VyYS5kaXJlY3RvcnkudjEuR2V0QXBwbGljYXRpb25SZXF1ZXN0GiwudGVzc2VyYS5kaXJlY3RvcnkudjEuR2V0QXBwbGljYXRpb25SZXNwb25zZSIDkAIBEmEKCUdldFRlbmFudBImLnRlc3NlcmEuZGlyZWN0b3J5LnYxLkdldFRlbmFudFJlcXVlc3QaJy50ZXNzZXJhLmRpcmVjdG9yeS52MS5HZXRUZW5hbnRSZXNwb25zZSIDkAIBEnkKEUxpc3RUZW5hbnRJc3N1ZXJzEi4udGVzc2VyYS5kaXJlY3RvcnkudjEuTGlzdFRlbmFudElzc3VlcnNSZXF1ZXN0Gi8udGVzc2VyYS5kaXJlY3RvcnkudjEuTGlzdFRlbmFudElzc3VlcnNSZXNwb25zZSIDkAIBEoYBChdWZXJpZnlBcHBsaWNhdGlvblNlY3JldBI0LnRlc3NlcmEuZGlyZWN0b3J5LnYxLlZlcmlmeUFwcGxpY2F0aW9uU2VjcmV0UmVxdWVzdBo1LnRlc3NlcmEuZGlyZWN0b3J5LnYxLlZlcmlmeUFwcGxpY2F0aW9uU2VjcmV0UmVzcG9uc2USWwoHR2V0VXNlchIkLnRlc3NlcmEuZGlyZWN0b3J5LnYxLkdldFVzZXJSZXF1ZXN0GiUudGVzc2VyYS5kaXJlY3RvcnkudjEuR2V0VXNlclJlc3BvbnNlIgOQAgESXgoIRmluZFVzZXISJS50ZXNzZXJhLmRpcmVjdG9yeS52MS5GaW5kVXNlclJlcXVlc3QaJi50ZXNzZXJhLmRpcmVjdG9yeS52MS5GaW5kVXNlclJlc3BvbnNlIgOQAgESawoOVmVyaWZ5UGFzc3dvcmQSKy50ZXNzZXJhLmRpcmVjdG9yeS52MS5WZXJpZnlQYXNzd29yZFJlcXVlc3QaLC50ZXNzZXJhLmRpcmVjdG9yeS52MS5WZXJpZnlQYXNzd29yZFJlc3BvbnNlEmcKDFdhdGNoQ2hhbmdlcxIpLnRlc3NlcmEuZGlyZWN0b3J5LnYxLldhdGNoQ2hhbmdlc1JlcXVlc3QaKi50ZXNzZXJhLmRpcmVjdG9yeS52MS5XYXRjaENoYW5nZXNSZXNwb25zZTABMpYGChVEaXJlY3RvcnlBZG1pblNlcnZpY2USUAoFQXBwbHkSIi50ZXNzZXJhLmRpcmVjdG9yeS52MS5BcHBseVJlcXVlc3QaIy50ZXNzZXJhLmRpcmVjdG9yeS52MS5BcHBseVJlc3BvbnNlElIKBERpZmYSIS50ZXNzZXJhLmRpcmVjdG9yeS52MS5EaWZmUmVxdWVzdBoiLnRlc3NlcmEuZGlyZWN0b3J5LnYxLkRpZmZSZXNwb25zZSIDkAIBEnMKEEdldERlY2xhcmVkU3RhdGUSLS50ZXNzZXJhLmRpcmVjdG9yeS52MS5HZXREZWNsYXJlZFN0YXRlUmVxdWVzdBouLnRlc3NlcmEuZGlyZWN0b3J5LnYxLkdldERlY2xhcmVkU3RhdGVSZXNwb25zZTABEmgKDVNldFVzZXJTdGF0dXMSKi50ZXNzZXJhLmRpcmVjdG9yeS52MS5TZXRVc2VyU3RhdHVzUmVxdWVzdBorLnRlc3NlcmEuZGlyZWN0b3J5LnYxLlNldFVzZXJTdGF0dXNSZXNwb25zZRJ9ChRTZXRBcHBsaWNhdGlvblN0YXR1cxIxLnRlc3NlcmEuZGlyZWN0b3J5LnYxLlNldEFwcGxpY2F0aW9uU3RhdHVzUmVxdWVzdBoyLnRlc3NlcmEuZGlyZWN0b3J5LnYxLlNldEFwcGxpY2F0aW9uU3RhdHVzUmVzcG9uc2USbgoPU2V0VGVuYW50U3RhdHVzEiwudGVzc2VyYS5kaXJlY3RvcnkudjEuU2V0VGVuYW50U3RhdHVzUmVxdWVzdBotLnRlc3NlcmEuZGlyZWN0b3J5LnYxLlNldFRlbmFudFN0YXR1c1Jlc3BvbnNlEogBChZMaXN0QXBwbGljYXRpb25TZWNyZXRzEjMudGVzc2VyYS5kaXJlY3RvcnkudjEuTGlzdEFwcGxpY2F0aW9uU2VjcmV0c1JlcXVlc3QaNC50ZXNzZXJhLmRpcmVjdG9yeS52MS5MaXN0QXBwbGljYXRpb25TZWNyZXRzUmVzcG9uc2UiA5ACAWIGcHJvdG8z", [file_google_protobuf_struct]);
+  fileDesc("CiR0ZXNzZXJhL2RpcmVjdG9yeS92MS9kaXJlY3RvcnkucHJvdG8SFHRlc3NlcmEuZGlyZWN0b3J5LnYxImcKBlRlbmFudBIRCgl0ZW5hbnRfaWQYASABKAkSDAoEbmFtZRgCIAEoCRIsCgZzdGF0dXMYAyABKA4yHC50ZXNzZXJhLmRpcmVjdG9yeS52MS5TdGF0dXMSDgoGaXNzdWVyGAQgASgJIoQBCgxHcmFudGVkU2NvcGUSDAoEbmFtZRgBIAEoCRIQCghhdWRpZW5jZRgCIAEoCRITCgtkZXNjcmlwdGlvbhgDIAEoCRIVCg1yZXNvdXJjZV9uYW1lGAQgASgJEhIKCnRva2VuX3R5cGUYBSABKAkSFAoMc2NvcGVfZm9ybWF0GAYgASgJIsEBCglMaWZldGltZXMSFAoMYWNjZXNzX3Rva2VuGAEgASgNEhAKCGlkX3Rva2VuGAIgASgNEhoKEnJlZnJlc2hfdG9rZW5faWRsZRgDIAEoDRIeChZyZWZyZXNoX3Rva2VuX2Fic29sdXRlGAQgASgNEh0KFWF1dGhvcml6YXRpb25fcmVxdWVzdBgFIAEoDRIaChJhdXRob3JpemF0aW9uX2NvZGUYBiABKA0SFQoNcG9sbF9pbnRlcnZhbBgHIAEoDSJcCgpDaWJhUG9saWN5EhAKCGFwcHJvdmFsGAEgASgJEgsKA3VybBgCIAEoCRIQCghkZWxpdmVyeRgDIAEoCRIdChVub3RpZmljYXRpb25fZW5kcG9pbnQYBCABKAkiaQoMQ2xhaW1NYXBwaW5nEgwKBG5hbWUYASABKAkSEQoJYXR0cmlidXRlGAIgASgJEhAKCGlkX3Rva2VuGAMgASgIEhQKDGFjY2Vzc190b2tlbhgEIAEoCBIQCgh1c2VyaW5mbxgFIAEoCCKNBQoLQXBwbGljYXRpb24SEQoJY2xpZW50X2lkGAEgASgJEhEKCXRlbmFudF9pZBgCIAEoCRIMCgRuYW1lGAMgASgJEjMKBHR5cGUYBCABKA4yJS50ZXNzZXJhLmRpcmVjdG9yeS52MS5BcHBsaWNhdGlvblR5cGUSLAoGc3RhdHVzGAUgASgOMhwudGVzc2VyYS5kaXJlY3RvcnkudjEuU3RhdHVzEhMKC2dyYW50X3R5cGVzGAYgAygJEhUKDXJlZGlyZWN0X3VyaXMYByADKAkSHAoUbG9nb3V0X3JlZGlyZWN0X3VyaXMYCCADKAkSMgoGc2NvcGVzGAkgAygLMiIudGVzc2VyYS5kaXJlY3RvcnkudjEuR3JhbnRlZFNjb3BlEjIKCWxpZmV0aW1lcxgKIAEoCzIfLnRlc3NlcmEuZGlyZWN0b3J5LnYxLkxpZmV0aW1lcxIuCgRjaWJhGAsgASgLMiAudGVzc2VyYS5kaXJlY3RvcnkudjEuQ2liYVBvbGljeRIcChRpbnRyb3NwZWN0X2F1ZGllbmNlcxgMIAMoCRISCgp2YWxpZF9mcm9tGA0gASgDEhUKDWFsbG93ZWRfcm9sZXMYDiADKAkSFQoNcGtjZV9vcHRpb25hbBgPIAEoCBIkChxhdXRoZW50aWNhdGVkX3N0YXJ0X3JlcXVpcmVkGBAgASgIEh4KFmJhY2tjaGFubmVsX2xvZ291dF91cmkYGiABKAkSKwojYmFja2NoYW5uZWxfbG9nb3V0X3Nlc3Npb25fcmVxdWlyZWQYGyABKAgSMgoGY2xhaW1zGBIgAygLMiIudGVzc2VyYS5kaXJlY3RvcnkudjEuQ2xhaW1NYXBwaW5nIiUKEEdldFRlbmFudFJlcXVlc3QSEQoJdGVuYW50X2lkGAEgASgJIkEKEUdldFRlbmFudFJlc3BvbnNlEiwKBnRlbmFudBgBIAEoCzIcLnRlc3NlcmEuZGlyZWN0b3J5LnYxLlRlbmFudCIaChhMaXN0VGVuYW50SXNzdWVyc1JlcXVlc3QiMQoMVGVuYW50SXNzdWVyEhEKCXRlbmFudF9pZBgBIAEoCRIOCgZpc3N1ZXIYAiABKAkiUAoZTGlzdFRlbmFudElzc3VlcnNSZXNwb25zZRIzCgdpc3N1ZXJzGAEgAygLMiIudGVzc2VyYS5kaXJlY3RvcnkudjEuVGVuYW50SXNzdWVyIioKFUdldEFwcGxpY2F0aW9uUmVxdWVzdBIRCgljbGllbnRfaWQYASABKAkifgoWR2V0QXBwbGljYXRpb25SZXNwb25zZRI2CgthcHBsaWNhdGlvbhgBIAEoCzIhLnRlc3NlcmEuZGlyZWN0b3J5LnYxLkFwcGxpY2F0aW9uEiwKBnRlbmFudBgCIAEoCzIcLnRlc3NlcmEuZGlyZWN0b3J5LnYxLlRlbmFudCJPCh5WZXJpZnlBcHBsaWNhdGlvblNlY3JldFJlcXVlc3QSEQoJY2xpZW50X2lkGAEgASgJEhoKDWNsaWVudF9zZWNyZXQYAiABKAlCA4ABASJHCh9WZXJpZnlBcHBsaWNhdGlvblNlY3JldFJlc3BvbnNlEhAKCHZlcmlmaWVkGAEgASgIEhIKCmV4cGlyZXNfYXQYAiABKAMinwIKBFVzZXISDwoHdXNlcl9pZBgBIAEoCRIRCgl0ZW5hbnRfaWQYAiABKAkSEAoIdXNlcm5hbWUYAyABKAkSDQoFZW1haWwYBCABKAkSDAoEbmFtZRgFIAEoCRIUCgxwaG9uZV9udW1iZXIYBiABKAkSDQoFcm9sZXMYByADKAkSLAoGc3RhdHVzGAggASgOMhwudGVzc2VyYS5kaXJlY3RvcnkudjEuU3RhdHVzEhIKCnZhbGlkX2Zyb20YCSABKAMSMAoPc3RhbmRhcmRfY2xhaW1zGAogASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdBIrCgphdHRyaWJ1dGVzGAsgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdCI0Cg5HZXRVc2VyUmVxdWVzdBIRCgl0ZW5hbnRfaWQYASABKAkSDwoHdXNlcl9pZBgCIAEoCSI7Cg9HZXRVc2VyUmVzcG9uc2USKAoEdXNlchgBIAEoCzIaLnRlc3NlcmEuZGlyZWN0b3J5LnYxLlVzZXIiOAoPRmluZFVzZXJSZXF1ZXN0EhEKCXRlbmFudF9pZBgBIAEoCRISCgppZGVudGlmaWVyGAIgASgJIjwKEEZpbmRVc2VyUmVzcG9uc2USKAoEdXNlchgBIAEoCzIaLnRlc3NlcmEuZGlyZWN0b3J5LnYxLlVzZXIiaQoVVmVyaWZ5UGFzc3dvcmRSZXF1ZXN0EhEKCXRlbmFudF9pZBgBIAEoCRISCgppZGVudGlmaWVyGAIgASgJEhUKCHBhc3N3b3JkGAMgASgJQgOAAQESEgoKaXBfYWRkcmVzcxgEIAEoCSJbChZWZXJpZnlQYXNzd29yZFJlc3BvbnNlEigKBHVzZXIYASABKAsyGi50ZXNzZXJhLmRpcmVjdG9yeS52MS5Vc2VyEhcKD3NpZ25lZF9pbl9hdF9tcxgCIAEoAyI8ChNXYXRjaENoYW5nZXNSZXF1ZXN0EhYKDmFmdGVyX3NlcXVlbmNlGAEgASgDEg0KBXNpbmNlGAIgASgDIpsBChRXYXRjaENoYW5nZXNSZXNwb25zZRIQCghzZXF1ZW5jZRgBIAEoAxIuCgRraW5kGAIgASgOMiAudGVzc2VyYS5kaXJlY3RvcnkudjEuQ2hhbmdlS2luZBIRCgl0ZW5hbnRfaWQYAyABKAkSCgoCaWQYBCABKAkSDQoFZW5kZWQYBSABKAgSEwoLcmVjb3JkZWRfYXQYBiABKAMiOAoMQXBwbHlSZXF1ZXN0EhUKCGRvY3VtZW50GAEgASgJQgOAAQESEQoJZmlsZV9uYW1lGAIgASgJImgKDVRlbmFudE91dGNvbWUSEQoJdGVuYW50X2lkGAEgASgJEg8KB2NyZWF0ZWQYAiABKA0SDwoHdXBkYXRlZBgDIAEoDRIPCgdkZWxldGVkGAQgASgNEhEKCXVuY2hhbmdlZBgFIAEoCCJFCg1BcHBseVJlc3BvbnNlEjQKB3RlbmFudHMYASADKAsyIy50ZXNzZXJhLmRpcmVjdG9yeS52MS5UZW5hbnRPdXRjb21lIjcKC0RpZmZSZXF1ZXN0EhUKCGRvY3VtZW50GAEgASgJQgOAAQESEQoJZmlsZV9uYW1lGAIgASgJIkYKCkRpZmZlcmVuY2USDAoEa2luZBgBIAEoCRIMCgRuYW1lGAIgASgJEg4KBmNoYW5nZRgDIAEoCRIMCgRrZXlzGAQgAygJIl0KEVRlbmFudERpZmZlcmVuY2VzEhEKCXRlbmFudF9pZBgBIAEoCRI1CgtkaWZmZXJlbmNlcxgCIAMoCzIgLnRlc3NlcmEuZGlyZWN0b3J5LnYxLkRpZmZlcmVuY2UiSAoMRGlmZlJlc3BvbnNlEjgKB3RlbmFudHMYASADKAsyJy50ZXNzZXJhLmRpcmVjdG9yeS52MS5UZW5hbnREaWZmZXJlbmNlcyIsChdHZXREZWNsYXJlZFN0YXRlUmVxdWVzdBIRCgl0ZW5hbnRfaWQYASABKAkiLAoYR2V0RGVjbGFyZWRTdGF0ZVJlc3BvbnNlEhAKCGRvY3VtZW50GAEgASgJImgKFFNldFVzZXJTdGF0dXNSZXF1ZXN0EhEKCXRlbmFudF9pZBgBIAEoCRIPCgd1c2VyX2lkGAIgASgJEiwKBnN0YXR1cxgDIAEoDjIcLnRlc3NlcmEuZGlyZWN0b3J5LnYxLlN0YXR1cyIXChVTZXRVc2VyU3RhdHVzUmVzcG9uc2UicQobU2V0QXBwbGljYXRpb25TdGF0dXNSZXF1ZXN0EhEKCXRlbmFudF9pZBgBIAEoCRIRCgljbGllbnRfaWQYAiABKAkSLAoGc3RhdHVzGAMgASgOMhwudGVzc2VyYS5kaXJlY3RvcnkudjEuU3RhdHVzIh4KHFNldEFwcGxpY2F0aW9uU3RhdHVzUmVzcG9uc2UiWQoWU2V0VGVuYW50U3RhdHVzUmVxdWVzdBIRCgl0ZW5hbnRfaWQYASABKAkSLAoGc3RhdHVzGAIgASgOMhwudGVzc2VyYS5kaXJlY3RvcnkudjEuU3RhdHVzIhkKF1NldFRlbmFudFN0YXR1c1Jlc3BvbnNlIjIKHUxpc3RBcHBsaWNhdGlvblNlY3JldHNSZXF1ZXN0EhEKCWNsaWVudF9pZBgBIAEoCSJRChFBcHBsaWNhdGlvblNlY3JldBISCgpjcmVhdGVkX2F0GAEgASgDEhIKCmV4cGlyZXNfYXQYAiABKAMSFAoMbGFzdF91c2VkX2F0GAMgASgDIloKHkxpc3RBcHBsaWNhdGlvblNlY3JldHNSZXNwb25zZRI4CgdzZWNyZXRzGAEgAygLMicudGVzc2VyYS5kaXJlY3RvcnkudjEuQXBwbGljYXRpb25TZWNyZXQqWwoGU3RhdHVzEhYKElNUQVRVU19VTlNQRUNJRklFRBAAEhEKDVNUQVRVU19BQ1RJVkUQARITCg9TVEFUVVNfRElTQUJMRUQQAhIRCg1TVEFUVVNfTE9DS0VEEAMqcwoPQXBwbGljYXRpb25UeXBlEiAKHEFQUExJQ0FUSU9OX1RZUEVfVU5TUEVDSUZJRUQQABIbChdBUFBMSUNBVElPTl9UWVBFX1BVQkxJQxABEiEKHUFQUExJQ0FUSU9OX1RZUEVfQ09ORklERU5USUFMEAIqdAoKQ2hhbmdlS2luZBIbChdDSEFOR0VfS0lORF9VTlNQRUNJRklFRBAAEhYKEkNIQU5HRV9LSU5EX1RFTkFOVBABEhsKF0NIQU5HRV9LSU5EX0FQUExJQ0FUSU9OEAISFAoQQ0hBTkdFX0tJTkRfVVNFUhADMv4GChBEaXJlY3RvcnlTZXJ2aWNlEnAKDkdldEFwcGxpY2F0aW9uEisudGVzc2VyYS5kaXJlY3RvcnkudjEuR2V0QXBwbGljYXRpb25SZXF1ZXN0GiwudGVzc2VyYS5kaXJlY3RvcnkudjEuR2V0QXBwbGljYXRpb25SZXNwb25zZSIDkAIBEmEKCUdldFRlbmFudBImLnRlc3NlcmEuZGlyZWN0b3J5LnYxLkdldFRlbmFudFJlcXVlc3QaJy50ZXNzZXJhLmRpcmVjdG9yeS52MS5HZXRUZW5hbnRSZXNwb25zZSIDkAIBEnkKEUxpc3RUZW5hbnRJc3N1ZXJzEi4udGVzc2VyYS5kaXJlY3RvcnkudjEuTGlzdFRlbmFudElzc3VlcnNSZXF1ZXN0Gi8udGVzc2VyYS5kaXJlY3RvcnkudjEuTGlzdFRlbmFudElzc3VlcnNSZXNwb25zZSIDkAIBEoYBChdWZXJpZnlBcHBsaWNhdGlvblNlY3JldBI0LnRlc3NlcmEuZGlyZWN0b3J5LnYxLlZlcmlmeUFwcGxpY2F0aW9uU2VjcmV0UmVxdWVzdBo1LnRlc3NlcmEuZGlyZWN0b3J5LnYxLlZlcmlmeUFwcGxpY2F0aW9uU2VjcmV0UmVzcG9uc2USWwoHR2V0VXNlchIkLnRlc3NlcmEuZGlyZWN0b3J5LnYxLkdldFVzZXJSZXF1ZXN0GiUudGVzc2VyYS5kaXJlY3RvcnkudjEuR2V0VXNlclJlc3BvbnNlIgOQAgESXgoIRmluZFVzZXISJS50ZXNzZXJhLmRpcmVjdG9yeS52MS5GaW5kVXNlclJlcXVlc3QaJi50ZXNzZXJhLmRpcmVjdG9yeS52MS5GaW5kVXNlclJlc3BvbnNlIgOQAgESawoOVmVyaWZ5UGFzc3dvcmQSKy50ZXNzZXJhLmRpcmVjdG9yeS52MS5WZXJpZnlQYXNzd29yZFJlcXVlc3QaLC50ZXNzZXJhLmRpcmVjdG9yeS52MS5WZXJpZnlQYXNzd29yZFJlc3BvbnNlEmcKDFdhdGNoQ2hhbmdlcxIpLnRlc3NlcmEuZGlyZWN0b3J5LnYxLldhdGNoQ2hhbmdlc1JlcXVlc3QaKi50ZXNzZXJhLmRpcmVjdG9yeS52MS5XYXRjaENoYW5nZXNSZXNwb25zZTABMpYGChVEaXJlY3RvcnlBZG1pblNlcnZpY2USUAoFQXBwbHkSIi50ZXNzZXJhLmRpcmVjdG9yeS52MS5BcHBseVJlcXVlc3QaIy50ZXNzZXJhLmRpcmVjdG9yeS52MS5BcHBseVJlc3BvbnNlElIKBERpZmYSIS50ZXNzZXJhLmRpcmVjdG9yeS52MS5EaWZmUmVxdWVzdBoiLnRlc3NlcmEuZGlyZWN0b3J5LnYxLkRpZmZSZXNwb25zZSIDkAIBEnMKEEdldERlY2xhcmVkU3RhdGUSLS50ZXNzZXJhLmRpcmVjdG9yeS52MS5HZXREZWNsYXJlZFN0YXRlUmVxdWVzdBouLnRlc3NlcmEuZGlyZWN0b3J5LnYxLkdldERlY2xhcmVkU3RhdGVSZXNwb25zZTABEmgKDVNldFVzZXJTdGF0dXMSKi50ZXNzZXJhLmRpcmVjdG9yeS52MS5TZXRVc2VyU3RhdHVzUmVxdWVzdBorLnRlc3NlcmEuZGlyZWN0b3J5LnYxLlNldFVzZXJTdGF0dXNSZXNwb25zZRJ9ChRTZXRBcHBsaWNhdGlvblN0YXR1cxIxLnRlc3NlcmEuZGlyZWN0b3J5LnYxLlNldEFwcGxpY2F0aW9uU3RhdHVzUmVxdWVzdBoyLnRlc3NlcmEuZGlyZWN0b3J5LnYxLlNldEFwcGxpY2F0aW9uU3RhdHVzUmVzcG9uc2USbgoPU2V0VGVuYW50U3RhdHVzEiwudGVzc2VyYS5kaXJlY3RvcnkudjEuU2V0VGVuYW50U3RhdHVzUmVxdWVzdBotLnRlc3NlcmEuZGlyZWN0b3J5LnYxLlNldFRlbmFudFN0YXR1c1Jlc3BvbnNlEogBChZMaXN0QXBwbGljYXRpb25TZWNyZXRzEjMudGVzc2VyYS5kaXJlY3RvcnkudjEuTGlzdEFwcGxpY2F0aW9uU2VjcmV0c1JlcXVlc3QaNC50ZXNzZXJhLmRpcmVjdG9yeS52MS5MaXN0QXBwbGljYXRpb25TZWNyZXRzUmVzcG9uc2UiA5ACAWIGcHJvdG8z", [file_google_protobuf_struct]);
 
 /**
  * @generated from message tessera.directory.v1.Tenant
@@ -189,6 +189,47 @@ export const CibaPolicySchema: GenMessage<CibaPolicy> = /*@__PURE__*/
   messageDesc(file_tessera_directory_v1_directory, 3);
 
 /**
+ * A claim of a user's tokens and of userinfo, with its source and targets.
+ *
+ * @generated from message tessera.directory.v1.ClaimMapping
+ */
+export type ClaimMapping = Message<"tessera.directory.v1.ClaimMapping"> & {
+  /**
+   * @generated from field: string name = 1;
+   */
+  name: string;
+
+  /**
+   * Name of the user's attribute; empty for the user's roles.
+   *
+   * @generated from field: string attribute = 2;
+   */
+  attribute: string;
+
+  /**
+   * @generated from field: bool id_token = 3;
+   */
+  idToken: boolean;
+
+  /**
+   * @generated from field: bool access_token = 4;
+   */
+  accessToken: boolean;
+
+  /**
+   * @generated from field: bool userinfo = 5;
+   */
+  userinfo: boolean;
+};
+
+/**
+ * Describes the message tessera.directory.v1.ClaimMapping.
+ * Use `create(ClaimMappingSchema)` to create a new message.
+ */
+export const ClaimMappingSchema: GenMessage<ClaimMapping> = /*@__PURE__*/
+  messageDesc(file_tessera_directory_v1_directory, 4);
+
+/**
  * @generated from message tessera.directory.v1.Application
  */
 export type Application = Message<"tessera.directory.v1.Application"> & {
@@ -300,6 +341,13 @@ export type Application = Message<"tessera.directory.v1.Application"> & {
    * @generated from field: bool backchannel_logout_session_required = 27;
    */
   backchannelLogoutSessionRequired: boolean;
+
+  /**
+   * Claims that the application maps from its users.
+   *
+   * @generated from field: repeated tessera.directory.v1.ClaimMapping claims = 18;
+   */
+  claims: ClaimMapping[];
 };
 
 /**
@@ -307,7 +355,7 @@ export type Application = Message<"tessera.directory.v1.Application"> & {
  * Use `create(ApplicationSchema)` to create a new message.
  */
 export const ApplicationSchema: GenMessage<Application> = /*@__PURE__*/
-  messageDesc(file_tessera_directory_v1_directory, 4);
+  messageDesc(file_tessera_directory_v1_directory, 5);
 
 /**
  * @generated from message tessera.directory.v1.GetTenantRequest
@@ -324,7 +372,7 @@ export type GetTenantRequest = Message<"tessera.directory.v1.GetTenantRequest"> 
  * Use `create(GetTenantRequestSchema)` to create a new message.
  */
 export const GetTenantRequestSchema: GenMessage<GetTenantRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_directory_v1_directory, 5);
+  messageDesc(file_tessera_directory_v1_directory, 6);
 
 /**
  * @generated from message tessera.directory.v1.GetTenantResponse
@@ -341,7 +389,7 @@ export type GetTenantResponse = Message<"tessera.directory.v1.GetTenantResponse"
  * Use `create(GetTenantResponseSchema)` to create a new message.
  */
 export const GetTenantResponseSchema: GenMessage<GetTenantResponse> = /*@__PURE__*/
-  messageDesc(file_tessera_directory_v1_directory, 6);
+  messageDesc(file_tessera_directory_v1_directory, 7);
 
 /**
  * @generated from message tessera.directory.v1.ListTenantIssuersRequest
@@ -354,7 +402,7 @@ export type ListTenantIssuersRequest = Message<"tessera.directory.v1.ListTenantI
  * Use `create(ListTenantIssuersRequestSchema)` to create a new message.
  */
 export const ListTenantIssuersRequestSchema: GenMessage<ListTenantIssuersRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_directory_v1_directory, 7);
+  messageDesc(file_tessera_directory_v1_directory, 8);
 
 /**
  * @generated from message tessera.directory.v1.TenantIssuer
@@ -376,7 +424,7 @@ export type TenantIssuer = Message<"tessera.directory.v1.TenantIssuer"> & {
  * Use `create(TenantIssuerSchema)` to create a new message.
  */
 export const TenantIssuerSchema: GenMessage<TenantIssuer> = /*@__PURE__*/
-  messageDesc(file_tessera_directory_v1_directory, 8);
+  messageDesc(file_tessera_directory_v1_directory, 9);
 
 /**
  * @generated from message tessera.directory.v1.ListTenantIssuersResponse
@@ -393,7 +441,7 @@ export type ListTenantIssuersResponse = Message<"tessera.directory.v1.ListTenant
  * Use `create(ListTenantIssuersResponseSchema)` to create a new message.
  */
 export const ListTenantIssuersResponseSchema: GenMessage<ListTenantIssuersResponse> = /*@__PURE__*/
-  messageDesc(file_tessera_directory_v1_directory, 9);
+  messageDesc(file_tessera_directory_v1_directory, 10);
 
 /**
  * @generated from message tessera.directory.v1.GetApplicationRequest
@@ -410,7 +458,7 @@ export type GetApplicationRequest = Message<"tessera.directory.v1.GetApplication
  * Use `create(GetApplicationRequestSchema)` to create a new message.
  */
 export const GetApplicationRequestSchema: GenMessage<GetApplicationRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_directory_v1_directory, 10);
+  messageDesc(file_tessera_directory_v1_directory, 11);
 
 /**
  * @generated from message tessera.directory.v1.GetApplicationResponse
@@ -432,7 +480,7 @@ export type GetApplicationResponse = Message<"tessera.directory.v1.GetApplicatio
  * Use `create(GetApplicationResponseSchema)` to create a new message.
  */
 export const GetApplicationResponseSchema: GenMessage<GetApplicationResponse> = /*@__PURE__*/
-  messageDesc(file_tessera_directory_v1_directory, 11);
+  messageDesc(file_tessera_directory_v1_directory, 12);
 
 /**
  * @generated from message tessera.directory.v1.VerifyApplicationSecretRequest
@@ -454,7 +502,7 @@ export type VerifyApplicationSecretRequest = Message<"tessera.directory.v1.Verif
  * Use `create(VerifyApplicationSecretRequestSchema)` to create a new message.
  */
 export const VerifyApplicationSecretRequestSchema: GenMessage<VerifyApplicationSecretRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_directory_v1_directory, 12);
+  messageDesc(file_tessera_directory_v1_directory, 13);
 
 /**
  * @generated from message tessera.directory.v1.VerifyApplicationSecretResponse
@@ -478,7 +526,7 @@ export type VerifyApplicationSecretResponse = Message<"tessera.directory.v1.Veri
  * Use `create(VerifyApplicationSecretResponseSchema)` to create a new message.
  */
 export const VerifyApplicationSecretResponseSchema: GenMessage<VerifyApplicationSecretResponse> = /*@__PURE__*/
-  messageDesc(file_tessera_directory_v1_directory, 13);
+  messageDesc(file_tessera_directory_v1_directory, 14);
 
 /**
  * @generated from message tessera.directory.v1.User
@@ -539,6 +587,13 @@ export type User = Message<"tessera.directory.v1.User"> & {
    * @generated from field: google.protobuf.Struct standard_claims = 10;
    */
   standardClaims?: JsonObject | undefined;
+
+  /**
+   * What applications may map to claims: a text or a list of texts under each name. Absent when there are none.
+   *
+   * @generated from field: google.protobuf.Struct attributes = 11;
+   */
+  attributes?: JsonObject | undefined;
 };
 
 /**
@@ -546,7 +601,7 @@ export type User = Message<"tessera.directory.v1.User"> & {
  * Use `create(UserSchema)` to create a new message.
  */
 export const UserSchema: GenMessage<User> = /*@__PURE__*/
-  messageDesc(file_tessera_directory_v1_directory, 14);
+  messageDesc(file_tessera_directory_v1_directory, 15);
 
 /**
  * @generated from message tessera.directory.v1.GetUserRequest
@@ -568,7 +623,7 @@ export type GetUserRequest = Message<"tessera.directory.v1.GetUserRequest"> & {
  * Use `create(GetUserRequestSchema)` to create a new message.
  */
 export const GetUserRequestSchema: GenMessage<GetUserRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_directory_v1_directory, 15);
+  messageDesc(file_tessera_directory_v1_directory, 16);
 
 /**
  * @generated from message tessera.directory.v1.GetUserResponse
@@ -585,7 +640,7 @@ export type GetUserResponse = Message<"tessera.directory.v1.GetUserResponse"> & 
  * Use `create(GetUserResponseSchema)` to create a new message.
  */
 export const GetUserResponseSchema: GenMessage<GetUserResponse> = /*@__PURE__*/
-  messageDesc(file_tessera_directory_v1_directory, 16);
+  messageDesc(file_tessera_directory_v1_directory, 17);
 
 /**
  * @generated from message tessera.directory.v1.FindUserRequest
@@ -607,7 +662,7 @@ export type FindUserRequest = Message<"tessera.directory.v1.FindUserRequest"> & 
  * Use `create(FindUserRequestSchema)` to create a new message.
  */
 export const FindUserRequestSchema: GenMessage<FindUserRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_directory_v1_directory, 17);
+  messageDesc(file_tessera_directory_v1_directory, 18);
 
 /**
  * @generated from message tessera.directory.v1.FindUserResponse
@@ -624,7 +679,7 @@ export type FindUserResponse = Message<"tessera.directory.v1.FindUserResponse"> 
  * Use `create(FindUserResponseSchema)` to create a new message.
  */
 export const FindUserResponseSchema: GenMessage<FindUserResponse> = /*@__PURE__*/
-  messageDesc(file_tessera_directory_v1_directory, 18);
+  messageDesc(file_tessera_directory_v1_directory, 19);
 
 /**
  * @generated from message tessera.directory.v1.VerifyPasswordRequest
@@ -658,7 +713,7 @@ export type VerifyPasswordRequest = Message<"tessera.directory.v1.VerifyPassword
  * Use `create(VerifyPasswordRequestSchema)` to create a new message.
  */
 export const VerifyPasswordRequestSchema: GenMessage<VerifyPasswordRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_directory_v1_directory, 19);
+  messageDesc(file_tessera_directory_v1_directory, 20);
 
 /**
  * @generated from message tessera.directory.v1.VerifyPasswordResponse
@@ -685,7 +740,7 @@ export type VerifyPasswordResponse = Message<"tessera.directory.v1.VerifyPasswor
  * Use `create(VerifyPasswordResponseSchema)` to create a new message.
  */
 export const VerifyPasswordResponseSchema: GenMessage<VerifyPasswordResponse> = /*@__PURE__*/
-  messageDesc(file_tessera_directory_v1_directory, 20);
+  messageDesc(file_tessera_directory_v1_directory, 21);
 
 /**
  * @generated from message tessera.directory.v1.WatchChangesRequest
@@ -712,7 +767,7 @@ export type WatchChangesRequest = Message<"tessera.directory.v1.WatchChangesRequ
  * Use `create(WatchChangesRequestSchema)` to create a new message.
  */
 export const WatchChangesRequestSchema: GenMessage<WatchChangesRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_directory_v1_directory, 21);
+  messageDesc(file_tessera_directory_v1_directory, 22);
 
 /**
  * @generated from message tessera.directory.v1.WatchChangesResponse
@@ -760,7 +815,7 @@ export type WatchChangesResponse = Message<"tessera.directory.v1.WatchChangesRes
  * Use `create(WatchChangesResponseSchema)` to create a new message.
  */
 export const WatchChangesResponseSchema: GenMessage<WatchChangesResponse> = /*@__PURE__*/
-  messageDesc(file_tessera_directory_v1_directory, 22);
+  messageDesc(file_tessera_directory_v1_directory, 23);
 
 /**
  * @generated from message tessera.directory.v1.ApplyRequest
@@ -786,7 +841,7 @@ export type ApplyRequest = Message<"tessera.directory.v1.ApplyRequest"> & {
  * Use `create(ApplyRequestSchema)` to create a new message.
  */
 export const ApplyRequestSchema: GenMessage<ApplyRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_directory_v1_directory, 23);
+  messageDesc(file_tessera_directory_v1_directory, 24);
 
 /**
  * @generated from message tessera.directory.v1.TenantOutcome
@@ -823,7 +878,7 @@ export type TenantOutcome = Message<"tessera.directory.v1.TenantOutcome"> & {
  * Use `create(TenantOutcomeSchema)` to create a new message.
  */
 export const TenantOutcomeSchema: GenMessage<TenantOutcome> = /*@__PURE__*/
-  messageDesc(file_tessera_directory_v1_directory, 24);
+  messageDesc(file_tessera_directory_v1_directory, 25);
 
 /**
  * @generated from message tessera.directory.v1.ApplyResponse
@@ -840,7 +895,7 @@ export type ApplyResponse = Message<"tessera.directory.v1.ApplyResponse"> & {
  * Use `create(ApplyResponseSchema)` to create a new message.
  */
 export const ApplyResponseSchema: GenMessage<ApplyResponse> = /*@__PURE__*/
-  messageDesc(file_tessera_directory_v1_directory, 25);
+  messageDesc(file_tessera_directory_v1_directory, 26);
 
 /**
  * @generated from message tessera.directory.v1.DiffRequest
@@ -864,7 +919,7 @@ export type DiffRequest = Message<"tessera.directory.v1.DiffRequest"> & {
  * Use `create(DiffRequestSchema)` to create a new message.
  */
 export const DiffRequestSchema: GenMessage<DiffRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_directory_v1_directory, 26);
+  messageDesc(file_tessera_directory_v1_directory, 27);
 
 /**
  * One record that would change. It names, and never holds a value of, what differs.
@@ -906,7 +961,7 @@ export type Difference = Message<"tessera.directory.v1.Difference"> & {
  * Use `create(DifferenceSchema)` to create a new message.
  */
 export const DifferenceSchema: GenMessage<Difference> = /*@__PURE__*/
-  messageDesc(file_tessera_directory_v1_directory, 27);
+  messageDesc(file_tessera_directory_v1_directory, 28);
 
 /**
  * @generated from message tessera.directory.v1.TenantDifferences
@@ -930,7 +985,7 @@ export type TenantDifferences = Message<"tessera.directory.v1.TenantDifferences"
  * Use `create(TenantDifferencesSchema)` to create a new message.
  */
 export const TenantDifferencesSchema: GenMessage<TenantDifferences> = /*@__PURE__*/
-  messageDesc(file_tessera_directory_v1_directory, 28);
+  messageDesc(file_tessera_directory_v1_directory, 29);
 
 /**
  * @generated from message tessera.directory.v1.DiffResponse
@@ -949,7 +1004,7 @@ export type DiffResponse = Message<"tessera.directory.v1.DiffResponse"> & {
  * Use `create(DiffResponseSchema)` to create a new message.
  */
 export const DiffResponseSchema: GenMessage<DiffResponse> = /*@__PURE__*/
-  messageDesc(file_tessera_directory_v1_directory, 29);
+  messageDesc(file_tessera_directory_v1_directory, 30);
 
 /**
  * @generated from message tessera.directory.v1.GetDeclaredStateRequest
@@ -968,7 +1023,7 @@ export type GetDeclaredStateRequest = Message<"tessera.directory.v1.GetDeclaredS
  * Use `create(GetDeclaredStateRequestSchema)` to create a new message.
  */
 export const GetDeclaredStateRequestSchema: GenMessage<GetDeclaredStateRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_directory_v1_directory, 30);
+  messageDesc(file_tessera_directory_v1_directory, 31);
 
 /**
  * @generated from message tessera.directory.v1.GetDeclaredStateResponse
@@ -987,7 +1042,7 @@ export type GetDeclaredStateResponse = Message<"tessera.directory.v1.GetDeclared
  * Use `create(GetDeclaredStateResponseSchema)` to create a new message.
  */
 export const GetDeclaredStateResponseSchema: GenMessage<GetDeclaredStateResponse> = /*@__PURE__*/
-  messageDesc(file_tessera_directory_v1_directory, 31);
+  messageDesc(file_tessera_directory_v1_directory, 32);
 
 /**
  * @generated from message tessera.directory.v1.SetUserStatusRequest
@@ -1014,7 +1069,7 @@ export type SetUserStatusRequest = Message<"tessera.directory.v1.SetUserStatusRe
  * Use `create(SetUserStatusRequestSchema)` to create a new message.
  */
 export const SetUserStatusRequestSchema: GenMessage<SetUserStatusRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_directory_v1_directory, 32);
+  messageDesc(file_tessera_directory_v1_directory, 33);
 
 /**
  * @generated from message tessera.directory.v1.SetUserStatusResponse
@@ -1027,7 +1082,7 @@ export type SetUserStatusResponse = Message<"tessera.directory.v1.SetUserStatusR
  * Use `create(SetUserStatusResponseSchema)` to create a new message.
  */
 export const SetUserStatusResponseSchema: GenMessage<SetUserStatusResponse> = /*@__PURE__*/
-  messageDesc(file_tessera_directory_v1_directory, 33);
+  messageDesc(file_tessera_directory_v1_directory, 34);
 
 /**
  * @generated from message tessera.directory.v1.SetApplicationStatusRequest
@@ -1054,7 +1109,7 @@ export type SetApplicationStatusRequest = Message<"tessera.directory.v1.SetAppli
  * Use `create(SetApplicationStatusRequestSchema)` to create a new message.
  */
 export const SetApplicationStatusRequestSchema: GenMessage<SetApplicationStatusRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_directory_v1_directory, 34);
+  messageDesc(file_tessera_directory_v1_directory, 35);
 
 /**
  * @generated from message tessera.directory.v1.SetApplicationStatusResponse
@@ -1067,7 +1122,7 @@ export type SetApplicationStatusResponse = Message<"tessera.directory.v1.SetAppl
  * Use `create(SetApplicationStatusResponseSchema)` to create a new message.
  */
 export const SetApplicationStatusResponseSchema: GenMessage<SetApplicationStatusResponse> = /*@__PURE__*/
-  messageDesc(file_tessera_directory_v1_directory, 35);
+  messageDesc(file_tessera_directory_v1_directory, 36);
 
 /**
  * @generated from message tessera.directory.v1.SetTenantStatusRequest
@@ -1089,7 +1144,7 @@ export type SetTenantStatusRequest = Message<"tessera.directory.v1.SetTenantStat
  * Use `create(SetTenantStatusRequestSchema)` to create a new message.
  */
 export const SetTenantStatusRequestSchema: GenMessage<SetTenantStatusRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_directory_v1_directory, 36);
+  messageDesc(file_tessera_directory_v1_directory, 37);
 
 /**
  * @generated from message tessera.directory.v1.SetTenantStatusResponse
@@ -1102,7 +1157,7 @@ export type SetTenantStatusResponse = Message<"tessera.directory.v1.SetTenantSta
  * Use `create(SetTenantStatusResponseSchema)` to create a new message.
  */
 export const SetTenantStatusResponseSchema: GenMessage<SetTenantStatusResponse> = /*@__PURE__*/
-  messageDesc(file_tessera_directory_v1_directory, 37);
+  messageDesc(file_tessera_directory_v1_directory, 38);
 
 /**
  * @generated from message tessera.directory.v1.ListApplicationSecretsRequest
@@ -1119,7 +1174,7 @@ export type ListApplicationSecretsRequest = Message<"tessera.directory.v1.ListAp
  * Use `create(ListApplicationSecretsRequestSchema)` to create a new message.
  */
 export const ListApplicationSecretsRequestSchema: GenMessage<ListApplicationSecretsRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_directory_v1_directory, 38);
+  messageDesc(file_tessera_directory_v1_directory, 39);
 
 /**
  * Times in seconds since the Unix epoch.
@@ -1152,7 +1207,7 @@ export type ApplicationSecret = Message<"tessera.directory.v1.ApplicationSecret"
  * Use `create(ApplicationSecretSchema)` to create a new message.
  */
 export const ApplicationSecretSchema: GenMessage<ApplicationSecret> = /*@__PURE__*/
-  messageDesc(file_tessera_directory_v1_directory, 39);
+  messageDesc(file_tessera_directory_v1_directory, 40);
 
 /**
  * @generated from message tessera.directory.v1.ListApplicationSecretsResponse
@@ -1169,7 +1224,7 @@ export type ListApplicationSecretsResponse = Message<"tessera.directory.v1.ListA
  * Use `create(ListApplicationSecretsResponseSchema)` to create a new message.
  */
 export const ListApplicationSecretsResponseSchema: GenMessage<ListApplicationSecretsResponse> = /*@__PURE__*/
-  messageDesc(file_tessera_directory_v1_directory, 40);
+  messageDesc(file_tessera_directory_v1_directory, 41);
 
 /**
  * @generated from enum tessera.directory.v1.Status
