@@ -65,7 +65,7 @@ function statementsOf(table: string, columns: string) {
       WITH gone AS (
         DELETE FROM ${table} WHERE sequence IN (
           SELECT sequence FROM ${table} WHERE recorded_at < statement_timestamp() - interval '7 days'
-          ORDER BY sequence LIMIT $1::int FOR UPDATE SKIP LOCKED)
+          ORDER BY recorded_at LIMIT $1::int FOR UPDATE SKIP LOCKED)
         RETURNING sequence
       ), horizon AS (
         UPDATE ${table}_horizon SET sequence = GREATEST(sequence, (SELECT max(sequence) FROM gone))

@@ -5,20 +5,20 @@ import type { LogoutNotice, LogoutNoticeStore } from './logout-notices.ts';
 const take = `
   WITH free AS MATERIALIZED (
     SELECT notice_id FROM authorize.logout_notice
-    WHERE due_at <= clock_timestamp() AND client_id <> ALL($3::text[])
+    WHERE due_at <= statement_timestamp() AND client_id <> ALL($3::text[])
     ORDER BY due_at LIMIT $1::int FOR UPDATE SKIP LOCKED
   )
   UPDATE authorize.logout_notice
-  SET attempts = attempts + 1, due_at = clock_timestamp() + make_interval(secs => $2::float8)
+  SET attempts = attempts + 1, due_at = statement_timestamp() + make_interval(secs => $2::float8)
   WHERE notice_id IN (SELECT notice_id FROM free)
   RETURNING notice_id, tenant_id, client_id, user_id, session_id, issuer, request_id,
             attempts AS claim, attempts - uncounted AS attempt,
-            extract(epoch FROM expires_at - clock_timestamp())::float8 AS remaining_seconds`;
+            extract(epoch FROM expires_at - statement_timestamp())::float8 AS remaining_seconds`;
 
 /** $1 notice, $2 claim, $3 seconds */
 const again = (uncounted: 0 | 1): string => `
   UPDATE authorize.logout_notice
-  SET due_at = clock_timestamp() + make_interval(secs => $3::float8), uncounted = uncounted + ${uncounted}
+  SET due_at = statement_timestamp() + make_interval(secs => $3::float8), uncounted = uncounted + ${uncounted}
   WHERE notice_id = $1 AND attempts = $2::int`;
 const retry = again(0);
 const giveBack = again(1);
