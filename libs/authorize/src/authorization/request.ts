@@ -1,3 +1,5 @@
+import { decodeJwt } from 'jose';
+import { z } from 'zod';
 import {
   authorizationResponse,
   checkAuthorizationParameters,
@@ -228,8 +230,35 @@ function checkGrantType(draft: Draft): void {
   }
 }
 
+/**
+ * Request objects are refused (OIDC Core §6). `state` and `response_mode` may be in the object alone (§6.1), so both are read from it to send
+ * the error where the client expects it.
+ */
 function checkUnsupported(draft: Draft): void {
+  const form = settled(draft.form);
+  const object = membersOf(parameter(draft.parameters, 'request'));
+  const formPost = object.response_mode === 'form_post' && /^https?:/i.test(form.redirectUri);
+  draft.form = {
+    ...form,
+    state: form.state ?? object.state,
+    responseMode: formPost ? 'form_post' : form.responseMode,
+  };
   checkUnsupportedParameters(draft.parameters);
+}
+
+const requestObject = z.object({
+  state: z.string().max(2048).optional(),
+  response_mode: z.string().optional(),
+});
+
+/** Nobody has verified them. */
+function membersOf(object: string | undefined): z.infer<typeof requestObject> {
+  if (object === undefined) return {};
+  try {
+    return requestObject.parse(decodeJwt(object));
+  } catch {
+    return {};
+  }
 }
 
 function checkScope(draft: Draft, { ignoreUnknownScopes }: Lookup): void {

@@ -103,6 +103,18 @@ describe('response_mode=form_post (OAuth 2.0 Form Post Response Mode)', () => {
     });
   });
 
+  it('is taken from a refused request object, and state too (OIDC Core §6.1)', async () => {
+    const payload = { response_mode: 'form_post', state: 'inner' };
+    const request = `e30.${Buffer.from(JSON.stringify(payload)).toString('base64url')}.`;
+    const { next } = await newPerson(world).start({ request, state: '' });
+    expect(next.case === 'redirect' ? next.value.formPost?.parameters : undefined).toMatchObject({
+      error: 'request_not_supported',
+      state: 'inner',
+    });
+    expect((await newPerson(world).redirect({ request: 'e30.W10.', state: '' })).has('state')).toBe(false);
+    expect((await newPerson(world).redirect({ request: 'no.object' })).get('state')).toBe('xyz');
+  });
+
   it('is refused in the query of a private-use URI scheme, whose app gets no body (RFC 8252 §7.1)', async () => {
     const app = 'com.example.app:/cb';
     await world.directory.changeApplication('acme-spa', { redirectUris: [spa.redirect_uri, app] });
