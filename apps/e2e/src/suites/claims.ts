@@ -1,7 +1,16 @@
 import * as oauth from 'oauth4webapi';
 import { describe, expect, it } from 'vitest';
 import { people, shelfAudience, stockAudience } from '../harness/declared-state.ts';
-import { claimsOf, codeFor, headerOf, introspect, redeem, tokensOf, type Tokens } from '../harness/flows.ts';
+import {
+  claimsOf,
+  codeFor,
+  headerOf,
+  introspect,
+  redeem,
+  refresh,
+  tokensOf,
+  type Tokens,
+} from '../harness/flows.ts';
 import type { System } from '../harness/set-up.ts';
 
 /** Claims beyond those of the contract: what users declare, and what applications map. */
@@ -127,5 +136,23 @@ export function claimsSuite(system: () => System): void {
         phone_number: '+46701234567',
       });
     });
+  });
+  it('are released by name where the claims parameter asks for them (OIDC Core §5.5)', async () => {
+    const claims = JSON.stringify({
+      userinfo: { email: null },
+      id_token: { given_name: { essential: true } },
+    });
+    const code = await codeFor(
+      system().person(),
+      'acme-people',
+      { scope: 'openid offline_access', claims },
+      people.cleo,
+    );
+    const tokens = tokensOf(await redeem(system().http, code));
+    expect(claimsOf(tokens.idToken)).toMatchObject({ given_name: 'Cleo' });
+    expect(claimsOf(tokens.idToken)).not.toHaveProperty('email');
+    expect(await userInfo(tokens)).toEqual({ email: people.cleo.email, department: 'Navy' });
+    const refreshed = tokensOf(await refresh(system().http, tokens.refreshToken, 'acme-people'));
+    expect(await userInfo(refreshed)).toEqual({ email: people.cleo.email, department: 'Navy' });
   });
 }
