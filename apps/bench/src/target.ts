@@ -1,4 +1,4 @@
-/** What a driver process is told about the system it drives. */
+/** What a driver process knows of the system it drives. */
 export interface Target {
   readonly kind: 'tessera' | 'peer' | 'bare';
   readonly baseUrl: string;

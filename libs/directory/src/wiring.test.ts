@@ -228,7 +228,7 @@ describe('the difference to a declared state', () => {
         call(),
       )
     ).tenants;
-  const told = (tenants: Awaited<ReturnType<typeof diff>>) =>
+  const summary = (tenants: Awaited<ReturnType<typeof diff>>) =>
     tenants.map(({ tenantId, differences }) => [
       tenantId,
       differences.map(({ kind, name, change, keys }) => [kind, name, change, ...keys].join(' ')),
@@ -237,7 +237,7 @@ describe('the difference to a declared state', () => {
   it('contains every record of a new tenant, and nothing once applied', async () => {
     const directory = start();
     const before = await contents();
-    expect(told(await diff(directory, tenant('planned')))).toEqual([
+    expect(summary(await diff(directory, tenant('planned')))).toEqual([
       [
         'planned',
         [
@@ -253,7 +253,7 @@ describe('the difference to a declared state', () => {
     expect(await contents()).toEqual(before);
     const { tenants } = await apply(directory, tenant('planned'));
     expect(tenants[0]?.created).toBe(6);
-    expect(told(await diff(directory, tenant('planned')))).toEqual([['planned', []]]);
+    expect(summary(await diff(directory, tenant('planned')))).toEqual([['planned', []]]);
   });
 
   it('names records and keys, never values, and equals what applying then changes', async () => {
@@ -269,7 +269,7 @@ describe('the difference to a declared state', () => {
       .replace('roles: [clerk]', 'roles: [clerk, auditor]')
       .replace(/\n.*said-spa.*/, '');
     const differences = await diff(directory, changed, tenant('same'));
-    expect(told(differences)).toEqual([
+    expect(summary(differences)).toEqual([
       [
         'said',
         [
@@ -315,7 +315,7 @@ describe('the difference to a declared state', () => {
     await diff(start('wrong', own), tenant('first'));
     const directory = start('right', own);
     await apply(directory, tenant('first'));
-    expect(told(await diff(directory, tenant('first')))).toEqual([['first', []]]);
+    expect(summary(await diff(directory, tenant('first')))).toEqual([['first', []]]);
     await expect(diff(start('wrong', own), tenant('first'))).rejects.toMatchObject({
       code: 'temporarily_unavailable',
     });
@@ -832,7 +832,7 @@ describe('watching changes', () => {
     await directory.admin.setUserStatus({ ...ids, status: Status.ACTIVE }, call());
     const now = BigInt(Math.floor(Date.now() / 1000));
     /** The ends of the person up to the second position, and the first one. */
-    const told = async (request: { since: bigint; afterSequence?: bigint }) => {
+    const watched = async (request: { since: bigint; afterSequence?: bigint }) => {
       const ending = new AbortController();
       const messages = [];
       const options = rootCall('watch', undefined, ending.signal);
@@ -844,11 +844,11 @@ describe('watching changes', () => {
       const ends = messages.filter(({ id, ended }) => id === ids.userId && ended);
       return { position: messages[0]?.sequence ?? 0n, ends: ends.length };
     };
-    const present = await told({ since: 0n });
+    const present = await watched({ since: 0n });
     expect(present.ends).toBe(0);
-    expect((await told({ since: now - 3600n })).ends).toBe(1);
-    expect(await told({ since: now + 3600n })).toEqual(present);
-    expect(await told({ since: now - 3600n, afterSequence: present.position })).toEqual(present);
+    expect((await watched({ since: now - 3600n })).ends).toBe(1);
+    expect(await watched({ since: now + 3600n })).toEqual(present);
+    expect(await watched({ since: now - 3600n, afterSequence: present.position })).toEqual(present);
   });
 
   it('reports its position while nothing happens, and queries no database while nobody watches', async () => {

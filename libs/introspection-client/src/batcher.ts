@@ -75,12 +75,12 @@ export class Batcher {
 }
 
 function settle({ resolve, reject }: Pending, outcome: IntrospectOutcome | undefined): void {
-  const told = outcome?.outcome;
-  if (told?.case === 'result') return resolve(answerOf(told.value));
-  if (told?.case !== 'failure') {
+  const answer = outcome?.outcome;
+  if (answer?.case === 'result') return resolve(answerOf(answer.value));
+  if (answer?.case !== 'failure') {
     return reject(new IntrospectionError('internal', 'the server left out the outcome of a token'));
   }
-  const { code, message, retryAfterSeconds } = told.value;
+  const { code, message, retryAfterSeconds } = answer.value;
   const ours = code === 'temporarily_unavailable' ? 'unavailable' : 'internal';
   reject(new IntrospectionError(ours, `introspection: ${message}`, { retryAfterSeconds }));
 }

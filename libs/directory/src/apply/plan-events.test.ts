@@ -117,7 +117,7 @@ describe('the record of a change', () => {
     ],
     ['made public', { secrets: [], type: 'public' }, ['client.secret.revoked', 'client.updated']],
     [
-      'told when its secret expires',
+      'given a secret that expires',
       { secrets: [{ digest: 'one', expiresAt: 1 }] },
       ['client.secret.expiry_changed'],
     ],

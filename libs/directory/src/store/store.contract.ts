@@ -456,8 +456,8 @@ export function directoryStoreContract(engine: string, open: () => Promise<Store
       expect(await admin.setStatus({ ...user, id: 'usr_nobody' }, event('user.locked'))).toBe('unknown');
       expect((await stores.store.findUser(tenantId, 'usr_ada'))?.user.status).toBe('locked');
       expect((await stores.store.findApplication(`${tenantId}-web`))?.application.status).toBe('disabled');
-      const told = await stores.changes.changesAfter(start, 100);
-      expect(told.map(({ kind, id, ended }) => [kind, id, ended])).toEqual([
+      const changes = await stores.changes.changesAfter(start, 100);
+      expect(changes.map(({ kind, id, ended }) => [kind, id, ended])).toEqual([
         ['user', 'usr_ada', true],
         ['application', `${tenantId}-web`, true],
         ['tenant', '', true],
@@ -478,8 +478,8 @@ export function directoryStoreContract(engine: string, open: () => Promise<Store
       await stores.admin.setStatus({ ...user, status: 'disabled' }, event);
       await stores.admin.setStatus({ ...user, status: 'active' }, event);
       await make(testTenant(tenantId, { users: [], applications: [] }));
-      const told = await stores.changes.changesAfter(start, 100);
-      const facts = told.map(({ kind, id, ended }) => [kind, id, ended]);
+      const changes = await stores.changes.changesAfter(start, 100);
+      const facts = changes.map(({ kind, id, ended }) => [kind, id, ended]);
       expect(facts.slice(0, 2)).toEqual([
         ['user', 'usr_ada', true],
         ['user', 'usr_ada', false],
@@ -492,7 +492,7 @@ export function directoryStoreContract(engine: string, open: () => Promise<Store
           ['user', 'usr_bob', true],
         ]),
       );
-      for (const { recordedAt } of told) expect(Math.abs(recordedAt - Date.now() / 1000)).toBeLessThan(60);
+      for (const { recordedAt } of changes) expect(Math.abs(recordedAt - Date.now() / 1000)).toBeLessThan(60);
     });
 
     const noted: AuditEvent = { event: 'user.updated', outcome: 'success' };
@@ -635,8 +635,8 @@ export function directoryStoreContract(engine: string, open: () => Promise<Store
       expect(bumped?.validFrom).toBeGreaterThan(before - 1);
       expect((await stores.store.findUser(tenantId, 'usr_ada'))?.validFrom).toBe(bumped?.validFrom);
       expect((await stores.store.findUser(other, 'usr_ada'))?.validFrom).toBe(0);
-      const told = await stores.changes.changesAfter(start, 100);
-      expect(told.map((change) => [change.kind, change.tenantId, change.ended])).toEqual([
+      const changes = await stores.changes.changesAfter(start, 100);
+      expect(changes.map((change) => [change.kind, change.tenantId, change.ended])).toEqual([
         ['tenant', tenantId, true],
       ]);
       expect((await audited(tenantId)).at(-1)).toBe('epoch.bumped');
@@ -652,7 +652,7 @@ export function directoryStoreContract(engine: string, open: () => Promise<Store
     it('reports what a new password revoked, and what was revoked beside a change of the tenant', async () => {
       const tenantId = fresh();
       await make(testTenant(tenantId));
-      const told = async (state: TenantState) => {
+      const changesOf = async (state: TenantState) => {
         const start = await stores.changes.newestChange();
         await make(state);
         const changes = await stores.changes.changesAfter(start, 100);
@@ -661,11 +661,11 @@ export function directoryStoreContract(engine: string, open: () => Promise<Store
       const people = (passwordHash: string) => [testUser('ada', { passwordHash }), testUser('bob')];
       const applications = [testApplication(`${tenantId}-web`)];
       const roles = ['clerk', 'manager'];
-      expect(await told(testTenant(tenantId, { users: people('one'), applications, roles }))).toEqual([
+      expect(await changesOf(testTenant(tenantId, { users: people('one'), applications, roles }))).toEqual([
         'user usr_ada true',
       ]);
       const renamed = people('one').map((user) => ({ ...user, name: 'X' }));
-      const names = await told(testTenant(tenantId, { users: renamed, applications, roles }));
+      const names = await changesOf(testTenant(tenantId, { users: renamed, applications, roles }));
       expect(names).toEqual(['user usr_ada false', 'user usr_bob false']);
       const [ada, bob] = people('two');
       const locked = { ...bob, status: 'locked' } as UserRecord;
@@ -674,7 +674,7 @@ export function directoryStoreContract(engine: string, open: () => Promise<Store
         applications: [],
         roles: ['clerk'],
       });
-      expect(await told(beside)).toEqual([
+      expect(await changesOf(beside)).toEqual([
         `application ${tenantId}-web true`,
         'tenant  false',
         'user usr_ada true',

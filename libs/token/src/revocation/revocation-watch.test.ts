@@ -87,9 +87,9 @@ describe('the revocation watch', () => {
     expect(watcher.messages).toMatchObject([{ kind: RevocationKind.UNSPECIFIED, tenantId: '' }]);
     await revokeOne();
     await within(250, () => watcher.ends(REFRESH_FAMILY).length === 1);
-    const [told] = watcher.ends(REFRESH_FAMILY);
-    expect(told).toMatchObject({ tenantId: 'acme', sub: 'ada', clientId: 'web', sessionId: 'session-1' });
-    expect(Math.abs(Number(told?.endedAt) - Date.now() / 1000)).toBeLessThan(5);
+    const [end] = watcher.ends(REFRESH_FAMILY);
+    expect(end).toMatchObject({ tenantId: 'acme', sub: 'ada', clientId: 'web', sessionId: 'session-1' });
+    expect(Math.abs(Number(end?.endedAt) - Date.now() / 1000)).toBeLessThan(5);
     await settled();
     expect(watcher.ends(REFRESH_FAMILY)).toHaveLength(1);
     await watcher.stop();

@@ -194,9 +194,9 @@ export class FakeDevice {
   }
 
   async *#watch(signal: AbortSignal) {
-    const told = on(this.#events, 'push', { signal });
+    const pushes = on(this.#events, 'push', { signal });
     yield {};
-    for await (const _ of told) yield {};
+    for await (const _ of pushes) yield {};
   }
 
   readonly #grants = new Map<string, FakeGrant | undefined>();
