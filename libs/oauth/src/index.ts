@@ -4,9 +4,11 @@
  */
 export * from './errors.ts';
 export * from './authorization-request.ts';
+export * from './bearer.ts';
 export * from './claims-parameter.ts';
 export * from './claims.ts';
 export * from './custom-claims.ts';
+export * from './forward-auth.ts';
 export * from './grant-types.ts';
 export * from './key-copies.ts';
 export * from './metadata.ts';

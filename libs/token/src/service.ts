@@ -1,6 +1,8 @@
 import type { Handlers } from '@tessera/rpc';
+import type { Authorization } from '@tessera/proto-gen/envoy';
 import type { IntrospectionService, TokenService } from '@tessera/proto-gen/token';
 import { requestedIssuer } from './issuer.ts';
+import { checkForEnvoy } from './introspection/envoy-authorization.ts';
 import { introspect, introspectBatch, type IntrospectionParts } from './introspection/introspection.ts';
 import { exchange, type PipelineParts } from './pipeline/pipeline.ts';
 import { revoke, type RevocationParts } from './revocation/revoke.ts';
@@ -55,4 +57,8 @@ export function introspectionHandlers(
     },
     watchRevocations: (request, context) => watchRevocations(parts, request, context),
   };
+}
+
+export function envoyHandlers(parts: IntrospectionParts): Handlers<typeof Authorization> {
+  return { check: (request, context) => checkForEnvoy(parts, request, context) };
 }

@@ -13,6 +13,7 @@ import type {
   DeviceAuthorizationService,
 } from '@tessera/proto-gen/device';
 import type { DirectoryService } from '@tessera/proto-gen/directory';
+import { Authorization } from '@tessera/proto-gen/envoy';
 import type { KeysService } from '@tessera/proto-gen/keys';
 import { IntrospectionService, TokenService } from '@tessera/proto-gen/token';
 import { bearerAuthentication } from './introspection/bearer-authentication.ts';
@@ -29,7 +30,7 @@ import { startPurges } from './store/purge.ts';
 import { issuePushedTokens, type PushParts } from './push/issue-pushed-tokens.ts';
 import { startPushWorker, type PushWorker } from './push/push-worker.ts';
 import { createRefreshTokenCodec, parseRefreshKeys } from './refresh-token-format.ts';
-import { introspectionHandlers, tokenHandlers, type ServiceParts } from './service.ts';
+import { envoyHandlers, introspectionHandlers, tokenHandlers, type ServiceParts } from './service.ts';
 import { startLogoutNotices } from './logout/logout-notices.ts';
 import { createSigner } from './pipeline/signer.ts';
 import { createPostgresStores } from './store/store.postgres.ts';
@@ -72,6 +73,7 @@ export function buildToken(config: TokenConfig, peers: TokenPeers, runtime: Runt
   const { authorize } = peers;
   const send = createSend({ allowPrivate: config.TESSERA_WEBHOOK_ALLOW_PRIVATE });
   const logoutNotices = startLogoutNotices({ ...parts, authorize, send, runtime });
+  const bearer = bearerAuthentication(parts);
   const built: BuiltService = {
     name: 'token',
     routes: [
@@ -90,8 +92,9 @@ export function buildToken(config: TokenConfig, peers: TokenPeers, runtime: Runt
           batchIntrospect: ['introspector', 'operator'],
           watchRevocations: ['introspector', 'operator'],
         },
-        { bearer: bearerAuthentication(parts) },
+        { bearer },
       ),
+      route(Authorization, envoyHandlers(parts), { check: ['introspector'] }, { bearer }),
     ],
     async ready() {
       await database.query({ name: 'token.ready', text: 'SELECT 1 FROM token.refresh_family LIMIT 0' });

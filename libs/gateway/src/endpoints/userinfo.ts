@@ -1,9 +1,8 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { rootCall } from '@tessera/rpc';
-import { lacksIdentityScope, OAuthError } from '@tessera/oauth';
+import { bearerChallenge, bearerToken, lacksIdentityScope, OAuthError, triesBearer } from '@tessera/oauth';
 import type { Gateway } from '../gateway.ts';
 import { mediaType, readBody } from '../http/body.ts';
-import { challengeBearer, readBearer } from './bearer.ts';
 
 /** `GET` and `POST /userinfo` (OIDC Core §5.3): the token comes in the Authorization header, or in the form body of a `POST`. */
 export async function userinfo(
@@ -14,7 +13,7 @@ export async function userinfo(
   let posted: string | undefined;
   try {
     posted = postedToken(request);
-    const accessToken = posted ?? readBearer(request);
+    const accessToken = posted ?? bearerToken(request.headers.authorization);
     const claims = await gateway.peers.token.userInfo(
       { caller: request.incoming.caller(), accessToken },
       rootCall(request.incoming.requestId),
@@ -30,7 +29,9 @@ export async function userinfo(
   } catch (error) {
     if (error instanceof OAuthError) {
       const scope = lacksIdentityScope(error) ? 'openid' : '';
-      challengeBearer(request, reply, error, scope, posted === undefined ? undefined : true);
+      const tried = posted !== undefined || triesBearer(request.headers.authorization);
+      const challenge = bearerChallenge(error, scope, tried);
+      if (challenge !== undefined) reply.header('www-authenticate', challenge);
     }
     throw error;
   }

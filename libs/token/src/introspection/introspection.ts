@@ -66,7 +66,7 @@ const sliceSize = 64;
  */
 export async function introspect(
   parts: IntrospectionParts,
-  request: IntrospectRequest,
+  request: Pick<IntrospectRequest, 'token' | 'credentials' | 'caller'>,
   context: CallContext,
 ): Promise<IntrospectionResult> {
   if (request.token === '') throw new OAuthError('invalid_request', 'Invalid request.');

@@ -1,6 +1,7 @@
 import { optionalPort, text } from '@tessera/process';
 import { serve, type BuiltService, type RpcCredentials, type RpcServer } from '@tessera/rpc';
 import type { Logger } from '@tessera/telemetry';
+import { Authorization } from '@tessera/proto-gen/envoy';
 import { IntrospectionService } from '@tessera/proto-gen/token';
 import { z } from 'zod';
 
@@ -11,10 +12,12 @@ export const introspectionListenerConfig = z.object({
   TESSERA_INTROSPECTION_PORT: optionalPort(),
 });
 
+const served: readonly string[] = [IntrospectionService.typeName, Authorization.typeName];
+
 export type IntrospectionListenerConfig = z.infer<typeof introspectionListenerConfig>;
 
 /**
- * Serves only `IntrospectionService`. With mutual TLS it also accepts connections without a certificate, whose calls
+ * Serves only introspection, and the same decision for Envoy. With mutual TLS it also accepts connections without a certificate, whose calls
  * must carry an access token. Undefined if no port is configured.
  */
 export async function serveIntrospection(
@@ -24,7 +27,7 @@ export async function serveIntrospection(
 ): Promise<RpcServer | undefined> {
   const { TESSERA_INTROSPECTION_HOST: host, TESSERA_INTROSPECTION_PORT: port } = config;
   if (port === undefined) return undefined;
-  const routes = built.routes.filter(({ service }) => service.typeName === IntrospectionService.typeName);
+  const routes = built.routes.filter(({ service }) => served.includes(service.typeName));
   const { log, drainMs } = options;
   const credentials = options.credentials();
   const server = await serve(

@@ -1,0 +1,89 @@
+import type { CallContext, Handlers } from '@tessera/rpc';
+import {
+  bearerToken,
+  forwardAuthChallenge,
+  identityHeaders,
+  OAuthError,
+  requireDemanded,
+  routeDemand,
+  type IntrospectedToken,
+} from '@tessera/oauth';
+import type { Authorization, CheckRequest, DeniedHttpResponse } from '@tessera/proto-gen/envoy';
+import { HeaderValueOption_HeaderAppendAction as AppendAction } from '@tessera/proto-gen/envoy-headers';
+import { TokenKind } from '@tessera/proto-gen/token';
+import { introspect, type IntrospectionParts, type IntrospectionResult } from './introspection.ts';
+
+type CheckAnswer = Awaited<ReturnType<Handlers<typeof Authorization>['check']>>;
+
+/** Envoy numbers them as HTTP does. */
+type StatusCode = NonNullable<DeniedHttpResponse['status']>['code'];
+
+/** google.rpc.Code */
+const ok = 0;
+const permissionDenied = 7;
+
+/**
+ * Answers Envoy (ext_authz) whether a request may pass, as `GET /auth/verify` does: OK with headers that describe the caller, or
+ * the response for the client: 401 or 403 with a challenge (RFC 6750 §3), 400 if the route does not say what it demands, 503.
+ * The decision of a token that cannot be checked is a response too: an error would pass in a proxy with `failure_mode_allow`.
+ * A token that the proxy may not introspect is invalid.
+ */
+export async function checkForEnvoy(
+  parts: IntrospectionParts,
+  { attributes }: CheckRequest,
+  context: CallContext,
+): Promise<CheckAnswer> {
+  const demanded = new Map(Object.entries(attributes?.contextExtensions ?? {}));
+  const authorization = attributes?.request?.http?.headers['authorization'];
+  try {
+    const demand = routeDemand(demanded);
+    const result = await introspect(parts, { token: bearerToken(authorization) }, context);
+    return allowed(identityHeaders(requireDemanded(accessTokenIn(result), demand)));
+  } catch (error) {
+    if (!(error instanceof OAuthError)) throw error;
+    return denied(error, forwardAuthChallenge(error, demanded, authorization));
+  }
+}
+
+function accessTokenIn(result: IntrospectionResult): IntrospectedToken | undefined {
+  if (!result.active || result.kind !== TokenKind.ACCESS_TOKEN) return undefined;
+  const { aud = '', role = [] } = result;
+  return { ...result, aud, role };
+}
+
+/** Every identity header that the client sent itself is replaced, or removed if there is no value for it. */
+function allowed(identity: Readonly<Record<string, string>>): CheckAnswer {
+  const headers = Object.entries(identity);
+  return {
+    status: { code: ok },
+    httpResponse: {
+      case: 'okResponse',
+      value: {
+        headers: headers.filter(([, value]) => value !== '').map(([key, value]) => header(key, value)),
+        headersToRemove: headers.filter(([, value]) => value === '').map(([key]) => key),
+      },
+    },
+  };
+}
+
+function denied(error: OAuthError, challenge: string | undefined): CheckAnswer {
+  const { code, message, status, retryAfterSeconds } = error;
+  const headers = [header('content-type', 'application/json'), header('cache-control', 'no-store')];
+  if (challenge !== undefined) headers.push(header('www-authenticate', challenge));
+  if (retryAfterSeconds !== undefined) headers.push(header('retry-after', String(retryAfterSeconds)));
+  return {
+    status: { code: permissionDenied, message },
+    httpResponse: {
+      case: 'deniedResponse',
+      value: {
+        status: { code: status as StatusCode },
+        headers,
+        body: JSON.stringify({ error: code, error_description: message }),
+      },
+    },
+  };
+}
+
+function header(key: string, value: string) {
+  return { header: { key, value }, appendAction: AppendAction.OVERWRITE_IF_EXISTS_OR_ADD };
+}
