@@ -12,7 +12,7 @@ export default defineConfig({
     reporters: ['default', '../scripts/test/reporter.ts'],
     allowOnly: false,
     include: ['**/*.test.ts'],
-    exclude: hasTools ? [] : ['helm/**'],
+    exclude: hasTools ? [] : ['helm/**', 'cluster/**'],
     testTimeout: 60_000,
     hookTimeout: 300_000,
     fileParallelism: false,

@@ -57,6 +57,11 @@ export function provideTools(environment: Readonly<Record<string, string | undef
   return { environment: provided, missing, notes };
 }
 
+/** Helm alone: from the PATH, from an earlier run, or by Go. */
+export function provideHelm(environment: Readonly<Record<string, string | undefined>>): string {
+  return executable('helm', environment['PATH'] ?? '');
+}
+
 function executable(name: keyof typeof tools, path: string): string {
   const onPath = path.split(':').find((directory) => existsSync(join(directory, name)));
   if (onPath !== undefined) return join(onPath, name);

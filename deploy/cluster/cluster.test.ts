@@ -1,0 +1,42 @@
+import { describe, expect, test } from 'vitest';
+import { render } from '../helm/chart.ts';
+import { difference, totals } from './load.ts';
+import { valuesOf } from './release.ts';
+import { tableOf } from './run.ts';
+
+describe('The values of the cluster test', () => {
+  const image = 'registry.example.com:5000/tessera:1.2.3';
+
+  test.each([
+    { topology: 'compact', deployments: 1 },
+    { topology: 'split', deployments: 6 },
+  ] as const)('render as $topology with the image under test', ({ topology, deployments }) => {
+    const manifests = render(valuesOf('id', topology, image)).filter(({ kind }) => kind === 'Deployment');
+    expect(manifests).toHaveLength(deployments);
+    const images = manifests.flatMap(({ spec }) => spec.template?.spec.containers ?? []);
+    expect(new Set(images.map((each) => (each as { image?: string }).image))).toEqual(new Set([image]));
+  });
+
+  test('keep a digest', () => {
+    const digest = `sha256:${'0'.repeat(64)}`;
+    const [pod] = render(valuesOf('id', 'compact', `tessera@${digest}`)).filter(
+      ({ kind }) => kind === 'Deployment',
+    );
+    expect(JSON.stringify(pod)).toContain(`tessera@${digest}`);
+  });
+});
+
+test('The counts of a scenario are those since its beginning, by operation and answer', () => {
+  const before = { refresh: { ok: 10, 503: 1 }, introspection: { ok: 4 } };
+  const after = { refresh: { ok: 15, 503: 3, ECONNRESET: 1 }, introspection: { ok: 4 } };
+  const since = difference(before, after);
+  expect(since).toEqual({ refresh: { ok: 5, 503: 2, ECONNRESET: 1 } });
+  expect(totals(since)).toEqual({ all: 8, errors: 3, unexpected: 'refresh 503: 2, refresh ECONNRESET: 1' });
+});
+
+test('The table has one line for each scenario and only the first line of a failure', () => {
+  const row = { topology: 'split', scenario: 'restore', requests: 812, errors: 9, seconds: 70 } as const;
+  const table = tableOf([{ ...row, outcome: 'FAILED', remark: 'why\nand more' }]);
+  expect(table.split('\n')).toHaveLength(2);
+  expect(table).toMatch(/split +restore +FAILED +812 +9 +70 +why$/);
+});

@@ -1,0 +1,25 @@
+import type { Scenario } from '../scenario.ts';
+import { autoscaling } from './autoscaling.ts';
+import { eviction } from './eviction.ts';
+import { install } from './install.ts';
+import { kill } from './kill.ts';
+import { networkPolicies } from './network-policies.ts';
+import { reinstall } from './reinstall.ts';
+import { restore } from './restore.ts';
+import { rollingUpgrade } from './rolling-upgrade.ts';
+import { secretRotation } from './secret-rotation.ts';
+import { taintedNode } from './tainted-node.ts';
+
+/** In the order of a run: what disturbs most comes last. */
+export const scenarios: readonly Scenario[] = [
+  install,
+  rollingUpgrade,
+  eviction,
+  kill,
+  secretRotation,
+  autoscaling,
+  taintedNode,
+  networkPolicies,
+  reinstall,
+  restore,
+];
