@@ -48,14 +48,14 @@ function statementsOf(table: string, columns: string) {
   const newest = `GREATEST(h.sequence, (SELECT max(sequence) FROM ${table}))`;
   return {
     newest: `SELECT ${newest} AS sequence FROM ${table}_horizon AS h`,
-    /** $1 seconds since the Unix epoch */
+    /** $1 seconds since the Unix epoch; in the year 9999 and later the database has no time for it */
     before: `
       SELECT GREATEST(h.sequence, (
-               SELECT sequence FROM ${table} WHERE recorded_at < to_timestamp($1::float8)
+               SELECT sequence FROM ${table} WHERE recorded_at < to_timestamp(LEAST($1::float8, 253370764800))
                ORDER BY recorded_at DESC, sequence DESC LIMIT 1)) AS sequence
       FROM ${table}_horizon AS h`,
-    /** $1 sequence. A sequence beyond the newest belongs to a database that was restored to an earlier state. */
-    resume: `SELECT $1::bigint BETWEEN h.sequence AND ${newest} AS resumable FROM ${table}_horizon AS h`,
+    /** $1 any number. A sequence beyond the newest belongs to a database that was restored to an earlier state. */
+    resume: `SELECT $1::numeric BETWEEN h.sequence AND ${newest} AS resumable FROM ${table}_horizon AS h`,
     /** $1 sequence, $2 limit */
     after: `
       SELECT sequence, floor(extract(epoch FROM recorded_at))::float8 AS recorded_at, ${columns}

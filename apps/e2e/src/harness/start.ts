@@ -190,7 +190,7 @@ class RunningSystem implements System {
     const before = applied();
     await writeFile(this.#applyFile, declaredState(options));
     owner.signal('SIGHUP');
-    await eventually('the declared state is applied', async () => applied() > before, 10_000);
+    await eventually('the declared state is applied', async () => applied() > before);
     // What decisions.md promises: in effect everywhere within a second.
     await sleep(1000);
   }

@@ -98,6 +98,10 @@ export function sessionEndContract(engine: string, open: () => Promise<Database>
       const hourAgo = Date.now() / 1000 - 3600;
       expect(await ends.changesAfter(await ends.positionBefore(hourAgo), 10)).toEqual([second]);
       expect(await ends.positionBefore(hourAgo + 7200)).toBe(await ends.newestChange());
+      expect(await ends.positionBefore(2 ** 63), 'in no year of the database').toBe(
+        await ends.newestChange(),
+      );
+      expect(await ends.canResumeAfter(2 ** 63)).toBe(false);
       while ((await ends.purge(10)) > 0);
       expect(await ends.positionBefore(1)).toBe(first?.sequence);
       expect(await ends.changesAfter(0, 10)).toEqual([second]);

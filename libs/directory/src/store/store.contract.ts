@@ -768,6 +768,9 @@ export function directoryStoreContract(engine: string, open: () => Promise<Store
       expect(await stores.changes.canResumeAfter(position)).toBe(true);
       expect(await stores.changes.changesAfter(position, 100)).toEqual(made);
       expect(await stores.changes.positionBefore(hourAgo + 7200)).toBe(await stores.changes.newestChange());
+      const newest = await stores.changes.newestChange();
+      expect(await stores.changes.positionBefore(2 ** 63), 'in no year of the database').toBe(newest);
+      expect(await stores.changes.canResumeAfter(2 ** 63)).toBe(false);
     });
   });
 }

@@ -250,7 +250,7 @@ export function createChangeStore(database: Database): ChangeStore {
     async canResumeAfter(sequence) {
       const { rows } = await database.query<{ resumable: boolean | null }>({
         name: 'directory.can_resume_after',
-        text: 'SELECT $1::bigint BETWEEN min(sequence) - 1 AND max(sequence) AS resumable FROM directory.change',
+        text: 'SELECT $1::numeric BETWEEN min(sequence) - 1 AND max(sequence) AS resumable FROM directory.change',
         values: [sequence],
       });
       return rows[0]?.resumable ?? false;
@@ -260,7 +260,7 @@ export function createChangeStore(database: Database): ChangeStore {
       const { rows } = await database.query<{ sequence: number }>({
         name: 'directory.changes_before',
         text: `SELECT coalesce(
-                 (SELECT sequence - 1 FROM directory.change WHERE recorded_at >= to_timestamp($1::float8)
+                 (SELECT sequence - 1 FROM directory.change WHERE recorded_at >= to_timestamp(LEAST($1::float8, 253370764800))
                    ORDER BY recorded_at, sequence LIMIT 1),
                  (SELECT max(sequence) FROM directory.change), 0) AS sequence`,
         values: [seconds],

@@ -7,7 +7,7 @@ import { signInDirectly, sendElsewhere, sendSignIn, type DirectSignIn } from './
 import { antiForgeryField, checkForm, purpose, readForm } from './form.ts';
 import type { PageHandler, PageContext } from './page-context.ts';
 import { sendPage } from './page.ts';
-import { approvalsPath } from './paths.ts';
+import { approvalsPath, redirectToPage } from './paths.ts';
 import { personName, requireBrowserId, signedInPerson } from './person.ts';
 import { describeRequest } from './request-description.ts';
 import { isTenantId, sendTenantForm } from './tenant-form.ts';
@@ -62,7 +62,7 @@ export const submitApprovals: PageHandler = async (context) => {
 };
 
 function redirect({ reply }: PageContext): FastifyReply {
-  return reply.header('cache-control', 'no-store').redirect(approvalsPath(), 303);
+  return redirectToPage(reply, approvalsPath());
 }
 
 function signInFor(tenantId: string): DirectSignIn {

@@ -9,6 +9,7 @@ import { browserContext } from './browser.ts';
 import { readForm } from './form.ts';
 import { sendMismatch } from './mismatch.ts';
 import type { PageHandler } from './page-context.ts';
+import { redirectToPage } from './paths.ts';
 import { sendToClient } from './to-client.ts';
 
 /** Where a browser goes to sign in. */
@@ -52,7 +53,7 @@ export const authorize: PageHandler = async ({ app, request, reply, gateway }) =
  */
 export const authorizeByForm: PageHandler = async ({ request, reply }) => {
   const query = new URLSearchParams([...readForm(request)]).toString();
-  return reply.header('cache-control', 'no-store').redirect(`${endpointPaths.authorization}?${query}`, 303);
+  return redirectToPage(reply, `${endpointPaths.authorization}?${query}`);
 };
 
 /** The person an `id_token_hint` names (OIDC Core §3.1.2.1); '' without one, and for one that is not ours. */

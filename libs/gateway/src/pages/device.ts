@@ -8,7 +8,7 @@ import { signInDirectly, sendSignIn, type DirectSignIn } from './direct-sign-in.
 import { antiForgeryField, checkForm, purpose, readForm } from './form.ts';
 import type { PageHandler, PageContext } from './page-context.ts';
 import { sendPage, sendPageError } from './page.ts';
-import { devicePath } from './paths.ts';
+import { devicePath, redirectToPage } from './paths.ts';
 import { personName, requireBrowserId, servesTenant, signedInPerson, type Person } from './person.ts';
 import { describeRequest } from './request-description.ts';
 import { isTenantId, sendTenantForm } from './tenant-form.ts';
@@ -83,7 +83,7 @@ async function decide(
   const answer = await decideFromForm(context, form, person, signIn, (call, options) =>
     context.gateway.peers.device.decideDeviceAuthorization(call, options),
   );
-  return answer === 'decided' ? redirect(context, devicePath({ user_code: undefined })) : answer;
+  return answer === 'decided' ? redirectToPage(context.reply, devicePath({ user_code: undefined })) : answer;
 }
 
 function signInFor(userCode: string, tenantId: string): DirectSignIn {
@@ -109,15 +109,14 @@ function askForTenant(context: PageContext, userCode: string, entered: string): 
 
 /** Redirects to the pages of a code, with the proof that this browser entered it. */
 function openCode(context: PageContext, userCode: string): FastifyReply {
-  return redirect(context, devicePath({ user_code: userCode, proof: proofOf(context, userCode) }));
+  return redirectToPage(
+    context.reply,
+    devicePath({ user_code: userCode, proof: proofOf(context, userCode) }),
+  );
 }
 
 function proofOf(context: PageContext, userCode: string): string {
   return context.gateway.antiForgery.token(requireBrowserId(context), purpose.openCode(userCode));
-}
-
-function redirect({ reply }: PageContext, path: string): FastifyReply {
-  return reply.header('cache-control', 'no-store').redirect(path, 303);
 }
 
 /** Answers with the form again when the code is not valid or too many were tried. */

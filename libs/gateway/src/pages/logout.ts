@@ -4,7 +4,7 @@ import { endpointPaths, OAuthError } from '@tessera/oauth';
 import { dropCookie, newBrowserId, readCookie, writeCookie } from '../http/cookies.ts';
 import { readQuery } from '../http/query.ts';
 import { loginPath } from './authorize.ts';
-import { approvalsPath, devicePath } from './paths.ts';
+import { approvalsPath, devicePath, redirectToPage } from './paths.ts';
 import { browserContext } from './browser.ts';
 import { antiForgeryField, checkForm, purpose, readForm } from './form.ts';
 import type { PageHandler, PageContext } from './page-context.ts';
@@ -56,12 +56,12 @@ export const confirmLogout: PageHandler = async (context) => {
   if (!form.has(antiForgeryField)) {
     const sent = parameters.flatMap((name) => (form.has(name) ? [[name, form.get(name) ?? '']] : []));
     const query = sent.length === 0 ? '' : `?${new URLSearchParams(sent).toString()}`;
-    return reply.header('cache-control', 'no-store').redirect(endpointPaths.endSession + query, 303);
+    return redirectToPage(reply, endpointPaths.endSession + query);
   }
   checkForm(app, request, form, purpose.signOut, gateway);
   const onward = onwardPath(form);
   const location = await endSession(context, await readLogout(context, form), { refuseUnregistered: false });
-  return reply.redirect(onward ?? location ?? '/login', 303);
+  return onward === undefined ? reply.redirect(location ?? '/login', 303) : redirectToPage(reply, onward);
 };
 
 /** Where a form wants to go on: back to the authorization request, the sign-in or the decision it interrupted. */

@@ -1,4 +1,19 @@
-/** Addresses of the pages on which people decide. */
+import type { FastifyReply } from 'fastify';
+import { OAuthError } from '@tessera/oauth';
+
+/** Leaves 4 KiB of the headers that the server takes for cookies and what browsers add. */
+const longestPath = 12 * 1024;
+
+/**
+ * Sends the browser to a page of ours by GET, after a form (303, RFC 9110 §15.4.4). Throws `invalid_request` for an address that the
+ * next request could not carry.
+ */
+export function redirectToPage(reply: FastifyReply, path: string): FastifyReply {
+  if (path.length > longestPath) {
+    throw new OAuthError('invalid_request', 'The request is too long. Shorten its parameters.');
+  }
+  return reply.header('cache-control', 'no-store').redirect(path, 303);
+}
 
 /** `/device` with what of its query is given. */
 export function devicePath(query: {
