@@ -46,7 +46,11 @@ export interface AuthorizeAudit {
   codeRefused(request: FailedRedemption, outcome: Refused, codeReference: string): void;
   logoutRedirectRejected(from: BrowserCall, tenantId: string, clientId: string): void;
   signedIn(from: BrowserCall, session: NewSessionRecord, clientId: string): AuditRow[];
-  sessionEnded(from: BrowserCall, session: Session, reason: SessionEndReason): AuditRow;
+  sessionEnded(
+    from: BrowserCall,
+    session: Pick<Session, 'sessionId' | 'tenantId' | 'userId'>,
+    reason: SessionEndReason,
+  ): AuditRow;
   /** Ended because of a change in the directory, without a request. */
   sessionInvalidated(session: Session): AuditRow;
   /** An application was notified of the end of a session, or `reason` says why not. */

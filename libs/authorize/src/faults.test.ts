@@ -3,7 +3,7 @@ import type { Database, RedisHandle } from '@tessera/stores';
 import { temporarilyUnavailable } from '@tessera/oauth';
 import { createWorld, password, request } from './testing/world.ts';
 import type { World } from './testing/world.ts';
-import { redemption, newPerson } from './testing/person.ts';
+import { codeOf, redemption, newPerson } from './testing/person.ts';
 
 /** Stores that can be taken away: they throw what the handles throw when a store is unreachable. */
 const away = { database: false, redis: false, replyOf: '' };
@@ -103,10 +103,42 @@ describe('without Redis', () => {
     await expect(newPerson(world).submit(interactionId)).rejects.toMatchObject({ code: 'invalid_request' });
   });
 
+  it('a sign-in whose answer was lost can be repeated with the same form: only the last code is valid, once', async () => {
+    const person = newPerson(world);
+    const interactionId = await person.interaction();
+    const submit = async () => {
+      const { outcome } = await person.submit(interactionId);
+      if (outcome.case !== 'signedIn') throw new Error(`not signed in but ${outcome.case}`);
+      const { session, redirect } = outcome.value;
+      return { token: session?.sessionToken ?? '', code: codeOf(redirect?.location) };
+    };
+    const lost = await submit();
+    const kept = await submit();
+    await expect(world.token.redeemCode(redemption(lost.code))).rejects.toMatchObject({
+      code: 'invalid_grant',
+    });
+    const sessionOf = async (sessionToken: string) =>
+      (await world.gateway.getSession({ browser: { ...person.context(), sessionToken } })).session?.userId;
+    expect(await sessionOf(lost.token)).toBeUndefined();
+    expect(await sessionOf(kept.token)).toBe('acme-ada');
+    await expect(newPerson(world).submit(interactionId)).rejects.toMatchObject({ code: 'invalid_request' });
+    await expect(world.token.redeemCode(redemption(kept.code))).resolves.toBeDefined();
+    await expect(submit()).rejects.toMatchObject({ code: 'invalid_request' });
+    expect(await sessionOf(kept.token)).toBe('acme-ada');
+  });
+
+  it('of a form that many repeat at once after a lost answer, one gets a code', async () => {
+    const person = newPerson(world);
+    const interactionId = await person.interaction();
+    await person.submit(interactionId);
+    const repeated = await Promise.allSettled(Array.from({ length: 8 }, () => person.submit(interactionId)));
+    expect(repeated.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
+  });
+
   it('a sign-in is complete once its code is stored, even if Redis goes while the context is removed', async () => {
     const person = newPerson(world);
     const interactionId = await person.interaction();
-    away.replyOf = 'authorize.take_interaction';
+    away.replyOf = 'authorize.answer_interaction';
     try {
       expect((await person.submit(interactionId)).outcome.case).toBe('signedIn');
     } finally {

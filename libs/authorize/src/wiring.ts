@@ -145,6 +145,7 @@ function assemble(given: {
     store: pendingRequestStore,
     random,
     lifetimeSeconds: config.TESSERA_AUTHORIZATION_REQUEST_TTL,
+    answerSeconds: config.TESSERA_AUTHORIZATION_CODE_TTL,
   });
   const lifetimeSeconds = config.TESSERA_AUTHORIZATION_CODE_TTL;
   const codes = createCodes({

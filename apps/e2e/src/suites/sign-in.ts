@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import type { System } from '../harness/set-up.ts';
-import { authorizeQuery } from '../harness/person.ts';
+import { formsOf } from '../harness/out-of-band.ts';
+import { authorizeQuery, newPkce, type Person } from '../harness/person.ts';
 import { people } from '../harness/declared-state.ts';
-import { codeFor, redeem, tokensOf } from '../harness/flows.ts';
+import { codeFor, expectError, redeem, tokensOf } from '../harness/flows.ts';
 
 /** Sign-in on the page, and the session that it starts. */
 export function signInSuite(system: () => System): void {
@@ -109,6 +110,32 @@ export function signInSuite(system: () => System): void {
       expect(next.header('location')?.startsWith('/authorize?')).toBe(true);
       const signedIn = await person.authorize(query, people.eve);
       expect(new URL(signedIn.header('location') ?? '').searchParams.get('code')).toBeTruthy();
+    });
+
+    it('accepts the same form again if its answer was lost, and voids the code in that answer', async () => {
+      const { http } = system();
+      const person = system().person();
+      const { verifier, challenge } = newPkce();
+      const started = await person.get(`/authorize?${authorizeQuery({ code_challenge: challenge })}`);
+      const path = started.header('location') ?? '';
+      const [form] = formsOf(await person.get(path));
+      const fields = { identifier: people.ada.username, password: people.ada.password };
+      const submit = async (by: Person) => {
+        const answer = await by.post('/login', { ...Object.fromEntries(form?.fields ?? []), ...fields });
+        const code = new URL(answer.header('location') ?? '', 'http://x').searchParams.get('code') ?? '';
+        return { status: answer.status, code: { code, verifier, clientId: 'acme-web' } };
+      };
+      // The answer reaches nobody: neither its cookies nor its redirect.
+      const offline = system().person();
+      for (const [name, value] of person.cookies) offline.cookies.set(name, value);
+      const lost = await submit(offline);
+      const again = await submit(person);
+      expect([lost.status, again.status]).toEqual([302, 302]);
+      expectError(await redeem(http, lost.code), 400, 'invalid_grant');
+      tokensOf(await redeem(http, again.code));
+      expect((await submit(person)).status).toBe(400);
+      const silently = await person.get(`/authorize?${authorizeQuery({ prompt: 'none' })}`);
+      expect(new URL(silently.header('location') ?? '').searchParams.has('code')).toBe(true);
     });
 
     it('makes a flow id useless in another browser (security case COD-5)', async () => {

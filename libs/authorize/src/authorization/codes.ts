@@ -6,6 +6,7 @@ import { authorizationResponse, codeChallenge, isCodeVerifier, OAuthError } from
 import { digest } from '../browser.ts';
 import type { BrowserCall } from '../browser.ts';
 import type { AuthorizeAudit } from '../audit.ts';
+import { invalidContext } from './pending-requests.ts';
 import type { CheckedRequest } from './request.ts';
 import { longestCodeLifetimeSeconds } from '../store/store.ts';
 import type { CodeGrant, CodeStore, Session, SessionStore } from '../store/store.ts';
@@ -33,9 +34,18 @@ export interface RedeemedCode {
   readonly burnt: boolean;
 }
 
+export interface IssuedCode {
+  /** The response to the client. */
+  readonly redirect: ClientRedirect;
+  /** Hexadecimal SHA-256; empty if the response is an error. */
+  readonly codeHash: string;
+}
+
 export interface Codes {
   /** Issues a code for a session and returns the response to the client; undefined if the session has ended meanwhile. */
-  issue(from: BrowserCall, request: CheckedRequest, session: Session): Promise<ClientRedirect | undefined>;
+  issue(from: BrowserCall, request: CheckedRequest, session: Session): Promise<IssuedCode | undefined>;
+  /** Makes a code void. Throws `invalid_request` if its client has presented it, or it has expired. */
+  withdraw(codeHash: string): Promise<void>;
   /**
    * Redeems a code (RFC 6749 §4.1.3, RFC 7636 §4.6). Throws the same `invalid_grant` for every failure.
    * A correct presentation succeeds again while the code lives: the durable marker of `token` decides which one counts and
@@ -75,7 +85,12 @@ export function createCodes(deps: {
       if (saved === 'session_ended') return undefined;
       audit.codeIssued(from, grant, reference(digest(code)));
       const { issuer } = request;
-      return authorizationResponse(redirectUri, { outcome: { code }, responseMode, state, issuer });
+      const response = { outcome: { code }, responseMode, state, issuer };
+      return { redirect: authorizationResponse(redirectUri, response), codeHash: digest(code) };
+    },
+
+    async withdraw(codeHash) {
+      if (!(await store.withdraw(codeHash))) throw invalidContext('its code was used or has expired');
     },
 
     async redeem(request) {

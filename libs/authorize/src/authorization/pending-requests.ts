@@ -7,7 +7,7 @@ import { digest } from '../browser.ts';
 import type { Browser } from '../browser.ts';
 import type { CheckedRequest } from './request.ts';
 import { parametersToSave } from './request.ts';
-import type { PendingRequestStore, PendingRequest } from '../store/store.ts';
+import type { AnsweredRequest, PendingRequestStore, PendingRequest } from '../store/store.ts';
 
 /**
  * Pre-authorization contexts: authorization requests that wait for a person to sign in. Their identifiers travel in URLs
@@ -25,8 +25,20 @@ export interface PendingRequests {
   ): Promise<string>;
   /** The request of this browser; throws `invalid_request` for an unknown, expired or foreign identifier. */
   find(browser: Browser, interactionId: string): Promise<PendingRequest>;
-  /** Removes it for exactly one caller; throws `invalid_request` for all others. */
-  take(interactionId: string): Promise<void>;
+  /** What a sign-in with the same form may be repeated for, because its answer may be lost; throws as `find` does. */
+  findToSignIn(browser: Browser, interactionId: string): Promise<RequestToSignIn>;
+  /** Ends it with this answer for exactly one caller; throws `invalid_request` for all others. */
+  answer(interactionId: string, pending: PendingRequest, answer: Answer): Promise<void>;
+  /** Replaces the answer that a repeated sign-in superseded. */
+  answerAgain(interactionId: string, pending: PendingRequest, answer: Answer): Promise<void>;
+}
+
+export type Answer = Omit<AnsweredRequest, 'request'>;
+
+export interface RequestToSignIn {
+  readonly pending: PendingRequest;
+  /** The answer to the same form before; undefined for the first one. */
+  readonly before: Answer | undefined;
 }
 
 /** Bytes of a stored record. Anybody can have records stored, so their size times the quota of an address is the cost. */
@@ -39,8 +51,15 @@ export function createPendingRequests(deps: {
   readonly store: PendingRequestStore;
   readonly random: Random;
   readonly lifetimeSeconds: number;
+  /** How long an answer may be repeated: no longer than its code lives, which says whether it was used. */
+  readonly answerSeconds: number;
 }): PendingRequests {
-  const { store, random, lifetimeSeconds } = deps;
+  const { store, random, lifetimeSeconds, answerSeconds } = deps;
+  const idHashOf = (browser: Browser, interactionId: string): string => {
+    if (!interactionShape.test(interactionId)) throw invalidContext('malformed identifier');
+    if (!browserShape.test(browser.browserId)) throw invalidContext('no browser identifier');
+    return digest(interactionId);
+  };
   return {
     async save(browser, request, parameters) {
       if (!browserShape.test(browser.browserId)) throw invalidContext('no browser identifier');
@@ -64,26 +83,39 @@ export function createPendingRequests(deps: {
     },
 
     async find(browser, interactionId) {
-      if (!interactionShape.test(interactionId)) throw invalidContext('malformed identifier');
-      if (!browserShape.test(browser.browserId)) throw invalidContext('no browser identifier');
-      const pending = await store.find(digest(interactionId));
-      if (pending === undefined) throw invalidContext('unknown or expired');
-      const presented = Buffer.from(digest(browser.browserId));
-      const owner = Buffer.from(pending.browserHash);
-      if (presented.length !== owner.length || !timingSafeEqual(presented, owner)) {
-        throw invalidContext('belongs to another browser');
-      }
-      return pending;
+      return ownedBy(browser, await store.find(idHashOf(browser, interactionId)));
     },
 
-    async take(interactionId) {
-      if (!(await store.take(digest(interactionId)))) throw invalidContext('already used');
+    async findToSignIn(browser, interactionId) {
+      const idHash = idHashOf(browser, interactionId);
+      const pending = await store.find(idHash);
+      if (pending !== undefined) return { pending: ownedBy(browser, pending), before: undefined };
+      const answered = await store.findAnswered(idHash);
+      return { pending: ownedBy(browser, answered?.request), before: answered };
     },
+
+    async answer(interactionId, request, answer) {
+      const isFirst = await store.answer(digest(interactionId), { request, ...answer }, answerSeconds);
+      if (!isFirst) throw invalidContext('already used');
+    },
+
+    answerAgain: (interactionId, request, answer) =>
+      store.answerAgain(digest(interactionId), { request, ...answer }, answerSeconds),
   };
 }
 
+function ownedBy(browser: Browser, pending: PendingRequest | undefined): PendingRequest {
+  if (pending === undefined) throw invalidContext('unknown or expired');
+  const presented = Buffer.from(digest(browser.browserId));
+  const owner = Buffer.from(pending.browserHash);
+  if (presented.length !== owner.length || !timingSafeEqual(presented, owner)) {
+    throw invalidContext('belongs to another browser');
+  }
+  return pending;
+}
+
 /** One message for every kind of invalid context; the cause goes to the log. */
-function invalidContext(cause: string): OAuthError {
+export function invalidContext(cause: string): OAuthError {
   return new OAuthError('invalid_request', 'The authorization context is invalid or has expired.', { cause });
 }
 

@@ -61,7 +61,7 @@ export function createStartAuthorization(deps: {
       audit.accessDenied(from, request.record.application, session);
       return accessDeniedResponse(request);
     }
-    return codes.issue(from, request, session);
+    return (await codes.issue(from, request, session))?.redirect;
   }
 
   return async (from, { parameters, hintedUserId }) => {

@@ -29,6 +29,8 @@ export interface OpenedSession {
   readonly ended: EndedSession | undefined;
 }
 
+type SessionOfUser = Pick<Session, 'sessionId' | 'tenantId' | 'userId'>;
+
 /** The sessions of browsers. They are durable: a restart or a lost Redis neither ends nor revives one. */
 export interface Sessions {
   /** The live session of this browser. */
@@ -45,7 +47,7 @@ export interface Sessions {
     replaced: Session | undefined,
   ): Promise<OpenedSession>;
   /** Ends a session that never reached the browser. */
-  abandon(from: BrowserCall, session: Session): Promise<void>;
+  abandon(from: BrowserCall, session: SessionOfUser): Promise<void>;
   /**
    * Signs the browser out and drops the codes of its session. Returns the session it had, live or ended.
    * Can be repeated after a failure: an ended session still loses its codes.
@@ -62,7 +64,7 @@ export function createSessions(deps: {
 }): Sessions {
   const { store, codes, audit, random, lifetimes } = deps;
 
-  function ending(from: BrowserCall, session: Session, reason: SessionEndReason) {
+  function ending(from: BrowserCall, session: SessionOfUser, reason: SessionEndReason) {
     const { requestId } = from.call;
     return {
       sessionId: session.sessionId,

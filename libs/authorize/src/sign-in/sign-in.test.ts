@@ -65,6 +65,9 @@ describe('the pre-authorization context', () => {
       values: [person.ipAddress],
     });
     expect(rows.filter(({ living }) => living)).toHaveLength(1);
+    const [signedIn] = good;
+    if (signedIn?.outcome.case !== 'signedIn') throw new Error('nobody is signed in');
+    await world.token.redeemCode(redemption(codeOf(signedIn.outcome.value.redirect?.location)));
     await expect(person.submit(interactionId)).rejects.toMatchObject(invalidContext);
   });
 

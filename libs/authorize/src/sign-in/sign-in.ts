@@ -10,10 +10,10 @@ import {
 } from '../authorization/request.ts';
 import type { CheckedRequest } from '../authorization/request.ts';
 import type { BrowserCall } from '../browser.ts';
-import type { Codes } from '../authorization/codes.ts';
+import type { Codes, IssuedCode } from '../authorization/codes.ts';
 import type { CheckedUser, CheckPassword } from './password-check.ts';
 import { describeInteraction } from '../authorization/pending-requests.ts';
-import type { Interaction, PendingRequests } from '../authorization/pending-requests.ts';
+import type { Interaction, PendingRequests, RequestToSignIn } from '../authorization/pending-requests.ts';
 import { isHintedUser } from '../authorization/next-step.ts';
 import type { OpenedSession, Sessions } from '../sessions/sessions.ts';
 import type { PendingRequest } from '../store/store.ts';
@@ -41,7 +41,10 @@ export interface SignIn {
     from: BrowserCall,
     interactionId: string,
   ): Promise<{ readonly outcome: 'pending'; readonly interaction: Interaction } | Refused>;
-  /** Signs a person in for a pending request and issues its code. */
+  /**
+   * Signs a person in for a pending request and issues its code. The same form may come again because the answer was lost: it gets a
+   * new code and session instead, unless the client has used the code.
+   */
   forRequest(from: BrowserCall, attempt: SignInAttempt): Promise<SignInOutcome>;
 }
 
@@ -56,7 +59,7 @@ interface SignInDependencies {
 }
 
 export function createSignIn(deps: SignInDependencies): SignIn {
-  const { sessions, pendingRequests, checkPassword, audit } = deps;
+  const { sessions, pendingRequests, codes, checkPassword, audit } = deps;
   return {
     async describe(from, interactionId) {
       const pending = await pendingRequests.find(from.browser, interactionId);
@@ -66,7 +69,7 @@ export function createSignIn(deps: SignInDependencies): SignIn {
     },
 
     async forRequest(from, { interactionId, identifier, password }) {
-      const pending = await pendingRequests.find(from.browser, interactionId);
+      const { pending, before } = await pendingRequests.findToSignIn(from.browser, interactionId);
       const request = await recheck(deps, from, pending);
       if ('redirect' in request) return request;
       const { tenantId, clientId } = request.record.application;
@@ -78,9 +81,13 @@ export function createSignIn(deps: SignInDependencies): SignIn {
       }
       const verified = await checkPassword(from, { tenantId, clientId, identifier, password });
       if (verified === undefined) return { outcome: 'wrong_credentials', interaction };
+      if (before !== undefined) await codes.withdraw(before.codeHash);
       const signedIn = signedInFor(verified, request);
       const opened = await sessions.open(from, signedIn, clientId, present);
-      const redirect = await complete(deps, from, { interactionId, request, user: verified.user, opened });
+      if (before !== undefined && before.sessionId !== present?.sessionId)
+        await sessions.abandon(from, { tenantId, ...before });
+      const { user } = verified;
+      const redirect = await complete(deps, from, { interactionId, pending, before, request, user, opened });
       return { outcome: 'signed_in', opened, redirect };
     },
   };
@@ -112,7 +119,7 @@ async function recheck(
   return request;
 }
 
-interface SignedInRequest {
+interface SignedInRequest extends RequestToSignIn {
   readonly interactionId: string;
   readonly request: CheckedRequest;
   readonly user: User;
@@ -129,12 +136,19 @@ async function complete(
   signedIn: SignedInRequest,
 ): Promise<ClientRedirect> {
   const { sessions, pendingRequests } = deps;
+  const { interactionId, pending, before, user, opened } = signedIn;
+  const { sessionId } = opened.session;
   try {
-    const redirect = await respond(deps, from, signedIn);
-    await unlessUnavailable(pendingRequests.take(signedIn.interactionId));
+    const { redirect, codeHash } = await respond(deps, from, signedIn);
+    const answer = { codeHash, sessionId, userId: user.userId };
+    await unlessUnavailable(
+      before === undefined
+        ? pendingRequests.answer(interactionId, pending, answer)
+        : pendingRequests.answerAgain(interactionId, pending, answer),
+    );
     return redirect;
   } catch (error) {
-    await sessions.abandon(from, signedIn.opened.session);
+    await sessions.abandon(from, opened.session);
     throw error;
   }
 }
@@ -147,19 +161,19 @@ async function respond(
   { directory, codes, audit }: SignInDependencies,
   from: BrowserCall,
   { request, user, opened }: SignedInRequest,
-): Promise<ClientRedirect> {
+): Promise<IssuedCode> {
   const { application } = request.record;
   if (!isHintedUser(request, opened.session)) {
     audit.loginRequired(from, application.tenantId, application.clientId);
-    return loginRequiredResponse(request);
+    return { redirect: loginRequiredResponse(request), codeHash: '' };
   }
   if (!directory.mayUse(application, user)) {
     audit.accessDenied(from, application, opened.session);
-    return accessDeniedResponse(request);
+    return { redirect: accessDeniedResponse(request), codeHash: '' };
   }
-  const redirect = await codes.issue(from, request, opened.session);
-  if (redirect === undefined) throw new Error('a session that nobody holds was ended');
-  return redirect;
+  const issued = await codes.issue(from, request, opened.session);
+  if (issued === undefined) throw new Error('a session that nobody holds was ended');
+  return issued;
 }
 
 /** A request that could not be removed expires. It may be gone all the same, so the response that is ready must not be lost. */

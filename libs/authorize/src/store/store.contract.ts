@@ -2,6 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { systemRandom } from '@tessera/kit';
 import type {
+  AnsweredRequest,
   CodePresentation,
   CodeRecord,
   CodeStore,
@@ -20,6 +21,13 @@ const pending: PendingRequest = {
   hintedUserId: 'u1',
 };
 
+const answeredBy = (codeHash: string): AnsweredRequest => ({
+  request: pending,
+  codeHash,
+  sessionId: 's1',
+  userId: 'u1',
+});
+
 /** What every store of pre-authorization contexts must do. */
 export function pendingRequestStoreContract(
   engine: string,
@@ -36,13 +44,22 @@ export function pendingRequestStoreContract(
       expect(await store.find(unique())).toBeUndefined();
     });
 
-    it('lets exactly one of fifty callers take a request', async () => {
+    it('lets exactly one of fifty callers answer a request, and keeps that answer for its lifetime', async () => {
       const store = await open();
       const id = unique();
       await store.save(id, pending, 60, '192.0.2.1');
-      const taken = await Promise.all(Array.from({ length: 50 }, () => store.take(id)));
-      expect(taken.filter(Boolean)).toHaveLength(1);
+      expect(await store.findAnswered(id)).toBeUndefined();
+      const answers = Array.from({ length: 50 }, (_, index) => answeredBy(`code-${index}`));
+      const first = await Promise.all(answers.map((answered) => store.answer(id, answered, 60)));
+      expect(first.filter(Boolean)).toHaveLength(1);
       expect(await store.find(id)).toBeUndefined();
+      expect(await store.findAnswered(id)).toEqual(answers[first.indexOf(true)]);
+      await store.answerAgain(id, answeredBy('later'), 0.15);
+      expect(await store.findAnswered(id)).toEqual(answeredBy('later'));
+      await pause(250);
+      expect(await store.findAnswered(id)).toBeUndefined();
+      await store.answerAgain(id, answeredBy('too late'), 60);
+      expect(await store.findAnswered(id)).toBeUndefined();
     });
 
     it('keeps so many requests of one address at most, when two hundred race, and of others still (DOS-8)', async () => {
@@ -55,7 +72,7 @@ export function pendingRequestStoreContract(
       const limited = { code: 'rate_limited', retryAfterSeconds: expect.any(Number) as number };
       await expect(store.save(unique(), pending, 60, address)).rejects.toMatchObject(limited);
       await store.save(unique(), pending, 60, other);
-      expect(await store.take(kept[7] ?? '')).toBe(true);
+      expect(await store.answer(kept[7] ?? '', answeredBy('code'), 60)).toBe(true);
       await store.save(unique(), pending, 60, address);
       await expect(store.save(unique(), pending, 60, address)).rejects.toMatchObject(limited);
     });
@@ -78,7 +95,7 @@ export function pendingRequestStoreContract(
       expect(await store.find(id)).toEqual(pending);
       await pause(250);
       expect(await store.find(id)).toBeUndefined();
-      expect(await store.take(id)).toBe(false);
+      expect(await store.answer(id, answeredBy('code'), 60)).toBe(false);
     });
   });
 }
@@ -153,6 +170,28 @@ function redemptionContract(open: () => Promise<CodeStore>): void {
     );
     const first = all.filter((one) => one.outcome === 'granted' && !one.takenBefore);
     expect(first, 'one of them is the first').toHaveLength(1);
+  });
+
+  it('withdraws a code that was never presented, for exactly one of fifty callers, and no other', async () => {
+    const { store, hash } = await saved();
+    const withdrawn = await Promise.all(Array.from({ length: 50 }, () => store.withdraw(hash)));
+    expect(withdrawn.filter(Boolean)).toHaveLength(1);
+    expect(await store.redeem(hash, right)).toEqual({ outcome: 'unknown' });
+    const used = await saved();
+    await used.store.redeem(used.hash, right);
+    expect(await used.store.withdraw(used.hash)).toBe(false);
+    expect(await used.store.redeem(used.hash, right)).toMatchObject({
+      outcome: 'granted',
+      takenBefore: true,
+    });
+  });
+
+  it('either withdraws a code or lets its client redeem it, whichever comes first', async () => {
+    for (let round = 0; round < 20; round += 1) {
+      const { store, hash } = await saved();
+      const [withdrawn, redeemed] = await Promise.all([store.withdraw(hash), store.redeem(hash, right)]);
+      expect(withdrawn).toBe(redeemed.outcome !== 'granted');
+    }
   });
 
   it('does not know a code that was never saved', async () => {

@@ -1,7 +1,14 @@
 import type { Clock } from '@tessera/kit';
 import { temporarilyUnavailable } from '@tessera/oauth';
 import { longestCodeLifetimeSeconds, tooManyPending } from './store.ts';
-import type { CodeRecord, CodeStore, PendingRequestStore, PendingRequest, Redemption } from './store.ts';
+import type {
+  AnsweredRequest,
+  CodeRecord,
+  CodeStore,
+  PendingRequestStore,
+  PendingRequest,
+  Redemption,
+} from './store.ts';
 
 /** Beyond this, new records are rejected and live ones kept, as Redis does with `noeviction`. */
 const maximumRecords = 20_000;
@@ -73,11 +80,20 @@ export function createMemoryPendingRequestStore(
   quota: number = maximumOfOrigin,
 ): PendingRequestStore {
   const contexts = createExpiringMap<PendingRequest>(clock, Math.min(quota, maximumOfOrigin));
+  const answers = createExpiringMap<AnsweredRequest>(clock);
   return {
     save: async (idHash, request, lifetimeSeconds, origin) =>
       contexts.set(idHash, request, lifetimeSeconds, origin),
     find: (idHash) => Promise.resolve(contexts.get(idHash)),
-    take: (idHash) => Promise.resolve(contexts.delete(idHash)),
+    async answer(idHash, answered, lifetimeSeconds) {
+      if (!contexts.delete(idHash)) return false;
+      answers.set(idHash, answered, lifetimeSeconds);
+      return true;
+    },
+    findAnswered: (idHash) => Promise.resolve(answers.get(idHash)),
+    async answerAgain(idHash, answered, lifetimeSeconds) {
+      if (answers.get(idHash) !== undefined) answers.set(idHash, answered, lifetimeSeconds);
+    },
   };
 }
 
@@ -135,6 +151,10 @@ export function createMemoryCodeStore(clock: Clock): CodeStore {
       if (burnt && !taken) return { outcome: 'burnt' };
       slot.stored = { record, taken: true, burnt };
       return { outcome: 'granted', grant, takenBefore: taken, burnt };
+    },
+
+    async withdraw(codeHash) {
+      return codes.get(codeHash)?.stored.taken === false && codes.delete(codeHash);
     },
 
     async followSession(earlier, later, lifetimeSeconds) {

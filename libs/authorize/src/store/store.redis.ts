@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { digest } from '../browser.ts';
 import { longestCodeLifetimeSeconds, tooManyPending } from './store.ts';
 import type {
+  AnsweredRequest,
   CodeGrant,
   CodePresentation,
   CodeStore,
@@ -22,6 +23,13 @@ const pendingRequest = z.object({
   hintedUserId: z.string().default(''),
 });
 
+const answeredRequest = z.object({
+  request: pendingRequest,
+  codeHash: z.string(),
+  sessionId: z.string(),
+  userId: z.string(),
+});
+
 const codeGrant = z.object({
   tenantId: z.string(),
   clientId: z.string(),
@@ -38,6 +46,8 @@ const codeGrant = z.object({
 });
 
 const interactionKey = (idHash: string): string => `authorize:interaction:${idHash}`;
+/** Another key, so that processes of the version before see no context. */
+const answeredKey = (idHash: string): string => `authorize:answered:${idHash}`;
 /** Followed by the digest of an address. */
 const interactionsOf = 'authorize:interactions-of:';
 const codeKey = (codeHash: string): string => `authorize:code:${codeHash}`;
@@ -61,18 +71,22 @@ redis.call('ZADD', KEYS[2], now + ARGV[2], KEYS[1])
 if redis.call('PTTL', KEYS[2]) < tonumber(ARGV[2]) then redis.call('PEXPIRE', KEYS[2], ARGV[2]) end
 return 0`;
 
-/** KEYS: context, beginning of the key of an address's contexts. Records of the version before name no address. */
-const takeInteraction = `
+/**
+ * KEYS: context, its answer, beginning of the key of an address's contexts. ARGV: answer, its lifetime in milliseconds. Records of the
+ * version before name no address.
+ */
+const answerInteraction = `
 local text = redis.call('GET', KEYS[1])
 if not text then return 0 end
 local origin = cjson.decode(text).origin
-if origin then redis.call('ZREM', KEYS[2] .. origin, KEYS[1]) end
+if origin then redis.call('ZREM', KEYS[3] .. origin, KEYS[1]) end
+redis.call('SET', KEYS[2], ARGV[1], 'PX', ARGV[2])
 return redis.call('DEL', KEYS[1])`;
 
 /** Pre-authorization contexts in Redis, up to `quota` of one address. */
 export function createRedisPendingRequestStore(redis: RedisHandle, quota: number): PendingRequestStore {
   const saveScript = redis.script({ name: 'authorize.save_interaction', lua: saveInteraction });
-  const takeScript = redis.script({ name: 'authorize.take_interaction', lua: takeInteraction });
+  const answerScript = redis.script({ name: 'authorize.answer_interaction', lua: answerInteraction });
   return {
     async save(idHash, request, lifetimeSeconds, address) {
       const origin = digest(address).slice(0, 22);
@@ -86,8 +100,18 @@ export function createRedisPendingRequestStore(redis: RedisHandle, quota: number
       const text = await redis.call('GET', interactionKey(idHash));
       return typeof text === 'string' ? pendingRequest.parse(JSON.parse(text)) : undefined;
     },
-    async take(idHash) {
-      return Number(await takeScript([interactionKey(idHash), interactionsOf], [])) === 1;
+    async answer(idHash, answered, lifetimeSeconds) {
+      const keys = [interactionKey(idHash), answeredKey(idHash), interactionsOf];
+      const values = [JSON.stringify(answered), milliseconds(lifetimeSeconds)];
+      return Number(await answerScript(keys, values)) === 1;
+    },
+    async findAnswered(idHash): Promise<AnsweredRequest | undefined> {
+      const text = await redis.call('GET', answeredKey(idHash));
+      return typeof text === 'string' ? answeredRequest.parse(JSON.parse(text)) : undefined;
+    },
+    async answerAgain(idHash, answered, lifetimeSeconds) {
+      const lifetime = String(milliseconds(lifetimeSeconds));
+      await redis.call('SET', answeredKey(idHash), JSON.stringify(answered), 'XX', 'PX', lifetime);
     },
   };
 }
@@ -122,6 +146,11 @@ if code[5] and not code[6] then return {'burnt'} end
 redis.call('HSET', KEYS[1], 'taken', '1')
 return {'granted', code[7], code[6] or '0', code[5] or '0'}`;
 
+/** KEYS: code. */
+const withdraw = `
+if redis.call('HEXISTS', KEYS[1], 'taken') == 1 then return 0 end
+return redis.call('DEL', KEYS[1])`;
+
 /** KEYS: codes of the earlier session, codes of the later one. ARGV: lifetime in milliseconds. */
 const followSession = `
 redis.call('SADD', KEYS[2], KEYS[1])
@@ -153,6 +182,7 @@ return dropped`;
 export function createRedisCodeStore(redis: RedisHandle): CodeStore {
   const saveScript = redis.script({ name: 'authorize.save_code', lua: save });
   const redeemScript = redis.script({ name: 'authorize.redeem_code', lua: redeem });
+  const withdrawScript = redis.script({ name: 'authorize.withdraw_code', lua: withdraw });
   const followScript = redis.script({ name: 'authorize.follow_session', lua: followSession });
   const dropScript = redis.script({ name: 'authorize.drop_session', lua: dropSession });
   return {
@@ -174,6 +204,9 @@ export function createRedisCodeStore(redis: RedisHandle): CodeStore {
       const { clientId, tenantId, codeChallenge, redirectUri, confidential } = presentation;
       const values = [clientId, tenantId, codeChallenge, redirectUri, confidential ? '1' : '0'];
       return redemptionOf(await redeemScript([codeKey(codeHash)], values));
+    },
+    async withdraw(codeHash) {
+      return Number(await withdrawScript([codeKey(codeHash)], [])) === 1;
     },
     async followSession(earlier, later, lifetimeSeconds) {
       await followScript([sessionKey(earlier), sessionKey(later)], [milliseconds(lifetimeSeconds)]);

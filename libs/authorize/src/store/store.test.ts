@@ -42,7 +42,8 @@ describe('contexts in memory', () => {
     const another = () => store.save('one more', pending, 600, '2001:db8:0:1');
     await expect(another()).rejects.toMatchObject({ code: 'rate_limited', retryAfterSeconds: 60 });
     await store.save('of another', pending, 600, '2001:db8:0:2');
-    expect(await store.take('2001:db8:0:1 7')).toBe(true);
+    const answered = { request: pending, codeHash: '', sessionId: 's', userId: 'u' };
+    expect(await store.answer('2001:db8:0:1 7', answered, 60)).toBe(true);
     await another();
     await expect(store.save('and one', pending, 600, '2001:db8:0:1')).rejects.toMatchObject({
       code: 'rate_limited',

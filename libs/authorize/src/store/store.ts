@@ -24,8 +24,22 @@ export interface PendingRequestStore {
    */
   save(idHash: string, request: PendingRequest, lifetimeSeconds: number, origin: string): Promise<void>;
   find(idHash: string): Promise<PendingRequest | undefined>;
-  /** Removes it; true for exactly one of any number of callers. */
-  take(idHash: string): Promise<boolean>;
+  /** Ends it and keeps its answer instead, for `lifetimeSeconds`; true for exactly one of any number of callers. */
+  answer(idHash: string, answered: AnsweredRequest, lifetimeSeconds: number): Promise<boolean>;
+  /** What `answer` kept. */
+  findAnswered(idHash: string): Promise<AnsweredRequest | undefined>;
+  /** Keeps a later answer instead of the one that is kept, if there still is one. */
+  answerAgain(idHash: string, answered: AnsweredRequest, lifetimeSeconds: number): Promise<void>;
+}
+
+/** An authorization request that a sign-in answered. The answer may be lost on its way, so the same form may come again. */
+export interface AnsweredRequest {
+  readonly request: PendingRequest;
+  /** Of the code in the answer; empty if it was an error. */
+  readonly codeHash: string;
+  /** The session of that sign-in. */
+  readonly sessionId: string;
+  readonly userId: string;
 }
 
 /** The answer to an address that has its quota of living contexts. */
@@ -94,6 +108,8 @@ export interface CodeStore {
    * 6749 §4.1.2). Another client changes nothing.
    */
   redeem(codeHash: string, presentation: CodePresentation): Promise<Redemption>;
+  /** Deletes a code that was never presented by its client; true for exactly one of any number of callers. */
+  withdraw(codeHash: string): Promise<boolean>;
   /** For `lifetimeSeconds`, the codes of `earlier` end whenever those of `later` do. */
   followSession(earlier: string, later: string, lifetimeSeconds: number): Promise<void>;
   /**
