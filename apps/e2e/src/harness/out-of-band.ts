@@ -183,6 +183,12 @@ export function requestIds(page: Answer, bindingMessage?: string): string[] {
     .map((part) => part.slice(0, part.indexOf('"')));
 }
 
+/** The anti-forgery field of a form in this browser, even of one that no page showed. */
+export function antiForgeryToken(person: Person, purpose: string): string {
+  const browserId = person.cookies.get('tessera_browser') ?? '';
+  return createHmac('sha256', browserId).update(`csrf\0${purpose}`).digest('base64url');
+}
+
 /** Posts a decision as a page in this browser would, even for a request that no page showed. */
 export async function submitDecision(
   person: Person,
@@ -190,8 +196,7 @@ export async function submitDecision(
   requestId: string,
   decision: string,
 ): Promise<Answer> {
-  const browserId = person.cookies.get('tessera_browser') ?? '';
-  const csrf = createHmac('sha256', browserId).update(`csrf\0decide\0${requestId}`).digest('base64url');
+  const csrf = antiForgeryToken(person, `decide\0${requestId}`);
   const answer = await person.post(path, { request: requestId, user_code: 'WWWW-WWWW', decision, csrf });
   const location = answer.header('location');
   return location === undefined ? answer : person.get(location);

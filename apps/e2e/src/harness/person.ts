@@ -34,10 +34,13 @@ export function authorizeQuery(overrides: Record<string, string | undefined> = {
 /** A person with a browser: keeps cookies, sends `Accept: text/html`, fills in forms. */
 export class Person {
   readonly #http: HttpClient;
+  readonly #headers: Readonly<Record<string, string>>;
   readonly cookies = new Map<string, string>();
 
-  constructor(http: HttpClient) {
+  /** @param headers sent with every request, for example as a proxy adds them */
+  constructor(http: HttpClient, headers: Readonly<Record<string, string>> = {}) {
     this.#http = http;
+    this.#headers = headers;
   }
 
   async get(path: string, headers: Record<string, string> = {}): Promise<Answer> {
@@ -75,7 +78,12 @@ export class Person {
     const cookie = [...this.cookies].map(([name, value]) => `${name}=${value}`).join('; ');
     const answer = await this.#http.ask(method, path, {
       ...options,
-      headers: { accept: 'text/html', ...(cookie === '' ? {} : { cookie }), ...options.headers },
+      headers: {
+        accept: 'text/html',
+        ...(cookie === '' ? {} : { cookie }),
+        ...this.#headers,
+        ...options.headers,
+      },
     });
     for (const { name, value, attributes } of setCookies(answer)) {
       const ended = value === '' || attributes.some((attribute) => /^max-age=0$/i.test(attribute));
