@@ -15,6 +15,7 @@ export interface Container {
   readonly env?: readonly EnvironmentEntry[];
   readonly ports?: readonly { readonly name: string; readonly containerPort: number }[];
   readonly securityContext?: Readonly<Record<string, unknown>>;
+  readonly resources?: { readonly requests?: Readonly<Record<string, string>> };
   readonly volumeMounts?: readonly {
     readonly name: string;
     readonly mountPath: string;

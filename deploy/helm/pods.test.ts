@@ -42,6 +42,15 @@ describe('Where pods may run', () => {
   });
 });
 
+test('Every container requests processor time and memory, so that a busy node starves none', () => {
+  for (const { of, pod } of kindsOf({})) {
+    for (const { name, resources } of pod.spec.containers) {
+      const requests = { cpu: expect.any(String) as string, memory: expect.any(String) as string };
+      expect(resources?.requests, `${of.metadata.name} ${name}`).toMatchObject(requests);
+    }
+  }
+});
+
 describe('Jobs and the test', () => {
   const tasks = (jobs: Values) => kindsOf({ jobs }).filter(({ of }) => isTask(of));
 
