@@ -4,6 +4,7 @@
  * output, messages for people to standard error.
  */
 import { Command, CommanderError } from 'commander';
+import { addClientConfig } from './client-config/command.ts';
 import { addFlowCommands } from './flow/commands.ts';
 import { addOperatorCommands } from './operate/commands.ts';
 import { CommandError, type CommandContext, type Terminal } from './terminal.ts';
@@ -38,6 +39,7 @@ function createProgram(context: CommandContext): Command {
     .showHelpAfterError()
     .exitOverride();
   addFlowCommands(program, context);
+  addClientConfig(program, context);
   addWebhookKey(program, context);
   addOperatorCommands(program, context);
   return program;

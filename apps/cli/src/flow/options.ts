@@ -9,7 +9,8 @@ const variables = {
   clientSecret: 'TESSERA_CLIENT_SECRET',
 } as const;
 
-const defaultIssuer = 'http://localhost:8080';
+/** Of `npm start`. */
+export const defaultIssuer = 'http://localhost:8080';
 
 /** The deployment and the client that a command acts as. */
 export interface ClientOptions {

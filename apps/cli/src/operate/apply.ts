@@ -6,8 +6,10 @@ import {
   type ApplyFileOptions,
 } from '@tessera/directory';
 import { DirectoryAdminService, type Difference } from '@tessera/proto-gen/directory';
+import { ConfigError } from '@tessera/process';
 import { CommandError, type Terminal } from '../terminal.ts';
 import { withService } from './service.ts';
+import { withoutOwnNames } from './settings.ts';
 
 /** Hashing the passwords of a large file takes long. */
 const timeoutMs = 120_000;
@@ -48,11 +50,19 @@ export async function diffState(file: string, terminal: Terminal): Promise<boole
 }
 
 /** Checks a declared state offline. Throws CommandError with every error in the file. */
-export async function checkState(file: string, { environment, input, say }: Terminal): Promise<void> {
-  const [name, options] = file === '-' ? ['standard input', { read: input }] : [file, {}];
-  const { tenants, absent } = await checkFile(name, { environment, ...options }).catch(explain(file));
+export async function checkState(file: string, { say, ...sources }: Terminal): Promise<void> {
+  const { tenants, absent } = await readState(file, sources);
   for (const { key, message } of absent) say(`${key} is not checked: ${message}.\n`);
-  say(`${tenants} ${tenants === 1 ? 'tenant' : 'tenants'}, no mistakes.\n`);
+  say(`${tenants.length} ${tenants.length === 1 ? 'tenant' : 'tenants'}, no mistakes.\n`);
+}
+
+/** Reads and checks a declared state offline; `absent` are references whose values are not here. Throws as `checkState`. */
+export async function readState(
+  file: string,
+  { environment, input }: Pick<Terminal, 'environment' | 'input'>,
+): ReturnType<typeof checkFile> {
+  const [name, options] = file === '-' ? ['standard input', { read: input }] : [file, {}];
+  return checkFile(name, { environment: withoutOwnNames(environment), ...options }).catch(explain(file));
 }
 
 /** Options of `applyFile` and `diffFile`; the file name `-` means standard input. */
@@ -71,7 +81,8 @@ function described({ kind, name, change, keys }: Difference): string {
 
 function explain(file: string): (error: unknown) => never {
   return (error) => {
-    if (error instanceof DeclaredStateError) throw new CommandError(error.message);
+    if (error instanceof DeclaredStateError || error instanceof ConfigError)
+      throw new CommandError(error.message);
     if (error instanceof Error && 'syscall' in error && 'code' in error)
       throw new CommandError(
         `--file names ${file}, which cannot be read (${String(error.code)}). Correct the path or its permissions.`,

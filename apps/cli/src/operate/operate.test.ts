@@ -137,6 +137,15 @@ describe('tessera check', () => {
     expect((await tessera('check -f -', {}, undefined, state())).said).toBe('1 tenant, no mistakes.\n');
   });
 
+  it('accepts variables of the command itself, and reports wrong settings', async () => {
+    const good = file(state());
+    const check = (environment: Record<string, string>) => tessera(`check -f ${good}`, environment);
+    expect((await check({ TESSERA_CLIENT_ID: 'x', TESSERA_CLIENT_SECRET: 'y' })).code).toBe(0);
+    const { code, said } = await check({ TESSERA_PASSWORD_MIN_LENGTH: 'long' });
+    expect(code).toBe(1);
+    expect(said).toContain('TESSERA_PASSWORD_MIN_LENGTH');
+  });
+
   it('finds weak passwords, by the minimum length of the environment', async () => {
     const named = file(state('    users:', '      - { username: ada, passwordFromEnv: ADA_PASSWORD }'));
     const check = async (password: string, length: string) =>

@@ -95,6 +95,11 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 /** Variables that only the command reads. They are valid in an environment shared with the processes. */
 const ownNames = ['TESSERA_CLIENT_ID', 'TESSERA_CLIENT_SECRET'];
 
+/** The environment as a process may have it. */
+export function withoutOwnNames(environment: Environment): Environment {
+  return Object.fromEntries(Object.entries(environment).filter(([name]) => !ownNames.includes(name)));
+}
+
 /** Reads settings as a process does. Throws ConfigError. */
 export function settings<S extends z.ZodObject>(config: S, environment: Environment): z.infer<S> {
   return loadConfig(config, environment, { known: [...knownSettings, ...ownNames] });

@@ -7,6 +7,7 @@ import { directoryConfig } from '../config.ts';
 import { weakPasswords } from '../passwords/password-policy.ts';
 import { loadConfig } from '@tessera/process';
 import { resolveDeclaredState } from '../declared/resolve.ts';
+import type { DeclaredTenant } from '../declared/schema.ts';
 
 const passwordConfig = directoryConfig.pick({ TESSERA_PASSWORD_MIN_LENGTH: true });
 
@@ -48,7 +49,7 @@ export async function checkFile(
     environment,
     read = async () => readFile(fileName, 'utf8'),
   }: Pick<ApplyFileOptions, 'environment' | 'read'>,
-): Promise<{ readonly tenants: number; readonly absent: readonly Problem[] }> {
+): Promise<{ readonly tenants: readonly DeclaredTenant[]; readonly absent: readonly Problem[] }> {
   const absent: Problem[] = [];
   const document = await resolveDeclaredState(await read(), fileName, {
     environment,
@@ -62,7 +63,7 @@ export async function checkFile(
   const { TESSERA_PASSWORD_MIN_LENGTH: minimumLength } = loadConfig(passwordConfig, environment);
   const weak = weakPasswords(state, minimumLength);
   if (weak.length > 0) throw new DeclaredStateError(weak);
-  return { tenants: state.state.tenants.length, absent };
+  return { tenants: state.state.tenants, absent };
 }
 
 async function resolved(
