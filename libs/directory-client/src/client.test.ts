@@ -2,11 +2,13 @@ import { Code, ConnectError, rootCall } from '@tessera/rpc';
 import { systemRandom } from '@tessera/kit';
 import { OAuthError } from '@tessera/oauth';
 import { ChangeKind, Status } from '@tessera/proto-gen/directory';
-import { FakeDirectory, fakeClock, silentLog } from '@tessera/test-kit';
+import { FakeDirectory, fakeClock, secretOf, silentLog } from '@tessera/test-kit';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { createDirectoryClient } from './client.ts';
 import { mayUse } from './access.ts';
 import type { DirectoryClient } from './types.ts';
+
+const sharedIssuer = { issuer: 'https://id.example', tenantId: '' };
 
 const call = rootCall('a-request');
 const clock = fakeClock();
@@ -37,14 +39,32 @@ describe('the cache of the directory client', () => {
     expect(directory.calls.getApplication).toBe(1);
   });
 
-  it('reads a record again after one minute, whatever the watch says', async () => {
+  it('reads a record again after ten minutes, whatever the watch says', async () => {
     await client.user('acme', 'usr_ada', call);
-    clock.advance(59_000);
+    clock.advance(599_000);
     await client.user('acme', 'usr_ada', call);
     expect(directory.calls.getUser).toBe(1);
     clock.advance(1_001);
     await client.user('acme', 'usr_ada', call);
     expect(directory.calls.getUser).toBe(2);
+  });
+
+  it('keeps the records and the secrets of 12,000 clients that ask in turn', async () => {
+    const clientIds = Array.from({ length: 12_000 }, (_, index) => `client-${index}`);
+    for (const clientId of clientIds) directory.addApplication(clientId);
+    const askAll = async () => {
+      for (const clientId of clientIds)
+        await client.authenticateClient(
+          { clientId, clientSecret: secretOf(clientId) },
+          { ipAddress: '', at: sharedIssuer },
+          call,
+        );
+    };
+    await askAll();
+    expect(directory.calls).toMatchObject({ getApplication: 12_000, verifyApplicationSecret: 12_000 });
+    clock.advance(112_000);
+    await askAll();
+    expect(directory.calls).toMatchObject({ getApplication: 12_000, verifyApplicationSecret: 12_000 });
   });
 
   it('knows which tenants exist, with one call per tenant', async () => {
@@ -93,7 +113,7 @@ describe('the cache of the directory client', () => {
   it('does not serve expired records while the directory is unavailable', async () => {
     await client.application('acme-web', call);
     directory.unavailable = true;
-    clock.advance(60_001);
+    clock.advance(600_001);
     await expect(client.application('acme-web', call)).rejects.toMatchObject({
       code: 'temporarily_unavailable',
     });
@@ -219,7 +239,7 @@ describe('while the watch is interrupted', () => {
     directory.changes.send(ChangeKind.USER, 'acme', 'usr_nobody');
     await settled();
     await client.application('acme-web', call);
-    clock.advance(59_000);
+    clock.advance(599_000);
     await client.application('acme-web', call);
     expect(directory.calls.getApplication).toBe(3);
   });
@@ -232,7 +252,7 @@ describe('while the watch is interrupted', () => {
     expect(directory.calls.getApplication).toBe(2);
     directory.changes.beat();
     await settled();
-    clock.advance(59_000);
+    clock.advance(599_000);
     await client.application('acme-web', call);
     expect(directory.calls.getApplication).toBe(2);
   });

@@ -11,7 +11,8 @@ import {
 import { RecordCache } from './record-cache.ts';
 import type { ApplicationRecord } from './types.ts';
 
-const capacity = 10_000;
+/** Of each kind of record; an application takes about 2 KB. */
+const capacity = 25_000;
 
 /** The form of a registered identifier; anything else is unknown without a call. */
 const plausibleId = /^[\x21-\x7e]{1,128}$/;

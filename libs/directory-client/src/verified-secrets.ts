@@ -8,7 +8,7 @@ const maximumAgeMs = 3_600_000;
 const reportIntervalMs = 300_000;
 
 /** In clients. */
-const capacity = 10_000;
+const capacity = 25_000;
 
 interface VerifiedSecret {
   readonly digest: string;

@@ -21,7 +21,7 @@ export interface Row {
   readonly redis: number;
   /** Per operation, without the work of an idle system. */
   readonly statements: number;
-  /** Statements that reload directory records, which each process does once a minute. */
+  /** Statements that reload directory records, which each process does every ten minutes. */
   readonly rereads: number;
   readonly commands: number;
   /** In the closed loop. */

@@ -15,7 +15,7 @@ import { cycle, form, json, okWith, turns } from './requests.ts';
 
 const warmTokens = 2000;
 /** More than the service caches, so that each is like a new one. */
-const coldTokens = 12_000;
+const coldTokens = 27_000;
 
 /** Tokens in one call of a batch. */
 const batchSize = 100;
