@@ -2,8 +2,6 @@ import type { Logger } from 'pino';
 import { ulidTime, type Clock } from '@tessera/kit';
 import { startPurge, type Purge, type Database } from '@tessera/stores';
 
-const intervalMs = 60_000;
-
 /** Which rows: those of one schema that are older than the retention. */
 export interface AuditRetention {
   readonly schema: string;
@@ -17,7 +15,7 @@ export interface AuditRetention {
  */
 export function startAuditPurge(database: Database, retention: AuditRetention, log: Logger): Purge {
   const purge = (limit: number) => purgeAudit(database, retention, limit);
-  return startPurge({ purge }, { what: `audit rows of ${retention.schema}`, intervalMs, log });
+  return startPurge({ purge }, { what: `audit rows of ${retention.schema}`, log });
 }
 
 /** Removes up to `limit` rows; resolves with how many. */

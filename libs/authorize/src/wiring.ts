@@ -45,8 +45,6 @@ export interface AuthorizePeers {
   readonly directory: Client<typeof DirectoryService>;
 }
 
-const purgeIntervalMs = 600_000;
-
 /** Callers by method. Only `token` redeems codes, after it has authenticated the client. */
 const allow: Allow<typeof AuthorizeService> = {
   beginAuthorization: ['gateway'],
@@ -74,10 +72,10 @@ export function buildAuthorize(
   const endStore = createSessionEndStore(database);
   const knownBrowsers = createKnownBrowserStore(database);
   const sessionEnds = new ChangeFeed(endStore, log);
-  const purge = startPurge(sessionStore, { what: 'sessions', intervalMs: purgeIntervalMs, log });
-  const purgeEnds = startPurge(endStore, { what: 'ends of sessions', intervalMs: purgeIntervalMs, log });
-  const purgeKnown = startPurge(knownBrowsers, { what: 'known browsers', intervalMs: purgeIntervalMs, log });
-  const purgeNotices = startPurge(notices, { what: 'logout notices', intervalMs: purgeIntervalMs, log });
+  const purge = startPurge(sessionStore, { what: 'sessions', log });
+  const purgeEnds = startPurge(endStore, { what: 'ends of sessions', log });
+  const purgeKnown = startPurge(knownBrowsers, { what: 'known browsers', log });
+  const purgeNotices = startPurge(notices, { what: 'logout notices', log });
   const audit = createAuthorizeAudit(batch, runtime);
   const directory: DirectoryClient = createDirectoryClient({
     directory: peers.directory,

@@ -45,8 +45,6 @@ export interface DevicePeers {
   readonly directory: Client<typeof DirectoryService>;
 }
 
-const purgeIntervalMs = 600_000;
-
 /** Who may call what. Polls come from `token` alone, after it authenticated the client. */
 const allowDevice: Allow<typeof DeviceAuthorizationService> = {
   startDeviceAuthorization: ['gateway'],
@@ -76,8 +74,8 @@ export function buildDevice(config: DeviceConfig, peers: DevicePeers, runtime: R
   const decisions = createDecisionStore(database);
   const deliveryStore = createDeliveryStore(database);
   const purges = [
-    startPurge(decisions, { what: 'decisions', intervalMs: purgeIntervalMs, log }),
-    startPurge(deliveryStore, { what: 'deliveries', intervalMs: purgeIntervalMs, log }),
+    startPurge(decisions, { what: 'decisions', log }),
+    startPurge(deliveryStore, { what: 'deliveries', log }),
   ];
   const audit = createDeviceAudit(batch, runtime);
   const store =

@@ -1,6 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Logger } from 'pino';
 
+const everyMinute = 60_000;
 const batchSize = 500;
 /** Leaves the connection to requests between two batches. */
 const batchPauseMs = 20;
@@ -13,7 +14,8 @@ export interface Purge {
 export interface PurgeOptions {
   /** What is deleted, for the log, for example `sessions`. */
   readonly what: string;
-  readonly intervalMs: number;
+  /** Between two runs; a minute by default. */
+  readonly intervalMs?: number;
   readonly log: Logger;
 }
 
@@ -26,7 +28,7 @@ export function startPurge(
     /** Deletes up to `limit` records; resolves with how many. */
     purge(limit: number): Promise<number>;
   },
-  { what, intervalMs, log }: PurgeOptions,
+  { what, intervalMs = everyMinute, log }: PurgeOptions,
 ): Purge {
   const closing = new AbortController();
   const { signal } = closing;

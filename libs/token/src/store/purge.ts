@@ -2,8 +2,6 @@ import { startPurge } from '@tessera/stores';
 import { type Runtime } from '@tessera/process';
 import type { RedemptionStore, RefreshStore, RevocationStore } from './store.ts';
 
-const intervalMs = 60_000;
-
 /** Periodically deletes rows that no request can need any more. `close` resolves when running batches have ended. */
 export function startPurges(
   stores: { refresh: RefreshStore; redemption: RedemptionStore; revocations: RevocationStore },
@@ -16,6 +14,6 @@ export function startPurges(
     ['ended sessions', (limit: number) => redemption.purgeSessionEnds(limit)],
     ['revocations', (limit: number) => revocations.purge(limit)],
   ] as const;
-  const running = purges.map(([what, purge]) => startPurge({ purge }, { what, intervalMs, log }));
+  const running = purges.map(([what, purge]) => startPurge({ purge }, { what, log }));
   return { close: () => Promise.all(running.map((purge) => purge.close())) };
 }
