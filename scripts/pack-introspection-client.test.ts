@@ -1,10 +1,13 @@
-import { execFileSync } from 'node:child_process';
+import { execFile, execFileSync } from 'node:child_process';
 import { globSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { FakeServer, fakeToken } from '../libs/introspection-client/src/testing/fake-server.ts';
 import { packIntrospectionClient } from './pack-introspection-client.ts';
 
+const run = promisify(execFile);
 const root = join(import.meta.dirname, '..');
 let folder: string;
 let packed: string;
@@ -39,18 +42,42 @@ test('the packed client carries the license of the project', () => {
   expect(readFileSync(join(packed, 'package.json'), 'utf8')).toContain('"license": "Apache-2.0"');
 });
 
-test('the packed client runs on a plain Node, which strips no types from what is installed', () => {
-  const code = `
-    import { createIntrospector, IntrospectionError } from ${JSON.stringify(join(packed, 'index.js'))};
-    const introspector = createIntrospector({ target: '127.0.0.1:1', credentials: {}, watch: false, timeoutMs: 200 });
-    const error = await introspector.introspect('a token').catch((thrown) => thrown);
+/** The Node that started npm is the machine's own: at least 20, which strips no types either. */
+const nodes = { 'of the project': ['--no-strip-types'], 'that runs npm': [] };
+const pathOf = (node: string) =>
+  node === 'of the project' ? process.execPath : (process.env['npm_node_execpath'] ?? process.execPath);
+
+test.each(Object.entries(nodes))(
+  'the packed client asks a server on the Node %s',
+  async (node, options) => {
+    const server = await new FakeServer((token) => token === 'of-this-service').start();
+    server.tokens.set('good', fakeToken());
+    const code = `
+    import { createIntrospector } from ${JSON.stringify(join(packed, 'index.js'))};
+    const introspector = createIntrospector({
+      target: '${server.target}',
+      credentials: { accessToken: () => 'of-this-service' },
+      timeoutMs: 30_000,
+    });
+    const signal = AbortSignal.timeout(60_000);
+    const answers = await Promise.all(['good', 'bad', 'good'].map((token) => introspector.introspect(token, { signal })));
+    while (!introspector.guarded) await new Promise((resolve) => setTimeout(resolve, 20));
     await introspector.close();
-    console.log(error instanceof IntrospectionError, error.code);`;
-  const out = execFileSync(process.execPath, ['--no-strip-types', '--input-type=module', '-e', code], {
-    encoding: 'utf8',
-  });
-  expect(out).toMatch(/^true (?:unavailable|deadline_exceeded)/);
-});
+    console.log(JSON.stringify(answers.map(({ active, sub }) => [active, sub])));`;
+    try {
+      const { stdout } = await run(pathOf(node), [...options, '--input-type=module', '-e', code]);
+      expect(JSON.parse(stdout)).toEqual([
+        [true, 'ada'],
+        [false, null],
+        [true, 'ada'],
+      ]);
+      expect(server.watches).toHaveLength(1);
+    } finally {
+      await server.close();
+    }
+  },
+  120_000,
+);
 
 test('the packed types serve a strict program', () => {
   const program = `

@@ -11,7 +11,6 @@ const largestBytes = 2 * 1024 * 1024;
 
 interface Pending {
   readonly token: string;
-  readonly answer: Promise<Answer>;
   readonly resolve: (answer: Answer) => void;
   readonly reject: (error: unknown) => void;
 }
@@ -19,7 +18,7 @@ interface Pending {
 /** Batches the requests of one event loop turn into one call; concurrent requests for a token share a result. */
 export class Batcher {
   readonly #server: IntrospectionServer;
-  readonly #asked = new Map<string, Pending>();
+  readonly #asked = new Map<string, Promise<Answer>>();
   #waiting: Pending[] = [];
 
   constructor(server: IntrospectionServer) {
@@ -29,14 +28,14 @@ export class Batcher {
   /** @param key of the token, which is the same for the same token */
   ask(key: string, token: string): Promise<Answer> {
     const known = this.#asked.get(key);
-    if (known !== undefined) return known.answer;
-    const { promise: answer, resolve, reject } = Promise.withResolvers<Answer>();
-    const pending = { token, answer, resolve, reject };
-    this.#asked.set(key, pending);
+    if (known !== undefined) return known;
+    if (this.#waiting.length === 0) setImmediate(() => this.#flush());
+    const answer = new Promise<Answer>((resolve, reject) => {
+      this.#waiting.push({ token, resolve, reject });
+    });
+    this.#asked.set(key, answer);
     const forget = () => void this.#asked.delete(key);
     answer.then(forget, forget);
-    if (this.#waiting.length === 0) setImmediate(() => this.#flush());
-    this.#waiting.push(pending);
     return answer;
   }
 

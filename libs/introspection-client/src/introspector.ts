@@ -155,12 +155,14 @@ class CachingIntrospector implements Introspector {
 /** The shared result, or the reason of the signal as soon as it is aborted. */
 async function unlessAborted<T>(answer: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   if (signal === undefined) return answer;
-  const { promise, reject } = Promise.withResolvers<never>();
-  const abort = () => reject(signal.reason as Error);
-  if (signal.aborted) abort();
-  signal.addEventListener('abort', abort, { once: true });
+  let abort = () => {};
+  const aborted = new Promise<never>((_, reject) => {
+    abort = () => reject(signal.reason as Error);
+    if (signal.aborted) abort();
+    signal.addEventListener('abort', abort, { once: true });
+  });
   try {
-    return await Promise.race([answer, promise]);
+    return await Promise.race([answer, aborted]);
   } finally {
     signal.removeEventListener('abort', abort);
   }

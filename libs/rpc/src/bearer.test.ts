@@ -1,5 +1,5 @@
 import { Code } from '@connectrpc/connect';
-import { Metadata, status } from '@grpc/grpc-js';
+import { Metadata, status, type ServiceError } from '@grpc/grpc-js';
 import { OAuthError, temporarilyUnavailable } from '@tessera/oauth';
 import { KeysService } from '@tessera/proto-gen/keys';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -13,7 +13,7 @@ import { openRemoteService } from './remote.ts';
 import { serve } from './server/serve.ts';
 import type { RpcServer, ServeOptions } from './server/serve.ts';
 import { freshAuthority, writeIdentity } from './testing/set-ups.ts';
-import { stockCall } from './testing/stock-clients.ts';
+import { stockCall, stockHealth, stockReflection } from './testing/stock-clients.ts';
 import { createSubject, signRequest } from './testing/subject.ts';
 import { Secret } from '@tessera/kit';
 
@@ -198,14 +198,20 @@ test('a caller without certificate and access token is unauthenticated everywher
   cleanUps.push(() => client.close());
   const same = (bytes: Buffer) => bytes;
   const call = (method: string, metadata: Metadata) =>
-    new Promise<number | undefined>((resolve) => {
-      client.makeUnaryRequest(method, same, same, Buffer.alloc(0), metadata, (error) => resolve(error?.code));
+    new Promise<ServiceError | null>((resolve) => {
+      client.makeUnaryRequest(method, same, same, Buffer.alloc(0), metadata, (error) => resolve(error));
     });
   for (const method of [path, signPath, '/grpc.health.v1.Health/Check']) {
-    expect(await call(method, new Metadata())).toBe(status.UNAUTHENTICATED);
-    expect(await call(method, authorization('Bearer bad', 'token'))).toBe(status.UNAUTHENTICATED);
+    expect(await call(method, new Metadata())).toMatchObject({
+      code: status.UNAUTHENTICATED,
+      details:
+        'the caller is not authenticated: present a client certificate, or send "authorization: Bearer <access token>"',
+    });
+    expect(await call(method, authorization('Bearer bad', 'token'))).toMatchObject({
+      code: status.UNAUTHENTICATED,
+    });
   }
-  expect(await call(path, authorization('Bearer good'))).toBeUndefined();
+  expect(await call(path, authorization('Bearer good'))).toBeNull();
   expect(seen).toEqual([{ caller: 'introspector', principal: { kind: 'client', id: 'orders-api' } }]);
 });
 
@@ -223,4 +229,34 @@ test('calls with and without access tokens do not disturb one another', async ()
   ]);
   expect(seen.filter(({ caller }) => caller === 'introspector')).toHaveLength(20);
   expect(seen.filter(({ caller }) => caller === 'token')).toHaveLength(20);
+});
+
+test.each(['v1', 'v1alpha'])('a caller with an access token may use reflection %s', async (version) => {
+  const { server } = await stand(sharedTokens);
+  const ask = stockReflection(target(server), version, authorization('Bearer good'));
+  const { listServicesResponse } = await ask({ listServices: '*' });
+  expect(listServicesResponse?.service.map(({ name }) => name)).toEqual(['tessera.keys.v1.KeysService']);
+  const refused = stockReflection(target(server), version, authorization('Bearer bad'));
+  await expect(refused({ listServices: '*' })).rejects.toMatchObject({ code: status.UNAUTHENTICATED });
+});
+
+test('a caller with an access token may ask for the health', async () => {
+  const { server } = await stand(sharedTokens);
+  expect(await stockHealth(target(server), authorization('Bearer good'))('')).toBe('SERVING');
+});
+
+test('a caller without an identity is told which header is missing', async () => {
+  const { server } = await stand(sharedTokens);
+  const refusal = async (metadata: Metadata) =>
+    stockCall(target(server), path, metadata).catch((error: { details: string }) => error.details);
+  expect(await refusal(new Metadata())).toBe(
+    'the caller is not authenticated: send "authorization: Bearer <TESSERA_RPC_TOKEN>", or send "authorization: Bearer <access token>"',
+  );
+  const named = `the caller has no name: send "x-tessera-caller: <process>", or send "authorization: Bearer <access token>"`;
+  expect(await refusal(authorization(`Bearer ${shared.reveal()}`))).toBe(named);
+  expect(await refusal(authorization(`Bearer ${shared.reveal()}`, 'nobody'))).toBe(named);
+  const plain = await stand({ credentials: { kind: 'none' } }, false);
+  await expect(stockCall(target(plain.server), path, new Metadata())).rejects.toMatchObject({
+    details: 'the caller has no name: send "x-tessera-caller: <process>"',
+  });
 });

@@ -3,7 +3,7 @@ import type { Secret } from '@tessera/kit';
 import { hash, timingSafeEqual } from 'node:crypto';
 import { authorizationKey, callerKey, type RpcCredentials } from '../credentials.ts';
 import { certifiedName, isCallerName } from './caller-of-certificate.ts';
-import type { AuthenticatedCaller } from './check-caller.ts';
+import type { AuthenticatedCaller, IdentityHelp } from './check-caller.ts';
 
 /** Authenticates the caller of a call; undefined if it presents no valid credentials. */
 type Authenticate = (
@@ -15,6 +15,24 @@ type Authenticate = (
 export function authenticationBy(credentials: RpcCredentials): Authenticate {
   if (credentials.kind === 'mtls') return authenticateByCertificate(credentials.trustDomain);
   return credentials.kind === 'token' ? authenticateByToken(credentials.token) : authenticateByClaim;
+}
+
+/**
+ * Says what the credentials of this process call for. Names no value.
+ * @param takesAccessTokens whether the method does
+ */
+export function identityHelp({ kind }: RpcCredentials, takesAccessTokens: boolean): IdentityHelp {
+  const accessToken = takesAccessTokens ? `, or send "${authorizationKey}: Bearer <access token>"` : '';
+  if (kind === 'mtls') {
+    return {
+      unauthenticated: `present a client certificate${accessToken}`,
+      unnamed: `the certificate names no process${accessToken}`,
+    };
+  }
+  return {
+    unauthenticated: `send "${authorizationKey}: Bearer <TESSERA_RPC_TOKEN>"${accessToken}`,
+    unnamed: `send "${callerKey}: <process>"${accessToken}`,
+  };
 }
 
 /** Whoever reaches the loopback address may name itself. */

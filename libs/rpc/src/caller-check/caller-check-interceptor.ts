@@ -13,7 +13,7 @@ import { acceptableRequestId, requestIdKey, rootCall } from '../call-options.ts'
 import type { CallContext, CallerName } from '../call.ts';
 import type { RpcCredentials } from '../credentials.ts';
 import { toStatus } from '../error-status.ts';
-import { authenticationBy, presentedToken } from './authenticate-caller.ts';
+import { authenticationBy, identityHelp, presentedToken } from './authenticate-caller.ts';
 import { checkCaller, type Access, type AuthenticatedCaller } from './check-caller.ts';
 
 export interface CallerCheckOptions {
@@ -72,7 +72,8 @@ export function createCallerCheck({ credentials, access, log }: CallerCheckOptio
             if (requestStream || responseStream) streams.add(call);
             authenticate(metadata).then(
               (caller) => {
-                const refusal = checkCaller(caller, entry, path.slice(1));
+                const help = identityHelp(credentials, entry?.bearer !== undefined);
+                const refusal = checkCaller(caller, entry, path.slice(1), help);
                 if (refusal !== undefined) return turnAway(toStatus(refusal), metadata, caller?.caller);
                 if (ending && streams.has(call)) return call.sendStatus(shuttingDown);
                 metadata.setOpaque(callerSlot, caller);

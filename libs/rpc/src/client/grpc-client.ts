@@ -69,13 +69,16 @@ export function openGrpcClient(service: DescService, settings: ChannelSettings):
   );
   return {
     unary: async (method, request, { metadata, deadline, signal }) => {
-      const { promise, resolve, reject } = Promise.withResolvers<MessageShape<typeof method.output>>();
       const parts = requestOf(method, request);
-      const call = client.makeUnaryRequest(...parts, metadata, { deadline }, (error, response) => {
-        if (response !== undefined && error === null) resolve(response);
-        else reject(unavailableIfCut(error ?? new Error('the call ended without a response'), signal));
+      let unlink = () => {};
+      const response = new Promise<MessageShape<typeof method.output>>((resolve, reject) => {
+        const call = client.makeUnaryRequest(...parts, metadata, { deadline }, (error, message) => {
+          if (message !== undefined && error === null) resolve(message);
+          else reject(unavailableIfCut(error ?? new Error('the call ended without a response'), signal));
+        });
+        unlink = cancelWith(signal, call);
       });
-      return promise.finally(cancelWith(signal, call));
+      return response.finally(unlink);
     },
     stream: async function* stream(method, request, { metadata, deadline, signal }) {
       const call = client.makeServerStreamRequest(...requestOf(method, request), metadata, { deadline });

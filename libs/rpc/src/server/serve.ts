@@ -120,10 +120,14 @@ function addServices(
       access.set(`/${methodName(method)}`, accessTo(route, method));
     }
   }
+  // Who may call a service by an access token may also ask for its health and description.
+  const bearer = built.routes.find((route) => route.bearer !== undefined)?.bearer;
   const forEveryone = {
     addService: (definition: ServiceDefinition, implementation: UntypedServiceImplementation): void => {
       server.addService(definition, implementation);
-      for (const { path } of Object.values(definition)) access.set(path, { callers: 'authenticated' });
+      for (const { path } of Object.values(definition)) {
+        access.set(path, { callers: 'authenticated', bearer });
+      }
     },
   };
   health.implementation.addToServer(forEveryone);
