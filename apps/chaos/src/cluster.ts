@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { eventually, freePort, type Environment } from '@tessera/app-e2e/harness/process';
 import { CuttableProxy } from '@tessera/app-e2e/harness/proxy';
 import { Balancer } from './balancer.ts';
@@ -18,6 +19,8 @@ export interface ClusterOptions {
   readonly webhookUrl: string;
   /** Another checkout that every process starts from; absent: this one. */
   readonly root?: string | undefined;
+  /** Modules that every process loads first. */
+  readonly preload?: readonly string[] | undefined;
   /** Services whose callers go through proxies that can be cut. */
   readonly behind?: readonly string[] | undefined;
 }
@@ -126,6 +129,7 @@ export class Cluster {
       TESSERA_HTTP_HOST: '127.0.0.1',
       // Processes start often on a shared machine: Node's compile cache is kept.
       NODE_COMPILE_CACHE: join(directory, 'modules'),
+      NODE_OPTIONS: (options.preload ?? []).map((file) => `--import ${pathToFileURL(file).href}`).join(' '),
     };
     const replicas = places.map(
       ({ service, at, ports }) =>

@@ -1,6 +1,7 @@
 import { eventually, ServerProcess, type Environment } from '@tessera/app-e2e/harness/process';
 
-const readyWithinMs = 60_000;
+/** Twelve processes start at once, on a machine that may be busy. */
+const readyWithinMs = 240_000;
 /** Time to pause, drain and close, with a margin for a busy machine. */
 const stopWithinMs = 30_000;
 
@@ -68,6 +69,20 @@ export class Replica {
 
   async kill(): Promise<void> {
     await this.#process.kill();
+  }
+
+  /** Its clock, an hour ahead or back again; it was started with `steppable-clock`. */
+  stepClock(): void {
+    this.#process.signal('SIGWINCH');
+  }
+
+  async unready(): Promise<void> {
+    const url = `http://127.0.0.1:${this.managementPort}/readyz`;
+    await eventually(
+      `${this.name} is not ready`,
+      async () => (await fetch(url)).status === 503,
+      readyWithinMs,
+    );
   }
 
   reload(): void {

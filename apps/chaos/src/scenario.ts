@@ -33,6 +33,7 @@ export interface Scenario {
   readonly redisUrl: string;
   readonly root?: string;
   readonly behind?: readonly string[];
+  readonly preload?: readonly string[];
   /** Maximum time from the end of a fault to full service. */
   readonly recoveryMs: number;
   /**
@@ -85,8 +86,8 @@ export async function play(
   const notifications = new Notifications();
   const webhookUrl = await notifications.start();
   cleanUps.push(() => notifications.stop());
-  const { topology, redisUrl, root, behind } = scenario;
-  const cluster = await Cluster.plan({ topology, databaseUrl, redisUrl, webhookUrl, root, behind });
+  const { topology, redisUrl, root, behind, preload } = scenario;
+  const cluster = await Cluster.plan({ topology, databaseUrl, redisUrl, webhookUrl, root, behind, preload });
   cleanUps.push(() => cluster.kill());
   await cluster.start();
   log('every process is ready');

@@ -4,6 +4,7 @@ import { Redis } from 'ioredis';
 import { eventually } from '@tessera/app-e2e/harness/process';
 import { checkOut } from './checkout.ts';
 import type { Replica } from './replica.ts';
+import { steppableClock, stepClocks } from './clock-steps.ts';
 import { countCrossings } from './crossings.ts';
 import type { Operation } from './history.ts';
 import type { CleanUps, Scenario, Stage } from './scenario.ts';
@@ -18,6 +19,7 @@ export const scenarioNames = [
   'redis-failover',
   'postgres-restart',
   'old-and-new',
+  'clock-step',
 ] as const;
 export type ScenarioName = (typeof scenarioNames)[number];
 
@@ -48,6 +50,10 @@ export async function scenarioOf(name: ScenarioName, { old, cleanUps, log }: Set
       return { ...common, topology: 'split', recoveryMs: 10_000, act: (stage) => restartRedis(stage, redis) };
     case 'postgres-restart':
       return { ...common, topology: 'split', recoveryMs: 30_000, act: restartPostgres };
+    case 'clock-step': {
+      const preload = [steppableClock];
+      return { ...common, topology: 'split', recoveryMs: 10_000, preload, act: stepClocks };
+    }
     case 'old-and-new': {
       const checkout = await checkOut(old);
       cleanUps.push(() => checkout.remove());
