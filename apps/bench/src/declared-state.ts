@@ -1,10 +1,17 @@
 import { argon2Sync, createHmac } from 'node:crypto';
 
-/** A hundred tenants with a hundred applications and a hundred people each. */
-export const tenantCount = 100;
-export const perTenant = 100;
-/** How many of each tenant's applications and people take part in the load. */
-export const activePerTenant = 10;
+/** Who is declared. */
+export interface Population {
+  readonly tenants: number;
+  /** Per tenant, like the next. */
+  readonly applications: number;
+  readonly people: number;
+  /** How many of each tenant's applications take part in the load. */
+  readonly active: number;
+}
+
+/** The population of the table. */
+export const usualPopulation: Population = { tenants: 100, applications: 100, people: 100, active: 10 };
 
 export const redirectUri = 'https://client.example/callback';
 export const personScope = 'openid profile email offline_access orders.read';
@@ -25,9 +32,15 @@ export function clientOf(seed: string, tenant: number, index: number): Client {
 }
 
 /** The applications that take part; neighbours in the list belong to different tenants. */
-export function activeClients(seed: string): Client[] {
-  return Array.from({ length: tenantCount * activePerTenant }, (_, position) =>
-    clientOf(seed, position % tenantCount, Math.floor(position / tenantCount)),
+export function activeClients({
+  seed,
+  population: { tenants, active },
+}: {
+  readonly seed: string;
+  readonly population: Population;
+}): Client[] {
+  return Array.from({ length: tenants * active }, (_, position) =>
+    clientOf(seed, position % tenants, Math.floor(position / tenants)),
   );
 }
 
@@ -47,11 +60,11 @@ function passwordHash(seed: string): string {
 }
 
 /** The declared state; JSON is YAML. */
-export function declaredState(seed: string): string {
+export function declaredState(seed: string, population: Population): string {
   const hash = passwordHash(seed);
-  const each = <T>(make: (index: number) => T): T[] =>
-    Array.from({ length: perTenant }, (_, index) => make(index));
-  const tenants = Array.from({ length: tenantCount }, (_, tenant) => ({
+  const times = <T>(length: number, make: (index: number) => T): T[] =>
+    Array.from({ length }, (_, index) => make(index));
+  const tenants = times(population.tenants, (tenant) => ({
     id: tenantId(tenant),
     name: `Tenant ${tenant}`,
     resources: [
@@ -62,14 +75,14 @@ export function declaredState(seed: string): string {
       },
     ],
     roles: ['clerk'],
-    users: each((person) => ({
+    users: times(population.people, (person) => ({
       username: username(tenant, person),
       email: `${username(tenant, person)}@${tenantId(tenant)}.example`,
       name: `Person ${person}`,
       roles: ['clerk'],
       passwordHash: hash,
     })),
-    applications: each((index) => {
+    applications: times(population.applications, (index) => {
       const { clientId, clientSecret } = clientOf(seed, tenant, index);
       return {
         clientId,

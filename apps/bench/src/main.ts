@@ -8,7 +8,8 @@ import { cpus, loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { comparison } from './compare.ts';
-import { declaredState } from './declared-state.ts';
+import { usualPopulation } from './declared-state.ts';
+import { describeGrowth, growth } from './growth/growth.ts';
 import { measure, measureRest, type Bench } from './measure/measure.ts';
 import { residentMemory } from './measure/processor-time.ts';
 import { resultFormat, type Result, type Row, type Start } from './measure/row.ts';
@@ -17,7 +18,14 @@ import { describeOverload, overload } from './overload/overload.ts';
 import { parseOptions, usage, UsageError, type Options } from './options.ts';
 import { describeSoak, soak } from './soak.ts';
 import { startStores } from './stores.ts';
-import { startBare, startPeer, startTessera, type System, type SystemOptions } from './systems.ts';
+import {
+  applyState,
+  startBare,
+  startPeer,
+  startTessera,
+  type System,
+  type SystemOptions,
+} from './systems.ts';
 import { table } from './table.ts';
 import { targets } from './targets.ts';
 
@@ -38,7 +46,10 @@ async function main(options: Options): Promise<number> {
   const bench: Bench = { stores, yardstick, duration: options.duration, say };
   try {
     const seed = randomBytes(16).toString('hex');
-    const systems: SystemOptions = { stores, seed, directory, profile: options.profile };
+    const population = usualPopulation;
+    const systems: SystemOptions = { stores, seed, directory, population, profile: options.profile };
+    if (options.growth) return await growthOfSystems(options, bench, systems);
+    say('applying 100 tenants, 10,000 applications and 10,000 people');
     await applyState(systems);
     if (options.overload !== undefined) return await overloadSystems(options.overload, options, systems);
     if (options.soak !== undefined) return await soakSystems(options.soak, options, systems);
@@ -64,13 +75,14 @@ async function main(options: Options): Promise<number> {
   }
 }
 
-/** The first start creates schema, keys and records. Later starts are measured. */
-async function applyState(systems: SystemOptions): Promise<void> {
-  say('applying 100 tenants, 10,000 applications and 10,000 people');
-  const applyFile = join(systems.directory, 'state.yaml');
-  await writeFile(applyFile, declaredState(systems.seed));
-  const system = await startTessera('compact', { ...systems, applyFile, profile: undefined });
-  await system.stop();
+async function growthOfSystems(options: Options, bench: Bench, systems: SystemOptions): Promise<number> {
+  let errors = 0;
+  for (const topology of options.topologies) {
+    const grown = await growth(topology, options.only, bench, systems);
+    errors += grown.reduce((sum, { small, large }) => sum + small.errors + large.errors, 0);
+    process.stdout.write(describeGrowth(grown));
+  }
+  return errors > 0 ? 1 : 0;
 }
 
 async function soakSystems(seconds: number, options: Options, systems: SystemOptions): Promise<number> {

@@ -13,6 +13,8 @@ export interface Options {
   readonly soak: number | undefined;
   /** Seconds of three times the capacity instead of measurements. */
   readonly overload: number | undefined;
+  /** The cost of a large population instead of the table. */
+  readonly growth: boolean;
   /** Whether the peer is measured too. */
   readonly peer: boolean;
   readonly json: string | undefined;
@@ -28,6 +30,7 @@ export const usage = `npm run bench -- [options]
   --duration n      seconds of each measurement, 5 by default
   --soak n          instead of measuring, n seconds of all operations at once; says what memory did
   --overload n      instead of measuring, n seconds of three times the capacity; says what was served and refused
+  --growth          instead of the table, each operation with 10,000 tenants beside one
   --no-peer         leave oidc-provider out
   --json FILE       write the result
   --compare FILE    compare with an earlier result
@@ -53,6 +56,7 @@ export function parseOptions(args: readonly string[]): Options | undefined {
     duration,
     soak: seconds('soak', values.soak),
     overload: seconds('overload', values.overload),
+    growth: values.growth === true,
     peer: values['no-peer'] !== true,
     json: values.json,
     compare: values.compare,
@@ -80,6 +84,7 @@ function read(args: readonly string[]) {
     json: text,
     compare: text,
     profile: text,
+    growth: flag,
     'no-peer': flag,
     help: flag,
   };

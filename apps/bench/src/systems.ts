@@ -1,10 +1,11 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { closeSync, openSync, readFileSync } from 'node:fs';
+import { closeSync, openSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { freePort } from '@tessera/test-kit/provision';
+import { declaredState, type Population } from './declared-state.ts';
 import type { Topology } from './options.ts';
 import type { Stores } from './stores.ts';
 import type { Target } from './target.ts';
@@ -28,6 +29,7 @@ export interface System {
 export interface SystemOptions {
   readonly stores: Stores;
   readonly seed: string;
+  readonly population: Population;
   /** Folder of the declared state and the logs. */
   readonly directory: string;
   /** Whether the declared state is applied at this start. */
@@ -77,11 +79,12 @@ export async function startTessera(topology: Topology, options: SystemOptions): 
     TESSERA_HTTP_HOST: '127.0.0.1',
     TESSERA_HTTP_PORT: String(httpPort),
     TESSERA_KEYS_KEK: secret(options.seed, 0),
-    TESSERA_DIRECTORY_PEPPER: secret(options.seed, 1),
+    TESSERA_DIRECTORY_PEPPER: pepperOf(options.seed).toString('base64'),
     TESSERA_TOKEN_REFRESH_KEYS: `1:${secret(options.seed, 2)}`,
     ...(options.applyFile === undefined ? {} : { TESSERA_APPLY_FILE: options.applyFile }),
   };
-  const target = { kind: 'tessera', baseUrl, seed: options.seed } as const;
+  const { seed, population } = options;
+  const target: Target = { kind: 'tessera', baseUrl, seed, population };
   if (topology === 'compact') {
     return start([await ours('standalone', common)], target, options);
   }
@@ -89,10 +92,21 @@ export async function startTessera(topology: Topology, options: SystemOptions): 
   return start(plan, { ...target, calls }, options);
 }
 
+/** The first start creates schema, keys and records. Later starts are measured. */
+export async function applyState(options: SystemOptions): Promise<void> {
+  const applyFile = join(options.directory, 'state.yaml');
+  writeFileSync(applyFile, declaredState(options.seed, options.population));
+  const system = await startTessera('compact', { ...options, applyFile, profile: undefined });
+  await system.stop();
+}
+
 /** Any 32 bytes, the same for all systems of a run. */
 function secret(seed: string, index: number): string {
   return Buffer.from(`${index}${seed}`.padEnd(32, '.')).subarray(0, 32).toString('base64');
 }
+
+/** Key of the digests of client secrets. */
+export const pepperOf = (seed: string): Buffer => Buffer.from(secret(seed, 1), 'base64');
 
 const splitProcesses = ['keys', 'directory', 'authorize', 'device', 'token', 'gateway'] as const;
 
@@ -133,7 +147,8 @@ export async function startPeer(options: SystemOptions): Promise<System> {
     environment: {},
     readyUrl: `${mintUrl}/ready?count=1`,
   };
-  const target = { kind: 'peer', baseUrl: `http://127.0.0.1:${port}`, seed: options.seed, mintUrl } as const;
+  const { seed, population } = options;
+  const target = { kind: 'peer', baseUrl: `http://127.0.0.1:${port}`, seed, population, mintUrl } as const;
   return start([planned], target, options);
 }
 
@@ -148,7 +163,8 @@ export async function startBare(options: SystemOptions): Promise<System> {
     readyUrl: `${baseUrl}/ready`,
   };
   const calls = { target: `127.0.0.1:${callPort}`, token: '' };
-  return start([planned], { kind: 'bare', baseUrl, seed: options.seed, calls }, options);
+  const { seed, population } = options;
+  return start([planned], { kind: 'bare', baseUrl, seed, population, calls }, options);
 }
 
 async function start(plan: readonly Planned[], target: Target, options: SystemOptions): Promise<System> {

@@ -1,8 +1,10 @@
 /**
  * The floor of the stack: a bare Fastify server and an empty grpc-js handler that parse the same requests as the product,
- * decide nothing, and answer with a constant.
+ * decide nothing, and answer with a constant; a sign-in costs them one password hash.
  */
 import { create, toBinary } from '@bufbuild/protobuf';
+import { argon2, randomBytes } from 'node:crypto';
+import { promisify } from 'node:util';
 import { Server, ServerCredentials, type sendUnaryData, type ServerUnaryCall } from '@grpc/grpc-js';
 import { fastify } from 'fastify';
 import { IntrospectResponseSchema } from '@tessera/proto-gen/token';
@@ -48,6 +50,13 @@ server.post('/token', async (_request, reply) =>
     .code(400)
     .send({ error: 'authorization_pending', error_description: 'The person has not decided yet.' }),
 );
+const passwordHash = promisify(argon2);
+server.post('/login', async (_request, reply) => {
+  const nonce = randomBytes(16);
+  const work = { message: 'a password', nonce, memory: 19_456, passes: 2, parallelism: 1, tagLength: 32 };
+  await passwordHash('argon2id', work);
+  return reply.redirect('/callback?code=x', 303);
+});
 const padding = 'x'.repeat(1200);
 server.get('/.well-known/openid-configuration', async () => ({ issuer: 'http://localhost', padding }));
 server.get('/.well-known/jwks.json', async () => ({ keys: [{ kty: 'RSA', n: padding }] }));

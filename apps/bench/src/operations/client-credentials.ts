@@ -16,10 +16,12 @@ const peerRequest = (): HttpRequest =>
 
 /** `count` different access tokens of the active applications. */
 export async function issueAccessTokens(target: Target, count: number): Promise<string[]> {
-  const clients = activeClients(target.seed);
+  const clients = activeClients(target);
   const requests = Array.from({ length: count }, (_, index) => clients[index % clients.length] as Client);
-  return eachOf(requests, async (client) =>
-    member(await send(target.baseUrl, formRequest(client)), 'access_token'),
+  return eachOf(
+    requests,
+    async (client) => member(await send(target.baseUrl, formRequest(client)), 'access_token'),
+    4,
   );
 }
 
@@ -35,7 +37,7 @@ export const clientCredentials: readonly Operation[] = [
     inFlight: 32,
     rate: 200,
     async ours(target) {
-      const clients = activeClients(target.seed);
+      const clients = activeClients(target);
       await issueAccessTokens(target, clients.length);
       const requests = clients.map(({ clientId, clientSecret }) =>
         json('/token', { grantType: 'client_credentials', clientId, clientSecret, scope }),
@@ -49,7 +51,7 @@ export const clientCredentials: readonly Operation[] = [
     inFlight: 32,
     rate: 200,
     async ours(target) {
-      const clients = activeClients(target.seed);
+      const clients = activeClients(target);
       await issueAccessTokens(target, clients.length);
       return cycle(clients.map(formRequest), okWith('"access_token":"ey'));
     },

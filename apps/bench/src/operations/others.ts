@@ -1,11 +1,4 @@
-import {
-  activeClients,
-  activePerTenant,
-  clientOf,
-  perTenant,
-  tenantCount,
-  username,
-} from '../declared-state.ts';
+import { activeClients, clientOf, username } from '../declared-state.ts';
 import { eachOf, send, times } from '../driver/http-client.ts';
 import { issueAccessTokens } from './client-credentials.ts';
 import { mint, mintedClient } from './minted.ts';
@@ -55,7 +48,7 @@ const devicePoll: Operation = {
   inFlight: 32,
   rate: 200,
   async ours(target) {
-    const clients = activeClients(target.seed);
+    const clients = activeClients(target);
     const next = turns(clients);
     const polls = await eachOf(times(devices), async () => {
       const client = next();
@@ -81,20 +74,24 @@ const devicePoll: Operation = {
   },
 };
 
+/** `ciba-start` asks at most so many people. */
+const mostAsked = 10_000;
+
 const cibaStart: Operation = {
   name: 'ciba-start',
   inFlight: 32,
   rate: 100,
   async ours(target) {
     // Each person in turn, so that nobody has too many pending requests.
-    const requests = times(tenantCount * perTenant).map((position) => {
-      const tenant = position % tenantCount;
-      const person = Math.floor(position / tenantCount);
-      const client = clientOf(target.seed, tenant, person % activePerTenant);
+    const { tenants, people, active } = target.population;
+    const requests = times(Math.min(tenants * people, mostAsked)).map((position) => {
+      const tenant = position % tenants;
+      const person = Math.floor(position / tenants);
+      const client = clientOf(target.seed, tenant, person % active);
       const hint = username(tenant, person);
       return form('/backchannel_authentication', { scope: 'openid', login_hint: hint }, basicOf(client));
     });
-    await issueAccessTokens(target, tenantCount * activePerTenant);
+    await issueAccessTokens(target, tenants * active);
     return cycle(requests, isStarted);
   },
   async peers(target) {
@@ -123,10 +120,15 @@ const signIn: Operation = {
     const limit = duration * signInsPerSecond;
     const count = Math.ceil(limit + warmUpOf(limit) + rate * duration * 1.5 + 20);
     const forms = await eachOf(times(count), async (index) => {
-      const tenant = index % tenantCount;
-      return openSignIn(target, clientOf(target.seed, tenant, index % activePerTenant), index % perTenant);
+      const { tenants, people, active } = target.population;
+      const tenant = index % tenants;
+      return openSignIn(target, clientOf(target.seed, tenant, index % active), index % people);
     });
     return { kind: 'http', limit, next: once(forms), accept: bringsCode };
+  },
+  async bare(_target, { duration }) {
+    const limit = duration * signInsPerSecond;
+    return { ...cycle([form('/login', { password: 'a password' })], bringsCode), limit };
   },
 };
 

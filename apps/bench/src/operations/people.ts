@@ -1,13 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto';
-import {
-  activePerTenant,
-  clientOf,
-  passwordOf,
-  personScope,
-  redirectUri,
-  username,
-  type Client,
-} from '../declared-state.ts';
+import { clientOf, passwordOf, personScope, redirectUri, username, type Client } from '../declared-state.ts';
 import { eachOf, send, times } from '../driver/http-client.ts';
 import type { Target } from '../target.ts';
 import type { HttpAnswer, HttpRequest } from './operation.ts';
@@ -75,7 +67,8 @@ async function signIn(target: Target, tenant: number): Promise<SignedIn> {
 }
 
 export function signInSome(target: Target): Promise<SignedIn[]> {
-  return eachOf(times(browserCount), (tenant) => signIn(target, tenant), 2);
+  const { tenants } = target.population;
+  return eachOf(times(browserCount), (index) => signIn(target, index % tenants), 2);
 }
 
 /** Requests of all active applications that people with a session may use, in turn. */
@@ -83,7 +76,7 @@ export function sessionRequests(
   target: Target,
   browsers: readonly SignedIn[],
 ): { client: Client; request: HttpRequest }[] {
-  return times(activePerTenant).flatMap((index) =>
+  return times(target.population.active).flatMap((index) =>
     browsers.map(({ tenant, cookie }) => {
       const client = clientOf(target.seed, tenant, index);
       return { client, request: authorizationRequest(client, cookie) };

@@ -1,10 +1,11 @@
 /** The clients of the overload measurement, in a process of their own: token requests by client credentials. */
 import autocannon, { type Client } from 'autocannon';
-import { activeClients } from '../declared-state.ts';
+import { activeClients, type Population } from '../declared-state.ts';
 
 export interface LoadRequest {
   readonly baseUrl: string;
   readonly seed: string;
+  readonly population: Population;
   readonly seconds: number;
   readonly connections: number;
   /** Requests a second; absent: each connection sends the next request after each response. */
@@ -26,8 +27,8 @@ export interface LoadResult {
 /** Time-out of a client. */
 const patienceSeconds = 5;
 
-async function load({ baseUrl, seed, seconds, connections, rate }: LoadRequest): Promise<LoadResult> {
-  const bodies = activeClients(seed).map(({ clientId, clientSecret }) =>
+async function load({ baseUrl, seconds, connections, rate, ...declared }: LoadRequest): Promise<LoadResult> {
+  const bodies = activeClients(declared).map(({ clientId, clientSecret }) =>
     JSON.stringify({ grantType: 'client_credentials', clientId, clientSecret, scope: 'orders.read' }),
   );
   const good = Array.from({ length: seconds }, () => 0);

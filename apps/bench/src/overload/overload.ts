@@ -30,9 +30,9 @@ export interface Overload {
 /** Three times the capacity for `seconds`, then the capacity again, from one process of clients. */
 export async function overload(system: System, name: string, seconds: number): Promise<Overload> {
   const clients = fork(entry, { execArgv: [], stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
-  const { baseUrl, seed } = system.target;
+  const { baseUrl, seed, population } = system.target;
   const load = async (wanted: Pick<LoadRequest, 'seconds' | 'connections' | 'rate'>): Promise<LoadResult> => {
-    clients.send({ baseUrl, seed, ...wanted });
+    clients.send({ baseUrl, seed, population, ...wanted });
     const [result] = (await once(clients, 'message')) as [LoadResult];
     return result;
   };
