@@ -8,10 +8,15 @@ export interface Population {
   readonly people: number;
   /** How many of each tenant's applications take part in the load. */
   readonly active: number;
+  /** Whether each tenant has an issuer of its own, below `sharedIssuer`. */
+  readonly ownIssuers?: boolean;
 }
 
 /** The population of the table. */
 export const usualPopulation: Population = { tenants: 100, applications: 100, people: 100, active: 10 };
+
+/** Of systems whose tenants have issuers of their own: paths below it are found at any host. */
+export const sharedIssuer = 'http://localhost:8080';
 
 export const redirectUri = 'https://client.example/callback';
 export const personScope = 'openid profile email offline_access orders.read';
@@ -23,6 +28,10 @@ export interface Client {
 }
 
 export const tenantId = (tenant: number): string => `tenant-${tenant}`;
+/** The path with which the addresses of a tenant begin. */
+export const basePath = ({ ownIssuers }: Population, tenant: number): string =>
+  ownIssuers === true ? `/t/${tenantId(tenant)}` : '';
+
 export const username = (tenant: number, person: number): string => `person-${tenant}-${person}`;
 export const passwordOf = (seed: string): string => derive(seed, 'password');
 
@@ -67,6 +76,7 @@ export function declaredState(seed: string, population: Population): string {
   const tenants = times(population.tenants, (tenant) => ({
     id: tenantId(tenant),
     name: `Tenant ${tenant}`,
+    ...(population.ownIssuers === true && { issuer: sharedIssuer + basePath(population, tenant) }),
     resources: [
       {
         audience: `https://orders.${tenantId(tenant)}.example`,

@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { comparison } from './compare.ts';
 import { usualPopulation } from './declared-state.ts';
-import { describeGrowth, growth } from './growth/growth.ts';
+import { describeGrowth, growth, manyIssuers, manyTenants, type Sizes } from './growth/growth.ts';
 import { measure, measureRest, type Bench } from './measure/measure.ts';
 import { residentMemory } from './measure/processor-time.ts';
 import { resultFormat, type Result, type Row, type Start } from './measure/row.ts';
@@ -48,7 +48,8 @@ async function main(options: Options): Promise<number> {
     const seed = randomBytes(16).toString('hex');
     const population = usualPopulation;
     const systems: SystemOptions = { stores, seed, directory, population, profile: options.profile };
-    if (options.growth) return await growthOfSystems(options, bench, systems);
+    if (options.growth) return await growthOfSystems(options, bench, systems, manyTenants);
+    if (options.issuers) return await growthOfSystems(options, bench, systems, manyIssuers);
     say('applying 100 tenants, 10,000 applications and 10,000 people');
     await applyState(systems);
     if (options.overload !== undefined) return await overloadSystems(options.overload, options, systems);
@@ -75,12 +76,17 @@ async function main(options: Options): Promise<number> {
   }
 }
 
-async function growthOfSystems(options: Options, bench: Bench, systems: SystemOptions): Promise<number> {
+async function growthOfSystems(
+  options: Options,
+  bench: Bench,
+  systems: SystemOptions,
+  sizes: Sizes,
+): Promise<number> {
   let errors = 0;
   for (const topology of options.topologies) {
-    const grown = await growth(topology, options.only, bench, systems);
-    errors += grown.reduce((sum, { small, large }) => sum + small.errors + large.errors, 0);
-    process.stdout.write(describeGrowth(grown));
+    const result = await growth(topology, options.only, bench, systems, sizes);
+    errors += result.grown.reduce((sum, { small, large }) => sum + small.errors + large.errors, 0);
+    process.stdout.write(describeGrowth(result));
   }
   return errors > 0 ? 1 : 0;
 }

@@ -15,6 +15,8 @@ export interface Options {
   readonly overload: number | undefined;
   /** The cost of a large population instead of the table. */
   readonly growth: boolean;
+  /** The cost of many tenant issuers instead of the table. */
+  readonly issuers: boolean;
   /** Whether the peer is measured too. */
   readonly peer: boolean;
   readonly json: string | undefined;
@@ -31,6 +33,7 @@ export const usage = `npm run bench -- [options]
   --soak n          instead of measuring, n seconds of all operations at once; says what memory did
   --overload n      instead of measuring, n seconds of three times the capacity; says what was served and refused
   --growth          instead of the table, each operation with 10,000 tenants beside one
+  --issuers         instead of the table, tokens of 1,000 tenant issuers beside one
   --no-peer         leave oidc-provider out
   --json FILE       write the result
   --compare FILE    compare with an earlier result
@@ -57,6 +60,7 @@ export function parseOptions(args: readonly string[]): Options | undefined {
     soak: seconds('soak', values.soak),
     overload: seconds('overload', values.overload),
     growth: values.growth === true,
+    issuers: values.issuers === true,
     peer: values['no-peer'] !== true,
     json: values.json,
     compare: values.compare,
@@ -85,6 +89,7 @@ function read(args: readonly string[]) {
     compare: text,
     profile: text,
     growth: flag,
+    issuers: flag,
     'no-peer': flag,
     help: flag,
   };

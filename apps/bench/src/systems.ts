@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { freePort } from '@tessera/test-kit/provision';
-import { declaredState, type Population } from './declared-state.ts';
+import { declaredState, sharedIssuer, type Population } from './declared-state.ts';
 import type { Topology } from './options.ts';
 import type { Stores } from './stores.ts';
 import type { Target } from './target.ts';
@@ -75,7 +75,7 @@ export async function startTessera(topology: Topology, options: SystemOptions): 
     ...forOneDriver,
     DATABASE_URL: options.stores.databaseUrl,
     REDIS_URL: options.stores.redisUrl,
-    TESSERA_ISSUER: baseUrl,
+    TESSERA_ISSUER: options.population.ownIssuers === true ? sharedIssuer : baseUrl,
     TESSERA_HTTP_HOST: '127.0.0.1',
     TESSERA_HTTP_PORT: String(httpPort),
     TESSERA_KEYS_KEK: secret(options.seed, 0),

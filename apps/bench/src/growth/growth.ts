@@ -2,15 +2,40 @@ import pg from 'pg';
 import type { Population } from '../declared-state.ts';
 import { measure, measureRest, type Bench } from '../measure/measure.ts';
 import { median } from '../measure/median.ts';
+import { residentMemory } from '../measure/processor-time.ts';
 import type { Row } from '../measure/row.ts';
+import { issueAccessTokens } from '../operations/client-credentials.ts';
 import type { OperationName } from '../operations/names.ts';
 import type { Topology } from '../options.ts';
 import { applyState, pepperOf, startTessera, type System, type SystemOptions } from '../systems.ts';
 import { populate } from './populate.ts';
 
-/** One tenant, and the population that is compared with it: 100,000 applications, 1,000,000 people. */
-const small: Population = { tenants: 1, applications: 10, people: 100, active: 10 };
-const large: Population = { ...small, tenants: 10_000, active: 1 };
+/** A population, and a larger one that is compared with it. */
+export interface Sizes {
+  readonly small: Population;
+  readonly large: Population;
+  /** What there are many of. */
+  readonly what: string;
+}
+
+const oneTenant: Population = { tenants: 1, applications: 10, people: 100, active: 10 };
+
+/** 100,000 applications and 1,000,000 people. */
+export const manyTenants: Sizes = {
+  small: oneTenant,
+  large: { ...oneTenant, tenants: 10_000, active: 1 },
+  what: 'tenants',
+};
+
+const oneIssuer: Population = { tenants: 1, applications: 1, people: 1, active: 1, ownIssuers: true };
+
+/** Each tenant has an issuer and keys of its own, and one application. */
+export const manyIssuers: Sizes = {
+  small: oneIssuer,
+  large: { ...oneIssuer, tenants: 1_000 },
+  what: 'tenant issuers',
+};
+
 /** At most this many times the cost of the same operation with one tenant. */
 const target = 1.2;
 
@@ -23,34 +48,48 @@ export interface Grown {
   readonly ratio: number;
 }
 
+export interface Growth {
+  readonly sizes: Sizes;
+  readonly grown: readonly Grown[];
+  /** Resident MiB of all processes after the load. */
+  readonly memory: Compared;
+  /** Milliseconds until the first token after a start. */
+  readonly firstToken: Compared;
+}
+
+interface Compared {
+  readonly small: number;
+  readonly large: number;
+}
+
 /** Measures each operation in turn on two systems that differ only in population. */
 export async function growth(
   topology: Topology,
   operations: readonly OperationName[],
   bench: Bench,
   options: SystemOptions,
-): Promise<Grown[]> {
+  sizes: Sizes,
+): Promise<Growth> {
   const { stores } = bench;
+  const { small, large, what } = sizes;
   const databaseUrls = await createDatabases(stores.databaseUrl, topology, async (databaseUrl) => {
     await applyState({ ...options, stores: { ...stores, databaseUrl }, population: small });
   });
-  bench.say(`declaring ${large.tenants} tenants`);
+  bench.say(`declaring ${large.tenants} ${what}`);
   await populate(databaseUrls.large, large, { seed: options.seed, pepper: pepperOf(options.seed) });
+  const optionsOf = (size: 'small' | 'large'): SystemOptions => {
+    const redisUrl = new URL(stores.redisUrl);
+    redisUrl.pathname = size === 'small' ? '/1' : '/2';
+    const own = { ...stores, databaseUrl: databaseUrls[size], redisUrl: redisUrl.href };
+    return { ...options, stores: own, population: sizes[size] };
+  };
   const running: System[] = [];
+  const grown: Grown[] = [];
+  let memory: Compared;
   try {
-    for (const size of ['small', 'large'] as const) {
-      const redisUrl = new URL(stores.redisUrl);
-      redisUrl.pathname = size === 'small' ? '/1' : '/2';
-      running.push(
-        await startTessera(topology, {
-          ...options,
-          stores: { ...stores, databaseUrl: databaseUrls[size], redisUrl: redisUrl.href },
-          population: size === 'small' ? small : large,
-        }),
-      );
-    }
+    for (const size of ['small', 'large'] as const)
+      running.push(await startTessera(topology, optionsOf(size)));
     const atRest = await measureRest(bench);
-    const grown: Grown[] = [];
     for (const operation of operations) {
       const [few, many] = await measure(operation, running, atRest, bench);
       if (few === undefined || many === undefined) continue;
@@ -59,10 +98,35 @@ export async function growth(
       );
       grown.push({ operation, system: topology, small: few, large: many, ratio });
     }
-    return grown;
+    const [few = Number.NaN, many = Number.NaN] = running.map(memoryOf);
+    memory = { small: few, large: many };
   } finally {
     await Promise.all(running.map((system) => system.stop()));
   }
+  const firstToken = {
+    small: await firstTokenAfterStart(topology, optionsOf('small')),
+    large: await firstTokenAfterStart(topology, optionsOf('large')),
+  };
+  return { sizes, grown, memory, firstToken };
+}
+
+const memoryOf = ({ processes }: System): number =>
+  processes.reduce((sum, { pid }) => sum + residentMemory(pid), 0);
+
+/** The median of five starts. */
+async function firstTokenAfterStart(topology: Topology, options: SystemOptions): Promise<number> {
+  const waits: number[] = [];
+  for (let start = 0; start < 5; start += 1) {
+    const system = await startTessera(topology, options);
+    try {
+      const asked = performance.now();
+      await issueAccessTokens(system.target, 1);
+      waits.push(performance.now() - asked);
+    } finally {
+      await system.stop();
+    }
+  }
+  return median(waits);
 }
 
 /** Two databases with the same keys and the same state. */
@@ -89,7 +153,8 @@ async function createDatabases(
   return { small: urlOf(names.small), large: urlOf(names.large) };
 }
 
-export function describeGrowth(grown: readonly Grown[]): string {
+export function describeGrowth({ sizes, grown, memory, firstToken }: Growth): string {
+  const { large, what } = sizes;
   const lines = grown.map(({ operation, system, small: few, large: many, ratio }) => {
     const written = ratio.toFixed(2);
     const errors = few.errors + many.errors;
@@ -98,8 +163,11 @@ export function describeGrowth(grown: readonly Grown[]): string {
     const sql = `${few.statements.toFixed(2)} → ${many.statements.toFixed(2)} SQL`;
     return `${operation.padEnd(24)} ${system.padEnd(8)} ${costs}  ${sql}  ${written} of ${target} ${verdict}`;
   });
-  const sizes =
-    `${large.tenants} tenants, ${large.tenants * large.applications} applications, ` +
-    `${large.tenants * large.people} people beside one tenant:`;
-  return [sizes, ...lines, ''].join('\n');
+  const population =
+    `${large.tenants} ${what}, ${large.tenants * large.applications} applications, ` +
+    `${large.tenants * large.people} people beside one:`;
+  const rest =
+    `memory ${memory.small.toFixed(0)} → ${memory.large.toFixed(0)} MiB, ` +
+    `first token after a start ${firstToken.small.toFixed(0)} → ${firstToken.large.toFixed(0)} ms`;
+  return [population, ...lines, rest, ''].join('\n');
 }

@@ -1,4 +1,4 @@
-import { activeClients, type Client } from '../declared-state.ts';
+import { activeClients, basePath, type Client } from '../declared-state.ts';
 import { eachOf, send } from '../driver/http-client.ts';
 import type { Target } from '../target.ts';
 import { mint, mintedClient, peerResource } from './minted.ts';
@@ -8,8 +8,12 @@ import { cycle, form, json, member, okWith } from './requests.ts';
 
 const scope = 'orders.read';
 
-const formRequest = (client: Client): HttpRequest =>
-  form('/token', { grant_type: 'client_credentials', scope }, basicOf(client));
+const formRequest = (client: Client, { population }: Target): HttpRequest =>
+  form(
+    `${basePath(population, client.tenant)}/token`,
+    { grant_type: 'client_credentials', scope },
+    basicOf(client),
+  );
 
 const peerRequest = (): HttpRequest =>
   form('/token', { grant_type: 'client_credentials', scope, resource: peerResource }, basicOf(mintedClient));
@@ -20,7 +24,7 @@ export async function issueAccessTokens(target: Target, count: number): Promise<
   const requests = Array.from({ length: count }, (_, index) => clients[index % clients.length] as Client);
   return eachOf(
     requests,
-    async (client) => member(await send(target.baseUrl, formRequest(client)), 'access_token'),
+    async (client) => member(await send(target.baseUrl, formRequest(client, target)), 'access_token'),
     4,
   );
 }
@@ -39,8 +43,13 @@ export const clientCredentials: readonly Operation[] = [
     async ours(target) {
       const clients = activeClients(target);
       await issueAccessTokens(target, clients.length);
-      const requests = clients.map(({ clientId, clientSecret }) =>
-        json('/token', { grantType: 'client_credentials', clientId, clientSecret, scope }),
+      const requests = clients.map(({ tenant, clientId, clientSecret }) =>
+        json(`${basePath(target.population, tenant)}/token`, {
+          grantType: 'client_credentials',
+          clientId,
+          clientSecret,
+          scope,
+        }),
       );
       return cycle(requests, okWith('"accessToken":"ey'));
     },
@@ -53,7 +62,8 @@ export const clientCredentials: readonly Operation[] = [
     async ours(target) {
       const clients = activeClients(target);
       await issueAccessTokens(target, clients.length);
-      return cycle(clients.map(formRequest), okWith('"access_token":"ey'));
+      const requests = clients.map((client) => formRequest(client, target));
+      return cycle(requests, okWith('"access_token":"ey'));
     },
     peers,
   },
