@@ -219,9 +219,9 @@ function urlFor(role: string): string {
 const ask = (port: number, path: string) => fetch(`http://127.0.0.1:${port}${path}`);
 
 async function eventually(check: () => Promise<boolean>): Promise<void> {
-  for (let attempt = 0; attempt < 100; attempt += 1) {
+  for (let attempt = 0; attempt < 1_800; attempt += 1) {
     if (await check().catch(() => false)) return;
     await sleep(100);
   }
-  throw new Error('It did not happen within ten seconds.');
+  throw new Error('It did not happen within three minutes.');
 }
