@@ -19,8 +19,13 @@ export interface KeyRing {
   ages(): { readonly active: number; readonly confirmed: number } | undefined;
   /** Whether `current` returns a key. */
   isUsable(): boolean;
-  /** Reloads the keys and takes the step of the schedule that is due, if any. Rejects if it cannot. */
+  /** Reloads the keys. Rejects if it cannot. */
   refresh(): Promise<void>;
+  /**
+   * Takes the step of the schedule that is due by the keys last loaded, if any. Rejects if it cannot, and if there is no key although
+   * another process has to generate it.
+   */
+  advance(): Promise<void>;
   /** Rotates on request and resolves with the kid that signs from now on. */
   rotate(immediately: boolean, origin: Origin): Promise<string>;
   /** Removes a retired key from the published keys. */
@@ -31,7 +36,7 @@ export interface KeyRingOptions {
   readonly store: KeyStore;
   readonly wrapper: KeyWrapper;
   readonly schedule: Schedule;
-  /** Whether `refresh` follows the schedule. If not, it rejects until a process has generated a key. */
+  /** Whether `advance` follows the schedule. If not, other processes do. */
   readonly followsSchedule: boolean;
   /** Seconds a retired key stays published. */
   readonly retention: number;
@@ -45,6 +50,7 @@ export function createKeyRing(options: KeyRingOptions): KeyRing {
   const { store, wrapper, schedule, followsSchedule, retention, runtime } = options;
   const unwrapped = new Map<string, SigningKey>();
   let known: readonly StoredKey[] | undefined;
+  let loaded: readonly StoredKey[] = [];
   let current: SigningKey | undefined;
   let confirmedAt = 0;
   let last: Promise<void> = Promise.resolve();
@@ -78,23 +84,9 @@ export function createKeyRing(options: KeyRingOptions): KeyRing {
     for (const key of keys) if (key.state === 'published') await unwrap(key);
   }
 
-  async function perform(step: Step): Promise<void> {
-    if (step === 'activate') await store.activate(schedule.publicationLead, bySchedule);
-    else if (step === 'establish') await store.establish(await generateSigningKey(wrapper), bySchedule);
-    else await store.publish(await generateSigningKey(wrapper), publicationAge(schedule), bySchedule);
-  }
-
   async function read(): Promise<void> {
-    const keys = await store.load(retention);
-    await adopt(keys);
-    if (!followsSchedule) {
-      if (current === undefined) throw new Error(noKey);
-      return;
-    }
-    const step = dueStep(keys, schedule);
-    if (step === undefined) return;
-    await perform(step);
-    await adopt(await store.load(retention));
+    loaded = await store.load();
+    await adopt(loaded);
   }
 
   /** Runs one refresh after the other, so that a refresh that starts after a commit sees it. */
@@ -103,8 +95,19 @@ export function createKeyRing(options: KeyRingOptions): KeyRing {
     return last;
   }
 
+  async function advance(): Promise<void> {
+    if (!followsSchedule) {
+      if (current === undefined) throw new Error(noKey);
+      return;
+    }
+    const step = dueStep(loaded, schedule);
+    if (step === undefined) return;
+    await perform(step, options);
+    await refresh();
+  }
+
   async function rotate(immediately: boolean, origin: Origin): Promise<string> {
-    const keys = await store.load(retention);
+    const keys = await store.load();
     if (!keys.some((key) => key.state === 'published')) {
       await store.publish(await generateSigningKey(wrapper), 0, origin);
     }
@@ -140,7 +143,14 @@ export function createKeyRing(options: KeyRingOptions): KeyRing {
       return known;
     },
     refresh,
+    advance,
     rotate,
     withdraw,
   };
+}
+
+async function perform(step: Step, { store, wrapper, schedule }: KeyRingOptions): Promise<void> {
+  if (step === 'activate') await store.activate(schedule.publicationLead, bySchedule);
+  else if (step === 'establish') await store.establish(await generateSigningKey(wrapper), bySchedule);
+  else await store.publish(await generateSigningKey(wrapper), publicationAge(schedule), bySchedule);
 }

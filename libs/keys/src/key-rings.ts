@@ -12,13 +12,18 @@ export interface KeyRings {
    * they cannot be loaded.
    */
   of(tenantId: string): Promise<KeyRing>;
+  /** Takes no further step of a schedule; resolves when the current one has ended. */
+  close(): Promise<void>;
 }
 
-interface LoadedRing {
+interface TenantRing {
+  readonly tenantId: string;
   readonly ring: KeyRing;
   /** Milliseconds since the Unix epoch. */
   loadedAt: number;
+  wasUsed: boolean;
   loading: Promise<void> | undefined;
+  isWaitingToAdvance: boolean;
 }
 
 /** Tenants whose keys are kept in memory, about 10 KiB each; those of another are loaded again. */
@@ -33,21 +38,51 @@ export function createKeyRings(options: {
   readonly runtime: Pick<Runtime, 'clock' | 'log'>;
 }): KeyRings {
   const { shared, ringOf, reloadMs, runtime } = options;
-  const rings = boundedCache<LoadedRing>(keptRings);
+  const rings = boundedCache<TenantRing>(keptRings);
+  let steps = Promise.resolve();
+  let closed = false;
 
-  async function load(loaded: LoadedRing, tenantId: string): Promise<void> {
+  async function load(tenant: TenantRing): Promise<void> {
+    const { ring, tenantId } = tenant;
+    tenant.wasUsed = false;
     try {
-      await loaded.ring.refresh();
+      await ring.refresh();
+      if (ring.isUsable()) advanceLater(tenant);
+      else await ring.advance();
     } catch (error) {
-      if (!loaded.ring.isUsable()) throw error;
+      if (!ring.isUsable()) throw error;
       runtime.log.warn(
         { error, tenantId },
         'cannot load the signing keys of a tenant; continuing with those in memory',
       );
     } finally {
-      loaded.loadedAt = runtime.clock.now();
-      loaded.loading = undefined;
+      tenant.loadedAt = runtime.clock.now();
+      tenant.loading = undefined;
     }
+  }
+
+  // One after the other: the keys of many tenants may be due at once, and each takes a thread for a while to generate.
+  function advanceLater(tenant: TenantRing): void {
+    if (tenant.isWaitingToAdvance) return;
+    tenant.isWaitingToAdvance = true;
+    steps = steps.then(async () => {
+      tenant.isWaitingToAdvance = false;
+      if (closed) return;
+      await tenant.ring.advance().catch((error: unknown) => {
+        runtime.log.warn({ error, tenantId: tenant.tenantId }, 'cannot rotate the signing keys of a tenant');
+      });
+    });
+  }
+
+  const ageOf = (tenant: TenantRing) => runtime.clock.now() - tenant.loadedAt;
+
+  /** Loads the keys of `due`, and in the same statement those of other tenants in use that will be due soon. */
+  async function loadWithOthers(due: TenantRing): Promise<void> {
+    for (const tenant of rings.values()) {
+      if (tenant === due || !tenant.wasUsed || ageOf(tenant) < reloadMs / 2) continue;
+      (tenant.loading ??= load(tenant)).catch(() => undefined);
+    }
+    await (due.loading ??= load(due));
   }
 
   return {
@@ -56,15 +91,23 @@ export function createKeyRings(options: {
       if (tenantId === '') return shared;
       if (!tenantIdShape.test(tenantId))
         throw new ConnectError('There is no such tenant.', Code.InvalidArgument);
-      const loaded = rings.get(tenantId) ?? {
+      const tenant = rings.get(tenantId) ?? {
+        tenantId,
         ring: ringOf(tenantId),
         loadedAt: -Infinity,
+        wasUsed: false,
         loading: undefined,
+        isWaitingToAdvance: false,
       };
-      rings.set(tenantId, loaded);
-      const isDue = !loaded.ring.isUsable() || runtime.clock.now() - loaded.loadedAt >= reloadMs;
-      if (isDue) await (loaded.loading ??= load(loaded, tenantId));
-      return loaded.ring;
+      rings.set(tenantId, tenant);
+      const isDue = !tenant.ring.isUsable() || ageOf(tenant) >= reloadMs;
+      if (isDue) await loadWithOthers(tenant);
+      tenant.wasUsed = true;
+      return tenant.ring;
+    },
+    async close() {
+      closed = true;
+      await steps;
     },
   };
 }

@@ -4,7 +4,8 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import type { NewKey } from './key-pair.ts';
 import type { KeyStore, Origin } from './store.ts';
 
-const retention = 3600;
+/** Seconds; that of every store in the contract. */
+export const retention = 3600;
 const bySystem: Origin = { actor: { type: 'system', id: 'keys' } };
 const byOperator: Origin = { actor: { type: 'operator', id: 'operator' }, requestId: 'r1' };
 
@@ -51,7 +52,7 @@ export function keyStoreContract(
     }
 
     async function states(): Promise<Record<string, string>> {
-      const keys = await store.load(retention);
+      const keys = await store.load();
       return Object.fromEntries(keys.map((key) => [key.kid, key.state]));
     }
 
@@ -65,12 +66,12 @@ export function keyStoreContract(
     }
 
     it('is empty at first', async () => {
-      expect(await store.load(retention)).toEqual([]);
+      expect(await store.load()).toEqual([]);
     });
 
     it('activates the very first key at once and loads it', async () => {
       const key = await established();
-      const [stored, ...others] = await store.load(retention);
+      const [stored, ...others] = await store.load();
       expect(others).toEqual([]);
       expect(stored).toMatchObject({ ...key, state: 'active' });
       expect(stored?.activeFor).toBeGreaterThanOrEqual(0);
@@ -83,7 +84,7 @@ export function keyStoreContract(
     it('keeps exactly one of twenty concurrent first keys, and audits only that one', async () => {
       const outcomes = await many(20, () => store.establish(newKey(), bySystem));
       expect(outcomes.filter(Boolean)).toHaveLength(1);
-      expect(await store.load(retention)).toHaveLength(1);
+      expect(await store.load()).toHaveLength(1);
       expect(await audited()).toHaveLength(3);
     });
 
@@ -100,7 +101,7 @@ export function keyStoreContract(
       await age(100);
       const outcomes = await many(20, () => store.publish(newKey(), 100, bySystem));
       expect(outcomes.filter(Boolean)).toHaveLength(1);
-      const keys = await store.load(retention);
+      const keys = await store.load();
       expect(keys.map((key) => key.state)).toEqual(['published', 'active']);
       expect(keys[0]?.activeFor).toBeUndefined();
       expect(keys[1]?.kid).toBe(first.kid);
@@ -125,7 +126,7 @@ export function keyStoreContract(
       expect(outcomes.filter((outcome) => outcome !== undefined)).toEqual([
         { activated: next.kid, retired: first.kid },
       ]);
-      const keys = await store.load(retention);
+      const keys = await store.load();
       expect(keys.map((key) => [key.kid, key.state, key.wrappedPrivateKey])).toEqual([
         [next.kid, 'active', next.wrappedPrivateKey],
         [first.kid, 'retired', undefined],
@@ -158,7 +159,7 @@ export function keyStoreContract(
           many(4, () => store.activate(0, bySystem)),
           many(4, () => store.establish(newKey(), bySystem)),
         ]);
-        const found = (await store.load(retention)).map((key) => key.state);
+        const found = (await store.load()).map((key) => key.state);
         expect(found.filter((state) => state === 'active')).toHaveLength(1);
         expect(found.filter((state) => state === 'published').length).toBeLessThanOrEqual(1);
       }

@@ -4,8 +4,8 @@ import type { Database } from '@tessera/stores';
 import { testDatabase, testRuntime } from '@tessera/test-kit';
 import { afterAll, beforeAll } from 'vitest';
 import { migrations } from './wiring.ts';
-import { keyStoreContract } from './store.contract.ts';
-import { postgresKeyStore } from './store.postgres.ts';
+import { keyStoreContract, retention } from './store.contract.ts';
+import { postgresKeyStore, postgresTenantKeyStores } from './store.postgres.ts';
 
 const runtime = { clock: systemClock, random: systemRandom };
 let postgres: Database;
@@ -19,11 +19,15 @@ beforeAll(async () => {
 
 afterAll(() => embedded.close());
 
-async function storeOn(database: Database, tenantId = '') {
-  return { store: postgresKeyStore(database, runtime, tenantId), database };
+async function sharedStoreOn(database: Database) {
+  return { store: postgresKeyStore({ database, runtime, retention }), database };
 }
 
-keyStoreContract('Postgres', () => storeOn(postgres));
-keyStoreContract('embedded PGlite', () => storeOn(embedded));
-keyStoreContract('Postgres, for a tenant', () => storeOn(postgres, 'acme'), 'tenant_signing_key');
-keyStoreContract('embedded PGlite, for a tenant', () => storeOn(embedded, 'acme'), 'tenant_signing_key');
+async function tenantStoreOn(database: Database) {
+  return { store: postgresTenantKeyStores({ database, runtime, retention })('acme'), database };
+}
+
+keyStoreContract('Postgres', () => sharedStoreOn(postgres));
+keyStoreContract('embedded PGlite', () => sharedStoreOn(embedded));
+keyStoreContract('Postgres, for a tenant', () => tenantStoreOn(postgres), 'tenant_signing_key');
+keyStoreContract('embedded PGlite, for a tenant', () => tenantStoreOn(embedded), 'tenant_signing_key');

@@ -1,3 +1,4 @@
+import DataLoader from 'dataloader';
 import { auditRow } from '@tessera/audit';
 import type { Database, Queryable } from '@tessera/stores';
 import type { Runtime } from '@tessera/process';
@@ -5,6 +6,7 @@ import type { NewKey } from './key-pair.ts';
 import type { Activation, KeyStore, Origin, StoredKey, StoredState, Withdrawal } from './store.ts';
 
 interface KeyRow {
+  readonly tenant_id: string;
   readonly kid: string;
   readonly state: StoredState;
   readonly modulus: string;
@@ -14,18 +16,18 @@ interface KeyRow {
   readonly active_for: number | null;
 }
 
-/** The statements on one table of keys. $1 is always the tenant, empty for the shared issuer. */
+/** The statements on one table of keys. $1 is always the tenant, empty for the shared issuer; `load` takes several. */
 function statementsOn(table: 'signing_key' | 'tenant_signing_key') {
   const statement = (name: string, text: string) => ({ name: `keys.${table}.${name}`, text });
   const keys = `keys.${table}`;
   return {
     load: statement(
       'load',
-      `SELECT kid, state, modulus, exponent, wrapped_private_key,
+      `SELECT tenant_id, kid, state, modulus, exponent, wrapped_private_key,
          extract(epoch FROM clock_timestamp() - published_at)::float8 AS published_for,
          extract(epoch FROM clock_timestamp() - activated_at)::float8 AS active_for
        FROM ${keys}
-       WHERE tenant_id = $1 AND (state IN ('published', 'active')
+       WHERE tenant_id = ANY($1::text[]) AND (state IN ('published', 'active')
          OR (state = 'retired' AND retired_at > clock_timestamp() - make_interval(secs => $2::float8)))
        ORDER BY published_at DESC, kid`,
     ),
@@ -93,15 +95,52 @@ interface Ring {
   readonly runtime: AuditRuntime;
 }
 
-/** The key store of one issuer on Postgres or PGlite. `tenantId` is empty for the shared issuer. */
-export function postgresKeyStore(database: Database, runtime: AuditRuntime, tenantId = ''): KeyStore {
-  const statements = tenantId === '' ? shared : ofTenants;
-  const ring: Ring = { tenantId, statements, runtime };
-  return {
-    async load(retention) {
-      const { rows } = await database.query<KeyRow>({ ...statements.load, values: [tenantId, retention] });
-      return rows.map(storedKey);
+export interface KeyStoreOptions {
+  readonly database: Database;
+  readonly runtime: AuditRuntime;
+  /** Seconds for which a retired key is still loaded. */
+  readonly retention: number;
+}
+
+/** The key store of the shared issuer on Postgres or PGlite. */
+export function postgresKeyStore(options: KeyStoreOptions): KeyStore {
+  return keyStore(
+    options.database,
+    { tenantId: '', statements: shared, runtime: options.runtime },
+    async () => {
+      const [keys = []] = await loadAll(options, shared.load, ['']);
+      return keys;
     },
+  );
+}
+
+/** The key stores of tenants on Postgres or PGlite. Loads that are requested at the same time become one statement. */
+export function postgresTenantKeyStores(options: KeyStoreOptions): (tenantId: string) => KeyStore {
+  const loader = new DataLoader(
+    (tenantIds: readonly string[]) => loadAll(options, ofTenants.load, tenantIds),
+    { cache: false, maxBatchSize: 500 },
+  );
+  return (tenantId) =>
+    keyStore(options.database, { tenantId, statements: ofTenants, runtime: options.runtime }, () =>
+      loader.load(tenantId),
+    );
+}
+
+/** The keys of several issuers, in the order of `tenantIds`. */
+async function loadAll(
+  { database, retention }: KeyStoreOptions,
+  statement: { readonly name: string; readonly text: string },
+  tenantIds: readonly string[],
+): Promise<StoredKey[][]> {
+  const { rows } = await database.query<KeyRow>({ ...statement, values: [tenantIds, retention] });
+  const byTenant = Map.groupBy(rows, (row) => row.tenant_id);
+  return tenantIds.map((tenantId) => (byTenant.get(tenantId) ?? []).map(storedKey));
+}
+
+function keyStore(database: Database, ring: Ring, load: KeyStore['load']): KeyStore {
+  const { tenantId, statements } = ring;
+  return {
+    load,
     establish(key, origin) {
       return database.transaction(async (tx) => {
         const values = [tenantId, ...columns(key)];

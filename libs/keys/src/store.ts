@@ -32,8 +32,8 @@ export type Withdrawal = 'withdrawn' | 'in_use' | 'unknown';
  * result, not an error. All times are those of the database.
  */
 export interface KeyStore {
-  /** The published and the active key, and the keys retired less than `retention` seconds ago, newest first. */
-  load(retention: number): Promise<StoredKey[]>;
+  /** The published and the active key, and the keys retired within the retention, newest first. */
+  load(): Promise<StoredKey[]>;
   /** Makes `key` the active one if there is none. False if another process was first. */
   establish(key: NewKey, origin: Origin): Promise<boolean>;
   /** Publishes `key` as the next one if there is none and the active one signs for at least `minimumActive` seconds. */

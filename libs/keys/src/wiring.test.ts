@@ -437,6 +437,67 @@ describe('the keys of a tenant with an issuer of its own', () => {
     await expect(keys.as('token').sign({ items: [item], tenantId: 'globex' }, call())).rejects.toThrow();
   });
 
+  /** Twenty tenants whose keys are in memory, and the handle through which their keys are read. */
+  async function twentyTenants(settings: Record<string, string> = {}) {
+    const database = await testDatabase(migrations);
+    const clock = fakeClock(Date.now());
+    const seen = { loads: 0, transactions: 0, most: 0 };
+    const handle: Database = {
+      ...database,
+      query(statement) {
+        if (statement.name === 'keys.tenant_signing_key.load') seen.loads += 1;
+        return database.query(statement);
+      },
+      async transaction(work) {
+        seen.transactions += 1;
+        seen.most = Math.max(seen.most, seen.transactions);
+        try {
+          return await database.transaction(work);
+        } finally {
+          seen.transactions -= 1;
+        }
+      },
+    };
+    const keys = start(handle, { TESSERA_KEYS_RELOAD_INTERVAL: '1m', ...settings }, { clock });
+    const tenants = Array.from({ length: 20 }, (_, index) => `tenant-${index}`);
+    const signForAll = () =>
+      Promise.all(tenants.map((tenantId) => keys.as('token').sign({ items: [item], tenantId }, call())));
+    await keys.service.ready();
+    await signForAll();
+    return { database, keys, clock, seen, tenants, signForAll };
+  }
+
+  it('are loaded again in one statement for all tenants in use.', async () => {
+    const { clock, seen, signForAll } = await twentyTenants();
+    const before = seen.loads;
+    await signForAll();
+    expect(seen.loads).toBe(before);
+    clock.advance(60_000);
+    await signForAll();
+    expect(seen.loads).toBe(before + 1);
+  });
+
+  it('rotate one tenant after the other if many are due at once, and no token waits for it.', async () => {
+    const settings = { TESSERA_KEYS_ROTATION_PERIOD: '2d', TESSERA_KEYS_PUBLISH_AHEAD: '1d' };
+    const { database, keys, clock, seen, tenants, signForAll } = await twentyTenants(settings);
+    await database.query({
+      name: 'test.age_tenants',
+      text: `UPDATE keys.tenant_signing_key SET activated_at = activated_at - interval '1 day'`,
+    });
+    seen.most = 0;
+    clock.advance(60_000);
+    await signForAll();
+    const published = async (tenantId: string) => {
+      const answer = await keys.as('gateway').getPublicKeys({ tenantId }, call());
+      return answer.keys.length;
+    };
+    await vi.waitFor(
+      async () => expect(await Promise.all(tenants.map(published))).toEqual(tenants.map(() => 2)),
+      { timeout: 60_000, interval: 50 },
+    );
+    expect(seen.most).toBe(1);
+  });
+
   it('sign on from memory while the database is away.', async () => {
     const { handle, line } = breakable(await testDatabase(migrations));
     const keys = start(handle);

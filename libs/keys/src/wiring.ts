@@ -11,7 +11,7 @@ import { aesKeyWrapper, tenantKeyWrapper } from './key-wrapper.ts';
 import { startPoller } from './poller.ts';
 import { keysHandlers } from './service.ts';
 import { createSigner } from './signer.ts';
-import { postgresKeyStore } from './store.postgres.ts';
+import { postgresKeyStore, postgresTenantKeyStores } from './store.postgres.ts';
 
 /** The migrations of the schema `keys`, to be run before the service is built. */
 export const migrations: Migrations = { schema: 'keys', directory: new URL('../sql/', import.meta.url) };
@@ -41,24 +41,34 @@ export function buildKeys(
     retention: config.TESSERA_KEYS_RETENTION,
     runtime,
   };
+  const stored = {
+    database: runtime.database,
+    runtime,
+    retention: config.TESSERA_KEYS_RETENTION,
+  };
   const ring = createKeyRing({
     ...lifeCycle,
-    store: postgresKeyStore(runtime.database, runtime),
+    store: postgresKeyStore(stored),
     wrapper,
   });
   const intervalMs = config.TESSERA_KEYS_RELOAD_INTERVAL * 1000;
+  const storeOf = postgresTenantKeyStores(stored);
   const rings = createKeyRings({
     shared: ring,
     ringOf: (tenantId) =>
       createKeyRing({
         ...lifeCycle,
-        store: postgresKeyStore(runtime.database, runtime, tenantId),
+        store: storeOf(tenantId),
         wrapper: tenantKeyWrapper(wrapper, tenantId),
       }),
     reloadMs: intervalMs,
     runtime,
   });
-  const poller = followsSchedule ? startPoller(() => ring.refresh(), intervalMs, runtime.log) : undefined;
+  const loadShared = async () => {
+    await ring.refresh();
+    await ring.advance();
+  };
+  const poller = followsSchedule ? startPoller(loadShared, intervalMs, runtime.log) : undefined;
   const stopExport = exportAges(ring);
   const built: BuiltService = {
     name: 'keys',
@@ -71,11 +81,11 @@ export function buildKeys(
       }),
     ],
     async ready() {
-      if (!ring.isUsable()) await ring.refresh();
+      if (!ring.isUsable()) await loadShared();
     },
     async close() {
       stopExport();
-      await poller?.close();
+      await Promise.all([poller?.close(), rings.close()]);
     },
   };
   return refuseWhileClockIsWrong(built, runtime);
