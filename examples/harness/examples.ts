@@ -12,6 +12,8 @@ export interface Example {
   readonly signIn?: string;
   /** Shows the answer to a refresh. */
   readonly refresh?: string;
+  /** What a client writes that refreshes by itself while it is used. */
+  readonly refreshing?: RegExp;
   readonly signOut?: string;
   /** What its output or its first page shows in the end; by default the user's claims. */
   readonly shows?: RegExp;
@@ -41,7 +43,13 @@ export const examples: Readonly<Record<string, Example>> = {
   'express-openid-connect': { ...node, refresh: '/refresh' },
   authlib: { ...python, refresh: '/refresh', signOut: '/logout' },
   'requests-oauthlib': { install: pip, start: 'OAUTHLIB_INSECURE_TRANSPORT=1 .venv/bin/python app.py' },
-  'mozilla-django-oidc': { ...python, signOut: '/oidc/logout/' },
+  // It renews the session with `prompt=none`: a second answer from the authorization endpoint.
+  'mozilla-django-oidc': {
+    ...python,
+    refresh: '/?again',
+    refreshing: /callback[\s\S]*callback/,
+    signOut: '/oidc/logout/',
+  },
   'flask-oidc': { ...python, refresh: '/refresh', signOut: '/logout', staysSignedIn: true },
   'go-oidc': { install: 'go build -o app .', start: './app' },
   kubelogin: { needs: 'kubelogin', start: 'sh run.sh', shows: /"token":"eyJ/ },
@@ -49,6 +57,8 @@ export const examples: Readonly<Record<string, Example>> = {
     needs: 'oauth2-proxy',
     start: 'sh run.sh',
     signIn: '/oauth2/start?rd=/oauth2/userinfo',
+    refresh: '/oauth2/userinfo',
+    refreshing: /Refreshing session(?![\s\S]*Unable to refresh)/,
     signOut: '/oauth2/sign_out',
     staysSignedIn: true,
   },

@@ -22,12 +22,15 @@ settings.configure(
     MIDDLEWARE=[
         "django.contrib.sessions.middleware.SessionMiddleware",
         "django.contrib.auth.middleware.AuthenticationMiddleware",
+        "mozilla_django_oidc.middleware.SessionRefresh",
     ],
     AUTHENTICATION_BACKENDS=["mozilla_django_oidc.auth.OIDCAuthenticationBackend"],
     LOGIN_URL="/oidc/authenticate/",
     LOGIN_REDIRECT_URL="/",
     LOGOUT_REDIRECT_URL="/",
     ALLOW_LOGOUT_GET_METHOD=True,
+    # Seconds; short, so that the example renews its session at once.
+    OIDC_RENEW_ID_TOKEN_EXPIRY_SECONDS=1,
 )
 django.setup()
 
