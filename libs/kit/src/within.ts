@@ -1,3 +1,5 @@
+import { addAbortListener } from 'node:events';
+
 /** Work took longer than it may. */
 export class TimeLimitError extends Error {
   override readonly name = 'TimeLimitError';
@@ -12,4 +14,12 @@ export async function within<T>(timeoutMs: number, work: Promise<T>): Promise<T>
   } finally {
     clearTimeout(timer);
   }
+}
+
+/** The outcome of `work`, or a rejection with the reason of `signal` as soon as it is aborted; the work goes on. */
+export async function unlessAborted<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
+  const { promise, resolve, reject } = Promise.withResolvers<T>();
+  const aborting = addAbortListener(signal, () => reject(signal.reason));
+  work.then(resolve, reject);
+  return promise.finally(() => aborting[Symbol.dispose]());
 }

@@ -1,4 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
+import { unlessAborted } from '@tessera/kit';
 import type { Logger } from 'pino';
 
 /** How often the feed is read while it has watchers. A change made by this process is seen at once. */
@@ -53,12 +54,10 @@ export class ChangeFeed<T extends Sequenced> {
     this.#polling ??= this.#poll();
     try {
       for (;;) {
-        let newest = await orUndefined(this.#tick.promise, ending);
+        let newest = await unlessAborted(ending, this.#tick.promise);
         // The tick may be older than what this watcher has received since: only a later reading proves that the feed moved back.
-        if (newest !== undefined && newest < position) {
-          newest = await orUndefined(this.#store.newestChange(), ending);
-        }
-        if (newest === undefined || newest < position) return;
+        if (newest < position) newest = await unlessAborted(ending, this.#store.newestChange());
+        if (newest < position) return;
         quietPolls += 1;
         while (position < newest) {
           const changes = await this.#store.changesAfter(position, batch);
@@ -74,6 +73,8 @@ export class ChangeFeed<T extends Sequenced> {
           quietPolls = 0;
         }
       }
+    } catch (error) {
+      if (!ending.aborted) throw error;
     } finally {
       this.#watchers -= 1;
       if (this.#watchers === 0) this.poke();
@@ -115,18 +116,5 @@ export class ChangeFeed<T extends Sequenced> {
     }
     // In the same turn as the decision to stop, so that the next watcher starts a new poll.
     this.#polling = undefined;
-  }
-}
-
-/** The value, or undefined as soon as the signal is aborted. */
-async function orUndefined<T>(value: Promise<T>, signal: AbortSignal): Promise<T | undefined> {
-  if (signal.aborted) return undefined;
-  const { promise, resolve } = Promise.withResolvers<undefined>();
-  const stop = () => resolve(undefined);
-  signal.addEventListener('abort', stop, { once: true });
-  try {
-    return await Promise.race([value, promise]);
-  } finally {
-    signal.removeEventListener('abort', stop);
   }
 }

@@ -19,7 +19,7 @@ export async function openEmbeddedDatabase(directory: string): Promise<OpenedDat
   const inMemory = directory === 'memory';
   if (!inMemory) await mkdir(directory, { recursive: true, mode: 0o700 });
   const unlock = inMemory ? async () => undefined : await lockDirectory(directory);
-  const options = { parsers: { ...parsers } };
+  const options = { parsers };
   // Loaded here, so that a process on Postgres does not carry it.
   const { PGlite } = await import('@electric-sql/pglite');
   const engine = inMemory ? new PGlite(options) : new PGlite({ ...options, dataDir: directory });

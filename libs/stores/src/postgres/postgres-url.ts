@@ -1,5 +1,5 @@
 import { accessSync, constants } from 'node:fs';
-import { parseAddresses } from './addresses.ts';
+import { parseAddresses } from '@tessera/kit';
 
 /**
  * Reads `postgres://user:password@host:port,host:port/database?...`, as libpq does: one of several hosts is the primary,

@@ -1,11 +1,11 @@
-import { parseAddresses, type StoreAddress } from '../postgres/addresses.ts';
+import { parseAddresses, type Address } from '@tessera/kit';
 
 /** What a `REDIS_URL` says. */
 export interface RedisTarget {
   /** `sentinel`: the addresses are those of the Sentinels; `cluster`: of some of the nodes. */
   readonly shape: 'single' | 'sentinel' | 'cluster';
   readonly tls: boolean;
-  readonly addresses: readonly StoreAddress[];
+  readonly addresses: readonly Address[];
   readonly username: string | undefined;
   readonly password: string | undefined;
   readonly database: number;
