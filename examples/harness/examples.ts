@@ -72,4 +72,9 @@ export const examples: Readonly<Record<string, Example>> = {
     start: 'sh run.sh',
     shows: /without a token: 401\nwith a wrong one: 401\nhello nginx/,
   },
+  envoy: {
+    needs: 'envoy',
+    start: 'sh run.sh',
+    shows: /without a token: 401\nwith a wrong one: 401\nhello[^:]*x-seen-subject: envoy/,
+  },
 };
