@@ -17,6 +17,7 @@ import { Yardstick } from './measure/yardstick.ts';
 import { describeOverload, overload } from './overload/overload.ts';
 import { parseOptions, usage, UsageError, type Options } from './options.ts';
 import { describeSoak, soak } from './soak.ts';
+import { describeRetention, growing, retention, shortLifetimes, writers } from './retention.ts';
 import { startStores } from './stores.ts';
 import {
   applyState,
@@ -50,6 +51,7 @@ async function main(options: Options): Promise<number> {
     const systems: SystemOptions = { stores, seed, directory, population, profile: options.profile };
     if (options.growth) return await growthOfSystems(options, bench, systems, manyTenants);
     if (options.issuers) return await growthOfSystems(options, bench, systems, manyIssuers);
+    if (options.retention !== undefined) return await retentionOfSystems(options.retention, options, systems);
     say('applying 100 tenants, 10,000 applications and 10,000 people');
     await applyState(systems);
     if (options.overload !== undefined) return await overloadSystems(options.overload, options, systems);
@@ -105,6 +107,29 @@ async function soakSystems(seconds: number, options: Options, systems: SystemOpt
     }
   }
   return errors > 0 ? 1 : 0;
+}
+
+async function retentionOfSystems(
+  seconds: number,
+  options: Options,
+  systems: SystemOptions,
+): Promise<number> {
+  const writing: SystemOptions = { ...systems, population: writers, settings: shortLifetimes };
+  await applyState(writing);
+  let failed = false;
+  for (const topology of options.topologies) {
+    say(`starting ${topology}`);
+    const { databaseUrl } = systems.stores;
+    const system = await startTessera(topology, writing);
+    try {
+      const result = await retention(system, topology, { seconds, databaseUrl }, say);
+      failed ||= result.errors > 0 || growing(result.sizes).length > 0;
+      process.stdout.write(describeRetention(result));
+    } finally {
+      await system.stop();
+    }
+  }
+  return failed ? 1 : 0;
 }
 
 async function overloadSystems(seconds: number, options: Options, systems: SystemOptions): Promise<number> {

@@ -11,6 +11,8 @@ export interface Options {
   readonly duration: number;
   /** Seconds of mixed traffic instead of measurements. */
   readonly soak: number | undefined;
+  /** Seconds of writes with the shortest retention instead of measurements. */
+  readonly retention: number | undefined;
   /** Seconds of three times the capacity instead of measurements. */
   readonly overload: number | undefined;
   /** The cost of a large population instead of the table. */
@@ -31,6 +33,7 @@ export const usage = `npm run bench -- [options]
   --topology t      compact, split, or both (the default)
   --duration n      seconds of each measurement, 5 by default
   --soak n          instead of measuring, n seconds of all operations at once; says what memory did
+  --retention n     instead of measuring, n seconds of writes with a retention of a minute; fails if a table still grows
   --overload n      instead of measuring, n seconds of three times the capacity; says what was served and refused
   --growth          instead of the table, each operation with 10,000 tenants beside one
   --issuers         instead of the table, tokens of 1,000 tenant issuers beside one
@@ -58,6 +61,7 @@ export function parseOptions(args: readonly string[]): Options | undefined {
     topologies: chosenTopologies(values.topology ?? 'both'),
     duration,
     soak: seconds('soak', values.soak),
+    retention: seconds('retention', values.retention),
     overload: seconds('overload', values.overload),
     growth: values.growth === true,
     issuers: values.issuers === true,
@@ -84,6 +88,7 @@ function read(args: readonly string[]) {
     topology: text,
     duration: text,
     soak: text,
+    retention: text,
     overload: text,
     json: text,
     compare: text,

@@ -39,7 +39,7 @@ export async function soak(
   let mixed = 0;
   while (mixed < seconds) {
     const length = Math.min(roundSeconds, seconds - mixed);
-    for (const result of await round(system, chosen, length, memory)) {
+    for (const result of await round(system, chosen, { seconds: length, share: rateShare, memory })) {
       operations += result.operations;
       errors += result.errors;
     }
@@ -49,11 +49,11 @@ export async function soak(
   return { system: name, seconds: mixed, operations, errors, memory };
 }
 
-async function round(
+/** Prepares the operations, then performs them all at once at a share of their rates; adds samples of the memory. */
+export async function round(
   system: System,
   chosen: readonly OperationName[],
-  seconds: number,
-  memory: number[],
+  { seconds, share, memory }: { readonly seconds: number; readonly share: number; readonly memory: number[] },
 ): Promise<OpenLoopResult[]> {
   const sample = () => memory.push(system.processes.reduce((sum, { pid }) => sum + residentMemory(pid), 0));
   let sampling: NodeJS.Timeout | undefined;
@@ -62,7 +62,7 @@ async function round(
     for (const { operation, driver } of drivers)
       await driver.prepare(operation, system.target, preparedSeconds);
     sampling = setInterval(sample, sampleSeconds * 1000);
-    return await Promise.all(drivers.map(({ driver }) => driver.openLoop(seconds, rateShare)));
+    return await Promise.all(drivers.map(({ driver }) => driver.openLoop(seconds, share)));
   } finally {
     clearInterval(sampling);
     for (const { driver } of drivers) driver.stop();
