@@ -52,6 +52,8 @@ describe('the issuer of a request', () => {
     ['id.example', '/x/device'],
     ['login.globex.example.evil.test', '/device'],
     ['', '/device'],
+    ['id.example/t', '/acme/token'],
+    ['login.globex.example/sub', '/device'],
   ])('is the shared one: %s%s', (host, url) => {
     expect(routed(host, url)).toBeUndefined();
   });

@@ -58,7 +58,8 @@ export function createIssuerRouter(options: {
       const [path = '', ...query] = url.split('?');
       const suffix = query.length === 0 ? '' : `?${query.join('?')}`;
       const find = (prefix: string) =>
-        places.get(withoutDefaultPort(host) + prefix) ?? (prefix === '' ? undefined : places.get(prefix));
+        places.get(placeOf(withoutDefaultPort(host), prefix)) ??
+        (prefix === '' ? undefined : places.get(placeOf('', prefix)));
       const [, wellKnown, inserted = ''] = insertedMetadata.exec(path) ?? [];
       const named = wellKnown === undefined ? undefined : find(inserted);
       if (named !== undefined) return { tenant: named, url: wellKnown + suffix };
@@ -74,7 +75,7 @@ export function createIssuerRouter(options: {
 
 interface IssuerIndex {
   readonly list: TenantIssuers;
-  /** By host and path, or by path alone for those below the shared issuer. */
+  /** By `placeOf` host and path, or the path alone for those below the shared issuer. */
   readonly places: ReadonlyMap<string, TenantIssuer>;
   /** By tenant. */
   readonly issuers: ReadonlyMap<string, string>;
@@ -88,11 +89,16 @@ function indexOf(list: TenantIssuers, sharedIssuer: string | undefined): IssuerI
     const { host, origin, pathname } = new URL(issuer);
     const basePath = pathname === '/' ? '' : pathname;
     const tenant = { issuer, tenantId, basePath };
-    places.set(host + basePath, tenant);
-    if (origin === sharedIssuer) places.set(basePath, tenant);
+    places.set(placeOf(host, basePath), tenant);
+    if (origin === sharedIssuer) places.set(placeOf('', basePath), tenant);
     issuers.set(tenantId, issuer);
   }
   return { list, places, issuers };
+}
+
+/** With a space between them: a Host header may contain a slash, and no path a space. */
+function placeOf(host: string, path: string): string {
+  return `${host} ${path}`;
 }
 
 /** The beginnings of a path that may be an issuer's, the longest first. Something must follow each. */
