@@ -2,7 +2,7 @@ import { Code, ConnectError, type CallOptions } from '@connectrpc/connect';
 import { temporarilyUnavailable } from '@tessera/oauth';
 import { cancelled, hopMs, minimumMs, rootCall } from './call-options.ts';
 import type { CallContext, CallerName, Principal } from './call.ts';
-import { systemClock, systemRandom, ulid } from '@tessera/kit';
+import { systemClock, systemRandom, ulid, unlessAborted } from '@tessera/kit';
 import type { TraceOrigin } from './call-traces.ts';
 
 /** What is known about a call when it arrives. */
@@ -28,9 +28,7 @@ export class ServedCall implements CallContext {
   readonly origin: TraceOrigin | undefined;
   readonly #cancellable: boolean;
   #controller: AbortController | undefined;
-  #cancellation: ConnectError | undefined;
   #finished = false;
-  #onCancel: ((reason: ConnectError) => void) | undefined;
 
   constructor(arrived: ArrivedCall) {
     this.requestId = arrived.requestId ?? ulid(systemClock, systemRandom);
@@ -42,16 +40,12 @@ export class ServedCall implements CallContext {
   }
 
   get signal(): AbortSignal {
-    if (this.#controller === undefined) {
-      this.#controller = new AbortController();
-      if (this.#cancellation !== undefined) this.#controller.abort(this.#cancellation);
-    }
-    return this.#controller.signal;
+    return (this.#controller ??= new AbortController()).signal;
   }
 
   /** Why the call ended before its handler did. */
   get cancellation(): ConnectError | undefined {
-    return this.#cancellation;
+    return this.#controller?.signal.reason as ConnectError | undefined;
   }
 
   onward(): CallOptions {
@@ -67,26 +61,17 @@ export class ServedCall implements CallContext {
   }
 
   /** The caller gave up: aborts the signal and wakes whoever waits. Without effect once the call is finished. */
-  cancel(because?: ConnectError): void {
-    if (this.#finished || this.#cancellation !== undefined) return;
-    const reason = because ?? cancelled();
-    this.#cancellation = reason;
-    this.#controller?.abort(reason);
-    this.#onCancel?.(reason);
+  cancel(reason = cancelled()): void {
+    if (!this.#finished) (this.#controller ??= new AbortController()).abort(reason);
   }
 
   /** The handler is done: work that it left running is no longer aborted. */
   finish(): void {
     this.#finished = true;
-    this.#onCancel = undefined;
   }
 
-  /** The outcome of `work`, or a rejection as soon as the call is cancelled. One at a time. */
+  /** The outcome of `work`, or a rejection as soon as the call is cancelled. */
   untilCancelled<T>(work: Promise<T>): Promise<T> {
-    return new Promise<T>((resolve, reject) => {
-      if (this.#cancellation !== undefined) reject(this.#cancellation);
-      else this.#onCancel = reject;
-      work.then(resolve, reject);
-    });
+    return unlessAborted(this.signal, work);
   }
 }

@@ -10,16 +10,11 @@ export async function withRetries<T>(work: () => Promise<T>): Promise<T> {
     try {
       return await work();
     } catch (error) {
+      if (error instanceof OAuthError) throw error;
       const again = isConflict(error) || isStalePlan(error);
-      if (!again || attempt === retries) throw translate(error);
+      if (!again && !isUnavailable(error)) throw error;
+      if (!again || attempt === retries) throw temporarilyUnavailable(error);
       await sleep(Math.random() * 10 * 2 ** attempt);
     }
   }
-}
-
-function translate(error: unknown): unknown {
-  if (error instanceof OAuthError) return error;
-  return isUnavailable(error) || isConflict(error) || isStalePlan(error)
-    ? temporarilyUnavailable(error)
-    : error;
 }

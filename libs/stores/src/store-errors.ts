@@ -9,6 +9,8 @@ export function isConflict(error: unknown): boolean {
 }
 
 const unavailableCodes = new Set([
+  '3F000', // the schema is not there (yet): the migrations were not applied to this database
+  '42P01', // the table is not there (yet)
   '25006', // read-only: a replica, or the primary of yesterday
   '25P03', // idle in transaction for too long
   '3D000', // the database is not there (yet)
@@ -28,7 +30,7 @@ export function isUnavailable(error: unknown): boolean {
   return isConnectionTrouble(error);
 }
 
-/** A schema or table is not there: the migrations were not applied to this database. */
+/** A schema or table is not there. */
 export function isSchemaMissing(error: unknown): boolean {
   const code = sqlState(error);
   return code === '3F000' || code === '42P01';

@@ -3,6 +3,7 @@
  * descriptor. Balancing, retries, keepalive and reconnecting are grpc-js', set in `channelOptions`. Others install these files
  * with the introspection client, so they import nothing else of ours.
  */
+import { addAbortListener } from 'node:events';
 import { create, fromBinary, toBinary } from '@bufbuild/protobuf';
 import type {
   DescMessage,
@@ -70,27 +71,27 @@ export function openGrpcClient(service: DescService, settings: ChannelSettings):
   return {
     unary: async (method, request, { metadata, deadline, signal }) => {
       const parts = requestOf(method, request);
-      let unlink = () => {};
+      let cancelling: Disposable | undefined;
       const response = new Promise<MessageShape<typeof method.output>>((resolve, reject) => {
         const call = client.makeUnaryRequest(...parts, metadata, { deadline }, (error, message) => {
           if (message !== undefined && error === null) resolve(message);
           else reject(unavailableIfCut(error ?? new Error('the call ended without a response'), signal));
         });
-        unlink = cancelWith(signal, call);
+        cancelling = cancelWith(signal, call);
       });
-      return response.finally(unlink);
+      return response.finally(() => cancelling?.[Symbol.dispose]());
     },
     stream: async function* stream(method, request, { metadata, deadline, signal }) {
       const call = client.makeServerStreamRequest(...requestOf(method, request), metadata, { deadline });
       // The loop below throws errors while it runs; later ones do not matter.
       call.on('error', () => {});
-      const unlink = cancelWith(signal, call);
+      const cancelling = cancelWith(signal, call);
       try {
         for await (const message of call) yield message as MessageShape<typeof method.output>;
       } catch (error) {
         throw unavailableIfCut(error as Error, signal);
       } finally {
-        unlink();
+        cancelling?.[Symbol.dispose]();
         call.cancel();
       }
     },
@@ -185,12 +186,9 @@ function unavailableIfCut(error: Error, signal: AbortSignal | undefined): Error 
     : error;
 }
 
-/** Cancels the call when the signal is aborted, until the returned function ends that. */
-function cancelWith(signal: AbortSignal | undefined, call: { cancel(): void }): () => void {
-  const cancel = (): void => call.cancel();
-  signal?.addEventListener('abort', cancel, { once: true });
-  if (signal?.aborted === true) cancel();
-  return () => signal?.removeEventListener('abort', cancel);
+/** Cancels the call when the signal is aborted, until what it returns is disposed of. */
+function cancelWith(signal: AbortSignal | undefined, call: { cancel(): void }): Disposable | undefined {
+  return signal && addAbortListener(signal, () => call.cancel());
 }
 
 /** The first arguments of a request of grpc-js: path, serializer, deserializer and message. */

@@ -73,7 +73,9 @@ function serveStream(
   const invoke = streamingInvocation(route, method, refuse);
   const answer = async (outgoing: StreamCall, call: ServedCall): Promise<void> => {
     for await (const response of invoke(read(method, outgoing.request), call)) {
-      if (!outgoing.write(write(method, response, refuse, call))) await drained(outgoing, call);
+      // A slow consumer slows its producer.
+      if (!outgoing.write(write(method, response, refuse, call)))
+        await call.untilCancelled(once(outgoing, 'drain'));
     }
   };
   return (outgoing) => {
@@ -83,15 +85,6 @@ function serveStream(
       (error: PublicError) => void outgoing.emit('error', toStatus(error)),
     );
   };
-}
-
-/** Waits until the client has taken what was written: a slow consumer slows its producer. */
-async function drained(outgoing: StreamCall, call: ServedCall): Promise<void> {
-  try {
-    await once(outgoing, 'drain', { signal: call.signal });
-  } catch (error) {
-    throw call.cancellation ?? error;
-  }
 }
 
 function arrive(incoming: IncomingCall): ServedCall {

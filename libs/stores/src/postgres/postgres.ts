@@ -7,7 +7,7 @@ import { metrics } from '@tessera/telemetry';
 import { withRetries } from '../retry.ts';
 import { createPools, type PostgresPools } from './postgres-pools.ts';
 import { parsePostgresUrl, requireFiles } from './postgres-url.ts';
-import { endsSession, isSchemaMissing } from '../store-errors.ts';
+import { endsSession } from '../store-errors.ts';
 import { createTransactionScope } from './transaction-scope.ts';
 import { postgresTypes } from './types.ts';
 
@@ -90,26 +90,15 @@ export async function openDatabase(options: PostgresOptions): Promise<OpenedData
     engine: 'postgres',
     async query(statement) {
       scope.assertOutside();
-      return whereMigrated(withRetries(() => withClient(({ client }) => execute(client, statement))));
+      return withRetries(() => withClient(({ client }) => execute(client, statement)));
     },
     async transaction(work) {
       scope.assertOutside();
-      return whereMigrated(
-        withRetries(() => withClient((lease) => scope.enter(() => inTransaction(lease, work)))),
-      );
+      return withRetries(() => withClient((lease) => scope.enter(() => inTransaction(lease, work))));
     },
     migration: (work) => withRetries(() => withClient((lease) => inTransaction(lease, work), migrationPools)),
     close: () => (closed ??= close()),
   };
-}
-
-/** Work on a schema that is missing can be done once the migrations were applied. */
-async function whereMigrated<T>(work: Promise<T>): Promise<T> {
-  try {
-    return await work;
-  } catch (error) {
-    throw isSchemaMissing(error) ? temporarilyUnavailable(error) : error;
-  }
 }
 
 function measurePools(pools: PostgresPools): () => void {
