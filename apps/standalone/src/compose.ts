@@ -5,8 +5,7 @@ import { buildDirectory, migrations as directoryMigrations } from '@tessera/dire
 import { buildGateway, type GatewayOptions, type GatewayService } from '@tessera/gateway';
 import { buildKeys, migrations as keysMigrations } from '@tessera/keys';
 import { local, type BuiltService } from '@tessera/rpc';
-import { migrate, whenAvailable, type MigrationMode } from '@tessera/stores';
-import { purgeAudit, type Runtime, type Lifecycle } from '@tessera/process';
+import type { Runtime } from '@tessera/process';
 import type { Client } from '@tessera/rpc';
 import { AuthorizeService } from '@tessera/proto-gen/authorize';
 import { BackchannelAuthenticationService, DeviceAuthorizationService } from '@tessera/proto-gen/device';
@@ -32,26 +31,6 @@ export const allMigrations = [
   deviceMigrations,
   tokenMigrations,
 ];
-
-/** Migrates every schema; waits while the database is unavailable, until `signal` is aborted. */
-export async function migrateAll(
-  { database, log }: Runtime,
-  mode: MigrationMode,
-  signal: AbortSignal,
-): Promise<void> {
-  for (const migrations of allMigrations) {
-    await whenAvailable(async () => migrate(database, migrations, log, mode), {
-      log,
-      signal,
-      what: 'migration',
-    });
-  }
-}
-
-/** Removes expired audit rows of every schema. */
-export function purgeAudits(runtime: Runtime, retentionSeconds: number, lifecycle: Lifecycle): void {
-  for (const { schema } of allMigrations) purgeAudit(runtime, schema, retentionSeconds, lifecycle);
-}
 
 /** Every service in one process, bound by direct calls. */
 export function compose(

@@ -1,13 +1,13 @@
 import { fileURLToPath } from 'node:url';
 import { applyAtStart } from '@tessera/directory';
 import { openDoors } from '@tessera/gateway';
-import { checkSchemas, createRuntime, rpcCredentials, runProcess, type Lifecycle } from '@tessera/process';
+import { createRuntime, maintainSchemas, rpcCredentials, runProcess, type Lifecycle } from '@tessera/process';
 import { rootCall, type BuiltService } from '@tessera/rpc';
 import { ulid } from '@tessera/kit';
 import { temporarilyUnavailable } from '@tessera/oauth';
 import { serveIntrospection } from '@tessera/token';
 import { banner, notReady } from './banner.ts';
-import { allMigrations, compose, migrateAll, purgeAudits } from './compose.ts';
+import { allMigrations, compose } from './compose.ts';
 import { standaloneConfig, withSecrets } from './config.ts';
 import { demoClient } from './demo-client/index.ts';
 
@@ -20,9 +20,7 @@ await runProcess({
   prepare: withSecrets,
   start: async ({ config, log, lifecycle }) => {
     const runtime = await createRuntime({ name: 'standalone', config, log, lifecycle });
-    await migrateAll(runtime, config.TESSERA_MIGRATIONS, lifecycle.signal);
-    checkSchemas(allMigrations, { ...runtime, lifecycle, mode: config.TESSERA_MIGRATIONS });
-    purgeAudits(runtime, config.TESSERA_AUDIT_RETENTION, lifecycle);
+    await maintainSchemas(allMigrations, config, runtime, lifecycle);
     const isDemo = config.TESSERA_APPLY_FILE === undefined && config.DATABASE_URL === undefined;
     const issuer = config.TESSERA_ISSUER ?? `http://localhost:${config.TESSERA_HTTP_PORT}`;
     const demo = demoClient({ issuer: () => issuer, clock: runtime.clock, random: runtime.random });

@@ -142,10 +142,10 @@ describe('createAuditBatch', () => {
              VALUES ($1, clock_timestamp() - interval '401 days', 'aged', 'success', $2)`,
       values: [row.eventId, row.record],
     });
-    const options = { schema: 'sample', retentionSeconds: 400 * day, clock: systemClock };
-    expect(await purgeAudit(direct, { ...options, retentionSeconds: 402 * day }, 500)).toBe(0);
-    expect(await purgeAudit(direct, options, 500)).toBe(1);
-    expect(await purgeAudit(direct, options, 500)).toBe(0);
+    const options = { database: direct, schema: 'sample', retentionSeconds: 400 * day, clock: systemClock };
+    expect(await purgeAudit({ ...options, retentionSeconds: 402 * day }, 500)).toBe(0);
+    expect(await purgeAudit(options, 500)).toBe(1);
+    expect(await purgeAudit(options, 500)).toBe(0);
     expect([await count('aged'), await count('kept')]).toEqual([0, 5]);
   });
 

@@ -3,25 +3,27 @@ import { ulidTime, type Clock } from '@tessera/kit';
 import { startPurge, type Purge, type Database } from '@tessera/stores';
 
 /** Which rows: those of one schema that are older than the retention. */
-export interface AuditRetention {
+export interface AuditPurgeOptions {
+  readonly database: Database;
   readonly schema: string;
   readonly retentionSeconds: number;
   readonly clock: Clock;
+  readonly log: Logger;
 }
 
 /**
  * Removes audit rows that are older than the retention, by the clock of the database. Identifiers begin with the time of
  * their process, so the table needs no index for this.
  */
-export function startAuditPurge(database: Database, retention: AuditRetention, log: Logger): Purge {
-  const purge = (limit: number) => purgeAudit(database, retention, limit);
-  return startPurge({ purge }, { what: `audit rows of ${retention.schema}`, log });
+export function startAuditPurge(options: AuditPurgeOptions): Purge {
+  const { schema, log } = options;
+  const purge = (limit: number) => purgeAudit(options, limit);
+  return startPurge({ purge }, { what: `audit rows of ${schema}`, log });
 }
 
 /** Removes up to `limit` rows; resolves with how many. */
 export async function purgeAudit(
-  database: Database,
-  { schema, retentionSeconds, clock }: AuditRetention,
+  { database, schema, retentionSeconds, clock }: Omit<AuditPurgeOptions, 'log'>,
   limit: number,
 ): Promise<number> {
   const { rowCount } = await database.query({

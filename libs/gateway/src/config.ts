@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { duration, integer, issuerSetting, list, port, profileSetting, text } from '@tessera/process';
+import { duration, integer, issuerSetting, list, port, profileSetting } from '@tessera/process';
 import { coverInternet, isEverything, networks } from './http/addresses.ts';
 
 function networkList(defaultEntries: readonly string[], options: { readonly refuseEverything: boolean }) {
@@ -26,7 +26,7 @@ function networkList(defaultEntries: readonly string[], options: { readonly refu
 /** What the gateway reads. */
 export const gatewayConfig = z
   .object({
-    TESSERA_HTTP_HOST: text('localhost'),
+    TESSERA_HTTP_HOST: z.string().prefault('localhost'),
     TESSERA_HTTP_PORT: port(8080),
     /** Absent: inferred from the request's host, if that is allowed. */
     TESSERA_ISSUER: issuerSetting,

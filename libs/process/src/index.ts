@@ -6,22 +6,20 @@ export { ConfigError, combine, isGiven, knownSettings, loadConfig } from './conf
 export { createRuntime } from './create-runtime.ts';
 export type { Runtime } from './runtime.ts';
 export type { Lifecycle } from './lifecycle.ts';
-export { checkSchemas } from './schema-check.ts';
+export { maintainSchemas } from './schemas.ts';
 export { processConfig, redisOptions, type ProcessConfig } from './config/settings-of-every-process.ts';
 export { rpcConfig, rpcCredentials, type RpcConfig } from './config/rpc-settings.ts';
 export { refuseWhileClockIsWrong } from './refuse-while-clock-is-wrong.ts';
 export { runProcess } from './run-process.ts';
-export { connectPeers, purgeAudit, runService, type PeerName } from './run-service.ts';
+export { connectPeers, runService, type PeerName } from './run-service.ts';
 export {
   duration,
   flag,
   integer,
   list,
   optionalPort,
-  optionalText,
   parseDuration,
   port,
   secret,
-  text,
 } from './config/setting-types.ts';
 export { allowPrivateSetting, issuerSetting, profileSetting } from './config/settings-of-several-services.ts';

@@ -1,15 +1,14 @@
 import type { z } from 'zod';
 import { combine, ConfigError } from './config/load-config.ts';
 import { createRuntime, type StoreNeeds } from './create-runtime.ts';
-import { startAuditPurge } from '@tessera/audit';
-import { migrate, type Migrations, whenAvailable } from '@tessera/stores';
+import type { Migrations } from '@tessera/stores';
 import type { Runtime } from './runtime.ts';
 import type { Lifecycle } from './lifecycle.ts';
 import type { Logger } from '@tessera/telemetry';
 import { processConfig, type ProcessConfig } from './config/settings-of-every-process.ts';
 import { rpcConfig, rpcCredentials, type RpcConfig } from './config/rpc-settings.ts';
 import { runProcess } from './run-process.ts';
-import { checkSchemas } from './schema-check.ts';
+import { maintainSchemas } from './schemas.ts';
 import { serve, type BuiltService, type CallerName, type RemoteService } from '@tessera/rpc';
 
 /** The services that others call. */
@@ -46,14 +45,7 @@ export async function runService<S extends z.ZodObject>(process: ServiceProcess<
     start: async ({ config: settings, log, lifecycle }) => {
       const all = settings as unknown as Settings<S>;
       const runtime = await createRuntime({ name, config: all, log, lifecycle, needs });
-      if (migrations !== undefined) {
-        const { database } = runtime;
-        const mode = all.TESSERA_MIGRATIONS;
-        const waiting = { log, signal: lifecycle.signal, what: 'the migration' };
-        await whenAvailable(() => migrate(database, migrations, log, mode), waiting);
-        checkSchemas([migrations], { database, log, lifecycle, mode });
-        purgeAudit(runtime, migrations.schema, all.TESSERA_AUDIT_RETENTION, lifecycle);
-      }
+      if (migrations !== undefined) await maintainSchemas([migrations], all, runtime, lifecycle);
       const peers = await connectPeers(all, name, log, lifecycle);
       const built = process.build(all, peers, runtime);
       lifecycle.onClose(async () => built.close());
@@ -70,19 +62,6 @@ export async function runService<S extends z.ZodObject>(process: ServiceProcess<
       await process.serving?.(built, all, runtime, lifecycle);
     },
   });
-}
-
-/** Removes audit rows after their time, until the process ends; never with a retention of 0. */
-export function purgeAudit(
-  runtime: Runtime,
-  schema: string,
-  retentionSeconds: number,
-  lifecycle: Lifecycle,
-): void {
-  if (retentionSeconds === 0) return;
-  const { database, clock, log } = runtime;
-  const purge = startAuditPurge(database, { schema, retentionSeconds, clock }, log);
-  lifecycle.onClose(async () => purge.close());
 }
 
 /** Clients of the services at `TESSERA_PEER_<NAME>`; closed with the process. */

@@ -31,16 +31,13 @@ export function traceServed(method: DescMethod, invoke: UnaryInvocation): UnaryI
   if (!isTracing()) return invoke;
   const about = described(method);
   return (request, call) => {
-    const rpc = { ...about.attributes, 'tessera.request_id': call.requestId };
+    const { origin, requestId } = call;
+    const [kind, system] =
+      origin === undefined ? (['internal', 'local'] as const) : (['server', 'grpc'] as const);
+    const attributes = { ...about.attributes, 'tessera.request_id': requestId, 'rpc.system.name': system };
+    const span = { ...about, kind, attributes };
     const work = () => invoke(request, call);
-    const { origin } = call;
-    return origin === undefined
-      ? traced({ ...about, kind: 'internal', attributes: { ...rpc, 'rpc.system.name': 'local' } }, work)
-      : tracedRoot(
-          { ...about, kind: 'server', attributes: { ...rpc, 'rpc.system.name': 'grpc' } },
-          origin.parent,
-          work,
-        );
+    return origin === undefined ? traced(span, work) : tracedRoot(span, origin.parent, work);
   };
 }
 

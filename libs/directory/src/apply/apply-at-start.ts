@@ -1,5 +1,5 @@
 import { Code, ConnectError } from '@tessera/rpc';
-import { ConfigError, flag, optionalText, type Lifecycle } from '@tessera/process';
+import { ConfigError, flag, type Lifecycle } from '@tessera/process';
 import { type Logger } from '@tessera/telemetry';
 import { z } from 'zod';
 import { takenElsewhere } from './apply.ts';
@@ -9,7 +9,7 @@ import { applyFile, type ApplyFileOptions } from './apply-file.ts';
 /** Settings of a process that applies declared state itself. */
 export const applyConfig = z.object({
   /** Declared state as YAML, applied at the start and again at SIGHUP. */
-  TESSERA_APPLY_FILE: optionalText(),
+  TESSERA_APPLY_FILE: z.string().optional(),
   /** Allows demo data where `NODE_ENV` is `production` or the listener is not on loopback. */
   TESSERA_DEMO: flag(false),
 });

@@ -9,18 +9,7 @@ import { processConfig } from './settings-of-every-process.ts';
 import { rpcConfig } from './rpc-settings.ts';
 import { parseRedisUrl } from '@tessera/stores';
 import { Secret } from '@tessera/kit';
-import {
-  choice,
-  duration,
-  flag,
-  integer,
-  list,
-  optionalText,
-  port,
-  secret,
-  secretIn,
-  text,
-} from './setting-types.ts';
+import { choice, duration, flag, integer, list, port, secret, secretIn } from './setting-types.ts';
 
 const directory = mkdtempSync(join(tmpdir(), 'tessera-config-'));
 afterAll(() => rmSync(directory, { recursive: true }));
@@ -127,7 +116,7 @@ describe('loadConfig', () => {
   });
 
   it('reads a setting whose own name ends in _FILE', () => {
-    const apply = z.object({ TESSERA_APPLY_FILE: optionalText() });
+    const apply = z.object({ TESSERA_APPLY_FILE: z.string().optional() });
     expect(loadConfig(apply, { TESSERA_APPLY_FILE: '/etc/apply.yaml' }).TESSERA_APPLY_FILE).toBe(
       '/etc/apply.yaml',
     );
@@ -135,7 +124,7 @@ describe('loadConfig', () => {
 
   it('prints a rule over several settings as it was written', () => {
     const rule = z
-      .object({ TESSERA_RPC_AUTH: text(), TESSERA_RPC_TOKEN: optionalText() })
+      .object({ TESSERA_RPC_AUTH: z.string(), TESSERA_RPC_TOKEN: z.string().optional() })
       .refine((config) => config.TESSERA_RPC_TOKEN !== undefined, {
         error: 'Set TESSERA_RPC_TOKEN for token auth.',
       });
@@ -148,7 +137,7 @@ describe('loadConfig', () => {
 describe('combine', () => {
   it('takes a setting of several parts once, and refuses two schemas for one setting', () => {
     const shared = z.object({ TESSERA_ISSUER: issuerSetting });
-    const other = z.object({ TESSERA_ISSUER: optionalText() });
+    const other = z.object({ TESSERA_ISSUER: z.string().optional() });
     expect(Object.keys(combine(shared, z.object({ TESSERA_ISSUER: issuerSetting })).shape)).toEqual([
       'TESSERA_ISSUER',
     ]);
@@ -158,7 +147,10 @@ describe('combine', () => {
 
   it('makes one schema of several and keeps the rules that each has over its settings', () => {
     const ruled = z
-      .object({ TESSERA_PROFILE: choice(['contract', 'strict'], 'contract'), TESSERA_ISSUER: optionalText() })
+      .object({
+        TESSERA_PROFILE: choice(['contract', 'strict'], 'contract'),
+        TESSERA_ISSUER: z.string().optional(),
+      })
       .refine((config) => config.TESSERA_PROFILE !== 'strict' || config.TESSERA_ISSUER !== undefined, {
         error: 'TESSERA_PROFILE=strict needs TESSERA_ISSUER. Set it.',
       });

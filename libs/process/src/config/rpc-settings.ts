@@ -1,18 +1,18 @@
 import { z } from 'zod';
 import { parseTarget, type RpcCredentials } from '@tessera/rpc';
 import { ConfigError } from './load-config.ts';
-import { choice, domainName, optionalText, port, secret, text, textIn } from './setting-types.ts';
+import { choice, domainName, port, secret, textIn } from './setting-types.ts';
 
 /** How a process is called and how it calls others. Peers are `host:port`, or what else `parseTarget` reads. */
 export const rpcConfig = z.object({
-  TESSERA_RPC_HOST: text('127.0.0.1'),
+  TESSERA_RPC_HOST: z.string().prefault('127.0.0.1'),
   TESSERA_RPC_PORT: port(0),
   TESSERA_RPC_AUTH: choice(['mtls', 'token', 'none'], 'token'),
   TESSERA_RPC_TOKEN: secret(32).optional(),
   /** Paths of PEM files. */
-  TESSERA_RPC_TLS_CERT: optionalText(),
-  TESSERA_RPC_TLS_KEY: optionalText(),
-  TESSERA_RPC_TLS_CA: optionalText(),
+  TESSERA_RPC_TLS_CERT: z.string().optional(),
+  TESSERA_RPC_TLS_KEY: z.string().optional(),
+  TESSERA_RPC_TLS_CA: z.string().optional(),
   /** The domain of the names that certificates have for processes; absent: any. */
   TESSERA_RPC_TRUST_DOMAIN: domainName().optional(),
   TESSERA_PEER_KEYS: textIn(parseTarget).optional(),

@@ -46,15 +46,9 @@ export function duration(defaultText: string, bounds: DurationBounds = {}) {
 
 /** `true` or `false` (also `1`, `0`, `yes`, `no`, `on`, `off`). */
 export function flag(defaultValue: boolean) {
-  return z
-    .string()
-    .transform((value, context) => {
-      const text = value.trim().toLowerCase();
-      if (['true', '1', 'yes', 'on'].includes(text)) return true;
-      if (['false', '0', 'no', 'off'].includes(text)) return false;
-      return refuse(context, 'expected true or false');
-    })
-    .prefault(String(defaultValue));
+  const words = { truthy: ['true', '1', 'yes', 'on'], falsy: ['false', '0', 'no', 'off'] };
+  const type = z.stringbool({ ...words, error: 'expected true or false' });
+  return z.string().trim().pipe(type).prefault(String(defaultValue));
 }
 
 function wholeNumber(min: number, max: number, what: string) {
@@ -92,17 +86,6 @@ export function list(defaultValue: readonly string[] = []) {
         .filter((entry) => entry !== ''),
     )
     .prefault(defaultValue.join(','));
-}
-
-/** A text; required without a default. */
-export function text(): z.ZodString;
-export function text(defaultValue: string): z.ZodPrefault<z.ZodString>;
-export function text(defaultValue?: string) {
-  return defaultValue === undefined ? z.string() : z.string().prefault(defaultValue);
-}
-
-export function optionalText() {
-  return z.string().optional();
 }
 
 /** A DNS name or SPIFFE trust domain, in lower case. */

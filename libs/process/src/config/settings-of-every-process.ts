@@ -2,23 +2,14 @@ import { z } from 'zod';
 import type { Secret } from '@tessera/kit';
 import { parsePostgresUrl, parseRedisUrl, type RedisOptions } from '@tessera/stores';
 import { ConfigError } from './load-config.ts';
-import {
-  choice,
-  duration,
-  integer,
-  optionalPort,
-  optionalText,
-  secret,
-  secretIn,
-  text,
-} from './setting-types.ts';
+import { choice, duration, integer, optionalPort, secret, secretIn } from './setting-types.ts';
 import { tracingConfig } from './tracing-settings.ts';
 
 const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
 
 /** What every process reads. Durations are in seconds. */
 export const processConfig = z.object({
-  NODE_ENV: optionalText(),
+  NODE_ENV: z.string().optional(),
   TESSERA_LOG_LEVEL: choice(logLevels, 'info'),
   /** Absent: `text` at a terminal, else `json`. */
   TESSERA_LOG_FORMAT: z.enum(['json', 'text'], { error: 'expected one of json, text' }).optional(),
@@ -27,19 +18,19 @@ export const processConfig = z.object({
   /** Absent: short-lived state in the memory of the process. */
   REDIS_URL: secretIn(parseRedisUrl).optional(),
   /** PEM texts. */
-  TESSERA_REDIS_CA: optionalText(),
-  TESSERA_REDIS_CERT: optionalText(),
+  TESSERA_REDIS_CA: z.string().optional(),
+  TESSERA_REDIS_CERT: z.string().optional(),
   TESSERA_REDIS_KEY: secret().optional(),
   TESSERA_REDIS_SENTINEL_PASSWORD: secret().optional(),
-  TESSERA_DATA_DIR: text('./.tessera'),
+  TESSERA_DATA_DIR: z.string().prefault('./.tessera'),
   TESSERA_DATABASE_POOL_SIZE: integer(10, { min: 1, max: 500 }),
   TESSERA_DATABASE_ACQUIRE_TIMEOUT: duration('1s', { min: '10ms', max: '60s' }),
   TESSERA_DATABASE_STATEMENT_TIMEOUT: duration('1s', { min: '10ms', max: '60s' }),
   /** `wait`: another process applies the migrations, with credentials of its own. */
   TESSERA_MIGRATIONS: choice(['apply', 'wait'], 'apply'),
-  TESSERA_REDIS_KEY_PREFIX: text('tessera:'),
+  TESSERA_REDIS_KEY_PREFIX: z.string().prefault('tessera:'),
   TESSERA_REDIS_COMMAND_TIMEOUT: duration('250ms', { min: '10ms', max: '10s' }),
-  TESSERA_MANAGEMENT_HOST: text('127.0.0.1'),
+  TESSERA_MANAGEMENT_HOST: z.string().prefault('127.0.0.1'),
   /** Absent: no management listener. */
   TESSERA_MANAGEMENT_PORT: optionalPort(),
   /** How long to keep serving after readiness was withdrawn, so that load balancers notice. */
@@ -49,7 +40,7 @@ export const processConfig = z.object({
   /** How long audit rows are kept; `0s` for good. */
   TESSERA_AUDIT_RETENTION: duration('400d'),
   /** For crash tests only. */
-  TESSERA_FAILPOINT: optionalText(),
+  TESSERA_FAILPOINT: z.string().optional(),
   ...tracingConfig.shape,
 });
 

@@ -1,4 +1,4 @@
-import { optionalPort, text } from '@tessera/process';
+import { optionalPort } from '@tessera/process';
 import { serve, type BuiltService, type RpcCredentials, type RpcServer } from '@tessera/rpc';
 import type { Logger } from '@tessera/telemetry';
 import { Authorization } from '@tessera/proto-gen/envoy';
@@ -7,7 +7,7 @@ import { z } from 'zod';
 
 /** The listener on which resource servers introspect tokens, apart from the one for internal calls. */
 export const introspectionListenerConfig = z.object({
-  TESSERA_INTROSPECTION_HOST: text('127.0.0.1'),
+  TESSERA_INTROSPECTION_HOST: z.string().prefault('127.0.0.1'),
   /** Absent: there is no such listener. */
   TESSERA_INTROSPECTION_PORT: optionalPort(),
 });

@@ -3,11 +3,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { migrate, openDatabase, type Migrations } from '@tessera/stores';
+import { systemClock } from '@tessera/kit';
 import { createLogger } from '@tessera/telemetry';
 import { newDatabaseUrl } from '@tessera/test-kit';
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { createLifecycle } from './lifecycle.ts';
-import { checkSchemas } from './schema-check.ts';
+import { maintainSchemas } from './schemas.ts';
 
 const statement = { name: 'test.things', text: 'SELECT id FROM sample.thing' };
 
@@ -26,7 +27,8 @@ async function running(mode: 'apply' | 'wait') {
   onTestFinished(() => database.close());
   await migrate(database, migrations, log);
   const lifecycle = createLifecycle({ log, pauseMs: 0, drainTimeoutMs: 500 });
-  checkSchemas([migrations], { database, log, lifecycle, mode });
+  const settings = { TESSERA_MIGRATIONS: mode, TESSERA_AUDIT_RETENTION: 0 };
+  await maintainSchemas([migrations], settings, { database, clock: systemClock, log }, lifecycle);
   lifecycle.started();
   const lose = () => database.migration((session) => session.run('DROP SCHEMA sample CASCADE'));
   const isReady = async (ready: boolean, schema: string) =>
