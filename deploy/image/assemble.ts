@@ -86,11 +86,15 @@ function assemble(target: string): void {
     }
   }
   const workspaces = processFolders().flatMap((folder) => ['--workspace', folder]);
-  execFileSync('npm', ['ci', '--omit=dev', '--ignore-scripts', '--no-audit', '--no-fund', ...workspaces], {
+  npm(target, ['ci', ...workspaces]);
+  forRunning(target);
+}
+
+function npm(target: string, command: readonly string[]): void {
+  execFileSync('npm', [...command, '--omit=dev', '--ignore-scripts', '--no-audit', '--no-fund'], {
     cwd: target,
     stdio: ['ignore', 'inherit', 'inherit'],
   });
-  forRunning(target);
 }
 
 /** What installing needed and running does not; without it the tree also is what `npm sbom` takes it for. */
@@ -98,7 +102,25 @@ function forRunning(target: string): void {
   rmSync(join(target, 'package-lock.json'));
   const { name, version, workspaces = [] } = manifest('.');
   const remaining = { name, version, private: true, type: 'module', workspaces };
-  writeFileSync(join(target, 'package.json'), `${JSON.stringify(remaining, null, 2)}\n`);
+  writeJson(join(target, 'package.json'), remaining);
+  dropTypes(target);
+}
+
+/** Some packages list type declarations among what they need to run. Whatever only those needed goes with them. */
+function dropTypes(target: string): void {
+  rmSync(join(target, 'node_modules/@types'), { recursive: true, force: true });
+  for (const path of globSync('node_modules/{*,@*/*}/package.json', { cwd: target })) {
+    const installed = JSON.parse(readFileSync(join(target, path), 'utf8')) as Manifest;
+    const needed = Object.entries(installed.dependencies ?? {});
+    const dependencies = needed.filter(([name]) => !name.startsWith('@types/'));
+    if (dependencies.length < needed.length)
+      writeJson(join(target, path), { ...installed, dependencies: Object.fromEntries(dependencies) });
+  }
+  npm(target, ['prune', '--offline', '--no-package-lock']);
+}
+
+function writeJson(path: string, value: object): void {
+  writeFileSync(path, `${JSON.stringify(value, null, 2)}\n`);
 }
 
 const target = process.argv[2];
