@@ -87,7 +87,7 @@ export default defineConfig({
     reporters: [report, ...(mutant === undefined ? ['default'] : [])],
     testTimeout: never,
     hookTimeout: never,
-    expect: { poll: { timeout: 120_000, interval: 50 } },
+    expect: { poll: { timeout: 30_000, interval: 50 } },
     sequence: { sequencer: NearestFirst },
   },
 });

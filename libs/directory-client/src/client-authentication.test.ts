@@ -158,6 +158,22 @@ it('drops a cached secret when its tenant changes', async () => {
   });
 });
 
+it('keeps a cached secret when only a user changes', async () => {
+  directory.addApplication('other');
+  for (const clientId of ['service', 'other']) await attempt(clientId, secretOf(clientId));
+  const verifications = () => directory.calls.verifyApplicationSecret;
+  directory.changes.send(ChangeKind.USER, 'acme', 'ada');
+  // Changes arrive in order: once this one has, so has the one before.
+  directory.changes.send(ChangeKind.APPLICATION, 'acme', 'other');
+  await vi.waitFor(async () => {
+    await attempt('other', secretOf('other'));
+    expect(verifications()).toBeGreaterThan(2);
+  });
+  const before = verifications();
+  await attempt('service', secretOf('service'));
+  expect(verifications()).toBe(before);
+});
+
 it('does not cache a secret that was rotated during verification', async () => {
   const release = Promise.withResolvers<void>();
   directory.hold = release.promise;

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { LogoutNoticeResult } from '@tessera/proto-gen/authorize';
-import { Status } from '@tessera/proto-gen/directory';
+import { ChangeKind, Status } from '@tessera/proto-gen/directory';
 import { eventually } from '@tessera/test-kit';
 import { newPerson } from '../testing/person.ts';
 import { createWorld, issuer, web } from '../testing/world.ts';
@@ -21,6 +21,12 @@ const take = async (leaseSeconds = 20) =>
   (await world.token.takeLogoutNotices({ limit: 10, leaseSeconds })).notices;
 const sessionOf = async (person: ReturnType<typeof newPerson>) =>
   (await world.gateway.getSession({ browser: person.context() })).session?.sessionId ?? '';
+/** Notices of a change in the directory, which are written after it. */
+async function written() {
+  let notices: Awaited<ReturnType<typeof take>> = [];
+  await eventually('the notice is written', async () => (notices = await take()).length > 0);
+  return notices;
+}
 const nowSeconds = () => BigInt(Math.floor(Date.now() / 1000));
 
 describe('notices of ended sessions (OIDC Back-Channel Logout §2.5)', () => {
@@ -53,8 +59,7 @@ describe('notices of ended sessions (OIDC Back-Channel Logout §2.5)', () => {
       await bob.signIn({}, { identifier: 'bob' });
       const sessionId = await sessionOf(bob);
       await world.directory.changeUser('acme-bob', change);
-      let notices: Awaited<ReturnType<typeof take>> = [];
-      await eventually('the notice is written', async () => (notices = await take()).length > 0);
+      const notices = await written();
       expect(notices).toMatchObject([{ clientId: web.clientId, userId: 'acme-bob', sessionId }]);
       const ended = (await world.audited('session.ended')).filter((row) => row['sessionId'] === sessionId);
       expect(ended).toMatchObject([{ reason: 'invalidated', subject: 'acme-bob' }]);
@@ -63,14 +68,42 @@ describe('notices of ended sessions (OIDC Back-Channel Logout §2.5)', () => {
     await world.directory.changeUser('acme-bob', { status: Status.ACTIVE, validFrom: 0n });
   });
 
+  it('are written if many records of the tenant changed at once, as when declared state is applied', async () => {
+    const [ada, bob] = [newPerson(world), newPerson(world)];
+    await ada.signIn();
+    await bob.signIn({}, { identifier: 'bob' });
+    const sessionId = await sessionOf(bob);
+    const key = 'acme acme-bob';
+    const user = world.directory.users.get(key);
+    if (user === undefined) throw new Error('no user');
+    world.directory.users.set(key, { ...user, status: Status.DISABLED });
+    world.directory.changes.send(ChangeKind.TENANT, 'acme', '');
+    expect(await written()).toMatchObject([{ userId: 'acme-bob', sessionId }]);
+    expect(await sessionOf(ada)).not.toBe('');
+    await world.directory.changeUser('acme-bob', { status: Status.ACTIVE });
+  });
+
+  it('are written once the directory answers again, and a process that waits for it can stop', async () => {
+    const person = newPerson(world);
+    await person.signIn({}, { identifier: 'bob' });
+    const sessionId = await sessionOf(person);
+    const beside = await createWorld({ beside: world });
+    world.directory.unavailable = true;
+    await world.directory.changeUser('acme-bob', { status: Status.DISABLED });
+    await beside.service.close();
+    expect(await take()).toEqual([]);
+    world.directory.unavailable = false;
+    expect(await written()).toMatchObject([{ userId: 'acme-bob', sessionId }]);
+    await world.directory.changeUser('acme-bob', { status: Status.ACTIVE });
+  });
+
   it('are written for a change that happened while no process ran', async () => {
     const person = newPerson(world);
     await person.signIn({}, { identifier: 'bob' });
     await world.service.close();
     await world.directory.changeUser('acme-bob', { status: Status.LOCKED });
     world = await createWorld({ beside: world });
-    let notices: Awaited<ReturnType<typeof take>> = [];
-    await eventually('the notice is written', async () => (notices = await take()).length > 0);
+    const notices = await written();
     expect(notices).toMatchObject([{ userId: 'acme-bob' }]);
     await world.directory.changeUser('acme-bob', { status: Status.ACTIVE });
   });

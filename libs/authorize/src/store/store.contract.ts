@@ -345,6 +345,7 @@ function sessionDropContract(open: () => Promise<CodeStore>): void {
     await store.save(hash, record, 60);
     await store.redeem(hash, right);
     expect(await store.dropSession(record.grant.sessionId, 60)).toBe(1);
+    expect(await store.dropSession(record.grant.sessionId, 60), 'dropped before').toBe(0);
     const { grant } = record;
     const replayed = { outcome: 'granted', grant, takenBefore: true, burnt: true };
     expect(await store.redeem(hash, right)).toEqual(replayed);

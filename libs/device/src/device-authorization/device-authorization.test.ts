@@ -110,6 +110,7 @@ describe('starting the device flow', () => {
     expect(codes).toEqual(['no error', 'no error', 'rate_limited', 'no error', 'no error', 'rate_limited']);
     const reasons = (await limited.audited('ratelimit.exceeded', {}, 2)).map(({ reason }) => reason);
     expect(reasons).toEqual(['start.address.unauthenticated', 'start.client.unauthenticated']);
+    expect(await limited.audited('device.rejected', {}, 0), 'limits have their own event').toEqual([]);
     await limited.service.close();
   });
 

@@ -322,6 +322,17 @@ function backchannelContract(open: Open): void {
     expect((await startedBackchannel(store, userId)).outcome).toBe('started');
   });
 
+  it('does not count an expired request against the limit of its person', async () => {
+    const { store, elapse } = await open();
+    const userId = unique();
+    for (const lifetime of [0.6, 60, 60]) {
+      expect((await startedBackchannel(store, userId, lifetime)).outcome).toBe('started');
+    }
+    expect((await startedBackchannel(store, userId)).outcome).toBe('too_many_pending');
+    await elapse(700);
+    expect((await startedBackchannel(store, userId)).outcome).toBe('started');
+  });
+
   it('counts the requests of authenticated clients and of all others separately', async () => {
     const { store } = await open();
     const userId = unique();

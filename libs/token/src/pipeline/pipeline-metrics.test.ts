@@ -18,3 +18,22 @@ it('Reuse and replay are counted from 0, so that an alert sees the first increas
   expect(await codeOf(on.redeem(code))).toBe('invalid_grant');
   expect([await counted('reuse_detected'), await counted('replayed')]).toEqual([0, 1]);
 });
+
+it('Token requests are counted by grant type and outcome; unknown types and unexpected errors have one name each', async () => {
+  const on = await world();
+  onTestFinished(() => on.close());
+  const ask = (grantType: string) => codeOf(on.exchange('service', { grantType, scope: 'orders.read' }));
+  await ask('client_credentials');
+  await ask('of-the-caller');
+  on.keys.refused = 'service';
+  await ask('client_credentials');
+  const text = await metrics.text();
+  for (const [grant, outcome] of [
+    ['client_credentials', 'issued'],
+    ['client_credentials', 'internal'],
+    ['(unknown)', 'unsupported_grant_type'],
+  ]) {
+    expect(text).toContain(`tessera_exchanges_total{grant="${grant}",outcome="${outcome}"} 1\n`);
+  }
+  expect(text).not.toContain('of-the-caller');
+});

@@ -1,5 +1,6 @@
 import { accessTokenHash, temporarilyUnavailable } from '@tessera/oauth';
 import { TokenType } from '@tessera/proto-gen/keys';
+import type { CallOptions } from '@tessera/rpc';
 import { describe, expect, it } from 'vitest';
 import { createSigner } from './signer.ts';
 import { FakeKeys, testKey } from '../testing/keys.ts';
@@ -10,8 +11,8 @@ const key = testKey('key-1');
 function setUp() {
   const keys = new FakeKeys(key);
   const signer = createSigner(keys.peer());
-  const sign = async (sub: string) => {
-    const [token = ''] = await signer.sign([{ type: TokenType.ACCESS_TOKEN, claims: { sub } }], {}, '');
+  const sign = async (sub: string, options: CallOptions = {}) => {
+    const [token = ''] = await signer.sign([{ type: TokenType.ACCESS_TOKEN, claims: { sub } }], options, '');
     return token;
   };
   const signPair = (sub: string) =>
@@ -30,7 +31,7 @@ describe('the signer', () => {
   it('combines the requests of one turn of the event loop into one call and gives each its own token', async () => {
     const { keys, sign } = setUp();
     const subjects = Array.from({ length: 20 }, (_, index) => `user-${index}`);
-    const tokens = await Promise.all(subjects.map(sign));
+    const tokens = await Promise.all(subjects.map((sub) => sign(sub)));
     expect(tokens.map((token) => claimsOf(token)['sub'])).toEqual(subjects);
     expect(keys.signCalls).toEqual([20]);
     await sign('later');
@@ -69,10 +70,32 @@ describe('the signer', () => {
     expect(keys.signCalls).toEqual([64, 64, 22]);
   });
 
+  it('does not cancel a shared call when one of its requests is, and gives it the longest time of them', async () => {
+    const cancelled = { signal: AbortSignal.abort(), timeoutMs: 1_000 };
+    const patient = { timeoutMs: 60_000 };
+    for (const options of [
+      [cancelled, patient],
+      [patient, cancelled],
+    ]) {
+      const { keys, sign } = setUp();
+      const started = Date.now();
+      const tokens = await Promise.all(options.map((each, index) => sign(`user-${index}`, each)));
+      expect(tokens.map((token) => claimsOf(token)['sub'])).toEqual(['user-0', 'user-1']);
+      expect(keys.deadlines).toHaveLength(1);
+      expect((keys.deadlines[0] ?? 0) - started).toBeGreaterThan(30_000);
+    }
+  });
+
+  it('cancels a call of its own with its request', async () => {
+    const { keys, sign } = setUp();
+    await expect(sign('ada', { signal: AbortSignal.abort() })).rejects.toThrow();
+    expect(keys.signCalls).toEqual([]);
+  });
+
   it('fails only the request whose item cannot be signed', async () => {
     const { keys, sign } = setUp();
     keys.refused = 'user-1"';
-    const outcomes = await Promise.allSettled(['user-0', 'user-1', 'user-2'].map(sign));
+    const outcomes = await Promise.allSettled(['user-0', 'user-1', 'user-2'].map((sub) => sign(sub)));
     expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
   });
 

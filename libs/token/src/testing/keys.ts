@@ -33,6 +33,8 @@ export class FakeKeys {
   keys: TestKey[];
   /** Number of items of each Sign call. */
   readonly signCalls: number[] = [];
+  /** When the caller of each Sign call stops waiting. */
+  readonly deadlines: number[] = [];
   fetches = 0;
   /** Awaited before the public keys are returned. */
   hold: Promise<unknown> | undefined;
@@ -47,8 +49,9 @@ export class FakeKeys {
 
   peer() {
     return fakePeer(KeysService, 'keys', {
-      sign: ({ items }) => {
+      sign: ({ items }, { deadline }) => {
         throughLine(this.line);
+        this.deadlines.push(deadline);
         this.beforeSign?.();
         this.signCalls.push(items.length);
         const [key] = this.keys;
