@@ -62,7 +62,7 @@ export function createDeviceAudit(
         ...delivery.trail,
         ...about(delivery),
         subject: delivery.userId,
-        details: { delivery: delivery.mode, told: delivery.outcome, attempts: String(delivery.attempt) },
+        details: { delivery: delivery.mode, status: delivery.outcome, attempts: String(delivery.attempt) },
       };
       return auditRow(event, runtime);
     },

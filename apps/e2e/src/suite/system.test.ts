@@ -34,7 +34,7 @@ const environment = {
   TESSERA_USER_CODE_FAILURES_PER_ADDRESS: '200',
   TESSERA_LOGIN_FAILURES_PER_ADDRESS: '1000',
   TESSERA_CIBA_REQUESTS_PER_USER: '200',
-  TESSERA_DEVICE_HMAC_KEY: 'e2e-device-mark-key-0123456789-0123456789',
+  TESSERA_DEVICE_HMAC_KEY: 'e2e-device-hmac-key-0123456789-0123456789',
   TESSERA_WEBHOOK_KEY: webhookKey,
   TESSERA_WEBHOOK_ALLOW_PRIVATE: 'true',
   // This machine has other tests to run at the same time; time-outs have their own.
