@@ -60,13 +60,16 @@ function distance(test: string): number {
   return stem(test) === stem(mutant.path) ? 0 : 1;
 }
 
+/** A file that the first failure stopped may not count as failed itself. */
+const hasFailed = (module: TestModule): boolean =>
+  module.state() === 'failed' || !module.children.allTests('failed').next().done;
+
 const report: Reporter = {
-  onTestRunEnd(modules: readonly TestModule[], unhandledErrors): void {
-    const failed = modules
-      .filter((module) => module.state() === 'failed')
-      .map(({ relativeModuleId }) => relativeModuleId);
+  onTestRunEnd(modules: readonly TestModule[], _errors, reason): void {
+    const failed = modules.filter(hasFailed).map(({ relativeModuleId }) => relativeModuleId);
     const outcome: TestOutcome = {
-      failed: unhandledErrors.length > 0 && failed.length === 0 ? ['unhandled error'] : failed,
+      // An error outside the tests fails the run as well.
+      failed: reason === 'passed' || failed.length > 0 ? failed : ['the run'],
       durations: Object.fromEntries(
         modules.map((module) => [module.relativeModuleId, Math.round(module.diagnostic().duration)]),
       ),

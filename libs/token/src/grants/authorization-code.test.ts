@@ -244,10 +244,22 @@ describe('the authorization code grant', () => {
     const events = await on.events();
     const ofThis = events.filter(({ record }) => JSON.stringify(record).includes(String(jti)));
     expect(ofThis.map(({ event }) => event).toSorted()).toEqual(['code.redeemed', 'token.issued']);
+    for (const { record } of ofThis) expect(record).toMatchObject({ actor: { type: 'client', id: 'web' } });
     const everything = JSON.stringify(events);
     for (const secret of [answer.accessToken, answer.refreshToken, answer.idToken]) {
       expect(everything).not.toContain(secret.slice(-40));
     }
+  });
+});
+
+describe('an application that is disabled while its code is redeemed', () => {
+  it('gets no token, and may redeem the code once it is enabled again (REF-7)', async () => {
+    const code = on.newCode();
+    on.authorize.beforeRedeem = () => on.directory.changeApplication('web', { status: Status.DISABLED });
+    expect(await codeOf(on.redeem(code))).toBe('invalid_client');
+    on.authorize.beforeRedeem = undefined;
+    await on.directory.changeApplication('web', { status: Status.ACTIVE });
+    expect(await codeOf(on.redeem(code))).toBe('no error');
   });
 });
 

@@ -37,6 +37,8 @@ export const verifier = 'v'.repeat(43);
 export class FakeAuthorize {
   readonly line: Line = { cut: false };
   readonly notices = new FakeNotices();
+  /** Called for each code before it is redeemed. */
+  beforeRedeem: (() => Promise<void>) | undefined;
   readonly #codes = new Map<string, { readonly grant: FakeGrant; taken: boolean; burnt: boolean }>();
   readonly #ends: {
     sequence: bigint;
@@ -63,8 +65,9 @@ export class FakeAuthorize {
   peer() {
     return fakePeer(AuthorizeService, 'authorize', {
       ...this.notices.handlers(),
-      redeemCode: (request) => {
+      redeemCode: async (request) => {
         throughLine(this.line);
+        await this.beforeRedeem?.();
         const kept = this.#codes.get(request.code);
         if (kept?.grant.clientId !== request.clientId || kept.grant.tenantId !== request.tenantId) {
           throw invalidCode();
