@@ -5,7 +5,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import type { z } from 'zod';
 import { ConfigError, knownSettings, loadConfig, parseDuration, rpcConfig } from '@tessera/process';
 import { banner, demoServiceSecret } from './banner.ts';
-import { standaloneConfig, withSecrets } from './config.ts';
+import { introspectionCredentials, standaloneConfig, withSecrets } from './config.ts';
 
 const root = new URL('../../../', import.meta.url);
 const settings = [...new Set([...Object.keys(standaloneConfig.shape), ...Object.keys(rpcConfig.shape)])];
@@ -90,6 +90,18 @@ describe('the settings that several services read', () => {
     const TESSERA_ISSUER = 'http://localhost:18199';
     const environment = await withSecrets({ TESSERA_DATA_DIR: dataDirectory(), TESSERA_ISSUER });
     expect(loadConfig(standaloneConfig, environment)).toMatchObject({ TESSERA_ISSUER });
+  });
+});
+
+describe('introspectors', () => {
+  it('prove themselves by access tokens alone where no shared token is set', () => {
+    const credentials = (environment: Record<string, string>) =>
+      introspectionCredentials(loadConfig(rpcConfig, environment));
+    expect(credentials({})).toEqual({ kind: 'bearer' });
+    const shared = { TESSERA_RPC_TOKEN: 'a shared token of 32 characters ...' };
+    expect(credentials(shared)).toMatchObject({ kind: 'token' });
+    expect(credentials({ TESSERA_RPC_AUTH: 'none' })).toEqual({ kind: 'none' });
+    expect(() => credentials({ TESSERA_RPC_AUTH: 'mtls' })).toThrow('TESSERA_RPC_TLS_CERT');
   });
 });
 

@@ -3,7 +3,17 @@ import { deviceConfig } from '@tessera/device';
 import { applyConfig, directoryConfig, directorySecret } from '@tessera/directory';
 import { gatewayConfig } from '@tessera/gateway';
 import { keysConfig, keysSecret } from '@tessera/keys';
-import { combine, ConfigError, isGiven, loadConfig, processConfig, rpcConfig } from '@tessera/process';
+import {
+  combine,
+  ConfigError,
+  isGiven,
+  loadConfig,
+  processConfig,
+  rpcConfig,
+  rpcCredentials,
+  type RpcConfig,
+} from '@tessera/process';
+import type { RpcServerCredentials } from '@tessera/rpc';
 import { introspectionListenerConfig, tokenConfig, tokenSecret } from '@tessera/token';
 import { developmentSecret } from './development-secret.ts';
 
@@ -46,4 +56,10 @@ export async function withSecrets(environment: Environment): Promise<Environment
     made[key] = setting(secret.reveal());
   }
   return { ...environment, ...made };
+}
+
+/** What introspectors prove themselves by: access tokens alone, unless the shared token or certificates are set. */
+export function introspectionCredentials(config: RpcConfig): RpcServerCredentials {
+  const { TESSERA_RPC_AUTH: auth, TESSERA_RPC_TOKEN: token } = config;
+  return auth === 'token' && token === undefined ? { kind: 'bearer' } : rpcCredentials(config);
 }

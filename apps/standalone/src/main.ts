@@ -1,14 +1,14 @@
 import { fileURLToPath } from 'node:url';
 import { applyAtStart } from '@tessera/directory';
 import { openDoors } from '@tessera/gateway';
-import { createRuntime, maintainSchemas, rpcCredentials, runProcess, type Lifecycle } from '@tessera/process';
+import { createRuntime, maintainSchemas, runProcess, type Lifecycle } from '@tessera/process';
 import { rootCall, type BuiltService } from '@tessera/rpc';
 import { ulid } from '@tessera/kit';
 import { temporarilyUnavailable } from '@tessera/oauth';
 import { serveIntrospection } from '@tessera/token';
 import { banner, notReady } from './banner.ts';
 import { allMigrations, compose } from './compose.ts';
-import { standaloneConfig, withSecrets } from './config.ts';
+import { introspectionCredentials, standaloneConfig, withSecrets } from './config.ts';
 import { demoClient } from './demo-client/index.ts';
 
 const demoFile = fileURLToPath(new URL('../../../deploy/demo/tessera.yaml', import.meta.url));
@@ -53,7 +53,7 @@ await runProcess({
     const url = await gateway.listen({ host: config.TESSERA_HTTP_HOST, port: config.TESSERA_HTTP_PORT });
     log.info({ url }, 'serving HTTP');
     const introspection = await serveIntrospection(token, config, {
-      credentials: () => rpcCredentials(config),
+      credentials: () => introspectionCredentials(config),
       log,
       drainMs: config.TESSERA_DRAIN_TIMEOUT * 1000,
     });

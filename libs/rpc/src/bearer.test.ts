@@ -215,6 +215,24 @@ test('a caller without certificate and access token is unauthenticated everywher
   expect(seen).toEqual([{ caller: 'introspector', principal: { kind: 'client', id: 'orders-api' } }]);
 });
 
+test('a server for access tokens alone believes no other proof', async () => {
+  const { server, seen } = await stand({ credentials: { kind: 'bearer' } });
+  expect(await stockHealth(target(server), authorization('Bearer good'))('')).toBe('SERVING');
+  await stockCall(target(server), path, authorization('Bearer good', 'token'));
+  expect(seen).toEqual([{ caller: 'introspector', principal: { kind: 'client', id: 'orders-api' } }]);
+  const named = new Metadata();
+  named.set('x-tessera-caller', 'token');
+  await expect(stockCall(target(server), path, named)).rejects.toMatchObject({
+    code: status.UNAUTHENTICATED,
+    details: 'the caller is not authenticated: send "authorization: Bearer <access token>"',
+  });
+  for (const refused of [`Bearer ${shared.reveal()}`, 'Bearer bad', 'Bearer '])
+    await expect(stockCall(target(server), path, authorization(refused, 'token'))).rejects.toMatchObject({
+      code: status.UNAUTHENTICATED,
+    });
+  expect(seen).toHaveLength(1);
+});
+
 test('calls with and without access tokens do not disturb one another', async () => {
   const { server, seen } = await stand(sharedTokens);
   const peer = openRemoteService({

@@ -25,8 +25,11 @@ export type RpcCredentials =
   | { readonly kind: 'token'; readonly token: Secret }
   | { readonly kind: 'none' };
 
+/** How a server has its callers prove who they are. `bearer`: by access tokens alone, where a route takes them. */
+export type RpcServerCredentials = RpcCredentials | { readonly kind: 'bearer' };
+
 /** Warns where a caller's name is taken on trust. */
-export function warnOfTrust(credentials: RpcCredentials, log: Logger): void {
+export function warnOfTrust(credentials: RpcServerCredentials, log: Logger): void {
   if (credentials.kind === 'token') {
     log.warn(
       'anyone with TESSERA_RPC_TOKEN can call under the name of any process; use TESSERA_RPC_AUTH=mtls to authenticate each process',

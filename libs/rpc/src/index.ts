@@ -20,7 +20,7 @@ export type {
   CallOptions,
   Client,
 } from './call.ts';
-export type { RpcCredentials } from './credentials.ts';
+export type { RpcCredentials, RpcServerCredentials } from './credentials.ts';
 export { certifiedName } from './caller-check/caller-of-certificate.ts';
 export { local } from './local.ts';
 export type { RemoteService } from './remote.ts';

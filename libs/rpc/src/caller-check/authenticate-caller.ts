@@ -1,7 +1,7 @@
 import type { Metadata, ServerInterceptingCallInterface } from '@grpc/grpc-js';
 import type { Secret } from '@tessera/kit';
 import { hash, timingSafeEqual } from 'node:crypto';
-import { authorizationKey, callerKey, type RpcCredentials } from '../credentials.ts';
+import { authorizationKey, callerKey, type RpcServerCredentials } from '../credentials.ts';
 import { certifiedName, isCallerName } from './caller-of-certificate.ts';
 import type { AuthenticatedCaller, IdentityHelp } from './check-caller.ts';
 
@@ -12,26 +12,29 @@ type Authenticate = (
 ) => AuthenticatedCaller | undefined;
 
 /** The authentication that the credentials of this process call for. */
-export function authenticationBy(credentials: RpcCredentials): Authenticate {
+export function authenticationBy(credentials: RpcServerCredentials): Authenticate {
   if (credentials.kind === 'mtls') return authenticateByCertificate(credentials.trustDomain);
-  return credentials.kind === 'token' ? authenticateByToken(credentials.token) : authenticateByClaim;
+  if (credentials.kind === 'token') return authenticateByToken(credentials.token);
+  return credentials.kind === 'none' ? authenticateByClaim : () => undefined;
 }
 
 /**
  * Says what the credentials of this process call for. Names no value.
  * @param takesAccessTokens whether the method does
  */
-export function identityHelp({ kind }: RpcCredentials, takesAccessTokens: boolean): IdentityHelp {
-  const accessToken = takesAccessTokens ? `, or send "${authorizationKey}: Bearer <access token>"` : '';
+export function identityHelp({ kind }: RpcServerCredentials, takesAccessTokens: boolean): IdentityHelp {
+  const accessToken = takesAccessTokens ? [`send "${authorizationKey}: Bearer <access token>"`] : [];
+  const orAccessToken = (...others: string[]) => [...others, ...accessToken].join(', or ');
+  if (kind === 'bearer') return { unauthenticated: orAccessToken(), unnamed: orAccessToken() };
   if (kind === 'mtls') {
     return {
-      unauthenticated: `present a client certificate${accessToken}`,
-      unnamed: `the certificate names no process${accessToken}`,
+      unauthenticated: orAccessToken('present a client certificate'),
+      unnamed: orAccessToken('the certificate names no process'),
     };
   }
   return {
-    unauthenticated: `send "${authorizationKey}: Bearer <TESSERA_RPC_TOKEN>"${accessToken}`,
-    unnamed: `send "${callerKey}: <process>"${accessToken}`,
+    unauthenticated: orAccessToken(`send "${authorizationKey}: Bearer <TESSERA_RPC_TOKEN>"`),
+    unnamed: orAccessToken(`send "${callerKey}: <process>"`),
   };
 }
 

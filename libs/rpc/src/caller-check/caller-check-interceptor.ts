@@ -11,13 +11,13 @@ import { limitRepeats } from '@tessera/telemetry';
 import type { Logger } from 'pino';
 import { acceptableRequestId, requestIdKey, rootCall } from '../call-options.ts';
 import type { CallContext, CallerName } from '../call.ts';
-import type { RpcCredentials } from '../credentials.ts';
+import type { RpcServerCredentials } from '../credentials.ts';
 import { toStatus } from '../error-status.ts';
 import { authenticationBy, identityHelp, presentedToken } from './authenticate-caller.ts';
 import { checkCaller, type Access, type AuthenticatedCaller } from './check-caller.ts';
 
 export interface CallerCheckOptions {
-  readonly credentials: RpcCredentials;
+  readonly credentials: RpcServerCredentials;
   /** By path: `/<service>/<method>`. A method without an entry is closed. */
   readonly access: ReadonlyMap<string, Access>;
   readonly log: Logger;

@@ -8,7 +8,7 @@ import { createCallerCheck } from '../caller-check/caller-check-interceptor.ts';
 import { accessTo, type Access } from '../caller-check/check-caller.ts';
 import type { BuiltService } from '../call.ts';
 import { watchCertificates } from '../client/certificates.ts';
-import { isLoopback, warnNotReloaded, warnOfTrust, type RpcCredentials } from '../credentials.ts';
+import { isLoopback, warnNotReloaded, warnOfTrust, type RpcServerCredentials } from '../credentials.ts';
 import { grpcService } from './grpc-service.ts';
 import { createHealthStatus, type HealthStatus } from './health.ts';
 import { reflectionOf } from './reflection.ts';
@@ -18,7 +18,7 @@ export interface ServeOptions {
   readonly host: string;
   /** 0 takes a free one. */
   readonly port: number;
-  readonly credentials: RpcCredentials;
+  readonly credentials: RpcServerCredentials;
   /**
    * `optional`: others than our processes connect too. Under `mtls` connections without a certificate are then taken, for
    * calls with an access token.

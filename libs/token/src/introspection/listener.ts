@@ -1,5 +1,5 @@
 import { optionalPort } from '@tessera/process';
-import { serve, type BuiltService, type RpcCredentials, type RpcServer } from '@tessera/rpc';
+import { serve, type BuiltService, type RpcServer, type RpcServerCredentials } from '@tessera/rpc';
 import type { Logger } from '@tessera/telemetry';
 import { Authorization } from '@tessera/proto-gen/envoy';
 import { IntrospectionService } from '@tessera/proto-gen/token';
@@ -23,7 +23,11 @@ export type IntrospectionListenerConfig = z.infer<typeof introspectionListenerCo
 export async function serveIntrospection(
   built: BuiltService,
   config: IntrospectionListenerConfig,
-  options: { readonly credentials: () => RpcCredentials; readonly log: Logger; readonly drainMs: number },
+  options: {
+    readonly credentials: () => RpcServerCredentials;
+    readonly log: Logger;
+    readonly drainMs: number;
+  },
 ): Promise<RpcServer | undefined> {
   const { TESSERA_INTROSPECTION_HOST: host, TESSERA_INTROSPECTION_PORT: port } = config;
   if (port === undefined) return undefined;
