@@ -29,23 +29,44 @@ grantStoreContract('a Redis cluster', async () => ({
 }));
 forgettingContract('memory', openMemory);
 
+const request = {
+  kind: 'device_code',
+  hash: 'ttl',
+  requestId: 'ttl',
+  tenantId: 'acme',
+  clientId: 'tv',
+  scopes: [],
+  resource: '',
+  issuer: '',
+  ipAddress: '',
+  bindingMessage: '',
+  authenticated: true,
+} as const;
+const pace = { intervalSeconds: 5, increaseSeconds: 5 };
+const later = { ...request, hash: 'later', requestId: 'later' };
+
+describe('a request in memory', () => {
+  it('ends with its lifetime, to the millisecond', async () => {
+    const { store, elapse } = await openMemory();
+    await store.startBackchannel({ request, lifetimeSeconds: 60, pace }, 'ada', 1);
+    await elapse(59_999);
+    expect(await store.pendingOf('acme', 'ada')).toHaveLength(1);
+    expect(await store.startBackchannel({ request: later, lifetimeSeconds: 60, pace }, 'ada', 1)).toBe(
+      'too_many_pending',
+    );
+    await elapse(1);
+    expect(await store.pendingOf('acme', 'ada')).toEqual([]);
+    expect(await store.find('ttl')).toBeUndefined();
+    const next = { ...request, hash: 'next', requestId: 'next' };
+    expect(await store.startBackchannel({ request: next, lifetimeSeconds: 60, pace }, 'ada', 1)).toBe(
+      'started',
+    );
+  });
+});
+
 describe('the keys in Redis', () => {
   it('expire by themselves, some minutes after the request', async () => {
     const store = createRedisGrantStore(redis);
-    const request = {
-      kind: 'device_code',
-      hash: 'ttl',
-      requestId: 'ttl',
-      tenantId: 'acme',
-      clientId: 'tv',
-      scopes: [],
-      resource: '',
-      issuer: '',
-      ipAddress: '',
-      bindingMessage: '',
-      authenticated: true,
-    } as const;
-    const pace = { intervalSeconds: 5, increaseSeconds: 5 };
     await store.startDevice({ request, lifetimeSeconds: 60, pace }, 'ttl');
     const rest = async (key: string) => Number(await redis.call('PTTL', key));
     expect(await rest('device:grant:device_code:ttl')).toBeGreaterThan(350_000);

@@ -398,7 +398,7 @@ export function directoryStoreContract(engine: string, open: () => Promise<Store
     });
 
     it('writes nothing if a JWT audience is the client id of another tenant, whoever comes first', async () => {
-      const [one, other, third] = [fresh(), fresh(), fresh()];
+      const [one, other, third, plain] = [fresh(), fresh(), fresh(), fresh()];
       const withResource = (tenantId: string, audience: string, tokenType: 'JWT' | 'at+jwt') => {
         const resource = { audience, name: 'API', shared: false, scopes: [], scopeFormat: 'array' } as const;
         return make(testTenant(tenantId, { resources: [{ ...resource, tokenType }], applications: [] }));
@@ -409,6 +409,9 @@ export function directoryStoreContract(engine: string, open: () => Promise<Store
         values: [{ kind: 'jwtAudience', value: `${one}-web` }],
       });
       expect(await withResource(other, `${one}-web`, 'at+jwt')).toMatchObject({ kind: 'done' });
+      await withResource(plain, `${plain}-api`, 'at+jwt');
+      const named = [testApplication(`${plain}-api`)];
+      expect(await make(testTenant(one, { applications: named }))).toMatchObject({ kind: 'done' });
       await withResource(third, `${third}-api`, 'JWT');
       const applications = [testApplication(`${third}-api`)];
       expect(await make(testTenant(one, { applications }))).toEqual({
