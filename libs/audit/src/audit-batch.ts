@@ -7,12 +7,7 @@ import { AuditFloods } from './audit-floods.ts';
 import type { Database, Statement } from '@tessera/stores';
 
 /** Takes events of what changes no state, off the path of the request. */
-export interface AuditBatch {
-  /** Never throws and never waits. */
-  add(event: AuditEvent): void;
-  /** Writes what is left; what the database does not take then is counted in the log. */
-  close(): Promise<void>;
-}
+export type AuditBatch = Pick<Batch, 'add' | 'close'>;
 
 export interface AuditBatchOptions {
   readonly database: Database;
@@ -46,7 +41,7 @@ export function createAuditBatch(options: AuditBatchOptions): AuditBatch {
   return new Batch(options);
 }
 
-class Batch implements AuditBatch {
+class Batch {
   readonly #options: AuditBatchOptions;
   readonly #maxQueued: number;
   readonly #queue: AuditRow[] = [];
@@ -62,6 +57,7 @@ class Batch implements AuditBatch {
     this.#floods = new AuditFloods(options.runtime.clock);
   }
 
+  /** Never throws and never waits. */
   add(event: AuditEvent): void {
     noted.labels(event.event, event.outcome).inc();
     this.#summarise();
@@ -84,6 +80,7 @@ class Batch implements AuditBatch {
     }
   }
 
+  /** Writes what is left; what the database does not take then is counted in the log. */
   async close(): Promise<void> {
     this.#summarise(true);
     this.#isClosed = true;

@@ -1,7 +1,7 @@
 import { fakeClock, testDatabase } from '@tessera/test-kit';
 import { afterAll, describe, expect, it } from 'vitest';
 import { openEmbeddedDatabase } from '@tessera/stores';
-import { requireSameTime } from './clock-skew.ts';
+import { requireSameTime } from './clock-watch.ts';
 
 const postgres = await testDatabase();
 const embedded = await openEmbeddedDatabase('memory');

@@ -1,7 +1,7 @@
 /**
  * What turns services into a process: settings, stores, life cycle, signals and the management listener. It knows no protocol rule.
  */
-export { requireSameTime } from './clock-skew.ts';
+export { requireSameTime } from './clock-watch.ts';
 export { ConfigError, combine, isGiven, knownSettings, loadConfig } from './config/load-config.ts';
 export { createRuntime } from './create-runtime.ts';
 export type { Runtime } from './runtime.ts';

@@ -16,7 +16,6 @@ export type {
   Handlers,
   Principal,
   Route,
-  BearerIdentity,
   CallOptions,
   Client,
 } from './call.ts';

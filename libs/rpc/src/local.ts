@@ -59,13 +59,18 @@ function localUnary(route: Route, method: DescMethod, { refuse, arrive, asSeen }
   const invoke = unaryInvocation(route, method, refuse);
   const { input } = method;
   return async (init, options = {}) => {
-    const call = arrive(options, isBounded(options));
+    const mayEndEarly = isBounded(options);
+    const call = arrive(options, mayEndEarly);
+    const stop = watchEnd(options, (reason) => call.cancel(reason));
     try {
-      const request = create(input, init);
-      if (!isBounded(options)) return await invoke(request, call);
-      return await bounded(options, call, () => invoke(request, call));
+      if (call.cancellation !== undefined) throw call.cancellation;
+      const work = invoke(create(input, init), call);
+      return await (mayEndEarly ? call.untilCancelled(work) : work);
     } catch (error) {
       throw asSeen(error);
+    } finally {
+      stop();
+      call.finish();
     }
   };
 }
@@ -85,20 +90,4 @@ function localStream(route: Route, method: DescMethod, { refuse, arrive, asSeen 
       stop();
     }
   };
-}
-
-/** Settles with the work, or earlier at the deadline or if the caller gives up; the signal then aborts the work. */
-async function bounded(
-  options: CallOptions,
-  call: ServedCall,
-  work: () => Promise<Message>,
-): Promise<Message> {
-  const stop = watchEnd(options, (reason) => call.cancel(reason));
-  try {
-    if (call.cancellation !== undefined) throw call.cancellation;
-    return await call.untilCancelled(work());
-  } finally {
-    stop();
-    call.finish();
-  }
 }

@@ -228,8 +228,8 @@ export function unaryCallContract(way: string, setUp: SetUp): void {
         signal = context.signal;
         return {};
       };
-      await keys().sign(signRequest(), { timeoutMs: 50 });
-      await sleep(70);
+      await keys().sign(signRequest(), { timeoutMs: 1_000 });
+      await sleep(1_050);
       expect(signal?.aborted).toBe(false);
     });
   });

@@ -23,24 +23,20 @@ export const knownSettings: readonly string[] = settingNames;
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-export interface LoadOptions {
-  /** Names beginning with TESSERA_ that belong to other processes and are no mistake here. */
-  readonly known?: readonly string[];
-}
-
 /**
  * Reads the settings of one process. Every key K may instead be given as `K_FILE`, the path of a file that holds the
  * value; an empty value counts as absent. All problems are reported at once.
+ * @param options `known`: names beginning with TESSERA_ that belong to other processes and are no mistake here
  * @throws ConfigError
  */
 export function loadConfig<S extends z.ZodObject>(
   schema: S,
   given: Environment,
-  options: LoadOptions = {},
+  { known: others = knownSettings }: { readonly known?: readonly string[] } = {},
 ): z.infer<S> {
   const environment = withPresentNames(given);
   const keys = Object.keys(schema.shape);
-  const known = new Set([...(options.known ?? knownSettings), ...keys]);
+  const known = new Set([...others, ...keys]);
   const problems = unknownNames(environment, known);
   const values: Record<string, string> = {};
   const unreadable = new Set<string>();

@@ -41,16 +41,14 @@ export const tracingConfig = z.object({
   /** For a collector that authenticates its clients. */
   OTEL_EXPORTER_OTLP_HEADERS: z
     .string()
-    .refine((value) => headers.test(value), { error: 'expected name=value[,name=value...]' })
+    .regex(headers, { error: 'expected name=value[,name=value...]' })
     .transform((value) => new Secret(value))
     .optional(),
   OTEL_TRACES_SAMPLER: choice(samplers, 'parentbased_traceidratio'),
   /** For the two samplers by ratio: share of the requests that are traced, 0 to 1. */
   OTEL_TRACES_SAMPLER_ARG: z
     .string()
-    .refine((value) => /^(0|1|0?\.\d{1,9}|1\.0+|0\.0+)$/.test(value), {
-      error: 'expected a number from 0 to 1',
-    })
+    .regex(/^(0|1|0?\.\d{1,9}|1\.0+|0\.0+)$/, { error: 'expected a number from 0 to 1' })
     .transform(Number)
     .prefault('1'),
 });

@@ -24,15 +24,13 @@ export function createHealthStatus(built: BuiltService, log: Logger, intervalMs:
 
   /** Checks now, and again until `stop`. */
   async function follow(): Promise<void> {
-    const { ready, error } = await within(intervalMs, built.ready()).then(
-      () => ({ ready: true, error: undefined }),
-      (reason: unknown) => ({ ready: false, error: reason }),
-    );
+    const [checked] = await Promise.allSettled([within(intervalMs, built.ready())]);
     if (stopped) return;
+    const ready = checked.status === 'fulfilled';
     if (ready !== serving) {
       serving = ready;
       if (ready) log.info({ name: built.name }, 'serving');
-      else log.warn({ name: built.name, error }, 'not serving');
+      else log.warn({ name: built.name, error: checked.reason }, 'not serving');
       announce(ready ? 'SERVING' : 'NOT_SERVING');
     }
     timer = setTimeout(() => void follow(), ready ? intervalMs : intervalMs / 5);

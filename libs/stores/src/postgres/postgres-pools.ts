@@ -14,16 +14,14 @@ export function createPools(urls: readonly string[], options: PoolConfig, log?: 
   const hooks = urls.length > 1 ? { onConnect: requirePrimary } : {};
   const pools = urls.map((connectionString) => createPool({ ...options, connectionString, ...hooks }, log));
   let chosen = 0;
+  /** The pool of the server that connections come from at present. */
   const current = (): Pool => {
     const pool = pools[chosen];
     if (pool === undefined) throw new Error('A connection string is required.');
     return pool;
   };
   return {
-    /** The pool of the server that connections come from at present. */
-    get current(): Pool {
-      return current();
-    },
+    current,
     /** A connection to the current server, else to the next one that accepts writes; each is asked once. */
     async connect(): Promise<PoolClient> {
       const deadline = performance.now() + (options.connectionTimeoutMillis ?? Infinity);

@@ -62,7 +62,7 @@ export async function openDatabase(options: PostgresOptions): Promise<OpenedData
   const scope = createTransactionScope();
 
   async function withClient<T>(work: (lease: Lease) => Promise<T>, from = pools): Promise<T> {
-    if (from.current.waitingCount >= maxConnections * waitingPerConnection) {
+    if (from.current().waitingCount >= maxConnections * waitingPerConnection) {
       throw temporarilyUnavailable(new Error('Too many callers wait for a database connection.'));
     }
     const client = await from.connect();
@@ -108,7 +108,7 @@ function measurePools(pools: PostgresPools): () => void {
     labels: ['state'],
   };
   return metrics.gauge(options, () => {
-    const pool = pools.current;
+    const pool = pools.current();
     return [
       { labels: { state: 'busy' }, value: pool.totalCount - pool.idleCount },
       { labels: { state: 'idle' }, value: pool.idleCount },

@@ -1,4 +1,4 @@
-import { Secret } from '@tessera/kit';
+import { boundedCache, Secret } from '@tessera/kit';
 import { cleanText, redacted } from './texts.ts';
 import { serializeError } from './errors.ts';
 
@@ -34,9 +34,7 @@ interface NameRules {
   readonly cleaned: string;
 }
 
-const knownNames = new Map<string, NameRules>();
-/** Names may come from outside with a careless record; whatever comes after so many is decided each time. */
-const maxKnownNames = 1000;
+const knownNames = boundedCache<NameRules>(1000);
 
 function rulesOf(name: string): NameRules {
   const known = knownNames.get(name);
@@ -44,7 +42,8 @@ function rulesOf(name: string): NameRules {
   const plain = name.toLowerCase().replace(/[-_]/g, '');
   const isSensitive = !harmlessNames.has(plain) && (sensitiveNames.has(plain) || sensitiveEnding.test(plain));
   const rules = { isSensitive, cleaned: cleanText(name) };
-  if (knownNames.size < maxKnownNames && name.length <= 64) knownNames.set(name, rules);
+  // Longer names come from outside, with a careless record.
+  if (name.length <= 64) knownNames.set(name, rules);
   return rules;
 }
 

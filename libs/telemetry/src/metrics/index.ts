@@ -1,4 +1,4 @@
-import { Counter, Gauge, Histogram, Registry } from 'prom-client';
+import { Counter, Gauge, Histogram, register } from 'prom-client';
 
 export type { Counter, Histogram } from 'prom-client';
 
@@ -18,19 +18,15 @@ export interface Sample {
 /** Seconds, from a cached answer to a time-out. */
 export const durationBuckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5];
 
-/** The registry of this process: one, because a process has one `/metrics`. Services add their metrics to it. */
-export const registry = new Registry();
-
 const readers = new Map<string, Set<() => readonly Sample[]>>();
 
-/** Metrics of this process in the text format of Prometheus. */
+/** Metrics of this process in the text format of Prometheus: one registry, because a process has one `/metrics`. */
 export const metrics = {
   counter({ name, help, labels = [] }: MetricOptions): Counter {
-    return new Counter({ name, help, labelNames: [...labels], registers: [registry] });
+    return new Counter({ name, help, labelNames: [...labels] });
   },
   histogram({ name, help, labels = [] }: MetricOptions): Histogram {
-    const buckets = durationBuckets;
-    return new Histogram({ name, help, labelNames: [...labels], buckets, registers: [registry] });
+    return new Histogram({ name, help, labelNames: [...labels], buckets: durationBuckets });
   },
   /**
    * A gauge that is read when the metrics are requested. Several readers of one name add up per series.
@@ -41,8 +37,8 @@ export const metrics = {
     known.add(read);
     return () => void known.delete(read);
   },
-  text: (): Promise<string> => registry.metrics(),
-  contentType: registry.contentType,
+  text: (): Promise<string> => register.metrics(),
+  contentType: register.contentType,
 };
 
 function addGauge({ name, help, labels = [] }: MetricOptions): Set<() => readonly Sample[]> {
@@ -52,7 +48,6 @@ function addGauge({ name, help, labels = [] }: MetricOptions): Set<() => readonl
     name,
     help,
     labelNames: [...labels],
-    registers: [registry],
     collect() {
       gauge.reset();
       // Without labels a reset leaves a 0, which nobody measured.

@@ -1,12 +1,12 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { collectDefaultMetrics } from 'prom-client';
-import { metrics, registry } from './index.ts';
+import { metrics } from './index.ts';
 
 const resolutionMs = 10;
 
 /** Measures the process itself: the default metrics of Prometheus clients, and how late its event loop is. */
 export function measureProcess(): void {
-  collectDefaultMetrics({ register: registry });
+  collectDefaultMetrics();
   const delay = monitorEventLoopDelay({ resolution: resolutionMs });
   delay.enable();
   const options = {
