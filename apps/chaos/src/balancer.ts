@@ -1,4 +1,5 @@
 import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 
 export interface Backend {
   readonly httpPort: number;
@@ -6,14 +7,17 @@ export interface Backend {
 }
 
 const probeMs = 100;
+const probeTimeoutMs = 1_000;
+/** A process that is busy may answer one probe late. */
+const missedProbes = 3;
 
 /** A minimal TCP load balancer: round robin over the backends whose `/readyz` answers 200. */
 export class Balancer {
   readonly #backends: readonly Backend[];
   readonly #ready = new Set<Backend>();
+  readonly #probing = new AbortController();
   readonly #sockets = new Set<Socket>();
   readonly #server: Server;
-  #probe: NodeJS.Timeout | undefined;
   #turn = 0;
 
   constructor(backends: readonly Backend[]) {
@@ -27,25 +31,27 @@ export class Balancer {
 
   async start(): Promise<void> {
     await new Promise<void>((listening) => this.#server.listen(0, '127.0.0.1', listening));
-    this.#probe = setInterval(() => {
-      for (const backend of this.#backends) void this.#look(backend);
-    }, probeMs);
+    for (const backend of this.#backends) void this.#watch(backend);
   }
 
   async stop(): Promise<void> {
-    clearInterval(this.#probe);
+    this.#probing.abort();
     for (const socket of this.#sockets) socket.destroy();
     await new Promise((closed) => this.#server.close(closed));
   }
 
-  async #look(backend: Backend): Promise<void> {
+  /** Leaves a backend out that says it is not ready, or that did not answer several times. */
+  async #watch(backend: Backend): Promise<void> {
     const url = `http://127.0.0.1:${backend.managementPort}/readyz`;
-    const isReady = await fetch(url, { signal: AbortSignal.timeout(1_000) }).then(
-      ({ status }) => status === 200,
-      () => false,
-    );
-    if (isReady) this.#ready.add(backend);
-    else this.#ready.delete(backend);
+    for (let missed = 0; !this.#probing.signal.aborted; await sleep(probeMs)) {
+      const status = await fetch(url, { signal: AbortSignal.timeout(probeTimeoutMs) }).then(
+        (answer) => answer.status,
+        () => undefined,
+      );
+      missed = status === undefined ? missed + 1 : 0;
+      if (status === 200) this.#ready.add(backend);
+      else if (status !== undefined || missed >= missedProbes) this.#ready.delete(backend);
+    }
   }
 
   /** Tries the backends in turn; closes the client's connection if none accepts it. */

@@ -3,6 +3,7 @@ import { startReplicatedRedis } from '@tessera/test-kit/provision';
 import { Redis } from 'ioredis';
 import { eventually } from '@tessera/app-e2e/harness/process';
 import { checkOut } from './checkout.ts';
+import { overload } from './overloads.ts';
 import type { Replica } from './replica.ts';
 import { steppableClock, stepClocks } from './clock-steps.ts';
 import { countCrossings } from './crossings.ts';
@@ -20,6 +21,7 @@ export const scenarioNames = [
   'postgres-restart',
   'old-and-new',
   'clock-step',
+  'overload',
 ] as const;
 export type ScenarioName = (typeof scenarioNames)[number];
 
@@ -54,6 +56,8 @@ export async function scenarioOf(name: ScenarioName, { old, cleanUps, log }: Set
       const preload = [steppableClock];
       return { ...common, topology: 'split', recoveryMs: 10_000, preload, act: stepClocks };
     }
+    case 'overload':
+      return { ...common, topology: 'compact', recoveryMs: 5_000, act: overload };
     case 'old-and-new': {
       const checkout = await checkOut(old);
       cleanUps.push(() => checkout.remove());
