@@ -5,7 +5,7 @@ import { readTraceparent, traceparentKey, type SpanContext } from '@tessera/tele
 import { uuid } from '@tessera/kit';
 import { type Runtime } from '@tessera/process';
 import { callerAddress, normalizeAddress, type Networks } from './addresses.ts';
-import { lastValue, type IssuerRule } from './issuer.ts';
+import { lastValue, unknownHost, type IssuerRule } from './issuer.ts';
 import type { IssuerRouter, TenantIssuer } from './tenant-issuers.ts';
 
 /** Who a request comes from and which issuer it was sent to: the only place where forwarded headers are read. */
@@ -36,13 +36,17 @@ export function readIncoming(request: IncomingMessage, requestId: string, rules:
     ? callerAddress(address, single(headers['x-forwarded-for']), rules.proxies)
     : address;
   const tenant = routed.get(request);
-  const issuer = () =>
-    tenant?.issuer ??
-    rules.issuer.resolve({
+  const issuer = () => {
+    if (tenant !== undefined) return tenant.issuer;
+    const shared = rules.issuer.resolve({
       host: headers.host,
       forwardedHost: trusted ? single(headers['x-forwarded-host']) : undefined,
       forwardedProto: trusted ? single(headers['x-forwarded-proto']) : undefined,
     });
+    // However the host is written, no tenant at the shared issuer is served under the issuer of another.
+    if (!rules.issuer.explicit && rules.tenants.isOfTenant(shared)) throw unknownHost();
+    return shared;
+  };
   const caller = () => ({ ipAddress, issuer: issuer(), tenantId: tenant?.tenantId ?? '' });
   return { requestId, ipAddress, tenant, issuer, caller };
 }

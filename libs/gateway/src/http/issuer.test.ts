@@ -32,6 +32,8 @@ describe('issuerRule', () => {
     'localhost/../evil',
     'localhost:8080:8080',
     'localhost:99999',
+    'localhost:08080',
+    'localhost:00080',
     'localhost:',
     'localhost.',
     'localhost,evil.example',

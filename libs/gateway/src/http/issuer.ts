@@ -21,7 +21,7 @@ export function issuerRule(configured: string | undefined, allowedHosts: readonl
   return { explicit: false, resolve: (requested) => inferred(requested, allowed) };
 }
 
-const hostPattern = /^(\[[0-9a-f:.]+\]|[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?)(:\d{1,5})?$/;
+const hostPattern = /^(\[[0-9a-f:.]+\]|[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?)(:[1-9]\d{0,4})?$/;
 
 function inferred(requested: RequestedHost, allowed: ReadonlySet<string>): string {
   const host = (lastValue(requested.forwardedHost) ?? requested.host ?? '').toLowerCase();
@@ -30,9 +30,13 @@ function inferred(requested: RequestedHost, allowed: ReadonlySet<string>): strin
   const known = name !== undefined && (allowed.has(name) || allowed.has(host));
   const origin =
     known && (scheme === 'http' || scheme === 'https') ? URL.parse(`${scheme}://${host}`)?.origin : undefined;
-  if (origin === undefined)
-    throw new OAuthError('invalid_request', 'This service does not answer for the requested host.');
+  if (origin === undefined) throw unknownHost();
   return origin;
+}
+
+/** The error for a request to a host that is not allowed. */
+export function unknownHost(): OAuthError {
+  return new OAuthError('invalid_request', 'This service does not answer for the requested host.');
 }
 
 /** The value the nearest proxy added. */

@@ -93,5 +93,7 @@ describe('the issuer of a request', () => {
     expect(routed('id.example', '/t/acme/token', router)).toBe('acme /token');
     expect(routed('gateway.internal', '/t/acme/token', router)).toBeUndefined();
     expect(router.issuerOf('acme')).toBe('https://id.example/t/acme');
+    expect(router.isOfTenant('https://login.globex.example')).toBe(true);
+    expect(router.isOfTenant('https://id.example')).toBe(false);
   });
 });

@@ -24,6 +24,8 @@ export interface IssuerRouter {
   route(host: string, url: string): Routed | undefined;
   /** The issuer of its own that a tenant has; undefined for a tenant at the shared issuer. */
   issuerOf(tenantId: string): string | undefined;
+  /** Whether it is a tenant's own issuer. */
+  isOfTenant(issuer: string): boolean;
 }
 
 /** Most segments of an issuer's path, as in the declared state. */
@@ -70,6 +72,7 @@ export function createIssuerRouter(options: {
       return undefined;
     },
     issuerOf: (tenantId) => index().issuers.get(tenantId),
+    isOfTenant: (issuer) => index().list.has(issuer),
   };
 }
 
