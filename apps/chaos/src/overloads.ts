@@ -59,3 +59,17 @@ async function untilNormal(clients: TokenClients, limitMs: number): Promise<numb
   }
   throw new Error(`clients were still refused ${Math.round(limitMs)} ms after the overload`);
 }
+
+/** Many clients at once, each the next request as soon as it has a response: each gets a token or 503 with Retry-After. */
+export async function admitMany({ cluster, recorder, log }: Stage): Promise<void> {
+  const clients = new TokenClients(cluster.gateways, manyClients);
+  const over = recorder.fault('stop', `${manyClients} clients`);
+  try {
+    const outcomes = await clients.askInTurn(overloadSeconds, pauseMs);
+    log(`${manyClients} clients ${describeOutcomes(outcomes)}`);
+    requireTokensOrRefusals(outcomes);
+  } finally {
+    over();
+    clients.leave();
+  }
+}

@@ -3,7 +3,7 @@ import { startReplicatedRedis } from '@tessera/test-kit/provision';
 import { Redis } from 'ioredis';
 import { eventually } from '@tessera/app-e2e/harness/process';
 import { checkOut } from './checkout.ts';
-import { overload } from './overloads.ts';
+import { admitMany, overload } from './overloads.ts';
 import type { Replica } from './replica.ts';
 import { steppableClock, stepClocks } from './clock-steps.ts';
 import { countCrossings } from './crossings.ts';
@@ -22,6 +22,7 @@ export const scenarioNames = [
   'old-and-new',
   'clock-step',
   'overload',
+  'many-clients',
 ] as const;
 export type ScenarioName = (typeof scenarioNames)[number];
 
@@ -58,6 +59,8 @@ export async function scenarioOf(name: ScenarioName, { old, cleanUps, log }: Set
     }
     case 'overload':
       return { ...common, topology: 'compact', recoveryMs: 5_000, act: overload };
+    case 'many-clients':
+      return { ...common, topology: 'split', recoveryMs: 5_000, act: admitMany };
     case 'old-and-new': {
       const checkout = await checkOut(old);
       cleanUps.push(() => checkout.remove());
