@@ -112,6 +112,11 @@ export const routes: readonly Route[] = [
   { ...post, path: at.endSession, handle: confirmLogout },
 ];
 
+/** Paths whose answers scripts of every origin may read, errors included. */
+export const crossOriginPaths: ReadonlySet<string> = new Set(
+  routes.filter((route) => route.crossOrigin).map(({ path }) => path),
+);
+
 /** The methods of a path, for `Allow`; empty for a path that does not exist. */
 export function methodsOf(path: string): string[] {
   const methods = new Set<string>();

@@ -3,9 +3,10 @@ import { traceFieldsOf, type Logger } from '@tessera/telemetry';
 import { endpointPaths, OAuthError, temporarilyUnavailable } from '@tessera/oauth';
 import { count } from './body.ts';
 import type { Gateway } from '../gateway.ts';
-import { commonHeaders } from './headers.ts';
+import { commonHeaders, crossOriginHeaders } from './headers.ts';
 import { connectionOf, readIncoming, type IncomingRules, type Connection } from './incoming.ts';
 import { measureRequest } from './request-metrics.ts';
+import { crossOriginPaths } from '../routes.ts';
 
 /** Adds the hooks that run before and after every request. */
 export function prepareRequests(
@@ -29,6 +30,7 @@ export function prepareRequests(
     request.route = request.routeOptions.url;
     request.incoming = readIncoming(request.raw, request.id, rules);
     commonHeaders(reply, request.id);
+    if (crossOriginPaths.has(request.route ?? '')) crossOriginHeaders(reply);
     if (https || request.incoming.tenant?.issuer.startsWith('https:') === true)
       reply.header('strict-transport-security', 'max-age=31536000');
     done(closing ? temporarilyUnavailable() : (hostProblem(request) ?? addressProblem(request)));

@@ -1,6 +1,8 @@
-import { request as httpRequest } from 'node:http';
+import { once } from 'node:events';
+import { Agent, request as httpRequest, type IncomingMessage } from 'node:http';
 import Fastify from 'fastify';
 import { afterEach, expect, it } from 'vitest';
+import { metrics } from '@tessera/telemetry';
 import { fakeClock, testRuntime } from '@tessera/test-kit';
 import { openGateway, type TestGateway } from '../testing/fake-services.ts';
 import { refuseOverload } from './load-shedding.ts';
@@ -9,18 +11,19 @@ let gateway: TestGateway | undefined;
 afterEach(async () => gateway?.close());
 
 const body = JSON.stringify({ grantType: 'client_credentials', clientId: 'a', clientSecret: 'b' });
+const jsonBody = { 'content-type': 'application/json' };
 const token = async (app: TestGateway['app']) =>
-  app.inject({ method: 'POST', url: '/token', headers: { 'content-type': 'application/json' }, body });
+  app.inject({ method: 'POST', url: '/token', headers: jsonBody, body });
 
 /** A gateway whose token requests wait until they are released. */
-function slow() {
+function slow(environment: Readonly<Record<string, string>> = {}) {
   const release = Promise.withResolvers<{ accessToken: string; expiresIn: number }>();
   let waiting = 0;
   const exchange = () => {
     waiting += 1;
     return release.promise;
   };
-  gateway = openGateway(testRuntime(), { exchange }, {}, { readiness: () => Promise.resolve() });
+  gateway = openGateway(testRuntime(), { exchange }, environment, { readiness: () => Promise.resolve() });
   const { app } = gateway;
   return {
     app,
@@ -55,6 +58,11 @@ function held() {
     },
   };
 }
+/** Refused token requests so far, as the metrics have them. */
+const countedRefusals = async () => {
+  const line = /^tessera_http_requests_total\{endpoint="\/token",method="POST",status="503",.*\} (\d+)$/m;
+  return Number(line.exec(await metrics.text())?.[1] ?? 0);
+};
 const statusesOf = async (answers: readonly Promise<{ statusCode: number }>[]) =>
   Object.fromEntries(
     [...Map.groupBy(await Promise.all(answers), ({ statusCode }) => statusCode)].map(([status, all]) => [
@@ -106,6 +114,72 @@ it('refuses a burst that is more than it can hold at once, with 503 and Retry-Af
   release();
   expect(await statusesOf(requests)).toEqual({ 200: 2_048, 503: 52 });
   expect((await token(app)).statusCode).toBe(200);
+});
+
+it('refuses each dialect in its own shape, with the headers of every answer, and counts it', async () => {
+  const environment = { TESSERA_ISSUER: 'https://login.example' };
+  const { app, waiting, release } = slow(environment);
+  const requests = Array.from({ length: 2_048 }, () => token(app));
+  await expect.poll(waiting).toBe(2_048);
+  const before = await countedRefusals();
+
+  const json = await token(app);
+  const form = await app.inject({
+    method: 'POST',
+    url: '/token',
+    headers: { 'content-type': 'application/x-www-form-urlencoded' },
+    body: 'grant_type=client_credentials&client_id=a&client_secret=b',
+  });
+  const internal = await app.inject({ method: 'POST', url: '/introspect', headers: jsonBody, body });
+  const message = 'The service is overloaded. Try again in a moment.';
+  expect(json.json()).toEqual({ isSuccess: false, error: 'temporarily_unavailable', message });
+  expect(form.json()).toEqual({ error: 'temporarily_unavailable', error_description: message });
+  for (const answer of [json, form, internal]) {
+    expect([answer.statusCode, answer.headers]).toMatchObject([
+      503,
+      {
+        'cache-control': 'no-store',
+        'content-type': 'application/json; charset=utf-8',
+        'retry-after': '2',
+        'strict-transport-security': 'max-age=31536000',
+        'x-content-type-options': 'nosniff',
+        'x-request-id': expect.stringMatching(/^[\w-]{36}$/),
+      },
+    ]);
+  }
+  // A browser-based client must be able to read that it is to wait.
+  for (const answer of [json, form]) {
+    expect(answer.headers).toMatchObject({
+      'access-control-allow-origin': '*',
+      'access-control-expose-headers': 'www-authenticate, retry-after, x-request-id',
+    });
+  }
+  expect(internal.headers).not.toHaveProperty('access-control-allow-origin');
+  expect(await countedRefusals()).toBe(before + 2);
+
+  release();
+  expect(await statusesOf(requests)).toEqual({ 200: 2_048 });
+});
+
+it('refuses more requests of one connection than may be unanswered at once, one after the other', async () => {
+  const { app, waiting, release } = slow();
+  const url = new URL('/token', await app.listen({ host: '127.0.0.1', port: 0 }));
+  const requests = Array.from({ length: 2_048 }, () => token(app));
+  await expect.poll(waiting).toBe(2_048);
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+  let connections = 0;
+  app.server.on('connection', () => (connections += 1));
+  for (let times = 0; times < 40; times += 1) {
+    const client = httpRequest(url, { method: 'POST', headers: jsonBody, agent });
+    client.end(body);
+    const [answer] = (await once(client, 'response')) as [IncomingMessage];
+    expect(answer.statusCode).toBe(503);
+    await once(answer.resume(), 'end');
+  }
+  expect(connections).toBe(1);
+  agent.destroy();
+  release();
+  await Promise.all(requests);
 });
 
 it('gives no place to clients whose bodies have not arrived', async () => {

@@ -11,14 +11,20 @@ import { answerBody } from './body-route.ts';
 import { contract } from '../dialects/contract.ts';
 import { asOAuthError, type FailureLog } from './errors.ts';
 import type { Gateway } from '../gateway.ts';
-import { crossOriginHeaders } from './headers.ts';
 import { chooseRequestId, urlBelowIssuer, type IncomingRules } from './incoming.ts';
 import { sendPageError, wantsHtml } from '../pages/page.ts';
 import { prepareRequests } from './hooks.ts';
 import { watchEventLoopLoad, type EventLoopLoad } from './event-loop-load.ts';
 import { refuseOverload } from './load-shedding.ts';
 import { traceRequests } from './request-traces.ts';
-import { methodsOf, routes, type PageRoute, type ReadRoute, type Route } from '../routes.ts';
+import {
+  crossOriginPaths,
+  methodsOf,
+  routes,
+  type PageRoute,
+  type ReadRoute,
+  type Route,
+} from '../routes.ts';
 
 export interface ServerOptions {
   /** Answers `GET /readyz` on the public listener. */
@@ -85,9 +91,7 @@ export function createServer(gateway: Gateway, options: ServerOptions): FastifyI
   );
   app.setNotFoundHandler((request, reply) => refuseRoute(request, reply, gateway));
   for (const route of routes) if (route.kind !== 'page') addRoute(app, route, gateway);
-  for (const path of new Set(routes.filter((route) => route.crossOrigin).map((route) => route.path))) {
-    addPreflight(app, path);
-  }
+  for (const path of crossOriginPaths) addPreflight(app, path);
   addPages(app, gateway, failures);
   addFiles(app, gateway, options.readiness);
   addExtensions(app, gateway, failures, options.extensions ?? []);
@@ -118,9 +122,6 @@ function addRoute(app: FastifyInstance, route: Exclude<Route, PageRoute>, gatewa
   app.route({
     method: route.method,
     url: route.path,
-    ...(route.crossOrigin
-      ? { onRequest: (_request, reply, done) => (crossOriginHeaders(reply), done()) }
-      : {}),
     handler:
       route.kind === 'body'
         ? (request, reply) => answerBody(route, request, reply, gateway)
@@ -142,7 +143,6 @@ async function answerRead(
 function addPreflight(app: FastifyInstance, path: string): void {
   const methods = methodsOf(path).join(', ');
   app.options(path, async (_request, reply) => {
-    crossOriginHeaders(reply);
     return reply
       .code(204)
       .header('access-control-allow-methods', methods)
