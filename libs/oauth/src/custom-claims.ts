@@ -20,6 +20,7 @@ const protocolClaims: ReadonlySet<string> = new Set([
   'scp',
   'role',
   'userinfo_claims',
+  'authorization_details',
   'active',
   'token_type',
   'token_use',

@@ -111,6 +111,7 @@ function ownedBy(browser: Browser, pending: PendingRequest | undefined): Pending
   if (presented.length !== owner.length || !timingSafeEqual(presented, owner)) {
     throw invalidContext('belongs to another browser');
   }
+  if (browser.issuer !== '' && browser.issuer !== pending.issuer) throw invalidContext('of another issuer');
   return pending;
 }
 

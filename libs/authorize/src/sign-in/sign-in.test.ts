@@ -35,6 +35,20 @@ describe('the pre-authorization context', () => {
     expect((await owner.submit(interactionId)).outcome.case).toBe('signedIn');
   });
 
+  it('is useless at another issuer, also for its own browser (RFC 9700 section 4.4)', async () => {
+    const person = newPerson(world);
+    const interactionId = await person.interaction();
+    for (const elsewhere of [
+      { issuer: 'https://login.umbra.example', tenantId: 'umbra' },
+      { issuer: 'https://other.example', tenantId: '' },
+    ]) {
+      const browser = { ...person.context(), ...elsewhere };
+      const shown = world.gateway.getInteraction({ browser, interactionId });
+      await expect(shown).rejects.toMatchObject(invalidContext);
+    }
+    expect((await person.submit(interactionId)).outcome.case).toBe('signedIn');
+  });
+
   it('is shown to its own browser as requested', async () => {
     const person = newPerson(world);
     const { next } = await person.start({ login_hint: 'ada' });

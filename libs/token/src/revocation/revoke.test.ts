@@ -113,6 +113,15 @@ describe('revocation', () => {
     expect((await on.introspect(refreshToken)).active).toBe(false);
   });
 
+  it('without credentials revokes no token of another tenant at the issuer of a tenant', async () => {
+    const { refreshToken } = await on.signIn();
+    const at = (tenantId: string) =>
+      codeOf(on.token.revoke({ token: refreshToken, reason: '', caller: { ...caller, tenantId } }, call()));
+    expect(await at('umbra')).toBe('invalid_request');
+    expect((await on.introspect(refreshToken)).active).toBe(true);
+    expect(await at('acme')).toBe('no error');
+  });
+
   it('refuses wrong credentials before it reads the token', async () => {
     const { refreshToken } = await on.signIn();
     const credentials = credentialsOf('web', 'x'.repeat(43));

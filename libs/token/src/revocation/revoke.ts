@@ -19,7 +19,8 @@ export interface RevocationParts {
 
 interface Owner {
   readonly tenantId: string;
-  readonly clientId: string;
+  /** Undefined if the caller has no credentials. */
+  readonly clientId: string | undefined;
 }
 
 /** Characters. */
@@ -57,7 +58,7 @@ function sanitizedReason(reason: string): string {
 }
 
 /**
- * Undefined if the gateway admitted the caller without credentials. A public client is only identified: RFC 7009 §2.1
+ * The tenant at whose own issuer the gateway admitted the caller without credentials; undefined at the shared one. A public client is only identified: RFC 7009 §2.1
  * lets it revoke its own tokens, but it cannot pass where the contract requires credentials.
  */
 async function authenticateOwner(
@@ -65,7 +66,10 @@ async function authenticateOwner(
   { credentials, caller, ignoreUnknown }: RevokeRequest,
   context: CallContext,
 ): Promise<Owner | undefined> {
-  if (credentials === undefined) return undefined;
+  if (credentials === undefined) {
+    const tenantId = caller?.tenantId ?? '';
+    return tenantId === '' ? undefined : { tenantId, clientId: undefined };
+  }
   const accepts = ignoreUnknown ? 'public' : 'confidential';
   const { tenantId, clientId } = await authenticateClient(parts, { credentials, caller }, context, accepts);
   return { tenantId, clientId };

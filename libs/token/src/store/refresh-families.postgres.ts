@@ -27,7 +27,7 @@ const revokeSql = `
   WITH family AS MATERIALIZED (
     SELECT tenant_id, family_id, client_id, user_id, session_id, resource, revoked_at
     FROM token.refresh_family
-    WHERE family_id = $1::uuid AND ($2::text IS NULL OR (tenant_id = $2 AND client_id = $3))
+    WHERE family_id = $1::uuid AND ($2::text IS NULL OR tenant_id = $2) AND ($3::text IS NULL OR client_id = $3)
     FOR UPDATE
   ), revoked AS (
     UPDATE token.refresh_family AS f
@@ -94,7 +94,7 @@ async function revoke(
   runtime: StoreRuntime,
   { familyId, owner, reason, trail }: RevocationRequest,
 ): Promise<RevocationOutcome> {
-  const about = { grantId: familyId, ...(owner !== undefined && { clientId: owner.clientId }) };
+  const about = { grantId: familyId, ...(owner?.clientId !== undefined && { clientId: owner.clientId }) };
   const event = success('token.revoked', about, reason === '' ? trail : { ...trail, details: { reason } });
   const { rows } = await database.query<{ already: boolean }>({
     name: 'token.revoke',

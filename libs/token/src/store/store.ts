@@ -72,8 +72,11 @@ export type RotationError =
 
 export interface RevocationRequest {
   readonly familyId: string;
-  /** Only a family of this client is revoked; undefined if the caller was admitted without credentials. */
-  readonly owner: { readonly tenantId: string; readonly clientId: string } | undefined;
+  /**
+   * Only a family of this tenant, and of this client unless the caller was admitted without credentials, is revoked. Undefined: any
+   * family.
+   */
+  readonly owner: { readonly tenantId: string; readonly clientId: string | undefined } | undefined;
   /** For people; empty if none was given. */
   readonly reason: string;
   readonly trail: Trail;

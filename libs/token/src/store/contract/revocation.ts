@@ -43,11 +43,15 @@ export function revocationContract(engine: string, open: () => Promise<Database>
       for (const foreign of [
         { ...owner, clientId: 'other' },
         { ...owner, tenantId: 'globex' },
+        { tenantId: 'globex', clientId: undefined },
       ]) {
         expect(await on.refresh.revoke({ ...request, owner: foreign })).toBe('unknown');
       }
       expect(await on.refresh.findLive(familyId, 1)).toBeDefined();
       expect(await on.refresh.revoke({ ...request, owner })).toBe('revoked');
+      const { familyId: another } = await on.start();
+      const ofTenant = { ...request, familyId: another, owner: { ...owner, clientId: undefined } };
+      expect(await on.refresh.revoke(ofTenant)).toBe('revoked');
       expect(
         await on.refresh.revoke({ ...request, familyId: newFamilyId(systemRandom), owner: undefined }),
       ).toBe('unknown');
