@@ -9,6 +9,8 @@ import type { Stage } from './scenario.ts';
 const overloadSeconds = 20;
 const overloadFactor = 3;
 const fewClients = 32;
+/** Of two replicas: more new connections at once would wait in the system's queue of each, where nobody can refuse them. */
+const overloadClients = 1_000;
 const manyClients = 2_000;
 /** Pause of a client after a 503, well below its Retry-After. */
 const pauseMs = 200;
@@ -18,7 +20,7 @@ const quickMs = 5_000;
 /** Three times more requests than the system can answer: it serves what it can, refuses the rest quickly, and is normal after it. */
 export async function overload({ cluster, recorder, log, stretch }: Stage): Promise<void> {
   const few = new TokenClients(cluster.gateways, fewClients);
-  const many = new TokenClients(cluster.gateways, manyClients);
+  const many = new TokenClients(cluster.gateways, overloadClients);
   try {
     const capacity = await capacityFor(few);
     const over = recorder.fault('stop', `${overloadFactor} times the capacity`);
