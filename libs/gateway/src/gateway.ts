@@ -48,8 +48,6 @@ declare module 'fastify' {
     route: string | undefined;
     /** Code of the error it was answered with, for the access log. */
     failure: string | undefined;
-    /** When it began to count among the requests in progress, milliseconds since the Unix epoch. */
-    countedAt: number | undefined;
     /** Whether it was refused because of an overload, which is logged for many requests together. */
     refused: boolean;
   }

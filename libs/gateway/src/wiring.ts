@@ -71,7 +71,7 @@ export function buildGateway(
     ready: async () => {
       await Promise.all([keySets.shared.document(), issuers.get()]);
     },
-    listen: ({ host, port }) => app.listen({ host, port }),
+    listen: ({ host, port }) => app.listen({ host, port, backlog: 4_096 }),
     async close() {
       try {
         await app.close();

@@ -10,7 +10,7 @@ const entry = fileURLToPath(new URL('clients.ts', import.meta.url));
 /** Multiple of the capacity. */
 const overloadFactor = 3;
 const capacityConnections = 32;
-const overloadConnections = 1_000;
+const overloadConnections = 3_000;
 const capacitySeconds = 10;
 /** Share of the capacity that counts as recovered. */
 const normalShare = 0.8;

@@ -97,6 +97,31 @@ it('refuses what comes while many slow requests are in progress, and admits agai
   expect(await statusesOf(few)).toEqual({ 200: 200 });
 });
 
+it('forgets the requests of clients that leave before they are answered', async () => {
+  const { app, ask, waiting, release } = held();
+  const url = await app.listen({ host: '127.0.0.1', port: 0 });
+  try {
+    const slowOnes = ask(300);
+    await expect.poll(waiting).toBe(300);
+    release(3_000);
+    expect(await statusesOf(slowOnes)).toEqual({ 200: 300 });
+    const leaving = Array.from({ length: 250 }, () => httpRequest(url).end());
+    for (const client of leaving) client.on('error', () => undefined);
+    await expect.poll(waiting).toBe(250);
+    for (const client of leaving) client.destroy();
+    await expect
+      .poll(() => new Promise((resolve) => app.server.getConnections((_, n) => resolve(n))))
+      .toBe(0);
+    release(100);
+    const few = ask(200);
+    await expect.poll(waiting).toBe(200);
+    release(100);
+    expect(await statusesOf(few)).toEqual({ 200: 200 });
+  } finally {
+    await app.close();
+  }
+});
+
 it('refuses a burst that is more than it can hold at once, with 503 and Retry-After, and still says that it is ready', async () => {
   const { app, waiting, release } = slow();
   let answered = 0;

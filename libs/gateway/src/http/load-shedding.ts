@@ -42,23 +42,20 @@ export function refuseOverload(app: FastifyInstance, { log, clock }: Pick<Runtim
     }
     return overloaded;
   };
-  app.decorateRequest('countedAt', undefined);
   app.addHook('onRequest', (request, _reply, done) => {
     done(isFull() && request.route !== '/readyz' ? refuse(request) : undefined);
   });
-  app.addHook('preHandler', (request, _reply, done) => {
+  app.addHook('preHandler', (request, reply, done) => {
     if (request.route === '/readyz') return done();
     // Full since its headers came.
     if (isFull()) return done(refuse(request));
+    const from = clock.now();
     inProgress += 1;
-    request.countedAt = clock.now();
-    return done();
-  });
-  app.addHook('onResponse', (request, _reply, done) => {
-    if (request.countedAt !== undefined) {
+    // Not `onResponse`: it never comes for a client that left before its answer, and the request would count for ever.
+    reply.raw.once('close', () => {
       inProgress -= 1;
-      averageMs += (clock.now() - request.countedAt - averageMs) * weight;
-    }
-    done();
+      averageMs += (clock.now() - from - averageMs) * weight;
+    });
+    return done();
   });
 }
