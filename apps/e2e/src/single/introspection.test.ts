@@ -427,7 +427,9 @@ describe('replicas', () => {
     const calls = { done: 0 };
     const onCall = () => void (calls.done += 1);
     // Each has connections of its own and one call at a time, so that many are under way when a replica dies.
-    const introspectors = Array.from({ length: 24 }, () => certified({ metrics: { onCall } }));
+    const introspectors = Array.from({ length: 24 }, () =>
+      certified({ metrics: { onCall }, timeoutMs: 20_000 }),
+    );
     const [introspector = certified()] = introspectors;
     const token = await serviceToken();
     const failures: unknown[] = [];
@@ -435,6 +437,8 @@ describe('replicas', () => {
     const load = async (introspector: Introspector) => {
       while (loading) {
         const answer = await introspector.introspect(token).catch((error: unknown) => ({ error }));
+        // Leaves processor time to the replicas: on a busy machine pings would get no answer in time.
+        await new Promise((resolve) => setTimeout(resolve, 20));
         if ('active' in answer && answer.active) continue;
         failures.push(answer);
         loading = failures.length < 10;
