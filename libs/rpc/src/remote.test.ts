@@ -40,6 +40,22 @@ test('a call with side effects is sent once', async () => {
   expect(peer.attempts()).toBe(1);
 });
 
+test('a read is sent once more if its peer dies between the message and the status, and nothing else is', async () => {
+  const remote = await bareServer((stream, attempts) => {
+    stream.respond({ ':status': 200, 'content-type': 'application/grpc' }, { waitForTrailers: true });
+    if (attempts === 2) {
+      stream.on('wantTrailers', () => stream.sendTrailers({ 'grpc-status': '0' }));
+      stream.end(emptyMessage);
+    } else {
+      stream.write(emptyMessage, () => setTimeout(() => stream.session?.destroy(), 100));
+    }
+  });
+  const client = remote.client(KeysService);
+  await expect(client.getPublicKeys({})).resolves.toMatchObject({ keys: [] });
+  await expect(client.sign(signRequest())).rejects.toMatchObject({ code: 'temporarily_unavailable' });
+  expect(remote.attempts()).toBe(3);
+});
+
 /** An empty message as gRPC frames it. */
 const emptyMessage = Buffer.alloc(5);
 

@@ -71,15 +71,22 @@ export function openGrpcClient(service: DescService, settings: ChannelSettings):
   return {
     unary: async (method, request, { metadata, deadline, signal }) => {
       const parts = requestOf(method, request);
-      let cancelling: Disposable | undefined;
-      const response = new Promise<MessageShape<typeof method.output>>((resolve, reject) => {
-        const call = client.makeUnaryRequest(...parts, metadata, { deadline }, (error, message) => {
-          if (message !== undefined && error === null) resolve(message);
-          else reject(unavailableIfCut(error ?? new Error('the call ended without a response'), signal));
+      const send = () => {
+        let cancelling: Disposable | undefined;
+        const response = new Promise<MessageShape<typeof method.output>>((resolve, reject) => {
+          const call = client.makeUnaryRequest(...parts, metadata, { deadline }, (error, message) => {
+            if (message !== undefined && error === null) resolve(message);
+            else reject(unavailableIfCut(error ?? new Error('the call ended without a response'), signal));
+          });
+          cancelling = cancelWith(signal, call);
         });
-        cancelling = cancelWith(signal, call);
+        return response.finally(() => cancelling?.[Symbol.dispose]());
+      };
+      // grpc-js retries nothing once a response has begun. If its peer dies then, a read may be sent again.
+      return send().catch((error: Partial<ServiceError>) => {
+        if (!isRead(method) || error.details !== connectionDropped || signal?.aborted === true) throw error;
+        return send();
       });
-      return response.finally(() => cancelling?.[Symbol.dispose]());
     },
     stream: async function* stream(method, request, { metadata, deadline, signal }) {
       const call = client.makeServerStreamRequest(...requestOf(method, request), metadata, { deadline });
@@ -135,9 +142,7 @@ function channelOptions(service: DescService, settings: ChannelSettings): Channe
 
 /** Calls go round all replicas, without those that fail far more often than the others. Methods that only read are retried. */
 function serviceConfig(service: DescService): ServiceConfig {
-  const reads = service.methods.filter(
-    ({ idempotency }) => idempotency === MethodOptions_IdempotencyLevel.NO_SIDE_EFFECTS,
-  );
+  const reads = service.methods.filter(isRead);
   return {
     loadBalancingConfig: [
       {
@@ -172,6 +177,13 @@ function serviceConfig(service: DescService): ServiceConfig {
     retryThrottling: { maxTokens: 1_000, tokenRatio: 1 },
   };
 }
+
+function isRead({ idempotency }: Pick<DescMethodUnary, 'idempotency'>): boolean {
+  return idempotency === MethodOptions_IdempotencyLevel.NO_SIDE_EFFECTS;
+}
+
+/** How grpc-js describes a call whose connection was lost. */
+const connectionDropped = 'Connection dropped';
 
 /** How grpc-js describes an HTTP/2 stream that ended without a gRPC status: cut, or answered by a proxy in between. */
 const transportFailure =
