@@ -9,8 +9,6 @@ export function isConflict(error: unknown): boolean {
 }
 
 const unavailableCodes = new Set([
-  '3F000', // the schema is not there (yet): the migrations were not applied to this database
-  '42P01', // the table is not there (yet)
   '25006', // read-only: a replica, or the primary of yesterday
   '25P03', // idle in transaction for too long
   '3D000', // the database is not there (yet)
@@ -26,11 +24,11 @@ const unavailableClasses = new Set(['08', '28', '53', '58']);
 /** The store could not do its work now, whatever was asked. */
 export function isUnavailable(error: unknown): boolean {
   const code = sqlState(error);
-  if (code !== undefined) return unavailableCodes.has(code) || unavailableClasses.has(code.slice(0, 2));
-  return isConnectionTrouble(error);
+  if (code === undefined) return isConnectionTrouble(error);
+  return isSchemaMissing(error) || unavailableCodes.has(code) || unavailableClasses.has(code.slice(0, 2));
 }
 
-/** A schema or table is not there. */
+/** A schema or table is not there: the migrations were not applied to this database, or not yet. */
 export function isSchemaMissing(error: unknown): boolean {
   const code = sqlState(error);
   return code === '3F000' || code === '42P01';

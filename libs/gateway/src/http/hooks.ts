@@ -49,7 +49,7 @@ export function prepareRequests(
   const { log } = gateway.runtime;
   app.addHook('onResponse', (request, reply, done) => {
     const { elapsedTime } = reply;
-    // Also runs for a request whose connection closed before it was answered.
+    // Does not run for a request whose connection closed before it was answered; then the count ends with the connection.
     connectionOf(request.raw.socket, rules.proxies).unanswered -= 1;
     measureRequest(request, reply.statusCode, elapsedTime);
     if (!request.refused) logRequest(log, request, reply.statusCode, elapsedTime);
