@@ -93,6 +93,11 @@ export function signInSuite(system: () => System): void {
       };
       expect((await silently(ada.idToken)).has('code')).toBe(true);
       expect((await silently(bob.idToken)).get('error')).toBe('login_required');
+      const eve = await codeFor(system().person(), 'globex-web', { scope: 'openid stock.read' }, people.eve);
+      expect((await silently(tokensOf(await redeem(http, eve)).idToken)).get('error')).toBe('login_required');
+      for (const hint of ['garbage', ada.accessToken]) {
+        expect((await silently(hint)).get('error'), 'not an ID token').toBe('invalid_request');
+      }
     });
 
     it('answers 400 when the session belongs to another tenant, and offers signing out', async () => {

@@ -268,6 +268,20 @@ export function tenantIssuersSuite(system: () => System): void {
       },
     );
 
+    it.each(tenants)(
+      "%s: another issuer's ID token is no id_token_hint, even where its user is signed in (OIDC Core §3.1.2.1)",
+      async (tenant) => {
+        const browser = person(tenant);
+        await signIn(tenant, browser);
+        const { tokens } = await signIn(other(tenant), person(other(tenant)));
+        const asked = { client_id: `${tenant}-web`, scope: 'openid', prompt: 'none' };
+        const query = authorizeQuery({ ...asked, id_token_hint: tokens.id_token });
+        const answer = await browser.get(`${pathOf(tenant)}/authorize?${query}`);
+        const { searchParams } = new URL(answer.header('location') ?? '');
+        expect([searchParams.get('error'), searchParams.get('code')]).toEqual(['invalid_request', null]);
+      },
+    );
+
     it.each(tenants)('%s: logging out ends the session and stays below the issuer', async (tenant) => {
       const browser = person(tenant);
       const { tokens } = await signIn(tenant, browser);

@@ -51,6 +51,25 @@ describe('a request with an id_token_hint (OIDC Core §3.1.2.1)', () => {
     expect((await ada.redirect()).has('code'), 'the session is as it was').toBe(true);
   });
 
+  it('gets invalid_request for an invalid hint, with and without a session, whatever the prompt (§3.1.2.6)', async () => {
+    const ada = newPerson(world);
+    await ada.signIn();
+    for (const person of [ada, newPerson(world)]) {
+      for (const prompt of ['none', 'login', undefined]) {
+        const { next } = await world.gateway.beginAuthorization({
+          browser: person.context(),
+          parameters: request({ prompt }),
+          idTokenHintIsInvalid: true,
+        });
+        const answer = next.case === 'redirect' ? answerOf(next.value.location) : {};
+        expect(answer).toMatchObject({ error: 'invalid_request', state: 'xyz', iss: issuer });
+        expect(answer).not.toHaveProperty('code');
+      }
+    }
+    const rows = await world.audited('authorize.rejected', 1);
+    expect(rows.at(-1)).toMatchObject({ reason: 'invalid_request', clientId: 'acme-web' });
+  });
+
   it('gets a code when the named person signs in', async () => {
     const person = newPerson(world);
     const { outcome } = await person.submit(await interaction(person, 'acme-ada'));

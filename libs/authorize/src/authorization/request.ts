@@ -1,5 +1,3 @@
-import { decodeJwt } from 'jose';
-import { z } from 'zod';
 import {
   authorizationResponse,
   checkAuthorizationParameters,
@@ -24,6 +22,7 @@ import type {
 } from '@tessera/oauth';
 import { isServedAt, type ApplicationRecord, type DirectoryClient } from '@tessera/directory-client';
 import type { CallOptions } from '@tessera/rpc';
+import { membersOfRequestObject } from './request-object.ts';
 
 /** An authorization request as received, or as saved while a person signs in. */
 export interface AskedRequest {
@@ -31,6 +30,8 @@ export interface AskedRequest {
   readonly issuer: string;
   /** Subject of a valid `id_token_hint`; empty without one. */
   readonly hintedUserId: string;
+  /** Whether the `id_token_hint` is no ID token of this issuer. Such a request is never saved. */
+  readonly idTokenHintIsInvalid?: boolean;
 }
 
 /** An authorization request that passed every check that does not depend on the person. */
@@ -69,6 +70,7 @@ interface Draft {
   maxAge?: number | undefined;
   claims?: Pick<RequestedClaims, 'userinfo' | 'idToken'>;
   hintedUserId: string;
+  readonly idTokenHintIsInvalid: boolean;
 }
 
 interface Lookup {
@@ -97,7 +99,8 @@ export const phases: readonly Phase[] = [
   /* 7 */ { name: 'scope', failure: 'redirect', check: checkScope }, // RFC 6749 §3.3, RFC 8707 §2
   /* 8 */ { name: 'prompt', failure: 'redirect', check: checkPrompt }, // OIDC Core §3.1.2.1
   /* 9 */ { name: 'max_age', failure: 'redirect', check: checkMaxAge }, // OIDC Core §3.1.2.1
-  /* 10 */ { name: 'claims', failure: 'redirect', check: checkClaims }, // OIDC Core §5.5
+  /* 10 */ { name: 'id_token_hint', failure: 'redirect', check: checkHint }, // OIDC Core §3.1.2.1
+  /* 11 */ { name: 'claims', failure: 'redirect', check: checkClaims }, // OIDC Core §5.5
 ];
 
 /** The parameters that are read; no others are stored. */
@@ -120,10 +123,10 @@ const knownParameters = [
 
 /** Runs every phase. Throws if the directory fails; returns a refusal if the request is invalid. */
 export async function checkRequest(
-  { parameters, issuer, hintedUserId }: AskedRequest,
+  { parameters, issuer, hintedUserId, idTokenHintIsInvalid = false }: AskedRequest,
   lookup: Lookup,
 ): Promise<CheckedRequest | Refusal> {
-  const draft: Draft = { parameters, issuer, hintedUserId };
+  const draft: Draft = { parameters, issuer, hintedUserId, idTokenHintIsInvalid };
   for (const phase of phases) {
     try {
       await phase.check(draft, lookup);
@@ -236,7 +239,7 @@ function checkGrantType(draft: Draft): void {
  */
 function checkUnsupported(draft: Draft): void {
   const form = settled(draft.form);
-  const object = membersOf(parameter(draft.parameters, 'request'));
+  const object = membersOfRequestObject(parameter(draft.parameters, 'request'));
   const formPost = object.response_mode === 'form_post' && /^https?:/i.test(form.redirectUri);
   draft.form = {
     ...form,
@@ -244,21 +247,6 @@ function checkUnsupported(draft: Draft): void {
     responseMode: formPost ? 'form_post' : form.responseMode,
   };
   checkUnsupportedParameters(draft.parameters);
-}
-
-const requestObject = z.object({
-  state: z.string().max(2048).optional(),
-  response_mode: z.string().optional(),
-});
-
-/** Nobody has verified them. */
-function membersOf(object: string | undefined): z.infer<typeof requestObject> {
-  if (object === undefined) return {};
-  try {
-    return requestObject.parse(decodeJwt(object));
-  } catch {
-    return {};
-  }
 }
 
 function checkScope(draft: Draft, { ignoreUnknownScopes }: Lookup): void {
@@ -278,6 +266,12 @@ function checkPrompt(draft: Draft): void {
 
 function checkMaxAge(draft: Draft): void {
   draft.maxAge = parseMaxAge(parameter(draft.parameters, 'max_age'));
+}
+
+/** The client accepts one person only, and the server cannot tell who that is. */
+function checkHint({ idTokenHintIsInvalid }: Draft): void {
+  if (!idTokenHintIsInvalid) return;
+  throw new OAuthError('invalid_request', 'The id_token_hint is not an ID token of this issuer.');
 }
 
 /** Only a request for `openid` is one of OIDC. A requested subject is a hint: nobody else's session or sign-in serves. */

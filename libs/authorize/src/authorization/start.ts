@@ -17,10 +17,7 @@ export type Started =
   | { readonly next: 'interaction' | 'tenant_mismatch'; readonly interaction: Interaction };
 
 /** Serves an authorization request (RFC 6749 §4.1.1, OIDC Core §3.1.2). Throws OAuthError for what the browser sees as an error page. */
-export type StartAuthorization = (
-  from: BrowserCall,
-  asked: Pick<AskedRequest, 'parameters' | 'hintedUserId'>,
-) => Promise<Started>;
+export type StartAuthorization = (from: BrowserCall, asked: Omit<AskedRequest, 'issuer'>) => Promise<Started>;
 
 export function createStartAuthorization(deps: {
   readonly directory: DirectoryClient;
@@ -64,10 +61,11 @@ export function createStartAuthorization(deps: {
     return (await codes.issue(from, request, session))?.redirect;
   }
 
-  return async (from, { parameters, hintedUserId }) => {
+  return async (from, asked) => {
+    const { parameters } = asked;
     const { tenantId } = from.browser;
     const lookup = { directory, call: from.call.onward(), ignoreUnknownScopes, tenantId };
-    const request = await checkRequest({ parameters, issuer: from.browser.issuer, hintedUserId }, lookup);
+    const request = await checkRequest({ ...asked, issuer: from.browser.issuer }, lookup);
     if (isRefusal(request)) {
       audit.requestRejected(from, request);
       if (request.redirect === undefined) throw request.error;

@@ -88,7 +88,7 @@ describe('GET /authorize', () => {
     ]);
   });
 
-  it('forwards the person of a valid id_token_hint, and nobody for a foreign one (OIDC Core section 3.1.2.1)', async () => {
+  it('forwards the person of a valid id_token_hint, or that it is invalid (OIDC Core section 3.1.2.1)', async () => {
     const gateway = openGateway(testRuntime(), {
       beginAuthorization: toLogin,
       verifyIdTokenHint: ({ idToken }) => ({
@@ -99,10 +99,13 @@ describe('GET /authorize', () => {
     await get(gateway, `${query}&id_token_hint=good`);
     await get(gateway, `${query}&id_token_hint=bad`);
     await get(gateway, query);
-    expect(gateway.requests('beginAuthorization').map(({ hintedUserId }) => hintedUserId)).toEqual([
-      'usr_ada',
-      '',
-      '',
+    const forwarded = gateway
+      .requests('beginAuthorization')
+      .map(({ hintedUserId, idTokenHintIsInvalid }) => [hintedUserId, idTokenHintIsInvalid]);
+    expect(forwarded).toEqual([
+      ['usr_ada', false],
+      ['', true],
+      ['', false],
     ]);
     expect(gateway.requests('verifyIdTokenHint')).toHaveLength(2);
   });

@@ -29,11 +29,8 @@ export const authorize: PageHandler = async ({ app, request, reply, gateway }) =
   const browser = browserContext(app, request, browserId);
   await countStart('authorization', browser.ipAddress, gateway);
   const call = rootCall(request.incoming.requestId);
-  const hintedUserId = await hintedPerson(parameters['id_token_hint'], request, gateway);
-  const { next } = await gateway.peers.authorize.beginAuthorization(
-    { browser, parameters, hintedUserId },
-    call,
-  );
+  const hint = await readHint(parameters['id_token_hint'], request, gateway);
+  const { next } = await gateway.peers.authorize.beginAuthorization({ browser, parameters, ...hint }, call);
   if (next.case === 'redirect') return sendToClient(reply, gateway, next.value);
   if (known === '') writeCookie(request, reply, 'browser', browserId);
   if (next.case === 'interaction') {
@@ -56,15 +53,15 @@ export const authorizeByForm: PageHandler = async ({ request, reply }) => {
   return redirectToPage(reply, `${endpointPaths.authorization}?${query}`);
 };
 
-/** The person an `id_token_hint` names (OIDC Core §3.1.2.1); '' without one, and for one that is not ours. */
-async function hintedPerson(
+/** The person an `id_token_hint` names (OIDC Core §3.1.2.1), or that it is no ID token of this issuer. */
+async function readHint(
   idToken: string | undefined,
   request: FastifyRequest,
   gateway: Gateway,
-): Promise<string> {
-  if (idToken === undefined || idToken === '') return '';
+): Promise<{ hintedUserId: string; idTokenHintIsInvalid: boolean }> {
+  if (idToken === undefined || idToken === '') return { hintedUserId: '', idTokenHintIsInvalid: false };
   const caller = request.incoming.caller();
   const call = rootCall(request.incoming.requestId);
   const hint = await gateway.peers.token.verifyIdTokenHint({ caller, idToken }, call);
-  return hint.valid ? hint.sub : '';
+  return { hintedUserId: hint.valid ? hint.sub : '', idTokenHintIsInvalid: !hint.valid };
 }

@@ -1,0 +1,17 @@
+import { decodeJwt } from 'jose';
+import { z } from 'zod';
+
+const requestObject = z.object({
+  state: z.string().max(2048).optional(),
+  response_mode: z.string().optional(),
+});
+
+/** The members of a request object (OIDC Core §6.1) that say where its refusal goes. Nobody has verified them. */
+export function membersOfRequestObject(object: string | undefined): z.infer<typeof requestObject> {
+  if (object === undefined) return {};
+  try {
+    return requestObject.parse(decodeJwt(object));
+  } catch {
+    return {};
+  }
+}
