@@ -7,6 +7,7 @@ import { stacks } from './stacks.ts';
 interface Options {
   readonly file: string;
   readonly issuer?: string;
+  readonly resource?: string;
 }
 
 /** `tessera client-config`. */
@@ -18,11 +19,16 @@ export function addClientConfig(program: Command, context: CommandContext): void
     .argument('<stack>', 'its library or product, see below')
     .requiredOption('-f, --file <path>', 'the declared state, as YAML; - reads standard input', nonEmpty)
     .option('--issuer <url>', `issuer of the deployment ${environmentHelp('TESSERA_ISSUER')}`)
+    .option(
+      '--resource <audience>',
+      'API resource whose scopes the configuration has; default: the first one',
+    )
     .addHelpText(
       'after',
       `
 The configuration goes to standard output, hints to standard error. It never contains the secret: the variable
-CLIENT_SECRET does. Without --issuer, the issuer is the tenant's own if it has one.
+CLIENT_SECRET does. A tenant's own issuer is used in place of the deployment's. The scopes are the declared ones, those of
+one API resource at most. What cannot work is refused, with what to declare.
 
 Stacks:
 ${stacks.map(({ id, title }) => `  ${id.padEnd(24)}${title}`).join('\n')}`,
@@ -41,10 +47,19 @@ ${stacks.map(({ id, title }) => `  ${id.padEnd(24)}${title}`).join('\n')}`,
         tenants,
         clientId,
         stack,
-        issuer: options.issuer,
-        sharedIssuer: orEnvironment(undefined, 'TESSERA_ISSUER', context) || defaultIssuer,
+        issuer: issuerOf(options, context),
+        audience: options.resource,
       });
       context.out(text);
       for (const hint of hints) context.say(`${hint}\n`);
     });
+}
+
+/** Throws CommandError if it is no URL. */
+function issuerOf({ issuer }: Options, context: CommandContext): string {
+  const given = orEnvironment(issuer, 'TESSERA_ISSUER', context) || defaultIssuer;
+  if (/^https?:$/.test(URL.parse(given)?.protocol ?? '')) return given;
+  throw new CommandError(
+    'The issuer must be a URL such as https://id.example.com. Correct --issuer or TESSERA_ISSUER.',
+  );
 }
