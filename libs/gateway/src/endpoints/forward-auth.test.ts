@@ -48,6 +48,11 @@ describe('GET /auth/verify', () => {
     expect(gateway.requests('introspect')[0]).toMatchObject({ token: 'a.b.c' });
   });
 
+  it('sends every header, empty where the token has no value, so that a proxy replaces what the caller sent', async () => {
+    const answer = await ask(open(() => ({ ...claims, scope: '', role: [] })));
+    expect(answer.headers).toMatchObject({ 'x-auth-scope': '', 'x-auth-roles': '' });
+  });
+
   it.each([
     ['is inactive', { active: false }],
     ['is a refresh token', { kind: TokenKind.REFRESH_TOKEN }],

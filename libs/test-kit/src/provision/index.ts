@@ -10,6 +10,8 @@ export { createDatabase } from './database.ts';
 export type { TestDatabase } from './database.ts';
 export { freePort, holdProcess } from './held-process.ts';
 export type { HeldProcess, HeldProcessOptions } from './held-process.ts';
+export { startNginx } from './nginx.ts';
+export type { Nginx } from './nginx.ts';
 export { startPostgres, startRestartablePostgres } from './postgres.ts';
 export type { RestartableStore } from './postgres.ts';
 export { startReplicatedPostgres } from './postgres-standby.ts';
