@@ -11,7 +11,7 @@ export interface GrantRequest {
   readonly tenantId: string;
   readonly clientId: string;
   readonly scopes: readonly string[];
-  /** Audience of the requested API scopes; empty when there are none. */
+  /** The named resource, else the audience of the requested API scopes; empty if there is neither. */
   readonly resource: string;
   readonly issuer: string;
   /** Address the request came from. */

@@ -24,7 +24,7 @@ export interface AccessTokenInput {
   readonly scopes: readonly string[];
   /** Roles of the user; empty for client credentials. */
   readonly roles: readonly string[];
-  /** Audience of the granted API scopes; empty when there are none. */
+  /** The named resource, else the audience of the granted API scopes; empty if there is neither. */
   readonly resource: string;
   /** Seconds since the Unix epoch. */
   readonly issuedAt: number;
@@ -57,7 +57,7 @@ export function withScopeText(claims: AccessTokenClaims): object {
   return { ...claims, scope: claims.scope.join(' ') };
 }
 
-/** The claims of an access token. `aud` is one string: the API resource, or the issuer when only built-in scopes were granted. */
+/** The claims of an access token. `aud` is one string: the API resource, or the issuer without one. */
 export function accessTokenClaims(input: AccessTokenInput): AccessTokenClaims {
   return {
     iss: input.issuer,

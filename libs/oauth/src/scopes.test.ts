@@ -64,8 +64,13 @@ describe('grantScopes', () => {
     });
   });
 
-  it('returns an empty resource for identity scopes only.', () => {
-    expect(grantScopes({ requested: ['openid'], resource: '', available, person: true }).resource).toBe('');
+  it('returns for identity scopes only the named resource, or none (RFC 8707 §2).', () => {
+    for (const resource of ['', orders, stock]) {
+      expect(grantScopes({ requested: ['openid'], resource, available, person: true })).toEqual({
+        scopes: ['openid'],
+        resource,
+      });
+    }
   });
 
   it('grants a client on its own behalf every API scope of its one resource if it requests none (RFC 6749 §3.3).', () => {

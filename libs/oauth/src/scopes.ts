@@ -60,7 +60,7 @@ export interface ScopeRequest {
 
 export interface GrantedScopes {
   readonly scopes: string[];
-  /** Audience of the granted API scopes; empty if only built-in scopes were granted. */
+  /** The named resource, else that of the granted API scopes; empty if only built-in scopes were granted. */
   readonly resource: string;
 }
 
@@ -69,14 +69,12 @@ export interface GrantedScopes {
  *
  * If a client on its own behalf requests no scope, it gets every API scope of its one resource (RFC 6749 §3.3 requires a default
  * or an error); a user's grant always names its scopes. With `resource`, the API scopes of other resources are dropped
- * (RFC 8707 §2.2). Throws `invalid_target` if the application does not have `resource`, and `invalid_scope` if a scope is
+ * (RFC 8707 §2.2), and the token is for that resource even if no API scope is left. Throws `invalid_target` if the application does not have `resource`, and `invalid_scope` if a scope is
  * unknown or not granted, if no scope is left, or if the API scopes belong to two resources.
  */
 export function grantScopes(request: ScopeRequest): GrantedScopes {
   const audienceOf = new Map(request.available.map((scope) => [scope.name, scope.audience]));
-  if (request.resource !== '' && !hasResource(request.available, request.resource)) {
-    throw new OAuthError('invalid_target', 'The resource is not known or not available to this application.');
-  }
+  requireResource(request.resource, request.available);
   const requested = request.requested ?? [];
   const candidates = requested.length === 0 ? defaultScopes(request) : [...new Set(requested)];
   const scopes: string[] = [];
@@ -104,18 +102,26 @@ export function grantScopes(request: ScopeRequest): GrantedScopes {
       'The scopes belong to several resources; name one with the resource parameter.',
     );
   }
-  const [resource = ''] = audiences;
+  const [resource = request.resource] = audiences;
   return { scopes, resource };
 }
 
 /**
  * The resources that a user's grant may have if the token request names `resource`; empty: any, as the request names none.
- * If the application has `resource`, a grant without API scopes is accepted too: its authorization request may have named
- * the same resource without effect (RFC 8707 §2.2).
+ * If the application has `resource`, a grant without a resource is accepted too: the token request may choose it (RFC 8707 §2.2).
  */
 export function grantResourcesFor(resource: string, available: readonly AvailableScope[]): string[] {
   if (resource === '') return [];
   return hasResource(available, resource) ? [resource, ''] : [resource];
+}
+
+/**
+ * Throws `invalid_target` if the application has no scope of the resource, without which it could get tokens for any API (RFC 8707 §2).
+ * @param resource empty if the request names none, which is always accepted
+ */
+export function requireResource(resource: string, available: readonly AvailableScope[]): void {
+  if (resource === '' || hasResource(available, resource)) return;
+  throw new OAuthError('invalid_target', 'The resource is not known or not available to this application.');
 }
 
 function hasResource(available: readonly AvailableScope[], resource: string): boolean {

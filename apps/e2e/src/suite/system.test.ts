@@ -19,6 +19,7 @@ import { interoperabilitySuite } from '../suites/interoperability.ts';
 import { logoutSuite } from '../suites/logout.ts';
 import { outputSuite } from '../suites/output.ts';
 import { racesSuite } from '../suites/races.ts';
+import { resourceSuite } from '../suites/resource.ts';
 import { cibaDeliverySuite } from '../suites/ciba-delivery.ts';
 import { signInSuite } from '../suites/sign-in.ts';
 import { tenantIssuersSuite } from '../suites/tenant-issuers.ts';
@@ -64,6 +65,7 @@ describe(setUp.name, () => {
   signInSuite(system);
   codeFlowSuite(system);
   tokensSuite(system);
+  resourceSuite(system);
   claimsSuite(system);
   logoutSuite(system);
   backchannelLogoutSuite(system);

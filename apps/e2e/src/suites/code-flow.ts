@@ -160,20 +160,21 @@ export function codeFlowSuite(system: () => System): void {
       });
     });
 
-    it('takes the resource of the authorization request again where it restricted nothing (RFC 8707 section 2.2)', async () => {
+    it('keeps the resource of an authorization request without scopes of it, across refreshes (RFC 8707 section 2.2)', async () => {
       const { http } = system();
       const resource = ordersAudience;
       const elsewhere = { resource: billingAudience };
       const code = await codeFor(system().person(), 'acme-web', { scope: 'openid offline_access', resource });
       expectError(await redeem(http, code, dialect, elsewhere), 400, 'invalid_target');
       const tokens = tokensOf(await redeem(http, code, dialect, { resource }));
-      expect(claimsOf(tokens.accessToken)).toMatchObject({ aud: system().baseUrl });
+      expect(claimsOf(tokens.accessToken)).toMatchObject({ aud: resource });
       const refused = await refresh(http, tokens.refreshToken, 'acme-web', dialect, elsewhere);
       expectError(refused, 400, 'invalid_target');
       const next = tokensOf(await refresh(http, tokens.refreshToken, 'acme-web', dialect, { resource }));
-      expect(claimsOf(next.accessToken)).toMatchObject({ aud: system().baseUrl });
+      expect(claimsOf(next.accessToken)).toMatchObject({ aud: resource });
       expect(next.scope?.split(' ').sort()).toEqual(['offline_access', 'openid']);
-      tokensOf(await refresh(http, next.refreshToken, 'acme-web', dialect));
+      const last = tokensOf(await refresh(http, next.refreshToken, 'acme-web', dialect));
+      expect(claimsOf(last.accessToken)).toMatchObject({ aud: resource });
     });
 
     it('gives the same successor again to a retry, until the successor is used; then ends the family', async () => {

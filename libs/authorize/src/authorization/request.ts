@@ -39,7 +39,7 @@ export interface CheckedRequest {
   readonly form: Form;
   readonly record: ApplicationRecord;
   readonly scopes: readonly string[];
-  /** Audience of the granted API scopes; empty when there are none. */
+  /** The named resource, else the audience of the granted API scopes; empty if there is neither. */
   readonly resource: string;
   readonly prompt: ReadonlySet<PromptValue>;
   /** Seconds since the person last signed in; undefined without a limit. */

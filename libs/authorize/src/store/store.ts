@@ -53,7 +53,7 @@ export interface CodeGrant {
   readonly clientId: string;
   readonly userId: string;
   readonly scopes: readonly string[];
-  /** Audience of the granted API scopes; empty when there are none. */
+  /** The named resource, else the audience of the granted API scopes; empty if there is neither. */
   readonly resource: string;
   /** Empty when the request had none. */
   readonly nonce: string;

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { billing, orders } from '../testing/directory.ts';
-import { claimsOf, codeOf, grantOf, issuer, world, type World } from '../testing/world.ts';
+import { claimsOf, codeOf, grantOf, world, type World } from '../testing/world.ts';
 
 let on: World;
 beforeAll(async () => {
@@ -57,11 +57,11 @@ describe.each([
     expect((await poll(secret)).accessToken).not.toBe('');
   });
 
-  it('accepts a resource of the application if the grant has no API scope, and no other resource (RFC 8707 section 2.2)', async () => {
+  it('is for the resource of the poll if the grant has none and the application has a scope of it (RFC 8707 section 2.2)', async () => {
     const secret = on.device.start(prefix);
     on.device.approve(secret, { ...grantOf(), scopes: ['openid'], resource: '' });
     expect(await codeOf(poll(secret, 'web', billing))).toBe('invalid_target');
-    expect(claimsOf((await poll(secret, 'web', orders)).accessToken)).toMatchObject({ aud: issuer });
+    expect(claimsOf((await poll(secret, 'web', orders)).accessToken)).toMatchObject({ aud: orders });
   });
 
   it('is not offered without a device service', async () => {

@@ -162,6 +162,28 @@ describe('changes of user and application between two refreshes', () => {
     expect(claimsOf((await on.refresh(second)).accessToken)['scope']).toContain('orders.write');
   });
 
+  it('refuses a resource of which the application has no scope left, and consumes nothing (RFC 8707 section 2.2)', async () => {
+    const scopes = ['openid', 'offline_access'];
+    const { accessToken, refreshToken } = await on.signIn({ scopes, resource: orders });
+    expect(claimsOf(accessToken)).toMatchObject({ aud: orders, scope: scopes });
+    const before = structuredClone(on.directory.applications.get('web'));
+    await on.directory.changeApplication('web', (record) => {
+      record.scopes = record.scopes.filter(({ audience }) => audience !== orders);
+    });
+    expect(await codeOf(on.refresh(refreshToken))).toBe('invalid_target');
+    expect(await codeOf(on.refresh(refreshToken, 'web', { resource: orders }))).toBe('invalid_target');
+    await on.directory.changeApplication('web', (record) => Object.assign(record, before));
+    expect(claimsOf((await on.refresh(refreshToken)).accessToken)).toMatchObject({ aud: orders });
+  });
+
+  it('gives a token narrowed to identity scopes the issuer as audience, or the resource that the request names', async () => {
+    const { refreshToken } = await on.signIn();
+    const narrowed = await on.refresh(refreshToken, 'web', { scope: 'openid' });
+    expect(claimsOf(narrowed.accessToken)).toMatchObject({ aud: issuer, scope: ['openid'] });
+    const named = await on.refresh(narrowed.refreshToken, 'web', { scope: 'openid', resource: orders });
+    expect(claimsOf(named.accessToken)).toMatchObject({ aud: orders, scope: ['openid'] });
+  });
+
   it('refuses a refresh if the application has lost every scope of the request', async () => {
     const { refreshToken } = await on.signIn({ scopes: ['offline_access', 'orders.read'] });
     const before = structuredClone(on.directory.applications.get('web'));

@@ -1,5 +1,5 @@
 import type { DirectoryClient } from '@tessera/directory-client';
-import { builtInScopes, grantResourcesFor, grantScopes, narrowScopes } from '@tessera/oauth';
+import { builtInScopes, grantResourcesFor, grantScopes, narrowScopes, requireResource } from '@tessera/oauth';
 import type { User } from '@tessera/proto-gen/directory';
 import { oauthError } from '../audit.ts';
 import { invalidClient } from '../client-authentication.ts';
@@ -48,7 +48,7 @@ export async function requireActive(
 /**
  * Decides scope and resource of the access token. A client on its own behalf gets what it requests and is allowed. A user's grant is
  * the upper bound: the request may narrow it, and scopes that the application has lost since, or that belong to another
- * API resource now, are left out.
+ * API resource now, are left out. Throws `invalid_target` for a resource of which the application has no scope.
  */
 export function decideScopes(
   { application, request, requestedScopes }: Exchange,
@@ -70,5 +70,16 @@ export function decideScopes(
   );
   const scopes = narrowScopes(remaining, requestedScopes);
   if (scopes.length === 0) throw oauthError('invalid_scope', 'No granted scope is left.', 'scope_withdrawn');
-  return { scopes, resource: scopes.every((name) => builtInScopes.has(name)) ? '' : grant.resource };
+  const resource = request.resource === '' ? resourceOf(grant, scopes) : request.resource;
+  requireResource(resource, application.scopes);
+  return { scopes, resource };
+}
+
+/**
+ * The resource of an access token whose request names none. A grant that has a resource without scopes of it names the resource of the
+ * authorization request; any other token without API scopes is for the issuer.
+ */
+function resourceOf(grant: UserGrant, scopes: readonly string[]): string {
+  const identityAlone = (names: readonly string[]) => names.every((name) => builtInScopes.has(name));
+  return identityAlone(scopes) && !identityAlone(grant.scopes) ? '' : grant.resource;
 }

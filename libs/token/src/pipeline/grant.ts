@@ -44,7 +44,7 @@ export interface Exchange extends ApplicationRecord {
 export interface UserGrant {
   readonly userId: string;
   readonly scopes: readonly string[];
-  /** Audience of the granted API scopes; empty when there are none. */
+  /** The named resource, else the audience of the granted API scopes; empty if there is neither. */
   readonly resource: string;
   readonly sessionId: string;
   readonly issuer: string;

@@ -19,7 +19,7 @@ export interface Authorization {
   /** Undefined if the client acts on its own behalf. */
   readonly subject: { readonly grant: UserGrant; readonly user: User } | undefined;
   readonly scopes: readonly string[];
-  /** Audience of the granted API scopes; empty if there are none. */
+  /** The named resource, else the audience of the granted API scopes; empty if there is neither. */
   readonly resource: string;
   readonly idTokenClaims: ExtraClaims | undefined;
 }

@@ -17,7 +17,7 @@ export interface Trail {
 export interface FamilyGrant {
   readonly userId: string;
   readonly scopes: readonly string[];
-  /** Audience of the granted API scopes; empty if there are none. */
+  /** The named resource, else the audience of the granted API scopes; empty if there is neither. */
   readonly resource: string;
   readonly sessionId: string;
   readonly issuer: string;
@@ -121,7 +121,7 @@ export interface RecordedRevocation extends FamilyKey, Sequenced {
   readonly clientId: string;
   readonly userId: string;
   readonly sessionId: string;
-  /** Audience of the granted API scopes; empty if there are none. */
+  /** The named resource, else the audience of the granted API scopes; empty if there is neither. */
   readonly resource: string;
   /** Seconds since the Unix epoch. */
   readonly endedAt: number;

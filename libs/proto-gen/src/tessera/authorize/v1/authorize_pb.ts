@@ -1078,7 +1078,7 @@ export type AuthorizationGrant = Message<"tessera.authorize.v1.AuthorizationGran
   scopes: string[];
 
   /**
-   * Audience of the granted API scopes; empty when there are none.
+   * The named resource, else the audience of the granted API scopes; empty if there is neither.
    *
    * @generated from field: string resource = 5;
    */

@@ -376,7 +376,7 @@ export type ApprovedGrant = Message<"tessera.device.v1.ApprovedGrant"> & {
   scopes: string[];
 
   /**
-   * Audience of the granted API scopes; empty when there are none.
+   * The named resource, else the audience of the granted API scopes; empty if there is neither.
    *
    * @generated from field: string resource = 3;
    */
