@@ -149,7 +149,8 @@ describe('tessera flow device', () => {
     await run(['flow', 'device', '--no-qr', '--client-id', 'a b'], terminal);
     const expected = `Basic ${Buffer.from('a+b:a%3Ab+c').toString('base64')}`;
     expect(sent.map(({ authorization }) => authorization)).toEqual([expected, expected]);
-    expect(sent[0]?.form).not.toHaveProperty('client_id');
+    for (const { form } of sent) expect(form).not.toHaveProperty('client_secret');
+    expect(sent[1]?.form).not.toHaveProperty('client_id');
   });
 
   it('removes control characters of the server from terminal output', async () => {
@@ -178,7 +179,12 @@ describe('tessera flow ciba', () => {
     expect(await run(['flow', 'ciba', ...args], terminal)).toBe(0);
     expect(JSON.parse(printed.out)).toEqual(tokens);
     expect(printed.say).toContain('W4SCT');
-    expect(sent[0]?.form).toEqual({ scope: 'openid', login_hint: 'ada', binding_message: 'W4SCT' });
+    expect(sent[0]?.form).toEqual({
+      scope: 'openid',
+      login_hint: 'ada',
+      binding_message: 'W4SCT',
+      client_id: 'tv',
+    });
     expect(sent[2]).toMatchObject({
       form: { grant_type: 'urn:openid:params:grant-type:ciba', auth_req_id: 'ar' },
       atSecond: 4,

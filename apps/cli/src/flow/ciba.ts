@@ -1,6 +1,6 @@
-import { post, postOnce, refusal, type OAuthClient } from '../oauth/client.ts';
-import { discover } from '../oauth/metadata.ts';
-import { paceOf, pollForTokens } from '../oauth/poll.ts';
+import { initiateBackchannelAuthentication } from 'openid-client';
+import { discover, given, refusal, requestError, type OAuthClient } from '../oauth/client.ts';
+import { pollForTokens } from '../oauth/poll.ts';
 import { CommandError, type Terminal } from '../terminal.ts';
 import { listenForCallback, type Callback } from './callback.ts';
 import { printTokens, type FlowOptions } from './options.ts';
@@ -22,30 +22,28 @@ export async function runCibaFlow(
   options: CibaOptions,
   terminal: Terminal,
 ): Promise<void> {
-  const metadata = await discover(issuer, terminal);
-  const { token_endpoint: tokenEndpoint, backchannel_authentication_endpoint: endpoint } = metadata;
-  if (endpoint === undefined) throw new CommandError(`${metadata.issuer} does not offer CIBA.`);
+  const config = await discover(issuer, client, terminal);
+  if (config.serverMetadata().backchannel_authentication_endpoint === undefined)
+    throw new CommandError(`${issuer} does not offer CIBA.`);
   const listener = options.listen === undefined ? undefined : await listenForCallback(options.listen);
   try {
-    const started = await postOnce(
-      endpoint,
-      client,
-      parametersOf(options, listener?.notificationToken),
-      terminal,
+    const parameters = given(parametersOf(options, listener?.notificationToken));
+    const started = await initiateBackchannelAuthentication(config, parameters).catch(
+      async (error: unknown) => Promise.reject(await requestError(error)),
     );
     const { bindingMessage } = options;
     const shown = bindingMessage === undefined ? '' : ` The request shows "${bindingMessage}".`;
     terminal.say(`Asked.${shown}\nWaiting for the approval.\n`);
-    const { auth_req_id: authReqId } = started;
-    if (typeof authReqId !== 'string') throw new CommandError('The response has no auth_req_id.');
-    const callback = await listener?.callback(authReqId, paceOf(started).expiresIn);
+    const { auth_req_id: authReqId, expires_in: expiresIn } = started;
+    const callback = await listener?.callback(authReqId, expiresIn);
     const pushed = callback && pushedTokens(callback);
     if (pushed !== undefined) return printTokens(pushed, terminal);
-    const grant = { grant_type: 'urn:openid:params:grant-type:ciba', auth_req_id: authReqId };
     const tokens = await pollForTokens(
-      async () => post(tokenEndpoint, client, grant, terminal),
+      config,
+      'urn:openid:params:grant-type:ciba',
+      { auth_req_id: authReqId },
       // After a ping the tokens are ready.
-      { ...paceOf(started), ...(callback !== undefined && { interval: 0 }) },
+      { expiresIn, interval: callback === undefined ? started.interval : 0 },
       terminal,
     );
     printTokens(tokens, terminal);
@@ -67,7 +65,7 @@ function parametersOf(options: CibaOptions, notificationToken: string | undefine
 
 /** The tokens of a push; undefined for a ping. Throws CommandError with what a push says instead (CIBA Core §12). */
 function pushedTokens(callback: Callback): Callback | undefined {
-  if (callback['error'] !== undefined)
-    throw new CommandError(refusal({ status: 400, body: callback, retryAfter: undefined }));
+  const { error, error_description: description } = callback;
+  if (typeof error === 'string') throw new CommandError(refusal(error, description));
   return callback['access_token'] === undefined ? undefined : callback;
 }

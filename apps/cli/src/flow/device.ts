@@ -1,6 +1,6 @@
-import { post, postOnce, type OAuthClient } from '../oauth/client.ts';
-import { discover } from '../oauth/metadata.ts';
-import { paceOf, pollForTokens } from '../oauth/poll.ts';
+import { initiateDeviceAuthorization, type DeviceAuthorizationResponse } from 'openid-client';
+import { discover, given, requestError, type OAuthClient } from '../oauth/client.ts';
+import { pollForTokens } from '../oauth/poll.ts';
 import { CommandError, type Terminal } from '../terminal.ts';
 import { printTokens, type FlowOptions } from './options.ts';
 import { qrCode } from './qr-code.ts';
@@ -16,29 +16,30 @@ export async function runDeviceFlow(
   { scope, resource, qr }: DeviceOptions,
   terminal: Terminal,
 ): Promise<void> {
-  const metadata = await discover(issuer, terminal);
-  const { token_endpoint: tokenEndpoint, device_authorization_endpoint: endpoint } = metadata;
-  if (endpoint === undefined) throw new CommandError(`${metadata.issuer} does not offer the device flow.`);
-  const started = await postOnce(endpoint, client, { scope, resource }, terminal);
-  const { device_code: deviceCode } = started;
-  if (typeof deviceCode !== 'string') throw new CommandError('The response has no device_code.');
+  const config = await discover(issuer, client, terminal);
+  if (config.serverMetadata().device_authorization_endpoint === undefined)
+    throw new CommandError(`${issuer} does not offer the device flow.`);
+  const started = await initiateDeviceAuthorization(config, given({ scope, resource })).catch(
+    async (error: unknown) => Promise.reject(await requestError(error)),
+  );
   terminal.say(instructions(started, qr));
-  const grant = { grant_type: 'urn:ietf:params:oauth:grant-type:device_code', device_code: deviceCode };
   const tokens = await pollForTokens(
-    async () => post(tokenEndpoint, client, grant, terminal),
-    paceOf(started),
+    config,
+    'urn:ietf:params:oauth:grant-type:device_code',
+    { device_code: started.device_code },
+    { expiresIn: started.expires_in, interval: started.interval },
     terminal,
   );
   printTokens(tokens, terminal);
 }
 
-function instructions(started: Readonly<Record<string, unknown>>, qr: boolean): string {
+function instructions(started: DeviceAuthorizationResponse, qr: boolean): string {
   const { user_code: userCode, verification_uri: uri, verification_uri_complete: complete } = started;
-  const code = qr && typeof complete === 'string' ? `\n${qrCode(complete)}\n` : '';
+  const code = qr && complete !== undefined ? `\n${qrCode(complete)}\n` : '';
   return `${code}\n  Open   ${printable(uri)}\n  Enter  ${printable(userCode)}\n\nWaiting for the approval.\n`;
 }
 
 /** Text of a server, without control characters that a terminal would obey. */
-function printable(value: unknown): string {
-  return typeof value === 'string' ? value.replaceAll(/\p{Cc}/gu, '') : '';
+function printable(text: string): string {
+  return text.replaceAll(/\p{Cc}/gu, '');
 }

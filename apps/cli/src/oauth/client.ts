@@ -1,3 +1,4 @@
+import * as openid from 'openid-client';
 import { CommandError, type Terminal } from '../terminal.ts';
 
 /** The client the command acts as. */
@@ -7,60 +8,110 @@ export interface OAuthClient {
   readonly clientSecret: string | undefined;
 }
 
-/** A JSON answer of an endpoint. */
-export interface Answer {
-  readonly status: number;
-  readonly body: Readonly<Record<string, unknown>>;
+/** An authorization server and the client that asks it. */
+export type Configuration = openid.Configuration;
+
+const timeoutSeconds = 15;
+
+/** A request that failed: refused by the server, or without a usable response. */
+export class RequestError extends CommandError {
+  /** Of the response; undefined if none arrived or it cannot be read. */
+  readonly status: number | undefined;
+  /** The error code (RFC 6749 §5.2). */
+  readonly code: string | undefined;
   /** Seconds the server asks to wait. */
   readonly retryAfter: number | undefined;
-}
 
-const timeoutMs = 15_000;
-
-/**
- * Sends a form as the client: with HTTP Basic if it has a secret (RFC 6749 §2.3.1), otherwise with its identifier. Undefined if no
- * response arrived.
- */
-export async function post(
-  url: string,
-  client: OAuthClient,
-  parameters: Readonly<Record<string, string | undefined>>,
-  { fetch }: Pick<Terminal, 'fetch'>,
-): Promise<Answer | undefined> {
-  const form = new URLSearchParams();
-  for (const [name, value] of Object.entries(parameters)) if (value !== undefined) form.set(name, value);
-  const headers: Record<string, string> = { accept: 'application/json' };
-  if (client.clientSecret === undefined) form.set('client_id', client.clientId);
-  else headers['authorization'] = basic(client.clientId, client.clientSecret);
-  try {
-    const signal = AbortSignal.timeout(timeoutMs);
-    const answer = await fetch(url, { method: 'POST', headers, body: form, redirect: 'error', signal });
-    const body = (await answer.json()) as Record<string, unknown>;
-    const retryAfter = Number(answer.headers.get('retry-after') ?? Number.NaN);
-    return { status: answer.status, body, retryAfter: Number.isFinite(retryAfter) ? retryAfter : undefined };
-  } catch {
-    return undefined;
+  constructor(message: string, response?: Response, code?: string) {
+    super(message);
+    this.status = response?.status;
+    this.code = code;
+    const retryAfter = Number(response?.headers.get('retry-after') ?? Number.NaN);
+    this.retryAfter = Number.isFinite(retryAfter) ? retryAfter : undefined;
   }
 }
 
-/** Like `post` for a request that must succeed. Throws CommandError with the server's error. */
-export async function postOnce(...args: Parameters<typeof post>): Promise<Answer['body']> {
-  const answer = await post(...args);
-  if (answer === undefined) throw new CommandError(`${args[0]} does not answer.`);
-  if (answer.status !== 200) throw new CommandError(refusal(answer));
-  return answer.body;
+/** Fetches the metadata from its well-known URL (RFC 8414 §3.1). Throws CommandError, also for metadata of another issuer (§3.3). */
+export async function discover(
+  issuer: string,
+  client: OAuthClient,
+  { fetch }: Pick<Terminal, 'fetch'>,
+): Promise<Configuration> {
+  const url = URL.parse(issuer);
+  if (url === null || !/^https?:$/.test(url.protocol))
+    throw new CommandError(`${issuer} is not an http(s) URL.`);
+  const found = openid.discovery(url, client.clientId, undefined, authenticationOf(client), {
+    algorithm: 'oauth2',
+    timeout: timeoutSeconds,
+    [openid.customFetch]: fetchWith(fetch),
+    ...(url.protocol === 'http:' && { execute: [openid.allowInsecureRequests] }),
+  });
+  const config = await found.catch(async (failure: unknown) => {
+    const failed = await requestError(failure);
+    if (failed.status === 200)
+      throw new CommandError(`${issuer} has no metadata of its own: ${failed.message}`);
+    throw new CommandError(`No metadata of ${issuer}: ${failed.message} Is --issuer right?`);
+  });
+  if (config.serverMetadata().token_endpoint === undefined)
+    throw new CommandError(`The metadata of ${issuer} names no token endpoint.`);
+  return config;
+}
+
+/** A server with one known endpoint, without discovery. */
+export function tokenEndpoint(
+  server: { readonly issuer: string; readonly token_endpoint: string },
+  client: OAuthClient,
+  { fetch }: Pick<Terminal, 'fetch'>,
+): Configuration {
+  const config = new openid.Configuration(server, client.clientId, undefined, authenticationOf(client));
+  config.timeout = timeoutSeconds;
+  config[openid.customFetch] = fetchWith(fetch);
+  if (server.token_endpoint.startsWith('http:')) openid.allowInsecureRequests(config);
+  return config;
+}
+
+/** HTTP Basic for a client with a secret (RFC 6749 §2.3.1), otherwise only the identifier. */
+function authenticationOf({ clientSecret }: OAuthClient): openid.ClientAuth {
+  return clientSecret === undefined ? openid.None() : openid.ClientSecretBasic(clientSecret);
+}
+
+function fetchWith(fetch: Terminal['fetch']): openid.CustomFetch {
+  return async (url, options) =>
+    fetch(url, options as RequestInit).catch(() => {
+      throw new RequestError(`${url} does not answer.`);
+    });
+}
+
+/** What made a request of openid-client fail. Throws the failure if it is a defect of the program. */
+export async function requestError(failure: unknown): Promise<RequestError> {
+  if (!(failure instanceof Error)) throw failure;
+  if (failure.cause instanceof RequestError) return failure.cause;
+  if (failure instanceof openid.ResponseBodyError) {
+    const { error: code, error_description: description, response } = failure;
+    return new RequestError(refusal(code, description), response, code);
+  }
+  const response = failure instanceof openid.WWWAuthenticateChallengeError ? failure.response : failure.cause;
+  if (response instanceof Response) {
+    const body: unknown = await response.json().catch(() => undefined);
+    if (typeof body !== 'object' || body === null)
+      return new RequestError(`${response.url} answered with status ${response.status}.`);
+    const { error, error_description: description } = body as Readonly<Record<string, unknown>>;
+    const code = typeof error === 'string' ? error : `status ${response.status}`;
+    return new RequestError(refusal(code, description), response, code);
+  }
+  if (!(failure instanceof openid.ClientError)) throw failure;
+  const isUnread = failure.code === 'OAUTH_PARSE_ERROR' || failure.code === 'OAUTH_TIMEOUT';
+  return new RequestError(`${failure.message}.`, isUnread ? undefined : new Response());
 }
 
 /** An error response on one line (RFC 6749 §5.2). */
-export function refusal({ status, body }: Answer): string {
-  const { error, error_description: description } = body;
-  const code = typeof error === 'string' ? error : `status ${status}`;
+export function refusal(code: string, description: unknown): string {
   return typeof description === 'string' ? `${code}: ${description}` : code;
 }
 
-function basic(clientId: string, clientSecret: string): string {
-  const encoded = [clientId, clientSecret].map((part) =>
-    new URLSearchParams({ '': part }).toString().slice(1),
+/** The parameters that have a value. */
+export function given(parameters: Readonly<Record<string, string | undefined>>): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(parameters).filter((entry): entry is [string, string] => entry[1] !== undefined),
   );
-  return `Basic ${Buffer.from(encoded.join(':')).toString('base64')}`;
 }

@@ -1,4 +1,5 @@
 import { globSync } from 'node:fs';
+import { exportJWK, generateKeyPair, SignJWT } from 'jose';
 import { describe, expect, it } from 'vitest';
 import { buildDirectory, directoryConfig, migrations } from '@tessera/directory';
 import { loadConfig } from '@tessera/process';
@@ -466,14 +467,41 @@ describe('tessera smoke', () => {
     expect(said).toContain(message);
   });
 
+  const asClient = { TESSERA_ISSUER: issuer, TESSERA_CLIENT_ID: 'x', TESSERA_CLIENT_SECRET: 'y' };
+
   it('fails if a token is refused', async () => {
-    const environment = { TESSERA_ISSUER: issuer, TESSERA_CLIENT_ID: 'x', TESSERA_CLIENT_SECRET: 'y' };
+    const refusing: typeof fetch = async (url, init) =>
+      url === 'https://id.example.com/token'
+        ? Response.json({ error: 'invalid_client' }, { status: 401 })
+        : answers(wellKnown)(url, init);
+    const { code, said } = await tessera('smoke', asClient, refusing);
+    expect(code).toBe(1);
+    expect(said).toContain('/token answered with status 401: invalid_client.');
+  });
+
+  it.each<[string, { kid?: string; other?: boolean; iss?: string; exp?: number }, string]>([
+    ['accepts a token that a published key signed', {}, 'good  a token, signed by one of them'],
+    ['refuses a token of an unpublished key', { kid: 'two' }, 'The token is signed with an unpublished key.'],
+    ['refuses a token with a wrong signature', { other: true }, 'The signature of the token is invalid.'],
+    ['refuses a token of another issuer', { iss: 'https://else.example' }, 'The token has another issuer.'],
+    ['refuses an expired token', { exp: 1 }, 'The token is invalid: "exp" claim timestamp check failed.'],
+  ])('%s', async (_title, { kid = 'one', other = false, iss = issuer, exp = 9_999_999_999 }, message) => {
+    const published = await generateKeyPair('RS256');
+    const signing = other ? await generateKeyPair('RS256') : published;
+    const token = await new SignJWT({ iss, exp })
+      .setProtectedHeader({ alg: 'RS256', kid })
+      .sign(signing.privateKey);
+    const key = { ...(await exportJWK(published.publicKey)), kid: 'one', alg: 'RS256', use: 'sig' };
     const { code, said } = await tessera(
       'smoke',
-      environment,
-      answers({ ...wellKnown, '/token': { error: 'invalid_client' } }),
+      asClient,
+      answers({
+        ...wellKnown,
+        '/.well-known/jwks.json': { keys: [key] },
+        '/token': { access_token: token, token_type: 'Bearer', expires_in: 600 },
+      }),
     );
-    expect(code).toBe(1);
-    expect(said).toContain('/token answered with status 200: invalid_client.');
+    expect(said).toContain(message);
+    expect(code).toBe(message.startsWith('good') ? 0 : 1);
   });
 });

@@ -1,16 +1,16 @@
-import { createPublicKey, verify, type JsonWebKeyInput } from 'node:crypto';
-import { post } from '../oauth/client.ts';
+import { createLocalJWKSet, errors, jwtVerify, type JWK } from 'jose';
+import { clientCredentialsGrant } from 'openid-client';
+import { requestError, tokenEndpoint, type OAuthClient } from '../oauth/client.ts';
 import { CommandError, type Terminal } from '../terminal.ts';
 
 export interface SmokeOptions {
   readonly issuer: string;
   /** Address of the server if it differs from the issuer. */
   readonly address: string;
-  readonly client: { readonly clientId: string; readonly clientSecret: string | undefined } | undefined;
+  readonly client: OAuthClient | undefined;
 }
 
 type Json = Readonly<Record<string, unknown>>;
-type Key = JsonWebKeyInput['key'] & { readonly kid?: unknown };
 
 const timeoutMs = 10_000;
 
@@ -26,20 +26,18 @@ export async function smoke({ issuer, address, client }: SmokeOptions, terminal:
       throw new CommandError(`${name} has issuer ${String(metadata['issuer'])}, not ${issuer}.`);
     terminal.say(`good  ${name}\n`);
   }
-  const { keys } = (await get(`${base}/.well-known/jwks.json`, terminal)) as { keys?: readonly Key[] };
+  const { keys } = (await get(`${base}/.well-known/jwks.json`, terminal)) as { keys?: JWK[] };
   if (keys === undefined || keys.length === 0) throw new CommandError('The key set is empty.');
   terminal.say(`good  ${keys.length} signing keys\n`);
   await expectRefusal(`${base}/userinfo`, terminal);
   terminal.say('good  an invalid token is rejected\n');
   if (client === undefined) return;
-  const answer = await post(`${base}/token`, client, { grant_type: 'client_credentials' }, terminal);
-  const token = answer?.body['access_token'];
-  if (answer?.status !== 200 || typeof token !== 'string') {
-    throw new CommandError(
-      `/token answered with status ${answer?.status ?? 'none'}: ${String(answer?.body['error'])}.`,
-    );
-  }
-  assertSigned(token, keys, issuer);
+  const server = tokenEndpoint({ issuer, token_endpoint: `${base}/token` }, client, terminal);
+  const { access_token: token } = await clientCredentialsGrant(server).catch(async (error: unknown) => {
+    const { status = 'none', code } = await requestError(error);
+    throw new CommandError(`/token answered with status ${status}: ${code}.`);
+  });
+  await assertSigned(token, { keys }, { issuer, currentDate: new Date(terminal.now()) });
   terminal.say('good  a token, signed by one of them\n');
 }
 
@@ -67,20 +65,19 @@ async function ask(
   return answer;
 }
 
-function assertSigned(token: string, keys: readonly Key[], issuer: string): void {
-  const [header = '', payload = '', signature = ''] = token.split('.');
-  const decoded = (part: string) => JSON.parse(Buffer.from(part, 'base64url').toString('utf8')) as Json;
-  const { kid, alg } = decoded(header);
-  const key = keys.find((each) => each.kid === kid);
-  if (key === undefined || alg !== 'RS256')
-    throw new CommandError('The token is signed with an unpublished key.');
-  const signed = Buffer.from(`${header}.${payload}`);
-  const isGood = verify(
-    'sha256',
-    signed,
-    createPublicKey({ key, format: 'jwk' }),
-    Buffer.from(signature, 'base64url'),
-  );
-  if (!isGood) throw new CommandError('The signature of the token is invalid.');
-  if (decoded(payload)['iss'] !== issuer) throw new CommandError('The token has another issuer.');
+async function assertSigned(
+  token: string,
+  keys: { readonly keys: JWK[] },
+  expected: { readonly issuer: string; readonly currentDate: Date },
+): Promise<void> {
+  await jwtVerify(token, createLocalJWKSet(keys), expected).catch((error: unknown) => {
+    if (error instanceof errors.JWKSNoMatchingKey)
+      throw new CommandError('The token is signed with an unpublished key.');
+    if (error instanceof errors.JWSSignatureVerificationFailed)
+      throw new CommandError('The signature of the token is invalid.');
+    if (error instanceof errors.JWTClaimValidationFailed && error.claim === 'iss')
+      throw new CommandError('The token has another issuer.');
+    if (error instanceof errors.JOSEError) throw new CommandError(`The token is invalid: ${error.message}.`);
+    throw error;
+  });
 }
