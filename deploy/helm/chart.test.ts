@@ -258,6 +258,21 @@ describe('The Jobs', () => {
     expect(again).toEqual([expect.not.stringMatching(migrate ?? ''), apply]);
   });
 
+  test('end at once, with the list in their log, if the state would delete people, unless state.allowDelete', () => {
+    const jobs = (more: Values) => {
+      const tenants = [{ id: 'acme', name: 'Acme' }];
+      return ofKind(render({ ...least, state: { tenants, ...more } }), 'Job').map(({ spec }) => ({
+        args: spec.template?.spec.containers[0]?.args,
+        rules: spec.podFailurePolicy?.rules,
+      }));
+    };
+    const command = ['tessera', 'apply', '--file', '/run/tessera/state/tessera.yaml'];
+    const onExitCodes = { containerName: 'apply', operator: 'In', values: [3] };
+    const rules = [{ action: 'FailJob', onExitCodes }];
+    expect(jobs({})).toEqual([{ args: ['tessera', 'migrate'] }, { args: command, rules }]);
+    expect(jobs({ allowDelete: true })[1]).toEqual({ args: [...command, '--allow-delete'], rules });
+  });
+
   test('apply the state again when state.revision changes, and migrate as before', () => {
     const { state: declared } = state('Acme');
     const [migrate, apply] = names(state('Acme'));

@@ -96,6 +96,7 @@ export interface Manifest {
     readonly ingress?: readonly PolicyRule[];
     readonly egress?: readonly PolicyRule[];
     readonly rules?: readonly RouteRule[];
+    readonly podFailurePolicy?: { readonly rules: readonly object[] };
   } & Partial<PodSpec>;
 }
 

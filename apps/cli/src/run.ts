@@ -10,8 +10,11 @@ import { addOperatorCommands } from './operate/commands.ts';
 import { CommandError, type CommandContext, type Terminal } from './terminal.ts';
 import { addWebhookKey } from './webhook-key.ts';
 
-/** Runs a command line. Resolves with the exit code: 0 success, 1 failure, 2 usage error, unless the command sets another. */
-export async function run(args: readonly string[], terminal: Terminal): Promise<0 | 1 | 2> {
+/**
+ * Runs a command line. Resolves with the exit code: 0 success, 1 failure, 2 usage error, 3 deletions that must be allowed,
+ * unless the command sets another.
+ */
+export async function run(args: readonly string[], terminal: Terminal): Promise<0 | 1 | 2 | 3> {
   let exitCode: 0 | 1 | 2 = 0;
   const program = createProgram({
     ...terminal,

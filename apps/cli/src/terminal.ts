@@ -22,9 +22,9 @@ export interface CommandContext extends Terminal {
 /** A failure that the person can fix: shown as its message, without a stack. */
 export class CommandError extends Error {
   override readonly name = 'CommandError';
-  readonly exitCode: 1 | 2;
+  readonly exitCode: 1 | 2 | 3;
 
-  constructor(message: string, exitCode: 1 | 2 = 1) {
+  constructor(message: string, exitCode: 1 | 2 | 3 = 1) {
     super(message);
     this.exitCode = exitCode;
   }

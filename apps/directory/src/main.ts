@@ -14,6 +14,7 @@ await runService({
   serving: async (built, config, runtime, lifecycle) =>
     applyAtStart({
       file: config.TESSERA_APPLY_FILE,
+      allowDelete: config.TESSERA_APPLY_ALLOW_DELETE,
       exposure: config,
       admin: local(DirectoryAdminService, built, 'operator', runtime.log),
       environment: process.env,

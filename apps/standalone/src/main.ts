@@ -40,6 +40,7 @@ await runProcess({
     }
     await applyAtStart({
       file: isDemo ? demoFile : config.TESSERA_APPLY_FILE,
+      allowDelete: config.TESSERA_APPLY_ALLOW_DELETE,
       exposure: config,
       admin,
       environment: process.env,

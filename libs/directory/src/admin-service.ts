@@ -2,6 +2,7 @@ import { Code, ConnectError, type CallContext, type Handlers } from '@tessera/rp
 import { type AuditEvent } from '@tessera/audit';
 import type { DirectoryAdminService, Status } from '@tessera/proto-gen/directory';
 import { applyDeclaredState, planDeclaredState, type ApplyParts } from './apply/apply.ts';
+import { DeletionsNotAllowedError } from './apply/deletion-guard.ts';
 import { DeclaredStateError } from './declared/positions.ts';
 import { writeTenant } from './declared/write.ts';
 import { notFound, secretMessage, statusName } from './messages.ts';
@@ -21,12 +22,12 @@ export function directoryAdminHandlers(
   };
 
   return {
-    async apply({ document, fileName }, context) {
+    async apply({ document, fileName, allowDelete }, context) {
       await parts.pepperCheck.require();
       const applied = await applyDeclaredState(
         parts,
         { text: document, fileName },
-        { base: baseOf(context), signal: context.signal },
+        { base: baseOf(context), signal: context.signal, allowDelete },
       ).catch(refuseMistakes);
       const tenants = applied.map((tenant) => ({
         ...tenant,
@@ -35,14 +36,16 @@ export function directoryAdminHandlers(
       return { tenants };
     },
 
-    async diff({ document, fileName }, { signal }) {
+    async diff({ document, fileName, deletionsOnly }, { signal }) {
       await parts.pepperCheck.look();
-      const plans = await planDeclaredState(parts, { text: document, fileName }, signal).catch(
-        refuseMistakes,
-      );
+      const plans = await planDeclaredState(
+        parts,
+        { text: document, fileName },
+        { signal, deletionsOnly },
+      ).catch(refuseMistakes);
       const tenants = plans.map((plan) => ({
         tenantId: plan.desired.tenant.tenantId,
-        differences: differencesOf(plan),
+        differences: differencesOf(plan).filter(({ change }) => !deletionsOnly || change === 'deleted'),
       }));
       return { tenants };
     },
@@ -91,8 +94,10 @@ export function directoryAdminHandlers(
   };
 }
 
-/** Errors in the declared state are returned to the caller. */
+/** Errors in the declared state are returned to the caller, and so are deletions that it has to allow. */
 function refuseMistakes(error: unknown): never {
+  if (error instanceof DeletionsNotAllowedError)
+    throw new ConnectError(error.message, Code.FailedPrecondition);
   throw error instanceof DeclaredStateError ? new ConnectError(error.message, Code.InvalidArgument) : error;
 }
 

@@ -67,9 +67,10 @@ function secretOf(id: string): string {
   return `${id}-secret-of-at-least-32-characters`;
 }
 
+/** Deletions are allowed; `deletion-guard.test.ts` is about those that are not. */
 async function apply(directory: ReturnType<typeof start>, ...tenants: string[]) {
   const document = `tenants:${tenants.join('')}\n`;
-  return directory.admin.apply({ document, fileName: 'state.yaml' }, call());
+  return directory.admin.apply({ document, fileName: 'state.yaml', allowDelete: true }, call());
 }
 
 describe('applying a declared state', () => {
@@ -920,6 +921,7 @@ describe('the declared file at the start', () => {
     const exposure = { TESSERA_DEMO: false, NODE_ENV: nodeEnv };
     const options = {
       file,
+      allowDelete: false,
       exposure,
       admin: start().admin,
       environment: {},

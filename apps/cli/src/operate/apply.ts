@@ -5,8 +5,9 @@ import {
   diffFile,
   type ApplyFileOptions,
 } from '@tessera/directory';
-import { DirectoryAdminService, type Difference } from '@tessera/proto-gen/directory';
+import { DirectoryAdminService, type DiffResponse, type Difference } from '@tessera/proto-gen/directory';
 import { ConfigError } from '@tessera/process';
+import { Code, ConnectError } from '@tessera/rpc';
 import { CommandError, type Terminal } from '../terminal.ts';
 import { withService } from './service.ts';
 import { withoutOwnNames } from './settings.ts';
@@ -14,15 +15,30 @@ import { withoutOwnNames } from './settings.ts';
 /** Hashing the passwords of a large file takes long. */
 const timeoutMs = 120_000;
 
-/** Applies a declared state. Throws CommandError with every error in the file. */
-export async function applyState(file: string, terminal: Terminal): Promise<void> {
+/**
+ * Applies a declared state. Throws CommandError with every error in the file, and with exit code 3 after a list of deletions
+ * that need `allowDelete`.
+ */
+export async function applyState(
+  file: string,
+  { allowDelete }: { readonly allowDelete: boolean },
+  terminal: Terminal,
+): Promise<void> {
+  const [name, sources] = documentOf(file, terminal);
   const { tenants } = await withService('directory', terminal, {
     name: 'Applying',
     instead: ' A process with embedded stores applies TESSERA_APPLY_FILE itself, at its start and at SIGHUP.',
     timeoutMs,
     run: async (clientOf, call) => {
-      const admin = clientOf(DirectoryAdminService);
-      return applyFile(...documentOf(file, terminal, { admin, call })).catch(explain(file));
+      const options = { ...sources, admin: clientOf(DirectoryAdminService), call };
+      try {
+        // A directory of the previous version deletes without a question, so it is asked first.
+        if (!allowDelete)
+          refuseDeletions(await diffFile(name, { ...options, deletionsOnly: true }), terminal);
+        return await applyFile(name, { ...options, allowDelete });
+      } catch (error) {
+        return explain(file)(error);
+      }
     },
   });
   for (const { tenantId, created, updated, deleted } of tenants) {
@@ -30,23 +46,52 @@ export async function applyState(file: string, terminal: Terminal): Promise<void
   }
 }
 
-/** Prints a line for each record that applying would change. Resolves with whether there are any. Throws as `applyState`. */
+/** Prints a line for each record that applying would change. Resolves with whether there are any. Throws as `checkState`. */
 export async function diffState(file: string, terminal: Terminal): Promise<boolean> {
-  const { tenants } = await withService('directory', terminal, {
+  const [name, sources] = documentOf(file, terminal);
+  const response = await withService('directory', terminal, {
     name: 'Comparing',
     instead: ' Only their own process can open embedded stores.',
     timeoutMs,
     run: async (clientOf, call) => {
       const admin = clientOf(DirectoryAdminService);
-      return diffFile(...documentOf(file, terminal, { admin, call })).catch(explain(file));
+      return diffFile(name, { ...sources, admin, call }).catch(explain(file));
     },
   });
-  const lines = tenants.flatMap(({ tenantId, differences }) =>
-    differences.map((difference) => `${tenantId}: ${described(difference)}\n`),
-  );
+  const lines = linesOf(response);
   for (const line of lines) terminal.out(line);
   if (lines.length === 0) terminal.say('Nothing would change.\n');
+  const { length: count } = linesOf(response, isGuarded);
+  if (count > 0)
+    terminal.say(
+      `Applying it needs --allow-delete, for ${count} ${count === 1 ? 'deletion' : 'deletions'}.\n`,
+    );
   return lines.length > 0;
+}
+
+/** Throws CommandError with exit code 3, after a list, for deletions that must be allowed. */
+function refuseDeletions(response: DiffResponse, { out }: Terminal): void {
+  const lines = linesOf(response, isGuarded);
+  if (lines.length === 0) return;
+  for (const line of lines) out(line);
+  throw new CommandError(
+    'Nothing was applied. Declare these records, or delete them with --allow-delete. A deleted person who is declared again gets a new `sub`.',
+    3,
+  );
+}
+
+/** A directory of the previous version does not mark the deletions that must be allowed. */
+function isGuarded({ kind, change, needsAllowDelete }: Difference): boolean {
+  return needsAllowDelete || (change === 'deleted' && (kind === 'user' || kind === 'application'));
+}
+
+function linesOf(
+  { tenants }: DiffResponse,
+  isListed: (difference: Difference) => boolean = () => true,
+): string[] {
+  return tenants.flatMap(({ tenantId, differences }) =>
+    differences.filter(isListed).map((difference) => `${tenantId}: ${described(difference)}\n`),
+  );
 }
 
 /** Checks a declared state offline. Throws CommandError with every error in the file. */
@@ -65,14 +110,14 @@ export async function readState(
   return checkFile(name, { environment: withoutOwnNames(environment), ...options }).catch(explain(file));
 }
 
-/** Options of `applyFile` and `diffFile`; the file name `-` means standard input. */
+/** Options of `applyFile` and `diffFile`; the file name `-` means standard input, which is read once. */
 function documentOf(
   file: string,
   { environment, input }: Terminal,
-  service: Pick<ApplyFileOptions, 'admin' | 'call'>,
-): [fileName: string, options: ApplyFileOptions] {
-  const options = { ...service, environment };
-  return file === '-' ? ['standard input', { ...options, read: input }] : [file, options];
+): [fileName: string, options: Pick<ApplyFileOptions, 'environment' | 'read'>] {
+  if (file !== '-') return [file, { environment }];
+  let text: Promise<string> | undefined;
+  return ['standard input', { environment, read: () => (text ??= input()) }];
 }
 
 function described({ kind, name, change, keys }: Difference): string {
@@ -83,6 +128,8 @@ function explain(file: string): (error: unknown) => never {
   return (error) => {
     if (error instanceof DeclaredStateError || error instanceof ConfigError)
       throw new CommandError(error.message);
+    if (error instanceof ConnectError && error.code === Code.FailedPrecondition)
+      throw new CommandError(error.rawMessage, 3);
     if (error instanceof Error && 'syscall' in error && 'code' in error)
       throw new CommandError(
         `--file names ${file}, which cannot be read (${String(error.code)}). Correct the path or its permissions.`,

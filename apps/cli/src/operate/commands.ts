@@ -52,9 +52,20 @@ function addDeclaredState(program: Command, context: CommandContext): void {
     .command('apply')
     .description('make the tenants match a declared state')
     .requiredOption('-f, --file <path>', 'the declared state, as YAML; - reads standard input', nonEmpty)
-    .action(async ({ file }: { file: string }) => {
+    .option(
+      '--allow-delete',
+      'delete people, applications and other records that are no longer declared',
+      false,
+    )
+    .addHelpText(
+      'after',
+      `
+Without --allow-delete it changes nothing if it would delete a person, an application, or more than a tenth of the
+resources or roles of a tenant: it lists them and exits with code 3. A deleted person who is declared again gets a new \`sub\`.`,
+    )
+    .action(async ({ file, allowDelete }: { file: string; allowDelete: boolean }) => {
       const { applyState } = await import('./apply.ts');
-      await applyState(file, context);
+      await applyState(file, { allowDelete }, context);
     });
   program
     .command('check')

@@ -4,6 +4,7 @@ import { buildKeys, keysConfig, migrations as keysMigrations } from '@tessera/ke
 import { loadConfig } from '@tessera/process';
 import { local, rootCall, type BuiltService } from '@tessera/rpc';
 import { openDatabase } from '@tessera/stores';
+import { DirectoryAdminService, type ApplyRequest, type DiffRequest } from '@tessera/proto-gen/directory';
 import { KeysService } from '@tessera/proto-gen/keys';
 import { newDatabaseUrl, silentLog, testDatabase, testRuntime } from '@tessera/test-kit';
 import { file, pepper, rows, secrets, serving, tessera } from '../testing/command.ts';
@@ -34,6 +35,26 @@ async function directory(): Promise<BuiltService> {
   const config = loadConfig(directoryConfig, { TESSERA_DIRECTORY_PEPPER: pepper });
   const runtime = testRuntime({ database: await testDatabase(directoryMigrations), log: silentLog() });
   return buildDirectory(config, {}, runtime);
+}
+
+/** A directory of a version that deletes whatever a file leaves out, and marks no deletion. */
+function unguarded(built: BuiltService): BuiltService {
+  const admin = local(DirectoryAdminService, built, 'operator');
+  const handlers = {
+    apply: (request: ApplyRequest) => admin.apply({ ...request, allowDelete: true }, rootCall('test')),
+    async diff({ document, fileName }: DiffRequest) {
+      const { tenants } = await admin.diff({ document, fileName }, rootCall('test'));
+      for (const { differences } of tenants)
+        for (const difference of differences) difference.needsAllowDelete = false;
+      return { tenants };
+    },
+  };
+  const routes = built.routes.map((route) =>
+    route.service.typeName === DirectoryAdminService.typeName
+      ? { ...route, handlers: { ...route.handlers, ...handlers } }
+      : route,
+  );
+  return { ...built, routes };
 }
 
 /** A directory of the version before `diff`. */
@@ -228,6 +249,41 @@ describe('tessera tenant, application and user', () => {
   });
 });
 
+describe('tessera apply of a file that leaves out people or applications', () => {
+  const whole = `${people()}  - { id: globex, name: Globex, roles: [clerk] }\n`;
+  const without = whole.replace(/ {4}applications.*\n/, '').replace('Globex,', 'Globex AB,');
+  const refusal =
+    'acme: application tv would be deleted\n' +
+    'Nothing was applied. Declare these records, or delete them with --allow-delete. A deleted person who is declared again gets a new `sub`.\n';
+
+  it('lists them, changes nothing and exits with 3, unless it is given --allow-delete', async () => {
+    const DATABASE_URL = await newDatabaseUrl(directoryMigrations);
+    const environment = { DATABASE_URL, TESSERA_DIRECTORY_PEPPER: pepper };
+    const apply = (state: string, options = '') =>
+      tessera(`apply${options} --file -`, environment, undefined, state);
+    await apply(whole);
+    expect(await apply(without)).toEqual({ code: 3, said: refusal });
+    const state = `SELECT name FROM directory.application UNION ALL SELECT name FROM directory.tenant`;
+    expect(await rows(DATABASE_URL, state)).toEqual(['TV', 'Acme', 'Globex'].map((name) => ({ name })));
+    expect(await apply(without, ' --allow-delete')).toEqual({
+      code: 0,
+      said: 'acme: 0 created, 0 updated, 1 deleted\nglobex: 0 created, 1 updated, 0 deleted\n',
+    });
+  });
+
+  it('exits with 3 too if the directory is of the previous version, which would delete them', async () => {
+    const built = unguarded(await directory());
+    const environment = await serving(built, 'TESSERA_PEER_DIRECTORY');
+    await tessera(`apply -f ${file(whole)}`, environment);
+    expect(await tessera(`apply -f ${file(without)}`, environment)).toEqual({ code: 3, said: refusal });
+    expect((await tessera(`apply --allow-delete -f ${file(without)}`, environment)).code).toBe(0);
+  });
+
+  it('explains this in its help', async () => {
+    expect((await tessera('apply --help', {})).said).toMatch(/--allow-delete[^]*exits with code 3/);
+  });
+});
+
 describe('tessera diff', () => {
   it('lists what apply would change, changes nothing and exits with 1, or with 0 if nothing would change', async () => {
     const DATABASE_URL = await newDatabaseUrl(directoryMigrations);
@@ -245,7 +301,9 @@ describe('tessera diff', () => {
       .replace('clientId: tv', 'clientId: radio');
     expect(await diff(changed)).toEqual({
       code: 1,
-      said: 'acme: user ada would be updated (password)\nacme: application radio would be created\nacme: application tv would be deleted\n',
+      said:
+        'acme: user ada would be updated (password)\nacme: application radio would be created\nacme: application tv would be deleted\n' +
+        'Applying it needs --allow-delete, for 1 deletion.\n',
     });
   });
 
@@ -266,7 +324,11 @@ describe('tessera diff', () => {
 
   it('reports a directory of an earlier version as unsupported, as the other commands do', async () => {
     const environment = await serving(earlier(await directory()), 'TESSERA_PEER_DIRECTORY');
-    expect((await tessera(`apply -f ${file(people())}`, environment)).code).toBe(0);
+    expect((await tessera(`apply --allow-delete -f ${file(people())}`, environment)).code).toBe(0);
+    expect(await tessera(`apply -f ${file(people())}`, environment)).toEqual({
+      code: 1,
+      said: 'Applying cannot be done: the process that was asked is of a version that does not know how. Upgrade it first.\n',
+    });
     expect(await tessera(`diff -f ${file(people())}`, environment)).toEqual({
       code: 2,
       said: 'Comparing cannot be done: the process that was asked is of a version that does not know how. Upgrade it first.\n',

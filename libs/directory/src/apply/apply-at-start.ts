@@ -10,6 +10,8 @@ import { applyFile, type ApplyFileOptions } from './apply-file.ts';
 export const applyConfig = z.object({
   /** Declared state as YAML, applied at the start and again at SIGHUP. */
   TESSERA_APPLY_FILE: z.string().optional(),
+  /** Deletes the people and applications that TESSERA_APPLY_FILE no longer declares; otherwise such a file is not applied. */
+  TESSERA_APPLY_ALLOW_DELETE: flag(false),
   /** Allows demo data where `NODE_ENV` is `production` or the listener is not on loopback. */
   TESSERA_DEMO: flag(false),
 });
@@ -17,6 +19,8 @@ export const applyConfig = z.object({
 export interface ApplyAtStartOptions extends Omit<ApplyFileOptions, 'call'> {
   /** Undefined: apply nothing. */
   readonly file: string | undefined;
+  /** Whether the file may delete people and applications by leaving them out. */
+  readonly allowDelete: boolean;
   readonly exposure: DemoExposure;
   readonly call: () => ApplyFileOptions['call'];
   readonly log: Logger;
@@ -27,7 +31,8 @@ export interface ApplyAtStartOptions extends Omit<ApplyFileOptions, 'call'> {
 
 /**
  * Applies the declared state of a file now and at every reload of the process. An error in the file fails the start; at a
- * reload it is logged and the applied state stays. Throws ConfigError if the file cannot be read or is refused demo data, Error with every error in
+ * reload it is logged and the applied state stays. Deletions that are not allowed are logged both times and the applied state
+ * stays, so that a replica of a rolling upgrade serves in any case. Throws ConfigError if the file cannot be read or is refused demo data, Error with every error in
  * it, by file, line and key.
  */
 export async function applyAtStart(options: ApplyAtStartOptions): Promise<void> {
@@ -35,9 +40,13 @@ export async function applyAtStart(options: ApplyAtStartOptions): Promise<void> 
   if (file === undefined) return;
   const apply = async (): Promise<void> => {
     const check = (text: string): void => refuseDemoData(text, exposure);
-    const { tenants } = await applyFile(file, { ...rest, check, call: call() }).catch((error: unknown) => {
-      throw forPeople(error, dataDirectory);
+    const applied = await applyFile(file, { ...rest, check, call: call() }).catch((error: unknown) => {
+      if (!(error instanceof ConnectError) || error.code !== Code.FailedPrecondition)
+        throw forPeople(error, dataDirectory);
+      log.error({ event: 'apply.refused', file, reason: error.rawMessage }, 'declared state not applied');
     });
+    if (applied === undefined) return;
+    const { tenants } = applied;
     log.info({ file, tenants: tenants.map(summary) }, 'declared state applied');
   };
   await apply();

@@ -26,17 +26,24 @@ export interface ApplyFileOptions {
 /**
  * Reads a declared state from a file, replaces its references by values and has the directory apply it. Throws
  * DeclaredStateError for a reference that cannot be resolved and ConnectError (`InvalidArgument`) for every other error in
- * the file; both messages name file, line and key, one line each.
+ * the file; both messages name file, line and key, one line each. Throws ConnectError (`FailedPrecondition`) with a list for
+ * deletions that need `allowDelete`.
  */
-export async function applyFile(fileName: string, options: ApplyFileOptions): Promise<ApplyResponse> {
+export async function applyFile(
+  fileName: string,
+  { allowDelete = false, ...options }: ApplyFileOptions & { readonly allowDelete?: boolean },
+): Promise<ApplyResponse> {
   const document = await resolved(fileName, options);
-  return options.admin.apply({ document, fileName }, options.call);
+  return options.admin.apply({ document, fileName, allowDelete }, options.call);
 }
 
-/** Returns what `applyFile` would change. Throws as that does. */
-export async function diffFile(fileName: string, options: ApplyFileOptions): Promise<DiffResponse> {
+/** Returns what `applyFile` would change, or only what it would delete, which is faster. Throws as that does for errors in the file. */
+export async function diffFile(
+  fileName: string,
+  { deletionsOnly = false, ...options }: ApplyFileOptions & { readonly deletionsOnly?: boolean },
+): Promise<DiffResponse> {
   const document = await resolved(fileName, options);
-  return options.admin.diff({ document, fileName }, options.call);
+  return options.admin.diff({ document, fileName, deletionsOnly }, options.call);
 }
 
 /**

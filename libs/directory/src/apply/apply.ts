@@ -6,6 +6,7 @@ import { DeclaredStateError, type Problem } from '../declared/positions.ts';
 import { readDeclaredState, type ReadState } from '../declared/read.ts';
 import { jwtAudienceAsClientId, jwtAudiencesOf, sharedAudience } from '../declared/rules.ts';
 import type { DeclaredTenant } from '../declared/schema.ts';
+import { refuseDeletions } from './deletion-guard.ts';
 import { desiredState } from './desired-state.ts';
 import { weakPasswords } from '../passwords/password-policy.ts';
 import type { Passwords } from '../passwords/passwords.ts';
@@ -42,28 +43,43 @@ interface DeclaredDocument {
   readonly fileName: string;
 }
 
+interface ApplyContext {
+  readonly base: EventBase;
+  readonly signal: CallContext['signal'];
+  /** Whether people, applications and more than a tenth of another kind may be deleted. */
+  readonly allowDelete: boolean;
+}
+
 /**
  * Applies the declared tenants in the order of the file, one transaction each. The whole file is checked before the first
- * one is written. Throws DeclaredStateError.
+ * one is written. Throws DeclaredStateError, and DeletionsNotAllowedError for deletions that need `allowDelete`.
  */
 export async function applyDeclaredState(
   parts: ApplyParts,
   document: DeclaredDocument,
-  context: { readonly base: EventBase; readonly signal: CallContext['signal'] },
+  context: ApplyContext,
 ): Promise<AppliedTenant[]> {
   const read = await readApplicable(parts, document);
+  if (!context.allowDelete) refuseDeletions(await plansWithoutPasswords(parts, read));
   const applied: AppliedTenant[] = [];
-  for (const tenant of read.state.tenants) applied.push(await applyTenant(parts, read, tenant, context));
+  for (const tenant of read.state.tenants) {
+    const earlier = applied.map(({ tenantId }) => tenantId);
+    applied.push(await applyTenant(parts, read, tenant, { ...context, earlier }));
+  }
   return applied;
 }
 
-/** The changes that applying the document would make, by tenant in the order of the file. Throws DeclaredStateError. */
+/**
+ * The changes that applying the document would make, by tenant in the order of the file; with `deletionsOnly` passwords are
+ * not compared, so that other changes are incomplete. Throws DeclaredStateError.
+ */
 export async function planDeclaredState(
   parts: ApplyParts,
   document: DeclaredDocument,
-  signal: AbortSignal,
+  { signal, deletionsOnly }: { readonly signal: AbortSignal; readonly deletionsOnly: boolean },
 ): Promise<TenantPlan[]> {
   const read = await readApplicable(parts, document);
+  if (deletionsOnly) return plansWithoutPasswords(parts, read);
   const plans: TenantPlan[] = [];
   for (const tenant of read.state.tenants) {
     const plan = await untilCurrent(async () => {
@@ -71,6 +87,16 @@ export async function planDeclaredState(
       return planned(await parts.store.tenantState(tenant.id));
     });
     plans.push(plan);
+  }
+  return plans;
+}
+
+/** Enough for deletions: no password decides one, and comparing passwords takes long. */
+async function plansWithoutPasswords(parts: ApplyParts, read: ReadState): Promise<TenantPlan[]> {
+  const plans: TenantPlan[] = [];
+  for (const tenant of read.state.tenants) {
+    const current = await parts.store.tenantState(tenant.id);
+    plans.push(planTenant(current, desiredState(tenant, current, { ...parts, passwordHashes: new Map() })));
   }
   return plans;
 }
@@ -94,12 +120,14 @@ async function applyTenant(
   parts: ApplyParts,
   read: ReadState,
   tenant: DeclaredTenant,
-  { base, signal }: { readonly base: EventBase; readonly signal: AbortSignal },
+  { base, signal, allowDelete, earlier }: ApplyContext & { readonly earlier: readonly string[] },
 ): Promise<AppliedTenant> {
   return untilCurrent(async () => {
     const planned = await prepare(parts, tenant, signal);
     const result = await parts.store.changeTenant(tenant.id, uniqueValues(read, tenant), (current) => {
       const plan = planned(current);
+      // Again: others may have changed the tenant since the whole file was looked at.
+      if (plan !== undefined && !allowDelete) refuseDeletions([plan], earlier);
       return plan && { plan, changes: changesOf(plan), events: eventsOf(plan, base) };
     });
     if (result.kind === 'taken') {

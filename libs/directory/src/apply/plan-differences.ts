@@ -7,16 +7,24 @@ export interface RecordDifference {
   readonly change: 'created' | 'updated' | 'deleted';
   /** Keys of the declared state; empty unless it is updated. */
   readonly keys: string[];
+  /** A deletion that must be allowed. */
+  readonly needsAllowDelete: boolean;
 }
+
+/** Applications store the `sub` of people and clients their own identifier: no deletion of these goes unasked. */
+const alwaysGuarded: ReadonlySet<RecordDifference['kind']> = new Set(['user', 'application']);
+
+/** The share of the other kinds of which a plan may delete records unasked. */
+const freeShare = 0.1;
 
 /** Every change of a plan, in the order of the declared state. */
 export function differencesOf({ current, desired, ...plan }: TenantPlan): RecordDifference[] {
   return [
     ...tenantDifference(plan.tenant, current?.tenant, desired.tenant),
-    ...named('resource', plan.resources, ({ audience }) => audience),
-    ...named('role', plan.roles, (role) => role),
-    ...named('user', plan.users, ({ username }) => username),
-    ...named('application', plan.applications, ({ clientId }) => clientId),
+    ...named('resource', plan.resources, current?.resources, ({ audience }) => audience),
+    ...named('role', plan.roles, current?.roles, (role) => role),
+    ...named('user', plan.users, current?.users, ({ username }) => username),
+    ...named('application', plan.applications, current?.applications, ({ clientId }) => clientId),
   ];
 }
 
@@ -26,19 +34,28 @@ function tenantDifference(
   after: TenantPlan['desired']['tenant'],
 ): RecordDifference[] {
   if (change === 'unchanged') return [];
-  return [{ kind: 'tenant', name: after.tenantId, change, keys: keysThatDiffer(before, after) }];
+  const keys = keysThatDiffer(before, after);
+  return [{ kind: 'tenant', name: after.tenantId, change, keys, needsAllowDelete: false }];
 }
 
 function named<T>(
   kind: RecordDifference['kind'],
   { created, updated, deleted }: Difference<T>,
+  current: readonly T[] = [],
   nameOf: (record: T) => string,
 ): RecordDifference[] {
+  const isGuarded = alwaysGuarded.has(kind) || deleted.length > current.length * freeShare;
   const difference = (
     record: T,
     change: RecordDifference['change'],
     keys: string[] = [],
-  ): RecordDifference => ({ kind, name: nameOf(record), change, keys });
+  ): RecordDifference => ({
+    kind,
+    name: nameOf(record),
+    change,
+    keys,
+    needsAllowDelete: change === 'deleted' && isGuarded,
+  });
   return [
     ...created.map((record) => difference(record, 'created')),
     ...updated.map(({ before, after }) => difference(after, 'updated', keysThatDiffer(before, after))),

@@ -1,0 +1,56 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, it, onTestFinished } from 'vitest';
+import { eventually, freePort, ServerProcess, type Environment } from '../harness/process.ts';
+
+const state = (users: string) => `tenants: [{ id: acme, name: Acme, users: [${users}] }]\n`;
+const [ada, bob] = ['{ username: ada }', '{ username: bob }'];
+
+it('a start and a reload with a file that leaves out a person keep the person and serve, until deletions are allowed', async () => {
+  const directory = await mkdtemp(join(tmpdir(), 'tessera-e2e-'));
+  const file = join(directory, 'state.yaml');
+  const port = await freePort();
+  const server = new ServerProcess('standalone', 'apps/standalone/src/main.ts');
+  onTestFinished(async () => {
+    await server.kill();
+    await rm(directory, { recursive: true, force: true });
+  });
+  let shown = 0;
+  /** Waits for text in what the server has printed since the last text. */
+  const says = async (text: string) =>
+    eventually(text, async () => {
+      const at = server.output.indexOf(text, shown);
+      if (at >= 0) shown = at + text.length;
+      return at >= 0;
+    });
+  const start = (more: Environment = {}) =>
+    server.start({
+      TESSERA_HTTP_PORT: String(port),
+      TESSERA_DATA_DIR: join(directory, 'data'),
+      TESSERA_APPLY_FILE: file,
+      ...more,
+    });
+  const serves = async () => (await fetch(`http://127.0.0.1:${port}/readyz`)).status;
+  const refused = `leaves out records, and applying it would delete them:\\nacme: user bob\\n`;
+
+  await writeFile(file, state(`${ada}, ${bob}`));
+  start();
+  await says('serving HTTP');
+  await server.stop();
+
+  await writeFile(file, state(ada));
+  start();
+  await says(refused);
+  await says('serving HTTP');
+  expect(await serves()).toBe(200);
+  server.signal('SIGHUP');
+  await says('reload requested');
+  await says(refused);
+  expect(await serves()).toBe(200);
+  await server.stop();
+
+  start({ TESSERA_APPLY_ALLOW_DELETE: 'yes' });
+  await says('acme: 0 created, 0 updated, 1 deleted');
+  await says('serving HTTP');
+});

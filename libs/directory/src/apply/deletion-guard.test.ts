@@ -1,0 +1,212 @@
+import { createHash, createSecretKey } from 'node:crypto';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { loadConfig } from '@tessera/process';
+import { Code, local, rootCall } from '@tessera/rpc';
+import { type Database } from '@tessera/stores';
+import { DirectoryAdminService, DirectoryService } from '@tessera/proto-gen/directory';
+import { silentLog, testDatabase, testRuntime } from '@tessera/test-kit';
+import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { applyAtStart, buildDirectory, directoryConfig, migrations } from '../index.ts';
+import { ClientSecrets } from '../client-secrets/client-secrets.ts';
+import { HashQueue } from '../passwords/hash-queue.ts';
+import { Passwords } from '../passwords/passwords.ts';
+import { createAdminStore } from '../store/admin-store.postgres.ts';
+import { applyDeclaredState, type ApplyParts } from './apply.ts';
+
+const call = () => rootCall('a-request', 30_000);
+const runtime = () => testRuntime({ database, log: silentLog() });
+let database: Database;
+
+beforeAll(async () => {
+  database = await testDatabase(migrations);
+});
+
+/** A directory process. */
+function start() {
+  const pepper = createHash('sha256').update('p').digest('base64');
+  const service = buildDirectory(
+    loadConfig(directoryConfig, { TESSERA_DIRECTORY_PEPPER: pepper }),
+    {},
+    runtime(),
+  );
+  onTestFinished(() => service.close());
+  const admin = local(DirectoryAdminService, service, 'operator');
+  const directory = local(DirectoryService, service, 'device');
+  return {
+    admin,
+    apply: (document: string, allowDelete?: boolean) =>
+      admin.apply(
+        { document, fileName: 'state.yaml', ...(allowDelete === undefined ? {} : { allowDelete }) },
+        call(),
+      ),
+    subjectOf: async (tenantId: string, identifier: string) =>
+      (await directory.findUser({ tenantId, identifier }, call())).user?.userId,
+  };
+}
+
+interface Declared {
+  readonly users?: readonly string[];
+  readonly applications?: readonly string[];
+  readonly roles?: readonly string[];
+  readonly resources?: readonly string[];
+}
+
+function tenant(id: string, { users = [], applications = [], roles = [], resources = [] }: Declared): string {
+  return `
+  - id: ${id}
+    name: ${id}
+    roles: [${roles.join(', ')}]
+    resources: [${resources.map((audience) => `{ audience: '${audience}', name: API, scopes: [] }`).join(', ')}]
+    users: [${users.map((username) => `{ username: ${username} }`).join(', ')}]
+    applications: [${applications.map((clientId) => `{ clientId: ${clientId}, name: TV, type: public, grantTypes: [device_code] }`).join(', ')}]`;
+}
+
+const fileOf = (...tenants: string[]) => `tenants:${tenants.join('')}\n`;
+const numbered = (name: string, count: number) => Array.from({ length: count }, (_, at) => `${name}-${at}`);
+
+describe('a file that leaves out people or applications', () => {
+  it('is refused with a list, before any of its tenants is written, by the directory itself', async () => {
+    const { apply, subjectOf } = start();
+    const whole = { users: ['ada', 'bob'], applications: ['left-tv', 'left-radio'] };
+    await apply(fileOf(tenant('first', { users: ['eve'] }), tenant('left', whole)));
+    const bob = await subjectOf('left', 'bob');
+    const without = fileOf(
+      tenant('first', { users: ['eve', 'mallory'] }),
+      tenant('left', { users: ['ada'], applications: ['left-tv'] }),
+    );
+    // The field is absent, as with a caller of the previous version.
+    const refusal: unknown = await apply(without).catch((error: unknown) => error);
+    expect(refusal).toMatchObject({
+      code: Code.FailedPrecondition,
+      rawMessage: expect.stringMatching(
+        /^Nothing was applied: .*:\nleft: user bob\nleft: application left-radio\n.*`tessera apply --allow-delete`.*`state\.allowDelete`.*TESSERA_APPLY_ALLOW_DELETE=yes/,
+      ) as string,
+    });
+    await expect(subjectOf('first', 'mallory')).rejects.toMatchObject({ code: Code.NotFound });
+    expect(await subjectOf('left', 'bob')).toBe(bob);
+
+    const { tenants } = await apply(without, true);
+    expect(tenants.map(({ created, deleted }) => [created, deleted])).toEqual([
+      [1, 0],
+      [0, 2],
+    ]);
+    await expect(subjectOf('left', 'bob')).rejects.toMatchObject({ code: Code.NotFound });
+    // That is what the guard is for.
+    await apply(fileOf(tenant('left', whole)));
+    expect(await subjectOf('left', 'bob')).not.toBe(bob);
+  });
+
+  it('is refused in the transaction that would delete someone who was added after the file was checked', async () => {
+    const { apply, subjectOf } = start();
+    await apply(fileOf(tenant('early', {}), tenant('raced', { users: ['ada'] })));
+    const store = createAdminStore(database, runtime());
+    let looks = 0;
+    const parts: ApplyParts = {
+      store: {
+        ...store,
+        async tenantState(tenantId) {
+          const state = await store.tenantState(tenantId);
+          looks += 1;
+          if (tenantId === 'raced') await apply(fileOf(tenant('raced', { users: ['ada', 'late'] })));
+          return state;
+        },
+      },
+      secrets: new ClientSecrets(createSecretKey(Buffer.alloc(32))),
+      passwords: new Passwords({
+        hashQueue: new HashQueue({ concurrency: 1, queue: 1, perAccount: 1 }),
+        random: runtime().random,
+      }),
+      passwordMinLength: 8,
+      sharedIssuer: undefined,
+      newUserId: () => 'usr_new',
+      onChange: () => undefined,
+    };
+    const text = fileOf(tenant('early', { roles: ['clerk'] }), tenant('raced', { users: ['ada'] }));
+    await expect(
+      applyDeclaredState(
+        parts,
+        { text, fileName: 'state.yaml' },
+        {
+          base: { actor: { type: 'operator', id: 'operator' }, requestId: 'a-request' },
+          signal: new AbortController().signal,
+          allowDelete: false,
+        },
+      ),
+    ).rejects.toThrow(/^Only early was applied: [^\n]*\nraced: user late\n/);
+    expect(looks).toBe(2);
+    expect(await subjectOf('raced', 'late')).toMatch(/^usr_/);
+  });
+
+  it('is refused with a list that fits into a log line', async () => {
+    const { apply } = start();
+    await apply(fileOf(tenant('crowded', { users: numbered('person', 400) })));
+    const error: unknown = await apply(fileOf(tenant('crowded', {}))).catch((reason: unknown) => reason);
+    const message = (error as { rawMessage: string }).rawMessage;
+    expect(message.length).toBeLessThan(4000);
+    const listed = message.split('\n').filter((line) => line.startsWith('crowded: user ')).length;
+    expect(listed).toBeGreaterThan(100);
+    expect(message).toContain(`\nand ${400 - listed} more (\`tessera diff\` lists all)\n`);
+  });
+});
+
+describe('a file that leaves out roles or resources', () => {
+  it.each(['roles', 'resources'] as const)('may delete a tenth of the %s, not more', async (kind) => {
+    const { apply, admin } = start();
+    const id = `tenth-${kind}`;
+    const declared = (count: number) => fileOf(tenant(id, { [kind]: numbered(`${id}.item`, count) }));
+    await apply(declared(20));
+    await expect(apply(declared(17))).rejects.toMatchObject({ code: Code.FailedPrecondition });
+    const { tenants } = await admin.diff({ document: declared(17), fileName: 'state.yaml' }, call());
+    expect(tenants[0]?.differences.map(({ needsAllowDelete }) => needsAllowDelete)).toEqual([
+      true,
+      true,
+      true,
+    ]);
+    expect((await apply(declared(18))).tenants[0]).toMatchObject({ deleted: 2 });
+  });
+});
+
+describe('tessera.directory.v1 Diff with deletions_only', () => {
+  it('returns deletions and nothing else', async () => {
+    const { apply, admin } = start();
+    await apply(fileOf(tenant('told', { users: ['ada', 'bob'], roles: numbered('role', 10) })));
+    const document = fileOf(tenant('told', { users: ['ada', 'cleo'], roles: numbered('role', 9) }));
+    const { tenants } = await admin.diff({ document, fileName: 'state.yaml', deletionsOnly: true }, call());
+    expect(tenants[0]?.differences).toMatchObject([
+      { kind: 'role', name: 'role-9', change: 'deleted', needsAllowDelete: false },
+      { kind: 'user', name: 'bob', change: 'deleted', needsAllowDelete: true },
+    ]);
+  });
+});
+
+describe('TESSERA_APPLY_FILE that leaves out a person', () => {
+  it('is not applied at the start or at a reload, which both go on, until deletions are allowed', async () => {
+    const { apply, admin, subjectOf } = start();
+    await apply(fileOf(tenant('served', { users: ['ada', 'bob'] })));
+    const directory = await mkdtemp(join(tmpdir(), 'tessera-apply-'));
+    onTestFinished(() => rm(directory, { recursive: true }));
+    const file = join(directory, 'state.yaml');
+    await writeFile(file, fileOf(tenant('served', { users: ['ada'], roles: ['clerk'] })));
+
+    const logged: unknown[] = [];
+    const log = Object.assign(silentLog(), { error: (...line: unknown[]) => logged.push(line) });
+    const reloads: (() => Promise<void>)[] = [];
+    const lifecycle = { onReload: (reload: () => Promise<void>) => void reloads.push(reload) };
+    const exposure = { TESSERA_DEMO: false };
+    const options = { file, exposure, admin, environment: {}, call, log, lifecycle };
+    await applyAtStart({ ...options, allowDelete: false });
+    const line = [
+      { event: 'apply.refused', file, reason: expect.stringContaining('\nserved: user bob\n') as string },
+      'declared state not applied',
+    ];
+    expect(logged).toEqual([line]);
+    await reloads[0]?.();
+    expect(logged).toEqual([line, line]);
+    expect(await subjectOf('served', 'bob')).toMatch(/^usr_/);
+
+    await applyAtStart({ ...options, allowDelete: true });
+    await expect(subjectOf('served', 'bob')).rejects.toMatchObject({ code: Code.NotFound });
+  });
+});

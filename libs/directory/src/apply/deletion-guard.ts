@@ -1,0 +1,40 @@
+import { differencesOf, type RecordDifference } from './plan-differences.ts';
+import type { TenantPlan } from './plan.ts';
+
+/** Of the list in the message, in characters: it travels in a gRPC trailer and fits into a log line. */
+const maxListLength = 3000;
+
+/** A plan deletes records, and its caller did not allow it. The message lists them by kind and name. */
+export class DeletionsNotAllowedError extends Error {
+  override readonly name = 'DeletionsNotAllowedError';
+}
+
+/**
+ * Throws DeletionsNotAllowedError for plans with deletions that must be allowed.
+ * @param earlier tenants of the same file that have been applied already
+ */
+export function refuseDeletions(plans: readonly TenantPlan[], earlier: readonly string[] = []): void {
+  const lines = plans.flatMap((plan) =>
+    differencesOf(plan)
+      .filter(({ needsAllowDelete }) => needsAllowDelete)
+      .map((difference) => lineOf(plan, difference)),
+  );
+  if (lines.length === 0) return;
+  const applied = earlier.length === 0 ? 'Nothing was applied' : `Only ${earlier.join(', ')} was applied`;
+  throw new DeletionsNotAllowedError(
+    `${applied}: the declared state leaves out records, and applying it would delete them:\n${shortened(lines)}\n` +
+      'Declare them, or allow the deletion: `tessera apply --allow-delete`, `state.allowDelete` of the chart, or ' +
+      'TESSERA_APPLY_ALLOW_DELETE=yes for TESSERA_APPLY_FILE. A deleted person who is declared again gets a new `sub`.',
+  );
+}
+
+function lineOf(plan: TenantPlan, { kind, name }: RecordDifference): string {
+  return `${plan.desired.tenant.tenantId}: ${kind} ${name}`;
+}
+
+function shortened(lines: readonly string[]): string {
+  let length = 0;
+  const shown = lines.filter((line) => (length += line.length + 1) <= maxListLength);
+  const rest = lines.length - shown.length;
+  return [...shown, ...(rest > 0 ? [`and ${rest} more (\`tessera diff\` lists all)`] : [])].join('\n');
+}
