@@ -78,6 +78,61 @@ describe('An alert', () => {
     holds({ series: { [ready('1')]: '0x30', [ready('2')]: '1x30' }, alert, at: 10, fires: [] }, summary);
   });
 
+  describe('for a pod that does not get ready while others serve', () => {
+    const alert = 'TesseraPodNotReady';
+    const summary = 'A pod has not been ready for 15 minutes.';
+    const target = (pod: string) => `container="token",endpoint="management",namespace="id",pod="${pod}"`;
+    const ready = (pod: string) => `tessera_ready{${target(pod)},process="token"}`;
+    const up = (pod: string) => `up{${target(pod)}}`;
+    const old = { [ready('old')]: '1x60', [up('old')]: '1x60' };
+    const fires = [{ severity: 'warning', namespace: 'id', pod: 'new', process: 'token' }];
+
+    test('is raised after 15 minutes, and not before', () => {
+      const series = { ...old, [ready('new')]: '0x60', [up('new')]: '1x60' };
+      holds({ series, alert, at: 14, fires: [] }, summary);
+      holds({ series, alert, at: 16, fires }, summary);
+      holds({ series, alert: 'TesseraNotReady', at: 30, fires: [] }, summary);
+    });
+
+    test('is raised when the process ends before it can be asked', () => {
+      holds({ series: { ...old, [up('new')]: '0x60' }, alert, at: 20, fires }, summary);
+      const nowAndThen = { [ready('new')]: '_x4 0 _x9 0 _x9 0 _x20', [up('new')]: '0x4 1 0x9 1 0x9 1 0x20' };
+      holds({ series: { ...old, ...nowAndThen }, alert, at: 20, fires }, summary);
+    });
+
+    test('is not raised by a rollout that goes on pod by pod, nor by another pod of the namespace', () => {
+      const rollout = Object.fromEntries(
+        Array.from({ length: 12 }, (_, index) => [
+          ready(`new-${index}`),
+          `${'_ '.repeat(index * 3)}0 0 1x${50 - index * 3}`,
+        ]),
+      );
+      const other = 'up{container="web",endpoint="management",namespace="id",pod="web"}';
+      holds({ series: { ...old, ...rollout, [other]: '0x60' }, alert, at: 35, fires: [] }, summary);
+    });
+
+    test('ends within five minutes after the pod is gone', () => {
+      const series = { ...old, [ready('new')]: '0x20 stale', [up('new')]: '1x20 stale' };
+      holds({ series, alert, at: 19, fires }, summary);
+      holds({ series, alert, at: 27, fires: [] }, summary);
+    });
+  });
+
+  test('is raised by a Job that does not succeed, failed or not, and only by one of Tessera', () => {
+    const alert = 'TesseraJobUnfinished';
+    const summary = 'A Job that migrates or applies the declared state has not succeeded for 15 minutes.';
+    const job = (name: string) => `kube_job_status_succeeded{namespace="id",job_name="${name}"}`;
+    const series = {
+      [job('tessera-apply-0123456789')]: '0x180',
+      [job('tessera-migrate-0123456789')]: '0x5 1x175',
+      [job('nightly-report')]: '0x180',
+    };
+    const fires = [{ severity: 'warning', namespace: 'id', job_name: 'tessera-apply-0123456789' }];
+    holds({ series, alert, at: 10, fires: [] }, summary);
+    holds({ series, alert, at: 16, fires }, summary);
+    holds({ series, alert, at: 180, fires }, summary);
+  });
+
   test('is raised by a process that keeps restarting, and only by one of Tessera', () => {
     const started = (pod: string) => `process_start_time_seconds{namespace="id",pod="${pod}"}`;
     const series = {
