@@ -3,7 +3,6 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
-import { routes } from '../../libs/gateway/src/routes.ts';
 import { certifiedName } from '@tessera/rpc';
 import { processes } from '../image/processes.ts';
 import { configurationProblems } from '../../apps/cli/src/operate/settings.ts';
@@ -144,18 +143,6 @@ describe.each(valueSets)('The chart with $name', ({ values }) => {
         pod.spec.volumes?.some(({ secret }) => secret?.secretName === spec.secretName),
       );
       expect(used, metadata.name).toBe(true);
-    }
-  });
-
-  test('lets the public reach every path of the gateway but introspection, revocation and what is not for it', () => {
-    const expected = new Set(
-      routes
-        .map(({ path }) => path)
-        .filter((path) => !['/introspect', '/revoke', '/auth/verify'].includes(path)),
-    );
-    for (const paths of publicPaths(manifests)) {
-      expect(new Set(paths.exact)).toEqual(expected);
-      expect(paths.prefix).toEqual(['/assets/']);
     }
   });
 
@@ -358,21 +345,5 @@ function edges({ spec }: Manifest, direction: 'ingress' | 'egress'): string[] {
     return [...from, ...to].flatMap(
       ({ podSelector }) => podSelector?.matchLabels['app.kubernetes.io/component'] ?? [],
     );
-  });
-}
-
-function publicPaths(manifests: readonly Manifest[]): { exact: string[]; prefix: string[] }[] {
-  const rules = manifests
-    .filter(({ kind }) => ['Ingress', 'HTTPRoute'].includes(kind))
-    .map(({ spec }) => spec.rules ?? []);
-  return rules.map((each) => {
-    const paths = each.flatMap(({ http, matches: found }) => [
-      ...(http?.paths ?? []).map(({ path, pathType }) => ({ path, type: pathType })),
-      ...(found ?? []).map((match) => ({ path: match.path?.value ?? '', type: match.path?.type })),
-    ]);
-    return {
-      exact: paths.filter(({ type }) => type === 'Exact').map(({ path }) => path),
-      prefix: paths.filter(({ type }) => type !== 'Exact').map(({ path }) => path),
-    };
   });
 }

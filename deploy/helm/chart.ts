@@ -80,6 +80,10 @@ export interface Manifest {
   };
   readonly spec: {
     readonly replicas?: number;
+    readonly minReplicas?: number;
+    readonly maxReplicas?: number;
+    readonly hostnames?: readonly string[];
+    readonly tls?: readonly { readonly hosts: readonly string[]; readonly secretName: string }[];
     readonly clusterIP?: string;
     readonly selector?: Readonly<Record<string, string>>;
     readonly ports?: readonly {
@@ -101,6 +105,7 @@ export interface Manifest {
 }
 
 interface RouteRule {
+  readonly host?: string;
   readonly http?: { readonly paths: readonly { readonly path: string; readonly pathType: string }[] };
   readonly matches?: readonly { readonly path?: { readonly type: string; readonly value: string } }[];
 }
@@ -195,7 +200,17 @@ const everywhere: Values = {
     dnsTo: [{ namespaceSelector: {} }],
     extraEgress: [{ ports: [{ port: 443, protocol: 'TCP' }] }],
   },
-  state: { tenants: [{ id: 'acme', name: 'Acme' }], secrets: ['acme-clients'] },
+  state: {
+    tenants: [
+      { id: 'acme', name: 'Acme' },
+      { id: 'beta', name: 'Beta', issuer: 'https://id.example.com/t/beta' },
+      { id: 'gamma', name: 'Gamma', issuer: 'https://login.gamma.example:8443' },
+    ],
+    secrets: ['acme-clients'],
+  },
+  extraHosts: ['login.delta.example', 'id.example.com/t/epsilon'],
+  commonLabels: { team: 'identity' },
+  commonAnnotations: { owner: 'identity' },
   secrets: {
     keysKek: { existingSecret: 'secrets' },
     directoryPepper: { existingSecret: 'secrets', key: 'pepper' },
@@ -212,6 +227,7 @@ const everywhere: Values = {
   trustedCa: { existingSecret: 'stores-ca' },
   metrics: {
     serviceMonitor: { enabled: true, labels: { release: 'prometheus' } },
+    podMonitor: { enabled: true },
     prometheusRule: { enabled: true },
     dashboard: { enabled: true },
   },

@@ -8,7 +8,11 @@ import { chartDirectory, manifestsOf, type Manifest, type Values } from './chart
 export interface LiveObject {
   readonly apiVersion: 'v1' | 'apps/v1';
   readonly kind: 'Secret' | 'ConfigMap' | 'Deployment';
-  readonly metadata: { readonly name: string; readonly uid?: string };
+  readonly metadata: {
+    readonly name: string;
+    readonly uid?: string;
+    readonly managedFields?: readonly object[];
+  };
   readonly data?: object;
   readonly spec?: object;
 }

@@ -4,7 +4,7 @@
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { isMap, isScalar, parseDocument, stringify, type YAMLMap } from 'yaml';
+import { isMap, isScalar, parse, parseDocument, stringify, type YAMLMap } from 'yaml';
 import { knownSettings } from '@tessera/process';
 
 const chart = join(import.meta.dirname, 'tessera');
@@ -14,18 +14,41 @@ const read = (name: string) => readFileSync(join(chart, name), 'utf8');
 const givenByChart =
   /^TESSERA_(ISSUER|PROFILE|MIGRATIONS|(MANAGEMENT|DRAIN|RPC|PEER)_.*|HTTP_(HOST|PORT)|TRUSTED_(PROXIES|CALLERS)|INTROSPECTION_(HOST|PORT)|KEYS_KEK|DIRECTORY_PEPPER|TOKEN_REFRESH_KEYS|DEVICE_HMAC_KEY|WEBHOOK_KEY|REDIS_(CA|CERT|KEY|SENTINEL_PASSWORD)|APPLY_(FILE|ALLOW_DELETE)|DATA_DIR|FAILPOINT)$/;
 
-interface Schema {
+interface ObjectSchema {
+  readonly $ref?: string;
+  readonly properties?: Readonly<Record<string, ObjectSchema>>;
+  required?: string[];
+}
+
+interface Schema extends ObjectSchema {
   readonly $defs: { readonly settings: { properties: Record<string, unknown> } };
 }
 
-/** values.schema.json with the settings of the server as it is. */
+/** Groups of values that are left out where they are `null`. */
+const optionalGroups = new Set(['resources']);
+
+/** values.schema.json with the settings of the server as it is, and every group of values.yaml as required: `null` is refused by name. */
 export function schema(): string {
   const document = JSON.parse(read('values.schema.json')) as Schema;
+  requireGroups(document, parse(read('values.yaml')) as Group);
   const names = knownSettings.filter((name) => !givenByChart.test(name));
   document.$defs.settings.properties = Object.fromEntries(
     names.map((name) => [name, { type: ['string', 'number', 'boolean'] }]),
   );
   return `${JSON.stringify(document, null, 2)}\n`;
+}
+
+type Group = Readonly<Record<string, unknown>>;
+
+function requireGroups(schema: ObjectSchema, group: Group): void {
+  const isGroup = (value: unknown): value is Group =>
+    typeof value === 'object' && value !== null && !Array.isArray(value) && Object.keys(value).length > 0;
+  const groups = Object.entries(group).filter(([name, value]) => isGroup(value) && !optionalGroups.has(name));
+  if (groups.length > 0) schema.required = groups.map(([name]) => name).toSorted();
+  for (const [name, value] of groups) {
+    const below = schema.properties?.[name];
+    if (below !== undefined && isGroup(value)) requireGroups(below, value);
+  }
 }
 
 interface Row {

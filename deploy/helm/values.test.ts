@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { chartDirectory, helm, least } from './chart.ts';
+import { parse } from 'yaml';
+import { chartDirectory, helm, kubeconform, least, manifestsOf, type Values } from './chart.ts';
 import { readme, schema } from './generate.ts';
 
 const committed = (name: string) => readFileSync(join(chartDirectory, name), 'utf8');
@@ -31,6 +32,22 @@ test('Every alert has a section in docs/operations.md, and every section an aler
   expect([...guide.matchAll(/^### (Tessera\w+)$/gm)].map(([, name]) => name)).toEqual(alerts);
 });
 
+test('The chart shows the icon of the sign-in page', () => {
+  const icon = readFileSync(join(import.meta.dirname, '../../libs/gateway/views/tessera.svg'));
+  expect(committed('Chart.yaml')).toContain(`icon: data:image/svg+xml;base64,${icon.toString('base64')}\n`);
+});
+
+test.each(['compact', 'split'])(
+  'The values for chart-testing in ci/ render as %s and pass helm lint',
+  (topology) => {
+    const values = parse(committed(`ci/${topology}-values.yaml`)) as Values;
+    expect(helm('lint', [values])).toContain('0 chart(s) failed');
+    const text = helm('template', [values]);
+    expect(() => kubeconform(text, '1.36.3')).not.toThrow();
+    expect(manifestsOf(text).filter(({ kind }) => kind === 'Secret')).toHaveLength(2);
+  },
+);
+
 test('The chart has the version of the project', () => {
   const { version } = JSON.parse(readFileSync(join(import.meta.dirname, '../../package.json'), 'utf8')) as {
     version: string;
@@ -57,6 +74,24 @@ describe('Values are refused', () => {
     ['that name another topology', { topology: 'cluster' }, 'topology'],
     ['that make introspection public', { publicPaths: { exact: ['/introspect'] } }, 'publicPaths'],
     ['that make revocation public', { publicPaths: { exact: ['/token', '/revoke'] } }, 'publicPaths'],
+    [
+      'that make introspection at a tenant public',
+      { publicPaths: { exact: ['/t/acme/introspect'] } },
+      'publicPaths',
+    ],
+    [
+      'that make revocation at a tenant public by a prefix',
+      { publicPaths: { prefix: ['/t/'] }, extraHosts: ['id.example.com/t/acme'] },
+      'would publish /t/acme/introspect',
+    ],
+    ['with a further host that is a URL', { extraHosts: ['https://id.example.com'] }, 'extraHosts'],
+    [
+      'with a certificate for a host that nobody serves',
+      { ingress: { tlsSecrets: { 'login.acme.example': 'acme' } } },
+      'ingress.tlsSecrets names login.acme.example',
+    ],
+    ['that take away what is needed', { image: null }, "missing property 'image'"],
+    ['that take away a probe', { defaults: { livenessProbe: null } }, "missing property 'livenessProbe'"],
     ['with an issuer that has a path', { issuer: 'https://id.example.com/tessera' }, 'issuer'],
     ['without an issuer', { issuer: '' }, 'issuer is required'],
     ['without a database', { database: {} }, 'database.existingSecret is required'],

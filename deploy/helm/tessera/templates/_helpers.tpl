@@ -22,12 +22,76 @@ app.kubernetes.io/instance: {{ .root.Release.Name }}
 app.kubernetes.io/component: {{ .component }}
 {{- end -}}
 
+{{- /* Of everything: {root, component}. Optional `labels` are those of one object; no label of the chart itself can be changed. */ -}}
 {{- define "tessera.labels" -}}
-{{ include "tessera.selector" . }}
-app.kubernetes.io/version: {{ .root.Chart.AppVersion | quote }}
-app.kubernetes.io/part-of: tessera
-app.kubernetes.io/managed-by: {{ .root.Release.Service }}
-helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version | replace "+" "_" }}
+{{- $fixed := include "tessera.selector" . | fromYaml -}}
+{{- $_ := set $fixed "app.kubernetes.io/version" .root.Chart.AppVersion -}}
+{{- $_ := set $fixed "app.kubernetes.io/part-of" "tessera" -}}
+{{- $_ := set $fixed "app.kubernetes.io/managed-by" .root.Release.Service -}}
+{{- $_ := set $fixed "helm.sh/chart" (printf "%s-%s" .root.Chart.Name .root.Chart.Version | replace "+" "_") -}}
+{{- merge $fixed (.labels | default dict) .root.Values.commonLabels | toYaml -}}
+{{- end -}}
+
+{{- /* Name, labels and annotations of an object that is no pod: {root, component, name}. Optional `labels` and `annotations` are those of one object. */ -}}
+{{- define "tessera.metadata" -}}
+name: {{ .name }}
+labels: {{- include "tessera.labels" . | nindent 2 }}
+{{- with merge (dict) (.annotations | default dict) .root.Values.commonAnnotations }}
+annotations: {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- end -}}
+
+{{- /* The values of a component, above those of `defaults`; `null` takes a default away: {root, component}. */ -}}
+{{- define "tessera.component" -}}
+{{- $own := get .root.Values .component | default dict -}}
+{{- $merged := mergeOverwrite (deepCopy .root.Values.defaults) (deepCopy $own) -}}
+{{- include "tessera.withoutNulls" (dict "from" $merged "own" $own) -}}
+{{- toYaml $merged -}}
+{{- end -}}
+
+{{- define "tessera.withoutNulls" -}}
+{{- range $key, $value := .own -}}
+{{- if kindIs "invalid" $value -}}
+{{- $_ := unset $.from $key -}}
+{{- else if kindIs "map" $value -}}
+{{- include "tessera.withoutNulls" (dict "from" (get $.from $key) "own" $value) -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+
+{{- /*
+  How many replicas a Deployment gets, and by whom: {root, component, own}. `replicas` is what Helm writes, if anything. Once an
+  autoscaler has written the number, Helm may not: a release that holds a number cannot be rolled back to without a conflict.
+  Until then Helm keeps it, as the API server takes 1 where a number is left out that was there. Helm 3 never gives it up.
+  With autoscaling off again, an autoscaler with one possible number (`fixed`) brings the declared one. Who wrote the number is
+  named after the program that it is part of; people use kubectl.
+*/ -}}
+{{- define "tessera.scale" -}}
+{{- $own := .own -}}
+{{- $scale := dict "fixed" false -}}
+{{- $live := lookup "apps/v1" "Deployment" .root.Release.Namespace (printf "%s-%s" (include "tessera.fullname" .root) .component) -}}
+{{- $isApplied := false -}}
+{{- $owners := list -}}
+{{- range (dig "metadata" "managedFields" list $live) -}}
+{{- $isOfApply := eq .operation "Apply" -}}
+{{- if $isOfApply }}{{ $isApplied = true }}{{ end -}}
+{{- if hasKey (dig "f:spec" dict (.fieldsV1 | default dict)) "f:replicas" }}{{ $owners = append $owners (ternary "" .manager $isOfApply) }}{{ end -}}
+{{- end -}}
+{{- $others := compact $owners -}}
+{{- $autoscaler := "" -}}
+{{- range $others }}{{ if not (hasPrefix "kubectl" .) }}{{ $autoscaler = . }}{{ end }}{{ end -}}
+{{- if $own.autoscaling.enabled -}}
+{{- if and $live (not $isApplied) -}}
+{{- $_ := set $scale "replicas" (max $live.spec.replicas $own.autoscaling.minReplicas) -}}
+{{- else if and $owners (not $others) -}}
+{{- $_ := set $scale "replicas" $live.spec.replicas -}}
+{{- end -}}
+{{- else if and $isApplied $autoscaler (gt (int $own.replicas) 0) (ne (int $live.spec.replicas) (int $own.replicas)) -}}
+{{- $_ := set $scale "fixed" true -}}
+{{- else -}}
+{{- $_ := set $scale "replicas" $own.replicas -}}
+{{- end -}}
+{{- toYaml $scale -}}
 {{- end -}}
 
 {{- define "tessera.image" -}}
@@ -43,8 +107,39 @@ helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version | replace 
 {{- .Values.serviceAccount.name | default (include "tessera.fullname" .) -}}
 {{- end -}}
 
-{{- define "tessera.issuerHost" -}}
-{{- get (urlParse .Values.issuer) "host" | splitList ":" | first -}}
+{{- /*
+  Every issuer that the public may reach, as a list of {host, path}: the shared one, those that tenants declare, and `extraHosts`.
+  The ConfigMap of the declared state is read as far as Helm may ask.
+*/ -}}
+{{- define "tessera.issuers" -}}
+{{- $state := .Values.state -}}
+{{- $tenants := $state.tenants -}}
+{{- if and $state.existingConfigMap $state.checksum -}}
+{{- $data := (lookup "v1" "ConfigMap" .Release.Namespace $state.existingConfigMap).data | default dict -}}
+{{- $tenants = (get $data $state.key | fromYaml).tenants -}}
+{{- end -}}
+{{- $urls := list .Values.issuer -}}
+{{- range $tenants }}{{ with .issuer }}{{ $urls = append $urls . }}{{ end }}{{ end -}}
+{{- range .Values.extraHosts }}{{ $urls = append $urls (printf "https://%s" .) }}{{ end -}}
+{{- $issuers := list -}}
+{{- range $urls -}}
+{{- $url := urlParse . -}}
+{{- $issuers = append $issuers (dict "host" ($url.host | splitList ":" | first | lower) "path" $url.path) -}}
+{{- end -}}
+{{- toYaml (uniq $issuers) -}}
+{{- end -}}
+
+{{- /* The public paths of an issuer as {exact, prefix}: {root, path}. Metadata of an issuer with a path is also above it (RFC 8414 §3.1). */ -}}
+{{- define "tessera.publicPaths" -}}
+{{- $path := .path -}}
+{{- $exact := list -}}
+{{- $prefix := list -}}
+{{- range .root.Values.publicPaths.exact -}}
+{{- $exact = append $exact (print $path .) -}}
+{{- if and $path (has . (list "/.well-known/openid-configuration" "/.well-known/oauth-authorization-server")) }}{{ $exact = append $exact (print . $path) }}{{ end -}}
+{{- end -}}
+{{- range .root.Values.publicPaths.prefix }}{{ $prefix = append $prefix (print $path .) }}{{ end -}}
+{{- toYaml (dict "exact" $exact "prefix" $prefix) -}}
 {{- end -}}
 
 {{- /* Where a secret of the server is: {values, name}. The former name of deviceHmacKey stands in for it for one more version. */ -}}
@@ -140,10 +235,23 @@ affinity: {{- toYaml . | nindent 2 }}
 {{- end }}
 {{- end -}}
 
+{{- /* How a pod finds others: the values of a component or of the Jobs. */ -}}
+{{- define "tessera.network" -}}
+{{- with .hostAliases }}
+hostAliases: {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with .dnsPolicy }}
+dnsPolicy: {{ . }}
+{{- end }}
+{{- with .dnsConfig }}
+dnsConfig: {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- end -}}
+
 {{- /* The values of the Jobs and of the test pod: where `jobs` has none, those of `defaults` count. */ -}}
 {{- define "tessera.jobSettings" -}}
 {{- $own := deepCopy .Values.jobs -}}
-{{- range list "priorityClassName" "nodeSelector" "tolerations" "affinity" "podSecurityContext" "securityContext" "envFrom" "initContainers" "extraVolumes" "extraVolumeMounts" -}}
+{{- range list "priorityClassName" "hostAliases" "dnsPolicy" "dnsConfig" "nodeSelector" "tolerations" "affinity" "podSecurityContext" "securityContext" "envFrom" "initContainers" "extraVolumes" "extraVolumeMounts" -}}
 {{- $_ := set $own . (get $own . | default (get $.Values.defaults .)) -}}
 {{- end -}}
 {{- toYaml $own -}}
