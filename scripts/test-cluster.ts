@@ -2,6 +2,8 @@
  * `npm run test:cluster`: installs the image by Helm in the cluster that KUBECONFIG names, compact and split, and upgrades,
  * evicts, kills, rotates, restores and so on under load. docs/operations.md#cluster-tests says what it needs.
  */
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { runPlan, tableOf, type Plan } from '../deploy/cluster/run.ts';
 import { scenarios } from '../deploy/cluster/scenarios/index.ts';
@@ -15,6 +17,7 @@ function readPlan(environment: NodeJS.ProcessEnv): Plan {
       topology: { type: 'string', multiple: true, default: [...topologies] },
       only: { type: 'string', multiple: true, default: scenarios.map(({ name }) => name) },
       keep: { type: 'boolean', default: false },
+      logs: { type: 'string', default: join(tmpdir(), 'tessera-cluster-logs') },
     },
   });
   const unknown = [
@@ -45,6 +48,7 @@ function readPlan(environment: NodeJS.ProcessEnv): Plan {
     scenarios: scenarios.filter(({ name }) => values.only.includes(name)),
     helm: provideHelm(environment),
     keep: values.keep,
+    logs: resolve(values.logs),
     say: (line) => process.stdout.write(`${line}\n`),
   };
 }

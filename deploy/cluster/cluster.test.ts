@@ -1,6 +1,10 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { render } from '../helm/chart.ts';
 import { difference, totals } from './load.ts';
+import { linesHaving } from './logs.ts';
 import { valuesOf } from './release.ts';
 import { tableOf } from './run.ts';
 
@@ -24,6 +28,18 @@ describe('The values of the cluster test', () => {
     );
     expect(JSON.stringify(pod)).toContain(`tessera@${digest}`);
   });
+});
+
+test('The lines of the logs that name an unexpected answer come with the names of their pods', () => {
+  const directory = mkdtempSync(join(tmpdir(), 'tessera-logs-'));
+  try {
+    writeFileSync(join(directory, 'gateway-1.log'), 'one id-1\ntwo id-2\n');
+    writeFileSync(join(directory, 'token-1.log'), 'three id-1\n');
+    expect(linesHaving(directory, ['id-1', ''])).toEqual(['gateway-1: one id-1', 'token-1: three id-1']);
+    expect(linesHaving(directory, [''])).toEqual([]);
+  } finally {
+    rmSync(directory, { recursive: true });
+  }
 });
 
 test('The counts of a scenario are those since its beginning, by operation and answer', () => {

@@ -43,3 +43,30 @@ export const tenantsWith = (workerSecrets: readonly string[]) => [
     ],
   },
 ];
+
+/** Issuers that tenants have of their own: a path of the shared host, and a host. */
+export const tenantIssuers = { beta: `https://${host}/t/beta`, gamma: 'https://login.gamma.test' } as const;
+
+/** Their tenants, each with the application `<tenant>-worker`, whose secret is that of the shared issuer's worker. */
+export const tenantsWithIssuers = Object.entries(tenantIssuers).map(([id, issuer]) => ({
+  id,
+  name: id,
+  issuer,
+  resources: [
+    {
+      audience: `https://api.${id}.example`,
+      name: 'API',
+      scopes: [{ name: `${id}.read`, description: 'See what is there' }],
+    },
+  ],
+  applications: [
+    {
+      clientId: `${id}-worker`,
+      name: 'Worker',
+      type: 'confidential',
+      secrets: [{ fromFile: 'worker-secret' }],
+      grantTypes: ['client_credentials'],
+      scopes: [`${id}.read`],
+    },
+  ],
+}));

@@ -1,4 +1,5 @@
-import { spawn } from 'node:child_process';
+import { spawn, type ChildProcess } from 'node:child_process';
+import { closeSync, openSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 /** What a scenario reads of any object; which of it is there depends on the kind. */
@@ -26,6 +27,8 @@ export interface Namespace {
   /** Runs kubectl; resolves with what it prints, throws what it complains about. Input is never printed. */
   kubectl(args: readonly string[], input?: string): Promise<string>;
   helm(args: readonly string[], input?: string): Promise<string>;
+  /** Starts kubectl and leaves it running; what it prints goes to the end of a file, or to a pipe without one. */
+  start(args: readonly string[], file?: string): ChildProcess;
   apply(manifests: readonly object[]): Promise<void>;
   list(kinds: string, selector?: string): Promise<LiveObject[]>;
   /** Done at the end of the run, also of an interrupted one: for what is outside of the namespace. */
@@ -77,6 +80,12 @@ export async function createNamespace(name: string, helm: string): Promise<Names
       for (const undo of undos.splice(0)) await undo();
     },
     helm: (args, input) => run(helm, inNamespace(args), input),
+    start(args, file) {
+      const output = file === undefined ? 'pipe' : openSync(file, 'a');
+      const child = spawn('kubectl', inNamespace(args), { stdio: ['ignore', output, 'ignore'] });
+      if (typeof output === 'number') closeSync(output);
+      return child;
+    },
     async list(kinds, selector) {
       const chosen = selector === undefined ? [] : ['--selector', selector];
       const text = await kubectl(['get', kinds, '--output', 'json', ...chosen]);
@@ -118,3 +127,51 @@ export const restrictedPod = (user: number) => ({
   fsGroup: user,
   seccompProfile: { type: 'RuntimeDefault' },
 });
+
+export interface PodToRun {
+  /** Also the value of its label `role`. */
+  readonly name: string;
+  readonly image: string;
+  readonly command: readonly string[];
+  /** Folders in the pod, with the volumes that they hold. */
+  readonly mounts?: Readonly<Record<string, object>>;
+}
+
+/** Runs a pod to its end and removes it; resolves with what it printed, throws with it if it failed. */
+export async function runPod(
+  on: Namespace,
+  { name, image, command, mounts = {} }: PodToRun,
+): Promise<string> {
+  const folders = Object.entries(mounts).map(([mountPath, volume], index) => ({
+    mount: { name: `folder-${index}`, mountPath, readOnly: true },
+    volume: { name: `folder-${index}`, ...volume },
+  }));
+  const container = {
+    name,
+    image,
+    command,
+    securityContext: restricted,
+    volumeMounts: folders.map(({ mount }) => mount),
+  };
+  const spec = {
+    restartPolicy: 'Never',
+    automountServiceAccountToken: false,
+    enableServiceLinks: false,
+    securityContext: restrictedPod(1000),
+    containers: [container],
+    volumes: folders.map(({ volume }) => volume),
+  };
+  await on.apply([{ apiVersion: 'v1', kind: 'Pod', metadata: { name, labels: { role: name } }, spec }]);
+  try {
+    const phase = await until(`the pod ${name} does not end`, async () => {
+      const [pod] = await on.list('pods', `role=${name}`);
+      const now = pod?.status?.phase ?? '';
+      return ['Succeeded', 'Failed'].includes(now) ? now : undefined;
+    });
+    const output = await on.kubectl(['logs', name]);
+    if (phase === 'Failed') throw new Error(`the pod ${name} failed: ${output.trim().slice(-500)}`);
+    return output;
+  } finally {
+    await on.kubectl(['delete', 'pod', name, '--wait=true']);
+  }
+}

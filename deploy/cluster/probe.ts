@@ -1,4 +1,4 @@
-import { restricted, restrictedPod, until, type Namespace } from './kubernetes.ts';
+import { runPod, type Namespace } from './kubernetes.ts';
 
 export interface Address {
   readonly name: string;
@@ -29,34 +29,6 @@ main();
 
 /** Which addresses a pod without any right reaches, by name. */
 export async function probe(on: Namespace, image: string, addresses: readonly Address[]): Promise<string[]> {
-  const name = 'probe';
-  await on.apply([
-    {
-      apiVersion: 'v1',
-      kind: 'Pod',
-      metadata: { name, labels: { role: name } },
-      spec: {
-        restartPolicy: 'Never',
-        automountServiceAccountToken: false,
-        securityContext: restrictedPod(1000),
-        containers: [
-          {
-            name,
-            image,
-            command: ['node', '--eval', script, JSON.stringify(addresses)],
-            securityContext: restricted,
-          },
-        ],
-      },
-    },
-  ]);
-  try {
-    await until('the probe does not end', async () => {
-      const [pod] = await on.list('pods', `role=${name}`);
-      return pod?.status?.phase === 'Succeeded' ? true : undefined;
-    });
-    return JSON.parse(await on.kubectl(['logs', name])) as string[];
-  } finally {
-    await on.kubectl(['delete', 'pod', name, '--wait=true']);
-  }
+  const command = ['node', '--eval', script, JSON.stringify(addresses)];
+  return JSON.parse(await runPod(on, { name: 'probe', image, command })) as string[];
 }

@@ -18,6 +18,12 @@ export interface Release {
   install(): Promise<void>;
   /** `helm upgrade` with these values above the first ones; resolves when no earlier pod is left. `roll` replaces all pods. */
   upgrade(values: Values, how?: { readonly roll: boolean }): Promise<void>;
+  /** The number of the present revision; throws if Helm calls it anything but deployed. */
+  revision(): Promise<number>;
+  /** `helm rollback` to a revision; resolves as `upgrade` does. `force` lets Helm overwrite what others wrote, as of Helm 4. */
+  rollback(revision: number, how?: { readonly force: boolean }): Promise<void>;
+  /** How many replicas the Deployment of a component is to have. */
+  replicas(component: string): Promise<number | undefined>;
   uninstall(): Promise<void>;
   /** Resolves when every Deployment is rolled out, every Job done and no pod is on its way out. */
   settled(): Promise<void>;
@@ -124,6 +130,12 @@ export function createRelease(on: Namespace, options: ReleaseOptions): Release {
     await until('the release has not settled', isSettled);
   }
 
+  async function rolledOut(): Promise<void> {
+    // The controllers may not have seen the new generation yet.
+    await on.kubectl(['rollout', 'status', 'deployment', '--selector', instance, '--timeout=10m']);
+    await settled();
+  }
+
   return {
     on,
     topology,
@@ -138,9 +150,23 @@ export function createRelease(on: Namespace, options: ReleaseOptions): Release {
     async upgrade(values, { roll } = { roll: false }) {
       if (roll) generation += 1;
       await helm(['upgrade'], merged(valuesNow(image), values));
-      // The controllers may not have seen the new generation yet.
-      await on.kubectl(['rollout', 'status', 'deployment', '--selector', instance, '--timeout=10m']);
-      await settled();
+      await rolledOut();
+    },
+    async revision() {
+      const text = await on.helm(['history', 'tessera', '--max=1', '--output=json']);
+      const [last] = JSON.parse(text) as { readonly revision: number; readonly status: string }[];
+      if (last?.status !== 'deployed') throw new Error(`the release is ${last?.status}`);
+      return last.revision;
+    },
+    async rollback(revision, { force } = { force: false }) {
+      const version = await on.helm(['version', '--template={{ .Version }}']);
+      const flags = force && !version.startsWith('v3.') ? ['--force-conflicts'] : [];
+      await on.helm(['rollback', 'tessera', String(revision), ...flags]);
+      await rolledOut();
+    },
+    async replicas(component) {
+      const [found] = await on.list('deployments', `${instance},app.kubernetes.io/component=${component}`);
+      return found?.spec?.replicas;
     },
     async uninstall() {
       await on.helm(['uninstall', 'tessera', '--wait', '--timeout=10m']);

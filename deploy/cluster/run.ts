@@ -1,6 +1,8 @@
 import { randomBytes } from 'node:crypto';
+import { join } from 'node:path';
 import { createNamespace, type Namespace } from './kubernetes.ts';
 import { difference, startLoad, totals } from './load.ts';
+import { keepLogs, type PodLogs } from './logs.ts';
 import { certificatesOf, createRelease, openAuthority, type Topology } from './release.ts';
 import { NotPossibleHere, type Scenario, type Stage } from './scenario.ts';
 import { createSecrets, newSecret } from './secrets.ts';
@@ -15,6 +17,8 @@ export interface Plan {
   readonly stores: StoreImages;
   readonly node: string | undefined;
   readonly helm: string;
+  /** The directory for the logs of all pods, in a directory for each namespace. */
+  readonly logs: string;
   /** Leaves the namespaces for a look. */
   readonly keep: boolean;
   readonly say: (line: string) => void;
@@ -39,13 +43,16 @@ export async function runPlan(plan: Plan, interrupted: AbortSignal): Promise<Res
     const name = `tessera-test-${topology}-${randomBytes(3).toString('hex')}`;
     plan.say(`${topology}: namespace ${name}`);
     const on = await createNamespace(name, plan.helm);
+    const logs = keepLogs(on, join(plan.logs, name));
+    plan.say(`${topology}: logs of all pods in ${logs.directory}`);
     const interruption = Promise.withResolvers<never>();
     const stop = () => interruption.reject(new Error('interrupted'));
     interrupted.addEventListener('abort', stop);
     try {
-      await Promise.race([runTopology(plan, topology, on, results), interruption.promise]);
+      await Promise.race([runTopology(plan, topology, { on, logs }, results), interruption.promise]);
     } finally {
       interrupted.removeEventListener('abort', stop);
+      logs.end();
       await on.end();
       if (!plan.keep) await on.remove();
     }
@@ -53,18 +60,22 @@ export async function runPlan(plan: Plan, interrupted: AbortSignal): Promise<Res
   return results;
 }
 
-async function runTopology(plan: Plan, topology: Topology, on: Namespace, results: Result[]): Promise<void> {
+async function runTopology(
+  plan: Plan,
+  topology: Topology,
+  { on, logs }: { readonly on: Namespace; readonly logs: PodLogs },
+  results: Result[],
+): Promise<void> {
   const started = performance.now();
   try {
-    const stage = await prepare(plan, topology, on);
+    const stage = await prepare(plan, topology, on, logs);
     plan.say(`${topology}: installed after ${secondsSince(started)} s`);
     for (const scenario of plan.scenarios) {
       plan.say(`${topology}: ${scenario.name} …`);
       const result = await runScenario(stage, scenario);
       plan.say(`${topology}: ${scenario.name}: ${result.outcome}${result.remark && ` (${result.remark})`}`);
       results.push(result);
-      if (result.outcome === 'FAILED')
-        for (const line of await stage.load.unexpected()) plan.say(`  ${line}`);
+      if (result.errors > 0 || result.outcome === 'FAILED') await explain(plan, stage);
       // A scenario that broke off leaves the release in a state that others do not start from.
       if (result.brokeOff) return;
     }
@@ -74,7 +85,14 @@ async function runTopology(plan: Plan, topology: Topology, on: Namespace, result
   }
 }
 
-async function prepare(plan: Plan, topology: Topology, on: Namespace): Promise<Stage> {
+/** Says the last unexpected answers, and what the processes logged about these requests. */
+async function explain(plan: Plan, { load, logs }: Stage): Promise<void> {
+  const unexpected = await load.unexpected();
+  const ids = unexpected.map((line) => line.split(' ').at(-1) ?? '');
+  for (const line of [...unexpected, ...logs.having(ids)]) plan.say(`  ${line}`);
+}
+
+async function prepare(plan: Plan, topology: Topology, on: Namespace, logs: PodLogs): Promise<Stage> {
   const { image, imageBefore, valuesFile, node } = plan;
   const authority = await openAuthority();
   await on.apply([...createSecrets(), ...(await certificatesOf(on, authority))]);
@@ -82,7 +100,7 @@ async function prepare(plan: Plan, topology: Topology, on: Namespace): Promise<S
   const release = createRelease(on, { topology, image, imageBefore, valuesFile });
   await release.install();
   const load = await startLoad(on, { image, front: release.front, secretName: 'load' });
-  return { on, release, load, authority, image, node };
+  return { on, release, load, logs, authority, image, node };
 }
 
 async function runScenario(
@@ -96,7 +114,7 @@ async function runScenario(
   let remark = '';
   let brokeOff = false;
   try {
-    await scenario.run(stage);
+    remark = (await scenario.run(stage)) ?? '';
     if (scenario.errors === 'until it recovers') await recovered(stage);
   } catch (error) {
     brokeOff = !(error instanceof NotPossibleHere);

@@ -1,6 +1,7 @@
 import type { Authority } from '../../libs/test-kit/src/certificates/authority.ts';
 import type { Namespace } from './kubernetes.ts';
 import type { Load } from './load.ts';
+import type { PodLogs } from './logs.ts';
 import type { Release, Topology } from './release.ts';
 
 /** What a scenario works with. */
@@ -10,6 +11,8 @@ export interface Stage {
   readonly load: Load;
   readonly authority: Authority;
   readonly image: string;
+  /** Of every pod since the beginning, also of those that are gone. */
+  readonly logs: PodLogs;
   /** The node that may be tainted, if one was named. */
   readonly node: string | undefined;
 }
@@ -24,8 +27,11 @@ export interface Scenario {
    * of the hundred after it.
    */
   readonly errors: 'none' | 'until it recovers';
-  /** Throws when what it checks does not hold, and `NotPossibleHere` when the cluster lacks something. */
-  run(stage: Stage): Promise<void>;
+  /**
+   * Resolves with a remark for the table, if it has one. Throws when what it checks does not hold, and `NotPossibleHere` when the
+   * cluster lacks something.
+   */
+  run(stage: Stage): Promise<string | void>;
 }
 
 /** The cluster lacks what the scenario needs; the message says what. */

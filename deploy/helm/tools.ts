@@ -3,9 +3,10 @@ import { existsSync, mkdirSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { writeSchemas } from './schemas.ts';
 
-/** Pinned, so that the same chart is accepted everywhere alike. */
+/** Pinned, so that the same chart is accepted everywhere alike. Templates are tested with Helm 3, clusters with Helm 4. */
 const tools = {
   helm: 'helm.sh/helm/v3/cmd/helm@v3.22.0',
+  'helm-4': 'helm.sh/helm/v4/cmd/helm@v4.3.1',
   kubeconform: 'github.com/yannh/kubeconform/cmd/kubeconform@v0.8.0',
   promtool: 'github.com/prometheus/prometheus/cmd/promtool@v0.315.0',
 } as const;
@@ -50,38 +51,39 @@ export function provideTools(environment: Readonly<Record<string, string | undef
       notes.push(`${name} is neither on the PATH nor to be had with Go: ${reason}`);
     }
   };
-  for (const name of Object.keys(tools) as (keyof typeof tools)[]) {
+  for (const name of ['helm', 'kubeconform', 'promtool'] as const) {
     provide(name, `TESSERA_TEST_${name.toUpperCase()}`, () => executable(name, environment['PATH'] ?? ''));
   }
   provide('Kubernetes schemas', 'TESSERA_TEST_SCHEMAS', () => schemas());
   return { environment: provided, missing, notes };
 }
 
-/** Helm alone: from the PATH, from an earlier run, or by Go. */
+/** Helm 4, which applies on the server side: from the PATH, where it may be another version, from an earlier run, or by Go. */
 export function provideHelm(environment: Readonly<Record<string, string | undefined>>): string {
-  return executable('helm', environment['PATH'] ?? '');
+  return executable('helm-4', environment['PATH'] ?? '');
 }
 
 function executable(name: keyof typeof tools, path: string): string {
-  const onPath = path.split(':').find((directory) => existsSync(join(directory, name)));
-  if (onPath !== undefined) return join(onPath, name);
-  const bin = join(cache, 'bin', tools[name].replace(/^.*@/, ''));
-  if (!existsSync(join(bin, name))) {
-    build(name, bin);
+  const [, file = '', version = ''] = /([^/]+)@(.+)$/.exec(tools[name]) ?? [];
+  const onPath = path.split(':').find((directory) => existsSync(join(directory, file)));
+  if (onPath !== undefined) return join(onPath, file);
+  const bin = join(cache, 'bin', version);
+  if (!existsSync(join(bin, file))) {
+    build(name, join(bin, file));
   }
-  return join(bin, name);
+  return join(bin, file);
 }
 
 /** In a module of its own: Go installs no package directly whose module replaces others, as that of promtool does. */
-function build(name: keyof typeof tools, bin: string): void {
+function build(name: keyof typeof tools, target: string): void {
   const module = join(cache, 'modules', name);
   rmSync(module, { recursive: true, force: true });
   mkdirSync(module, { recursive: true });
-  mkdirSync(bin, { recursive: true });
+  mkdirSync(dirname(target), { recursive: true });
   const go = (...args: string[]) => execFileSync('go', args, { cwd: module, stdio: 'pipe' });
   go('mod', 'init', 'tools');
   go('get', tools[name]);
-  go('build', '-o', join(bin, name), tools[name].replace(/@.*$/, ''));
+  go('build', '-o', target, tools[name].replace(/@.*$/, ''));
 }
 
 function schemas(): string {

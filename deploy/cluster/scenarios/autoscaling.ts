@@ -1,12 +1,11 @@
 import { cluster, until } from '../kubernetes.ts';
-import { check, NotPossibleHere, type Scenario, type Stage } from '../scenario.ts';
+import { check, NotPossibleHere, type Scenario } from '../scenario.ts';
 
 /** The load exceeds a very low target: a third replica comes, and a `helm upgrade` keeps it. */
 export const autoscaling: Scenario = {
   name: 'autoscaling',
   errors: 'none',
-  async run(stage) {
-    const { release, load } = stage;
+  async run({ release, load }) {
     await cluster(['get', '--raw', '/apis/metrics.k8s.io/v1beta1/nodes']).catch(() => {
       throw new NotPossibleHere('the cluster has no metrics API (metrics-server)');
     });
@@ -17,17 +16,12 @@ export const autoscaling: Scenario = {
     await load.more(50);
     await release.upgrade(scaled);
     await until('the autoscaler adds no replica', async () =>
-      (await replicasOf(stage, component)) === 3 ? true : undefined,
+      (await release.replicas(component)) === 3 ? true : undefined,
     );
     await release.settled();
     await release.upgrade(scaled, { roll: true });
-    check((await replicasOf(stage, component)) === 3, 'helm upgrade changed the number of replicas');
+    check((await release.replicas(component)) === 3, 'helm upgrade changed the number of replicas');
     await release.upgrade({});
     await load.more(50);
   },
 };
-
-async function replicasOf({ on }: Stage, component: string): Promise<number | undefined> {
-  const found = await on.list('deployments', `app.kubernetes.io/component=${component}`);
-  return found[0]?.spec?.replicas;
-}

@@ -6,9 +6,11 @@ import { kill } from './kill.ts';
 import { networkPolicies } from './network-policies.ts';
 import { reinstall } from './reinstall.ts';
 import { restore } from './restore.ts';
+import { rollback } from './rollback.ts';
 import { rollingUpgrade } from './rolling-upgrade.ts';
 import { secretRotation } from './secret-rotation.ts';
 import { taintedNode } from './tainted-node.ts';
+import { tenantIssuer } from './tenant-issuer.ts';
 
 /** In the order of a run: what disturbs most comes last. */
 export const scenarios: readonly Scenario[] = [
@@ -17,7 +19,9 @@ export const scenarios: readonly Scenario[] = [
   eviction,
   kill,
   secretRotation,
+  rollback,
   autoscaling,
+  tenantIssuer,
   taintedNode,
   networkPolicies,
   reinstall,

@@ -2,11 +2,12 @@ import { difference } from '../load.ts';
 import { kindsOfRelease, ofRelease } from '../release.ts';
 import { check, type Scenario } from '../scenario.ts';
 
-/** Uninstalled, nothing of the release is left; installed again on the same stores, clients go on with their refresh tokens. */
+/** Uninstalled with autoscalers, nothing of the release is left; installed again on the same stores, clients go on with their refresh tokens. */
 export const reinstall: Scenario = {
   name: 'uninstall and reinstall',
   errors: 'until it recovers',
   async run({ on, release, load }) {
+    await release.upgrade({ defaults: { autoscaling: { enabled: true, maxReplicas: 3 } } });
     const before = await load.counts();
     await release.uninstall();
     const left = await on.list(kindsOfRelease, ofRelease);
