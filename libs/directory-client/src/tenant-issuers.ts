@@ -52,6 +52,12 @@ export class IssuerList {
     return this.#current?.issuers;
   }
 
+  /** Reads the list as it is now. Resolves also if the directory is unavailable. */
+  reload(): Promise<void> {
+    this.#version += 1;
+    return this.#load();
+  }
+
   /** The list may have changed. */
   drop(): void {
     this.#version += 1;
@@ -98,8 +104,11 @@ async function readIssuers(directory: Client<typeof DirectoryService>): Promise<
   }
 }
 
-/** The list with a watch of its own, for a service that needs nothing else of the directory's records. */
-export interface WatchedIssuers extends Pick<IssuerList, 'get' | 'current'> {
+/**
+ * The list with a watch of its own, for a service that needs nothing else of the directory's records. It is read as soon as the
+ * directory is reached.
+ */
+export interface WatchedIssuers extends Pick<IssuerList, 'get' | 'current' | 'reload'> {
   close(): Promise<void>;
 }
 
@@ -122,7 +131,12 @@ export function watchTenantIssuers(options: {
     onChange: ({ kind }) => {
       if (kind === ChangeKind.TENANT) list.drop();
     },
-    onGap: () => list.drop(),
+    onGap: () => void list.reload(),
   });
-  return { get: () => list.get(), current: () => list.current(), close: () => watch.close() };
+  return {
+    get: () => list.get(),
+    current: () => list.current(),
+    reload: () => list.reload(),
+    close: () => watch.close(),
+  };
 }

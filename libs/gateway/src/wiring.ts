@@ -19,7 +19,10 @@ import { createServer, type ServerOptions } from './http/server.ts';
 /** The gateway serves HTTP instead of calls between services. */
 export interface GatewayService extends BuiltService {
   readonly app: FastifyInstance;
-  /** Starts to accept connections; resolves with the URL it listens on. */
+  /**
+   * Reads the list of tenant issuers, then starts to accept connections; resolves with the URL it listens on. If the directory is
+   * unavailable, every request is answered with 503 until the list was read.
+   */
   listen(address: { readonly host: string; readonly port: number }): Promise<string>;
 }
 
@@ -64,6 +67,7 @@ export function buildGateway(
     antiForgery,
   };
   const app = createServer(gateway, options);
+  app.addHook('onReady', () => issuers.reload());
   return {
     name: 'gateway',
     routes: [],

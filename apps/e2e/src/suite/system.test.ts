@@ -80,6 +80,6 @@ describe(setUp.name, () => {
   examplesSuite(system);
   // The full two hundred rounds where the stores are real and the processes few; elsewhere enough to prove the topology.
   racesSuite(system, setUp.name === setUps.compact.name ? 200 : setUp.rpc === 'token' ? 50 : 10);
-  tenantIssuersSuite(system);
+  tenantIssuersSuite(system, setUp.topology);
   outputSuite(system);
 });

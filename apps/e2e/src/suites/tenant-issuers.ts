@@ -3,16 +3,17 @@ import * as openid from 'openid-client';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { eventually } from '../harness/process.ts';
 import { people, redirectUri, secrets } from '../harness/declared-state.ts';
-import { HttpClient, type Answer } from '../harness/http.ts';
+import { HttpClient, type Answer, type Ask } from '../harness/http.ts';
 import { authorizeQuery, Person } from '../harness/person.ts';
-import type { System } from '../harness/set-up.ts';
+import type { SetUp, System } from '../harness/set-up.ts';
+import { coldStartTests } from './cold-start.ts';
 
 type Tenant = 'initech' | 'hooli';
 const tenants: readonly Tenant[] = ['initech', 'hooli'];
 const audience = 'https://api.own.example';
 
 /** Two tenants with issuers of their own, `initech` below a path and `hooli` on a host, beside those at the shared issuer. */
-export function tenantIssuersSuite(system: () => System): void {
+export function tenantIssuersSuite(system: () => System, topology: SetUp['topology']): void {
   describe('tenant issuers', () => {
     const hostOf = (tenant: Tenant) => new URL(issuers()[tenant]).origin;
     const pathOf = (tenant: Tenant) => new URL(issuers()[tenant]).pathname.replace(/\/$/, '');
@@ -334,6 +335,28 @@ export function tenantIssuersSuite(system: () => System): void {
         });
       },
     );
+
+    coldStartTests(system, topology, () => Promise.all(tenants.map(askedIssuer)));
+
+    async function askedIssuer(tenant: Tenant) {
+      const form = { grant_type: 'client_credentials', scope: 'things.read' };
+      const granted = await ask(tenant, 'POST', '/token', { form, basic: [`${tenant}-web`, secrets.own] });
+      const jwks = (await ask(tenant, 'GET', '/.well-known/jwks.json')).json() as { keys: { kid: string }[] };
+      // The port is bound to one of the addresses of `localhost`.
+      const headers = { host: new URL(issuers()[tenant]).host };
+      return {
+        issuer: issuers()[tenant],
+        clientId: `${tenant}-web`,
+        audience,
+        accessToken: String(granted.json()['access_token']),
+        keyIds: jwks.keys.map(({ kid }) => kid),
+        ask: (method: string, path: string, options: Ask = {}) =>
+          system().http.ask(method, pathOf(tenant) + path, {
+            ...options,
+            headers: { ...options.headers, ...headers },
+          }),
+      };
+    }
 
     it('people of a tenant with an issuer of its own are sent to its own approvals page', async () => {
       for (const tenant of tenants) {

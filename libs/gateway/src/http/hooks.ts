@@ -69,9 +69,11 @@ function logRequest(log: Logger, request: FastifyRequest, status: number, millis
 /** Paths whose answer names no host, and the one that answers a foreign host itself. */
 const forEveryHost: ReadonlySet<string> = new Set(['/readyz', endpointPaths.openidConfiguration]);
 
-/** Refuses a host that is not allowed, before anything else in the request is read. */
+/** Refuses a host that is not allowed, or whose issuer is not known yet, before anything else in the request is read. */
 function hostProblem(request: FastifyRequest): OAuthError | undefined {
   const { route: path = '' } = request;
+  if (!request.incoming.isRouted && path !== '/readyz')
+    return temporarilyUnavailable('the issuers of tenants are not known yet');
   if (forEveryHost.has(path) || path.startsWith('/assets/')) return undefined;
   try {
     request.incoming.issuer();

@@ -13,6 +13,8 @@ export interface Incoming {
   readonly requestId: string;
   /** Address of the caller; '' when the connection is already gone. */
   readonly ipAddress: string;
+  /** Whether it is known which issuer the request was sent to; a request of which it is not must be refused. */
+  readonly isRouted: boolean;
   /** The tenant whose own issuer the request was sent to; undefined at the shared issuer. */
   readonly tenant: TenantIssuer | undefined;
   /** Throws `invalid_request` for a host that is not allowed. */
@@ -48,14 +50,19 @@ export function readIncoming(request: IncomingMessage, requestId: string, rules:
     return shared;
   };
   const caller = () => ({ ipAddress, issuer: issuer(), tenantId: tenant?.tenantId ?? '' });
-  return { requestId, ipAddress, tenant, issuer, caller };
+  return { requestId, ipAddress, isRouted: !unrouted.has(request), tenant, issuer, caller };
 }
 
 const routed = new WeakMap<IncomingMessage, TenantIssuer>();
+const unrouted = new WeakSet<IncomingMessage>();
 
-/** The URL of a request below the issuer it was sent to. Notes the tenant for `readIncoming`. */
+/** The URL of a request below the issuer it was sent to. Notes for `readIncoming` the tenant, or that the issuers are not known. */
 export function urlBelowIssuer(request: IncomingMessage, rules: IncomingRules): string {
   const { headers, socket, url = '' } = request;
+  if (!rules.tenants.isKnown()) {
+    unrouted.add(request);
+    return url;
+  }
   const { trusted } = connectionOf(socket, rules.proxies);
   const forwarded = trusted ? lastValue(single(headers['x-forwarded-host'])) : undefined;
   const found = rules.tenants.route(forwarded ?? headers.host ?? '', url);

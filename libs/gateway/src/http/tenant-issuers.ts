@@ -16,6 +16,8 @@ export interface Routed {
 
 /** Finds the tenant whose issuer a request was sent to. */
 export interface IssuerRouter {
+  /** Whether the list of issuers has arrived. Until then no request can be told from one to another issuer. */
+  isKnown(): boolean;
   /**
    * Undefined for a request to the shared issuer.
    * @param host of the request, as the client named it
@@ -54,6 +56,7 @@ export function createIssuerRouter(options: {
   }
 
   return {
+    isKnown: () => current() !== undefined,
     route(host, url) {
       const { places } = index();
       if (places.size === 0) return undefined;

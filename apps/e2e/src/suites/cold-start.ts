@@ -1,0 +1,185 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { secrets } from '../harness/declared-state.ts';
+import type { Answer, Ask } from '../harness/http.ts';
+import { eventually } from '../harness/process.ts';
+import type { SetUp, System } from '../harness/set-up.ts';
+
+/** Starts per test; more of them find what only some starts show. */
+const starts = Number(process.env['TESSERA_TEST_STARTS'] ?? 1);
+
+/** Answers of each question that must all be refusals while the directory is unavailable. */
+const refusals = 5;
+
+interface Question {
+  readonly name: string;
+  ask(): Promise<Answer>;
+  /** Whether a complete answer is that of this issuer. */
+  isRight(answer: Answer): boolean;
+}
+
+/** What clients of one issuer ask, and how they tell its answers from those of another. */
+export interface AskedIssuer {
+  readonly issuer: string;
+  readonly clientId: string;
+  readonly audience: string;
+  readonly accessToken: string;
+  readonly keyIds: readonly string[];
+  ask(method: string, path: string, options?: Ask): Promise<Answer>;
+}
+
+/** Asks at issuers of tenants from the first millisecond in which a restarted process accepts connections. */
+export function coldStartTests(
+  system: () => System,
+  topology: SetUp['topology'],
+  asked: () => Promise<readonly AskedIssuer[]>,
+): void {
+  // Long: what counts is that each start gets on, and a busy machine takes its time.
+  const timeout = starts * 600_000;
+
+  describe('at a cold start', () => {
+    let questions: readonly Question[] = [];
+    beforeAll(async () => {
+      questions = (await asked()).flatMap(questionsAt);
+    });
+
+    it(
+      'are never mistaken for another issuer in the first millisecond after the port opens',
+      async () => {
+        const wrong: string[] = [];
+        for (let start = 1; start <= starts; start += 1) {
+          const name = topology === 'compact' ? 'standalone' : 'gateway';
+          await processOf(name).stop();
+          processOf(name).start(system().environmentOf(name));
+          wrong.push(...(await wrongAnswers(questions, start)));
+        }
+        expect(wrong).toEqual([]);
+      },
+      timeout,
+    );
+
+    if (topology === 'compact') return;
+    it(
+      'are not served without the list of issuers: the gateway is live, not ready, and answers 503 with Retry-After',
+      async () => {
+        const wrong: string[] = [];
+        for (let start = 1; start <= starts; start += 1) {
+          for (const name of ['gateway', 'token', 'directory']) await processOf(name).stop();
+          for (const name of ['token', 'gateway']) processOf(name).start(system().environmentOf(name));
+          try {
+            const answers = await Promise.all(questions.map((question) => firstAnswers(question, refusals)));
+            const others = answers.flat().filter((answer) => !answer.endsWith(' 503'));
+            wrong.push(...others.map((answer) => `start ${start}: ${answer}`));
+            expect([await managementStatus('livez'), await managementStatus('readyz')]).toEqual([200, 503]);
+          } finally {
+            processOf('directory').start(system().environmentOf('directory'));
+          }
+          wrong.push(...(await wrongAnswers(questions, start)));
+          await eventually('the gateway is ready', async () => (await managementStatus('readyz')) === 200);
+        }
+        expect(wrong).toEqual([]);
+      },
+      timeout,
+    );
+  });
+
+  function processOf(name: string) {
+    const found = system().processes.find((process) => process.name === name);
+    if (found === undefined) throw new Error(`there is no process ${name}`);
+    return found;
+  }
+
+  async function managementStatus(path: string): Promise<number> {
+    const port = system().environmentOf('gateway')['TESSERA_MANAGEMENT_PORT'];
+    return (await fetch(`http://127.0.0.1:${port}/${path}`)).status;
+  }
+}
+
+function questionsAt({ issuer, clientId, audience, accessToken, keyIds, ask }: AskedIssuer): Question[] {
+  const isMetadata = (answer: Answer) => answer.json()['issuer'] === issuer;
+  const metadata = (name: string): Question => ({
+    name: `${issuer} ${name}`,
+    ask: () => ask('GET', `/.well-known/${name}`),
+    isRight: isMetadata,
+  });
+  return [
+    metadata('openid-configuration'),
+    metadata('oauth-authorization-server'),
+    {
+      name: `${issuer} keys`,
+      ask: () => ask('GET', '/.well-known/jwks.json'),
+      isRight: (answer) => {
+        const { keys } = answer.json() as { keys: { kid: string }[] };
+        return keys.length > 0 && keys.every(({ kid }) => keyIds.includes(kid));
+      },
+    },
+    {
+      name: `${issuer} introspection`,
+      ask: () => ask('POST', '/introspect', { json: { token: accessToken } }),
+      isRight: (answer) => (answer.json()['data'] as { active?: boolean }).active === true,
+    },
+    {
+      name: `${issuer} forward authentication`,
+      ask: () =>
+        ask('GET', `/auth/verify?${new URLSearchParams({ audience }).toString()}`, {
+          headers: { authorization: `Bearer ${accessToken}` },
+        }),
+      isRight: () => true,
+    },
+    {
+      name: `${issuer} token`,
+      ask: () =>
+        ask('POST', '/token', {
+          form: { grant_type: 'client_credentials' },
+          basic: [clientId, secrets.own],
+        }),
+      isRight: () => true,
+    },
+  ];
+}
+
+async function wrongAnswers(questions: readonly Question[], start: number): Promise<string[]> {
+  const wrong = await Promise.all(questions.map(untilRight));
+  return wrong.flat().map((answer) => `start ${start}: ${answer}`);
+}
+
+/** Asks until the answer is right; resolves with the answers that were neither right nor a refusal for the moment. */
+async function untilRight(question: Question): Promise<string[]> {
+  const wrong = new Set<string>();
+  let answer = await answerOf(question);
+  await eventually(`${question.name} is answered`, async () => {
+    if (answer.status === 200 && question.isRight(answer)) return true;
+    // A wrong answer is a failure, which need not become right.
+    if (!isRefusal(answer)) wrong.add(`${question.name} ${answer.status}`);
+    if (wrong.size > 0) return true;
+    answer = await answerOf(question);
+    return answer.status === 200 && question.isRight(answer);
+  });
+  return [...wrong];
+}
+
+/** The first answers to a question as its name and their status; a refusal without `Retry-After` is marked. */
+async function firstAnswers(question: Question, count: number): Promise<string[]> {
+  const answers: string[] = [];
+  while (answers.length < count) {
+    const answer = await answerOf(question);
+    const isComplete = answer.status !== 503 || isRefusal(answer);
+    answers.push(`${question.name} ${answer.status}${isComplete ? '' : ' without Retry-After'}`);
+  }
+  return answers;
+}
+
+function isRefusal(answer: Answer): boolean {
+  return answer.status === 503 && Number(answer.header('retry-after')) > 0;
+}
+
+/** The next answer; connections are refused until the port opens. */
+async function answerOf({ ask }: Question): Promise<Answer> {
+  for (;;) {
+    try {
+      return await ask();
+    } catch {
+      await sleep(1);
+    }
+  }
+}
