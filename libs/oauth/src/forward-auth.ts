@@ -8,10 +8,13 @@ export interface RouteDemand {
   readonly scopes: readonly string[];
   /** Undefined: any tenant that shares the audience. */
   readonly tenantId: string | undefined;
+  /** Undefined: any issuer that the proxy asks at. */
+  readonly issuer: string | undefined;
 }
 
 /** An active access token, as introspection describes it. */
 export interface IntrospectedToken {
+  readonly iss: string;
   readonly sub: string;
   readonly clientId: string;
   readonly tenantId: string;
@@ -21,16 +24,24 @@ export interface IntrospectedToken {
   readonly role: readonly string[];
 }
 
-const parameters = ['audience', 'scope', 'tenant'];
+const parameters = ['audience', 'scope', 'tenant', 'issuer'];
 
 /** Throws `invalid_request` (400, which no proxy takes for a yes) if the route does not say what it demands. */
 export function routeDemand(given: ReadonlyMap<string, string>): RouteDemand {
   const audience = given.get('audience') ?? '';
   if (audience === '') throw new OAuthError('invalid_request', 'The parameter audience is missing.');
   if ([...given.keys()].some((name) => !parameters.includes(name))) {
-    throw new OAuthError('invalid_request', 'Only the parameters audience, scope and tenant are known.');
+    throw new OAuthError(
+      'invalid_request',
+      'Only the parameters audience, scope, tenant and issuer are known.',
+    );
   }
-  return { audience, scopes: demandedScopes(given), tenantId: given.get('tenant') };
+  return {
+    audience,
+    scopes: demandedScopes(given),
+    tenantId: given.get('tenant'),
+    issuer: given.get('issuer'),
+  };
 }
 
 function demandedScopes(given: ReadonlyMap<string, string>): string[] {
@@ -43,10 +54,14 @@ function demandedScopes(given: ReadonlyMap<string, string>): string[] {
  */
 export function requireDemanded(
   token: IntrospectedToken | undefined,
-  { audience, scopes, tenantId }: RouteDemand,
+  { audience, scopes, tenantId, issuer }: RouteDemand,
 ): IntrospectedToken {
   if (token === undefined) throw new OAuthError('invalid_token', 'The access token is not valid.');
-  if (token.aud !== audience || (tenantId ?? token.tenantId) !== token.tenantId) {
+  const isDemanded =
+    token.aud === audience &&
+    (tenantId ?? token.tenantId) === token.tenantId &&
+    (issuer ?? token.iss) === token.iss;
+  if (!isDemanded) {
     throw new OAuthError('invalid_token', 'The access token is for another API.');
   }
   const granted = new Set(token.scope.split(' '));

@@ -17,7 +17,7 @@ export const forwardAuthPath = '/auth/verify';
 /**
  * `GET /auth/verify` answers a proxy (nginx `auth_request`, Traefik `forwardAuth`, Caddy `forward_auth`) whether the access token
  * in the Authorization header may pass: 200 with headers that describe the caller, 401 or 403 with a challenge (RFC 6750 §3).
- * Query: `audience`, and optionally `scope` and `tenant`; they are the proxy's configuration, never the caller's.
+ * Query: `audience`, and optionally `scope`, `tenant` and `issuer`; they are the proxy's configuration, never the caller's.
  * The token service answers Envoy's gRPC question the same way.
  */
 export async function forwardAuth(

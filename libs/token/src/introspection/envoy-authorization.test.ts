@@ -1,24 +1,32 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Authorization, type CheckResponse } from '@tessera/proto-gen/envoy';
 import type { HeaderValueOption } from '@tessera/proto-gen/envoy-headers';
-import { local } from '@tessera/rpc';
+import { local, type Principal } from '@tessera/rpc';
 import { billing, orders } from '../testing/directory.ts';
 import { asPrincipal } from '../testing/principal.ts';
+import { addUmbra, umbraIssuer, umbraService } from '../testing/umbra.ts';
 import { call, world, type World } from '../testing/world.ts';
 
 let on: World;
 beforeAll(async () => {
   on = await world({
-    settings: { TESSERA_INTROSPECTION_CERTIFICATE_CLIENTS: `introspector.envoy=acme ${orders}` },
+    settings: {
+      TESSERA_INTROSPECTION_CERTIFICATE_CLIENTS: `introspector.envoy=acme ${orders},introspector.all=*`,
+    },
   });
 });
 afterAll(() => on.close());
 
 type Demand = Record<string, string>;
+type Identity = Principal | 'shared token';
 
 /** Asks as Envoy does whose certificate may see the tokens for the orders API. */
-function ask(headers: Record<string, string>, contextExtensions: Demand, as = 'introspector.envoy') {
-  const service = asPrincipal(on.service, { kind: 'certificate', id: as });
+function ask(
+  headers: Record<string, string>,
+  contextExtensions: Demand,
+  as: Identity = { kind: 'certificate', id: 'introspector.envoy' },
+) {
+  const service = as === 'shared token' ? on.service : asPrincipal(on.service, as);
   const request = { attributes: { request: { http: { headers } }, contextExtensions } };
   return local(Authorization, service, 'introspector', on.runtime.log).check(request, call());
 }
@@ -89,8 +97,36 @@ describe('envoy.service.auth.v3.Authorization/Check', () => {
       expect(JSON.parse(body)).toMatchObject({ error: 'invalid_token' });
     }
     expect(
-      denialOf(await ask(bearer(accessToken), { audience: orders }, 'introspector.unknown')).status,
+      denialOf(
+        await ask(
+          bearer(accessToken),
+          { audience: orders },
+          { kind: 'certificate', id: 'introspector.unknown' },
+        ),
+      ).status,
     ).toBe(401);
+  });
+
+  it('answers 401 for a token of a tenant with an issuer of its own unless the route demands the tenant or the issuer', async () => {
+    await addUmbra(on);
+    const { accessToken } = await umbraService(on);
+    const { accessToken: shared } = await on.exchange('service', {
+      grantType: 'client_credentials',
+      scope: 'orders.read',
+    });
+    const statusOf = async (token: string, demand: Demand, as?: Identity) => {
+      const answer = await ask(bearer(token), { audience: orders, ...demand }, as);
+      return answer.httpResponse.case === 'okResponse' ? 200 : denialOf(answer).status;
+    };
+    for (const as of [{ kind: 'certificate', id: 'introspector.all' }, 'shared token'] as const) {
+      expect(await statusOf(accessToken, {}, as)).toBe(401);
+      expect(await statusOf(shared, {}, as)).toBe(200);
+      for (const demand of [{ tenant: 'umbra' }, { issuer: umbraIssuer }]) {
+        expect(await statusOf(accessToken, demand, as)).toBe(200);
+        expect(await statusOf(shared, demand, as)).toBe(401);
+      }
+    }
+    expect(await statusOf(accessToken, {}, { kind: 'client', id: 'umbra-web' })).toBe(200);
   });
 
   it('answers 401 without an error code if there is no bearer token (RFC 6750 §3.1)', async () => {

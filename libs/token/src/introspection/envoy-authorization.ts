@@ -6,6 +6,7 @@ import {
   OAuthError,
   requireDemanded,
   routeDemand,
+  type RouteDemand,
   type IntrospectedToken,
 } from '@tessera/oauth';
 import type { Authorization, CheckRequest, DeniedHttpResponse } from '@tessera/proto-gen/envoy';
@@ -26,7 +27,8 @@ const permissionDenied = 7;
  * Answers Envoy (ext_authz) whether a request may pass, as `GET /auth/verify` does: OK with headers that describe the caller, or
  * the response for the client: 401 or 403 with a challenge (RFC 6750 §3), 400 if the route does not say what it demands, 503.
  * The decision of a token that cannot be checked is a response too: an error would pass in a proxy with `failure_mode_allow`.
- * A token that the proxy may not introspect is invalid.
+ * A token that the proxy may not introspect is invalid, and so is one of a tenant's own issuer if the route demands neither a tenant nor
+ * an issuer: another tenant may declare the same audience. A proxy that is a client sees its own tenant's tokens alone.
  */
 export async function checkForEnvoy(
   parts: IntrospectionParts,
@@ -37,12 +39,23 @@ export async function checkForEnvoy(
   const authorization = attributes?.request?.http?.headers['authorization'];
   try {
     const demand = routeDemand(demanded);
-    const result = await introspect(parts, { token: bearerToken(authorization) }, context);
-    return allowed(identityHeaders(requireDemanded(accessTokenIn(result), demand)));
+    const token = accessTokenIn(await introspect(parts, { token: bearerToken(authorization) }, context));
+    const isOfIssuer = token !== undefined && (await acceptsIssuer(parts, demand, token, context));
+    return allowed(identityHeaders(requireDemanded(isOfIssuer ? token : undefined, demand)));
   } catch (error) {
     if (!(error instanceof OAuthError)) throw error;
     return denied(error, forwardAuthChallenge(error, demanded, authorization));
   }
+}
+
+async function acceptsIssuer(
+  { directory }: IntrospectionParts,
+  { tenantId, issuer }: RouteDemand,
+  { iss }: IntrospectedToken,
+  { principal }: CallContext,
+): Promise<boolean> {
+  if (tenantId !== undefined || issuer !== undefined || principal?.kind === 'client') return true;
+  return !(await directory.tenantIssuers()).has(iss);
 }
 
 function accessTokenIn(result: IntrospectionResult): IntrospectedToken | undefined {

@@ -31,6 +31,8 @@ const types: Readonly<Partial<Record<TokenType, string>>> = {
 export class FakeKeys {
   readonly line: Line = { cut: false };
   keys: TestKey[];
+  /** The keys of tenants with issuers of their own. */
+  readonly ofTenants = new Map<string, TestKey>();
   /** Number of items of each Sign call. */
   readonly signCalls: number[] = [];
   /** When the caller of each Sign call stops waiting. */
@@ -49,12 +51,12 @@ export class FakeKeys {
 
   peer() {
     return fakePeer(KeysService, 'keys', {
-      sign: ({ items }, { deadline }) => {
+      sign: ({ items, tenantId }, { deadline }) => {
         throughLine(this.line);
         this.deadlines.push(deadline);
         this.beforeSign?.();
         this.signCalls.push(items.length);
-        const [key] = this.keys;
+        const [key] = this.#keysOf(tenantId);
         if (key === undefined) throw new Error('no key');
         const tokens: string[] = [];
         for (const { type, payload, atHashOf } of items) {
@@ -65,19 +67,25 @@ export class FakeKeys {
           const claims = hashed === '' ? text : { ...(JSON.parse(text) as object), at_hash: hashed };
           tokens.push(signedToken(key, { alg: 'RS256', kid: key.kid, typ }, claims));
         }
-        return { tokens };
+        return { tokens, tenantId };
       },
-      getPublicKeys: async () => {
+      getPublicKeys: async ({ tenantId }) => {
         this.fetches += 1;
         throughLine(this.line);
         await this.hold;
         return {
-          keys: this.keys.map(({ kid, publicKey }) => {
+          tenantId,
+          keys: this.#keysOf(tenantId).map(({ kid, publicKey }) => {
             const { n = '', e = '' } = publicKey.export({ format: 'jwk' });
             return { kid, state: KeyState.ACTIVE, n, e };
           }),
         };
       },
     });
+  }
+
+  #keysOf(tenantId: string): TestKey[] {
+    const ofTenant = this.ofTenants.get(tenantId);
+    return tenantId === '' ? this.keys : ofTenant === undefined ? [] : [ofTenant];
   }
 }
