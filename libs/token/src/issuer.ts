@@ -28,12 +28,39 @@ export function requestedAt(caller: Caller | undefined): RequestedIssuer {
   return { issuer: caller?.issuer ?? '', tenantId: caller?.tenantId ?? '' };
 }
 
+interface Issuers {
+  /** The shared one, if it is configured. */
+  readonly issuer: string | undefined;
+  readonly directory: Pick<DirectoryClient, 'tenantIssuers'>;
+}
+
+/** Whether access tokens of an issuer are accepted where a request was sent; undefined: at every issuer of this server. */
+export function servesAccessTokensOf(
+  issuers: Issuers,
+  requested: string | undefined,
+  issuer: string,
+): boolean | Promise<boolean> {
+  return requested === undefined ? isOwnIssuer(issuers, issuer) : issuer === requested;
+}
+
+/**
+ * As `servesAccessTokensOf` for refresh families. A refresh token of the shared issuer can be used at every host unless one issuer is
+ * configured.
+ */
+export async function servesFamiliesOf(
+  issuers: Issuers,
+  requested: { readonly issuer: string | undefined; readonly tenantId: string },
+  issuer: string,
+): Promise<boolean> {
+  if (requested.issuer === undefined || issuers.issuer !== undefined || requested.tenantId !== '') {
+    return servesAccessTokensOf(issuers, requested.issuer, issuer);
+  }
+  return !(await issuers.directory.tenantIssuers()).has(issuer);
+}
+
 /** Whether tokens of an issuer are tokens of this server: any if none is configured, else the shared one's and the tenants'. */
 export async function isOwnIssuer(
-  {
-    issuer: configured,
-    directory,
-  }: { readonly issuer: string | undefined; readonly directory: DirectoryClient },
+  { issuer: configured, directory }: Issuers,
   issuer: string,
 ): Promise<boolean> {
   if (configured === undefined || issuer === configured) return true;

@@ -8,7 +8,7 @@ import { TokenKind, type BatchIntrospectRequest, type IntrospectRequest } from '
 import { mayUseRefreshTokens } from '../grants/refresh-token.ts';
 import type { RefreshTokenCodec } from '../refresh-token-format.ts';
 import type { LiveFamily, RefreshStore } from '../store/store.ts';
-import { isOwnIssuer, requestedIssuer } from '../issuer.ts';
+import { requestedIssuer, servesAccessTokensOf, servesFamiliesOf } from '../issuer.ts';
 import type { TokenVerifier } from '../verification/token-verifier.ts';
 import { accessPolicyFor, type AccessPolicy, type AccessPolicyParts } from './access-policy.ts';
 
@@ -139,7 +139,8 @@ async function introspectToken(
   const reference = parts.refreshTokens.decode(token);
   if (reference === undefined) {
     const claims = await parts.verifier.accessToken(token, () => context.onward());
-    if (claims === undefined || !(await acceptsIssuer(parts, requester, claims.iss))) return inactive;
+    if (claims === undefined || !(await servesAccessTokensOf(parts, requester.issuer, claims.iss)))
+      return inactive;
     const { tenant_id: tenantId, client_id: clientId, aud: audience } = claims;
     if (!requester.policy.allowsAccessToken({ tenantId, clientId, audience })) {
       return denyForeignToken(parts, requester, context, tenantId);
@@ -147,33 +148,12 @@ async function introspectToken(
     return describeAccessToken(parts, claims);
   }
   const family = await parts.families.findLive(reference.familyId, reference.generation);
-  if (family === undefined || !(await acceptsFamily(parts, requester, family.issuer))) return inactive;
+  if (family === undefined || !(await servesFamiliesOf(parts, requester, family.issuer))) return inactive;
   const { tenantId, clientId, resource: audience } = family;
   if (!requester.policy.allowsRefreshToken({ tenantId, clientId, audience })) {
     return denyForeignToken(parts, requester, context, tenantId);
   }
   return (await isUsable(parts.directory, family, context)) ? describeFamily(family) : inactive;
-}
-
-function acceptsIssuer(
-  parts: IntrospectionParts,
-  requester: Requester,
-  issuer: string,
-): boolean | Promise<boolean> {
-  return requester.issuer === undefined ? isOwnIssuer(parts, issuer) : issuer === requester.issuer;
-}
-
-/** A refresh token of the shared issuer can be used at every host unless one issuer is configured. */
-async function acceptsFamily(
-  parts: IntrospectionParts,
-  requester: Requester,
-  issuer: string,
-): Promise<boolean> {
-  const { issuer: requested, tenantId } = requester;
-  if (requested === undefined || parts.issuer !== undefined || tenantId !== '') {
-    return acceptsIssuer(parts, requester, issuer);
-  }
-  return !(await parts.directory.tenantIssuers()).has(issuer);
 }
 
 /** An active token that the requester may not see is reported as inactive, and audited. */

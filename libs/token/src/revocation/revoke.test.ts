@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { addUmbra, atUmbra, umbraSignIn } from '../testing/umbra.ts';
 import { call, caller, codeOf, credentialsOf, world, type World } from '../testing/world.ts';
 
 let on: World;
@@ -120,6 +121,20 @@ describe('revocation', () => {
     expect(await at('umbra')).toBe('invalid_request');
     expect((await on.introspect(refreshToken)).active).toBe(true);
     expect(await at('acme')).toBe('no error');
+  });
+
+  it('without credentials at the shared issuer revokes no token of a tenant with an issuer of its own', async () => {
+    await addUmbra(on);
+    const { refreshToken } = await umbraSignIn(on);
+    const isActive = async () =>
+      (await on.introspection.introspect({ token: refreshToken, caller: atUmbra }, call())).active;
+    expect(await isActive()).toBe(true);
+    expect(await revoke(refreshToken)).toBe('invalid_request');
+    expect(await isActive()).toBe(true);
+    const own = { token: refreshToken, reason: '', caller: atUmbra };
+    expect(await codeOf(on.token.revoke(own, call()))).toBe('no error');
+    expect(await codeOf(on.token.revoke(own, call()))).toBe('no error');
+    expect(await isActive()).toBe(false);
   });
 
   it('refuses wrong credentials before it reads the token', async () => {

@@ -5,6 +5,7 @@ import { type CallContext } from '@tessera/rpc';
 import { OAuthError } from '@tessera/oauth';
 import type { RevokeRequest } from '@tessera/proto-gen/token';
 import { authenticateClient } from '../client-authentication.ts';
+import { requestedIssuer, servesFamiliesOf } from '../issuer.ts';
 import type { RefreshTokenCodec } from '../refresh-token-format.ts';
 import type { RefreshStore } from '../store/store.ts';
 import type { TokenVerifier } from '../verification/token-verifier.ts';
@@ -14,7 +15,9 @@ export interface RevocationParts {
   readonly audit: Pick<AuditBatch, 'add'>;
   readonly verifier: TokenVerifier;
   readonly refreshTokens: RefreshTokenCodec;
-  readonly families: Pick<RefreshStore, 'revoke'>;
+  readonly families: Pick<RefreshStore, 'revoke' | 'issuerOf'>;
+  /** The shared issuer, if it is configured. */
+  readonly issuer: string | undefined;
 }
 
 interface Owner {
@@ -28,7 +31,8 @@ const longestReason = 512;
 
 /**
  * Revokes the family of a refresh token (RFC 7009), whichever generation is presented. Revoking again succeeds and changes
- * nothing. A client with credentials can revoke only its own tokens. Resolves once the revocation is durable.
+ * nothing. A client with credentials can revoke only its own tokens, a caller without credentials only those of the issuer that it
+ * asks at. Resolves once the revocation is durable.
  */
 export async function revoke(
   parts: RevocationParts,
@@ -39,6 +43,9 @@ export async function revoke(
   const owner = await authenticateOwner(parts, request, context);
   const reference = parts.refreshTokens.decode(request.token);
   if (reference === undefined) return rejectUnknown(parts, request, owner, context);
+  if (request.credentials === undefined && !(await isServedHere(parts, request, reference.familyId))) {
+    throw unknownToken();
+  }
   const outcome = await parts.families.revoke({
     familyId: reference.familyId,
     owner,
@@ -46,6 +53,18 @@ export async function revoke(
     trail: { requestId: context.requestId, ipAddress: request.caller?.ipAddress ?? '' },
   });
   if (outcome === 'unknown' && !request.ignoreUnknown) throw unknownToken();
+}
+
+/** Whether a family belongs to the issuer that the request was sent to. The issuer of a family never changes. */
+async function isServedHere(
+  parts: RevocationParts,
+  { caller }: RevokeRequest,
+  familyId: string,
+): Promise<boolean> {
+  const issuer = await parts.families.issuerOf(familyId);
+  if (issuer === undefined) return false;
+  const requested = { issuer: requestedIssuer(parts.issuer, caller), tenantId: caller?.tenantId ?? '' };
+  return servesFamiliesOf(parts, requested, issuer);
 }
 
 /**

@@ -50,6 +50,9 @@ const findLiveSql = `
     AND (generation = $2::int OR (undelivered AND generation = $2::int + 1))
     AND idle_expires_at > clock_timestamp() AND absolute_expires_at > clock_timestamp()`;
 
+/** $1 family */
+const issuerOfSql = 'SELECT issuer FROM token.refresh_family WHERE family_id = $1::uuid';
+
 /** $1 limit. By the absolute expiry only: with an index on the idle expiry every rotation would write an index. */
 const purgeExpiredSql = `
   DELETE FROM token.refresh_family
@@ -73,6 +76,10 @@ export function createRefreshStore(database: Database, runtime: StoreRuntime): R
       });
     },
     revoke: (request) => revoke(database, runtime, request),
+    async issuerOf(familyId) {
+      const find = { name: 'token.issuer_of_family', text: issuerOfSql, values: [familyId] };
+      return (await database.query<{ issuer: string }>(find)).rows[0]?.issuer;
+    },
     async findLive(familyId, generation) {
       const { rows } = await database.query<LiveRow>({
         name: 'token.find_live',

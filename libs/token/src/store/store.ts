@@ -105,6 +105,8 @@ export interface RefreshStore {
     family: FamilyKey & { generation: number; clientId: string; trail: Trail },
   ): Promise<void>;
   revoke(request: RevocationRequest): Promise<RevocationOutcome>;
+  /** The issuer of a family, live or not; undefined if the family is unknown. */
+  issuerOf(familyId: string): Promise<string | undefined>;
   /**
    * Undefined if the family is unknown, revoked or expired, or if the generation is neither live nor the predecessor
    * of one that was not delivered.

@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { systemRandom } from '@tessera/kit';
 import { type Database } from '@tessera/stores';
 import { newFamilyId } from '../../refresh-token-format.ts';
-import { bench, owner, trail, type Bench } from './fixture.ts';
+import { bench, grant, owner, trail, type Bench } from './fixture.ts';
 
 /** What revocation and look-up must do on every engine. */
 export function revocationContract(engine: string, open: () => Promise<Database>): void {
@@ -55,6 +55,14 @@ export function revocationContract(engine: string, open: () => Promise<Database>
       expect(
         await on.refresh.revoke({ ...request, familyId: newFamilyId(systemRandom), owner: undefined }),
       ).toBe('unknown');
+    });
+
+    it('knows the issuer of a family, revoked or not', async () => {
+      const { familyId } = await on.start();
+      expect(await on.refresh.issuerOf(familyId)).toBe(grant.issuer);
+      await on.refresh.revoke({ familyId, owner, reason: '', trail });
+      expect(await on.refresh.issuerOf(familyId)).toBe(grant.issuer);
+      expect(await on.refresh.issuerOf(newFamilyId(systemRandom))).toBeUndefined();
     });
 
     it('finds a family only by its live generation', async () => {
