@@ -2,6 +2,8 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { contract } from './dialects/contract.ts';
 import { standard } from './dialects/standard.ts';
+import { collidesWithServedPath } from '@tessera/oauth';
+import { loadTemplates } from './pages/templates.ts';
 import { routes } from './routes.ts';
 
 const document = readFileSync(new URL('../../../docs/interface.md', import.meta.url), 'utf8');
@@ -29,5 +31,16 @@ describe('docs/interface.md', () => {
   it.each([contract, standard])('names every parameter of the $name dialect', (dialect) => {
     const unnamed = Object.values(dialect.names).filter((name) => !document.includes(`\`${name}\``));
     expect(unnamed).toEqual([]);
+  });
+});
+
+describe('the issuer of a tenant', () => {
+  it('cannot have the path of a route or a file, or one above it', () => {
+    const paths = [...routes, ...loadTemplates().assets].map(({ path }) => path);
+    for (const path of [...paths, '/readyz']) {
+      const above = path.slice(0, path.indexOf('/', 1) + 1).replace(/\/$/, '') || path;
+      for (const one of [path, above]) expect([one, collidesWithServedPath(one)]).toEqual([one, true]);
+      expect(collidesWithServedPath(`/t${path}`)).toBe(false);
+    }
   });
 });

@@ -1,11 +1,11 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { endpointPaths } from '@tessera/oauth';
+import { endpointPaths, otherPaths } from '@tessera/oauth';
 import { backchannelAuthentication } from './endpoints/backchannel-authentication.ts';
 import { backchannelDecision } from './endpoints/backchannel-decision.ts';
 import { deviceAuthorization } from './endpoints/device-authorization.ts';
 import { jwks, oauthAuthorizationServer, openidConfiguration } from './endpoints/discovery.ts';
 import type { Endpoint } from './endpoints/endpoint.ts';
-import { forwardAuth, forwardAuthPath } from './endpoints/forward-auth.ts';
+import { forwardAuth } from './endpoints/forward-auth.ts';
 import { introspect } from './endpoints/introspect.ts';
 import { revokeByContract, revokeByStandard } from './endpoints/revoke.ts';
 import { token } from './endpoints/token.ts';
@@ -90,24 +90,24 @@ export const routes: readonly Route[] = [
   {
     ...body,
     method: 'POST',
-    path: '/backchannel_decision',
+    path: otherPaths.backchannelDecision,
     dialects: ['contract', 'standard'],
     handle: backchannelDecision,
   },
   { ...read, path: at.userinfo, handle: userinfo },
   { ...read, method: 'POST', path: at.userinfo, handle: userinfo },
-  { ...read, path: forwardAuthPath, crossOrigin: false, handle: forwardAuth },
+  { ...read, path: otherPaths.forwardAuth, crossOrigin: false, handle: forwardAuth },
   { ...read, path: at.openidConfiguration, handle: openidConfiguration },
   { ...read, path: at.authorizationServerMetadata, handle: oauthAuthorizationServer },
   { ...read, path: at.jwks, handle: jwks },
   { ...page, path: at.authorization, handle: authorize },
   { ...post, path: at.authorization, handle: authorizeByForm },
-  { ...page, path: '/login', handle: showLogin },
-  { ...post, path: '/login', handle: signIn },
-  { ...page, path: '/device', handle: showDevice },
-  { ...post, path: '/device', handle: submitDevice },
-  { ...page, path: '/approvals', handle: showApprovals },
-  { ...post, path: '/approvals', handle: submitApprovals },
+  { ...page, path: otherPaths.login, handle: showLogin },
+  { ...post, path: otherPaths.login, handle: signIn },
+  { ...page, path: otherPaths.device, handle: showDevice },
+  { ...post, path: otherPaths.device, handle: submitDevice },
+  { ...page, path: otherPaths.approvals, handle: showApprovals },
+  { ...post, path: otherPaths.approvals, handle: submitApprovals },
   { ...page, path: at.endSession, handle: logout },
   { ...post, path: at.endSession, handle: confirmLogout },
 ];

@@ -4,15 +4,15 @@ import { createLimiter } from '@tessera/stores';
 import { metrics } from '@tessera/telemetry';
 import { rootCall, type BuiltService } from '@tessera/rpc';
 import { ulid } from '@tessera/kit';
+import { collidesWithServedPath } from '@tessera/oauth';
 import { type Runtime } from '@tessera/process';
 import { antiForgery } from './pages/anti-forgery.ts';
 import type { GatewayConfig } from './config.ts';
 import type { Gateway, GatewayPeers } from './gateway.ts';
 import { createDeliveryModes } from './endpoints/delivery-modes.ts';
-import { issuerRule } from './http/issuer.ts';
+import { hostFilter, issuerRule } from './http/issuer.ts';
 import { createKeySet, createKeySets, type KeySet } from './endpoints/key-set.ts';
 import { createIssuerRouter } from './http/tenant-issuers.ts';
-import { methodsOf } from './routes.ts';
 import { loadTemplates } from './pages/templates.ts';
 import { createServer, type ServerOptions } from './http/server.ts';
 
@@ -60,7 +60,8 @@ export function buildGateway(
     tenants: createIssuerRouter({
       current: () => issuers.current(),
       sharedIssuer: config.TESSERA_ISSUER,
-      isSharedPath: (path) => methodsOf(path).length > 0,
+      isOtherName: hostFilter(config.TESSERA_ALLOWED_HOSTS),
+      isSharedPath: (path) => collidesWithServedPath(path),
     }),
     limiter: createLimiter({ redis, clock, log, prefix: 'gateway' }),
     templates: loadTemplates(),

@@ -18,6 +18,27 @@ export const endpointPaths = {
   authorizationServerMetadata: '/.well-known/oauth-authorization-server',
 } as const;
 
+/** Paths that the gateway serves besides the endpoints, and above those files. */
+export const otherPaths = {
+  backchannelDecision: '/backchannel_decision',
+  forwardAuth: '/auth/verify',
+  login: '/login',
+  device: '/device',
+  approvals: '/approvals',
+  assets: '/assets',
+  readiness: '/readyz',
+} as const;
+
+const servedPaths: readonly string[] = [...Object.values(endpointPaths), ...Object.values(otherPaths)];
+
+/** Whether a path is served, or lies above or, for files, below one that is: an issuer that has it would hide it or be hidden. */
+export function collidesWithServedPath(path: string): boolean {
+  return (
+    servedPaths.some((served) => served === path || served.startsWith(`${path}/`)) ||
+    path.startsWith(`${otherPaths.assets}/`)
+  );
+}
+
 export type Endpoint = keyof typeof endpointPaths;
 
 /** Absolute URL of an endpoint, without a double slash for an issuer that ends with one. */

@@ -130,6 +130,8 @@ describe('a declared state', () => {
     'https://login.acme.example:8443',
     'https://id.example/t/acme',
     'https://id.example/T/acme.com_2-b',
+    'https://id.example/tokens',
+    'https://id.example/auth/acme',
     'http://localhost:8080/t/acme',
   ])('may give a tenant the issuer %s', (issuer) => {
     const { state } = readDeclaredState(tenant(`issuer: ${issuer}`), 'state.yaml');
@@ -153,6 +155,13 @@ describe('a declared state', () => {
     ['https://id.example/t/../acme', 'segments'],
     ['https://id.example/.well-known/acme', 'path'],
     ['https://id.example/a/b/c/d/e', 'path'],
+    ['https://id.example/assets', 'must not have the path /assets'],
+    ['https://id.example/assets/acme', 'must not have the path'],
+    ['https://id.example/auth', 'must not have the path'],
+    ['https://id.example/auth/verify', 'must not have the path'],
+    ['https://id.example/token', 'must not have the path'],
+    ['https://login.acme.example/approvals', 'must not have the path'],
+    ['https://id.example/readyz', 'must not have the path'],
   ])('may not give a tenant the issuer %s', (issuer, reason) => {
     expect(() => readDeclaredState(tenant(`issuer: ${issuer}`), 'state.yaml')).toThrow(
       new RegExp(`tenants\\[0\\].issuer: .*${reason}`),

@@ -1,4 +1,4 @@
-import { redirectUriProblem } from '@tessera/oauth';
+import { collidesWithServedPath, redirectUriProblem } from '@tessera/oauth';
 
 const segment = /^[A-Za-z0-9][A-Za-z0-9._-]*$/;
 
@@ -22,6 +22,9 @@ export function tenantIssuerProblem(issuer: string): string | undefined {
   }
   if (segments.length > mostSegments || !segments.every((text) => segment.test(text))) {
     return `must have a path of at most ${mostSegments} segments of letters, digits and . _ -`;
+  }
+  if (segments.length > 0 && collidesWithServedPath(url.pathname)) {
+    return `must not have the path ${url.pathname}, at or below which the server has pages, files or endpoints`;
   }
   return undefined;
 }

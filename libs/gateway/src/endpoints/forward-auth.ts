@@ -12,8 +12,6 @@ import { TokenKind } from '@tessera/proto-gen/token';
 import type { Gateway } from '../gateway.ts';
 import { readQuery } from '../http/query.ts';
 
-export const forwardAuthPath = '/auth/verify';
-
 /**
  * `GET /auth/verify` answers a proxy (nginx `auth_request`, Traefik `forwardAuth`, Caddy `forward_auth`) whether the access token
  * in the Authorization header may pass: 200 with headers that describe the caller, 401 or 403 with a challenge (RFC 6750 §3).

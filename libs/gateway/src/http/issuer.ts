@@ -17,19 +17,28 @@ export interface IssuerRule {
 /** The issuer is the configured one, or else the origin of the request's host, if that is on the allowed list. */
 export function issuerRule(configured: string | undefined, allowedHosts: readonly string[]): IssuerRule {
   if (configured !== undefined) return { explicit: true, resolve: () => configured };
+  const isAllowed = hostFilter(allowedHosts);
+  return { explicit: false, resolve: (requested) => inferred(requested, isAllowed) };
+}
+
+/** Whether a host in lower case, with or without a port, is on a list; an entry without a port allows every port. */
+export function hostFilter(allowedHosts: readonly string[]): (host: string) => boolean {
   const allowed = new Set(allowedHosts.map((host) => host.toLowerCase()));
-  return { explicit: false, resolve: (requested) => inferred(requested, allowed) };
+  return (host) => {
+    const name = hostPattern.exec(host)?.[1];
+    return name !== undefined && (allowed.has(name) || allowed.has(host));
+  };
 }
 
 const hostPattern = /^(\[[0-9a-f:.]+\]|[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?)(:[1-9]\d{0,4})?$/;
 
-function inferred(requested: RequestedHost, allowed: ReadonlySet<string>): string {
+function inferred(requested: RequestedHost, isAllowed: (host: string) => boolean): string {
   const host = (lastValue(requested.forwardedHost) ?? requested.host ?? '').toLowerCase();
-  const name = hostPattern.exec(host)?.[1];
   const scheme = lastValue(requested.forwardedProto)?.toLowerCase() ?? 'http';
-  const known = name !== undefined && (allowed.has(name) || allowed.has(host));
   const origin =
-    known && (scheme === 'http' || scheme === 'https') ? URL.parse(`${scheme}://${host}`)?.origin : undefined;
+    isAllowed(host) && (scheme === 'http' || scheme === 'https')
+      ? URL.parse(`${scheme}://${host}`)?.origin
+      : undefined;
   if (origin === undefined) throw unknownHost();
   return origin;
 }

@@ -7,13 +7,16 @@ const list = new Map([
   ['https://login.globex.example', 'globex'],
   ['https://login.globex.example/sub', 'sub'],
   ['https://other.example:8443/x', 'other'],
+  ['http://plain.example/x', 'plain'],
+  ['https://id.example/auth', 'hidden'],
 ]);
-const shared = ['/token', '/.well-known/openid-configuration'];
+const shared = ['/token', '/.well-known/openid-configuration', '/auth/verify'];
 
 function routerFor(current = list as ReadonlyMap<string, string> | undefined, sharedIssuer?: string) {
   return createIssuerRouter({
     current: () => current,
     sharedIssuer: sharedIssuer ?? 'https://id.example',
+    isOtherName: (host) => ['gateway.internal:8080', 'login.globex.example'].includes(host),
     isSharedPath: (path) => shared.includes(path),
   });
 }
@@ -33,13 +36,22 @@ describe('the issuer of a request', () => {
     ['login.globex.example', '/token?x=1', 'globex /token?x=1'],
     ['login.globex.example:443', '/device', 'globex /device'],
     ['login.globex.example', '/sub/device', 'sub /device'],
+    ['login.globex.example', '/t/acme/device', 'globex /t/acme/device'],
     ['other.example:8443', '/x/device', 'other /device'],
+    ['plain.example', '/x/device', 'plain /device'],
+    ['plain.example:80', '/x/device', 'plain /device'],
+    ['id.example', '/auth/token', 'hidden /token'],
   ])('is that of the tenant: %s%s', (host, url, expected) => {
     expect(routed(host, url)).toBe(expected);
   });
 
   it.each([
     ['id.example', '/token'],
+    ['id.example', '/auth/verify'],
+    ['id.example:4431', '/t/acme/token'],
+    ['id.example:8443', '/t/acme/token'],
+    ['other.example:80:8443', '/x/device'],
+    ['other.internal:8080', '/t/acme/token'],
     ['id.example', '/'],
     ['id.example', '/t/acme'],
     ['id.example', '/t/acmex/token'],
@@ -76,9 +88,12 @@ describe('the issuer of a request', () => {
     const unknown = createIssuerRouter({
       current: () => undefined,
       sharedIssuer: undefined,
+      isOtherName: () => false,
       isSharedPath: () => false,
     });
+    expect(unknown.isKnown()).toBe(false);
     expect(unknown.route('id.example', '/t/acme/token')).toBeUndefined();
+    expect(router.isKnown()).toBe(true);
   });
 
   it('follows a change of the list', () => {
@@ -86,6 +101,7 @@ describe('the issuer of a request', () => {
     const router = createIssuerRouter({
       current: () => current,
       sharedIssuer: undefined,
+      isOtherName: () => false,
       isSharedPath: () => false,
     });
     expect(routed('id.example', '/t/acme/token', router)).toBeUndefined();

@@ -38,15 +38,17 @@ const insertedMetadata = /^(\/\.well-known\/(?:oauth-authorization-server|openid
 
 /**
  * @param current the list, or undefined until it is known
- * @param sharedIssuer its host may have other names inside a network, so that paths below it are found at every host
+ * @param isOtherName whether a host is another name of the shared issuer's, as inside a network: issuers below the shared one are found
+ * there too, unless it is the host of a tenant's own issuer
  * @param isSharedPath whether the shared issuer serves a path; no tenant's path hides it
  */
 export function createIssuerRouter(options: {
   readonly current: () => TenantIssuers | undefined;
   readonly sharedIssuer: string | undefined;
+  readonly isOtherName: (host: string) => boolean;
   readonly isSharedPath: (path: string) => boolean;
 }): IssuerRouter {
-  const { current, sharedIssuer, isSharedPath } = options;
+  const { current, sharedIssuer, isOtherName, isSharedPath } = options;
   let indexed = indexOf(new Map(), sharedIssuer);
 
   function index(): IssuerIndex {
@@ -58,13 +60,14 @@ export function createIssuerRouter(options: {
   return {
     isKnown: () => current() !== undefined,
     route(host, url) {
-      const { places } = index();
+      const { places, hosts } = index();
       if (places.size === 0) return undefined;
+      const name = withoutDefaultPort(host);
+      const isShared = !hosts.has(name) && isOtherName(name);
       const [path = '', ...query] = url.split('?');
       const suffix = query.length === 0 ? '' : `?${query.join('?')}`;
       const find = (prefix: string) =>
-        places.get(placeOf(withoutDefaultPort(host), prefix)) ??
-        (prefix === '' ? undefined : places.get(placeOf('', prefix)));
+        places.get(placeOf(name, prefix)) ?? (isShared ? places.get(placeOf('', prefix)) : undefined);
       const [, wellKnown, inserted = ''] = insertedMetadata.exec(path) ?? [];
       const named = wellKnown === undefined ? undefined : find(inserted);
       if (named !== undefined) return { tenant: named, url: wellKnown + suffix };
@@ -83,12 +86,15 @@ interface IssuerIndex {
   readonly list: TenantIssuers;
   /** By `placeOf` host and path, or the path alone for those below the shared issuer. */
   readonly places: ReadonlyMap<string, TenantIssuer>;
+  /** The hosts of tenants' own issuers, that of the shared one left out. */
+  readonly hosts: ReadonlySet<string>;
   /** By tenant. */
   readonly issuers: ReadonlyMap<string, string>;
 }
 
 function indexOf(list: TenantIssuers, sharedIssuer: string | undefined): IssuerIndex {
   const places = new Map<string, TenantIssuer>();
+  const hosts = new Set<string>();
   const issuers = new Map<string, string>();
   for (const [issuer, tenantId] of list) {
     if (issuer === sharedIssuer) continue;
@@ -97,9 +103,10 @@ function indexOf(list: TenantIssuers, sharedIssuer: string | undefined): IssuerI
     const tenant = { issuer, tenantId, basePath };
     places.set(placeOf(host, basePath), tenant);
     if (origin === sharedIssuer) places.set(placeOf('', basePath), tenant);
+    else hosts.add(host);
     issuers.set(tenantId, issuer);
   }
-  return { list, places, issuers };
+  return { list, places, hosts, issuers };
 }
 
 /** With a space between them: a Host header may contain a slash, and no path a space. */

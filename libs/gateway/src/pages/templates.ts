@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { Eta } from 'eta';
+import { otherPaths } from '@tessera/oauth';
 
 const directory = fileURLToPath(new URL('../../views/', import.meta.url));
 
@@ -42,5 +43,6 @@ export function loadTemplates(): Templates {
 function asset(file: string, contentType: string): Asset {
   const body = readFileSync(directory + file);
   const version = createHash('sha256').update(body).digest('base64url').slice(0, 12);
-  return { path: `/assets/${file}`, href: `/assets/${file}?v=${version}`, contentType, body };
+  const path = `${otherPaths.assets}/${file}`;
+  return { path, href: `${path}?v=${version}`, contentType, body };
 }
