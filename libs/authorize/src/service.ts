@@ -99,7 +99,7 @@ export function authorizeHandlers(parts: AuthorizeParts): Handlers<typeof Author
     },
 
     async getSession({ browser }, call) {
-      const session = await sessions.find(browserCallOf(browser, call).browser);
+      const session = await sessions.find(browserCallOf(browser, call));
       if (session === undefined) return {};
       const user = await directory.user(session.tenantId, session.userId, call.onward());
       if (user === undefined || !directory.isActive(user, session.authTime)) return {};

@@ -138,7 +138,14 @@ function assemble(given: {
     idle: config.TESSERA_SESSION_IDLE_TTL,
     code: longestCodeLifetimeSeconds,
   };
-  const sessions = createSessions({ store: sessionStore, codes: codeStore, audit, random, lifetimes });
+  const sessions = createSessions({
+    store: sessionStore,
+    codes: codeStore,
+    directory,
+    audit,
+    random,
+    lifetimes,
+  });
   const pendingRequests = createPendingRequests({
     store: pendingRequestStore,
     random,

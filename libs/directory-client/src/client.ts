@@ -1,5 +1,5 @@
 import { ChangeKind } from '@tessera/proto-gen/directory';
-import { isActive, mayUse } from './access.ts';
+import { isActive, isServedAt, mayUse } from './access.ts';
 import { ClientAuthenticator } from './client-authentication.ts';
 import { DirectoryCache } from './directory-cache.ts';
 import type { DirectoryClient, DirectoryClientOptions } from './types.ts';
@@ -45,7 +45,12 @@ export function createDirectoryClient(options: DirectoryClientOptions): Director
   });
   return {
     application: (clientId, call) => cache.application(clientId, call),
-    hasTenant: (tenantId, call) => cache.hasTenant(tenantId, call),
+    hasTenant: async (tenantId, call) => (await cache.tenant(tenantId, call)) !== undefined,
+    async isTenantServedAt(tenantId, at, call) {
+      if (at.tenantId !== '') return at.tenantId === tenantId;
+      const tenant = await cache.tenant(tenantId, call);
+      return tenant === 'unsupported' || (tenant !== undefined && isServedAt(tenant, at));
+    },
     tenantIssuers: () => issuers.get(),
     user: (tenantId, userId, call) => cache.user(tenantId, userId, call),
     authenticateClient: (credentials, from, call) => authenticator.authenticate(credentials, from, call),

@@ -55,17 +55,16 @@ export class DirectoryCache {
     });
   }
 
-  async hasTenant(tenantId: string, call: CallOptions): Promise<boolean> {
-    if (!plausibleId.test(tenantId)) return false;
+  /** A directory of a previous version does not know this call: then the answer is `unsupported`. */
+  async tenant(tenantId: string, call: CallOptions): Promise<Tenant | 'unsupported' | undefined> {
+    if (!plausibleId.test(tenantId)) return undefined;
     try {
-      const tenant = await this.#tenants.get(tenantId, call, async (shared) => {
+      return await this.#tenants.get(tenantId, call, async (shared) => {
         const found = await unlessNotFound(this.#directory.getTenant({ tenantId }, shared));
         return found?.tenant;
       });
-      return tenant !== undefined;
     } catch (error) {
-      // A directory of the version before does not know this call.
-      if (error instanceof ConnectError && error.code === Code.Unimplemented) return true;
+      if (error instanceof ConnectError && error.code === Code.Unimplemented) return 'unsupported';
       throw error;
     }
   }

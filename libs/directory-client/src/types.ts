@@ -64,6 +64,12 @@ export interface DirectoryClient {
    */
   hasTenant(tenantId: string, call: CallOptions): Promise<boolean>;
 
+  /**
+   * Whether a tenant is served at an issuer: with an issuer of its own, only there. Cached like applications; at the issuer of a tenant
+   * it needs no look-up.
+   */
+  isTenantServedAt(tenantId: string, at: RequestedIssuer, call: CallOptions): Promise<boolean>;
+
   /** Tenants by their own issuers. Throws `temporarily_unavailable` if the list was never read and cannot be. */
   tenantIssuers(): Promise<TenantIssuers>;
 

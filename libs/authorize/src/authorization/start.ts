@@ -71,7 +71,7 @@ export function createStartAuthorization(deps: {
       if (request.redirect === undefined) throw request.error;
       return { next: 'redirect', redirect: request.redirect };
     }
-    const session = await sessions.find(from.browser);
+    const session = await sessions.find(from);
     let step = nextStep(request, session);
     if (step === 'tenant_mismatch' && session !== undefined) {
       const { tenantId, clientId } = request.record.application;

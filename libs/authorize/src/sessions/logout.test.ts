@@ -178,3 +178,27 @@ describe('the end of a session', () => {
     }
   });
 });
+
+describe('a session cookie that was renamed to that of another issuer', () => {
+  const umbra = { issuer: 'https://login.umbra.example', tenantId: 'umbra' };
+
+  it('is not a session there: it is not found, and signing out there does not end it', async () => {
+    const own = await createWorld();
+    const person = newPerson(own);
+    await person.signIn();
+    const moved = { ...person.context(), ...umbra };
+    expect((await own.gateway.getSession({ browser: moved })).session).toBeUndefined();
+    const there = await own.gateway.endSession({ browser: moved });
+    expect(there).toMatchObject({ sessionEnded: false, sessionId: '', tenantId: '' });
+    expect((await own.gateway.getSession({ browser: person.context() })).session).toBeDefined();
+
+    // The tenant moves to an issuer of its own; its session is none at the shared one.
+    own.directory.addTenant('acme', { issuer: 'https://login.acme.example' });
+    await own.directory.changeTenant('acme', Status.ACTIVE);
+    const shared = await own.gateway.endSession({ browser: person.context() });
+    expect(shared).toMatchObject({ sessionEnded: false, sessionId: '' });
+    const acme = { ...person.context(), issuer: 'https://login.acme.example', tenantId: 'acme' };
+    expect(await own.gateway.endSession({ browser: acme })).toMatchObject({ sessionEnded: true });
+    await own.service.close();
+  });
+});

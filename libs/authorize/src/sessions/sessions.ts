@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import type { DirectoryClient } from '@tessera/directory-client';
 import { opaqueValue } from '@tessera/kit';
 import type { Random } from '@tessera/kit';
 import type { AuthorizeAudit } from '../audit.ts';
@@ -33,8 +34,8 @@ type SessionOfUser = Pick<Session, 'sessionId' | 'tenantId' | 'userId'>;
 
 /** The sessions of browsers. They are durable: a restart or a lost Redis neither ends nor revives one. */
 export interface Sessions {
-  /** The live session of this browser. */
-  find(browser: Browser): Promise<Session | undefined>;
+  /** The live session of this browser at the issuer that it sees; a session of another issuer, whose cookie was renamed, is none. */
+  find(from: BrowserCall): Promise<Session | undefined>;
   /**
    * Signs a person in: always a new session with a new cookie value and a new `sid` (ASVS 7.2.4), even when the same
    * person signs in again. The same commit ends the session that the browser had. If it belonged to the same person, its
@@ -49,7 +50,7 @@ export interface Sessions {
   /** Ends a session that never reached the browser. */
   abandon(from: BrowserCall, session: SessionOfUser): Promise<void>;
   /**
-   * Signs the browser out and drops the codes of its session. Returns the session it had, live or ended.
+   * Signs the browser out and drops the codes of its session. Returns the session it had at this issuer, live or ended.
    * Can be repeated after a failure: an ended session still loses its codes.
    */
   logout(from: BrowserCall): Promise<{ readonly session: EndedSession; readonly ended: boolean } | undefined>;
@@ -58,11 +59,12 @@ export interface Sessions {
 export function createSessions(deps: {
   readonly store: SessionStore;
   readonly codes: Pick<CodeStore, 'dropSession' | 'followSession'>;
+  readonly directory: Pick<DirectoryClient, 'isTenantServedAt'>;
   readonly audit: AuthorizeAudit;
   readonly random: Random;
   readonly lifetimes: { readonly session: number; readonly idle: number; readonly code: number };
 }): Sessions {
-  const { store, codes, audit, random, lifetimes } = deps;
+  const { store, codes, directory, audit, random, lifetimes } = deps;
 
   function ending(from: BrowserCall, session: SessionOfUser, reason: SessionEndReason) {
     const { requestId } = from.call;
@@ -74,10 +76,19 @@ export function createSessions(deps: {
     };
   }
 
+  async function ifServedHere<S extends Session>(
+    { browser, call }: BrowserCall,
+    session: S | undefined,
+  ): Promise<S | undefined> {
+    if (session === undefined) return undefined;
+    return (await directory.isTenantServedAt(session.tenantId, browser, call.onward())) ? session : undefined;
+  }
+
   return {
-    async find({ sessionToken }) {
-      const tokenHash = sessionTokenHash(sessionToken);
-      return tokenHash === undefined ? undefined : store.find(tokenHash, lifetimes.idle);
+    async find(from) {
+      const tokenHash = sessionTokenHash(from.browser.sessionToken);
+      if (tokenHash === undefined) return undefined;
+      return ifServedHere(from, await store.find(tokenHash, lifetimes.idle));
     },
 
     async open(from, { user, signedInAt }, clientId, replaced) {
@@ -113,7 +124,8 @@ export function createSessions(deps: {
 
     async logout(from) {
       const tokenHash = sessionTokenHash(from.browser.sessionToken);
-      const session = tokenHash === undefined ? undefined : await store.identify(tokenHash);
+      const found = tokenHash === undefined ? undefined : await store.identify(tokenHash);
+      const session = await ifServedHere(from, found);
       if (session === undefined) return undefined;
       const ended = await store.end(ending(from, session, 'logout'));
       await codes.dropSession(session.sessionId, lifetimes.code);

@@ -30,7 +30,7 @@ export function createDirectSignIn(deps: {
   return async (from, { tenantId: claimed, identifier, password }) => {
     // Tenants that do not exist count as one: otherwise every invented name would have limits and audit rows of its own.
     const tenantId = (await directory.hasTenant(claimed, from.call.onward())) ? claimed : '';
-    const present = await sessions.find(from.browser);
+    const present = await sessions.find(from);
     if (present !== undefined && present.tenantId !== tenantId) {
       audit.tenantMismatch(from, tenantId, '', present);
       return { outcome: 'tenant_mismatch' };

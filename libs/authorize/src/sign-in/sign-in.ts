@@ -74,7 +74,7 @@ export function createSignIn(deps: SignInDependencies): SignIn {
       if ('redirect' in request) return request;
       const { tenantId, clientId } = request.record.application;
       const interaction = describeInteraction(interactionId, request);
-      const present = await sessions.find(from.browser);
+      const present = await sessions.find(from);
       if (present !== undefined && present.tenantId !== tenantId) {
         audit.tenantMismatch(from, tenantId, clientId, present);
         return { outcome: 'tenant_mismatch', interaction };
