@@ -1,11 +1,12 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { createLocalJWKSet, exportJWK, jwtVerify } from 'jose';
+import { createLocalJWKSet, decodeJwt, decodeProtectedHeader, exportJWK, jwtVerify } from 'jose';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { metrics } from '@tessera/telemetry';
 import { LogoutNoticeResult } from '@tessera/proto-gen/authorize';
 import { Status } from '@tessera/proto-gen/directory';
 import { eventually, startReceiver, type Receiver } from '@tessera/test-kit';
+import { addUmbra, umbraIssuer } from '../testing/umbra.ts';
 import { issuer, world, type World } from '../testing/world.ts';
 
 let t: World;
@@ -51,6 +52,32 @@ describe('logout tokens (OIDC Back-Channel Logout §2.4 and §2.5)', () => {
     });
     expect(exp - iat).toBe(120);
     expect(await outcome(noticeId)).toEqual({ result: LogoutNoticeResult.DELIVERED, reason: '' });
+  });
+
+  it('are signed with the keys of the issuer of the session, and not sent once that is no issuer of the tenant', async () => {
+    const on = await world({
+      settings: { TESSERA_WEBHOOK_ALLOW_PRIVATE: 'yes', TESSERA_ISSUER: issuer },
+    });
+    await addUmbra(on);
+    const register = { backchannelLogoutUri: receiver.url };
+    for (const clientId of ['web', 'umbra-web']) await on.directory.changeApplication(clientId, register);
+    const notify = (tenantId: string, clientId: string, at: string) =>
+      on.authorize.notices.notify({ tenantId, clientId, userId: 'gus', sessionId: 's7', issuer: at });
+    const signed = async (noticeId: string) => {
+      const { length } = receiver.received;
+      expect(await outcome(noticeId, on)).toMatchObject({ result: LogoutNoticeResult.DELIVERED });
+      const token = new URLSearchParams(receiver.received[length]?.body).get('logout_token') ?? '';
+      return [decodeJwt(token).iss, decodeProtectedHeader(token).kid];
+    };
+    expect(await signed(notify('umbra', 'umbra-web', umbraIssuer))).toEqual([umbraIssuer, 'key-umbra']);
+    expect(await signed(notify('umbra', 'umbra-web', issuer))).toEqual([issuer, 'key-1']);
+    expect(await signed(notify('acme', 'web', issuer))).toEqual([issuer, 'key-1']);
+    const sent = receiver.received.length;
+    const changed = { result: LogoutNoticeResult.FAILED, reason: 'issuer_changed' };
+    expect(await outcome(notify('umbra', 'umbra-web', 'https://old.umbra.example'), on)).toEqual(changed);
+    expect(await outcome(notify('acme', 'web', umbraIssuer), on)).toEqual(changed);
+    expect(receiver.received).toHaveLength(sent);
+    await on.close();
   });
 
   it('are sent again after errors, each time signed anew under the same jti', async () => {

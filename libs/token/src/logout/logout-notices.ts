@@ -5,6 +5,7 @@ import { logoutTokenClaims } from '@tessera/oauth';
 import type { Runtime } from '@tessera/process';
 import { LogoutNoticeResult } from '@tessera/proto-gen/authorize';
 import type { AuthorizeService, LogoutNotice } from '@tessera/proto-gen/authorize';
+import type { Tenant } from '@tessera/proto-gen/directory';
 import { TokenType } from '@tessera/proto-gen/keys';
 import { Code, ConnectError, rootCall } from '@tessera/rpc';
 import type { Client } from '@tessera/rpc';
@@ -18,6 +19,8 @@ export interface LogoutNoticeParts {
   readonly authorize: Pick<Client<typeof AuthorizeService>, 'takeLogoutNotices' | 'finishLogoutNotice'>;
   readonly directory: Pick<DirectoryClient, 'application' | 'isActive'>;
   readonly signer: Signer;
+  /** The shared issuer, if it is configured. */
+  readonly issuer: string | undefined;
   readonly send: Send;
   readonly runtime: Pick<Runtime, 'clock' | 'log' | 'requireClock'>;
 }
@@ -68,7 +71,7 @@ function resultOf(done: Attempted) {
 
 /** The request to the address that is registered now or, as a string, the reason why nothing is sent. */
 async function messageOf(
-  { directory, signer, runtime }: LogoutNoticeParts,
+  { directory, signer, issuer, runtime }: LogoutNoticeParts,
   notice: LogoutNotice,
   closing: AbortSignal,
 ): Promise<Message | string> {
@@ -80,6 +83,8 @@ async function messageOf(
   }
   const url = client.application.backchannelLogoutUri;
   if (url === '') return 'no_endpoint';
+  const signingTenant = signingTenantOf(client.tenant, notice, issuer);
+  if (signingTenant === undefined) return 'issuer_changed';
   const claims = logoutTokenClaims({
     issuer: notice.issuer,
     subject: notice.userId,
@@ -88,8 +93,6 @@ async function messageOf(
     tokenId: notice.noticeId,
     issuedAt: Math.floor(runtime.clock.now() / 1000),
   });
-  // A tenant with an issuer of its own has keys of its own.
-  const signingTenant = client.tenant.issuer === notice.issuer ? notice.tenantId : '';
   const [logoutToken = ''] = await signer.sign(
     [{ type: TokenType.LOGOUT_TOKEN, claims }],
     call(),
@@ -100,6 +103,24 @@ async function messageOf(
     headers: { 'content-type': 'application/x-www-form-urlencoded', 'user-agent': 'tessera' },
     body: new URLSearchParams({ logout_token: logoutToken }).toString(),
   };
+}
+
+/**
+ * Whose keys sign a notice: those of the tenant for its own issuer, the shared ones ('') for the shared issuer. Undefined for an issuer
+ * that is neither now: no key set that is published there would verify the signature. Without a configured issuer the shared one is any
+ * origin.
+ */
+function signingTenantOf(
+  tenant: Pick<Tenant, 'tenantId' | 'issuer'>,
+  notice: LogoutNotice,
+  configured: string | undefined,
+): string | undefined {
+  if (tenant.issuer === notice.issuer) return tenant.tenantId;
+  const isShared =
+    configured === undefined
+      ? tenant.issuer === '' && new URL(notice.issuer).origin === notice.issuer
+      : notice.issuer === configured;
+  return isShared ? '' : undefined;
 }
 
 function requestIdOf({ requestId }: LogoutNotice): string {
