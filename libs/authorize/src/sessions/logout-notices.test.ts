@@ -51,14 +51,17 @@ describe('notices of ended sessions (OIDC Back-Channel Logout §2.5)', () => {
   });
 
   it('are written if the person is disabled or gets another password, and not for others', async () => {
-    const changes = [{ status: Status.DISABLED }, { status: Status.ACTIVE, validFrom: nowSeconds() + 1n }];
+    const changes = [
+      () => ({ status: Status.DISABLED }),
+      () => ({ status: Status.ACTIVE, validFrom: nowSeconds() + 1n }),
+    ];
     for (const change of changes) {
       await world.directory.changeUser('acme-bob', { status: Status.ACTIVE });
       const [ada, bob] = [newPerson(world), newPerson(world)];
       await ada.signIn();
       await bob.signIn({}, { identifier: 'bob' });
       const sessionId = await sessionOf(bob);
-      await world.directory.changeUser('acme-bob', change);
+      await world.directory.changeUser('acme-bob', change());
       const notices = await written();
       expect(notices).toMatchObject([{ clientId: web.clientId, userId: 'acme-bob', sessionId }]);
       const ended = (await world.audited('session.ended')).filter((row) => row['sessionId'] === sessionId);

@@ -30,15 +30,19 @@ const application = {
   scopes: [{ name: 'orders.read', audience: 'https://api', description: '', resourceName: 'Orders API' }],
 };
 
-const open = (behaviours: Behaviours = {}) =>
-  openGateway(testRuntime({ clock: fakeClock(now * 1000) }), {
-    getSession: () => ({ session }),
-    listBackchannelAuthentications: () => ({ requests: [waiting('r1'), waiting('r2')] }),
-    getApplication: () => ({ application, tenant: { tenantId: 'acme', name: 'Acme' } }),
-    decideBackchannelAuthentication: () => ({}),
-    signInDirect: () => ({ session: { sessionToken: 'ts_new', maxAge: 43_200 } }),
-    ...behaviours,
-  });
+const open = (behaviours: Behaviours = {}, environment: Record<string, string> = {}) =>
+  openGateway(
+    testRuntime({ clock: fakeClock(now * 1000) }),
+    {
+      getSession: () => ({ session }),
+      listBackchannelAuthentications: () => ({ requests: [waiting('r1'), waiting('r2')] }),
+      getApplication: () => ({ application, tenant: { tenantId: 'acme', name: 'Acme' } }),
+      decideBackchannelAuthentication: () => ({}),
+      signInDirect: () => ({ session: { sessionToken: 'ts_new', maxAge: 43_200 } }),
+      ...behaviours,
+    },
+    environment,
+  );
 type Gateway = ReturnType<typeof open>;
 
 const html = { accept: 'text/html', cookie: `tessera_browser=${browserId}; tessera_session=ts_x` };
@@ -126,6 +130,20 @@ describe('GET /approvals', () => {
 });
 
 describe('POST /approvals', () => {
+  it('decides nothing if the sign-in is older than TESSERA_APPROVAL_MAX_AGE, and shows the list again', async () => {
+    const decide = { request: 'r1', decision: 'approve', csrf: csrf(purpose.decide('r1')) };
+    const old = { ...session, authTime: BigInt(now - 601) };
+    const strict = { TESSERA_APPROVAL_MAX_AGE: '10m' };
+    const gateway = open({ getSession: () => ({ session: old }) }, strict);
+    const answer = await post(gateway, decide);
+    expect([answer.statusCode, answer.headers.location]).toEqual([303, '/approvals']);
+    expect(gateway.requests('decideBackchannelAuthentication')).toEqual([]);
+    const recent = { ...session, authTime: BigInt(now - 600) };
+    const other = open({ getSession: () => ({ session: recent }) }, strict);
+    await post(other, decide);
+    expect(other.requests('decideBackchannelAuthentication')).toHaveLength(1);
+  });
+
   it('signs in only to the tenant of the form', async () => {
     const gateway = open({ getSession: () => ({}) });
     const values = { tenant: 'acme', identifier: 'ada', password: 'engine' };
