@@ -1,7 +1,7 @@
 /**
  * The `tessera` command. Flows talk to a deployment as any client does, over HTTP and
- * by its metadata; operator commands (`operate/`) use the settings and the code of its processes. Results go to standard
- * output, messages for people to standard error.
+ * by its metadata; operator commands (`operate/`) use the settings and the code of its processes. Results and help that was
+ * asked for go to standard output, messages for people to standard error.
  */
 import { Command, CommanderError } from 'commander';
 import { addClientConfig } from './client-config/command.ts';
@@ -38,7 +38,7 @@ export async function run(args: readonly string[], terminal: Terminal): Promise<
 function createProgram(context: CommandContext): Command {
   const program = new Command('tessera')
     .description('Operates Tessera and tries its flows.')
-    .configureOutput({ writeOut: context.say, writeErr: context.say })
+    .configureOutput({ writeOut: context.out, writeErr: context.say })
     .showHelpAfterError()
     .exitOverride();
   addFlowCommands(program, context);
