@@ -56,6 +56,13 @@ describe('runProcess', () => {
     await expect(fetch(url)).rejects.toThrow();
   });
 
+  it('writes what a library prints on the console as a line of the log', async () => {
+    const sample = start({ SAMPLE: 'print' });
+    await sample.port();
+    expect(sample.out()).toMatch(/^\{"level":"warn",.*"message":"\[WARN\] a library prints"\}$/m);
+    expect(sample.err()).toBe('');
+  });
+
   it('ends at once by force on a second signal', async () => {
     const sample = start({ SAMPLE: 'serve', TESSERA_DRAIN_PAUSE: '1m' });
     await sample.port();

@@ -3,7 +3,14 @@ import type { z } from 'zod';
 import { ConfigError, loadConfig } from './config/load-config.ts';
 import { remedyFor } from '@tessera/stores';
 import { createLifecycle, type Lifecycle, type ProcessLifecycle } from './lifecycle.ts';
-import { errorMessage, createLogger, metrics, measureProcess, traceFields } from '@tessera/telemetry';
+import {
+  errorMessage,
+  createLogger,
+  logConsole,
+  metrics,
+  measureProcess,
+  traceFields,
+} from '@tessera/telemetry';
 import type { Logger } from '@tessera/telemetry';
 import { startManagement } from './management.ts';
 import type { ProcessConfig } from './config/settings-of-every-process.ts';
@@ -56,6 +63,7 @@ export async function runProcess<S extends z.ZodObject>(options: RunOptions<S>):
       format: config.TESSERA_LOG_FORMAT ?? (process.stdout.isTTY ? 'text' : 'json'),
       mixin: isTraced ? traceFields : undefined,
     });
+    logConsole(log);
     warnOfFormerNames(environment, log);
     const pauseMs = config.TESSERA_DRAIN_PAUSE * 1000;
     const drainTimeoutMs = config.TESSERA_DRAIN_TIMEOUT * 1000;

@@ -1,6 +1,7 @@
 /**
  * Log, metrics and traces, and the allow-lists that keep secrets out of them. It decides nothing.
  */
+export { logConsole } from './log/console.ts';
 export { errorMessage, sqlState } from './log/errors.ts';
 export { limitRepeats } from './log/repeats.ts';
 export type { RepeatedWarnings } from './log/repeats.ts';

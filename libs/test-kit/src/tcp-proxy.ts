@@ -13,17 +13,23 @@ export interface TcpProxy {
   mend(): Promise<void>;
   /** Changes what the store answers. */
   rewrite(change: ((answer: Buffer) => Buffer) | undefined): void;
+  /** Connections that clients have made so far. */
+  connections(): number;
   close(): Promise<void>;
 }
 
-export async function openTcpProxy(target: string): Promise<TcpProxy> {
+/** @param localAddress where the proxy connects to the store from, such as 127.0.0.3, which Redis does not count as loopback */
+export async function openTcpProxy(target: string, localAddress?: string): Promise<TcpProxy> {
   const { hostname, port } = new URL(target);
   const sockets = new Set<Socket>();
   let frozen = false;
   let change: ((answer: Buffer) => Buffer) | undefined;
 
+  let connections = 0;
   const server = createServer((client) => {
-    const store = connect(Number(port), hostname);
+    connections += 1;
+    const origin = localAddress === undefined ? {} : { localAddress };
+    const store = connect({ port: Number(port), host: hostname, ...origin });
     for (const [from, to, isAnswer] of [
       [client, store, false],
       [store, client, true],
@@ -56,6 +62,7 @@ export async function openTcpProxy(target: string): Promise<TcpProxy> {
 
   return {
     url: url.href,
+    connections: () => connections,
     cut,
     freeze() {
       frozen = true;

@@ -44,6 +44,7 @@ await runProcess({
       const refused = { severity: 'ERROR', code: '42501' };
       throw Object.assign(new Error('permission denied for database tessera'), refused);
     }
+    if (config.SAMPLE === 'print') globalThis.console.warn('[WARN] a library prints');
     if (config.SAMPLE === 'hang') log.info('hanging');
     if (config.SAMPLE === 'hang') await new Promise(() => setInterval(() => undefined, 1000));
     const port = await listen(lifecycle, log);

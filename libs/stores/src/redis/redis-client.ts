@@ -61,8 +61,7 @@ function singleConnection(settings: ClientSettings): RedisConnection {
     client,
     onError(listener) {
       const report = async (error: Error) => {
-        const hidesReason = error.message.startsWith('All sentinels are unreachable');
-        listener((hidesReason ? await sentinelError(settings) : undefined) ?? error);
+        listener((await hiddenReason(error, settings)) ?? error);
       };
       client.on('error', (error) => void report(error));
     },
@@ -115,8 +114,10 @@ function clusterConnection(settings: ClientSettings): RedisConnection {
 function nodeOptions(settings: ClientSettings) {
   const { target, commandTimeoutMs } = settings;
   return {
-    ...(target.username === undefined ? {} : { username: target.username }),
-    ...(target.password === undefined ? {} : { password: target.password }),
+    ...(target.password === undefined
+      ? {}
+      : { username: target.username ?? 'default', password: target.password }),
+    ...firstReplyIsReported,
     commandTimeout: commandTimeoutMs,
     connectTimeout: connectTimeout(commandTimeoutMs),
     // Closes the connection to a server that hangs, so that further calls fail at once.
@@ -126,6 +127,12 @@ function nodeOptions(settings: ClientSettings) {
     ...tlsOptions(settings),
   } satisfies ClientOptions;
 }
+
+/**
+ * A Redis that refuses a connection says why in its only reply. It must reach a command whose error the library reports, which
+ * HELLO and CLIENT SETINFO are not.
+ */
+const firstReplyIsReported = { protocol: 2, disableClientInfo: true } satisfies ClientOptions;
 
 const connectTimeout = (commandTimeoutMs: number): number => Math.max(1000, commandTimeoutMs * 4);
 
@@ -158,21 +165,39 @@ function sentinelOptions(settings: ClientSettings) {
   } satisfies ClientOptions;
 }
 
-/** Why the first Sentinel cannot be reached, which the library does not report; undefined if it can. */
-async function sentinelError(settings: ClientSettings): Promise<Error | undefined> {
-  const { target, sentinelPassword, commandTimeoutMs } = settings;
-  const sentinel = new Redis({
-    ...target.addresses[0],
+/** The reason of an error that the library reports without it; undefined if there is no other. */
+async function hiddenReason(error: Error, settings: ClientSettings): Promise<Error | undefined> {
+  const { target, sentinelPassword } = settings;
+  if (error.message.startsWith('All sentinels are unreachable')) {
+    const password = sentinelPassword === undefined ? {} : { password: sentinelPassword.reveal() };
+    return connectionError(settings, { ...password, enableReadyCheck: false });
+  }
+  // The library takes what protected mode replies to AUTH for a warning. Without a password the reply is an error.
+  if (target.shape !== 'single' || target.password === undefined || !('code' in error)) return undefined;
+  if (error.code !== 'EPIPE' && error.code !== 'ECONNRESET') return undefined;
+  const reason = await connectionError(settings, firstReplyIsReported);
+  return reason?.message.startsWith('DENIED') ? reason : undefined;
+}
+
+/** The error of one connection to the first address; undefined if there is none. */
+async function connectionError(
+  settings: ClientSettings,
+  options: Partial<typeof firstReplyIsReported> & {
+    readonly password?: string;
+    readonly enableReadyCheck?: boolean;
+  },
+): Promise<Error | undefined> {
+  const probe = new Redis({
+    ...settings.target.addresses[0],
     ...tlsOptions(settings),
-    ...(sentinelPassword === undefined ? {} : { password: sentinelPassword.reveal() }),
-    connectTimeout: connectTimeout(commandTimeoutMs),
-    enableReadyCheck: false,
+    ...options,
+    connectTimeout: connectTimeout(settings.commandTimeoutMs),
     lazyConnect: true,
     retryStrategy: () => null,
   });
   let reason: Error | undefined;
-  sentinel.on('error', (error) => (reason ??= error));
-  await sentinel.connect().catch(() => undefined);
-  sentinel.disconnect();
+  probe.on('error', (error) => (reason ??= error));
+  await probe.connect().catch(() => undefined);
+  probe.disconnect();
   return reason;
 }

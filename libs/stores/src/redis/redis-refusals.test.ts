@@ -1,0 +1,56 @@
+import { openTcpProxy } from '@tessera/test-kit';
+import { startRedis } from '@tessera/test-kit/provision';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { createLogger } from '@tessera/telemetry';
+import { openRedis } from './redis.ts';
+
+type Server = Awaited<ReturnType<typeof startRedis>>;
+
+let server: Server;
+beforeAll(async () => {
+  server = await startRedis();
+});
+afterAll(() => server.stop());
+
+function recorder() {
+  const lines: { message: string; error?: { message: string } }[] = [];
+  const log = createLogger(
+    { service: 'test', level: 'info' },
+    { write: (line: string) => void lines.push(JSON.parse(line) as (typeof lines)[number]) },
+  );
+  return { log, lines };
+}
+
+const withPassword = (url: string) => url.replace('://', '://:unneeded@');
+
+describe('a Redis in protected mode, which refuses whoever is not on loopback', () => {
+  it.each([
+    ['no password', (url: string) => url],
+    ['a password', withPassword],
+  ])('is reported once, in its own words, for a URL with %s', async (_title, urlOf) => {
+    const proxy = await openTcpProxy(server.url, '127.0.0.3');
+    onTestFinished(() => proxy.close());
+    const { log, lines } = recorder();
+    const redis = await openRedis({ url: urlOf(proxy.url), log, openTimeoutMs: 1000 });
+    onTestFinished(() => redis.close());
+    const refusal = expect.stringMatching(/^DENIED Redis is running in protected mode/) as string;
+    await expect
+      .poll(() => redis.call('PING').catch((error: unknown) => (error as Error).cause))
+      .toMatchObject({ message: refusal });
+    // Several attempts later: no line was added.
+    await expect.poll(() => proxy.connections()).toBeGreaterThan(5);
+    expect(lines.map(({ message }) => message)).toEqual([
+      'lost the connection to Redis',
+      'Redis is not reachable; continuing without it until it is',
+    ]);
+    expect(lines[1]).toMatchObject({ error: { message: refusal } });
+  });
+});
+
+it('a Redis that needs no password serves a URL with one, and nothing is printed', async () => {
+  const printed = vi.spyOn(console, 'warn');
+  const redis = await openRedis({ url: withPassword(server.url) });
+  onTestFinished(() => redis.close());
+  expect(await redis.call('PING')).toBe('PONG');
+  expect(printed).not.toHaveBeenCalled();
+});
