@@ -1,7 +1,8 @@
-/** `npm run generate`: writes the TypeScript of libs/proto-gen from the protos, and the list of all settings. */
+/** `npm run generate`: writes the TypeScript of libs/proto-gen from the protos, the list of all settings, and the import rules. */
 import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import { importRulesFile, importRulesText } from './check/import-rules.ts';
 
 /** Generates below `output` instead of below the working directory, when given. */
 export function generate(output?: string): void {
@@ -21,5 +22,8 @@ async function generateSettings(): Promise<void> {
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   generate();
   await generateSettings();
-  console.log('libs/proto-gen/src and libs/process/src/config/setting-names.json are up to date.');
+  writeFileSync(importRulesFile, await importRulesText());
+  console.log(
+    `libs/proto-gen/src, libs/process/src/config/setting-names.json and ${importRulesFile} are up to date.`,
+  );
 }

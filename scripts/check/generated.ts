@@ -1,9 +1,10 @@
-/** The committed code is what the protos say: generates again and compares. */
+/** The committed code is what the protos say, and the import rules are those of the table: generates again and compares. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { generate } from '../generate.ts';
 import { filesMatching, readText } from './files.ts';
+import { importRulesFile, importRulesText } from './import-rules.ts';
 import { report } from './report.ts';
 
 const folder = 'libs/proto-gen/src';
@@ -20,6 +21,8 @@ try {
   const problems = [...new Set([...expected.keys(), ...committed.keys()])]
     .filter((path) => expected.get(path) !== committed.get(path))
     .map((path) => `${folder}/${path}: not what the protos say`);
+  if ((await importRulesText()) !== readText(importRulesFile))
+    problems.push(`${importRulesFile}: not what scripts/check/import-rules.ts says`);
   report(problems, 'Run `npm run generate` and commit the result.');
 } finally {
   rmSync(fresh, { recursive: true });

@@ -1,3 +1,5 @@
+import { importRules, services } from './import-rules.ts';
+
 /** The violations that the canaries plant, at least one for each guard. */
 export interface Plant {
   /** Target in project.json; `test` is the guard against skipped tests. */
@@ -10,12 +12,16 @@ export interface Plant {
   readonly edit?: (before: string) => string;
 }
 
-const services = ['authorize', 'device', 'directory', 'gateway', 'keys', 'token'];
-
 const neighbour = (service: string) => services[(services.indexOf(service) + 1) % services.length];
 
 /** The import rules and what protocol code may not reach for. */
 const boundaries: readonly Plant[] = [
+  ...importRules
+    .flatMap(({ folders }) => folders)
+    .filter((folder) => folder !== 'libs/proto-gen')
+    .map((folder) =>
+      imports(`${folder.includes('/src') ? folder : `${folder}/src`}/canary-import.ts`, '@tessera/unlisted'),
+    ),
   ...services.flatMap((service) => [
     imports(`libs/${service}/src/canary-peer.ts`, `@tessera/${neighbour(service)}`),
     imports(`apps/${service}/src/canary-peer.ts`, `@tessera/${neighbour(service)}`),
@@ -46,7 +52,7 @@ const boundaries: readonly Plant[] = [
   imports('libs/process/src/canary-service.ts', '@tessera/keys'),
   imports('libs/test-kit/src/canary-service.ts', '@tessera/keys'),
   imports('apps/standalone/src/canary-other.ts', '@tessera/directory-client'),
-  imports('apps/cli/src/canary-other.ts', '@tessera/oauth'),
+  imports('apps/cli/src/canary-other.ts', '@tessera/directory-client'),
   imports('apps/e2e/src/canary-inside.ts', '@tessera/keys'),
   imports('apps/chaos/src/canary-inside.ts', '@tessera/token'),
   imports('apps/bench/src/canary-inside.ts', '@tessera/token'),
@@ -168,6 +174,12 @@ const protos: readonly Plant[] = [
     path: 'libs/proto-gen/src/tessera/token/v1/token_pb.ts',
     edit: (before) => `${before}\nexport const canary = 1;\n`,
     expect: /not what the protos say/,
+  },
+  {
+    guard: 'generated',
+    path: '.oxlintrc.imports.json',
+    edit: (before) => `${before}\n`,
+    expect: /not what .*import-rules\.ts says/,
   },
 ];
 

@@ -1,0 +1,154 @@
+/**
+ * Which package may import which of ours: one row for a folder. `npm run generate` writes them as rules of oxlint, and the
+ * canaries plant a forbidden import for each row.
+ */
+import { filesMatching } from './files.ts';
+import { format, resolveConfig } from 'prettier';
+
+/** The rules as `.oxlintrc.json` includes them. */
+export const importRulesFile = '.oxlintrc.imports.json';
+
+export interface ImportRule {
+  /** Folders of packages, or folders in one; a later row takes precedence. */
+  readonly folders: readonly string[];
+  /** What may be imported, without the scope; `/*` stands for subpaths. */
+  readonly may: readonly string[];
+  /** Why not the others. */
+  readonly message: string;
+  /** Imports that are forbidden too, whatever they are. */
+  readonly never?: readonly string[];
+  /** Where randomness comes from instead of `node:crypto`. Tests make their own. */
+  readonly randomness?: string;
+  /** The only modules of Node that may be imported. */
+  readonly node?: readonly string[];
+  /** What tests may import, if not the same. */
+  readonly tests?: readonly string[];
+}
+
+const tests = ['test-kit', 'test-kit/*'];
+const messages = ['proto-gen', 'proto-gen/*'];
+const telemetry = ['telemetry', 'telemetry/*'];
+const processes = ['kit', 'telemetry', 'rpc', 'stores', 'audit', 'process', ...messages, ...tests];
+export const services = ['authorize', 'device', 'directory', 'gateway', 'keys', 'token'];
+
+export const importRules: readonly ImportRule[] = [
+  {
+    folders: ['libs/oauth'],
+    may: ['oauth', 'test-kit'],
+    message: 'libs/oauth imports nothing of ours, and does no input or output.',
+    randomness: 'The protocol rules are handed their randomness.',
+    node: ['node:crypto'],
+  },
+  { folders: ['libs/kit'], may: tests, message: 'libs/kit imports nothing of ours.' },
+  { folders: ['libs/proto-gen'], may: [], message: 'libs/proto-gen imports nothing of ours.' },
+  plumbing('telemetry', ['kit', 'oauth', ...messages]),
+  plumbing('rpc', ['kit', ...telemetry, 'oauth', ...messages]),
+  plumbing('stores', ['kit', ...telemetry, 'oauth']),
+  plumbing('audit', ['oauth', 'kit', ...telemetry, 'stores']),
+  plumbing('delivery', telemetry),
+  plumbing('process', ['kit', ...telemetry, 'rpc', 'rpc/*', 'stores', 'audit', 'oauth', ...messages]),
+  {
+    folders: ['libs/test-kit'],
+    may: [
+      'kit',
+      'telemetry',
+      'telemetry/start',
+      'rpc',
+      'stores',
+      'audit',
+      'process',
+      ...messages,
+      'test-kit',
+    ],
+    message: 'libs/test-kit imports the plumbing and proto-gen.',
+  },
+  {
+    folders: [...services, 'directory-client'].map((name) => `libs/${name}`),
+    may: ['oauth', 'directory-client', 'delivery', ...processes],
+    message: 'Services import oauth, directory-client and the plumbing, never one another: ask by RPC.',
+    randomness: 'Randomness comes from kit.random.',
+    tests: ['oauth', 'directory-client', ...processes],
+  },
+  {
+    folders: ['libs/rpc/src/client'],
+    may: [],
+    message: 'Services of others install these files: they import nothing else of ours.',
+    never: ['pino', '../*'],
+  },
+  {
+    folders: ['libs/introspection-client'],
+    may: [...messages, 'rpc/client', 'rpc/client/*'],
+    message:
+      'Services of others install this: it imports the messages and the gRPC client, and nothing else of ours.',
+    tests: processes,
+  },
+  ...services.map((service) => ({
+    folders: [`apps/${service}`],
+    may: [service, ...processes],
+    message:
+      'A process imports its own service and the plumbing; only standalone and the command import several.',
+  })),
+  {
+    folders: ['apps/standalone'],
+    may: [...services, ...processes, 'oauth'],
+    message: 'standalone imports services, the plumbing and the vocabulary of the protocol.',
+  },
+  {
+    folders: ['apps/cli'],
+    may: [...services, ...processes, 'rpc/remote', 'oauth'],
+    message: 'The command imports the services that it operates, and the plumbing.',
+  },
+  seesFromOutside('e2e', ['introspection-client', ...processes]),
+  seesFromOutside('chaos', ['app-e2e/harness/*', 'introspection-client', ...tests]),
+  seesFromOutside('bench', [...messages, ...tests]),
+];
+
+function plumbing(name: string, may: readonly string[]): ImportRule {
+  const others = may.filter((each) => !each.endsWith('/*'));
+  return {
+    folders: [`libs/${name}`],
+    may: [...may, ...tests],
+    message: `libs/${name} imports ${others.join(', ')}.`,
+  };
+}
+
+function seesFromOutside(name: string, may: readonly string[]): ImportRule {
+  return { folders: [`apps/${name}`], may, message: `apps/${name} sees the system from outside.` };
+}
+
+const randomSources = ['randomBytes', 'randomUUID', 'randomInt', 'randomFill', 'randomFillSync', 'webcrypto'];
+
+/** The rules for oxlint. Throws if a package has no row. */
+export async function importRulesText(): Promise<string> {
+  const ruled = new Set(importRules.flatMap(({ folders }) => folders));
+  for (const manifest of filesMatching('{apps,libs}/*/package.json')) {
+    const folder = manifest.replace('/package.json', '');
+    if (!ruled.has(folder)) throw new Error(`${folder} has no row in scripts/check/import-rules.ts`);
+  }
+  const text = `// Written by \`npm run generate\` from scripts/check/import-rules.ts.
+${JSON.stringify({ overrides: importRules.flatMap(overridesOf) })}`;
+  return format(text, { ...(await resolveConfig(importRulesFile)), parser: 'json' });
+}
+
+function overridesOf(rule: ImportRule): readonly object[] {
+  const sources = rule.folders.map((folder) =>
+    folder.includes('/src') ? `${folder}/**` : `${folder}/src/**`,
+  );
+  const ofTests = sources.map((files) => `${files}/{*.test.ts,*.contract.ts,contract/**,testing/**}`);
+  const all = { files: sources, rules: restriction(rule) };
+  if (rule.tests === undefined) return [all];
+  const { randomness: _own, ...others } = rule;
+  return [all, { files: ofTests, rules: restriction({ ...others, may: rule.tests }) }];
+}
+
+function restriction({ may, message, never = [], randomness, node }: ImportRule): object {
+  const group = ['@tessera/**', ...never, ...may.map((name) => `!@tessera/${name}`)];
+  const ofNode = node && { group: ['node:*', 'node:*/**', ...node.map((name) => `!${name}`)], message };
+  const paths = [{ name: 'node:crypto', importNames: randomSources, message: randomness }];
+  return {
+    'no-restricted-imports': [
+      'error',
+      { ...(randomness && { paths }), patterns: [{ group, message }, ...(ofNode ? [ofNode] : [])] },
+    ],
+  };
+}
