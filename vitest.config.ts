@@ -1,5 +1,6 @@
 import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
+import { LongestFirst } from './scripts/test/sequencer.ts';
 import { setUps } from './scripts/test/set-ups.ts';
 
 const outside = ['**/node_modules/**'];
@@ -23,6 +24,7 @@ export default defineConfig({
   test: {
     reporters: ['default', './scripts/test/reporter.ts'],
     allowOnly: false,
+    sequence: { sequencer: LongestFirst },
     expect: { poll: { timeout: 120_000, interval: 50 } },
     globalSetup: ['./scripts/test/chromium.ts'],
     projects: [
