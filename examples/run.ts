@@ -1,171 +1,137 @@
 /**
- * `npm run test:examples [-- <example> ...]`: runs the clients of this folder against a Tessera of their own, with the
- * configuration that `tessera client-config` prints, and signs a person in with a real browser. Downloads what they need.
+ * `npm run test:examples [-- <example> ...]`: what `tessera client-config` prints for each stack, for confidential and public
+ * applications, without an API resource, for each of two and with the choice left to the command. Each configuration is run as
+ * it is, against a Tessera of their own and with a real browser, or must be refused with the reason that the stack has.
+ * Downloads what the examples need.
  */
-import { execFileSync, spawn, spawnSync } from 'node:child_process';
-import { cpSync, mkdirSync, writeFileSync } from 'node:fs';
+import { execFileSync, spawnSync } from 'node:child_process';
+import { cpSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
-import type { Browser } from 'playwright-core';
-import { stacks } from '../apps/cli/src/client-config/stacks.ts';
-import { launch, walk } from './harness/browser.ts';
-import { examples, type Example } from './harness/examples.ts';
-import { answers, startTessera } from './harness/tessera.ts';
+import { stacks, type Stack } from '../apps/cli/src/client-config/stacks.ts';
+import { accessToken } from './harness/access-token.ts';
+import { startApi } from './harness/api.ts';
+import { launch } from './harness/browser.ts';
+import { examples, notRun, type Example } from './harness/examples.ts';
+import { runExample } from './harness/run-example.ts';
+import { tableOf, type Outcome } from './harness/table.ts';
+import { startTessera } from './harness/tessera.ts';
+import { apis, clientIdOf, printed, reasonToRefuse, types, type Variant } from './harness/variants.ts';
 
 const root = join(import.meta.dirname, '..');
 const issuer = 'http://localhost:19480';
-const application = 'http://localhost:19400';
+const secret = 'secret-of-the-examples-not-for-production';
 const environment = {
   ...process.env,
-  TESSERA_ISSUER: issuer,
-  CLIENT_SECRET: 'secret-of-the-examples-not-for-production',
+  CLIENT_SECRET: secret,
   AUTH_SECRET: 'cookie-secret-of-the-examples-not-for-production',
 };
 
-/** Copies the example, writes its configuration and installs what it needs, in a folder that is kept for the next run. */
-function prepare(name: string, example: Example): string {
-  const { install, stacks: used = [name], folder: source = name } = example;
-  const folder = join(root, 'test-output/examples', name);
-  mkdirSync(folder, { recursive: true });
-  cpSync(join(root, 'examples', source), folder, { recursive: true });
-  for (const { id, file } of stacks.filter((stack) => used.includes(stack.id))) {
-    const args = ['apps/cli/src/main.ts', 'client-config', name, id, '-f', 'examples/tessera.yaml'];
-    mkdirSync(dirname(join(folder, file)), { recursive: true });
-    writeFileSync(
-      join(folder, file),
-      execFileSync(process.execPath, args, { cwd: root, env: environment, stdio: 'pipe' }),
-    );
-  }
-  if (install !== undefined)
-    execFileSync('/bin/sh', ['-c', install], { cwd: folder, env: environment, stdio: 'inherit' });
-  return folder;
-}
+/** Every example, and every stack without one. */
+const names = [...Object.keys(examples), ...Object.keys(notRun)];
+const chosen = process.argv.length > 2 ? process.argv.slice(2) : names;
+const unknown = chosen.filter((name) => !names.includes(name));
+if (unknown.length > 0) throw new Error(`There is no example ${unknown.join(', ')}.`);
 
-/** Starts the example and walks through it. Throws with its output when it does not do what a client must. */
-async function run(example: Example, folder: string, browser: Browser): Promise<string> {
-  const client = spawn('/bin/sh', ['-c', example.start], { cwd: folder, env: environment, detached: true });
-  let output = '';
-  let hasEnded = false;
-  for (const stream of [client.stdout, client.stderr])
-    stream.on('data', (chunk: Buffer) => (output += chunk.toString()));
-  const ended = new Promise<number | null>((resolve) => {
-    client.once('exit', (code) => {
-      hasEnded = true;
-      resolve(code);
-    });
-  });
-  const deadline = Date.now() + 120_000;
-  const until = async <T>(probe: () => Promise<T | undefined>): Promise<T> => {
-    for (;;) {
-      const found = await probe();
-      if (found !== undefined) return found;
-      if (hasEnded) throw new Error('The program ended.');
-      if (Date.now() > deadline) throw new Error('The program takes too long.');
-      await sleep(200);
-    }
-  };
-  const context = await browser.newContext();
-  const page = await context.newPage();
-  try {
-    if (example.signIn === undefined) {
-      const opened: string[] = [];
-      const visitPrinted = async () => {
-        const next = output.match(/https?:\/\/\S+/g)?.find((url) => isToOpen(url) && !opened.includes(url));
-        if (next !== undefined) opened.push(next);
-        if (next !== undefined) await walk(page, next, issuer);
-        return hasEnded ? true : undefined;
-      };
-      await until(visitPrinted);
-      expect((await ended) === 0, 'the program reports success');
-      expectClaims(output, example);
-      if (opened.length === 0) return 'verified';
-      return `signed in${output.includes('refreshed') ? ', refreshed' : ''}`;
-    }
-    await until(async () => ((await answers(application)) ? true : undefined));
-    const { refreshing } = example;
-    const open = (path: string) => walk(page, application + path, issuer);
-    const openUntilRefreshed = async (path: string) => {
-      const shown = await open(path);
-      return refreshing?.test(output) === false ? undefined : shown;
-    };
-    return await walkThrough({ ...example, signIn: example.signIn }, (path) =>
-      path === example.refresh ? until(() => openUntilRefreshed(path)) : open(path),
-    );
-  } catch (error) {
-    throw new Error(`${String(error)}\n${page.url()}\n${output.slice(-3000)}`, { cause: error });
-  } finally {
-    await context.close();
-    // The whole group: a shell and what it started.
-    if (!hasEnded && client.pid !== undefined) process.kill(-client.pid, 'SIGKILL');
-    await ended;
-  }
-}
-
-async function walkThrough(
-  example: Example & { readonly signIn: string },
-  open: (path: string) => ReturnType<typeof walk>,
-): Promise<string> {
-  const { signIn, refresh, refreshing, signOut, staysSignedIn = false } = example;
-  const done = ['signed in'];
-  const { text, wasAsked } = await open(signIn);
-  expect(wasAsked, 'asks for the password');
-  expectClaims(text, example);
-  if (refresh !== undefined) {
-    const refreshed = await open(refresh);
-    const answered = refreshing !== undefined || /token/.test(refreshed.text);
-    expect(answered && !/error/i.test(refreshed.text), `refreshes: ${refreshed.text}`);
-    done.push('refreshed');
-  }
-  if (signOut !== undefined) {
-    const end = await open(signOut);
-    const again = await open(signIn);
-    const isAskedAgain = end.wasAsked || again.wasAsked;
-    expect(
-      isAskedAgain !== staysSignedIn,
-      `the session ${staysSignedIn ? 'stays' : 'ends'}: ${end.url} ${end.text.slice(0, 500)}`,
-    );
-    done.push(staysSignedIn ? 'signed out of the client' : 'signed out');
-  }
-  return done.join(', ');
-}
-
-const isToOpen = (url: string): boolean => /\/authorize\?|user_code=|^http:\/\/localhost:8000/.test(url);
-
-function expectClaims(text: string, { shows = /Ada Lovelace|ada@acme\.example/ }: Example): void {
-  expect(shows.test(text), `${String(shows)} in ${text.slice(-500)}`);
-}
-
-function expect(holds: boolean, what: string): void {
-  if (!holds) throw new Error(`Expected: ${what}`);
-}
-
-const names = process.argv.length > 2 ? process.argv.slice(2) : Object.keys(examples);
-const failures: string[] = [];
-const missing: string[] = [];
+const workspaces = new Set<string>();
 const isInstalled = (program: string): boolean =>
   spawnSync('/bin/sh', ['-c', `command -v ${program}`]).status === 0;
+
+function shell(command: string | undefined, folder: string, variables: NodeJS.ProcessEnv): void {
+  if (command === undefined) return;
+  execFileSync('/bin/sh', ['-c', command], {
+    cwd: folder,
+    env: variables,
+    stdio: ['ignore', 'inherit', 'inherit'],
+  });
+}
+
+/** Copies the example and installs what it needs, once, in a folder that is kept for the next run. */
+function workspaceOf(name: string, { folder, workspace = name, install }: Example, stack: Stack): string {
+  const path = join(root, 'test-output/examples', workspace);
+  if (workspaces.has(workspace)) return path;
+  workspaces.add(workspace);
+  mkdirSync(path, { recursive: true });
+  cpSync(join(root, 'examples', folder ?? stack.id), path, { recursive: true });
+  shell(install, path, environment);
+  return path;
+}
+
+/** Writes the configuration where its users keep it, and removes those of other stacks in the same folder. */
+function place(folder: string, text: string, stack: Stack): void {
+  if (folder.includes('spring')) {
+    for (const { id, file } of stacks)
+      if (id.startsWith('spring-boot')) rmSync(join(folder, file), { force: true });
+  }
+  mkdirSync(dirname(join(folder, stack.file)), { recursive: true });
+  writeFileSync(join(folder, stack.file), text);
+}
+
+const api = await startApi();
 const server = await startTessera(issuer, process.env['TESSERA_PROFILE'] ?? 'strict');
 const browser = await launch();
+
+/** Outcomes by configuration and application: the same text need not run twice. */
+const earlier = new Map<string, Outcome>();
+
+async function tryOut(name: string, variant: Variant): Promise<Pick<Outcome, 'result' | 'detail'>> {
+  const example = examples[name];
+  const stack = stacks.find(({ id }) => id === (example?.stack ?? name));
+  if (stack === undefined) throw new Error(`There is no stack ${example?.stack ?? name}.`);
+  const clientId = clientIdOf(variant, example?.withoutPkce ?? stack.withoutPkce ?? false);
+  const expected = reasonToRefuse(stack.id, variant);
+  const configuration = await printed(clientId, stack.id, variant.api, issuer);
+  if ('reason' in configuration) {
+    const { reason } = configuration;
+    const isExpected = expected?.test(reason) === true;
+    // Applications have names of their own; the reason is the same.
+    return { result: isExpected ? 'refused' : 'FAILED', detail: reason.replaceAll(` for ${clientId}`, '') };
+  }
+  if (expected !== undefined) return { result: 'FAILED', detail: `It must be refused: ${String(expected)}` };
+  if (example === undefined) return { result: 'not run', detail: notRun[name] ?? '' };
+  if (example.needs !== undefined && !isInstalled(example.needs))
+    return { result: 'not run', detail: `put ${example.needs} on the PATH` };
+  const key = JSON.stringify([name, clientId, configuration.text]);
+  const same = earlier.get(key);
+  if (same !== undefined) return same;
+  const folder = workspaceOf(name, example, stack);
+  place(folder, configuration.text, stack);
+  const scope = variant.api === 'billing' ? 'billing.read' : 'orders.read';
+  const token =
+    stack.signsIn === true
+      ? ''
+      : await accessToken(browser, issuer, { clientId, type: variant.type, secret, scope });
+  const variables = { ...environment, ACCESS_TOKEN: token, API_SCOPE: scope };
+  shell(example.build, folder, variables);
+  const run = { example, folder, environment: variables, browser, issuer, clientId, accessToken: token };
+  const outcome = { name, ...variant, result: 'ran', detail: await runExample(run) } as const;
+  earlier.set(key, outcome);
+  return outcome;
+}
+
+const outcomes: Outcome[] = [];
 try {
-  for (const name of names) {
-    const example = examples[name];
-    if (example === undefined) throw new Error(`There is no example ${name}.`);
-    if (example.needs !== undefined && !isInstalled(example.needs)) {
-      missing.push(name);
-      process.stdout.write(`${name}: not run; put ${example.needs} on the PATH\n`);
-      continue;
-    }
-    try {
-      process.stdout.write(`${name}: ${await run(example, prepare(name, example), browser)}\n`);
-    } catch (error) {
-      failures.push(name);
-      process.stdout.write(`${name}: FAILED\n${error instanceof Error ? error.message : String(error)}\n`);
+  for (const name of chosen) {
+    for (const variant of types.flatMap((type) => apis.map((each) => ({ type, api: each })))) {
+      let outcome: Pick<Outcome, 'result' | 'detail'>;
+      try {
+        outcome = await tryOut(name, variant);
+      } catch (error) {
+        process.stdout.write(`${error instanceof Error ? error.message : String(error)}\n`);
+        outcome = { result: 'FAILED', detail: 'see above' };
+      }
+      const { result, detail } = outcome;
+      outcomes.push({ name, ...variant, result, detail });
+      process.stdout.write(`${name}, ${variant.type}, ${variant.api}: ${result}: ${detail}\n`);
     }
   }
 } finally {
   await browser.close();
+  api.stop();
   await server.stop();
 }
-process.exitCode = failures.length === 0 ? 0 : 1;
-const passed = names.length - failures.length - missing.length;
-process.stdout.write(`${passed} passed, ${failures.length} failed, ${missing.length} skipped\n`);
+const count = (result: Outcome['result']) => outcomes.filter((each) => each.result === result).length;
+process.stdout.write(`\n${tableOf(outcomes)}\n`);
+process.stdout.write(
+  `${count('ran')} ran, ${count('refused')} refused as they must be, ${count('not run')} not run, ${count('FAILED')} failed\n`,
+);
+process.exitCode = count('FAILED') === 0 ? 0 : 1;

@@ -1,4 +1,4 @@
-// Gets an access token as a service does, and verifies it as the API does.
+// Verifies an access token as an API does: a good one, and one whose signature is wrong.
 package main
 
 import (
@@ -6,30 +6,20 @@ import (
 	"fmt"
 	"log"
 	"os"
-
-	"golang.org/x/oauth2/clientcredentials"
 )
 
 func main() {
 	ctx := context.Background()
-	service := clientcredentials.Config{
-		ClientID:     "go-api",
-		ClientSecret: os.Getenv("CLIENT_SECRET"),
-		TokenURL:     os.Getenv("TESSERA_ISSUER") + "/token",
-	}
-	token, err := service.Token(ctx)
-	if err != nil {
-		log.Fatal(err)
-	}
+	token := os.Getenv("ACCESS_TOKEN")
 	verifier, err := accessTokens(ctx)
 	if err != nil {
 		log.Fatal(err)
 	}
-	verified, err := verifier.Verify(ctx, token.AccessToken)
+	verified, err := verifier.Verify(ctx, token)
 	if err != nil {
 		log.Fatal(err)
 	}
 	fmt.Println("valid for", verified.Subject)
-	_, err = verifier.Verify(ctx, token.AccessToken[:len(token.AccessToken)-8]+"AAAAAAAA")
+	_, err = verifier.Verify(ctx, token[:len(token)-8]+"AAAAAAAA")
 	fmt.Println("refused:", err)
 }

@@ -1,13 +1,24 @@
 /** How one example is installed, started and walked through. */
 export interface Example {
-  /** Below `examples`; by default the example's name. */
+  /** The stack of `tessera client-config` that configures it; by default the one of the example's name. */
+  readonly stack?: string;
+  /** Below `examples`; by default the stack's name. */
   readonly folder?: string;
-  /** The stacks of `tessera client-config` that configure it; by default the one of the example's name. */
-  readonly stacks?: readonly string[];
+  /** Where it is copied to and built; by default a folder of its own. */
+  readonly workspace?: string;
   /** A program that must be on the PATH. */
   readonly needs?: string;
+  /** Runs once. */
   readonly install?: string;
+  /** Runs after each change of its configuration. */
+  readonly build?: string;
   readonly start: string;
+  /** Its application declares `pkce: optional`. */
+  readonly withoutPkce?: true;
+  /** It is an API, or a proxy in front of one: an address that takes access tokens. */
+  readonly api?: string;
+  /** The proxy tells the API in `X-Auth-*` headers who calls. `aliases`: it forwards names such as `X_Auth_Roles` as they are. */
+  readonly identity?: 'dashes' | 'aliases';
   /** Opened by the browser: signs in and shows the claims. Absent: the program prints what to open, then the claims. */
   readonly signIn?: string;
   /** Shows the answer to a refresh. */
@@ -27,19 +38,39 @@ const node = { install: npm, start: 'node app.js', signIn: '/', signOut: '/logou
 const pip = 'test -d .venv || python3 -m venv .venv; .venv/bin/pip install -q -r requirements.txt';
 const python = { install: pip, start: '.venv/bin/python app.py', signIn: '/' };
 
-const spring = (version: string): Example => ({
+const spring = (version: string) => ({
   folder: 'spring-boot',
-  stacks: ['spring-boot', 'spring-boot-jwt', 'spring-boot-opaque'],
+  workspace: `spring-boot-${version}`,
   install: `mvn -q -B package -Dspring-boot.version=${version}`,
-  start: 'java -jar target/example.jar --spring.profiles.active=jwt,opaque --server.port=19400',
+});
+const springServer = (stack: string, version: string): Example => {
+  const profile = stack.replace('spring-boot-', '');
+  return {
+    stack,
+    ...spring(version),
+    start: `java -jar target/example.jar --spring.profiles.active=${profile} --server.port=19401`,
+    api: `http://127.0.0.1:19401/${profile}`,
+  };
+};
+const springClient = (version: string): Example => ({
+  stack: 'spring-boot',
+  ...spring(version),
+  start: 'java -jar target/example.jar --spring.profiles.active=client --server.port=19400',
   signIn: '/',
   refresh: '/refresh',
   signOut: '/logout',
 });
 
+const proxy = (program: string, identity: 'dashes' | 'aliases'): Example => ({
+  needs: program,
+  start: 'sh run.sh',
+  api: 'http://127.0.0.1:19401/orders/1',
+  identity,
+});
+
 export const examples: Readonly<Record<string, Example>> = {
   'auth-js': { ...node, signIn: '/auth/signin', signOut: '/auth/signout', staysSignedIn: true },
-  passport: { ...node, staysSignedIn: true },
+  passport: { ...node, staysSignedIn: true, withoutPkce: true },
   'express-openid-connect': { ...node, refresh: '/refresh' },
   authlib: { ...python, refresh: '/refresh', signOut: '/logout' },
   'requests-oauthlib': { install: pip, start: 'OAUTHLIB_INSECURE_TRANSPORT=1 .venv/bin/python app.py' },
@@ -50,8 +81,14 @@ export const examples: Readonly<Record<string, Example>> = {
     refreshing: /callback[\s\S]*callback/,
     signOut: '/oidc/logout/',
   },
-  'flask-oidc': { ...python, refresh: '/refresh', signOut: '/logout', staysSignedIn: true },
-  'go-oidc': { install: 'go build -o app .', start: './app' },
+  'flask-oidc': {
+    ...python,
+    refresh: '/refresh',
+    signOut: '/logout',
+    staysSignedIn: true,
+    withoutPkce: true,
+  },
+  'go-oidc': { build: 'go build -o app .', start: './app' },
   kubelogin: { needs: 'kubelogin', start: 'sh run.sh', shows: /"token":"eyJ/ },
   'oauth2-proxy': {
     needs: 'oauth2-proxy',
@@ -62,19 +99,24 @@ export const examples: Readonly<Record<string, Example>> = {
     signOut: '/oauth2/sign_out',
     staysSignedIn: true,
   },
-  'spring-boot': spring('4.0.9'),
-  'spring-boot-3': spring('3.5.16'),
-  rust: { install: 'cargo build -q', start: 'target/debug/sign-in' },
-  'go-api': { install: 'go build -o app .', start: './app', shows: /valid for go-api\nrefused: / },
-  'python-api': { install: pip, start: '.venv/bin/python app.py', shows: /valid for python-api\nrefused: / },
-  nginx: {
-    needs: 'nginx',
-    start: 'sh run.sh',
-    shows: /without a token: 401\nwith a wrong one: 401\nhello nginx/,
-  },
-  envoy: {
-    needs: 'envoy',
-    start: 'sh run.sh',
-    shows: /without a token: 401\nwith a wrong one: 401\nhello[^:]*x-seen-subject: envoy/,
-  },
+  'spring-boot': springClient('4.0.9'),
+  'spring-boot-jwt': springServer('spring-boot-jwt', '4.0.9'),
+  'spring-boot-opaque': springServer('spring-boot-opaque', '4.0.9'),
+  'spring-boot-3': { ...springClient('3.5.16'), withoutPkce: true },
+  'spring-boot-3-jwt': springServer('spring-boot-jwt', '3.5.16'),
+  'spring-boot-3-opaque': springServer('spring-boot-opaque', '3.5.16'),
+  rust: { build: 'cargo build -q', start: 'target/debug/sign-in' },
+  'go-api': { build: 'go build -o app .', start: './app', shows: /valid for \S+\nrefused: / },
+  'python-api': { install: pip, start: '.venv/bin/python app.py', shows: /valid for \S+\nrefused: / },
+  nginx: proxy('nginx', 'dashes'),
+  caddy: proxy('caddy', 'aliases'),
+  traefik: proxy('traefik', 'dashes'),
+  envoy: proxy('envoy', 'aliases'),
+};
+
+/** Stacks without an example, and why. */
+export const notRun: Readonly<Record<string, string>> = {
+  dotnet: 'needs the .NET SDK, which is in no registry of packages',
+  'dotnet-api': 'needs the .NET SDK, which is in no registry of packages',
+  kubernetes: 'needs an API server and an issuer with https',
 };

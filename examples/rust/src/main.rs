@@ -16,7 +16,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let (challenge, verifier) = PkceCodeChallenge::new_random_sha256();
     let (url, state, nonce) = client
         .authorize_url(CoreAuthenticationFlow::AuthorizationCode, CsrfToken::new_random, Nonce::new_random)
-        .add_scopes(["profile", "email", "offline_access"].map(|scope| Scope::new(scope.into())))
+        .add_scopes(tessera::SCOPES.split(' ').map(|scope| Scope::new(scope.into())))
         .set_pkce_challenge(challenge)
         .url();
     let listener = TcpListener::bind("localhost:19400")?;

@@ -7,7 +7,7 @@ import java.util.Map;
 import org.springframework.boot.SpringApplication;
 import org.springframework.boot.autoconfigure.SpringBootApplication;
 import org.springframework.context.annotation.Bean;
-import org.springframework.core.annotation.Order;
+import org.springframework.context.annotation.Profile;
 import org.springframework.security.config.annotation.web.builders.HttpSecurity;
 import org.springframework.security.core.annotation.AuthenticationPrincipal;
 import org.springframework.security.oauth2.client.OAuth2AuthorizationContext;
@@ -21,71 +21,74 @@ import org.springframework.security.web.SecurityFilterChain;
 import org.springframework.security.core.Authentication;
 import org.springframework.web.bind.annotation.GetMapping;
 import org.springframework.web.bind.annotation.RestController;
-import org.springframework.web.client.RestClient;
 
-/** A client with a sign-in, and two resource servers: /jwt verifies access tokens, /opaque introspects them. */
+/** By profile: a client with a sign-in, and resource servers that verify (/jwt) and introspect (/opaque) access tokens. */
 @SpringBootApplication
-@RestController
 public class Application {
   public static void main(String[] args) {
     SpringApplication.run(Application.class, args);
   }
 
-  @Bean
-  @Order(1)
-  SecurityFilterChain jwt(HttpSecurity http) throws Exception {
-    return http.securityMatcher("/jwt")
-        .authorizeHttpRequests(requests -> requests.anyRequest().hasAuthority("SCOPE_orders.read"))
-        .oauth2ResourceServer(server -> server.jwt(withDefaults()))
-        .build();
+  @Profile("jwt")
+  @RestController
+  static class Verifying {
+    @Bean
+    SecurityFilterChain chain(HttpSecurity http) throws Exception {
+      return needingScope(http).oauth2ResourceServer(server -> server.jwt(withDefaults())).build();
+    }
+
+    @GetMapping("/jwt")
+    String api(Authentication caller) {
+      return caller.getName();
+    }
   }
 
-  @Bean
-  @Order(2)
-  SecurityFilterChain opaque(HttpSecurity http) throws Exception {
-    return http.securityMatcher("/opaque")
-        .authorizeHttpRequests(requests -> requests.anyRequest().hasAuthority("SCOPE_orders.read"))
-        .oauth2ResourceServer(server -> server.opaqueToken(withDefaults()))
-        .build();
+  @Profile("opaque")
+  @RestController
+  static class Introspecting {
+    @Bean
+    SecurityFilterChain chain(HttpSecurity http) throws Exception {
+      return needingScope(http).oauth2ResourceServer(server -> server.opaqueToken(withDefaults())).build();
+    }
+
+    @GetMapping("/opaque")
+    String api(Authentication caller) {
+      return caller.getName();
+    }
   }
 
-  @Bean
-  SecurityFilterChain client(HttpSecurity http, ClientRegistrationRepository registrations) throws Exception {
-    var signOut = new OidcClientInitiatedLogoutSuccessHandler(registrations);
-    signOut.setPostLogoutRedirectUri("{baseUrl}/");
-    return http.authorizeHttpRequests(requests -> requests.anyRequest().authenticated())
-        .oauth2Login(withDefaults())
-        .logout(logout -> logout.logoutSuccessHandler(signOut))
-        .build();
+  static HttpSecurity needingScope(HttpSecurity http) throws Exception {
+    var authority = "SCOPE_" + System.getenv("API_SCOPE");
+    return http.authorizeHttpRequests(requests -> requests.anyRequest().hasAuthority(authority));
   }
 
-  @GetMapping({"/jwt", "/opaque"})
-  String api(Authentication caller) {
-    return caller.getName();
-  }
+  @Profile("client")
+  @RestController
+  static class Client {
+    @Bean
+    SecurityFilterChain chain(HttpSecurity http, ClientRegistrationRepository registrations) throws Exception {
+      var signOut = new OidcClientInitiatedLogoutSuccessHandler(registrations);
+      signOut.setPostLogoutRedirectUri("{baseUrl}/");
+      return http.authorizeHttpRequests(requests -> requests.anyRequest().authenticated())
+          .oauth2Login(withDefaults())
+          .logout(logout -> logout.logoutSuccessHandler(signOut))
+          .build();
+    }
 
-  @GetMapping("/")
-  Map<String, Object> home(@AuthenticationPrincipal OidcUser user) {
-    return user.getClaims();
-  }
+    @GetMapping("/")
+    Map<String, Object> home(@AuthenticationPrincipal OidcUser user) {
+      return user.getClaims();
+    }
 
-  /** Refreshes long before the access token expires, which Spring does once it has, and calls both APIs. */
-  @GetMapping("/refresh")
-  Map<String, String> refresh(
-      @RegisteredOAuth2AuthorizedClient("tessera") OAuth2AuthorizedClient client, Authentication user) {
-    var provider = new RefreshTokenOAuth2AuthorizedClientProvider();
-    provider.setClockSkew(Duration.ofHours(1));
-    var refreshed =
-        provider.authorize(OAuth2AuthorizationContext.withAuthorizedClient(client).principal(user).build());
-    var token = refreshed.getAccessToken().getTokenValue();
-    var api =
-        RestClient.builder()
-            .baseUrl("http://localhost:19400")
-            .defaultHeaders(headers -> headers.setBearerAuth(token))
-            .build();
-    return Map.of(
-        "token", token,
-        "jwt", api.get().uri("/jwt").retrieve().body(String.class),
-        "opaque", api.get().uri("/opaque").retrieve().body(String.class));
+    /** Refreshes long before the access token expires, which Spring does once it has. */
+    @GetMapping("/refresh")
+    Map<String, String> refresh(
+        @RegisteredOAuth2AuthorizedClient("tessera") OAuth2AuthorizedClient client, Authentication user) {
+      var provider = new RefreshTokenOAuth2AuthorizedClientProvider();
+      provider.setClockSkew(Duration.ofHours(1));
+      var refreshed =
+          provider.authorize(OAuth2AuthorizationContext.withAuthorizedClient(client).principal(user).build());
+      return Map.of("token", refreshed.getAccessToken().getTokenValue());
+    }
   }
 }

@@ -1,0 +1,1 @@
+exec caddy run --config Caddyfile --adapter caddyfile
