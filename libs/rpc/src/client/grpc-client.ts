@@ -183,11 +183,11 @@ function isRead({ idempotency }: Pick<DescMethodUnary, 'idempotency'>): boolean 
 }
 
 /** How grpc-js describes a call whose connection was lost. */
-const connectionDropped = 'Connection dropped';
+export const connectionDropped = 'Connection dropped';
 
 /** How grpc-js describes an HTTP/2 stream that ended without a gRPC status: cut, or answered by a proxy in between. */
-const transportFailure =
-  /^(?:Received RST_STREAM|Received HTTP status code|Bandwidth exhausted|Protocol not secure|No status information)/;
+export const transportFailure =
+  /^(?:Received RST_STREAM|Received HTTP status code|Bandwidth exhausted|Protocol not secure)/;
 
 /** What the connection or the server cut short is not the fault of the request, whatever code grpc-js derives from HTTP/2. */
 function unavailableIfCut(error: Error, signal: AbortSignal | undefined): Error {
