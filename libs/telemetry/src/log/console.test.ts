@@ -14,8 +14,8 @@ it('what a library prints on the console is one line of the log, however often i
       { write: (line: string) => void lines.push(JSON.parse(line)) },
     ),
   );
-  for (let time = 0; time < 3; time += 1) console.warn('[WARN] %s is\nlost', 'code=canary');
-  console.error(new Error('unhandled'));
+  for (let time = 0; time < 3; time += 1) globalThis.console.warn('[WARN] %s is\nlost', 'code=canary');
+  globalThis.console.error(new Error('unhandled'));
   expect(lines).toMatchObject([
     { level: 'warn', event: 'library.printed', message: '[WARN] code=[redacted] is\nlost' },
     { level: 'warn', message: expect.stringMatching(/^Error: unhandled/) as string },
