@@ -212,6 +212,7 @@ function assemble(given: {
       lifetimeSeconds: config.TESSERA_CIBA_REQUEST_TTL,
       pendingLimit: config.TESSERA_CIBA_PENDING_PER_USER,
       requireConfidential: config.TESSERA_PROFILE === 'strict',
+      requireOpenid: config.TESSERA_PROFILE === 'strict',
       encryption: notifications?.encryption,
     }),
     approvals: createApprovals({

@@ -8,7 +8,7 @@ import type { System } from '../harness/set-up.ts';
 
 const pinged = 'acme-pinged';
 const pushed = 'acme-pushed';
-const scope = 'openid offline_access orders.read';
+const identityScope = 'openid offline_access orders.read';
 const claim = (name: string): string => `urn:openid:params:jwt:claim:${name}`;
 const leftHash = (token: unknown): string =>
   createHash('sha256').update(String(token)).digest().subarray(0, 16).toString('base64url');
@@ -27,7 +27,7 @@ export function cibaDeliverySuite(system: () => System): void {
     });
 
     /** Starts a request that bob decides: other suites use up the limit on ada's decisions per minute. */
-    async function start(clientId: string) {
+    async function start(clientId: string, scope = identityScope) {
       const { http } = system();
       const notificationToken = randomBytes(20).toString('base64url');
       http.seen.add(notificationToken);
@@ -96,7 +96,7 @@ export function cibaDeliverySuite(system: () => System): void {
           'token_type',
         ].toSorted(),
       );
-      expect(body).toMatchObject({ token_type: 'Bearer', expires_in: 600, scope });
+      expect(body).toMatchObject({ token_type: 'Bearer', expires_in: 600, scope: identityScope });
       expect(claimsOf(String(body['access_token']))).toMatchObject({
         iss: baseUrl,
         aud: ordersAudience,
@@ -111,6 +111,27 @@ export function cibaDeliverySuite(system: () => System): void {
       expect(claims[claim('auth_req_id')] === authReqId).toBe(true);
       tokensOf(await refresh(http, String(body['refresh_token']), pushed));
       expect(callbacks()).toHaveLength(1);
+    });
+
+    it('receive no ID token without openid, by ping and by push', async () => {
+      const { http } = system();
+      const scope = 'orders.read';
+      const ping = await start(pinged, scope);
+      await ping.decide('approve');
+      await ping.callback();
+      const polled = tokensOf(await poll(http, 'ciba', ping.authReqId, pinged));
+      expect([polled.scope, polled.idToken]).toEqual([scope, undefined]);
+      const push = await start(pushed, scope);
+      await push.decide('approve');
+      const body = (await push.callback()).json();
+      http.seen.add(String(body['access_token']));
+      expect(Object.keys(body).toSorted()).toEqual([
+        'access_token',
+        'auth_req_id',
+        'expires_in',
+        'scope',
+        'token_type',
+      ]);
     });
 
     it('receive an error by push when the user denies access (CIBA Core section 12)', async () => {
@@ -176,11 +197,15 @@ export function cibaDeliverySuite(system: () => System): void {
       const { http } = system();
       for (const client of [pinged, pushed]) {
         for (const token of ['', 'no bearer token', 'x'.repeat(1025)]) {
-          const answer = await askCiba(http, { client_id: client, scope, client_notification_token: token });
+          const answer = await askCiba(http, {
+            client_id: client,
+            scope: identityScope,
+            client_notification_token: token,
+          });
           expectError(answer, 400, 'invalid_request');
         }
       }
-      const form = { client_id: pushed, scope, client_notification_token: 'x'.repeat(40) };
+      const form = { client_id: pushed, scope: identityScope, client_notification_token: 'x'.repeat(40) };
       expectError(await askCiba(http, { ...form, client_secret: 'wrong' }), 401, 'invalid_client');
     });
 

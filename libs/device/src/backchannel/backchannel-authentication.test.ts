@@ -39,6 +39,12 @@ describe('starting a backchannel request', () => {
     expect(await waitingFor(world, person('ada'))).toHaveLength(before + 1);
   });
 
+  it('needs openid in the strict profile only (CIBA Core §7.1)', async () => {
+    const scope = 'orders.read';
+    expect((await startBackchannel(world, 'ada', { scope })).authReqId).toMatch(/^ta_/);
+    await expect(startBackchannel(strict, 'ada', { scope })).rejects.toMatchObject({ code: 'invalid_scope' });
+  });
+
   it('shows the person application, scopes, address and binding message (CIBA-5)', async () => {
     const alone = await createWorld();
     const ipAddress = newAddress();
@@ -65,7 +71,6 @@ describe('starting a backchannel request', () => {
     ['a client whose approval experience is not offered', { clientId: 'acme-hook' }, 'unauthorized_client'],
     ['no scope', { scope: '' }, 'invalid_request'],
     ['a blank scope', { scope: '  ' }, 'invalid_request'],
-    ['a scope without openid (§7.1)', { scope: 'orders.read' }, 'invalid_scope'],
     ['a scope that was not granted', { scope: 'openid orders.write' }, 'invalid_scope'],
     ['a long binding message', { bindingMessage: 'x'.repeat(65) }, 'invalid_binding_message'],
     ['a line break in the binding message', { bindingMessage: 'a\nb' }, 'invalid_binding_message'],

@@ -65,6 +65,8 @@ interface BackchannelParts {
   readonly pendingLimit: number;
   /** Whether public clients are refused. */
   readonly requireConfidential: boolean;
+  /** Whether every request must be for `openid` (CIBA Core §7.1). */
+  readonly requireOpenid: boolean;
   /** Absent if clients can only poll. */
   readonly encryption: CallbackEncryption | undefined;
 }
@@ -112,7 +114,7 @@ async function start(
   const { limiter, hintLimit, audit, lifetimeSeconds, runtime, encryption, secrets } = parts;
   const { clientId, tenantId, lifetimes } = client.application;
   const experience = requireExperience(parts, client);
-  checkParameters(request);
+  checkParameters(request, parts.requireOpenid);
   const mode = requestedMode(client, request, encryption !== undefined);
   const intervalSeconds = lifetimes?.pollInterval || parts.intervalSeconds;
   const longest = Math.min(lifetimes?.authorizationRequest || lifetimeSeconds, longestLifetimeSeconds);
@@ -251,7 +253,10 @@ const longestBindingMessage = 64;
 /** Characters without a glyph, except the variation selectors of emoji; runs of combining marks hide the text around them. */
 const unprintable = /[\p{C}\p{Zl}\p{Zp}\u2800[\p{Default_Ignorable_Code_Point}--[\ufe0e\ufe0f]]]|\p{M}{4}/v;
 
-function checkParameters({ loginHint, bindingMessage, scope }: BackchannelRequest): void {
+function checkParameters(
+  { loginHint, bindingMessage, scope }: BackchannelRequest,
+  requireOpenid: boolean,
+): void {
   if (loginHint.trim() === '')
     throw new OAuthError('invalid_request', 'The parameter login_hint is missing.');
   if (scope.trim() === '') throw new OAuthError('invalid_request', 'The parameter scope is missing.');
@@ -259,7 +264,7 @@ function checkParameters({ loginHint, bindingMessage, scope }: BackchannelReques
     const message = `The binding message must be at most ${longestBindingMessage} printable characters.`;
     throw new OAuthError('invalid_binding_message', message);
   }
-  if (!scope.split(' ').includes('openid')) {
+  if (requireOpenid && !scope.split(' ').includes('openid')) {
     throw new OAuthError('invalid_scope', 'The scope must contain openid.');
   }
 }

@@ -14,6 +14,7 @@ const tokenResponse = z.object({
   expires_in: z.number(),
   scope: z.string(),
   refresh_token: z.string().optional(),
+  /** Empty without `openid`; not sent then. The previous version requires the member. */
   id_token: z.string(),
 });
 export type TokenResponse = z.infer<typeof tokenResponse>;
@@ -51,7 +52,10 @@ export function callbackOf(
   const tokens = sealedTokens === undefined ? undefined : encryption.decryptTokens(deliveryId, sealedTokens);
   if (mode === 'push' && outcome === 'approved' && tokens === undefined) return undefined;
   const about = { auth_req_id: start.authReqId };
-  const body = mode === 'ping' ? about : { ...about, ...(tokens ?? failures[outcome]) };
+  const body =
+    mode === 'ping'
+      ? about
+      : { ...about, ...(tokens === undefined ? failures[outcome] : withoutEmpty(tokens)) };
   return {
     headers: {
       'content-type': 'application/json',
@@ -60,6 +64,10 @@ export function callbackOf(
     },
     body: JSON.stringify(body),
   };
+}
+
+function withoutEmpty({ id_token: idToken, ...tokens }: TokenResponse): object {
+  return idToken === '' ? tokens : { ...tokens, id_token: idToken };
 }
 
 /** CIBA Core §12. A failure that the client cannot fix is not explained to it. */

@@ -10,7 +10,7 @@ export const refreshTokenHashClaim = 'urn:openid:params:jwt:claim:rt_hash';
 
 /**
  * CIBA Core §10.3: the grant of an approved request whose tokens are pushed to the client. Marker and checks are those of the polled
- * grant. The ID token binds the pushed tokens together (§10.3.1), so `openid` is required.
+ * grant. With `openid` the ID token binds the pushed tokens together (§10.3.1), so it must not be missing.
  */
 export function pushGrant(parts: OneTimeParts, { authReqId, grant }: ApprovedPush): Grant {
   return {
@@ -30,8 +30,8 @@ export function pushGrant(parts: OneTimeParts, { authReqId, grant }: ApprovedPus
         ...redemption,
         idTokenClaims: bindingClaims(authReqId, redemption.refreshToken),
         async commit(issued) {
-          if (!issued.scopes.includes('openid')) {
-            throw oauthError('invalid_scope', 'The scope openid is not granted any more.', 'scope_withdrawn');
+          if (grant.scopes.includes('openid') && !issued.scopes.includes('openid')) {
+            throw oauthError('invalid_scope', 'The scope openid is no longer granted.', 'scope_withdrawn');
           }
           return redemption.commit(issued);
         },

@@ -39,6 +39,13 @@ describe('pushed tokens', () => {
     expect(names).toContain('token.issued');
   });
 
+  it('have no ID token without openid', async () => {
+    const { accepted, tokens } = await pushed({ scopes: ['offline_access', 'orders.read'] });
+    expect([accepted, tokens?.idToken]).toEqual([true, '']);
+    expect(claimsOf(tokens?.accessToken ?? '')).toMatchObject({ scope: ['offline_access', 'orders.read'] });
+    expect(tokens?.refreshToken).not.toBe('');
+  });
+
   it('have no refresh token hash without a refresh token', async () => {
     const { tokens } = await pushed({ scopes: ['openid', 'orders.read'] });
     expect(tokens?.refreshToken).toBe('');
