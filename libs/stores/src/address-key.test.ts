@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { addressKey } from './address-key.ts';
+import { addressKey, networkKey } from './address-key.ts';
 
 it.each([
   ['192.0.2.1', '192.0.2.1'],
@@ -14,4 +14,15 @@ it.each([
   ['not an address', 'not an address'],
 ])('counts attempts from %s under %s', (address, key) => {
   expect(addressKey(address)).toBe(key);
+});
+
+it.each([
+  ['192.0.2.7', '192.0.2'],
+  ['::ffff:192.0.2.7', '192.0.2'],
+  ['2001:db8:1:2:3:4:5:6', '2001:db8:1'],
+  ['2001:db8:1:ffff::9', '2001:db8:1'],
+  ['2001:db8:2::9', '2001:db8:2'],
+  ['', ''],
+])('puts %j into the network %j', (address, key) => {
+  expect(networkKey(address)).toBe(key);
 });

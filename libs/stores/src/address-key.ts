@@ -13,3 +13,9 @@ export function addressKey(ipAddress: string): string {
     .map((part) => part.toString(16))
     .join(':');
 }
+
+/** The network of an address, which one operator holds as a whole: the /24 of an IPv4 address, the /48 of an IPv6 address. */
+export function networkKey(ipAddress: string): string {
+  const key = addressKey(ipAddress);
+  return ipaddr.IPv4.isValid(key) ? key.slice(0, key.lastIndexOf('.')) : key.split(':', 3).join(':');
+}

@@ -1,7 +1,7 @@
 /**
  * Postgres, PGlite, Redis and memory: connections, migrations, the change feed, purging and rate limits. It owns no table of a service.
  */
-export { addressKey } from './address-key.ts';
+export { addressKey, networkKey } from './address-key.ts';
 export { ChangeFeed, type FeedItem, type FeedStore, type Sequenced } from './change-feed.ts';
 export type { Database, OpenedDatabase, Queryable, Statement } from './database.ts';
 export { createFeedStore, type FeedTable, type RetainedFeedStore } from './feed-table.ts';

@@ -9,9 +9,11 @@ export interface HashQueueOptions {
   readonly perAccount: number;
 }
 
-/** Who signs in: the queue serves addresses in turn and bounds what each account has in it. */
+/** Who signs in: the queue serves addresses in turn, and bounds what each network and each account has in it. */
 export interface SignInSource {
   readonly address: string;
+  /** The network of the address. One subscriber may have thousands of addresses in theirs. */
+  readonly network: string;
   readonly account: string;
 }
 
@@ -21,11 +23,17 @@ interface QueuedHash {
   readonly reject: (error: Error) => void;
 }
 
+/** The waiting sign-ins of one address. */
+interface AddressQueue {
+  readonly network: string;
+  readonly hashes: QueuedHash[];
+}
+
 /** A bounded queue of password hashes: sign-ins first, one address after the other, hashes of declared passwords after them. */
 export class HashQueue {
   readonly #options: HashQueueOptions;
   /** Waiting sign-ins by address; the address that comes next is the first. */
-  readonly #signIns = new Map<string, QueuedHash[]>();
+  readonly #signIns = new Map<string, AddressQueue>();
   readonly #background: QueuedHash[] = [];
   /** Sign-ins that run or wait, by account. */
   readonly #accounts = new Map<string, number>();
@@ -38,15 +46,16 @@ export class HashQueue {
 
   /**
    * Runs `work` in its turn. Throws `temporarily_unavailable` at once if too many sign-ins of the account are in the queue; if
-   * the queue is full and no address has more waiting than this one, or later, when an address with fewer needs the place; and
-   * in its turn if the caller (`signal`) has left.
+   * the queue is full and no network, and no address of the same network, has more waiting; or later, when one with fewer needs the
+   * place; and in its turn if the caller (`signal`) has left.
    */
-  async run<T>(work: () => Promise<T>, { address, account }: SignInSource, signal?: AbortSignal): Promise<T> {
+  async run<T>(work: () => Promise<T>, source: SignInSource, signal?: AbortSignal): Promise<T> {
+    const { account } = source;
     const held = this.#accounts.get(account) ?? 0;
     if (held >= this.#options.perAccount) throw busy('Too many sign-ins of this account are in progress.');
     this.#accounts.set(account, held + 1);
     try {
-      return await this.#inTurn((waiting) => this.#enqueue(address, waiting), work, signal);
+      return await this.#inTurn((waiting) => this.#enqueue(source, waiting), work, signal);
     } finally {
       const left = (this.#accounts.get(account) ?? 1) - 1;
       if (left === 0) this.#accounts.delete(account);
@@ -78,28 +87,46 @@ export class HashQueue {
     }
   }
 
-  #enqueue(address: string, waiting: QueuedHash): void {
-    const own = this.#signIns.get(address) ?? [];
+  #enqueue({ address, network }: SignInSource, waiting: QueuedHash): void {
+    const own = this.#signIns.get(address) ?? { network, hashes: [] };
     if (this.#waiting >= this.#options.queue) {
-      const longest = [...this.#signIns.values()].reduce(
-        (one, other) => (other.length > one.length ? other : one),
-        own,
-      );
-      if (longest.length <= own.length + 1)
-        return waiting.reject(busy('Too many passwords are being verified.'));
-      longest.pop()?.reject(busy('Too many passwords are being verified for this address.'));
+      const longest = this.#longestFor(own);
+      if (longest === undefined) return waiting.reject(busy('Too many passwords are being verified.'));
+      longest.hashes.pop()?.reject(busy('Too many passwords are being verified for this network.'));
       this.#waiting -= 1;
     }
-    own.push(waiting);
+    own.hashes.push(waiting);
     this.#signIns.set(address, own);
     this.#waiting += 1;
   }
 
+  /**
+   * The address that gives a place of the full queue to `own`: in the network with the most waiting, or, if that is its own, in the
+   * same network. Undefined if none would still have as many waiting.
+   */
+  #longestFor(own: AddressQueue): AddressQueue | undefined {
+    const waitingOf = (network: string) => networks.get(network) ?? 0;
+    const networks = new Map<string, number>();
+    for (const { network, hashes } of this.#signIns.values())
+      networks.set(network, waitingOf(network) + hashes.length);
+    let largest = own.network;
+    for (const [network, waiting] of networks) if (waiting > waitingOf(largest)) largest = network;
+    const network = waitingOf(largest) > waitingOf(own.network) + 1 ? largest : own.network;
+    let longest = own;
+    let most = network === own.network ? own.hashes.length + 1 : 0;
+    for (const queue of this.#signIns.values()) {
+      if (queue.network !== network || queue.hashes.length <= most) continue;
+      longest = queue;
+      most = queue.hashes.length;
+    }
+    return longest === own ? undefined : longest;
+  }
+
   #nextSignIn(): QueuedHash | undefined {
     for (const [address, own] of this.#signIns) {
-      const next = own.shift();
+      const next = own.hashes.shift();
       this.#signIns.delete(address);
-      if (own.length > 0) this.#signIns.set(address, own);
+      if (own.hashes.length > 0) this.#signIns.set(address, own);
       if (next === undefined) continue;
       this.#waiting -= 1;
       return next;

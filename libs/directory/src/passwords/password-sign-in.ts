@@ -1,6 +1,6 @@
 import { createHmac, type KeyObject } from 'node:crypto';
 import type { Logger } from '@tessera/telemetry';
-import { addressKey } from '@tessera/stores';
+import { addressKey, networkKey } from '@tessera/stores';
 import type { Passwords } from './passwords.ts';
 import { longestIdentifier, normalizeIdentifier } from '../store/records.ts';
 import type { AdminStore, DirectoryStore, FoundUser } from '../store/store.ts';
@@ -82,7 +82,7 @@ export function createPasswordSignIn({ store, admin, passwords, pepper, log }: S
         ]);
         const passwordHash = found?.user.passwordHash;
         const account = `${tenantId}\0${found?.user.userId ?? `\0${identifier}`}`;
-        const source = { address: addressKey(ipAddress), account };
+        const source = { address: addressKey(ipAddress), network: networkKey(ipAddress), account };
         const matches = await passwords.verify(password, passwordHash, { source, standIn, signal });
         if (!matches || found === undefined || passwordHash === undefined || !maySignIn(found))
           return undefined;

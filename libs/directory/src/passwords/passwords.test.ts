@@ -4,7 +4,7 @@ import { HashQueue } from './hash-queue.ts';
 import { Passwords } from './passwords.ts';
 
 const hashQueue = new HashQueue({ concurrency: 2, queue: 100, perAccount: 100 });
-const source = { address: '192.0.2.1', account: 'ada' };
+const source = { address: '192.0.2.1', network: '192.0.2', account: 'ada' };
 const passwords = new Passwords({ hashQueue, random: systemRandom });
 
 describe('passwords', () => {
