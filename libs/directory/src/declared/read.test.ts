@@ -73,7 +73,7 @@ describe('a declared state', () => {
         '      preferredUsername: ada, givenName: Ada, familyName: Lovelace, middleName: King, nickname: Enchantress,',
         '      emailVerified: true, phoneNumberVerified: false, locale: en-GB, zoneinfo: Europe/London, gender: female,',
         '      picture: https://acme.example/ada.png, profile: https://acme.example/ada, website: http://ada.example,',
-        '      birthdate: "1815-12-10", address: { formatted: "12 St James\\nLondon", streetAddress: 12 St James,',
+        '      birthdate: "1985-12-10", address: { formatted: "12 St James\\nLondon", streetAddress: 12 St James,',
         '      locality: London, region: London, postalCode: "SW1", country: GB },',
         '      attributes: { department: Engines, teams: [one, two] } }',
         'applications:',
@@ -336,8 +336,8 @@ describe('the standard claims of a user', () => {
     ['zoneinfo: "+01:00"', /zoneinfo: must be a time zone such as/],
     ['picture: ada.png', /picture: must be an absolute http or https URL/],
     ['website: "javascript:alert(1)"', /website: must be an absolute http or https URL/],
-    ['birthdate: "1815-02-30"', /birthdate: must be a date such as/],
-    ['birthdate: 1815', /birthdate: must be text; put it in quotes/],
+    ['birthdate: "1985-02-30"', /birthdate: must be a date such as/],
+    ['birthdate: 1985', /birthdate: must be text; put it in quotes/],
     ['emailVerified: yes please', /emailVerified: must be true or false/],
     ['emailVerified: true', /emailVerified: needs an email/],
     ['phoneNumberVerified: true', /phoneNumberVerified: needs a phoneNumber/],
@@ -348,7 +348,7 @@ describe('the standard claims of a user', () => {
     expect(mistakes(user(claim)).join('\n')).toMatch(expected);
   });
 
-  it.each(['"0000-02-29"', '"1815"', '"1815-12-10"'])('take the birthdate %s (OIDC Core §5.1)', (date) => {
+  it.each(['"0000-02-29"', '"1985"', '"1985-12-10"'])('take the birthdate %s (OIDC Core §5.1)', (date) => {
     expect(mistakes(user(`birthdate: ${date}`))).toEqual([]);
   });
 });

@@ -80,7 +80,7 @@ export const standardClaims = {
   gender: line(64).optional(),
   birthdate: z
     .string()
-    .refine(isBirthdate, 'must be a date such as "1815-12-10", "0000-12-10" without a year, or "1815"')
+    .refine(isBirthdate, 'must be a date such as "1985-12-10", "0000-12-10" without a year, or "1985"')
     .optional(),
   address: address.optional(),
 };
