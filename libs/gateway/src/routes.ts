@@ -72,7 +72,14 @@ export const routes: readonly Route[] = [
   },
   { ...body, method: 'POST', path: at.introspection, dialects: ['contract', 'standard'], handle: introspect },
   { ...body, method: 'DELETE', path: at.revocation, dialects: ['contract'], handle: revokeByContract },
-  { ...body, method: 'POST', path: at.revocation, dialects: ['standard'], handle: revokeByStandard },
+  {
+    ...body,
+    method: 'POST',
+    path: at.revocation,
+    dialects: ['standard'],
+    handle: revokeByStandard,
+    crossOrigin: true,
+  },
   {
     ...body,
     method: 'POST',
@@ -112,9 +119,14 @@ export const routes: readonly Route[] = [
   { ...post, path: at.endSession, handle: confirmLogout },
 ];
 
-/** Paths whose answers scripts of every origin may read, errors included. */
-export const crossOriginPaths: ReadonlySet<string> = new Set(
-  routes.filter((route) => route.crossOrigin).map(({ path }) => path),
+/** By path, the methods whose answers scripts of every origin may read, errors included, and `OPTIONS` for the preflight. */
+export const crossOriginMethods: ReadonlyMap<string, ReadonlySet<string>> = new Map(
+  Object.entries(
+    Object.groupBy(
+      routes.filter((route) => route.crossOrigin),
+      ({ path }) => path,
+    ),
+  ).map(([path, ofPath = []]) => [path, new Set(['OPTIONS', ...ofPath.map(({ method }) => method)])]),
 );
 
 /** The methods of a path, for `Allow`; empty for a path that does not exist. */

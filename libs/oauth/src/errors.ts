@@ -43,6 +43,7 @@ export const errorTable = {
   method_not_allowed: { status: 405, redirect: false },
   unsupported_media_type: { status: 415, redirect: false },
   payload_too_large: { status: 413, redirect: false },
+  expectation_failed: { status: 417, redirect: false },
   server_error: { status: 500, redirect: true },
   temporarily_unavailable: { status: 503, redirect: true },
 } as const satisfies Record<string, ErrorEntry>;

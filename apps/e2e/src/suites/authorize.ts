@@ -93,6 +93,28 @@ export function authorizeSuite(system: () => System): void {
     });
 
     it.each([
+      [{ scope: undefined }, 'Missing required OAuth parameters.', 'response_type=code and scope'],
+      [{ response_type: 'token' }, 'Only response_type=code is supported.', 'Set response_type to code'],
+      [{ code_challenge: undefined }, 'Missing PKCE parameters.', 'code_challenge_method=S256'],
+      [{ code_challenge_method: 'plain' }, 'Only code_challenge_method=S256 is supported.', 'to S256'],
+      [{ client_id: 'nobody' }, 'The client is not known.', 'Compare client_id'],
+      [{ redirect_uri: 'https://x.example' }, 'The redirect_uri is not registered for this client.', 'slash'],
+    ])(
+      'tells the developer of a client that sent %j what to set, in HTML only',
+      async (overrides, message, hint) => {
+        const page = await ask(overrides, 'text/html');
+        expect(page.text).toContain(`<p role="alert">${message}</p>`);
+        expect(/<p>For the developer of the application: ([^<]+)</.exec(page.text)?.[1]).toContain(hint);
+        const json = await ask(overrides);
+        expect(json.json()).toEqual({
+          isSuccess: false,
+          error: expect.stringMatching(/^(invalid_request|unsupported_response_type)$/) as string,
+          message,
+        });
+      },
+    );
+
+    it.each([
       [{ scope: 'openid orders.delete' }, 'invalid_scope'],
       [{ scope: 'billing.read' }, 'invalid_scope'],
       [{ resource: 'https://stock.globex.example' }, 'invalid_target'],

@@ -5,6 +5,7 @@ import { overloaded } from './load-shedding.ts';
 
 /** Codes for the log and the status alone; clients get the registered code that covers them. */
 const registered: Readonly<Partial<Record<ErrorCode, ErrorCode>>> = {
+  expectation_failed: 'invalid_request',
   method_not_allowed: 'invalid_request',
   not_found: 'invalid_request',
   payload_too_large: 'invalid_request',

@@ -6,7 +6,7 @@ import type { Gateway } from '../gateway.ts';
 import { commonHeaders, crossOriginHeaders } from './headers.ts';
 import { connectionOf, readIncoming, type IncomingRules, type Connection } from './incoming.ts';
 import { measureRequest } from './request-metrics.ts';
-import { crossOriginPaths } from '../routes.ts';
+import { crossOriginMethods } from '../routes.ts';
 
 /** Adds the hooks that run before and after every request. */
 export function prepareRequests(
@@ -30,7 +30,7 @@ export function prepareRequests(
     request.route = request.routeOptions.url;
     request.incoming = readIncoming(request.raw, request.id, rules);
     commonHeaders(reply, request.id);
-    if (crossOriginPaths.has(request.route ?? '')) crossOriginHeaders(reply);
+    if (crossOriginMethods.get(request.route ?? '')?.has(request.method) === true) crossOriginHeaders(reply);
     if (https || request.incoming.tenant?.issuer.startsWith('https:') === true)
       reply.header('strict-transport-security', 'max-age=31536000');
     done(closing ? temporarilyUnavailable() : (hostProblem(request) ?? addressProblem(request)));
@@ -102,6 +102,9 @@ const otherSpelling = /^(?:[^/]|[^?%#]*[%#])/;
  */
 function addressProblem(request: FastifyRequest): OAuthError | undefined {
   if (otherSpelling.test(request.raw.url ?? '')) return new OAuthError('not_found', 'Not found.');
+  const { httpVersion, headers } = request.raw;
+  if (httpVersion === '1.1' && headers.expect !== undefined && !/\b100-continue\b/i.test(headers.expect))
+    return new OAuthError('expectation_failed', 'The Expect header is not supported.');
   if (count(request.raw, 'host') > 1)
     return new OAuthError('invalid_request', 'The Host header is given more than once.');
   return undefined;

@@ -252,12 +252,18 @@ describe('headers', () => {
 });
 
 describe('cross-origin requests (security case CORS-1)', () => {
-  const readable = ['/token', '/userinfo', '/.well-known/openid-configuration', '/.well-known/jwks.json'];
+  const readable = [
+    '/token',
+    '/revoke',
+    '/userinfo',
+    '/.well-known/openid-configuration',
+    '/.well-known/jwks.json',
+  ];
 
   it.each(readable)('%s may be read from every origin, never with cookies, errors too', async (url) => {
     const gateway = open();
     for (const origin of ['https://evil.example', 'null']) {
-      const method = url === '/token' ? 'POST' : 'GET';
+      const method = url === '/token' || url === '/revoke' ? 'POST' : 'GET';
       const answer = await gateway.app.inject({ method, url, headers: { origin } });
       expect(answer.headers['access-control-allow-origin']).toBe('*');
       expect(answer.headers['access-control-allow-credentials']).toBeUndefined();
@@ -266,6 +272,16 @@ describe('cross-origin requests (security case CORS-1)', () => {
       expect(preflight.headers['access-control-allow-methods']).toContain(method);
       expect(preflight.headers['access-control-allow-headers']).toBe('authorization, content-type');
     }
+  });
+
+  it('keep DELETE /revoke, which trusted addresses call without credentials, from scripts of other origins', async () => {
+    const gateway = open();
+    const headers = { origin: 'https://evil.example', 'access-control-request-method': 'DELETE' };
+    const preflight = await gateway.app.inject({ method: 'OPTIONS', url: '/revoke', headers });
+    expect(preflight.headers['access-control-allow-methods']).toBe('OPTIONS, POST');
+    const payload = { token: 'x' };
+    const answer = await gateway.app.inject({ method: 'DELETE', url: '/revoke', headers, payload });
+    expect(Object.keys(answer.headers).filter((name) => name.startsWith('access-control'))).toEqual([]);
   });
 
   it.each(paths.filter((path) => !routes.some((route) => route.path === path && route.crossOrigin)))(
@@ -394,6 +410,29 @@ describe('on a real connection', () => {
     expect(await raw(url, `GET /?${'a&'.repeat(20_000)} HTTP/1.1\r\nHost: localhost\r\n\r\n`)).toMatch(
       /^HTTP\/1.1 431/,
     );
+  });
+
+  it('sends its headers with errors that Node reports before a request is read, and with 417 (RFC 9110 section 10.1.1)', async () => {
+    const url = await listen(
+      open({}, {}, { patience: { headers: 300, request: 300, silence: 30_000, interval: 50 } }),
+    );
+    const get = (more: string, path = '/login') => `GET ${path} HTTP/1.1\r\nHost: localhost\r\n${more}\r\n`;
+    for (const [bytes, status] of [
+      ['nonsense\r\n\r\n', 400],
+      [get('', '/%zz'), 400],
+      ['GET /login HTTP/1.1\r\nHost: localhost\r\n', 408],
+      [get(`X-Large: ${'x'.repeat(64 * 1024)}\r\n`), 431],
+      [get('Expect: teapot\r\nConnection: close\r\n'), 417],
+    ] as const) {
+      const answer = (await raw(url, bytes)).toLowerCase();
+      expect(answer.slice(0, 12), bytes.slice(0, 60)).toBe(`http/1.1 ${status}`);
+      for (const header of ['cache-control: no-store', 'x-content-type-options: nosniff', 'content-type: '])
+        expect(answer, String(status)).toContain(`\r\n${header}`);
+      expect(answer).toContain('"error":"invalid_request"');
+    }
+    const refused = await raw(url, get('Expect: teapot\r\nConnection: close\r\n'));
+    expect(refused).toMatch(/\r\nx-request-id: [\w-]{36}\r\n/i);
+    expect(await raw(url, get('Expect: 100-continue\r\nConnection: close\r\n'))).toContain(' 200 ');
   });
 
   it('refuses a large body at once and serves the next request (security case DOS-6)', async () => {

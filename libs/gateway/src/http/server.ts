@@ -18,7 +18,7 @@ import { watchEventLoopLoad, type EventLoopLoad } from './event-loop-load.ts';
 import { refuseOverload } from './load-shedding.ts';
 import { traceRequests } from './request-traces.ts';
 import {
-  crossOriginPaths,
+  crossOriginMethods,
   methodsOf,
   routes,
   type PageRoute,
@@ -70,6 +70,8 @@ export function createServer(gateway: Gateway, options: ServerOptions): FastifyI
     frameworkErrors: (_error, _request, reply) => refuseAddress(reply as FastifyReply),
     clientErrorHandler: (error, socket) => refuseConnection(error, socket, load),
   });
+  // Node would answer 417 itself, without our headers: `prepareRequests` does it.
+  app.server.on('checkExpectation', (request, response) => app.routing(request, response));
   app.addHook('onClose', (_app, done) => {
     load.close();
     done();
@@ -91,7 +93,7 @@ export function createServer(gateway: Gateway, options: ServerOptions): FastifyI
   );
   app.setNotFoundHandler((request, reply) => refuseRoute(request, reply, gateway));
   for (const route of routes) if (route.kind !== 'page') addRoute(app, route, gateway);
-  for (const path of crossOriginPaths) addPreflight(app, path);
+  for (const [path, methods] of crossOriginMethods) addPreflight(app, path, methods);
   addPages(app, gateway, failures);
   addFiles(app, gateway, options.readiness);
   addExtensions(app, gateway, failures, options.extensions ?? []);
@@ -140,12 +142,11 @@ async function answerRead(
 }
 
 /** CORS preflight (Fetch §3.2.2): no cookies, no other header than those a client needs. */
-function addPreflight(app: FastifyInstance, path: string): void {
-  const methods = methodsOf(path).join(', ');
+function addPreflight(app: FastifyInstance, path: string, methods: ReadonlySet<string>): void {
   app.options(path, async (_request, reply) => {
     return reply
       .code(204)
-      .header('access-control-allow-methods', methods)
+      .header('access-control-allow-methods', [...methods].join(', '))
       .header('access-control-allow-headers', 'authorization, content-type')
       .header('access-control-max-age', '600')
       .send();
@@ -232,7 +233,7 @@ function refuseRoute(request: FastifyRequest, reply: FastifyReply, gateway: Gate
 
 /** A URL with broken percent-encoding never reaches a route. */
 function refuseAddress(reply: FastifyReply): void {
-  reply.code(400).header('x-content-type-options', 'nosniff');
+  reply.code(400).headers({ 'x-content-type-options': 'nosniff', 'cache-control': 'no-store' });
   void sendJson(reply, JSON.stringify(contract.failure('invalid_request', 'The URL could not be read.')));
 }
 
@@ -251,7 +252,8 @@ function refuseConnection(error: Error & { code?: string }, socket: Socket, load
   const body = JSON.stringify(contract.failure(code, message));
   socket.end(
     `HTTP/1.1 ${status}\r\nContent-Type: application/json; charset=utf-8\r\nContent-Length: ${body.length}\r\n` +
-      `${isLate ? 'Retry-After: 1\r\n' : ''}X-Content-Type-Options: nosniff\r\nConnection: close\r\n\r\n${body}`,
+      `${isLate ? 'Retry-After: 1\r\n' : ''}Cache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\n` +
+      `Connection: close\r\n\r\n${body}`,
   );
 }
 

@@ -4,6 +4,7 @@ import { contract, success } from '../dialects/contract.ts';
 import { errorHeaders, publicCode } from '../http/errors.ts';
 import type { Gateway } from '../gateway.ts';
 import { pageHeaders, type FormTarget } from '../http/headers.ts';
+import { developerHint } from './developer-hint.ts';
 
 /** A page, and the message that a JSON client gets instead. */
 export interface Page {
@@ -95,7 +96,7 @@ function errorPage(error: OAuthError, requestId: string): Page {
     title: headline(error),
     message: error.message,
     formTarget: 'own',
-    data: { requestId },
+    data: { requestId, hint: developerHint(error.message) },
   };
 }
 
