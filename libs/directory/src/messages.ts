@@ -43,6 +43,7 @@ export function applicationMessage(found: FoundApplication) {
       validFrom: BigInt(validFrom),
       authenticatedStartRequired: application.authenticatedStart === 'required',
       allowedRoles: [...application.allowedRoles],
+      idTokenClaims: [...application.idTokenClaims],
       pkceOptional: application.pkce === 'optional',
       backchannelLogoutUri: application.backchannelLogoutUri,
       backchannelLogoutSessionRequired: application.backchannelLogoutSessionRequired,

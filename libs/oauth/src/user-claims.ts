@@ -7,8 +7,11 @@ export interface ClaimObject {
   [name: string]: ClaimValue;
 }
 
+/** The scopes that release claims beside `sub`. */
+export const scopesWithClaims = ['profile', 'email', 'phone', 'address'] as const;
+
 /** The standard claims that each scope releases (OIDC Core §5.4). */
-const claimsOfScope: Readonly<Record<string, readonly string[]>> = {
+const claimsOfScope: Readonly<Partial<Record<string, readonly string[]>>> = {
   profile: [
     'name',
     'given_name',
@@ -31,7 +34,7 @@ const claimsOfScope: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** Every claim that `userInfoClaims` may release. */
-export const userInfoClaimNames: readonly string[] = ['sub', ...Object.values(claimsOfScope).flat()];
+export const userInfoClaimNames: readonly string[] = ['sub', ...claimNamesOf(scopesWithClaims)];
 
 /** The profile of a user; empty texts are data that the user does not have. */
 export interface UserProfile {
@@ -97,7 +100,7 @@ export function claimsOfUser(user: UserProfile, names: readonly string[]): Claim
 }
 
 /** The names of the claims that these scopes release. */
-function claimNamesOf(scopes: readonly string[]): string[] {
+export function claimNamesOf(scopes: readonly string[]): string[] {
   return scopes.flatMap((scope) => claimsOfScope[scope] ?? []);
 }
 

@@ -29,6 +29,7 @@ export interface FakeApplication {
   introspectAudiences: string[];
   authenticatedStartRequired: boolean;
   allowedRoles: string[];
+  idTokenClaims: string[];
   pkceOptional: boolean;
   backchannelLogoutUri: string;
   claims?: {
@@ -141,6 +142,7 @@ export class FakeDirectory {
       introspectAudiences: [],
       authenticatedStartRequired: false,
       allowedRoles: [],
+      idTokenClaims: [],
       pkceOptional: false,
       backchannelLogoutUri: '',
       validFrom: 0n,

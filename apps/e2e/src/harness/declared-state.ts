@@ -188,6 +188,7 @@ ${logoutEntry}      - clientId: acme-service
           groups: {roles: true, targets: [idToken, accessToken]}
           department: {attribute: department, targets: [idToken, userinfo]}
           teams: {attribute: teams, targets: [accessToken]}
+        idTokenClaims: [profile, email]
 ${decidedElsewhere(options)}
   - id: globex
     name: Globex

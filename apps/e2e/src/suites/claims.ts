@@ -2,6 +2,7 @@ import * as oauth from 'oauth4webapi';
 import { describe, expect, it } from 'vitest';
 import { people, shelfAudience, stockAudience } from '../harness/declared-state.ts';
 import {
+  dialects,
   claimsOf,
   codeFor,
   headerOf,
@@ -128,6 +129,28 @@ export function claimsSuite(system: () => System): void {
         department: 'Navy',
       });
     });
+
+    it.each(dialects)(
+      'are in the ID token where the application declares idTokenClaims, also after a refresh, %s dialect (OIDC Core §5.4)',
+      async (dialect) => {
+        const { http } = system();
+        const scope = 'openid profile email address offline_access';
+        const code = await codeFor(system().person(), 'acme-people', { scope }, people.cleo);
+        const first = tokensOf(await redeem(http, code, dialect));
+        const expected = { name: people.cleo.name, given_name: 'Cleo', email: people.cleo.email };
+        expect(claimsOf(first.idToken)).toMatchObject({ ...expected, email_verified: true });
+        expect(claimsOf(first.idToken)).not.toHaveProperty('address');
+        expect(claimsOf(first.accessToken)).not.toHaveProperty('email');
+        const second = tokensOf(await refresh(http, first.refreshToken, 'acme-people', dialect));
+        expect(claimsOf(second.idToken)).toMatchObject(expected);
+        const narrowed = { scope: 'openid email' };
+        const third = tokensOf(await refresh(http, second.refreshToken, 'acme-people', dialect, narrowed));
+        expect(claimsOf(third.idToken)).toMatchObject({ email: people.cleo.email });
+        expect(claimsOf(third.idToken)).not.toHaveProperty('name');
+        const web = tokensOf(await redeem(http, await codeFor(system().person()), dialect));
+        expect(claimsOf(web.idToken)).not.toHaveProperty('name');
+      },
+    );
 
     it('of a user who has none are those of the contract, and no others', async () => {
       expect(await userInfo(await signIn('openid profile email phone address', people.ada))).toEqual({

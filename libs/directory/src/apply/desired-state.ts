@@ -99,6 +99,7 @@ function desiredApplication(
     backchannelLogoutUri: declared.backchannelLogoutUri ?? '',
     backchannelLogoutSessionRequired: declared.backchannelLogoutSessionRequired,
     claims: declared.claims,
+    idTokenClaims: declared.idTokenClaims,
     secrets: declared.secrets
       .map((secret) => ({
         digest: secrets.digest(tenantId, clientId, secret.value),

@@ -37,6 +37,7 @@ const application: ApplicationRecord = {
   ciba: { approval: '', url: '', delivery: 'poll', notificationEndpoint: '' },
   authenticatedStart: 'optional',
   allowedRoles: [],
+  idTokenClaims: [],
   pkce: 'required',
   backchannelLogoutUri: '',
   backchannelLogoutSessionRequired: false,

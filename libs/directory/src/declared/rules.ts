@@ -36,6 +36,7 @@ export function checkRules(tenants: readonly DeclaredTenant[], report: Report): 
       checkClientType(application, here);
       checkGrants(application, here);
       checkClaims(application, here);
+      checkIdTokenClaims(application, here);
       checkReferences(application, tenant, here);
     });
   });
@@ -177,6 +178,16 @@ function checkDelivery({ type, ciba }: DeclaredApplication, report: Report): voi
   if (delivery === 'push' && type === 'public') {
     report(['ciba', 'delivery'], 'push is for confidential applications only');
   }
+}
+
+/** OIDC Core §5.4. */
+function checkIdTokenClaims({ idTokenClaims, scopes }: DeclaredApplication, report: Report): void {
+  idTokenClaims.forEach((scope, index) => {
+    if (!scopes.includes(scope)) report(['idTokenClaims', index], 'is not among the scopes');
+  });
+  refuseRepeated(idTokenClaims, (index) => report(['idTokenClaims', index], 'is listed twice'));
+  if (idTokenClaims.length > 0 && !scopes.includes('openid'))
+    report(['idTokenClaims'], 'needs the scope openid');
 }
 
 /** Each source once, so that the attributes of a user bound the size of its tokens. */

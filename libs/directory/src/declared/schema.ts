@@ -1,5 +1,11 @@
 import { parseDuration } from '@tessera/process';
-import { grantTypes, isScopeToken, logoutRedirectUriProblem, redirectUriProblem } from '@tessera/oauth';
+import {
+  grantTypes,
+  isScopeToken,
+  logoutRedirectUriProblem,
+  redirectUriProblem,
+  scopesWithClaims,
+} from '@tessera/oauth';
 import { z } from 'zod';
 import { isPasswordHash } from '../passwords/phc.ts';
 import { attributes, claims } from './custom-claims.ts';
@@ -156,6 +162,7 @@ export const application = z.strictObject({
   backchannelLogoutUri: uri(webhookProblem).optional(),
   backchannelLogoutSessionRequired: z.boolean().default(false),
   claims,
+  idTokenClaims: z.array(z.enum(scopesWithClaims)).default([]),
 });
 
 export const tenant = z.strictObject({

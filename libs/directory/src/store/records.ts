@@ -96,6 +96,8 @@ export interface ApplicationRecord {
   readonly pkce: 'required' | 'optional';
   /** Claims that it maps from its users, by name. */
   readonly claims: Claims;
+  /** Scopes whose claims its ID tokens have (OIDC Core §5.4). */
+  readonly idTokenClaims: readonly string[];
   /** In order of creation; new ones come last, as declared. */
   readonly secrets: readonly SecretRecord[];
 }

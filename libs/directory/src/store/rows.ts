@@ -83,6 +83,7 @@ export interface ApplicationRow {
   readonly backchannel_logout_uri: string;
   readonly backchannel_logout_session_required: boolean;
   readonly claims: ApplicationRecord['claims'];
+  readonly id_token_claims: readonly string[];
 }
 
 export const applicationColumns = `a.client_id, a.name, a.type, a.status, a.grant_types, a.redirect_uris,
@@ -90,7 +91,7 @@ export const applicationColumns = `a.client_id, a.name, a.type, a.status, a.gran
   a.refresh_token_idle_lifetime, a.refresh_token_absolute_lifetime, a.authorization_request_lifetime,
   a.authorization_code_lifetime, a.poll_interval, a.ciba_approval, a.ciba_url, a.ciba_delivery, a.ciba_notification_endpoint,
   a.allowed_roles, a.pkce, a.authenticated_start, a.backchannel_logout_uri,
-  a.backchannel_logout_session_required, a.claims`;
+  a.backchannel_logout_session_required, a.claims, a.id_token_claims`;
 
 export function applicationOf(row: ApplicationRow): Omit<ApplicationRecord, 'scopes' | 'secrets'> {
   return {
@@ -123,5 +124,6 @@ export function applicationOf(row: ApplicationRow): Omit<ApplicationRecord, 'sco
     backchannelLogoutUri: row.backchannel_logout_uri,
     backchannelLogoutSessionRequired: row.backchannel_logout_session_required,
     claims: row.claims,
+    idTokenClaims: row.id_token_claims,
   };
 }

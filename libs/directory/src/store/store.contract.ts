@@ -65,6 +65,7 @@ export function testApplication(
     pkce: 'optional',
     backchannelLogoutUri: 'https://app.example/logout',
     backchannelLogoutSessionRequired: true,
+    idTokenClaims: ['profile', 'email'],
     claims: {
       groups: { roles: true, targets: ['idToken'] },
       department: { attribute: 'department', targets: ['userinfo', 'accessToken'] },

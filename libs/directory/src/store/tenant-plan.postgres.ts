@@ -196,7 +196,8 @@ const putApplications = `
           introspect_audiences, access_token_lifetime, id_token_lifetime, refresh_token_idle_lifetime,
           refresh_token_absolute_lifetime, authorization_request_lifetime, authorization_code_lifetime, poll_interval,
           ciba_approval, ciba_url, ciba_delivery, ciba_notification_endpoint, allowed_roles, pkce,
-          authenticated_start, backchannel_logout_uri, backchannel_logout_session_required, claims, valid_from)
+          authenticated_start, backchannel_logout_uri, backchannel_logout_session_required, claims, id_token_claims,
+          valid_from)
   SELECT $1, a."clientId", a.name, a.type, a.status, a."grantTypes", a."redirectUris", a."logoutRedirectUris",
          a.scopes, a."introspectAudiences", (a.lifetimes ->> 'accessToken')::integer,
          (a.lifetimes ->> 'idToken')::integer, (a.lifetimes ->> 'refreshTokenIdle')::integer,
@@ -204,7 +205,7 @@ const putApplications = `
          (a.lifetimes ->> 'authorizationCode')::integer, (a.lifetimes ->> 'pollInterval')::integer,
          a.ciba ->> 'approval', a.ciba ->> 'url', a.ciba ->> 'delivery', a.ciba ->> 'notificationEndpoint',
          a."allowedRoles", a.pkce, a."authenticatedStart",
-         a."backchannelLogoutUri", a."backchannelLogoutSessionRequired", a.claims,
+         a."backchannelLogoutUri", a."backchannelLogoutSessionRequired", a.claims, a."idTokenClaims",
          CASE WHEN EXISTS (SELECT FROM directory.former_application f
                             WHERE f.tenant_id = $1 AND f.client_id = a."clientId")
               THEN ${validFromNow('0')} ELSE 0 END
@@ -212,7 +213,8 @@ const putApplications = `
       AS a("clientId" text, name text, type text, status text, "grantTypes" text[], "redirectUris" text[],
            "logoutRedirectUris" text[], scopes text[], "introspectAudiences" text[], lifetimes jsonb, ciba jsonb,
            "allowedRoles" text[], pkce text, "authenticatedStart" text,
-           "backchannelLogoutUri" text, "backchannelLogoutSessionRequired" boolean, claims jsonb)
+           "backchannelLogoutUri" text, "backchannelLogoutSessionRequired" boolean, claims jsonb,
+           "idTokenClaims" text[])
   ON CONFLICT (tenant_id, client_id) DO UPDATE
      SET name = excluded.name, type = excluded.type, status = excluded.status, grant_types = excluded.grant_types,
          redirect_uris = excluded.redirect_uris, logout_redirect_uris = excluded.logout_redirect_uris,
@@ -228,7 +230,7 @@ const putApplications = `
          authenticated_start = excluded.authenticated_start,
          backchannel_logout_uri = excluded.backchannel_logout_uri,
          backchannel_logout_session_required = excluded.backchannel_logout_session_required,
-         claims = excluded.claims,
+         claims = excluded.claims, id_token_claims = excluded.id_token_claims,
          valid_from = ${validFromAfter(statusChanged)}, updated_at = clock_timestamp()`;
 
 function putOf<T>({ created, updated }: Difference<T>): T[] {

@@ -2,6 +2,7 @@ import type { Runtime } from '@tessera/process';
 import { epochSeconds } from '@tessera/kit';
 import {
   accessTokenClaims,
+  claimNamesOf,
   claimsOfUser,
   entitledClaims,
   idTokenClaims,
@@ -87,13 +88,14 @@ export async function issueTokens(
       accessToken: undefined,
       sessionId,
     });
-    const requested = claimsOfUser(
-      subject.user,
-      entitledClaims(subject.grant.idTokenClaims, exchange.application.scopes),
-    );
+    const { application } = exchange;
+    const standard = claimsOfUser(subject.user, [
+      ...claimNamesOf(application.idTokenClaims.filter((scope) => scopes.includes(scope))),
+      ...entitledClaims(subject.grant.idTokenClaims, application.scopes),
+    ]);
     tasks.push({
       type: TokenType.ID_TOKEN,
-      claims: { ...mapped('idToken'), ...requested, ...idClaims, ...extraClaims },
+      claims: { ...mapped('idToken'), ...standard, ...idClaims, ...extraClaims },
       atHashOf: 0,
     });
   }
