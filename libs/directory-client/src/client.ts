@@ -45,6 +45,7 @@ export function createDirectoryClient(options: DirectoryClientOptions): Director
   });
   return {
     application: (clientId, call) => cache.application(clientId, call),
+    hasCached: (clientId) => cache.hasApplication(clientId),
     hasTenant: async (tenantId, call) => (await cache.tenant(tenantId, call)) !== undefined,
     async isTenantServedAt(tenantId, at, call) {
       if (at.tenantId !== '') return at.tenantId === tenantId;

@@ -47,6 +47,10 @@ export class DirectoryCache {
     });
   }
 
+  hasApplication(clientId: string): boolean {
+    return this.#applications.has(clientId);
+  }
+
   async user(tenantId: string, userId: string, call: CallOptions): Promise<User | undefined> {
     if (!plausibleId.test(tenantId) || !plausibleId.test(userId)) return undefined;
     return this.#users.get(userKey(tenantId, userId), call, async (shared) => {

@@ -6,6 +6,7 @@ export { isActive, isServedAt, mayUse } from './access.ts';
 export type { RequestedIssuer } from './access.ts';
 export { ClientRefusal } from './client-authentication.ts';
 export { createDirectoryClient } from './client.ts';
+export { refusedClient } from './refused-client.ts';
 export { watchTenantIssuers } from './tenant-issuers.ts';
 export type { TenantIssuers, WatchedIssuers } from './tenant-issuers.ts';
 export type * from './types.ts';

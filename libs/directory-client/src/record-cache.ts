@@ -45,6 +45,11 @@ export class RecordCache<V extends object> {
     });
   }
 
+  /** Whether a record is in the cache, even one that is too old to be used. */
+  has(key: string): boolean {
+    return this.#entries.get(key) !== undefined;
+  }
+
   drop(key: string): void {
     this.#entries.delete(key);
     this.#lookups.forget(key);

@@ -59,6 +59,12 @@ export interface DirectoryClient {
   application(clientId: string, call: CallOptions): Promise<ApplicationRecord | undefined>;
 
   /**
+   * Whether the application is cached, as it is after every look-up of one that exists. For logs, which name known clients only: what was
+   * sent as an identifier may be a secret.
+   */
+  hasCached(clientId: string): boolean;
+
+  /**
    * Whether a tenant exists, whatever its status. Ask before text of a request becomes part of a limit's key. Cached like
    * applications.
    */

@@ -1,4 +1,5 @@
 import type { Client } from '@tessera/rpc';
+import type { Refusal } from '@tessera/oauth';
 import type { Runtime } from '@tessera/process';
 import type { Limiter } from '@tessera/stores';
 import type { AuthorizeService } from '@tessera/proto-gen/authorize';
@@ -48,6 +49,8 @@ declare module 'fastify' {
     route: string | undefined;
     /** Code of the error it was answered with, for the access log. */
     failure: string | undefined;
+    /** What the log says of the client that was refused. */
+    refusal: Refusal | undefined;
     /** Whether it was refused because of an overload, which is logged for many requests together. */
     refused: boolean;
   }

@@ -54,11 +54,21 @@ export function isErrorCode(value: string): value is ErrorCode {
   return Object.hasOwn(errorTable, value);
 }
 
+/** What the access log says of a refused request. Texts of ours and the identifier of a known client: never what the request has. */
+export interface Refusal {
+  readonly clientId?: string | undefined;
+  /** The check that failed. */
+  readonly phase?: string | undefined;
+  readonly reason?: string | undefined;
+}
+
 export interface OAuthErrorOptions {
   /** Why, for the log; never shown to the client and never sent to another service. */
   readonly cause?: unknown;
   /** Seconds for `Retry-After`. */
-  readonly retryAfterSeconds?: number;
+  readonly retryAfterSeconds?: number | undefined;
+  /** For the access log; sent to the gateway and never shown to the client. */
+  readonly refusal?: Refusal | undefined;
 }
 
 /** A protocol error: a registered code, one sentence for the client, and a private cause for the log. */
@@ -66,11 +76,23 @@ export class OAuthError extends Error {
   override readonly name = 'OAuthError';
   readonly code: ErrorCode;
   readonly retryAfterSeconds: number | undefined;
+  readonly refusal: Refusal | undefined;
 
   constructor(code: ErrorCode, message: string, options: OAuthErrorOptions = {}) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
     this.code = code;
     this.retryAfterSeconds = options.retryAfterSeconds;
+    this.refusal = options.refusal;
+  }
+
+  /** The same error for the client, with more for the access log. */
+  withRefusal(refusal: Refusal): OAuthError {
+    const { code, message, cause, retryAfterSeconds } = this;
+    return new OAuthError(code, message, {
+      cause,
+      retryAfterSeconds,
+      refusal: { ...this.refusal, ...refusal },
+    });
   }
 
   get status(): number {

@@ -40,6 +40,16 @@ test('the cause of an error is not sent', () => {
   expect(`${toStatus(error).details}${bytes}`).not.toContain('private');
 });
 
+test('what the access log says of a refusal is sent beside the sentence for the client', () => {
+  const refusal = { clientId: 'acme-web', phase: 'redirect_uri', reason: 'not registered' };
+  for (const sent of [refusal, { ...refusal, clientId: undefined }, undefined]) {
+    const error = new OAuthError('invalid_request', 'A sentence.', { refusal: sent });
+    const received = fromStatus(toStatus(error), 'S/M');
+    expect(received).toMatchObject({ code: 'invalid_request', message: 'A sentence.' });
+    expect(received).toHaveProperty('refusal', sent);
+  }
+});
+
 test('the detail is a google.rpc.Status with code, message and our detail', () => {
   const detail = detailOf(new OAuthError('slow_down', 'Slower.', { retryAfterSeconds: 5 }));
   expect(detail.subarray(0, 11)).toEqual(Buffer.from('\x08\x08\x12\x07Slower.'));

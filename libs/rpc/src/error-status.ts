@@ -45,6 +45,9 @@ export function toStatus(error: PublicError): StatusObject {
     code: error.code,
     message: error.message,
     retryAfterSeconds: error.retryAfterSeconds ?? 0,
+    refusedClientId: error.refusal?.clientId ?? '',
+    refusedPhase: error.refusal?.phase ?? '',
+    refusedReason: error.refusal?.reason ?? '',
   });
   const status = create(ErrorStatusSchema, {
     code,
@@ -73,8 +76,16 @@ function carriedError(status: Buffer): OAuthError | undefined {
     for (const any of fromBinary(ErrorStatusSchema, status).details) {
       const detail = anyUnpack(any, OAuthErrorDetailSchema);
       if (detail === undefined || !isErrorCode(detail.code)) continue;
-      const seconds = detail.retryAfterSeconds;
-      return new OAuthError(detail.code, detail.message, seconds > 0 ? { retryAfterSeconds: seconds } : {});
+      const { retryAfterSeconds, refusedClientId, refusedPhase, refusedReason } = detail;
+      const refusal = {
+        clientId: refusedClientId || undefined,
+        phase: refusedPhase || undefined,
+        reason: refusedReason || undefined,
+      };
+      return new OAuthError(detail.code, detail.message, {
+        ...(retryAfterSeconds > 0 && { retryAfterSeconds }),
+        ...(Object.values(refusal).some((value) => value !== undefined) && { refusal }),
+      });
     }
   } catch {
     // Of a status with unreadable details the code and the message remain.

@@ -49,8 +49,8 @@ function refuseProtocolError(error: OAuthError, log: Logger, where: object): OAu
   const why =
     level === 'info' && error.cause instanceof Error ? { reason: errorMessage(error.cause) } : { error };
   log[level]({ ...where, errorCode: error.code, ...why }, 'call refused');
-  const { code, message, retryAfterSeconds } = error;
-  return new OAuthError(code, message, retryAfterSeconds === undefined ? {} : { retryAfterSeconds });
+  const { code, message, retryAfterSeconds, refusal } = error;
+  return new OAuthError(code, message, { retryAfterSeconds, refusal });
 }
 
 function logLevel(error: OAuthError): 'error' | 'warn' | 'info' {

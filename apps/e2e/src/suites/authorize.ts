@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { parseForms } from '@tessera/test-kit/provision';
+import { clientCredentials } from '../harness/flows.ts';
 import type { System } from '../harness/set-up.ts';
 import { authorizeQuery } from '../harness/person.ts';
 import { people, redirectUri } from '../harness/declared-state.ts';
@@ -113,6 +114,45 @@ export function authorizeSuite(system: () => System): void {
         });
       },
     );
+
+    it('says in the access log who was refused, where and why, and not in the response', async () => {
+      const { http } = system();
+      const secret = 'pasted-into-client-id-0123456789-0123456789';
+      http.seen.add(secret);
+      const wrong = { clientSecret: 'not-the-secret-not-the-secret-not-the-secret' };
+      for (const [answer, expected] of [
+        [
+          await ask({ redirect_uri: 'https://evil.example/' }),
+          { clientId: 'acme-web', phase: 'redirect_uri', reason: /not registered/ },
+        ],
+        [
+          await clientCredentials(http, 'acme-service', 'standard', wrong),
+          { clientId: 'acme-service', phase: 'client', reason: /invalid_client/ },
+        ],
+        [await clientCredentials(http, secret), { clientId: 'unknown_client', phase: 'client', reason: /./ }],
+        [
+          await clientCredentials(http, 'acme-service', 'contract', { scope: 'no.such' }),
+          { clientId: 'acme-service', phase: 'scope', reason: /not granted/ },
+        ],
+      ] as const) {
+        const id = answer.header('x-request-id') ?? '';
+        const line = () =>
+          system()
+            .output()
+            .split('\n')
+            .find((one) => one.includes(id) && one.includes('"message":"request"'));
+        await expect.poll(line).toBeDefined();
+        expect(JSON.parse(line() ?? '{}')).toMatchObject({
+          requestId: id,
+          status: answer.status,
+          errorCode: answer.json()['error'],
+          clientId: expected.clientId,
+          phase: expected.phase,
+          reason: expect.stringMatching(expected.reason) as string,
+        });
+        expect(answer.text).not.toMatch(/phase|unknown_client|acme-/);
+      }
+    });
 
     it.each([
       [{ scope: 'openid orders.delete' }, 'invalid_scope'],

@@ -147,5 +147,6 @@ function reference(codeHash: string): string {
 function invalidGrant(cause: string): OAuthError {
   return new OAuthError('invalid_grant', 'The authorization code is invalid, expired or already used.', {
     cause,
+    refusal: { reason: cause },
   });
 }

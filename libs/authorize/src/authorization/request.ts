@@ -199,9 +199,9 @@ async function checkApplication(draft: Draft, { directory, call, tenantId }: Loo
   // A client of another issuer is unknown here.
   const isServed = known !== undefined && isServedAt(known.tenant, { issuer: draft.issuer, tenantId });
   const record = isServed ? known : undefined;
+  if (record !== undefined) draft.record = record;
   // Before the client is judged, so that the contract's message comes first for unknown clients too.
   if (codeChallenge === '' && record?.application.pkceOptional !== true) throw missingPkce();
-  if (record !== undefined) draft.record = record;
   // The same message for unknown and disabled clients, so that it does not reveal which exist.
   if (record === undefined || !directory.isActive(record)) {
     throw new OAuthError('invalid_request', 'The client is not known.', {

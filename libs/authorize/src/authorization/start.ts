@@ -2,7 +2,7 @@ import type { DirectoryClient } from '@tessera/directory-client';
 import type { AuthorizeAudit } from '../audit.ts';
 import type { ClientRedirect } from '@tessera/oauth';
 import { accessDeniedResponse, checkRequest, isRefusal, loginRequiredResponse } from './request.ts';
-import type { AskedRequest, CheckedRequest } from './request.ts';
+import type { AskedRequest, CheckedRequest, Refusal } from './request.ts';
 import type { BrowserCall } from '../browser.ts';
 import type { Codes } from './codes.ts';
 import { describeInteraction } from './pending-requests.ts';
@@ -68,7 +68,7 @@ export function createStartAuthorization(deps: {
     const request = await checkRequest({ ...asked, issuer: from.browser.issuer }, lookup);
     if (isRefusal(request)) {
       audit.requestRejected(from, request);
-      if (request.redirect === undefined) throw request.error;
+      if (request.redirect === undefined) throw refusedRequest(request);
       return { next: 'redirect', redirect: request.redirect };
     }
     const session = await sessions.find(from);
@@ -86,4 +86,14 @@ export function createStartAuthorization(deps: {
     if (step === 'login_required') return refuseLogin(from, request);
     return { next: 'interaction', interaction: await keepPending(from, request, parameters) };
   };
+}
+
+/** The error of a refused request, with what the access log says of it. The client is looked up after the parameters are checked. */
+function refusedRequest({ error, phase, record }: Refusal): Refusal['error'] {
+  const unknown = phase === 'application' ? 'unknown_client' : undefined;
+  return error.withRefusal({
+    clientId: record?.application.clientId ?? unknown,
+    phase,
+    reason: typeof error.cause === 'string' ? error.cause : error.message,
+  });
 }

@@ -1,4 +1,9 @@
-import type { ApplicationRecord, DirectoryClient, RequestedIssuer } from '@tessera/directory-client';
+import {
+  refusedClient,
+  type ApplicationRecord,
+  type DirectoryClient,
+  type RequestedIssuer,
+} from '@tessera/directory-client';
 import { addressKey } from '@tessera/stores';
 import type { CallContext } from '@tessera/rpc';
 import type { Limiter, LimitRule } from '@tessera/stores';
@@ -105,8 +110,10 @@ export function createClientAdmission(deps: {
         }
         return await work(client);
       } catch (error) {
-        if (error instanceof OAuthError && isRefusal(error)) audit.startRefused(trail, starter, error.code);
-        throw error;
+        if (!(error instanceof OAuthError)) throw error;
+        if (isRefusal(error)) audit.startRefused(trail, starter, error.code);
+        const phase = starter.tenantId === undefined ? 'client' : 'parameters';
+        throw refusedClient(error, directory, { clientId: request.clientId, phase, reason: undefined });
       }
     },
   };

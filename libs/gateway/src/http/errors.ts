@@ -65,6 +65,7 @@ function frameworkError(thrown: unknown): OAuthError | undefined {
 /** Sets the status and headers of an error, whatever the shape of its body. */
 export function errorHeaders(request: FastifyRequest, reply: FastifyReply, error: OAuthError): void {
   request.failure = error.code;
+  request.refusal = error.refusal;
   reply.code(error.status).header('cache-control', 'no-store');
   if (error.status === 503 || error.status === 429) {
     reply.header('retry-after', String(error.retryAfterSeconds ?? 1));

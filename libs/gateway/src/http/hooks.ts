@@ -22,6 +22,7 @@ export function prepareRequests(
     done();
   });
   app.decorateRequest('failure', undefined);
+  app.decorateRequest('refusal', undefined);
   app.decorateRequest('refused', false);
   app.decorateRequest('incoming');
   app.decorateRequest('route', undefined);
@@ -62,7 +63,9 @@ function logRequest(log: Logger, request: FastifyRequest, status: number, millis
   const { id: requestId, method, route = '(none)', incoming, span, failure: errorCode } = request;
   const ms = Math.round(milliseconds * 10) / 10;
   const { ipAddress } = incoming;
-  const fields = { requestId, method, route, status, ms, ipAddress, ...traceFieldsOf(span), errorCode };
+  const { clientId, phase, reason } = request.refusal ?? {};
+  const refusal = { errorCode, clientId, phase, reason };
+  const fields = { requestId, method, route, status, ms, ipAddress, ...traceFieldsOf(span), ...refusal };
   log.info(fields, 'request');
 }
 

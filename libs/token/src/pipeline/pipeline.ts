@@ -1,11 +1,11 @@
-import type { ApplicationRecord, DirectoryClient } from '@tessera/directory-client';
+import { refusedClient, type ApplicationRecord, type DirectoryClient } from '@tessera/directory-client';
 import type { AuditBatch } from '@tessera/audit';
 import type { CallContext } from '@tessera/rpc';
 import type { Runtime } from '@tessera/process';
 import { grantTypes, OAuthError, parseScope, temporarilyUnavailable } from '@tessera/oauth';
 import { metrics } from '@tessera/telemetry';
 import type { ExchangeRequest } from '@tessera/proto-gen/token';
-import { auditDenied, oauthError } from '../audit.ts';
+import { auditDenied, auditReasonOf, oauthError } from '../audit.ts';
 import { invalidClient } from '../client-authentication.ts';
 import { issuerOf, requestedAt } from '../issuer.ts';
 import {
@@ -60,14 +60,18 @@ export async function exchange(
 ): Promise<TokenResponse> {
   const { credentials, caller, grantType } = request;
   const from = { clientId: credentials?.clientId ?? '', ipAddress: caller?.ipAddress ?? '' };
-  return observed(parts, { ...from, grantType }, context, async () => {
+  return observed(parts, { ...from, grantType }, context, async (enter) => {
     // 1. the grant type is offered and its parameters are present
+    enter('parameters');
     const grant = requireGrant(parts.grants, request);
     requireParameters(grant, request);
     // 2. the client is authenticated
+    enter('client');
     const client = await authenticate(parts, request, context);
     const issuer = issuerOf(parts.issuer, caller);
-    return redeemGrant(parts, grant, newExchange(parts, { request, client, issuer, ...from }, context));
+    enter('scope');
+    const current = newExchange(parts, { request, client, issuer, ...from }, context);
+    return redeemGrant(parts, grant, current, enter);
   });
 }
 
@@ -88,31 +92,47 @@ export async function exchangeForPush(
   context: ExchangeContext,
 ): Promise<TokenResponse> {
   const grantType = grant.name;
-  return observed(parts, { clientId, ipAddress, grantType }, context, async () => {
+  return observed(parts, { clientId, ipAddress, grantType }, context, async (enter) => {
+    enter('client');
     const client = await parts.directory.application(clientId, context.onward());
     if (client?.tenant.tenantId !== tenantId || !parts.directory.isActive(client)) {
       throw invalidClient('application_inactive');
     }
     const request = { ...emptyRequest, grantType };
-    return redeemGrant(parts, grant, newExchange(parts, { request, client, issuer, ipAddress }, context));
+    const current = newExchange(parts, { request, client, issuer, ipAddress }, context);
+    return redeemGrant(parts, grant, current, enter);
   });
 }
 
-async function redeemGrant(parts: PipelineParts, grant: Grant, current: Exchange): Promise<TokenResponse> {
+/** Notes the phase that begins, for the log of a refusal. */
+type Enter = (phase: string) => void;
+
+async function redeemGrant(
+  parts: PipelineParts,
+  grant: Grant,
+  current: Exchange,
+  enter: Enter,
+): Promise<TokenResponse> {
   // 3. the application may use this grant type
+  enter('grant_type');
   requirePermission(grant, current);
   // 4. the presented code or token is redeemed
+  enter('redemption');
   const redemption = await grant.redeem(current);
   const { userGrant, idTokenClaims } = redemption;
   try {
     // 5. the grant is of this issuer, and client and user are active
+    enter('grant');
     requireIssuer(parts.issuer, current, userGrant);
     const subject = await requireActive(parts.directory, current, userGrant);
     // 6. scope and resource of the tokens
+    enter('scope');
     const { scopes, resource } = decideScopes(current, userGrant);
     // 7. claims and signatures
+    enter('signature');
     const issued = await issueTokens(parts, current, { subject, scopes, resource, idTokenClaims });
     // 8. the redemption becomes final
+    enter('commit');
     const refreshToken = await redemption.commit({ scopes, audience: issued.audience });
     // 9. the token response
     const { accessToken, expiresIn, idToken } = issued;
@@ -131,21 +151,26 @@ const exchanges = metrics.counter({
 
 const knownGrantTypes: ReadonlySet<string> = new Set(grantTypes.map(({ name }) => name));
 
-/** Counts a token request by its outcome and audits it if it is denied. */
+/** Counts a token request by its outcome; if it is denied, audits it and tells the gateway's log who was refused and why. */
 async function observed(
-  { audit }: PipelineParts,
+  { audit, directory }: PipelineParts,
   { grantType, ...from }: { clientId: string; ipAddress: string; grantType: string },
   context: ExchangeContext,
-  work: () => Promise<TokenResponse>,
+  work: (enter: Enter) => Promise<TokenResponse>,
 ): Promise<TokenResponse> {
+  let phase = '';
+  const enter: Enter = (entered) => (phase = entered);
   const grant = knownGrantTypes.has(grantType) ? grantType : '(unknown)';
   try {
-    const response = await auditDenied(audit, { ...from, details: { grantType } }, context, work);
+    const response = await auditDenied(audit, { ...from, details: { grantType } }, context, () =>
+      work(enter),
+    );
     exchanges.labels(grant, 'issued').inc();
     return response;
   } catch (error) {
     exchanges.labels(grant, error instanceof OAuthError ? error.code : 'internal').inc();
-    throw error;
+    if (!(error instanceof OAuthError)) throw error;
+    throw refusedClient(error, directory, { clientId: from.clientId, phase, reason: auditReasonOf(error) });
   }
 }
 

@@ -12,10 +12,10 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file tessera/kit/v1/error.proto.
  */
 export const file_tessera_kit_v1_error: GenFile = /*@__PURE__*/
-  fileDesc("Chp0ZXNzZXJhL2tpdC92MS9lcnJvci5wcm90bxIOdGVzc2VyYS5raXQudjEiTgoQT0F1dGhFcnJvckRldGFpbBIMCgRjb2RlGAEgASgJEg8KB21lc3NhZ2UYAiABKAkSGwoTcmV0cnlfYWZ0ZXJfc2Vjb25kcxgDIAEoDSJTCgtFcnJvclN0YXR1cxIMCgRjb2RlGAEgASgFEg8KB21lc3NhZ2UYAiABKAkSJQoHZGV0YWlscxgDIAMoCzIULmdvb2dsZS5wcm90b2J1Zi5BbnliBnByb3RvMw", [file_google_protobuf_any]);
+  fileDesc("Chp0ZXNzZXJhL2tpdC92MS9lcnJvci5wcm90bxIOdGVzc2VyYS5raXQudjEimAEKEE9BdXRoRXJyb3JEZXRhaWwSDAoEY29kZRgBIAEoCRIPCgdtZXNzYWdlGAIgASgJEhsKE3JldHJ5X2FmdGVyX3NlY29uZHMYAyABKA0SGQoRcmVmdXNlZF9jbGllbnRfaWQYBCABKAkSFQoNcmVmdXNlZF9waGFzZRgFIAEoCRIWCg5yZWZ1c2VkX3JlYXNvbhgGIAEoCSJTCgtFcnJvclN0YXR1cxIMCgRjb2RlGAEgASgFEg8KB21lc3NhZ2UYAiABKAkSJQoHZGV0YWlscxgDIAMoCzIULmdvb2dsZS5wcm90b2J1Zi5BbnliBnByb3RvMw", [file_google_protobuf_any]);
 
 /**
- * OAuthErrorDetail carries one protocol error between services: what the client may be told.
+ * OAuthErrorDetail carries one protocol error between services: what the client may be told, and what the gateway logs.
  * The private cause never travels.
  *
  * @generated from message tessera.kit.v1.OAuthErrorDetail
@@ -41,6 +41,24 @@ export type OAuthErrorDetail = Message<"tessera.kit.v1.OAuthErrorDetail"> & {
    * @generated from field: uint32 retry_after_seconds = 3;
    */
   retryAfterSeconds: number;
+
+  /**
+   * For the line of the request in the access log, never for the client: a known client, the check that failed, and why. Empty
+   * when absent.
+   *
+   * @generated from field: string refused_client_id = 4;
+   */
+  refusedClientId: string;
+
+  /**
+   * @generated from field: string refused_phase = 5;
+   */
+  refusedPhase: string;
+
+  /**
+   * @generated from field: string refused_reason = 6;
+   */
+  refusedReason: string;
 };
 
 /**

@@ -1,0 +1,70 @@
+import { OAuthError } from '@tessera/oauth';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { call, caller, credentialsOf, world, type World } from '../testing/world.ts';
+
+let on: World;
+beforeAll(async () => {
+  on = await world();
+});
+afterAll(() => on.close());
+
+async function refusalOf(work: Promise<unknown>): Promise<unknown> {
+  try {
+    await work;
+  } catch (error) {
+    if (error instanceof OAuthError) return error.refusal;
+    throw error;
+  }
+  return 'not refused';
+}
+
+const ask = (clientId: string, clientSecret: string) => {
+  const credentials = credentialsOf(clientId, clientSecret);
+  return on.token.exchange({ grantType: 'client_credentials', credentials, caller }, call());
+};
+
+it('names a known client, the phase and the reason of a refused token request for the log', async () => {
+  expect(await refusalOf(ask('web', 'x'.repeat(43)))).toEqual({
+    clientId: 'web',
+    phase: 'client',
+    reason: 'invalid_client',
+  });
+  expect(await refusalOf(on.exchange('spa', { grantType: 'client_credentials' }))).toEqual({
+    clientId: 'spa',
+    phase: 'grant_type',
+    reason: 'public_client',
+  });
+  expect(
+    await refusalOf(on.exchange('service', { grantType: 'client_credentials', scope: 'no.such' })),
+  ).toEqual({
+    clientId: 'service',
+    phase: 'scope',
+    reason: 'A requested scope is not known or not granted to this application.',
+  });
+  expect(await refusalOf(on.exchange('web', { grantType: 'authorization_code' }))).toEqual({
+    clientId: 'web',
+    phase: 'parameters',
+    reason: 'The parameter code is missing.',
+  });
+  const replayed = on.newCode();
+  await on.redeem(replayed);
+  expect(await refusalOf(on.redeem(replayed))).toEqual({
+    clientId: 'web',
+    phase: 'redemption',
+    reason: 'replayed',
+  });
+});
+
+it('never repeats what was sent as client identifier, which may be a secret', async () => {
+  for (const sent of ['a-secret-in-the-wrong-field-0123456789', 'x'.repeat(100_000), 'a\nb\u001b[31m'])
+    expect(await refusalOf(ask(sent, 'y'.repeat(43)))).toEqual({
+      clientId: 'unknown_client',
+      phase: 'client',
+      reason: 'invalid_client',
+    });
+});
+
+it('says nothing of a client that polls in its time, or of a failing store', async () => {
+  const deviceCode = on.device.start('td_');
+  expect(await refusalOf(on.exchange('web', { grantType: 'device_code', deviceCode }))).toBeUndefined();
+});
