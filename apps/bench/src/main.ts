@@ -8,7 +8,8 @@ import { cpus, loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { comparison } from './compare.ts';
-import { usualPopulation } from './declared-state.ts';
+import { burst, describeBurst, isWrong } from './burst.ts';
+import { burstPopulation, usualPopulation } from './declared-state.ts';
 import { describeGrowth, growth, manyIssuers, manyTenants, type Sizes } from './growth/growth.ts';
 import { measure, measureRest, type Bench } from './measure/measure.ts';
 import { residentMemory } from './measure/processor-time.ts';
@@ -18,6 +19,7 @@ import { describeOverload, overload } from './overload/overload.ts';
 import { parseOptions, usage, UsageError, type Options } from './options.ts';
 import { describeSoak, soak } from './soak.ts';
 import { describeRetention, growing, retention, shortLifetimes, writers } from './retention.ts';
+import { describeRest, rest } from './rest.ts';
 import { startStores } from './stores.ts';
 import {
   applyState,
@@ -52,9 +54,11 @@ async function main(options: Options): Promise<number> {
     if (options.growth) return await growthOfSystems(options, bench, systems, manyTenants);
     if (options.issuers) return await growthOfSystems(options, bench, systems, manyIssuers);
     if (options.retention !== undefined) return await retentionOfSystems(options.retention, options, systems);
+    if (options.burst) return await burstOnSystems(options, systems);
     say('applying 100 tenants, 10,000 applications and 10,000 people');
     await applyState(systems);
     if (options.overload !== undefined) return await overloadSystems(options.overload, options, systems);
+    if (options.rest !== undefined) return await restOfSystems(options.rest, options, systems);
     if (options.soak !== undefined) return await soakSystems(options.soak, options, systems);
     const { starts, rows } = await measureSystems(options, bench, systems);
     const result: Result = {
@@ -143,6 +147,37 @@ async function overloadSystems(seconds: number, options: Options, systems: Syste
     }
   }
   return 0;
+}
+
+async function restOfSystems(seconds: number, options: Options, systems: SystemOptions): Promise<number> {
+  for (const topology of options.topologies) {
+    say(`starting ${topology}`);
+    const system = await startTessera(topology, systems);
+    try {
+      process.stdout.write(describeRest(await rest(system, topology, seconds, systems.stores)));
+    } finally {
+      await system.stop();
+    }
+  }
+  return 0;
+}
+
+async function burstOnSystems(options: Options, systems: SystemOptions): Promise<number> {
+  const starting: SystemOptions = { ...systems, population: burstPopulation };
+  await applyState(starting);
+  let failed = false;
+  for (const topology of options.topologies) {
+    say(`starting ${topology}`);
+    const system = await startTessera(topology, starting);
+    try {
+      const result = await burst(system);
+      failed ||= isWrong(result);
+      process.stdout.write(describeBurst(topology, result));
+    } finally {
+      await system.stop();
+    }
+  }
+  return failed ? 1 : 0;
 }
 
 /** All systems run at once, so that each operation can be measured on them in turn. */

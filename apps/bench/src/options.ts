@@ -15,6 +15,10 @@ export interface Options {
   readonly retention: number | undefined;
   /** Seconds of three times the capacity instead of measurements. */
   readonly overload: number | undefined;
+  /** Seconds without a request instead of measurements. */
+  readonly rest: number | undefined;
+  /** The first tokens of 2,000 applications at once instead of measurements. */
+  readonly burst: boolean;
   /** The cost of a large population instead of the table. */
   readonly growth: boolean;
   /** The cost of many tenant issuers instead of the table. */
@@ -35,6 +39,8 @@ export const usage = `npm run bench -- [options]
   --soak n          instead of measuring, n seconds of all operations at once; says what memory did
   --retention n     instead of measuring, n seconds of writes with a retention of a minute; fails if a table still grows
   --overload n      instead of measuring, n seconds of three times the capacity; says what was served and refused
+  --rest n          instead of measuring, n seconds without a request; says what CPU and memory they take
+  --burst           instead of measuring, the first tokens of 2,000 applications at once, from one address after a start
   --growth          instead of the table, each operation with 10,000 tenants beside one
   --issuers         instead of the table, tokens of 1,000 tenant issuers beside one
   --no-peer         leave oidc-provider out
@@ -63,6 +69,8 @@ export function parseOptions(args: readonly string[]): Options | undefined {
     soak: seconds('soak', values.soak),
     retention: seconds('retention', values.retention),
     overload: seconds('overload', values.overload),
+    rest: seconds('rest', values.rest),
+    burst: values.burst === true,
     growth: values.growth === true,
     issuers: values.issuers === true,
     peer: values['no-peer'] !== true,
@@ -93,6 +101,8 @@ function read(args: readonly string[]) {
     json: text,
     compare: text,
     profile: text,
+    rest: text,
+    burst: flag,
     growth: flag,
     issuers: flag,
     'no-peer': flag,

@@ -86,6 +86,12 @@ export function residentMemory(pid: number): number {
   return Number(line?.[1] ?? 0) / 1024;
 }
 
+/** Memory in MiB, pages that several processes share divided among them. */
+export function proportionalMemory(pid: number): number {
+  const line = /^Pss:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/smaps_rollup`, 'latin1'));
+  return Number(line?.[1] ?? 0) / 1024;
+}
+
 function readAll(): Stat[] {
   return readdirSync('/proc')
     .filter((entry) => /^\d+$/.test(entry))
