@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { addressKey, type Limiter, type LimitRule } from '@tessera/stores';
 import { rootCall } from '@tessera/rpc';
 import type { CallOptions, Client } from '@tessera/rpc';
-import { OAuthError } from '@tessera/oauth';
+import { OAuthError, temporarilyUnavailable } from '@tessera/oauth';
 import {
   ApplicationType,
   ChangeKind,
@@ -27,7 +27,7 @@ const perClientAndAddress = { name: 'client-secret.application', limit: 20, wind
  */
 const perClient = { name: 'client-secret.client', limit: 500, windowSeconds: 300 };
 const underAttack = { ...perClientAndAddress, limit: 5 };
-/** Higher, because many applications may start behind one address at once. */
+/** Higher, because many applications behind one address may have a wrong secret. */
 const perAddress = { name: 'client-secret.address', limit: 300, windowSeconds: 300 };
 
 /** Why a client was refused, for audit trails. The client never sees it. */
@@ -151,56 +151,87 @@ export class ClientAuthenticator {
       address: addressKey(ipAddress),
       client: clientId,
     };
-    const counted = await this.#count(keys);
-    const [found, verification] = await Promise.all([
-      this.#cache.application(clientId, call),
-      this.#directory.verifyApplicationSecret({ clientId, clientSecret }, call),
-    ]).catch(async (error: unknown) => {
+    const guess = new Guess(this.#limiter);
+    await guess.begin(keys);
+    let client: ApplicationRecord | undefined;
+    let verification;
+    try {
+      [client, verification] = await Promise.all([
+        this.#cache.application(clientId, call),
+        this.#directory.verifyApplicationSecret({ clientId, clientSecret }, call),
+      ]);
+    } catch (error) {
       // The secret was not checked: an attempt while the directory is unavailable must not count.
-      await this.#limiter?.refund(perClientAndAddress, keys.both);
-      await this.#refund(counted);
+      await guess.end('withdrawn');
       throw error;
-    });
-    const client = verification.verified ? found : undefined;
-    if (!isAccepted(client, ApplicationType.CONFIDENTIAL)) return undefined;
+    }
+    if (!verification.verified || !isAccepted(client, ApplicationType.CONFIDENTIAL)) {
+      await guess.end('failed');
+      return undefined;
+    }
     if (!flight.forgotten) {
       const expiresAt = Number(verification.expiresAt);
       this.#secrets.add(clientId, { digest, tenantId: client.tenant.tenantId, expiresAt });
     }
-    await this.#limiter?.reset(perClientAndAddress, keys.both);
-    // Refunded, not reset: otherwise an attacker with one valid client would gain new attempts with each success.
-    await this.#refund(counted);
+    await guess.end('withdrawn', perClientAndAddress);
     return client;
+  }
+}
+
+/** A guess of a secret on its limits: those of the address, of the client, and of both together. */
+class Guess {
+  readonly #limiter: Limiter | undefined;
+  readonly #begun: Counted[] = [];
+
+  constructor(limiter: Limiter | undefined) {
+    this.#limiter = limiter;
   }
 
   /**
-   * Counts before the check, so that concurrent guesses are limited like consecutive ones. Resolves with the counts besides
-   * that of client and address.
+   * Counts before the check, so that concurrent guesses are limited like consecutive ones. Throws `rate_limited` after too
+   * many failed guesses, `temporarily_unavailable` while too many are in progress.
    */
-  async #count(keys: { both: string; address: string; client: string }): Promise<readonly Counted[]> {
+  async begin(keys: {
+    readonly both: string;
+    readonly address: string;
+    readonly client: string;
+  }): Promise<void> {
     const limiter = this.#limiter;
-    if (limiter === undefined) return [];
-    await consume(limiter, perAddress, keys.address);
-    const ofClient = await limiter.consume(perClient, keys.client);
-    await consume(limiter, ofClient.allowed ? perClientAndAddress : underAttack, keys.both);
-    const ofAddress = { rule: perAddress, key: keys.address };
-    return ofClient.allowed ? [ofAddress, { rule: perClient, key: keys.client }] : [ofAddress];
+    if (limiter === undefined) return;
+    await this.#count(limiter, perAddress, keys.address);
+    const ofClient = await limiter.beginGuess(perClient, keys.client, { wait: false });
+    if (ofClient.allowed) this.#begun.push({ rule: perClient, key: keys.client });
+    await this.#count(limiter, ofClient.allowed ? perClientAndAddress : underAttack, keys.both);
   }
 
-  async #refund(counted: readonly Counted[]): Promise<void> {
-    for (const { rule, key } of counted) await this.#limiter?.refund(rule, key);
+  /** @param forgiven the rule whose failed guesses are forgotten; an attacker with one valid client must gain none on the others */
+  async end(outcome: 'failed' | 'withdrawn', forgiven?: LimitRule): Promise<void> {
+    const limiter = this.#limiter;
+    if (limiter === undefined) return;
+    await Promise.all(
+      this.#begun.map(({ rule, key }) =>
+        limiter.endGuess(rule, key, rule.name === forgiven?.name ? 'forgiven' : outcome),
+      ),
+    );
+  }
+
+  async #count(limiter: Limiter, rule: LimitRule, key: string): Promise<void> {
+    const { allowed, busy, retryAfterSeconds } = await limiter.beginGuess(rule, key);
+    if (allowed) {
+      this.#begun.push({ rule, key });
+      return;
+    }
+    // It is not checked, so it is no guess.
+    await this.end('withdrawn');
+    if (busy)
+      throw temporarilyUnavailable(new Error('Too many secrets are being verified.'), retryAfterSeconds);
+    throw new OAuthError('rate_limited', 'Too many attempts. Try again later.', { retryAfterSeconds });
   }
 }
 
 interface Counted {
   readonly rule: LimitRule;
   readonly key: string;
-}
-
-async function consume(limiter: Limiter, rule: LimitRule, key: string): Promise<void> {
-  const { allowed, retryAfterSeconds } = await limiter.consume(rule, key);
-  if (allowed) return;
-  throw new OAuthError('rate_limited', 'Too many attempts. Try again later.', { retryAfterSeconds });
 }
 
 function isAccepted(

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { fakeClock, redisUrl, testRedis, testRedisCluster, openTcpProxy } from '@tessera/test-kit';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { systemClock } from '@tessera/kit';
@@ -51,15 +52,13 @@ describe.each(kinds)('a limiter on $name', ({ create }) => {
     }
   });
 
-  it('counts keys and rules separately, and resets a counter on request', async () => {
+  it('counts keys and rules separately', async () => {
     const limiter = await create(systemClock);
     const once = { ...rule, limit: 1 };
     expect((await limiter.consume(once, 'ada')).allowed).toBe(true);
     expect((await limiter.consume(once, 'ada')).allowed).toBe(false);
     expect((await limiter.consume(once, 'bob')).allowed).toBe(true);
     expect((await limiter.consume({ ...once, name: 'other' }, 'ada')).allowed).toBe(true);
-    await limiter.reset(once, 'ada');
-    expect((await limiter.consume(once, 'ada')).allowed).toBe(true);
     expect((await limiter.consume(once, 'bob')).allowed).toBe(false);
   });
 
@@ -91,6 +90,79 @@ describe.each(kinds)('a limiter on $name', ({ create }) => {
     const result = await limiter.consume({ ...rule, limit: 0 }, 'ada');
     expect(result.allowed).toBe(false);
     expect(result.retryAfterSeconds).toBeGreaterThan(0);
+  });
+});
+
+const guess = async (
+  limiter: Limiter,
+  outcome: 'failed' | 'withdrawn' | 'forgiven',
+  of = rule,
+  key = 'ada',
+) => {
+  const result = await limiter.beginGuess(of, key);
+  if (result.allowed) await limiter.endGuess(of, key, outcome);
+  return result;
+};
+
+describe.each(kinds)('guesses of a secret, limited on $name', ({ create }) => {
+  it('are never more than the limit, however many are made at once', async () => {
+    const limiter = await create(systemClock);
+    let inProgress = 0;
+    const most: number[] = [];
+    const results = await Promise.all(
+      Array.from({ length: 200 }, async () => {
+        const result = await limiter.beginGuess(rule, 'ada');
+        if (!result.allowed) return result;
+        inProgress += 1;
+        most.push(inProgress);
+        await nextTurn();
+        inProgress -= 1;
+        await limiter.endGuess(rule, 'ada', 'failed');
+        return result;
+      }),
+    );
+    expect(most).toHaveLength(rule.limit);
+    const refused = results.filter(({ allowed }) => !allowed);
+    expect(refused.map(({ busy }) => busy)).toEqual(Array(195).fill(false));
+    for (const { retryAfterSeconds } of refused) expect(retryAfterSeconds).toBeGreaterThan(40);
+  });
+
+  it('wait for each other and are never refused while they are right, of 500 at once', async () => {
+    const limiter = await create(systemClock);
+    for (let failed = 1; failed < rule.limit; failed += 1) await guess(limiter, 'failed');
+    const results = await Promise.all(Array.from({ length: 500 }, () => guess(limiter, 'withdrawn')));
+    const refused = results.filter(({ allowed }) => !allowed);
+    // A second may be too short for all of them on a busy machine, which is no limit of guesses.
+    expect(refused.filter(({ busy, retryAfterSeconds }) => !busy || retryAfterSeconds !== 1)).toEqual([]);
+    expect((await guess(limiter, 'failed')).allowed).toBe(true);
+    expect(await guess(limiter, 'withdrawn')).toMatchObject({ allowed: false, busy: false });
+  });
+
+  it('get no answer about the limit while others that are in progress take all of it', async () => {
+    const limiter = await create(systemClock);
+    const two = { ...rule, limit: 2 };
+    for (const _ of [1, 2]) await limiter.beginGuess(two, 'ada');
+    const busy = { allowed: false, busy: true, retryAfterSeconds: 1 };
+    expect(await limiter.beginGuess(two, 'ada')).toEqual(busy);
+    expect(await limiter.beginGuess(two, 'ada', { wait: false })).toEqual(busy);
+    expect((await limiter.beginGuess(two, 'bob')).allowed).toBe(true);
+    const waiting = limiter.beginGuess(two, 'ada');
+    await limiter.endGuess(two, 'ada', 'withdrawn');
+    expect((await waiting).allowed).toBe(true);
+  });
+
+  it('are forgotten on request, but not those of others in progress', async () => {
+    const limiter = await create(systemClock);
+    const two = { ...rule, limit: 2 };
+    await guess(limiter, 'failed', two);
+    const first = await limiter.beginGuess(two, 'ada');
+    expect(first.allowed).toBe(true);
+    await limiter.endGuess(two, 'ada', 'forgiven');
+    for (const _ of [1, 2]) expect((await limiter.beginGuess(two, 'ada')).allowed).toBe(true);
+    const waiting = limiter.beginGuess(two, 'ada');
+    await limiter.endGuess(two, 'ada', 'forgiven');
+    expect((await waiting).allowed).toBe(true);
+    expect((await limiter.beginGuess(two, 'ada', { wait: false })).busy).toBe(true);
   });
 });
 
@@ -133,18 +205,25 @@ describe('a limiter on Redis', () => {
     const clock = fakeClock();
     const limiter = createLimiter({ redis, clock, log: silent, prefix });
     const lose = async () => direct.call('DEL', ...((await direct.call('KEYS', `*${prefix}*`)) as string[]));
+    const secrets = { ...rule, name: 'sign-in.address' };
     for (let i = 0; i < rule.limit; i += 1) {
       expect((await limiter.consume(rule, 'ada')).allowed).toBe(true);
+      expect((await guess(limiter, 'failed', secrets)).allowed).toBe(true);
       await lose();
     }
     clock.advance(20_000);
     expect(await limiter.consume(rule, 'ada')).toEqual({ allowed: false, retryAfterSeconds: 40 });
+    expect(await guess(limiter, 'failed', secrets)).toEqual({
+      allowed: false,
+      busy: false,
+      retryAfterSeconds: 40,
+    });
     expect((await limiter.consume(rule, 'bob')).allowed).toBe(true);
     clock.advance(40_000);
-    for (let i = 0; i < rule.limit; i += 1) await limiter.consume(rule, 'ada');
-    expect((await limiter.consume(rule, 'ada')).allowed).toBe(false);
-    await limiter.reset(rule, 'ada');
-    expect((await limiter.consume(rule, 'ada')).allowed).toBe(true);
+    for (let i = 1; i < rule.limit; i += 1) await guess(limiter, 'failed', secrets);
+    await guess(limiter, 'forgiven', secrets);
+    for (let i = 0; i < rule.limit; i += 1) await guess(limiter, 'failed', secrets);
+    expect((await guess(limiter, 'failed', secrets)).allowed).toBe(false);
   });
 
   it('refuses what another process used up, and does not count that against its own memory', async () => {
@@ -153,8 +232,25 @@ describe('a limiter on Redis', () => {
     const [one, other] = [0, 1].map(() => createLimiter({ redis, clock: systemClock, log: silent, prefix }));
     for (let i = 0; i < rule.limit; i += 1) await one?.consume(rule, 'ada');
     for (let i = 0; i < rule.limit; i += 1) expect((await other?.consume(rule, 'ada'))?.allowed).toBe(false);
-    await one?.reset(rule, 'ada');
+    await one?.refund(rule, 'ada');
     expect((await other?.consume(rule, 'ada'))?.allowed).toBe(true);
+  });
+
+  it('limits the guesses at several processes together, and lets those wait that find no room', async () => {
+    const redis = await testRedis();
+    const prefix = randomUUID();
+    const processes = Array.from({ length: 4 }, () =>
+      createLimiter({ redis, clock: systemClock, log: silent, prefix }),
+    );
+    const each = (outcome: 'failed' | 'withdrawn', count: number) =>
+      Promise.all(
+        processes.flatMap((limiter) => Array.from({ length: count }, () => guess(limiter, outcome))),
+      );
+    const right = await each('withdrawn', 50);
+    expect(right.filter(({ allowed, busy }) => !allowed && !busy)).toEqual([]);
+    const wrong = await each('failed', 50);
+    expect(wrong.filter(({ allowed }) => allowed)).toHaveLength(rule.limit);
+    expect(wrong.filter(({ allowed, busy }) => !allowed && busy)).toEqual([]);
   });
 
   it('is stricter while Redis is unavailable, and logs it once', async () => {
@@ -171,8 +267,9 @@ describe('a limiter on Redis', () => {
       const results = await Promise.all(Array.from({ length: 200 }, () => limiter.consume(rule, 'ada')));
       expect(results.filter((result) => result.allowed)).toHaveLength(2);
       expect((await limiter.consume({ ...rule, limit: 1 }, 'bob')).allowed).toBe(true);
-      await limiter.reset(rule, 'ada');
-      expect((await limiter.consume(rule, 'ada')).allowed).toBe(true);
+      const secrets = { ...rule, name: 'sign-in.address' };
+      const guesses = await Promise.all(Array.from({ length: 200 }, () => guess(limiter, 'failed', secrets)));
+      expect(guesses.filter((result) => result.allowed)).toHaveLength(2);
       expect(written.join('').match(/ratelimit\.degraded/g)).toHaveLength(1);
       await proxy.mend();
       const isBack = () => written.join('').includes('ratelimit.restored');

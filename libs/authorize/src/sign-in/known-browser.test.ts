@@ -260,7 +260,8 @@ describe('a known browser', () => {
         database: world.database.names.filter((name) => name.includes('browser')),
       });
     }
-    const redis = ['GET', ...Array.from({ length: 5 }, () => 'limit.consume')];
+    const [begin, count, end] = ['limit.begin', 'limit.consume', 'limit.end'];
+    const redis = ['GET', begin, begin, count, count, begin, end, end, end];
     const cost = { lookups: 1, passwordChecks: 1, redis, database: ['authorize.find_known_browser'] };
     expect(costs).toEqual([cost, cost]);
   });

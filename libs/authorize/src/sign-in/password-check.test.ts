@@ -111,7 +111,8 @@ describe('guessing', () => {
         redis: world.redis.names,
       });
     }
-    const redis = ['GET', ...Array.from({ length: 5 }, () => 'limit.consume')];
+    const [begin, count, end] = ['limit.begin', 'limit.consume', 'limit.end'];
+    const redis = ['GET', begin, begin, count, count, begin, end, end, end];
     const cost = { lookups: 1, passwordChecks: 1, redis };
     expect(costs).toEqual([cost, cost]);
     expect(await attempt('bob', password)).toBe('signedIn');

@@ -3,7 +3,7 @@ import { normalizeStart } from '@tessera/kit';
 import { Code, ConnectError } from '@tessera/rpc';
 import type { Client } from '@tessera/rpc';
 import type { Limiter, LimitRule } from '@tessera/stores';
-import { OAuthError } from '@tessera/oauth';
+import { OAuthError, temporarilyUnavailable } from '@tessera/oauth';
 import type { DirectoryService, User } from '@tessera/proto-gen/directory';
 import type { DirectoryClient } from '@tessera/directory-client';
 import type { AuthorizeAudit, FailedSignIn } from '../audit.ts';
@@ -36,6 +36,14 @@ export interface SignInLimits {
 
 /** A limit, and the key of the counter that an attempt was counted on. */
 type Counted = readonly [LimitRule, string];
+
+/** What an attempt was counted on. */
+interface Attempt {
+  /** Limits of failed attempts, on which it is to be ended. */
+  readonly begun: Counted[];
+  /** Limits of all attempts. */
+  readonly counted: Counted[];
+}
 
 /** A person whose password was right. */
 export interface CheckedUser {
@@ -76,13 +84,7 @@ export function createPasswordCheck(deps: {
 }): CheckPassword {
   const { directoryService, directory, limiter, limits, audit } = deps;
   const identify = createIdentification(deps);
-
-  async function count(from: BrowserCall, rule: LimitRule, key: string, failed: FailedSignIn): Promise<void> {
-    const { allowed, retryAfterSeconds } = await limiter.consume(rule, key);
-    if (allowed) return;
-    audit.signInLimited(from, failed, rule.name);
-    throw new OAuthError('rate_limited', 'Too many attempts. Try again later.', { retryAfterSeconds });
-  }
+  const { begin, count, end } = createCounting(deps);
 
   async function verify(
     from: BrowserCall,
@@ -101,20 +103,20 @@ export function createPasswordCheck(deps: {
   }
 
   /**
-   * Refunds an attempt if the directory could not check it because it is unavailable or too busy, so that retries do not
+   * Takes an attempt back if the directory could not check it because it is unavailable or too busy, so that retries do not
    * use up the limits. An attempt whose caller left before the response stays counted.
    */
-  async function refundingFailures<T>(
+  async function unlessUnchecked<T>(
     from: BrowserCall,
-    counted: readonly Counted[],
+    attempt: Attempt,
     check: () => Promise<T>,
   ): Promise<T> {
     try {
       return await check();
     } catch (error) {
-      if (!from.call.signal.aborted) {
-        for (const [rule, key] of counted) await limiter.refund(rule, key);
-      }
+      const left = from.call.signal.aborted;
+      await end(attempt, left ? 'failed' : 'withdrawn');
+      if (!left) await Promise.all(attempt.counted.map(([rule, key]) => limiter.refund(rule, key)));
       throw error;
     }
   }
@@ -124,9 +126,9 @@ export function createPasswordCheck(deps: {
    * wrong password, after the same work: an error of its own would reveal which identifiers exist and belong together.
    * Attempts with unknown identifiers are counted too, so that both take the same work.
    */
-  async function countPerson(counter: string, counted: Counted[]): Promise<boolean> {
-    const { allowed } = await limiter.consume(limits.person, counter);
-    if (allowed) counted.push([limits.person, counter]);
+  async function countPerson(counter: string, { begun }: Attempt): Promise<boolean> {
+    const { allowed } = await limiter.beginGuess(limits.person, counter);
+    if (allowed) begun.push([limits.person, counter]);
     return allowed;
   }
 
@@ -135,37 +137,90 @@ export function createPasswordCheck(deps: {
     const account = digest(`${tenantId}\n${accountName(identifier)}`);
     const failed: FailedSignIn = { tenantId, clientId, identifierReference: account.slice(0, 8) };
     const address = addressKey(from.browser.ipAddress);
+    const attempt: Attempt = { begun: [], counted: [] };
     // The address first: an address over its limit cannot use up the attempts of an account. The totals last: failed
     // sign-ins beyond their limit do not use them up.
-    const counted: Counted[] = [[limits.address, address]];
-    await count(from, limits.address, address, failed);
-    const { userId, knownBrowser } = await refundingFailures(from, counted, () =>
-      identify(from, credentials),
-    );
-    const others: Counted[] = [
-      knownBrowser === undefined ? [limits.account, account] : [limits.knownBrowser, knownBrowser],
-      [limits.addressTotal, address],
-      [limits.accountTotal, account],
-    ];
-    for (const [rule, key] of others) await count(from, rule, key, failed);
-    counted.push(...others);
-    const { withinLimit, verified } = await refundingFailures(from, counted, async () => {
+    await begin(from, attempt, [limits.address, address], failed);
+    const { userId, knownBrowser } = await unlessUnchecked(from, attempt, () => identify(from, credentials));
+    const own: Counted =
+      knownBrowser === undefined ? [limits.account, account] : [limits.knownBrowser, knownBrowser];
+    await begin(from, attempt, own, failed);
+    await count(from, attempt, [limits.addressTotal, address], failed);
+    await count(from, attempt, [limits.accountTotal, account], failed);
+    const { withinLimit, verified } = await unlessUnchecked(from, attempt, async () => {
       const counter = userId === undefined ? unknownKey(credentials) : personKey(tenantId, userId);
-      const allowed = knownBrowser !== undefined || (await countPerson(counter, counted));
+      const allowed = knownBrowser !== undefined || (await countPerson(counter, attempt));
       return { withinLimit: allowed, verified: await verify(from, credentials) };
     });
+    await end(attempt, withinLimit && verified !== undefined ? 'right' : 'failed');
     if (!withinLimit) audit.signInLimited(from, failed, limits.person.name);
     else if (verified === undefined) audit.signInFailed(from, failed);
-    else {
-      await limiter.refund(limits.address, address);
-      if (knownBrowser !== undefined) await limiter.reset(limits.knownBrowser, knownBrowser);
-      else {
-        await limiter.reset(limits.account, account);
-        await limiter.reset(limits.person, personKey(tenantId, verified.user.userId));
-      }
-    }
     return withinLimit ? verified : undefined;
   };
+}
+
+/** Counts attempts, and says of an attempt what became of it. */
+function createCounting({
+  limiter,
+  limits,
+  audit,
+}: {
+  readonly limiter: Limiter;
+  readonly limits: SignInLimits;
+  readonly audit: AuthorizeAudit;
+}) {
+  /** Counts an attempt on one more limit of failed ones. Refused there, it still counts on those before. */
+  async function begin(
+    from: BrowserCall,
+    attempt: Attempt,
+    counted: Counted,
+    failed: FailedSignIn,
+  ): Promise<void> {
+    const [rule, key] = counted;
+    const { allowed, busy, retryAfterSeconds } = await limiter.beginGuess(rule, key);
+    if (allowed) attempt.begun.push(counted);
+    else if (busy) {
+      await end(attempt, 'withdrawn');
+      throw temporarilyUnavailable(new Error('Too many passwords are being checked.'), retryAfterSeconds);
+    } else {
+      await end(attempt, 'failed');
+      throw limited(from, rule, retryAfterSeconds, failed);
+    }
+  }
+
+  /** Counts an attempt on one more limit of all, successful or not. */
+  async function count(
+    from: BrowserCall,
+    attempt: Attempt,
+    counted: Counted,
+    failed: FailedSignIn,
+  ): Promise<void> {
+    const [rule, key] = counted;
+    const { allowed, retryAfterSeconds } = await limiter.consume(rule, key);
+    if (allowed) return void attempt.counted.push(counted);
+    await end(attempt, 'failed');
+    throw limited(from, rule, retryAfterSeconds, failed);
+  }
+
+  function limited(
+    from: BrowserCall,
+    rule: LimitRule,
+    retryAfterSeconds: number,
+    failed: FailedSignIn,
+  ): OAuthError {
+    audit.signInLimited(from, failed, rule.name);
+    return new OAuthError('rate_limited', 'Too many attempts. Try again later.', { retryAfterSeconds });
+  }
+
+  /** `right`: forgets the failed attempts, but not those of the address: they may be of other accounts. */
+  async function end({ begun }: Attempt, outcome: 'failed' | 'withdrawn' | 'right'): Promise<void> {
+    const right = (rule: LimitRule) => (rule === limits.address ? 'withdrawn' : 'forgiven');
+    await Promise.all(
+      begun.map(([rule, key]) => limiter.endGuess(rule, key, outcome === 'right' ? right(rule) : outcome)),
+    );
+  }
+
+  return { begin, count, end };
 }
 
 /** Finds out whose password an attempt guesses, and which counter of a known browser it counts on. */

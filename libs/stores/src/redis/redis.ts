@@ -135,11 +135,11 @@ function withPrefix(
 
 /**
  * The hash tag of a key in a cluster, where a script can only reach keys of one slot. The keys of a service share a slot,
- * as its scripts follow references between records. Each counter of the limiter has its own.
+ * as its scripts follow references between records. The two counters of a limit share one of their own.
  */
 function slotOf(key: string): string {
-  const [service, family] = key.split(':', 2);
-  return family === 'limit' ? '' : `{${service ?? ''}}`;
+  const [service = '', family, rule, name] = key.split(':', 4);
+  return family === 'limit' ? `{${rule ?? ''}:${name ?? ''}}` : `{${service}}`;
 }
 
 /**
