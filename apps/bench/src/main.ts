@@ -54,11 +54,11 @@ async function main(options: Options): Promise<number> {
     if (options.growth) return await growthOfSystems(options, bench, systems, manyTenants);
     if (options.issuers) return await growthOfSystems(options, bench, systems, manyIssuers);
     if (options.retention !== undefined) return await retentionOfSystems(options.retention, options, systems);
+    if (options.rest !== undefined) return await restOfSystems(options.rest, options, systems);
     if (options.burst) return await burstOnSystems(options, systems);
     say('applying 100 tenants, 10,000 applications and 10,000 people');
     await applyState(systems);
     if (options.overload !== undefined) return await overloadSystems(options.overload, options, systems);
-    if (options.rest !== undefined) return await restOfSystems(options.rest, options, systems);
     if (options.soak !== undefined) return await soakSystems(options.soak, options, systems);
     const { starts, rows } = await measureSystems(options, bench, systems);
     const result: Result = {
@@ -150,9 +150,11 @@ async function overloadSystems(seconds: number, options: Options, systems: Syste
 }
 
 async function restOfSystems(seconds: number, options: Options, systems: SystemOptions): Promise<number> {
+  const resting: SystemOptions = { ...systems, population: burstPopulation };
+  await applyState(resting);
   for (const topology of options.topologies) {
     say(`starting ${topology}`);
-    const system = await startTessera(topology, systems);
+    const system = await startTessera(topology, resting);
     try {
       process.stdout.write(describeRest(await rest(system, topology, seconds, systems.stores)));
     } finally {
