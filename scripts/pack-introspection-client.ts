@@ -11,6 +11,7 @@ import { fileURLToPath } from 'node:url';
 const root = dirname(import.meta.dirname);
 const source = join(root, 'libs/introspection-client');
 const messages = join(root, 'libs/proto-gen/src/tessera/token/v1/token_pb.ts');
+const silenceTimer = join(root, 'libs/kit/src/silence-timer.ts');
 const grpcClient = join(root, 'libs/rpc/src/client');
 const isForTests = (path: string) => /\.test\.ts$|(?:^|\/)testing\//.test(path);
 
@@ -50,7 +51,7 @@ export function packIntrospectionClient(target: string): void {
   cpSync(join(root, 'LICENSE'), join(target, 'LICENSE'));
 }
 
-/** The messages and the gRPC client come from inside the package: others have no packages for them. */
+/** The messages, the gRPC client and the timer come from inside the package: others have no packages for them. */
 function copySources(to: string): void {
   for (const path of globSync('**/*.ts', { cwd: join(source, 'src') })) {
     if (isForTests(path)) continue;
@@ -61,11 +62,13 @@ function copySources(to: string): void {
       join(to, path),
       text
         .replaceAll(`'@tessera/proto-gen/token'`, `'${up}messages/token_pb.ts'`)
+        .replaceAll(`'@tessera/kit/silence-timer'`, `'${up}silence-timer.ts'`)
         .replaceAll(`'@tessera/rpc/client'`, `'${up}grpc/grpc-client.ts'`)
         .replaceAll(`'@tessera/rpc/client/certificates'`, `'${up}grpc/certificates.ts'`),
     );
   }
   mkdirSync(join(to, 'messages'), { recursive: true });
+  cpSync(silenceTimer, join(to, 'silence-timer.ts'));
   cpSync(messages, join(to, 'messages/token_pb.ts'));
   cpSync(grpcClient, join(to, 'grpc'), { recursive: true });
 }

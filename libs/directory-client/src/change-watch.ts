@@ -1,5 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { rootCall } from '@tessera/rpc';
+import { SilenceTimer } from '@tessera/kit';
+import { isLocal, rootCall } from '@tessera/rpc';
 import type { Client } from '@tessera/rpc';
 import { type Runtime } from '@tessera/process';
 import { ChangeKind, type DirectoryService, type WatchChangesResponse } from '@tessera/proto-gen/directory';
@@ -8,7 +9,10 @@ const shortestPauseMs = 100;
 const longestPauseMs = 2_000;
 const failuresUntilWarning = 3;
 
-/** The directory sends its position twice a second while it can read its changes. Silence means that changes may be missed. */
+/**
+ * The directory sends its position twice a second while it can read its changes. Silence means that changes may be missed.
+ * A directory in this process ends the stream instead, and its silence only means that the process is busy.
+ */
 const silenceMs = 3_000;
 
 export interface ChangeWatchOptions {
@@ -61,15 +65,16 @@ export class ChangeWatch {
   async #follow(): Promise<string> {
     const ending = new AbortController();
     const signal = AbortSignal.any([ending.signal, this.#closing.signal]);
-    const silence = setTimeout(() => ending.abort(), silenceMs).unref();
+    const { directory } = this.#options;
+    const silence = isLocal(directory) ? undefined : new SilenceTimer(silenceMs, () => ending.abort());
     try {
-      const stream = this.#options.directory.watchChanges(
+      const stream = directory.watchChanges(
         { afterSequence: this.#sequence },
         rootCall('directory-watch', undefined, signal),
       );
       let isFirst = true;
       for await (const message of stream) {
-        silence.refresh();
+        silence?.heard();
         this.#receive(message, isFirst);
         isFirst = false;
       }
@@ -77,7 +82,7 @@ export class ChangeWatch {
     } catch (error) {
       return ending.signal.aborted ? 'silent' : error instanceof Error ? error.message : 'failed';
     } finally {
-      clearTimeout(silence);
+      silence?.stop();
     }
   }
 

@@ -1,4 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
+import { SilenceTimer } from '@tessera/kit/silence-timer';
 import {
   IntrospectionService,
   RevocationKind,
@@ -66,7 +67,7 @@ export class Watch {
   async #follow(): Promise<string> {
     const silent = new AbortController();
     const signal = AbortSignal.any([silent.signal, this.#closing.signal]);
-    const silence = setTimeout(() => silent.abort(), silenceMs).unref();
+    const silence = new SilenceTimer(silenceMs, () => silent.abort());
     const { lookBackSeconds } = this.#listener;
     const wanted = lookBackSeconds > 0 ? Math.floor(Date.now() / 1000) - lookBackSeconds : 0;
     const since = this.#cursor === '' ? BigInt(wanted) : 0n;
@@ -74,7 +75,7 @@ export class Watch {
       const { watchRevocations } = IntrospectionService.method;
       const request = { cursor: this.#cursor, since };
       for await (const message of this.#server.stream(watchRevocations, request, this.#refused, signal)) {
-        silence.refresh();
+        silence.heard();
         this.#hear(message);
       }
       return 'the server ended the stream';
@@ -88,7 +89,7 @@ export class Watch {
       }
       return error instanceof Error ? error.message : 'the stream failed';
     } finally {
-      clearTimeout(silence);
+      silence.stop();
     }
   }
 

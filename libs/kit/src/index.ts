@@ -7,4 +7,5 @@ export { epochSeconds, systemClock, type Clock } from './clock.ts';
 export { opaqueValue, systemRandom, ulid, uuid, ulidTime, type Random } from './ids.ts';
 export { normalizeStart } from './normalize.ts';
 export { Secret } from './secret.ts';
+export { SilenceTimer } from './silence-timer.ts';
 export { TimeLimitError, unlessAborted, within } from './within.ts';

@@ -21,7 +21,7 @@ export type {
 } from './call.ts';
 export type { RpcCredentials, RpcServerCredentials } from './credentials.ts';
 export { certifiedName } from './caller-check/caller-of-certificate.ts';
-export { local } from './local.ts';
+export { isLocal, local } from './local.ts';
 export type { RemoteService } from './remote.ts';
 export type { RpcServer } from './server/serve.ts';
 export { parseTarget } from './target.ts';

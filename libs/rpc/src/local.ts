@@ -10,6 +10,12 @@ import { refuseFor, seenByCaller } from './refusal.ts';
 import { ServedCall } from './served-call.ts';
 import { typedClient, type StreamingCall, type UnaryCall } from './typed-client.ts';
 
+/** Clients of services in this process. */
+const localClients = new WeakSet();
+
+/** Whether calls of this client stay in this process, so that its streams cannot break without an error. */
+export const isLocal = (client: object): boolean => localClients.has(client);
+
 /**
  * A client that calls the handlers of a service in this process, with the checks and the errors of a call over the
  * wire. Messages are handed over as they are, so neither side may change one afterwards. A call without `timeoutMs`
@@ -26,10 +32,12 @@ export function local<S extends DescService>(
 ): Client<S> {
   const route = built.routes.find((candidate) => candidate.service.typeName === service.typeName);
   if (route === undefined) throw new Error(`${built.name} does not offer ${service.typeName}`);
-  return typedClient(service, {
+  const client = typedClient(service, {
     unary: (method) => localUnary(route, method, entrance(route, method, as, log)),
     stream: (method) => localStream(route, method, entrance(route, method, as, log)),
   });
+  localClients.add(client);
+  return client;
 }
 
 type Entrance = ReturnType<typeof entrance>;

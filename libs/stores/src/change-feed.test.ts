@@ -1,15 +1,17 @@
 import { silentLog } from '@tessera/test-kit';
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { ChangeFeed, type FeedStore, type Sequenced } from './change-feed.ts';
 
 /** A record in memory. A reading of the newest change sees what there is when it begins, and answers when it may. */
 class FakeStore implements FeedStore<Sequenced> {
   newest = 10;
   hold: Promise<unknown> | undefined;
+  broken = false;
 
   async newestChange(): Promise<number> {
     const seen = this.newest;
     await this.hold;
+    if (this.broken) throw new Error('The database is unavailable.');
     return seen;
   }
 
@@ -26,15 +28,19 @@ class FakeStore implements FeedStore<Sequenced> {
 let store: FakeStore;
 let feed: ChangeFeed<Sequenced>;
 let ending: AbortController;
+let late: PromiseWithResolvers<void>;
 
 beforeEach(() => {
   store = new FakeStore();
   feed = new ChangeFeed(store, silentLog());
   ending = new AbortController();
+  late = Promise.withResolvers();
 });
 
 afterEach(async () => {
+  vi.useRealTimers();
   ending.abort();
+  late.resolve();
   await feed.close();
 });
 
@@ -64,4 +70,27 @@ it('ends a watcher if the record was restored to an earlier state', async () => 
   const hears = watcher.next();
   store.newest = 9;
   expect(await hears).toEqual({ done: true, value: undefined });
+});
+
+it('tells a watcher its position with each reading while nothing changes', async () => {
+  const watcher = await watch(10);
+  const position = { done: false, value: { kind: 'position', sequence: 10 } };
+  expect([await watcher.next(), await watcher.next()]).toEqual([position, position]);
+});
+
+it.each([
+  ['fails', () => void (store.broken = true)],
+  ['does not answer', () => void (store.hold = late.promise)],
+])('ends its watchers if the store %s for three seconds', async (_, breakStore) => {
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval', 'setImmediate', 'clearImmediate'] });
+  const watcher = await watch(10);
+  await watcher.next();
+  breakStore();
+  const outcome = watcher.next().then(
+    () => 'heard',
+    (error: unknown) => error,
+  );
+  feed.poke();
+  await vi.advanceTimersByTimeAsync(3_100);
+  expect(await outcome).toMatchObject({ code: 'temporarily_unavailable' });
 });

@@ -1,12 +1,18 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { unlessAborted } from '@tessera/kit';
+import { SilenceTimer, unlessAborted } from '@tessera/kit';
+import { temporarilyUnavailable } from '@tessera/oauth';
 import type { Logger } from 'pino';
 
-/** How often the feed is read while it has watchers. A change made by this process is seen at once. */
-const pollMs = 100;
+/**
+ * How often the feed is read while it has watchers. A change made by this process is seen at once, one made by another
+ * within this time.
+ */
+const pollMs = 500;
+/** A watcher that has received nothing for this time gets its position with the next poll, as a sign that the feed is read. */
+const quietMs = 400;
 const longestPollMs = 2_000;
-/** A watcher gets its position every so many polls, so that silence means that the feed cannot be read. */
-const pollsPerHeartbeat = 5;
+/** Once the feed could not be read for this time, its watchers end: they may miss changes. */
+const unreadableMs = 3_000;
 const batch = 500;
 
 export interface Sequenced {
@@ -43,13 +49,14 @@ export class ChangeFeed<T extends Sequenced> {
 
   /**
    * Starts with the position from which every change follows: `after` if the feed can resume there, else the newest.
-   * Ends with the signal, with the feed, and when the feed moved back, as after a restore.
+   * Ends with the signal, with the feed, and when the feed moved back, as after a restore. Throws
+   * `temporarily_unavailable` if the feed cannot be read.
    */
   async *watch(after: number, signal: AbortSignal): AsyncGenerator<FeedItem<T>, void> {
     const ending = AbortSignal.any([signal, this.#closing.signal]);
     let position = await this.#start(after);
     yield { kind: 'position', sequence: position };
-    let quietPolls = 0;
+    let heardAt = performance.now();
     this.#watchers += 1;
     this.#polling ??= this.#poll();
     try {
@@ -58,7 +65,6 @@ export class ChangeFeed<T extends Sequenced> {
         // The tick may be older than what this watcher has received since: only a later reading proves that the feed moved back.
         if (newest < position) newest = await unlessAborted(ending, this.#store.newestChange());
         if (newest < position) return;
-        quietPolls += 1;
         while (position < newest) {
           const changes = await this.#store.changesAfter(position, batch);
           if (changes.length === 0) return;
@@ -66,11 +72,11 @@ export class ChangeFeed<T extends Sequenced> {
             yield { kind: 'change', change };
             position = change.sequence;
           }
-          quietPolls = 0;
+          heardAt = performance.now();
         }
-        if (quietPolls >= pollsPerHeartbeat) {
+        if (performance.now() - heardAt >= quietMs) {
           yield { kind: 'position', sequence: position };
-          quietPolls = 0;
+          heardAt = performance.now();
         }
       }
     } catch (error) {
@@ -99,22 +105,37 @@ export class ChangeFeed<T extends Sequenced> {
 
   async #poll(): Promise<void> {
     let failures = 0;
+    let cause: unknown;
+    const silence = () =>
+      new SilenceTimer(unreadableMs, () => this.#endTick().reject(temporarilyUnavailable(cause)));
+    let unreadable = silence();
     while (this.#watchers > 0 && !this.#closing.signal.aborted) {
       this.#wake = new AbortController();
       try {
         const newest = await this.#store.newestChange();
         failures = 0;
-        const tick = this.#tick;
-        this.#tick = Promise.withResolvers();
-        tick.resolve(newest);
+        unreadable.stop();
+        unreadable = silence();
+        this.#endTick().resolve(newest);
       } catch (error) {
+        cause = error;
         if (failures === 0) this.#log.warn({ error }, 'cannot read the change feed');
         failures += 1;
       }
       const delay = Math.min(longestPollMs, pollMs * 2 ** Math.min(failures, 10));
       await pause(delay, undefined, { signal: this.#wake.signal, ref: false }).catch(() => undefined);
     }
+    unreadable.stop();
     // In the same turn as the decision to stop, so that the next watcher starts a new poll.
     this.#polling = undefined;
+  }
+
+  /** The tick that watchers wait for; the next ones wait for another. */
+  #endTick(): PromiseWithResolvers<number> {
+    const tick = this.#tick;
+    // Nobody may wait for it when it fails.
+    tick.promise.catch(() => undefined);
+    this.#tick = Promise.withResolvers();
+    return tick;
   }
 }

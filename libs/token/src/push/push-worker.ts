@@ -1,5 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { Code, ConnectError, rootCall } from '@tessera/rpc';
+import { SilenceTimer } from '@tessera/kit';
+import { Code, ConnectError, isLocal, rootCall } from '@tessera/rpc';
 import type { Client } from '@tessera/rpc';
 import { type Runtime } from '@tessera/process';
 import type { ApprovedPush, BackchannelAuthenticationService } from '@tessera/proto-gen/device';
@@ -75,16 +76,16 @@ export function startPushWorker(parts: PushWorkerParts): PushWorker {
   async function watch(): Promise<void> {
     const silent = new AbortController();
     const signal = AbortSignal.any([silent.signal, closing.signal]);
-    const silence = setTimeout(() => silent.abort(), silenceMs).unref();
+    const silence = isLocal(backchannel) ? undefined : new SilenceTimer(silenceMs, () => silent.abort());
     try {
       for await (const _ of backchannel.watchPushes({}, rootCall('watch-pushes', undefined, signal))) {
-        silence.refresh();
+        silence?.heard();
         failures = 0;
         more = true;
         takeSoon();
       }
     } finally {
-      clearTimeout(silence);
+      silence?.stop();
     }
   }
 

@@ -10,14 +10,8 @@ import {
 } from '../introspection/access-policy.ts';
 import type { RecordedRevocation } from '../store/store.ts';
 import { mergeStreams, type StreamItem } from './merge-streams.ts';
-import {
-  cursorOf,
-  openSources,
-  parseCursor,
-  type Positions,
-  type SourceParts,
-  type Sources,
-} from './revocation-sources.ts';
+import { cursorOf, openSources, parseCursor, type SourceParts, type Sources } from './revocation-sources.ts';
+import { isHeartbeat, WatchProgress } from './watch-progress.ts';
 
 export interface WatchParts extends SourceParts, Pick<AccessPolicyParts, 'directory' | 'certificateClients'> {
   readonly runtime: Pick<Runtime, 'clock'>;
@@ -35,9 +29,6 @@ export interface RevocationMessage {
   readonly jti?: string;
   readonly endedAt?: bigint;
 }
-
-/** Every feed sends a message twice a second. After this time without one, revocations may be missed. */
-const silenceMs = 3_000;
 
 /**
  * Streams revocations: revoked refresh families and access tokens of this service, ended sessions of `authorize`, and users, applications
@@ -57,7 +48,7 @@ export async function* watchRevocations(
     const { requestId } = context;
     const { start, streams } = await openSources(parts, positions, since, { requestId, signal });
     yield { cursor: cursorOf(start) };
-    const progress = new WatchProgress(start, () => parts.runtime.clock.now());
+    const progress = new WatchProgress(start);
     for await (const arrived of mergeStreams<Sources>(streams)) {
       progress.advance(arrived);
       policy = await policyOfCall(parts, context);
@@ -77,41 +68,6 @@ function policyOfCall(parts: WatchParts, context: CallContext): Promise<AccessPo
     throw new OAuthError('invalid_token', 'The access token has expired.');
   }
   return currentAccessPolicy(parts, context);
-}
-
-/** The position in each feed, and when its last message arrived. */
-class WatchProgress {
-  readonly #now: () => number;
-  #positions: Positions;
-  readonly #lastMessageAt: Record<keyof Sources, number>;
-
-  constructor(start: Positions, now: () => number) {
-    this.#now = now;
-    this.#positions = start;
-    this.#lastMessageAt = { families: now(), directory: now(), sessions: now() };
-  }
-
-  get cursor(): string {
-    return cursorOf(this.#positions);
-  }
-
-  /** Throws UNAVAILABLE if any feed has been silent for too long. */
-  advance(arrived: StreamItem<Sources>): void {
-    this.#lastMessageAt[arrived.from] = this.#now();
-    this.#positions = { ...this.#positions, [arrived.from]: sequenceOf(arrived) };
-    const silent = Math.min(...Object.values(this.#lastMessageAt)) < this.#now() - silenceMs;
-    if (silent) throw new ConnectError('A revocation feed is silent.', Code.Unavailable);
-  }
-}
-
-/** The positions of the family feed are the heartbeat of the whole stream, as `advance` checks the other feeds. */
-function isHeartbeat(arrived: StreamItem<Sources>): boolean {
-  return arrived.from === 'families' && arrived.item.kind === 'position';
-}
-
-function sequenceOf(arrived: StreamItem<Sources>): number {
-  if (arrived.from !== 'families') return Number(arrived.item.sequence);
-  return arrived.item.kind === 'position' ? arrived.item.sequence : arrived.item.change.sequence;
 }
 
 /** The message for an item; undefined if the item ends nothing or the caller may not see it. */
