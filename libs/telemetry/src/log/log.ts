@@ -72,15 +72,28 @@ export function createLogger(options: LoggerOptions, destination?: DestinationSt
 
 let shared: DestinationStream | undefined;
 
+/** How long lines are gathered. */
+const gatheringMs = 50;
+
 /**
  * Standard output, opened once per process however many loggers there are. Lines are gathered for a moment, because a
  * write costs more than a line; warnings and errors are written at once, and nothing is lost when the process exits.
  */
 function standardOutput(): DestinationStream {
   if (shared !== undefined) return shared;
-  const output = pino.destination({ dest: 1, sync: true, minLength: 8192, periodicFlush: 50 });
+  const output = pino.destination({ dest: 1, sync: true, minLength: 8192 });
   process.once('exit', () => output.flush());
-  return (shared = output);
+  let gathering: NodeJS.Timeout | undefined;
+  const write = (line: string): void => {
+    output.write(line);
+    // Not `periodicFlush`, which wakes a process that has nothing to write.
+    gathering ??= setTimeout(() => {
+      gathering = undefined;
+      output.flush();
+    }, gatheringMs).unref();
+  };
+  const flush = (done?: (error?: Error) => void): void => output.flush(done);
+  return (shared = Object.assign({ write }, { flush }));
 }
 
 /** pino formats only the bindings of the first logger; those of its children are serialized here. */
