@@ -103,6 +103,8 @@ export function createServer(gateway: Gateway, options: ServerOptions): FastifyI
 function limits(patience: Patience) {
   return {
     bodyLimit,
+    // Before it listens the server waits for the directory, in calls with deadlines of their own.
+    pluginTimeout: 0,
     // `prepareRequests` answers the 503 in the shape of the dialect.
     return503OnClosing: false,
     forceCloseConnections: 'idle',
