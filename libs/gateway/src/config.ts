@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { duration, integer, issuerSetting, list, port, profileSetting } from '@tessera/process';
+import { accessLogs } from './http/access-log.ts';
 import { coverInternet, isEverything, networks } from './http/addresses.ts';
 
 function networkList(defaultEntries: readonly string[], options: { readonly refuseEverything: boolean }) {
@@ -45,6 +46,10 @@ export const gatewayConfig = z
     TESSERA_AUTHORIZE_REQUESTS_PER_ADDRESS: integer(600, { min: 1 }),
     /** How long clients may cache the key set; a key must be published longer than that before it signs. */
     TESSERA_JWKS_MAX_AGE: duration('5m', { max: '1d', wholeSeconds: true }),
+    /** Which requests have a line in the log: all, or those with an error and those that may change something. */
+    TESSERA_ACCESS_LOG: z
+      .enum(accessLogs, { error: `expected one of ${accessLogs.join(', ')}` })
+      .prefault('all'),
     /** Maximum age of the sign-in for approving a device or backchannel request. */
     TESSERA_APPROVAL_MAX_AGE: duration('1h', { min: '1s', max: '90d' }),
   })

@@ -4,9 +4,12 @@ import { endpointPaths, OAuthError, temporarilyUnavailable } from '@tessera/oaut
 import { count } from './body.ts';
 import type { Gateway } from '../gateway.ts';
 import { commonHeaders, crossOriginHeaders } from './headers.ts';
-import { connectionOf, readIncoming, type IncomingRules, type Connection } from './incoming.ts';
+import { isLogged } from './access-log.ts';
+import { readIncoming, type IncomingRules } from './incoming.ts';
+import { watchRequestEnds } from './request-ends.ts';
 import { measureRequest } from './request-metrics.ts';
 import { crossOriginMethods } from '../routes.ts';
+import { endSpan } from './request-traces.ts';
 
 /** Adds the hooks that run before and after every request. */
 export function prepareRequests(
@@ -26,10 +29,17 @@ export function prepareRequests(
   app.decorateRequest('refused', false);
   app.decorateRequest('incoming');
   app.decorateRequest('route', undefined);
+  const { log } = gateway.runtime;
+  const open = watchRequestEnds(app, (request, status, milliseconds) => {
+    measureRequest(request, status, milliseconds);
+    endSpan(request, status);
+    if (!request.refused && isLogged(request, status, gateway.config.TESSERA_ACCESS_LOG))
+      logRequest(log, request, status, milliseconds);
+  });
   app.addHook('onRequest', (request, reply, done) => {
-    if (isFlood(connectionOf(request.raw.socket, rules.proxies))) return void request.raw.socket.destroy();
     request.route = request.routeOptions.url;
     request.incoming = readIncoming(request.raw, request.id, rules);
+    if (!open.add(request, reply)) return void request.raw.socket.destroy();
     commonHeaders(reply, request.id);
     if (crossOriginMethods.get(request.route ?? '')?.has(request.method) === true) crossOriginHeaders(reply);
     if (https || request.incoming.tenant?.issuer.startsWith('https:') === true)
@@ -46,15 +56,6 @@ export function prepareRequests(
   app.addHook('onSend', (_request, reply, payload, done) => {
     if (closing || draining?.aborted === true) reply.header('connection', 'close');
     done(null, payload);
-  });
-  const { log } = gateway.runtime;
-  app.addHook('onResponse', (request, reply, done) => {
-    const { elapsedTime } = reply;
-    // Does not run for a request whose connection closed before it was answered; then the count ends with the connection.
-    connectionOf(request.raw.socket, rules.proxies).unanswered -= 1;
-    measureRequest(request, reply.statusCode, elapsedTime);
-    if (!request.refused) logRequest(log, request, reply.statusCode, elapsedTime);
-    done();
   });
 }
 
@@ -85,15 +86,6 @@ function hostProblem(request: FastifyRequest): OAuthError | undefined {
     if (error instanceof OAuthError) return error;
     throw error;
   }
-}
-
-/** Most requests of one connection that may be unanswered; browsers and clients have one. */
-const maxPipelined = 16;
-
-/** Whether a connection sends requests without reading the answers, which would fill the memory. */
-function isFlood(connection: Connection): boolean {
-  connection.unanswered += 1;
-  return connection.unanswered > maxPipelined;
 }
 
 /** An encoded path, one that the router cuts at `#`, or the absolute form, whose host may differ from the Host header. */

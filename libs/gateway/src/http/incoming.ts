@@ -94,22 +94,20 @@ export function userAgentHash(request: IncomingMessage): string {
 }
 
 /** The other end of a TCP connection, the same for every request on it. */
-export interface Connection {
+interface Connection {
   /** '' when the connection is already gone. */
   readonly address: string;
   /** Whether it is a trusted proxy. */
   readonly trusted: boolean;
-  /** Requests that are not answered yet. */
-  unanswered: number;
 }
 
 const connections = new WeakMap<Socket, Connection>();
 
-export function connectionOf(socket: Socket, proxies: Networks): Connection {
+function connectionOf(socket: Socket, proxies: Networks): Connection {
   const known = connections.get(socket);
   if (known !== undefined) return known;
   const address = normalizeAddress(socket.remoteAddress ?? '');
-  const connection = { address, trusted: !proxies.isEmpty && proxies.contains(address), unanswered: 0 };
+  const connection = { address, trusted: !proxies.isEmpty && proxies.contains(address) };
   connections.set(socket, connection);
   return connection;
 }

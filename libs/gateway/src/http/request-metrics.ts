@@ -3,7 +3,7 @@ import { metrics } from '@tessera/telemetry';
 
 const requests = metrics.counter({
   name: 'tessera_http_requests_total',
-  help: 'Requests by endpoint, with the status and the error code that were answered.',
+  help: 'Requests by endpoint, with the status and the error code that were answered; status 499 if the client left before the answer.',
   labels: ['endpoint', 'method', 'status', 'error'],
 });
 const seconds = metrics.histogram({
@@ -12,7 +12,7 @@ const seconds = metrics.histogram({
   labels: ['endpoint'],
 });
 
-/** Measures an answered request by the path of its route: URLs carry codes. An unknown route has no method either. */
+/** Measures a request at its end by the path of its route: URLs carry codes. An unknown route has no method either. */
 export function measureRequest(request: FastifyRequest, status: number, milliseconds: number): void {
   const { route, method, failure = '' } = request;
   const endpoint = route ?? '(none)';

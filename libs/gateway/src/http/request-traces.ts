@@ -13,7 +13,7 @@ declare module 'fastify' {
 const isUntraced = (route: string | undefined): boolean =>
   route === '/readyz' || route?.startsWith('/assets/') === true;
 
-/** A span for every sampled request, by the path of its route, until its answer is sent. Without traces there are no hooks. */
+/** A span for every sampled request, by the path of its route; `endSpan` ends it. Without traces there are no hooks. */
 export function traceRequests(app: FastifyInstance, rules: IncomingRules): void {
   if (!isTracing()) return;
   app.decorateRequest('span', undefined);
@@ -23,15 +23,15 @@ export function traceRequests(app: FastifyInstance, rules: IncomingRules): void 
   });
   // The body is read in between, in the context of the connection and not of the request.
   app.addHook('preHandler', (request, _reply, done) => within(request, done));
-  app.addHook('onResponse', ({ span, failure }, { statusCode }, done) => {
-    if (span !== undefined) {
-      span.setAttribute('http.response.status_code', statusCode);
-      if (failure !== undefined) span.setAttribute('error.type', failure);
-      markFault(span, statusCode >= 500);
-      span.end();
-    }
-    done();
-  });
+}
+
+/** Ends the span of a request, if it has one, with the status that was answered. */
+export function endSpan({ span, failure }: FastifyRequest, status: number): void {
+  if (span === undefined) return;
+  span.setAttribute('http.response.status_code', status);
+  if (failure !== undefined) span.setAttribute('error.type', failure);
+  markFault(span, status >= 500);
+  span.end();
 }
 
 function startSpan(request: FastifyRequest, rules: IncomingRules): Span | undefined {
