@@ -2,10 +2,11 @@ import { auditRow } from '@tessera/audit';
 import type { AuditBatch, AuditEvent, AuditRow } from '@tessera/audit';
 import type { Clock, Random } from '@tessera/kit';
 import type { Application } from '@tessera/proto-gen/directory';
+import type { UserGrant } from '@tessera/proto-gen/oauth';
 import type { Refusal } from './authorization/request.ts';
 import type { BrowserCall } from './browser.ts';
 import type { LogoutNotice } from './store/logout-notices.ts';
-import type { CodeGrant, NewSessionRecord, Redemption, Session, SessionEndReason } from './store/store.ts';
+import type { NewSessionRecord, Redemption, Session, SessionEndReason } from './store/store.ts';
 
 type Refused = Exclude<Redemption['outcome'], 'granted'>;
 
@@ -42,7 +43,7 @@ export interface AuthorizeAudit {
   tenantMismatch(from: BrowserCall, tenantId: string, clientId: string, session: Session): void;
   signInFailed(from: BrowserCall, failed: FailedSignIn): void;
   signInLimited(from: BrowserCall, failed: FailedSignIn, rule: string): void;
-  codeIssued(from: BrowserCall, grant: CodeGrant, codeReference: string): void;
+  codeIssued(from: BrowserCall, grant: UserGrant, codeReference: string): void;
   codeRefused(request: FailedRedemption, outcome: Refused, codeReference: string): void;
   logoutRedirectRejected(from: BrowserCall, tenantId: string, clientId: string): void;
   signedIn(from: BrowserCall, session: NewSessionRecord, clientId: string): AuditRow[];
@@ -182,7 +183,7 @@ function refusals(batch: AuditBatch) {
 
 function codeEvents(batch: AuditBatch) {
   return {
-    codeIssued(from: BrowserCall, grant: CodeGrant, codeReference: string): void {
+    codeIssued(from: BrowserCall, grant: UserGrant, codeReference: string): void {
       batch.add({
         event: 'code.issued',
         outcome: 'success',

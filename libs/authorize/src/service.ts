@@ -2,7 +2,7 @@ import { Code, ConnectError } from '@tessera/rpc';
 import type { CallContext, Handlers } from '@tessera/rpc';
 import type { ChangeFeed } from '@tessera/stores';
 import type { DirectoryClient } from '@tessera/directory-client';
-import type { ClientRedirect } from '@tessera/oauth';
+import { flatGrant, type ClientRedirect } from '@tessera/oauth';
 import { LogoutNoticeResult } from '@tessera/proto-gen/authorize';
 import type { AuthorizeService, BrowserContext } from '@tessera/proto-gen/authorize';
 import type { AuthorizeAudit } from './audit.ts';
@@ -15,7 +15,6 @@ import type { OpenedSession, Sessions } from './sessions/sessions.ts';
 import type { SessionEnd, SessionEndStore } from './store/session-ends.postgres.ts';
 import type { LogoutNoticeStore } from './store/logout-notices.ts';
 import type { SignIn } from './sign-in/sign-in.ts';
-import type { CodeGrant } from './store/store.ts';
 
 export interface AuthorizeParts {
   readonly startAuthorization: StartAuthorization;
@@ -102,11 +101,11 @@ export function authorizeHandlers(parts: AuthorizeParts): Handlers<typeof Author
       const session = await sessions.find(browserCallOf(browser, call));
       if (session === undefined) return {};
       const user = await directory.user(session.tenantId, session.userId, call.onward());
-      if (user === undefined || !directory.isActive(user, session.authTime)) return {};
-      const { sessionId, tenantId, userId } = session;
+      if (user === undefined || !directory.isActive(user, session.authentication.time)) return {};
+      const { sessionId, tenantId, userId, authentication } = session;
       const { username, name } = user;
-      const authTime = BigInt(session.authTime);
-      return { session: { sessionId, tenantId, userId, username, name, authTime } };
+      const authTime = BigInt(authentication.time);
+      return { session: { sessionId, tenantId, userId, username, name, authTime, authentication } };
     },
 
     async endSession({ browser, ...request }, call) {
@@ -117,8 +116,7 @@ export function authorizeHandlers(parts: AuthorizeParts): Handlers<typeof Author
 
     async redeemCode(request, call) {
       const { grant, ...redeemed } = await codes.redeem({ ...request, requestId: call.requestId });
-      const authTime = BigInt(grant.authTime);
-      return { grant: { ...grant, ...listsOf(grant), authTime }, ...redeemed };
+      return { grant: flatGrant(grant), userGrant: grant, ...redeemed };
     },
 
     async *watchSessionEnds({ afterSequence, since }, { signal }) {
@@ -182,15 +180,6 @@ function browserCallOf(browser: BrowserContext | undefined, call: CallContext): 
   return {
     browser: { browserId, sessionToken, knownBrowserToken, ipAddress, userAgentHash, issuer, tenantId },
     call,
-  };
-}
-
-/** The lists of a grant as a message takes them. */
-function listsOf({ scopes, userinfoClaims, idTokenClaims }: CodeGrant) {
-  return {
-    scopes: [...scopes],
-    userinfoClaims: [...userinfoClaims],
-    idTokenClaims: [...idTokenClaims],
   };
 }
 

@@ -44,17 +44,6 @@ export interface Owner {
 
 export type Decision = 'approved' | 'denied';
 
-/** The grant that a person approved. */
-export interface ApprovedGrant {
-  readonly userId: string;
-  readonly scopes: string[];
-  readonly resource: string;
-  /** Seconds since the Unix epoch. */
-  readonly authTime: number;
-  readonly sessionId: string;
-  readonly issuer: string;
-}
-
 /** The origin of a call, for the audit trail. */
 export interface Trail {
   readonly requestId: string;

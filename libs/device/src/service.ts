@@ -1,6 +1,7 @@
-import { Code, ConnectError } from '@tessera/rpc';
+import { Code, ConnectError, create } from '@tessera/rpc';
 import type { CallContext, Handlers } from '@tessera/rpc';
-import { OAuthError } from '@tessera/oauth';
+import { flatGrant, OAuthError } from '@tessera/oauth';
+import { AuthenticationSchema } from '@tessera/proto-gen/oauth';
 import { Decision } from '@tessera/proto-gen/device';
 import type {
   Approver as ApproverMessage,
@@ -80,7 +81,8 @@ function pushMessage(push: PushTask) {
     authReqId,
     clientId,
     tenantId,
-    grant: { ...grant, authTime: BigInt(grant.authTime) },
+    grant: flatGrant(grant),
+    userGrant: grant,
     ended: remainingSeconds <= 0,
     ...trail,
   };
@@ -133,12 +135,14 @@ async function decide(
   const owner = approver && ownerOf(approver);
   if (approver === undefined || owner === undefined) throw invalid('the approver is missing');
   const { ipAddress, authTime } = approver;
+  // Compatibility until 0.3: the gateway of 0.1 sends the time alone, and knows passwords alone.
+  const flat = create(AuthenticationSchema, { time: Number(authTime), methods: ['pwd'] });
   await approvals.decide(
     {
       kind,
       requestId: request.requestId,
       decision: decisionOf(request.decision),
-      approver: { ...owner, ipAddress, authTime: Number(authTime) },
+      approver: { ...owner, ipAddress, authentication: approver.authentication ?? flat },
     },
     call,
   );
@@ -154,7 +158,7 @@ function decisionOf(decision: Decision): DecisionRequest['decision'] {
 async function poll({ polling }: DeviceParts, kind: GrantKind, request: PollRequest) {
   const { secret, clientId, tenantId } = request;
   const { grant, secretHash } = await polling(kind, { secret, clientId, tenantId });
-  return { grant: { ...grant, authTime: BigInt(grant.authTime) }, secretHash };
+  return { grant: flatGrant(grant), userGrant: grant, secretHash };
 }
 
 function invalid(message: string): ConnectError {

@@ -50,7 +50,7 @@ describe('idTokenClaims (OIDC Core §2)', () => {
     clientId: 'acme-web',
     issuedAt: 1_000,
     lifetime: 600,
-    authTime: 990,
+    authentication: { time: 990, methods: ['pwd'] },
     nonce: 'n',
     accessToken: 'a.b.c',
     sessionId: 's1',
@@ -73,7 +73,9 @@ describe('idTokenClaims (OIDC Core §2)', () => {
   });
 
   it('omits claims that do not apply.', () => {
-    const bare = idTokenClaims({ ...input, nonce: '', accessToken: undefined, sessionId: undefined });
+    const authentication = { time: 990, methods: [] };
+    const absent = { nonce: '', accessToken: undefined, sessionId: undefined };
+    const bare = idTokenClaims({ ...input, ...absent, authentication });
     expect(Object.keys(bare)).toEqual(['iss', 'sub', 'aud', 'exp', 'iat', 'auth_time']);
   });
 

@@ -82,13 +82,13 @@ export interface IdTokenInput {
   readonly issuedAt: number;
   /** Seconds. */
   readonly lifetime: number;
-  /** When the user signed in, seconds since the Unix epoch. */
-  readonly authTime: number;
+  /** When the user signed in, in seconds since the Unix epoch, and how (RFC 8176 §2); no methods if that is not known. */
+  readonly authentication: { readonly time: number; readonly methods: readonly string[] };
   /** `nonce` of the authorization request; undefined or empty if there was none. */
   readonly nonce: string | undefined;
   /** The access token issued together with it, for `at_hash`; undefined if none. */
   readonly accessToken: string | undefined;
-  /** The session of the password sign-in; undefined or empty if a webhook approved the request instead. */
+  /** Undefined or empty if a webhook approved the request. */
   readonly sessionId: string | undefined;
 }
 
@@ -115,11 +115,11 @@ export function idTokenClaims(input: IdTokenInput): IdTokenClaims {
     aud: input.clientId,
     exp: input.issuedAt + input.lifetime,
     iat: input.issuedAt,
-    auth_time: input.authTime,
+    auth_time: input.authentication.time,
     ...(isPresent(input.nonce) && { nonce: input.nonce }),
     ...(isPresent(input.accessToken) && { at_hash: accessTokenHash(input.accessToken) }),
-    // Every session starts with a password (`pwd` of RFC 8176 §2). How a webhook identified the person is not known.
-    ...(isPresent(input.sessionId) && { sid: input.sessionId, acr: passwordAcr, amr: ['pwd'] }),
+    ...(isPresent(input.sessionId) && { sid: input.sessionId }),
+    ...(input.authentication.methods.length > 0 && { acr: passwordAcr, amr: input.authentication.methods }),
   };
 }
 

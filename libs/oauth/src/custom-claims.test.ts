@@ -40,7 +40,13 @@ describe('claimNameProblem', () => {
     const who = { issuer: 'i', subject: 's', clientId: 'c', tenantId: 't', ...times };
     const of = { scopes: [], roles: [], resource: '', tokenId: 'j', userinfoClaims: ['name'] };
     const access = accessTokenClaims({ ...who, ...of });
-    const id = idTokenClaims({ ...who, authTime: 1, nonce: 'n', accessToken: 'a', sessionId: 's' });
+    const id = idTokenClaims({
+      ...who,
+      authentication: { time: 1, methods: ['pwd'] },
+      nonce: 'n',
+      accessToken: 'a',
+      sessionId: 's',
+    });
     for (const name of [...Object.keys(access), ...Object.keys(id), ...userInfoClaimNames]) {
       expect(claimNameProblem(name), name).toBeTypeOf('string');
     }

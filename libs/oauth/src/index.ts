@@ -8,6 +8,7 @@ export * from './bearer.ts';
 export * from './claims-parameter.ts';
 export * from './claims.ts';
 export * from './custom-claims.ts';
+export * from './flat-grant.ts';
 export * from './forward-auth.ts';
 export * from './grant-types.ts';
 export * from './key-copies.ts';

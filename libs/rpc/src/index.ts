@@ -5,6 +5,7 @@
 import type { BuiltService } from './call.ts';
 import type { RpcServer, ServeOptions } from './server/serve.ts';
 
+export { create } from '@bufbuild/protobuf';
 export { awaitShared, rootCall, sharedCall } from './call-options.ts';
 export { Code, ConnectError, route } from './call.ts';
 export type {
@@ -24,6 +25,7 @@ export { certifiedName } from './caller-check/caller-of-certificate.ts';
 export { isLocal, local } from './local.ts';
 export type { RemoteService } from './remote.ts';
 export type { RpcServer } from './server/serve.ts';
+export { storedMessage, type StoredMessage } from './stored-message.ts';
 export { parseTarget } from './target.ts';
 
 // gRPC is loaded with its first use, and `openRemoteService` from `@tessera/rpc/remote`: compact needs neither, and it takes 5 MiB.

@@ -3,13 +3,15 @@ import { opaqueValue } from '@tessera/kit';
 import type { Random } from '@tessera/kit';
 import type { ClientRedirect } from '@tessera/oauth';
 import { authorizationResponse, codeChallenge, isCodeVerifier, OAuthError } from '@tessera/oauth';
+import { UserGrantSchema, type UserGrant } from '@tessera/proto-gen/oauth';
+import { create } from '@tessera/rpc';
 import { digest } from '../browser.ts';
 import type { BrowserCall } from '../browser.ts';
 import type { AuthorizeAudit } from '../audit.ts';
 import { invalidContext } from './pending-requests.ts';
 import type { CheckedRequest } from './request.ts';
 import { longestCodeLifetimeSeconds } from '../store/store.ts';
-import type { CodeGrant, CodeStore, Session, SessionStore } from '../store/store.ts';
+import type { CodeStore, Session, SessionStore } from '../store/store.ts';
 
 /** A redemption by an authenticated client, as `token` sends it. */
 export interface CodeRequest {
@@ -25,7 +27,7 @@ export interface CodeRequest {
 }
 
 export interface RedeemedCode {
-  readonly grant: CodeGrant;
+  readonly grant: UserGrant;
   /** Key of the redemption marker in `token`. */
   readonly codeHash: Buffer;
   /** It was presented correctly before. */
@@ -114,20 +116,20 @@ export function createCodes(deps: {
   };
 }
 
-function grantOf(request: CheckedRequest, session: Session): CodeGrant {
-  return {
+function grantOf(request: CheckedRequest, session: Session): UserGrant {
+  return create(UserGrantSchema, {
     tenantId: session.tenantId,
     clientId: request.record.application.clientId,
     userId: session.userId,
-    scopes: request.scopes,
+    scopes: [...request.scopes],
     resource: request.resource,
-    nonce: request.form.nonce ?? '',
-    authTime: session.authTime,
-    sessionId: session.sessionId,
     issuer: request.issuer,
-    userinfoClaims: request.claims.userinfo,
-    idTokenClaims: request.claims.idToken,
-  };
+    sessionId: session.sessionId,
+    authentication: session.authentication,
+    nonce: request.form.nonce ?? '',
+    userinfoClaims: [...request.claims.userinfo],
+    idTokenClaims: [...request.claims.idToken],
+  });
 }
 
 /**

@@ -51,8 +51,8 @@ export function createStartAuthorization(deps: {
     session: Session,
   ): Promise<ClientRedirect | undefined> {
     const user = await directory.user(session.tenantId, session.userId, from.call.onward());
-    if (user === undefined || !directory.isActive(user, session.authTime)) return undefined;
-    if (!directory.isActive(request.record, session.authTime)) return undefined;
+    if (user === undefined || !directory.isActive(user, session.authentication.time)) return undefined;
+    if (!directory.isActive(request.record, session.authentication.time)) return undefined;
     // Even without prompt=none: the same person would end up here again. With prompt=login another person can sign in.
     if (!directory.mayUse(request.record.application, user)) {
       audit.accessDenied(from, request.record.application, session);

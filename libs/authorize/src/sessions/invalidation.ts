@@ -48,7 +48,7 @@ export function startInvalidation({
       for (const session of found) {
         const call = rootCall('session-invalidation', callMs, closing.signal);
         const user = await directory.user(session.tenantId, session.userId, call);
-        if (user !== undefined && directory.isActive(user, session.authTime)) continue;
+        if (user !== undefined && directory.isActive(user, session.authentication.time)) continue;
         const { sessionId } = session;
         const row = audit.sessionInvalidated(session);
         if (await sessions.end({ sessionId, reason: 'invalidated', requestId: '', audit: row })) onEnd();

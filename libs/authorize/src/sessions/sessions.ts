@@ -91,7 +91,7 @@ export function createSessions(deps: {
       return ifServedHere(from, await store.find(tokenHash, lifetimes.idle));
     },
 
-    async open(from, { user, signedInAt }, clientId, replaced) {
+    async open(from, { user, signedInAt, methods }, clientId, replaced) {
       const { sessionToken, sessionId } = newSessionIdentity(random);
       const knownBrowser = knownBrowserOf(from.browser, random);
       const record: NewSessionRecord = {
@@ -100,6 +100,7 @@ export function createSessions(deps: {
         tenantId: user.tenantId,
         userId: user.userId,
         signedInAt,
+        methods,
         lifetimeSeconds: lifetimes.session,
         ipAddress: from.browser.ipAddress,
         userAgentHash: from.browser.userAgentHash,

@@ -50,6 +50,8 @@ export interface CheckedUser {
   readonly user: User;
   /** When the password was checked: milliseconds since the Unix epoch, by the directory's clock; undefined from an older one. */
   readonly signedInAt: number | undefined;
+  /** How the person was identified: the `amr` claim (RFC 8176 §2). */
+  readonly methods: readonly string[];
 }
 
 interface Identified {
@@ -99,7 +101,7 @@ export function createPasswordCheck(deps: {
     );
     const { user, signedInAtMs } = answer;
     if (user?.tenantId !== tenantId || !directory.isActive(user)) return undefined;
-    return { user, signedInAt: signedInAtMs === 0n ? undefined : Number(signedInAtMs) };
+    return { user, signedInAt: signedInAtMs === 0n ? undefined : Number(signedInAtMs), methods: ['pwd'] };
   }
 
   /**

@@ -94,9 +94,10 @@ export function createSignIn(deps: SignInDependencies): SignIn {
 }
 
 /** A sign-in in the second in which its application was enabled again counts as later than that. */
-function signedInFor({ user, signedInAt }: CheckedUser, { record }: CheckedRequest): CheckedUser {
+function signedInFor(verified: CheckedUser, { record }: CheckedRequest): CheckedUser {
   const earliest = Number(record.application.validFrom) * 1000;
-  return { user, signedInAt: signedInAt && Math.max(signedInAt, earliest) };
+  const { signedInAt } = verified;
+  return { ...verified, signedInAt: signedInAt && Math.max(signedInAt, earliest) };
 }
 
 /** Repeats the checks with the current records: a request of anything disabled since gets no code. */

@@ -14,6 +14,7 @@ function newSession(difference: Partial<NewSessionRecord> = {}): NewSessionRecor
     tenantId: 'acme',
     userId: text(8),
     signedInAt: undefined,
+    methods: ['pwd'],
     lifetimeSeconds: 60,
     ipAddress: '192.0.2.1',
     userAgentHash: 'agent',

@@ -17,6 +17,7 @@ function newSession(difference: Partial<NewSessionRecord> = {}): NewSessionRecor
     tenantId: 'acme',
     userId: 'u1',
     signedInAt: undefined,
+    methods: ['pwd'],
     lifetimeSeconds: 43_200,
     ipAddress: '192.0.2.1',
     userAgentHash: 'agent',

@@ -24,6 +24,7 @@ export function sessionEndContract(engine: string, open: () => Promise<Database>
       tenantId: 'acme',
       userId: 'u1',
       signedInAt: undefined,
+      methods: ['pwd'],
       lifetimeSeconds: 60,
       ipAddress: '192.0.2.1',
       userAgentHash: 'agent',

@@ -14,6 +14,7 @@ function newSession(difference: Partial<NewSessionRecord> = {}): NewSessionRecor
     tenantId: 'acme',
     userId: 'u1',
     signedInAt: undefined,
+    methods: ['pwd'],
     lifetimeSeconds: 43_200,
     ipAddress: '192.0.2.1',
     userAgentHash: 'agent',
@@ -87,10 +88,10 @@ function livingContract(open: () => Promise<Database>): void {
     const { record, session } = await opened(store);
     const { sessionId, tenantId, userId, tokenHash } = record;
     expect(session).toMatchObject({ sessionId, tenantId, userId });
-    expect(Number.isInteger(session.authTime)).toBe(true);
+    expect(Number.isInteger(session.authentication.time)).toBe(true);
     expect(session.authAge).toBeGreaterThanOrEqual(0);
     const found = await store.find(tokenHash, idleSeconds);
-    expect(found).toMatchObject({ sessionId, tenantId, userId, authTime: session.authTime });
+    expect(found).toMatchObject({ sessionId, tenantId, userId, authentication: session.authentication });
     expect(await store.find(systemRandom.bytes(32), idleSeconds)).toBeUndefined();
   });
 

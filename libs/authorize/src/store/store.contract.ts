@@ -1,3 +1,5 @@
+import { UserGrantSchema } from '@tessera/proto-gen/oauth';
+import { create } from '@tessera/rpc';
 import { setTimeout as pause } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { systemRandom } from '@tessera/kit';
@@ -100,21 +102,22 @@ export function pendingRequestStoreContract(
   });
 }
 
-function codeRecord(sessionId = unique()): CodeRecord {
+/** The record of a code that a person got in a session. */
+export function codeRecord(sessionId = unique()): CodeRecord {
   return {
-    grant: {
+    grant: create(UserGrantSchema, {
       tenantId: 'acme',
       clientId: 'web',
       userId: 'u1',
       scopes: ['openid', 'orders.read'],
       resource: 'https://orders.example',
       nonce: 'n "1"',
-      authTime: 1_767_225_600,
+      authentication: { time: 1_767_225_600, methods: ['pwd'] },
       sessionId,
       issuer: 'https://id.example',
       userinfoClaims: ['name'],
       idTokenClaims: ['email'],
-    },
+    }),
     codeChallenge: 'challenge',
     redirectUri: 'https://app.example/cb',
   };

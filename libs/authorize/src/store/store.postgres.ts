@@ -1,4 +1,6 @@
 import type { AuditRow } from '@tessera/audit';
+import { AuthenticationSchema } from '@tessera/proto-gen/oauth';
+import { create } from '@tessera/rpc';
 import type { Database } from '@tessera/stores';
 import { rememberBrowser } from './known-browsers.postgres.ts';
 import type { EndedSession, EndingSession, NewSessionRecord, Session, SessionStore } from './store.ts';
@@ -17,10 +19,11 @@ interface SessionRow {
   tenant_id: string;
   user_id: string;
   auth_time: number;
+  methods: string[];
   auth_age: number;
 }
 
-const sessionColumns = `session_id, tenant_id, user_id,
+const sessionColumns = `session_id, tenant_id, user_id, methods,
     floor(extract(epoch FROM auth_time))::float8 AS auth_time,
     extract(epoch FROM clock_timestamp() - auth_time)::float8 AS auth_age`;
 
@@ -82,13 +85,13 @@ const find = `
     WHERE s.session_id = found.session_id AND s.ended_at IS NULL
       AND s.last_seen_at < clock_timestamp() - interval '1 minute'
   )
-  SELECT session_id, tenant_id, user_id, auth_time, auth_age FROM found`;
+  SELECT session_id, tenant_id, user_id, methods, auth_time, auth_age FROM found`;
 
 const identify = `
   WITH RECURSIVE found AS (
     SELECT ${sessionColumns}, replaces FROM authorize.session WHERE token_hash = $1
   ), ${earlierOf('found')}
-  SELECT session_id, tenant_id, user_id, auth_time, auth_age, ${earlierIds} FROM found`;
+  SELECT session_id, tenant_id, user_id, methods, auth_time, auth_age, ${earlierIds} FROM found`;
 
 const open = `
   WITH RECURSIVE had AS (
@@ -101,9 +104,9 @@ const open = `
   ), opened AS (
     INSERT INTO authorize.session
       (session_id, token_hash, tenant_id, user_id, auth_time, created_at, last_seen_at, expires_at,
-       ip_address, user_agent_hash, replaces, participants)
+       ip_address, user_agent_hash, methods, replaces, participants)
     VALUES ($1, $2, $3, $4, coalesce(to_timestamp($12::float8 / 1000), now()), now(), now(),
-            now() + make_interval(secs => $5), $6, $7,
+            now() + make_interval(secs => $5), $6, $7, $16::text[],
             (SELECT session_id FROM had WHERE tenant_id = $3 AND user_id = $4),
             coalesce((SELECT participants FROM replaced WHERE tenant_id = $3 AND user_id = $4),
                      (SELECT participants FROM had WHERE tenant_id = $3 AND user_id = $4
@@ -116,7 +119,7 @@ const open = `
     SELECT ${auditColumns} FROM jsonb_to_recordset($11::jsonb) AS ended(${auditShape})
     WHERE EXISTS (SELECT 1 FROM replaced)
   )
-  SELECT o.session_id, o.tenant_id, o.user_id, auth_time, auth_age,
+  SELECT o.session_id, o.tenant_id, o.user_id, methods, auth_time, auth_age,
          h.tenant_id AS over_tenant_id, h.session_id AS over_session_id, ${earlierIds}
   FROM opened AS o LEFT JOIN had AS h ON (h.tenant_id, h.user_id) <> (o.tenant_id, o.user_id)`;
 
@@ -249,6 +252,7 @@ function openValues(
     session.previousTokenHash ?? null,
     session.knownBrowserHash,
     replaced?.requestId ?? '',
+    session.methods,
   ];
 }
 
@@ -273,7 +277,7 @@ function toSession(row: SessionRow): Session {
     sessionId: row.session_id,
     tenantId: row.tenant_id,
     userId: row.user_id,
-    authTime: row.auth_time,
+    authentication: create(AuthenticationSchema, { time: row.auth_time, methods: row.methods }),
     authAge: row.auth_age,
   };
 }

@@ -1,10 +1,12 @@
+import { flatGrant, userGrantFields } from '@tessera/oauth';
+import { UserGrantSchema, type UserGrant } from '@tessera/proto-gen/oauth';
+import { create, storedMessage } from '@tessera/rpc';
 import type { RedisHandle } from '@tessera/stores';
 import { z } from 'zod';
 import { digest } from '../browser.ts';
 import { longestCodeLifetimeSeconds, tooManyPending } from './store.ts';
 import type {
   AnsweredRequest,
-  CodeGrant,
   CodePresentation,
   CodeStore,
   PendingRequestStore,
@@ -30,7 +32,11 @@ const answeredRequest = z.object({
   userId: z.string(),
 });
 
-const codeGrant = z.object({
+const storedGrant = storedMessage(UserGrantSchema);
+
+/** What a code stands for: `userGrant`, or as version 0.1 stores it (compatibility until 0.3). */
+const codeData = z.object({ userGrant: z.json().optional() });
+const flatCodeData = z.object({
   tenantId: z.string(),
   clientId: z.string(),
   userId: z.string(),
@@ -40,9 +46,8 @@ const codeGrant = z.object({
   authTime: z.number(),
   sessionId: z.string(),
   issuer: z.string(),
-  // Absent from a code of the version before.
-  userinfoClaims: z.array(z.string()).default([]),
-  idTokenClaims: z.array(z.string()).default([]),
+  userinfoClaims: z.array(z.string()),
+  idTokenClaims: z.array(z.string()),
 });
 
 const interactionKey = (idHash: string): string => `authorize:interaction:${idHash}`;
@@ -188,7 +193,7 @@ export function createRedisCodeStore(redis: RedisHandle): CodeStore {
   return {
     async save(codeHash, { grant, codeChallenge, redirectUri }, lifetimeSeconds) {
       const keys = [codeKey(codeHash), sessionKey(grant.sessionId)];
-      const data = JSON.stringify(grant satisfies CodeGrant);
+      const data = JSON.stringify({ ...storedFlatGrant(grant), userGrant: storedGrant.encode(grant) });
       const values = [
         grant.clientId,
         grant.tenantId,
@@ -228,8 +233,19 @@ function redemptionOf(reply: unknown): Redemption {
   const [outcome, grant, taken, burnt] = parsed;
   return {
     outcome,
-    grant: codeGrant.parse(JSON.parse(grant)),
+    grant: grantOf(JSON.parse(grant)),
     takenBefore: taken === '1',
     burnt: burnt === '1',
   };
+}
+
+function grantOf(data: unknown): UserGrant {
+  const { userGrant } = codeData.parse(data);
+  if (userGrant !== undefined) return storedGrant.decode(userGrant);
+  return create(UserGrantSchema, userGrantFields(flatCodeData.parse(data)));
+}
+
+function storedFlatGrant(grant: UserGrant) {
+  const flat = flatGrant(grant);
+  return { ...flat, authTime: Number(flat.authTime) };
 }

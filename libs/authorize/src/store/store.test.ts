@@ -1,8 +1,9 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { systemClock } from '@tessera/kit';
+import { systemClock, systemRandom } from '@tessera/kit';
+import { flatGrant } from '@tessera/oauth';
 import type { RedisHandle } from '@tessera/stores';
 import { fakeClock, testRedis, testRedisCluster } from '@tessera/test-kit';
-import { codeStoreContract, pendingRequestStoreContract } from './store.contract.ts';
+import { codeRecord, codeStoreContract, pendingRequestStoreContract } from './store.contract.ts';
 import type { PendingRequestStore } from './store.ts';
 import { createMemoryCodeStore, createMemoryPendingRequestStore } from './store.memory.ts';
 import { createRedisCodeStore, createRedisPendingRequestStore } from './store.redis.ts';
@@ -59,5 +60,22 @@ describe('contexts in memory', () => {
       code: 'temporarily_unavailable',
     });
     expect(await store.find('0 0')).toEqual(pending);
+  });
+});
+
+describe('a code in Redis', () => {
+  it('is redeemed if version 0.1 stored it, and readable for that version', async () => {
+    const store = createRedisCodeStore(redis);
+    const { grant, codeChallenge, redirectUri } = codeRecord();
+    const codeHash = systemRandom.bytes(32).toString('hex');
+    const key = `authorize:code:${codeHash}`;
+    await store.save(codeHash, { grant, codeChallenge, redirectUri }, 60);
+    const stored = JSON.parse(String(await redis.call('HGET', key, 'data'))) as Record<string, unknown>;
+    const { userGrant: _, ...flat } = stored;
+    expect(flat).toEqual({ ...flatGrant(grant), authTime: grant.authentication?.time });
+    await redis.call('HSET', key, 'data', JSON.stringify(flat));
+    const { tenantId, clientId } = grant;
+    const presented = { tenantId, clientId, codeChallenge, redirectUri, confidential: true };
+    expect(await store.redeem(codeHash, presented)).toMatchObject({ outcome: 'granted', grant });
   });
 });

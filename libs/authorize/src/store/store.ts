@@ -1,5 +1,6 @@
 import type { AuditRow } from '@tessera/audit';
 import { OAuthError } from '@tessera/oauth';
+import type { Authentication, UserGrant } from '@tessera/proto-gen/oauth';
 
 /**
  * An authorization request that waits for a person to sign in. It holds the parameters that were checked, so that the
@@ -47,27 +48,8 @@ export function tooManyPending(retryAfterSeconds: number): OAuthError {
   return new OAuthError('rate_limited', 'Too many requests. Try again later.', { retryAfterSeconds });
 }
 
-/** The grant that a code stands for. */
-export interface CodeGrant {
-  readonly tenantId: string;
-  readonly clientId: string;
-  readonly userId: string;
-  readonly scopes: readonly string[];
-  /** The named resource, else the audience of the granted API scopes; empty if there is neither. */
-  readonly resource: string;
-  /** Empty when the request had none. */
-  readonly nonce: string;
-  /** Seconds since the Unix epoch, by the database's clock. */
-  readonly authTime: number;
-  readonly sessionId: string;
-  readonly issuer: string;
-  /** Claims requested by name beside those of the scopes (OIDC Core §5.5). */
-  readonly userinfoClaims: readonly string[];
-  readonly idTokenClaims: readonly string[];
-}
-
 export interface CodeRecord {
-  readonly grant: CodeGrant;
+  readonly grant: UserGrant;
   readonly codeChallenge: string;
   readonly redirectUri: string;
 }
@@ -86,7 +68,7 @@ export interface CodePresentation {
 export type Redemption =
   | {
       readonly outcome: 'granted';
-      readonly grant: CodeGrant;
+      readonly grant: UserGrant;
       /** It was presented correctly before. */
       readonly takenBefore: boolean;
       /** It was burnt after that: nothing may be issued for it, and what its first use issued may have to be revoked. */
@@ -124,8 +106,7 @@ export interface Session {
   readonly sessionId: string;
   readonly tenantId: string;
   readonly userId: string;
-  /** Seconds since the Unix epoch, by the database's clock. */
-  readonly authTime: number;
+  readonly authentication: Authentication;
   /** Seconds, with fractions, since the person signed in, by the database's clock. */
   readonly authAge: number;
 }
@@ -145,6 +126,8 @@ export interface NewSessionRecord {
   readonly userId: string;
   /** Milliseconds since the Unix epoch; undefined means now. */
   readonly signedInAt: number | undefined;
+  /** How the person signed in: the `amr` claim (RFC 8176 §2). */
+  readonly methods: readonly string[];
   readonly lifetimeSeconds: number;
   readonly ipAddress: string;
   readonly userAgentHash: string;

@@ -5,6 +5,8 @@ import type { CallContext } from '@tessera/rpc';
 import type { Clock, Random } from '@tessera/kit';
 import type { Limiter, LimitRule } from '@tessera/stores';
 import { OAuthError } from '@tessera/oauth';
+import { AuthenticationSchema, type Authentication } from '@tessera/proto-gen/oauth';
+import { create } from '@tessera/rpc';
 import type { ApprovalExperiences } from './experience.ts';
 import type { DeviceAudit } from '../audit.ts';
 import { count } from '../limits.ts';
@@ -14,8 +16,7 @@ import type { DecisionStore } from '../store/decision-store.ts';
 
 /** The signed-in person who decides. */
 export interface Approver extends Owner {
-  /** Seconds since the Unix epoch. */
-  readonly authTime: number;
+  readonly authentication: Authentication;
   readonly ipAddress: string;
 }
 
@@ -95,8 +96,10 @@ async function decideByLink(
     const user = await directory.user(tenantId, userId, call.onward());
     // A sign-in at this moment is later than every change so far, also if clocks differ.
     const earliest = Math.max(Number(user?.validFrom ?? 0), Number(client.application.validFrom));
-    const authTime = Math.max(Math.floor(clock.now() / 1000), earliest);
-    const approver = { tenantId, userId, sessionId: '', authTime, ipAddress };
+    const time = Math.max(Math.floor(clock.now() / 1000), earliest);
+    // How the notification system identified the person is not known.
+    const authentication = create(AuthenticationSchema, { time });
+    const approver = { tenantId, userId, sessionId: '', authentication, ipAddress };
     return decide(parts, { kind: 'auth_req_id', requestId, decision, approver }, call);
   }
   throw notPending();
@@ -119,11 +122,12 @@ async function decide(parts: ApprovalParts, request: DecisionRequest, call: Call
     ...(reason === undefined ? {} : { reason }),
   });
   failpoint('decision.before_commit');
-  const { userId, sessionId, authTime } = approver;
+  const { userId, sessionId, authentication } = approver;
   const { remainingSeconds } = grant;
   const { delivery: asked } = grant.request;
   const delivery = asked && { ...asked, deliveryId: ulid(parts.clock, parts.random), trail };
-  const made = { request: grant.request, decision, userId, sessionId, authTime, remainingSeconds, delivery };
+  const who = { userId, sessionId, authentication };
+  const made = { request: grant.request, decision, ...who, remainingSeconds, delivery };
   const recorded = await decisions.decide(made, row);
   failpoint('decision.after_commit');
   await store.settle(grant.request, recorded.decision);
@@ -185,12 +189,12 @@ async function admissible(
     return { decision: 'denied', reason: 'grant_type_not_allowed' };
   }
   const user = await directory.user(tenantId, approver.userId, call.onward());
-  if (user === undefined || !directory.isActive(user, approver.authTime)) {
+  if (user === undefined || !directory.isActive(user, approver.authentication.time)) {
     return { decision: 'denied', reason: 'user_inactive' };
   }
   if (!directory.mayUse(client.application, user)) return { decision: 'denied', reason: 'role_missing' };
   // The sign-in is older than the application's last activation: nothing is issued for it, but a new one will do.
-  if (!directory.isActive(client, approver.authTime)) return 'sign_in_again';
+  if (!directory.isActive(client, approver.authentication.time)) return 'sign_in_again';
   return { decision };
 }
 

@@ -115,13 +115,13 @@ export function deliveryStoreContract(engine: string, open: () => Promise<Databa
       const taken = (await Promise.all(Array.from({ length: 20 }, () => on.take(10, 20)))).flat();
       expect(taken).toHaveLength(1);
       const { scopes, resource, issuer } = decision.request;
-      const { userId, sessionId, authTime } = decision;
+      const { userId, sessionId, authentication } = decision;
       const [push] = taken;
       if (push === undefined) throw new Error('nothing was taken');
       expect(push).toMatchObject({
         attempt: 1,
         outcome: 'approved',
-        grant: { userId, sessionId, authTime, scopes, resource, issuer },
+        grant: { userId, sessionId, authentication, scopes, resource, issuer },
       });
       expect(await on.claim(10, 20)).toEqual({ due: [], pushesWait: false });
       expect(await on.handOver({ ...push, claim: 2 }, 'theirs')).toBe(false);

@@ -1,5 +1,6 @@
 import type { Database } from '@tessera/stores';
 import { auditValues } from '../store/audit-values.ts';
+import { grantOf, type GrantRow } from '../store/stored-grant.ts';
 import {
   shortestDeliverySeconds,
   type Claim,
@@ -39,7 +40,7 @@ const claim = `
 
 const take = `
   WITH ${leased(true)}
-  SELECT leased.*, d.scopes, d.resource, d.auth_time::float8 AS auth_time, d.session_id, d.issuer
+  SELECT leased.*, d.user_grant, d.scopes, d.resource, d.auth_time::float8 AS auth_time, d.session_id, d.issuer
   FROM leased JOIN device.decision AS d USING (tenant_id, hash)
   WHERE d.kind = 'auth_req_id'`;
 
@@ -114,13 +115,7 @@ interface DeliveryRow {
 /** All columns but the first are null if there is no delivery. */
 type ClaimedRow = { readonly pushes_wait: boolean } & (DeliveryRow | { readonly delivery_id: null });
 
-interface TakenRow extends DeliveryRow {
-  readonly scopes: string[];
-  readonly resource: string;
-  readonly auth_time: number;
-  readonly session_id: string;
-  readonly issuer: string;
-}
+type TakenRow = DeliveryRow & GrantRow;
 
 /** Deliveries in Postgres or PGlite. */
 export function createDeliveryStore(database: Database): DeliveryStore {
@@ -200,7 +195,5 @@ function deliveryOf(row: DeliveryRow): Delivery {
 }
 
 function pushOf(row: TakenRow): TakenPush {
-  const { scopes, resource, issuer } = row;
-  const who = { userId: row.user_id, sessionId: row.session_id, authTime: row.auth_time };
-  return { ...deliveryOf(row), grant: { ...who, scopes, resource, issuer } };
+  return { ...deliveryOf(row), grant: grantOf(row) };
 }

@@ -1,5 +1,6 @@
 import type { AuditRow } from '@tessera/audit';
-import type { ApprovedGrant, DeliveryMode, GrantRequest, RequestedDelivery, Trail } from '../grant.ts';
+import type { UserGrant } from '@tessera/proto-gen/oauth';
+import type { DeliveryMode, GrantRequest, RequestedDelivery, Trail } from '../grant.ts';
 
 /** A delivery that is written with a decision and takes its other fields from it. */
 export interface NewDelivery extends RequestedDelivery {
@@ -50,7 +51,7 @@ export interface Delivery extends Claim {
 
 /** An approved request whose tokens are to be pushed. */
 export interface TakenPush extends Delivery {
-  readonly grant: ApprovedGrant;
+  readonly grant: UserGrant;
 }
 
 /** A delivery is attempted for at least this time, however late the person decided. */

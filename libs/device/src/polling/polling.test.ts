@@ -5,7 +5,7 @@ import { temporarilyUnavailable } from '@tessera/oauth';
 import { Decision } from '@tessera/proto-gen/device';
 import { fakeClock } from '@tessera/test-kit';
 import {
-  authTime,
+  authentication,
   codeOf,
   createWorld,
   decideBackchannel,
@@ -44,12 +44,12 @@ describe('polling for a device', () => {
     expect(await codeOf(poll())).toBe('slow_down');
     const who = person();
     await decideDevice(world, await openDevice(world, userCode, who), who);
-    const { grant, secretHash } = await poll();
-    expect(grant).toMatchObject({
+    const { userGrant, secretHash } = await poll();
+    expect(userGrant).toMatchObject({
       userId: who.userId,
       scopes: ['openid', 'orders.read'],
       resource: orders,
-      authTime,
+      authentication,
       sessionId: who.sessionId,
       issuer,
     });
@@ -136,8 +136,8 @@ describe('polling for a backchannel request', () => {
     for (const { requestId } of await waitingFor(world, ada)) await decideBackchannel(world, requestId, ada);
     expect(await codeOf(pollBackchannel(world, authReqId, 'acme-box'))).toBe('invalid_grant');
     expect(await codeOf(pollDevice(world, authReqId, 'acme-bank'))).toBe('invalid_grant');
-    const { grant, secretHash } = await poll();
-    expect(grant).toMatchObject({ userId: 'acme-ada', sessionId: ada.sessionId, authTime, issuer });
+    const { userGrant, secretHash } = await poll();
+    expect(userGrant).toMatchObject({ userId: 'acme-ada', sessionId: ada.sessionId, authentication, issuer });
     expect(Buffer.from(secretHash).toString('hex')).toBe(hashOf(authReqId));
   });
 });

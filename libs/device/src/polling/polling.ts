@@ -1,8 +1,9 @@
 import { hash as digestOf } from 'node:crypto';
 import { OAuthError } from '@tessera/oauth';
+import type { UserGrant } from '@tessera/proto-gen/oauth';
 import type { PollSecrets } from './poll-secret.ts';
 import type { GrantStore } from '../store/grant-store.ts';
-import type { ApprovedGrant, GrantKind } from '../grant.ts';
+import type { GrantKind } from '../grant.ts';
 import type { DecisionStore } from '../store/decision-store.ts';
 
 export interface Poll {
@@ -13,7 +14,7 @@ export interface Poll {
 }
 
 export interface Approved {
-  readonly grant: ApprovedGrant;
+  readonly grant: UserGrant;
   /** Key of the redemption marker in `token`. */
   readonly secretHash: Buffer;
 }

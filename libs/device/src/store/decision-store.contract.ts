@@ -1,3 +1,5 @@
+import { AuthenticationSchema } from '@tessera/proto-gen/oauth';
+import { create } from '@tessera/rpc';
 import { describe, expect, it } from 'vitest';
 import { auditRow } from '@tessera/audit';
 import { systemClock, systemRandom } from '@tessera/kit';
@@ -25,7 +27,7 @@ function newDecision(decision: Decision, difference: Partial<NewDecision> = {}):
     decision,
     userId: 'ada',
     sessionId: 'session-1',
-    authTime: 1_767_225_600,
+    authentication: create(AuthenticationSchema, { time: 1_767_225_600, methods: ['pwd'] }),
     remainingSeconds: 60,
     ...difference,
   };
@@ -58,15 +60,30 @@ export function decisionStoreContract(engine: string, open: () => Promise<Databa
     it('confirms an approval with its grant, each time', async () => {
       const decision = newDecision('approved');
       expect(await decide(decision)).toEqual({ decision: 'approved', userId: 'ada', isNew: true });
-      const { request, userId, sessionId, authTime } = decision;
+      const { request, userId, sessionId, authentication } = decision;
       const { scopes, resource, issuer } = request;
       const confirmed = {
         decision: 'approved',
-        grant: { userId, sessionId, authTime, scopes, resource, issuer },
+        grant: { userId, sessionId, authentication, scopes, resource, issuer },
       };
-      expect(await confirm(decision)).toEqual(confirmed);
-      expect(await confirm(decision)).toEqual(confirmed);
+      expect(await confirm(decision)).toMatchObject(confirmed);
+      expect(await confirm(decision)).toMatchObject(confirmed);
       expect(await audited(decision)).toEqual(['device.approved']);
+    });
+
+    it('confirms an approval that version 0.1 recorded', async () => {
+      const decision = newDecision('approved');
+      await decide(decision);
+      await (
+        await open()
+      ).query({
+        name: 'test.forget_user_grant',
+        text: 'UPDATE device.decision SET user_grant = NULL WHERE hash = $1',
+        values: [Buffer.from(decision.request.hash, 'hex')],
+      });
+      const { userId, sessionId, authentication } = decision;
+      const confirmed = await confirm(decision);
+      expect(confirmed).toMatchObject({ grant: { ...client, userId, sessionId, authentication } });
     });
 
     it('confirms nothing that is undecided, expired or of another client', async () => {

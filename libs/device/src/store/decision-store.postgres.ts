@@ -2,15 +2,16 @@ import type { Database } from '@tessera/stores';
 import { auditValues } from './audit-values.ts';
 import { shortestDeliverySeconds } from '../delivery/delivery-store.ts';
 import type { Decision } from '../grant.ts';
+import { grantColumns, grantOf, storedGrantOf, type GrantRow } from './stored-grant.ts';
 import type { Confirmation, DecisionStore, NewDecision, RecordedDecision } from './decision-store.ts';
 
 const decide = `
   WITH decided AS (
     INSERT INTO device.decision
       (tenant_id, kind, hash, client_id, decision, user_id, session_id, auth_time, scopes, resource, issuer,
-       expires_at)
+       expires_at, user_grant)
     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9::text[], $10, $11,
-            clock_timestamp() + make_interval(secs => $12::float8))
+            clock_timestamp() + make_interval(secs => $12::float8), $26::jsonb)
     ON CONFLICT (tenant_id, kind, hash) DO NOTHING
     RETURNING decision, user_id
   ), audited AS (
@@ -30,7 +31,7 @@ const decide = `
 const recorded = `SELECT decision, user_id FROM device.decision WHERE tenant_id = $1 AND kind = $2 AND hash = $3`;
 
 const confirm = `
-  SELECT decision, user_id, scopes, resource, auth_time::float8 AS auth_time, session_id, issuer
+  SELECT decision, user_id, ${grantColumns}
   FROM device.decision
   WHERE tenant_id = $1 AND kind = $2 AND hash = $3 AND client_id = $4 AND expires_at > clock_timestamp()`;
 
@@ -45,13 +46,7 @@ interface RecordedRow {
   readonly user_id: string;
 }
 
-interface DecisionRow extends RecordedRow {
-  readonly scopes: string[];
-  readonly resource: string;
-  readonly auth_time: number;
-  readonly session_id: string;
-  readonly issuer: string;
-}
+type DecisionRow = RecordedRow & GrantRow;
 
 /** Decisions in Postgres or PGlite. */
 export function createDecisionStore(database: Database): DecisionStore {
@@ -60,7 +55,12 @@ export function createDecisionStore(database: Database): DecisionStore {
       const { rows } = await database.query<RecordedRow>({
         name: 'device.decide',
         text: decide,
-        values: [...decisionValues(decision), ...auditValues(audit), ...deliveryValues(decision)],
+        values: [
+          ...decisionValues(decision),
+          ...auditValues(audit),
+          ...deliveryValues(decision),
+          storedGrantOf(decision),
+        ],
       });
       if (rows[0] !== undefined) return { ...recordedOf(rows[0]), isNew: true };
       // A concurrent call has committed its row, which that statement's snapshot does not show.
@@ -83,9 +83,7 @@ export function createDecisionStore(database: Database): DecisionStore {
       const [row] = rows;
       if (row === undefined) return undefined;
       if (row.decision !== 'approved') return { decision: 'denied' };
-      const { scopes, resource, issuer } = row;
-      const who = { userId: row.user_id, sessionId: row.session_id, authTime: row.auth_time };
-      return { decision: 'approved', grant: { ...who, scopes, resource, issuer } };
+      return { decision: 'approved', grant: grantOf(row) };
     },
 
     async purge(limit) {
@@ -100,7 +98,7 @@ export function createDecisionStore(database: Database): DecisionStore {
 }
 
 function decisionValues(decision: NewDecision): unknown[] {
-  const { request, userId, sessionId, authTime, remainingSeconds } = decision;
+  const { request, userId, sessionId, authentication, remainingSeconds } = decision;
   return [
     request.tenantId,
     request.kind,
@@ -109,7 +107,7 @@ function decisionValues(decision: NewDecision): unknown[] {
     decision.decision,
     userId,
     sessionId,
-    authTime,
+    authentication.time,
     request.scopes,
     request.resource,
     request.issuer,

@@ -1,12 +1,14 @@
 import type { AuditRow } from '@tessera/audit';
 import type { NewDelivery } from '../delivery/delivery-store.ts';
-import type { ApprovedGrant, Decision, GrantKind, GrantRequest } from '../grant.ts';
+import type { Authentication, UserGrant } from '@tessera/proto-gen/oauth';
+import type { Decision, GrantKind, GrantRequest } from '../grant.ts';
+
 export interface NewDecision {
   readonly request: GrantRequest;
   readonly decision: Decision;
   readonly userId: string;
   readonly sessionId: string;
-  readonly authTime: number;
+  readonly authentication: Authentication;
   /** Until the request ends. */
   readonly remainingSeconds: number;
   /** The delivery to the client, if it does not poll. */
@@ -21,9 +23,7 @@ export interface RecordedDecision {
 }
 
 export type Confirmation =
-  | { readonly decision: 'approved'; readonly grant: ApprovedGrant }
-  | { readonly decision: 'denied' }
-  | undefined;
+  { readonly decision: 'approved'; readonly grant: UserGrant } | { readonly decision: 'denied' } | undefined;
 
 /** Decisions by the SHA-256 of the device_code or auth_req_id. All times are the database's. */
 export interface DecisionStore {

@@ -1,3 +1,5 @@
+import { AuthenticationSchema } from '@tessera/proto-gen/oauth';
+import { create } from '@tessera/rpc';
 import { auditRow } from '@tessera/audit';
 import { systemClock, systemRandom, ulid } from '@tessera/kit';
 import type { Decision, DeliveryMode } from '../grant.ts';
@@ -24,7 +26,7 @@ export function newDecision(mode: DeliveryMode, decision: Decision, remainingSec
     decision,
     userId: 'ada',
     sessionId: 'session-1',
-    authTime: 1_767_225_600,
+    authentication: create(AuthenticationSchema, { time: 1_767_225_600, methods: ['pwd'] }),
     remainingSeconds,
     delivery: {
       deliveryId: ulid(systemClock, systemRandom),

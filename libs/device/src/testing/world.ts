@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { local } from '@tessera/rpc';
+import { create, local } from '@tessera/rpc';
 import { systemRandom } from '@tessera/kit';
 import type { BuiltService } from '@tessera/rpc';
 import type { Database, RedisHandle } from '@tessera/stores';
@@ -11,6 +11,7 @@ import {
   DeviceAuthorizationService,
 } from '@tessera/proto-gen/device';
 import { ApplicationType } from '@tessera/proto-gen/directory';
+import { AuthenticationSchema } from '@tessera/proto-gen/oauth';
 import {
   counting,
   FakeDirectory,
@@ -218,7 +219,8 @@ export function newPerson({ directory }: Pick<World, 'directory'>): Person & { r
   return { ...somebody, username };
 }
 
-export const authTime = 1_767_225_600n;
+export const authTime = 1_767_225_600;
+export const authentication = create(AuthenticationSchema, { time: authTime, methods: ['pwd'] });
 
 export function decideDevice(
   world: World,
@@ -226,7 +228,11 @@ export function decideDevice(
   who: Person,
   decision: Decision = Decision.APPROVE,
 ) {
-  return world.device.decideDeviceAuthorization({ requestId, decision, approver: { ...who, authTime } });
+  return world.device.decideDeviceAuthorization({
+    requestId,
+    decision,
+    approver: { ...who, authentication },
+  });
 }
 
 export function decideBackchannel(
@@ -238,7 +244,7 @@ export function decideBackchannel(
   return world.backchannel.decideBackchannelAuthentication({
     requestId,
     decision,
-    approver: { ...who, authTime },
+    approver: { ...who, authentication },
   });
 }
 

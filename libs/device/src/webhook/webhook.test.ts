@@ -100,9 +100,10 @@ describe('approval by webhook', () => {
     expect(await codeOf(poll())).toBe('authorization_pending');
     const before = Math.floor(Date.now() / 1000);
     await decide(token);
-    const { grant } = await poll();
-    expect(grant).toMatchObject({ userId: who.userId, sessionId: '' });
-    expect(Number(grant?.authTime)).toBeGreaterThanOrEqual(before);
+    const { userGrant } = await poll();
+    expect(userGrant).toMatchObject({ userId: who.userId, sessionId: '' });
+    expect(userGrant?.authentication?.time).toBeGreaterThanOrEqual(before);
+    expect(userGrant?.authentication?.methods).toEqual([]);
     const rows = await world.audited('ciba.approved', { subject: who.userId });
     expect(rows).toHaveLength(1);
     expect(JSON.stringify(rows)).not.toContain(token);

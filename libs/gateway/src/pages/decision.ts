@@ -3,6 +3,7 @@ import type { CallOptions } from '@tessera/rpc';
 import { rootCall } from '@tessera/rpc';
 import { OAuthError } from '@tessera/oauth';
 import { Decision } from '@tessera/proto-gen/device';
+import type { Authentication } from '@tessera/proto-gen/oauth';
 import { dropCookie, readCookie, writeCookie } from '../http/cookies.ts';
 import { sendSignInAgain, type DirectSignIn } from './direct-sign-in.ts';
 import { checkForm, purpose } from './form.ts';
@@ -22,7 +23,9 @@ export interface DecisionCall {
     readonly tenantId: string;
     readonly userId: string;
     readonly sessionId: string;
+    /** Compatibility until 0.3: for a `device` of version 0.1. */
     readonly authTime: bigint;
+    readonly authentication?: Authentication;
     readonly ipAddress: string;
   };
 }
@@ -43,8 +46,10 @@ export async function decideFromForm(
   const requestId = form.get('request') ?? '';
   checkForm(app, request, form, purpose.decide(requestId), gateway);
   const decision = decisionOf(form.get('decision'));
-  const { tenantId, userId, sessionId, authTime } = person.session;
-  const approver = { tenantId, userId, sessionId, authTime, ipAddress: request.incoming.ipAddress };
+  const { tenantId, userId, sessionId, authTime, authentication } = person.session;
+  const { ipAddress } = request.incoming;
+  const how = { authTime, ...(authentication !== undefined && { authentication }) };
+  const approver = { tenantId, userId, sessionId, ...how, ipAddress };
   let outcome: Outcome = decision === Decision.APPROVE ? 'approved' : 'denied';
   try {
     await decide({ requestId, decision, approver }, rootCall(request.incoming.requestId));

@@ -39,8 +39,13 @@ export async function signedInPerson({ app, request, gateway }: PageContext): Pr
     rootCall(request.incoming.requestId),
   );
   if (session === undefined || !servesTenant({ request, gateway }, session.tenantId)) return undefined;
-  const age = gateway.runtime.clock.now() / 1000 - Number(session.authTime);
+  const age = gateway.runtime.clock.now() / 1000 - signedInAt(session);
   return { session, fresh: age <= gateway.config.TESSERA_APPROVAL_MAX_AGE };
+}
+
+/** When a person signed in, in seconds since the Unix epoch. Compatibility until 0.3: `authorize` of version 0.1 sends `authTime` alone. */
+function signedInAt({ authentication, authTime }: Session): number {
+  return authentication?.time ?? Number(authTime);
 }
 
 const given = new WeakMap<FastifyRequest, string>();

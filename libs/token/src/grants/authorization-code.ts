@@ -3,6 +3,7 @@ import type { AuthorizeService } from '@tessera/proto-gen/authorize';
 import { isConfidential } from '../client-authentication.ts';
 import { oauthError } from '../audit.ts';
 import { missingParameter, type Grant } from '../pipeline/grant.ts';
+import { userGrantOf } from '../pipeline/flat-grants.ts';
 import { oneTimeRedemption, replayed, type OneTimeParts } from '../pipeline/one-time-redemption.ts';
 
 /**
@@ -22,7 +23,7 @@ export function authorizationCodeGrant(
     },
     async redeem(exchange) {
       const { request, application } = exchange;
-      const { grant, codeHash, takenBefore, burnt } = await authorize.redeemCode(
+      const { codeHash, takenBefore, burnt, ...redeemed } = await authorize.redeemCode(
         {
           code: request.code,
           codeVerifier: request.codeVerifier,
@@ -34,7 +35,8 @@ export function authorizationCodeGrant(
         },
         exchange.call(),
       );
-      if (grant?.clientId !== application.clientId || grant.tenantId !== application.tenantId) {
+      const userGrant = userGrantOf(redeemed);
+      if (userGrant?.clientId !== application.clientId || userGrant.tenantId !== application.tenantId) {
         throw oauthError('invalid_grant', 'The authorization code is not valid.', 'client_mismatch');
       }
       const { tenantId, clientId } = application;
@@ -44,7 +46,6 @@ export function authorizationCodeGrant(
         presentedBefore && (await parts.redemptions.findReplay({ ...presented, trail: exchange.trail }));
       if (replay) throw replayed(parts, replay);
       if (burnt) throw oauthError('invalid_grant', 'The authorization code is not valid.', 'burnt');
-      const userGrant = { ...grant, authTime: Number(grant.authTime) };
       return oneTimeRedemption(parts, exchange, {
         ...presented,
         userGrant,

@@ -6,7 +6,8 @@ import type {
 } from '@tessera/proto-gen/device';
 import type { RedemptionKind } from '../store/store.ts';
 import { oauthError } from '../audit.ts';
-import { grantParameters, noRequestedClaims, type Grant, type GrantParameter } from '../pipeline/grant.ts';
+import { userGrantOf } from '../pipeline/flat-grants.ts';
+import { grantParameters, type Grant, type GrantParameter } from '../pipeline/grant.ts';
 import { oneTimeRedemption, type OneTimeParts } from '../pipeline/one-time-redemption.ts';
 
 interface PollMessage {
@@ -63,9 +64,9 @@ function polledGrant(parts: OneTimeParts, { name, parameter, kind, poll, permit 
     async redeem(exchange) {
       const { clientId, tenantId } = exchange.application;
       const secret = grantParameters[parameter](exchange.request);
-      const { grant, secretHash } = await poll({ secret, clientId, tenantId }, exchange.call());
-      if (grant === undefined) throw new Error('the poll response has no grant');
-      const userGrant = { ...grant, ...noRequestedClaims, authTime: Number(grant.authTime), nonce: '' };
+      const { secretHash, ...polled } = await poll({ secret, clientId, tenantId }, exchange.call());
+      const userGrant = userGrantOf(polled, { clientId, tenantId });
+      if (userGrant === undefined) throw new Error('the poll response has no grant');
       return oneTimeRedemption(parts, exchange, { kind, hash: secretHash, userGrant, failpoint: name });
     },
   };

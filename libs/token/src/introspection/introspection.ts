@@ -7,6 +7,7 @@ import { OAuthError, type AccessTokenClaims } from '@tessera/oauth';
 import { TokenKind, type BatchIntrospectRequest, type IntrospectRequest } from '@tessera/proto-gen/token';
 import { mayUseRefreshTokens } from '../grants/refresh-token.ts';
 import type { RefreshTokenCodec } from '../refresh-token-format.ts';
+import type { UserGrant } from '@tessera/proto-gen/oauth';
 import type { LiveFamily, RefreshStore } from '../store/store.ts';
 import { requestedIssuer, servesAccessTokensOf, servesFamiliesOf } from '../issuer.ts';
 import type { TokenVerifier } from '../verification/token-verifier.ts';
@@ -148,12 +149,13 @@ async function introspectToken(
     return describeAccessToken(parts, claims);
   }
   const family = await parts.families.findLive(reference.familyId, reference.generation);
-  if (family === undefined || !(await servesFamiliesOf(parts, requester, family.issuer))) return inactive;
-  const { tenantId, clientId, resource: audience } = family;
+  if (family === undefined || !(await servesFamiliesOf(parts, requester, family.grant.issuer)))
+    return inactive;
+  const { tenantId, clientId, resource: audience } = family.grant;
   if (!requester.policy.allowsRefreshToken({ tenantId, clientId, audience })) {
     return denyForeignToken(parts, requester, context, tenantId);
   }
-  return (await isUsable(parts.directory, family, context)) ? describeFamily(family) : inactive;
+  return (await isUsable(parts.directory, family.grant, context)) ? describeFamily(family) : inactive;
 }
 
 /** An active token that the requester may not see is reported as inactive, and audited. */
@@ -178,15 +180,16 @@ function denyForeignToken(
 /** A refresh token is active only if a refresh would accept it now: user, application and tenant are checked too. */
 async function isUsable(
   directory: DirectoryClient,
-  { clientId, tenantId, userId, authTime }: LiveFamily,
+  { clientId, tenantId, userId, authentication }: UserGrant,
   context: CallContext,
 ): Promise<boolean> {
+  const signedInAt = authentication?.time ?? 0;
   const [client, user] = await Promise.all([
     directory.application(clientId, context.onward()),
     directory.user(tenantId, userId, context.onward()),
   ]);
-  if (client === undefined || !directory.isActive(client, authTime)) return false;
-  if (user === undefined || !directory.isActive(user, authTime)) return false;
+  if (client === undefined || !directory.isActive(client, signedInAt)) return false;
+  if (user === undefined || !directory.isActive(user, signedInAt)) return false;
   return directory.mayUse(client.application, user) && mayUseRefreshTokens(client.application);
 }
 
@@ -213,16 +216,16 @@ function describeAccessToken(
 }
 
 /** The response must not be cached, as the next use of the refresh token invalidates it. */
-function describeFamily(family: LiveFamily): ActiveToken {
+function describeFamily({ grant, expiresAt, issuedAt }: LiveFamily): ActiveToken {
   return {
     active: true,
     kind: TokenKind.REFRESH_TOKEN,
-    sub: family.userId,
-    clientId: family.clientId,
-    scope: family.scopes.join(' '),
-    exp: BigInt(family.expiresAt),
-    iat: BigInt(family.issuedAt),
-    iss: family.issuer,
-    tenantId: family.tenantId,
+    sub: grant.userId,
+    clientId: grant.clientId,
+    scope: grant.scopes.join(' '),
+    exp: BigInt(expiresAt),
+    iat: BigInt(issuedAt),
+    iss: grant.issuer,
+    tenantId: grant.tenantId,
   };
 }

@@ -1,9 +1,10 @@
 import type { DirectoryClient } from '@tessera/directory-client';
 import { builtInScopes, grantResourcesFor, grantScopes, narrowScopes, requireResource } from '@tessera/oauth';
 import type { User } from '@tessera/proto-gen/directory';
+import type { UserGrant } from '@tessera/proto-gen/oauth';
 import { oauthError } from '../audit.ts';
 import { invalidClient } from '../client-authentication.ts';
-import type { Exchange, UserGrant } from './grant.ts';
+import type { Exchange } from './grant.ts';
 
 /**
  * Throws `invalid_grant` for a grant of another issuer than that of the tenant, or for a tenant without one than the configured one,
@@ -36,7 +37,8 @@ export async function requireActive(
     throw oauthError('invalid_grant', 'The grant is no longer valid.', 'user_inactive');
   }
   // Disabled, locked or given a new password after the grant, even if enabled again since.
-  if (!directory.isActive(user, grant.authTime) || !directory.isActive(client, grant.authTime)) {
+  const signedInAt = grant.authentication?.time ?? 0;
+  if (!directory.isActive(user, signedInAt) || !directory.isActive(client, signedInAt)) {
     throw oauthError('invalid_grant', 'The grant is no longer valid.', 'ended_since');
   }
   if (!directory.mayUse(client.application, user)) {

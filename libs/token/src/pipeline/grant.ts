@@ -2,6 +2,7 @@ import type { ApplicationRecord } from '@tessera/directory-client';
 import type { CallOptions } from '@tessera/rpc';
 import { OAuthError } from '@tessera/oauth';
 import type { GrantTypeName } from '@tessera/oauth';
+import type { UserGrant } from '@tessera/proto-gen/oauth';
 import type { ExchangeRequest } from '@tessera/proto-gen/token';
 import type { Trail } from '../store/store.ts';
 
@@ -39,26 +40,6 @@ export interface Exchange extends ApplicationRecord {
   /** Throws `temporarily_unavailable` if the caller no longer waits for the response. */
   readonly throwIfAborted: () => void;
 }
-
-/** What a user granted to the application. */
-export interface UserGrant {
-  readonly userId: string;
-  readonly scopes: readonly string[];
-  /** The named resource, else the audience of the granted API scopes; empty if there is neither. */
-  readonly resource: string;
-  readonly sessionId: string;
-  readonly issuer: string;
-  /** Seconds since the Unix epoch. */
-  readonly authTime: number;
-  /** Of the authorization request; empty when there was none. */
-  readonly nonce: string;
-  /** Claims requested by name beside those of the scopes (OIDC Core §5.5). */
-  readonly userinfoClaims: readonly string[];
-  readonly idTokenClaims: readonly string[];
-}
-
-/** For a grant whose request has no `claims` parameter. */
-export const noRequestedClaims = { userinfoClaims: [], idTokenClaims: [] } as const;
 
 /** Further claims of an ID token. */
 export type ExtraClaims = Readonly<Record<string, string>>;

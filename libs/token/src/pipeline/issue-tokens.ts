@@ -12,7 +12,8 @@ import {
 } from '@tessera/oauth';
 import { TokenType } from '@tessera/proto-gen/keys';
 import type { Application, User } from '@tessera/proto-gen/directory';
-import type { Exchange, ExtraClaims, UserGrant } from './grant.ts';
+import type { UserGrant } from '@tessera/proto-gen/oauth';
+import type { Exchange, ExtraClaims } from './grant.ts';
 import type { Signer, SigningTask } from './signer.ts';
 
 /** Subject, scope and resource of the tokens to issue. */
@@ -54,7 +55,7 @@ export async function issueTokens(
   const { clientId, tenantId, lifetimes } = exchange.application;
   const now = epochSeconds(parts.runtime.clock);
   // Never earlier than the sign-in: its time is up to a second ahead if it follows a change that ended earlier sign-ins.
-  const issuedAt = Math.max(now, Math.min(subject?.grant.authTime ?? 0, now + 1));
+  const issuedAt = Math.max(now, Math.min(subject?.grant.authentication?.time ?? 0, now + 1));
   const issuer = subject?.grant.issuer ?? exchange.issuer;
   // A tenant with an issuer of its own has keys of its own.
   const signingTenant = exchange.tenant.issuer === '' ? '' : tenantId;
@@ -76,14 +77,14 @@ export async function issueTokens(
     subject && mappedClaims(exchange.application.claims, subject.user, target);
   const tasks = [accessTokenTask(claims, mapped('accessToken'), exchange.application)];
   if (subject !== undefined && scopes.includes('openid')) {
-    const { authTime, nonce, sessionId } = subject.grant;
+    const { authentication = { time: 0, methods: [] }, nonce, sessionId } = subject.grant;
     const idClaims = idTokenClaims({
       issuer,
       subject: subject.user.userId,
       clientId,
       issuedAt,
       lifetime: lifetimes?.idToken || parts.idTokenSeconds,
-      authTime,
+      authentication,
       nonce,
       accessToken: undefined,
       sessionId,

@@ -1,10 +1,11 @@
 import type { Runtime } from '@tessera/process';
 import type { OAuthError } from '@tessera/oauth';
+import type { UserGrant } from '@tessera/proto-gen/oauth';
 import { oauthError } from '../audit.ts';
 import { newFamilyId, type RefreshTokenCodec } from '../refresh-token-format.ts';
 import type { RevokedAccessTokens } from '../revocation/revoked-access-tokens.ts';
 import type { NewFamily, RedemptionKind, RedemptionStore, Replay } from '../store/store.ts';
-import type { Exchange, IssuedToken, Redemption, UserGrant } from './grant.ts';
+import type { Exchange, IssuedToken, Redemption } from './grant.ts';
 import { mayUseRefreshTokens } from '../grants/refresh-token.ts';
 
 /** Shared by the grants with a one-time value: code, device code, auth_req_id. */
@@ -90,7 +91,7 @@ function mayRefresh({ application }: Exchange, grant: UserGrant): boolean {
 function newFamily(parts: OneTimeParts, { application }: Exchange, grant: UserGrant): NewFamily {
   return {
     familyId: newFamilyId(parts.runtime.random),
-    grant,
+    grant: { ...grant, nonce: '' },
     idleSeconds: application.lifetimes?.refreshTokenIdle || parts.refreshIdleSeconds,
     absoluteSeconds: application.lifetimes?.refreshTokenAbsolute || parts.refreshAbsoluteSeconds,
   };

@@ -11,6 +11,7 @@ import {
 } from '../pipeline/pipeline.ts';
 import { auditReasonOf } from '../audit.ts';
 import type { RecordedRevocation, RefreshStore } from '../store/store.ts';
+import { userGrantOf } from '../pipeline/flat-grants.ts';
 import { pushGrant, secretHash } from './push-grant.ts';
 
 export interface PushParts extends PipelineParts {
@@ -38,8 +39,8 @@ export async function issuePushedTokens(
   const takenBefore = push.attempt > 1 || push.ended;
   if (takenBefore && (await revokeUndelivered(parts, push))) return 'failed';
   if (push.ended) return 'failed';
-  const { clientId, tenantId, ipAddress, grant } = push;
-  const client = { clientId, tenantId, ipAddress, issuer: grant?.issuer ?? '' };
+  const { clientId, tenantId, ipAddress } = push;
+  const client = { clientId, tenantId, ipAddress, issuer: userGrantOf(push, push)?.issuer ?? '' };
   try {
     return await exchangeForPush(parts, pushGrant(parts.oneTime, push), client, contextOf(push));
   } catch (error) {

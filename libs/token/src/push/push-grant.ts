@@ -1,7 +1,8 @@
 import { hash } from 'node:crypto';
 import { leftHash } from '@tessera/oauth';
 import type { ApprovedPush } from '@tessera/proto-gen/device';
-import { noRequestedClaims, type ExtraClaims, type Grant } from '../pipeline/grant.ts';
+import { userGrantOf } from '../pipeline/flat-grants.ts';
+import type { ExtraClaims, Grant } from '../pipeline/grant.ts';
 import { oneTimeRedemption, type OneTimeParts } from '../pipeline/one-time-redemption.ts';
 import { oauthError } from '../audit.ts';
 
@@ -12,13 +13,13 @@ export const refreshTokenHashClaim = 'urn:openid:params:jwt:claim:rt_hash';
  * CIBA Core §10.3: the grant of an approved request whose tokens are pushed to the client. Marker and checks are those of the polled
  * grant. With `openid` the ID token binds the pushed tokens together (§10.3.1), so it must not be missing.
  */
-export function pushGrant(parts: OneTimeParts, { authReqId, grant }: ApprovedPush): Grant {
+export function pushGrant(parts: OneTimeParts, { authReqId, ...push }: ApprovedPush): Grant {
   return {
     name: 'ciba',
     parameters: [],
     async redeem(exchange) {
-      if (grant === undefined) throw new Error('the push has no grant');
-      const userGrant = { ...grant, ...noRequestedClaims, authTime: Number(grant.authTime), nonce: '' };
+      const userGrant = userGrantOf(push, push);
+      if (userGrant === undefined) throw new Error('the push has no grant');
       const value = {
         kind: 'auth_req_id',
         hash: secretHash(authReqId),
@@ -30,7 +31,7 @@ export function pushGrant(parts: OneTimeParts, { authReqId, grant }: ApprovedPus
         ...redemption,
         idTokenClaims: bindingClaims(authReqId, redemption.refreshToken),
         async commit(issued) {
-          if (grant.scopes.includes('openid') && !issued.scopes.includes('openid')) {
+          if (userGrant.scopes.includes('openid') && !issued.scopes.includes('openid')) {
             throw oauthError('invalid_scope', 'The scope openid is no longer granted.', 'scope_withdrawn');
           }
           return redemption.commit(issued);

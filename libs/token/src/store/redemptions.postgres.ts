@@ -2,6 +2,7 @@ import type { Database } from '@tessera/stores';
 import type { Runtime } from '@tessera/process';
 import { auditParameter, redemptionEvents, replayEvents } from './audit-events.ts';
 import { auditInsert, recordRevocations } from './sql-fragments.ts';
+import { storedGrantOf } from './stored-grant.ts';
 import type { PresentedValue, RedemptionRequest, RedemptionStore, Replay } from './store.ts';
 
 /** The family of a revoked access token in the feed, where every row has one. */
@@ -12,7 +13,7 @@ const nilUuid = '00000000-0000-0000-0000-000000000000';
  * session. $5 is null if no family starts.
  * $1 tenant, $2 kind, $3 hash, $4 client, $5 family or null, $6 user, $7 scopes, $8 resource, $9 session, $10 issuer,
  * $11 auth_time, $12 idle seconds, $13 absolute seconds, $14 audit, $15 `jti` and $16 `aud` of the access token, $17 claims
- * for /userinfo, $18 claims for the ID token
+ * for /userinfo, $18 claims for the ID token, $19 the grant
  */
 const redeemSql = `
   WITH ended AS MATERIALIZED (
@@ -26,10 +27,10 @@ const redeemSql = `
   ), family AS (
     INSERT INTO token.refresh_family (tenant_id, family_id, client_id, user_id, generation, scopes, resource, session_id,
                                       issuer, auth_time, idle_expires_at, absolute_expires_at, userinfo_claims,
-                                      id_token_claims)
+                                      id_token_claims, user_grant)
     SELECT tenant_id, family_id, $4::text, user_id, 1, $7::text[], $8::text, session_id, $10::text, $11::bigint,
            clock_timestamp() + make_interval(secs => LEAST($12::float8, $13::float8)),
-           clock_timestamp() + make_interval(secs => $13::float8), $17::text[], $18::text[]
+           clock_timestamp() + make_interval(secs => $13::float8), $17::text[], $18::text[], $19::jsonb
     FROM marker WHERE family_id IS NOT NULL
   ), audited AS (${auditInsert('marker', '$14')})
   SELECT (SELECT count(*) FROM marker)::int AS redeemed, EXISTS (SELECT FROM ended) AS session_ended`;
@@ -146,7 +147,7 @@ async function redeem(
       family?.grant.resource ?? '',
       request.sessionId,
       family?.grant.issuer ?? '',
-      family?.grant.authTime ?? 0,
+      family?.grant.authentication?.time ?? 0,
       family?.idleSeconds ?? 0,
       family?.absoluteSeconds ?? 0,
       auditParameter(runtime, redemptionEvents(kind, about, trail)),
@@ -154,6 +155,7 @@ async function redeem(
       request.accessToken.audience,
       family?.grant.userinfoClaims ?? [],
       family?.grant.idTokenClaims ?? [],
+      family === undefined ? null : storedGrantOf(family.grant),
     ],
   });
   if (rows[0]?.redeemed === 1) return { kind: 'redeemed' };

@@ -1,9 +1,10 @@
 import type { Database } from '@tessera/stores';
 import type { Runtime } from '@tessera/process';
 import { auditParameter, success } from './audit-events.ts';
-import { grantOf, rotateRefreshToken, type GrantRow } from './rotate-refresh-token.postgres.ts';
-import { auditInsert, grantColumns, recordRevocations } from './sql-fragments.ts';
+import { rotateRefreshToken } from './rotate-refresh-token.postgres.ts';
+import { auditInsert, recordRevocations } from './sql-fragments.ts';
 import type { LiveFamily, RefreshStore, RevocationOutcome, RevocationRequest } from './store.ts';
+import { grantColumns, grantOf, type GrantRow } from './stored-grant.ts';
 
 /**
  * A response with the live generation was not delivered. If no other response has delivered it, everything of the rotation
@@ -42,7 +43,7 @@ const revokeSql = `
  * $1 family, $2 generation
  */
 const findLiveSql = `
-  SELECT tenant_id, client_id, ${grantColumns},
+  SELECT ${grantColumns},
          floor(extract(epoch FROM rotated_at))::float8 AS issued_at,
          floor(extract(epoch FROM idle_expires_at))::float8 AS expires_at
   FROM token.refresh_family
@@ -121,18 +122,10 @@ async function revoke(
 }
 
 interface LiveRow extends GrantRow {
-  readonly tenant_id: string;
-  readonly client_id: string;
   readonly issued_at: number;
   readonly expires_at: number;
 }
 
 function liveFamilyOf(row: LiveRow): LiveFamily {
-  return {
-    ...grantOf(row),
-    tenantId: row.tenant_id,
-    clientId: row.client_id,
-    issuedAt: row.issued_at,
-    expiresAt: row.expires_at,
-  };
+  return { grant: grantOf(row), issuedAt: row.issued_at, expiresAt: row.expires_at };
 }

@@ -2,8 +2,9 @@ import { temporarilyUnavailable } from '@tessera/oauth';
 import type { Runtime } from '@tessera/process';
 import type { Database } from '@tessera/stores';
 import { auditParameter, settlementEvents, success } from './audit-events.ts';
-import { auditInsert, grantColumns, recordRevocations } from './sql-fragments.ts';
-import type { FamilyGrant, RotationError, RotationOutcome, RotationRequest } from './store.ts';
+import { auditInsert, recordRevocations } from './sql-fragments.ts';
+import type { RotationError, RotationOutcome, RotationRequest } from './store.ts';
+import { grantColumnNames, grantColumns, grantOf, type GrantRow } from './stored-grant.ts';
 
 /** Rotates the live generation. $1 tenant, $2 family, $3 client, $4 generation, $5 scopes, $6 resources, $7 idle seconds, $8 audit */
 const rotateSql = `
@@ -20,8 +21,7 @@ const rotateSql = `
       AND revoked_at IS NULL
       AND idle_expires_at > clock_timestamp() AND absolute_expires_at > clock_timestamp()
       AND scopes @> $5::text[] AND (cardinality($6::text[]) = 0 OR resource = ANY ($6))
-    RETURNING tenant_id, family_id, generation, user_id, scopes, resource, session_id, issuer, auth_time,
-              userinfo_claims, id_token_claims
+    RETURNING family_id, generation, ${grantColumnNames}
   ), audited AS (${auditInsert('rotated', '$8')})
   SELECT generation, ${grantColumns} FROM rotated`;
 
@@ -33,9 +33,8 @@ const rotateSql = `
  */
 const settleRotationSql = `
   WITH family AS MATERIALIZED (
-    SELECT tenant_id, family_id, client_id, generation, undelivered, rotated_at, idle_expires_at, absolute_expires_at,
-           revoked_at, user_id, scopes, resource, session_id, issuer, auth_time,
-           userinfo_claims, id_token_claims
+    SELECT family_id, generation, undelivered, rotated_at, idle_expires_at, absolute_expires_at, revoked_at,
+           ${grantColumnNames}
     FROM token.refresh_family
     WHERE tenant_id = $1 AND family_id = $2::uuid
     FOR UPDATE
@@ -129,31 +128,6 @@ function settledOutcome(row: (GenerationRow & { verdict: string }) | undefined):
   throw temporarilyUnavailable(new Error('the refresh family changed twice during a rotation'));
 }
 
-/** The columns of `grantColumns`. */
-export interface GrantRow {
-  readonly user_id: string;
-  readonly scopes: string[];
-  readonly resource: string;
-  readonly session_id: string;
-  readonly issuer: string;
-  readonly auth_time: number;
-  readonly userinfo_claims: string[];
-  readonly id_token_claims: string[];
-}
-
 interface GenerationRow extends GrantRow {
   readonly generation: number;
-}
-
-export function grantOf(row: GrantRow): FamilyGrant {
-  return {
-    userId: row.user_id,
-    scopes: row.scopes,
-    resource: row.resource,
-    sessionId: row.session_id,
-    issuer: row.issuer,
-    authTime: row.auth_time,
-    userinfoClaims: row.userinfo_claims,
-    idTokenClaims: row.id_token_claims,
-  };
 }

@@ -5,10 +5,6 @@
  * to the record what only the family knows: subject, session, family.
  */
 
-/** The columns of a family's grant. */
-export const grantColumns = `user_id, scopes, resource, session_id, issuer, auth_time::float8 AS auth_time,
-    userinfo_claims, id_token_claims`;
-
 /** Inserts the audit rows of `parameter` once for each row of `source`, which has the columns of a family. */
 export function auditInsert(source: string, parameter: string, condition = 'true'): string {
   return `

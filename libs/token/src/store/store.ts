@@ -2,6 +2,7 @@
  * The stores of the token service. Times are those of the database. Errors of the database are thrown as
  * `temporarily_unavailable`; a lost race is a result. Every change is committed together with its audit rows.
  */
+import type { UserGrant } from '@tessera/proto-gen/oauth';
 import type { RetainedFeedStore, Sequenced } from '@tessera/stores';
 
 /** Who caused a change, for the audit rows written with it. */
@@ -13,21 +14,6 @@ export interface Trail {
   readonly details?: Readonly<Record<string, string>>;
 }
 
-/** The grant of a refresh family, fixed when the family starts. */
-export interface FamilyGrant {
-  readonly userId: string;
-  readonly scopes: readonly string[];
-  /** The named resource, else the audience of the granted API scopes; empty if there is neither. */
-  readonly resource: string;
-  readonly sessionId: string;
-  readonly issuer: string;
-  /** Seconds since the Unix epoch. */
-  readonly authTime: number;
-  /** Claims requested by name beside those of the scopes (OIDC Core §5.5). */
-  readonly userinfoClaims: readonly string[];
-  readonly idTokenClaims: readonly string[];
-}
-
 export interface FamilyKey {
   readonly tenantId: string;
   readonly familyId: string;
@@ -35,7 +21,8 @@ export interface FamilyKey {
 
 export interface NewFamily {
   readonly familyId: string;
-  readonly grant: FamilyGrant;
+  /** Fixed when the family starts; without a nonce, which only the first ID token has (OIDC Core §12.2). */
+  readonly grant: UserGrant;
   /** Seconds without use after which it expires. */
   readonly idleSeconds: number;
   /** Seconds after which it expires even if it is used. */
@@ -57,7 +44,7 @@ export interface RotationRequest extends FamilyKey {
 
 export type RotationOutcome =
   /** The presented token was live, or its predecessor within the retry window; `generation` is live now. */
-  | { readonly kind: 'rotated' | 'retried'; readonly generation: number; readonly grant: FamilyGrant }
+  | { readonly kind: 'rotated' | 'retried'; readonly generation: number; readonly grant: UserGrant }
   | { readonly kind: RotationError };
 
 /** Nothing changed, except that `reuse_detected` revoked the family. */
@@ -86,9 +73,8 @@ export interface RevocationRequest {
 export type RevocationOutcome = 'revoked' | 'already_revoked' | 'unknown';
 
 /** A family whose token of the requested generation is active. */
-export interface LiveFamily extends FamilyGrant {
-  readonly tenantId: string;
-  readonly clientId: string;
+export interface LiveFamily {
+  readonly grant: UserGrant;
   /** Issue and expiry time of the live token, seconds since the Unix epoch. */
   readonly issuedAt: number;
   readonly expiresAt: number;

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { EventEmitter, on } from 'node:events';
 import { Code, ConnectError } from '@tessera/rpc';
 import { opaqueValue, systemRandom } from '@tessera/kit';
-import { OAuthError } from '@tessera/oauth';
+import { OAuthError, userGrantFields } from '@tessera/oauth';
 import { AuthorizeService } from '@tessera/proto-gen/authorize';
 import {
   BackchannelAuthenticationService,
@@ -78,7 +78,7 @@ export class FakeAuthorize {
         if (wrong ? !(takenBefore && request.confidential) : kept.burnt && !takenBefore) throw invalidCode();
         kept.taken = true;
         const codeHash = hash('sha256', request.code, 'buffer');
-        return { grant, codeHash, takenBefore, burnt: kept.burnt };
+        return { userGrant: userGrantFields(grant), codeHash, takenBefore, burnt: kept.burnt };
       },
       watchSessionEnds: ({ afterSequence, since }, { signal }) => this.#watch(afterSequence, since, signal),
     });
@@ -178,10 +178,11 @@ export class FakeDevice {
     return free.map((push) => {
       push.state = 'taken';
       push.attempt += 1;
-      const { clientId, tenantId, nonce: _, ...grant } = push.grant;
+      const { clientId, tenantId } = push.grant;
+      const userGrant = userGrantFields({ ...push.grant, nonce: '' });
       const { deliveryId, authReqId, attempt, ended } = push;
       const trail = { ipAddress: '192.0.2.7', requestId: 'a-decision' };
-      return { deliveryId, attempt, authReqId, clientId, tenantId, grant, ended, ...trail };
+      return { deliveryId, attempt, authReqId, clientId, tenantId, userGrant, ended, ...trail };
     });
   }
 
@@ -221,7 +222,8 @@ export class FakeDevice {
       if (grant === undefined)
         throw new OAuthError('authorization_pending', 'The person has not decided yet.');
       if (grant.clientId !== clientId) throw new OAuthError('invalid_grant', 'The code is not valid.');
-      return { grant, secretHash: hash('sha256', secret, 'buffer') };
+      const userGrant = userGrantFields({ ...grant, nonce: '' });
+      return { userGrant, secretHash: hash('sha256', secret, 'buffer') };
     };
     return {
       device: fakePeer(DeviceAuthorizationService, 'device', { pollDeviceAuthorization: poll }),

@@ -1,14 +1,16 @@
 import { systemClock, systemRandom } from '@tessera/kit';
+import { UserGrantSchema, type UserGrant } from '@tessera/proto-gen/oauth';
+import { create } from '@tessera/rpc';
 import { type Database } from '@tessera/stores';
 import { newFamilyId } from '../../refresh-token-format.ts';
 import { createPostgresStores } from '../store.postgres.ts';
-import type { FamilyGrant, RotationRequest, Trail } from '../store.ts';
+import type { RotationRequest, Trail } from '../store.ts';
 
 /** A database with the stores on it, and the means of a test to move time and to look at what was written. */
 export interface Bench extends ReturnType<typeof createPostgresStores> {
   /** A family of its own, started by a code. */
   start(
-    overrides?: Partial<{ idleSeconds: number; absoluteSeconds: number; grant: FamilyGrant }>,
+    overrides?: Partial<{ idleSeconds: number; absoluteSeconds: number; grant: UserGrant }>,
   ): Promise<Started>;
   /** A family that was ended by a second redemption of its code; resolves with its id. */
   startAgain(): Promise<string>;
@@ -18,6 +20,8 @@ export interface Bench extends ReturnType<typeof createPostgresStores> {
   events(familyId: string): Promise<string[]>;
   audit(familyId: string, event: string): Promise<Record<string, unknown>[]>;
   revokedReason(familyId: string): Promise<unknown>;
+  /** Leaves a family as version 0.1 stores it. */
+  forgetUserGrant(familyId: string): Promise<void>;
 }
 
 export interface Started {
@@ -30,16 +34,17 @@ export const trail: Trail = { requestId: 'a-request', ipAddress: '192.0.2.7' };
 export const owner = { tenantId: 'acme', clientId: 'web' } as const;
 export const retryWindow = 30;
 
-export const grant: FamilyGrant = {
+export const grant = create(UserGrantSchema, {
+  ...owner,
   userId: 'u1',
   scopes: ['openid', 'offline_access', 'orders.read', 'orders.write'],
   resource: 'https://orders.acme.example',
   sessionId: 'session-1',
   issuer: 'https://id.example',
-  authTime: 1_700_000_000,
+  authentication: { time: 1_700_000_000, methods: ['pwd'] },
   userinfoClaims: ['name'],
   idTokenClaims: ['email', 'name'],
-};
+});
 
 /** An access token with a `jti` of its own. */
 export function newAccessToken() {
@@ -116,6 +121,10 @@ export function bench(database: Database): Bench {
       const text = `SELECT tenant_id, outcome, reason, record FROM token.audit_event
                     WHERE record ->> 'grantId' = $1 AND event = $2`;
       return (await rows('audit', text, [familyId, event])).rows;
+    },
+    async forgetUserGrant(familyId) {
+      const text = 'UPDATE token.refresh_family SET user_grant = NULL WHERE family_id = $1::uuid';
+      await rows('forget_user_grant', text, [familyId]);
     },
     async revokedReason(familyId) {
       const text = 'SELECT revoked_reason FROM token.refresh_family WHERE family_id = $1::uuid';

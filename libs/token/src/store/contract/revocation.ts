@@ -70,13 +70,16 @@ export function revocationContract(engine: string, open: () => Promise<Database>
       await on.refresh.rotate(request(1));
       expect(await on.refresh.findLive(familyId, 1)).toBeUndefined();
       const live = await on.refresh.findLive(familyId, 2);
-      expect(live).toMatchObject({
-        tenantId: 'acme',
-        clientId: 'web',
-        userId: 'u1',
-        authTime: 1_700_000_000,
-      });
+      expect(live?.grant).toEqual(grant);
       expect(live && live.expiresAt - live.issuedAt).toBe(3600);
+    });
+
+    it('reads the grant of a family that version 0.1 started', async () => {
+      const { familyId, request } = await on.start();
+      await on.forgetUserGrant(familyId);
+      const { authentication } = grant;
+      expect((await on.refresh.findLive(familyId, 1))?.grant).toMatchObject({ ...owner, authentication });
+      expect(await on.refresh.rotate(request(1))).toMatchObject({ kind: 'rotated', grant: { ...owner } });
     });
 
     it('deletes families a day after their absolute expiry, in batches', async () => {
