@@ -3,11 +3,8 @@ import { SilenceTimer, unlessAborted } from '@tessera/kit';
 import { temporarilyUnavailable } from '@tessera/oauth';
 import type { Logger } from 'pino';
 
-/**
- * How often the feed is read while it has watchers. A change made by this process is seen at once, one made by another
- * within this time.
- */
-const pollMs = 500;
+/** How often the feed is read while it has watchers. A change made by this process is seen at once. */
+const pollMs = 100;
 /** A watcher that has received nothing for this time gets its position with the next poll, as a sign that the feed is read. */
 const quietMs = 400;
 const longestPollMs = 2_000;
