@@ -82,6 +82,14 @@ describe('grantScopes', () => {
     }
   });
 
+  it('grants by default what the application declares, without offline_access, where a device asks (RFC 8628 §3.1).', () => {
+    expect(ordersOnly.map(({ name }) => name)).toContain('offline_access');
+    const asked = { requested: [], available: ordersOnly, person: true, declaredByDefault: true };
+    const scopes = ordersOnly.map(({ name }) => name).filter((name) => name !== 'offline_access');
+    expect(grantScopes({ ...asked, resource: '' })).toEqual({ scopes, resource: orders });
+    expect(() => grantScopes({ ...asked, resource: '', declaredByDefault: false })).toThrow('missing');
+  });
+
   it('takes the default from the named resource (RFC 8707 §2).', () => {
     expect(grantScopes({ requested: undefined, resource: stock, available, person: false })).toEqual({
       scopes: ['stock.read'],

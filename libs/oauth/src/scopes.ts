@@ -54,6 +54,8 @@ export interface ScopeRequest {
   readonly available: readonly AvailableScope[];
   /** Whether a user makes the grant; false for client credentials. */
   readonly person: boolean;
+  /** If the request names no scope, a user grants those of the application without `offline_access` (RFC 8628 §3.1). */
+  readonly declaredByDefault?: boolean;
   /** Leave out scopes that are unknown or not granted to the application, rather than refuse the request (OIDC Core §3.1.2.1). */
   readonly ignoreUnknown?: boolean;
 }
@@ -68,7 +70,7 @@ export interface GrantedScopes {
  * Decides which scopes a request gets, all of them for at most one API resource.
  *
  * If a client on its own behalf requests no scope, it gets every API scope of its one resource (RFC 6749 §3.3 requires a default
- * or an error); a user's grant always names its scopes. With `resource`, the API scopes of other resources are dropped
+ * or an error); a user's grant names its scopes, unless `declaredByDefault`. With `resource`, the API scopes of other resources are dropped
  * (RFC 8707 §2.2), and the token is for that resource even if no API scope is left. Throws `invalid_target` if the application does not have `resource`, and `invalid_scope` if a scope is
  * unknown or not granted, if no scope is left, or if the API scopes belong to two resources.
  */
@@ -129,8 +131,12 @@ function hasResource(available: readonly AvailableScope[], resource: string): bo
 }
 
 function defaultScopes(request: ScopeRequest): string[] {
-  if (request.person) throw new OAuthError('invalid_scope', 'The scope is missing.');
-  const names = request.available.map(({ name }) => name).filter((name) => !builtInScopes.has(name));
+  const declared = request.available.map(({ name }) => name);
+  if (request.person) {
+    if (request.declaredByDefault !== true) throw new OAuthError('invalid_scope', 'The scope is missing.');
+    return declared.filter((name) => name !== 'offline_access' && !serviceScopes.has(name));
+  }
+  const names = declared.filter((name) => !builtInScopes.has(name));
   const ofResources = names.filter((name) => !serviceScopes.has(name));
   return ofResources.length > 0 ? ofResources : names;
 }

@@ -59,13 +59,19 @@ describe('starting the device flow', () => {
     ['a wrong secret', 'acme-box', { clientSecret: 'wrong' }, 'invalid_client'],
     ['a secret of a public client', 'acme-tv', { clientSecret: 'any' }, 'invalid_client'],
     ['a client without the grant type', 'acme-web', {}, 'unauthorized_client'],
-    ['no scope', 'acme-tv', { scope: '' }, 'invalid_scope'],
     ['a malformed scope', 'acme-tv', { scope: 'openid  orders.read' }, 'invalid_scope'],
     ['a scope that was not granted', 'acme-tv', { scope: 'openid orders.write' }, 'invalid_scope'],
     ['scopes of two resources', 'acme-tv', { scope: 'orders.read stock.read' }, 'invalid_scope'],
     ['an unknown resource', 'acme-tv', { resource: 'https://other.example' }, 'invalid_target'],
   ])('refuses %s', async (_what, clientId, difference, code) => {
     expect(await codeOf(startDevice(world, clientId, difference))).toBe(code);
+  });
+
+  it('asks for the declared scopes without offline_access if the device names none (RFC 8628 §3.1, RFC 6749 §3.3)', async () => {
+    const { userCode } = await startDevice(world, 'acme-tv', { scope: '', resource: orders });
+    const { request } = await world.device.getDeviceAuthorization({ userCode, ...person() });
+    expect(request?.scopes).toEqual(['openid', 'profile', 'orders.read']);
+    expect(await codeOf(startDevice(world, 'acme-tv', { scope: '' })), 'two resources').toBe('invalid_scope');
   });
 
   it('audits refusals with client and reason', async () => {

@@ -38,6 +38,7 @@ export function prepareGrant(
     resource: request.resource,
     available: application.scopes,
     person: true,
+    declaredByDefault: kind === 'device_code',
   });
   const secret = secrets.create(kind, application);
   return {
