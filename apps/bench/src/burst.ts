@@ -10,7 +10,7 @@ const entry = fileURLToPath(new URL('overload/burst-clients.ts', import.meta.url
 const shortRetrySeconds = 5;
 
 /**
- * Every active application asks for its first token at once, from one address, right after a start; whoever is refused
+ * Every active application asks for its first token at once, from one address, right after a start; one that is refused
  * tries again after its `Retry-After`.
  */
 export async function burst(system: System): Promise<BurstResult> {

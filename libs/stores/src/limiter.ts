@@ -212,7 +212,7 @@ function watchRedis(log: Logger, prefix: string) {
     if (isAway)
       log.warn(
         { event: 'ratelimit.degraded', prefix, error: cause },
-        'limits are kept per process while Redis is away',
+        'limits are kept per process while Redis is unavailable',
       );
     else log.info({ event: 'ratelimit.restored', prefix }, 'limits are kept in Redis again');
   }

@@ -23,7 +23,7 @@ function recorder() {
 
 const withPassword = (url: string) => url.replace('://', '://:unneeded@');
 
-describe('a Redis in protected mode, which refuses whoever is not on loopback', () => {
+describe('a Redis in protected mode, which accepts connections from loopback only', () => {
   it.each([
     ['no password', (url: string) => url],
     ['a password', withPassword],
