@@ -16,6 +16,8 @@ interface Question {
   ask(): Promise<Answer>;
   /** Whether a complete answer is that of this issuer. */
   isRight(answer: Answer): boolean;
+  /** Throws if a process that was started is not running. */
+  requireRunning(): void;
 }
 
 /** What clients of one issuer ask, and how they tell its answers from those of another. */
@@ -36,22 +38,23 @@ export function coldStartTests(
 ): void {
   // Long: what counts is that each start gets on, and a busy machine takes its time.
   const timeout = starts * 600_000;
+  const started = new Set<string>();
 
   describe('at a cold start', () => {
     let questions: readonly Question[] = [];
     beforeAll(async () => {
-      questions = (await asked()).flatMap(questionsAt);
+      questions = (await asked()).flatMap(questionsAt).map((question) => ({ ...question, requireRunning }));
     });
 
     it(
       'are never mistaken for another issuer in the first millisecond after the port opens',
       async () => {
         const wrong: string[] = [];
-        for (let start = 1; start <= starts; start += 1) {
+        for (let round = 1; round <= starts; round += 1) {
           const name = topology === 'compact' ? 'standalone' : 'gateway';
-          await processOf(name).stop();
-          processOf(name).start(system().environmentOf(name));
-          wrong.push(...(await wrongAnswers(questions, start)));
+          await stop(name);
+          start(name);
+          wrong.push(...(await wrongAnswers(questions, round)));
         }
         expect(wrong).toEqual([]);
       },
@@ -63,18 +66,18 @@ export function coldStartTests(
       'are not served without the list of issuers: the gateway is live, not ready, and answers 503 with Retry-After',
       async () => {
         const wrong: string[] = [];
-        for (let start = 1; start <= starts; start += 1) {
-          for (const name of ['gateway', 'token', 'directory']) await processOf(name).stop();
-          for (const name of ['token', 'gateway']) processOf(name).start(system().environmentOf(name));
+        for (let round = 1; round <= starts; round += 1) {
+          for (const name of ['gateway', 'token', 'directory']) await stop(name);
+          for (const name of ['token', 'gateway']) start(name);
           try {
             const answers = await Promise.all(questions.map((question) => firstAnswers(question, refusals)));
             const others = answers.flat().filter((answer) => !answer.endsWith(' 503'));
-            wrong.push(...others.map((answer) => `start ${start}: ${answer}`));
+            wrong.push(...others.map((answer) => `start ${round}: ${answer}`));
             expect([await managementStatus('livez'), await managementStatus('readyz')]).toEqual([200, 503]);
           } finally {
-            processOf('directory').start(system().environmentOf('directory'));
+            start('directory');
           }
-          wrong.push(...(await wrongAnswers(questions, start)));
+          wrong.push(...(await wrongAnswers(questions, round)));
           await eventually('the gateway is ready', async () => (await managementStatus('readyz')) === 200);
         }
         expect(wrong).toEqual([]);
@@ -82,6 +85,23 @@ export function coldStartTests(
       timeout,
     );
   });
+
+  function requireRunning(): void {
+    for (const name of started) {
+      const { running, output } = processOf(name);
+      if (!running) throw new Error(`${name} ended:\n${output.slice(-2000)}`);
+    }
+  }
+
+  function start(name: string): void {
+    started.add(name);
+    processOf(name).start(system().environmentOf(name));
+  }
+
+  async function stop(name: string): Promise<void> {
+    started.delete(name);
+    await processOf(name).stop();
+  }
 
   function processOf(name: string) {
     const found = system().processes.find((process) => process.name === name);
@@ -95,9 +115,10 @@ export function coldStartTests(
   }
 }
 
-function questionsAt({ issuer, clientId, audience, accessToken, keyIds, ask }: AskedIssuer): Question[] {
+function questionsAt(asked: AskedIssuer): Omit<Question, 'requireRunning'>[] {
+  const { issuer, clientId, audience, accessToken, keyIds, ask } = asked;
   const isMetadata = (answer: Answer) => answer.json()['issuer'] === issuer;
-  const metadata = (name: string): Question => ({
+  const metadata = (name: string) => ({
     name: `${issuer} ${name}`,
     ask: () => ask('GET', `/.well-known/${name}`),
     isRight: isMetadata,
@@ -173,12 +194,13 @@ function isRefusal(answer: Answer): boolean {
   return answer.status === 503 && Number(answer.header('retry-after')) > 0;
 }
 
-/** The next answer; connections are refused until the port opens. */
-async function answerOf({ ask }: Question): Promise<Answer> {
+/** The next answer; connections are refused until the port opens. Throws if a process ended. */
+async function answerOf({ ask, requireRunning }: Question): Promise<Answer> {
   for (;;) {
     try {
       return await ask();
     } catch {
+      requireRunning();
       await sleep(1);
     }
   }
