@@ -135,6 +135,6 @@ describe('POST /revoke (RFC 7009)', () => {
 
   it.each(['GET', 'PUT', 'PATCH'] as const)('answers 405 with both methods to %s', async (method) => {
     const answer = await open().app.inject({ method, url: '/revoke' });
-    expect([answer.statusCode, answer.headers['allow']]).toEqual([405, 'DELETE, POST']);
+    expect([answer.statusCode, answer.headers['allow']]).toEqual([405, 'DELETE, OPTIONS, POST']);
   });
 });
