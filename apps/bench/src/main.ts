@@ -137,13 +137,19 @@ async function retentionOfSystems(
 }
 
 async function overloadSystems(seconds: number, options: Options, systems: SystemOptions): Promise<number> {
+  const { connections, beside } = options;
   for (const topology of options.topologies) {
-    say(`starting ${topology}`);
-    const system = await startTessera(topology, systems);
+    const running: Record<string, System> = {};
     try {
-      process.stdout.write(describeOverload(await overload(system, topology, seconds)));
+      say(`starting ${topology}`);
+      running[topology] = await startTessera(topology, systems);
+      if (beside !== undefined)
+        running[`${topology} of ${beside}`] = await startTessera(topology, { ...systems, root: beside });
+      await overload(running, { seconds, connections }, (result) =>
+        process.stdout.write(describeOverload(result)),
+      );
     } finally {
-      await system.stop();
+      await Promise.all(Object.values(running).map((system) => system.stop()));
     }
   }
   return 0;

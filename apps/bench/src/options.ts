@@ -13,12 +13,16 @@ export interface Options {
   readonly soak: number | undefined;
   /** Seconds of writes with the shortest retention instead of measurements. */
   readonly retention: number | undefined;
-  /** Seconds of three times the capacity instead of measurements. */
+  /** Seconds of each overload instead of measurements. */
   readonly overload: number | undefined;
   /** Seconds without a request instead of measurements. */
   readonly rest: number | undefined;
   /** The first tokens of 2,000 applications at once instead of measurements. */
   readonly burst: boolean;
+  /** Numbers of connections of the overloads. */
+  readonly connections: readonly number[];
+  /** Another checkout of this repository, overloaded in turn with this one. */
+  readonly beside: string | undefined;
   /** The cost of a large population instead of the table. */
   readonly growth: boolean;
   /** The cost of many tenant issuers instead of the table. */
@@ -38,9 +42,12 @@ export const usage = `npm run bench -- [options]
   --duration n      seconds of each measurement, 5 by default
   --soak n          instead of measuring, n seconds of all operations at once; says what memory did
   --retention n     instead of measuring, n seconds of writes with a retention of a minute; fails if a table still grows
-  --overload n      instead of measuring, n seconds of three times the capacity; says what was served and refused
   --rest n          instead of measuring, n seconds without a request; says what CPU and memory they take
   --burst           instead of measuring, the first tokens of 2,000 applications at once, from one address after a start
+  --overload n      instead of measuring, n seconds of each overload; says what was served and refused
+  --connections a,b connections of the overloads, 300,1000,3000 by default; each with clients that never pause and
+                    with clients that honour Retry-After
+  --beside DIR      another checkout, overloaded in turn with this one
   --growth          instead of the table, each operation with 10,000 tenants beside one
   --issuers         instead of the table, tokens of 1,000 tenant issuers beside one
   --no-peer         leave oidc-provider out
@@ -71,6 +78,8 @@ export function parseOptions(args: readonly string[]): Options | undefined {
     overload: seconds('overload', values.overload),
     rest: seconds('rest', values.rest),
     burst: values.burst === true,
+    connections: numbers('connections', values.connections ?? '300,1000,3000'),
+    beside: values.beside,
     growth: values.growth === true,
     issuers: values.issuers === true,
     peer: values['no-peer'] !== true,
@@ -88,6 +97,13 @@ function seconds(option: string, text: string | undefined): number | undefined {
   return value;
 }
 
+function numbers(option: string, text: string): readonly number[] {
+  const values = text.split(',').map(Number);
+  if (values.some((value) => !Number.isInteger(value) || value < 1))
+    throw new UsageError(`--${option} is a list of whole numbers.`);
+  return values;
+}
+
 function read(args: readonly string[]) {
   const text = { type: 'string' } as const;
   const flag = { type: 'boolean' } as const;
@@ -98,6 +114,8 @@ function read(args: readonly string[]) {
     soak: text,
     retention: text,
     overload: text,
+    connections: text,
+    beside: text,
     json: text,
     compare: text,
     profile: text,

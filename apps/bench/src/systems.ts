@@ -10,7 +10,8 @@ import type { Topology } from './options.ts';
 import type { Stores } from './stores.ts';
 import type { Target } from './target.ts';
 
-const root = fileURLToPath(new URL('../../../', import.meta.url));
+/** This checkout. */
+const ownRoot = fileURLToPath(new URL('../../../', import.meta.url));
 
 export interface RunningProcess {
   readonly name: string;
@@ -37,6 +38,8 @@ export interface SystemOptions {
   /** Whether the declared state is applied at this start. */
   readonly applyFile?: string;
   readonly profile: string | undefined;
+  /** Another checkout whose code runs instead of this one's. */
+  readonly root?: string;
 }
 
 type Environment = Readonly<Record<string, string>>;
@@ -190,7 +193,7 @@ async function start(plan: readonly Planned[], target: Target, options: SystemOp
 const logFile = (directory: string, name: string): string => join(directory, `${name}.log`);
 
 /** Logs go to a file, as they would on a server. */
-function run(planned: Planned, { directory, profile }: SystemOptions): ChildProcess {
+function run(planned: Planned, { directory, profile, root = ownRoot }: SystemOptions): ChildProcess {
   const log = openSync(logFile(directory, planned.name), 'w');
   const profiling =
     profile === undefined

@@ -1,5 +1,6 @@
 /** The clients of the overload measurement, in a process of their own: token requests by client credentials. */
-import autocannon, { type Client } from 'autocannon';
+import { Agent, request as httpRequest, type IncomingHttpHeaders } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { activeClients, type Population } from '../declared-state.ts';
 
 export interface LoadRequest {
@@ -7,9 +8,10 @@ export interface LoadRequest {
   readonly seed: string;
   readonly population: Population;
   readonly seconds: number;
+  /** Each sends its next request after a response. */
   readonly connections: number;
-  /** Requests a second; absent: each connection sends the next request after each response. */
-  readonly rate?: number;
+  /** Whether a client pauses for as long as `Retry-After` of a refusal says. */
+  readonly honoursRetryAfter: boolean;
 }
 
 export interface LoadResult {
@@ -17,71 +19,99 @@ export interface LoadResult {
   readonly good: readonly number[];
   /** 503 and 429 with Retry-After. */
   readonly refused: number;
-  /** Late or broken responses, and other statuses. */
+  /** No response within the patience of the client. */
+  readonly timeOuts: number;
+  /** Broken connections and other statuses. */
   readonly failed: number;
   /** Milliseconds. */
+  readonly goodP50: number;
   readonly goodP99: number;
   readonly refusedP99: number;
 }
 
 /** Time-out of a client. */
-const patienceSeconds = 5;
+const patienceMs = 5_000;
 
-async function load({ baseUrl, seconds, connections, rate, ...declared }: LoadRequest): Promise<LoadResult> {
-  const bodies = activeClients(declared).map(({ clientId, clientSecret }) =>
+interface Answer {
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+}
+
+/** Rejects with `late` after the patience of the client. */
+function post(url: URL, body: string, agent: Agent): Promise<Answer> {
+  return new Promise((resolve, reject) => {
+    const headers = { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) };
+    const outgoing = httpRequest(url, { method: 'POST', headers, agent }, (incoming) => {
+      incoming.on('error', reject);
+      incoming.on('end', () => {
+        clearTimeout(timer);
+        resolve({ status: incoming.statusCode ?? 0, headers: incoming.headers });
+      });
+      incoming.resume();
+    });
+    const timer = setTimeout(() => outgoing.destroy(late), patienceMs);
+    outgoing.on('error', (error) => {
+      clearTimeout(timer);
+      reject(error);
+    });
+    outgoing.end(body);
+  });
+}
+
+const late = new Error('no response in time');
+
+async function load(wanted: LoadRequest): Promise<LoadResult> {
+  const { baseUrl, seconds, connections, honoursRetryAfter } = wanted;
+  const bodies = activeClients(wanted).map(({ clientId, clientSecret }) =>
     JSON.stringify({ grantType: 'client_credentials', clientId, clientSecret, scope: 'orders.read' }),
   );
+  const url = new URL('/token', baseUrl);
+  const agent = new Agent({ keepAlive: true, maxSockets: connections });
   const good = Array.from({ length: seconds }, () => 0);
   const times: Record<'good' | 'refused', number[]> = { good: [], refused: [] };
-  let failed = 0;
+  const counts = { timeOuts: 0, failed: 0 };
   let next = 0;
   const start = performance.now();
-  const answered = (status: number, sentAt: number, headers: Readonly<Record<string, unknown>>): void => {
+  const end = start + seconds * 1000;
+
+  /** Resolves with how long to pause before the next request. */
+  const ask = async (): Promise<number> => {
+    const sentAt = performance.now();
+    next += 1;
+    const { status, headers } = await post(url, bodies[next % bodies.length] ?? '', agent);
     const now = performance.now();
-    const names = Object.keys(headers).map((name) => name.toLowerCase());
+    const retryAfter = headers['retry-after'];
     if (status === 200) {
       times.good.push(now - sentAt);
       const second = Math.floor((now - start) / 1000);
       if (second < seconds) good[second] = (good[second] ?? 0) + 1;
-    } else if ([429, 503].includes(status) && names.includes('retry-after')) times.refused.push(now - sentAt);
-    else failed += 1;
+    } else if ((status === 429 || status === 503) && retryAfter !== undefined) {
+      times.refused.push(now - sentAt);
+      if (honoursRetryAfter) return Number(retryAfter) * 1000;
+    } else counts.failed += 1;
+    return 0;
   };
-  const setupClient = (client: Client): void => {
-    let sentAt = 0;
-    client.setRequests([
-      {
-        setupRequest: (request) => {
-          next += 1;
-          sentAt = performance.now();
-          const headers = { ...request.headers, 'content-type': 'application/json' };
-          return {
-            ...request,
-            method: 'POST',
-            path: '/token',
-            headers,
-            body: bodies[next % bodies.length] ?? '',
-          };
-        },
-        onResponse: (status, _body, _context, headers) => answered(status, sentAt, headers),
-      },
-    ]);
+  const client = async (): Promise<void> => {
+    while (performance.now() < end) {
+      try {
+        const pause = await ask();
+        if (pause > 0) await sleep(Math.min(pause, Math.max(0, end - performance.now())));
+      } catch (error) {
+        counts[error === late ? 'timeOuts' : 'failed'] += 1;
+      }
+    }
   };
-  const { errors } = await autocannon({
-    url: baseUrl,
-    connections,
-    duration: seconds,
-    timeout: patienceSeconds,
-    setupClient,
-    ...(rate === undefined ? {} : { overallRate: Math.round(rate) }),
-  });
-  const p99 = (values: number[]): number =>
-    values.toSorted((a, b) => a - b)[Math.floor(values.length * 0.99)] ?? 0;
+  await Promise.all(Array.from({ length: connections }, client));
+  agent.destroy();
+  const quantile = (values: number[], share: number): number =>
+    values.toSorted((a, b) => a - b)[Math.floor(values.length * share)] ?? 0;
   return {
     good,
     refused: times.refused.length,
-    failed: failed + errors,
-    goodP99: p99(times.good),
-    refusedP99: p99(times.refused),
+    ...counts,
+    goodP50: quantile(times.good, 0.5),
+    goodP99: quantile(times.good, 0.99),
+    refusedP99: quantile(times.refused, 0.99),
   };
 }
 

@@ -7,70 +7,101 @@ import type { LoadRequest, LoadResult } from './clients.ts';
 
 const entry = fileURLToPath(new URL('clients.ts', import.meta.url));
 
-/** Multiple of the capacity. */
-const overloadFactor = 3;
 const capacityConnections = 32;
-const overloadConnections = 3_000;
 const capacitySeconds = 10;
 /** Share of the capacity that counts as recovered. */
 const normalShare = 0.8;
 const recoverySeconds = 10;
 
+/** A load, and what each system made of it. */
 export interface Overload {
   readonly system: string;
-  /** Tokens a second in a closed loop. */
+  readonly connections: number;
+  readonly honoursRetryAfter: boolean;
+  /** Tokens a second of 32 connections, just before. */
   readonly capacity: number;
   readonly overloaded: LoadResult;
   /** Tokens a second under the overload, as a share of the capacity. */
   readonly goodput: number;
-  /** Seconds from the end of the overload to the first second with 0.8 of the capacity. */
-  readonly recoveredAfter: number;
+  /** Seconds from the end of the overload to the first second with 0.8 of the capacity; undefined if there was none. */
+  readonly recoveredAfter: number | undefined;
 }
 
-/** Three times the capacity for `seconds`, then the capacity again, from one process of clients. */
-export async function overload(system: System, name: string, seconds: number): Promise<Overload> {
+export interface OverloadOptions {
+  /** Of each overload. */
+  readonly seconds: number;
+  readonly connections: readonly number[];
+}
+
+/**
+ * Overloads each system in turn, from one process of clients: every number of connections, with clients that ask again at once and
+ * with clients that honour `Retry-After`.
+ */
+export async function overload(
+  systems: Readonly<Record<string, System>>,
+  { seconds, connections }: OverloadOptions,
+  report: (result: Overload) => void,
+): Promise<void> {
   const clients = fork(entry, { execArgv: [], stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
-  const { baseUrl, seed, population } = system.target;
-  const load = async (wanted: Pick<LoadRequest, 'seconds' | 'connections' | 'rate'>): Promise<LoadResult> => {
-    clients.send({ baseUrl, seed, population, ...wanted });
-    const [result] = (await once(clients, 'message')) as [LoadResult];
-    return result;
+  const runner = (system: System): Load => {
+    const { baseUrl, seed, population } = system.target;
+    return async (wanted) => {
+      clients.send({ baseUrl, seed, population, ...wanted });
+      const [result] = (await once(clients, 'message')) as [LoadResult];
+      return result;
+    };
   };
   try {
-    await load({ seconds: 5, connections: capacityConnections });
-    const { good } = await load({ seconds: capacitySeconds, connections: capacityConnections });
-    const capacity = median([...good]);
-    const overloaded = await load({
-      seconds,
-      connections: overloadConnections,
-      rate: capacity * overloadFactor,
-    });
-    const recovery = await load({ seconds: recoverySeconds, connections: capacityConnections });
-    const recoveredAfter = recovery.good.findIndex((count) => count >= normalShare * capacity);
-    return {
-      system: name,
-      capacity,
-      overloaded,
-      goodput: median([...overloaded.good]) / capacity,
-      recoveredAfter,
-    };
+    for (const system of Object.values(systems)) {
+      await runner(system)({ ...usual, seconds: 5 });
+    }
+    for (const count of connections) {
+      for (const honoursRetryAfter of [false, true]) {
+        for (const [name, system] of Object.entries(systems)) {
+          const load = { seconds, connections: count, honoursRetryAfter };
+          report({ system: name, ...(await overloadOnce(runner(system), load)) });
+        }
+      }
+    }
   } finally {
     clients.disconnect();
   }
 }
 
-export function describeOverload({
-  system,
-  capacity,
-  overloaded,
-  goodput,
-  recoveredAfter,
-}: Overload): string {
-  const { refused, failed, goodP99, refusedP99, good } = overloaded;
+type Wanted = Pick<LoadRequest, 'seconds' | 'connections' | 'honoursRetryAfter'>;
+type Load = (wanted: Wanted) => Promise<LoadResult>;
+
+const usual: Wanted = {
+  seconds: capacitySeconds,
+  connections: capacityConnections,
+  honoursRetryAfter: false,
+};
+
+async function overloadOnce(load: Load, wanted: Wanted): Promise<Omit<Overload, 'system'>> {
+  const capacity = median([...(await load(usual)).good]);
+  const overloaded = await load(wanted);
+  const recovery = await load({ ...usual, seconds: recoverySeconds });
+  const normal = recovery.good.findIndex((count) => count >= normalShare * capacity);
+  const { connections, honoursRetryAfter } = wanted;
+  return {
+    connections,
+    honoursRetryAfter,
+    capacity,
+    overloaded,
+    goodput: median([...overloaded.good]) / capacity,
+    recoveredAfter: normal < 0 ? undefined : normal,
+  };
+}
+
+export function describeOverload(result: Overload): string {
+  const { system, connections, honoursRetryAfter, capacity, overloaded, goodput, recoveredAfter } = result;
+  const { refused, timeOuts, failed, goodP50, goodP99, refusedP99, good } = overloaded;
+  const clients = honoursRetryAfter ? 'honour Retry-After' : 'never pause';
   return (
-    `${system}: capacity ${capacity.toFixed(0)} tokens/s; at ${overloadFactor} times that for ${good.length} s ` +
-    `goodput ${goodput.toFixed(2)} of it (p99 ${goodP99.toFixed(0)} ms), ${refused} refused ` +
-    `(p99 ${refusedP99.toFixed(0)} ms), ${failed} failed otherwise; ` +
-    `${recoveredAfter < 0 ? 'not normal' : `normal in second ${recoveredAfter + 1}`} after it\n`
+    `${system}: ${connections} connections that ${clients}, ${good.length} s: ` +
+    `goodput ${goodput.toFixed(2)} of ${capacity.toFixed(0)} tokens/s ` +
+    `(p50 ${goodP50.toFixed(0)} ms, p99 ${goodP99.toFixed(0)} ms), ${refused} refused ` +
+    `(p99 ${refusedP99.toFixed(0)} ms), ${timeOuts} time-outs, ${failed} failed otherwise; ` +
+    `${recoveredAfter === undefined ? 'not normal' : `normal in second ${recoveredAfter + 1}`} after it\n`
   );
 }
