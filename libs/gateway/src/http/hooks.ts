@@ -10,13 +10,14 @@ import { watchRequestEnds } from './request-ends.ts';
 import { measureRequest } from './request-metrics.ts';
 import { crossOriginMethods } from '../routes.ts';
 import { endSpan } from './request-traces.ts';
+import type { Patience } from './server.ts';
 
 /** Adds the hooks that run before and after every request. */
 export function prepareRequests(
   app: FastifyInstance,
   gateway: Gateway,
   rules: IncomingRules,
-  draining: AbortSignal | undefined,
+  options: { readonly draining: AbortSignal | undefined; readonly patience: Patience },
 ): void {
   const https = gateway.config.TESSERA_ISSUER?.startsWith('https:') === true;
   let closing = false;
@@ -29,8 +30,8 @@ export function prepareRequests(
   app.decorateRequest('refused', false);
   app.decorateRequest('incoming');
   app.decorateRequest('route', undefined);
-  const { log } = gateway.runtime;
-  const open = watchRequestEnds(app, (request, status, milliseconds) => {
+  const { log, clock } = gateway.runtime;
+  const open = watchRequestEnds(app, clock, options.patience, (request, status, milliseconds) => {
     measureRequest(request, status, milliseconds);
     endSpan(request, status);
     if (!request.refused && isLogged(request, status, gateway.config.TESSERA_ACCESS_LOG))
@@ -54,7 +55,7 @@ export function prepareRequests(
   // An idle connection would delay the close until it times out, and a request sent on it at that moment would get no
   // answer (RFC 9112 §9.6).
   app.addHook('onSend', (_request, reply, payload, done) => {
-    if (closing || draining?.aborted === true) reply.header('connection', 'close');
+    if (closing || options.draining?.aborted === true) reply.header('connection', 'close');
     done(null, payload);
   });
 }

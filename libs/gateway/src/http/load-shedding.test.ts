@@ -1,7 +1,11 @@
 import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { Agent, request as httpRequest, type IncomingMessage } from 'node:http';
+import { connect } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import Fastify from 'fastify';
-import { afterEach, expect, it } from 'vitest';
+import { afterEach, expect, it, onTestFinished } from 'vitest';
 import { metrics } from '@tessera/telemetry';
 import { fakeClock, testRuntime } from '@tessera/test-kit';
 import { openGateway, type TestGateway } from '../testing/fake-services.ts';
@@ -95,6 +99,38 @@ it('refuses what comes while many slow requests are in progress, and admits agai
   await expect.poll(waiting).toBe(200);
   release(100);
   expect(await statusesOf(few)).toEqual({ 200: 200 });
+});
+
+it('gives no place to clients that do not read their answers', async () => {
+  const { app, ask, waiting, release } = held();
+  let answered = 0;
+  // More than the system takes for a client that does not read.
+  const large = Buffer.alloc(1024 * 1024);
+  app.get('/large', (_request, reply) => {
+    answered += 1;
+    return reply.send(large);
+  });
+  const slowOnes = ask(300);
+  await expect.poll(waiting).toBe(300);
+  release(3_000);
+  await Promise.all(slowOnes);
+  // The buffers of a local socket are small.
+  const folder = mkdtempSync(join(tmpdir(), 'tessera-readers-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const path = join(folder, 'http');
+  await app.listen({ path });
+  onTestFinished(() => app.close());
+  const readers = Array.from({ length: 262 }, () => {
+    const reader = connect(path).pause();
+    reader.on('error', () => undefined).write('GET /large HTTP/1.1\r\nHost: localhost\r\n\r\n');
+    return reader;
+  });
+  await expect.poll(() => answered).toBe(262);
+  const others = ask(100);
+  await expect.poll(waiting).toBe(100);
+  release(10);
+  expect(await statusesOf(others)).toEqual({ 200: 100 });
+  for (const reader of readers) reader.destroy();
 });
 
 it('forgets the requests of clients that leave before they are answered', async () => {
@@ -209,7 +245,7 @@ it('refuses more requests of one connection than may be unanswered at once, one 
 
 it('gives no place to clients whose bodies have not arrived', async () => {
   const { app, waiting, release } = slow();
-  const url = new URL('/token', await app.listen({ host: '127.0.0.1', port: 0 }));
+  const url = new URL('/token', await app.listen({ host: '127.0.0.1', port: 0, backlog: 4_096 }));
   const headers = { 'content-type': 'application/json', 'content-length': '1000' };
   const clients = Array.from({ length: 2_100 }, () => {
     const client = httpRequest(url, { method: 'POST', headers });

@@ -22,25 +22,36 @@ export const overloaded = new OAuthError(
 );
 
 /**
- * Refuses requests with 503, before their bodies are read, while many others are in progress and slow. A request counts once its
- * body has arrived, so that slow clients take no place. Readiness is always answered.
+ * Refuses requests with 503, before their bodies are read, while many others are in progress and slow. A request counts from the
+ * arrival of its body until its answer is handed over or its client left, so that clients take no place by sending or reading slowly.
+ * Readiness is always answered.
  */
 export function refuseOverload(app: FastifyInstance, { log, clock }: Pick<Runtime, 'log' | 'clock'>): void {
-  let inProgress = 0;
+  /** When each request in progress began. */
+  const inProgress = new Map<FastifyRequest, number>();
   let averageMs = 0;
   let refused = 0;
   let loggedAt = -Infinity;
   const isFull = (): boolean =>
-    inProgress >= maxInProgress || (inProgress >= manyInProgress && averageMs > slowMs);
+    inProgress.size >= maxInProgress || (inProgress.size >= manyInProgress && averageMs > slowMs);
   const refuse = (request: FastifyRequest): OAuthError => {
     request.refused = true;
     refused += 1;
     if (clock.now() - loggedAt > logIntervalMs) {
-      log.warn({ refused, inProgress, averageMs: Math.round(averageMs) }, 'overloaded; requests are refused');
+      log.warn(
+        { refused, inProgress: inProgress.size, averageMs: Math.round(averageMs) },
+        'overloaded; requests are refused',
+      );
       loggedAt = clock.now();
       refused = 0;
     }
     return overloaded;
+  };
+  const leave = (request: FastifyRequest): void => {
+    const from = inProgress.get(request);
+    if (from === undefined) return;
+    inProgress.delete(request);
+    averageMs += (clock.now() - from - averageMs) * weight;
   };
   app.addHook('onRequest', (request, _reply, done) => {
     done(isFull() && request.route !== '/readyz' ? refuse(request) : undefined);
@@ -49,13 +60,14 @@ export function refuseOverload(app: FastifyInstance, { log, clock }: Pick<Runtim
     if (request.route === '/readyz') return done();
     // Full since its headers came.
     if (isFull()) return done(refuse(request));
-    const from = clock.now();
-    inProgress += 1;
-    // Not `onResponse`: it never comes for a client that left before its answer, and the request would count for ever.
-    reply.raw.once('close', () => {
-      inProgress -= 1;
-      averageMs += (clock.now() - from - averageMs) * weight;
-    });
+    inProgress.set(request, clock.now());
+    // A client that left must not count until its handler ends.
+    reply.raw.once('close', () => leave(request));
     return done();
+  });
+  // `close` comes only when the client has read the answer.
+  app.addHook('onSend', (request, _reply, payload, done) => {
+    leave(request);
+    done(null, payload);
   });
 }

@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net';
+import type { Clock } from '@tessera/kit';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 
 /** Status of a request whose client left before the answer; never sent. nginx logs the same number. */
@@ -18,24 +19,50 @@ export interface OpenRequests {
 
 /**
  * Calls `ended` exactly once for every request that was added: when its answer was handed to the system, or, with the status
- * `clientLeft`, when its connection closed before that.
+ * `clientLeft`, when its connection closed before that. Closes connections that have not read an answer after `patience.silence`:
+ * until then it fills our memory, and a client that reads a little now and then never runs into the time-out of the socket.
  */
-export function watchRequestEnds(app: FastifyInstance, ended: Ended): OpenRequests {
+export function watchRequestEnds(
+  app: FastifyInstance,
+  clock: Clock,
+  { silence, interval }: { readonly silence: number; readonly interval: number },
+  ended: Ended,
+): OpenRequests {
+  /** When the answers were complete that the system has not taken yet, oldest first. */
+  const unread = new Map<FastifyRequest, number>();
+  let check: NodeJS.Timeout | undefined;
+  const closeSlow = (): void => {
+    const now = clock.now();
+    for (const [request, since] of unread) {
+      if (now - since < silence) break;
+      request.raw.socket.destroy();
+    }
+    check = unread.size === 0 ? undefined : setTimeout(closeSlow, interval).unref();
+  };
+  const end: Ended = (request, status, milliseconds) => {
+    unread.delete(request);
+    ended(request, status, milliseconds);
+  };
   const connections = new WeakMap<Socket, Map<FastifyRequest, FastifyReply>>();
   const opened = (socket: Socket): Map<FastifyRequest, FastifyReply> => {
     const open = new Map<FastifyRequest, FastifyReply>();
     connections.set(socket, open);
     // The answer itself gets no `close` while it waits behind another one of its connection.
     socket.once('close', () => {
-      for (const [request, reply] of open) ended(request, clientLeft, reply.elapsedTime);
+      for (const [request, reply] of open) end(request, clientLeft, reply.elapsedTime);
       open.clear();
     });
     return open;
   };
+  app.addHook('onSend', (request, _reply, payload, done) => {
+    if (connections.get(request.raw.socket)?.has(request) === true) unread.set(request, clock.now());
+    check ??= setTimeout(closeSlow, interval).unref();
+    done(null, payload);
+  });
   // Does not run for a request whose connection closed first.
   app.addHook('onResponse', (request, reply, done) => {
     if (connections.get(request.raw.socket)?.delete(request) === true)
-      ended(request, reply.statusCode, reply.elapsedTime);
+      end(request, reply.statusCode, reply.elapsedTime);
     done();
   });
   return {

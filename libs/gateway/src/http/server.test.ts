@@ -606,6 +606,34 @@ describe('slow clients', () => {
     for (const client of clients) client.destroy();
   });
 
+  it('are disconnected if they read so slowly that the response stays in our memory', async () => {
+    const size = 32 * 1024 * 1024;
+    const large = Buffer.alloc(size);
+    const extensions = [
+      (app: TestGateway['app']): void => void app.get('/large', (_request, reply) => reply.send(large)),
+    ];
+    const gateway = open({}, {}, { patience: { ...hasty, silence: 1_000 }, extensions });
+    const url = await gateway.listen({ host: '127.0.0.1', port: 0 });
+    const client = connect(Number(new URL(url).port), '127.0.0.1');
+    let read = 0;
+    let timer: NodeJS.Timeout | undefined;
+    // About 60 KiB each time, so that the connection is never silent.
+    client
+      .on('error', () => undefined)
+      .on('data', (chunk) => {
+        read += chunk.length;
+        client.pause();
+        timer = setTimeout(() => client.resume(), 50);
+      });
+    client.write('GET /large HTTP/1.1\r\nHost: localhost\r\n\r\n');
+    const [accepted] = (await once(gateway.app.server, 'connection')) as [Socket];
+    await once(accepted, 'close');
+    expect(accepted.bytesWritten).toBeGreaterThan(0);
+    expect(read).toBeLessThan(size);
+    clearTimeout(timer);
+    client.destroy();
+  });
+
   it('have ten seconds for headers, fifteen for a request, and thirty to continue reading', () => {
     expect(open().app.server).toMatchObject({
       headersTimeout: 10_000,

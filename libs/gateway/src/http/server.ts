@@ -43,7 +43,7 @@ export interface Patience {
   readonly headers: number;
   /** For all of a request, its headers included. */
   readonly request: number;
-  /** For any activity of a client during its answer, such as reading. */
+  /** For any activity of a client during its answer, such as reading, and for reading all that the system has not taken. */
   readonly silence: number;
   /** Between two checks for requests that exceeded their time. */
   readonly interval: number;
@@ -85,7 +85,7 @@ export function createServer(gateway: Gateway, options: ServerOptions): FastifyI
   );
   void app.register(fastifyAccepts);
   traceRequests(app, rules);
-  prepareRequests(app, gateway, rules, options.draining);
+  prepareRequests(app, gateway, rules, { draining: options.draining, patience });
   const failures = { log: runtime.log, warnings: limitRepeats(runtime.log) };
   refuseOverload(app, runtime);
   app.setErrorHandler((thrown, request, reply) =>

@@ -109,6 +109,13 @@ describe('GET /approvals', () => {
     expect(gateway.requests('listBackchannelAuthentications')).toEqual([]);
   });
 
+  it('does not repeat a tenant that is too long to be valid', async () => {
+    const long = encodeURIComponent('"'.repeat(4_000));
+    const answer = await get(open(), `/approvals?tenant=${long}`, { cookie: '' });
+    expect(answer.statusCode).toBe(200);
+    expect(answer.body.length).toBeLessThan(8_000);
+  });
+
   it('asks for the password again if the sign-in is too old', async () => {
     const gateway = open({ getSession: () => ({ session: { ...session, authTime: 0n } }) });
     const { body } = await get(gateway);

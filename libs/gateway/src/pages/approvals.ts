@@ -4,7 +4,7 @@ import type { Session } from '@tessera/proto-gen/authorize';
 import { readQuery } from '../http/query.ts';
 import { decideFromForm, takeOutcome, type Outcome } from './decision.ts';
 import { signInDirectly, sendElsewhere, sendSignIn, type DirectSignIn } from './direct-sign-in.ts';
-import { antiForgeryField, checkForm, purpose, readForm } from './form.ts';
+import { antiForgeryField, checkForm, purpose, readForm, shownParameter } from './form.ts';
 import type { PageHandler, PageContext } from './page-context.ts';
 import { sendPage } from './page.ts';
 import { approvalsPath, redirectToPage } from './paths.ts';
@@ -18,7 +18,7 @@ import { isTenantId, sendTenantForm } from './tenant-form.ts';
  */
 export const showApprovals: PageHandler = async (context) => {
   const { request, reply, gateway } = context;
-  const tenantId = request.incoming.tenant?.tenantId ?? readQuery(request).get('tenant') ?? '';
+  const tenantId = request.incoming.tenant?.tenantId ?? shownParameter(readQuery(request), 'tenant');
   const elsewhere = request.incoming.tenant === undefined ? gateway.tenants.issuerOf(tenantId) : undefined;
   if (elsewhere !== undefined) {
     return reply.header('cache-control', 'no-store').redirect(elsewhere + approvalsPath(), 302);
@@ -46,7 +46,7 @@ export const submitApprovals: PageHandler = async (context) => {
   const { app, request, gateway } = context;
   const form = readForm(request);
   if (form.has('password')) {
-    const tenantId = form.get('tenant') ?? '';
+    const tenantId = shownParameter(form, 'tenant');
     checkForm(app, request, form, purpose.signInTo(tenantId), gateway);
     const answer = await signInDirectly(context, signInFor(tenantId), form);
     return answer === 'signed_in' ? redirect(context) : answer;

@@ -95,6 +95,13 @@ describe('GET /device', () => {
     expect(gateway.requests('getDeviceAuthorization')).toEqual([]);
   });
 
+  it('does not repeat a code that is too long to be valid', async () => {
+    const long = encodeURIComponent('"'.repeat(4_000));
+    const answer = await get(open(), `/device?user_code=${long}`, { cookie: '' });
+    expect(answer.statusCode).toBe(200);
+    expect(answer.body.length).toBeLessThan(8_000);
+  });
+
   it('shows application, code, scopes and address and asks for a decision (DEV-8)', async () => {
     const gateway = open();
     const { statusCode, body } = await get(gateway, opened);

@@ -5,7 +5,7 @@ import type { PendingRequest } from '@tessera/proto-gen/device';
 import { readQuery } from '../http/query.ts';
 import { decideFromForm, takeOutcome, type Outcome } from './decision.ts';
 import { signInDirectly, sendSignIn, type DirectSignIn } from './direct-sign-in.ts';
-import { antiForgeryField, checkForm, purpose, readForm } from './form.ts';
+import { antiForgeryField, checkForm, purpose, readForm, shownParameter } from './form.ts';
 import type { PageHandler, PageContext } from './page-context.ts';
 import { sendPage, sendPageError } from './page.ts';
 import { devicePath, redirectToPage } from './paths.ts';
@@ -20,7 +20,7 @@ import { isTenantId, sendTenantForm } from './tenant-form.ts';
  */
 export const showDevice: PageHandler = async (context) => {
   const query = readQuery(context.request);
-  const userCode = query.get('user_code') ?? '';
+  const userCode = shownParameter(query, 'user_code');
   const outcome = takeOutcome(context);
   if (userCode === '' && outcome !== undefined) return sendOutcome(context, outcome);
   const browserId = requireBrowserId(context);
@@ -34,7 +34,7 @@ export const showDevice: PageHandler = async (context) => {
   return answering(context, userCode, async () => {
     const person = await signedInPerson(context);
     if (person?.fresh === true) return sendConfirmation(context, userCode, person);
-    const entered = context.request.incoming.tenant?.tenantId ?? query.get('tenant') ?? '';
+    const entered = context.request.incoming.tenant?.tenantId ?? shownParameter(query, 'tenant');
     const tenantId = (await tenantOf(context, userCode)) ?? person?.session.tenantId ?? entered;
     if (!isTenantId(tenantId)) return askForTenant(context, userCode, entered);
     if (person !== undefined && person.session.tenantId !== tenantId) throw unknownCode();
@@ -46,7 +46,7 @@ export const showDevice: PageHandler = async (context) => {
 export const submitDevice: PageHandler = async (context) => {
   const { app, request, gateway } = context;
   const form = readForm(request);
-  const userCode = form.get('user_code') ?? '';
+  const userCode = shownParameter(form, 'user_code');
   if (form.has('decision')) return decide(context, form, userCode);
   if (form.has('password')) return signIn(context, form, userCode);
   checkForm(app, request, form, purpose.enterCode, gateway);
@@ -64,7 +64,7 @@ async function signIn(
   const { app, request, gateway } = context;
   checkForm(app, request, form, purpose.signInTo(userCode), gateway);
   return answering(context, userCode, async () => {
-    const tenantId = (await tenantOf(context, userCode)) ?? form.get('tenant') ?? '';
+    const tenantId = (await tenantOf(context, userCode)) ?? shownParameter(form, 'tenant');
     if (!isTenantId(tenantId)) return openCode(context, userCode);
     const answer = await signInDirectly(context, signInFor(userCode, tenantId), form);
     return answer === 'signed_in' ? openCode(context, userCode) : answer;

@@ -2,7 +2,7 @@ import type { FastifyReply } from 'fastify';
 import { rootCall } from '@tessera/rpc';
 import { OAuthError } from '@tessera/oauth';
 import { browserContext } from './browser.ts';
-import { antiForgeryField, purpose } from './form.ts';
+import { antiForgeryField, longestShown, purpose } from './form.ts';
 import type { PageContext } from './page-context.ts';
 import { sendMismatch } from './mismatch.ts';
 import { requireBrowserId, servesTenant, wrongCredentials, type Person } from './person.ts';
@@ -120,6 +120,7 @@ function signInPage(
       lead,
       tenantId,
       ...shown,
+      identifier: shown.identifier.slice(0, longestShown),
       fields: [{ name: antiForgeryField, value: token }, ...fields],
     },
   };

@@ -11,6 +11,15 @@ export function readForm(request: FastifyRequest): ReadonlyMap<string, string> {
   return readBody(request, ['form']).parameters;
 }
 
+/** Longest text of a request that a page shows again: the longest name of a person. */
+export const longestShown = 512;
+
+/** A parameter that the page shows again; '' if it is absent or too long to be valid, so that no request makes a large page. */
+export function shownParameter(parameters: ReadonlyMap<string, string>, name: string): string {
+  const value = parameters.get(name) ?? '';
+  return value.length > longestShown ? '' : value;
+}
+
 /** Throws `access_denied` unless the form is this browser's own, made for `purpose`. */
 export function checkForm(
   app: FastifyInstance,

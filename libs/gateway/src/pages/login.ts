@@ -5,7 +5,7 @@ import type { GetInteractionResponse, Interaction } from '@tessera/proto-gen/aut
 import { dropCookie, readCookie } from '../http/cookies.ts';
 import { readQuery } from '../http/query.ts';
 import { browserContext } from './browser.ts';
-import { antiForgeryField, checkForm, purpose, readForm } from './form.ts';
+import { antiForgeryField, checkForm, purpose, readForm, longestShown } from './form.ts';
 import type { PageHandler, PageContext } from './page-context.ts';
 import { sendMismatch } from './mismatch.ts';
 import { sendPage, sendPageError, type Page } from './page.ts';
@@ -129,7 +129,7 @@ function loginPage(
     tenant: { id: tenantId, name: tenantName },
     data: {
       application: applicationName,
-      identifier: shown.identifier,
+      identifier: shown.identifier.slice(0, longestShown),
       problem: shown.problem,
       fields: [
         {
