@@ -338,10 +338,20 @@ export function tenantIssuersSuite(system: () => System, topology: SetUp['topolo
 
     coldStartTests(system, topology, () => Promise.all(tenants.map(askedIssuer)));
 
+    /** The answer once it is no failure. */
+    async function served(request: () => Promise<Answer>): Promise<Answer> {
+      let answer: Answer | undefined;
+      await eventually('it is served', async () => (answer = await request()).status === 200);
+      if (answer === undefined) throw new Error('no answer');
+      return answer;
+    }
+
     async function askedIssuer(tenant: Tenant) {
       const form = { grant_type: 'client_credentials', scope: 'things.read' };
-      const granted = await ask(tenant, 'POST', '/token', { form, basic: [`${tenant}-web`, secrets.own] });
-      const jwks = (await ask(tenant, 'GET', '/.well-known/jwks.json')).json() as { keys: { kid: string }[] };
+      const basic = [`${tenant}-web`, secrets.own] as const;
+      const granted = await served(() => ask(tenant, 'POST', '/token', { form, basic }));
+      const published = await served(() => ask(tenant, 'GET', '/.well-known/jwks.json'));
+      const jwks = published.json() as { keys: { kid: string }[] };
       // The port is bound to one of the addresses of `localhost`.
       const headers = { host: new URL(issuers()[tenant]).host };
       return {
