@@ -35,6 +35,8 @@ test('The lines of the logs that name an unexpected answer come with the names o
   try {
     writeFileSync(join(directory, 'gateway-1.log'), 'one id-1\ntwo id-2\n');
     writeFileSync(join(directory, 'token-1.log'), 'three id-1\n');
+    // The clients repeat their last unexpected answers every second.
+    writeFileSync(join(directory, 'load.log'), '{"unexpected":["refresh 503 id-1"]}\n'.repeat(2));
     expect(linesHaving(directory, ['id-1', ''])).toEqual(['gateway-1: one id-1', 'token-1: three id-1']);
     expect(linesHaving(directory, [''])).toEqual([]);
   } finally {

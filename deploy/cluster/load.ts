@@ -26,7 +26,8 @@ export interface Load {
   seesSecrets(version: string): Promise<void>;
 }
 
-const pod = 'load';
+/** The pod of the clients. */
+export const loadPod = 'load';
 
 /** `secretName` has what `load-script.ts` reads. Nothing evicts the pod but the end of its node. */
 export async function startLoad(
@@ -37,18 +38,18 @@ export async function startLoad(
   const base = `http://${options.front}.${on.name}`;
   await on.apply([
     // The ending says that it is a module, without a package.json beside it.
-    { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: pod }, data: { 'load.mts': script } },
+    { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: loadPod }, data: { 'load.mts': script } },
     {
       apiVersion: 'v1',
       kind: 'Pod',
-      metadata: { name: pod, labels: { role: pod } },
+      metadata: { name: loadPod, labels: { role: loadPod } },
       spec: {
         automountServiceAccountToken: false,
         enableServiceLinks: false,
         securityContext: restrictedPod(1000),
         containers: [
           {
-            name: pod,
+            name: loadPod,
             image: options.image,
             command: ['node', '/load/load.mts', base, host, '/secrets'],
             securityContext: restricted,
@@ -60,7 +61,7 @@ export async function startLoad(
           },
         ],
         volumes: [
-          { name: 'script', configMap: { name: pod } },
+          { name: 'script', configMap: { name: loadPod } },
           { name: 'secrets', secret: { secretName: options.secretName, defaultMode: 0o440 } },
         ],
       },
@@ -69,7 +70,7 @@ export async function startLoad(
 
   const last = () =>
     until('the load prints nothing', async () => {
-      const text = await on.kubectl(['logs', pod, '--tail=1']).catch(() => '');
+      const text = await on.kubectl(['logs', loadPod, '--tail=1']).catch(() => '');
       return text.trim() === '' ? undefined : (JSON.parse(text) as Line);
     });
   const counts = async () => (await last()).counts;
