@@ -4,7 +4,10 @@ ARG NODE_VERSION=26.10.0
 # The only base. Pin it by digest where builds must be the same (node:...-slim@sha256:...), or name a mirror.
 ARG NODE_IMAGE=node:${NODE_VERSION}-slim
 
-FROM ${NODE_IMAGE} AS assembled
+# Node for the platform of the image. Nothing of it runs here, so another platform than the builder's needs no emulation.
+FROM ${NODE_IMAGE} AS node
+
+FROM --platform=$BUILDPLATFORM ${NODE_IMAGE} AS assembled
 ARG NPM_REGISTRY=https://registry.npmjs.org/
 WORKDIR /source
 COPY . .
@@ -15,8 +18,12 @@ RUN --mount=type=cache,target=/var/cache/npm,sharing=locked \
     npm_config_registry=${NPM_REGISTRY} npm_config_cache=/var/cache/npm node deploy/image/assemble.ts /app
 # What ships beside it: Node, the libraries it is linked with, and nothing else; no shell, no package manager. OpenShift
 # runs it as any user, in the group 0, which may write the data directory.
-RUN mkdir -p /ships/etc /ships/tmp && chmod 1777 /ships/tmp \
-    && cp --parents --dereference /usr/local/bin/node $(ldd /usr/local/bin/node | grep -o '/[^ ]*') /ships/ \
+# Builders that cache this step tell one platform from another by the argument.
+ARG TARGETARCH
+RUN --mount=type=bind,from=node,target=/node \
+    mkdir -p /ships/usr/local/bin /ships/lib /ships/etc /ships/tmp && chmod 1777 /ships/tmp && ln -s lib /ships/lib64 \
+    && cp /node/usr/local/bin/node /ships/usr/local/bin/ && cd /node/usr/lib/*-linux-gnu/ \
+    && cp --dereference ld-linux-*.so.* $(ldd /usr/local/bin/node | sed -n 's/^\t\(lib[^ ]*\) => .*/\1/p') /ships/lib/ \
     && echo 'hosts: files dns' > /ships/etc/nsswitch.conf \
     && echo 'tessera:x:1000:1000::/var/lib/tessera:/sbin/nologin' > /ships/etc/passwd \
     && install -d -o 1000 -g 0 -m 0775 /ships/var/lib/tessera

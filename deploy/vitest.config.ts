@@ -2,9 +2,11 @@ import { defineConfig } from 'vitest/config';
 
 /** `npm run test:deploy`: apart from `npm test`, as it assembles the image and needs tools that not every machine has. */
 /** Left out where `npm run test:deploy` could not provide its tools, which it says. */
-const hasTools = ['HELM', 'KUBECONFORM', 'PROMTOOL', 'SCHEMAS'].every(
-  (name) => process.env[`TESSERA_TEST_${name}`],
-);
+const has = (...tools: readonly string[]) => tools.every((name) => process.env[`TESSERA_TEST_${name}`]);
+const exclude = [
+  ...(has('HELM', 'KUBECONFORM', 'PROMTOOL', 'SCHEMAS') ? [] : ['helm/**', 'cluster/**']),
+  ...(has('HELM', 'ORAS', 'BUILDAH', 'REGISTRY') ? [] : ['image/release.test.ts']),
+];
 
 export default defineConfig({
   test: {
@@ -12,7 +14,7 @@ export default defineConfig({
     reporters: ['default', '../scripts/test/reporter.ts'],
     allowOnly: false,
     include: ['**/*.test.ts'],
-    exclude: hasTools ? [] : ['helm/**', 'cluster/**'],
+    exclude,
     testTimeout: 60_000,
     hookTimeout: 300_000,
     fileParallelism: false,

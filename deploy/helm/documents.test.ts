@@ -45,6 +45,41 @@ describe('What docs/operations.md has people apply', () => {
   });
 });
 
+describe('What docs/try-on-a-cluster.md has people apply', () => {
+  const guide = documentOf('try-on-a-cluster.md');
+  const values = parse(block(guide, 'throwAwayStores')) as Values;
+  const manifests = render({ ...values, fullnameOverride: 'tessera' });
+
+  test('makes the Secret and the ConfigMap that the pods of its values mount, with their keys', () => {
+    const sources = podsOf(manifests).flatMap(({ pod }) =>
+      (pod.spec.volumes ?? []).flatMap(({ projected }) => projected?.sources ?? []),
+    );
+    const keysOf = (name: string) =>
+      sources
+        .flatMap(({ secret, configMap }) => [secret, configMap])
+        .filter((source) => source?.name === name)
+        .flatMap((source) => (source?.items ?? []).map(({ key }) => key));
+    expect(new Set(keysOf('tessera-secrets'))).toEqual(
+      new Set([...guide.matchAll(/--from-literal=([\w-]+)=/g)].map(([, key]) => key)),
+    );
+    expect(JSON.stringify(manifests)).toContain('"name":"tessera-demo"');
+    expect(guide).toContain(
+      'create configmap tessera-demo --from-file=tessera.yaml=deploy/demo/tessera.yaml',
+    );
+  });
+
+  test('waits for the Job of the chart, and forwards the port of its issuer to its Service', () => {
+    const [, selector = ''] = /job --selector app\.kubernetes\.io\/component=(\w+)/.exec(guide) ?? [];
+    const jobs = manifests.filter(({ kind }) => kind === 'Job');
+    expect(jobs.map(({ metadata }) => metadata.labels['app.kubernetes.io/component'])).toContain(selector);
+    const [, name = '', local = '', port = ''] =
+      /port-forward service\/([\w-]+) (\d+):(\d+)/.exec(guide) ?? [];
+    const service = manifests.find(({ kind, metadata }) => kind === 'Service' && metadata.name === name);
+    expect(service?.spec.ports?.map((each) => String(each.port))).toContain(port);
+    expect(values).toMatchObject({ issuer: `http://localhost:${local}` });
+  });
+});
+
 test('docs/introspection.md asks at a Service of the chart, by a name that stands in its certificate', () => {
   const guide = documentOf('introspection.md');
   const [, service = '', port] = /target: '([\w-]+)\.tessera\.svc:(\d+)'/.exec(guide) ?? [];

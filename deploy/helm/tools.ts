@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { provideExecutable } from '../../libs/test-kit/src/provision/executable.ts';
 import { writeSchemas } from './schemas.ts';
 
 /** Pinned, so that the same chart is accepted everywhere alike. Templates are tested with Helm 3, clusters with Helm 4. */
@@ -9,6 +10,7 @@ const tools = {
   'helm-4': 'helm.sh/helm/v4/cmd/helm@v4.3.1',
   kubeconform: 'github.com/yannh/kubeconform/cmd/kubeconform@v0.8.0',
   promtool: 'github.com/prometheus/prometheus/cmd/promtool@v0.315.0',
+  oras: 'oras.land/oras/cmd/oras@v1.3.6',
 } as const;
 
 /** The oldest and the newest Kubernetes that the chart supports, as the modules that carry their OpenAPI documents. */
@@ -27,7 +29,7 @@ const customResources = {
 const cache = join(dirname(dirname(import.meta.dirname)), 'node_modules', '.cache', 'tessera-deploy');
 
 export interface ProvidedTools {
-  /** Handed to the tests: `TESSERA_TEST_HELM`, `TESSERA_TEST_KUBECONFORM`, `TESSERA_TEST_PROMTOOL`, `TESSERA_TEST_SCHEMAS`. */
+  /** Handed to the tests: `TESSERA_TEST_HELM`, `TESSERA_TEST_KUBECONFORM`, `TESSERA_TEST_PROMTOOL`, `TESSERA_TEST_SCHEMAS` and so on. */
   readonly environment: Readonly<Record<string, string>>;
   /** What tests will be left out for. */
   readonly missing: readonly string[];
@@ -35,7 +37,10 @@ export interface ProvidedTools {
   readonly notes: readonly string[];
 }
 
-/** Helm, kubeconform, promtool and the schemas it is to hold manifests against: from the PATH, from an earlier run, or by Go. */
+/**
+ * Helm, oras, kubeconform, promtool and the schemas it is to hold manifests against: from the PATH, from an earlier run, or by Go.
+ * buildah and a registry: from the PATH or by apt.
+ */
 export function provideTools(environment: Readonly<Record<string, string | undefined>>): ProvidedTools {
   const provided: Record<string, string> = {};
   const missing: string[] = [];
@@ -48,11 +53,18 @@ export function provideTools(environment: Readonly<Record<string, string | undef
     } catch (error) {
       missing.push(name);
       const reason = error instanceof Error ? (error.message.split('\n', 1)[0] ?? '') : String(error);
-      notes.push(`${name} is neither on the PATH nor to be had with Go: ${reason}`);
+      notes.push(`${name} is not there and cannot be installed: ${reason}`);
     }
   };
-  for (const name of ['helm', 'kubeconform', 'promtool'] as const) {
+  for (const name of ['helm', 'kubeconform', 'promtool', 'oras'] as const) {
     provide(name, `TESSERA_TEST_${name.toUpperCase()}`, () => executable(name, environment['PATH'] ?? ''));
+  }
+  for (const [name, aptPackage] of [
+    ['buildah', 'buildah'],
+    ['registry', 'docker-registry'],
+  ] as const) {
+    const need = { names: [aptPackage, name], aptPackage, advice: `Put ${aptPackage} on the PATH.` };
+    provide(name, `TESSERA_TEST_${name.toUpperCase()}`, () => provideExecutable(need));
   }
   provide('Kubernetes schemas', 'TESSERA_TEST_SCHEMAS', () => schemas());
   return { environment: provided, missing, notes };

@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync, globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { freePort } from '@tessera/test-kit/provision';
 import { CleanRoot, type ImageProcess } from './clean-root.ts';
@@ -41,7 +41,8 @@ describe('The Dockerfile', () => {
   test('takes images, npm registry and certificate authority from where the builder says', () => {
     for (const name of ['NODE_IMAGE', 'NPM_REGISTRY'])
       expect(dockerfile).toMatch(new RegExp(`^ARG ${name}=`, 'm'));
-    expect(dockerfile).toContain('FROM ${NODE_IMAGE} AS assembled\n');
+    expect(dockerfile).toContain('FROM ${NODE_IMAGE} AS node\n');
+    expect(dockerfile).toContain('FROM --platform=$BUILDPLATFORM ${NODE_IMAGE} AS assembled\n');
     expect(dockerfile).toContain('--mount=type=secret,id=ca,');
   });
 
@@ -49,15 +50,23 @@ describe('The Dockerfile', () => {
     const [before = '', shipping = ''] = dockerfile.split('FROM scratch\n');
     expect(shipping).toContain('COPY --from=assembled /ships/ /\n');
     expect(shipping).not.toMatch(/^RUN/m);
-    // The same command here gives a root in which Node runs, as clean-root.ts makes it.
-    const [, copied = ''] = /(cp --parents [^\n]*)\/ships\/ \\\n/.exec(before) ?? [];
-    const command = copied.replaceAll('/usr/local/bin/node', process.execPath);
+    // The same commands here collect what clean-root.ts collects; release.test.ts runs the image that they give.
+    const [, commands = ''] = /target=\/node \\\n([^]*?\/ships\/lib\/) \\\n/.exec(before) ?? [];
+    const libraries = execFileSync('ldd', [process.execPath], { encoding: 'utf8' }).match(/\/\S+/g) ?? [];
     const target = mkdtempSync(join(tmpdir(), 'tessera-root-'));
+    const script = commands
+      .replaceAll('/ships', target)
+      .replace(
+        '/node/usr/lib/*-linux-gnu/',
+        dirname(libraries.find((path) => path.endsWith('/libc.so.6')) ?? ''),
+      )
+      .replaceAll(/(?:\/node)?\/usr\/local\/bin\/node/g, process.execPath);
     try {
-      execFileSync('sh', ['-c', `${command} ${target}`]);
-      const libraries = execFileSync('ldd', [process.execPath], { encoding: 'utf8' }).match(/\/\S+/g) ?? [];
-      for (const path of [process.execPath, ...libraries])
-        expect(existsSync(join(target, path)), path).toBe(true);
+      execFileSync('sh', ['-c', script]);
+      expect(libraries.length).toBeGreaterThan(5);
+      expect(existsSync(join(target, 'usr/local/bin/node'))).toBe(true);
+      for (const path of libraries)
+        expect(existsSync(join(target, 'lib64', basename(path))), path).toBe(true);
     } finally {
       rmSync(target, { recursive: true });
     }
