@@ -2,7 +2,7 @@ import { append, describe, inDoubt, Index, isGood } from './history-index.ts';
 import type { AuditRow, History, Operation } from './history.ts';
 import { steady } from './outages.ts';
 
-/** A violated invariant, numbered as in `docs/operations.md`. */
+/** A violated invariant: one of the rules of `CONTRIBUTING.md#fault-tests`. */
 export interface Violation {
   readonly invariant: Invariant;
   readonly text: string;
