@@ -12,6 +12,7 @@ const root = dirname(import.meta.dirname);
 const source = join(root, 'libs/introspection-client');
 const messages = join(root, 'libs/proto-gen/src/tessera/token/v1/token_pb.ts');
 const silenceTimer = join(root, 'libs/kit/src/silence-timer.ts');
+const algorithms = join(root, 'libs/oauth/src/signing-algorithms.ts');
 const grpcClient = join(root, 'libs/rpc/src/client');
 const isForTests = (path: string) => /\.test\.ts$|(?:^|\/)testing\//.test(path);
 
@@ -51,7 +52,7 @@ export function packIntrospectionClient(target: string): void {
   cpSync(join(root, 'LICENSE'), join(target, 'LICENSE'));
 }
 
-/** The messages, the gRPC client and the timer come from inside the package: others have no packages for them. */
+/** The messages, the gRPC client, the timer and the algorithms come from inside the package: others have no packages for them. */
 function copySources(to: string): void {
   for (const path of globSync('**/*.ts', { cwd: join(source, 'src') })) {
     if (isForTests(path)) continue;
@@ -63,12 +64,14 @@ function copySources(to: string): void {
       text
         .replaceAll(`'@tessera/proto-gen/token'`, `'${up}messages/token_pb.ts'`)
         .replaceAll(`'@tessera/kit/silence-timer'`, `'${up}silence-timer.ts'`)
+        .replaceAll(`'@tessera/oauth/signing-algorithms'`, `'${up}signing-algorithms.ts'`)
         .replaceAll(`'@tessera/rpc/client'`, `'${up}grpc/grpc-client.ts'`)
         .replaceAll(`'@tessera/rpc/client/certificates'`, `'${up}grpc/certificates.ts'`),
     );
   }
   mkdirSync(join(to, 'messages'), { recursive: true });
   cpSync(silenceTimer, join(to, 'silence-timer.ts'));
+  cpSync(algorithms, join(to, 'signing-algorithms.ts'));
   cpSync(messages, join(to, 'messages/token_pb.ts'));
   cpSync(grpcClient, join(to, 'grpc'), { recursive: true });
 }

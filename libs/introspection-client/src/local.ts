@@ -1,4 +1,5 @@
 import { decodeJwt, errors, jwtVerify, type JWTPayload } from 'jose';
+import { signingAlgorithmNames } from '@tessera/oauth/signing-algorithms';
 import { inactive, type Answer } from './answers.ts';
 import { PublishedKeys } from './published-keys.ts';
 import type { LocalOptions } from './types.ts';
@@ -40,7 +41,7 @@ export class LocalVerifier {
       const keys = this.#keys.get(issuer);
       if (keys === undefined) return inactive;
       const { payload, protectedHeader } = await jwtVerify(token, keys.find, {
-        algorithms: ['RS256'],
+        algorithms: [...signingAlgorithmNames],
         issuer,
         requiredClaims: ['exp', 'iat', 'aud', 'sub', 'client_id', 'jti', 'tenant_id', 'scope', 'role'],
       });

@@ -1,9 +1,7 @@
-import { generateKeyPair } from 'node:crypto';
-import { promisify } from 'node:util';
-import { calculateJwkThumbprint } from 'jose';
+import { KeyObject } from 'node:crypto';
+import { calculateJwkThumbprint, exportJWK, generateKeyPair } from 'jose';
+import { defaultSigningAlgorithm, signingAlgorithms } from '@tessera/oauth';
 import type { KeyWrapper } from './key-wrapper.ts';
-
-const generate = promisify(generateKeyPair);
 
 /** A key that is not stored yet, with its private key already wrapped. */
 export interface NewKey {
@@ -16,13 +14,14 @@ export interface NewKey {
   readonly wrappedPrivateKey: string;
 }
 
-/** Generates an RSA-2048 key for RS256 (RFC 7518 §3.3 asks for at least 2048 bits). Off the event loop; takes about 0.1 s. */
+/** Generates a key (RFC 7518 §3.3 asks for at least 2048 bits). Off the event loop; takes about 0.1 s. */
 export async function generateSigningKey(wrapper: KeyWrapper): Promise<NewKey> {
-  const { publicKey, privateKey } = await generate('rsa', { modulusLength: 2048 });
-  const { n, e } = publicKey.export({ format: 'jwk' });
+  const { generation } = signingAlgorithms[defaultSigningAlgorithm];
+  const pair = await generateKeyPair(defaultSigningAlgorithm, { ...generation, extractable: true });
+  const { n, e } = await exportJWK(pair.publicKey);
   if (n === undefined || e === undefined) throw new Error('The generated key has no RSA parameters.');
   const kid = await calculateJwkThumbprint({ kty: 'RSA', n, e }, 'sha256');
-  const der = privateKey.export({ format: 'der', type: 'pkcs8' });
+  const der = KeyObject.from(pair.privateKey).export({ format: 'der', type: 'pkcs8' });
   const wrappedPrivateKey = await wrapper.wrap(kid, der);
   der.fill(0);
   return { kid, modulus: n, exponent: e, wrappedPrivateKey };

@@ -1,6 +1,6 @@
 import { createPrivateKey } from 'node:crypto';
 import type { Runtime } from '@tessera/process';
-import { temporarilyUnavailable } from '@tessera/oauth';
+import { defaultSigningAlgorithm, temporarilyUnavailable } from '@tessera/oauth';
 import { generateSigningKey } from './key-pair.ts';
 import type { KeyWrapper } from './key-wrapper.ts';
 import { dueStep, publicationAge } from './schedule.ts';
@@ -43,6 +43,7 @@ export interface KeyRingOptions {
   readonly runtime: Pick<Runtime, 'clock' | 'log'>;
 }
 
+const pkcs8 = { format: 'der', type: 'pkcs8' } as const;
 const noKey = 'There is no signing key yet. The first process of the keys service generates it.';
 const bySchedule: Origin = { actor: { type: 'system', id: 'keys' } };
 
@@ -63,7 +64,7 @@ export function createKeyRing(options: KeyRingOptions): KeyRing {
     const cached = unwrapped.get(key.kid);
     if (cached !== undefined) return cached;
     const der = await wrapper.unwrap(key.kid, key.wrappedPrivateKey ?? '');
-    const fresh = signingKey(key.kid, createPrivateKey({ key: der, format: 'der', type: 'pkcs8' }));
+    const fresh = signingKey(defaultSigningAlgorithm, key.kid, createPrivateKey({ key: der, ...pkcs8 }));
     der.fill(0);
     unwrapped.set(key.kid, fresh);
     return fresh;

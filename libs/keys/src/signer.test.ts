@@ -6,7 +6,7 @@ import { createSigner, signingKey } from './signer.ts';
 import type { SigningInput } from './signer.ts';
 
 const pair = generateKeyPairSync('rsa', { modulusLength: 2048 });
-const key = signingKey('a-kid', pair.privateKey);
+const key = signingKey('RS256', 'a-kid', pair.privateKey);
 
 function input(kind: SigningInput['kind'], claims: unknown): SigningInput {
   return { kind, payload: new TextEncoder().encode(JSON.stringify(claims)) };

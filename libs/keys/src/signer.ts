@@ -6,7 +6,9 @@ import {
   accessTokenType,
   idTokenType,
   logoutTokenType,
+  signingAlgorithms,
   temporarilyUnavailable,
+  type SigningAlgorithmName,
 } from '@tessera/oauth';
 
 export type TokenKind = 'accessToken' | 'idToken' | 'logoutToken';
@@ -14,6 +16,7 @@ export type TokenKind = 'accessToken' | 'idToken' | 'logoutToken';
 /** A private key, with its protected headers already encoded. */
 export interface SigningKey {
   readonly kid: string;
+  readonly algorithm: SigningAlgorithmName;
   readonly privateKey: KeyObject;
   /** base64url of the protected header, and the dot after it. */
   readonly headers: Readonly<Record<TokenKind, string>>;
@@ -34,15 +37,15 @@ interface HashingInput {
   readonly atHashOf: number;
 }
 
-export function signingKey(kid: string, privateKey: KeyObject): SigningKey {
+export function signingKey(algorithm: SigningAlgorithmName, kid: string, privateKey: KeyObject): SigningKey {
   const header = (typ: string) =>
-    `${Buffer.from(JSON.stringify({ alg: 'RS256', kid, typ })).toString('base64url')}.`;
+    `${Buffer.from(JSON.stringify({ alg: algorithm, kid, typ })).toString('base64url')}.`;
   const headers = {
     accessToken: header(accessTokenType),
     idToken: header(idTokenType),
     logoutToken: header(logoutTokenType),
   };
-  return { kid, privateKey, headers };
+  return { kid, algorithm, privateKey, headers };
 }
 
 /** Signatures that may wait for a thread; about 0.5 s of work on two cores. */
@@ -50,7 +53,7 @@ const maximumPending = 4096;
 
 export interface Signer {
   /**
-   * One compact JWS with RS256 per input, in order (RFC 7515 §7.1, RFC 7518 §3.3). Throws `temporarily_unavailable` if
+   * One compact JWS per input, in order (RFC 7515 §7.1). Throws `temporarily_unavailable` if
    * too many signatures are waiting.
    */
   sign(key: SigningKey, inputs: readonly SigningInput[]): Promise<string[]>;
@@ -104,8 +107,9 @@ function bytesOf(payload: Uint8Array): Buffer {
 /** With a callback, the thread pool signs; without one, signing would block the event loop. */
 function signOne(key: SigningKey, kind: TokenKind, payload: Buffer): Promise<string> {
   const text = key.headers[kind] + payload.toString('base64url');
+  const { digest } = signingAlgorithms[key.algorithm];
   return new Promise((resolve, reject) => {
-    sign('RSA-SHA256', Buffer.from(text, 'latin1'), key.privateKey, (error, signature) => {
+    sign(digest, Buffer.from(text, 'latin1'), key.privateKey, (error, signature) => {
       if (error) reject(error);
       else resolve(`${text}.${signature.toString('base64url')}`);
     });

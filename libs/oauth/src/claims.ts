@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import { defaultSigningAlgorithm, signingAlgorithms } from './signing-algorithms.ts';
 
 /** The `typ` header of an access token (RFC 9068 §2.1) and of an ID token (RFC 7519 §5.1). */
 export const accessTokenType = 'at+jwt';
@@ -158,7 +159,8 @@ export function accessTokenHash(accessToken: string): string {
   return leftHash(accessToken);
 }
 
-/** The left half of a token's SHA-256 in base64url: the hash that an RS256 ID token contains (OIDC Core §3.1.3.6). */
+/** The left half of a token's hash in base64url, with the digest of the ID tokens that contain it (OIDC Core §3.1.3.6). */
 export function leftHash(token: string): string {
-  return hash('sha256', token, 'buffer').subarray(0, 16).toString('base64url');
+  const digest = hash(signingAlgorithms[defaultSigningAlgorithm].digest, token, 'buffer');
+  return digest.subarray(0, digest.length / 2).toString('base64url');
 }

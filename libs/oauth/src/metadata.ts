@@ -1,6 +1,7 @@
 import { passwordAcr } from './claims.ts';
 import { grantTypes } from './grant-types.ts';
 import { builtInScopes } from './scopes.ts';
+import { defaultSigningAlgorithm } from './signing-algorithms.ts';
 import { userInfoClaimNames } from './user-claims.ts';
 
 /** Paths of the public endpoints below the issuer. */
@@ -60,7 +61,7 @@ function contractFields(issuer: string) {
     userinfo_endpoint: endpointUri(issuer, 'userinfo'),
     response_types_supported: ['code'],
     subject_types_supported: ['public'],
-    id_token_signing_alg_values_supported: ['RS256'],
+    id_token_signing_alg_values_supported: [defaultSigningAlgorithm],
     token_endpoint_auth_methods_supported: clientAuthentication,
     grant_types_supported: grantTypes.map((grantType) => grantType.name),
     scopes_supported: ['openid', 'profile', 'email', 'phone', 'offline_access'],
@@ -114,7 +115,7 @@ export function authorizationServerMetadata(issuer: string, deliveryModes: reado
     response_modes_supported: ['query', 'form_post'],
     grant_types_supported: grantTypes.map((grantType) => grantType.standard),
     subject_types_supported: ['public'],
-    id_token_signing_alg_values_supported: ['RS256'],
+    id_token_signing_alg_values_supported: [defaultSigningAlgorithm],
     token_endpoint_auth_methods_supported: [...clientAuthentication, 'none'],
     introspection_endpoint_auth_methods_supported: clientAuthentication,
     revocation_endpoint_auth_methods_supported: [...clientAuthentication, 'none'],

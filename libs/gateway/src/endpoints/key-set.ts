@@ -1,6 +1,11 @@
 import { boundedCache, type Clock } from '@tessera/kit';
 import type { Logger } from '@tessera/telemetry';
-import { keyCopyTrustedForMs, temporarilyUnavailable } from '@tessera/oauth';
+import {
+  defaultSigningAlgorithm,
+  keyCopyTrustedForMs,
+  publicJwk,
+  temporarilyUnavailable,
+} from '@tessera/oauth';
 
 /** A copy younger than this is served without a call. */
 const freshMs = 5_000;
@@ -94,6 +99,6 @@ export function createKeySet(options: KeySetOptions): KeySet {
 
 function encode(keys: readonly PublicRsaKey[]): string {
   return JSON.stringify({
-    keys: keys.map(({ kid, n, e }) => ({ kty: 'RSA', use: 'sig', alg: 'RS256', kid, n, e })),
+    keys: keys.map(({ kid, n, e }) => publicJwk(defaultSigningAlgorithm, kid, { n, e })),
   });
 }

@@ -2,14 +2,14 @@ import { hash } from 'node:crypto';
 import { boundedCache } from '@tessera/kit';
 import type { CallOptions } from '@tessera/rpc';
 import { type Runtime } from '@tessera/process';
-import { accessTokenTypes, idTokenType, type AccessTokenClaims } from '@tessera/oauth';
+import { accessTokenTypes, idTokenType, signingAlgorithmNames, type AccessTokenClaims } from '@tessera/oauth';
 import { compactVerify, decodeJwt, errors, type CompactJWSHeaderParameters, type CryptoKey } from 'jose';
 import { z } from 'zod';
 import type { RevokedAccessTokens } from '../revocation/revoked-access-tokens.ts';
 import type { VerificationKeys } from './verification-keys.ts';
 
 /**
- * Accepts only JSON Web Tokens issued by this server (RFC 8725 §3). `jose` checks form and signature; the algorithm (RS256), the
+ * Accepts only JSON Web Tokens issued by this server (RFC 8725 §3). `jose` checks form and signature; the algorithm, the
  * key, the exact `typ` and the header members (`alg`, `kid`, `typ`, no others) are pinned here. `client_id` tells access tokens
  * from ID tokens, as both may have the `typ` `JWT`.
  */
@@ -77,7 +77,7 @@ const idTokenHint = z.object({
 });
 
 const protectedHeader = z.strictObject({
-  alg: z.literal('RS256'),
+  alg: z.enum(signingAlgorithmNames),
   kid: z.string().regex(/^[A-Za-z0-9_-]{1,128}$/),
   typ: text,
 });
@@ -154,7 +154,9 @@ async function verifySignature(
     return found.key;
   };
   try {
-    const { protectedHeader } = await compactVerify(token, getKey, { algorithms: ['RS256'] });
+    const { protectedHeader } = await compactVerify(token, getKey, {
+      algorithms: [...signingAlgorithmNames],
+    });
     return { kid: protectedHeader.kid ?? '', tenantId, claims: decodeJwt(token) };
   } catch (error) {
     // Any other error says nothing about the token: the key could not be fetched, or the caller gave up.

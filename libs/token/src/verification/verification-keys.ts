@@ -3,7 +3,12 @@ import type { CallOptions, Client } from '@tessera/rpc';
 import type { DirectoryClient } from '@tessera/directory-client';
 import { boundedCache } from '@tessera/kit';
 import { type Runtime } from '@tessera/process';
-import { keyCopyTrustedForMs, temporarilyUnavailable } from '@tessera/oauth';
+import {
+  defaultSigningAlgorithm,
+  keyCopyTrustedForMs,
+  publicJwk,
+  temporarilyUnavailable,
+} from '@tessera/oauth';
 import type { KeysService, PublicKey } from '@tessera/proto-gen/keys';
 import { importJWK, type CryptoKey } from 'jose';
 
@@ -139,5 +144,5 @@ function createIssuerKeys(
 }
 
 async function keyEntry({ kid, n, e }: PublicKey): Promise<[string, CryptoKey]> {
-  return [kid, await importJWK({ kty: 'RSA', n, e }, 'RS256')];
+  return [kid, await importJWK(publicJwk(defaultSigningAlgorithm, kid, { n, e }))];
 }
