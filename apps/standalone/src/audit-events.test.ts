@@ -44,7 +44,8 @@ it.each(['authorize', 'token', 'device', 'directory', 'keys'])(
   'docs/audit.md lists the events of %s, all of them and no others',
   (service) => {
     const section = document.split(`\n### ${service}\n`)[1]?.split(/\n##/)[0] ?? '';
-    const listed = [...section.matchAll(/^\| `([a-z_.]+)` +\|/gm)].map(([, name = '']) => name);
+    const heads = [...section.matchAll(/^- ((?:`[a-z_.]+`(?:, )?)+): /gm)].map(([, head = '']) => head);
+    const listed = heads.flatMap((head) => [...head.matchAll(/`([^`]+)`/g)].map(([, name = '']) => name));
     expect(listed.toSorted()).toEqual(madeBy(service));
   },
 );
