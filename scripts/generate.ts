@@ -1,7 +1,11 @@
-/** `npm run generate`: writes the TypeScript of libs/proto-gen from the protos, the list of all settings, and the import rules. */
+/**
+ * `npm run generate`: writes the TypeScript of libs/proto-gen from the protos, the list of all settings, the import rules, and the tables of
+ * the declared state's reference.
+ */
 import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import { referenceFile, referenceText } from './check/declared-reference.ts';
 import { importRulesFile, importRulesText } from './check/import-rules.ts';
 
 /** Generates below `output` instead of below the working directory, when given. */
@@ -23,7 +27,8 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
   generate();
   await generateSettings();
   writeFileSync(importRulesFile, await importRulesText());
+  writeFileSync(referenceFile, await referenceText());
   console.log(
-    `libs/proto-gen/src, libs/process/src/config/setting-names.json and ${importRulesFile} are up to date.`,
+    `libs/proto-gen/src, libs/process/src/config/setting-names.json, ${importRulesFile} and ${referenceFile} are up to date.`,
   );
 }

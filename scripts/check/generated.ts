@@ -1,9 +1,10 @@
-/** The committed code is what the protos say, and the import rules are those of the table: generates again and compares. */
+/** The committed code is what the protos say, and import rules and reference are those of their tables: generates again and compares. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { generate } from '../generate.ts';
 import { filesMatching, readText } from './files.ts';
+import { referenceFile, referenceText } from './declared-reference.ts';
 import { importRulesFile, importRulesText } from './import-rules.ts';
 import { report } from './report.ts';
 
@@ -23,6 +24,8 @@ try {
     .map((path) => `${folder}/${path}: not what the protos say`);
   if ((await importRulesText()) !== readText(importRulesFile))
     problems.push(`${importRulesFile}: not what scripts/check/import-rules.ts says`);
+  if ((await referenceText()) !== readText(referenceFile))
+    problems.push(`${referenceFile}: not what the tables of fields in libs/directory say`);
   report(problems, 'Run `npm run generate` and commit the result.');
 } finally {
   rmSync(fresh, { recursive: true });

@@ -5,7 +5,8 @@ import { applyDeclaredState, planDeclaredState, type ApplyParts } from './apply/
 import { DeletionsNotAllowedError } from './apply/deletion-guard.ts';
 import { DeclaredStateError } from './declared/positions.ts';
 import { writeTenant } from './declared/write.ts';
-import { notFound, secretMessage, statusName } from './messages.ts';
+import { statusName } from './fields/status.ts';
+import { notFound, secretMessage } from './messages.ts';
 import type { PepperCheck } from './client-secrets/pepper-check.ts';
 import { differencesOf } from './apply/plan-differences.ts';
 import type { EventBase } from './apply/plan-events.ts';

@@ -8,6 +8,7 @@ export { applyFile, checkFile, diffFile, type ApplyFileOptions } from './apply/a
 export { buildDirectory, migrations } from './wiring.ts';
 export { directoryConfig, directorySecret, type DirectoryConfig } from './config.ts';
 export { DeclaredStateError, type Problem } from './declared/positions.ts';
-export type { DeclaredApplication, DeclaredTenant } from './declared/schema.ts';
+export type { DeclaredApplication } from './applications/fields.ts';
+export type { DeclaredTenant } from './declared/schema.ts';
 export { bumpEpoch } from './epoch.ts';
 export { resolveDeclaredState, type ReferenceSources } from './declared/resolve.ts';

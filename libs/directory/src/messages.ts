@@ -1,18 +1,13 @@
 import { Code, ConnectError } from '@tessera/rpc';
-import { ApplicationType, ChangeKind, Status } from '@tessera/proto-gen/directory';
+import { ChangeKind } from '@tessera/proto-gen/directory';
 import type { ClaimObject } from '@tessera/oauth';
-import type { Attributes } from './declared/custom-claims.ts';
-import type { StandardClaims } from './declared/standard-claims.ts';
-import type { Change, TenantRecord, UserRecord, UserStatus } from './store/records.ts';
+import { applicationFields } from './applications/fields.ts';
+import { messageOf } from './fields/field.ts';
+import { statusSent } from './fields/status.ts';
+import type { Attributes } from './users/attributes.ts';
+import type { StandardClaims } from './users/standard-claims.ts';
+import type { Change, TenantRecord } from './store/records.ts';
 import type { FoundApplication, FoundUser, ListedSecret } from './store/store.ts';
-
-const statuses = {
-  active: Status.ACTIVE,
-  disabled: Status.DISABLED,
-  locked: Status.LOCKED,
-} as const satisfies Record<UserStatus, Status>;
-
-const types = { public: ApplicationType.PUBLIC, confidential: ApplicationType.CONFIDENTIAL } as const;
 
 const changeKinds = {
   tenant: ChangeKind.TENANT,
@@ -21,39 +16,17 @@ const changeKinds = {
 } as const satisfies Record<Change['kind'], ChangeKind>;
 
 export function tenantMessage(tenant: TenantRecord) {
-  return { ...tenant, status: statuses[tenant.status] };
+  return { ...tenant, ...statusSent(tenant.status) };
 }
 
 export function applicationMessage(found: FoundApplication) {
   const { application, scopes, tenant, validFrom } = found;
   return {
     application: {
-      clientId: application.clientId,
+      ...messageOf(applicationFields, application),
       tenantId: tenant.tenantId,
-      name: application.name,
-      type: types[application.type],
-      status: statuses[application.status],
-      grantTypes: [...application.grantTypes],
-      redirectUris: [...application.redirectUris],
-      logoutRedirectUris: [...application.logoutRedirectUris],
       scopes: scopes.map((scope) => ({ ...scope })),
-      lifetimes: { ...application.lifetimes },
-      ciba: { ...application.ciba },
-      introspectAudiences: [...application.introspectAudiences],
       validFrom: BigInt(validFrom),
-      authenticatedStartRequired: application.authenticatedStart === 'required',
-      allowedRoles: [...application.allowedRoles],
-      idTokenClaims: [...application.idTokenClaims],
-      pkceOptional: application.pkce === 'optional',
-      backchannelLogoutUri: application.backchannelLogoutUri,
-      backchannelLogoutSessionRequired: application.backchannelLogoutSessionRequired,
-      claims: Object.entries(application.claims).map(([name, { attribute = '', targets }]) => ({
-        name,
-        attribute,
-        idToken: targets.includes('idToken'),
-        accessToken: targets.includes('accessToken'),
-        userinfo: targets.includes('userinfo'),
-      })),
     },
     tenant: tenantMessage(tenant),
   };
@@ -70,7 +43,7 @@ export function userMessage({ user, updatedAt, tenant, validFrom }: FoundUser) {
     name: user.name,
     phoneNumber: user.phoneNumber,
     roles: [...user.roles],
-    status: statuses[user.status],
+    ...statusSent(user.status),
     validFrom: BigInt(validFrom),
     // Without declared claims a user has those of the contract and no others, so no updated_at either.
     ...(Object.keys(user.attributes).length > 0 && { attributes: attributesOf(user.attributes) }),
@@ -110,16 +83,6 @@ export function seconds(milliseconds: number): bigint {
 
 export function changeKind(kind: Change['kind']): ChangeKind {
   return changeKinds[kind];
-}
-
-/** Undefined for an unspecified or unknown status. */
-export function statusName(status: Status): UserRecord['status'] | undefined {
-  const names: Partial<Record<Status, UserStatus>> = {
-    [Status.ACTIVE]: 'active',
-    [Status.DISABLED]: 'disabled',
-    [Status.LOCKED]: 'locked',
-  };
-  return names[status];
 }
 
 /** The same message for a missing record and for one of another tenant. */

@@ -1,14 +1,14 @@
-import type { DeclaredApplication, DeclaredTenant, DeclaredUser } from '../declared/schema.ts';
-import { standardClaimsOf } from '../declared/standard-claims.ts';
-import type { ClientSecrets } from '../client-secrets/client-secrets.ts';
 import {
-  normalizeIdentifier,
+  applicationFields,
   type ApplicationRecord,
-  type LifetimesRecord,
-  type SecretRecord,
-  type TenantState,
-  type UserRecord,
-} from '../store/records.ts';
+  type DeclaredApplication,
+} from '../applications/fields.ts';
+import type { SecretRecord } from '../applications/secrets.ts';
+import type { DeclaredTenant, DeclaredUser } from '../declared/schema.ts';
+import { desiredOf } from '../fields/field.ts';
+import { standardClaimsOf } from '../users/standard-claims.ts';
+import type { ClientSecrets } from '../client-secrets/client-secrets.ts';
+import { normalizeIdentifier, type TenantState, type UserRecord } from '../store/records.ts';
 
 export interface DesiredOptions {
   readonly secrets: ClientSecrets;
@@ -77,46 +77,12 @@ function desiredApplication(
   const known = current?.secrets.map(({ digest }) => digest) ?? [];
   const age = ({ digest }: SecretRecord) => (known.includes(digest) ? known.indexOf(digest) : known.length);
   return {
-    clientId,
-    name: declared.name,
-    type: declared.type,
-    status: declared.status ?? current?.status ?? 'active',
-    grantTypes: declared.grantTypes,
-    redirectUris: declared.redirectUris,
-    logoutRedirectUris: declared.logoutRedirectUris,
-    scopes: declared.scopes,
-    introspectAudiences: declared.introspectAudiences,
-    lifetimes: lifetimes(declared),
-    ciba: {
-      approval: declared.ciba?.approval ?? '',
-      url: declared.ciba?.url ?? '',
-      delivery: declared.ciba?.delivery ?? 'poll',
-      notificationEndpoint: declared.ciba?.notificationEndpoint ?? '',
-    },
-    authenticatedStart: declared.authenticatedStart,
-    allowedRoles: declared.allowedRoles ?? [],
-    pkce: declared.pkce,
-    backchannelLogoutUri: declared.backchannelLogoutUri ?? '',
-    backchannelLogoutSessionRequired: declared.backchannelLogoutSessionRequired,
-    claims: declared.claims,
-    idTokenClaims: declared.idTokenClaims,
+    ...desiredOf(applicationFields, declared, current),
     secrets: declared.secrets
       .map((secret) => ({
         digest: secrets.digest(tenantId, clientId, secret.value),
         expiresAt: secret.expiresAt,
       }))
       .sort((left, right) => age(left) - age(right)),
-  };
-}
-
-function lifetimes({ lifetimes: declared }: DeclaredApplication): LifetimesRecord {
-  return {
-    accessToken: declared.accessToken ?? 0,
-    idToken: declared.idToken ?? 0,
-    refreshTokenIdle: declared.refreshTokenIdle ?? 0,
-    refreshTokenAbsolute: declared.refreshTokenAbsolute ?? 0,
-    authorizationRequest: declared.authorizationRequest ?? 0,
-    authorizationCode: declared.authorizationCode ?? 0,
-    pollInterval: declared.pollInterval ?? 0,
   };
 }

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { planTenant, countPlan, changesOf } from './plan.ts';
 import { eventsOf } from './plan-events.ts';
-import type { ApplicationRecord, TenantState, UserRecord } from '../store/records.ts';
+import type { ApplicationRecord } from '../applications/fields.ts';
+import type { TenantState, UserRecord } from '../store/records.ts';
 
 const user: UserRecord = {
   userId: 'usr_ada',

@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { ApplicationRecord, Change, ResourceRecord, TenantState, UserRecord } from '../store/records.ts';
+import type { ApplicationRecord } from '../applications/fields.ts';
+import type { Change, ResourceRecord, TenantState, UserRecord } from '../store/records.ts';
 
 export interface Difference<T> {
   readonly created: readonly T[];
@@ -112,8 +113,8 @@ function ended<T extends { readonly status: string }>({ updated, deleted }: Diff
   return [...stopped.map(({ after }) => after), ...deleted];
 }
 
-function touched<T>({ created, updated, deleted }: Difference<T>): T[] {
-  return [...created, ...updated.map(({ after }) => after), ...deleted];
+function touched<T>(difference: Difference<T>): T[] {
+  return [...putOf(difference), ...difference.deleted];
 }
 
 /** The names of the fields that differ, never their values. Standard claims of a user are fields of their own. */
@@ -125,4 +126,9 @@ export function changedFields(before: object, after: object): string[] {
 
 function fieldsOf({ standardClaims = {}, ...record }: { readonly standardClaims?: object }) {
   return new Map<string, unknown>([...Object.entries(record), ...Object.entries(standardClaims)]);
+}
+
+/** The records that exist after the change, and did not or were different before. */
+export function putOf<T>({ created, updated }: Difference<T>): T[] {
+  return [...created, ...updated.map(({ after }) => after)];
 }

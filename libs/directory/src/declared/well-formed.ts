@@ -1,6 +1,7 @@
 import type { z } from 'zod';
+import { application } from '../applications/fields.ts';
 import type { Path } from './positions.ts';
-import { application, tenant, user, type DeclaredState, type DeclaredTenant } from './schema.ts';
+import { tenant, user, type DeclaredState, type DeclaredTenant } from './schema.ts';
 
 /** Tenants whose rules can be checked. */
 interface Checkable {

@@ -1,5 +1,7 @@
 import { stringify } from 'yaml';
-import type { ApplicationRecord, CibaRecord, TenantState, UserRecord } from '../store/records.ts';
+import { applicationFields } from '../applications/fields.ts';
+import { entryOf } from '../fields/field.ts';
+import type { TenantState, UserRecord } from '../store/records.ts';
 
 /**
  * A tenant as an entry of `tenants` of the declared state, in YAML, without secrets, passwords and their hashes. Defaults
@@ -23,38 +25,15 @@ export function writeTenant({ tenant, resources, roles, users, applications }: T
     ),
     roles: sortedBy(roles, (role) => role),
     users: sortedBy(users, ({ username }) => username).map(userEntry),
-    applications: sortedBy(applications, ({ clientId }) => clientId).map(applicationEntry),
+    applications: sortedBy(applications, ({ clientId }) => clientId).map((application) =>
+      entryOf(applicationFields, application),
+    ),
   });
   return stringify([entry], { lineWidth: 0, aliasDuplicateObjects: false });
 }
 
 function userEntry({ userId: _, passwordHash: __, status, standardClaims, ...user }: UserRecord): object {
   return given({ ...user, ...standardClaims, status: unlessActive(status) });
-}
-
-function applicationEntry({
-  secrets: _,
-  status,
-  lifetimes,
-  ciba,
-  pkce,
-  authenticatedStart,
-  backchannelLogoutSessionRequired,
-  ...application
-}: ApplicationRecord): object {
-  return given({
-    ...application,
-    status: unlessActive(status),
-    lifetimes: given({ ...lifetimes }),
-    ciba: cibaEntry(ciba),
-    pkce: pkce === 'required' ? undefined : pkce,
-    authenticatedStart: authenticatedStart === 'optional' ? undefined : authenticatedStart,
-    backchannelLogoutSessionRequired: backchannelLogoutSessionRequired || undefined,
-  });
-}
-
-function cibaEntry({ delivery, ...ciba }: CibaRecord): object {
-  return given({ ...ciba, delivery: delivery === 'poll' ? undefined : delivery });
 }
 
 function unlessActive(status: string): string | undefined {

@@ -3,7 +3,7 @@ import { type Clock, type Random } from '@tessera/kit';
 import { type Database, type Queryable } from '@tessera/stores';
 import { normalizeIdentifier, type Change } from './records.ts';
 import type { AdminStore, PasswordRenewal, StatusTarget, TakenValue, UniqueValues } from './store.ts';
-import { validFromNow } from './rows.ts';
+import { validFromNow } from './valid-from.ts';
 import { readTenantState } from './tenant-state.postgres.ts';
 import { writeTenantPlan } from './tenant-plan.postgres.ts';
 

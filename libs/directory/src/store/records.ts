@@ -1,7 +1,7 @@
 import { normalizeStart } from '@tessera/kit';
-import type { GrantTypeName } from '@tessera/oauth';
-import type { Attributes, Claims } from '../declared/custom-claims.ts';
-import type { StandardClaims } from '../declared/standard-claims.ts';
+import type { ApplicationRecord } from '../applications/fields.ts';
+import type { Attributes } from '../users/attributes.ts';
+import type { StandardClaims } from '../users/standard-claims.ts';
 
 export type UserStatus = 'active' | 'disabled' | 'locked';
 /** Status of applications and tenants. */
@@ -43,63 +43,6 @@ export interface UserRecord {
   readonly status: UserStatus;
   /** PHC string; undefined for a person without a password. */
   readonly passwordHash: string | undefined;
-}
-
-export interface SecretRecord {
-  /** Keyed digest in base64url. */
-  readonly digest: string;
-  /** Milliseconds since the Unix epoch; undefined if it does not expire. */
-  readonly expiresAt: number | undefined;
-}
-
-/** Seconds; 0 is the deployment's default. */
-export interface LifetimesRecord {
-  readonly accessToken: number;
-  readonly idToken: number;
-  readonly refreshTokenIdle: number;
-  readonly refreshTokenAbsolute: number;
-  readonly authorizationRequest: number;
-  readonly authorizationCode: number;
-  readonly pollInterval: number;
-}
-
-export interface CibaRecord {
-  /** Empty when no approval experience is configured; `url` is of `webhook`. */
-  readonly approval: '' | 'page' | 'webhook';
-  readonly url: string;
-  /** How the client gets its tokens (CIBA Core §5); the endpoint is of `ping` and `push`. */
-  readonly delivery: 'poll' | 'ping' | 'push';
-  readonly notificationEndpoint: string;
-}
-
-export interface ApplicationRecord {
-  readonly clientId: string;
-  readonly name: string;
-  readonly type: 'public' | 'confidential';
-  readonly status: Status;
-  readonly grantTypes: readonly GrantTypeName[];
-  readonly redirectUris: readonly string[];
-  readonly logoutRedirectUris: readonly string[];
-  /** Names, built-in ones included. */
-  readonly scopes: readonly string[];
-  readonly introspectAudiences: readonly string[];
-  readonly lifetimes: LifetimesRecord;
-  readonly ciba: CibaRecord;
-  /** Whether a confidential application must authenticate when it starts a device or backchannel request. */
-  readonly authenticatedStart: 'optional' | 'required';
-  /** A person needs one of them to use the application; empty admits everyone of the tenant. */
-  readonly allowedRoles: readonly string[];
-  /** Where it is notified of ended sessions (OIDC Back-Channel Logout §2.2); empty if it is not. */
-  readonly backchannelLogoutUri: string;
-  readonly backchannelLogoutSessionRequired: boolean;
-  /** Whether its authorization requests need a code challenge (RFC 7636). */
-  readonly pkce: 'required' | 'optional';
-  /** Claims that it maps from its users, by name. */
-  readonly claims: Claims;
-  /** Scopes whose claims its ID tokens have (OIDC Core §5.4). */
-  readonly idTokenClaims: readonly string[];
-  /** In order of creation; new ones come last, as declared. */
-  readonly secrets: readonly SecretRecord[];
 }
 
 /** Everything a tenant consists of. */

@@ -5,7 +5,8 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { changesOf, countPlan, planTenant } from '../apply/plan.ts';
 import { jwtAudiencesOf } from '../declared/rules.ts';
 import { eventsOf } from '../apply/plan-events.ts';
-import type { ApplicationRecord, TenantState, UserRecord } from './records.ts';
+import type { ApplicationRecord } from '../applications/fields.ts';
+import type { TenantState, UserRecord } from './records.ts';
 import type { AdminStore, ChangeStore, DirectoryStore, UniqueValues } from './store.ts';
 
 export interface Stores {
@@ -163,7 +164,7 @@ export function directoryStoreContract(engine: string, open: () => Promise<Store
     it('finds an application with its tenant, and its scopes in declared order', async () => {
       const tenantId = fresh();
       await make(testTenant(tenantId));
-      const { scopes: _, secrets: __, ...application } = testApplication(`${tenantId}-web`);
+      const { secrets: _, ...application } = testApplication(`${tenantId}-web`);
       const ofApi = {
         audience: 'https://api.example',
         resourceName: 'API',

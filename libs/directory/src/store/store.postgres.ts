@@ -1,27 +1,8 @@
 import type { Database } from '@tessera/stores';
-import {
-  applicationColumns,
-  applicationOf,
-  tenantColumns,
-  tenantOf,
-  userColumns,
-  userOf,
-  type ApplicationRow,
-  type TenantRow,
-  type UserRow,
-} from './rows.ts';
+import { findApplication, findSecrets, listSecrets, noteSecretUses } from '../applications/read.postgres.ts';
+import { tenantColumns, tenantOf, userColumns, userOf, type TenantRow, type UserRow } from './rows.ts';
 import type { TenantRecord } from './records.ts';
-import type {
-  ChangeStore,
-  DirectoryStore,
-  FoundApplication,
-  FoundScope,
-  FoundSecrets,
-  FoundUser,
-  ListedSecret,
-  SecretUse,
-  SequencedChange,
-} from './store.ts';
+import type { ChangeStore, DirectoryStore, FoundUser, SequencedChange } from './store.ts';
 
 interface ValidFromRow {
   readonly valid_from: number;
@@ -31,16 +12,6 @@ type FoundUserRow = UserRow & TenantRow & ValidFromRow & { readonly updated_at: 
 
 const userTimes = `greatest(u.valid_from, t.valid_from)::float8 AS valid_from,
   floor(extract(epoch FROM u.updated_at))::float8 AS updated_at`;
-
-/** Scopes in the order of the registration, with what their API resource says about them. */
-const scopesOfApplication = `(
-  SELECT coalesce(jsonb_agg(jsonb_build_object('name', granted.name, 'audience', coalesce(s.audience, ''),
-           'description', coalesce(s.description, ''), 'resourceName', coalesce(r.name, ''),
-           'tokenType', coalesce(r.token_type, ''), 'scopeFormat', coalesce(r.scope_format, ''))
-           ORDER BY granted.position), '[]')
-    FROM unnest(a.scopes) WITH ORDINALITY AS granted(name, position)
-    LEFT JOIN directory.scope s ON s.tenant_id = a.tenant_id AND s.name = granted.name
-    LEFT JOIN directory.api_resource r ON r.tenant_id = s.tenant_id AND r.audience = s.audience)`;
 
 /** The durable records in Postgres or PGlite. Texts with a NUL byte match nothing: the engines cannot hold them. */
 export function createDirectoryStore(database: Database): DirectoryStore {
@@ -78,82 +49,6 @@ async function tenantIssuers(database: Database): Promise<{ tenantId: string; is
     text: `SELECT tenant_id, issuer FROM directory.tenant WHERE issuer <> '' ORDER BY tenant_id`,
   });
   return rows.map((row) => ({ tenantId: row.tenant_id, issuer: row.issuer }));
-}
-
-async function findApplication(database: Database, clientId: string): Promise<FoundApplication | undefined> {
-  const { rows } = await database.query<
-    ApplicationRow & TenantRow & ValidFromRow & { found_scopes: FoundScope[] }
-  >({
-    name: 'directory.find_application',
-    text: `SELECT ${tenantColumns}, ${applicationColumns}, ${scopesOfApplication} AS found_scopes,
-                  a.valid_from::float8 AS valid_from
-             FROM directory.application a JOIN directory.tenant t ON t.tenant_id = a.tenant_id
-            WHERE a.client_id = $1`,
-    values: [clientId],
-  });
-  const [row] = rows;
-  if (row === undefined) return undefined;
-  return {
-    application: applicationOf(row),
-    scopes: row.found_scopes,
-    tenant: tenantOf(row),
-    validFrom: row.valid_from,
-  };
-}
-
-async function findSecrets(database: Database, clientId: string): Promise<FoundSecrets | undefined> {
-  const { rows } = await database.query<{
-    tenant_id: string;
-    digest: string | null;
-    expires_at: Date | null;
-  }>({
-    name: 'directory.find_secrets',
-    text: `SELECT a.tenant_id, s.digest, s.expires_at
-             FROM directory.application a
-             LEFT JOIN directory.application_secret s
-               ON s.tenant_id = a.tenant_id AND s.client_id = a.client_id
-              AND (s.expires_at IS NULL OR s.expires_at > clock_timestamp())
-            WHERE a.client_id = $1`,
-    values: [clientId],
-  });
-  const [first] = rows;
-  if (first === undefined) return undefined;
-  const secrets = rows.flatMap(({ digest, expires_at }) =>
-    digest === null ? [] : [{ digest, expiresAt: expires_at?.getTime() }],
-  );
-  return { tenantId: first.tenant_id, secrets };
-}
-
-async function listSecrets(
-  database: Database,
-  clientId: string,
-): Promise<readonly ListedSecret[] | undefined> {
-  const { rows } = await database.query<{
-    created_at: Date | null;
-    expires_at: Date | null;
-    last_used_at: Date | null;
-  }>({
-    name: 'directory.list_secrets',
-    text: `SELECT s.created_at, s.expires_at, s.last_used_at
-             FROM directory.application a
-             LEFT JOIN directory.application_secret s
-               ON s.tenant_id = a.tenant_id AND s.client_id = a.client_id
-            WHERE a.client_id = $1
-            ORDER BY s.created_at, s.digest`,
-    values: [clientId],
-  });
-  if (rows.length === 0) return undefined;
-  return rows.flatMap(({ created_at, expires_at, last_used_at }) =>
-    created_at === null
-      ? []
-      : [
-          {
-            createdAt: created_at.getTime(),
-            expiresAt: expires_at?.getTime(),
-            lastUsedAt: last_used_at?.getTime(),
-          },
-        ],
-  );
 }
 
 async function findUser(
@@ -222,18 +117,6 @@ async function somePasswordHash(
     values: [tenantId, position],
   });
   return rows[0]?.password_hash;
-}
-
-async function noteSecretUses(database: Database, uses: readonly SecretUse[]): Promise<void> {
-  await database.query({
-    name: 'directory.note_secret_uses',
-    text: `UPDATE directory.application_secret s
-              SET last_used_at = greatest(s.last_used_at, to_timestamp(u."usedAt" / 1000.0))
-             FROM jsonb_to_recordset($1::jsonb)
-               AS u("tenantId" text, "clientId" text, digest text, "usedAt" double precision)
-            WHERE s.tenant_id = u."tenantId" AND s.client_id = u."clientId" AND s.digest = u.digest`,
-    values: [JSON.stringify(uses)],
-  });
 }
 
 export function createChangeStore(database: Database): ChangeStore {

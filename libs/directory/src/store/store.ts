@@ -1,14 +1,9 @@
 import type { AuditEvent } from '@tessera/audit';
 import type { FeedStore } from '@tessera/stores';
 import type { TenantPlan } from '../apply/plan.ts';
-import type {
-  ApplicationRecord,
-  Change,
-  SecretRecord,
-  TenantRecord,
-  TenantState,
-  UserRecord,
-} from './records.ts';
+import type { ApplicationRecord } from '../applications/fields.ts';
+import type { SecretRecord } from '../applications/secrets.ts';
+import type { Change, TenantRecord, TenantState, UserRecord } from './records.ts';
 
 export interface FoundScope {
   readonly name: string;
@@ -19,7 +14,7 @@ export interface FoundScope {
 }
 
 export interface FoundApplication {
-  readonly application: Omit<ApplicationRecord, 'scopes' | 'secrets'>;
+  readonly application: Omit<ApplicationRecord, 'secrets'>;
   /** In the order of the application's registration. */
   readonly scopes: readonly FoundScope[];
   readonly tenant: TenantRecord;

@@ -1,7 +1,8 @@
 import type { Queryable } from '@tessera/stores';
-import { isEmpty, type Difference, type TenantPlan } from '../apply/plan.ts';
-import { validFromNow } from './rows.ts';
-import { identifiersOf, type ApplicationRecord, type ResourceRecord, type UserRecord } from './records.ts';
+import { writeApplications } from '../applications/write.postgres.ts';
+import { isEmpty, putOf, type Difference, type TenantPlan } from '../apply/plan.ts';
+import { identifiersOf, type ResourceRecord, type UserRecord } from './records.ts';
+import { statusChanged, validFromAfter, type Write } from './valid-from.ts';
 
 /**
  * Writes a plan, one statement per table and not per row. The order keeps every foreign key: what refers goes before
@@ -31,15 +32,7 @@ export async function writeTenantPlan(tx: Queryable, plan: TenantPlan): Promise<
   }
 }
 
-const statusChanged = 'present.status <> excluded.status';
 const passwordChanged = 'present.password_hash IS DISTINCT FROM excluded.password_hash';
-
-/** Where `condition` holds for the row that is overwritten, what was issued on its basis ends with this change. */
-function validFromAfter(condition: string): string {
-  return `CASE WHEN ${condition} THEN ${validFromNow('present.valid_from')} ELSE present.valid_from END`;
-}
-
-type Write = (name: string, text: string, ...values: unknown[]) => Promise<unknown>;
 
 async function writeTenant(write: Write, { desired }: TenantPlan): Promise<void> {
   await write(
@@ -148,91 +141,4 @@ async function writeUsers(write: Write, users: Difference<UserRecord>): Promise<
       put.flatMap(({ userId, roles }) => roles.map((role, position) => ({ userId, role, position }))),
     ),
   );
-}
-
-async function writeApplications(write: Write, applications: Difference<ApplicationRecord>): Promise<void> {
-  const put = putOf(applications);
-  const secrets = put.flatMap(({ clientId, secrets: declared }) =>
-    declared.map((secret, position) => ({ ...secret, clientId, position })),
-  );
-  await write(
-    'delete_applications',
-    `WITH deleted AS (
-       DELETE FROM directory.application WHERE tenant_id = $1 AND client_id = ANY($2::text[])
-       RETURNING tenant_id, client_id
-     )
-     INSERT INTO directory.former_application (tenant_id, client_id) SELECT tenant_id, client_id FROM deleted
-     ON CONFLICT (tenant_id, client_id) DO UPDATE SET deleted_at = excluded.deleted_at`,
-    applications.deleted.map(({ clientId }) => clientId),
-  );
-  await write(
-    'put_applications',
-    putApplications,
-    JSON.stringify(put.map(({ secrets: _, ...application }) => application)),
-  );
-  await write(
-    'delete_secrets',
-    `DELETE FROM directory.application_secret s
-      WHERE s.tenant_id = $1 AND s.client_id = ANY($2::text[]) AND s.digest <> ALL($3::text[])`,
-    put.map(({ clientId }) => clientId),
-    secrets.map(({ digest }) => digest),
-  );
-  // A clock may tell two rows the same time, so those of one file are dated apart.
-  await write(
-    'put_secrets',
-    `INSERT INTO directory.application_secret (tenant_id, client_id, digest, expires_at, created_at)
-     SELECT $1, s."clientId", s.digest, to_timestamp(s."expiresAt" / 1000.0),
-            statement_timestamp() + s.position * interval '1 microsecond'
-       FROM jsonb_to_recordset($2::jsonb)
-         AS s("clientId" text, digest text, "expiresAt" double precision, position integer)
-     ON CONFLICT (tenant_id, client_id, digest) DO UPDATE SET expires_at = excluded.expires_at`,
-    JSON.stringify(secrets),
-  );
-}
-
-const putApplications = `
-  INSERT INTO directory.application AS present
-         (tenant_id, client_id, name, type, status, grant_types, redirect_uris, logout_redirect_uris, scopes,
-          introspect_audiences, access_token_lifetime, id_token_lifetime, refresh_token_idle_lifetime,
-          refresh_token_absolute_lifetime, authorization_request_lifetime, authorization_code_lifetime, poll_interval,
-          ciba_approval, ciba_url, ciba_delivery, ciba_notification_endpoint, allowed_roles, pkce,
-          authenticated_start, backchannel_logout_uri, backchannel_logout_session_required, claims, id_token_claims,
-          valid_from)
-  SELECT $1, a."clientId", a.name, a.type, a.status, a."grantTypes", a."redirectUris", a."logoutRedirectUris",
-         a.scopes, a."introspectAudiences", (a.lifetimes ->> 'accessToken')::integer,
-         (a.lifetimes ->> 'idToken')::integer, (a.lifetimes ->> 'refreshTokenIdle')::integer,
-         (a.lifetimes ->> 'refreshTokenAbsolute')::integer, (a.lifetimes ->> 'authorizationRequest')::integer,
-         (a.lifetimes ->> 'authorizationCode')::integer, (a.lifetimes ->> 'pollInterval')::integer,
-         a.ciba ->> 'approval', a.ciba ->> 'url', a.ciba ->> 'delivery', a.ciba ->> 'notificationEndpoint',
-         a."allowedRoles", a.pkce, a."authenticatedStart",
-         a."backchannelLogoutUri", a."backchannelLogoutSessionRequired", a.claims, a."idTokenClaims",
-         CASE WHEN EXISTS (SELECT FROM directory.former_application f
-                            WHERE f.tenant_id = $1 AND f.client_id = a."clientId")
-              THEN ${validFromNow('0')} ELSE 0 END
-    FROM jsonb_to_recordset($2::jsonb)
-      AS a("clientId" text, name text, type text, status text, "grantTypes" text[], "redirectUris" text[],
-           "logoutRedirectUris" text[], scopes text[], "introspectAudiences" text[], lifetimes jsonb, ciba jsonb,
-           "allowedRoles" text[], pkce text, "authenticatedStart" text,
-           "backchannelLogoutUri" text, "backchannelLogoutSessionRequired" boolean, claims jsonb,
-           "idTokenClaims" text[])
-  ON CONFLICT (tenant_id, client_id) DO UPDATE
-     SET name = excluded.name, type = excluded.type, status = excluded.status, grant_types = excluded.grant_types,
-         redirect_uris = excluded.redirect_uris, logout_redirect_uris = excluded.logout_redirect_uris,
-         scopes = excluded.scopes, introspect_audiences = excluded.introspect_audiences,
-         access_token_lifetime = excluded.access_token_lifetime, id_token_lifetime = excluded.id_token_lifetime,
-         refresh_token_idle_lifetime = excluded.refresh_token_idle_lifetime,
-         refresh_token_absolute_lifetime = excluded.refresh_token_absolute_lifetime,
-         authorization_request_lifetime = excluded.authorization_request_lifetime,
-         authorization_code_lifetime = excluded.authorization_code_lifetime, poll_interval = excluded.poll_interval,
-         ciba_approval = excluded.ciba_approval, ciba_url = excluded.ciba_url,
-         ciba_delivery = excluded.ciba_delivery, ciba_notification_endpoint = excluded.ciba_notification_endpoint,
-         allowed_roles = excluded.allowed_roles, pkce = excluded.pkce,
-         authenticated_start = excluded.authenticated_start,
-         backchannel_logout_uri = excluded.backchannel_logout_uri,
-         backchannel_logout_session_required = excluded.backchannel_logout_session_required,
-         claims = excluded.claims, id_token_claims = excluded.id_token_claims,
-         valid_from = ${validFromAfter(statusChanged)}, updated_at = clock_timestamp()`;
-
-function putOf<T>({ created, updated }: Difference<T>): T[] {
-  return [...created, ...updated.map(({ after }) => after)];
 }

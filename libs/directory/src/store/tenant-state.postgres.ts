@@ -1,16 +1,7 @@
 import type { Queryable } from '@tessera/stores';
-import type { ApplicationRecord, ResourceRecord, TenantState, UserRecord } from './records.ts';
-import {
-  applicationColumns,
-  applicationOf,
-  tenantColumns,
-  tenantOf,
-  userColumns,
-  userOf,
-  type ApplicationRow,
-  type TenantRow,
-  type UserRow,
-} from './rows.ts';
+import { readApplications } from '../applications/read.postgres.ts';
+import type { ResourceRecord, TenantState, UserRecord } from './records.ts';
+import { tenantColumns, tenantOf, userColumns, userOf, type TenantRow, type UserRow } from './rows.ts';
 
 /** Everything of a tenant, as it stands inside the transaction; undefined when there is no such tenant. */
 export async function readTenantState(tx: Queryable, tenantId: string): Promise<TenantState | undefined> {
@@ -67,26 +58,4 @@ async function readUsers(tx: Queryable, tenantId: string): Promise<UserRecord[]>
     values: [tenantId],
   });
   return rows.map(userOf);
-}
-
-async function readApplications(tx: Queryable, tenantId: string): Promise<ApplicationRecord[]> {
-  const { rows } = await tx.query<ApplicationRow & { scopes: string[]; secrets: [string, string | null][] }>({
-    name: 'directory.read_applications',
-    text: `SELECT ${applicationColumns}, a.scopes,
-                  (SELECT coalesce(jsonb_agg(jsonb_build_array(s.digest,
-                            (extract(epoch FROM s.expires_at) * 1000)::bigint::text)
-                            ORDER BY s.created_at, s.digest), '[]')
-                     FROM directory.application_secret s
-                    WHERE s.tenant_id = a.tenant_id AND s.client_id = a.client_id) AS secrets
-             FROM directory.application a WHERE a.tenant_id = $1`,
-    values: [tenantId],
-  });
-  return rows.map((row) => ({
-    ...applicationOf(row),
-    scopes: row.scopes,
-    secrets: row.secrets.map(([digest, expiresAt]) => ({
-      digest,
-      expiresAt: expiresAt === null ? undefined : Number(expiresAt),
-    })),
-  }));
 }

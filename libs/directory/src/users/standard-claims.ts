@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { line } from './text.ts';
+import { line } from '../fields/values.ts';
 
 /** Longest URL of a claim, in characters. */
 const longestUrl = 2048;

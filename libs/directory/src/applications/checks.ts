@@ -1,0 +1,143 @@
+import { introspectionScope } from '@tessera/oauth';
+import { isBuiltInScope, refuseRepeated, type Report } from '../fields/checks.ts';
+import type { DeclaredApplication } from './fields.ts';
+
+/** What an application of a tenant may refer to. */
+interface Surroundings {
+  readonly resources: readonly {
+    readonly audience: string;
+    readonly scopes: readonly { readonly name: string }[];
+  }[];
+  readonly roles: readonly string[];
+}
+
+/** The rules of an application that involve more than one key. */
+export function checkApplication(
+  application: DeclaredApplication,
+  surroundings: Surroundings,
+  report: Report,
+): void {
+  checkClientType(application, report);
+  checkGrants(application, report);
+  checkClaims(application, report);
+  checkIdTokenClaims(application, report);
+  checkReferences(application, surroundings, report);
+}
+
+/** RFC 6749 §2.1: a confidential client has a secret, a public one cannot keep any. */
+function checkClientType(application: DeclaredApplication, report: Report): void {
+  const { type, secrets, grantTypes, authenticatedStart } = application;
+  if (type === 'public') {
+    if (authenticatedStart === 'required') {
+      report(['authenticatedStart'], 'a public application cannot authenticate');
+    }
+    if (secrets.length > 0) report(['secrets'], 'a public application has no secret');
+    if (grantTypes.includes('client_credentials')) {
+      // RFC 6749 §4.4: the client credentials grant MUST only be used by confidential clients.
+      report(
+        ['grantTypes', grantTypes.indexOf('client_credentials')],
+        'is for confidential applications only',
+      );
+    }
+    return;
+  }
+  if (secrets.length === 0) report(['secrets'], 'a confidential application needs a secret');
+  refuseRepeated(
+    secrets.map((secret) => secret.value),
+    (index) => report(['secrets', index], 'is listed twice'),
+  );
+}
+
+function checkGrants(application: DeclaredApplication, report: Report): void {
+  const { grantTypes, redirectUris, logoutRedirectUris, ciba } = application;
+  refuseRepeated(grantTypes, (index) => report(['grantTypes', index], 'is listed twice'));
+  refuseRepeated(redirectUris, (index) => report(['redirectUris', index], 'is listed twice'));
+  refuseRepeated(logoutRedirectUris, (index) => report(['logoutRedirectUris', index], 'is listed twice'));
+  if (grantTypes.includes('authorization_code') && redirectUris.length === 0) {
+    report(['redirectUris'], 'the authorization_code grant needs a redirect URI');
+  }
+  if (application.pkce === 'optional' && application.type === 'public') {
+    report(['pkce'], 'optional is for confidential applications only');
+  }
+  checkBackchannelLogout(application, report);
+  if (ciba.approval === 'webhook' && ciba.url === '') report(['ciba', 'url'], 'is required');
+  if (ciba.approval === 'page' && ciba.url !== '') report(['ciba', 'url'], 'is for webhooks only');
+  checkDelivery(application, report);
+}
+
+/** OIDC Back-Channel Logout §2.2. Sessions are known of codes only. */
+function checkBackchannelLogout(application: DeclaredApplication, report: Report): void {
+  const { grantTypes, backchannelLogoutUri, backchannelLogoutSessionRequired } = application;
+  if (backchannelLogoutUri !== '' && !grantTypes.includes('authorization_code')) {
+    report(['backchannelLogoutUri'], 'is for applications with the authorization_code grant');
+  }
+  if (backchannelLogoutSessionRequired && backchannelLogoutUri === '') {
+    report(['backchannelLogoutSessionRequired'], 'needs backchannelLogoutUri');
+  }
+}
+
+/** CIBA Core §4: an endpoint for clients of ping and push. What is pushed was asked for by a client that proved who it is. */
+function checkDelivery({ type, ciba }: DeclaredApplication, report: Report): void {
+  const { delivery, notificationEndpoint } = ciba;
+  const path = ['ciba', 'notificationEndpoint'];
+  if (delivery === 'poll' && notificationEndpoint !== '') report(path, 'is for ping and push only');
+  if (delivery !== 'poll' && notificationEndpoint === '') report(path, 'is required');
+  if (delivery === 'push' && type === 'public') {
+    report(['ciba', 'delivery'], 'push is for confidential applications only');
+  }
+}
+
+/** OIDC Core §5.4. */
+function checkIdTokenClaims({ idTokenClaims, scopes }: DeclaredApplication, report: Report): void {
+  idTokenClaims.forEach((scope, index) => {
+    if (!scopes.includes(scope)) report(['idTokenClaims', index], 'is not among the scopes');
+  });
+  refuseRepeated(idTokenClaims, (index) => report(['idTokenClaims', index], 'is listed twice'));
+  if (idTokenClaims.length > 0 && !scopes.includes('openid'))
+    report(['idTokenClaims'], 'needs the scope openid');
+}
+
+/** Each source once, so that the attributes of a user bound the size of its tokens. */
+function checkClaims({ claims }: DeclaredApplication, report: Report): void {
+  const entries = Object.entries(claims);
+  for (const [name, mapping] of entries) {
+    if ((mapping.attribute === undefined) === (mapping.roles === undefined)) {
+      report(['claims', name], 'needs one source: attribute or roles');
+    }
+    refuseRepeated(mapping.targets, (index) => report(['claims', name, 'targets', index], 'is listed twice'));
+  }
+  refuseRepeated(
+    entries.map(([, { attribute = '' }]) => attribute),
+    (index) => report(['claims', entries[index]?.[0] ?? ''], 'has the source of another claim'),
+  );
+}
+
+function checkReferences(
+  application: DeclaredApplication,
+  { resources, roles }: Surroundings,
+  report: Report,
+): void {
+  const { allowedRoles } = application;
+  const known = new Set(resources.flatMap(({ scopes }) => scopes.map(({ name }) => name)));
+  application.scopes.forEach((scope, index) => {
+    if (scope === introspectionScope && !application.grantTypes.includes('client_credentials')) {
+      report(['scopes', index], 'is for applications with the client_credentials grant');
+    }
+    if (known.has(scope) || isBuiltInScope(scope)) return;
+    report(['scopes', index], 'is neither built in nor a scope of a resource of the tenant');
+  });
+  refuseRepeated(application.scopes, (index) => report(['scopes', index], 'is listed twice'));
+  const audiences = new Set(resources.map((resource) => resource.audience));
+  application.introspectAudiences.forEach((audience, index) => {
+    if (!audiences.has(audience)) {
+      report(['introspectAudiences', index], 'is not the audience of a resource of the tenant');
+    }
+  });
+  refuseRepeated(application.introspectAudiences, (index) =>
+    report(['introspectAudiences', index], 'is listed twice'),
+  );
+  allowedRoles.forEach((role, index) => {
+    if (!roles.includes(role)) report(['allowedRoles', index], 'is not a role of the tenant');
+  });
+  refuseRepeated(allowedRoles, (index) => report(['allowedRoles', index], 'is listed twice'));
+}

@@ -1,0 +1,32 @@
+import { ApplicationSchema } from '@tessera/proto-gen/directory';
+import { describe, expect, it } from 'vitest';
+import { application, applicationFields } from './fields.ts';
+import { desiredOf, entryOf, messageOf } from '../fields/field.ts';
+import { testApplication } from '../store/store.contract.ts';
+
+const least = { clientId: 'acme-web', name: 'Acme', type: 'public', grantTypes: ['device_code'] };
+
+describe('the fields of an application', () => {
+  it('are sent as fields that the message has', () => {
+    const sent = Object.keys(messageOf(applicationFields, testApplication('acme-web')));
+    expect(ApplicationSchema.fields.map(({ localName }) => localName)).toEqual(expect.arrayContaining(sent));
+  });
+
+  it('are written as declared, without what may be left out', () => {
+    const record = desiredOf(applicationFields, application.parse(least), undefined);
+    expect(entryOf(applicationFields, record)).toEqual(least);
+  });
+
+  it('are written with all that is not the default', () => {
+    const { secrets: _, ...given } = testApplication('acme-web', { status: 'disabled' });
+    const { idToken: _none, ...lifetimes } = given.lifetimes;
+    expect(entryOf(applicationFields, given)).toEqual({ ...given, lifetimes });
+    const declared = application.parse(entryOf(applicationFields, given));
+    expect(desiredOf(applicationFields, declared, undefined)).toEqual(given);
+  });
+
+  it('keep their value where a key without a default is left out', () => {
+    const current = testApplication('acme-web', { status: 'disabled' });
+    expect(desiredOf(applicationFields, application.parse(least), current).status).toBe('disabled');
+  });
+});

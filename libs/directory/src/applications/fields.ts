@@ -1,0 +1,186 @@
+import { grantTypes, logoutRedirectUriProblem, redirectUriProblem, scopesWithClaims } from '@tessera/oauth';
+import { ApplicationType } from '@tessera/proto-gen/directory';
+import { z } from 'zod';
+import { columnsOf } from '../fields/columns.ts';
+import { field, referenceOf, shapeOf, type RecordOf } from '../fields/field.ts';
+import { statusSent } from '../fields/status.ts';
+import { callbackUri, lifetime, line, uri } from '../fields/values.ts';
+import { claims, claimsSent } from './claims.ts';
+import { secrets, type SecretRecord } from './secrets.ts';
+
+const outlivedByKeys = ', so that no token outlives the key that signed it';
+const types = { public: ApplicationType.PUBLIC, confidential: ApplicationType.CONFIDENTIAL } as const;
+
+/** The fields of an application, in the order of the reference and of the declared state that is written. */
+export const applicationFields = {
+  clientId: field({
+    schema: z
+      .string()
+      .max(128)
+      .regex(/^[A-Za-z0-9][A-Za-z0-9._:@/~+-]*$/, 'must consist of letters, digits and . _ : @ / ~ + -')
+      .refine((id) => !id.startsWith('usr_'), 'must not begin with usr_, which is for users'),
+    stored: 'text',
+    reference: 'letters, digits and `. _ : @ / ~ + -`; not beginning with `usr_`; unique over all tenants',
+  }),
+  name: field({ schema: line(200), stored: 'text', reference: 'text' }),
+  type: field({
+    schema: z.enum(['public', 'confidential']),
+    stored: 'text',
+    sent: (type) => ({ type: types[type] }),
+    reference: '`public` or `confidential`',
+  }),
+  status: field({
+    schema: z.enum(['active', 'disabled']).optional(),
+    initial: 'active',
+    stored: 'text',
+    sent: statusSent,
+    reference: '`active`, `disabled`',
+  }),
+  grantTypes: field({
+    schema: z.array(z.enum(grantTypes.map((entry) => entry.name))).min(1),
+    stored: 'text[]',
+    reference:
+      'of `authorization_code`, `refresh_token`, `client_credentials` (confidential only), `device_code`, `ciba`',
+  }),
+  redirectUris: field({
+    schema: z.array(uri(redirectUriProblem)).max(100).default([]),
+    stored: 'text[]',
+    reference: 'compared byte for byte',
+  }),
+  logoutRedirectUris: field({
+    schema: z.array(uri(logoutRedirectUriProblem)).max(100).default([]),
+    stored: 'text[]',
+    reference: 'compared byte for byte; the first one is the fallback',
+  }),
+  scopes: field({
+    schema: z.array(z.string()).default([]),
+    stored: 'text[]',
+    // The message has them with what their resources say about them.
+    sent: () => ({}),
+    reference: 'built-in scopes and scopes of the tenant',
+  }),
+  introspectAudiences: field({
+    schema: z.array(z.string()).default([]),
+    stored: 'text[]',
+    reference:
+      "audiences of the tenant's resources that this application answers for: it may introspect their tokens",
+  }),
+  lifetimes: field({
+    schema: z
+      .strictObject({
+        accessToken: lifetime('1d', outlivedByKeys),
+        idToken: lifetime('1d', outlivedByKeys),
+        refreshTokenIdle: lifetime('3650d'),
+        refreshTokenAbsolute: lifetime('3650d'),
+        authorizationRequest: lifetime('1h'),
+        authorizationCode: lifetime('10m'),
+        pollInterval: lifetime('60s'),
+      })
+      .prefault({}),
+    stored: {
+      type: 'integer',
+      columns: {
+        accessToken: 'access_token_lifetime',
+        idToken: 'id_token_lifetime',
+        refreshTokenIdle: 'refresh_token_idle_lifetime',
+        refreshTokenAbsolute: 'refresh_token_absolute_lifetime',
+        authorizationRequest: 'authorization_request_lifetime',
+        authorizationCode: 'authorization_code_lifetime',
+        pollInterval: 'poll_interval',
+      },
+    },
+    reference:
+      '`accessToken`, `idToken`, `refreshTokenIdle`, `refreshTokenAbsolute`, `authorizationRequest` (device and CIBA requests), ' +
+      '`authorizationCode`, `pollInterval` (of devices and CIBA clients): `10m`, `30d`, or seconds; at most `1d` for `accessToken` ' +
+      'and `idToken`, `1h` for `authorizationRequest`, `10m` for `authorizationCode`, `60s` for `pollInterval`',
+  }),
+  ciba: field({
+    schema: z
+      .strictObject({
+        approval: z.enum(['page', 'webhook']).transform((approval): '' | 'page' | 'webhook' => approval),
+        url: callbackUri.default(''),
+        delivery: z.enum(['poll', 'ping', 'push']).default('poll'),
+        notificationEndpoint: callbackUri.default(''),
+      })
+      .default({ approval: '', url: '', delivery: 'poll', notificationEndpoint: '' }),
+    stored: {
+      type: 'text',
+      columns: {
+        approval: 'ciba_approval',
+        url: 'ciba_url',
+        delivery: 'ciba_delivery',
+        notificationEndpoint: 'ciba_notification_endpoint',
+      },
+    },
+    reference:
+      '`{approval: page}` or `{approval: webhook, url}`; without it the `ciba` grant is refused when it starts. `delivery?`: `poll` ' +
+      '(default), `ping`, or `push` (confidential only), the last two with `notificationEndpoint`, an https address',
+  }),
+  authenticatedStart: field({
+    schema: z.enum(['optional', 'required']).default('optional'),
+    stored: 'text',
+    sent: (start) => ({ authenticatedStartRequired: start === 'required' }),
+    reference:
+      '`optional` (default), or `required`: a confidential application must authenticate when it starts a device or backchannel ' +
+      'request; the strict profile always requires it',
+  }),
+  allowedRoles: field({
+    // Never declared as empty: to admit nobody, disable the application.
+    schema: z.array(z.string()).min(1).default([]),
+    stored: 'text[]',
+    reference:
+      'roles of the tenant, at least one: only people who hold one of them may use the application; without it everybody of the ' +
+      'tenant may',
+  }),
+  pkce: field({
+    schema: z.enum(['required', 'optional']).default('required'),
+    stored: 'text',
+    sent: (pkce) => ({ pkceOptional: pkce === 'optional' }),
+    reference:
+      '`required` (default) or `optional`: a confidential application may then leave out the code challenge; one that it sends ' +
+      'must be met',
+  }),
+  backchannelLogoutUri: field({
+    schema: callbackUri.default(''),
+    stored: 'text',
+    reference:
+      'https address that [is notified of ended sessions](../../docs/interface.md#back-channel-logout), for the ' +
+      '`authorization_code` grant',
+  }),
+  backchannelLogoutSessionRequired: field({
+    schema: z.boolean().default(false),
+    stored: 'boolean',
+    reference: 'whether `backchannelLogoutUri` needs `sid` (default `false`; always sent)',
+  }),
+  claims: field({
+    schema: claims,
+    stored: 'jsonb',
+    sent: claimsSent,
+    reference:
+      'up to 20 claims by name, each `{attribute, targets}` or `{roles: true, targets}`, with `targets` of `idToken`, `accessToken`, ' +
+      '`userinfo`; each source once; no claims of the protocol (`sub`, `scope`, `role`, ...) and no standard claims',
+  }),
+  idTokenClaims: field({
+    schema: z.array(z.enum(scopesWithClaims)).default([]),
+    stored: 'text[]',
+    reference:
+      'of `profile`, `email`, `phone`, `address`, each among the `scopes`: if it is granted, its claims are in the ID token too, as ' +
+      'at `/userinfo` (OIDC Core §5.4). For clients that read nothing else, such as Dex; ID tokens grow and are logged and stored in ' +
+      'more places, so the default is none',
+  }),
+};
+
+const declaredKeys = { ...applicationFields, secrets };
+
+/** An application in the declared state. */
+export const application = z.strictObject(shapeOf(declaredKeys));
+export type DeclaredApplication = z.infer<typeof application>;
+
+export const applicationReference = referenceOf(declaredKeys);
+
+export interface ApplicationRecord extends RecordOf<typeof applicationFields> {
+  /** In order of creation; new ones come last, as declared. */
+  readonly secrets: readonly SecretRecord[];
+}
+
+export const applicationColumns = columnsOf(applicationFields, 'clientId', 'a');

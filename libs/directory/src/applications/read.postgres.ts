@@ -1,0 +1,133 @@
+import type { Database, Queryable } from '@tessera/stores';
+import { tenantColumns, tenantOf, type TenantRow } from '../store/rows.ts';
+import type { FoundApplication, FoundScope, FoundSecrets, ListedSecret, SecretUse } from '../store/store.ts';
+import { applicationColumns, type ApplicationRecord } from './fields.ts';
+
+type Row = Readonly<Record<string, unknown>>;
+
+/** Scopes in the order of the registration, with what their API resource says about them. */
+const scopesOfApplication = `(
+  SELECT coalesce(jsonb_agg(jsonb_build_object('name', granted.name, 'audience', coalesce(s.audience, ''),
+           'description', coalesce(s.description, ''), 'resourceName', coalesce(r.name, ''),
+           'tokenType', coalesce(r.token_type, ''), 'scopeFormat', coalesce(r.scope_format, ''))
+           ORDER BY granted.position), '[]')
+    FROM unnest(a.scopes) WITH ORDINALITY AS granted(name, position)
+    LEFT JOIN directory.scope s ON s.tenant_id = a.tenant_id AND s.name = granted.name
+    LEFT JOIN directory.api_resource r ON r.tenant_id = s.tenant_id AND r.audience = s.audience)`;
+
+/** Undefined if unknown. */
+export async function findApplication(
+  database: Database,
+  clientId: string,
+): Promise<FoundApplication | undefined> {
+  const { rows } = await database.query<
+    Row & TenantRow & { readonly valid_from: number; readonly found_scopes: FoundScope[] }
+  >({
+    name: 'directory.find_application',
+    text: `SELECT ${tenantColumns}, ${applicationColumns.selected}, ${scopesOfApplication} AS found_scopes,
+                  a.valid_from::float8 AS valid_from
+             FROM directory.application a JOIN directory.tenant t ON t.tenant_id = a.tenant_id
+            WHERE a.client_id = $1`,
+    values: [clientId],
+  });
+  const [row] = rows;
+  if (row === undefined) return undefined;
+  return {
+    application: applicationColumns.read(row),
+    scopes: row.found_scopes,
+    tenant: tenantOf(row),
+    validFrom: row.valid_from,
+  };
+}
+
+/** Undefined for an unknown application; an empty list for one without valid secrets. */
+export async function findSecrets(database: Database, clientId: string): Promise<FoundSecrets | undefined> {
+  const { rows } = await database.query<{
+    tenant_id: string;
+    digest: string | null;
+    expires_at: Date | null;
+  }>({
+    name: 'directory.find_secrets',
+    text: `SELECT a.tenant_id, s.digest, s.expires_at
+             FROM directory.application a
+             LEFT JOIN directory.application_secret s
+               ON s.tenant_id = a.tenant_id AND s.client_id = a.client_id
+              AND (s.expires_at IS NULL OR s.expires_at > clock_timestamp())
+            WHERE a.client_id = $1`,
+    values: [clientId],
+  });
+  const [first] = rows;
+  if (first === undefined) return undefined;
+  const secrets = rows.flatMap(({ digest, expires_at }) =>
+    digest === null ? [] : [{ digest, expiresAt: expires_at?.getTime() }],
+  );
+  return { tenantId: first.tenant_id, secrets };
+}
+
+/** All secrets in order of creation; undefined for an unknown application. */
+export async function listSecrets(
+  database: Database,
+  clientId: string,
+): Promise<readonly ListedSecret[] | undefined> {
+  const { rows } = await database.query<{
+    created_at: Date | null;
+    expires_at: Date | null;
+    last_used_at: Date | null;
+  }>({
+    name: 'directory.list_secrets',
+    text: `SELECT s.created_at, s.expires_at, s.last_used_at
+             FROM directory.application a
+             LEFT JOIN directory.application_secret s
+               ON s.tenant_id = a.tenant_id AND s.client_id = a.client_id
+            WHERE a.client_id = $1
+            ORDER BY s.created_at, s.digest`,
+    values: [clientId],
+  });
+  if (rows.length === 0) return undefined;
+  return rows.flatMap(({ created_at, expires_at, last_used_at }) =>
+    created_at === null
+      ? []
+      : [
+          {
+            createdAt: created_at.getTime(),
+            expiresAt: expires_at?.getTime(),
+            lastUsedAt: last_used_at?.getTime(),
+          },
+        ],
+  );
+}
+
+/** Records uses of secrets, in any order. */
+export async function noteSecretUses(database: Database, uses: readonly SecretUse[]): Promise<void> {
+  await database.query({
+    name: 'directory.note_secret_uses',
+    text: `UPDATE directory.application_secret s
+              SET last_used_at = greatest(s.last_used_at, to_timestamp(u."usedAt" / 1000.0))
+             FROM jsonb_to_recordset($1::jsonb)
+               AS u("tenantId" text, "clientId" text, digest text, "usedAt" double precision)
+            WHERE s.tenant_id = u."tenantId" AND s.client_id = u."clientId" AND s.digest = u.digest`,
+    values: [JSON.stringify(uses)],
+  });
+}
+
+/** All applications of a tenant, with their secrets. */
+export async function readApplications(tx: Queryable, tenantId: string): Promise<ApplicationRecord[]> {
+  const { rows } = await tx.query<Row & { readonly secrets: [string, string | null][] }>({
+    name: 'directory.read_applications',
+    text: `SELECT ${applicationColumns.selected},
+                  (SELECT coalesce(jsonb_agg(jsonb_build_array(s.digest,
+                            (extract(epoch FROM s.expires_at) * 1000)::bigint::text)
+                            ORDER BY s.created_at, s.digest), '[]')
+                     FROM directory.application_secret s
+                    WHERE s.tenant_id = a.tenant_id AND s.client_id = a.client_id) AS secrets
+             FROM directory.application a WHERE a.tenant_id = $1`,
+    values: [tenantId],
+  });
+  return rows.map((row) => ({
+    ...applicationColumns.read(row),
+    secrets: row.secrets.map(([digest, expiresAt]) => ({
+      digest,
+      expiresAt: expiresAt === null ? undefined : Number(expiresAt),
+    })),
+  }));
+}

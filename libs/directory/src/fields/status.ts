@@ -1,0 +1,25 @@
+import { Status } from '@tessera/proto-gen/directory';
+
+/** Only people can be locked, after too many wrong guesses. */
+export type StatusName = 'active' | 'disabled' | 'locked';
+
+const statuses = {
+  active: Status.ACTIVE,
+  disabled: Status.DISABLED,
+  locked: Status.LOCKED,
+} as const satisfies Record<StatusName, Status>;
+
+/** A status as messages have it. */
+export function statusSent(status: StatusName): { status: Status } {
+  return { status: statuses[status] };
+}
+
+/** Undefined for an unspecified or unknown status. */
+export function statusName(status: Status): StatusName | undefined {
+  const names: Partial<Record<Status, StatusName>> = {
+    [Status.ACTIVE]: 'active',
+    [Status.DISABLED]: 'disabled',
+    [Status.LOCKED]: 'locked',
+  };
+  return names[status];
+}

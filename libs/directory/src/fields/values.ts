@@ -1,0 +1,47 @@
+import { parseDuration } from '@tessera/process';
+import { redirectUriProblem } from '@tessera/oauth';
+import { z } from 'zod';
+
+/** One line of text, at most `max` UTF-16 code units long. */
+export function line(max: number) {
+  return z
+    .string()
+    .min(1)
+    .max(max)
+    .regex(/^[^\p{Cc}]*$/u, 'must not have control characters')
+    .refine((value) => value.trim() === value, 'must not begin or end with a space');
+}
+
+/** @param problemOf says, as a sentence of `@tessera/oauth`, why a URI is refused; undefined if it is not */
+export function uri(problemOf: (uri: string) => string | undefined) {
+  return z.string().superRefine((value, context) => {
+    const problem = problemOf(value);
+    if (problem === undefined) return;
+    context.addIssue({
+      code: 'custom',
+      message: problem.replace(/^It must/, 'must').replace(/\.$/, ''),
+    });
+  });
+}
+
+/** An address that is called: the rules of redirect URIs, http and https only. */
+export const callbackUri = uri((value) =>
+  /^https?:/.test(value) ? redirectUriProblem(value) : 'must be an https URL',
+);
+
+/** Seconds, as a whole number or a text such as `10m`; `longest` is in that form too. Without it 0. */
+export function lifetime(longest: string, reason = '') {
+  return z
+    .unknown()
+    .transform((value, context) => {
+      const seconds = typeof value === 'string' ? parseDuration(value) : value;
+      const isWhole = typeof seconds === 'number' && Number.isInteger(seconds) && seconds > 0;
+      if (isWhole && seconds <= (parseDuration(longest) ?? 0)) return seconds;
+      const message = isWhole
+        ? `must be at most ${longest}${reason}`
+        : 'must be a duration such as 30s, 10m, 12h or 30d, of at least one second';
+      context.addIssue({ code: 'custom', message });
+      return z.NEVER;
+    })
+    .default(0);
+}
