@@ -73,16 +73,16 @@ ${text}\`\`\`
 }
 
 describe('tessera client-config', () => {
-  it('prints what docs/clients/configurations.md shows', async () => {
+  it('prints what examples/configurations.md shows', async () => {
     const sections = await Promise.all(stacks.map(section));
     const page = `# Configurations
 
 What \`tessera client-config acme-web <stack>\` prints for the issuer \`https://id.example\`.
-\`CLIENT_SECRET\` is the variable with the secret of the application. [Which clients were tried](README.md).
+\`CLIENT_SECRET\` is the variable with the secret of the application. [Which clients were tried](../docs/clients/README.md).
 
 ${sections.join('\n')}`;
     expect(page).not.toContain(secret);
-    await expect(page).toMatchFileSnapshot('../../../../docs/clients/configurations.md');
+    await expect(page).toMatchFileSnapshot('../../../../examples/configurations.md');
   });
 
   it.each(stacks)('is documented for $id', ({ id }) => {
@@ -90,7 +90,7 @@ ${sections.join('\n')}`;
       fileURLToPath(new URL('../../../../docs/clients/README.md', import.meta.url)),
       'utf8',
     );
-    expect(readme).toContain(`(configurations.md#${id})`);
+    expect(readme).toContain(`(../../examples/configurations.md#${id})`);
   });
 
   it('fills in the values of the declaration, and of the options', async () => {
