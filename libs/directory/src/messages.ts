@@ -1,12 +1,11 @@
 import { Code, ConnectError } from '@tessera/rpc';
 import { ChangeKind } from '@tessera/proto-gen/directory';
-import type { ClaimObject } from '@tessera/oauth';
 import { applicationFields } from './applications/fields.ts';
 import { messageOf } from './fields/field.ts';
-import { statusSent } from './fields/status.ts';
-import type { Attributes } from './users/attributes.ts';
-import type { StandardClaims } from './users/standard-claims.ts';
-import type { Change, TenantRecord } from './store/records.ts';
+import type { Change } from './store/records.ts';
+import { tenantFields, type TenantRecord } from './tenants/fields.ts';
+import { userFields } from './users/fields.ts';
+import { claimsOf } from './users/standard-claims.ts';
 import type { FoundApplication, FoundUser, ListedSecret } from './store/store.ts';
 
 const changeKinds = {
@@ -16,7 +15,7 @@ const changeKinds = {
 } as const satisfies Record<Change['kind'], ChangeKind>;
 
 export function tenantMessage(tenant: TenantRecord) {
-  return { ...tenant, ...statusSent(tenant.status) };
+  return { tenantId: tenant.tenantId, ...messageOf(tenantFields, tenant) };
 }
 
 export function applicationMessage(found: FoundApplication) {
@@ -36,35 +35,13 @@ export function applicationMessage(found: FoundApplication) {
 export function userMessage({ user, updatedAt, tenant, validFrom }: FoundUser) {
   const isExtended = Object.keys(user.standardClaims).length > 0;
   return {
+    ...messageOf(userFields, user),
     userId: user.userId,
     tenantId: tenant.tenantId,
-    username: user.username,
-    email: user.email,
-    name: user.name,
-    phoneNumber: user.phoneNumber,
-    roles: [...user.roles],
-    ...statusSent(user.status),
     validFrom: BigInt(validFrom),
     // Without declared claims a user has those of the contract and no others, so no updated_at either.
-    ...(Object.keys(user.attributes).length > 0 && { attributes: attributesOf(user.attributes) }),
     ...(isExtended && { standardClaims: { ...claimsOf(user.standardClaims), updated_at: updatedAt } }),
   };
-}
-
-function attributesOf(attributes: Attributes): ClaimObject {
-  return Object.fromEntries(
-    Object.entries(attributes).map(([name, value]) => [name, typeof value === 'string' ? value : [...value]]),
-  );
-}
-
-/** Standard claims by their registered names: `givenName` becomes `given_name`, in an address too. */
-function claimsOf(declared: StandardClaims | NonNullable<StandardClaims['address']>): ClaimObject {
-  const claims: ClaimObject = {};
-  for (const [key, value] of Object.entries(declared)) {
-    const name = key.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
-    if (value !== undefined) claims[name] = typeof value === 'object' ? claimsOf(value) : value;
-  }
-  return claims;
 }
 
 /** Never with the digest. */

@@ -5,7 +5,7 @@ import type { ClientSecrets } from './client-secrets/client-secrets.ts';
 import { applicationMessage, changeKind, notFound, seconds, tenantMessage, userMessage } from './messages.ts';
 import type { PasswordSignIn } from './passwords/password-sign-in.ts';
 import type { PepperCheck } from './client-secrets/pepper-check.ts';
-import { longestIdentifier, normalizeIdentifier } from './store/records.ts';
+import { longestIdentifier, normalizeIdentifier } from './users/identifiers.ts';
 import type { SecretUses } from './client-secrets/secret-uses.ts';
 import type { ChangeStore, DirectoryStore, SequencedChange } from './store/store.ts';
 

@@ -15,7 +15,8 @@ import { Passwords } from './passwords/passwords.ts';
 import { createPepperCheck } from './client-secrets/pepper-check.ts';
 import { SecretUses } from './client-secrets/secret-uses.ts';
 import { directoryHandlers } from './service.ts';
-import { createChangeStore, createDirectoryStore } from './store/store.postgres.ts';
+import { createChangeStore } from './feed/change-store.postgres.ts';
+import { createDirectoryStore } from './store/store.postgres.ts';
 
 /** The schema `directory`; run it before the service is built. */
 export const migrations: Migrations = {

@@ -38,7 +38,7 @@ export function clientConfig({
     const application = tenant.applications.find((candidate) => candidate.clientId === clientId);
     if (application === undefined) continue;
     const choice = chooseResource(tenant, application, stack, audience);
-    const values = valuesOf(tenant.issuer ?? issuer.replace(/\/+$/, ''), application, stack, choice);
+    const values = valuesOf(tenant.issuer || issuer.replace(/\/+$/, ''), application, stack, choice);
     const snippet = readFileSync(new URL(`./snippets/${stack.id}.txt`, import.meta.url), 'utf8');
     const problems = problemsOf({ tenant, application, stack, choice, values, snippet });
     if (problems.length > 0) throw new CommandError(problems.join('\n'));
@@ -63,7 +63,7 @@ function hintsOf(
 ): string[] {
   const hints = [`This is ${stack.file}.`];
   if (stack.note !== undefined) hints.push(stack.note);
-  if (tenant.issuer !== undefined && tenant.issuer !== issuer) {
+  if (tenant.issuer !== '' && tenant.issuer !== issuer) {
     hints.push(`The issuer is ${tenant.issuer}, the own one of the tenant ${tenant.id}.`);
   }
   if (resource !== undefined && others.length > 0) {

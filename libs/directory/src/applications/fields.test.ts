@@ -1,17 +1,11 @@
-import { ApplicationSchema } from '@tessera/proto-gen/directory';
 import { describe, expect, it } from 'vitest';
 import { application, applicationFields } from './fields.ts';
-import { desiredOf, entryOf, messageOf } from '../fields/field.ts';
+import { desiredOf, entryOf } from '../fields/field.ts';
 import { testApplication } from '../store/store.contract.ts';
 
 const least = { clientId: 'acme-web', name: 'Acme', type: 'public', grantTypes: ['device_code'] };
 
 describe('the fields of an application', () => {
-  it('are sent as fields that the message has', () => {
-    const sent = Object.keys(messageOf(applicationFields, testApplication('acme-web')));
-    expect(ApplicationSchema.fields.map(({ localName }) => localName)).toEqual(expect.arrayContaining(sent));
-  });
-
   it('are written as declared, without what may be left out', () => {
     const record = desiredOf(applicationFields, application.parse(least), undefined);
     expect(entryOf(applicationFields, record)).toEqual(least);

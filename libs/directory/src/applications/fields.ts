@@ -183,4 +183,8 @@ export interface ApplicationRecord extends RecordOf<typeof applicationFields> {
   readonly secrets: readonly SecretRecord[];
 }
 
-export const applicationColumns = columnsOf(applicationFields, 'clientId', 'a');
+export const applicationColumns = columnsOf<Omit<ApplicationRecord, 'secrets'>>(
+  applicationFields,
+  'clientId',
+  'a',
+);

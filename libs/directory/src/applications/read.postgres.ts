@@ -1,6 +1,7 @@
 import type { Database, Queryable } from '@tessera/stores';
-import { tenantColumns, tenantOf, type TenantRow } from '../store/rows.ts';
 import type { FoundApplication, FoundScope, FoundSecrets, ListedSecret, SecretUse } from '../store/store.ts';
+import { tokenColumns } from '../resources/fields.ts';
+import { tenantColumns } from '../tenants/fields.ts';
 import { applicationColumns, type ApplicationRecord } from './fields.ts';
 
 type Row = Readonly<Record<string, unknown>>;
@@ -9,7 +10,7 @@ type Row = Readonly<Record<string, unknown>>;
 const scopesOfApplication = `(
   SELECT coalesce(jsonb_agg(jsonb_build_object('name', granted.name, 'audience', coalesce(s.audience, ''),
            'description', coalesce(s.description, ''), 'resourceName', coalesce(r.name, ''),
-           'tokenType', coalesce(r.token_type, ''), 'scopeFormat', coalesce(r.scope_format, ''))
+           ${tokenColumns})
            ORDER BY granted.position), '[]')
     FROM unnest(a.scopes) WITH ORDINALITY AS granted(name, position)
     LEFT JOIN directory.scope s ON s.tenant_id = a.tenant_id AND s.name = granted.name
@@ -21,10 +22,10 @@ export async function findApplication(
   clientId: string,
 ): Promise<FoundApplication | undefined> {
   const { rows } = await database.query<
-    Row & TenantRow & { readonly valid_from: number; readonly found_scopes: FoundScope[] }
+    Row & { readonly valid_from: number; readonly found_scopes: FoundScope[] }
   >({
     name: 'directory.find_application',
-    text: `SELECT ${tenantColumns}, ${applicationColumns.selected}, ${scopesOfApplication} AS found_scopes,
+    text: `SELECT ${tenantColumns.selected}, ${applicationColumns.selected}, ${scopesOfApplication} AS found_scopes,
                   a.valid_from::float8 AS valid_from
              FROM directory.application a JOIN directory.tenant t ON t.tenant_id = a.tenant_id
             WHERE a.client_id = $1`,
@@ -35,7 +36,7 @@ export async function findApplication(
   return {
     application: applicationColumns.read(row),
     scopes: row.found_scopes,
-    tenant: tenantOf(row),
+    tenant: tenantColumns.read(row),
     validFrom: row.valid_from,
   };
 }

@@ -4,7 +4,7 @@ import { temporarilyUnavailable } from '@tessera/oauth';
 import type { ClientSecrets } from '../client-secrets/client-secrets.ts';
 import { DeclaredStateError, type Problem } from '../declared/positions.ts';
 import { readDeclaredState, type ReadState } from '../declared/read.ts';
-import { jwtAudienceAsClientId, jwtAudiencesOf, sharedAudience } from '../declared/rules.ts';
+import { jwtAudienceAsClientId, jwtAudiencesOf, sharedAudience } from '../resources/checks.ts';
 import type { DeclaredTenant } from '../declared/schema.ts';
 import { refuseDeletions } from './deletion-guard.ts';
 import { desiredState } from './desired-state.ts';
@@ -12,7 +12,8 @@ import { weakPasswords } from '../passwords/password-policy.ts';
 import type { Passwords } from '../passwords/passwords.ts';
 import { changesOf, countPlan, planTenant, type PlanCounts, type TenantPlan } from './plan.ts';
 import { eventsOf, type EventBase } from './plan-events.ts';
-import { normalizeIdentifier, type TenantState } from '../store/records.ts';
+import type { TenantState } from '../store/records.ts';
+import { normalizeIdentifier } from '../users/identifiers.ts';
 import type { AdminStore, StoredPassword, TakenValue, UniqueValues } from '../store/store.ts';
 
 /** The message for a client ID or an issuer of another tenant. */
@@ -106,7 +107,7 @@ async function readApplicable(parts: ApplyParts, document: DeclaredDocument): Pr
   const read = readDeclaredState(document.text, document.fileName);
   const problems = weakPasswords(read, parts.passwordMinLength);
   for (const [index, tenant] of read.state.tenants.entries()) {
-    if (tenant.issuer !== undefined && tenant.issuer === parts.sharedIssuer) {
+    if (tenant.issuer !== '' && tenant.issuer === parts.sharedIssuer) {
       problems.push(read.problem(['tenants', index, 'issuer'], 'is the shared issuer'));
     }
     const taken = await parts.store.takenValues(tenant.id, uniqueValues(read, tenant));
@@ -221,7 +222,7 @@ function takenProblems(read: ReadState, tenant: DeclaredTenant, taken: readonly 
 }
 
 function uniqueValues(read: ReadState, tenant: DeclaredTenant): UniqueValues {
-  const { applications, issuer = '', resources } = tenant;
+  const { applications, issuer, resources } = tenant;
   return {
     clientIds: applications.map(({ clientId }) => clientId),
     issuer,

@@ -4,11 +4,14 @@ import {
   type DeclaredApplication,
 } from '../applications/fields.ts';
 import type { SecretRecord } from '../applications/secrets.ts';
-import type { DeclaredTenant, DeclaredUser } from '../declared/schema.ts';
+import type { DeclaredTenant } from '../declared/schema.ts';
 import { desiredOf } from '../fields/field.ts';
 import { standardClaimsOf } from '../users/standard-claims.ts';
 import type { ClientSecrets } from '../client-secrets/client-secrets.ts';
-import { normalizeIdentifier, type TenantState, type UserRecord } from '../store/records.ts';
+import type { TenantState } from '../store/records.ts';
+import { tenantFields } from '../tenants/fields.ts';
+import { userFields, type DeclaredUser, type UserRecord } from '../users/fields.ts';
+import { normalizeIdentifier } from '../users/identifiers.ts';
 
 export interface DesiredOptions {
   readonly secrets: ClientSecrets;
@@ -31,12 +34,7 @@ export function desiredState(
     current?.applications.map((application) => [application.clientId, application]),
   );
   return {
-    tenant: {
-      tenantId: declared.id,
-      name: declared.name,
-      status: declared.status ?? current?.tenant.status ?? 'active',
-      issuer: declared.issuer ?? '',
-    },
+    tenant: { tenantId: declared.id, ...desiredOf(tenantFields, declared, current?.tenant) },
     resources: declared.resources,
     roles: declared.roles,
     users: declared.users.map((user) =>
@@ -55,14 +53,8 @@ function desiredUser(
 ): UserRecord {
   return {
     userId: current?.userId ?? newUserId(),
-    username: declared.username,
-    email: declared.email,
-    name: declared.name,
-    phoneNumber: declared.phoneNumber,
+    ...desiredOf(userFields, declared, current),
     standardClaims: standardClaimsOf(declared),
-    attributes: declared.attributes,
-    roles: declared.roles,
-    status: declared.status ?? current?.status ?? 'active',
     passwordHash: passwordHashes.get(normalizeIdentifier(declared.username)) ?? current?.passwordHash,
   };
 }

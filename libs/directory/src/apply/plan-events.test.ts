@@ -2,7 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { planTenant, countPlan, changesOf } from './plan.ts';
 import { eventsOf } from './plan-events.ts';
 import type { ApplicationRecord } from '../applications/fields.ts';
-import type { TenantState, UserRecord } from '../store/records.ts';
+import type { TenantState } from '../store/records.ts';
+import type { UserRecord } from '../users/fields.ts';
 
 const user: UserRecord = {
   userId: 'usr_ada',

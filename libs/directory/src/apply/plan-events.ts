@@ -2,7 +2,8 @@ import { isDeepStrictEqual } from 'node:util';
 import type { AuditEvent } from '@tessera/audit';
 import { changedFields, isEmpty, type Difference, type TenantPlan } from './plan.ts';
 import type { ApplicationRecord } from '../applications/fields.ts';
-import type { TenantRecord, UserRecord } from '../store/records.ts';
+import type { TenantRecord } from '../tenants/fields.ts';
+import type { UserRecord } from '../users/fields.ts';
 
 /** What every event of one change has in common. */
 export type EventBase = Pick<AuditEvent, 'actor' | 'requestId'>;

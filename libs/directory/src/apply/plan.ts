@@ -1,6 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { ApplicationRecord } from '../applications/fields.ts';
-import type { Change, ResourceRecord, TenantState, UserRecord } from '../store/records.ts';
+import type { ResourceRecord } from '../resources/fields.ts';
+import type { Change, TenantState } from '../store/records.ts';
+import type { UserRecord } from '../users/fields.ts';
 
 export interface Difference<T> {
   readonly created: readonly T[];

@@ -1,7 +1,13 @@
 import { applicationReference } from '../applications/fields.ts';
 import type { ReferenceRow } from '../fields/field.ts';
+import { resourceReference } from '../resources/fields.ts';
+import { userReference } from '../users/fields.ts';
+import { tenantReference } from './schema.ts';
 
 /** The keys of the declared state by kind, for the tables of README.md. */
 export const reference: Readonly<Record<string, readonly ReferenceRow[]>> = {
+  tenants: tenantReference,
+  resources: resourceReference,
+  users: userReference,
   applications: applicationReference,
 };

@@ -1,7 +1,8 @@
 import type { z } from 'zod';
 import { application } from '../applications/fields.ts';
+import { user } from '../users/fields.ts';
 import type { Path } from './positions.ts';
-import { tenant, user, type DeclaredState, type DeclaredTenant } from './schema.ts';
+import { tenant, type DeclaredState, type DeclaredTenant } from './schema.ts';
 
 /** Tenants whose rules can be checked. */
 interface Checkable {

@@ -1,5 +1,3 @@
-import type { Fields, RecordOf } from './field.ts';
-
 type ColumnType = 'boolean' | 'integer' | 'jsonb' | 'text' | 'text[]';
 
 /**
@@ -11,11 +9,15 @@ export type Stored =
   | { readonly type: ColumnType; readonly columns: Readonly<Record<string, string>> }
   | { readonly select: string };
 
-/** The parts of the statements that read and write a table of fields. */
-export interface Columns<T extends Fields> {
+/** What is stored of the fields of a record, by their names. */
+export type StoredFields = Readonly<Record<string, { readonly stored: Stored }>>;
+
+/** The parts of the statements that read and write records of one kind. */
+export interface Columns<T> {
   /** For SELECT, with the names that `read` expects. */
   readonly selected: string;
-  read(row: Readonly<Record<string, unknown>>): RecordOf<T>;
+  /** The record of a row; without the fields that are null. */
+  read(row: Readonly<Record<string, unknown>>): T;
   /** For INSERT: the names of the columns. */
   readonly names: string;
   /** For the SELECT that an INSERT writes: the values of `names`. */
@@ -34,22 +36,23 @@ interface Column {
 }
 
 /**
- * @param key the field that identifies a record
+ * @param key the field that identifies a record of a tenant
  * @param alias of the table, where records are read, and of the records, where they are written
+ * @param prefix of the names in a row, so that records of several kinds can stand in one
  */
-export function columnsOf<T extends Fields>(fields: T, key: keyof T & string, alias: string): Columns<T> {
-  const keys = Object.keys(fields);
-  const columns = keys.flatMap((name) => columnsOfField(name, fields[name]?.stored, alias));
-  const elsewhere = keys.flatMap((name) => {
-    const stored = fields[name]?.stored;
-    return typeof stored === 'object' && 'select' in stored ? [`${stored.select} AS "${name}"`] : [];
-  });
+export function columnsOf<T>(fields: StoredFields, key: string, alias: string, prefix = ''): Columns<T> {
+  const entries = Object.entries(fields).map(([name, { stored }]) => [name, stored] as const);
+  const columns = entries.flatMap(([name, stored]) => columnsOfField(name, stored, alias));
+  const elsewhere = entries.flatMap(([name, stored]) =>
+    typeof stored === 'object' && 'select' in stored ? [`${stored.select} AS "${prefix}${name}"`] : [],
+  );
+  const selected = columns.map(({ name, path }) => `${alias}.${name} AS "${prefix}${path}"`);
   return {
-    selected: [...columns.map(({ name, path }) => `${alias}.${name} AS "${path}"`), ...elsewhere].join(', '),
-    read: (row) => recordOf(fields, row) as RecordOf<T>,
+    selected: [...selected, ...elsewhere].join(', '),
+    read: (row) => recordOf(fields, row, prefix) as T,
     names: columns.map(({ name }) => name).join(', '),
     values: columns.map(({ value }) => value).join(', '),
-    definitions: keys.flatMap((name) => definitionOf(name, fields[name]?.stored)).join(', '),
+    definitions: entries.flatMap(([name, stored]) => definitionOf(name, stored)).join(', '),
     updates: columns
       .filter(({ path }) => path !== key)
       .map(({ name }) => `${name} = excluded.${name}`)
@@ -57,8 +60,7 @@ export function columnsOf<T extends Fields>(fields: T, key: keyof T & string, al
   };
 }
 
-function columnsOfField(key: string, stored: Stored | undefined, alias: string): Column[] {
-  if (stored === undefined) return [];
+function columnsOfField(key: string, stored: Stored, alias: string): Column[] {
   if (typeof stored === 'string') return [{ name: snakeCase(key), path: key, value: `${alias}."${key}"` }];
   if ('select' in stored) return [];
   return Object.entries(stored.columns).map(([part, name]) => ({
@@ -68,22 +70,28 @@ function columnsOfField(key: string, stored: Stored | undefined, alias: string):
   }));
 }
 
-function definitionOf(key: string, stored: Stored | undefined): string[] {
-  if (stored === undefined || (typeof stored === 'object' && 'select' in stored)) return [];
-  return [`"${key}" ${typeof stored === 'string' ? stored : 'jsonb'}`];
+function definitionOf(key: string, stored: Stored): string[] {
+  if (typeof stored === 'string') return [`"${key}" ${stored}`];
+  return 'select' in stored ? [] : [`"${key}" jsonb`];
 }
 
-function recordOf(fields: Fields, row: Readonly<Record<string, unknown>>): Record<string, unknown> {
+function recordOf(
+  fields: StoredFields,
+  row: Readonly<Record<string, unknown>>,
+  prefix: string,
+): Record<string, unknown> {
   const record: Record<string, unknown> = {};
   for (const [key, { stored }] of Object.entries(fields)) {
+    const path = `${prefix}${key}`;
     record[key] =
       typeof stored === 'string' || 'select' in stored
-        ? row[key]
-        : Object.fromEntries(Object.keys(stored.columns).map((part) => [part, row[`${key}.${part}`]]));
+        ? (row[path] ?? undefined)
+        : Object.fromEntries(Object.keys(stored.columns).map((part) => [part, row[`${path}.${part}`]]));
   }
   return record;
 }
 
-function snakeCase(name: string): string {
+/** The name in SQL and in registered claims of what is called `name` here. */
+export function snakeCase(name: string): string {
   return name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }

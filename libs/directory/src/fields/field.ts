@@ -20,6 +20,8 @@ export interface Field<
   readonly initial?: ValueOf<Schema>;
   /** What the message has of it; without this, a field of the same name and value. */
   sent?(value: ValueOf<Schema>): Sent;
+  /** The value as the declared state that is written has it, if it has a shorter form. */
+  written?(value: ValueOf<Schema>): unknown;
 }
 
 type Keys = Readonly<Record<string, Key>>;
@@ -81,7 +83,10 @@ export function desiredOf<T extends Fields>(
 
 /** The entry of the declared state that asks for a record, without the keys that may be left out. */
 export function entryOf<T extends Fields>(fields: T, record: RecordOf<T>): Record<string, unknown> {
-  const all = mapped(fields, (field, key) => unlessDefault(record[key], defaultOf(field)));
+  const all = mapped(fields, (field, key) => {
+    const given = unlessDefault(record[key], defaultOf(field));
+    return given === undefined || field.written === undefined ? given : field.written(record[key]);
+  });
   return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined));
 }
 

@@ -2,7 +2,7 @@ import { createHmac, type KeyObject } from 'node:crypto';
 import type { Logger } from '@tessera/telemetry';
 import { addressKey, networkKey } from '@tessera/stores';
 import type { Passwords } from './passwords.ts';
-import { longestIdentifier, normalizeIdentifier } from '../store/records.ts';
+import { longestIdentifier, normalizeIdentifier } from '../users/identifiers.ts';
 import type { AdminStore, DirectoryStore, FoundUser } from '../store/store.ts';
 
 export interface SignInParts {

@@ -2,7 +2,7 @@ import { argon2, timingSafeEqual } from 'node:crypto';
 import { isDeepStrictEqual, promisify } from 'node:util';
 import { normalizeStart, type Random } from '@tessera/kit';
 import { OAuthError } from '@tessera/oauth';
-import { longestPassword } from '../declared/schema.ts';
+import { longestPassword } from './phc.ts';
 import type { HashQueue, SignInSource } from './hash-queue.ts';
 import { decodePasswordHash, encodePasswordHash, type PasswordHash } from './phc.ts';
 

@@ -1,3 +1,6 @@
+/** Longest password that is hashed, in UTF-16 code units. */
+export const longestPassword = 1024;
+
 /** An argon2id hash (RFC 9106) with everything needed to verify a password. */
 export interface PasswordHash {
   /** KiB. */

@@ -1,10 +1,11 @@
 import { auditRow, type AuditEvent } from '@tessera/audit';
 import { type Clock, type Random } from '@tessera/kit';
 import { type Database, type Queryable } from '@tessera/stores';
-import { normalizeIdentifier, type Change } from './records.ts';
+import { normalizeIdentifier } from '../users/identifiers.ts';
+import type { Change } from './records.ts';
 import type { AdminStore, PasswordRenewal, StatusTarget, TakenValue, UniqueValues } from './store.ts';
 import { validFromNow } from './valid-from.ts';
-import { readTenantState } from './tenant-state.postgres.ts';
+import { readTenantState } from '../tenants/read.postgres.ts';
 import { writeTenantPlan } from './tenant-plan.postgres.ts';
 
 /** Writes of the durable records in Postgres or PGlite. */

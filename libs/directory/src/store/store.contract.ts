@@ -3,10 +3,11 @@ import type { AuditEvent } from '@tessera/audit';
 import type { Database } from '@tessera/stores';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { changesOf, countPlan, planTenant } from '../apply/plan.ts';
-import { jwtAudiencesOf } from '../declared/rules.ts';
+import { jwtAudiencesOf } from '../resources/checks.ts';
 import { eventsOf } from '../apply/plan-events.ts';
 import type { ApplicationRecord } from '../applications/fields.ts';
-import type { TenantState, UserRecord } from './records.ts';
+import type { UserRecord } from '../users/fields.ts';
+import type { TenantState } from './records.ts';
 import type { AdminStore, ChangeStore, DirectoryStore, UniqueValues } from './store.ts';
 
 export interface Stores {
@@ -402,7 +403,7 @@ export function directoryStoreContract(engine: string, open: () => Promise<Store
     it('writes nothing if a JWT audience is the client id of another tenant, whoever comes first', async () => {
       const [one, other, third, plain] = [fresh(), fresh(), fresh(), fresh()];
       const withResource = (tenantId: string, audience: string, tokenType: 'JWT' | 'at+jwt') => {
-        const resource = { audience, name: 'API', shared: false, scopes: [], scopeFormat: 'array' } as const;
+        const resource = { audience, name: 'API', shared: false, scopes: [], scopeFormat: 'array' as const };
         return make(testTenant(tenantId, { resources: [{ ...resource, tokenType }], applications: [] }));
       };
       await make(testTenant(one));

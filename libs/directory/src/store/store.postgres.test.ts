@@ -5,7 +5,8 @@ import { afterAll } from 'vitest';
 import { createAdminStore } from './admin-store.postgres.ts';
 import { migrations } from '../wiring.ts';
 import { directoryStoreContract, type Stores } from './store.contract.ts';
-import { createChangeStore, createDirectoryStore } from './store.postgres.ts';
+import { createChangeStore } from '../feed/change-store.postgres.ts';
+import { createDirectoryStore } from './store.postgres.ts';
 
 const embedded: Database[] = [];
 afterAll(() => Promise.all(embedded.map((database) => database.close())));

@@ -3,11 +3,17 @@ import type { FeedStore } from '@tessera/stores';
 import type { TenantPlan } from '../apply/plan.ts';
 import type { ApplicationRecord } from '../applications/fields.ts';
 import type { SecretRecord } from '../applications/secrets.ts';
-import type { Change, TenantRecord, TenantState, UserRecord } from './records.ts';
+import type { RecordOf } from '../fields/field.ts';
+import type { tokenFields } from '../resources/fields.ts';
+import type { TenantRecord } from '../tenants/fields.ts';
+import type { UserRecord } from '../users/fields.ts';
+import type { Change, TenantState } from './records.ts';
 
-export interface FoundScope {
+type TokenFields = RecordOf<typeof tokenFields>;
+
+/** What a resource says about a scope is empty for a built-in one. */
+export interface FoundScope extends Readonly<Record<keyof TokenFields, TokenFields[keyof TokenFields] | ''>> {
   readonly name: string;
-  /** Empty for a built-in scope, like the two below. */
   readonly audience: string;
   readonly description: string;
   readonly resourceName: string;

@@ -1,3 +1,4 @@
+import type { ClaimObject } from '@tessera/oauth';
 import { z } from 'zod';
 import { line } from '../fields/values.ts';
 
@@ -25,4 +26,9 @@ export const attributes = z
   )
   .default({});
 
-export type Attributes = Readonly<Record<string, string | readonly string[]>>;
+type Attributes = z.infer<typeof attributes>;
+
+/** The attributes of a user as messages have them: absent when there are none. */
+export function attributesSent(given: Attributes): { attributes?: ClaimObject } {
+  return Object.keys(given).length === 0 ? {} : { attributes: given };
+}

@@ -1,5 +1,10 @@
+import type { ClaimObject } from '@tessera/oauth';
 import { z } from 'zod';
+import { snakeCase } from '../fields/columns.ts';
+import { shapeOf } from '../fields/field.ts';
 import { line } from '../fields/values.ts';
+
+const ofProfile = 'claim of the scope `profile`';
 
 /** Longest URL of a claim, in characters. */
 const longestUrl = 2048;
@@ -57,38 +62,63 @@ const address = z
 
 /** The standard claims of a user (OIDC Core §5.1) in camelCase, beside name, email and phoneNumber. */
 export const standardClaims = {
-  preferredUsername: line(200).optional(),
-  givenName: line(200).optional(),
-  familyName: line(200).optional(),
-  middleName: line(200).optional(),
-  nickname: line(200).optional(),
-  emailVerified: z.boolean().optional(),
-  phoneNumberVerified: z.boolean().optional(),
-  locale: z
-    .string()
-    .max(100)
-    .refine(isLocale, 'must be a language tag such as en or sv-SE (BCP 47)')
-    .optional(),
-  zoneinfo: z
-    .string()
-    .max(100)
-    .refine(isTimeZone, 'must be a time zone such as Europe/Stockholm (IANA)')
-    .optional(),
-  picture: webUrl.optional(),
-  profile: webUrl.optional(),
-  website: webUrl.optional(),
-  gender: line(64).optional(),
-  birthdate: z
-    .string()
-    .refine(isBirthdate, 'must be a date such as "1985-12-10", "0000-12-10" without a year, or "1985"')
-    .optional(),
-  address: address.optional(),
+  preferredUsername: { schema: line(200).optional(), reference: ofProfile },
+  givenName: { schema: line(200).optional(), reference: ofProfile },
+  familyName: { schema: line(200).optional(), reference: ofProfile },
+  middleName: { schema: line(200).optional(), reference: ofProfile },
+  nickname: { schema: line(200).optional(), reference: ofProfile },
+  emailVerified: { schema: z.boolean().optional(), reference: '`true` or `false`, beside `email`' },
+  phoneNumberVerified: {
+    schema: z.boolean().optional(),
+    reference: '`true` or `false`, beside `phoneNumber`',
+  },
+  locale: {
+    schema: z
+      .string()
+      .max(100)
+      .refine(isLocale, 'must be a language tag such as en or sv-SE (BCP 47)')
+      .optional(),
+    reference: `${ofProfile}: \`sv-SE\``,
+  },
+  zoneinfo: {
+    schema: z
+      .string()
+      .max(100)
+      .refine(isTimeZone, 'must be a time zone such as Europe/Stockholm (IANA)')
+      .optional(),
+    reference: `${ofProfile}: \`Europe/Stockholm\``,
+  },
+  picture: { schema: webUrl.optional(), reference: `${ofProfile}: a web address` },
+  profile: { schema: webUrl.optional(), reference: `${ofProfile}: a web address` },
+  website: { schema: webUrl.optional(), reference: `${ofProfile}: a web address` },
+  gender: { schema: line(64).optional(), reference: ofProfile },
+  birthdate: {
+    schema: z
+      .string()
+      .refine(isBirthdate, 'must be a date such as "1985-12-10", "0000-12-10" without a year, or "1985"')
+      .optional(),
+    reference: `${ofProfile}: \`"1985-12-10"\`, \`"0000-12-10"\` or \`"1985"\`, in quotes`,
+  },
+  address: {
+    schema: address.optional(),
+    reference:
+      'claim of the scope `address`: at least one of `formatted`, `streetAddress`, `locality`, `region`, `postalCode`, `country`',
+  },
 };
 
-const declaredStandardClaims = z.object(standardClaims);
+const declaredStandardClaims = z.object(shapeOf(standardClaims));
 export type StandardClaims = z.infer<typeof declaredStandardClaims>;
 
 /** The standard claims among the keys of a declared user, without those that are absent. */
 export function standardClaimsOf(user: StandardClaims): StandardClaims {
   return declaredStandardClaims.parse(user);
+}
+
+/** Standard claims by their registered names: `givenName` becomes `given_name`, in an address too. */
+export function claimsOf(declared: StandardClaims | NonNullable<StandardClaims['address']>): ClaimObject {
+  const claims: ClaimObject = {};
+  for (const [key, value] of Object.entries(declared)) {
+    if (value !== undefined) claims[snakeCase(key)] = typeof value === 'object' ? claimsOf(value) : value;
+  }
+  return claims;
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { identifiersOf, normalizeIdentifier } from './records.ts';
+import { identifiersOf, normalizeIdentifier } from './identifiers.ts';
 
 describe('identifiers', () => {
   it('ignore case, surrounding space, Unicode composition and separators between digits', () => {

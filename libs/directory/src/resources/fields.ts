@@ -1,0 +1,74 @@
+import { isScopeToken } from '@tessera/oauth';
+import { z } from 'zod';
+import { columnsOf, snakeCase } from '../fields/columns.ts';
+import { field, referenceOf, shapeOf, type RecordOf } from '../fields/field.ts';
+import { line } from '../fields/values.ts';
+
+const scopeName = z
+  .string()
+  .max(128)
+  .refine(isScopeToken, 'must be printable ASCII without spaces, quotes and backslashes');
+
+/** The fields of a resource that applications get with each scope of it that they are granted. */
+export const tokenFields = {
+  tokenType: field({
+    schema: z.enum(['at+jwt', 'JWT']).default('at+jwt'),
+    stored: 'text',
+    reference:
+      '`typ` of its access tokens: `at+jwt` (default), or `JWT` for verifiers that accept no other; no application of any tenant may ' +
+      'then have the audience as `clientId`',
+  }),
+  scopeFormat: field({
+    schema: z.enum(['array', 'string']).default('array'),
+    stored: 'text',
+    reference: '`scope` of its access tokens: `array` (default), or `string` (RFC 9068 §2.2.3)',
+  }),
+};
+
+/** The fields of an API resource, in the order of the reference and of the declared state that is written. */
+export const resourceFields = {
+  audience: field({
+    schema: z
+      .string()
+      .max(512)
+      .regex(/^[\x21\x22\x24-\x7e]+$/, 'must be printable ASCII without spaces and without a fragment'),
+    stored: 'text',
+    reference: 'the `aud` of its tokens: printable ASCII without `#`, unique within the tenant',
+  }),
+  name: field({ schema: line(200), stored: 'text', reference: 'text' }),
+  shared: field({
+    schema: z.boolean().default(false),
+    stored: 'boolean',
+    reference: '`true`: other tenants of the same issuer may declare the audience too, if they also say so',
+  }),
+  scopes: field({
+    schema: z
+      .array(
+        z.preprocess(
+          (value) => (typeof value === 'string' ? { name: value } : value),
+          z.strictObject({ name: scopeName, description: line(500).default('') }),
+        ),
+      )
+      .default([]),
+    stored: {
+      select: `(SELECT coalesce(jsonb_agg(jsonb_build_object('name', s.name, 'description', s.description)
+                                ORDER BY s.position), '[]')
+                  FROM directory.scope s
+                 WHERE s.tenant_id = r.tenant_id AND s.audience = r.audience)`,
+    },
+    written: (scopes) => scopes.map((scope) => (scope.description === '' ? scope.name : scope)),
+    reference: 'names, or `{name, description}`; each belongs to one resource of the tenant',
+  }),
+  ...tokenFields,
+};
+
+/** For jsonb_build_object: `tokenFields` of the resource `r`, empty if there is none. */
+export const tokenColumns = Object.keys(tokenFields)
+  .map((name) => `'${name}', coalesce(r.${snakeCase(name)}, '')`)
+  .join(', ');
+
+/** An API resource in the declared state. */
+export const resource = z.strictObject(shapeOf(resourceFields));
+export const resourceReference = referenceOf(resourceFields);
+export type ResourceRecord = RecordOf<typeof resourceFields>;
+export const resourceColumns = columnsOf<ResourceRecord>(resourceFields, 'audience', 'r');

@@ -1,0 +1,4 @@
+import { line } from '../fields/values.ts';
+
+/** A role in the declared state, which is its name. */
+export const role = line(100);

@@ -1,0 +1,51 @@
+import { z } from 'zod';
+import { columnsOf } from '../fields/columns.ts';
+import { field, type RecordOf } from '../fields/field.ts';
+import { statusSent } from '../fields/status.ts';
+import { line } from '../fields/values.ts';
+import { tenantIssuerProblem } from './issuer.ts';
+
+/** The fields of a tenant, without its identifier. */
+export const tenantFields = {
+  name: field({ schema: line(200), stored: 'text', reference: 'text' }),
+  status: field({
+    schema: z.enum(['active', 'disabled']).optional(),
+    initial: 'active',
+    stored: 'text',
+    sent: statusSent,
+    reference: '`active`, `disabled`',
+  }),
+  issuer: field({
+    schema: z
+      .string()
+      .max(512)
+      .superRefine((value, context) => {
+        const problem = tenantIssuerProblem(value);
+        if (problem !== undefined) context.addIssue({ code: 'custom', message: problem });
+      })
+      .default(''),
+    stored: 'text',
+    reference:
+      'its own issuer, `https://login.acme.example` or `https://id.example/t/acme` ([tenant issuers](../../docs/integrating.md#tenant-issuers)); ' +
+      'without it the tenant is served at the shared one',
+  }),
+};
+
+/** The identifier of a tenant in the declared state. */
+export const tenantId = {
+  schema: z
+    .string()
+    .regex(/^[a-z0-9][a-z0-9-]{0,62}$/, 'must be a slug of lower-case letters, digits and dashes'),
+  reference: 'slug: lower-case letters, digits, dashes',
+};
+
+export interface TenantRecord extends RecordOf<typeof tenantFields> {
+  readonly tenantId: string;
+}
+
+export const tenantColumns = columnsOf<TenantRecord>(
+  { tenantId: { stored: 'text' }, ...tenantFields },
+  'tenantId',
+  't',
+  'tenant.',
+);

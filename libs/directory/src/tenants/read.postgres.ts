@@ -1,0 +1,39 @@
+import type { Queryable } from '@tessera/stores';
+import { readApplications } from '../applications/read.postgres.ts';
+import { readResources } from '../resources/read.postgres.ts';
+import { readRoles } from '../roles/store.postgres.ts';
+import type { TenantState } from '../store/records.ts';
+import { readUsers } from '../users/read.postgres.ts';
+import { tenantColumns, type TenantRecord } from './fields.ts';
+
+/** Undefined if unknown. */
+export async function findTenant(queryable: Queryable, tenantId: string): Promise<TenantRecord | undefined> {
+  const { rows } = await queryable.query({
+    name: 'directory.find_tenant',
+    text: `SELECT ${tenantColumns.selected} FROM directory.tenant t WHERE t.tenant_id = $1`,
+    values: [tenantId],
+  });
+  return rows[0] && tenantColumns.read(rows[0]);
+}
+
+/** The tenants that have an issuer of their own. */
+export async function tenantIssuers(queryable: Queryable): Promise<{ tenantId: string; issuer: string }[]> {
+  const { rows } = await queryable.query<{ tenant_id: string; issuer: string }>({
+    name: 'directory.tenant_issuers',
+    text: `SELECT tenant_id, issuer FROM directory.tenant WHERE issuer <> '' ORDER BY tenant_id`,
+  });
+  return rows.map((row) => ({ tenantId: row.tenant_id, issuer: row.issuer }));
+}
+
+/** Everything of a tenant, as it stands inside the transaction; undefined when there is no such tenant. */
+export async function readTenantState(tx: Queryable, tenantId: string): Promise<TenantState | undefined> {
+  const tenant = await findTenant(tx, tenantId);
+  if (tenant === undefined) return undefined;
+  return {
+    tenant,
+    resources: await readResources(tx, tenantId),
+    roles: await readRoles(tx, tenantId),
+    users: await readUsers(tx, tenantId),
+    applications: await readApplications(tx, tenantId),
+  };
+}

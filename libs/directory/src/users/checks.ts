@@ -1,0 +1,32 @@
+import { refuseRepeated, type Report } from '../fields/checks.ts';
+import type { DeclaredUser } from './fields.ts';
+import { identifiersOf } from './identifiers.ts';
+
+/** The rules of the users of a tenant that involve more than one key. */
+export function checkUsers(
+  tenant: { readonly users: readonly DeclaredUser[]; readonly roles: readonly string[] },
+  report: Report,
+): void {
+  const roles = new Set(tenant.roles);
+  const identifiers = new Set<string>();
+  tenant.users.forEach((user, userIndex) => {
+    const here: Report = (path, message) => report(['users', userIndex, ...path], message);
+    for (const identifier of identifiersOf(user)) {
+      if (identifiers.has(identifier)) {
+        here([], 'shares a user name, e-mail address or phone number with another user of the tenant');
+      }
+      identifiers.add(identifier);
+    }
+    if (user.emailVerified !== undefined && user.email === '') here(['emailVerified'], 'needs an email');
+    if (user.phoneNumberVerified !== undefined && user.phoneNumber === '') {
+      here(['phoneNumberVerified'], 'needs a phoneNumber');
+    }
+    if (user.password !== undefined && user.passwordHash !== undefined) {
+      here(['passwordHash'], 'cannot stand beside password');
+    }
+    user.roles.forEach((role, index) => {
+      if (!roles.has(role)) here(['roles', index], 'is not a role of the tenant');
+    });
+    refuseRepeated(user.roles, (index) => here(['roles', index], 'is listed twice'));
+  });
+}

@@ -1,0 +1,102 @@
+import { z } from 'zod';
+import { columnsOf } from '../fields/columns.ts';
+import { field, referenceOf, shapeOf, type RecordOf } from '../fields/field.ts';
+import { statusSent } from '../fields/status.ts';
+import { line } from '../fields/values.ts';
+import { isPasswordHash, longestPassword } from '../passwords/phc.ts';
+import { attributes, attributesSent } from './attributes.ts';
+import { standardClaims, type StandardClaims } from './standard-claims.ts';
+
+/** The fields of a user, in the order of the reference and of the declared state that is written; empty texts are unknown. */
+export const userFields = {
+  username: field({
+    schema: line(128),
+    stored: 'text',
+    reference: 'text; with `email` and `phoneNumber` unique within the tenant, in any case',
+  }),
+  email: field({
+    schema: line(254)
+      .regex(/^[^@\s]+@[^@\s]+$/, 'must be an e-mail address')
+      .default(''),
+    stored: 'text',
+    reference: 'an e-mail address',
+  }),
+  name: field({ schema: line(200).default(''), stored: 'text', reference: 'text' }),
+  phoneNumber: field({
+    schema: z
+      .string()
+      .regex(/^\+[1-9]\d{5,14}$/, 'must be a phone number such as +46701234567')
+      .default(''),
+    stored: 'text',
+    reference: '`"+46701234567"`, in quotes',
+  }),
+  attributes: field({
+    schema: attributes,
+    stored: 'jsonb',
+    sent: attributesSent,
+    reference:
+      'what applications map to claims: up to 50 names, each with a text or a list of texts, at most 4096 bytes together',
+  }),
+  roles: field({
+    schema: z.array(z.string()).default([]),
+    stored: {
+      select: `ARRAY(SELECT r.role FROM directory.user_role r
+                      WHERE r.tenant_id = u.tenant_id AND r.user_id = u.user_id ORDER BY r.position)`,
+    },
+    reference: 'roles of the tenant, in the order of the token',
+  }),
+  status: field({
+    schema: z.enum(['active', 'disabled', 'locked']).optional(),
+    initial: 'active',
+    stored: 'text',
+    sent: statusSent,
+    reference: '`active`, `disabled`, `locked`',
+  }),
+};
+
+const declaredKeys = {
+  ...userFields,
+  ...standardClaims,
+  password: {
+    schema: z.string().min(1).max(longestPassword).optional(),
+    reference:
+      'of `TESSERA_PASSWORD_MIN_LENGTH` (8) to 1024 characters, not among the 10,000 most common; in its place `passwordFromEnv` or ' +
+      '`passwordFromFile`',
+  },
+  passwordHash: {
+    schema: z
+      .string()
+      .refine(
+        isPasswordHash,
+        'must be an argon2id hash in PHC form ($argon2id$v=19$m=...,t=...,p=...$...$...)',
+      )
+      .optional(),
+    reference:
+      'in place of a password: an argon2id PHC string, of any password, of at most 256 MiB, 16 passes, 16 lanes',
+  },
+};
+
+/** A user in the declared state. */
+export const user = z.strictObject(shapeOf(declaredKeys));
+export type DeclaredUser = z.infer<typeof user>;
+export const userReference = referenceOf(declaredKeys);
+
+export interface UserRecord extends RecordOf<typeof userFields> {
+  /** `usr_` and 22 characters of base64url. */
+  readonly userId: string;
+  /** Further standard claims, by the keys of the declared state. */
+  readonly standardClaims: StandardClaims;
+  /** PHC string; undefined for a person without a password. */
+  readonly passwordHash: string | undefined;
+}
+
+export const userColumns = columnsOf<UserRecord>(
+  {
+    userId: { stored: 'text' },
+    ...userFields,
+    standardClaims: { stored: 'jsonb' },
+    passwordHash: { stored: 'text' },
+  },
+  'userId',
+  'u',
+);

@@ -1,0 +1,103 @@
+import type { Queryable } from '@tessera/stores';
+import type { FoundUser } from '../store/store.ts';
+import { tenantColumns } from '../tenants/fields.ts';
+import { userColumns, type UserRecord } from './fields.ts';
+
+type FoundRow = Readonly<Record<string, unknown>> & {
+  readonly valid_from: number;
+  readonly updated_at: number;
+};
+
+const userTimes = `greatest(u.valid_from, t.valid_from)::float8 AS valid_from,
+  floor(extract(epoch FROM u.updated_at))::float8 AS updated_at`;
+
+/** Undefined if unknown. */
+export async function findUser(
+  database: Queryable,
+  tenantId: string,
+  userId: string,
+): Promise<FoundUser | undefined> {
+  const { rows } = await database.query<FoundRow>({
+    name: 'directory.find_user',
+    text: `SELECT ${tenantColumns.selected}, ${userColumns.selected}, ${userTimes}
+             FROM directory.user_account u JOIN directory.tenant t ON t.tenant_id = u.tenant_id
+            WHERE u.tenant_id = $1 AND u.user_id = $2`,
+    values: [tenantId, userId],
+  });
+  return foundUser(rows);
+}
+
+/** By normalized user name, e-mail address or phone number. */
+export async function findUserByIdentifier(
+  database: Queryable,
+  tenantId: string,
+  identifier: string,
+): Promise<FoundUser | undefined> {
+  const { rows } = await database.query<FoundRow>({
+    name: 'directory.find_user_by_identifier',
+    text: `SELECT ${tenantColumns.selected}, ${userColumns.selected}, ${userTimes}
+             FROM directory.user_identifier i
+             JOIN directory.user_account u ON u.tenant_id = i.tenant_id AND u.user_id = i.user_id
+             JOIN directory.tenant t ON t.tenant_id = i.tenant_id
+            WHERE i.tenant_id = $1 AND i.identifier = $2`,
+    values: [tenantId, identifier],
+  });
+  return foundUser(rows);
+}
+
+/** The share lock waits for a change that is under way, and a change that comes later is dated after it. */
+export async function confirmSignIn(
+  database: Queryable,
+  tenantId: string,
+  userId: string,
+  passwordHash: string,
+): Promise<number | undefined> {
+  const { rows } = await database.query<{ signed_in_at: number }>({
+    name: 'directory.confirm_sign_in',
+    text: `SELECT greatest(u.valid_from * 1000, t.valid_from * 1000,
+                           floor(extract(epoch FROM clock_timestamp()) * 1000))::float8 AS signed_in_at
+             FROM directory.user_account u JOIN directory.tenant t ON t.tenant_id = u.tenant_id
+            WHERE u.tenant_id = $1 AND u.user_id = $2 AND u.password_hash = $3
+              AND u.status = 'active' AND t.status = 'active'
+              FOR SHARE`,
+    values: [tenantId, userId, passwordHash],
+  });
+  return rows[0]?.signed_in_at;
+}
+
+/** A password hash of the tenant: of the user whose id follows `position`, or of the first one; undefined without any. */
+export async function somePasswordHash(
+  database: Queryable,
+  tenantId: string,
+  position: string,
+): Promise<string | undefined> {
+  const from = (condition: string) => `(
+    SELECT password_hash FROM directory.user_account
+     WHERE tenant_id = $1 AND password_hash IS NOT NULL AND ${condition} ORDER BY user_id LIMIT 1)`;
+  const { rows } = await database.query<{ password_hash: string }>({
+    name: 'directory.some_password_hash',
+    text: `${from('user_id > $2')} UNION ALL ${from('user_id <= $2')} LIMIT 1`,
+    values: [tenantId, position],
+  });
+  return rows[0]?.password_hash;
+}
+
+/** All users of a tenant. */
+export async function readUsers(tx: Queryable, tenantId: string): Promise<UserRecord[]> {
+  const { rows } = await tx.query({
+    name: 'directory.read_users',
+    text: `SELECT ${userColumns.selected} FROM directory.user_account u WHERE u.tenant_id = $1`,
+    values: [tenantId],
+  });
+  return rows.map(userColumns.read);
+}
+
+function foundUser([row]: readonly FoundRow[]): FoundUser | undefined {
+  if (row === undefined) return undefined;
+  return {
+    user: userColumns.read(row),
+    updatedAt: row.updated_at,
+    tenant: tenantColumns.read(row),
+    validFrom: row.valid_from,
+  };
+}
