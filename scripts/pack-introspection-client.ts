@@ -13,7 +13,7 @@ const source = join(root, 'libs/introspection-client');
 const messages = join(root, 'libs/proto-gen/src/tessera/token/v1/token_pb.ts');
 const silenceTimer = join(root, 'libs/kit/src/silence-timer.ts');
 const algorithms = join(root, 'libs/oauth/src/signing-algorithms.ts');
-const grpcClient = join(root, 'libs/rpc/src/client');
+const grpcClient = join(root, 'libs/rpc/src/client/channel');
 const isForTests = (path: string) => /\.test\.ts$|(?:^|\/)testing\//.test(path);
 
 interface Manifest {

@@ -70,7 +70,13 @@ export const importRules: readonly ImportRule[] = [
     tests: ['oauth', 'directory-client', ...processes],
   },
   {
-    folders: ['libs/rpc/src/client'],
+    folders: ['libs/rpc/src/access'],
+    may: ['kit', ...messages, ...tests],
+    message: 'The check of the caller knows no host and no client.',
+    never: ['../hosts/**', '../client/**'],
+  },
+  {
+    folders: ['libs/rpc/src/client/channel'],
     may: [],
     message: 'Services of others install these files: they import nothing else of ours.',
     never: ['pino', '../*'],

@@ -1,7 +1,7 @@
 import type { DescMethod } from '@bufbuild/protobuf';
 import type { IncomingHttpHeaders } from 'node:http2';
 import type { CallerName } from './call.ts';
-import type { UnaryInvocation } from './invocation.ts';
+import type { UnaryInvocation } from './hosts/invocation.ts';
 import type { UnaryCall } from './typed-client.ts';
 import {
   isTracing,

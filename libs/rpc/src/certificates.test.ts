@@ -10,11 +10,11 @@ import { connect } from 'node:tls';
 import type { ConnectionOptions, TLSSocket } from 'node:tls';
 import { afterEach, expect, test } from 'vitest';
 import type { CallerName } from './call.ts';
-import { watchCertificates } from './client/certificates.ts';
+import { watchCertificates } from './client/channel/certificates.ts';
 import { warnOfTrust, type CertificateFilePaths } from './credentials.ts';
 import { Secret } from '@tessera/kit';
-import { openRemoteService } from './remote.ts';
-import { serve } from './server/serve.ts';
+import { openRemoteService } from './client/remote.ts';
+import { serve } from './hosts/grpc/serve.ts';
 import { freshAuthority, freshCertificate, writeIdentity } from './testing/set-ups.ts';
 import { createSubject, signRequest } from './testing/subject.ts';
 

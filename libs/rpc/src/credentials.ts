@@ -2,7 +2,7 @@ import { isIP } from 'node:net';
 import type { Logger } from 'pino';
 import type { Secret } from '@tessera/kit';
 
-import type { CertificateFiles } from './client/certificates.ts';
+import type { CertificateFiles } from './client/channel/certificates.ts';
 
 /** PEM files of one identity and of the authorities it trusts. They are read again when they change. */
 export interface CertificateFilePaths extends CertificateFiles {

@@ -3,7 +3,7 @@
  * travel. It knows no service.
  */
 import type { BuiltService } from './call.ts';
-import type { RpcServer, ServeOptions } from './server/serve.ts';
+import type { RpcServer, ServeOptions } from './hosts/grpc/serve.ts';
 
 export { create } from '@bufbuild/protobuf';
 export { awaitShared, rootCall, sharedCall } from './call-options.ts';
@@ -21,16 +21,16 @@ export type {
   Client,
 } from './call.ts';
 export type { RpcCredentials, RpcServerCredentials } from './credentials.ts';
-export { certifiedName } from './caller-check/caller-of-certificate.ts';
-export { isLocal, local } from './local.ts';
-export type { RemoteService } from './remote.ts';
-export type { RpcServer } from './server/serve.ts';
+export { certifiedName } from './access/caller-of-certificate.ts';
+export { isLocal, local } from './hosts/in-process/local.ts';
+export type { RemoteService } from './client/remote.ts';
+export type { RpcServer } from './hosts/grpc/serve.ts';
 export { storedMessage, type StoredMessage } from './stored-message.ts';
-export { parseTarget } from './target.ts';
+export { parseTarget } from './client/target.ts';
 
 // gRPC is loaded with its first use, and `openRemoteService` from `@tessera/rpc/remote`: compact needs neither, and it takes 5 MiB.
 
 /** Serves over gRPC, as `serve.ts` describes. */
 export async function serve(built: BuiltService, options: ServeOptions): Promise<RpcServer> {
-  return (await import('./server/serve.ts')).serve(built, options);
+  return (await import('./hosts/grpc/serve.ts')).serve(built, options);
 }

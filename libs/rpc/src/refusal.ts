@@ -2,7 +2,7 @@ import { Code, ConnectError } from '@connectrpc/connect';
 import { OAuthError, temporarilyUnavailable } from '@tessera/oauth';
 import type { Logger } from 'pino';
 import { errorMessage } from '@tessera/telemetry';
-import type { ServedCall } from './served-call.ts';
+import type { ServedCall } from './hosts/served-call.ts';
 
 /** An error that callers may see, without anything private. */
 export type PublicError = OAuthError | ConnectError;

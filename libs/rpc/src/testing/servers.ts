@@ -1,7 +1,7 @@
-import { openRemoteService } from '../remote.ts';
-import type { RemoteOptions, RemoteService } from '../remote.ts';
-import { serve } from '../server/serve.ts';
-import type { RpcServer, ServeOptions } from '../server/serve.ts';
+import { openRemoteService } from '../client/remote.ts';
+import type { RemoteOptions, RemoteService } from '../client/remote.ts';
+import { serve } from '../hosts/grpc/serve.ts';
+import type { RpcServer, ServeOptions } from '../hosts/grpc/serve.ts';
 import { Secret } from '@tessera/kit';
 import type { Subject } from './subject.ts';
 

@@ -7,10 +7,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { CallerName } from '../call.ts';
 import type { CertificateFilePaths, RpcCredentials } from '../credentials.ts';
-import { local } from '../local.ts';
-import { openRemoteService } from '../remote.ts';
-import type { RemoteService } from '../remote.ts';
-import { serve } from '../server/serve.ts';
+import { local } from '../hosts/in-process/local.ts';
+import { openRemoteService } from '../client/remote.ts';
+import type { RemoteService } from '../client/remote.ts';
+import { serve } from '../hosts/grpc/serve.ts';
 import { Secret } from '@tessera/kit';
 import type { Subject } from './subject.ts';
 

@@ -12,13 +12,13 @@ import type {
 import { methodName } from '@tessera/telemetry';
 import { once } from 'node:events';
 import type { Logger } from 'pino';
-import { checkedCaller, requestIdIn } from '../caller-check/caller-check-interceptor.ts';
-import { traceOriginOf } from '../call-traces.ts';
-import type { Route } from '../call.ts';
-import { decodeMessage, encodeMessage } from '../client/grpc-client.ts';
-import { toStatus } from '../error-status.ts';
+import { checkedCaller, requestIdIn } from './caller-check-interceptor.ts';
+import { traceOriginOf } from '../../call-traces.ts';
+import type { Route } from '../../call.ts';
+import { decodeMessage, encodeMessage } from '../../client/channel/grpc-client.ts';
+import { toStatus } from '../../error-status.ts';
 import { streamingInvocation, unaryInvocation } from '../invocation.ts';
-import { refuseFor, type PublicError, type Refuse } from '../refusal.ts';
+import { refuseFor, type PublicError, type Refuse } from '../../refusal.ts';
 import { ServedCall } from '../served-call.ts';
 
 type UnaryCall = ServerUnaryCall<Buffer, Buffer>;

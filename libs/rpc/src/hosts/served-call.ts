@@ -1,9 +1,9 @@
 import { Code, ConnectError, type CallOptions } from '@connectrpc/connect';
 import { temporarilyUnavailable } from '@tessera/oauth';
-import { cancelled, hopMs, minimumMs, rootCall } from './call-options.ts';
-import type { CallContext, CallerName, Principal } from './call.ts';
+import { cancelled, hopMs, minimumMs, rootCall } from '../call-options.ts';
+import type { CallContext, CallerName, Principal } from '../call.ts';
 import { systemClock, systemRandom, ulid, unlessAborted } from '@tessera/kit';
-import type { TraceOrigin } from './call-traces.ts';
+import type { TraceOrigin } from '../call-traces.ts';
 
 /** What is known about a call when it arrives. */
 export interface ArrivedCall {

@@ -1,7 +1,7 @@
 import { HealthImplementation } from 'grpc-health-check';
 import type { Logger } from 'pino';
 import { within } from '@tessera/kit';
-import type { BuiltService } from '../call.ts';
+import type { BuiltService } from '../../call.ts';
 
 export type HealthStatus = ReturnType<typeof createHealthStatus>;
 

@@ -10,10 +10,10 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { connect as connectTls } from 'node:tls';
 import { afterEach, expect, test } from 'vitest';
-import { freshAuthority, freshCertificate, writeIdentity } from './testing/set-ups.ts';
-import { at, servers, token } from './testing/servers.ts';
-import { stockCall, stockHealthWatch } from './testing/stock-clients.ts';
-import { createSubject, signRequest } from './testing/subject.ts';
+import { freshAuthority, freshCertificate, writeIdentity } from '../../testing/set-ups.ts';
+import { at, servers, token } from '../../testing/servers.ts';
+import { stockCall, stockHealthWatch } from '../../testing/stock-clients.ts';
+import { createSubject, signRequest } from '../../testing/subject.ts';
 
 const cleanUps: (() => Promise<void> | void)[] = [];
 afterEach(async () => {

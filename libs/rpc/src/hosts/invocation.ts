@@ -1,10 +1,10 @@
 import { create, type DescMethod, type Message } from '@bufbuild/protobuf';
 import { measureMethod, methodName } from '@tessera/telemetry';
-import { traceServed } from './call-traces.ts';
-import type { Route } from './call.ts';
-import type { Refuse } from './refusal.ts';
+import { traceServed } from '../call-traces.ts';
+import type { Route } from '../call.ts';
+import type { Refuse } from '../refusal.ts';
 import type { ServedCall } from './served-call.ts';
-import type { Initializer } from './typed-client.ts';
+import type { Initializer } from '../typed-client.ts';
 
 type UnaryHandler = (request: Message, call: ServedCall) => Promise<Initializer> | Initializer;
 type StreamingHandler = (request: Message, call: ServedCall) => AsyncIterable<Initializer>;

@@ -9,12 +9,12 @@ import type {
 import { OAuthError } from '@tessera/oauth';
 import { limitRepeats } from '@tessera/telemetry';
 import type { Logger } from 'pino';
-import { acceptableRequestId, requestIdKey, rootCall } from '../call-options.ts';
-import type { CallContext, CallerName } from '../call.ts';
-import type { RpcServerCredentials } from '../credentials.ts';
-import { toStatus } from '../error-status.ts';
-import { authenticationBy, identityHelp, presentedToken } from './authenticate-caller.ts';
-import { checkCaller, type Access, type AuthenticatedCaller } from './check-caller.ts';
+import { acceptableRequestId, requestIdKey, rootCall } from '../../call-options.ts';
+import type { CallContext, CallerName } from '../../call.ts';
+import type { RpcServerCredentials } from '../../credentials.ts';
+import { toStatus } from '../../error-status.ts';
+import { authenticationBy, identityHelp, presentedToken } from '../../access/authenticate-caller.ts';
+import { checkCaller, type Access, type AuthenticatedCaller } from '../../access/check-caller.ts';
 
 export interface CallerCheckOptions {
   readonly credentials: RpcServerCredentials;

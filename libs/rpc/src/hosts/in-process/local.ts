@@ -2,13 +2,13 @@ import { create, type DescMethod, type DescService, type Message } from '@bufbui
 import { ConnectError, type CallOptions, type Client } from '@connectrpc/connect';
 import { methodName } from '@tessera/telemetry';
 import { pino, type Logger } from 'pino';
-import { accessTo, checkCaller } from './caller-check/check-caller.ts';
-import { deadlineOf, isBounded, requestIdOf, watchEnd } from './call-options.ts';
-import type { BuiltService, CallerName, Route } from './call.ts';
-import { streamingInvocation, unaryInvocation } from './invocation.ts';
-import { refuseFor, seenByCaller } from './refusal.ts';
-import { ServedCall } from './served-call.ts';
-import { typedClient, type StreamingCall, type UnaryCall } from './typed-client.ts';
+import { accessTo, checkCaller } from '../../access/check-caller.ts';
+import { deadlineOf, isBounded, requestIdOf, watchEnd } from '../../call-options.ts';
+import type { BuiltService, CallerName, Route } from '../../call.ts';
+import { streamingInvocation, unaryInvocation } from '../invocation.ts';
+import { refuseFor, seenByCaller } from '../../refusal.ts';
+import { ServedCall } from '../served-call.ts';
+import { typedClient, type StreamingCall, type UnaryCall } from '../../typed-client.ts';
 
 /** Clients of services in this process. */
 const localClients = new WeakSet();

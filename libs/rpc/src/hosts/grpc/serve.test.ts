@@ -8,12 +8,12 @@ import { connect, createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, expect, test } from 'vitest';
-import { openRemoteService } from '../remote.ts';
+import { openRemoteService } from '../../client/remote.ts';
 import { serve } from './serve.ts';
 import { Secret } from '@tessera/kit';
-import { at, servers, token } from '../testing/servers.ts';
-import { stockCall, stockHealth, stockReflection } from '../testing/stock-clients.ts';
-import { createSubject, signRequest } from '../testing/subject.ts';
+import { at, servers, token } from '../../testing/servers.ts';
+import { stockCall, stockHealth, stockReflection } from '../../testing/stock-clients.ts';
+import { createSubject, signRequest } from '../../testing/subject.ts';
 
 const cleanUps: (() => Promise<void> | void)[] = [];
 afterEach(async () => {

@@ -2,9 +2,9 @@ import { DirectoryService } from '@tessera/proto-gen/directory';
 import { KeysService } from '@tessera/proto-gen/keys';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, expect, test } from 'vitest';
-import { relayTo } from './testing/relay.ts';
-import { at, servers } from './testing/servers.ts';
-import { createSubject, signRequest } from './testing/subject.ts';
+import { relayTo } from '../testing/relay.ts';
+import { at, servers } from '../testing/servers.ts';
+import { createSubject, signRequest } from '../testing/subject.ts';
 
 const cleanUps: (() => Promise<void> | void)[] = [];
 afterEach(async () => {

@@ -3,9 +3,9 @@ import { DirectoryService } from '@tessera/proto-gen/directory';
 import { KeysService, SignResponseSchema } from '@tessera/proto-gen/keys';
 import { TokenService } from '@tessera/proto-gen/token';
 import { afterEach, expect, test, vi } from 'vitest';
-import { rootCall } from './call-options.ts';
+import { rootCall } from '../../call-options.ts';
 import { local } from './local.ts';
-import { createSubject, signRequest } from './testing/subject.ts';
+import { createSubject, signRequest } from '../../testing/subject.ts';
 
 afterEach(() => void vi.restoreAllMocks());
 

@@ -7,18 +7,18 @@ import type { ChannelCredentials, ServiceError } from '@grpc/grpc-js';
 import { temporarilyUnavailable } from '@tessera/oauth';
 import { currentTraceparent, methodName, traceparentKey } from '@tessera/telemetry';
 import { pino, type Logger } from 'pino';
-import { bearerAuthorization } from './caller-check/authenticate-caller.ts';
-import { cancelled, deadlineOf, requestIdKey, requestIdOf } from './call-options.ts';
-import { traceCalling } from './call-traces.ts';
-import type { CallerName } from './call.ts';
-import { watchCertificates } from './client/certificates.ts';
-import { openGrpcClient, type GrpcClient, type OutgoingCall } from './client/grpc-client.ts';
-import { authorizationKey, callerKey, isLoopback, warnNotReloaded } from './credentials.ts';
-import type { RpcCredentials } from './credentials.ts';
-import { fromStatus } from './error-status.ts';
-import { certifiedName } from './caller-check/caller-of-certificate.ts';
+import { bearerAuthorization } from '../access/authenticate-caller.ts';
+import { cancelled, deadlineOf, requestIdKey, requestIdOf } from '../call-options.ts';
+import { traceCalling } from '../call-traces.ts';
+import type { CallerName } from '../call.ts';
+import { watchCertificates } from './channel/certificates.ts';
+import { openGrpcClient, type GrpcClient, type OutgoingCall } from './channel/grpc-client.ts';
+import { authorizationKey, callerKey, isLoopback, warnNotReloaded } from '../credentials.ts';
+import type { RpcCredentials } from '../credentials.ts';
+import { fromStatus } from '../error-status.ts';
+import { certifiedName } from '../access/caller-of-certificate.ts';
 import { parseTarget } from './target.ts';
-import { typedClient, type StreamingCall, type UnaryCall } from './typed-client.ts';
+import { typedClient, type StreamingCall, type UnaryCall } from '../typed-client.ts';
 
 export interface RemoteOptions {
   /** `host:port`, where the host may stand for several replicas; or several of them, as `parseTarget` reads them. */
