@@ -11,7 +11,7 @@ export interface Summary {
   /** Killed mutants of those that are not accepted, in percent. */
   readonly score: number;
   readonly survivors: readonly Result[];
-  /** Entries of the list of accepted survivors that a test kills now, or whose mutant does not exist any more. */
+  /** Entries of the list of accepted survivors that a test kills now, or whose mutant no longer exists. */
   readonly outdated: readonly AcceptedSurvivor[];
 }
 

@@ -1,3 +1,9 @@
+/**
+ * The authorize process of split.
+ *
+ *     gateway, token ══gRPC══> authorize ─┬─> directory
+ *                                         └─> Postgres `authorize`, Redis `authorize:*`
+ */
 import { runService } from '@tessera/process';
 import { authorizeConfig, buildAuthorize, migrations } from '@tessera/authorize';
 import { DirectoryService } from '@tessera/proto-gen/directory';

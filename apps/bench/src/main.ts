@@ -1,6 +1,11 @@
 /**
  * `npm run bench`: starts compact, split and a peer on this machine, drives them from other processes, and says what
  * each operation costs. Not a test: nothing fails because something is slow; wrong answers fail it.
+ *
+ *     main ─> systems: compact, split, peer (oidc-provider), bare handlers; stores: Postgres, Redis
+ *       └─> measure/ ─> driver/ (another process) ─> operations/ ──> a system, in turns of a second
+ *             └─> CPU time per operation, beside a yardstick ─> row ─> table, compare
+ *     growth/, overload/, soak, rest, burst, retention   the other questions
  */
 import { randomBytes } from 'node:crypto';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';

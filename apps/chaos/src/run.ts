@@ -41,7 +41,7 @@ export async function runChaos(args: readonly string[]): Promise<number> {
   }
 }
 
-/** The default of the version before. */
+/** Default of `--old`: the previous version. */
 const defaultOld = 'd614198';
 
 async function playAll(

@@ -1,4 +1,12 @@
 #!/usr/bin/env node
+/**
+ * `tessera`, the operators' command.
+ *
+ *     arguments ─> run ─┬─> operate/ ─┬─> directory, keys over gRPC (TESSERA_PEER_*)
+ *                       │             └─> or their code, on DATABASE_URL
+ *                       ├─> flow/, oauth/ ──> HTTP of a running server
+ *                       └─> client-config/   prints files, calls nothing
+ */
 import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { run } from './run.ts';

@@ -1,3 +1,10 @@
+/**
+ * The device process of split.
+ *
+ *     gateway, token ══gRPC══> device ─┬─> directory
+ *                                      ├─> Postgres `device`, Redis `device:*`
+ *                                      └─> HTTPS: webhooks of tenants, clients that are pinged or pushed to
+ */
 import { buildDevice, deviceConfig, migrations } from '@tessera/device';
 import { runService } from '@tessera/process';
 import { DirectoryService } from '@tessera/proto-gen/directory';

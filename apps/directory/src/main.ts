@@ -1,3 +1,9 @@
+/**
+ * The directory process of split.
+ *
+ *     gateway, authorize, device, token, operator ══gRPC══> directory ──> Postgres `directory`
+ *     TESSERA_APPLY_FILE ─> admin service ─┘ at the start and at SIGHUP
+ */
 import { combine, runService } from '@tessera/process';
 import { local, rootCall } from '@tessera/rpc';
 import { ulid } from '@tessera/kit';

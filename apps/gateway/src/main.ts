@@ -1,3 +1,9 @@
+/**
+ * The gateway process of split.
+ *
+ *     HTTP ─> gateway ─┬══gRPC══> token, authorize, device, keys, directory
+ *                      └─> Redis: rate limits
+ */
 import { buildGateway, gatewayConfig, openDoors } from '@tessera/gateway';
 import { combine, connectPeers, createRuntime, processConfig, rpcConfig, runProcess } from '@tessera/process';
 import { AuthorizeService } from '@tessera/proto-gen/authorize';

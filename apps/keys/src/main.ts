@@ -1,3 +1,8 @@
+/**
+ * The keys process of split.
+ *
+ *     token (sign), gateway (public keys), operator ══gRPC══> keys ──> Postgres `keys`
+ */
 import { runService } from '@tessera/process';
 import { buildKeys, keysConfig, migrations } from '@tessera/keys';
 

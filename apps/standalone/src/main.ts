@@ -1,3 +1,11 @@
+/**
+ * Compact: every service in one process, with the same code as split.
+ *
+ *     HTTP ─> gateway ─> token ─> authorize, device ─> directory, keys   direct calls, by compose
+ *             with DATABASE_URL and REDIS_URL: Postgres and Redis; without: PGlite and memory
+ *     introspectors ══gRPC══> token
+ *     without TESSERA_APPLY_FILE and DATABASE_URL: the demo tenants and demo-client
+ */
 import { fileURLToPath } from 'node:url';
 import { applyAtStart } from '@tessera/directory';
 import { openDoors } from '@tessera/gateway';

@@ -1,3 +1,10 @@
+/**
+ * The token process of split.
+ *
+ *     gateway ══gRPC══> token ─┬─> authorize, device, directory, keys
+ *     introspectors ═══════┘   ├─> Postgres `token`, Redis: rate limits
+ *                              └─> HTTPS: back-channel logout
+ */
 import { combine, rpcCredentials, runService } from '@tessera/process';
 import { AuthorizeService } from '@tessera/proto-gen/authorize';
 import { BackchannelAuthenticationService, DeviceAuthorizationService } from '@tessera/proto-gen/device';

@@ -13,7 +13,7 @@ export interface AuditBatchOptions {
   readonly database: Database;
   readonly schema: string;
   readonly runtime: { readonly clock: Clock; readonly random: Random; readonly log: Logger };
-  /** Rows kept while the database is away; more are dropped and counted. */
+  /** Rows kept while the database is unavailable; more are dropped and counted. */
   readonly maxQueued?: number;
 }
 
@@ -24,7 +24,7 @@ const noted = metrics.counter({
 });
 const dropped = metrics.counter({
   name: 'tessera_audit_dropped_total',
-  help: 'Events that are missing in the audit trail, because the database was away for too long.',
+  help: 'Events that are missing in the audit trail, because the database was unavailable for too long.',
 });
 
 const leftOut = metrics.counter({
@@ -123,7 +123,7 @@ class Batch {
     return true;
   }
 
-  /** False while the database is away. A row that it refuses is dropped and must not keep the others from it. */
+  /** False while the database is unavailable. A row that it refuses is dropped and must not keep the others from it. */
   async #write(rows: readonly AuditRow[]): Promise<boolean> {
     const { database, runtime, schema } = this.#options;
     try {

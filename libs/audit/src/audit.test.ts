@@ -35,7 +35,7 @@ describe('auditRow', () => {
     });
   });
 
-  it('keeps texts short and printable, whoever chose them', () => {
+  it('keeps texts short and printable, also those of clients', () => {
     const hostile = `a\u0000b\r\n\u001b[31m\u202e\ud800${'x'.repeat(10_000)}`;
     const details = Object.fromEntries(
       Array.from({ length: 100 }, (_, index) => [`${index}${hostile}`, hostile]),

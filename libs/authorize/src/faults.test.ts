@@ -24,7 +24,7 @@ afterAll(async () => {
 
 function breakable(database: Database): Database {
   const check = () => {
-    if (away.database) throw temporarilyUnavailable('the database is away');
+    if (away.database) throw temporarilyUnavailable('the database is unavailable');
   };
   return {
     engine: database.engine,
@@ -42,7 +42,7 @@ function breakable(database: Database): Database {
 
 function breakableRedis(redis: RedisHandle): RedisHandle {
   const check = () => {
-    if (away.redis) throw temporarilyUnavailable('Redis is away');
+    if (away.redis) throw temporarilyUnavailable('Redis is unavailable');
   };
   return {
     script(source) {

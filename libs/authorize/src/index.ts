@@ -3,6 +3,12 @@
  * `authorize` (sessions and their ends, known browsers). Checks authorization requests, signs people in, issues and takes codes, signs
  * people out. It never issues a token, never stores a password or an opaque value in clear, and never lets Redis alone
  * decide that a session lives or that a code is unused.
+ *
+ *     gateway ─┐
+ *     token ───┴─> service ─┬─> authorization/  checks requests, says the next step, issues codes ──> Redis
+ *                           ├─> sign-in/        checks passwords ──> directory
+ *                           └─> sessions/       sessions, logout, invalidation ──> Postgres
+ *     directory ─ changes ────> sessions/ ends sessions ──> logout notices, which token fetches
  */
 export { buildAuthorize, migrations } from './wiring.ts';
 export type { AuthorizePeers } from './wiring.ts';

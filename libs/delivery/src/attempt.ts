@@ -33,7 +33,7 @@ export async function attempt(
     readonly mode: string;
     /** 1 for the first attempt. */
     readonly number: number;
-    /** Until nothing is tried any more. */
+    /** Seconds until delivery is abandoned; negative afterwards. */
     readonly remainingSeconds: number;
   },
   {

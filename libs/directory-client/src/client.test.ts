@@ -142,7 +142,7 @@ describe('the cache of the directory client', () => {
     expect(directory.calls.getApplication).toBe(1);
   });
 
-  it('respects the deadline of each caller, whoever started the look-up', async () => {
+  it('respects the deadline of each caller, also of one that joins a look-up', async () => {
     const release = Promise.withResolvers<void>();
     directory.hold = release.promise;
     const patient = client.application('acme-web', call);

@@ -1,6 +1,11 @@
 /**
  * The services' client of the directory: cached applications and users, and client authentication. It writes nothing,
  * and a change takes effect within a second.
+ *
+ *     authorize, device, token ─> client ─┬─> directory-cache ─> record-cache ──> directory
+ *                                         └─> client-authentication ─> single-flight, verified-secrets ──> directory
+ *     change-watch <── WatchChanges of directory; drops what changed from the caches
+ *     gateway ─> tenant-issuers   the complete list, followed in the same way
  */
 export { isActive, isServedAt, mayUse } from './access.ts';
 export type { RequestedIssuer } from './access.ts';

@@ -27,7 +27,7 @@ export class SingleFlight<V> {
     return awaitShared(result, call);
   }
 
-  /** The call in progress for `key` finishes for its present callers; nobody joins it any more. */
+  /** The call in progress for `key` finishes for its present callers; no other joins it. */
   forget(key: string): void {
     const flight = this.#inProgress.get(key);
     if (flight === undefined) return;

@@ -2,6 +2,12 @@
  * The directory owns the durable records: tenants, applications and their secrets, API resources, scopes, roles, users
  * and their password hashes. It reads them, compares secrets and passwords, applies declared state and publishes changes.
  * It never issues anything, never returns a hash, and never finds a record of one tenant by an id of another.
+ *
+ *     authorize, device, token, gateway ─> service ───────┬─> store/             reads, changes ──> Postgres
+ *                                                         ├─> client-secrets/    compares secrets
+ *                                                         └─> passwords/         hashes, in a queue of their own
+ *     operator (tessera, TESSERA_APPLY_FILE) ─> declared/ reads YAML ─> admin-service ─> apply/ plans, store/ writes
+ *     every change ──> feed ──> watchers in the other services
  */
 export { applyAtStart, applyConfig } from './apply/apply-at-start.ts';
 export { applyFile, checkFile, diffFile, type ApplyFileOptions } from './apply/apply-file.ts';

@@ -675,7 +675,7 @@ async function answered(answer: ReturnType<Method> | undefined): Promise<unknown
 }
 
 describe('callers', () => {
-  /** Every method of every service has a line here; whoever is not named is denied. */
+  /** Every method of every service has a line here; callers that it does not name are denied. */
   const reachable: Record<string, readonly CallerName[]> = {
     getApplication: ['gateway', 'authorize', 'device', 'token', 'operator'],
     getTenant: ['authorize'],

@@ -2,6 +2,11 @@
  * The public HTTP surface: every endpoint of the contract in its two dialects, discovery and keys, the pages, cookies, error
  * shapes, trust in proxies and callers, limits at the edge. It holds nothing durable, decides no protocol rule and signs nothing:
  * it reads a request once, asks one service, and writes the answer in the dialect of the request.
+ *
+ *     HTTP ─> http/ (server, limits, issuer) ─> routes ─┬─> dialects/ ─> endpoints/ ──> token, device, keys
+ *                                                       └─> pages/ (forms, cookies) ──> authorize, device
+ *     directory ─ tenant issuers ──> http/
+ *     an answer goes back the same way: envelope or form dialect, or a page
  */
 export { buildGateway } from './wiring.ts';
 export type { GatewayOptions, GatewayService } from './wiring.ts';

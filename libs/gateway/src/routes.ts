@@ -42,7 +42,7 @@ export interface ReadRoute {
   ) => Promise<object | string>;
 }
 
-/** Answers people: HTML, or JSON to whoever does not ask for HTML. */
+/** Answers people: HTML, or JSON to clients that do not ask for HTML. */
 export interface PageRoute {
   readonly kind: 'page';
   readonly method: 'GET' | 'POST';

@@ -28,7 +28,7 @@ export interface GatewayService extends BuiltService {
 
 export type GatewayOptions = ServerOptions;
 
-/** Deadline of what a document is made of: whoever asks for it waits no longer while its owner is away. */
+/** Deadline for fetching the keys and modes that discovery documents contain. */
 const documentTimeoutMs = 1_000;
 
 /** All the wiring of the gateway. */
@@ -90,7 +90,7 @@ export function buildGateway(
 
 async function fetchPublicKeys({ keys }: GatewayPeers, { clock, random }: Runtime, tenantId: string) {
   const answer = await keys.getPublicKeys({ tenantId }, rootCall(ulid(clock, random), documentTimeoutMs));
-  // A `keys` process of the version before knows only the shared keys.
+  // A `keys` process of the previous version knows only the shared keys.
   if (answer.tenantId !== tenantId) throw new Error('keys does not know the keys of tenants yet');
   return answer.keys;
 }

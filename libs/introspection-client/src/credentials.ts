@@ -22,7 +22,7 @@ export function channelCredentialsOf({ tls }: IntrospectorCredentials): ChannelC
 }
 
 /**
- * What every call carries to prove who asks. Fails as a call would: the source of access tokens may be away.
+ * What every call carries to prove who asks. Fails as a call would: the source of access tokens may be unavailable.
  * @param refused whether the access token before was not accepted
  */
 export async function proofOf(credentials: IntrospectorCredentials, refused: boolean): Promise<Metadata> {

@@ -2,6 +2,11 @@
  * Client for services that introspect tokens with Tessera: an introspector with cache, batching, retries and a watch for
  * revocations, and adapters that attach the result to a request. Depends on no package of the server but its generated
  * messages. An unavailable server is an error, never an inactive token.
+ *
+ *     your service ─> adapters/ ─> guard ─> introspector ─┬─> answers remembered in bounded-cache
+ *                                                         ├─> local ─> published-keys   verifies by itself
+ *                                                         └─> batcher ─> server ──> IntrospectionService
+ *     watch <── WatchRevocations ─> ended   what must be asked again or refused
  */
 export { createIntrospector } from './introspector.ts';
 export { clientCredentials } from './access-token-source.ts';

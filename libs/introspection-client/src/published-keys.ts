@@ -41,7 +41,7 @@ export class PublishedKeys {
       await Promise.race([fetching, pause(this.#patienceMs, undefined, { ref: false })]);
       this.#away ||= this.#fetching === fetching;
     }
-    if (this.#away) throw new Error('The published keys cannot be had.');
+    if (this.#away) throw new Error('cannot fetch the published keys');
   }
 
   async #load(): Promise<void> {

@@ -16,7 +16,7 @@ export function startPoller(work: () => Promise<void>, intervalMs: number, log: 
   async function run(): Promise<void> {
     try {
       await work();
-      if (failing) log.info('signing keys loaded again');
+      if (failing) log.info('signing keys reloaded after a failure');
       failing = false;
     } catch (error) {
       if (!failing) log.error({ error }, 'cannot load the signing keys; continuing with those in memory');

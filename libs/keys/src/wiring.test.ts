@@ -498,7 +498,7 @@ describe('the keys of a tenant with an issuer of its own', () => {
     expect(seen.most).toBe(1);
   });
 
-  it('sign on from memory while the database is away.', async () => {
+  it('keep signing from memory while the database is unavailable', async () => {
     const { handle, line } = breakable(await testDatabase(migrations));
     const keys = start(handle);
     const sign = () => keys.as('token').sign({ items: [item], tenantId: 'acme' }, call());

@@ -1,5 +1,9 @@
 /**
  * What every package stands on: clock, ids, secrets, addresses, time limits and a bounded cache. It knows no service and does no I/O.
+ *
+ *     clock ─> ids (ULID: time and randomness)          within ─> TimeLimitError, unlessAborted
+ *     secret   a value that no log prints               silence-timer   a silent peer, on a late process too
+ *     addresses, normalize   what was typed             bounded-cache   over lru-cache
  */
 export { parseAddresses, type Address } from './addresses.ts';
 export { boundedCache, type BoundedCache } from './bounded-cache.ts';

@@ -162,7 +162,7 @@ export function promptValues(prompt: string | undefined): ReadonlySet<PromptValu
   if (prompt === undefined || prompt === '') return new Set();
   const values = prompt.split(' ');
   if (!values.every(isPromptValue)) {
-    throw new OAuthError('invalid_request', 'The prompt parameter has a value that is not known.');
+    throw new OAuthError('invalid_request', 'Unsupported prompt value.');
   }
   if (values.includes('none') && values.length > 1) {
     throw new OAuthError('invalid_request', 'The prompt value none must stand alone.');

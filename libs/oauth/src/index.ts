@@ -1,6 +1,11 @@
 /**
  * Pure protocol: parameters, PKCE, scopes, redirect rules, the error table, claims, metadata.
  * No I/O, clock, randomness or environment: callers pass what it needs.
+ *
+ *     gateway ─> authorization-request, bearer, forward-auth, redirect-response, metadata   what comes in and goes out
+ *     authorize, device, token ─> pkce, redirect-uri, scopes, grant-types, claims-parameter   the rules
+ *     token ─> claims, custom-claims, user-claims   what tokens say
+ *     all ─> errors   code, status, sentence for the client, cause for the log
  */
 export * from './errors.ts';
 export * from './authorization-request.ts';

@@ -96,7 +96,7 @@ export function grantScopes(request: ScopeRequest): GrantedScopes {
     scopes.push(name);
   }
   if (scopes.length === 0) {
-    throw new OAuthError('invalid_scope', 'No scope of this application fits the request.');
+    throw new OAuthError('invalid_scope', "None of the application's scopes match the request.");
   }
   if (audiences.size > 1) {
     throw new OAuthError(

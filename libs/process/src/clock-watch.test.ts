@@ -79,7 +79,7 @@ it('a step of the clock of the database is found without a call', async () => {
   await expect.poll(agrees, { timeout: 30_000 }).toBe(false);
 });
 
-it('a database that is away neither ends nor starts a refusal', async () => {
+it('an unavailable database neither ends nor starts a refusal', async () => {
   let away = false;
   const database: Queryable = {
     query: (statement) => (away ? Promise.reject(new Error('away')) : postgres.query<never>(statement)),

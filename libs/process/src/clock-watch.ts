@@ -60,14 +60,15 @@ export function watchClock({ database, clock, log }: ClockWatchOptions) {
       await requireSameTime(database, clock);
     } catch (error) {
       if (error instanceof CheckFailure) {
-        if (difference === undefined) log.error({ error }, 'the clocks differ; no tokens are issued');
+        if (difference === undefined)
+          log.error({ error }, "clock differs from the database's; refusing calls");
         agreedAt = undefined;
         difference = error;
       }
-      // A database that is away says nothing about the clock: the last comparison stands.
+      // An unavailable database says nothing about the clock: the last comparison stands.
       throw difference ?? error;
     }
-    if (difference !== undefined) log.info('the clocks agree again');
+    if (difference !== undefined) log.info("clock agrees with the database's again");
     difference = undefined;
     agreedAt = asked;
   }

@@ -1,5 +1,11 @@
 /**
  * What turns services into a process: settings, stores, life cycle, signals and the management listener. It knows no protocol rule.
+ *
+ *     main ─> run-service ─┬─> run-process ─> config/ (settings), lifecycle (signals), management (/livez, /readyz, /metrics)
+ *                          ├─> create-runtime   stores, clock, log
+ *                          ├─> schemas          migrations
+ *                          └─> peers, serve     gRPC to and from the other processes (rpc)
+ *     clock-watch ─> refuse-while-clock-is-wrong ─> the handlers of a service
  */
 export { requireSameTime } from './clock-watch.ts';
 export { ConfigError, combine, isGiven, knownSettings, loadConfig } from './config/load-config.ts';

@@ -18,7 +18,7 @@ export interface Lifecycle {
   readonly signal: AbortSignal;
   /**
    * Adds something that must hold before the process reports ready. Once it was ready, a failing check is shown but
-   * no longer withdraws readiness: a store that is away is away for every replica, and taking all of them out of
+   * no longer withdraws readiness: a store that is unavailable is so for every replica, and taking all of them out of
    * service would end as well what works without it. A `CheckFailure` does withdraw it: another replica may do better.
    */
   check(name: string, probe: () => Promise<void>): void;

@@ -15,7 +15,7 @@ export interface ManagementOptions {
 export type Management = Awaited<ReturnType<typeof startManagement>>;
 
 /**
- * The listener for probes and metrics, apart from the public one: `/livez` (the process turns), `/readyz` (200 or 503
+ * The listener for probes and metrics, apart from the public one: `/livez` (the event loop runs), `/readyz` (200 or 503
  * with each check's result), `/metrics`.
  */
 export async function startManagement(options: ManagementOptions) {

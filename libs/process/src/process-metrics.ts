@@ -18,7 +18,7 @@ export function measureState(process: string, lifecycle: Pick<Lifecycle, 'lastRe
   metrics.gauge(ready, () => [{ labels: { process }, value: lifecycle.lastReady() ? 1 : 0 }]);
 }
 
-/** When the certificate for calls ends. The file is read each time, as whoever renews it replaces it. */
+/** When the certificate for calls expires. Reads the file each time, because renewal replaces it. */
 export function measureCertificate(certificateFile: string): void {
   const options = {
     name: 'tessera_certificate_not_after_timestamp_seconds',

@@ -4,7 +4,7 @@ import { temporarilyUnavailable } from '@tessera/oauth';
 /** Metadata key of the request id. */
 export const requestIdKey = 'x-request-id';
 
-/** Time kept back at every hop, so that the caller still hears the answer before its own caller gives up. */
+/** Time kept back at every hop, so that the response arrives before the caller's own deadline. */
 export const hopMs = 20;
 
 /** Under this much remaining time a call made onward is refused instead of started. */
@@ -33,7 +33,7 @@ export function requestIdOf(options: CallOptions | undefined): string | undefine
   return acceptableRequestId(new Map(entries).get(requestIdKey));
 }
 
-/** A request id that may stand in metadata and in a log line; anything else is as good as none. */
+/** A request id that is safe in metadata and logs; undefined otherwise. */
 export function acceptableRequestId(value: unknown): string | undefined {
   return typeof value === 'string' && /^[!-~]{1,128}$/.test(value) ? value : undefined;
 }

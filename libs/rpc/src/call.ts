@@ -37,7 +37,7 @@ export interface BearerIdentity {
 }
 
 /**
- * Judges an access token presented with a call. Throws an OAuthError for one that does not do, or
+ * Judges an access token presented with a call. Throws an OAuthError if the token is not accepted, or
  * `temporarily_unavailable`.
  */
 export type AuthenticateBearer = (accessToken: string, call: CallOptions) => Promise<BearerIdentity>;

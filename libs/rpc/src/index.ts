@@ -1,6 +1,12 @@
 /**
  * Calls between services: `serve`, `local`, `openRemoteService` (in `@tessera/rpc/remote`), the caller allow-list, and how errors
  * travel. It knows no service.
+ *
+ *     caller ─> typed client ─┬─> local ──────────────────────────────────┐ compact
+ *                             └─> remote ─> grpc channel ══> serve ───────┤ split
+ *                                                                         └─> caller check ─> invocation ─> handler
+ *     errors: OAuthError ─> status with details ─> OAuthError; a failed transport is temporarily_unavailable
+ *     deadline, request id and traceparent travel with the call
  */
 import type { BuiltService } from './call.ts';
 import type { RpcServer, ServeOptions } from './hosts/grpc/serve.ts';

@@ -36,7 +36,7 @@ const awayOrTooSlow: ReadonlySet<Code> = new Set([
   Code.ResourceExhausted,
 ]);
 
-/** A peer that is away or too slow is one thing to every caller; the rest passes. */
+/** A peer that is unavailable or too slow is one thing to every caller; the rest passes. */
 export function seenByCaller(error: PublicError, method: string): PublicError {
   if (error instanceof OAuthError || !awayOrTooSlow.has(error.code)) return error;
   return temporarilyUnavailable(new Error(`${method}: ${error.message}`));

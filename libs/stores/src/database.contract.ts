@@ -4,7 +4,7 @@ import type { OpenedDatabase } from './database.ts';
 
 interface Engine {
   readonly name: string;
-  /** An empty database, closed by whoever opens it. */
+  /** An empty database; its opener closes it. */
   open(): Promise<OpenedDatabase>;
 }
 

@@ -1,5 +1,10 @@
 /**
  * Postgres, PGlite, Redis and memory: connections, migrations, the change feed, purging and rate limits. It owns no table of a service.
+ *
+ *     services ─> Database ─┬─> postgres/ pools ──> Postgres        migrations/ ─> Database, once per schema
+ *                           └─> postgres/pglite ──> a directory     change-feed <── feed-table, polled
+ *     services ─> RedisHandle ─> redis/ ──> Redis, Sentinel, cluster
+ *     limiter ─> Redis, or counters in memory while it is unavailable; purge ─> deletes what expired
  */
 export { addressKey, networkKey } from './address-key.ts';
 export { ChangeFeed, type FeedItem, type FeedStore, type Sequenced } from './change-feed.ts';

@@ -214,7 +214,7 @@ function watchRedis(log: Logger, prefix: string) {
         { event: 'ratelimit.degraded', prefix, error: cause },
         'limits are kept per process while Redis is unavailable',
       );
-    else log.info({ event: 'ratelimit.restored', prefix }, 'limits are kept in Redis again');
+    else log.info({ event: 'ratelimit.restored', prefix }, 'Redis available; limits shared again');
   }
 
   /** Undefined while Redis is unavailable: nothing must fail over it. */

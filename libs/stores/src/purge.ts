@@ -20,7 +20,7 @@ export interface PurgeOptions {
 }
 
 /**
- * Deletes expired records in small batches until one comes back short. Any number of processes may do it at once: each
+ * Deletes expired records in small batches until a batch is not full. Any number of processes may do it at once: each
  * skips the rows that another one has locked.
  */
 export function startPurge(

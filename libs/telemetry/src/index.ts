@@ -1,5 +1,9 @@
 /**
  * Log, metrics and traces, and the allow-lists that keep secrets out of them. It decides nothing.
+ *
+ *     log ─> serializer, texts (what may be said) ─> pino ──> standard output
+ *     counter, histogram, gauge ─> metrics/ ──> /metrics
+ *     runInSpan ─> traces/tracing ─> allow-list ─> reporting ──> collector; nothing is loaded while traces are off
  */
 export { logConsole } from './log/console.ts';
 export { errorMessage, sqlState } from './log/errors.ts';

@@ -1,16 +1,16 @@
 /**
  * Tokens. Owns the Postgres schema `token`: refresh families, redemption markers, revocations and their audit rows.
  *
- * - `grants/`: one file per grant type; a new one goes here. `refresh-token.ts` rotates refresh tokens, by the statement in
- *   `store/rotate-refresh-token.postgres.ts`.
- * - `pipeline/`: what every token request passes: the phases, and what the grants share.
- * - `push/`: tokens that are pushed to clients (CIBA).
- * - `introspection/`: introspection, and what each caller may see. `verification/`: signature and claims of tokens.
- * - `revocation/`: revocation, and the stream of revocations.
- * - `store/`: the stores and their statements.
+ * A new grant type is a file in `grants/`; refresh tokens are rotated by `store/rotate-refresh-token.postgres.ts`.
  *
  * It never signs by itself, never stores a token in any form, and never lets a store other than Postgres decide that a
  * code or token may still be used.
+ *
+ *     gateway ─> service ─┬─> pipeline/ ─> grants/   the phases; a grant redeems ──> authorize, device, own store/
+ *                         │       └─> signer ──> keys
+ *                         ├─> revocation/   revoke, and the stream of revocations
+ *     services, Envoy ────┴─> introspection/ ─> verification/   signature and claims ──> public keys
+ *     push/, logout/ ──> fetch from device and authorize, sign and send
  */
 export { buildToken, migrations } from './wiring.ts';
 export type { TokenPeers } from './wiring.ts';

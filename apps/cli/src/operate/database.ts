@@ -53,7 +53,7 @@ export async function patiently<T>(work: () => Promise<T>, what: string, log: Lo
   } catch (error) {
     if (!signal.aborted) throw error;
     throw new CommandError(
-      `${what} could not be done within ${patienceMs / 1000} s: a store or service is away.`,
+      `${what} could not be done within ${patienceMs / 1000} s: a store or service is unavailable.`,
     );
   }
 }

@@ -19,6 +19,6 @@ export async function bump(tenant: string | undefined, terminal: Terminal): Prom
     throw new CommandError(tenant === undefined ? 'There is no tenant.' : `There is no tenant ${tenant}.`);
   for (const { tenantId, validFrom } of epochs) {
     const since = new Date(validFrom * 1000).toISOString();
-    terminal.say(`${tenantId}: nothing from sign-ins before ${since} is valid any more\n`);
+    terminal.say(`${tenantId}: sign-ins before ${since} are no longer valid\n`);
   }
 }

@@ -14,7 +14,7 @@ export async function migrateSchemas(terminal: Terminal): Promise<void> {
         log,
       );
       await applying.catch((error: unknown) => {
-        // If Postgres refuses, whoever chose the role must act.
+        // If Postgres refuses, the operator must choose another role.
         throw error instanceof Error && !(error instanceof TypeError)
           ? new CommandError(error.message)
           : error;

@@ -57,7 +57,7 @@ function unguarded(built: BuiltService): BuiltService {
   return { ...built, routes };
 }
 
-/** A directory of the version before `diff`. */
+/** A directory of the last version without `diff`. */
 function earlier(built: BuiltService): BuiltService {
   const routes = built.routes.map((route) => {
     const methods = route.service.methods.filter(({ localName }) => localName !== 'diff');

@@ -18,7 +18,7 @@ import {
   tokensOf,
 } from '../harness/flows.ts';
 
-/** What a caller may wait for an answer while a store is away: the deadline of a call and a little. */
+/** What a caller may wait for an answer while a store is unavailable: the deadline of a call and a little. */
 const patience = 5000;
 
 async function proxied(url: string): Promise<{ proxy: CuttableProxy; url: string }> {
@@ -43,7 +43,7 @@ async function expectUnavailable(work: Promise<Answer>): Promise<void> {
   expect(Number(answer.header('retry-after'))).toBeGreaterThan(0);
 }
 
-describe.each([setUps.compact, setUps.split])('stores away, $name', (setUp) => {
+describe.each([setUps.compact, setUps.split])('unavailable stores, $name', (setUp) => {
   let system: System;
   let postgres: CuttableProxy;
   let redis: CuttableProxy;
@@ -69,7 +69,7 @@ describe.each([setUps.compact, setUps.split])('stores away, $name', (setUp) => {
   }
 
   it.each(['refuse', 'silent'] as const)(
-    'answers 503 for what needs Redis and serves the rest while Redis is away (%s)',
+    'answers 503 for what needs Redis and serves the rest while Redis is unavailable (%s)',
     async (how) => {
       const { http } = system;
       const person = system.person();
@@ -97,7 +97,7 @@ describe.each([setUps.compact, setUps.split])('stores away, $name', (setUp) => {
   );
 
   it.each(['refuse', 'silent'] as const)(
-    'answers 503 and never a lie while Postgres is away (%s), and comes back by itself',
+    'answers 503 and never a lie while Postgres is unavailable (%s), and comes back by itself',
     async (how) => {
       const { http } = system;
       const person = system.person();

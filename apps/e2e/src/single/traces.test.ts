@@ -165,7 +165,7 @@ describe.each([setUps.compact, setUps.split])('traces of $name', (setUp) => {
     expect(used.filter((value) => collector.text.includes(value)).length).toBe(0);
   });
 
-  it.each(['hangs', 'is away'])('do not make requests fail while the collector %s', async (how) => {
+  it.each(['hangs', 'is unavailable'])('do not make requests fail while the collector %s', async (how) => {
     const warnings = () => system.output().split('do not reach the collector').length;
     const [requestsBefore, warningsBefore] = [collector.requests, warnings()];
     if (how === 'hangs') collector.mode = 'silent';
@@ -182,7 +182,7 @@ describe.each([setUps.compact, setUps.split])('traces of $name', (setUp) => {
     expect(answers.filter((status) => status !== 200)).toEqual([]);
     const before = collector.spans.length;
     collector.mode = 'taking';
-    if (how === 'is away') await collector.start();
+    if (how === 'is unavailable') await collector.start();
     await eventually('spans arrive again', async () => collector.spans.length > before);
   });
 

@@ -45,7 +45,7 @@ export function deviceSuite(system: () => System): void {
           'profile',
         ]);
         const ada = tokensOf(await redeem(http, await codeFor(system().person())));
-        // DEV-5: whoever approved is who the tokens are about.
+        // DEV-5: the tokens are about the user who approved.
         expect(claimsOf(tokens.accessToken)).toMatchObject({
           sub: claimsOf(ada.accessToken)['sub'],
           client_id: tv,

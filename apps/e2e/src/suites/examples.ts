@@ -8,7 +8,7 @@ import type { System } from '../harness/set-up.ts';
 
 const root = new URL('../../../../', import.meta.url);
 const read = (path: string): string => readFileSync(new URL(path, root), 'utf8');
-/** Where an example is imported from: it belongs to no package, as whoever copies it. */
+/** Where an example is imported from: it belongs to no package, as its copies do not. */
 const example = (name: string): string => new URL(`examples/node/${name}`, root).href;
 
 interface Verify {

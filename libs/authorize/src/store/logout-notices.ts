@@ -16,7 +16,7 @@ export interface LogoutNotice {
   readonly issuer: string;
   /** Of the call that ended the session; empty without one. */
   readonly requestId: string;
-  /** Until nothing is tried any more; negative after it. */
+  /** Seconds until delivery is abandoned; negative afterwards. */
   readonly remainingSeconds: number;
 }
 

@@ -51,7 +51,7 @@ const flatCodeData = z.object({
 });
 
 const interactionKey = (idHash: string): string => `authorize:interaction:${idHash}`;
-/** Another key, so that processes of the version before see no context. */
+/** Another key, so that processes of the previous version see no context. */
 const answeredKey = (idHash: string): string => `authorize:answered:${idHash}`;
 /** Followed by the digest of an address. */
 const interactionsOf = 'authorize:interactions-of:';

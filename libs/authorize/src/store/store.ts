@@ -137,7 +137,7 @@ export interface NewSessionRecord {
   readonly knownBrowserHash: Buffer;
 }
 
-/** `invalidated`: the person was disabled or locked, or sign-ins before a change do not count any more. */
+/** `invalidated`: the person was disabled or locked, or a change invalidated earlier sign-ins. */
 export type SessionEndReason = 'logout' | 'replaced' | 'abandoned' | 'invalidated';
 
 /** A session to end, and the audit row that is written only if this call ends it. */

@@ -40,12 +40,12 @@ export interface Delivery extends Claim {
   readonly hash: string;
   readonly requestId: string;
   readonly userId: string;
-  /** `failed`: approved, but no tokens can be had any more. `pending`: of a prompt. */
+  /** `failed`: approved, but tokens can no longer be issued. `pending`: of a prompt. */
   readonly outcome: 'approved' | 'denied' | 'failed' | 'pending';
   /** Encrypted for the delivery; undefined without tokens. */
   readonly sealedTokens: string | undefined;
   readonly trail: Trail;
-  /** Until nothing is tried any more; negative after it. */
+  /** Seconds until delivery is abandoned; negative afterwards. */
   readonly remainingSeconds: number;
 }
 

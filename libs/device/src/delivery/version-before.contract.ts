@@ -7,7 +7,7 @@ import { newDecision, row } from '../testing/new-decision.ts';
 import { createDeliveryStore } from './delivery-store.postgres.ts';
 import type { Delivery, TakenPush } from './delivery-store.ts';
 
-/** What processes of the version before do to the one delivery there is: they number its claims anew in each step. */
+/** What processes of the previous version do to the only delivery: they number its claims anew in each step. */
 const before = {
   take: `UPDATE device.delivery SET attempts = attempts + 1, due_at = now() + interval '200 ms'`,
   handOver: `UPDATE device.delivery
@@ -28,7 +28,7 @@ export function versionBeforeContract(engine: string, open: () => Promise<Databa
       await query('DELETE FROM device.delivery');
     });
 
-    it('ignores a claim that the previous version withdrew, whoever holds the push now', async () => {
+    it('ignores a claim that the previous version withdrew, no matter which process holds the push now', async () => {
       for (const takenBefore of [false, true]) {
         await decide();
         const on = await store();

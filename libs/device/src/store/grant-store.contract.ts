@@ -381,7 +381,7 @@ function backchannelContract(open: Open): void {
 
 /** For stores whose time can be made to pass: what is long over is forgotten. */
 export function forgettingContract(engine: string, open: Open): void {
-  it(`forgets expired requests on ${engine} once nobody asks for them any more`, async () => {
+  it(`forgets expired requests on ${engine} once they are no longer asked for`, async () => {
     const { store, elapse } = await open();
     const { poll } = await startedDevice(store, 10);
     await elapse(10_000 + tombstoneSeconds * 1000 - 1);

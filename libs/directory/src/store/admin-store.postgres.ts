@@ -174,7 +174,7 @@ async function takenValues(
   return rows.map(({ kind, value }) => ({ kind, value }));
 }
 
-/** The next write deletes rows older than a week; a consumer away for longer starts over. */
+/** The next write deletes rows older than a week; a consumer that was disconnected for longer starts over. */
 async function appendChanges(tx: Queryable, changes: readonly Change[]): Promise<void> {
   await tx.query({
     name: 'directory.append_changes',

@@ -400,7 +400,7 @@ export function directoryStoreContract(engine: string, open: () => Promise<Store
       expect(await declaring(other, true)).toMatchObject({ kind: 'done' });
     });
 
-    it('writes nothing if a JWT audience is the client id of another tenant, whoever comes first', async () => {
+    it('writes nothing if a JWT audience is the client id of another tenant, in either order', async () => {
       const [one, other, third, plain] = [fresh(), fresh(), fresh(), fresh()];
       const withResource = (tenantId: string, audience: string, tokenType: 'JWT' | 'at+jwt') => {
         const resource = { audience, name: 'API', shared: false, scopes: [], scopeFormat: 'array' as const };

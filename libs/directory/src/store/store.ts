@@ -183,8 +183,8 @@ export interface AdminStore {
   /** `unchanged` writes nothing. The event is recorded with the change. */
   setStatus(target: StatusTarget, event: AuditEvent): Promise<'unknown' | 'unchanged' | 'changed'>;
   /**
-   * Lets no sign-in of before count any more, in one tenant or in all. Watchers see each of them end, as what
-   * they remember of it did; `event` is recorded for each. Empty for an unknown tenant.
+   * Invalidates all earlier sign-ins of one tenant or all. Watchers receive one `ended` change per tenant, and `event` is
+   * recorded for each. Empty for an unknown tenant.
    */
   bumpEpoch(tenantId: string | undefined, event: AuditEvent): Promise<readonly Epoch[]>;
 }

@@ -41,7 +41,7 @@ describe('wantsHtml', () => {
   it('gives HTML to a browser that opens a page and takes anything', async () =>
     expect(await answersHtml({ accept: '*/*', 'sec-fetch-mode': 'navigate' })).toBe(true));
 
-  it('gives JSON to a script in a browser that takes anything', async () =>
+  it('returns JSON to a script that sends Accept: */*', async () =>
     expect(await answersHtml({ accept: '*/*', 'sec-fetch-mode': 'cors' })).toBe(false));
 
   it('gives JSON to a browser that asks for JSON alone', async () =>

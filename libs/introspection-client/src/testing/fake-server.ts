@@ -63,7 +63,7 @@ export class FakeServer {
   readonly failures: ConnectError[] = [];
   /** Tokens whose outcome in a batch is a failure. */
   readonly troubled = new Set<string>();
-  /** Positions up to this one are not on record any more. */
+  /** Positions up to this one are no longer on record. */
   forgotten = 0;
   /** While true, watches are cut and none begins. */
   deaf = false;

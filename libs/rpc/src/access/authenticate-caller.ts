@@ -38,13 +38,13 @@ export function identityHelp({ kind }: RpcServerCredentials, takesAccessTokens: 
   };
 }
 
-/** Whoever reaches the loopback address may name itself. */
+/** A caller that reaches the loopback address may claim any name. */
 function authenticateByClaim(metadata: Metadata): AuthenticatedCaller {
   const claimed = String(metadata.get(callerKey)[0] ?? '');
   return { caller: isCallerName(claimed) ? claimed : undefined };
 }
 
-/** Whoever holds the shared token may name itself. Digests are compared, in constant time. */
+/** A caller with the shared token may claim any name. Digests are compared, in constant time. */
 function authenticateByToken(token: Secret): Authenticate {
   const expected = digest(bearerAuthorization(token));
   return (metadata) => {

@@ -46,7 +46,7 @@ export interface RemoteService {
 }
 
 /**
- * Connects lazily; while the service is away, calls fail with `temporarily_unavailable`.
+ * Connects lazily; while the service is unavailable, calls fail with `temporarily_unavailable`.
  * @throws Error if the certificates are not usable, or the target is not an address
  */
 export function openRemoteService(options: RemoteOptions): RemoteService {

@@ -60,7 +60,7 @@ export class ServedCall implements CallContext {
     return rootCall(this.requestId, remaining, signal);
   }
 
-  /** The caller gave up: aborts the signal and wakes whoever waits. Without effect once the call is finished. */
+  /** The caller gave up: aborts the signal and wakes the waiting handler. Without effect once the call is finished. */
   cancel(reason = cancelled()): void {
     if (!this.#finished) (this.#controller ??= new AbortController()).abort(reason);
   }

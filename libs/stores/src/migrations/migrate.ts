@@ -28,10 +28,10 @@ const turnTimeout = '120s';
 const lockTimeout = '5s';
 
 /**
- * Brings a schema up to date: each file in its own transaction, in order, once, whoever comes first. A schema that is
- * ahead of these files is accepted, so that the version before may run beside the new one.
+ * Brings a schema up to date: runs each file once, in order, in its own transaction; concurrent processes are safe. A
+ * schema that is ahead of these files is accepted, so that the previous version may run beside the new one.
  * @throws Error when an applied file was changed, a file fails (nothing of it remains) or the role lacks a right; OAuthError
- *   `temporarily_unavailable` when the database is away, a lock was not granted in time, or a file is to be waited for.
+ *   `temporarily_unavailable` when the database is unavailable, a lock was not granted in time, or a file is to be waited for.
  */
 export async function migrate(
   database: Database,
@@ -61,7 +61,7 @@ export async function migrate(
 
 /**
  * The migrations that this version needs and the schema lacks, as `schema/name`; a schema that is ahead lacks none.
- * @throws OAuthError `temporarily_unavailable` when the database is away.
+ * @throws OAuthError `temporarily_unavailable` when the database is unavailable.
  */
 export async function pendingMigrations(
   database: Queryable,

@@ -144,7 +144,7 @@ describe('openDatabase', () => {
 const active = `SELECT pid FROM pg_stat_activity
                 WHERE application_name = 'to-be-ended' AND state = 'active' AND query LIKE '%pg_sleep%'`;
 
-describe('a Postgres that goes away', () => {
+describe('a Postgres that becomes unavailable', () => {
   let proxy: TcpProxy;
   afterEach(() => proxy.close());
 
@@ -153,7 +153,7 @@ describe('a Postgres that goes away', () => {
     return open({ url: proxy.url, acquireTimeoutMs: 1500, statementTimeoutMs: 1000, ...options });
   }
 
-  it('can be away when the pool is opened, and is used once it is there', async () => {
+  it('can be unavailable when the pool is opened, and is used once it is there', async () => {
     const database = await openThrough();
     await proxy.cut();
     await expect(database.query(one)).rejects.toMatchObject(unavailable);
@@ -161,7 +161,7 @@ describe('a Postgres that goes away', () => {
     expect((await database.query(one)).rowCount).toBe(1);
   });
 
-  it('makes every call fail with 503 while it is away, and works by itself when it is back', async () => {
+  it('makes every call fail with 503 while it is unavailable, and works by itself when it is back', async () => {
     const database = await openThrough({ maxConnections: 4 });
     await Promise.all([database.query(one), database.query(one), database.query(one)]);
     const held = database.transaction(async (tx) => {

@@ -34,7 +34,7 @@ const clientGraceMs = 250;
 const waitingPerConnection = 100;
 
 /**
- * Opens a bounded pool. Does not connect: a database that is away makes calls fail with `temporarily_unavailable`
+ * Opens a bounded pool. Does not connect: an unavailable database makes calls fail with `temporarily_unavailable`
  * until it is back.
  * @throws Error when the URL is none, or a file that it names cannot be read.
  */

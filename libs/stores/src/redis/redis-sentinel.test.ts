@@ -62,14 +62,14 @@ describe('passwords of Redis and of its Sentinels', () => {
 });
 
 describe('Redis behind Sentinels', () => {
-  it('is found by the name of its master, also where some of the Sentinels are away', async () => {
+  it('is found by the name of its master, also where some of the Sentinels are unavailable', async () => {
     await servers.sentinels[0]?.stop();
     const redis = await open({ keyPrefix: 'test:' });
     expect(await redis.call('SET', 'plain', 'v')).toBe('OK');
     expect(await direct(servers.servers[0].url).get('test:plain')).toBe('v');
   });
 
-  it('that has another name is away', async () => {
+  it('that has another name is unavailable', async () => {
     const redis = await open({
       url: servers.url.replace(servers.masterName, 'other'),
       openTimeoutMs: 300,

@@ -111,14 +111,14 @@ describe('openRedis', () => {
   });
 });
 
-describe('a Redis that goes away', () => {
+describe('a Redis that becomes unavailable', () => {
   let proxy: TcpProxy;
   beforeEach(async () => {
     proxy = await openTcpProxy(redisUrl());
   });
   afterEach(() => proxy.close());
 
-  it('can be away when it is opened, and is used once it is there', async () => {
+  it('can be unavailable when it is opened, and is used once it is there', async () => {
     await proxy.cut();
     const { log, text } = recorder();
     const redis = await open({ url: proxy.url, openTimeoutMs: 100, log });

@@ -45,7 +45,7 @@ export interface RedisOptions {
 const maxInFlight = 10_000;
 
 /**
- * Opens one connection that comes back by itself. A Redis that is away does not keep the process from starting: calls
+ * Opens one connection that comes back by itself. An unavailable Redis does not keep the process from starting: calls
  * fail with `temporarily_unavailable` until it is back, and are never queued or sent twice.
  * @throws Error when Redis may evict keys: its `maxmemory-policy` must be `noeviction`.
  */

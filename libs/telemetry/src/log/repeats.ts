@@ -1,6 +1,6 @@
 import type { Logger } from './log.ts';
 
-/** Logs warnings that others can cause at will. */
+/** Rate-limits warnings that clients can trigger. */
 export interface RepeatedWarnings {
   /** `cause` distinguishes warnings: a text of ours, from a closed set, never one of a request. */
   warn(cause: string, fields: Readonly<Record<string, unknown>>, message: string): void;

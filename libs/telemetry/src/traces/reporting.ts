@@ -10,7 +10,7 @@ const exported = metrics.counter({
 });
 const dropped = metrics.counter({
   name: 'tessera_spans_dropped_total',
-  help: 'Spans missing in the traces, because the collector was away for too long or refused them.',
+  help: 'Spans missing in the traces, because the collector was unavailable for too long or refused them.',
 });
 
 /** How long the end of a process waits for the last spans. */
@@ -18,7 +18,7 @@ const closeMs = 2000;
 
 /**
  * The batch processor of the SDK, which counts no spans and reports every failure. Here spans are counted, and the log has
- * one line when the collector goes away and one when it is back.
+ * one line when the collector becomes unavailable and one when it is back.
  */
 export function createReportingBatch(exporter: SpanExporter, log: Logger): SpanProcessor {
   // The SDK drops spans beyond this number unseen, so they are counted before it does.
@@ -30,8 +30,8 @@ export function createReportingBatch(exporter: SpanExporter, log: Logger): SpanP
     export(spans, done) {
       exporter.export(spans, ({ code, error }) => {
         const isTaken = code === ExportResultCode.SUCCESS;
-        if (isTaken && isFailing) log.info('traces reach the collector again');
-        if (!isTaken && !isFailing) log.warn({ error }, 'traces do not reach the collector');
+        if (isTaken && isFailing) log.info('trace export recovered');
+        if (!isTaken && !isFailing) log.warn({ error }, 'cannot export traces');
         isFailing = !isTaken;
         waiting -= spans.length;
         if (isTaken) exported.inc(spans.length);

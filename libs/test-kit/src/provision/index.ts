@@ -1,6 +1,6 @@
 /**
  * The part of the test kit that works outside a test file: in a global set-up, a script, a harness. It registers no
- * hook, so whoever calls it cleans up.
+ * hook, so its caller cleans up.
  */
 export { parseForms } from '../browser/html.ts';
 export { createAuthority, createCertificates } from '../certificates/authority.ts';

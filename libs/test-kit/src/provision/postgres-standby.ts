@@ -4,7 +4,7 @@ import { freePort } from './held-process.ts';
 import { initialise, inNewDirectory, own, run } from './postgres.ts';
 import type { Store } from './stores.ts';
 
-/** A primary and a hot standby that follows it. Whoever starts them stops them. */
+/** A primary and a hot standby that follows it. The caller stops them. */
 export interface ReplicatedPostgres {
   readonly primary: Store;
   /** Becomes the primary by `SELECT pg_promote()`. */

@@ -49,7 +49,7 @@ export interface RestartableStore extends Store {
   start(): Promise<void>;
 }
 
-/** As `startPostgres`, for tests that take the server away. Whoever starts it stops it: its data outlives it. */
+/** As `startPostgres`, for tests that stop the server. The caller stops it; its data outlives it. */
 export async function startRestartablePostgres(
   changes: Readonly<Record<string, string>> = {},
 ): Promise<RestartableStore> {

@@ -114,7 +114,7 @@ describe('logout tokens (OIDC Back-Channel Logout §2.4 and §2.5)', () => {
     expect(receiver.received).toHaveLength(0);
   });
 
-  it('wait while the keys are away, without counting an attempt', async () => {
+  it('wait while the keys are unavailable, without counting an attempt', async () => {
     t.keys.line.cut = true;
     const noticeId = t.authorize.notices.notify({ clientId: 'web', userId: 'ada', sessionId: 's5', issuer });
     await eventually('it is given back', () => t.authorize.notices.givenBack(noticeId) > 0);

@@ -11,7 +11,7 @@ import { Code, ConnectError, rootCall } from '@tessera/rpc';
 import type { Client } from '@tessera/rpc';
 import type { Signer } from '../pipeline/signer.ts';
 
-/** A receiver may be away for over an hour, as during its own upgrade. */
+/** A receiver may be unavailable for over an hour, as during its own upgrade. */
 const rules = { delays: [1, 4, 15, 60, 300], mostAttempts: 20 };
 const callMs = 3_000;
 
@@ -37,7 +37,7 @@ export function startLogoutNotices(parts: LogoutNoticeParts): Worker {
       try {
         return (await authorize.takeLogoutNotices(request, rootCall('logout-notices', callMs))).notices;
       } catch (error) {
-        // An `authorize` process of the version before has no notices.
+        // An `authorize` process of the previous version has no notices.
         if (error instanceof ConnectError && error.code === Code.Unimplemented) return [];
         throw error;
       }

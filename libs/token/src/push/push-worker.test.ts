@@ -144,7 +144,7 @@ describe('pushed tokens', () => {
         if (tokens === undefined) continue;
         const { active } = await on.introspect(tokens.refreshToken);
         if (accepted) expect(active).toBe(true);
-        // Issued in vain; whoever takes the push next ends it.
+        // Issued in vain; the next process that takes the push ends it.
         else if (delivered.length === 1) expect(active).toBe(false);
       }
     }

@@ -29,7 +29,7 @@ export class WatchProgress {
     this.#silence.directory += 1;
     this.#silence.sessions += 1;
     if (Math.max(this.#silence.directory, this.#silence.sessions) > longestSilence)
-      throw new ConnectError('A revocation feed is silent.', Code.Unavailable);
+      throw new ConnectError('A revocation feed stopped responding.', Code.Unavailable);
   }
 }
 

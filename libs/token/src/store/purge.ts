@@ -2,7 +2,7 @@ import { startPurge } from '@tessera/stores';
 import { type Runtime } from '@tessera/process';
 import type { RedemptionStore, RefreshStore, RevocationStore } from './store.ts';
 
-/** Periodically deletes rows that no request can need any more. `close` resolves when running batches have ended. */
+/** Periodically deletes rows that no request can need. `close` resolves when running batches have ended. */
 export function startPurges(
   stores: { refresh: RefreshStore; redemption: RedemptionStore; revocations: RevocationStore },
   log: Runtime['log'],

@@ -171,7 +171,7 @@ export interface RedemptionStore {
   findFamily(value: Omit<PresentedValue, 'trail'>): Promise<string | null | undefined>;
   /** From now on, codes of the session cannot be redeemed. Idempotent. */
   noteSessionEnd(tenantId: string, sessionId: string): Promise<void>;
-  /** Deletes up to `limit` ended sessions that no code can belong to any more; resolves with their number. */
+  /** Deletes up to `limit` ended sessions that no valid code can belong to; resolves with their number. */
   purgeSessionEnds(limit: number): Promise<number>;
   /** Deletes up to `limit` markers whose one-time value has long expired; resolves with their number. */
   purgeOld(limit: number): Promise<number>;

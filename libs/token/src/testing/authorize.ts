@@ -193,7 +193,7 @@ export class FakeDevice {
     if (accepted) push.state = 'done';
     const finished = this.#finished.get(push.authReqId) ?? [];
     this.#finished.set(push.authReqId, [...finished, { attempt, accepted, tokens }]);
-    if (!accepted) throw new ConnectError('not yours any more', Code.NotFound);
+    if (!accepted) throw new ConnectError('no longer yours', Code.NotFound);
     return {};
   }
 

@@ -95,7 +95,7 @@ function createIssuerKeys(
       fetchStartedAt = runtime.clock.now();
       try {
         const answer = await keys.getPublicKeys({ tenantId }, sharedCall(call));
-        // A `keys` process of the version before knows only the shared keys.
+        // A `keys` process of the previous version knows only the shared keys.
         if (answer.tenantId !== tenantId) throw temporarilyUnavailable();
         const imported = await Promise.all(answer.keys.map(keyEntry));
         current = { keys: new Map(imported), fetchedAt: runtime.clock.now() };

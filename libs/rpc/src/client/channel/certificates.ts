@@ -58,7 +58,7 @@ export function watchCertificates(
 
 type Listener<U> = (update: U | null) => void;
 
-/** Listeners that hear of usable updates only, and at once of the last one. */
+/** Notifies listeners of valid updates only; a new listener gets the latest at once. */
 function lastGood<U extends object>(
   first: U | null,
   check: (update: U) => void,

@@ -90,7 +90,7 @@ export function openGrpcClient(service: DescService, settings: ChannelSettings):
     },
     stream: async function* stream(method, request, { metadata, deadline, signal }) {
       const call = client.makeServerStreamRequest(...requestOf(method, request), metadata, { deadline });
-      // The loop below throws errors while it runs; later ones do not matter.
+      // Errors surface in the loop below; ignore any emitted after it ends.
       call.on('error', () => {});
       const cancelling = cancelWith(signal, call);
       try {

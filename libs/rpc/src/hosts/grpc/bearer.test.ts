@@ -263,7 +263,7 @@ test('a caller with an access token may ask for the health', async () => {
   expect(await stockHealth(target(server), authorization('Bearer good'))('')).toBe('SERVING');
 });
 
-test('a caller without an identity is told which header is missing', async () => {
+test('a refusal of a caller without an identity names the missing header', async () => {
   const { server } = await stand(sharedTokens);
   const refusal = async (metadata: Metadata) =>
     stockCall(target(server), path, metadata).catch((error: { details: string }) => error.details);

@@ -124,7 +124,7 @@ export type LogoutNotice = Message<"tessera.authorize.v1.LogoutNotice"> & {
   requestId: string;
 
   /**
-   * Until nothing is tried any more; negative after it.
+   * Seconds until delivery is abandoned; negative afterwards.
    *
    * @generated from field: double remaining_seconds = 10;
    */
@@ -357,7 +357,7 @@ export type Redirect = Message<"tessera.authorize.v1.Redirect"> & {
   location: string;
 
   /**
-   * Present: the browser posts this form in place of following the location, which is for a gateway of the version before.
+   * Present: the browser posts this form in place of following the location, which is for a gateway of the previous version.
    *
    * @generated from field: tessera.authorize.v1.FormPost form_post = 2;
    */
@@ -604,7 +604,7 @@ export type NewSession = Message<"tessera.authorize.v1.NewSession"> & {
   ended?: EndedSession | undefined;
 
   /**
-   * Absent from an `authorize` of the version before.
+   * Absent from an `authorize` of the previous version.
    *
    * @generated from field: tessera.authorize.v1.KnownBrowser known_browser = 4;
    */

@@ -150,7 +150,7 @@ export type GetDeviceAuthorizationRequest = Message<"tessera.device.v1.GetDevice
   userCode: string;
 
   /**
-   * Session, tenant and user of whoever is signed in. All empty when nobody is: the answer then names the tenant to
+   * Session, tenant and user of the signed-in user. All empty without one: the answer then names the tenant to
    * sign in at and nothing else.
    *
    * @generated from field: string session_id = 2;
@@ -791,7 +791,7 @@ export type ApprovedPush = Message<"tessera.device.v1.ApprovedPush"> & {
   grant?: ApprovedGrant | undefined;
 
   /**
-   * The request is over: no tokens may be issued for it any more.
+   * The request is over: no more tokens may be issued for it.
    *
    * @generated from field: bool ended = 7;
    */

@@ -300,7 +300,7 @@ export type Application = Message<"tessera.directory.v1.Application"> & {
   introspectAudiences: string[];
 
   /**
-   * Sign-ins before it do not count for this application any more: it was disabled, enabled, or made anew. Seconds since
+   * Sign-ins before it no longer count for this application: it was disabled, enabled, or made anew. Seconds since
    * the Unix epoch; 0 when all count.
    *
    * @generated from field: int64 valid_from = 13;
@@ -580,7 +580,7 @@ export type User = Message<"tessera.directory.v1.User"> & {
   status: Status;
 
   /**
-   * Sign-ins before it do not count any more: the password or the status of the user, or the status of the tenant,
+   * Sign-ins before it no longer count: the password or the status of the user, or the status of the tenant,
    * changed. Seconds since the Unix epoch; 0 when all count.
    *
    * @generated from field: int64 valid_from = 9;
@@ -803,7 +803,7 @@ export type WatchChangesResponse = Message<"tessera.directory.v1.WatchChangesRes
   id: string;
 
   /**
-   * The record was not active any more when it changed: disabled, locked or deleted.
+   * The record was no longer active when it changed: disabled, locked or deleted.
    *
    * @generated from field: bool ended = 5;
    */

@@ -857,7 +857,7 @@ export const TokenService: GenService<{
     output: typeof UserInfoResponseSchema;
   },
   /**
-   * NoteSessionEnd makes sure that no code of a session that a person ended is redeemed any more, also when the store of
+   * NoteSessionEnd makes sure that no code of a session that a person ended is redeemed, also when the store of
    * codes was put back to an earlier state. May be repeated.
    *
    * @generated from rpc tessera.token.v1.TokenService.NoteSessionEnd
