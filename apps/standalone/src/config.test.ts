@@ -12,8 +12,8 @@ const settings = [...new Set([...Object.keys(standaloneConfig.shape), ...Object.
 const document = readFileSync(new URL('docs/configuration.md', root), 'utf8');
 const shapes: Readonly<Record<string, z.ZodType>> = { ...standaloneConfig.shape, ...rpcConfig.shape };
 
-/** How the tables state numbers and durations: "`5s`, `1s` to `60s`", "`10`, `1` or more", "`5m`, up to `1d`". */
-const ranges = [...document.matchAll(/^\| `([A-Z_]+)` +\| ([^|]+)\|/gm)].flatMap(
+/** How the lists state numbers and durations: "(`5s`, `1s` to `60s`)", "(`10`, `1` or more)", "(`5m`, up to `1d`)". */
+const ranges = [...document.matchAll(/^- `([A-Z_]+)` \(([^)\n]+)\)(?=:|$)/gm)].flatMap(
   ([, name = '', cell = '']) => {
     const value = /^`(\d+[a-z]*)`/.exec(cell)?.[1];
     const least = /, `(\w+)` (?:to|or more)/.exec(cell)?.[1];
@@ -35,7 +35,7 @@ describe('the settings', () => {
   });
 
   it('stand in docs/configuration.md with their defaults, each once', () => {
-    const listed = [...document.matchAll(/^\| `([A-Z_]+)` +\|/gm)].map(([, name]) => name);
+    const listed = [...document.matchAll(/^- `([A-Z_]+)` \(/gm)].map(([, name]) => name);
     expect(listed.map(String).toSorted()).toEqual(settings.toSorted());
   });
 

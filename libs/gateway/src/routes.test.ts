@@ -10,21 +10,21 @@ const document = readFileSync(new URL('../../../docs/interface.md', import.meta.
 
 /** The routes that have a line of their own in a text, each once. */
 function routesIn(text: string): string[] {
-  return [...new Set([...text.matchAll(/^\| `([A-Z]+ \/[^`]*)` +\|/gm)].map(([, route]) => String(route)))];
+  return [...new Set([...text.matchAll(/^- `([A-Z]+ \/[^`]*)`: /gm)].map(([, route]) => String(route)))];
 }
 
 describe('docs/interface.md', () => {
   const names = routes.map(({ method, path }) => `${method} ${path}`);
 
-  it('has a row for every route and no other', () => {
+  it('has a line for every route and no other', () => {
     expect(routesIn(document).toSorted()).toEqual(names.toSorted());
   });
 
-  it('fails the check if a row is missing', () => {
+  it('fails the check if a line is missing', () => {
     for (const name of names) {
       const others = names.filter((other) => other !== name);
-      expect(routesIn(document.replaceAll(`| \`${name}\` `, '| '))).toEqual(expect.arrayContaining(others));
-      expect(routesIn(document.replaceAll(`| \`${name}\` `, '| '))).toHaveLength(others.length);
+      expect(routesIn(document.replaceAll(`- \`${name}\`: `, '- '))).toEqual(expect.arrayContaining(others));
+      expect(routesIn(document.replaceAll(`- \`${name}\`: `, '- '))).toHaveLength(others.length);
     }
   });
 
