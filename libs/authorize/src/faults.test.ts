@@ -3,7 +3,7 @@ import type { Database, RedisHandle } from '@tessera/stores';
 import { temporarilyUnavailable } from '@tessera/oauth';
 import { createWorld, password, request } from './testing/world.ts';
 import type { World } from './testing/world.ts';
-import { codeOf, redemption, newPerson } from './testing/person.ts';
+import { begin, codeOf, redemption, newPerson, signInAtPage } from './testing/person.ts';
 
 /** Stores that can be taken away: they throw what the handles throw when a store is unreachable. */
 const away = { database: false, redis: false, replyOf: '' };
@@ -169,7 +169,7 @@ describe('without Redis', () => {
   async function guess(): Promise<string | undefined> {
     const wrong = { tenantId: 'acme', identifier: 'guessed', password: 'wrong' };
     try {
-      await world.gateway.signInDirect({ browser: newPerson(world).context(), ...wrong });
+      await signInAtPage(world, { browser: newPerson(world).context(), ...wrong });
       return 'tried';
     } catch (error) {
       return (error as { code?: string }).code;
@@ -204,7 +204,7 @@ describe('restart and loss', () => {
     const restarted = await createWorld({ beside: healthy });
     await expect(restarted.token.redeemCode(redemption(code))).resolves.toBeDefined();
     const parameters = request();
-    const { next } = await restarted.gateway.beginAuthorization({ browser: person.context(), parameters });
+    const { next } = await begin(restarted, person.context(), { parameters });
     expect(next.case).toBe('redirect');
     const { session } = await restarted.gateway.getSession({ browser: person.context() });
     expect(session?.userId).toBe('acme-ada');

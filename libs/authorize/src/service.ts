@@ -1,25 +1,22 @@
 import { Code, ConnectError } from '@tessera/rpc';
-import type { CallContext, Handlers } from '@tessera/rpc';
+import type { Handlers } from '@tessera/rpc';
 import type { ChangeFeed } from '@tessera/stores';
 import type { DirectoryClient } from '@tessera/directory-client';
-import { flatGrant, type ClientRedirect } from '@tessera/oauth';
+import { flatGrant } from '@tessera/oauth';
 import { LogoutNoticeResult } from '@tessera/proto-gen/authorize';
-import type { AuthorizeService, BrowserContext } from '@tessera/proto-gen/authorize';
+import type { AuthorizeService } from '@tessera/proto-gen/authorize';
 import type { AuthorizeAudit } from './audit.ts';
-import type { StartAuthorization } from './authorization/start.ts';
-import type { BrowserCall } from './browser.ts';
 import type { Codes } from './authorization/codes.ts';
-import type { DirectSignIn } from './sign-in/direct-sign-in.ts';
+import { earlierHandlers } from './interaction/earlier-gateways.ts';
+import type { Dispatcher } from './interaction/dispatcher.ts';
+import { browserCallOf, nextOf, pageOf, redirectOf, sessionOf } from './messages.ts';
 import type { Logout } from './sessions/logout.ts';
-import type { OpenedSession, Sessions } from './sessions/sessions.ts';
+import type { Sessions } from './sessions/sessions.ts';
 import type { SessionEnd, SessionEndStore } from './store/session-ends.postgres.ts';
 import type { LogoutNoticeStore } from './store/logout-notices.ts';
-import type { SignIn } from './sign-in/sign-in.ts';
 
 export interface AuthorizeParts {
-  readonly startAuthorization: StartAuthorization;
-  readonly signIn: SignIn;
-  readonly signInDirect: DirectSignIn;
+  readonly dispatcher: Dispatcher;
   readonly sessions: Sessions;
   readonly logout: Logout;
   readonly codes: Codes;
@@ -37,17 +34,7 @@ const present = -1;
 const mostNotices = 100;
 
 export function authorizeHandlers(parts: AuthorizeParts): Handlers<typeof AuthorizeService> {
-  const {
-    startAuthorization,
-    signIn,
-    signInDirect,
-    sessions,
-    logout,
-    codes,
-    directory,
-    sessionEnds,
-    endStore,
-  } = parts;
+  const { dispatcher, sessions, logout, codes, directory, sessionEnds, endStore } = parts;
   const startOf = async (afterSequence: bigint | undefined, since: bigint): Promise<number> => {
     if (afterSequence !== undefined) return Number(afterSequence);
     return since > 0n ? endStore.positionBefore(Number(since)) : present;
@@ -55,47 +42,28 @@ export function authorizeHandlers(parts: AuthorizeParts): Handlers<typeof Author
   return {
     ...noticeHandlers(parts),
 
-    async beginAuthorization({ browser, ...asked }, call) {
-      const started = await startAuthorization(browserCallOf(browser, call), asked);
-      switch (started.next) {
-        case 'redirect':
-          return { next: { case: 'redirect', value: redirectOf(started.redirect) } };
-        case 'interaction':
-          return { next: { case: 'interaction', value: started.interaction } };
-        case 'tenant_mismatch':
-          return { next: { case: 'tenantMismatch', value: { interaction: started.interaction } } };
-      }
+    async begin({ browser, visit }, call) {
+      const from = browserCallOf(browser, call);
+      if (visit.case === 'request') return { next: nextOf(await dispatcher.begin(from, visit.value)) };
+      return { next: nextOf(await dispatcher.beginAtPage(from, pageOf(visit.value))) };
     },
 
     async getInteraction({ browser, interactionId }, call) {
-      const shown = await signIn.describe(browserCallOf(browser, call), interactionId);
-      if (shown.outcome === 'refused') return { redirect: redirectOf(shown.redirect) };
-      return { interaction: shown.interaction };
+      const shown = await dispatcher.show(browserCallOf(browser, call), interactionId);
+      if (shown.next === 'redirect') return { redirect: redirectOf(shown.redirect) };
+      const { next } = nextOf(shown);
+      return next.case === 'step' ? { interaction: next.value.interaction, step: next.value } : {};
     },
 
-    async signIn({ browser, ...attempt }, call) {
-      const result = await signIn.forRequest(browserCallOf(browser, call), attempt);
+    async continue({ browser, visit, step, fields }, call) {
+      const submitted = visit.case === 'interactionId' ? visit.value : pageOf(visit.value);
+      const from = browserCallOf(browser, call);
+      const { next, opened } = await dispatcher.continue(from, { visit: submitted, step, fields });
       sessionEnds.poke();
-      switch (result.outcome) {
-        case 'signed_in': {
-          const value = { session: newSession(result.opened), redirect: redirectOf(result.redirect) };
-          return { outcome: { case: 'signedIn', value } };
-        }
-        case 'wrong_credentials':
-          return { outcome: { case: 'wrongCredentials', value: { interaction: result.interaction } } };
-        case 'tenant_mismatch':
-          return { outcome: { case: 'tenantMismatch', value: { interaction: result.interaction } } };
-        case 'refused':
-          return { outcome: { case: 'redirect', value: redirectOf(result.redirect) } };
-      }
+      return { next: nextOf(next), ...(opened && { session: sessionOf(opened) }) };
     },
 
-    async signInDirect({ browser, ...attempt }, call) {
-      const result = await signInDirect(browserCallOf(browser, call), attempt);
-      sessionEnds.poke();
-      if (result.outcome === 'signed_in') return { session: newSession(result.opened) };
-      return { tenantMismatch: result.outcome === 'tenant_mismatch' };
-    },
+    ...earlierHandlers(dispatcher, () => sessionEnds.poke()),
 
     async getSession({ browser }, call) {
       const session = await sessions.find(browserCallOf(browser, call));
@@ -164,37 +132,5 @@ function noticeHandlers({
       }
       return {};
     },
-  };
-}
-
-function browserCallOf(browser: BrowserContext | undefined, call: CallContext): BrowserCall {
-  const {
-    browserId = '',
-    sessionToken = '',
-    knownBrowserToken = '',
-    ipAddress = '',
-    userAgentHash = '',
-    issuer = '',
-    tenantId = '',
-  } = browser ?? {};
-  return {
-    browser: { browserId, sessionToken, knownBrowserToken, ipAddress, userAgentHash, issuer, tenantId },
-    call,
-  };
-}
-
-function redirectOf({ location, formPost }: ClientRedirect) {
-  if (formPost === undefined) return { location };
-  return { location, formPost: { uri: formPost.uri, parameters: { ...formPost.parameters } } };
-}
-
-function newSession({ sessionToken, maxAge, knownBrowser, ended }: OpenedSession) {
-  if (ended === undefined) return { sessionToken, maxAge, knownBrowser };
-  const { tenantId, sessionId, earlierSessionIds } = ended;
-  return {
-    sessionToken,
-    maxAge,
-    knownBrowser,
-    ended: { tenantId, sessionId, earlierSessionIds: [...earlierSessionIds] },
   };
 }

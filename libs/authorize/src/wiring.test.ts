@@ -56,7 +56,8 @@ describe('the service', () => {
         testRuntime(),
       );
       const client = local(AuthorizeService, service, caller, silentLog());
-      await expect(client.signIn({})).rejects.toThrow(/may not call/);
+      for (const method of ['begin', 'continue', 'signIn', 'signInDirect'] as const)
+        await expect(client[method]({})).rejects.toThrow(/may not call/);
       await expect(client.redeemCode({})).rejects.toThrow(/may not call/);
       await service.close();
     },

@@ -10,13 +10,14 @@ import { AuthorizeService } from '@tessera/proto-gen/authorize';
 import type { DirectoryService } from '@tessera/proto-gen/directory';
 import { createAuthorizeAudit } from './audit.ts';
 import type { AuthorizeAudit } from './audit.ts';
-import { createStartAuthorization } from './authorization/start.ts';
 import { createCodes } from './authorization/codes.ts';
 import type { AuthorizeConfig } from './config.ts';
-import { createPasswordCheck } from './sign-in/password-check.ts';
-import type { SignInLimits } from './sign-in/password-check.ts';
-import { createDirectSignIn } from './sign-in/direct-sign-in.ts';
-import { createPendingRequests } from './authorization/pending-requests.ts';
+import { createDispatcher } from './interaction/dispatcher.ts';
+import { createVisits } from './interaction/visits.ts';
+import { createGuessLimits } from './methods/guess-limits.ts';
+import type { SignInLimits } from './methods/guess-limits.ts';
+import { createKnownBrowserCounters } from './methods/known-browsers.ts';
+import { createSteps } from './methods/steps.ts';
 import { createLogout } from './sessions/logout.ts';
 import { authorizeHandlers } from './service.ts';
 import type { AuthorizeParts } from './service.ts';
@@ -28,12 +29,11 @@ import { createKnownBrowserStore } from './store/known-browsers.postgres.ts';
 import type { KnownBrowserStore } from './store/known-browsers.postgres.ts';
 import { startInvalidation } from './sessions/invalidation.ts';
 import { createSessions } from './sessions/sessions.ts';
-import { createSignIn } from './sign-in/sign-in.ts';
 import type { SessionStore } from './store/store.ts';
 import { longestCodeLifetimeSeconds } from './store/store.ts';
-import { createMemoryCodeStore, createMemoryPendingRequestStore } from './store/store.memory.ts';
+import { createMemoryCodeStore, createMemoryVisitStore } from './store/store.memory.ts';
 import { createSessionStore } from './store/store.postgres.ts';
-import { createRedisCodeStore, createRedisPendingRequestStore } from './store/store.redis.ts';
+import { createRedisCodeStore, createRedisVisitStore } from './store/store.redis.ts';
 
 /** The schema `authorize`; run it before the service is built. */
 export const migrations: Migrations = {
@@ -47,8 +47,10 @@ export interface AuthorizePeers {
 
 /** Callers by method. Only `token` redeems codes, after it has authenticated the client. */
 const allow: Allow<typeof AuthorizeService> = {
-  beginAuthorization: ['gateway'],
+  begin: ['gateway'],
   getInteraction: ['gateway'],
+  continue: ['gateway'],
+  beginAuthorization: ['gateway'],
   signIn: ['gateway'],
   signInDirect: ['gateway'],
   getSession: ['gateway', 'device'],
@@ -59,11 +61,12 @@ const allow: Allow<typeof AuthorizeService> = {
   finishLogoutNotice: ['token'],
 };
 
-/** Builds the authorize service, which watches the directory and removes old sessions from then on. */
+/** Builds the authorize service, which watches the directory and removes old sessions from then on. `stepsOf` makes the table of steps. */
 export function buildAuthorize(
   config: AuthorizeConfig,
   peers: AuthorizePeers,
   runtime: Runtime,
+  stepsOf: typeof createSteps = createSteps,
 ): BuiltService {
   const { database, redis, log } = runtime;
   const batch = createAuditBatch({ database, schema: 'authorize', runtime });
@@ -91,7 +94,7 @@ export function buildAuthorize(
     log,
   });
   const stores = { sessionStore, sessionEnds, endStore, knownBrowsers, notices };
-  const parts = assemble({ config, peers, runtime, directory, ...stores, audit });
+  const parts = assemble({ config, peers, runtime, directory, ...stores, audit, stepsOf });
   const built: BuiltService = {
     name: 'authorize',
     routes: [route(AuthorizeService, authorizeHandlers(parts), allow)],
@@ -123,16 +126,15 @@ function assemble(given: {
   readonly knownBrowsers: KnownBrowserStore;
   readonly notices: LogoutNoticeStore;
   readonly audit: AuthorizeAudit;
+  readonly stepsOf: typeof createSteps;
 }): AuthorizeParts {
   const { config, peers, runtime, directory, sessionStore, sessionEnds, endStore, knownBrowsers, audit } =
     given;
   const { clock, random, log, redis, failpoint } = runtime;
   const codeStore = redis === undefined ? createMemoryCodeStore(clock) : createRedisCodeStore(redis);
   const quota = config.TESSERA_AUTHORIZATION_PENDING_PER_ADDRESS;
-  const pendingRequestStore =
-    redis === undefined
-      ? createMemoryPendingRequestStore(clock, quota)
-      : createRedisPendingRequestStore(redis, quota);
+  const visitStore =
+    redis === undefined ? createMemoryVisitStore(clock, quota) : createRedisVisitStore(redis, quota);
   const lifetimes = {
     session: config.TESSERA_SESSION_TTL,
     idle: config.TESSERA_SESSION_IDLE_TTL,
@@ -146,8 +148,8 @@ function assemble(given: {
     random,
     lifetimes,
   });
-  const pendingRequests = createPendingRequests({
-    store: pendingRequestStore,
+  const visits = createVisits({
+    store: visitStore,
     random,
     lifetimeSeconds: config.TESSERA_AUTHORIZATION_REQUEST_TTL,
     answerSeconds: config.TESSERA_AUTHORIZATION_CODE_TTL,
@@ -161,20 +163,16 @@ function assemble(given: {
     failpoint,
     lifetimeSeconds,
   });
-  const checkPassword = createPasswordCheck({
-    directoryService: peers.directory,
-    directory,
-    knownBrowsers,
+  const limitGuesses = createGuessLimits({
+    ownCounter: createKnownBrowserCounters(knownBrowsers),
     limiter: createLimiter({ redis, clock, log, prefix: 'authorize' }),
     limits: limitsOf(config),
     audit,
   });
+  const steps = given.stepsOf({ directoryService: peers.directory, directory, limitGuesses });
   const ignoreUnknownScopes = config.TESSERA_UNKNOWN_SCOPES === 'ignore';
-  const answering = { directory, sessions, pendingRequests, codes, audit, ignoreUnknownScopes };
   return {
-    startAuthorization: createStartAuthorization(answering),
-    signIn: createSignIn({ ...answering, checkPassword }),
-    signInDirect: createDirectSignIn({ directory, sessions, checkPassword, audit }),
+    dispatcher: createDispatcher({ steps, directory, sessions, visits, codes, audit, ignoreUnknownScopes }),
     logout: createLogout({ directory, sessions, audit }),
     sessions,
     codes,

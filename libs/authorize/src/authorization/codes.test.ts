@@ -126,7 +126,7 @@ describe('binding to the client', () => {
   it('accepts only `token` as a caller', async () => {
     const code = await freshCode();
     await expect(world.gateway.redeemCode(redemption(code))).rejects.toThrow(/may not call/);
-    await expect(world.token.beginAuthorization({})).rejects.toThrow(/may not call/);
+    await expect(world.token.begin({})).rejects.toThrow(/may not call/);
     await expect(world.token.endSession({})).rejects.toThrow(/may not call/);
   });
 });

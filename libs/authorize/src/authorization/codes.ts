@@ -8,7 +8,7 @@ import { create } from '@tessera/rpc';
 import { digest } from '../browser.ts';
 import type { BrowserCall } from '../browser.ts';
 import type { AuthorizeAudit } from '../audit.ts';
-import { invalidContext } from './pending-requests.ts';
+import { invalidContext } from '../interaction/visits.ts';
 import type { CheckedRequest } from './request.ts';
 import { longestCodeLifetimeSeconds } from '../store/store.ts';
 import type { CodeStore, Session, SessionStore } from '../store/store.ts';

@@ -172,6 +172,12 @@ export function loginRequiredResponse({ form, issuer }: CheckedRequest): ClientR
   return errorResponse(form, issuer, new OAuthError('login_required', 'The person must sign in.'));
 }
 
+/** The error response if the person is known, but must be asked something else (OIDC Core §3.1.2.6). */
+export function interactionRequiredResponse({ form, issuer }: CheckedRequest): ClientRedirect {
+  const error = new OAuthError('interaction_required', 'The person must be asked something.');
+  return errorResponse(form, issuer, error);
+}
+
 /** The error response for a person whom the access policy excludes (RFC 6749 §4.1.2.1). */
 export function accessDeniedResponse({ form, issuer }: CheckedRequest): ClientRedirect {
   const error = new OAuthError('access_denied', 'The person may not use this application.');

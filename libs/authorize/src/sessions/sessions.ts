@@ -5,7 +5,6 @@ import type { Random } from '@tessera/kit';
 import type { AuthorizeAudit } from '../audit.ts';
 import { knownBrowserHash } from '../browser.ts';
 import type { Browser, BrowserCall } from '../browser.ts';
-import type { CheckedUser } from '../sign-in/password-check.ts';
 import { knownBrowserLifetimeDays } from '../store/known-browsers.postgres.ts';
 import type {
   CodeStore,
@@ -30,6 +29,9 @@ export interface OpenedSession {
   readonly ended: EndedSession | undefined;
 }
 
+/** Who signed in, and how. */
+export type SignIn = Pick<NewSessionRecord, 'tenantId' | 'userId' | 'signedInAt' | 'methods'>;
+
 type SessionOfUser = Pick<Session, 'sessionId' | 'tenantId' | 'userId'>;
 
 /** The sessions of browsers. They are durable: a restart or a lost Redis neither ends nor revives one. */
@@ -43,7 +45,7 @@ export interface Sessions {
    */
   open(
     from: BrowserCall,
-    verified: CheckedUser,
+    signIn: SignIn,
     clientId: string,
     replaced: Session | undefined,
   ): Promise<OpenedSession>;
@@ -91,16 +93,13 @@ export function createSessions(deps: {
       return ifServedHere(from, await store.find(tokenHash, lifetimes.idle));
     },
 
-    async open(from, { user, signedInAt, methods }, clientId, replaced) {
+    async open(from, signIn, clientId, replaced) {
       const { sessionToken, sessionId } = newSessionIdentity(random);
       const knownBrowser = knownBrowserOf(from.browser, random);
       const record: NewSessionRecord = {
+        ...signIn,
         sessionId,
         tokenHash: required(sessionTokenHash(sessionToken)),
-        tenantId: user.tenantId,
-        userId: user.userId,
-        signedInAt,
-        methods,
         lifetimeSeconds: lifetimes.session,
         ipAddress: from.browser.ipAddress,
         userAgentHash: from.browser.userAgentHash,
@@ -108,7 +107,7 @@ export function createSessions(deps: {
         knownBrowserHash: required(knownBrowserHash(knownBrowser.token)),
       };
       // Before the commit, so that the sign-in can be repeated if the code store fails.
-      if (replaced?.userId === user.userId) {
+      if (replaced?.userId === signIn.userId) {
         await codes.followSession(replaced.sessionId, sessionId, lifetimes.code);
       } else if (replaced !== undefined) await codes.dropSession(replaced.sessionId, lifetimes.code);
       const { session, over } = await store.open(

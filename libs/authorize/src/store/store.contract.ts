@@ -3,27 +3,22 @@ import { create } from '@tessera/rpc';
 import { setTimeout as pause } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { systemRandom } from '@tessera/kit';
-import type {
-  AnsweredRequest,
-  CodePresentation,
-  CodeRecord,
-  CodeStore,
-  PendingRequestStore,
-  PendingRequest,
-} from './store.ts';
+import type { AnsweredVisit, CodePresentation, CodeRecord, CodeStore, VisitStore, Visit } from './store.ts';
 
 /** Every test works on keys of its own. */
 const unique = (): string => systemRandom.bytes(8).toString('hex');
 
-const pending: PendingRequest = {
+const pending: Visit = {
+  purpose: 'code',
   browserHash: 'ab'.repeat(32),
   tenantId: 'acme',
   issuer: 'https://id.example',
   parameters: { client_id: 'web', state: 'å"\\ \u2028', scope: 'openid' },
   hintedUserId: 'u1',
+  done: [],
 };
 
-const answeredBy = (codeHash: string): AnsweredRequest => ({
+const answeredBy = (codeHash: string): AnsweredVisit => ({
   request: pending,
   codeHash,
   sessionId: 's1',
@@ -31,10 +26,7 @@ const answeredBy = (codeHash: string): AnsweredRequest => ({
 });
 
 /** What every store of pre-authorization contexts must do. */
-export function pendingRequestStoreContract(
-  engine: string,
-  openWith: (quota: number) => Promise<PendingRequestStore>,
-): void {
+export function visitStoreContract(engine: string, openWith: (quota: number) => Promise<VisitStore>): void {
   const open = () => openWith(1000);
 
   describe(`pre-authorization contexts on ${engine}`, () => {
@@ -87,6 +79,28 @@ export function pendingRequestStoreContract(
         code: 'rate_limited',
       });
       await pause(250);
+      await store.save(unique(), pending, 60, address);
+    });
+
+    it('replaces a visit while it lives, for the rest of its lifetime, and still counts it on its address', async () => {
+      const store = await openWith(1);
+      const [id, address] = [unique(), unique()];
+      const person = { userId: 'u1', signedInAt: 1_767_225_600_123, methods: ['pwd'] };
+      const later: Visit = { ...pending, person, done: ['password'] };
+      expect(await store.update(id, later)).toBe(false);
+      await store.save(id, pending, 0.3, address);
+      expect(await store.update(id, later)).toBe(true);
+      expect(await store.find(id)).toEqual(later);
+      await expect(store.save(unique(), pending, 60, address)).rejects.toMatchObject({
+        code: 'rate_limited',
+      });
+      await pause(400);
+      expect(await store.find(id)).toBeUndefined();
+      const next = unique();
+      await store.save(next, pending, 60, address);
+      await store.update(next, later);
+      expect(await store.answer(next, answeredBy('code'), 60)).toBe(true);
+      expect(await store.update(next, later)).toBe(false);
       await store.save(unique(), pending, 60, address);
     });
 

@@ -1,14 +1,7 @@
 import type { Clock } from '@tessera/kit';
 import { temporarilyUnavailable } from '@tessera/oauth';
 import { longestCodeLifetimeSeconds, tooManyPending } from './store.ts';
-import type {
-  AnsweredRequest,
-  CodeRecord,
-  CodeStore,
-  PendingRequestStore,
-  PendingRequest,
-  Redemption,
-} from './store.ts';
+import type { AnsweredVisit, CodeRecord, CodeStore, VisitStore, Visit, Redemption } from './store.ts';
 
 /** Beyond this, new records are rejected and live ones kept, as Redis does with `noeviction`. */
 const maximumRecords = 20_000;
@@ -22,6 +15,8 @@ interface ExpiringMap<V> {
   get(key: string): V | undefined;
   /** The value counts against the quota of `origin`, if there is one. */
   set(key: string, value: V, lifetimeSeconds: number, origin?: string): void;
+  /** Replaces a value for the rest of its lifetime; false if there is none. */
+  replace(key: string, value: V): boolean;
   delete(key: string): boolean;
 }
 
@@ -70,21 +65,24 @@ function createExpiringMap<V>(clock: Clock, quota = maximumOfOrigin): ExpiringMa
       count(origin, 1);
       entries.set(key, { value, expiresAt: clock.now() + lifetimeSeconds * 1000, origin });
     },
+    replace(key, value) {
+      const entry = living(key) === undefined ? undefined : entries.get(key);
+      if (entry !== undefined) entries.set(key, { ...entry, value });
+      return entry !== undefined;
+    },
     delete: (key) => living(key) !== undefined && remove(key),
   };
 }
 
 /** Pre-authorization contexts in the memory of one process, up to `quota` of one address. */
-export function createMemoryPendingRequestStore(
-  clock: Clock,
-  quota: number = maximumOfOrigin,
-): PendingRequestStore {
-  const contexts = createExpiringMap<PendingRequest>(clock, Math.min(quota, maximumOfOrigin));
-  const answers = createExpiringMap<AnsweredRequest>(clock);
+export function createMemoryVisitStore(clock: Clock, quota: number = maximumOfOrigin): VisitStore {
+  const contexts = createExpiringMap<Visit>(clock, Math.min(quota, maximumOfOrigin));
+  const answers = createExpiringMap<AnsweredVisit>(clock);
   return {
     save: async (idHash, request, lifetimeSeconds, origin) =>
       contexts.set(idHash, request, lifetimeSeconds, origin),
     find: (idHash) => Promise.resolve(contexts.get(idHash)),
+    update: async (idHash, visit) => contexts.replace(idHash, visit),
     async answer(idHash, answered, lifetimeSeconds) {
       if (!contexts.delete(idHash)) return false;
       answers.set(idHash, answered, lifetimeSeconds);

@@ -5,28 +5,32 @@ import type { RedisHandle } from '@tessera/stores';
 import { z } from 'zod';
 import { digest } from '../browser.ts';
 import { longestCodeLifetimeSeconds, tooManyPending } from './store.ts';
-import type {
-  AnsweredRequest,
-  CodePresentation,
-  CodeStore,
-  PendingRequestStore,
-  PendingRequest,
-  Redemption,
-} from './store.ts';
+import type { AnsweredVisit, CodePresentation, CodeStore, VisitStore, Visit, Redemption } from './store.ts';
 
 /**
- * Older and newer processes write these too: fields are only ever added, and unknown ones are dropped.
+ * Older and newer processes write these too: fields are only ever added, and unknown ones are dropped. Version 0.1 knows the purpose
+ * `code` alone, and no step but the last.
  */
-const pendingRequest = z.object({
+const storedVisit = z.object({
+  purpose: z.enum(['code', 'device', 'approvals']).default('code'),
   browserHash: z.string(),
   tenantId: z.string(),
   issuer: z.string(),
   parameters: z.record(z.string(), z.string()),
   hintedUserId: z.string().default(''),
+  person: z
+    .object({
+      userId: z.string(),
+      signedInAt: z.number().optional(),
+      methods: z.array(z.string()),
+      sessionId: z.string().optional(),
+    })
+    .optional(),
+  done: z.array(z.string()).default([]),
 });
 
-const answeredRequest = z.object({
-  request: pendingRequest,
+const storedAnswer = z.object({
+  request: storedVisit,
   codeHash: z.string(),
   sessionId: z.string(),
   userId: z.string(),
@@ -76,6 +80,16 @@ redis.call('ZADD', KEYS[2], now + ARGV[2], KEYS[1])
 if redis.call('PTTL', KEYS[2]) < tonumber(ARGV[2]) then redis.call('PEXPIRE', KEYS[2], ARGV[2]) end
 return 0`;
 
+/** KEYS: context. ARGV: record without the address, which the living context names. Returns 1, or 0 if there is none. */
+const updateInteraction = `
+local text = redis.call('GET', KEYS[1])
+if not text then return 0 end
+local record = ARGV[1]
+local origin = cjson.decode(text).origin
+if origin then record = string.sub(record, 1, -2) .. ',"origin":"' .. origin .. '"}' end
+redis.call('SET', KEYS[1], record, 'KEEPTTL')
+return 1`;
+
 /**
  * KEYS: context, its answer, beginning of the key of an address's contexts. ARGV: answer, its lifetime in milliseconds. Records of the
  * version before name no address.
@@ -89,30 +103,34 @@ redis.call('SET', KEYS[2], ARGV[1], 'PX', ARGV[2])
 return redis.call('DEL', KEYS[1])`;
 
 /** Pre-authorization contexts in Redis, up to `quota` of one address. */
-export function createRedisPendingRequestStore(redis: RedisHandle, quota: number): PendingRequestStore {
+export function createRedisVisitStore(redis: RedisHandle, quota: number): VisitStore {
   const saveScript = redis.script({ name: 'authorize.save_interaction', lua: saveInteraction });
+  const updateScript = redis.script({ name: 'authorize.update_interaction', lua: updateInteraction });
   const answerScript = redis.script({ name: 'authorize.answer_interaction', lua: answerInteraction });
   return {
-    async save(idHash, request, lifetimeSeconds, address) {
+    async save(idHash, visit, lifetimeSeconds, address) {
       const origin = digest(address).slice(0, 22);
-      const record = JSON.stringify({ ...request, origin });
+      const record = JSON.stringify({ ...visit, origin });
       const lifetime = milliseconds(lifetimeSeconds);
       const keys = [interactionKey(idHash), `${interactionsOf}${origin}`];
       const left = Number(await saveScript(keys, [record, lifetime, quota]));
       if (left > 0) throw tooManyPending(Math.ceil(left / 1000));
     },
-    async find(idHash): Promise<PendingRequest | undefined> {
+    async find(idHash): Promise<Visit | undefined> {
       const text = await redis.call('GET', interactionKey(idHash));
-      return typeof text === 'string' ? pendingRequest.parse(JSON.parse(text)) : undefined;
+      return typeof text === 'string' ? storedVisit.parse(JSON.parse(text)) : undefined;
+    },
+    async update(idHash, visit) {
+      return Number(await updateScript([interactionKey(idHash)], [JSON.stringify(visit)])) === 1;
     },
     async answer(idHash, answered, lifetimeSeconds) {
       const keys = [interactionKey(idHash), answeredKey(idHash), interactionsOf];
       const values = [JSON.stringify(answered), milliseconds(lifetimeSeconds)];
       return Number(await answerScript(keys, values)) === 1;
     },
-    async findAnswered(idHash): Promise<AnsweredRequest | undefined> {
+    async findAnswered(idHash): Promise<AnsweredVisit | undefined> {
       const text = await redis.call('GET', answeredKey(idHash));
-      return typeof text === 'string' ? answeredRequest.parse(JSON.parse(text)) : undefined;
+      return typeof text === 'string' ? storedAnswer.parse(JSON.parse(text)) : undefined;
     },
     async answerAgain(idHash, answered, lifetimeSeconds) {
       const lifetime = String(milliseconds(lifetimeSeconds));

@@ -3,10 +3,10 @@ import { systemClock, systemRandom } from '@tessera/kit';
 import { flatGrant } from '@tessera/oauth';
 import type { RedisHandle } from '@tessera/stores';
 import { fakeClock, testRedis, testRedisCluster } from '@tessera/test-kit';
-import { codeRecord, codeStoreContract, pendingRequestStoreContract } from './store.contract.ts';
-import type { PendingRequestStore } from './store.ts';
-import { createMemoryCodeStore, createMemoryPendingRequestStore } from './store.memory.ts';
-import { createRedisCodeStore, createRedisPendingRequestStore } from './store.redis.ts';
+import { codeRecord, codeStoreContract, visitStoreContract } from './store.contract.ts';
+import type { Visit, VisitStore } from './store.ts';
+import { createMemoryCodeStore, createMemoryVisitStore } from './store.memory.ts';
+import { createRedisCodeStore, createRedisVisitStore } from './store.redis.ts';
 
 let redis: RedisHandle;
 let cluster: RedisHandle;
@@ -14,31 +14,31 @@ beforeAll(async () => {
   [redis, cluster] = await Promise.all([testRedis(), testRedisCluster()]);
 });
 
-pendingRequestStoreContract('memory', async (quota) => createMemoryPendingRequestStore(systemClock, quota));
-pendingRequestStoreContract('Redis', async (quota) => createRedisPendingRequestStore(redis, quota));
-pendingRequestStoreContract('a Redis cluster', async (quota) =>
-  createRedisPendingRequestStore(cluster, quota),
-);
+visitStoreContract('memory', async (quota) => createMemoryVisitStore(systemClock, quota));
+visitStoreContract('Redis', async (quota) => createRedisVisitStore(redis, quota));
+visitStoreContract('a Redis cluster', async (quota) => createRedisVisitStore(cluster, quota));
 codeStoreContract('memory', async () => createMemoryCodeStore(systemClock));
 codeStoreContract('Redis', async () => createRedisCodeStore(redis));
 codeStoreContract('a Redis cluster', async () => createRedisCodeStore(cluster));
 
 describe('contexts in memory', () => {
-  const pending = {
+  const pending: Visit = {
+    purpose: 'code',
     browserHash: 'b',
     tenantId: 'acme',
     issuer: 'https://id.example',
     parameters: {},
     hintedUserId: '',
+    done: [],
   };
-  const fill = async (store: PendingRequestStore, origin: string, count: number) => {
+  const fill = async (store: VisitStore, origin: string, count: number) => {
     for (let index = 0; index < count; index += 1)
       await store.save(`${origin} ${index}`, pending, 600, origin);
   };
 
   it('are rejected for an origin that has used its quota, and for no other, until some expire (DOS-8)', async () => {
     const clock = fakeClock();
-    const store = createMemoryPendingRequestStore(clock);
+    const store = createMemoryVisitStore(clock);
     await fill(store, '2001:db8:0:1', 1000);
     const another = () => store.save('one more', pending, 600, '2001:db8:0:1');
     await expect(another()).rejects.toMatchObject({ code: 'rate_limited', retryAfterSeconds: 60 });
@@ -54,12 +54,42 @@ describe('contexts in memory', () => {
   });
 
   it('need twenty origins to fill, and are then rejected for all instead of dropping live ones (DOS-8)', async () => {
-    const store = createMemoryPendingRequestStore(systemClock);
+    const store = createMemoryVisitStore(systemClock);
     for (let origin = 0; origin < 20; origin += 1) await fill(store, `${origin}`, 1000);
     await expect(store.save('x', pending, 600, 'somebody')).rejects.toMatchObject({
       code: 'temporarily_unavailable',
     });
     expect(await store.find('0 0')).toEqual(pending);
+  });
+});
+
+describe('a visit in Redis', () => {
+  const earlier = {
+    browserHash: 'b',
+    tenantId: 'acme',
+    issuer: 'https://id.example',
+    parameters: { client_id: 'web' },
+    hintedUserId: '',
+  };
+
+  it('is read if version 0.1 stored it, its answer too', async () => {
+    const store = createRedisVisitStore(redis, 1000);
+    const id = systemRandom.bytes(32).toString('hex');
+    const record = JSON.stringify({ ...earlier, origin: 'o' });
+    await redis.call('SET', `authorize:interaction:${id}`, record, 'PX', '60000');
+    const visit: Visit = { purpose: 'code', ...earlier, done: [] };
+    expect(await store.find(id)).toEqual(visit);
+    const answer = { codeHash: 'c', sessionId: 's', userId: 'u' };
+    await redis.call('SET', `authorize:answered:${id}`, JSON.stringify({ request: earlier, ...answer }));
+    expect(await store.findAnswered(id)).toEqual({ request: visit, ...answer });
+  });
+
+  it('has every member that version 0.1 reads', async () => {
+    const store = createRedisVisitStore(redis, 1000);
+    const id = systemRandom.bytes(32).toString('hex');
+    await store.save(id, { purpose: 'code', ...earlier, done: [] }, 60, '192.0.2.1');
+    const stored: unknown = JSON.parse(String(await redis.call('GET', `authorize:interaction:${id}`)));
+    expect(stored).toMatchObject({ ...earlier, origin: expect.any(String) as string });
   });
 });
 

@@ -2,40 +2,63 @@ import type { AuditRow } from '@tessera/audit';
 import { OAuthError } from '@tessera/oauth';
 import type { Authentication, UserGrant } from '@tessera/proto-gen/oauth';
 
+/** What a browser visits us for: the authorization request of a client, or a page of ours. */
+export type Purpose = 'code' | 'device' | 'approvals';
+
+/** Who is known in a visit, and how. */
+export interface KnownPerson {
+  readonly userId: string;
+  /** When they were identified: milliseconds since the Unix epoch, by the directory's clock; undefined from an older one. */
+  readonly signedInAt?: number | undefined;
+  /** Values of the `amr` claim (RFC 8176 §2). */
+  readonly methods: readonly string[];
+  /** The session that knows them; absent if a step of this visit identified them. */
+  readonly sessionId?: string | undefined;
+}
+
 /**
- * An authorization request that waits for a person to sign in. It holds the parameters that were checked, so that the
- * same checks run again over the current records before a code is issued.
+ * A browser's visit, from its first request until the person is signed in and has taken every step that is required. Of an
+ * authorization request it holds the parameters that were checked, so that the same checks run again over the current records
+ * before a code is issued.
  */
-export interface PendingRequest {
+export interface Visit {
+  readonly purpose: Purpose;
   /** SHA-256 of the browser identifier that owns it, hexadecimal. */
   readonly browserHash: string;
   readonly tenantId: string;
   readonly issuer: string;
+  /** Of the authorization request; none at our own pages. */
   readonly parameters: Readonly<Record<string, string>>;
   /** The only person whose sign-in satisfies it; empty for anyone. */
   readonly hintedUserId: string;
+  readonly person?: KnownPerson | undefined;
+  /** Names of the steps that the person has taken. */
+  readonly done: readonly string[];
 }
 
 /** Pre-authorization contexts by the SHA-256 of their identifier. They may be lost; none grants anything by itself. */
-export interface PendingRequestStore {
+export interface VisitStore {
   /**
    * `origin` is the address whose quota the record counts against (`addressKey`). In one step with the write it throws
    * `rate_limited` if that address has its quota of living contexts; a bounded store throws `temporarily_unavailable` if it is
    * full.
    */
-  save(idHash: string, request: PendingRequest, lifetimeSeconds: number, origin: string): Promise<void>;
-  find(idHash: string): Promise<PendingRequest | undefined>;
+  save(idHash: string, visit: Visit, lifetimeSeconds: number, origin: string): Promise<void>;
+  find(idHash: string): Promise<Visit | undefined>;
+  /** Replaces it for the rest of its lifetime; false if it has ended. */
+  update(idHash: string, visit: Visit): Promise<boolean>;
   /** Ends it and keeps its answer instead, for `lifetimeSeconds`; true for exactly one of any number of callers. */
-  answer(idHash: string, answered: AnsweredRequest, lifetimeSeconds: number): Promise<boolean>;
+  answer(idHash: string, answered: AnsweredVisit, lifetimeSeconds: number): Promise<boolean>;
   /** What `answer` kept. */
-  findAnswered(idHash: string): Promise<AnsweredRequest | undefined>;
+  findAnswered(idHash: string): Promise<AnsweredVisit | undefined>;
   /** Keeps a later answer instead of the one that is kept, if there still is one. */
-  answerAgain(idHash: string, answered: AnsweredRequest, lifetimeSeconds: number): Promise<void>;
+  answerAgain(idHash: string, answered: AnsweredVisit, lifetimeSeconds: number): Promise<void>;
 }
 
-/** An authorization request that a sign-in answered. The answer may be lost on its way, so the same form may come again. */
-export interface AnsweredRequest {
-  readonly request: PendingRequest;
+/** A visit that has ended. The answer may be lost on its way, so the form of its last step may come again. */
+export interface AnsweredVisit {
+  /** The visit as it was before its last step. */
+  readonly request: Visit;
   /** Of the code in the answer; empty if it was an error. */
   readonly codeHash: string;
   /** The session of that sign-in. */

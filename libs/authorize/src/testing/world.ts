@@ -8,6 +8,8 @@ import { AuthorizeService } from '@tessera/proto-gen/authorize';
 import { ApplicationType } from '@tessera/proto-gen/directory';
 import { FakeDirectory, counting, silentLog, testDatabase, testRuntime, testRedis } from '@tessera/test-kit';
 import type { Counter, FakeApplication } from '@tessera/test-kit';
+import type { Step } from '../interaction/step.ts';
+import { createSteps } from '../methods/steps.ts';
 import { buildAuthorize, migrations } from '../wiring.ts';
 import { authorizeConfig } from '../config.ts';
 import type { AuthorizeConfig } from '../config.ts';
@@ -40,12 +42,15 @@ export interface World {
 export interface WorldOptions {
   readonly config?: Partial<AuthorizeConfig>;
   readonly runtime?: Partial<Runtime>;
+  /** Steps after those of the product. */
+  readonly steps?: readonly Step[];
   /** Continue on the stores and the directory of another one, as a second process would. */
   readonly beside?: World;
 }
 
 /** The service on real Postgres and real Redis, with a directory in memory. To be closed by the test file. */
-export async function createWorld({ config = {}, runtime = {}, beside }: WorldOptions = {}): Promise<World> {
+export async function createWorld(options: WorldOptions = {}): Promise<World> {
+  const { config = {}, runtime = {}, steps = [], beside } = options;
   const database = counting(beside?.database ?? (await testDatabase(migrations)));
   const redis = counting(beside?.redis ?? (await testRedis()));
   const directory = beside?.directory ?? populated(new FakeDirectory('authorize'));
@@ -54,6 +59,7 @@ export async function createWorld({ config = {}, runtime = {}, beside }: WorldOp
     settings,
     { directory: directory.client },
     testRuntime({ database, redis, ...runtime }),
+    (deps) => [...createSteps(deps), ...steps],
   );
   await service.ready();
   return {

@@ -12,7 +12,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file tessera/authorize/v1/authorize.proto.
  */
 export const file_tessera_authorize_v1_authorize: GenFile = /*@__PURE__*/
-  fileDesc("CiR0ZXNzZXJhL2F1dGhvcml6ZS92MS9hdXRob3JpemUucHJvdG8SFHRlc3NlcmEuYXV0aG9yaXplLnYxIlwKGFRha2VMb2dvdXROb3RpY2VzUmVxdWVzdBINCgVsaW1pdBgBIAEoDRIVCg1sZWFzZV9zZWNvbmRzGAIgASgNEhoKEnNraXBwZWRfY2xpZW50X2lkcxgDIAMoCSJQChlUYWtlTG9nb3V0Tm90aWNlc1Jlc3BvbnNlEjMKB25vdGljZXMYASADKAsyIi50ZXNzZXJhLmF1dGhvcml6ZS52MS5Mb2dvdXROb3RpY2UiywEKDExvZ291dE5vdGljZRIRCglub3RpY2VfaWQYASABKAkSDQoFY2xhaW0YAiABKA0SDwoHYXR0ZW1wdBgDIAEoDRIRCgl0ZW5hbnRfaWQYBCABKAkSEQoJY2xpZW50X2lkGAUgASgJEg8KB3VzZXJfaWQYBiABKAkSEgoKc2Vzc2lvbl9pZBgHIAEoCRIOCgZpc3N1ZXIYCCABKAkSEgoKcmVxdWVzdF9pZBgJIAEoCRIZChFyZW1haW5pbmdfc2Vjb25kcxgKIAEoASKwAQoZRmluaXNoTG9nb3V0Tm90aWNlUmVxdWVzdBIyCgZub3RpY2UYASABKAsyIi50ZXNzZXJhLmF1dGhvcml6ZS52MS5Mb2dvdXROb3RpY2USOAoGcmVzdWx0GAIgASgOMigudGVzc2VyYS5hdXRob3JpemUudjEuTG9nb3V0Tm90aWNlUmVzdWx0Eg4KBnJlYXNvbhgDIAEoCRIVCg1kZWxheV9zZWNvbmRzGAQgASgBIhwKGkZpbmlzaExvZ291dE5vdGljZVJlc3BvbnNlIlgKF1dhdGNoU2Vzc2lvbkVuZHNSZXF1ZXN0EhsKDmFmdGVyX3NlcXVlbmNlGAEgASgDSACIAQESDQoFc2luY2UYAiABKANCEQoPX2FmdGVyX3NlcXVlbmNlInYKGFdhdGNoU2Vzc2lvbkVuZHNSZXNwb25zZRIQCghzZXF1ZW5jZRgBIAEoAxIRCgl0ZW5hbnRfaWQYAiABKAkSEgoKc2Vzc2lvbl9pZBgDIAEoCRIPCgd1c2VyX2lkGAQgASgJEhAKCGVuZGVkX2F0GAUgASgDIrcBCg5Ccm93c2VyQ29udGV4dBIXCgpicm93c2VyX2lkGAEgASgJQgOAAQESGgoNc2Vzc2lvbl90b2tlbhgCIAEoCUIDgAEBEhIKCmlwX2FkZHJlc3MYAyABKAkSFwoPdXNlcl9hZ2VudF9oYXNoGAQgASgJEg4KBmlzc3VlchgFIAEoCRIgChNrbm93bl9icm93c2VyX3Rva2VuGAYgASgJQgOAAQESEQoJdGVuYW50X2lkGAcgASgJIpQCChlCZWdpbkF1dGhvcml6YXRpb25SZXF1ZXN0EjUKB2Jyb3dzZXIYASABKAsyJC50ZXNzZXJhLmF1dGhvcml6ZS52MS5Ccm93c2VyQ29udGV4dBJTCgpwYXJhbWV0ZXJzGAIgAygLMj8udGVzc2VyYS5hdXRob3JpemUudjEuQmVnaW5BdXRob3JpemF0aW9uUmVxdWVzdC5QYXJhbWV0ZXJzRW50cnkSFgoOaGludGVkX3VzZXJfaWQYAyABKAkSIAoYaWRfdG9rZW5faGludF9pc19pbnZhbGlkGAQgASgIGjEKD1BhcmFtZXRlcnNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIlQKCFJlZGlyZWN0EhUKCGxvY2F0aW9uGAEgASgJQgOAAQESMQoJZm9ybV9wb3N0GAIgASgLMh4udGVzc2VyYS5hdXRob3JpemUudjEuRm9ybVBvc3QikwEKCEZvcm1Qb3N0EgsKA3VyaRgBIAEoCRJHCgpwYXJhbWV0ZXJzGAIgAygLMi4udGVzc2VyYS5hdXRob3JpemUudjEuRm9ybVBvc3QuUGFyYW1ldGVyc0VudHJ5QgOAAQEaMQoPUGFyYW1ldGVyc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEingEKC0ludGVyYWN0aW9uEhYKDmludGVyYWN0aW9uX2lkGAEgASgJEhEKCXRlbmFudF9pZBgCIAEoCRITCgt0ZW5hbnRfbmFtZRgDIAEoCRIRCgljbGllbnRfaWQYBCABKAkSGAoQYXBwbGljYXRpb25fbmFtZRgFIAEoCRISCgpsb2dpbl9oaW50GAYgASgJEg4KBnNjb3BlcxgHIAMoCSJICg5UZW5hbnRNaXNtYXRjaBI2CgtpbnRlcmFjdGlvbhgBIAEoCzIhLnRlc3NlcmEuYXV0aG9yaXplLnYxLkludGVyYWN0aW9uItMBChpCZWdpbkF1dGhvcml6YXRpb25SZXNwb25zZRIyCghyZWRpcmVjdBgBIAEoCzIeLnRlc3NlcmEuYXV0aG9yaXplLnYxLlJlZGlyZWN0SAASOAoLaW50ZXJhY3Rpb24YAiABKAsyIS50ZXNzZXJhLmF1dGhvcml6ZS52MS5JbnRlcmFjdGlvbkgAEj8KD3RlbmFudF9taXNtYXRjaBgDIAEoCzIkLnRlc3NlcmEuYXV0aG9yaXplLnYxLlRlbmFudE1pc21hdGNoSABCBgoEbmV4dCJmChVHZXRJbnRlcmFjdGlvblJlcXVlc3QSNQoHYnJvd3NlchgBIAEoCzIkLnRlc3NlcmEuYXV0aG9yaXplLnYxLkJyb3dzZXJDb250ZXh0EhYKDmludGVyYWN0aW9uX2lkGAIgASgJIoIBChZHZXRJbnRlcmFjdGlvblJlc3BvbnNlEjYKC2ludGVyYWN0aW9uGAEgASgLMiEudGVzc2VyYS5hdXRob3JpemUudjEuSW50ZXJhY3Rpb24SMAoIcmVkaXJlY3QYAiABKAsyHi50ZXNzZXJhLmF1dGhvcml6ZS52MS5SZWRpcmVjdCKJAQoNU2lnbkluUmVxdWVzdBI1Cgdicm93c2VyGAEgASgLMiQudGVzc2VyYS5hdXRob3JpemUudjEuQnJvd3NlckNvbnRleHQSFgoOaW50ZXJhY3Rpb25faWQYAiABKAkSEgoKaWRlbnRpZmllchgDIAEoCRIVCghwYXNzd29yZBgEIAEoCUIDgAEBIqcBCgpOZXdTZXNzaW9uEhoKDXNlc3Npb25fdG9rZW4YASABKAlCA4ABARIPCgdtYXhfYWdlGAIgASgNEjEKBWVuZGVkGAMgASgLMiIudGVzc2VyYS5hdXRob3JpemUudjEuRW5kZWRTZXNzaW9uEjkKDWtub3duX2Jyb3dzZXIYBCABKAsyIi50ZXNzZXJhLmF1dGhvcml6ZS52MS5Lbm93bkJyb3dzZXIiMwoMS25vd25Ccm93c2VyEhIKBXRva2VuGAEgASgJQgOAAQESDwoHbWF4X2FnZRgCIAEoDSJSCgxFbmRlZFNlc3Npb24SEQoJdGVuYW50X2lkGAEgASgJEhIKCnNlc3Npb25faWQYAiABKAkSGwoTZWFybGllcl9zZXNzaW9uX2lkcxgDIAMoCSKKAgoOU2lnbkluUmVzcG9uc2USMwoJc2lnbmVkX2luGAEgASgLMh4udGVzc2VyYS5hdXRob3JpemUudjEuU2lnbmVkSW5IABJDChF3cm9uZ19jcmVkZW50aWFscxgCIAEoCzImLnRlc3NlcmEuYXV0aG9yaXplLnYxLldyb25nQ3JlZGVudGlhbHNIABI/Cg90ZW5hbnRfbWlzbWF0Y2gYAyABKAsyJC50ZXNzZXJhLmF1dGhvcml6ZS52MS5UZW5hbnRNaXNtYXRjaEgAEjIKCHJlZGlyZWN0GAQgASgLMh4udGVzc2VyYS5hdXRob3JpemUudjEuUmVkaXJlY3RIAEIJCgdvdXRjb21lIm8KCFNpZ25lZEluEjEKB3Nlc3Npb24YASABKAsyIC50ZXNzZXJhLmF1dGhvcml6ZS52MS5OZXdTZXNzaW9uEjAKCHJlZGlyZWN0GAIgASgLMh4udGVzc2VyYS5hdXRob3JpemUudjEuUmVkaXJlY3QiSgoQV3JvbmdDcmVkZW50aWFscxI2CgtpbnRlcmFjdGlvbhgBIAEoCzIhLnRlc3NlcmEuYXV0aG9yaXplLnYxLkludGVyYWN0aW9uIooBChNTaWduSW5EaXJlY3RSZXF1ZXN0EjUKB2Jyb3dzZXIYASABKAsyJC50ZXNzZXJhLmF1dGhvcml6ZS52MS5Ccm93c2VyQ29udGV4dBIRCgl0ZW5hbnRfaWQYAiABKAkSEgoKaWRlbnRpZmllchgDIAEoCRIVCghwYXNzd29yZBgEIAEoCUIDgAEBImIKFFNpZ25JbkRpcmVjdFJlc3BvbnNlEjEKB3Nlc3Npb24YASABKAsyIC50ZXNzZXJhLmF1dGhvcml6ZS52MS5OZXdTZXNzaW9uEhcKD3RlbmFudF9taXNtYXRjaBgCIAEoCCJKChFHZXRTZXNzaW9uUmVxdWVzdBI1Cgdicm93c2VyGAEgASgLMiQudGVzc2VyYS5hdXRob3JpemUudjEuQnJvd3NlckNvbnRleHQisgEKB1Nlc3Npb24SEgoKc2Vzc2lvbl9pZBgBIAEoCRIRCgl0ZW5hbnRfaWQYAiABKAkSDwoHdXNlcl9pZBgDIAEoCRIQCgh1c2VybmFtZRgEIAEoCRIMCgRuYW1lGAUgASgJEhUKCWF1dGhfdGltZRgGIAEoA0ICGAESOAoOYXV0aGVudGljYXRpb24YByABKAsyIC50ZXNzZXJhLm9hdXRoLnYxLkF1dGhlbnRpY2F0aW9uIkQKEkdldFNlc3Npb25SZXNwb25zZRIuCgdzZXNzaW9uGAEgASgLMh0udGVzc2VyYS5hdXRob3JpemUudjEuU2Vzc2lvbiLeAQoRRW5kU2Vzc2lvblJlcXVlc3QSNQoHYnJvd3NlchgBIAEoCzIkLnRlc3NlcmEuYXV0aG9yaXplLnYxLkJyb3dzZXJDb250ZXh0EhEKCWNsaWVudF9pZBgCIAEoCRIgChhwb3N0X2xvZ291dF9yZWRpcmVjdF91cmkYAyABKAkSDQoFc3RhdGUYBCABKAkSGAoQaGludGVkX2NsaWVudF9pZBgFIAEoCRIXCg9yZWZ1c2VfZmFsbGJhY2sYBiABKAgSGwoTcmVmdXNlX3VucmVnaXN0ZXJlZBgHIAEoCCKfAQoSRW5kU2Vzc2lvblJlc3BvbnNlEhAKCGxvY2F0aW9uGAEgASgJEhUKDXNlc3Npb25fZW5kZWQYAiABKAgSEQoJdGVuYW50X2lkGAMgASgJEhIKCnNlc3Npb25faWQYBCABKAkSGwoTZWFybGllcl9zZXNzaW9uX2lkcxgFIAMoCRIcChRyZWRpcmVjdF91cmlfcmVmdXNlZBgGIAEoCCKoAQoRUmVkZWVtQ29kZVJlcXVlc3QSEQoEY29kZRgBIAEoCUIDgAEBEhEKCWNsaWVudF9pZBgCIAEoCRIRCgl0ZW5hbnRfaWQYAyABKAkSFAoMcmVkaXJlY3RfdXJpGAQgASgJEhoKDWNvZGVfdmVyaWZpZXIYBSABKAlCA4ABARISCgppcF9hZGRyZXNzGAYgASgJEhQKDGNvbmZpZGVudGlhbBgHIAEoCCLlAQoSQXV0aG9yaXphdGlvbkdyYW50EhEKCXRlbmFudF9pZBgBIAEoCRIRCgljbGllbnRfaWQYAiABKAkSDwoHdXNlcl9pZBgDIAEoCRIOCgZzY29wZXMYBCADKAkSEAoIcmVzb3VyY2UYBSABKAkSDQoFbm9uY2UYBiABKAkSEQoJYXV0aF90aW1lGAcgASgDEhIKCnNlc3Npb25faWQYCCABKAkSDgoGaXNzdWVyGAkgASgJEhcKD3VzZXJpbmZvX2NsYWltcxgKIAMoCRIXCg9pZF90b2tlbl9jbGFpbXMYCyADKAkiugEKElJlZGVlbUNvZGVSZXNwb25zZRI7CgVncmFudBgBIAEoCzIoLnRlc3NlcmEuYXV0aG9yaXplLnYxLkF1dGhvcml6YXRpb25HcmFudEICGAESEQoJY29kZV9oYXNoGAIgASgMEhQKDHRha2VuX2JlZm9yZRgDIAEoCBINCgVidXJudBgEIAEoCBIvCgp1c2VyX2dyYW50GAUgASgLMhsudGVzc2VyYS5vYXV0aC52MS5Vc2VyR3JhbnQqwwEKEkxvZ291dE5vdGljZVJlc3VsdBIkCiBMT0dPVVRfTk9USUNFX1JFU1VMVF9VTlNQRUNJRklFRBAAEiIKHkxPR09VVF9OT1RJQ0VfUkVTVUxUX0RFTElWRVJFRBABEh8KG0xPR09VVF9OT1RJQ0VfUkVTVUxUX0ZBSUxFRBACEh4KGkxPR09VVF9OT1RJQ0VfUkVTVUxUX1JFVFJZEAMSIgoeTE9HT1VUX05PVElDRV9SRVNVTFRfR0lWRV9CQUNLEAQywAgKEEF1dGhvcml6ZVNlcnZpY2USdwoSQmVnaW5BdXRob3JpemF0aW9uEi8udGVzc2VyYS5hdXRob3JpemUudjEuQmVnaW5BdXRob3JpemF0aW9uUmVxdWVzdBowLnRlc3NlcmEuYXV0aG9yaXplLnYxLkJlZ2luQXV0aG9yaXphdGlvblJlc3BvbnNlEnAKDkdldEludGVyYWN0aW9uEisudGVzc2VyYS5hdXRob3JpemUudjEuR2V0SW50ZXJhY3Rpb25SZXF1ZXN0GiwudGVzc2VyYS5hdXRob3JpemUudjEuR2V0SW50ZXJhY3Rpb25SZXNwb25zZSIDkAIBElMKBlNpZ25JbhIjLnRlc3NlcmEuYXV0aG9yaXplLnYxLlNpZ25JblJlcXVlc3QaJC50ZXNzZXJhLmF1dGhvcml6ZS52MS5TaWduSW5SZXNwb25zZRJlCgxTaWduSW5EaXJlY3QSKS50ZXNzZXJhLmF1dGhvcml6ZS52MS5TaWduSW5EaXJlY3RSZXF1ZXN0GioudGVzc2VyYS5hdXRob3JpemUudjEuU2lnbkluRGlyZWN0UmVzcG9uc2USXwoKR2V0U2Vzc2lvbhInLnRlc3NlcmEuYXV0aG9yaXplLnYxLkdldFNlc3Npb25SZXF1ZXN0GigudGVzc2VyYS5hdXRob3JpemUudjEuR2V0U2Vzc2lvblJlc3BvbnNlEl8KCkVuZFNlc3Npb24SJy50ZXNzZXJhLmF1dGhvcml6ZS52MS5FbmRTZXNzaW9uUmVxdWVzdBooLnRlc3NlcmEuYXV0aG9yaXplLnYxLkVuZFNlc3Npb25SZXNwb25zZRJfCgpSZWRlZW1Db2RlEicudGVzc2VyYS5hdXRob3JpemUudjEuUmVkZWVtQ29kZVJlcXVlc3QaKC50ZXNzZXJhLmF1dGhvcml6ZS52MS5SZWRlZW1Db2RlUmVzcG9uc2UScwoQV2F0Y2hTZXNzaW9uRW5kcxItLnRlc3NlcmEuYXV0aG9yaXplLnYxLldhdGNoU2Vzc2lvbkVuZHNSZXF1ZXN0Gi4udGVzc2VyYS5hdXRob3JpemUudjEuV2F0Y2hTZXNzaW9uRW5kc1Jlc3BvbnNlMAESdAoRVGFrZUxvZ291dE5vdGljZXMSLi50ZXNzZXJhLmF1dGhvcml6ZS52MS5UYWtlTG9nb3V0Tm90aWNlc1JlcXVlc3QaLy50ZXNzZXJhLmF1dGhvcml6ZS52MS5UYWtlTG9nb3V0Tm90aWNlc1Jlc3BvbnNlEncKEkZpbmlzaExvZ291dE5vdGljZRIvLnRlc3NlcmEuYXV0aG9yaXplLnYxLkZpbmlzaExvZ291dE5vdGljZVJlcXVlc3QaMC50ZXNzZXJhLmF1dGhvcml6ZS52MS5GaW5pc2hMb2dvdXROb3RpY2VSZXNwb25zZWIGcHJvdG8z", [file_tessera_oauth_v1_user_grant]);
+  fileDesc("CiR0ZXNzZXJhL2F1dGhvcml6ZS92MS9hdXRob3JpemUucHJvdG8SFHRlc3NlcmEuYXV0aG9yaXplLnYxIlwKGFRha2VMb2dvdXROb3RpY2VzUmVxdWVzdBINCgVsaW1pdBgBIAEoDRIVCg1sZWFzZV9zZWNvbmRzGAIgASgNEhoKEnNraXBwZWRfY2xpZW50X2lkcxgDIAMoCSJQChlUYWtlTG9nb3V0Tm90aWNlc1Jlc3BvbnNlEjMKB25vdGljZXMYASADKAsyIi50ZXNzZXJhLmF1dGhvcml6ZS52MS5Mb2dvdXROb3RpY2UiywEKDExvZ291dE5vdGljZRIRCglub3RpY2VfaWQYASABKAkSDQoFY2xhaW0YAiABKA0SDwoHYXR0ZW1wdBgDIAEoDRIRCgl0ZW5hbnRfaWQYBCABKAkSEQoJY2xpZW50X2lkGAUgASgJEg8KB3VzZXJfaWQYBiABKAkSEgoKc2Vzc2lvbl9pZBgHIAEoCRIOCgZpc3N1ZXIYCCABKAkSEgoKcmVxdWVzdF9pZBgJIAEoCRIZChFyZW1haW5pbmdfc2Vjb25kcxgKIAEoASKwAQoZRmluaXNoTG9nb3V0Tm90aWNlUmVxdWVzdBIyCgZub3RpY2UYASABKAsyIi50ZXNzZXJhLmF1dGhvcml6ZS52MS5Mb2dvdXROb3RpY2USOAoGcmVzdWx0GAIgASgOMigudGVzc2VyYS5hdXRob3JpemUudjEuTG9nb3V0Tm90aWNlUmVzdWx0Eg4KBnJlYXNvbhgDIAEoCRIVCg1kZWxheV9zZWNvbmRzGAQgASgBIhwKGkZpbmlzaExvZ291dE5vdGljZVJlc3BvbnNlIlgKF1dhdGNoU2Vzc2lvbkVuZHNSZXF1ZXN0EhsKDmFmdGVyX3NlcXVlbmNlGAEgASgDSACIAQESDQoFc2luY2UYAiABKANCEQoPX2FmdGVyX3NlcXVlbmNlInYKGFdhdGNoU2Vzc2lvbkVuZHNSZXNwb25zZRIQCghzZXF1ZW5jZRgBIAEoAxIRCgl0ZW5hbnRfaWQYAiABKAkSEgoKc2Vzc2lvbl9pZBgDIAEoCRIPCgd1c2VyX2lkGAQgASgJEhAKCGVuZGVkX2F0GAUgASgDIrcBCg5Ccm93c2VyQ29udGV4dBIXCgpicm93c2VyX2lkGAEgASgJQgOAAQESGgoNc2Vzc2lvbl90b2tlbhgCIAEoCUIDgAEBEhIKCmlwX2FkZHJlc3MYAyABKAkSFwoPdXNlcl9hZ2VudF9oYXNoGAQgASgJEg4KBmlzc3VlchgFIAEoCRIgChNrbm93bl9icm93c2VyX3Rva2VuGAYgASgJQgOAAQESEQoJdGVuYW50X2lkGAcgASgJIrwBCgxCZWdpblJlcXVlc3QSNQoHYnJvd3NlchgBIAEoCzIkLnRlc3NlcmEuYXV0aG9yaXplLnYxLkJyb3dzZXJDb250ZXh0Ej0KB3JlcXVlc3QYAiABKAsyKi50ZXNzZXJhLmF1dGhvcml6ZS52MS5BdXRob3JpemF0aW9uUmVxdWVzdEgAEi0KBHBhZ2UYAyABKAsyHS50ZXNzZXJhLmF1dGhvcml6ZS52MS5Pd25QYWdlSABCBwoFdmlzaXQi0wEKFEF1dGhvcml6YXRpb25SZXF1ZXN0Ek4KCnBhcmFtZXRlcnMYASADKAsyOi50ZXNzZXJhLmF1dGhvcml6ZS52MS5BdXRob3JpemF0aW9uUmVxdWVzdC5QYXJhbWV0ZXJzRW50cnkSFgoOaGludGVkX3VzZXJfaWQYAiABKAkSIAoYaWRfdG9rZW5faGludF9pc19pbnZhbGlkGAMgASgIGjEKD1BhcmFtZXRlcnNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIpEBCgdPd25QYWdlEjAKBG5hbWUYASABKA4yIi50ZXNzZXJhLmF1dGhvcml6ZS52MS5Pd25QYWdlLk5hbWUSEQoJdGVuYW50X2lkGAIgASgJIkEKBE5hbWUSFAoQTkFNRV9VTlNQRUNJRklFRBAAEg8KC05BTUVfREVWSUNFEAESEgoOTkFNRV9BUFBST1ZBTFMQAiI5Cg1CZWdpblJlc3BvbnNlEigKBG5leHQYASABKAsyGi50ZXNzZXJhLmF1dGhvcml6ZS52MS5OZXh0ItsBCgROZXh0EioKBHN0ZXAYASABKAsyGi50ZXNzZXJhLmF1dGhvcml6ZS52MS5TdGVwSAASMgoIcmVkaXJlY3QYAiABKAsyHi50ZXNzZXJhLmF1dGhvcml6ZS52MS5SZWRpcmVjdEgAEj8KD3RlbmFudF9taXNtYXRjaBgDIAEoCzIkLnRlc3NlcmEuYXV0aG9yaXplLnYxLlRlbmFudE1pc21hdGNoSAASKgoEZG9uZRgEIAEoCzIaLnRlc3NlcmEuYXV0aG9yaXplLnYxLkRvbmVIAEIGCgRuZXh0Il0KBFN0ZXASDAoEbmFtZRgBIAEoCRI2CgtpbnRlcmFjdGlvbhgCIAEoCzIhLnRlc3NlcmEuYXV0aG9yaXplLnYxLkludGVyYWN0aW9uEg8KB3Byb2JsZW0YAyABKAkiBgoERG9uZSKfAgoPQ29udGludWVSZXF1ZXN0EjUKB2Jyb3dzZXIYASABKAsyJC50ZXNzZXJhLmF1dGhvcml6ZS52MS5Ccm93c2VyQ29udGV4dBIYCg5pbnRlcmFjdGlvbl9pZBgCIAEoCUgAEi0KBHBhZ2UYAyABKAsyHS50ZXNzZXJhLmF1dGhvcml6ZS52MS5Pd25QYWdlSAASDAoEc3RlcBgEIAEoCRJGCgZmaWVsZHMYBSADKAsyMS50ZXNzZXJhLmF1dGhvcml6ZS52MS5Db250aW51ZVJlcXVlc3QuRmllbGRzRW50cnlCA4ABARotCgtGaWVsZHNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBQgcKBXZpc2l0Im8KEENvbnRpbnVlUmVzcG9uc2USKAoEbmV4dBgBIAEoCzIaLnRlc3NlcmEuYXV0aG9yaXplLnYxLk5leHQSMQoHc2Vzc2lvbhgCIAEoCzIgLnRlc3NlcmEuYXV0aG9yaXplLnYxLk5ld1Nlc3Npb24ilAIKGUJlZ2luQXV0aG9yaXphdGlvblJlcXVlc3QSNQoHYnJvd3NlchgBIAEoCzIkLnRlc3NlcmEuYXV0aG9yaXplLnYxLkJyb3dzZXJDb250ZXh0ElMKCnBhcmFtZXRlcnMYAiADKAsyPy50ZXNzZXJhLmF1dGhvcml6ZS52MS5CZWdpbkF1dGhvcml6YXRpb25SZXF1ZXN0LlBhcmFtZXRlcnNFbnRyeRIWCg5oaW50ZWRfdXNlcl9pZBgDIAEoCRIgChhpZF90b2tlbl9oaW50X2lzX2ludmFsaWQYBCABKAgaMQoPUGFyYW1ldGVyc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEiVAoIUmVkaXJlY3QSFQoIbG9jYXRpb24YASABKAlCA4ABARIxCglmb3JtX3Bvc3QYAiABKAsyHi50ZXNzZXJhLmF1dGhvcml6ZS52MS5Gb3JtUG9zdCKTAQoIRm9ybVBvc3QSCwoDdXJpGAEgASgJEkcKCnBhcmFtZXRlcnMYAiADKAsyLi50ZXNzZXJhLmF1dGhvcml6ZS52MS5Gb3JtUG9zdC5QYXJhbWV0ZXJzRW50cnlCA4ABARoxCg9QYXJhbWV0ZXJzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASKeAQoLSW50ZXJhY3Rpb24SFgoOaW50ZXJhY3Rpb25faWQYASABKAkSEQoJdGVuYW50X2lkGAIgASgJEhMKC3RlbmFudF9uYW1lGAMgASgJEhEKCWNsaWVudF9pZBgEIAEoCRIYChBhcHBsaWNhdGlvbl9uYW1lGAUgASgJEhIKCmxvZ2luX2hpbnQYBiABKAkSDgoGc2NvcGVzGAcgAygJIkgKDlRlbmFudE1pc21hdGNoEjYKC2ludGVyYWN0aW9uGAEgASgLMiEudGVzc2VyYS5hdXRob3JpemUudjEuSW50ZXJhY3Rpb24i0wEKGkJlZ2luQXV0aG9yaXphdGlvblJlc3BvbnNlEjIKCHJlZGlyZWN0GAEgASgLMh4udGVzc2VyYS5hdXRob3JpemUudjEuUmVkaXJlY3RIABI4CgtpbnRlcmFjdGlvbhgCIAEoCzIhLnRlc3NlcmEuYXV0aG9yaXplLnYxLkludGVyYWN0aW9uSAASPwoPdGVuYW50X21pc21hdGNoGAMgASgLMiQudGVzc2VyYS5hdXRob3JpemUudjEuVGVuYW50TWlzbWF0Y2hIAEIGCgRuZXh0ImYKFUdldEludGVyYWN0aW9uUmVxdWVzdBI1Cgdicm93c2VyGAEgASgLMiQudGVzc2VyYS5hdXRob3JpemUudjEuQnJvd3NlckNvbnRleHQSFgoOaW50ZXJhY3Rpb25faWQYAiABKAkisAEKFkdldEludGVyYWN0aW9uUmVzcG9uc2USOgoLaW50ZXJhY3Rpb24YASABKAsyIS50ZXNzZXJhLmF1dGhvcml6ZS52MS5JbnRlcmFjdGlvbkICGAESMAoIcmVkaXJlY3QYAiABKAsyHi50ZXNzZXJhLmF1dGhvcml6ZS52MS5SZWRpcmVjdBIoCgRzdGVwGAMgASgLMhoudGVzc2VyYS5hdXRob3JpemUudjEuU3RlcCKJAQoNU2lnbkluUmVxdWVzdBI1Cgdicm93c2VyGAEgASgLMiQudGVzc2VyYS5hdXRob3JpemUudjEuQnJvd3NlckNvbnRleHQSFgoOaW50ZXJhY3Rpb25faWQYAiABKAkSEgoKaWRlbnRpZmllchgDIAEoCRIVCghwYXNzd29yZBgEIAEoCUIDgAEBIqcBCgpOZXdTZXNzaW9uEhoKDXNlc3Npb25fdG9rZW4YASABKAlCA4ABARIPCgdtYXhfYWdlGAIgASgNEjEKBWVuZGVkGAMgASgLMiIudGVzc2VyYS5hdXRob3JpemUudjEuRW5kZWRTZXNzaW9uEjkKDWtub3duX2Jyb3dzZXIYBCABKAsyIi50ZXNzZXJhLmF1dGhvcml6ZS52MS5Lbm93bkJyb3dzZXIiMwoMS25vd25Ccm93c2VyEhIKBXRva2VuGAEgASgJQgOAAQESDwoHbWF4X2FnZRgCIAEoDSJSCgxFbmRlZFNlc3Npb24SEQoJdGVuYW50X2lkGAEgASgJEhIKCnNlc3Npb25faWQYAiABKAkSGwoTZWFybGllcl9zZXNzaW9uX2lkcxgDIAMoCSKKAgoOU2lnbkluUmVzcG9uc2USMwoJc2lnbmVkX2luGAEgASgLMh4udGVzc2VyYS5hdXRob3JpemUudjEuU2lnbmVkSW5IABJDChF3cm9uZ19jcmVkZW50aWFscxgCIAEoCzImLnRlc3NlcmEuYXV0aG9yaXplLnYxLldyb25nQ3JlZGVudGlhbHNIABI/Cg90ZW5hbnRfbWlzbWF0Y2gYAyABKAsyJC50ZXNzZXJhLmF1dGhvcml6ZS52MS5UZW5hbnRNaXNtYXRjaEgAEjIKCHJlZGlyZWN0GAQgASgLMh4udGVzc2VyYS5hdXRob3JpemUudjEuUmVkaXJlY3RIAEIJCgdvdXRjb21lIm8KCFNpZ25lZEluEjEKB3Nlc3Npb24YASABKAsyIC50ZXNzZXJhLmF1dGhvcml6ZS52MS5OZXdTZXNzaW9uEjAKCHJlZGlyZWN0GAIgASgLMh4udGVzc2VyYS5hdXRob3JpemUudjEuUmVkaXJlY3QiSgoQV3JvbmdDcmVkZW50aWFscxI2CgtpbnRlcmFjdGlvbhgBIAEoCzIhLnRlc3NlcmEuYXV0aG9yaXplLnYxLkludGVyYWN0aW9uIooBChNTaWduSW5EaXJlY3RSZXF1ZXN0EjUKB2Jyb3dzZXIYASABKAsyJC50ZXNzZXJhLmF1dGhvcml6ZS52MS5Ccm93c2VyQ29udGV4dBIRCgl0ZW5hbnRfaWQYAiABKAkSEgoKaWRlbnRpZmllchgDIAEoCRIVCghwYXNzd29yZBgEIAEoCUIDgAEBImIKFFNpZ25JbkRpcmVjdFJlc3BvbnNlEjEKB3Nlc3Npb24YASABKAsyIC50ZXNzZXJhLmF1dGhvcml6ZS52MS5OZXdTZXNzaW9uEhcKD3RlbmFudF9taXNtYXRjaBgCIAEoCCJKChFHZXRTZXNzaW9uUmVxdWVzdBI1Cgdicm93c2VyGAEgASgLMiQudGVzc2VyYS5hdXRob3JpemUudjEuQnJvd3NlckNvbnRleHQisgEKB1Nlc3Npb24SEgoKc2Vzc2lvbl9pZBgBIAEoCRIRCgl0ZW5hbnRfaWQYAiABKAkSDwoHdXNlcl9pZBgDIAEoCRIQCgh1c2VybmFtZRgEIAEoCRIMCgRuYW1lGAUgASgJEhUKCWF1dGhfdGltZRgGIAEoA0ICGAESOAoOYXV0aGVudGljYXRpb24YByABKAsyIC50ZXNzZXJhLm9hdXRoLnYxLkF1dGhlbnRpY2F0aW9uIkQKEkdldFNlc3Npb25SZXNwb25zZRIuCgdzZXNzaW9uGAEgASgLMh0udGVzc2VyYS5hdXRob3JpemUudjEuU2Vzc2lvbiLeAQoRRW5kU2Vzc2lvblJlcXVlc3QSNQoHYnJvd3NlchgBIAEoCzIkLnRlc3NlcmEuYXV0aG9yaXplLnYxLkJyb3dzZXJDb250ZXh0EhEKCWNsaWVudF9pZBgCIAEoCRIgChhwb3N0X2xvZ291dF9yZWRpcmVjdF91cmkYAyABKAkSDQoFc3RhdGUYBCABKAkSGAoQaGludGVkX2NsaWVudF9pZBgFIAEoCRIXCg9yZWZ1c2VfZmFsbGJhY2sYBiABKAgSGwoTcmVmdXNlX3VucmVnaXN0ZXJlZBgHIAEoCCKfAQoSRW5kU2Vzc2lvblJlc3BvbnNlEhAKCGxvY2F0aW9uGAEgASgJEhUKDXNlc3Npb25fZW5kZWQYAiABKAgSEQoJdGVuYW50X2lkGAMgASgJEhIKCnNlc3Npb25faWQYBCABKAkSGwoTZWFybGllcl9zZXNzaW9uX2lkcxgFIAMoCRIcChRyZWRpcmVjdF91cmlfcmVmdXNlZBgGIAEoCCKoAQoRUmVkZWVtQ29kZVJlcXVlc3QSEQoEY29kZRgBIAEoCUIDgAEBEhEKCWNsaWVudF9pZBgCIAEoCRIRCgl0ZW5hbnRfaWQYAyABKAkSFAoMcmVkaXJlY3RfdXJpGAQgASgJEhoKDWNvZGVfdmVyaWZpZXIYBSABKAlCA4ABARISCgppcF9hZGRyZXNzGAYgASgJEhQKDGNvbmZpZGVudGlhbBgHIAEoCCLlAQoSQXV0aG9yaXphdGlvbkdyYW50EhEKCXRlbmFudF9pZBgBIAEoCRIRCgljbGllbnRfaWQYAiABKAkSDwoHdXNlcl9pZBgDIAEoCRIOCgZzY29wZXMYBCADKAkSEAoIcmVzb3VyY2UYBSABKAkSDQoFbm9uY2UYBiABKAkSEQoJYXV0aF90aW1lGAcgASgDEhIKCnNlc3Npb25faWQYCCABKAkSDgoGaXNzdWVyGAkgASgJEhcKD3VzZXJpbmZvX2NsYWltcxgKIAMoCRIXCg9pZF90b2tlbl9jbGFpbXMYCyADKAkiugEKElJlZGVlbUNvZGVSZXNwb25zZRI7CgVncmFudBgBIAEoCzIoLnRlc3NlcmEuYXV0aG9yaXplLnYxLkF1dGhvcml6YXRpb25HcmFudEICGAESEQoJY29kZV9oYXNoGAIgASgMEhQKDHRha2VuX2JlZm9yZRgDIAEoCBINCgVidXJudBgEIAEoCBIvCgp1c2VyX2dyYW50GAUgASgLMhsudGVzc2VyYS5vYXV0aC52MS5Vc2VyR3JhbnQqwwEKEkxvZ291dE5vdGljZVJlc3VsdBIkCiBMT0dPVVRfTk9USUNFX1JFU1VMVF9VTlNQRUNJRklFRBAAEiIKHkxPR09VVF9OT1RJQ0VfUkVTVUxUX0RFTElWRVJFRBABEh8KG0xPR09VVF9OT1RJQ0VfUkVTVUxUX0ZBSUxFRBACEh4KGkxPR09VVF9OT1RJQ0VfUkVTVUxUX1JFVFJZEAMSIgoeTE9HT1VUX05PVElDRV9SRVNVTFRfR0lWRV9CQUNLEAQy7QkKEEF1dGhvcml6ZVNlcnZpY2USUAoFQmVnaW4SIi50ZXNzZXJhLmF1dGhvcml6ZS52MS5CZWdpblJlcXVlc3QaIy50ZXNzZXJhLmF1dGhvcml6ZS52MS5CZWdpblJlc3BvbnNlEnAKDkdldEludGVyYWN0aW9uEisudGVzc2VyYS5hdXRob3JpemUudjEuR2V0SW50ZXJhY3Rpb25SZXF1ZXN0GiwudGVzc2VyYS5hdXRob3JpemUudjEuR2V0SW50ZXJhY3Rpb25SZXNwb25zZSIDkAIBElkKCENvbnRpbnVlEiUudGVzc2VyYS5hdXRob3JpemUudjEuQ29udGludWVSZXF1ZXN0GiYudGVzc2VyYS5hdXRob3JpemUudjEuQ29udGludWVSZXNwb25zZRJ3ChJCZWdpbkF1dGhvcml6YXRpb24SLy50ZXNzZXJhLmF1dGhvcml6ZS52MS5CZWdpbkF1dGhvcml6YXRpb25SZXF1ZXN0GjAudGVzc2VyYS5hdXRob3JpemUudjEuQmVnaW5BdXRob3JpemF0aW9uUmVzcG9uc2USUwoGU2lnbkluEiMudGVzc2VyYS5hdXRob3JpemUudjEuU2lnbkluUmVxdWVzdBokLnRlc3NlcmEuYXV0aG9yaXplLnYxLlNpZ25JblJlc3BvbnNlEmUKDFNpZ25JbkRpcmVjdBIpLnRlc3NlcmEuYXV0aG9yaXplLnYxLlNpZ25JbkRpcmVjdFJlcXVlc3QaKi50ZXNzZXJhLmF1dGhvcml6ZS52MS5TaWduSW5EaXJlY3RSZXNwb25zZRJfCgpHZXRTZXNzaW9uEicudGVzc2VyYS5hdXRob3JpemUudjEuR2V0U2Vzc2lvblJlcXVlc3QaKC50ZXNzZXJhLmF1dGhvcml6ZS52MS5HZXRTZXNzaW9uUmVzcG9uc2USXwoKRW5kU2Vzc2lvbhInLnRlc3NlcmEuYXV0aG9yaXplLnYxLkVuZFNlc3Npb25SZXF1ZXN0GigudGVzc2VyYS5hdXRob3JpemUudjEuRW5kU2Vzc2lvblJlc3BvbnNlEl8KClJlZGVlbUNvZGUSJy50ZXNzZXJhLmF1dGhvcml6ZS52MS5SZWRlZW1Db2RlUmVxdWVzdBooLnRlc3NlcmEuYXV0aG9yaXplLnYxLlJlZGVlbUNvZGVSZXNwb25zZRJzChBXYXRjaFNlc3Npb25FbmRzEi0udGVzc2VyYS5hdXRob3JpemUudjEuV2F0Y2hTZXNzaW9uRW5kc1JlcXVlc3QaLi50ZXNzZXJhLmF1dGhvcml6ZS52MS5XYXRjaFNlc3Npb25FbmRzUmVzcG9uc2UwARJ0ChFUYWtlTG9nb3V0Tm90aWNlcxIuLnRlc3NlcmEuYXV0aG9yaXplLnYxLlRha2VMb2dvdXROb3RpY2VzUmVxdWVzdBovLnRlc3NlcmEuYXV0aG9yaXplLnYxLlRha2VMb2dvdXROb3RpY2VzUmVzcG9uc2USdwoSRmluaXNoTG9nb3V0Tm90aWNlEi8udGVzc2VyYS5hdXRob3JpemUudjEuRmluaXNoTG9nb3V0Tm90aWNlUmVxdWVzdBowLnRlc3NlcmEuYXV0aG9yaXplLnYxLkZpbmlzaExvZ291dE5vdGljZVJlc3BvbnNlYgZwcm90bzM", [file_tessera_oauth_v1_user_grant]);
 
 /**
  * @generated from message tessera.authorize.v1.TakeLogoutNoticesRequest
@@ -307,6 +307,313 @@ export const BrowserContextSchema: GenMessage<BrowserContext> = /*@__PURE__*/
   messageDesc(file_tessera_authorize_v1_authorize, 7);
 
 /**
+ * @generated from message tessera.authorize.v1.BeginRequest
+ */
+export type BeginRequest = Message<"tessera.authorize.v1.BeginRequest"> & {
+  /**
+   * @generated from field: tessera.authorize.v1.BrowserContext browser = 1;
+   */
+  browser?: BrowserContext | undefined;
+
+  /**
+   * @generated from oneof tessera.authorize.v1.BeginRequest.visit
+   */
+  visit: {
+    /**
+     * @generated from field: tessera.authorize.v1.AuthorizationRequest request = 2;
+     */
+    value: AuthorizationRequest;
+    case: "request";
+  } | {
+    /**
+     * @generated from field: tessera.authorize.v1.OwnPage page = 3;
+     */
+    value: OwnPage;
+    case: "page";
+  } | { case: undefined; value?: undefined };
+};
+
+/**
+ * Describes the message tessera.authorize.v1.BeginRequest.
+ * Use `create(BeginRequestSchema)` to create a new message.
+ */
+export const BeginRequestSchema: GenMessage<BeginRequest> = /*@__PURE__*/
+  messageDesc(file_tessera_authorize_v1_authorize, 8);
+
+/**
+ * @generated from message tessera.authorize.v1.AuthorizationRequest
+ */
+export type AuthorizationRequest = Message<"tessera.authorize.v1.AuthorizationRequest"> & {
+  /**
+   * Raw request parameters, each at most once; the gateway refuses repeated ones.
+   *
+   * @generated from field: map<string, string> parameters = 1;
+   */
+  parameters: { [key: string]: string };
+
+  /**
+   * The person a valid id_token_hint names (OIDC Core section 3.1.2.1); empty when none was given. Only that person's
+   * session and sign-in satisfy the request.
+   *
+   * @generated from field: string hinted_user_id = 2;
+   */
+  hintedUserId: string;
+
+  /**
+   * The request has an id_token_hint that is no ID token of its issuer: the client gets invalid_request.
+   *
+   * @generated from field: bool id_token_hint_is_invalid = 3;
+   */
+  idTokenHintIsInvalid: boolean;
+};
+
+/**
+ * Describes the message tessera.authorize.v1.AuthorizationRequest.
+ * Use `create(AuthorizationRequestSchema)` to create a new message.
+ */
+export const AuthorizationRequestSchema: GenMessage<AuthorizationRequest> = /*@__PURE__*/
+  messageDesc(file_tessera_authorize_v1_authorize, 9);
+
+/**
+ * A page of ours that needs to know who the person is.
+ *
+ * @generated from message tessera.authorize.v1.OwnPage
+ */
+export type OwnPage = Message<"tessera.authorize.v1.OwnPage"> & {
+  /**
+   * @generated from field: tessera.authorize.v1.OwnPage.Name name = 1;
+   */
+  name: OwnPage_Name;
+
+  /**
+   * @generated from field: string tenant_id = 2;
+   */
+  tenantId: string;
+};
+
+/**
+ * Describes the message tessera.authorize.v1.OwnPage.
+ * Use `create(OwnPageSchema)` to create a new message.
+ */
+export const OwnPageSchema: GenMessage<OwnPage> = /*@__PURE__*/
+  messageDesc(file_tessera_authorize_v1_authorize, 10);
+
+/**
+ * @generated from enum tessera.authorize.v1.OwnPage.Name
+ */
+export const OwnPage_Name = {
+  /**
+   * @generated from enum value: NAME_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED: 0,
+
+  /**
+   * @generated from enum value: NAME_DEVICE = 1;
+   */
+  DEVICE: 1,
+
+  /**
+   * @generated from enum value: NAME_APPROVALS = 2;
+   */
+  APPROVALS: 2,
+} as const;
+
+/**
+ * @generated from enum tessera.authorize.v1.OwnPage.Name
+ */
+export type OwnPage_Name = (typeof OwnPage_Name)[keyof typeof OwnPage_Name] | UnknownEnum;
+
+/**
+ * Describes the enum tessera.authorize.v1.OwnPage.Name.
+ */
+export const OwnPage_NameSchema: GenEnum<OwnPage_Name> = /*@__PURE__*/
+  enumDesc(file_tessera_authorize_v1_authorize, 10, 0);
+
+/**
+ * @generated from message tessera.authorize.v1.BeginResponse
+ */
+export type BeginResponse = Message<"tessera.authorize.v1.BeginResponse"> & {
+  /**
+   * @generated from field: tessera.authorize.v1.Next next = 1;
+   */
+  next?: Next | undefined;
+};
+
+/**
+ * Describes the message tessera.authorize.v1.BeginResponse.
+ * Use `create(BeginResponseSchema)` to create a new message.
+ */
+export const BeginResponseSchema: GenMessage<BeginResponse> = /*@__PURE__*/
+  messageDesc(file_tessera_authorize_v1_authorize, 11);
+
+/**
+ * Next is what comes next in a visit.
+ *
+ * @generated from message tessera.authorize.v1.Next
+ */
+export type Next = Message<"tessera.authorize.v1.Next"> & {
+  /**
+   * @generated from oneof tessera.authorize.v1.Next.next
+   */
+  next: {
+    /**
+     * @generated from field: tessera.authorize.v1.Step step = 1;
+     */
+    value: Step;
+    case: "step";
+  } | {
+    /**
+     * @generated from field: tessera.authorize.v1.Redirect redirect = 2;
+     */
+    value: Redirect;
+    case: "redirect";
+  } | {
+    /**
+     * @generated from field: tessera.authorize.v1.TenantMismatch tenant_mismatch = 3;
+     */
+    value: TenantMismatch;
+    case: "tenantMismatch";
+  } | {
+    /**
+     * Nothing more is required: the page of ours may be shown.
+     *
+     * @generated from field: tessera.authorize.v1.Done done = 4;
+     */
+    value: Done;
+    case: "done";
+  } | { case: undefined; value?: undefined };
+};
+
+/**
+ * Describes the message tessera.authorize.v1.Next.
+ * Use `create(NextSchema)` to create a new message.
+ */
+export const NextSchema: GenMessage<Next> = /*@__PURE__*/
+  messageDesc(file_tessera_authorize_v1_authorize, 12);
+
+/**
+ * Step is a page that the person must answer.
+ *
+ * @generated from message tessera.authorize.v1.Step
+ */
+export type Step = Message<"tessera.authorize.v1.Step"> & {
+  /**
+   * As the gateway's table of pages names it.
+   *
+   * @generated from field: string name = 1;
+   */
+  name: string;
+
+  /**
+   * Without an interaction_id it is the first step at a page of ours.
+   *
+   * @generated from field: tessera.authorize.v1.Interaction interaction = 2;
+   */
+  interaction?: Interaction | undefined;
+
+  /**
+   * What was wrong with the form, for the table of pages; empty at first.
+   *
+   * @generated from field: string problem = 3;
+   */
+  problem: string;
+};
+
+/**
+ * Describes the message tessera.authorize.v1.Step.
+ * Use `create(StepSchema)` to create a new message.
+ */
+export const StepSchema: GenMessage<Step> = /*@__PURE__*/
+  messageDesc(file_tessera_authorize_v1_authorize, 13);
+
+/**
+ * @generated from message tessera.authorize.v1.Done
+ */
+export type Done = Message<"tessera.authorize.v1.Done"> & {
+};
+
+/**
+ * Describes the message tessera.authorize.v1.Done.
+ * Use `create(DoneSchema)` to create a new message.
+ */
+export const DoneSchema: GenMessage<Done> = /*@__PURE__*/
+  messageDesc(file_tessera_authorize_v1_authorize, 14);
+
+/**
+ * @generated from message tessera.authorize.v1.ContinueRequest
+ */
+export type ContinueRequest = Message<"tessera.authorize.v1.ContinueRequest"> & {
+  /**
+   * @generated from field: tessera.authorize.v1.BrowserContext browser = 1;
+   */
+  browser?: BrowserContext | undefined;
+
+  /**
+   * @generated from oneof tessera.authorize.v1.ContinueRequest.visit
+   */
+  visit: {
+    /**
+     * @generated from field: string interaction_id = 2;
+     */
+    value: string;
+    case: "interactionId";
+  } | {
+    /**
+     * The first form at a page of ours.
+     *
+     * @generated from field: tessera.authorize.v1.OwnPage page = 3;
+     */
+    value: OwnPage;
+    case: "page";
+  } | { case: undefined; value?: undefined };
+
+  /**
+   * The step whose form this is. If another one is due, that one is the answer and nothing is judged.
+   *
+   * @generated from field: string step = 4;
+   */
+  step: string;
+
+  /**
+   * @generated from field: map<string, string> fields = 5;
+   */
+  fields: { [key: string]: string };
+};
+
+/**
+ * Describes the message tessera.authorize.v1.ContinueRequest.
+ * Use `create(ContinueRequestSchema)` to create a new message.
+ */
+export const ContinueRequestSchema: GenMessage<ContinueRequest> = /*@__PURE__*/
+  messageDesc(file_tessera_authorize_v1_authorize, 15);
+
+/**
+ * @generated from message tessera.authorize.v1.ContinueResponse
+ */
+export type ContinueResponse = Message<"tessera.authorize.v1.ContinueResponse"> & {
+  /**
+   * @generated from field: tessera.authorize.v1.Next next = 1;
+   */
+  next?: Next | undefined;
+
+  /**
+   * The session that the browser gets, after the last step.
+   *
+   * @generated from field: tessera.authorize.v1.NewSession session = 2;
+   */
+  session?: NewSession | undefined;
+};
+
+/**
+ * Describes the message tessera.authorize.v1.ContinueResponse.
+ * Use `create(ContinueResponseSchema)` to create a new message.
+ */
+export const ContinueResponseSchema: GenMessage<ContinueResponse> = /*@__PURE__*/
+  messageDesc(file_tessera_authorize_v1_authorize, 16);
+
+/**
+ * Compatibility until 0.3: BeginRequest replaces it.
+ *
  * @generated from message tessera.authorize.v1.BeginAuthorizationRequest
  */
 export type BeginAuthorizationRequest = Message<"tessera.authorize.v1.BeginAuthorizationRequest"> & {
@@ -316,23 +623,16 @@ export type BeginAuthorizationRequest = Message<"tessera.authorize.v1.BeginAutho
   browser?: BrowserContext | undefined;
 
   /**
-   * Raw request parameters, each at most once; the gateway refuses repeated ones.
-   *
    * @generated from field: map<string, string> parameters = 2;
    */
   parameters: { [key: string]: string };
 
   /**
-   * The person a valid id_token_hint names (OIDC Core section 3.1.2.1); empty when none was given. Only that person's
-   * session and sign-in satisfy the request.
-   *
    * @generated from field: string hinted_user_id = 3;
    */
   hintedUserId: string;
 
   /**
-   * The request has an id_token_hint that is no ID token of its issuer: the client gets invalid_request.
-   *
    * @generated from field: bool id_token_hint_is_invalid = 4;
    */
   idTokenHintIsInvalid: boolean;
@@ -343,7 +643,7 @@ export type BeginAuthorizationRequest = Message<"tessera.authorize.v1.BeginAutho
  * Use `create(BeginAuthorizationRequestSchema)` to create a new message.
  */
 export const BeginAuthorizationRequestSchema: GenMessage<BeginAuthorizationRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_authorize, 8);
+  messageDesc(file_tessera_authorize_v1_authorize, 17);
 
 /**
  * @generated from message tessera.authorize.v1.Redirect
@@ -369,7 +669,7 @@ export type Redirect = Message<"tessera.authorize.v1.Redirect"> & {
  * Use `create(RedirectSchema)` to create a new message.
  */
 export const RedirectSchema: GenMessage<Redirect> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_authorize, 9);
+  messageDesc(file_tessera_authorize_v1_authorize, 18);
 
 /**
  * A form that the browser posts to the client (OAuth 2.0 Form Post Response Mode section 2).
@@ -393,7 +693,7 @@ export type FormPost = Message<"tessera.authorize.v1.FormPost"> & {
  * Use `create(FormPostSchema)` to create a new message.
  */
 export const FormPostSchema: GenMessage<FormPost> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_authorize, 10);
+  messageDesc(file_tessera_authorize_v1_authorize, 19);
 
 /**
  * @generated from message tessera.authorize.v1.Interaction
@@ -440,7 +740,7 @@ export type Interaction = Message<"tessera.authorize.v1.Interaction"> & {
  * Use `create(InteractionSchema)` to create a new message.
  */
 export const InteractionSchema: GenMessage<Interaction> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_authorize, 11);
+  messageDesc(file_tessera_authorize_v1_authorize, 20);
 
 /**
  * The browser's session belongs to another tenant: the contract's 400. The interaction is kept, so that the page can
@@ -460,7 +760,7 @@ export type TenantMismatch = Message<"tessera.authorize.v1.TenantMismatch"> & {
  * Use `create(TenantMismatchSchema)` to create a new message.
  */
 export const TenantMismatchSchema: GenMessage<TenantMismatch> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_authorize, 12);
+  messageDesc(file_tessera_authorize_v1_authorize, 21);
 
 /**
  * @generated from message tessera.authorize.v1.BeginAuthorizationResponse
@@ -495,7 +795,7 @@ export type BeginAuthorizationResponse = Message<"tessera.authorize.v1.BeginAuth
  * Use `create(BeginAuthorizationResponseSchema)` to create a new message.
  */
 export const BeginAuthorizationResponseSchema: GenMessage<BeginAuthorizationResponse> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_authorize, 13);
+  messageDesc(file_tessera_authorize_v1_authorize, 22);
 
 /**
  * @generated from message tessera.authorize.v1.GetInteractionRequest
@@ -517,16 +817,17 @@ export type GetInteractionRequest = Message<"tessera.authorize.v1.GetInteraction
  * Use `create(GetInteractionRequestSchema)` to create a new message.
  */
 export const GetInteractionRequestSchema: GenMessage<GetInteractionRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_authorize, 14);
+  messageDesc(file_tessera_authorize_v1_authorize, 23);
 
 /**
  * @generated from message tessera.authorize.v1.GetInteractionResponse
  */
 export type GetInteractionResponse = Message<"tessera.authorize.v1.GetInteractionResponse"> & {
   /**
-   * Absent when there is a redirect.
+   * Compatibility until 0.3: `step` has it.
    *
-   * @generated from field: tessera.authorize.v1.Interaction interaction = 1;
+   * @generated from field: tessera.authorize.v1.Interaction interaction = 1 [deprecated = true];
+   * @deprecated
    */
   interaction?: Interaction | undefined;
 
@@ -536,6 +837,13 @@ export type GetInteractionResponse = Message<"tessera.authorize.v1.GetInteractio
    * @generated from field: tessera.authorize.v1.Redirect redirect = 2;
    */
   redirect?: Redirect | undefined;
+
+  /**
+   * Absent when there is a redirect.
+   *
+   * @generated from field: tessera.authorize.v1.Step step = 3;
+   */
+  step?: Step | undefined;
 };
 
 /**
@@ -543,7 +851,7 @@ export type GetInteractionResponse = Message<"tessera.authorize.v1.GetInteractio
  * Use `create(GetInteractionResponseSchema)` to create a new message.
  */
 export const GetInteractionResponseSchema: GenMessage<GetInteractionResponse> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_authorize, 15);
+  messageDesc(file_tessera_authorize_v1_authorize, 24);
 
 /**
  * @generated from message tessera.authorize.v1.SignInRequest
@@ -575,7 +883,7 @@ export type SignInRequest = Message<"tessera.authorize.v1.SignInRequest"> & {
  * Use `create(SignInRequestSchema)` to create a new message.
  */
 export const SignInRequestSchema: GenMessage<SignInRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_authorize, 16);
+  messageDesc(file_tessera_authorize_v1_authorize, 25);
 
 /**
  * @generated from message tessera.authorize.v1.NewSession
@@ -616,7 +924,7 @@ export type NewSession = Message<"tessera.authorize.v1.NewSession"> & {
  * Use `create(NewSessionSchema)` to create a new message.
  */
 export const NewSessionSchema: GenMessage<NewSession> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_authorize, 17);
+  messageDesc(file_tessera_authorize_v1_authorize, 26);
 
 /**
  * Wrong passwords of a browser in which the person has signed in before have a counter of their own.
@@ -644,7 +952,7 @@ export type KnownBrowser = Message<"tessera.authorize.v1.KnownBrowser"> & {
  * Use `create(KnownBrowserSchema)` to create a new message.
  */
 export const KnownBrowserSchema: GenMessage<KnownBrowser> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_authorize, 18);
+  messageDesc(file_tessera_authorize_v1_authorize, 27);
 
 /**
  * @generated from message tessera.authorize.v1.EndedSession
@@ -673,7 +981,7 @@ export type EndedSession = Message<"tessera.authorize.v1.EndedSession"> & {
  * Use `create(EndedSessionSchema)` to create a new message.
  */
 export const EndedSessionSchema: GenMessage<EndedSession> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_authorize, 19);
+  messageDesc(file_tessera_authorize_v1_authorize, 28);
 
 /**
  * @generated from message tessera.authorize.v1.SignInResponse
@@ -720,7 +1028,7 @@ export type SignInResponse = Message<"tessera.authorize.v1.SignInResponse"> & {
  * Use `create(SignInResponseSchema)` to create a new message.
  */
 export const SignInResponseSchema: GenMessage<SignInResponse> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_authorize, 20);
+  messageDesc(file_tessera_authorize_v1_authorize, 29);
 
 /**
  * @generated from message tessera.authorize.v1.SignedIn
@@ -742,7 +1050,7 @@ export type SignedIn = Message<"tessera.authorize.v1.SignedIn"> & {
  * Use `create(SignedInSchema)` to create a new message.
  */
 export const SignedInSchema: GenMessage<SignedIn> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_authorize, 21);
+  messageDesc(file_tessera_authorize_v1_authorize, 30);
 
 /**
  * @generated from message tessera.authorize.v1.WrongCredentials
@@ -759,7 +1067,7 @@ export type WrongCredentials = Message<"tessera.authorize.v1.WrongCredentials"> 
  * Use `create(WrongCredentialsSchema)` to create a new message.
  */
 export const WrongCredentialsSchema: GenMessage<WrongCredentials> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_authorize, 22);
+  messageDesc(file_tessera_authorize_v1_authorize, 31);
 
 /**
  * @generated from message tessera.authorize.v1.SignInDirectRequest
@@ -791,7 +1099,7 @@ export type SignInDirectRequest = Message<"tessera.authorize.v1.SignInDirectRequ
  * Use `create(SignInDirectRequestSchema)` to create a new message.
  */
 export const SignInDirectRequestSchema: GenMessage<SignInDirectRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_authorize, 23);
+  messageDesc(file_tessera_authorize_v1_authorize, 32);
 
 /**
  * @generated from message tessera.authorize.v1.SignInDirectResponse
@@ -817,7 +1125,7 @@ export type SignInDirectResponse = Message<"tessera.authorize.v1.SignInDirectRes
  * Use `create(SignInDirectResponseSchema)` to create a new message.
  */
 export const SignInDirectResponseSchema: GenMessage<SignInDirectResponse> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_authorize, 24);
+  messageDesc(file_tessera_authorize_v1_authorize, 33);
 
 /**
  * @generated from message tessera.authorize.v1.GetSessionRequest
@@ -834,7 +1142,7 @@ export type GetSessionRequest = Message<"tessera.authorize.v1.GetSessionRequest"
  * Use `create(GetSessionRequestSchema)` to create a new message.
  */
 export const GetSessionRequestSchema: GenMessage<GetSessionRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_authorize, 25);
+  messageDesc(file_tessera_authorize_v1_authorize, 34);
 
 /**
  * @generated from message tessera.authorize.v1.Session
@@ -886,7 +1194,7 @@ export type Session = Message<"tessera.authorize.v1.Session"> & {
  * Use `create(SessionSchema)` to create a new message.
  */
 export const SessionSchema: GenMessage<Session> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_authorize, 26);
+  messageDesc(file_tessera_authorize_v1_authorize, 35);
 
 /**
  * @generated from message tessera.authorize.v1.GetSessionResponse
@@ -903,7 +1211,7 @@ export type GetSessionResponse = Message<"tessera.authorize.v1.GetSessionRespons
  * Use `create(GetSessionResponseSchema)` to create a new message.
  */
 export const GetSessionResponseSchema: GenMessage<GetSessionResponse> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_authorize, 27);
+  messageDesc(file_tessera_authorize_v1_authorize, 36);
 
 /**
  * @generated from message tessera.authorize.v1.EndSessionRequest
@@ -957,7 +1265,7 @@ export type EndSessionRequest = Message<"tessera.authorize.v1.EndSessionRequest"
  * Use `create(EndSessionRequestSchema)` to create a new message.
  */
 export const EndSessionRequestSchema: GenMessage<EndSessionRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_authorize, 28);
+  messageDesc(file_tessera_authorize_v1_authorize, 37);
 
 /**
  * @generated from message tessera.authorize.v1.EndSessionResponse
@@ -1008,7 +1316,7 @@ export type EndSessionResponse = Message<"tessera.authorize.v1.EndSessionRespons
  * Use `create(EndSessionResponseSchema)` to create a new message.
  */
 export const EndSessionResponseSchema: GenMessage<EndSessionResponse> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_authorize, 29);
+  messageDesc(file_tessera_authorize_v1_authorize, 38);
 
 /**
  * @generated from message tessera.authorize.v1.RedeemCodeRequest
@@ -1059,7 +1367,7 @@ export type RedeemCodeRequest = Message<"tessera.authorize.v1.RedeemCodeRequest"
  * Use `create(RedeemCodeRequestSchema)` to create a new message.
  */
 export const RedeemCodeRequestSchema: GenMessage<RedeemCodeRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_authorize, 30);
+  messageDesc(file_tessera_authorize_v1_authorize, 39);
 
 /**
  * Compatibility until 0.3: UserGrant replaces it.
@@ -1132,7 +1440,7 @@ export type AuthorizationGrant = Message<"tessera.authorize.v1.AuthorizationGran
  * Use `create(AuthorizationGrantSchema)` to create a new message.
  */
 export const AuthorizationGrantSchema: GenMessage<AuthorizationGrant> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_authorize, 31);
+  messageDesc(file_tessera_authorize_v1_authorize, 40);
 
 /**
  * @generated from message tessera.authorize.v1.RedeemCodeResponse
@@ -1179,7 +1487,7 @@ export type RedeemCodeResponse = Message<"tessera.authorize.v1.RedeemCodeRespons
  * Use `create(RedeemCodeResponseSchema)` to create a new message.
  */
 export const RedeemCodeResponseSchema: GenMessage<RedeemCodeResponse> = /*@__PURE__*/
-  messageDesc(file_tessera_authorize_v1_authorize, 32);
+  messageDesc(file_tessera_authorize_v1_authorize, 41);
 
 /**
  * @generated from enum tessera.authorize.v1.LogoutNoticeResult
@@ -1239,18 +1547,19 @@ export const LogoutNoticeResultSchema: GenEnum<LogoutNoticeResult> = /*@__PURE__
  */
 export const AuthorizeService: GenService<{
   /**
-   * BeginAuthorization checks an authorization request (RFC 6749 section 4.1.1, OIDC Core section 3.1.2.1) and says
-   * what comes next. A failure before client and redirect URI are known to be good is an error; later ones are redirects.
+   * Begin starts a visit of a browser, with an authorization request (RFC 6749 section 4.1.1, OIDC Core section 3.1.2.1) or at a
+   * page of ours, and says what comes next. A failure before client and redirect URI are known to be good is an error; later
+   * ones are redirects.
    *
-   * @generated from rpc tessera.authorize.v1.AuthorizeService.BeginAuthorization
+   * @generated from rpc tessera.authorize.v1.AuthorizeService.Begin
    */
-  beginAuthorization: {
+  begin: {
     methodKind: "unary";
-    input: typeof BeginAuthorizationRequestSchema;
-    output: typeof BeginAuthorizationResponseSchema;
+    input: typeof BeginRequestSchema;
+    output: typeof BeginResponseSchema;
   },
   /**
-   * GetInteraction reads what the sign-in page must show. An unknown, expired or foreign context is an error.
+   * GetInteraction reads what the page of a visit must show. An unknown, expired or foreign visit is an error.
    *
    * @generated from rpc tessera.authorize.v1.AuthorizeService.GetInteraction
    */
@@ -1260,7 +1569,28 @@ export const AuthorizeService: GenService<{
     output: typeof GetInteractionResponseSchema;
   },
   /**
-   * SignIn checks the credentials and, when they hold, makes a new session and issues the code.
+   * Continue judges the form of a step and says what comes next. After the last step it makes a new session and, for an
+   * authorization request, issues the code.
+   *
+   * @generated from rpc tessera.authorize.v1.AuthorizeService.Continue
+   */
+  continue: {
+    methodKind: "unary";
+    input: typeof ContinueRequestSchema;
+    output: typeof ContinueResponseSchema;
+  },
+  /**
+   * Compatibility until 0.3: Begin replaces it.
+   *
+   * @generated from rpc tessera.authorize.v1.AuthorizeService.BeginAuthorization
+   */
+  beginAuthorization: {
+    methodKind: "unary";
+    input: typeof BeginAuthorizationRequestSchema;
+    output: typeof BeginAuthorizationResponseSchema;
+  },
+  /**
+   * Compatibility until 0.3: Continue replaces it.
    *
    * @generated from rpc tessera.authorize.v1.AuthorizeService.SignIn
    */
@@ -1270,7 +1600,7 @@ export const AuthorizeService: GenService<{
     output: typeof SignInResponseSchema;
   },
   /**
-   * SignInDirect signs a person in outside of an authorization request, for the pages of `device` (tenant known).
+   * Compatibility until 0.3: Continue replaces it.
    *
    * @generated from rpc tessera.authorize.v1.AuthorizeService.SignInDirect
    */

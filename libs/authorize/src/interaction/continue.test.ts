@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { Status } from '@tessera/proto-gen/directory';
 import { createWorld, issuer, newBrowserId, password } from '../testing/world.ts';
 import type { World } from '../testing/world.ts';
-import { codeOf, redemption, newPerson } from '../testing/person.ts';
+import { codeOf, redemption, newPerson, signInAtPage } from '../testing/person.ts';
 import type { Person } from '../testing/person.ts';
 
 let world: World;
@@ -199,10 +199,10 @@ describe('a successful sign-in', () => {
       grant: { userId: 'acme-bob' },
     });
     const attempt = { tenantId: 'acme', identifier: 'ada', password };
-    const { session } = await world.gateway.signInDirect({ browser: person.context(), ...attempt });
+    const { session } = await signInAtPage(world, { browser: person.context(), ...attempt });
     expect(session?.ended?.tenantId).toBe('acme');
     person.sessionToken = session?.sessionToken ?? '';
-    const again = await world.gateway.signInDirect({ browser: person.context(), ...attempt });
+    const again = await signInAtPage(world, { browser: person.context(), ...attempt });
     expect(again.session, 'the same person').not.toHaveProperty('ended.sessionId');
     const replayed = { takenBefore: true, burnt: true };
     await expect(world.token.redeemCode(redemption(bob))).resolves.toMatchObject(replayed);
@@ -374,17 +374,17 @@ describe('signing in without an authorization request', () => {
   it('opens a session of the tenant under the same rules', async () => {
     const person = newPerson(world);
     const attempt = { tenantId: 'umbra', identifier: 'ada', password };
-    const wrong = await world.gateway.signInDirect({
+    const wrong = await signInAtPage(world, {
       browser: person.context(),
       ...attempt,
       password: 'wrong',
     });
     expect(wrong.session).toBeUndefined();
-    const { session } = await world.gateway.signInDirect({ browser: person.context(), ...attempt });
+    const { session } = await signInAtPage(world, { browser: person.context(), ...attempt });
     person.sessionToken = session?.sessionToken ?? '';
     expect(await sessionOf(person)).toMatchObject({ tenantId: 'umbra', userId: 'umbra-ada' });
     expect((await person.redirect(umbra)).has('code')).toBe(true);
-    const elsewhere = await world.gateway.signInDirect({
+    const elsewhere = await signInAtPage(world, {
       browser: person.context(),
       ...attempt,
       tenantId: 'acme',

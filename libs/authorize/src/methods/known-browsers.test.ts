@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { systemRandom, opaqueValue } from '@tessera/kit';
 import { Status } from '@tessera/proto-gen/directory';
-import { newPerson } from '../testing/person.ts';
+import { newPerson, signInAtPage } from '../testing/person.ts';
 import type { Person } from '../testing/person.ts';
 import { createWorld, password } from '../testing/world.ts';
 import type { World } from '../testing/world.ts';
@@ -42,13 +42,13 @@ const atLogin: Attempt = async (person, identifier, secret) => {
     identifier,
     password: secret,
   });
-  if (outcome.case !== 'signedIn' && outcome.case !== 'wrongCredentials') throw new Error(`${outcome.case}`);
+  if (outcome.case !== 'signedIn' && outcome.case !== 'wrongCredentials') throw new Error(outcome.case);
   return outcome.case;
 };
 
 const atDevice: Attempt = async (person, identifier, secret) => {
   const given = { browser: person.context(), tenantId: 'acme', identifier, password: secret };
-  const { session } = await world.gateway.signInDirect(given);
+  const { session } = await signInAtPage(world, given);
   return session === undefined ? 'wrongCredentials' : 'signedIn';
 };
 
@@ -194,7 +194,7 @@ describe('a browser is not known', () => {
       password,
     });
     const abroad = (person: Person) =>
-      world.gateway.signInDirect({
+      signInAtPage(world, {
         browser: person.context(),
         tenantId: 'umbra',
         identifier: owner,

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { newPerson } from '../testing/person.ts';
+import { newPerson, signInAtPage } from '../testing/person.ts';
 import { createWorld, password } from '../testing/world.ts';
 import type { World } from '../testing/world.ts';
 
@@ -14,7 +14,7 @@ it('records at most 200 rows of 3,000 sign-ins from one address, however many te
   for (let round = 0; round < 60; round += 1) {
     await Promise.allSettled(
       Array.from({ length: 50 }, (_, index) =>
-        world.gateway.signInDirect({ browser, tenantId: `t${round}-${index}`, identifier: 'ada', password }),
+        signInAtPage(world, { browser, tenantId: `t${round}-${index}`, identifier: 'ada', password }),
       ),
     );
   }
@@ -29,19 +29,19 @@ it('answers for a tenant that does not exist as for a wrong password', async () 
   const person = newPerson(world);
   const attempt = { browser: person.context(), identifier: 'eve', password };
   for (const tenantId of ['', 'nobody', 'ACME', 'a\0b', 'x'.repeat(5000)]) {
-    const answer = await world.gateway.signInDirect({ ...attempt, tenantId });
+    const answer = await signInAtPage(world, { ...attempt, tenantId });
     expect(answer.session).toBeUndefined();
     expect(answer.tenantMismatch).toBe(false);
   }
-  const wrong = await world.gateway.signInDirect({ ...attempt, tenantId: 'acme', password: 'wrong' });
-  expect(wrong).toEqual(await world.gateway.signInDirect({ ...attempt, tenantId: 'nobody' }));
+  const wrong = await signInAtPage(world, { ...attempt, tenantId: 'acme', password: 'wrong' });
+  expect(wrong).toEqual(await signInAtPage(world, { ...attempt, tenantId: 'nobody' }));
 });
 
 it('names the tenant of a failed sign-in if it exists', async () => {
   const { database } = world;
   const person = newPerson(world);
   const attempt = { browser: person.context(), identifier: 'bob', password: 'wrong' };
-  await world.gateway.signInDirect({ ...attempt, tenantId: 'umbra' });
+  await signInAtPage(world, { ...attempt, tenantId: 'umbra' });
   await expect
     .poll(async () => {
       const { rows } = await database.query<{ record: { ipAddress: string } }>({

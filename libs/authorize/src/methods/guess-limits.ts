@@ -1,22 +1,19 @@
 import { addressKey } from '@tessera/stores';
 import { normalizeStart } from '@tessera/kit';
-import { Code, ConnectError } from '@tessera/rpc';
-import type { Client } from '@tessera/rpc';
 import type { Limiter, LimitRule } from '@tessera/stores';
 import { OAuthError, temporarilyUnavailable } from '@tessera/oauth';
-import type { DirectoryService, User } from '@tessera/proto-gen/directory';
-import type { DirectoryClient } from '@tessera/directory-client';
 import type { AuthorizeAudit, FailedSignIn } from '../audit.ts';
-import { digest, knownBrowserHash } from '../browser.ts';
+import { digest } from '../browser.ts';
 import type { BrowserCall } from '../browser.ts';
-import type { KnownBrowserStore } from '../store/known-browsers.postgres.ts';
+import type { OwnCounter } from './known-browsers.ts';
 
-export interface PasswordCredentials {
+/** A guess at what only one person knows or has. */
+export interface Guess {
   readonly tenantId: string;
-  /** Application that the person signs in to; empty at the pages of `device`. */
+  /** Application that the person signs in to; empty at our own pages. */
   readonly clientId: string;
+  /** Whom it is about, as typed. */
   readonly identifier: string;
-  readonly password: string;
 }
 
 /** Limits of sign-ins: four of failed ones, two of all. */
@@ -45,64 +42,32 @@ interface Attempt {
   readonly counted: Counted[];
 }
 
-/** A person whose password was right. */
-export interface CheckedUser {
-  readonly user: User;
-  /** When the password was checked: milliseconds since the Unix epoch, by the directory's clock; undefined from an older one. */
-  readonly signedInAt: number | undefined;
-  /** How the person was identified: the `amr` claim (RFC 8176 §2). */
-  readonly methods: readonly string[];
+/** Longer identifiers are never stored, so they cannot match. */
+export const longestIdentifier = 512;
+
+/** How a guess is judged. */
+export interface Judged<T> {
+  /** The id of the person; undefined for an unknown identifier. */
+  readonly whose: () => Promise<string | undefined>;
+  /** What the guess proves; undefined if it is wrong. */
+  readonly check: () => Promise<T | undefined>;
 }
 
-interface Identified {
-  /** Undefined for an unknown identifier. */
-  readonly userId: string | undefined;
-  /** Key of the browser's own counter; undefined if the browser is not known for the person. */
-  readonly knownBrowser: string | undefined;
-}
-
-/** The person whom the credentials belong to; undefined for unknown, wrong, locked and disabled alike. */
-export type CheckPassword = (
-  from: BrowserCall,
-  credentials: PasswordCredentials,
-) => Promise<CheckedUser | undefined>;
-
-/** Longer values are never stored, so they cannot match; and a giant password is never hashed (CVE-2023-38492). */
-const maximumIdentifierLength = 512;
-const maximumPasswordLength = 1024;
+/** What a guess proves, within the limits; undefined for a wrong one. */
+export type LimitGuesses = <T>(from: BrowserCall, guess: Guess, judged: Judged<T>) => Promise<T | undefined>;
 
 /**
- * Checks passwords, at the only place where this is done. Attempts are counted before the check, per address and per
- * account, or per account and browser if the person has signed in there before (ADR 37). Beyond the limits it throws
- * `rate_limited` and changes nothing else.
+ * Counts guesses before they are judged, per address and per account, or on the counter that the browser has of its own for the
+ * person (ADR 37). Beyond the limits it throws `rate_limited` and changes nothing else. Every method that can be guessed uses it.
  */
-export function createPasswordCheck(deps: {
-  readonly directoryService: Client<typeof DirectoryService>;
-  readonly directory: Pick<DirectoryClient, 'isActive'>;
-  readonly knownBrowsers: Pick<KnownBrowserStore, 'isKnown'>;
+export function createGuessLimits(deps: {
+  readonly ownCounter: OwnCounter;
   readonly limiter: Limiter;
   readonly limits: SignInLimits;
-  readonly audit: AuthorizeAudit;
-}): CheckPassword {
-  const { directoryService, directory, limiter, limits, audit } = deps;
-  const identify = createIdentification(deps);
+  readonly audit: Pick<AuthorizeAudit, 'signInFailed' | 'signInLimited'>;
+}): LimitGuesses {
+  const { ownCounter, limiter, limits, audit } = deps;
   const { begin, count, end } = createCounting(deps);
-
-  async function verify(
-    from: BrowserCall,
-    credentials: PasswordCredentials,
-  ): Promise<CheckedUser | undefined> {
-    const { tenantId, identifier, password } = credentials;
-    if (!isPossible(identifier.trim(), maximumIdentifierLength)) return undefined;
-    if (!isPossible(password, maximumPasswordLength)) return undefined;
-    const answer = await directoryService.verifyPassword(
-      { tenantId, identifier, password, ipAddress: from.browser.ipAddress },
-      from.call.onward(),
-    );
-    const { user, signedInAtMs } = answer;
-    if (user?.tenantId !== tenantId || !directory.isActive(user)) return undefined;
-    return { user, signedInAt: signedInAtMs === 0n ? undefined : Number(signedInAtMs), methods: ['pwd'] };
-  }
 
   /**
    * Takes an attempt back if the directory could not check it because it is unavailable or too busy, so that retries do not
@@ -134,8 +99,8 @@ export function createPasswordCheck(deps: {
     return allowed;
   }
 
-  return async (from, credentials) => {
-    const { tenantId, clientId, identifier } = credentials;
+  return async (from, guess, { whose, check }) => {
+    const { tenantId, clientId, identifier } = guess;
     const account = digest(`${tenantId}\n${accountName(identifier)}`);
     const failed: FailedSignIn = { tenantId, clientId, identifierReference: account.slice(0, 8) };
     const address = addressKey(from.browser.ipAddress);
@@ -143,21 +108,27 @@ export function createPasswordCheck(deps: {
     // The address first: an address over its limit cannot use up the attempts of an account. The totals last: failed
     // sign-ins beyond their limit do not use them up.
     await begin(from, attempt, [limits.address, address], failed);
-    const { userId, knownBrowser } = await unlessUnchecked(from, attempt, () => identify(from, credentials));
-    const own: Counted =
-      knownBrowser === undefined ? [limits.account, account] : [limits.knownBrowser, knownBrowser];
-    await begin(from, attempt, own, failed);
+    const { userId, own } = await unlessUnchecked(from, attempt, async () => {
+      const person = await whose();
+      return { userId: person, own: await ownCounter(from, tenantId, person) };
+    });
+    await begin(
+      from,
+      attempt,
+      own === undefined ? [limits.account, account] : [limits.knownBrowser, own],
+      failed,
+    );
     await count(from, attempt, [limits.addressTotal, address], failed);
     await count(from, attempt, [limits.accountTotal, account], failed);
-    const { withinLimit, verified } = await unlessUnchecked(from, attempt, async () => {
-      const counter = userId === undefined ? unknownKey(credentials) : personKey(tenantId, userId);
-      const allowed = knownBrowser !== undefined || (await countPerson(counter, attempt));
-      return { withinLimit: allowed, verified: await verify(from, credentials) };
+    const { withinLimit, proven } = await unlessUnchecked(from, attempt, async () => {
+      const counter = userId === undefined ? unknownKey(guess) : personKey(tenantId, userId);
+      const allowed = own !== undefined || (await countPerson(counter, attempt));
+      return { withinLimit: allowed, proven: await check() };
     });
-    await end(attempt, withinLimit && verified !== undefined ? 'right' : 'failed');
+    await end(attempt, withinLimit && proven !== undefined ? 'right' : 'failed');
     if (!withinLimit) audit.signInLimited(from, failed, limits.person.name);
-    else if (verified === undefined) audit.signInFailed(from, failed);
-    return withinLimit ? verified : undefined;
+    else if (proven === undefined) audit.signInFailed(from, failed);
+    return withinLimit ? proven : undefined;
   };
 }
 
@@ -169,7 +140,7 @@ function createCounting({
 }: {
   readonly limiter: Limiter;
   readonly limits: SignInLimits;
-  readonly audit: AuthorizeAudit;
+  readonly audit: Pick<AuthorizeAudit, 'signInLimited'>;
 }) {
   /** Counts an attempt on one more limit of failed ones. Refused there, it still counts on those before. */
   async function begin(
@@ -225,50 +196,13 @@ function createCounting({
   return { begin, count, end };
 }
 
-/** Finds out whose password an attempt guesses, and which counter of a known browser it counts on. */
-function createIdentification(deps: {
-  readonly directoryService: Client<typeof DirectoryService>;
-  readonly knownBrowsers: Pick<KnownBrowserStore, 'isKnown'>;
-}): (from: BrowserCall, credentials: PasswordCredentials) => Promise<Identified> {
-  const { directoryService, knownBrowsers } = deps;
-
-  async function resolve(
-    from: BrowserCall,
-    { tenantId, identifier }: PasswordCredentials,
-  ): Promise<string | undefined> {
-    if (!isPossible(identifier, maximumIdentifierLength)) return undefined;
-    try {
-      const { user } = await directoryService.findUser({ tenantId, identifier }, from.call.onward());
-      return user?.userId;
-    } catch (error) {
-      if (error instanceof ConnectError && error.code === Code.NotFound) return undefined;
-      throw error;
-    }
-  }
-
-  return async (from, credentials) => {
-    const { tenantId } = credentials;
-    const userId = await resolve(from, credentials);
-    // Without a person the store is asked too, so that unknown identifiers take the same work.
-    const tokenHash = knownBrowserHash(from.browser.knownBrowserToken);
-    const isKnown =
-      tokenHash !== undefined && (await knownBrowsers.isKnown(tokenHash, tenantId, userId ?? ''));
-    return { userId, knownBrowser: isKnown ? browserKey(tenantId, userId ?? '', tokenHash) : undefined };
-  };
-}
-
-/** Whether a stored value can match it. */
-function isPossible(value: string, maximumLength: number): boolean {
-  return value !== '' && value.length <= maximumLength;
-}
-
 /**
  * The name under which attempts with an unknown identifier are counted. It is coarser than the form in which the directory
  * compares identifiers, so that another spelling of an identifier gets no further attempts. Of an identifier that is too long
  * to exist only the start counts.
  */
 export function accountName(identifier: string): string {
-  const compared = normalizeStart(identifier.trim(), 'NFC', maximumIdentifierLength).toLowerCase();
+  const compared = normalizeStart(identifier.trim(), 'NFC', longestIdentifier).toLowerCase();
   return normalizeStart(compared, 'NFKC', compared.length)
     .toLowerCase()
     .replaceAll(/[\s().\u00ad\u200b-\u200f\u2060\ufeff-]/g, '');
@@ -278,11 +212,7 @@ function personKey(tenantId: string, userId: string): string {
   return digest(`${tenantId}\n${userId}`);
 }
 
-function browserKey(tenantId: string, userId: string, tokenHash: Buffer): string {
-  return digest(`${tenantId}\n${userId}\n${tokenHash.toString('hex')}`);
-}
-
 /** The counter of an identifier that resolves to nobody; no user ID begins with a line break. */
-function unknownKey({ tenantId, identifier }: PasswordCredentials): string {
+function unknownKey({ tenantId, identifier }: Guess): string {
   return personKey(tenantId, `\n${accountName(identifier)}`);
 }

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createWorld, issuer, request } from '../testing/world.ts';
 import type { World } from '../testing/world.ts';
-import { newPerson } from '../testing/person.ts';
+import { begin, newPerson } from '../testing/person.ts';
 import type { Person } from '../testing/person.ts';
 
 let world: World;
@@ -10,18 +10,13 @@ beforeAll(async () => {
 });
 afterAll(() => world.service.close());
 
-async function begin(person: Person, hintedUserId: string, difference = {}) {
+async function start(person: Person, hintedUserId: string, difference = {}) {
   const parameters = request(difference);
-  const { next } = await world.gateway.beginAuthorization({
-    browser: person.context(),
-    parameters,
-    hintedUserId,
-  });
-  return next;
+  return (await begin(world, person.context(), { parameters, hintedUserId })).next;
 }
 
 async function interaction(person: Person, hintedUserId: string): Promise<string> {
-  const next = await begin(person, hintedUserId);
+  const next = await start(person, hintedUserId);
   if (next.case !== 'interaction') throw new Error(`no sign-in page but ${next.case}`);
   return next.value.interactionId;
 }
@@ -37,7 +32,7 @@ describe('a request with an id_token_hint (OIDC Core §3.1.2.1)', () => {
     const ada = newPerson(world);
     await ada.signIn();
     for (const difference of [{}, { prompt: 'none' }]) {
-      const next = await begin(ada, 'acme-ada', difference);
+      const next = await start(ada, 'acme-ada', difference);
       expect(next.case === 'redirect' && answerOf(next.value.location)).toHaveProperty('code');
     }
   });
@@ -45,8 +40,8 @@ describe('a request with an id_token_hint (OIDC Core §3.1.2.1)', () => {
   it('is not served by the session of someone else: sign-in page, or login_required for prompt=none', async () => {
     const ada = newPerson(world);
     await ada.signIn();
-    expect((await begin(ada, 'acme-bob')).case).toBe('interaction');
-    const refused = await begin(ada, 'acme-bob', { prompt: 'none' });
+    expect((await start(ada, 'acme-bob')).case).toBe('interaction');
+    const refused = await start(ada, 'acme-bob', { prompt: 'none' });
     expect(refused.case === 'redirect' && answerOf(refused.value.location)).toMatchObject(loginRequired);
     expect((await ada.redirect()).has('code'), 'the session is as it was').toBe(true);
   });
@@ -56,8 +51,7 @@ describe('a request with an id_token_hint (OIDC Core §3.1.2.1)', () => {
     await ada.signIn();
     for (const person of [ada, newPerson(world)]) {
       for (const prompt of ['none', 'login', undefined]) {
-        const { next } = await world.gateway.beginAuthorization({
-          browser: person.context(),
+        const { next } = await begin(world, person.context(), {
           parameters: request({ prompt }),
           idTokenHintIsInvalid: true,
         });
@@ -99,6 +93,6 @@ describe('a request with an id_token_hint (OIDC Core §3.1.2.1)', () => {
     const ada = newPerson(world);
     await ada.signIn();
     const umbra = { client_id: 'umbra-web', redirect_uri: 'https://umbra.example/cb' };
-    expect((await begin(ada, 'umbra-ada', umbra)).case).toBe('tenantMismatch');
+    expect((await start(ada, 'umbra-ada', umbra)).case).toBe('tenantMismatch');
   });
 });

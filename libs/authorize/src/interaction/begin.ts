@@ -1,0 +1,73 @@
+import type { AuthorizeAudit } from '../audit.ts';
+import { interactionRequiredResponse, loginRequiredResponse } from '../authorization/request.ts';
+import type { AskedRequest } from '../authorization/request.ts';
+import type { BrowserCall } from '../browser.ts';
+import type { Sessions } from '../sessions/sessions.ts';
+import type { Session, Visit } from '../store/store.ts';
+import type { Next } from './dispatcher.ts';
+import type { Finish } from './finish.ts';
+import type { Policies, PolicyOfRequest, ToClient } from './policies.ts';
+import { nextStep } from './step.ts';
+import type { Step } from './step.ts';
+import { serves, withSession } from './visit.ts';
+import { describeInteraction, visitOfRequest } from './visits.ts';
+import type { Visits } from './visits.ts';
+
+/** Serves an authorization request (RFC 6749 §4.1.1, OIDC Core §3.1.2). */
+export type Begin = (from: BrowserCall, asked: Omit<AskedRequest, 'issuer'>) => Promise<Next>;
+
+export function createBegin(deps: {
+  readonly steps: readonly Step[];
+  readonly policies: Policies;
+  readonly finish: Pick<Finish, 'respond'>;
+  readonly sessions: Pick<Sessions, 'find'>;
+  readonly visits: Pick<Visits, 'save'>;
+  readonly audit: Pick<AuthorizeAudit, 'loginRequired'>;
+}): Begin {
+  const { steps, policies, finish, sessions, visits, audit } = deps;
+
+  /** With a session that leaves nothing to ask, the response to the client; else the visit as far as it is known. */
+  async function withSessionOf(
+    from: BrowserCall,
+    policy: PolicyOfRequest,
+    fresh: Visit,
+    session: Session,
+  ): Promise<ToClient | Visit> {
+    const visit = withSession(fresh, session);
+    const user = await policies.person(from, policy, visit.person);
+    if (user === undefined) return fresh;
+    if ((await nextStep(steps, visit, policy)) !== undefined) return visit;
+    // Even without prompt=none: the same person would end up here again. With prompt=login another person can sign in.
+    const issued = await finish.respond(from, policy.request, user, session);
+    return issued === undefined ? fresh : { next: 'redirect', redirect: issued.redirect };
+  }
+
+  /** The response to a request that lets us show nothing (OIDC Core §3.1.2.6). */
+  function refuseToAsk(
+    from: BrowserCall,
+    { tenantId, clientId, request }: PolicyOfRequest,
+    visit: Visit,
+  ): Next {
+    audit.loginRequired(from, tenantId, clientId);
+    const respond = visit.person === undefined ? loginRequiredResponse : interactionRequiredResponse;
+    return { next: 'redirect', redirect: respond(request) };
+  }
+
+  return async (from, asked) => {
+    const policy = await policies.ofRequest(from, { ...asked, issuer: from.browser.issuer });
+    if ('next' in policy) return policy;
+    const { request } = policy;
+    const fresh = visitOfRequest(from.browser, request, asked.parameters);
+    const save = async (visit: Visit) => describeInteraction(await visits.save(from.browser, visit), policy);
+    const present = await sessions.find(from);
+    if (policies.isElsewhere(from, policy, present))
+      return { next: 'tenant_mismatch', interaction: await save(fresh) };
+    const isServed = present !== undefined && serves(request, present);
+    const visit = isServed ? await withSessionOf(from, policy, fresh, present) : fresh;
+    if ('next' in visit) return visit;
+    if (request.prompt.has('none')) return refuseToAsk(from, policy, visit);
+    const due = await nextStep(steps, visit, policy);
+    if (due === undefined) throw new Error('no step asks who the person is');
+    return { next: 'step', step: due.name, problem: '', interaction: await save(visit) };
+  };
+}

@@ -1,0 +1,71 @@
+import type { BrowserCall } from '../browser.ts';
+import type { Sessions } from '../sessions/sessions.ts';
+import type { Visit } from '../store/store.ts';
+import type { Continued, Next, Submitted, VisitsToPages } from './dispatcher.ts';
+import type { Finish } from './finish.ts';
+import type { Policies } from './policies.ts';
+import { nextStep } from './step.ts';
+import type { Policy, Step } from './step.ts';
+import { advance, withoutLostSession } from './visit.ts';
+import { describeInteraction, invalidContext } from './visits.ts';
+import type { StoredVisit, Visits } from './visits.ts';
+
+/** Judges a form and says what comes next. */
+export type Continue = (from: BrowserCall, submitted: Submitted) => Promise<Continued>;
+
+export function createContinue(deps: {
+  readonly steps: readonly Step[];
+  readonly policies: Policies;
+  readonly finish: Pick<Finish, 'visit'>;
+  readonly sessions: Pick<Sessions, 'find'>;
+  readonly visits: Visits;
+  readonly visitTo: VisitsToPages;
+}): Continue {
+  const { steps, policies, finish, sessions, visits, visitTo } = deps;
+
+  async function load(from: BrowserCall, { visit }: Submitted): Promise<StoredVisit> {
+    if (typeof visit === 'string') return visits.findToContinue(from.browser, visit);
+    return { visit: await visitTo(from, visit), before: undefined };
+  }
+
+  /** Saves a step that another one follows. */
+  async function save(from: BrowserCall, visit: Visit, interactionId: string): Promise<string> {
+    if (interactionId === '') return visits.save(from.browser, visit);
+    await visits.update(interactionId, visit);
+    return interactionId;
+  }
+
+  return async (from, submitted) => {
+    const { visit: stored, before } = await load(from, submitted);
+    const policy = await policies.of(from, stored);
+    if ('next' in policy) return { next: policy };
+    const interactionId = typeof submitted.visit === 'string' ? submitted.visit : '';
+    const page = pageOf(policy);
+    const present = await sessions.find(from);
+    if (policies.isElsewhere(from, policy, present))
+      return { next: { next: 'tenant_mismatch', interaction: describeInteraction(interactionId, policy) } };
+    const visit = withoutLostSession(stored, present);
+    const due = await nextStep(steps, visit, policy);
+    if (due === undefined) throw invalidContext('no step is due');
+    if (due.name !== submitted.step) return { next: page(due, interactionId) };
+    const result = await due.take(from, visit, policy, submitted.fields);
+    if (result.outcome === 'refused') return { next: page(due, interactionId, result.problem) };
+    const advanced = advance(visit, due.name, result);
+    const following = await nextStep(steps, advanced, policy);
+    if (following !== undefined) return { next: page(following, await save(from, advanced, interactionId)) };
+    const { person } = advanced;
+    if (person === undefined) throw new Error('no step asks who the person is');
+    const user = result.outcome === 'verified' ? result.user : await policies.person(from, policy, person);
+    if (user === undefined) throw invalidContext('the sign-in of the person no longer counts');
+    const finished = { visit, before, interactionId, policy, person, user, present };
+    const { opened, redirect } = await finish.visit(from, finished);
+    return { next: redirect === undefined ? { next: 'done' } : { next: 'redirect', redirect }, opened };
+  };
+}
+
+function pageOf(policy: Policy) {
+  return ({ name }: Step, interactionId: string, problem = ''): Next => {
+    const interaction = describeInteraction(interactionId, policy);
+    return { next: 'step', step: name, problem, interaction };
+  };
+}

@@ -1,0 +1,150 @@
+import type { DirectoryClient } from '@tessera/directory-client';
+import { OAuthError, type ClientRedirect } from '@tessera/oauth';
+import type { User } from '@tessera/proto-gen/directory';
+import type { AuthorizeAudit } from '../audit.ts';
+import type { Codes, IssuedCode } from '../authorization/codes.ts';
+import { accessDeniedResponse, loginRequiredResponse } from '../authorization/request.ts';
+import type { CheckedRequest } from '../authorization/request.ts';
+import type { BrowserCall } from '../browser.ts';
+import type { OpenedSession, Sessions } from '../sessions/sessions.ts';
+import type { KnownPerson, Session, Visit } from '../store/store.ts';
+import type { Policy } from './step.ts';
+import { isHintedUser } from './visit.ts';
+import { invalidContext } from './visits.ts';
+import type { StoredVisit, Visits } from './visits.ts';
+
+/** A visit whose last step was taken. */
+export interface FinishedVisit extends StoredVisit {
+  /** Empty for a visit that is not stored. */
+  readonly interactionId: string;
+  readonly policy: Policy;
+  readonly person: KnownPerson;
+  readonly user: User;
+  /** The session that the browser has. */
+  readonly present: Session | undefined;
+}
+
+export interface Finished {
+  /** Undefined if the session that the browser has is the one that knows the person. */
+  readonly opened: OpenedSession | undefined;
+  /** The response to the client; undefined at our own pages. */
+  readonly redirect: ClientRedirect | undefined;
+}
+
+export interface Finish {
+  /**
+   * Opens the session that the record of the visit describes, and issues the code if the visit is for one. The last form may come again
+   * because the answer was lost: it gets a new code and session instead, unless the client has used the code.
+   */
+  visit(from: BrowserCall, finished: FinishedVisit): Promise<Finished>;
+  /**
+   * The response to the client: a code, or an error for a person other than the hinted one (OIDC Core §3.1.2.1) and for one whom the
+   * access policy excludes; both stay signed in. Undefined if the session has ended.
+   */
+  respond(
+    from: BrowserCall,
+    request: CheckedRequest,
+    user: User,
+    session: Session,
+  ): Promise<IssuedCode | undefined>;
+}
+
+export interface FinishDependencies {
+  readonly directory: Pick<DirectoryClient, 'mayUse'>;
+  readonly sessions: Pick<Sessions, 'open' | 'abandon'>;
+  readonly visits: Pick<Visits, 'answer' | 'answerAgain'>;
+  readonly codes: Pick<Codes, 'issue' | 'withdraw'>;
+  readonly audit: Pick<AuthorizeAudit, 'loginRequired' | 'accessDenied'>;
+}
+
+export function createFinish(deps: FinishDependencies): Finish {
+  const { directory, sessions, visits, codes, audit } = deps;
+
+  async function respond(
+    from: BrowserCall,
+    request: CheckedRequest,
+    user: User,
+    session: Session,
+  ): Promise<IssuedCode | undefined> {
+    const { application } = request.record;
+    if (!isHintedUser(request, session)) {
+      audit.loginRequired(from, application.tenantId, application.clientId);
+      return { redirect: loginRequiredResponse(request), codeHash: '' };
+    }
+    if (!directory.mayUse(application, user)) {
+      audit.accessDenied(from, application, session);
+      return { redirect: accessDeniedResponse(request), codeHash: '' };
+    }
+    return codes.issue(from, request, session);
+  }
+
+  /** Keeps the answer of a stored visit, for one caller. */
+  async function keepAnswer(
+    { interactionId, visit, before, user }: FinishedVisit,
+    { sessionId }: Session,
+    codeHash: string,
+  ): Promise<void> {
+    if (interactionId === '') return;
+    const answer = { codeHash, sessionId, userId: user.userId };
+    await unlessUnavailable(
+      before === undefined
+        ? visits.answer(interactionId, visit, answer)
+        : visits.answerAgain(interactionId, visit, answer),
+    );
+  }
+
+  /**
+   * Issues the code and ends the visit. The session is opened before and the visit ended last, so that if a store fails the visit is kept
+   * for another attempt; if the visit is gone, the session ends before it reaches the browser.
+   */
+  async function complete(
+    from: BrowserCall,
+    finished: FinishedVisit,
+    session: Session,
+  ): Promise<ClientRedirect | undefined> {
+    const { request } = finished.policy;
+    if (request === undefined) {
+      await keepAnswer(finished, session, '');
+      return undefined;
+    }
+    const issued = await respond(from, request, finished.user, session);
+    if (issued === undefined) throw invalidContext('the session has ended');
+    await keepAnswer(finished, session, issued.codeHash);
+    return issued.redirect;
+  }
+
+  return {
+    async visit(from, finished) {
+      const { visit, before, policy, person, present } = finished;
+      if (before !== undefined) await codes.withdraw(before.codeHash);
+      if (present !== undefined && present.sessionId === person.sessionId) {
+        return { opened: undefined, redirect: await complete(from, finished, present) };
+      }
+      const opened = await sessions.open(from, signInOf(visit, person, policy), policy.clientId, present);
+      if (before !== undefined && before.sessionId !== present?.sessionId)
+        await sessions.abandon(from, { tenantId: visit.tenantId, ...before });
+      try {
+        return { opened, redirect: await complete(from, finished, opened.session) };
+      } catch (error) {
+        await sessions.abandon(from, opened.session);
+        throw error;
+      }
+    },
+    respond,
+  };
+}
+
+/** A sign-in in the second in which its application was enabled again counts as later than that. */
+function signInOf({ tenantId }: Visit, { userId, signedInAt, methods }: KnownPerson, { request }: Policy) {
+  const earliest = Number(request?.record.application.validFrom ?? 0n) * 1000;
+  return { tenantId, userId, methods, signedInAt: signedInAt && Math.max(signedInAt, earliest) };
+}
+
+/** A visit that could not be ended expires. It may be gone all the same, so the response that is ready must not be lost. */
+async function unlessUnavailable(ended: Promise<void>): Promise<void> {
+  try {
+    await ended;
+  } catch (error) {
+    if (!(error instanceof OAuthError && error.code === 'temporarily_unavailable')) throw error;
+  }
+}

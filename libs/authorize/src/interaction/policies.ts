@@ -1,0 +1,88 @@
+import type { DirectoryClient } from '@tessera/directory-client';
+import type { ClientRedirect } from '@tessera/oauth';
+import type { User } from '@tessera/proto-gen/directory';
+import type { AuthorizeAudit } from '../audit.ts';
+import { checkRequest, isRefusal } from '../authorization/request.ts';
+import type { AskedRequest, CheckedRequest, Refusal } from '../authorization/request.ts';
+import type { BrowserCall } from '../browser.ts';
+import type { KnownPerson, Session, Visit } from '../store/store.ts';
+import type { Policy } from './step.ts';
+
+/** The browser takes the response to the client. */
+export interface ToClient {
+  readonly next: 'redirect';
+  readonly redirect: ClientRedirect;
+}
+
+/** What the current records say of a visit. Throws OAuthError for what the browser sees as an error page. */
+export interface Policies {
+  /** The policy of a new authorization request, or the refusal for its client. */
+  ofRequest(from: BrowserCall, asked: AskedRequest): Promise<PolicyOfRequest | ToClient>;
+  /** The policy of a visit. A request of anything disabled since gets the refusal. */
+  of(from: BrowserCall, visit: Visit): Promise<Policy | ToClient>;
+  /** The person who is known; undefined if their sign-in no longer counts, or not for the application. */
+  person(from: BrowserCall, policy: Policy, known: KnownPerson): Promise<User | undefined>;
+  /** Whether the browser is signed in to another tenant. Such a session is neither used nor replaced: the contract rejects the request. */
+  isElsewhere(from: BrowserCall, policy: Policy, present: Session | undefined): boolean;
+}
+
+export interface PolicyOfRequest extends Policy {
+  readonly request: CheckedRequest;
+}
+
+export function createPolicies(deps: {
+  readonly directory: DirectoryClient;
+  readonly audit: Pick<AuthorizeAudit, 'requestRejected' | 'tenantMismatch'>;
+  readonly ignoreUnknownScopes: boolean;
+}): Policies {
+  const { directory, audit, ignoreUnknownScopes } = deps;
+
+  async function ofRequest(from: BrowserCall, asked: AskedRequest): Promise<PolicyOfRequest | ToClient> {
+    const { tenantId } = from.browser;
+    const lookup = { directory, call: from.call.onward(), ignoreUnknownScopes, tenantId };
+    const request = await checkRequest(asked, lookup);
+    if (!isRefusal(request)) {
+      const { application, tenant } = request.record;
+      return { tenantId: tenant.tenantId, clientId: application.clientId, request };
+    }
+    audit.requestRejected(from, request);
+    if (request.redirect === undefined) throw refusedRequest(request);
+    return { next: 'redirect', redirect: request.redirect };
+  }
+
+  return {
+    ofRequest,
+
+    async of(from, visit) {
+      if (visit.purpose !== 'code') return { tenantId: visit.tenantId, clientId: '', request: undefined };
+      const policy = await ofRequest(from, visit);
+      if ('tenantId' in policy && policy.tenantId !== visit.tenantId)
+        throw new Error('an application changed its tenant');
+      return policy;
+    },
+
+    async person({ call }, { tenantId, request }, { userId, signedInAt, sessionId }) {
+      const since = signedInAt === undefined ? undefined : signedInAt / 1000;
+      const user = await directory.user(tenantId, userId, call.onward());
+      if (user === undefined || !directory.isActive(user, since)) return undefined;
+      const isOfSession = request !== undefined && sessionId !== undefined;
+      return isOfSession && !directory.isActive(request.record, since) ? undefined : user;
+    },
+
+    isElsewhere(from, { tenantId, clientId }, present) {
+      if (present === undefined || present.tenantId === tenantId) return false;
+      audit.tenantMismatch(from, tenantId, clientId, present);
+      return true;
+    },
+  };
+}
+
+/** The error of a refused request, with what the access log says of it. The client is looked up after the parameters are checked. */
+function refusedRequest({ error, phase, record }: Refusal): Refusal['error'] {
+  const unknown = phase === 'application' ? 'unknown_client' : undefined;
+  return error.withRefusal({
+    clientId: record?.application.clientId ?? unknown,
+    phase,
+    reason: typeof error.cause === 'string' ? error.cause : error.message,
+  });
+}

@@ -1,0 +1,54 @@
+import type { User } from '@tessera/proto-gen/directory';
+import type { CheckedRequest } from '../authorization/request.ts';
+import type { BrowserCall } from '../browser.ts';
+import type { Visit } from '../store/store.ts';
+
+/** What decides which steps a visit needs, by the current records. */
+export interface Policy {
+  readonly tenantId: string;
+  /** Application that the person signs in to; empty at our own pages. */
+  readonly clientId: string;
+  /** Undefined at our own pages. */
+  readonly request: CheckedRequest | undefined;
+}
+
+/** The fields of a form. */
+export type Fields = Readonly<Record<string, string>>;
+
+/** What a step found out. It never says what comes next. */
+export type StepResult =
+  | Verified
+  /** The person agreed to something; it says nothing about who they are. */
+  | { readonly outcome: 'agreed' }
+  /** The person may try again; the page of the step knows the sentence for `problem`. */
+  | { readonly outcome: 'refused'; readonly problem: string };
+
+/** Somebody proved to be `user`. */
+export interface Verified {
+  readonly outcome: 'verified';
+  readonly user: User;
+  /** When: milliseconds since the Unix epoch, by the directory's clock; undefined from an older one. */
+  readonly signedInAt: number | undefined;
+  /** How: values of the `amr` claim (RFC 8176 §2). */
+  readonly methods: readonly string[];
+}
+
+/** One page of a visit. */
+export interface Step {
+  /** Name of its page at the gateway. */
+  readonly name: string;
+  /** Whether the person must take it before the visit can end. */
+  isDue(visit: Visit, policy: Policy): boolean | Promise<boolean>;
+  /** Judges what the person entered. Throws OAuthError for what no further form can change. */
+  take(from: BrowserCall, visit: Visit, policy: Policy, fields: Fields): Promise<StepResult>;
+}
+
+/** The first step of the table that is due; undefined if the visit can end. */
+export async function nextStep(
+  steps: readonly Step[],
+  visit: Visit,
+  policy: Policy,
+): Promise<Step | undefined> {
+  for (const step of steps) if (await step.isDue(visit, policy)) return step;
+  return undefined;
+}

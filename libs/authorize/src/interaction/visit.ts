@@ -1,0 +1,63 @@
+import type { CheckedRequest } from '../authorization/request.ts';
+import type { KnownPerson, Session, Visit } from '../store/store.ts';
+import type { StepResult, Verified } from './step.ts';
+
+/** Whether the session belongs to the person of the `id_token_hint`, if there is one (OIDC Core §3.1.2.1). */
+export function isHintedUser(
+  { hintedUserId }: Pick<CheckedRequest, 'hintedUserId'>,
+  { userId }: Pick<Session, 'userId'>,
+): boolean {
+  return hintedUserId === '' || hintedUserId === userId;
+}
+
+/**
+ * Whether a session says who the person of a request is (OIDC Core §3.1.2.1 and §3.1.2.3). `consent` shows nothing: the tenant's own
+ * administrators register its applications.
+ */
+export function serves(
+  request: Pick<CheckedRequest, 'prompt' | 'maxAge' | 'hintedUserId'>,
+  session: Session,
+): boolean {
+  if (!isHintedUser(request, session)) return false;
+  if (request.prompt.has('login') || request.prompt.has('select_account')) return false;
+  return request.maxAge === undefined || session.authAge <= request.maxAge;
+}
+
+/** The visit of a person whom a session knows. */
+export function withSession(
+  visit: Visit,
+  { sessionId, userId, authentication }: Session,
+): Visit & { readonly person: KnownPerson } {
+  const { time, methods } = authentication;
+  return { ...visit, person: { userId, signedInAt: time * 1000, methods, sessionId } };
+}
+
+/** The visit as it is now: the person of a session that the browser no longer has is not known. */
+export function withoutLostSession(visit: Visit, present: Session | undefined): Visit {
+  const sessionId = visit.person?.sessionId;
+  return sessionId === undefined || sessionId === present?.sessionId
+    ? visit
+    : { ...visit, person: undefined, done: [] };
+}
+
+/** The visit after a step. Throws if the step verified another person than the one who is known. */
+export function advance(
+  visit: Visit,
+  step: string,
+  result: Exclude<StepResult, { outcome: 'refused' }>,
+): Visit {
+  const done = [...visit.done, step];
+  if (result.outcome === 'agreed') return { ...visit, done };
+  return { ...visit, done, person: identified(visit.person, result) };
+}
+
+/**
+ * All methods that identified the person, and the time of the first: a password that was changed after it ends the sign-in. The session
+ * that knew the person does not know of the new method, so that a new one is opened.
+ */
+function identified(known: KnownPerson | undefined, { user, signedInAt, methods }: Verified): KnownPerson {
+  const { userId } = user;
+  if (known === undefined) return { userId, signedInAt, methods };
+  if (known.userId !== userId) throw new Error('a step verified another person');
+  return { userId, signedInAt: known.signedInAt, methods: [...new Set([...known.methods, ...methods])] };
+}

@@ -1,0 +1,71 @@
+import { Code, ConnectError, create } from '@tessera/rpc';
+import type { CallContext } from '@tessera/rpc';
+import type { ClientRedirect } from '@tessera/oauth';
+import { NextSchema, OwnPage_Name } from '@tessera/proto-gen/authorize';
+import type {
+  BrowserContext,
+  Next as NextMessage,
+  OwnPage as OwnPageMessage,
+} from '@tessera/proto-gen/authorize';
+import type { BrowserCall } from './browser.ts';
+import type { Next, OwnPage } from './interaction/dispatcher.ts';
+import type { OpenedSession } from './sessions/sessions.ts';
+
+/** The browser that the gateway describes, and its call. */
+export function browserCallOf(browser: BrowserContext | undefined, call: CallContext): BrowserCall {
+  const {
+    browserId = '',
+    sessionToken = '',
+    knownBrowserToken = '',
+    ipAddress = '',
+    userAgentHash = '',
+    issuer = '',
+    tenantId = '',
+  } = browser ?? {};
+  return {
+    browser: { browserId, sessionToken, knownBrowserToken, ipAddress, userAgentHash, issuer, tenantId },
+    call,
+  };
+}
+
+/** Throws `InvalidArgument` for a message that names no page. */
+export function pageOf(page: OwnPageMessage | undefined): OwnPage {
+  const { name, tenantId = '' } = page ?? {};
+  if (name === OwnPage_Name.DEVICE) return { purpose: 'device', tenantId };
+  if (name === OwnPage_Name.APPROVALS) return { purpose: 'approvals', tenantId };
+  throw new ConnectError('A visit is required.', Code.InvalidArgument);
+}
+
+/** What comes next, as a message. */
+export function nextOf(next: Next): NextMessage {
+  switch (next.next) {
+    case 'step': {
+      const { step: name, interaction, problem } = next;
+      return create(NextSchema, { next: { case: 'step', value: { name, interaction, problem } } });
+    }
+    case 'redirect':
+      return create(NextSchema, { next: { case: 'redirect', value: redirectOf(next.redirect) } });
+    case 'tenant_mismatch':
+      return create(NextSchema, {
+        next: { case: 'tenantMismatch', value: { interaction: next.interaction } },
+      });
+    case 'done':
+      return create(NextSchema, { next: { case: 'done', value: {} } });
+  }
+}
+
+export function redirectOf({ location, formPost }: ClientRedirect) {
+  if (formPost === undefined) return { location };
+  return { location, formPost: { uri: formPost.uri, parameters: { ...formPost.parameters } } };
+}
+
+export function sessionOf({ sessionToken, maxAge, knownBrowser, ended }: OpenedSession) {
+  if (ended === undefined) return { sessionToken, maxAge, knownBrowser };
+  const { tenantId, sessionId, earlierSessionIds } = ended;
+  return {
+    sessionToken,
+    maxAge,
+    knownBrowser,
+    ended: { tenantId, sessionId, earlierSessionIds: [...earlierSessionIds] },
+  };
+}

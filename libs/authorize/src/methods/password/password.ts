@@ -1,0 +1,70 @@
+import { Code, ConnectError } from '@tessera/rpc';
+import type { Client } from '@tessera/rpc';
+import type { DirectoryClient } from '@tessera/directory-client';
+import type { DirectoryService } from '@tessera/proto-gen/directory';
+import type { BrowserCall } from '../../browser.ts';
+import type { Step, Verified } from '../../interaction/step.ts';
+import { longestIdentifier } from '../guess-limits.ts';
+import type { Guess, LimitGuesses } from '../guess-limits.ts';
+
+/** A giant password is never hashed (CVE-2023-38492). */
+const longestPassword = 1024;
+
+/**
+ * User name, e-mail address or phone number, and password: the fields `identifier` and `password`. Unknown, wrong, locked and disabled
+ * get the same answer.
+ */
+export function createPasswordStep(deps: {
+  readonly directoryService: Client<typeof DirectoryService>;
+  readonly directory: Pick<DirectoryClient, 'isActive'>;
+  readonly limitGuesses: LimitGuesses;
+}): Step {
+  const { directoryService, directory, limitGuesses } = deps;
+
+  async function resolve(
+    { call }: BrowserCall,
+    { tenantId, identifier }: Guess,
+  ): Promise<string | undefined> {
+    if (!isPossible(identifier, longestIdentifier)) return undefined;
+    try {
+      const { user } = await directoryService.findUser({ tenantId, identifier }, call.onward());
+      return user?.userId;
+    } catch (error) {
+      if (error instanceof ConnectError && error.code === Code.NotFound) return undefined;
+      throw error;
+    }
+  }
+
+  async function verify(
+    { browser, call }: BrowserCall,
+    { tenantId, identifier }: Guess,
+    password: string,
+  ): Promise<Verified | undefined> {
+    if (!isPossible(identifier.trim(), longestIdentifier)) return undefined;
+    if (!isPossible(password, longestPassword)) return undefined;
+    const attempt = { tenantId, identifier, password, ipAddress: browser.ipAddress };
+    const { user, signedInAtMs } = await directoryService.verifyPassword(attempt, call.onward());
+    if (user?.tenantId !== tenantId || !directory.isActive(user)) return undefined;
+    const signedInAt = signedInAtMs === 0n ? undefined : Number(signedInAtMs);
+    return { outcome: 'verified', user, signedInAt, methods: ['pwd'] };
+  }
+
+  return {
+    name: 'password',
+    isDue: ({ person }) => person === undefined,
+    async take(from, _visit, { tenantId, clientId }, { identifier = '', password = '' }) {
+      if (identifier === '' || password === '') return { outcome: 'refused', problem: 'incomplete' };
+      const guess = { tenantId, clientId, identifier };
+      const verified = await limitGuesses(from, guess, {
+        whose: () => resolve(from, guess),
+        check: () => verify(from, guess, password),
+      });
+      return verified ?? { outcome: 'refused', problem: 'wrong_credentials' };
+    },
+  };
+}
+
+/** Whether a stored value can match it. */
+function isPossible(value: string, longest: number): boolean {
+  return value !== '' && value.length <= longest;
+}
