@@ -156,6 +156,11 @@ const hygiene: readonly Plant[] = [
   },
 ];
 
+const compatibility: readonly Plant[] = [
+  expires('libs/kit/src/canary-due.ts', '// Compatibility until 0.1: for version 0.0.', /until 0\.1 is due/),
+  expires('libs/kit/src/canary-endless.ts', '/** For the previous version. */', /not until when/),
+];
+
 const protos: readonly Plant[] = [
   {
     guard: 'proto-lint',
@@ -204,6 +209,7 @@ export const plants: readonly Plant[] = [
   ...packages,
   ...unused,
   ...hygiene,
+  ...compatibility,
   ...protos,
   ...others,
 ];
@@ -230,6 +236,10 @@ function declared(path: string, text: string, expect: RegExp): Plant {
 
 function clean(path: string, text: string, expect: RegExp): Plant {
   return { guard: 'hygiene', path, text, expect };
+}
+
+function expires(path: string, comment: string, expect: RegExp): Plant {
+  return { guard: 'compatibility', path, text: `${comment}\nexport const canary = 1;\n`, expect };
 }
 
 function tests(name: string, text: string, expect: RegExp): Plant {

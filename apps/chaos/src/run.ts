@@ -41,7 +41,7 @@ export async function runChaos(args: readonly string[]): Promise<number> {
   }
 }
 
-/** Default of `--old`: the previous version. */
+/** Default of `--old`. */
 const defaultOld = 'd614198';
 
 async function playAll(

@@ -59,7 +59,7 @@ export class DirectoryCache {
     });
   }
 
-  /** A directory of a previous version does not know this call: then the answer is `unsupported`. */
+  /** Compatibility until 0.3: a directory of version 0.1 does not know this call; then the answer is `unsupported`. */
   async tenant(tenantId: string, call: CallOptions): Promise<Tenant | 'unsupported' | undefined> {
     if (!plausibleId.test(tenantId)) return undefined;
     try {

@@ -98,7 +98,7 @@ async function readIssuers(directory: Client<typeof DirectoryService>): Promise<
     const { issuers } = await directory.listTenantIssuers({}, rootCall('tenant-issuers', loadTimeoutMs));
     return new Map(issuers.map(({ tenantId, issuer }) => [issuer, tenantId]));
   } catch (error) {
-    // A directory of the previous version does not know this call.
+    // Compatibility until 0.3: a directory of version 0.1 does not know this call.
     if (error instanceof ConnectError && error.code === Code.Unimplemented) return new Map();
     throw error;
   }

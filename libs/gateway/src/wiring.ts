@@ -90,7 +90,7 @@ export function buildGateway(
 
 async function fetchPublicKeys({ keys }: GatewayPeers, { clock, random }: Runtime, tenantId: string) {
   const answer = await keys.getPublicKeys({ tenantId }, rootCall(ulid(clock, random), documentTimeoutMs));
-  // A `keys` process of the previous version knows only the shared keys.
+  // Compatibility until 0.3: a `keys` process of version 0.1 knows only the shared keys.
   if (answer.tenantId !== tenantId) throw new Error('keys does not know the keys of tenants yet');
   return answer.keys;
 }

@@ -2,9 +2,9 @@
  * Calls between services: `serve`, `local`, `openRemoteService` (in `@tessera/rpc/remote`), the caller allow-list, and how errors
  * travel. It knows no service.
  *
- *     caller ─> typed client ─┬─> local ──────────────────────────────────┐ compact
- *                             └─> remote ─> grpc channel ══> serve ───────┤ split
- *                                                                         └─> caller check ─> invocation ─> handler
+ *     caller ─> typed-client ─┬─> hosts/in-process/ ─────────────────────┐ compact
+ *                             └─> client/ ─> channel ══> hosts/grpc/ ────┤ split
+ *                                                                        └─> access/ ─> hosts/invocation ─> handler
  *     errors: OAuthError ─> status with details ─> OAuthError; a failed transport is temporarily_unavailable
  *     deadline, request id and traceparent travel with the call
  */

@@ -32,7 +32,7 @@ export async function applyState(
     run: async (clientOf, call) => {
       const options = { ...sources, admin: clientOf(DirectoryAdminService), call };
       try {
-        // A directory of the previous version deletes without a question, so it is asked first.
+        // Compatibility until 0.3: a directory of version 0.1 deletes without a question, so it is asked first.
         if (!allowDelete)
           refuseDeletions(await diffFile(name, { ...options, deletionsOnly: true }), terminal);
         return await applyFile(name, { ...options, allowDelete });
@@ -80,7 +80,7 @@ function refuseDeletions(response: DiffResponse, { out }: Terminal): void {
   );
 }
 
-/** A directory of the previous version does not mark the deletions that must be allowed. */
+/** Compatibility until 0.3: a directory of version 0.1 does not mark the deletions that must be allowed. */
 function isGuarded({ kind, change, needsAllowDelete }: Difference): boolean {
   return needsAllowDelete || (change === 'deleted' && (kind === 'user' || kind === 'application'));
 }

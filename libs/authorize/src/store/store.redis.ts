@@ -55,7 +55,7 @@ const flatCodeData = z.object({
 });
 
 const interactionKey = (idHash: string): string => `authorize:interaction:${idHash}`;
-/** Another key, so that processes of the previous version see no context. */
+/** Compatibility until 0.3: another key, so that processes of version 0.1 see no context. */
 const answeredKey = (idHash: string): string => `authorize:answered:${idHash}`;
 /** Followed by the digest of an address. */
 const interactionsOf = 'authorize:interactions-of:';

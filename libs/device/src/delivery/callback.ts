@@ -14,7 +14,7 @@ const tokenResponse = z.object({
   expires_in: z.number(),
   scope: z.string(),
   refresh_token: z.string().optional(),
-  /** Empty without `openid`; not sent then. The previous version requires the member. */
+  /** Empty without `openid`; not sent then. Compatibility until 0.3: version 0.1 requires the member. */
   id_token: z.string(),
 });
 export type TokenResponse = z.infer<typeof tokenResponse>;

@@ -15,7 +15,7 @@ const columns = `delivery_id, tenant_id, client_id, hash, request_id, user_id, m
 
 /**
  * Up to $1 due rows of one kind, leased for $2 seconds; locked rows belong to another process. `attempts` is the number of
- * the last claim. It is below `uncounted` only after a process of the previous version reset it.
+ * the last claim. It is below `uncounted` only after a process of version 0.1 reset it (compatibility until 0.3).
  */
 function leased(awaitsTokens: boolean, condition = ''): string {
   return `

@@ -18,7 +18,7 @@ const grantRequest = z.object({
   issuer: z.string(),
   ipAddress: z.string(),
   bindingMessage: z.string(),
-  /** Absent in records of the previous version, which did not make the distinction. */
+  /** Compatibility until 0.3: absent in records of version 0.1, which did not make the distinction. */
   authenticated: z.boolean().default(true),
   delivery: z.object({ mode: z.enum(['ping', 'push']), sealed: z.string() }).optional(),
 });

@@ -27,7 +27,7 @@ export async function noteSessionEnd(
   await Promise.all([sessionId, ...earlierSessionIds].map((ended) => noteEnd(context, tenantId, ended)));
 }
 
-/** A `token` process of the previous version does not know this call. */
+/** Compatibility until 0.3: a `token` process of version 0.1 does not know this call. */
 async function noteEnd(
   { request, gateway }: PageContext,
   tenantId: string,

@@ -1,8 +1,8 @@
 import table from './renamed-settings.json' with { type: 'json' };
 
 /**
- * Settings that had another name in the version before. The old name works for one more version; the start warns and
- * names the new one. Empty the table with the next version.
+ * Settings that had another name in version 0.1. Compatibility until 0.3: the old name works, and the start warns and names the
+ * new one.
  */
 const renamedSettings: Readonly<Record<string, string>> = table;
 

@@ -37,7 +37,7 @@ export function startLogoutNotices(parts: LogoutNoticeParts): Worker {
       try {
         return (await authorize.takeLogoutNotices(request, rootCall('logout-notices', callMs))).notices;
       } catch (error) {
-        // An `authorize` process of the previous version has no notices.
+        // Compatibility until 0.3: an `authorize` process of version 0.1 has no notices.
         if (error instanceof ConnectError && error.code === Code.Unimplemented) return [];
         throw error;
       }

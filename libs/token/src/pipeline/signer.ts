@@ -61,7 +61,7 @@ export function createSigner(keys: Client<typeof KeysService>): Signer {
       const items = itemsOf(batch);
       const tenantId = batch[0]?.tenantId ?? '';
       const { tokens, ...answer } = await keys.sign({ items, tenantId }, optionsFor(batch));
-      // A `keys` process of the previous version signs everything with the shared keys.
+      // Compatibility until 0.3: a `keys` process of version 0.1 signs everything with the shared keys.
       if (answer.tenantId !== tenantId) throw temporarilyUnavailable();
       if (tokens.length !== items.length)
         throw new Error('keys returned another number of tokens than items');

@@ -95,7 +95,7 @@ function createIssuerKeys(
       fetchStartedAt = runtime.clock.now();
       try {
         const answer = await keys.getPublicKeys({ tenantId }, sharedCall(call));
-        // A `keys` process of the previous version knows only the shared keys.
+        // Compatibility until 0.3: a `keys` process of version 0.1 knows only the shared keys.
         if (answer.tenantId !== tenantId) throw temporarilyUnavailable();
         const imported = await Promise.all(answer.keys.map(keyEntry));
         current = { keys: new Map(imported), fetchedAt: runtime.clock.now() };

@@ -657,7 +657,7 @@ export type Redirect = Message<"tessera.authorize.v1.Redirect"> & {
   location: string;
 
   /**
-   * Present: the browser posts this form in place of following the location, which is for a gateway of the previous version.
+   * Present: the browser posts this form in place of following the location, which is for a gateway of version 0.1. Compatibility until 0.3.
    *
    * @generated from field: tessera.authorize.v1.FormPost form_post = 2;
    */
@@ -912,7 +912,7 @@ export type NewSession = Message<"tessera.authorize.v1.NewSession"> & {
   ended?: EndedSession | undefined;
 
   /**
-   * Absent from an `authorize` of the previous version.
+   * Absent from an `authorize` of version 0.1. Compatibility until 0.3.
    *
    * @generated from field: tessera.authorize.v1.KnownBrowser known_browser = 4;
    */
