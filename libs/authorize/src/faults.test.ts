@@ -36,6 +36,7 @@ function breakable(database: Database): Database {
       check();
       return database.transaction(work);
     },
+    listen: (record, heard) => database.listen(record, heard),
     close: () => database.close(),
   };
 }

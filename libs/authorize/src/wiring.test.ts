@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { local } from '@tessera/rpc';
 import { temporarilyUnavailable } from '@tessera/oauth';
+import { notListening } from '@tessera/stores';
 import { AuthorizeService } from '@tessera/proto-gen/authorize';
 import { FakeDirectory, silentLog, testRuntime } from '@tessera/test-kit';
 import { authorizeConfig, buildAuthorize } from './index.ts';
@@ -39,6 +40,7 @@ describe('the service', () => {
       engine: 'postgres' as const,
       query: () => Promise.reject(temporarilyUnavailable('away')),
       transaction: () => Promise.reject(temporarilyUnavailable('away')),
+      listen: () => notListening,
       close: async () => undefined,
     };
     const peers = { directory: new FakeDirectory('authorize').client };

@@ -2,7 +2,14 @@ import { join } from 'node:path';
 import { systemClock, type Clock, systemRandom } from '@tessera/kit';
 import { ConfigError } from './config/load-config.ts';
 import { watchClock } from './clock-watch.ts';
-import { openEmbeddedDatabase, openDatabase, openRedis, traceDatabase, traceRedis } from '@tessera/stores';
+import {
+  notListening,
+  openEmbeddedDatabase,
+  openDatabase,
+  openRedis,
+  traceDatabase,
+  traceRedis,
+} from '@tessera/stores';
 import type { Database, RedisHandle } from '@tessera/stores';
 import { failpoints } from './failpoints.ts';
 import type { Runtime } from './runtime.ts';
@@ -67,6 +74,7 @@ const noDatabase: Database = {
   engine: 'postgres',
   query: refuseUse,
   transaction: refuseUse,
+  listen: () => notListening,
   close: async () => undefined,
 };
 

@@ -2,9 +2,14 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { SilenceTimer, unlessAborted } from '@tessera/kit';
 import { temporarilyUnavailable } from '@tessera/oauth';
 import type { Logger } from 'pino';
+import type { Listening } from './database.ts';
 
-/** How often the feed is read while it has watchers. A change made by this process is seen at once. */
+/** How often the feed is read while it has watchers and changes are not announced. */
 const pollMs = 100;
+/** How often it is read while they are, as a sign of life to its watchers and in case an announcement is lost. */
+const announcedPollMs = 500;
+/** Between two readings because of announcements. A change made by this process is read at once. */
+const gatherMs = 20;
 /** A watcher that has received nothing for this time gets its position with the next poll, as a sign that the feed is read. */
 const quietMs = 400;
 const longestPollMs = 2_000;
@@ -23,6 +28,8 @@ export interface FeedStore<T extends Sequenced> {
   /** Whether everything after `sequence` is still on record. */
   canResumeAfter(sequence: number): Promise<boolean>;
   changesAfter(sequence: number, limit: number): Promise<readonly T[]>;
+  /** Calls `heard` when there may be a change. */
+  listen(heard: () => void): Listening;
 }
 
 /** A change, or a position alone: every change up to it has been delivered. */
@@ -38,6 +45,10 @@ export class ChangeFeed<T extends Sequenced> {
   #polling: Promise<void> | undefined;
   #wake = new AbortController();
   #tick = Promise.withResolvers<number>();
+  #listening: Listening | undefined;
+  #heard = false;
+  #readAt = -Infinity;
+  #gathering: NodeJS.Timeout | undefined;
 
   constructor(store: FeedStore<T>, log: Logger) {
     this.#store = store;
@@ -91,6 +102,7 @@ export class ChangeFeed<T extends Sequenced> {
 
   async close(): Promise<void> {
     this.#closing.abort();
+    this.#listening?.close();
     this.poke();
     await this.#polling;
   }
@@ -101,15 +113,24 @@ export class ChangeFeed<T extends Sequenced> {
   }
 
   async #poll(): Promise<void> {
+    this.#listening ??= this.#store.listen(() => this.#hear());
     let failures = 0;
     let cause: unknown;
+    let last = Infinity;
+    /** How many readings ago a change was found that nobody had announced. */
+    let unannounced = 0;
     const silence = () =>
       new SilenceTimer(unreadableMs, () => this.#endTick().reject(temporarilyUnavailable(cause)));
     let unreadable = silence();
     while (this.#watchers > 0 && !this.#closing.signal.aborted) {
       this.#wake = new AbortController();
+      this.#readAt = performance.now();
       try {
         const newest = await this.#store.newestChange();
+        if (this.#heard) unannounced = 0;
+        else if (unannounced > 0 || newest > last) unannounced += 1;
+        this.#heard = false;
+        last = newest;
         failures = 0;
         unreadable.stop();
         unreadable = silence();
@@ -119,12 +140,29 @@ export class ChangeFeed<T extends Sequenced> {
         if (failures === 0) this.#log.warn({ error }, 'cannot read the change feed');
         failures += 1;
       }
-      const delay = Math.min(longestPollMs, pollMs * 2 ** Math.min(failures, 10));
+      // The announcement of a change may arrive after the change was read.
+      if (unannounced > 2) {
+        this.#listening.renew();
+        unannounced = 0;
+      }
+      const isAnnounced = failures === 0 && unannounced === 0 && this.#listening.hears;
+      const delay = isAnnounced
+        ? announcedPollMs
+        : Math.min(longestPollMs, pollMs * 2 ** Math.min(failures, 10));
       await pause(delay, undefined, { signal: this.#wake.signal, ref: false }).catch(() => undefined);
     }
     unreadable.stop();
     // In the same turn as the decision to stop, so that the next watcher starts a new poll.
     this.#polling = undefined;
+  }
+
+  #hear(): void {
+    this.#heard = true;
+    const delay = Math.max(0, this.#readAt + gatherMs - performance.now());
+    this.#gathering ??= setTimeout(() => {
+      this.#gathering = undefined;
+      this.poke();
+    }, delay).unref();
   }
 
   /** The tick that watchers wait for; the next ones wait for another. */

@@ -1,5 +1,5 @@
 import { OAuthError } from '@tessera/oauth';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it, vi } from 'vitest';
 import type { OpenedDatabase } from './database.ts';
 
 interface Engine {
@@ -28,6 +28,31 @@ export function describeDatabase({ name, open }: Engine): void {
       });
       return rows[0]?.amount;
     };
+
+    it('announces the changes of a record to its listeners once they are committed', async () => {
+      await database.migration((session) =>
+        session.run(`
+          CREATE FUNCTION announce() RETURNS trigger LANGUAGE plpgsql AS $$
+          BEGIN PERFORM pg_notify('tessera_change', 'public.' || TG_TABLE_NAME); RETURN NULL; END $$;
+          CREATE TABLE noted (id int);
+          CREATE TRIGGER announce AFTER INSERT ON noted FOR EACH ROW EXECUTE FUNCTION announce()`),
+      );
+      const [heard, other] = [vi.fn(), vi.fn()];
+      const listening = database.listen('public.noted', heard);
+      database.listen('public.other', other);
+      await vi.waitFor(() => expect(listening.hears).toBe(true), { timeout: 10_000 });
+      const before = { heard: heard.mock.calls.length, other: other.mock.calls.length };
+      await database.query({ name: 'test.note', text: 'INSERT INTO noted VALUES (1)' });
+      await vi.waitFor(() => expect(heard.mock.calls.length).toBe(before.heard + 1), { timeout: 10_000 });
+      listening.close();
+      await database.query({ name: 'test.note', text: 'INSERT INTO noted VALUES (1)' });
+      const again = vi.fn();
+      database.listen('public.noted', again);
+      await database.query({ name: 'test.note', text: 'INSERT INTO noted VALUES (1)' });
+      await vi.waitFor(() => expect(again).toHaveBeenCalled(), { timeout: 10_000 });
+      expect(heard.mock.calls.length).toBe(before.heard + 1);
+      expect(other.mock.calls.length).toBe(before.other);
+    });
 
     describeTypes(() => database);
     describeStatements(() => database);

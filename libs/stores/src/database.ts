@@ -28,7 +28,21 @@ export interface Database extends Queryable {
   readonly engine: 'postgres' | 'pglite';
   /** Runs `work` in one transaction; retried up to three times on 40001 and 40P01, so it must have no other effects. */
   transaction<T>(work: (tx: Queryable) => Promise<T>): Promise<T>;
+  /**
+   * Calls `heard` after changes of a record (`schema.table`) whose triggers announce them, by any process, and whenever
+   * announcements may have been missed.
+   */
+  listen(record: string, heard: () => void): Listening;
   close(): Promise<void>;
+}
+
+/** Announcements of changes. They are a hint: without them, or if one is lost, the record has to be read regularly. */
+export interface Listening {
+  /** Whether announcements reach this process, as far as it knows. */
+  readonly hears: boolean;
+  /** To be called when a change was not announced. */
+  renew(): void;
+  close(): void;
 }
 
 /** A session as migrations need it: texts of several statements, one transaction, no time-out of requests. */

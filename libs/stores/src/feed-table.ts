@@ -34,6 +34,7 @@ export function createFeedStore<Row, T extends Sequenced>(
     return (await database.query<R>(statement)).rows;
   }
   return {
+    listen: (heard) => database.listen(`${schema}.${table}`, heard),
     newestChange: async () => (await ask<Sequenced>('newest'))[0]?.sequence ?? 0,
     positionBefore: async (seconds) => (await ask<Sequenced>('before', [seconds]))[0]?.sequence ?? 0,
     canResumeAfter: async (sequence) =>

@@ -8,7 +8,8 @@
  */
 export { addressKey, networkKey } from './address-key.ts';
 export { ChangeFeed, type FeedItem, type FeedStore, type Sequenced } from './change-feed.ts';
-export type { Database, OpenedDatabase, Queryable, Statement } from './database.ts';
+export { notListening } from './announcements.ts';
+export type { Database, Listening, OpenedDatabase, Queryable, Statement } from './database.ts';
 export { createFeedStore, type FeedTable, type RetainedFeedStore } from './feed-table.ts';
 export { createLimiter, type LimitRule, type Limiter } from './limiter.ts';
 export { migrate, pendingMigrations, type MigrationMode, type Migrations } from './migrations/migrate.ts';

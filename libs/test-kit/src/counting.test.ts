@@ -1,4 +1,4 @@
-import type { Database, Queryable } from '@tessera/stores';
+import { notListening, type Database, type Queryable } from '@tessera/stores';
 import { expect, test } from 'vitest';
 import { counting } from './counting.ts';
 
@@ -7,6 +7,7 @@ const database: Database = {
   ...queryable,
   engine: 'postgres',
   transaction: (work) => work(queryable),
+  listen: () => notListening,
   close: () => Promise.resolve(),
 };
 

@@ -35,6 +35,7 @@ function countingDatabase(database: Database): Database & Counter {
           names.push('COMMIT');
         }
       }),
+    listen: (record, heard) => database.listen(record, heard),
     close: () => database.close(),
     get count() {
       return names.length;

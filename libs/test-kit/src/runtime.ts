@@ -1,5 +1,5 @@
 import { systemClock, systemRandom } from '@tessera/kit';
-import type { Database } from '@tessera/stores';
+import { notListening, type Database } from '@tessera/stores';
 import type { Runtime } from '@tessera/process';
 import { silentLog } from './silent-log.ts';
 
@@ -23,5 +23,6 @@ const noDatabase: Database = {
   engine: 'postgres',
   query: refuse,
   transaction: refuse,
+  listen: () => notListening,
   close: () => Promise.resolve(),
 };

@@ -294,6 +294,7 @@ describe('Redis that loses writes', () => {
         database: {
           engine: 'postgres',
           transaction: world.database.transaction,
+          listen: world.database.listen,
           close: world.database.close,
           query,
         },

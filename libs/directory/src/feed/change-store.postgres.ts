@@ -4,6 +4,7 @@ import type { ChangeStore, SequencedChange } from '../store/store.ts';
 /** The change feed in Postgres or PGlite. */
 export function createChangeStore(database: Database): ChangeStore {
   return {
+    listen: (heard) => database.listen('directory.change', heard),
     async newestChange() {
       const { rows } = await database.query<{ sequence: number }>({
         name: 'directory.newest_change',

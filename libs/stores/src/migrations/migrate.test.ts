@@ -123,8 +123,8 @@ describe.each(engines)('migrate on $name', ({ open }) => {
   });
 
   it('refuses a wrapped database', async () => {
-    const { engine, query, transaction, close } = await open();
-    const wrapper = { engine, query, transaction, close };
+    const { engine, query, transaction, listen, close } = await open();
+    const wrapper = { engine, query, transaction, listen, close };
     await expect(migrate(wrapper, await files({}), log)).rejects.toThrow(/not a wrapper/);
   });
 });

@@ -2,6 +2,7 @@ import { mkdir } from 'node:fs/promises';
 import type { PGlite, Transaction } from '@electric-sql/pglite';
 import { temporarilyUnavailable } from '@tessera/oauth';
 import type { MigrationSession, OpenedDatabase, Result, Statement } from '../database.ts';
+import { channel, Listeners } from '../announcements.ts';
 import { lockDirectory } from './directory-lock.ts';
 import { withRetries } from '../retry.ts';
 import { createTransactionScope } from './transaction-scope.ts';
@@ -23,8 +24,10 @@ export async function openEmbeddedDatabase(directory: string): Promise<OpenedDat
   // Loaded here, so that a process on Postgres does not carry it.
   const { PGlite } = await import('@electric-sql/pglite');
   const engine = inMemory ? new PGlite(options) : new PGlite({ ...options, dataDir: directory });
+  const listeners = new Listeners();
   try {
     await engine.waitReady;
+    await engine.listen(channel, (record) => listeners.announce(record));
   } catch (error) {
     await unlock();
     throw error;
@@ -62,6 +65,10 @@ export async function openEmbeddedDatabase(directory: string): Promise<OpenedDat
     async transaction(work) {
       scope.assertOutside();
       return queued(() => inTransaction(engine, (session) => scope.enter(() => work(session))));
+    },
+    listen(record, heard) {
+      const end = listeners.add(record, heard);
+      return { hears: true, renew: () => undefined, close: end };
     },
     migration: (work) => queued(() => inTransaction(engine, work)),
     close: () => (closed ??= close()),

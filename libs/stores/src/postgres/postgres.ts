@@ -4,7 +4,9 @@ import { temporarilyUnavailable } from '@tessera/oauth';
 import { Secret } from '@tessera/kit';
 import type { MigrationSession, OpenedDatabase, Result, Statement } from '../database.ts';
 import { metrics } from '@tessera/telemetry';
+import { channel } from '../announcements.ts';
 import { withRetries } from '../retry.ts';
+import { createPostgresListener } from './postgres-listener.ts';
 import { createPools, type PostgresPools } from './postgres-pools.ts';
 import { parsePostgresUrl, requireFiles } from './postgres-url.ts';
 import { endsSession } from '../store-errors.ts';
@@ -56,8 +58,12 @@ export async function openDatabase(options: PostgresOptions): Promise<OpenedData
     types: postgresTypes,
   };
   const pools = createPools(urls, poolOptions, log);
-  // A migration may take its time. It connects when there is one; no connection stays open for it.
-  const migrationPools = createPools(urls, { ...poolOptions, query_timeout: 0, idleTimeoutMillis: 1 }, log);
+  // A migration may take its time, and a listener waits for ever. Each connects when there is one; none stays open for another.
+  const patientPools = createPools(
+    urls,
+    { ...poolOptions, query_timeout: 0, idleTimeoutMillis: 1, keepAliveInitialDelayMillis: 10_000 },
+    log,
+  );
   const unmeasure = measurePools(pools);
   const scope = createTransactionScope();
 
@@ -77,10 +83,22 @@ export async function openDatabase(options: PostgresOptions): Promise<OpenedData
     }
   }
 
+  const query = async <Row>(statement: Statement): Promise<Result<Row>> => {
+    scope.assertOutside();
+    return withRetries(() => withClient(({ client }) => execute<Row>(client, statement)));
+  };
+  const listener = createPostgresListener({
+    connect: () => patientPools.connect(),
+    notify: (payload) =>
+      query({ name: 'stores.notify', text: 'SELECT pg_notify($1, $2)', values: [channel, payload] }),
+    log,
+  });
+
   let closed: Promise<void> | undefined;
   async function close(): Promise<void> {
     try {
-      await Promise.all([pools.end(), migrationPools.end()]);
+      await listener.close();
+      await Promise.all([pools.end(), patientPools.end()]);
     } finally {
       unmeasure();
     }
@@ -88,15 +106,13 @@ export async function openDatabase(options: PostgresOptions): Promise<OpenedData
 
   return {
     engine: 'postgres',
-    async query(statement) {
-      scope.assertOutside();
-      return withRetries(() => withClient(({ client }) => execute(client, statement)));
-    },
+    query,
     async transaction(work) {
       scope.assertOutside();
       return withRetries(() => withClient((lease) => scope.enter(() => inTransaction(lease, work))));
     },
-    migration: (work) => withRetries(() => withClient((lease) => inTransaction(lease, work), migrationPools)),
+    listen: (record, heard) => listener.listen(record, heard),
+    migration: (work) => withRetries(() => withClient((lease) => inTransaction(lease, work), patientPools)),
     close: () => (closed ??= close()),
   };
 }

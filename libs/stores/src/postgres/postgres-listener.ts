@@ -1,0 +1,112 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import type { PoolClient } from 'pg';
+import type { Logger } from 'pino';
+import { within } from '@tessera/kit';
+import { channel, Listeners } from '../announcements.ts';
+import type { Listening } from '../database.ts';
+
+/** How long the announcement that proves the way may take. */
+const proofMs = 2_000;
+const shortestPauseMs = 1_000;
+const longestPauseMs = 60_000;
+
+export interface PostgresListener {
+  listen(record: string, heard: () => void): Listening;
+  close(): Promise<void>;
+}
+
+interface ListenerParts {
+  /** A connection that is kept for as long as it works. */
+  readonly connect: () => Promise<PoolClient>;
+  /** Notifies the channel, by another connection. */
+  readonly notify: (payload: string) => Promise<unknown>;
+  readonly log: Logger | undefined;
+}
+
+/**
+ * Hears announcements on one connection of its own, which it opens for the first listener and replaces when it ends. Behind
+ * a pooler that lends connections for a transaction LISTEN succeeds and nothing is ever heard, so the way is proven first.
+ */
+export function createPostgresListener({ connect, notify, log }: ListenerParts): PostgresListener {
+  const listeners = new Listeners();
+  const closing = new AbortController();
+  const { signal } = closing;
+  let hears = false;
+  let running: Promise<void> | undefined;
+  let renewal = new AbortController();
+
+  /** Resolves when the connection ends or is to be replaced. */
+  async function hear(client: PoolClient): Promise<void> {
+    const ended = Promise.withResolvers<void>();
+    const proof = Promise.withResolvers<void>();
+    const proofName = `proof.${crypto.randomUUID()}`;
+    renewal = new AbortController();
+    for (const stop of [signal, renewal.signal])
+      stop.addEventListener('abort', () => ended.resolve(), { once: true });
+    client.once('end', () => ended.resolve());
+    client.on('notification', ({ payload = '' }) => {
+      if (payload === proofName) proof.resolve();
+      else listeners.announce(payload);
+    });
+    await client.query(`LISTEN ${channel}`);
+    await notify(proofName);
+    const proven = await within(proofMs, Promise.race([proof.promise.then(() => true), ended.promise]));
+    if (proven !== true) return;
+    hears = true;
+    // What changed before was not heard.
+    listeners.announceAll();
+    await ended.promise;
+  }
+
+  async function connectAndHear(): Promise<void> {
+    const client = await connect();
+    try {
+      await hear(client);
+    } finally {
+      client.removeAllListeners('notification');
+      client.release(true);
+    }
+  }
+
+  async function run(): Promise<void> {
+    let failures = 0;
+    while (!signal.aborted) {
+      try {
+        await connectAndHear();
+        failures = 0;
+      } catch (error) {
+        if (failures === 0)
+          log?.info(
+            { err: error },
+            'cannot hear announcements of Postgres; changes are read ten times a second',
+          );
+        failures += 1;
+      }
+      hears = false;
+      listeners.announceAll();
+      const delay = Math.min(longestPauseMs, shortestPauseMs * 2 ** Math.min(failures, 10));
+      await pause(delay, undefined, { signal, ref: false }).catch(() => undefined);
+    }
+  }
+
+  return {
+    listen(record, heard) {
+      const close = listeners.add(record, heard);
+      running ??= run();
+      return {
+        get hears() {
+          return hears;
+        },
+        renew() {
+          hears = false;
+          renewal.abort();
+        },
+        close,
+      };
+    },
+    async close() {
+      closing.abort();
+      await running;
+    },
+  };
+}
