@@ -66,7 +66,9 @@ export class ChangeFeed<T extends Sequenced> {
     yield { kind: 'position', sequence: position };
     let heardAt = performance.now();
     this.#watchers += 1;
-    this.#polling ??= this.#poll();
+    if (this.#polling === undefined) this.#polling = this.#poll();
+    // What this watcher has missed must not wait for the next reading.
+    else this.poke();
     try {
       for (;;) {
         let newest = await unlessAborted(ending, this.#tick.promise);
