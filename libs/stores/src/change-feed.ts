@@ -48,7 +48,6 @@ export class ChangeFeed<T extends Sequenced> {
   #listening: Listening | undefined;
   #heard = false;
   #readAt = -Infinity;
-  #gathering: NodeJS.Timeout | undefined;
 
   constructor(store: FeedStore<T>, log: Logger) {
     this.#store = store;
@@ -127,11 +126,13 @@ export class ChangeFeed<T extends Sequenced> {
     while (this.#watchers > 0 && !this.#closing.signal.aborted) {
       this.#wake = new AbortController();
       this.#readAt = performance.now();
+      const heardBefore = this.#heard;
+      // What is announced from here on may come after this reading.
+      this.#heard = false;
       try {
         const newest = await this.#store.newestChange();
-        if (this.#heard) unannounced = 0;
+        if (heardBefore || this.#heard) unannounced = 0;
         else if (unannounced > 0 || newest > last) unannounced += 1;
-        this.#heard = false;
         last = newest;
         failures = 0;
         unreadable.stop();
@@ -159,12 +160,10 @@ export class ChangeFeed<T extends Sequenced> {
   }
 
   #hear(): void {
+    // What is announced meanwhile is read with it.
+    if (!this.#heard)
+      setTimeout(() => this.poke(), Math.max(0, this.#readAt + gatherMs - performance.now())).unref();
     this.#heard = true;
-    const delay = Math.max(0, this.#readAt + gatherMs - performance.now());
-    this.#gathering ??= setTimeout(() => {
-      this.#gathering = undefined;
-      this.poke();
-    }, delay).unref();
   }
 
   /** The tick that watchers wait for; the next ones wait for another. */

@@ -37,7 +37,7 @@ export function describeDatabase({ name, open }: Engine): void {
           CREATE TABLE noted (id int);
           CREATE TRIGGER announce AFTER INSERT ON noted FOR EACH ROW EXECUTE FUNCTION announce()`),
       );
-      const [heard, other] = [vi.fn(), vi.fn()];
+      const [heard, other] = [vi.fn<() => void>(), vi.fn<() => void>()];
       const listening = database.listen('public.noted', heard);
       database.listen('public.other', other);
       await vi.waitFor(() => expect(listening.hears).toBe(true), { timeout: 10_000 });
@@ -46,7 +46,7 @@ export function describeDatabase({ name, open }: Engine): void {
       await vi.waitFor(() => expect(heard.mock.calls.length).toBe(before.heard + 1), { timeout: 10_000 });
       listening.close();
       await database.query({ name: 'test.note', text: 'INSERT INTO noted VALUES (1)' });
-      const again = vi.fn();
+      const again = vi.fn<() => void>();
       database.listen('public.noted', again);
       await database.query({ name: 'test.note', text: 'INSERT INTO noted VALUES (1)' });
       await vi.waitFor(() => expect(again).toHaveBeenCalled(), { timeout: 10_000 });

@@ -32,7 +32,7 @@ const endListener = {
 describe('a listener of Postgres', () => {
   it('tells its listeners when its connection ends, and hears again by another one', async () => {
     const database = await open();
-    const heard = vi.fn();
+    const heard = vi.fn<() => void>();
     const listening = database.listen('test.record', heard);
     await vi.waitFor(() => expect(listening.hears).toBe(true), patience);
     heard.mockClear();
@@ -70,7 +70,7 @@ describe('a listener of Postgres', () => {
 
   it('hears nothing as long as no announcement arrives, as behind a pooler of transactions', async () => {
     const pools = createPools([await newDatabaseUrl()], { max: 1 });
-    const unheard = vi.fn(() => Promise.resolve());
+    const unheard = vi.fn<() => Promise<void>>(() => Promise.resolve());
     const listener = createPostgresListener({
       connect: () => pools.connect(),
       notify: unheard,
