@@ -122,7 +122,7 @@ describe('The split topology, from the image, with two database roles', () => {
       /^tessera_http_requests_total\{endpoint="\/token",method="POST",status="200",error=""\} 1$/m,
     );
     expect(all).toMatch(/^tessera_signatures_total 1$/m);
-    expect(all).toMatch(/^tessera_signing_key_age_seconds\{since="active"\} [\d.]+$/m);
+    expect(all).toMatch(/^tessera_signing_key_age_seconds\{algorithm="RS256",since="active"\} [\d.]+$/m);
     const measured = new Set([...all.matchAll(/^# TYPE (\S+) /gm)].map(([, name]) => name));
     for (const file of ['dashboards/tessera.json', 'alerts.yaml']) {
       const used = readFileSync(join(repository, 'deploy/helm/tessera', file), 'utf8').matchAll(

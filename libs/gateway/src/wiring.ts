@@ -4,7 +4,7 @@ import { createLimiter } from '@tessera/stores';
 import { metrics } from '@tessera/telemetry';
 import { rootCall, type BuiltService } from '@tessera/rpc';
 import { ulid } from '@tessera/kit';
-import { collidesWithServedPath } from '@tessera/oauth';
+import { collidesWithServedPath, sentJwk, signingAlgorithmNames } from '@tessera/oauth';
 import { type Runtime } from '@tessera/process';
 import { antiForgery } from './pages/anti-forgery.ts';
 import type { GatewayConfig } from './config.ts';
@@ -89,10 +89,11 @@ export function buildGateway(
 }
 
 async function fetchPublicKeys({ keys }: GatewayPeers, { clock, random }: Runtime, tenantId: string) {
-  const answer = await keys.getPublicKeys({ tenantId }, rootCall(ulid(clock, random), documentTimeoutMs));
+  const asked = { tenantId, algorithms: [...signingAlgorithmNames] };
+  const answer = await keys.getPublicKeys(asked, rootCall(ulid(clock, random), documentTimeoutMs));
   // Compatibility until 0.3: a `keys` process of version 0.1 knows only the shared keys.
   if (answer.tenantId !== tenantId) throw new Error('keys does not know the keys of tenants yet');
-  return answer.keys;
+  return answer.keys.map(sentJwk);
 }
 
 function measureKeySet(keySet: KeySet): () => void {

@@ -1,24 +1,24 @@
 import { boundedCache } from '@tessera/kit';
 import type { Runtime } from '@tessera/process';
 import { Code, ConnectError } from '@tessera/rpc';
-import type { KeyRing } from './key-ring.ts';
+import type { IssuerKeys } from './issuer-keys.ts';
 
-/** The key rings of all issuers. No ring ever holds a key of another. */
+/** The keys of all issuers. No ring ever holds a key of another. */
 export interface KeyRings {
-  readonly shared: KeyRing;
+  readonly shared: IssuerKeys;
   /**
    * The keys of a tenant's own issuer, or the shared ones if `tenantId` is empty. A tenant's are loaded when they are first used, and
-   * again once they are older than the reload interval; its first key is generated then. Throws `temporarily_unavailable` if
+   * again once they are older than the reload interval; its first keys are generated then. Throws `temporarily_unavailable` if
    * they cannot be loaded.
    */
-  of(tenantId: string): Promise<KeyRing>;
+  of(tenantId: string): Promise<IssuerKeys>;
   /** Takes no further step of a schedule; resolves when the current one has ended. */
   close(): Promise<void>;
 }
 
 interface TenantRing {
   readonly tenantId: string;
-  readonly ring: KeyRing;
+  readonly keys: IssuerKeys;
   /** Milliseconds since the Unix epoch. */
   loadedAt: number;
   wasUsed: boolean;
@@ -32,25 +32,25 @@ const keptRings = 2_000;
 const tenantIdShape = /^[a-z0-9][a-z0-9-]{0,62}$/;
 
 export function createKeyRings(options: {
-  readonly shared: KeyRing;
-  readonly ringOf: (tenantId: string) => KeyRing;
+  readonly shared: IssuerKeys;
+  readonly keysOf: (tenantId: string) => IssuerKeys;
   readonly reloadMs: number;
   readonly runtime: Pick<Runtime, 'clock' | 'log'>;
 }): KeyRings {
-  const { shared, ringOf, reloadMs, runtime } = options;
+  const { shared, keysOf, reloadMs, runtime } = options;
   const rings = boundedCache<TenantRing>(keptRings);
   let steps = Promise.resolve();
   let closed = false;
 
   async function load(tenant: TenantRing): Promise<void> {
-    const { ring, tenantId } = tenant;
+    const { keys, tenantId } = tenant;
     tenant.wasUsed = false;
     try {
-      await ring.refresh();
-      if (ring.isUsable()) advanceLater(tenant);
-      else await ring.advance();
+      await keys.refresh();
+      if (keys.isComplete()) advanceLater(tenant);
+      else await keys.advance();
     } catch (error) {
-      if (!ring.isUsable()) throw error;
+      if (!keys.isUsable()) throw error;
       runtime.log.warn(
         { error, tenantId },
         'cannot load the signing keys of a tenant; continuing with those in memory',
@@ -68,7 +68,7 @@ export function createKeyRings(options: {
     steps = steps.then(async () => {
       tenant.isWaitingToAdvance = false;
       if (closed) return;
-      await tenant.ring.advance().catch((error: unknown) => {
+      await tenant.keys.advance().catch((error: unknown) => {
         runtime.log.warn({ error, tenantId: tenant.tenantId }, 'cannot rotate the signing keys of a tenant');
       });
     });
@@ -93,17 +93,17 @@ export function createKeyRings(options: {
         throw new ConnectError('There is no such tenant.', Code.InvalidArgument);
       const tenant = rings.get(tenantId) ?? {
         tenantId,
-        ring: ringOf(tenantId),
+        keys: keysOf(tenantId),
         loadedAt: -Infinity,
         wasUsed: false,
         loading: undefined,
         isWaitingToAdvance: false,
       };
       rings.set(tenantId, tenant);
-      const isDue = !tenant.ring.isUsable() || ageOf(tenant) >= reloadMs;
+      const isDue = !tenant.keys.isUsable() || ageOf(tenant) >= reloadMs;
       if (isDue) await loadWithOthers(tenant);
       tenant.wasUsed = true;
-      return tenant.ring;
+      return tenant.keys;
     },
     async close() {
       closed = true;

@@ -9,8 +9,8 @@ function key(state: StoredState, ages: { publishedFor: number; activeFor?: numbe
   return {
     kid: state,
     state,
-    modulus: 'n',
-    exponent: 'AQAB',
+    algorithm: 'RS256',
+    publicMembers: {},
     wrappedPrivateKey: state === 'retired' ? undefined : 'wrapped',
     publishedFor: ages.publishedFor,
     activeFor: ages.activeFor,

@@ -1,10 +1,11 @@
 import { Code, ConnectError } from '@tessera/rpc';
 import type { CallContext, Handlers } from '@tessera/rpc';
+import { defaultSigningAlgorithm, isSigningAlgorithm, type SigningAlgorithmName } from '@tessera/oauth';
 import { KeyState, TokenType } from '@tessera/proto-gen/keys';
 import type { KeysService, SigningItem } from '@tessera/proto-gen/keys';
 import type { KeyRings } from './key-rings.ts';
-import type { Signer, SigningInput, TokenKind } from './signer.ts';
-import type { Origin, StoredState } from './store.ts';
+import type { Signer, SigningInput, SigningKey, TokenKind } from './signer.ts';
+import type { Origin, StoredKey, StoredState } from './store.ts';
 
 const maximumItems = 1024;
 
@@ -26,29 +27,31 @@ export function keysHandlers(rings: KeyRings, signer: Signer): Handlers<typeof K
       if (items.length > maximumItems) {
         throw new ConnectError(`At most ${maximumItems} items can be signed at once.`, Code.InvalidArgument);
       }
-      const inputs = items.map(signingInput);
-      const ring = await rings.of(tenantId);
-      return { tokens: await signer.sign(ring.current(), inputs), tenantId };
+      const keys = await rings.of(tenantId);
+      const keyOf = (algorithm: string) => keys.current(knownOrDefault(algorithm));
+      const inputs = items.map((item, index) => signingInput(item, index, keyOf));
+      return { tokens: await signer.sign(inputs), tenantId };
     },
-    async getPublicKeys({ tenantId }) {
+    async getPublicKeys({ tenantId, algorithms: asked }) {
+      const algorithms = asked.length === 0 ? [defaultSigningAlgorithm] : asked.filter(isSigningAlgorithm);
       const keys = (await rings.of(tenantId)).published();
       return {
         tenantId,
-        keys: keys.map((key) => ({
-          kid: key.kid,
-          state: states[key.state],
-          n: key.modulus,
-          e: key.exponent,
-        })),
+        algorithms,
+        keys: keys.filter(({ algorithm }) => algorithms.includes(algorithm)).map(publicKey),
       };
     },
     async rotateKeys({ immediately, tenantId }, context) {
-      const ring = await rings.of(tenantId);
-      return { activeKid: await ring.rotate(immediately, originOf(context)) };
+      const keys = await (await rings.of(tenantId)).rotate(immediately, originOf(context));
+      const activeKid = keys.find(({ algorithm }) => algorithm === defaultSigningAlgorithm)?.kid;
+      return {
+        activeKid: activeKid ?? '',
+        activeKeys: keys.map(({ algorithm, kid }) => ({ algorithm, kid })),
+      };
     },
     async withdrawKey({ kid, tenantId }, context) {
-      const ring = await rings.of(tenantId);
-      switch (await ring.withdraw(kid, originOf(context))) {
+      const keys = await rings.of(tenantId);
+      switch (await keys.withdraw(kid, originOf(context))) {
         case 'withdrawn':
           return {};
         case 'in_use':
@@ -67,16 +70,31 @@ function originOf({ caller, requestId }: CallContext): Origin {
   return { actor: { type: 'operator', id: caller }, requestId };
 }
 
-function signingInput({ type, payload, atHashOf }: SigningItem, index: number): SigningInput {
+/** A newer `token` may ask for an algorithm that this process does not know; a token for it is better than none. */
+function knownOrDefault(algorithm: string): SigningAlgorithmName {
+  return isSigningAlgorithm(algorithm) ? algorithm : defaultSigningAlgorithm;
+}
+
+function publicKey({ kid, state, algorithm, publicMembers }: StoredKey) {
+  const { n = '', e = '' } = algorithm === defaultSigningAlgorithm ? publicMembers : {};
+  return { kid, state: states[state], n, e, algorithm, members: publicMembers };
+}
+
+function signingInput(
+  { type, payload, atHashOf, algorithm }: SigningItem,
+  index: number,
+  keyOf: (algorithm: string) => SigningKey,
+): SigningInput {
   const kind = kinds[type];
   if (kind === undefined || payload.length === 0) {
     throw new ConnectError('Every item needs a token type and a payload.', Code.InvalidArgument);
   }
-  if (atHashOf === undefined) return { kind, payload };
+  const key = keyOf(algorithm);
+  if (atHashOf === undefined) return { key, kind, payload };
   if (atHashOf >= index) {
     throw new ConnectError('An item can only contain the hash of an earlier item.', Code.InvalidArgument);
   }
-  return { kind, claims: claimsOf(payload), atHashOf };
+  return { key, kind, claims: claimsOf(payload), atHashOf };
 }
 
 function claimsOf(payload: Uint8Array): object {

@@ -1,5 +1,5 @@
 import { sign } from 'node:crypto';
-import type { KeyObject } from 'node:crypto';
+import type { KeyObject, SignKeyObjectInput } from 'node:crypto';
 import { metrics } from '@tessera/telemetry';
 import {
   accessTokenHash,
@@ -17,7 +17,9 @@ export type TokenKind = 'accessToken' | 'idToken' | 'logoutToken';
 export interface SigningKey {
   readonly kid: string;
   readonly algorithm: SigningAlgorithmName;
-  readonly privateKey: KeyObject;
+  readonly digest: string;
+  /** The private key, and how `node:crypto` signs with it. */
+  readonly input: SignKeyObjectInput;
   /** base64url of the protected header, and the dot after it. */
   readonly headers: Readonly<Record<TokenKind, string>>;
 }
@@ -25,6 +27,7 @@ export interface SigningKey {
 export type SigningInput = PlainInput | HashingInput;
 
 interface PlainInput {
+  readonly key: SigningKey;
   readonly kind: TokenKind;
   /** The claims as a JSON text in UTF-8. */
   readonly payload: Uint8Array;
@@ -32,6 +35,7 @@ interface PlainInput {
 
 /** Claims to which `at_hash` is added: the hash of the token of an earlier input (OIDC Core §3.1.3.6). */
 interface HashingInput {
+  readonly key: SigningKey;
   readonly kind: TokenKind;
   readonly claims: object;
   readonly atHashOf: number;
@@ -45,7 +49,8 @@ export function signingKey(algorithm: SigningAlgorithmName, kid: string, private
     idToken: header(idTokenType),
     logoutToken: header(logoutTokenType),
   };
-  return { kid, algorithm, privateKey, headers };
+  const { digest, signing } = signingAlgorithms[algorithm];
+  return { kid, algorithm, digest, input: { key: privateKey, ...signing }, headers };
 }
 
 /** Signatures that may wait for a thread; about 0.5 s of work on two cores. */
@@ -56,7 +61,7 @@ export interface Signer {
    * One compact JWS per input, in order (RFC 7515 §7.1). Throws `temporarily_unavailable` if
    * too many signatures are waiting.
    */
-  sign(key: SigningKey, inputs: readonly SigningInput[]): Promise<string[]>;
+  sign(inputs: readonly SigningInput[]): Promise<string[]>;
 }
 
 const signatures = metrics.counter({ name: 'tessera_signatures_total', help: 'Signatures made.' });
@@ -64,12 +69,12 @@ const signatures = metrics.counter({ name: 'tessera_signatures_total', help: 'Si
 export function createSigner(limit = maximumPending): Signer {
   let pending = 0;
   return {
-    async sign(key, inputs) {
+    async sign(inputs) {
       if (pending + inputs.length > limit)
         throw temporarilyUnavailable(new Error('Too many signatures are waiting.'));
       pending += inputs.length;
       try {
-        const tokens = await signAll(key, inputs);
+        const tokens = await signAll(inputs);
         signatures.inc(tokens.length);
         return tokens;
       } finally {
@@ -80,24 +85,20 @@ export function createSigner(limit = maximumPending): Signer {
 }
 
 /** Signs in parallel, except for inputs that need the token of another input. */
-function signAll(key: SigningKey, inputs: readonly SigningInput[]): Promise<string[]> {
+function signAll(inputs: readonly SigningInput[]): Promise<string[]> {
   const tokens: Promise<string>[] = [];
   for (const input of inputs) {
-    const { kind } = input;
-    if ('payload' in input) tokens.push(signOne(key, kind, bytesOf(input.payload)));
-    else tokens.push(signAfter(key, input, tokens[input.atHashOf]));
+    if ('payload' in input) tokens.push(signOne(input, bytesOf(input.payload)));
+    else tokens.push(signAfter(input, tokens[input.atHashOf]));
   }
   return Promise.all(tokens);
 }
 
-async function signAfter(
-  key: SigningKey,
-  { kind, claims, atHashOf }: HashingInput,
-  earlier: Promise<string> | undefined,
-): Promise<string> {
+async function signAfter(input: HashingInput, earlier: Promise<string> | undefined): Promise<string> {
+  const { claims, atHashOf } = input;
   if (earlier === undefined) throw new Error(`input ${atHashOf} does not come before the one that names it`);
   const withHash = { ...claims, at_hash: accessTokenHash(await earlier) };
-  return signOne(key, kind, Buffer.from(JSON.stringify(withHash)));
+  return signOne(input, Buffer.from(JSON.stringify(withHash)));
 }
 
 function bytesOf(payload: Uint8Array): Buffer {
@@ -105,11 +106,10 @@ function bytesOf(payload: Uint8Array): Buffer {
 }
 
 /** With a callback, the thread pool signs; without one, signing would block the event loop. */
-function signOne(key: SigningKey, kind: TokenKind, payload: Buffer): Promise<string> {
+function signOne({ key, kind }: SigningInput, payload: Buffer): Promise<string> {
   const text = key.headers[kind] + payload.toString('base64url');
-  const { digest } = signingAlgorithms[key.algorithm];
   return new Promise((resolve, reject) => {
-    sign(digest, Buffer.from(text, 'latin1'), key.privateKey, (error, signature) => {
+    sign(key.digest, Buffer.from(text, 'latin1'), key.input, (error, signature) => {
       if (error) reject(error);
       else resolve(`${text}.${signature.toString('base64url')}`);
     });

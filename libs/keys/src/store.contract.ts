@@ -1,6 +1,7 @@
 import { systemRandom } from '@tessera/kit';
 import type { Database } from '@tessera/stores';
 import { beforeEach, describe, expect, it } from 'vitest';
+import { signingAlgorithms, type SigningAlgorithmName } from '@tessera/oauth';
 import type { NewKey } from './key-pair.ts';
 import type { KeyStore, Origin } from './store.ts';
 
@@ -9,10 +10,14 @@ export const retention = 3600;
 const bySystem: Origin = { actor: { type: 'system', id: 'keys' } };
 const byOperator: Origin = { actor: { type: 'operator', id: 'operator' }, requestId: 'r1' };
 
-function newKey(): NewKey {
+function newKeyFor(algorithm: SigningAlgorithmName): NewKey {
   const text = () => systemRandom.bytes(32).toString('base64url');
-  return { kid: text(), modulus: text(), exponent: 'AQAB', wrappedPrivateKey: `v1.test.${text()}` };
+  const names = signingAlgorithms[algorithm].publicMembers;
+  const publicMembers = Object.fromEntries(names.map((name) => [name, text()]));
+  return { kid: text(), algorithm, publicMembers, wrappedPrivateKey: `v1.test.${text()}` };
 }
+
+const tables = ['signing_key', 'tenant_signing_key', 'algorithm_signing_key'] as const;
 
 function many<T>(count: number, work: () => Promise<T>): Promise<T[]> {
   return Promise.all(Array.from({ length: count }, work));
@@ -22,15 +27,20 @@ function many<T>(count: number, work: () => Promise<T>): Promise<T[]> {
 export function keyStoreContract(
   name: string,
   open: () => Promise<{ readonly store: KeyStore; readonly database: Database }>,
-  table: 'signing_key' | 'tenant_signing_key' = 'signing_key',
+  table: (typeof tables)[number] = 'signing_key',
 ): void {
+  const algorithm = table === 'algorithm_signing_key' ? 'ES256' : 'RS256';
+  const newKey = () => newKeyFor(algorithm);
+
   describe(`the key store on ${name}`, () => {
     let store: KeyStore;
     let database: Database;
 
     beforeEach(async () => {
       ({ store, database } = await open());
-      await database.query({ name: `test.empty_${table}`, text: `DELETE FROM keys.${table}` });
+      for (const each of tables) {
+        await database.query({ name: `test.empty_${each}`, text: `DELETE FROM keys.${each}` });
+      }
       await database.query({ name: 'test.empty_audit', text: 'DELETE FROM keys.audit_event' });
     });
 
@@ -113,7 +123,7 @@ export function keyStoreContract(
       const next = newKey();
       await store.publish(next, 0, bySystem);
       await age(50);
-      expect(await store.activate(100, bySystem)).toBeUndefined();
+      expect(await store.activate(algorithm, 100, bySystem)).toBeUndefined();
       expect(await states()).toEqual({ [first.kid]: 'active', [next.kid]: 'published' });
     });
 
@@ -122,7 +132,7 @@ export function keyStoreContract(
       const next = newKey();
       await store.publish(next, 0, bySystem);
       await age(100);
-      const outcomes = await many(20, () => store.activate(100, byOperator));
+      const outcomes = await many(20, () => store.activate(algorithm, 100, byOperator));
       expect(outcomes.filter((outcome) => outcome !== undefined)).toEqual([
         { activated: next.kid, retired: first.kid },
       ]);
@@ -142,7 +152,7 @@ export function keyStoreContract(
       const next = newKey();
       await store.publish(next, 0, bySystem);
       expect(await store.withdraw(next.kid, byOperator)).toBe('in_use');
-      await store.activate(0, bySystem);
+      await store.activate(algorithm, 0, bySystem);
       const outcomes = await many(20, () => store.withdraw(first.kid, byOperator));
       expect(outcomes.toSorted()).toEqual([...Array<string>(19).fill('unknown'), 'withdrawn']);
       expect(await states()).toEqual({ [next.kid]: 'active' });
@@ -156,7 +166,7 @@ export function keyStoreContract(
       for (let round = 0; round < 10; round += 1) {
         await Promise.all([
           many(4, () => store.publish(newKey(), 0, bySystem)),
-          many(4, () => store.activate(0, bySystem)),
+          many(4, () => store.activate(algorithm, 0, bySystem)),
           many(4, () => store.establish(newKey(), bySystem)),
         ]);
         const found = (await store.load()).map((key) => key.state);
@@ -165,10 +175,32 @@ export function keyStoreContract(
       }
     });
 
+    it('keeps the rings of two algorithms apart', async () => {
+      const other = algorithm === 'RS256' ? 'ES256' : 'RS256';
+      const [first, beside] = [await established(), newKeyFor(other)];
+      expect(await store.publish(beside, 0, bySystem)).toBe(false);
+      expect(await store.establish(beside, bySystem)).toBe(true);
+      const next = newKey();
+      expect(await store.publish(next, 0, bySystem)).toBe(true);
+      expect(await store.activate(other, 0, bySystem)).toBeUndefined();
+      expect(await store.activate(algorithm, 0, bySystem)).toEqual({
+        activated: next.kid,
+        retired: first.kid,
+      });
+      expect(await states()).toEqual({
+        [beside.kid]: 'active',
+        [next.kid]: 'active',
+        [first.kid]: 'retired',
+      });
+      expect(await store.withdraw(beside.kid, byOperator)).toBe('in_use');
+      expect(await store.withdraw(first.kid, byOperator)).toBe('withdrawn');
+      expect(await states()).toEqual({ [beside.kid]: 'active', [next.kid]: 'active' });
+    });
+
     it('no longer loads a retired key after its retention, by the clock of the database', async () => {
       const first = await established();
       await store.publish(newKey(), 0, bySystem);
-      await store.activate(0, bySystem);
+      await store.activate(algorithm, 0, bySystem);
       await age(retention - 10);
       expect(Object.keys(await states())).toContain(first.kid);
       await age(20);

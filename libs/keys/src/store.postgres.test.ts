@@ -31,3 +31,6 @@ keyStoreContract('Postgres', () => sharedStoreOn(postgres));
 keyStoreContract('embedded PGlite', () => sharedStoreOn(embedded));
 keyStoreContract('Postgres, for a tenant', () => tenantStoreOn(postgres), 'tenant_signing_key');
 keyStoreContract('embedded PGlite, for a tenant', () => tenantStoreOn(embedded), 'tenant_signing_key');
+keyStoreContract('Postgres, for ES256', () => sharedStoreOn(postgres), 'algorithm_signing_key');
+keyStoreContract('Postgres, for ES256 of a tenant', () => tenantStoreOn(postgres), 'algorithm_signing_key');
+keyStoreContract('embedded PGlite, for ES256', () => sharedStoreOn(embedded), 'algorithm_signing_key');

@@ -1,4 +1,5 @@
 import type { AuditEvent } from '@tessera/audit';
+import type { SigningAlgorithmName } from '@tessera/oauth';
 import type { NewKey } from './key-pair.ts';
 
 export type StoredState = 'published' | 'active' | 'retired';
@@ -7,8 +8,9 @@ export type StoredState = 'published' | 'active' | 'retired';
 export interface StoredKey {
   readonly kid: string;
   readonly state: StoredState;
-  readonly modulus: string;
-  readonly exponent: string;
+  readonly algorithm: SigningAlgorithmName;
+  /** Those of its JWK for its key type (RFC 7518 §6). */
+  readonly publicMembers: Readonly<Record<string, string>>;
   /** Absent once retired: the private key is destroyed then. */
   readonly wrappedPrivateKey: string | undefined;
   readonly publishedFor: number;
@@ -28,13 +30,13 @@ export interface Activation {
 export type Withdrawal = 'withdrawn' | 'in_use' | 'unknown';
 
 /**
- * The signing keys at rest. Every step of the life cycle is committed together with its audit rows. A lost race is a
+ * The signing keys of an issuer at rest, a ring for each algorithm. Every step of the life cycle is committed together with its audit rows. A lost race is a
  * result, not an error. All times are those of the database.
  */
 export interface KeyStore {
-  /** The published and the active key, and the keys retired within the retention, newest first. */
+  /** Of each ring the published and the active key, and the keys retired within the retention, newest first. */
   load(): Promise<StoredKey[]>;
-  /** Makes `key` the active one if there is none. False if another process was first. */
+  /** Makes `key` the active one of its ring if there is none. False if another process was first. */
   establish(key: NewKey, origin: Origin): Promise<boolean>;
   /** Publishes `key` as the next one if there is none and the active one signs for at least `minimumActive` seconds. */
   publish(key: NewKey, minimumActive: number, origin: Origin): Promise<boolean>;
@@ -42,7 +44,11 @@ export interface KeyStore {
    * Activates the next key if it is published for at least `minimumPublished` seconds; the active one retires and loses
    * its private key. Undefined if there is no such key.
    */
-  activate(minimumPublished: number, origin: Origin): Promise<Activation | undefined>;
+  activate(
+    algorithm: SigningAlgorithmName,
+    minimumPublished: number,
+    origin: Origin,
+  ): Promise<Activation | undefined>;
   /** Deletes a retired key, so that it is no longer published. */
   withdraw(kid: string, origin: Origin): Promise<Withdrawal>;
 }

@@ -214,6 +214,120 @@ describe('rotation', () => {
   });
 });
 
+describe('ES256', () => {
+  const signed = { ...item, algorithm: 'ES256' };
+  const everyKey = { algorithms: ['RS256', 'ES256'] };
+
+  async function keysOf(keys: ReturnType<typeof start>, tenantId = '') {
+    return (await keys.as('gateway').getPublicKeys({ ...everyKey, tenantId }, call())).keys;
+  }
+
+  async function verified(token: string, published: Awaited<ReturnType<typeof keysOf>>) {
+    const { alg, kid } = decodeProtectedHeader(token);
+    const key = published.find((candidate) => candidate.kid === kid);
+    if (key === undefined) throw new Error('the signing key is not published');
+    expect(key.algorithm).toBe(alg);
+    const publicKey = await importJWK({ kty: alg === 'ES256' ? 'EC' : 'RSA', ...key.members }, alg);
+    await compactVerify(token, publicKey, { algorithms: [alg ?? ''] });
+    return { alg, kid };
+  }
+
+  it('has a ring of its own, published before any token asks for it, for the shared issuer and for tenants', async () => {
+    const keys = start(await testDatabase(migrations));
+    await keys.service.ready();
+    for (const tenantId of ['', 'acme']) {
+      const published = await keysOf(keys, tenantId);
+      expect(published.map(({ algorithm, state }) => [algorithm, state])).toEqual([
+        ['RS256', KeyState.ACTIVE],
+        ['ES256', KeyState.ACTIVE],
+      ]);
+      const { tokens } = await keys.as('token').sign({ items: [signed, item], tenantId }, call());
+      const algorithms = await Promise.all(tokens.map((token) => verified(token, published)));
+      expect(algorithms.map(({ alg }) => alg)).toEqual(['ES256', 'RS256']);
+    }
+  });
+
+  it('is not sent to a process of version 0.1, which would take its keys for RSA keys', async () => {
+    const keys = start(await testDatabase(migrations));
+    await keys.service.ready();
+    const answer = await keys.as('gateway').getPublicKeys({}, call());
+    expect(answer.keys).toHaveLength(1);
+    expect(answer.keys[0]).toMatchObject({ algorithm: 'RS256', e: 'AQAB', n: expect.any(String) as string });
+    expect((await keys.as('gateway').getPublicKeys(everyKey, call())).algorithms).toEqual(['RS256', 'ES256']);
+  });
+
+  it('gives way to RS256 if a newer process asks for an algorithm that this one does not know', async () => {
+    const keys = start(await testDatabase(migrations));
+    await keys.service.ready();
+    const asked = { items: [{ ...item, algorithm: 'ML-DSA-44' }] };
+    const { tokens } = await keys.as('token').sign(asked, call());
+    expect(decodeProtectedHeader(tokens[0] ?? '').alg).toBe('RS256');
+    const answer = await keys.as('gateway').getPublicKeys({ algorithms: ['ES256', 'ML-DSA-44'] }, call());
+    expect(answer.algorithms).toEqual(['ES256']);
+  });
+
+  it('rotates together with RS256, and its retired key can be withdrawn', async () => {
+    const keys = start(await testDatabase(migrations));
+    await keys.service.ready();
+    for (const tenantId of ['', 'acme']) {
+      const before = await keysOf(keys, tenantId);
+      const { tokens } = await keys.as('token').sign({ items: [signed], tenantId }, call());
+      const { kid = '' } = await verified(tokens[0] ?? '', before);
+      const operator = keys.as('operator');
+      const { activeKid, activeKeys } = await operator.rotateKeys({ immediately: true, tenantId }, call());
+      const after = await keysOf(keys, tenantId);
+      expect(after.map(({ algorithm, state }) => [algorithm, state])).toEqual([
+        ['RS256', KeyState.ACTIVE],
+        ['RS256', KeyState.RETIRED],
+        ['ES256', KeyState.ACTIVE],
+        ['ES256', KeyState.RETIRED],
+      ]);
+      const active = after.filter(({ state }) => state === KeyState.ACTIVE);
+      expect(activeKeys).toMatchObject(active.map(({ algorithm, kid: own }) => ({ algorithm, kid: own })));
+      expect(activeKid).toBe(active[0]?.kid);
+      await verified(tokens[0] ?? '', after);
+      await operator.withdrawKey({ kid, tenantId }, call());
+      expect((await keysOf(keys, tenantId)).map((key) => key.kid)).not.toContain(kid);
+    }
+  });
+
+  it('has one ring if several processes find only the keys of version 0.1 at once', async () => {
+    const database = await testDatabase(migrations);
+    await start(database).service.ready();
+    await database.query({ name: 'test.as_before', text: 'TRUNCATE keys.algorithm_signing_key' });
+    const all = [start(database), start(database), start(database)];
+    await Promise.all(all.map((keys) => keys.service.ready()));
+    const kids = await Promise.all(
+      all.map(async (keys) => {
+        const { tokens } = await keys.as('token').sign({ items: [signed] }, call());
+        return (await verified(tokens[0] ?? '', await keysOf(keys))).kid;
+      }),
+    );
+    expect(new Set(kids).size).toBe(1);
+  });
+
+  it('is in tables that the statements of version 0.1 do not read, and leaves room for theirs', async () => {
+    const database = await testDatabase(migrations);
+    const keys = start(database);
+    await keys.service.ready();
+    await keysOf(keys, 'acme');
+    for (const table of ['signing_key', 'tenant_signing_key']) {
+      const { rows } = await database.query<{ algorithm: string; modulus: string }>({
+        name: `test.rows_of_${table}`,
+        text: `SELECT algorithm, modulus FROM keys.${table}`,
+      });
+      expect(rows).toEqual([
+        { algorithm: 'RS256', modulus: expect.stringMatching(/^[\w-]{342}$/) as string },
+      ]);
+      await database.query({
+        name: `test.publish_as_before_${table}`,
+        text: `INSERT INTO keys.${table} (tenant_id, kid, state, modulus, exponent, wrapped_private_key, published_at)
+          SELECT tenant_id, 'next', 'published', modulus, exponent, wrapped_private_key, clock_timestamp() FROM keys.${table}`,
+      });
+    }
+  });
+});
+
 describe('for a command', () => {
   const command = (database: Database, settings: Record<string, string> = {}) =>
     start(database, settings, {}, { followsSchedule: false });
@@ -269,7 +383,7 @@ describe('the emergency procedures of docs/operations.md', () => {
     await before.service.ready();
     const [former] = await publicKeysOf(before);
     await before.service.close();
-    await run(database, 'DELETE FROM keys.signing_key');
+    await run(database, 'TRUNCATE keys.signing_key, keys.tenant_signing_key, keys.algorithm_signing_key');
     const after = start(database, { TESSERA_KEYS_KEK: kek() });
     await after.service.ready();
     const { tokens } = await after.as('token').sign({ items: [item] }, call());

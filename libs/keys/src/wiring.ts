@@ -5,7 +5,7 @@ import { refuseWhileClockIsWrong, type Runtime } from '@tessera/process';
 import type { Migrations } from '@tessera/stores';
 import { KeysService } from '@tessera/proto-gen/keys';
 import type { KeysConfig } from './config.ts';
-import { createKeyRing, type KeyRing } from './key-ring.ts';
+import { createIssuerKeys, type IssuerKeys } from './issuer-keys.ts';
 import { createKeyRings } from './key-rings.ts';
 import { aesKeyWrapper, tenantKeyWrapper } from './key-wrapper.ts';
 import { startPoller } from './poller.ts';
@@ -24,7 +24,7 @@ export interface KeysOptions {
   readonly followsSchedule?: boolean;
 }
 
-/** Builds the keys service and starts loading its keys. The very first process generates the first key. */
+/** Builds the keys service and starts loading its keys. The very first process generates the first keys. */
 export function buildKeys(
   config: KeysConfig,
   _peers: object,
@@ -46,7 +46,7 @@ export function buildKeys(
     runtime,
     retention: config.TESSERA_KEYS_RETENTION,
   };
-  const ring = createKeyRing({
+  const shared = createIssuerKeys({
     ...lifeCycle,
     store: postgresKeyStore(stored),
     wrapper,
@@ -54,9 +54,9 @@ export function buildKeys(
   const intervalMs = config.TESSERA_KEYS_RELOAD_INTERVAL * 1000;
   const storeOf = postgresTenantKeyStores(stored);
   const rings = createKeyRings({
-    shared: ring,
-    ringOf: (tenantId) =>
-      createKeyRing({
+    shared,
+    keysOf: (tenantId) =>
+      createIssuerKeys({
         ...lifeCycle,
         store: storeOf(tenantId),
         wrapper: tenantKeyWrapper(wrapper, tenantId),
@@ -65,11 +65,11 @@ export function buildKeys(
     runtime,
   });
   const loadShared = async () => {
-    await ring.refresh();
-    await ring.advance();
+    await shared.refresh();
+    await shared.advance();
   };
   const poller = followsSchedule ? startPoller(loadShared, intervalMs, runtime.log) : undefined;
-  const stopExport = exportAges(ring);
+  const stopExport = exportAges(shared);
   const built: BuiltService = {
     name: 'keys',
     routes: [
@@ -81,7 +81,7 @@ export function buildKeys(
       }),
     ],
     async ready() {
-      if (!ring.isUsable()) await loadShared();
+      if (!shared.isUsable()) await loadShared();
     },
     async close() {
       stopExport();
@@ -91,15 +91,18 @@ export function buildKeys(
   return refuseWhileClockIsWrong(built, runtime);
 }
 
-function exportAges(ring: KeyRing): () => void {
+function exportAges(keys: IssuerKeys): () => void {
   const options = {
     name: 'tessera_signing_key_age_seconds',
-    help: 'Time since the signing key became active, and since the database last confirmed it.',
-    labels: ['since'],
+    help: 'Time since the signing key of each algorithm became active, and since the database last confirmed it.',
+    labels: ['algorithm', 'since'],
   };
   return metrics.gauge(options, () => {
-    const ages = ring.ages();
-    if (ages === undefined) return [];
-    return (['active', 'confirmed'] as const).map((since) => ({ labels: { since }, value: ages[since] }));
+    return keys.ages().flatMap(({ algorithm, ...ages }) =>
+      (['active', 'confirmed'] as const).map((since) => ({
+        labels: { algorithm, since },
+        value: ages[since],
+      })),
+    );
   });
 }

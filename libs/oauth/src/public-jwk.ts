@@ -1,4 +1,10 @@
-import { signingAlgorithms, type KeyType, type SigningAlgorithmName } from './signing-algorithms.ts';
+import {
+  defaultSigningAlgorithm,
+  isSigningAlgorithm,
+  signingAlgorithms,
+  type KeyType,
+  type SigningAlgorithmName,
+} from './signing-algorithms.ts';
 
 /** A public signing key of this server (RFC 7517 §4). */
 export interface PublicJwk {
@@ -31,4 +37,22 @@ export function publicJwk(
 ): PublicJwk {
   const { kty } = signingAlgorithms[algorithm];
   return { kty, use: 'sig', alg: algorithm, kid, ...publicMembersOf(algorithm, key) };
+}
+
+/** A public key as `keys` sends it; the names are those of the message. */
+export interface SentPublicKey {
+  readonly kid: string;
+  /** Empty: RS256. */
+  readonly algorithm: string;
+  readonly members: Readonly<Record<string, string>>;
+  /** Compatibility until 0.3: `keys` of version 0.1 sends these instead of `members`. */
+  readonly n: string;
+  readonly e: string;
+}
+
+/** As `publicJwk`, of a key that `keys` sent. Throws also if its algorithm is unknown. */
+export function sentJwk({ kid, algorithm, members, n, e }: SentPublicKey): PublicJwk {
+  const name = algorithm === '' ? defaultSigningAlgorithm : algorithm;
+  if (!isSigningAlgorithm(name)) throw new Error(`keys sent a key for another algorithm: ${name}`);
+  return publicJwk(name, kid, algorithm === '' ? { n, e } : members);
 }

@@ -149,7 +149,7 @@ function withTenant(command: Command): Command {
 
 function addKeys(keys: Command, context: CommandContext): void {
   withTenant(keys.command('list'))
-    .description('list the published signing keys, newest first')
+    .description('list the published signing keys of each algorithm, newest first')
     .addHelpText(
       'after',
       `
@@ -161,7 +161,7 @@ retired: no longer signs; verifiers still trust what it signed.`,
       await listKeys(tenant, context);
     });
   withTenant(keys.command('rotate'))
-    .description('publish the next signing key, which signs after the publication lead')
+    .description('publish the next signing key of each algorithm, which signs after the publication lead')
     .option('--now', 'sign with it at once, without the lead: for a leaked key', false)
     .addHelpText(
       'after',

@@ -26,8 +26,9 @@ async function keysProcess(url: string): Promise<BuiltService> {
 }
 
 /** The keys that a process publishes, newest first. */
-async function publishedBy(built: BuiltService): Promise<string[]> {
-  const { keys } = await local(KeysService, built, 'gateway').getPublicKeys({}, rootCall('test'));
+async function publishedBy(built: BuiltService, algorithm = 'RS256'): Promise<string[]> {
+  const asked = { algorithms: [algorithm] };
+  const { keys } = await local(KeysService, built, 'gateway').getPublicKeys(asked, rootCall('test'));
   return keys.map(({ kid }) => kid);
 }
 
@@ -75,27 +76,46 @@ describe('tessera keys', () => {
     const process = await keysProcess(DATABASE_URL);
     const environment = { DATABASE_URL, TESSERA_KEYS_KEK };
     const [first = ''] = await publishedBy(process);
-    expect(await tessera('keys list', environment)).toEqual({ code: 0, said: `${first}  active\n` });
+    const [other = ''] = await publishedBy(process, 'ES256');
+    expect(await tessera('keys list', environment)).toEqual({
+      code: 0,
+      said: `${first}  active  RS256\n${other}  active  ES256\n`,
+    });
 
     const next = await tessera('keys rotate', environment);
     expect(next).toEqual({
       code: 0,
       said: expect.stringMatching(
-        new RegExp(`^${first} remains active\\. The next key is published`),
+        new RegExp(
+          `^${first} remains active for RS256\\.\n${other} remains active for ES256\\.\nThe next key`,
+        ),
       ) as string,
     });
-    const [published = ''] = lines((await tessera('keys list', environment)).said);
-    expect(published).toMatch(/ {2}published$/);
+    const listed = lines((await tessera('keys list', environment)).said);
+    expect(listed.map((line) => line.split(/ +/).slice(1))).toEqual([
+      ['published', 'RS256'],
+      ['active', 'RS256'],
+      ['published', 'ES256'],
+      ['active', 'ES256'],
+    ]);
+    const [published = '', , another = ''] = listed;
     // Again, it has nothing to publish.
     expect(await tessera('keys rotate', environment)).toEqual(next);
 
     const now = await tessera('keys rotate --now', environment);
     expect(now.code).toBe(0);
-    expect(now.said).toMatch(new RegExp(`^${kidOf(published)} is now active`));
-    expect(now.said).toContain('leaves the key set after TESSERA_KEYS_RETENTION');
+    expect(lines(now.said)).toEqual([
+      `${kidOf(published)} is now active for RS256.`,
+      `${kidOf(another)} is now active for ES256.`,
+      expect.stringContaining('leaves the key set after TESSERA_KEYS_RETENTION') as string,
+      `tessera keys withdraw --kid=${first}`,
+      `tessera keys withdraw --kid=${other}`,
+    ]);
     expect(lines((await tessera('keys list', environment)).said)).toEqual([
-      `${kidOf(published)}  active`,
-      `${first}  retired`,
+      `${kidOf(published)}  active  RS256`,
+      `${first}  retired  RS256`,
+      `${kidOf(another)}  active  ES256`,
+      `${other}  retired  ES256`,
     ]);
     const followed = [kidOf(published), first];
     await vi.waitFor(async () => expect(await publishedBy(process)).toEqual(followed), 5_000);
@@ -122,6 +142,8 @@ describe('tessera keys', () => {
     const { code, said } = await tessera('keys rotate --now', environment);
     expect([code, said]).toEqual([0, expect.stringContaining(' is now active')]);
     expect(lines((await tessera('keys list', environment)).said).map((line) => line.split(/ +/)[1])).toEqual([
+      'active',
+      'retired',
       'active',
       'retired',
     ]);

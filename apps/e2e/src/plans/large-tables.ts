@@ -176,6 +176,17 @@ export async function fillTables(client: Client, rows: number): Promise<void> {
     activated_at: earlier,
     retired_at: `CASE WHEN i < ${tenants} THEN NULL ELSE ${earlier} END`,
   });
+  await fill('keys.algorithm_signing_key', tenants * 2, {
+    tenant_id: tenant,
+    algorithm: `'ES256'`,
+    kid: `'e' || i`,
+    state: `CASE WHEN i < ${tenants} THEN 'active' ELSE 'retired' END`,
+    public_members: `'{}'`,
+    wrapped_private_key: `CASE WHEN i < ${tenants} THEN '' END`,
+    published_at: earlier,
+    activated_at: earlier,
+    retired_at: `CASE WHEN i < ${tenants} THEN NULL ELSE ${earlier} END`,
+  });
   await fill('device.decision', rows, {
     tenant_id: tenant,
     kind: `'device_code'`,

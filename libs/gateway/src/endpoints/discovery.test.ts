@@ -136,6 +136,25 @@ describe('GET /.well-known/jwks.json', () => {
     expect(answer.headers['cache-control']).toBe('public, max-age=300');
   });
 
+  it('publishes the keys of each algorithm with the members of their key type and no other (RFC 7518 §6)', async () => {
+    const members = { kty: 'EC', crv: 'P-256', x: 'eA', y: 'eQ', d: 'private' };
+    const rsa = { kid: 'key-1', algorithm: 'RS256', members: { n: 'bg', e: 'AQAB' } };
+    const getPublicKeys = ({ algorithms }: { algorithms: string[] }) => ({
+      keys: [rsa, { kid: 'key-2', algorithm: 'ES256', members }],
+      algorithms,
+    });
+    const gateway = open({}, { getPublicKeys });
+    expect((await get(gateway, jwks)).json()).toEqual({
+      keys: [
+        { kty: 'RSA', use: 'sig', alg: 'RS256', kid: 'key-1', n: 'bg', e: 'AQAB' },
+        { kty: 'EC', use: 'sig', alg: 'ES256', kid: 'key-2', crv: 'P-256', x: 'eA', y: 'eQ' },
+      ],
+    });
+    expect(gateway.requests('getPublicKeys')).toEqual([
+      expect.objectContaining({ algorithms: ['RS256', 'ES256'] }),
+    ]);
+  });
+
   it('serves all documents from the cached keys for a day while the keys service is unavailable, and exports the age (F16)', async () => {
     const clock = fakeClock();
     let away = false;

@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { fakeClock, testRuntime } from '@tessera/test-kit';
-import { createKeySet, type PublicRsaKey } from './key-set.ts';
+import { publicJwk, type PublicJwk } from '@tessera/oauth';
+import { createKeySet } from './key-set.ts';
 
-function keySetOf(answer: () => Promise<PublicRsaKey[]>) {
+function keySetOf(answer: () => Promise<PublicJwk[]>) {
   const clock = fakeClock();
   let calls = 0;
   const fetch = async () => {
@@ -13,7 +14,7 @@ function keySetOf(answer: () => Promise<PublicRsaKey[]>) {
   return { clock, keySet, calls: () => calls };
 }
 
-const key = { kid: 'k1', n: 'bg', e: 'AQAB' };
+const key = publicJwk('RS256', 'k1', { n: 'bg', e: 'AQAB' });
 
 describe('the key set', () => {
   it('writes each key with the members a verifier needs and no other (RFC 7517 §4, RFC 7518 §6.3.1)', async () => {

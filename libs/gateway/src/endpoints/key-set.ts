@@ -1,11 +1,6 @@
 import { boundedCache, type Clock } from '@tessera/kit';
 import type { Logger } from '@tessera/telemetry';
-import {
-  defaultSigningAlgorithm,
-  keyCopyTrustedForMs,
-  publicJwk,
-  temporarilyUnavailable,
-} from '@tessera/oauth';
+import { keyCopyTrustedForMs, temporarilyUnavailable, type PublicJwk } from '@tessera/oauth';
 
 /** A copy younger than this is served without a call. */
 const freshMs = 5_000;
@@ -47,16 +42,9 @@ export function createKeySets(open: (tenantId: string) => KeySet): KeySets & { r
 
 export interface KeySetOptions {
   /** Asks `keys`, with a deadline. */
-  readonly fetch: () => Promise<readonly PublicRsaKey[]>;
+  readonly fetch: () => Promise<readonly PublicJwk[]>;
   readonly clock: Clock;
   readonly log: Logger;
-}
-
-/** RSA modulus and exponent in base64url (RFC 7518 §6.3.1). */
-export interface PublicRsaKey {
-  readonly kid: string;
-  readonly n: string;
-  readonly e: string;
 }
 
 export function createKeySet(options: KeySetOptions): KeySet {
@@ -68,7 +56,7 @@ export function createKeySet(options: KeySetOptions): KeySet {
     try {
       const keys = await options.fetch();
       if (keys.length === 0) throw new Error('keys answered with an empty key set');
-      copy = { document: encode(keys), fetchedAt: options.clock.now() };
+      copy = { document: JSON.stringify({ keys }), fetchedAt: options.clock.now() };
     } catch (error) {
       failedAt = options.clock.now();
       options.log.warn({ error }, 'cannot fetch the public keys');
@@ -95,10 +83,4 @@ export function createKeySet(options: KeySetOptions): KeySet {
       return document;
     },
   };
-}
-
-function encode(keys: readonly PublicRsaKey[]): string {
-  return JSON.stringify({
-    keys: keys.map(({ kid, n, e }) => publicJwk(defaultSigningAlgorithm, kid, { n, e })),
-  });
 }

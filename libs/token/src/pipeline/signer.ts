@@ -1,12 +1,14 @@
 import { traced } from '@tessera/telemetry';
 import type { CallOptions, Client } from '@tessera/rpc';
-import { OAuthError, temporarilyUnavailable } from '@tessera/oauth';
+import { OAuthError, temporarilyUnavailable, type SigningAlgorithmName } from '@tessera/oauth';
 import type { KeysService, TokenType } from '@tessera/proto-gen/keys';
 
 /** One token to sign: its claims, and the token type that decides the header `typ`. */
 export interface SigningTask {
   readonly type: TokenType;
   readonly claims: object;
+  /** The default if it is absent. */
+  readonly algorithm?: SigningAlgorithmName;
   /** Index of an earlier task of the same request: the hash of its token becomes `at_hash` (OIDC Core §3.1.3.6). */
   readonly atHashOf?: number;
 }
@@ -26,7 +28,7 @@ const largestBatch = 64;
 /** The tasks of one request. They stay in one call, as one may contain the hash of another. */
 interface PendingTasks {
   readonly tenantId: string;
-  readonly items: readonly { type: TokenType; payload: Uint8Array; atHashOf?: number }[];
+  readonly items: readonly (Omit<SigningTask, 'claims'> & { readonly payload: Uint8Array })[];
   readonly call: CallOptions;
   readonly resolve: (tokens: string[]) => void;
   readonly reject: (reason: unknown) => void;

@@ -1,25 +1,37 @@
 import { generateKeyPairSync, sign, type KeyObject } from 'node:crypto';
-import { accessTokenHash } from '@tessera/oauth';
+import {
+  accessTokenHash,
+  isSigningAlgorithm,
+  signingAlgorithms,
+  type SigningAlgorithmName,
+} from '@tessera/oauth';
 import { KeysService, KeyState, TokenType } from '@tessera/proto-gen/keys';
 import { fakePeer, throughLine, type Line } from './fake.ts';
 
-/** A key pair with its `kid`. Generated once per test file, as RSA keys are slow to generate. */
+/** A key pair with its `kid` and its algorithm. Generated once per test file, as RSA keys are slow to generate. */
 export interface TestKey {
   readonly kid: string;
+  readonly algorithm: SigningAlgorithmName;
   readonly privateKey: KeyObject;
   readonly publicKey: KeyObject;
 }
 
-export function testKey(kid: string): TestKey {
-  return { kid, ...generateKeyPairSync('rsa', { modulusLength: 2048 }) };
+export function testKey(kid: string, algorithm: SigningAlgorithmName = 'RS256'): TestKey {
+  const pair =
+    algorithm === 'RS256'
+      ? generateKeyPairSync('rsa', { modulusLength: 2048 })
+      : generateKeyPairSync('ec', { namedCurve: 'P-256' });
+  return { kid, algorithm, ...pair };
 }
 
-/** A compact JWS with any header over any payload, signed with RS256. */
+/** A compact JWS with any header over any payload, signed with the algorithm of the key. */
 export function signedToken(key: TestKey, header: unknown, payload: unknown): string {
   const encode = (value: unknown) =>
     Buffer.from(typeof value === 'string' ? value : JSON.stringify(value)).toString('base64url');
   const text = `${encode(header)}.${encode(payload)}`;
-  return `${text}.${sign('sha256', Buffer.from(text), key.privateKey).toString('base64url')}`;
+  const { digest, signing } = signingAlgorithms[key.algorithm];
+  const signature = sign(digest, Buffer.from(text), { key: key.privateKey, ...signing });
+  return `${text}.${signature.toString('base64url')}`;
 }
 
 const types: Readonly<Partial<Record<TokenType, string>>> = {
@@ -27,7 +39,7 @@ const types: Readonly<Partial<Record<TokenType, string>>> = {
   [TokenType.LOGOUT_TOKEN]: 'logout+jwt',
 };
 
-/** Signs with the first of the keys that a test gives it and publishes all of them. */
+/** Signs with the first of the keys for an algorithm that a test gives it and publishes all of them. */
 export class FakeKeys {
   readonly line: Line = { cut: false };
   keys: TestKey[];
@@ -42,6 +54,8 @@ export class FakeKeys {
   hold: Promise<unknown> | undefined;
   /** Called by each Sign call before it signs. */
   beforeSign: (() => void) | undefined;
+  /** As version 0.1: RS256 alone, without saying so. */
+  isOld = false;
   /** Items whose payload contains this text are refused. */
   refused: string | undefined;
 
@@ -56,32 +70,43 @@ export class FakeKeys {
         this.deadlines.push(deadline);
         this.beforeSign?.();
         this.signCalls.push(items.length);
-        const [key] = this.#keysOf(tenantId);
-        if (key === undefined) throw new Error('no key');
         const tokens: string[] = [];
-        for (const { type, payload, atHashOf } of items) {
+        for (const { type, payload, atHashOf, algorithm } of items) {
+          const key = this.#signing(tenantId, algorithm);
           const text = Buffer.from(payload).toString('utf8');
           if (this.refused !== undefined && text.includes(this.refused)) throw new Error('refused');
           const typ = types[type] ?? 'at+jwt';
           const hashed = atHashOf === undefined ? '' : accessTokenHash(tokens[atHashOf] ?? '');
           const claims = hashed === '' ? text : { ...(JSON.parse(text) as object), at_hash: hashed };
-          tokens.push(signedToken(key, { alg: 'RS256', kid: key.kid, typ }, claims));
+          tokens.push(signedToken(key, { alg: key.algorithm, kid: key.kid, typ }, claims));
         }
         return { tokens, tenantId };
       },
-      getPublicKeys: async ({ tenantId }) => {
+      getPublicKeys: async ({ tenantId, algorithms }) => {
         this.fetches += 1;
         throughLine(this.line);
         await this.hold;
+        const asked = this.isOld ? ['RS256'] : algorithms;
+        const keys = this.#keysOf(tenantId).filter(({ algorithm }) => asked.includes(algorithm));
         return {
           tenantId,
-          keys: this.#keysOf(tenantId).map(({ kid, publicKey }) => {
-            const { n = '', e = '' } = publicKey.export({ format: 'jwk' });
-            return { kid, state: KeyState.ACTIVE, n, e };
+          algorithms: this.isOld ? [] : algorithms.filter(isSigningAlgorithm),
+          keys: keys.map(({ kid, algorithm, publicKey }) => {
+            const { n = '', e = '', crv = '', x = '', y = '' } = publicKey.export({ format: 'jwk' });
+            const own = { algorithm, members: { n, e, crv, x, y } };
+            return { kid, state: KeyState.ACTIVE, n, e, ...(!this.isOld && own) };
           }),
         };
       },
     });
+  }
+
+  #signing(tenantId: string, asked: string): TestKey {
+    const own = this.#keysOf(tenantId);
+    const algorithm = this.isOld || asked === '' ? 'RS256' : asked;
+    const key = own.find((each) => each.algorithm === algorithm);
+    if (key === undefined) throw new Error('no key');
+    return key;
   }
 
   #keysOf(tenantId: string): TestKey[] {

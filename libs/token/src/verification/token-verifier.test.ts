@@ -5,12 +5,13 @@ import type { CallOptions } from '@tessera/rpc';
 import { temporarilyUnavailable } from '@tessera/oauth';
 import { fakeClock, silentLog } from '@tessera/test-kit';
 import { describe, expect, it, vi } from 'vitest';
-import { FakeKeys, signedToken, testKey } from '../testing/keys.ts';
+import { FakeKeys, signedToken, testKey, type TestKey } from '../testing/keys.ts';
 import { codeOf } from '../testing/world.ts';
 import { createTokenVerifier } from './token-verifier.ts';
 import { createVerificationKeys } from './verification-keys.ts';
 
 const key = testKey('key-1');
+const es256 = testKey('key-es', 'ES256');
 const header = { alg: 'RS256', kid: 'key-1', typ: 'at+jwt' };
 const now = Math.floor(systemClock.now() / 1000);
 const claims = {
@@ -26,9 +27,9 @@ const claims = {
   tenant_id: 'acme',
 };
 
-function setUp(...keys: Parameters<typeof testKey>[0][]) {
+function setUp(...keys: TestKey[]) {
   const clock = fakeClock(now * 1000);
-  const fake = new FakeKeys(key, ...keys.map(testKey));
+  const fake = new FakeKeys(key, ...keys);
   const revoked = new Set<string>();
   const directory = { tenantIssuers: async () => new Map<string, string>() };
   const verificationKeys = createVerificationKeys(fake.peer(), directory, { clock, log: silentLog() });
@@ -108,7 +109,7 @@ describe('verification of access tokens', () => {
     expect(fake.fetches).toBe(2);
   });
 
-  it('accepts only RS256, whatever algorithm the header names for a known key (JWT-4, RFC 8725 section 3.1)', async () => {
+  it('accepts a known key with no algorithm but its own, whatever the header names (JWT-4, RFC 8725 section 3.1)', async () => {
     const { accepts } = setUp();
     const pss = (data: Buffer, privateKey: KeyObject) =>
       sign('sha256', data, { key: privateKey, padding: constants.RSA_PKCS1_PSS_PADDING });
@@ -125,6 +126,25 @@ describe('verification of access tokens', () => {
         expect(await accepts(`${text}.${signer(Buffer.from(text)).toString('base64url')}`)).toBe(false);
       }
     }
+  });
+
+  it('accepts ES256 by a key for ES256 alone, and never in an ID token (RFC 8725 section 3.1, RFC 7518 section 3.4)', async () => {
+    const { accepts, verifier } = setUp(es256);
+    const named = { ...header, alg: 'ES256', kid: es256.kid };
+    const token = signedToken(es256, named, claims);
+    expect(await verifier.accessToken(token, () => ({}))).toEqual(claims);
+    const text = token.slice(0, token.lastIndexOf('.'));
+    const der = sign('sha256', Buffer.from(text), es256.privateKey);
+    expect(await accepts(`${text}.${der.toString('base64url')}`)).toBe(false);
+    expect(await accepts(signedToken(es256, { ...named, alg: 'RS256' }, claims))).toBe(false);
+    expect(await accepts(signedToken(es256, { ...named, kid: key.kid }, claims))).toBe(false);
+    expect(await accepts(signedToken(key, { ...header, alg: 'ES256' }, claims))).toBe(false);
+    expect(await accepts(signedToken(key, { ...header, kid: es256.kid }, claims))).toBe(false);
+    const { client_id: _, scope: __, ...idClaims } = claims;
+    const hint = (by: TestKey) =>
+      verifier.idToken(signedToken(by, { alg: by.algorithm, kid: by.kid, typ: 'JWT' }, idClaims), () => ({}));
+    expect(await hint(key)).toMatchObject({ sub: claims.sub });
+    expect(await hint(es256)).toBeUndefined();
   });
 
   it('refuses tokens of another type, signed by our own key (JWT-6, RFC 9068 section 4)', async () => {
@@ -243,6 +263,19 @@ describe('verification of access tokens', () => {
 });
 
 describe('the keys and the cache of the verifier', () => {
+  it('never calls a token for ES256 invalid because a keys process of version 0.1 answered', async () => {
+    const { accepts, fake, clock } = setUp(es256);
+    const token = (jti: string) =>
+      signedToken(es256, { ...header, alg: 'ES256', kid: es256.kid }, { ...claims, jti });
+    fake.isOld = true;
+    expect(await codeOf(accepts(token('a')))).toBe('temporarily_unavailable');
+    expect(await accepts(signedToken(key, header, claims))).toBe(true);
+    expect(await accepts(signedToken(key, { ...header, kid: 'key-9' }, claims))).toBe(false);
+    fake.isOld = false;
+    clock.advance(1001);
+    expect(await accepts(token('a'))).toBe(true);
+  });
+
   it('verifies with the last known keys while keys is unavailable, and never calls a token invalid because of it', async () => {
     const { accepts, fake, clock } = setUp();
     expect(await accepts(signedToken(key, header, claims))).toBe(true);

@@ -2,7 +2,14 @@ import { hash } from 'node:crypto';
 import { boundedCache } from '@tessera/kit';
 import type { CallOptions } from '@tessera/rpc';
 import { type Runtime } from '@tessera/process';
-import { accessTokenTypes, idTokenType, signingAlgorithmNames, type AccessTokenClaims } from '@tessera/oauth';
+import {
+  accessTokenTypes,
+  defaultSigningAlgorithm,
+  idTokenType,
+  signingAlgorithmNames,
+  type AccessTokenClaims,
+  type SigningAlgorithmName,
+} from '@tessera/oauth';
 import { compactVerify, decodeJwt, errors, type CompactJWSHeaderParameters, type CryptoKey } from 'jose';
 import { z } from 'zod';
 import type { RevokedAccessTokens } from '../revocation/revoked-access-tokens.ts';
@@ -104,7 +111,7 @@ export function createTokenVerifier(
     digest: string,
     onward: () => CallOptions,
   ): Promise<AccessTokenClaims | undefined> {
-    const signed = await verifySignature(token, accessTokenTypes, keys, onward);
+    const signed = await verifySignature(token, accessTokens, keys, onward);
     const claims = accessTokenClaims.safeParse(signed?.claims).data;
     if (signed === undefined || claims === undefined || !isUsable(claims)) return undefined;
     const { kid, tenantId } = signed;
@@ -126,7 +133,7 @@ export function createTokenVerifier(
     },
     async idToken(token, onward) {
       if (token.length > longestToken) return undefined;
-      const signed = await verifySignature(token, [idTokenType], keys, onward);
+      const signed = await verifySignature(token, idTokens, keys, onward);
       const hint = idTokenHint.safeParse(signed?.claims).data;
       if (hint === undefined || hint.iat > seconds() + clockSkew) return undefined;
       const { iss, sub, aud, sid } = hint;
@@ -135,10 +142,19 @@ export function createTokenVerifier(
   };
 }
 
-/** Resolves with the key id and the claims of a token that has one of the headers `typ` and was signed by this server. */
+/** What a kind of token has in its header. */
+interface Accepted {
+  readonly types: readonly string[];
+  readonly algorithms: readonly SigningAlgorithmName[];
+}
+
+const accessTokens: Accepted = { types: accessTokenTypes, algorithms: signingAlgorithmNames };
+const idTokens: Accepted = { types: [idTokenType], algorithms: [defaultSigningAlgorithm] };
+
+/** Resolves with the key id and the claims of a token that has such a header and was signed by this server. */
 async function verifySignature(
   token: string,
-  types: readonly string[],
+  { types, algorithms }: Accepted,
   keys: VerificationKeys,
   onward: () => CallOptions,
 ): Promise<{ kid: string; tenantId: string; claims: unknown } | undefined> {
@@ -148,14 +164,14 @@ async function verifySignature(
     const accepted = protectedHeader.safeParse(header).data;
     if (accepted === undefined || !types.includes(accepted.typ)) throw new errors.JWKSNoMatchingKey();
     // The issuer only chooses the key: once the signature is verified, the token is of this issuer.
-    const found = await keys.find(accepted.kid, decodeJwt(token).iss ?? '', onward);
+    const found = await keys.find(accepted, decodeJwt(token).iss ?? '', onward);
     if (found === undefined) throw new errors.JWKSNoMatchingKey();
     ({ tenantId } = found);
     return found.key;
   };
   try {
     const { protectedHeader } = await compactVerify(token, getKey, {
-      algorithms: [...signingAlgorithmNames],
+      algorithms: [...algorithms],
     });
     return { kid: protectedHeader.kid ?? '', tenantId, claims: decodeJwt(token) };
   } catch (error) {

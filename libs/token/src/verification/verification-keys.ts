@@ -6,8 +6,10 @@ import { type Runtime } from '@tessera/process';
 import {
   defaultSigningAlgorithm,
   keyCopyTrustedForMs,
-  publicJwk,
+  sentJwk,
+  signingAlgorithmNames,
   temporarilyUnavailable,
+  type SigningAlgorithmName,
 } from '@tessera/oauth';
 import type { KeysService, PublicKey } from '@tessera/proto-gen/keys';
 import { importJWK, type CryptoKey } from 'jose';
@@ -18,15 +20,21 @@ export interface FoundKey {
   readonly tenantId: string;
 }
 
+/** The header members of a token that name its key. */
+export interface KeyHeader {
+  readonly alg: SigningAlgorithmName;
+  readonly kid: string;
+}
+
 /** The public keys of all issuers of this server. */
 export interface VerificationKeys {
   /** Whether the current key set of this tenant, or of the shared issuer, has this key, without fetching. */
   has(kid: string, tenantId: string): boolean;
   /**
-   * The key with this `kid` of the issuer that a token names; undefined if there is none. Throws `temporarily_unavailable` if the
+   * The key for the header of a token, of the issuer that it names; undefined if there is none. Throws `temporarily_unavailable` if the
    * keys must be fetched and cannot be.
    */
-  find(kid: string, issuer: string, onward: () => CallOptions): Promise<FoundKey | undefined>;
+  find(header: KeyHeader, issuer: string, onward: () => CallOptions): Promise<FoundKey | undefined>;
 }
 
 /** Tenants whose public keys are kept, about 3 KiB each. */
@@ -49,10 +57,10 @@ export function createVerificationKeys(
 
   return {
     has: (kid, tenantId) => (tenantId === '' ? shared : ofTenants.get(tenantId))?.has(kid) ?? false,
-    async find(kid, issuer, onward) {
+    async find(header, issuer, onward) {
       // Most tokens are of the shared issuer, and no tenant's key has the `kid` of one of its keys.
-      const tenantId = shared.has(kid) ? '' : ((await directory.tenantIssuers()).get(issuer) ?? '');
-      const key = await keysOf(tenantId).find(kid, onward);
+      const tenantId = shared.has(header.kid) ? '' : ((await directory.tenantIssuers()).get(issuer) ?? '');
+      const key = await keysOf(tenantId).find(header, onward);
       return key && { key, tenantId };
     },
   };
@@ -63,18 +71,25 @@ interface IssuerKeys {
   /** Whether the current key set has this key, without fetching. */
   has(kid: string): boolean;
   /**
-   * The key with this `kid`, synchronously if it is in the current key set; undefined if there is none. Throws
-   * `temporarily_unavailable` if the key is not in the set and `keys` does not answer.
+   * The key for this header, synchronously if it is in the current key set; undefined if there is none. Throws
+   * `temporarily_unavailable` if the key is not in the set and `keys` does not answer, or does not know the algorithm yet.
    * @param onward called for the options of a call to `keys`, if one is needed
    */
-  find(kid: string, onward: () => CallOptions): CryptoKey | Promise<CryptoKey | undefined>;
+  find(header: KeyHeader, onward: () => CallOptions): CryptoKey | undefined | Promise<CryptoKey | undefined>;
 }
 
 const refreshAfterMs = 60_000;
 const refetchAfterMs = 1_000;
 
+interface AcceptedKey {
+  readonly algorithm: SigningAlgorithmName;
+  readonly key: CryptoKey;
+}
+
 interface KeySet {
-  readonly keys: ReadonlyMap<string, CryptoKey>;
+  readonly keys: ReadonlyMap<string, AcceptedKey>;
+  /** Those whose keys it has. */
+  readonly algorithms: ReadonlySet<string>;
   readonly fetchedAt: number;
 }
 
@@ -94,11 +109,14 @@ function createIssuerKeys(
     fetching ??= (async () => {
       fetchStartedAt = runtime.clock.now();
       try {
-        const answer = await keys.getPublicKeys({ tenantId }, sharedCall(call));
+        const asked = { tenantId, algorithms: [...signingAlgorithmNames] };
+        const answer = await keys.getPublicKeys(asked, sharedCall(call));
         // Compatibility until 0.3: a `keys` process of version 0.1 knows only the shared keys.
         if (answer.tenantId !== tenantId) throw temporarilyUnavailable();
         const imported = await Promise.all(answer.keys.map(keyEntry));
-        current = { keys: new Map(imported), fetchedAt: runtime.clock.now() };
+        // Compatibility until 0.3: `keys` of version 0.1 knows the default alone.
+        const algorithms = new Set([defaultSigningAlgorithm, ...answer.algorithms]);
+        current = { keys: new Map(imported), algorithms, fetchedAt: runtime.clock.now() };
         failure = undefined;
       } catch (error) {
         failure = error;
@@ -120,29 +138,37 @@ function createIssuerKeys(
     return runtime.clock.now() - fetchStartedAt >= refetchAfterMs;
   }
 
-  async function findUnknown(kid: string, onward: () => CallOptions): Promise<CryptoKey | undefined> {
+  async function findUnknown(header: KeyHeader, onward: () => CallOptions): Promise<CryptoKey | undefined> {
     if (mayFetch() || fetching !== undefined) {
       const call = onward();
       await awaitShared(fetchKeys(call), call);
     }
-    const found = currentSet()?.keys.get(kid);
-    if (found === undefined && (failure !== undefined || currentSet() === undefined))
+    const set = currentSet();
+    const found = set?.keys.get(header.kid);
+    if (found !== undefined) return keyFor(header, found);
+    if (failure !== undefined || set?.algorithms.has(header.alg) !== true)
       throw temporarilyUnavailable(failure);
-    return found;
+    return undefined;
   }
 
   return {
     has: (kid) => currentSet()?.keys.has(kid) ?? false,
-    find(kid, onward) {
-      const known = currentSet()?.keys.get(kid);
-      if (known === undefined) return findUnknown(kid, onward);
+    find(header, onward) {
+      const known = currentSet()?.keys.get(header.kid);
+      if (known === undefined) return findUnknown(header, onward);
       const isOld = runtime.clock.now() - (current?.fetchedAt ?? 0) >= refreshAfterMs;
       if (isOld && mayFetch()) void fetchKeys(rootCall('public-keys'));
-      return known;
+      return keyFor(header, known);
     },
   };
 }
 
-async function keyEntry({ kid, n, e }: PublicKey): Promise<[string, CryptoKey]> {
-  return [kid, await importJWK(publicJwk(defaultSigningAlgorithm, kid, { n, e }))];
+/** A key verifies signatures with one algorithm alone (RFC 8725 §3.1). */
+function keyFor({ alg }: KeyHeader, { algorithm, key }: AcceptedKey): CryptoKey | undefined {
+  return alg === algorithm ? key : undefined;
+}
+
+async function keyEntry(sent: PublicKey): Promise<[string, AcceptedKey]> {
+  const jwk = sentJwk(sent);
+  return [jwk.kid, { algorithm: jwk.alg, key: await importJWK(jwk) }];
 }

@@ -10,7 +10,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file tessera/keys/v1/keys.proto.
  */
 export const file_tessera_keys_v1_keys: GenFile = /*@__PURE__*/
-  fileDesc("Chp0ZXNzZXJhL2tleXMvdjEva2V5cy5wcm90bxIPdGVzc2VyYS5rZXlzLnYxInAKC1NpZ25pbmdJdGVtEigKBHR5cGUYASABKA4yGi50ZXNzZXJhLmtleXMudjEuVG9rZW5UeXBlEg8KB3BheWxvYWQYAiABKAwSFwoKYXRfaGFzaF9vZhgDIAEoDUgAiAEBQg0KC19hdF9oYXNoX29mIk0KC1NpZ25SZXF1ZXN0EisKBWl0ZW1zGAEgAygLMhwudGVzc2VyYS5rZXlzLnYxLlNpZ25pbmdJdGVtEhEKCXRlbmFudF9pZBgCIAEoCSIxCgxTaWduUmVzcG9uc2USDgoGdG9rZW5zGAEgAygJEhEKCXRlbmFudF9pZBgCIAEoCSIpChRHZXRQdWJsaWNLZXlzUmVxdWVzdBIRCgl0ZW5hbnRfaWQYASABKAkiWAoJUHVibGljS2V5EgsKA2tpZBgBIAEoCRIoCgVzdGF0ZRgCIAEoDjIZLnRlc3NlcmEua2V5cy52MS5LZXlTdGF0ZRIJCgFuGAMgASgJEgkKAWUYBCABKAkiVAoVR2V0UHVibGljS2V5c1Jlc3BvbnNlEigKBGtleXMYASADKAsyGi50ZXNzZXJhLmtleXMudjEuUHVibGljS2V5EhEKCXRlbmFudF9pZBgCIAEoCSI7ChFSb3RhdGVLZXlzUmVxdWVzdBITCgtpbW1lZGlhdGVseRgBIAEoCBIRCgl0ZW5hbnRfaWQYAiABKAkiKAoSUm90YXRlS2V5c1Jlc3BvbnNlEhIKCmFjdGl2ZV9raWQYASABKAkiNAoSV2l0aGRyYXdLZXlSZXF1ZXN0EgsKA2tpZBgBIAEoCRIRCgl0ZW5hbnRfaWQYAiABKAkiFQoTV2l0aGRyYXdLZXlSZXNwb25zZSp6CglUb2tlblR5cGUSGgoWVE9LRU5fVFlQRV9VTlNQRUNJRklFRBAAEhsKF1RPS0VOX1RZUEVfQUNDRVNTX1RPS0VOEAESFwoTVE9LRU5fVFlQRV9JRF9UT0tFThACEhsKF1RPS0VOX1RZUEVfTE9HT1VUX1RPS0VOEAMqggEKCEtleVN0YXRlEhkKFUtFWV9TVEFURV9VTlNQRUNJRklFRBAAEhUKEUtFWV9TVEFURV9DUkVBVEVEEAESFwoTS0VZX1NUQVRFX1BVQkxJU0hFRBACEhQKEEtFWV9TVEFURV9BQ1RJVkUQAxIVChFLRVlfU1RBVEVfUkVUSVJFRBAEMugCCgtLZXlzU2VydmljZRJDCgRTaWduEhwudGVzc2VyYS5rZXlzLnYxLlNpZ25SZXF1ZXN0Gh0udGVzc2VyYS5rZXlzLnYxLlNpZ25SZXNwb25zZRJjCg1HZXRQdWJsaWNLZXlzEiUudGVzc2VyYS5rZXlzLnYxLkdldFB1YmxpY0tleXNSZXF1ZXN0GiYudGVzc2VyYS5rZXlzLnYxLkdldFB1YmxpY0tleXNSZXNwb25zZSIDkAIBElUKClJvdGF0ZUtleXMSIi50ZXNzZXJhLmtleXMudjEuUm90YXRlS2V5c1JlcXVlc3QaIy50ZXNzZXJhLmtleXMudjEuUm90YXRlS2V5c1Jlc3BvbnNlElgKC1dpdGhkcmF3S2V5EiMudGVzc2VyYS5rZXlzLnYxLldpdGhkcmF3S2V5UmVxdWVzdBokLnRlc3NlcmEua2V5cy52MS5XaXRoZHJhd0tleVJlc3BvbnNlYgZwcm90bzM");
+  fileDesc("Chp0ZXNzZXJhL2tleXMvdjEva2V5cy5wcm90bxIPdGVzc2VyYS5rZXlzLnYxIoMBCgtTaWduaW5nSXRlbRIoCgR0eXBlGAEgASgOMhoudGVzc2VyYS5rZXlzLnYxLlRva2VuVHlwZRIPCgdwYXlsb2FkGAIgASgMEhcKCmF0X2hhc2hfb2YYAyABKA1IAIgBARIRCglhbGdvcml0aG0YBCABKAlCDQoLX2F0X2hhc2hfb2YiTQoLU2lnblJlcXVlc3QSKwoFaXRlbXMYASADKAsyHC50ZXNzZXJhLmtleXMudjEuU2lnbmluZ0l0ZW0SEQoJdGVuYW50X2lkGAIgASgJIjEKDFNpZ25SZXNwb25zZRIOCgZ0b2tlbnMYASADKAkSEQoJdGVuYW50X2lkGAIgASgJIj0KFEdldFB1YmxpY0tleXNSZXF1ZXN0EhEKCXRlbmFudF9pZBgBIAEoCRISCgphbGdvcml0aG1zGAIgAygJItUBCglQdWJsaWNLZXkSCwoDa2lkGAEgASgJEigKBXN0YXRlGAIgASgOMhkudGVzc2VyYS5rZXlzLnYxLktleVN0YXRlEgkKAW4YAyABKAkSCQoBZRgEIAEoCRIRCglhbGdvcml0aG0YBSABKAkSOAoHbWVtYmVycxgGIAMoCzInLnRlc3NlcmEua2V5cy52MS5QdWJsaWNLZXkuTWVtYmVyc0VudHJ5Gi4KDE1lbWJlcnNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBImgKFUdldFB1YmxpY0tleXNSZXNwb25zZRIoCgRrZXlzGAEgAygLMhoudGVzc2VyYS5rZXlzLnYxLlB1YmxpY0tleRIRCgl0ZW5hbnRfaWQYAiABKAkSEgoKYWxnb3JpdGhtcxgDIAMoCSI7ChFSb3RhdGVLZXlzUmVxdWVzdBITCgtpbW1lZGlhdGVseRgBIAEoCBIRCgl0ZW5hbnRfaWQYAiABKAkiWQoSUm90YXRlS2V5c1Jlc3BvbnNlEhIKCmFjdGl2ZV9raWQYASABKAkSLwoLYWN0aXZlX2tleXMYAiADKAsyGi50ZXNzZXJhLmtleXMudjEuQWN0aXZlS2V5IisKCUFjdGl2ZUtleRIRCglhbGdvcml0aG0YASABKAkSCwoDa2lkGAIgASgJIjQKEldpdGhkcmF3S2V5UmVxdWVzdBILCgNraWQYASABKAkSEQoJdGVuYW50X2lkGAIgASgJIhUKE1dpdGhkcmF3S2V5UmVzcG9uc2UqegoJVG9rZW5UeXBlEhoKFlRPS0VOX1RZUEVfVU5TUEVDSUZJRUQQABIbChdUT0tFTl9UWVBFX0FDQ0VTU19UT0tFThABEhcKE1RPS0VOX1RZUEVfSURfVE9LRU4QAhIbChdUT0tFTl9UWVBFX0xPR09VVF9UT0tFThADKoIBCghLZXlTdGF0ZRIZChVLRVlfU1RBVEVfVU5TUEVDSUZJRUQQABIVChFLRVlfU1RBVEVfQ1JFQVRFRBABEhcKE0tFWV9TVEFURV9QVUJMSVNIRUQQAhIUChBLRVlfU1RBVEVfQUNUSVZFEAMSFQoRS0VZX1NUQVRFX1JFVElSRUQQBDLoAgoLS2V5c1NlcnZpY2USQwoEU2lnbhIcLnRlc3NlcmEua2V5cy52MS5TaWduUmVxdWVzdBodLnRlc3NlcmEua2V5cy52MS5TaWduUmVzcG9uc2USYwoNR2V0UHVibGljS2V5cxIlLnRlc3NlcmEua2V5cy52MS5HZXRQdWJsaWNLZXlzUmVxdWVzdBomLnRlc3NlcmEua2V5cy52MS5HZXRQdWJsaWNLZXlzUmVzcG9uc2UiA5ACARJVCgpSb3RhdGVLZXlzEiIudGVzc2VyYS5rZXlzLnYxLlJvdGF0ZUtleXNSZXF1ZXN0GiMudGVzc2VyYS5rZXlzLnYxLlJvdGF0ZUtleXNSZXNwb25zZRJYCgtXaXRoZHJhd0tleRIjLnRlc3NlcmEua2V5cy52MS5XaXRoZHJhd0tleVJlcXVlc3QaJC50ZXNzZXJhLmtleXMudjEuV2l0aGRyYXdLZXlSZXNwb25zZWIGcHJvdG8z");
 
 /**
  * @generated from message tessera.keys.v1.SigningItem
@@ -35,6 +35,13 @@ export type SigningItem = Message<"tessera.keys.v1.SigningItem"> & {
    * @generated from field: optional uint32 at_hash_of = 3;
    */
   atHashOf?: number | undefined;
+
+  /**
+   * Of the signature (RFC 7518 section 3.1). Empty, or one that the process does not know: RS256.
+   *
+   * @generated from field: string algorithm = 4;
+   */
+  algorithm: string;
 };
 
 /**
@@ -104,6 +111,13 @@ export type GetPublicKeysRequest = Message<"tessera.keys.v1.GetPublicKeysRequest
    * @generated from field: string tenant_id = 1;
    */
   tenantId: string;
+
+  /**
+   * The algorithms whose keys are asked for; none: RS256.
+   *
+   * @generated from field: repeated string algorithms = 2;
+   */
+  algorithms: string[];
 };
 
 /**
@@ -128,7 +142,7 @@ export type PublicKey = Message<"tessera.keys.v1.PublicKey"> & {
   state: KeyState;
 
   /**
-   * RSA modulus and exponent, base64url (RFC 7518 section 6.3.1).
+   * Compatibility until 0.3: modulus and exponent of a key for RS256, which version 0.1 sends and reads alone.
    *
    * @generated from field: string n = 3;
    */
@@ -138,6 +152,20 @@ export type PublicKey = Message<"tessera.keys.v1.PublicKey"> & {
    * @generated from field: string e = 4;
    */
   e: string;
+
+  /**
+   * The algorithm of its signatures; empty: RS256.
+   *
+   * @generated from field: string algorithm = 5;
+   */
+  algorithm: string;
+
+  /**
+   * The public members of its JWK for its key type, base64url or names (RFC 7518 section 6).
+   *
+   * @generated from field: map<string, string> members = 6;
+   */
+  members: { [key: string]: string };
 };
 
 /**
@@ -162,6 +190,13 @@ export type GetPublicKeysResponse = Message<"tessera.keys.v1.GetPublicKeysRespon
    * @generated from field: string tenant_id = 2;
    */
   tenantId: string;
+
+  /**
+   * Those of the request that the process knows. Compatibility until 0.3: none from version 0.1, which knows RS256.
+   *
+   * @generated from field: repeated string algorithms = 3;
+   */
+  algorithms: string[];
 };
 
 /**
@@ -202,9 +237,18 @@ export const RotateKeysRequestSchema: GenMessage<RotateKeysRequest> = /*@__PURE_
  */
 export type RotateKeysResponse = Message<"tessera.keys.v1.RotateKeysResponse"> & {
   /**
+   * Of RS256.
+   *
    * @generated from field: string active_kid = 1;
    */
   activeKid: string;
+
+  /**
+   * Of every algorithm, RS256 included.
+   *
+   * @generated from field: repeated tessera.keys.v1.ActiveKey active_keys = 2;
+   */
+  activeKeys: ActiveKey[];
 };
 
 /**
@@ -213,6 +257,28 @@ export type RotateKeysResponse = Message<"tessera.keys.v1.RotateKeysResponse"> &
  */
 export const RotateKeysResponseSchema: GenMessage<RotateKeysResponse> = /*@__PURE__*/
   messageDesc(file_tessera_keys_v1_keys, 7);
+
+/**
+ * @generated from message tessera.keys.v1.ActiveKey
+ */
+export type ActiveKey = Message<"tessera.keys.v1.ActiveKey"> & {
+  /**
+   * @generated from field: string algorithm = 1;
+   */
+  algorithm: string;
+
+  /**
+   * @generated from field: string kid = 2;
+   */
+  kid: string;
+};
+
+/**
+ * Describes the message tessera.keys.v1.ActiveKey.
+ * Use `create(ActiveKeySchema)` to create a new message.
+ */
+export const ActiveKeySchema: GenMessage<ActiveKey> = /*@__PURE__*/
+  messageDesc(file_tessera_keys_v1_keys, 8);
 
 /**
  * @generated from message tessera.keys.v1.WithdrawKeyRequest
@@ -236,7 +302,7 @@ export type WithdrawKeyRequest = Message<"tessera.keys.v1.WithdrawKeyRequest"> &
  * Use `create(WithdrawKeyRequestSchema)` to create a new message.
  */
 export const WithdrawKeyRequestSchema: GenMessage<WithdrawKeyRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_keys_v1_keys, 8);
+  messageDesc(file_tessera_keys_v1_keys, 9);
 
 /**
  * @generated from message tessera.keys.v1.WithdrawKeyResponse
@@ -249,7 +315,7 @@ export type WithdrawKeyResponse = Message<"tessera.keys.v1.WithdrawKeyResponse">
  * Use `create(WithdrawKeyResponseSchema)` to create a new message.
  */
 export const WithdrawKeyResponseSchema: GenMessage<WithdrawKeyResponse> = /*@__PURE__*/
-  messageDesc(file_tessera_keys_v1_keys, 9);
+  messageDesc(file_tessera_keys_v1_keys, 10);
 
 /**
  * TokenType decides the `typ` header (RFC 9068 section 2.1, RFC 7519 section 5.1).
@@ -345,7 +411,7 @@ export const KeyStateSchema: GenEnum<KeyState> = /*@__PURE__*/
  */
 export const KeysService: GenService<{
   /**
-   * Sign makes one compact JWS per item with the active key, in order. Only `token` may call it.
+   * Sign makes one compact JWS per item with the active key of its algorithm, in order. Only `token` may call it.
    *
    * @generated from rpc tessera.keys.v1.KeysService.Sign
    */
@@ -365,7 +431,7 @@ export const KeysService: GenService<{
     output: typeof GetPublicKeysResponseSchema;
   },
   /**
-   * RotateKeys advances the key life cycle now: activates a published key, publishes the next one.
+   * RotateKeys advances the key life cycle of every algorithm now: activates a published key, publishes the next one.
    *
    * @generated from rpc tessera.keys.v1.KeysService.RotateKeys
    */
