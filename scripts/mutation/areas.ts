@@ -16,7 +16,7 @@ export const areas = {
   'client authentication': [
     'libs/directory-client/src/client-authentication.ts',
     'libs/directory-client/src/verified-secrets.ts',
-    'libs/token/src/client-authentication.ts',
+    'libs/token/src/authenticate-client.ts',
   ],
   SQL: ['libs/{authorize,device,token,keys,directory}/src/**/*.postgres.ts'],
 } as const satisfies Readonly<Record<string, readonly string[]>>;

@@ -5,7 +5,7 @@ import type { ErrorCode } from '@tessera/oauth';
 import type { Delivery } from './delivery/delivery-store.ts';
 import { reference } from './digest.ts';
 import type { FailureRule } from './store/grant-store.ts';
-import type { Decision, GrantKind, GrantRequest, Owner, Trail } from './grant.ts';
+import type { Decision, GrantKind, GrantRequest, Owner, Trail } from './pending-grant.ts';
 
 /** A client that starts a flow; its tenant once it is known. */
 export interface RequestingClient {

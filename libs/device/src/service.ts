@@ -19,7 +19,7 @@ import type { TokenResponse } from './delivery/callback.ts';
 import type { PushTask, Pushes } from './delivery/pushes.ts';
 import type { Polling } from './polling/polling.ts';
 import type { StartRequest } from './start/client-admission.ts';
-import type { GrantKind, Owner } from './grant.ts';
+import type { GrantKind, Owner } from './pending-grant.ts';
 
 export interface DeviceParts {
   readonly devices: DeviceAuthorizations;

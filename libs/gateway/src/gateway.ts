@@ -10,9 +10,9 @@ import type { IntrospectionService, TokenService } from '@tessera/proto-gen/toke
 import type { AntiForgery } from './pages/anti-forgery.ts';
 import type { GatewayConfig } from './config.ts';
 import type { DeliveryModes } from './endpoints/delivery-modes.ts';
-import type { IssuerRule } from './http/issuer.ts';
+import type { IssuerRule } from './http/issuer-rule.ts';
 import type { KeySets } from './endpoints/key-set.ts';
-import type { IssuerRouter } from './http/tenant-issuers.ts';
+import type { IssuerRouter } from './http/issuer-router.ts';
 import type { Incoming } from './http/incoming.ts';
 import type { Templates } from './pages/templates.ts';
 

@@ -10,9 +10,9 @@ import { antiForgery } from './pages/anti-forgery.ts';
 import type { GatewayConfig } from './config.ts';
 import type { Gateway, GatewayPeers } from './gateway.ts';
 import { createDeliveryModes } from './endpoints/delivery-modes.ts';
-import { hostFilter, issuerRule } from './http/issuer.ts';
+import { hostFilter, issuerRule } from './http/issuer-rule.ts';
 import { createKeySet, createKeySets, type KeySet } from './endpoints/key-set.ts';
-import { createIssuerRouter } from './http/tenant-issuers.ts';
+import { createIssuerRouter } from './http/issuer-router.ts';
 import { loadTemplates } from './pages/templates.ts';
 import { createServer, type ServerOptions } from './http/server.ts';
 

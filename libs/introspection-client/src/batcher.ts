@@ -1,7 +1,7 @@
 import { IntrospectionService, type IntrospectOutcome } from '@tessera/proto-gen/token';
-import { answerOf, type Answer } from './answers.ts';
-import { IntrospectionError } from './errors.ts';
-import type { IntrospectionServer } from './server.ts';
+import { answerOf, type Answer } from './introspection-answer.ts';
+import { IntrospectionError } from './introspection-error.ts';
+import type { IntrospectionServer } from './introspection-server.ts';
 
 const { introspect, batchIntrospect } = IntrospectionService.method;
 

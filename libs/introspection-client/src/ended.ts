@@ -1,4 +1,4 @@
-import { boundedCache } from './bounded-cache.ts';
+import { boundedCache } from './answer-cache.ts';
 import type { ActiveToken, Revocation, RevocationKind } from './types.ts';
 
 interface Entry {

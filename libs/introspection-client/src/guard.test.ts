@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { IntrospectionError } from './errors.ts';
+import { IntrospectionError } from './introspection-error.ts';
 import { createGuard, type Requirement } from './guard.ts';
 import { active, stub } from './testing/stub.ts';
 

@@ -1,5 +1,5 @@
 import type { ActiveToken, Introspector } from './types.ts';
-import { IntrospectionError } from './errors.ts';
+import { IntrospectionError } from './introspection-error.ts';
 
 /** Requirements for a request. */
 export interface Requirement {

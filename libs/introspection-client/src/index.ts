@@ -3,16 +3,16 @@
  * revocations, and adapters that attach the result to a request. Depends on no package of the server but its generated
  * messages. An unavailable server is an error, never an inactive token.
  *
- *     your service ─> adapters/ ─> guard ─> introspector ─┬─> answers remembered in bounded-cache
- *                                                         ├─> local ─> published-keys   verifies by itself
- *                                                         └─> batcher ─> server ──> IntrospectionService
+ *     your service ─> adapters/ ─> guard ─> introspector ─┬─> answer-cache
+ *                                                         ├─> local-verifier ─> published-keys   verifies by itself
+ *                                                         └─> batcher ─> introspection-server ──> IntrospectionService
  *     watch <── WatchRevocations ─> ended   what must be asked again or refused
  */
 export { createIntrospector } from './introspector.ts';
 export { clientCredentials } from './access-token-source.ts';
 export type { AccessTokenSource, ClientCredentialsOptions } from './access-token-source.ts';
-export { IntrospectionError } from './errors.ts';
-export type { ErrorCode } from './errors.ts';
+export { IntrospectionError } from './introspection-error.ts';
+export type { ErrorCode } from './introspection-error.ts';
 export { createGuard } from './guard.ts';
 export type { Guard, GuardRefusal, GuardVerdict, Requirement } from './guard.ts';
 export { connectBearer, connectToken } from './adapters/connect.ts';

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { Code, ConnectError } from '@tessera/rpc';
 import { TokenKind } from '@tessera/proto-gen/token';
-import { IntrospectionError } from './errors.ts';
+import { IntrospectionError } from './introspection-error.ts';
 import { createIntrospector } from './introspector.ts';
 import { audience, FakeServer, fakeToken, seconds } from './testing/fake-server.ts';
 import type { Introspection } from './types.ts';

@@ -1,11 +1,11 @@
 import { hash } from 'node:crypto';
-import { inactive, type Answer } from './answers.ts';
+import { inactive, type Answer } from './introspection-answer.ts';
 import { Batcher } from './batcher.ts';
-import { boundedCache, type BoundedCache } from './bounded-cache.ts';
+import { boundedCache, type BoundedCache } from './answer-cache.ts';
 import { Ended } from './ended.ts';
-import { IntrospectionError } from './errors.ts';
-import { LocalVerifier } from './local.ts';
-import { openIntrospectionServer, type IntrospectionServer } from './server.ts';
+import { IntrospectionError } from './introspection-error.ts';
+import { LocalVerifier } from './local-verifier.ts';
+import { openIntrospectionServer, type IntrospectionServer } from './introspection-server.ts';
 import type {
   ActiveToken,
   AskOptions,

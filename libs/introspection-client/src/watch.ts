@@ -5,8 +5,8 @@ import {
   RevocationKind,
   type WatchRevocationsResponse,
 } from '@tessera/proto-gen/token';
-import { IntrospectionError } from './errors.ts';
-import type { IntrospectionServer } from './server.ts';
+import { IntrospectionError } from './introspection-error.ts';
+import type { IntrospectionServer } from './introspection-server.ts';
 import type { Metrics, Revocation } from './types.ts';
 
 /** The server sends twice a second; silence means that the stream is dead. */

@@ -7,7 +7,7 @@
  * code or token may still be used.
  *
  *     gateway ─> service ─┬─> pipeline/ ─> grants/   the phases; a grant redeems ──> authorize, device, own store/
- *                         │       └─> signer ──> keys
+ *                         │       └─> batched-signer ──> keys
  *                         ├─> revocation/   revoke, and the stream of revocations
  *     services, Envoy ────┴─> introspection/ ─> verification/   signature and claims ──> public keys
  *     push/, logout/ ──> fetch from device and authorize, sign and send

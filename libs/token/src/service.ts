@@ -1,11 +1,11 @@
 import type { Handlers } from '@tessera/rpc';
 import type { Authorization } from '@tessera/proto-gen/envoy';
 import type { IntrospectionService, TokenService } from '@tessera/proto-gen/token';
-import { requestedIssuer } from './issuer.ts';
+import { requestedIssuer } from './requested-issuer.ts';
 import { checkForEnvoy } from './introspection/envoy-authorization.ts';
 import { introspect, introspectBatch, type IntrospectionParts } from './introspection/introspection.ts';
 import { exchange, type PipelineParts } from './pipeline/pipeline.ts';
-import { revoke, type RevocationParts } from './revocation/revoke.ts';
+import { revoke, type RevocationParts } from './revocation/revoke-grant.ts';
 import type { RedemptionStore } from './store/store.ts';
 import { userInfo, type UserInfoParts } from './user-info.ts';
 import { watchRevocations, type WatchParts } from './revocation/revocation-watch.ts';

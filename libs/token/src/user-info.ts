@@ -10,7 +10,7 @@ import {
   type UserInfoClaims,
 } from '@tessera/oauth';
 import type { UserInfoRequest } from '@tessera/proto-gen/token';
-import { issuerOf } from './issuer.ts';
+import { issuerOf } from './requested-issuer.ts';
 import type { TokenVerifier } from './verification/token-verifier.ts';
 
 export interface UserInfoParts {

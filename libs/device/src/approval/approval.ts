@@ -11,7 +11,7 @@ import type { ApprovalExperiences } from './experience.ts';
 import type { DeviceAudit } from '../audit.ts';
 import { count } from '../limits.ts';
 import type { GrantStore, ActiveGrant } from '../store/grant-store.ts';
-import type { Decision, GrantKind, GrantRequest, Owner, Trail } from '../grant.ts';
+import type { Decision, GrantKind, GrantRequest, Owner, Trail } from '../pending-grant.ts';
 import type { DecisionStore } from '../store/decision-store.ts';
 
 /** The signed-in person who decides. */

@@ -1,4 +1,4 @@
-import type { GrantRequest, Trail } from '../grant.ts';
+import type { GrantRequest, Trail } from '../pending-grant.ts';
 
 /** A backchannel request that was stored. */
 export interface Announcement {

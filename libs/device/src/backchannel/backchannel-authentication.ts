@@ -16,7 +16,7 @@ import { requestDetails, type RequestDetails } from '../approval/request-details
 import type { PollSecrets } from '../polling/poll-secret.ts';
 import type { AdmittedClient, ClientAdmission, StartRequest } from '../start/client-admission.ts';
 import type { GrantStore, NewGrant } from '../store/grant-store.ts';
-import type { DeliveryMode } from '../grant.ts';
+import type { DeliveryMode } from '../pending-grant.ts';
 
 export interface BackchannelRequest extends StartRequest {
   /** User name, e-mail address or phone number. */

@@ -1,6 +1,6 @@
 import { OAuthError } from '@tessera/oauth';
 import type { AdmittedClient } from '../start/client-admission.ts';
-import type { DeliveryMode } from '../grant.ts';
+import type { DeliveryMode } from '../pending-grant.ts';
 
 /** CIBA Core §7.1: the syntax of bearer credentials (RFC 6750 §2.1), at most 1024 characters. */
 const notificationToken = /^[A-Za-z0-9._~+/-]+=*$/;

@@ -1,6 +1,6 @@
 import type { AuditRow } from '@tessera/audit';
 import type { UserGrant } from '@tessera/proto-gen/oauth';
-import type { DeliveryMode, GrantRequest, RequestedDelivery, Trail } from '../grant.ts';
+import type { DeliveryMode, GrantRequest, RequestedDelivery, Trail } from '../pending-grant.ts';
 
 /** A delivery that is written with a decision and takes its other fields from it. */
 export interface NewDelivery extends RequestedDelivery {

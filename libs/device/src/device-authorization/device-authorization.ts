@@ -11,7 +11,7 @@ import { requestDetails, type RequestDetails } from '../approval/request-details
 import type { ClientAdmission, StartRequest } from '../start/client-admission.ts';
 import type { GrantStore, FailureRule } from '../store/grant-store.ts';
 import { newUserCode, userCodeHash } from './user-code.ts';
-import type { Owner, Trail } from '../grant.ts';
+import type { Owner, Trail } from '../pending-grant.ts';
 
 export interface StartedDevice {
   readonly deviceCode: string;

@@ -1,6 +1,6 @@
 import { createHmac, createSecretKey, timingSafeEqual } from 'node:crypto';
 import { type Random, type Secret } from '@tessera/kit';
-import type { GrantKind } from '../grant.ts';
+import type { GrantKind } from '../pending-grant.ts';
 
 /** The client that a value is issued to. */
 interface Holder {

@@ -3,7 +3,7 @@ import { OAuthError } from '@tessera/oauth';
 import type { UserGrant } from '@tessera/proto-gen/oauth';
 import type { PollSecrets } from './poll-secret.ts';
 import type { GrantStore } from '../store/grant-store.ts';
-import type { GrantKind } from '../grant.ts';
+import type { GrantKind } from '../pending-grant.ts';
 import type { DecisionStore } from '../store/decision-store.ts';
 
 export interface Poll {

@@ -10,7 +10,7 @@ import type { Limiter, LimitRule } from '@tessera/stores';
 import { OAuthError, type GrantTypeName } from '@tessera/oauth';
 import type { DeviceAudit, RequestingClient } from '../audit.ts';
 import { count, separately } from '../limits.ts';
-import type { GrantKind, Trail } from '../grant.ts';
+import type { GrantKind, Trail } from '../pending-grant.ts';
 
 /** The parameters common to the start of both flows. */
 export interface StartRequest {

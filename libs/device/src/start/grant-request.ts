@@ -4,7 +4,7 @@ import { digest } from '../digest.ts';
 import type { PollSecrets } from '../polling/poll-secret.ts';
 import type { AdmittedClient, StartRequest } from './client-admission.ts';
 import type { NewGrant } from '../store/grant-store.ts';
-import type { GrantKind } from '../grant.ts';
+import type { GrantKind } from '../pending-grant.ts';
 
 /** RFC 8628 §3.5: what a `slow_down` adds, for this and all subsequent polls. */
 const increaseSeconds = 5;

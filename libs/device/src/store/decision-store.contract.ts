@@ -5,7 +5,7 @@ import { auditRow } from '@tessera/audit';
 import { systemClock, systemRandom } from '@tessera/kit';
 import type { Database } from '@tessera/stores';
 import { createDecisionStore } from './decision-store.postgres.ts';
-import type { Decision } from '../grant.ts';
+import type { Decision } from '../pending-grant.ts';
 import type { NewDecision } from './decision-store.ts';
 
 const client = { tenantId: 'acme', clientId: 'tv' };

@@ -1,7 +1,7 @@
 import type { Database } from '@tessera/stores';
 import { auditValues } from './audit-values.ts';
 import { shortestDeliverySeconds } from '../delivery/delivery-store.ts';
-import type { Decision } from '../grant.ts';
+import type { Decision } from '../pending-grant.ts';
 import { grantColumns, grantOf, storedGrantOf, type GrantRow } from './stored-grant.ts';
 import type { Confirmation, DecisionStore, NewDecision, RecordedDecision } from './decision-store.ts';
 

@@ -1,7 +1,7 @@
 import type { AuditRow } from '@tessera/audit';
 import type { NewDelivery } from '../delivery/delivery-store.ts';
 import type { Authentication, UserGrant } from '@tessera/proto-gen/oauth';
-import type { Decision, GrantKind, GrantRequest } from '../grant.ts';
+import type { Decision, GrantKind, GrantRequest } from '../pending-grant.ts';
 
 export interface NewDecision {
   readonly request: GrantRequest;

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { systemRandom } from '@tessera/kit';
 import { tombstoneSeconds } from './grant-store.ts';
 import type { GrantStore, FailureRule, NewGrant } from './grant-store.ts';
-import type { GrantKind, Owner } from '../grant.ts';
+import type { GrantKind, Owner } from '../pending-grant.ts';
 
 /** A store and the passing of its time. */
 export interface GrantEngine {

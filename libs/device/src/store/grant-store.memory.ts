@@ -3,7 +3,7 @@ import { temporarilyUnavailable } from '@tessera/oauth';
 import { createFailureCounters } from './user-code-failures.memory.ts';
 import { tombstoneSeconds } from './grant-store.ts';
 import type { GrantStore, ActiveGrant, NewGrant, PollVerdict } from './grant-store.ts';
-import type { GrantKind, GrantRequest } from '../grant.ts';
+import type { GrantKind, GrantRequest } from '../pending-grant.ts';
 
 /** Above this new requests are refused instead of dropping pending ones, like Redis under `noeviction`. */
 const maximumRecords = 100_000;

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import * as scripts from './grant-store.scripts.ts';
 import { tombstoneSeconds } from './grant-store.ts';
 import type { GrantStore, ActiveGrant, NewGrant, Opening } from './grant-store.ts';
-import type { GrantKind, GrantRequest } from '../grant.ts';
+import type { GrantKind, GrantRequest } from '../pending-grant.ts';
 
 /** Written by older and newer versions too: fields are only ever added, and unknown ones are ignored. */
 const grantRequest = z.object({

@@ -1,4 +1,4 @@
-import type { Decision, GrantKind, GrantRequest, Owner } from '../grant.ts';
+import type { Decision, GrantKind, GrantRequest, Owner } from '../pending-grant.ts';
 
 /** How long a request is kept after its end, so that its client gets `expired_token` instead of `invalid_grant`. */
 export const tombstoneSeconds = 300;

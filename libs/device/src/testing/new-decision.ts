@@ -2,7 +2,7 @@ import { AuthenticationSchema } from '@tessera/proto-gen/oauth';
 import { create } from '@tessera/rpc';
 import { auditRow } from '@tessera/audit';
 import { systemClock, systemRandom, ulid } from '@tessera/kit';
-import type { Decision, DeliveryMode } from '../grant.ts';
+import type { Decision, DeliveryMode } from '../pending-grant.ts';
 import type { NewDecision } from '../store/decision-store.ts';
 
 const runtime = { clock: systemClock, random: systemRandom };

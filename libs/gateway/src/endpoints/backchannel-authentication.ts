@@ -1,6 +1,6 @@
 import { rootCall } from '@tessera/rpc';
 import { OAuthError } from '@tessera/oauth';
-import { hasSecret, requiredClientAuthentication } from './client-authentication.ts';
+import { hasSecret, requiredClientAuthentication } from './sent-credentials.ts';
 import { countStart } from '../http/start-limit.ts';
 import type { Endpoint } from './endpoint.ts';
 

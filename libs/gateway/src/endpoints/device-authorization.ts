@@ -1,5 +1,5 @@
 import { rootCall } from '@tessera/rpc';
-import { hasSecret, requiredClientAuthentication } from './client-authentication.ts';
+import { hasSecret, requiredClientAuthentication } from './sent-credentials.ts';
 import { countStart } from '../http/start-limit.ts';
 import type { Endpoint } from './endpoint.ts';
 

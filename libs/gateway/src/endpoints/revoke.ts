@@ -1,6 +1,6 @@
 import { rootCall } from '@tessera/rpc';
 import { OAuthError } from '@tessera/oauth';
-import { clientAuthentication } from './client-authentication.ts';
+import { clientAuthentication } from './sent-credentials.ts';
 import { admitCaller } from './trusted-callers.ts';
 import type { Endpoint } from './endpoint.ts';
 

@@ -1,7 +1,7 @@
 import { annotate } from '@tessera/telemetry';
 import { rootCall } from '@tessera/rpc';
 import { OAuthError } from '@tessera/oauth';
-import { requiredClientAuthentication } from './client-authentication.ts';
+import { requiredClientAuthentication } from './sent-credentials.ts';
 import type { Endpoint } from './endpoint.ts';
 
 /** `POST /token` (RFC 6749 §3.2): one exchange, whatever the grant. */

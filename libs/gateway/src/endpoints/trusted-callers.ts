@@ -1,7 +1,7 @@
 import { OAuthError } from '@tessera/oauth';
-import { coverInternet, isEverything } from '../http/addresses.ts';
+import { coverInternet, isEverything } from '../http/caller-address.ts';
 import type { GatewayConfig } from '../config.ts';
-import { clientAuthentication, hasSecret, type ClientAuthentication } from './client-authentication.ts';
+import { clientAuthentication, hasSecret, type ClientAuthentication } from './sent-credentials.ts';
 import type { EndpointRequest } from './endpoint.ts';
 
 /**

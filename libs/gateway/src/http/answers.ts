@@ -2,7 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { OAuthError } from '@tessera/oauth';
 import { dialectOf } from '../dialects/dialects.ts';
 import { mediaType } from './body.ts';
-import { errorHeaders, publicCode } from './errors.ts';
+import { errorHeaders, publicCode } from './error-answers.ts';
 
 /** Sends a text that is JSON already. */
 export function sendJson(reply: FastifyReply, text: string): FastifyReply {

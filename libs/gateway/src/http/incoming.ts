@@ -4,9 +4,9 @@ import type { Socket } from 'node:net';
 import { readTraceparent, traceparentKey, type SpanContext } from '@tessera/telemetry';
 import { uuid } from '@tessera/kit';
 import { type Runtime } from '@tessera/process';
-import { callerAddress, normalizeAddress, type Networks } from './addresses.ts';
-import { lastValue, unknownHost, type IssuerRule } from './issuer.ts';
-import type { IssuerRouter, TenantIssuer } from './tenant-issuers.ts';
+import { callerAddress, normalizeAddress, type Networks } from './caller-address.ts';
+import { lastValue, unknownHost, type IssuerRule } from './issuer-rule.ts';
+import type { IssuerRouter, TenantIssuer } from './issuer-router.ts';
 
 /** Who a request comes from and which issuer it was sent to: the only place where forwarded headers are read. */
 export interface Incoming {

@@ -9,7 +9,7 @@ import { bodyLimit } from './body.ts';
 import { sendError, sendJson } from './answers.ts';
 import { answerBody } from './body-route.ts';
 import { contract } from '../dialects/contract.ts';
-import { asOAuthError, type FailureLog } from './errors.ts';
+import { asOAuthError, type FailureLog } from './error-answers.ts';
 import type { Gateway } from '../gateway.ts';
 import { chooseRequestId, urlBelowIssuer, type IncomingRules } from './incoming.ts';
 import { sendPageError, wantsHtml } from '../pages/page.ts';

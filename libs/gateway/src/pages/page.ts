@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { OAuthError } from '@tessera/oauth';
 import { contract, success } from '../dialects/contract.ts';
-import { errorHeaders, publicCode } from '../http/errors.ts';
+import { errorHeaders, publicCode } from '../http/error-answers.ts';
 import type { Gateway } from '../gateway.ts';
 import { pageHeaders, type FormTarget } from '../http/headers.ts';
 import { developerHint } from './developer-hint.ts';

@@ -1,4 +1,4 @@
-import { IntrospectionError } from '../errors.ts';
+import { IntrospectionError } from '../introspection-error.ts';
 import type { ActiveToken, Introspection, Introspector } from '../types.ts';
 
 export const active: ActiveToken = {

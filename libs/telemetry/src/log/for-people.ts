@@ -1,5 +1,5 @@
 import { isColorSupported, prettyFactory } from 'pino-pretty';
-import type { SerializedError } from './errors.ts';
+import type { SerializedError } from './serialize-error.ts';
 
 /**
  * A finished JSON line as people read it at a terminal: time, level, process, message and everything else on one line.

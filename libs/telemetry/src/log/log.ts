@@ -1,6 +1,6 @@
 import { pino } from 'pino';
 import type { Bindings, ChildLoggerOptions, DestinationStream, LevelWithSilent, Logger } from 'pino';
-import { errorMessage } from './errors.ts';
+import { errorMessage } from './serialize-error.ts';
 import { formatForPeople } from './for-people.ts';
 import { serializeRecord } from './serializer.ts';
 import { cleanText, redacted } from './texts.ts';

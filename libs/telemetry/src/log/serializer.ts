@@ -1,6 +1,6 @@
 import { boundedCache, Secret } from '@tessera/kit';
 import { cleanText, redacted } from './texts.ts';
-import { serializeError } from './errors.ts';
+import { serializeError } from './serialize-error.ts';
 
 const maxDepth = 5;
 const maxEntries = 50;

@@ -2,7 +2,7 @@ import { context, propagation, ROOT_CONTEXT, SpanKind, SpanStatusCode, trace } f
 import type { Span, SpanContext, Tracer } from '@opentelemetry/api';
 import { Code, ConnectError } from '@connectrpc/connect';
 import { OAuthError } from '@tessera/oauth';
-import { sqlState } from '../log/errors.ts';
+import { sqlState } from '../log/serialize-error.ts';
 import { outcomeOf } from '../metrics/calls.ts';
 import type { AttributeName, AttributeValue, Attributes } from './allow-list.ts';
 

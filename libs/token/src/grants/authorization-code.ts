@@ -1,8 +1,8 @@
 import type { Client } from '@tessera/rpc';
 import type { AuthorizeService } from '@tessera/proto-gen/authorize';
-import { isConfidential } from '../client-authentication.ts';
+import { isConfidential } from '../authenticate-client.ts';
 import { oauthError } from '../audit.ts';
-import { missingParameter, type Grant } from '../pipeline/grant.ts';
+import { missingParameter, type Grant } from '../pipeline/grant-table.ts';
 import { userGrantOf } from '../pipeline/flat-grants.ts';
 import { oneTimeRedemption, replayed, type OneTimeParts } from '../pipeline/one-time-redemption.ts';
 

@@ -1,7 +1,7 @@
 import type { AuditBatch } from '@tessera/audit';
-import { isConfidential } from '../client-authentication.ts';
+import { isConfidential } from '../authenticate-client.ts';
 import { oauthError } from '../audit.ts';
-import type { Grant } from '../pipeline/grant.ts';
+import type { Grant } from '../pipeline/grant-table.ts';
 import { issuedDetails } from '../pipeline/one-time-redemption.ts';
 
 /** RFC 6749 §4.4: a confidential client on its own behalf. No state changes, so the audit row goes to the batch. */

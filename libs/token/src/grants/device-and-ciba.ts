@@ -7,7 +7,7 @@ import type {
 import type { RedemptionKind } from '../store/store.ts';
 import { oauthError } from '../audit.ts';
 import { userGrantOf } from '../pipeline/flat-grants.ts';
-import { grantParameters, type Grant, type GrantParameter } from '../pipeline/grant.ts';
+import { grantParameters, type Grant, type GrantParameter } from '../pipeline/grant-table.ts';
 import { oneTimeRedemption, type OneTimeParts } from '../pipeline/one-time-redemption.ts';
 
 interface PollMessage {

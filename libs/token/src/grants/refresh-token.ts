@@ -4,7 +4,7 @@ import type { Application } from '@tessera/proto-gen/directory';
 import { oauthError } from '../audit.ts';
 import type { RefreshTokenCodec } from '../refresh-token-format.ts';
 import type { RefreshStore, RotationError } from '../store/store.ts';
-import type { Exchange, Grant } from '../pipeline/grant.ts';
+import type { Exchange, Grant } from '../pipeline/grant-table.ts';
 
 export interface RefreshParts {
   readonly runtime: Pick<Runtime, 'failpoint' | 'log'>;

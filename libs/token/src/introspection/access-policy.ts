@@ -4,7 +4,7 @@ import { type AuditBatch } from '@tessera/audit';
 import { OAuthError } from '@tessera/oauth';
 import type { Application } from '@tessera/proto-gen/directory';
 import type { Caller, ClientCredentials } from '@tessera/proto-gen/token';
-import { authenticateClient } from '../client-authentication.ts';
+import { authenticateClient } from '../authenticate-client.ts';
 import type { CertificateClients } from './certificate-clients.ts';
 
 /** Owner and audience of a token or refresh family. */

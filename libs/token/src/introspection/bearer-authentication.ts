@@ -1,7 +1,7 @@
 import type { DirectoryClient } from '@tessera/directory-client';
 import type { AuthenticateBearer } from '@tessera/rpc';
 import { introspectionScope, OAuthError } from '@tessera/oauth';
-import { isOwnIssuer } from '../issuer.ts';
+import { isOwnIssuer } from '../requested-issuer.ts';
 import type { TokenVerifier } from '../verification/token-verifier.ts';
 
 export interface BearerParts {

@@ -9,7 +9,7 @@ import { mayUseRefreshTokens } from '../grants/refresh-token.ts';
 import type { RefreshTokenCodec } from '../refresh-token-format.ts';
 import type { UserGrant } from '@tessera/proto-gen/oauth';
 import type { LiveFamily, RefreshStore } from '../store/store.ts';
-import { requestedIssuer, servesAccessTokensOf, servesFamiliesOf } from '../issuer.ts';
+import { requestedIssuer, servesAccessTokensOf, servesFamiliesOf } from '../requested-issuer.ts';
 import type { TokenVerifier } from '../verification/token-verifier.ts';
 import { accessPolicyFor, type AccessPolicy, type AccessPolicyParts } from './access-policy.ts';
 

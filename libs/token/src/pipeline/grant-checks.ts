@@ -3,8 +3,8 @@ import { builtInScopes, grantResourcesFor, grantScopes, narrowScopes, requireRes
 import type { User } from '@tessera/proto-gen/directory';
 import type { UserGrant } from '@tessera/proto-gen/oauth';
 import { oauthError } from '../audit.ts';
-import { invalidClient } from '../client-authentication.ts';
-import type { Exchange } from './grant.ts';
+import { invalidClient } from '../authenticate-client.ts';
+import type { Exchange } from './grant-table.ts';
 
 /**
  * Throws `invalid_grant` for a grant of another issuer than that of the tenant, or for a tenant without one than the configured one,

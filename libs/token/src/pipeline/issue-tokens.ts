@@ -13,8 +13,8 @@ import {
 import { TokenType } from '@tessera/proto-gen/keys';
 import type { Application, User } from '@tessera/proto-gen/directory';
 import type { UserGrant } from '@tessera/proto-gen/oauth';
-import type { Exchange, ExtraClaims } from './grant.ts';
-import type { Signer, SigningTask } from './signer.ts';
+import type { Exchange, ExtraClaims } from './grant-table.ts';
+import type { Signer, SigningTask } from './batched-signer.ts';
 
 /** Subject, scope and resource of the tokens to issue. */
 export interface Authorization {

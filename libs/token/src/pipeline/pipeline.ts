@@ -6,8 +6,8 @@ import { grantTypes, OAuthError, parseScope, temporarilyUnavailable } from '@tes
 import { metrics } from '@tessera/telemetry';
 import type { ExchangeRequest } from '@tessera/proto-gen/token';
 import { auditDenied, auditReasonOf, oauthError } from '../audit.ts';
-import { invalidClient } from '../client-authentication.ts';
-import { issuerOf, requestedAt } from '../issuer.ts';
+import { invalidClient } from '../authenticate-client.ts';
+import { issuerOf, requestedAt } from '../requested-issuer.ts';
 import {
   grantParameters,
   missingParameter,
@@ -15,7 +15,7 @@ import {
   type Grant,
   type GrantTable,
   type TokenRequest,
-} from './grant.ts';
+} from './grant-table.ts';
 import { decideScopes, requireActive, requireIssuer } from './grant-checks.ts';
 import { issueTokens, type IssuingParts } from './issue-tokens.ts';
 

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { leftHash } from '@tessera/oauth';
 import type { ApprovedPush } from '@tessera/proto-gen/device';
 import { userGrantOf } from '../pipeline/flat-grants.ts';
-import type { ExtraClaims, Grant } from '../pipeline/grant.ts';
+import type { ExtraClaims, Grant } from '../pipeline/grant-table.ts';
 import { oneTimeRedemption, type OneTimeParts } from '../pipeline/one-time-redemption.ts';
 import { oauthError } from '../audit.ts';
 

@@ -2,7 +2,7 @@ import type { Database } from '@tessera/stores';
 import type { Runtime } from '@tessera/process';
 import { auditParameter, redemptionEvents, replayEvents } from './audit-events.ts';
 import { auditInsert, recordRevocations } from './sql-fragments.ts';
-import { storedGrantOf } from './stored-grant.ts';
+import { storedGrantOf } from './grant-columns.ts';
 import type { PresentedValue, RedemptionRequest, RedemptionStore, Replay } from './store.ts';
 
 /** The family of a revoked access token in the feed, where every row has one. */

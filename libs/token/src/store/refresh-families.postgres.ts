@@ -4,7 +4,7 @@ import { auditParameter, success } from './audit-events.ts';
 import { rotateRefreshToken } from './rotate-refresh-token.postgres.ts';
 import { auditInsert, recordRevocations } from './sql-fragments.ts';
 import type { LiveFamily, RefreshStore, RevocationOutcome, RevocationRequest } from './store.ts';
-import { grantColumns, grantOf, type GrantRow } from './stored-grant.ts';
+import { grantColumns, grantOf, type GrantRow } from './grant-columns.ts';
 
 /**
  * A response with the live generation was not delivered. If no other response has delivered it, everything of the rotation

@@ -4,7 +4,7 @@ import type { Database } from '@tessera/stores';
 import { auditParameter, settlementEvents, success } from './audit-events.ts';
 import { auditInsert, recordRevocations } from './sql-fragments.ts';
 import type { RotationError, RotationOutcome, RotationRequest } from './store.ts';
-import { grantColumnNames, grantColumns, grantOf, type GrantRow } from './stored-grant.ts';
+import { grantColumnNames, grantColumns, grantOf, type GrantRow } from './grant-columns.ts';
 
 /** Rotates the live generation. $1 tenant, $2 family, $3 client, $4 generation, $5 scopes, $6 resources, $7 idle seconds, $8 audit */
 const rotateSql = `

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { issuerRule, type RequestedHost } from './issuer.ts';
+import { issuerRule, type RequestedHost } from './issuer-rule.ts';
 
 const from = (host: string | undefined, forwarded: Partial<RequestedHost> = {}): RequestedHost => ({
   host,

@@ -7,8 +7,8 @@ import type {
 } from '@bufbuild/protobuf';
 import { IntrospectionService } from '@tessera/proto-gen/token';
 import { openGrpcClient } from '@tessera/rpc/client';
-import { channelCredentialsOf, proofOf } from './credentials.ts';
-import { errorOf, type IntrospectionError } from './errors.ts';
+import { channelCredentialsOf, proofOf } from './call-proof.ts';
+import { errorOf, type IntrospectionError } from './introspection-error.ts';
 import type { IntrospectorCredentials, Metrics } from './types.ts';
 
 /** Calls to the introspection service, to any replica. Failures are an `IntrospectionError`. */

@@ -2,7 +2,7 @@ import { accessTokenHash, temporarilyUnavailable } from '@tessera/oauth';
 import { TokenType } from '@tessera/proto-gen/keys';
 import type { CallOptions } from '@tessera/rpc';
 import { describe, expect, it } from 'vitest';
-import { createSigner } from './signer.ts';
+import { createSigner } from './batched-signer.ts';
 import { FakeKeys, testKey } from '../testing/keys.ts';
 import { claimsOf, codeOf } from '../testing/world.ts';
 

@@ -5,7 +5,7 @@ import type { OAuthError } from '@tessera/oauth';
 import { ApplicationType, type Application } from '@tessera/proto-gen/directory';
 import type { Caller, ClientCredentials } from '@tessera/proto-gen/token';
 import { auditDenied, oauthError } from './audit.ts';
-import { requestedAt } from './issuer.ts';
+import { requestedAt } from './requested-issuer.ts';
 
 /** Whether the application is a confidential client (RFC 6749 §2.1). */
 export function isConfidential(application: Application): boolean {

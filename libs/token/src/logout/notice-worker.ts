@@ -9,7 +9,7 @@ import type { Tenant } from '@tessera/proto-gen/directory';
 import { TokenType } from '@tessera/proto-gen/keys';
 import { Code, ConnectError, rootCall } from '@tessera/rpc';
 import type { Client } from '@tessera/rpc';
-import type { Signer } from '../pipeline/signer.ts';
+import type { Signer } from '../pipeline/batched-signer.ts';
 
 /** A receiver may be unavailable for over an hour, as during its own upgrade. */
 const rules = { delays: [1, 4, 15, 60, 300], mostAttempts: 20 };

@@ -1,7 +1,7 @@
 import { credentials as channelCredentials, experimental, Metadata } from '@grpc/grpc-js';
 import type { ChannelCredentials } from '@grpc/grpc-js';
 import { watchCertificates } from '@tessera/rpc/client/certificates';
-import { IntrospectionError } from './errors.ts';
+import { IntrospectionError } from './introspection-error.ts';
 import type { IntrospectorCredentials } from './types.ts';
 
 /** @throws Error if the files do not belong together or cannot be read */

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { boundedCache } from './bounded-cache.ts';
+import { boundedCache } from './answer-cache.ts';
 import { Ended } from './ended.ts';
 import { createIntrospector } from './introspector.ts';
 import type { Introspector } from './types.ts';

@@ -1,6 +1,6 @@
 import { decodeJwt, errors, jwtVerify, type JWTPayload } from 'jose';
 import { signingAlgorithmNames } from '@tessera/oauth/signing-algorithms';
-import { inactive, type Answer } from './answers.ts';
+import { inactive, type Answer } from './introspection-answer.ts';
 import { PublishedKeys } from './published-keys.ts';
 import type { LocalOptions } from './types.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createIssuerRouter } from './tenant-issuers.ts';
+import { createIssuerRouter } from './issuer-router.ts';
 
 const list = new Map([
   ['https://id.example/t/acme', 'acme'],

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { callerAddress, coverInternet, isEverything, networks, normalizeAddress } from './addresses.ts';
+import { callerAddress, coverInternet, isEverything, networks, normalizeAddress } from './caller-address.ts';
 
 describe('networks', () => {
   it.each([
