@@ -161,6 +161,21 @@ const compatibility: readonly Plant[] = [
   expires('libs/kit/src/canary-endless.ts', '/** For the previous version. */', /not until when/),
 ];
 
+const drawings: readonly Plant[] = [
+  {
+    guard: 'drawings',
+    path: 'libs/audit/src/index.ts',
+    edit: (before) => before.replace(/^ \* {5}.*\n/gm, ''),
+    expect: /has no drawing/,
+  },
+  {
+    guard: 'drawings',
+    path: 'libs/device/src/index.ts',
+    edit: (before) => before.replace('polling/', 'canary/'),
+    expect: /draws canary,/,
+  },
+];
+
 const protos: readonly Plant[] = [
   {
     guard: 'proto-lint',
@@ -210,6 +225,7 @@ export const plants: readonly Plant[] = [
   ...unused,
   ...hygiene,
   ...compatibility,
+  ...drawings,
   ...protos,
   ...others,
 ];

@@ -4,11 +4,11 @@
  * people out. It never issues a token, never stores a password or an opaque value in clear, and never lets Redis alone
  * decide that a session lives or that a code is unused.
  *
- *     gateway ─┐
- *     token ───┴─> service ─┬─> authorization/  checks requests, says the next step, issues codes ──> Redis
- *                           ├─> sign-in/        checks passwords ──> directory
- *                           └─> sessions/       sessions, logout, invalidation ──> Postgres
- *     directory ─ changes ────> sessions/ ends sessions ──> logout notices, which token fetches
+ *     gateway ─┐            ┌─> interaction/  a visit, its next step ─┬─> authorization/  checks requests, issues codes
+ *     token ───┴─> service ─┤                                         └─> methods/  steps: the password ──> directory
+ *                           └─> sessions/     sessions, logout, invalidation ──> Postgres
+ *     directory ─ changes ──> sessions/ ends sessions ──> logout notices, which token fetches
+ *     store/ ──> Redis: visits and codes; Postgres: sessions, known browsers, notices
  */
 export { buildAuthorize, migrations } from './wiring.ts';
 export type { AuthorizePeers } from './wiring.ts';

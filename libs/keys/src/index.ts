@@ -2,9 +2,9 @@
  * The signing keys. Owns the Postgres schema `keys`: key pairs, encrypted at rest, and their life cycle. Signs every token. It never returns a private key, never interprets what it signs, and calls no other service.
  *
  *     token: sign ──────────────┐            ┌─> signer   crypto.sign on the thread pool
- *     gateway: getPublicKeys ───┼─> service ─┴─> key-rings ─> key-ring ─┬─> schedule   who signs now, what is published
- *     operator: rotate, list ───┘                                       ├─> key-wrapper   encrypts private keys
- *     poller ─> key-ring   follows the rotations of other processes     └─> store ──> Postgres
+ *     gateway: getPublicKeys ───┼─> service ─┴─> key-rings ─> issuer-keys ─┬─> schedule   who signs now
+ *     operator: rotate, list ───┘                                          ├─> key-wrapper   encrypts private keys
+ *     poller ─> issuer-keys   follows the rotations of other processes     └─> store ──> Postgres
  */
 export { buildKeys, migrations, type KeysOptions } from './wiring.ts';
 export { keysConfig, keysSecret } from './config.ts';

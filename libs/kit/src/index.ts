@@ -3,7 +3,7 @@
  *
  *     clock ─> ids (ULID: time and randomness)          within ─> TimeLimitError, unlessAborted
  *     secret   a value that no log prints               silence-timer   a silent peer, on a late process too
- *     addresses, normalize   what was typed             bounded-cache   over lru-cache
+ *     addresses, normalize   what was typed             bounded-cache   the least used goes
  */
 export { parseAddresses, type Address } from './addresses.ts';
 export { boundedCache, type BoundedCache } from './bounded-cache.ts';
