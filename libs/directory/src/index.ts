@@ -3,11 +3,12 @@
  * and their password hashes. It reads them, compares secrets and passwords, applies declared state and publishes changes.
  * It never issues anything, never returns a hash, and never finds a record of one tenant by an id of another.
  *
- *     authorize, device, token, gateway ─> service ───────┬─> store/             reads, changes ──> Postgres
+ *     authorize, device, token, gateway ─> service ───────┬─> store/             reads each kind ──> Postgres
  *                                                         ├─> client-secrets/    compares secrets
  *                                                         └─> passwords/         hashes, in a queue of their own
- *     operator (tessera, TESSERA_APPLY_FILE) ─> declared/ reads YAML ─> admin-service ─> apply/ plans, store/ writes
- *     every change ──> feed ──> watchers in the other services
+ *     operator (tessera, TESSERA_APPLY_FILE) ─> declared/ reads YAML ─> admin-service ─> apply/ plans ─> commands of each kind
+ *     each kind: tenants/ resources/ roles/ users/ applications/ ─> its fields in one table, checks, reads, commands
+ *     every change ──> feed/ ──> watchers in the other services
  */
 export { applyAtStart, applyConfig } from './apply/apply-at-start.ts';
 export { applyFile, checkFile, diffFile, type ApplyFileOptions } from './apply/apply-file.ts';

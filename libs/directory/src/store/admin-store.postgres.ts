@@ -1,20 +1,32 @@
 import { auditRow, type AuditEvent } from '@tessera/audit';
 import { type Clock, type Random } from '@tessera/kit';
 import { type Database, type Queryable } from '@tessera/stores';
-import { normalizeIdentifier } from '../users/identifiers.ts';
-import type { Change } from './records.ts';
-import type { AdminStore, PasswordRenewal, StatusTarget, TakenValue, UniqueValues } from './store.ts';
-import { validFromNow } from './valid-from.ts';
+import { sqlState } from '@tessera/telemetry';
+import { commandsOf } from '../apply/commands-of-plan.ts';
+import { putOf, type TenantPlan } from '../apply/plan.ts';
+import { appendChanges } from '../feed/append-changes.postgres.ts';
 import { readTenantState } from '../tenants/read.postgres.ts';
-import { writeTenantPlan } from './tenant-plan.postgres.ts';
+import { normalizeIdentifier } from '../users/identifiers.ts';
+import { validFromNow, type Write } from './command.ts';
+import { excludeVersion01, lockTenant } from './locks.postgres.ts';
+import type {
+  AdminStore,
+  Decide,
+  PasswordRenewal,
+  StatusTarget,
+  TakenValue,
+  TenantChangeResult,
+  UniqueValues,
+} from './store.ts';
+
+/** What audit rows are made with. */
+interface AuditRuntime {
+  readonly clock: Clock;
+  readonly random: Random;
+}
 
 /** Writes of the durable records in Postgres or PGlite. */
-export function createAdminStore(
-  database: Database,
-  runtime: { readonly clock: Clock; readonly random: Random },
-): AdminStore {
-  const record = (tx: Queryable, changes: readonly Change[], events: readonly AuditEvent[]) =>
-    appendChanges(tx, changes).then(() => appendEvents(tx, events, runtime));
+export function createAdminStore(database: Database, runtime: AuditRuntime): AdminStore {
   return {
     async passwordHashes(tenantId) {
       const { rows } = await database.query<PasswordRow>({
@@ -48,40 +60,31 @@ export function createAdminStore(
 
     tenantState: (tenantId) =>
       database.transaction(async (tx) => {
-        await lock(tx);
+        await lockTenant(tx, tenantId, 'alone');
         return readTenantState(tx, tenantId);
       }),
 
     changeTenant: (tenantId, values, decide) =>
-      database.transaction(async (tx) => {
-        await lock(tx);
-        const taken = await takenValues(tx, tenantId, values);
-        if (taken.length > 0) return { kind: 'taken', values: taken };
-        const decision = decide(await readTenantState(tx, tenantId));
-        if (decision === undefined) return { kind: 'stale' };
-        const { plan, changes, events } = decision;
-        if (events.length > 0) {
-          await writeTenantPlan(tx, plan);
-          await record(tx, changes, events);
-        }
-        return { kind: 'done', plan };
-      }),
+      againIfTakenMeanwhile(() =>
+        database.transaction(async (tx) => changeTenant(tx, runtime, tenantId, values, decide)),
+      ),
 
     setStatus: (target, event) =>
       database.transaction(async (tx) => {
-        await lock(tx);
+        const { kind, tenantId } = target;
+        await lockTenant(tx, tenantId, 'together');
         const status = await readStatus(tx, target);
         if (status === undefined) return 'unknown';
         if (status === target.status) return 'unchanged';
         await writeStatus(tx, target);
-        const { kind, tenantId } = target;
-        await record(tx, [{ kind, tenantId, id: target.kind === 'tenant' ? '' : target.id }], [event]);
+        await appendEvents(tx, [event], runtime);
+        await appendChanges(tx, [{ kind, tenantId, id: target.kind === 'tenant' ? '' : target.id }]);
         return 'changed';
       }),
 
     bumpEpoch: (tenantId, event) =>
       database.transaction(async (tx) => {
-        await lock(tx);
+        await excludeVersion01(tx);
         const { rows } = await tx.query<{ tenant_id: string; valid_from: number }>({
           name: 'directory.bump_epoch',
           text: `WITH bumped AS (
@@ -89,27 +92,77 @@ export function createAdminStore(
                       SET valid_from = ${validFromNow('valid_from')}, updated_at = clock_timestamp()
                     WHERE $1::text IS NULL OR tenant_id = $1
                 RETURNING tenant_id, valid_from
-                 ), recorded AS (
-                   INSERT INTO directory.change (kind, tenant_id, id, ended)
-                   SELECT 'tenant', tenant_id, '', true FROM bumped
                  )
                  SELECT tenant_id, valid_from::float8 AS valid_from FROM bumped ORDER BY tenant_id`,
           values: [tenantId ?? null],
         });
         const epochs = rows.map((row) => ({ tenantId: row.tenant_id, validFrom: row.valid_from }));
-        await appendEvents(
+        const events = epochs.map((epoch) => ({ ...event, tenantId: epoch.tenantId }));
+        await appendEvents(tx, events, runtime);
+        await appendChanges(
           tx,
-          epochs.map((epoch) => ({ ...event, tenantId: epoch.tenantId })),
-          runtime,
+          epochs.map((epoch) => ({ kind: 'tenant', tenantId: epoch.tenantId, id: '', endsAll: true })),
         );
         return epochs;
       }),
   };
 }
 
+/** Another tenant took a unique value after this change had looked: the change has to be decided again. */
+class TakenMeanwhile extends Error {
+  override readonly name = 'TakenMeanwhile';
+}
+
+/** How often a change is decided if other tenants take its unique values, or free them again, meanwhile. */
+const attempts = 3;
+
+async function againIfTakenMeanwhile<T>(attempt: () => Promise<T>): Promise<T> {
+  for (let count = 1; ; count += 1) {
+    try {
+      return await attempt();
+    } catch (error) {
+      const isTaken = error instanceof TakenMeanwhile || sqlState(error) === uniqueViolation;
+      if (!isTaken || count === attempts) throw error;
+    }
+  }
+}
+
+/** SQLSTATE: another transaction committed the same key, such as a client ID. */
+const uniqueViolation = '23505';
+
+async function changeTenant(
+  tx: Queryable,
+  runtime: AuditRuntime,
+  tenantId: string,
+  values: UniqueValues,
+  decide: Decide,
+): Promise<TenantChangeResult> {
+  await lockTenant(tx, tenantId, 'alone');
+  const taken = await takenValues(tx, tenantId, values);
+  if (taken.length > 0) return { kind: 'taken', values: taken };
+  const decision = decide(await readTenantState(tx, tenantId));
+  if (decision === undefined) return { kind: 'stale' };
+  const { plan, changes, events } = decision;
+  if (events.length === 0) return { kind: 'done', plan };
+  const write: Write = (name, text, ...given) =>
+    tx.query({ name: `directory.${name}`, text, values: [tenantId, ...given] });
+  for (const command of commandsOf(plan)) await command(write);
+  await appendEvents(tx, events, runtime);
+  await appendChanges(tx, changes);
+  // Tenants are locked one by one, so another may have taken a value since; whoever appends to the feed later sees it.
+  const takenSince = claimsValues(plan) ? await takenValues(tx, tenantId, values) : [];
+  if (takenSince.length > 0) throw new TakenMeanwhile();
+  return { kind: 'done', plan };
+}
+
+/** Whether a plan declares something that must differ from other tenants. */
+function claimsValues({ tenant, resources, applications }: TenantPlan): boolean {
+  return tenant !== 'unchanged' || putOf(resources).length > 0 || applications.created.length > 0;
+}
+
 async function replacePasswordHash(
   database: Database,
-  runtime: { readonly clock: Clock; readonly random: Random },
+  runtime: AuditRuntime,
   { tenantId, userId, from, to }: PasswordRenewal,
 ): Promise<boolean> {
   const event = 'auth.credential.rehashed';
@@ -132,14 +185,6 @@ interface PasswordRow {
   readonly username: string;
   readonly password_hash: string;
   readonly imported_hash: Uint8Array | null;
-}
-
-/** Held until the commit, so that the feed is in commit order and nothing changes between two reads. */
-async function lock(tx: Queryable): Promise<void> {
-  await tx.query({
-    name: 'directory.lock',
-    text: `SELECT pg_advisory_xact_lock(hashtextextended('tessera.directory.change', 0))`,
-  });
 }
 
 async function takenValues(
@@ -174,30 +219,10 @@ async function takenValues(
   return rows.map(({ kind, value }) => ({ kind, value }));
 }
 
-/** The next write deletes rows older than a week; a consumer that was disconnected for longer starts over. */
-async function appendChanges(tx: Queryable, changes: readonly Change[]): Promise<void> {
-  await tx.query({
-    name: 'directory.append_changes',
-    text: `INSERT INTO directory.change (kind, tenant_id, id, ended)
-           SELECT c.kind, c."tenantId", c.id, coalesce(c."endsAll", false) OR
-                  CASE c.kind WHEN 'tenant' THEN t.status WHEN 'application' THEN a.status ELSE u.status END
-                    IS DISTINCT FROM 'active'
-             FROM jsonb_to_recordset($1::jsonb) AS c(kind text, "tenantId" text, id text, "endsAll" boolean)
-             LEFT JOIN directory.tenant AS t ON t.tenant_id = c."tenantId"
-             LEFT JOIN directory.application AS a ON a.tenant_id = c."tenantId" AND a.client_id = c.id
-             LEFT JOIN directory.user_account AS u ON u.tenant_id = c."tenantId" AND u.user_id = c.id`,
-    values: [JSON.stringify(changes)],
-  });
-  await tx.query({
-    name: 'directory.prune_changes',
-    text: `DELETE FROM directory.change WHERE recorded_at < statement_timestamp() - interval '7 days'`,
-  });
-}
-
 async function appendEvents(
   tx: Queryable,
   events: readonly AuditEvent[],
-  runtime: { readonly clock: Clock; readonly random: Random },
+  runtime: AuditRuntime,
 ): Promise<void> {
   await tx.query({
     name: 'directory.append_audit',

@@ -1,7 +1,7 @@
 import type { Queryable } from '@tessera/stores';
 import { readApplications } from '../applications/read.postgres.ts';
 import { readResources } from '../resources/read.postgres.ts';
-import { readRoles } from '../roles/store.postgres.ts';
+import { readRoles } from '../roles/read.postgres.ts';
 import type { TenantState } from '../store/records.ts';
 import { readUsers } from '../users/read.postgres.ts';
 import { tenantColumns, type TenantRecord } from './fields.ts';

@@ -1,0 +1,65 @@
+import { statusChanged, validFromAfter, validFromNow, type Command } from '../store/command.ts';
+import { applicationColumns, type ApplicationRecord } from './fields.ts';
+
+const { names, values, definitions, updates } = applicationColumns;
+
+const putText = `
+  INSERT INTO directory.application AS present (tenant_id, ${names}, valid_from)
+  SELECT $1, ${values},
+         CASE WHEN EXISTS (SELECT FROM directory.former_application f
+                            WHERE f.tenant_id = $1 AND f.client_id = a."clientId")
+              THEN ${validFromNow('0')} ELSE 0 END
+    FROM jsonb_to_recordset($2::jsonb) AS a(${definitions})
+  ON CONFLICT (tenant_id, client_id) DO UPDATE
+     SET ${updates},
+         valid_from = ${validFromAfter(statusChanged)}, updated_at = clock_timestamp()`;
+
+/** Creates or changes applications, with their secrets. */
+export function putApplications(applications: readonly ApplicationRecord[]): Command {
+  // In one order for all writers, as a client ID is unique over all tenants and may be waited for.
+  const put = applications.toSorted((left, right) => (left.clientId < right.clientId ? -1 : 1));
+  const secrets = put.flatMap(({ clientId, secrets: declared }) =>
+    declared.map((secret, position) => ({ ...secret, clientId, position })),
+  );
+  return async (write) => {
+    await write(
+      'put_applications',
+      putText,
+      JSON.stringify(put.map(({ secrets: _, ...application }) => application)),
+    );
+    await write(
+      'delete_secrets',
+      `DELETE FROM directory.application_secret s
+      WHERE s.tenant_id = $1 AND s.client_id = ANY($2::text[]) AND s.digest <> ALL($3::text[])`,
+      put.map(({ clientId }) => clientId),
+      secrets.map(({ digest }) => digest),
+    );
+    // A clock may tell two rows the same time, so those of one command are dated apart.
+    await write(
+      'put_secrets',
+      `INSERT INTO directory.application_secret (tenant_id, client_id, digest, expires_at, created_at)
+     SELECT $1, s."clientId", s.digest, to_timestamp(s."expiresAt" / 1000.0),
+            statement_timestamp() + s.position * interval '1 microsecond'
+       FROM jsonb_to_recordset($2::jsonb)
+         AS s("clientId" text, digest text, "expiresAt" double precision, position integer)
+     ON CONFLICT (tenant_id, client_id, digest) DO UPDATE SET expires_at = excluded.expires_at`,
+      JSON.stringify(secrets),
+    );
+  };
+}
+
+/** Deletes applications. One that is made again under the identifier of one of them gets back nothing issued before. */
+export function deleteApplications(clientIds: readonly string[]): Command {
+  return async (write) => {
+    await write(
+      'delete_applications',
+      `WITH deleted AS (
+       DELETE FROM directory.application WHERE tenant_id = $1 AND client_id = ANY($2::text[])
+       RETURNING tenant_id, client_id
+     )
+     INSERT INTO directory.former_application (tenant_id, client_id) SELECT tenant_id, client_id FROM deleted
+     ON CONFLICT (tenant_id, client_id) DO UPDATE SET deleted_at = excluded.deleted_at`,
+      clientIds,
+    );
+  };
+}

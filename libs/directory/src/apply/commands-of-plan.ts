@@ -1,0 +1,43 @@
+import { deleteApplications, putApplications } from '../applications/commands.postgres.ts';
+import { deleteResources, putResources } from '../resources/commands.postgres.ts';
+import { createRoles, deleteRoles } from '../roles/commands.postgres.ts';
+import type { Command } from '../store/command.ts';
+import { putTenant } from '../tenants/commands.postgres.ts';
+import { deleteUsers, putUsers } from '../users/commands.postgres.ts';
+import { putOf, type TenantPlan } from './plan.ts';
+
+/**
+ * The commands that carry out a plan. The order keeps every foreign key: what refers goes before what it refers to, and comes
+ * after it; what is unique goes before it comes again.
+ */
+export function commandsOf({
+  desired,
+  tenant,
+  resources,
+  roles,
+  users,
+  applications,
+}: TenantPlan): Command[] {
+  const ifAny = <T>(command: (records: readonly T[]) => Command, records: readonly T[]) =>
+    records.length === 0 ? [] : [command(records)];
+  return [
+    ...(tenant === 'unchanged' ? [] : [putTenant(desired.tenant)]),
+    ...ifAny(createRoles, roles.created),
+    ...ifAny(putResources, putOf(resources)),
+    ...ifAny(
+      deleteResources,
+      resources.deleted.map(({ audience }) => audience),
+    ),
+    ...ifAny(
+      deleteApplications,
+      applications.deleted.map(({ clientId }) => clientId),
+    ),
+    ...ifAny(putApplications, putOf(applications)),
+    ...ifAny(
+      deleteUsers,
+      users.deleted.map(({ userId }) => userId),
+    ),
+    ...ifAny(putUsers, putOf(users)),
+    ...ifAny(deleteRoles, roles.deleted),
+  ];
+}

@@ -1,0 +1,63 @@
+import { statusChanged, validFromAfter, type Command } from '../store/command.ts';
+import { userColumns, type UserRecord } from './fields.ts';
+import { identifiersOf } from './identifiers.ts';
+
+const { names, values, definitions, updates } = userColumns;
+const passwordChanged = 'present.password_hash IS DISTINCT FROM excluded.password_hash';
+
+/** Creates or changes users, with their identifiers and roles. */
+export function putUsers(put: readonly UserRecord[]): Command {
+  const ids = put.map(({ userId }) => userId);
+  return async (write) => {
+    // All of them first, so that two people may swap an address.
+    await write(
+      'clear_identifiers',
+      'DELETE FROM directory.user_identifier WHERE tenant_id = $1 AND user_id = ANY($2::text[])',
+      ids,
+    );
+    await write(
+      'clear_user_roles',
+      'DELETE FROM directory.user_role WHERE tenant_id = $1 AND user_id = ANY($2::text[])',
+      ids,
+    );
+    await write(
+      'put_users',
+      `INSERT INTO directory.user_account AS present (tenant_id, ${names})
+     SELECT $1, ${values} FROM jsonb_to_recordset($2::jsonb) AS u(${definitions})
+     ON CONFLICT (tenant_id, user_id) DO UPDATE
+        SET ${updates},
+            imported_hash = CASE WHEN ${passwordChanged} THEN NULL ELSE present.imported_hash END,
+            valid_from = ${validFromAfter(`${statusChanged} OR ${passwordChanged}`)},
+            updated_at = clock_timestamp()`,
+      JSON.stringify(put),
+    );
+    await write(
+      'put_identifiers',
+      `INSERT INTO directory.user_identifier (tenant_id, identifier, user_id)
+     SELECT $1, i.identifier, i."userId" FROM jsonb_to_recordset($2::jsonb) AS i(identifier text, "userId" text)`,
+      JSON.stringify(
+        put.flatMap((user) => identifiersOf(user).map((identifier) => ({ identifier, userId: user.userId }))),
+      ),
+    );
+    await write(
+      'put_user_roles',
+      `INSERT INTO directory.user_role (tenant_id, user_id, role, position)
+     SELECT $1, r."userId", r.role, r.position
+       FROM jsonb_to_recordset($2::jsonb) AS r("userId" text, role text, position integer)`,
+      JSON.stringify(
+        put.flatMap(({ userId, roles }) => roles.map((role, position) => ({ userId, role, position }))),
+      ),
+    );
+  };
+}
+
+/** Deletes users, by their ids. */
+export function deleteUsers(ids: readonly string[]): Command {
+  return async (write) => {
+    await write(
+      'delete_users',
+      'DELETE FROM directory.user_account WHERE tenant_id = $1 AND user_id = ANY($2::text[])',
+      ids,
+    );
+  };
+}
