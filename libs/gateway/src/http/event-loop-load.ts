@@ -23,3 +23,23 @@ export function watchEventLoopLoad(windowMs: number): EventLoopLoad {
     close: () => clearInterval(timer),
   };
 }
+
+/** An event loop that works for a larger share of the time is behind with its work. */
+const saturatedShare = 0.9;
+
+/**
+ * Tells whether the event loop had hardly a pause lately, that is between two of the times when it was asked, at least `windowMs`
+ * apart. Costs nothing while nobody asks.
+ */
+export function createLoopGauge(windowMs: number): () => boolean {
+  let since = performance.eventLoopUtilization();
+  let isSaturated = false;
+  return () => {
+    const { active, idle, utilization } = performance.eventLoopUtilization(since);
+    if (active + idle >= windowMs) {
+      isSaturated = utilization > saturatedShare;
+      since = performance.eventLoopUtilization();
+    }
+    return isSaturated;
+  };
+}

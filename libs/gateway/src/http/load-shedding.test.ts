@@ -19,7 +19,7 @@ const jsonBody = { 'content-type': 'application/json' };
 const token = async (app: TestGateway['app']) =>
   app.inject({ method: 'POST', url: '/token', headers: jsonBody, body });
 
-/** A gateway whose token requests wait until they are released. */
+/** A gateway whose token requests wait until they are released, and whose clock stands still. */
 function slow(environment: Readonly<Record<string, string>> = {}) {
   const release = Promise.withResolvers<{ accessToken: string; expiresIn: number }>();
   let waiting = 0;
@@ -27,33 +27,44 @@ function slow(environment: Readonly<Record<string, string>> = {}) {
     waiting += 1;
     return release.promise;
   };
-  gateway = openGateway(testRuntime(), { exchange }, environment, { readiness: () => Promise.resolve() });
+  gateway = openGateway(testRuntime({ clock: fakeClock() }), { exchange }, environment, {
+    readiness: () => Promise.resolve(),
+  });
   const { app } = gateway;
   return {
     app,
     waiting: () => waiting,
+    /** Sends as many requests as it holds at once. */
+    async fill() {
+      const requests = Array.from({ length: 4_096 }, () => token(app));
+      await expect.poll(() => waiting).toBe(1_024);
+      return requests;
+    },
     release: () => release.resolve({ accessToken: 'at', expiresIn: 60 }),
   };
 }
 
 /** A server that answers when it is released, and how slow that is by its clock. */
-function held() {
+function held({ isLoopBusy = false } = {}) {
   const app = Fastify();
   const clock = fakeClock();
   let waiting = 0;
   let next = Promise.withResolvers<void>();
   app.decorateRequest('refused', false);
-  refuseOverload(app, testRuntime({ clock }));
-  app.get('/', async () => {
+  refuseOverload(app, testRuntime({ clock }), () => isLoopBusy);
+  const served: string[] = [];
+  app.get('/', (request) => {
     waiting += 1;
-    await next.promise;
-    return 'answered';
+    served.push(request.id);
+    return next.promise.then(() => 'answered');
   });
   const ask = (count: number) => Array.from({ length: count }, async () => app.inject('/'));
   return {
     app,
     ask,
+    served,
     waiting: () => waiting,
+    advance: (ms: number) => clock.advance(ms),
     release(tookMs: number) {
       clock.advance(tookMs);
       next.resolve();
@@ -85,20 +96,53 @@ it('lets a thousand clients wait as long as requests are quick', async () => {
   }
 });
 
-it('refuses what comes while many slow requests are in progress, and admits again when there are fewer', async () => {
-  const { ask, waiting, release } = held();
+it('refuses what has waited for two seconds while many slow requests are in progress, and admits again when there are fewer', async () => {
+  const { ask, waiting, release, advance } = held();
   const slowOnes = ask(300);
   await expect.poll(waiting).toBe(300);
   release(3_000);
   expect(await statusesOf(slowOnes)).toEqual({ 200: 300 });
   const next = ask(400);
   await expect.poll(waiting).toBe(256);
+  advance(2_000);
+  expect(await statusesOf(next.slice(256))).toEqual({ 503: 144 });
   release(100);
   expect(await statusesOf(next)).toEqual({ 200: 256, 503: 144 });
   const few = ask(200);
   await expect.poll(waiting).toBe(200);
   release(100);
   expect(await statusesOf(few)).toEqual({ 200: 200 });
+});
+
+it('answers first who came first, 64 at a time, while the event loop is busy', async () => {
+  const { ask, waiting, release, served } = held({ isLoopBusy: true });
+  const answers = ask(200);
+  for (const count of [64, 64, 64, 8]) {
+    await expect.poll(waiting).toBe(count);
+    release(1);
+  }
+  expect(await statusesOf(answers)).toEqual({ 200: 200 });
+  expect(served).toEqual(served.toSorted((a, b) => Number(a.slice(4)) - Number(b.slice(4))));
+});
+
+it('starts nothing for clients that left while they waited', async () => {
+  const { app, waiting, release, served } = held({ isLoopBusy: true });
+  const url = await app.listen({ host: '127.0.0.1', port: 0 });
+  onTestFinished(() => app.close());
+  let arrived = 0;
+  app.server.on('request', () => (arrived += 1));
+  const clients = Array.from({ length: 100 }, () => httpRequest(url).end());
+  for (const client of clients) client.on('error', () => undefined);
+  const answered = Promise.all(clients.slice(90).map((client) => once(client, 'response')));
+  await expect.poll(() => arrived).toBe(100);
+  for (const client of clients.slice(64, 90)) client.destroy();
+  await expect.poll(() => new Promise((resolve) => app.server.getConnections((_, n) => resolve(n)))).toBe(74);
+  expect(waiting()).toBe(64);
+  release(1);
+  await expect.poll(waiting).toBe(10);
+  release(1);
+  await answered;
+  expect(served.length).toBe(74);
 });
 
 it('gives no place to clients that do not read their answers', async () => {
@@ -161,27 +205,26 @@ it('forgets the requests of clients that leave before they are answered', async 
 it('refuses a burst that is more than it can hold at once, with 503 and Retry-After, and still says that it is ready', async () => {
   const { app, waiting, release } = slow();
   let answered = 0;
-  const requests = Array.from({ length: 2_100 }, () => token(app).finally(() => (answered += 1)));
+  const requests = Array.from({ length: 4_148 }, () => token(app).finally(() => (answered += 1)));
   const refused = await Promise.race(requests);
   expect(refused.statusCode).toBe(503);
   expect(refused.headers['retry-after']).toBe('2');
   expect(refused.json()).toMatchObject({ isSuccess: false, error: 'temporarily_unavailable' });
-  await expect.poll(waiting).toBe(2_048);
+  await expect.poll(waiting).toBe(1_024);
   await expect.poll(() => answered).toBe(52);
   const page = await app.inject({ url: '/login', headers: { accept: 'text/html' } });
   expect([page.statusCode, page.headers['retry-after']]).toEqual([503, '2']);
   expect((await app.inject('/readyz')).statusCode).toBe(200);
 
   release();
-  expect(await statusesOf(requests)).toEqual({ 200: 2_048, 503: 52 });
+  expect(await statusesOf(requests)).toEqual({ 200: 4_096, 503: 52 });
   expect((await token(app)).statusCode).toBe(200);
 });
 
 it('refuses each dialect in its own shape, with the headers of every answer, and counts it', async () => {
   const environment = { TESSERA_ISSUER: 'https://login.example' };
-  const { app, waiting, release } = slow(environment);
-  const requests = Array.from({ length: 2_048 }, () => token(app));
-  await expect.poll(waiting).toBe(2_048);
+  const { app, fill, release } = slow(environment);
+  const requests = await fill();
   const before = await countedRefusals();
 
   const json = await token(app);
@@ -219,14 +262,13 @@ it('refuses each dialect in its own shape, with the headers of every answer, and
   expect(await countedRefusals()).toBe(before + 2);
 
   release();
-  expect(await statusesOf(requests)).toEqual({ 200: 2_048 });
+  expect(await statusesOf(requests)).toEqual({ 200: 4_096 });
 });
 
 it('refuses more requests of one connection than may be unanswered at once, one after the other', async () => {
-  const { app, waiting, release } = slow();
+  const { app, fill, release } = slow();
   const url = new URL('/token', await app.listen({ host: '127.0.0.1', port: 0 }));
-  const requests = Array.from({ length: 2_048 }, () => token(app));
-  await expect.poll(waiting).toBe(2_048);
+  const requests = await fill();
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
   let connections = 0;
   app.server.on('connection', () => (connections += 1));
