@@ -14,7 +14,8 @@ function block(document: string, having: string): string {
 
 describe('What docs/operations.md has people apply', () => {
   const guide = documentOf('operations.md');
-  const authority = block(guide, 'kind: Issuer');
+  const [, file = ''] = /kubectl apply --filename (\S+)/.exec(guide) ?? [];
+  const authority = readFileSync(join(import.meta.dirname, '../..', file), 'utf8');
   const values = parse(block(guide, 'existingSecret')) as Values;
   const manifests = render(values);
   const certificates = manifests.filter(({ kind }) => kind === 'Certificate');
