@@ -367,7 +367,7 @@ describe('the export of declared state', () => {
     status: disabled
     resources:
       - { audience: https://b.example, name: B, scopes: [write, { name: read, description: See }], tokenType: JWT,
-          scopeFormat: string }
+          scopeFormat: string, signingAlgorithm: ES256 }
       - { audience: https://a.example, name: A }
     roles: [clerk, auditor]
     users:

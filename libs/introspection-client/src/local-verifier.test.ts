@@ -20,9 +20,9 @@ interface Pair {
   readonly jwk: JWK;
 }
 
-async function pair(kid: string): Promise<Pair> {
-  const { publicKey, privateKey } = await generateKeyPair('RS256', { extractable: true });
-  return { kid, privateKey, jwk: { ...(await exportJWK(publicKey)), kid, alg: 'RS256', use: 'sig' } };
+async function pair(kid: string, alg = 'RS256'): Promise<Pair> {
+  const { publicKey, privateKey } = await generateKeyPair(alg, { extractable: true });
+  return { kid, privateKey, jwk: { ...(await exportJWK(publicKey)), kid, alg, use: 'sig' } };
 }
 
 let first: Pair;
@@ -215,7 +215,26 @@ describe('local verification', () => {
     expect(new Set(sources)).toEqual(new Set(['local']));
   });
 
-  it('refuses every algorithm but RS256, even if the published key allows it (JWT-4)', async () => {
+  it('verifies ES256 by a key for ES256 and by no other (RFC 8725 section 3.1)', async () => {
+    const third = await pair('three', 'ES256');
+    published = [first.jwk, third.jwk];
+    const { introspector, sources } = open();
+    const good = await signAs({ alg: 'ES256', kid: third.kid }, third.privateKey);
+    expect(await introspector.introspect(good)).toMatchObject({ active: true, jti: 'j1' });
+    const stranger = await pair('three', 'ES256');
+    const forged = await signAs({ alg: 'ES256', kid: third.kid }, stranger.privateKey);
+    expect(await introspector.introspect(forged)).toEqual({ active: false });
+    expect(new Set(sources)).toEqual(new Set(['local']));
+    for (const header of [
+      { alg: 'RS256', kid: third.kid },
+      { alg: 'ES256', kid: first.kid },
+    ]) {
+      const token = await signAs(header, header.alg === 'RS256' ? first.privateKey : third.privateKey);
+      expect(await introspector.introspect(token)).toEqual({ active: false });
+    }
+  });
+
+  it('refuses every algorithm of RSA but RS256, even if the published key allows it (JWT-4)', async () => {
     const { alg: _, ...jwk } = first.jwk;
     published = [jwk];
     const { introspector, sources } = open();

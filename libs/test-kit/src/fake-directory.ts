@@ -25,6 +25,7 @@ export interface FakeApplication {
     readonly audience: string;
     readonly tokenType?: string;
     readonly scopeFormat?: string;
+    readonly signingAlgorithm?: string;
   }[];
   introspectAudiences: string[];
   authenticatedStartRequired: boolean;

@@ -21,6 +21,7 @@ export const declaredAs = {
   encodedAudience: 'a scope of an API resource',
   apiScope: 'a scope of an API resource',
   encodedApiScope: 'a scope of an API resource',
+  signingAlgorithm: 'a scope of an API resource',
 } as const;
 
 /** Undefined: the declaration has no such value. */
@@ -56,6 +57,7 @@ export function valuesOf(
     encodedAudience: resource && encodeURIComponent(resource.audience),
     apiScope,
     encodedApiScope: apiScope && encodeURIComponent(apiScope),
+    signingAlgorithm: resource?.signingAlgorithm,
   };
 }
 

@@ -57,6 +57,7 @@ export const billingAudience = 'https://billing.acme.example';
 export const stockAudience = 'https://stock.acme.example';
 /** Its access tokens have the `typ` `JWT` besides. */
 export const shelfAudience = 'https://shelf.acme.example';
+const parcelAudience = 'https://parcels.acme.example';
 
 export interface StateOptions {
   readonly bobStatus?: 'active' | 'disabled' | 'locked';
@@ -105,6 +106,11 @@ tenants:
         scopes: [shelf.count]
         tokenType: JWT
         scopeFormat: string
+      - audience: ${parcelAudience}
+        name: Acme Parcel API
+        scopes: [parcels.read]
+        scopeFormat: string
+        signingAlgorithm: ES256
     roles: [clerk, manager]
     users:
       - username: ada
@@ -183,7 +189,7 @@ ${logoutEntry}      - clientId: acme-service
         type: public
         grantTypes: [authorization_code, refresh_token]
         redirectUris: ["${redirectUri}"]
-        scopes: [openid, profile, email, phone, address, offline_access, stock.count, shelf.count]
+        scopes: [openid, profile, email, phone, address, offline_access, stock.count, shelf.count, parcels.read]
         claims:
           groups: {roles: true, targets: [idToken, accessToken]}
           department: {attribute: department, targets: [idToken, userinfo]}

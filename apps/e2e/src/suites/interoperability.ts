@@ -1,6 +1,7 @@
 import * as oauth from 'oauth4webapi';
 import * as openid from 'openid-client';
 import { describe, expect, it } from 'vitest';
+import { headerOf } from '../harness/flows.ts';
 import type { System } from '../harness/set-up.ts';
 import { people, redirectUri, secrets } from '../harness/declared-state.ts';
 
@@ -78,6 +79,26 @@ export function interoperabilitySuite(system: () => System): void {
         expectedState: state,
       });
       expect(tokens.claims()?.sub).toBeTruthy();
+    });
+
+    it('serve openid-client with an access token that is signed with ES256 and an ID token with RS256', async () => {
+      const insecure = { execute: [openid.allowInsecureRequests] };
+      const server = new URL(system().baseUrl);
+      const config = await openid.discovery(server, 'acme-people', undefined, openid.None(), insecure);
+      const verifier = openid.randomPKCECodeVerifier();
+      const url = openid.buildAuthorizationUrl(config, {
+        redirect_uri: redirectUri,
+        scope: 'openid profile parcels.read',
+        code_challenge: await openid.calculatePKCECodeChallenge(verifier),
+        code_challenge_method: 'S256',
+      });
+      const checks = { pkceCodeVerifier: verifier, idTokenExpected: true };
+      const tokens = await openid.authorizationCodeGrant(config, await callback(url), checks);
+      expect(headerOf(tokens.access_token)).toMatchObject({ alg: 'ES256' });
+      expect(headerOf(tokens.id_token ?? '')).toMatchObject({ alg: 'RS256' });
+      const subject = tokens.claims()?.sub ?? '';
+      const info = await openid.fetchUserInfo(config, tokens.access_token, subject);
+      expect(info).toMatchObject({ sub: subject, name: people.ada.name });
     });
 
     it('serve openid-client with client credentials', async () => {

@@ -49,7 +49,15 @@ const application: ApplicationRecord = {
 const state: TenantState = {
   tenant: { tenantId: 'acme', name: 'Acme', status: 'active', issuer: '' },
   resources: [
-    { audience: 'a', name: 'A', shared: false, scopes: [], tokenType: 'at+jwt', scopeFormat: 'array' },
+    {
+      audience: 'a',
+      name: 'A',
+      shared: false,
+      scopes: [],
+      tokenType: 'at+jwt',
+      scopeFormat: 'array',
+      signingAlgorithm: 'RS256',
+    },
   ],
   roles: ['clerk'],
   users: [user],

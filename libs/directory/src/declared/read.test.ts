@@ -66,6 +66,7 @@ describe('a declared state', () => {
         '    scopes: [orders.read, { name: orders.write, description: Change orders }]',
         '    tokenType: JWT',
         '    scopeFormat: string',
+        '    signingAlgorithm: ES256',
         'roles: [clerk]',
         'users:',
         '  - { username: ada, email: ada@acme.example, name: Ada, phoneNumber: "+46701234567", roles: [clerk],',

@@ -1,4 +1,4 @@
-import { isScopeToken } from '@tessera/oauth';
+import { defaultSigningAlgorithm, isScopeToken, signingAlgorithmNames } from '@tessera/oauth';
 import { z } from 'zod';
 import { columnsOf, snakeCase } from '../fields/columns.ts';
 import { field, referenceOf, shapeOf, type RecordOf } from '../fields/field.ts';
@@ -22,6 +22,12 @@ export const tokenFields = {
     schema: z.enum(['array', 'string']).default('array'),
     stored: 'text',
     reference: '`scope` of its access tokens: `array` (default), or `string` (RFC 9068 §2.2.3)',
+  }),
+  signingAlgorithm: field({
+    schema: z.enum(signingAlgorithmNames).default(defaultSigningAlgorithm),
+    stored: 'text',
+    reference:
+      '`alg` of its access tokens: `RS256` (default), or `ES256` for verifiers that accept it: an access token then costs half, and is shorter',
   }),
 };
 

@@ -146,6 +146,7 @@ describe('writers of the directory', () => {
     scopes: [],
     tokenType,
     scopeFormat: 'array' as const,
+    signingAlgorithm: 'RS256' as const,
   });
   it.each([
     {

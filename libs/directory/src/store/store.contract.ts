@@ -77,6 +77,8 @@ export function testApplication(
   };
 }
 
+const defaults = { tokenType: 'at+jwt', scopeFormat: 'array', signingAlgorithm: 'RS256' } as const;
+
 export function testTenant(tenantId: string, fields: Partial<TenantState> = {}): TenantState {
   return {
     tenant: { tenantId, name: tenantId, status: 'active', issuer: '' },
@@ -91,6 +93,7 @@ export function testTenant(tenantId: string, fields: Partial<TenantState> = {}):
         ],
         tokenType: 'JWT',
         scopeFormat: 'string',
+        signingAlgorithm: 'ES256',
       },
     ],
     roles: ['manager', 'clerk'],
@@ -171,6 +174,7 @@ export function directoryStoreContract(engine: string, open: () => Promise<Store
         resourceName: 'API',
         tokenType: 'JWT',
         scopeFormat: 'string',
+        signingAlgorithm: 'ES256',
       };
       expect(await stores.store.findApplication(`${tenantId}-web`)).toEqual({
         application,
@@ -178,7 +182,15 @@ export function directoryStoreContract(engine: string, open: () => Promise<Store
         validFrom: 0,
         scopes: [
           { name: 'write', ...ofApi, description: '' },
-          { name: 'openid', audience: '', description: '', resourceName: '', tokenType: '', scopeFormat: '' },
+          {
+            name: 'openid',
+            audience: '',
+            description: '',
+            resourceName: '',
+            tokenType: '',
+            scopeFormat: '',
+            signingAlgorithm: '',
+          },
           { name: 'read', ...ofApi, description: 'See' },
         ],
       });
@@ -289,6 +301,7 @@ export function directoryStoreContract(engine: string, open: () => Promise<Store
             scopes: [{ name: 'read', description: 'Look' }],
             tokenType: 'at+jwt',
             scopeFormat: 'array',
+            signingAlgorithm: 'RS256',
           },
         ],
         roles: ['clerk'],
@@ -317,6 +330,7 @@ export function directoryStoreContract(engine: string, open: () => Promise<Store
           resourceName: 'New',
           tokenType: 'at+jwt',
           scopeFormat: 'array',
+          signingAlgorithm: 'RS256',
         },
       ]);
       expect(found?.application.allowedRoles).toEqual(['clerk']);
@@ -384,9 +398,7 @@ export function directoryStoreContract(engine: string, open: () => Promise<Store
       const declaring = (tenantId: string, shared: boolean) =>
         make(
           testTenant(tenantId, {
-            resources: [
-              { audience, name: 'API', shared, scopes: [], tokenType: 'at+jwt', scopeFormat: 'array' },
-            ],
+            resources: [{ audience, name: 'API', shared, scopes: [], ...defaults }],
             applications: [],
           }),
           [{ audience, shared }],
@@ -403,8 +415,8 @@ export function directoryStoreContract(engine: string, open: () => Promise<Store
     it('writes nothing if a JWT audience is the client id of another tenant, in either order', async () => {
       const [one, other, third, plain] = [fresh(), fresh(), fresh(), fresh()];
       const withResource = (tenantId: string, audience: string, tokenType: 'JWT' | 'at+jwt') => {
-        const resource = { audience, name: 'API', shared: false, scopes: [], scopeFormat: 'array' as const };
-        return make(testTenant(tenantId, { resources: [{ ...resource, tokenType }], applications: [] }));
+        const resource = { audience, name: 'API', shared: false, scopes: [], ...defaults, tokenType };
+        return make(testTenant(tenantId, { resources: [resource], applications: [] }));
       };
       await make(testTenant(one));
       expect(await withResource(other, `${one}-web`, 'JWT')).toEqual({

@@ -4,8 +4,10 @@ import {
   accessTokenClaims,
   claimNamesOf,
   claimsOfUser,
+  defaultSigningAlgorithm,
   entitledClaims,
   idTokenClaims,
+  isSigningAlgorithm,
   mappedClaims,
   withScopeText,
   type AccessTokenClaims,
@@ -104,7 +106,10 @@ export async function issueTokens(
   return { accessToken, expiresIn, audience: claims.aud, idToken };
 }
 
-/** An access token in the shape that its API resource declares. The one for the issuer itself has the default shape. */
+/**
+ * An access token in the shape that its API resource declares, signed as it declares. It has one audience. The one for the issuer itself has
+ * the defaults.
+ */
 function accessTokenTask(
   claims: AccessTokenClaims,
   mapped: object | undefined,
@@ -112,8 +117,10 @@ function accessTokenTask(
 ): SigningTask {
   const shape = scopes.find(({ audience }) => audience === claims.aud);
   const payload = shape?.scopeFormat === 'string' ? withScopeText(claims) : claims;
+  const algorithm = shape?.signingAlgorithm ?? '';
   return {
     type: shape?.tokenType === 'JWT' ? TokenType.ID_TOKEN : TokenType.ACCESS_TOKEN,
+    algorithm: isSigningAlgorithm(algorithm) ? algorithm : defaultSigningAlgorithm,
     claims: mapped === undefined ? payload : { ...mapped, ...payload },
   };
 }

@@ -6,6 +6,12 @@ export const billing = 'https://billing.acme.example';
 /** Its access tokens have the `typ` `JWT` and `scope` as one text. */
 export const stock = 'https://stock.acme.example';
 
+/** Its access tokens are signed with ES256. */
+export const parcels = 'https://parcels.acme.example';
+
+/** Its algorithm is of a newer version. */
+export const labels = 'https://labels.acme.example';
+
 const scope = (name: string, audience = '') => ({ name, audience });
 const inTheirShape = { audience: stock, tokenType: 'JWT', scopeFormat: 'string' };
 const identity = ['openid', 'profile', 'email', 'phone', 'offline_access'].map((name) => scope(name));
@@ -33,6 +39,16 @@ const applications: (Partial<FakeApplication> & { clientId: string })[] = [
       ...identity,
       { name: 'stock.read', ...inTheirShape },
       { name: 'stock.write', ...inTheirShape },
+      ...ordersScopes,
+    ],
+  },
+  {
+    clientId: 'parcels-app',
+    grantTypes: everyGrant,
+    scopes: [
+      ...identity,
+      { name: 'parcels.read', audience: parcels, signingAlgorithm: 'ES256' },
+      { name: 'labels.read', audience: labels, signingAlgorithm: 'ML-DSA-44' },
       ...ordersScopes,
     ],
   },

@@ -33,7 +33,8 @@ export async function world({
   const database = counting(overrides.database ?? (await testDatabase(migrations)));
   const clock = fakeClock(systemClock.now());
   const key = testKey('key-1');
-  const keys = new FakeKeys(key);
+  const es256 = testKey('key-es', 'ES256');
+  const keys = new FakeKeys(key, es256);
   const directory = populatedDirectory();
   const authorize = new FakeAuthorize();
   const device = new FakeDevice();
@@ -65,6 +66,7 @@ export async function world({
     database,
     clock,
     key,
+    es256,
     keys,
     directory,
     authorize,
