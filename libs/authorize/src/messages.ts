@@ -8,7 +8,7 @@ import type {
   OwnPage as OwnPageMessage,
 } from '@tessera/proto-gen/authorize';
 import type { BrowserCall } from './browser.ts';
-import type { Next, OwnPage } from './interaction/dispatcher.ts';
+import type { Next, OwnPage } from './interaction/next.ts';
 import type { OpenedSession } from './sessions/sessions.ts';
 
 /** The browser that the gateway describes, and its call. */
@@ -40,8 +40,8 @@ export function pageOf(page: OwnPageMessage | undefined): OwnPage {
 export function nextOf(next: Next): NextMessage {
   switch (next.next) {
     case 'step': {
-      const { step: name, interaction, problem } = next;
-      return create(NextSchema, { next: { case: 'step', value: { name, interaction, problem } } });
+      const { step: name, interaction, problem, shown } = next;
+      return create(NextSchema, { next: { case: 'step', value: { name, interaction, problem, shown } } });
     }
     case 'redirect':
       return create(NextSchema, { next: { case: 'redirect', value: redirectOf(next.redirect) } });

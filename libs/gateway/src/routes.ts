@@ -16,8 +16,8 @@ import { showApprovals, submitApprovals } from './pages/approvals.ts';
 import { authorize, authorizeByForm } from './pages/authorize.ts';
 import { showDevice, submitDevice } from './pages/device.ts';
 import type { PageHandler } from './pages/page-context.ts';
-import { showLogin, signIn } from './pages/login.ts';
 import { confirmLogout, logout } from './pages/logout.ts';
+import { showLogin, signIn } from './pages/sign-in/login.ts';
 
 /** Takes a body in the named dialects and answers JSON in the dialect of the request. */
 export interface BodyRoute {

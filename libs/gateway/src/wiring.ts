@@ -13,6 +13,7 @@ import { createDeliveryModes } from './endpoints/delivery-modes.ts';
 import { hostFilter, issuerRule } from './http/issuer-rule.ts';
 import { createKeySet, createKeySets, type KeySet } from './endpoints/key-set.ts';
 import { createIssuerRouter } from './http/issuer-router.ts';
+import { acceptEarlierAuthorize } from './pages/sign-in/earlier-authorize.ts';
 import { loadTemplates } from './pages/templates.ts';
 import { createServer, type ServerOptions } from './http/server.ts';
 
@@ -52,7 +53,7 @@ export function buildGateway(
   });
   const gateway: Gateway = {
     config,
-    peers,
+    peers: { ...peers, authorize: acceptEarlierAuthorize(peers.authorize) },
     runtime,
     keySets,
     deliveryModes,

@@ -86,7 +86,7 @@ describe('one code flow through six processes', () => {
 
   const measured = [
     ['gateway', 'tessera_http_requests_total', 'endpoint="/token",method="POST",status="200"'],
-    ['authorize', 'tessera_calls_total', 'AuthorizeService/SignIn",outcome="ok"'],
+    ['authorize', 'tessera_calls_total', 'AuthorizeService/Continue",outcome="ok"'],
     ['directory', 'tessera_calls_total', 'DirectoryService/VerifyPassword",outcome="ok"'],
     ['token', 'tessera_calls_total', 'TokenService/Exchange",outcome="ok"'],
     ['keys', 'tessera_calls_total', 'KeysService/Sign",outcome="ok"'],

@@ -13,7 +13,7 @@ const calls = {
   redeem: 'tessera.authorize.v1.AuthorizeService/RedeemCode',
   user: 'tessera.directory.v1.DirectoryService/GetUser',
   sign: 'tessera.keys.v1.KeysService/Sign',
-  signIn: 'tessera.authorize.v1.AuthorizeService/SignIn',
+  signIn: 'tessera.authorize.v1.AuthorizeService/Continue',
   password: 'tessera.directory.v1.DirectoryService/VerifyPassword',
 };
 

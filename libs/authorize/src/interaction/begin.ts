@@ -4,8 +4,9 @@ import type { AskedRequest } from '../authorization/request.ts';
 import type { BrowserCall } from '../browser.ts';
 import type { Sessions } from '../sessions/sessions.ts';
 import type { Session, Visit } from '../store/store.ts';
-import type { Next } from './dispatcher.ts';
 import type { Finish } from './finish.ts';
+import { pageOf } from './next.ts';
+import type { Next } from './next.ts';
 import type { Policies, PolicyOfRequest, ToClient } from './policies.ts';
 import { nextStep } from './step.ts';
 import type { Step } from './step.ts';
@@ -58,16 +59,16 @@ export function createBegin(deps: {
     if ('next' in policy) return policy;
     const { request } = policy;
     const fresh = visitOfRequest(from.browser, request, asked.parameters);
-    const save = async (visit: Visit) => describeInteraction(await visits.save(from.browser, visit), policy);
+    const save = (visit: Visit) => visits.save(from.browser, visit);
     const present = await sessions.find(from);
     if (policies.isElsewhere(from, policy, present))
-      return { next: 'tenant_mismatch', interaction: await save(fresh) };
+      return { next: 'tenant_mismatch', interaction: describeInteraction(await save(fresh), policy) };
     const isServed = present !== undefined && serves(request, present);
     const visit = isServed ? await withSessionOf(from, policy, fresh, present) : fresh;
     if ('next' in visit) return visit;
     if (request.prompt.has('none')) return refuseToAsk(from, policy, visit);
     const due = await nextStep(steps, visit, policy);
     if (due === undefined) throw new Error('no step asks who the person is');
-    return { next: 'step', step: due.name, problem: '', interaction: await save(visit) };
+    return pageOf(due, { visit, policy, interactionId: await save(visit) });
   };
 }

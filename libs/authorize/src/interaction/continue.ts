@@ -1,11 +1,13 @@
+import type { User } from '@tessera/proto-gen/directory';
 import type { BrowserCall } from '../browser.ts';
 import type { Sessions } from '../sessions/sessions.ts';
 import type { Visit } from '../store/store.ts';
-import type { Continued, Next, Submitted, VisitsToPages } from './dispatcher.ts';
 import type { Finish } from './finish.ts';
+import { pageOf } from './next.ts';
+import type { Continued, Submitted, VisitsToPages } from './next.ts';
 import type { Policies } from './policies.ts';
 import { nextStep } from './step.ts';
-import type { Policy, Step } from './step.ts';
+import type { Step } from './step.ts';
 import { advance, withoutLostSession } from './visit.ts';
 import { describeInteraction, invalidContext } from './visits.ts';
 import type { StoredVisit, Visits } from './visits.ts';
@@ -40,32 +42,34 @@ export function createContinue(deps: {
     const policy = await policies.of(from, stored);
     if ('next' in policy) return { next: policy };
     const interactionId = typeof submitted.visit === 'string' ? submitted.visit : '';
-    const page = pageOf(policy);
     const present = await sessions.find(from);
     if (policies.isElsewhere(from, policy, present))
       return { next: { next: 'tenant_mismatch', interaction: describeInteraction(interactionId, policy) } };
     const visit = withoutLostSession(stored, present);
     const due = await nextStep(steps, visit, policy);
-    if (due === undefined) throw invalidContext('no step is due');
-    if (due.name !== submitted.step) return { next: page(due, interactionId) };
+    const end = async (reached: Visit, verified?: User): Promise<Continued> => {
+      const { person } = reached;
+      if (person === undefined) throw new Error('no step asks who the person is');
+      const user = verified ?? (await policies.person(from, policy, person));
+      if (user === undefined) throw invalidContext('the sign-in of the person no longer counts');
+      const finished = { visit, before, interactionId, policy, person, user, present };
+      const { opened, redirect } = await finish.visit(from, finished);
+      return { next: redirect === undefined ? { next: 'done' } : { next: 'redirect', redirect }, opened };
+    };
+    // As when the answer to the last form was lost, and its step remembers for good what the person agreed to.
+    if (due === undefined) return end(visit);
+    const at = { visit, policy, interactionId };
+    if (due.name !== submitted.step) return { next: await pageOf(due, at) };
     const result = await due.take(from, visit, policy, submitted.fields);
-    if (result.outcome === 'refused') return { next: page(due, interactionId, result.problem) };
+    if (result.outcome === 'refused') return { next: await pageOf(due, at, result.problem) };
     const advanced = advance(visit, due.name, result);
     const following = await nextStep(steps, advanced, policy);
-    if (following !== undefined) return { next: page(following, await save(from, advanced, interactionId)) };
-    const { person } = advanced;
-    if (person === undefined) throw new Error('no step asks who the person is');
-    const user = result.outcome === 'verified' ? result.user : await policies.person(from, policy, person);
-    if (user === undefined) throw invalidContext('the sign-in of the person no longer counts');
-    const finished = { visit, before, interactionId, policy, person, user, present };
-    const { opened, redirect } = await finish.visit(from, finished);
-    return { next: redirect === undefined ? { next: 'done' } : { next: 'redirect', redirect }, opened };
-  };
-}
-
-function pageOf(policy: Policy) {
-  return ({ name }: Step, interactionId: string, problem = ''): Next => {
-    const interaction = describeInteraction(interactionId, policy);
-    return { next: 'step', step: name, problem, interaction };
+    if (following !== undefined) {
+      const saved = await save(from, advanced, interactionId);
+      return { next: await pageOf(following, { visit: advanced, policy, interactionId: saved }) };
+    }
+    // Who was known before this form may have been disabled meanwhile, or have changed the password.
+    const isFirst = visit.person === undefined && result.outcome === 'verified';
+    return end(advanced, isFirst ? result.user : undefined);
   };
 }

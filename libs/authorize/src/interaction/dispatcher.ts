@@ -1,55 +1,19 @@
 import type { DirectoryClient } from '@tessera/directory-client';
-import type { ClientRedirect } from '@tessera/oauth';
 import type { AuthorizeAudit } from '../audit.ts';
 import type { Codes } from '../authorization/codes.ts';
 import type { BrowserCall } from '../browser.ts';
-import type { OpenedSession, Sessions } from '../sessions/sessions.ts';
-import type { Purpose, Visit } from '../store/store.ts';
+import type { Sessions } from '../sessions/sessions.ts';
+import type { Visit } from '../store/store.ts';
 import { createBegin, type Begin } from './begin.ts';
 import { createContinue, type Continue } from './continue.ts';
 import { createFinish } from './finish.ts';
+import { pageOf } from './next.ts';
+import type { Next, OwnPage, VisitsToPages } from './next.ts';
 import { createPolicies } from './policies.ts';
 import { nextStep } from './step.ts';
-import type { Fields, Step } from './step.ts';
-import { describeInteraction, invalidContext, visitToPage } from './visits.ts';
-import type { Interaction, Visits } from './visits.ts';
-
-/** What comes next in a visit. */
-export type Next =
-  | {
-      readonly next: 'step';
-      /** Name of the step whose page is shown. */
-      readonly step: string;
-      /** What was wrong with its form; empty at first. */
-      readonly problem: string;
-      readonly interaction: Interaction;
-    }
-  /** The browser is signed in to another tenant. */
-  | { readonly next: 'tenant_mismatch'; readonly interaction: Interaction }
-  | { readonly next: 'redirect'; readonly redirect: ClientRedirect }
-  /** Nothing more is required: the page of ours may be shown. */
-  | { readonly next: 'done' };
-
-/** A visit to a page of ours. */
-export interface OwnPage {
-  readonly purpose: Exclude<Purpose, 'code'>;
-  /** As the form has it: it may name no tenant. */
-  readonly tenantId: string;
-}
-
-/** The form of a step. */
-export interface Submitted {
-  /** The identifier of a stored visit, or the page of ours whose first form it is. */
-  readonly visit: string | OwnPage;
-  readonly step: string;
-  readonly fields: Fields;
-}
-
-export interface Continued {
-  readonly next: Next;
-  /** The session that the browser gets. */
-  readonly opened?: OpenedSession | undefined;
-}
+import type { Step } from './step.ts';
+import { invalidContext, visitToPage } from './visits.ts';
+import type { Visits } from './visits.ts';
 
 /**
  * The one place that decides what comes next: a step judges its form and returns here, and no step knows another. Each method throws
@@ -64,9 +28,6 @@ export interface Dispatcher {
   /** The form of another step than the one that is due is not judged. */
   readonly continue: Continue;
 }
-
-/** A new visit to a page of ours. */
-export type VisitsToPages = (from: BrowserCall, page: OwnPage) => Promise<Visit>;
 
 export function createDispatcher(deps: {
   /** In the order in which they are taken. */
@@ -93,8 +54,7 @@ export function createDispatcher(deps: {
     if ('next' in policy) return policy;
     const due = await nextStep(steps, visit, policy);
     if (due === undefined) throw invalidContext('no step is due');
-    const interaction = describeInteraction(interactionId, policy);
-    return { next: 'step', step: due.name, problem: '', interaction };
+    return pageOf(due, { visit, policy, interactionId });
   }
 
   return {

@@ -2,7 +2,8 @@ import type { Handlers } from '@tessera/rpc';
 import { temporarilyUnavailable } from '@tessera/oauth';
 import type { AuthorizeService } from '@tessera/proto-gen/authorize';
 import { browserCallOf, redirectOf, sessionOf } from '../messages.ts';
-import type { Continued, Dispatcher, Next } from './dispatcher.ts';
+import type { Dispatcher } from './dispatcher.ts';
+import type { Continued, Next } from './next.ts';
 
 type EarlierCalls = 'beginAuthorization' | 'signIn' | 'signInDirect';
 

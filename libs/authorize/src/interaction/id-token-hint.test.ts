@@ -60,8 +60,8 @@ describe('a request with an id_token_hint (OIDC Core §3.1.2.1)', () => {
         expect(answer).not.toHaveProperty('code');
       }
     }
-    const rows = await world.audited('authorize.rejected', 1);
-    expect(rows.at(-1)).toMatchObject({ reason: 'invalid_request', clientId: 'acme-web' });
+    const latest = async () => (await world.audited('authorize.rejected', 1)).at(-1);
+    await expect.poll(latest).toMatchObject({ reason: 'invalid_request', clientId: 'acme-web' });
   });
 
   it('gets a code when the named person signs in', async () => {

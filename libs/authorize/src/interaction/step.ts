@@ -12,7 +12,7 @@ export interface Policy {
   readonly request: CheckedRequest | undefined;
 }
 
-/** The fields of a form. */
+/** The fields of a form, or what a page shows. */
 export type Fields = Readonly<Record<string, string>>;
 
 /** What a step found out. It never says what comes next. */
@@ -39,6 +39,8 @@ export interface Step {
   readonly name: string;
   /** Whether the person must take it before the visit can end. */
   isDue(visit: Visit, policy: Policy): boolean | Promise<boolean>;
+  /** What its page shows beside the visit. */
+  shown(visit: Visit, policy: Policy): Fields | Promise<Fields>;
   /** Judges what the person entered. Throws OAuthError for what no further form can change. */
   take(from: BrowserCall, visit: Visit, policy: Policy, fields: Fields): Promise<StepResult>;
 }

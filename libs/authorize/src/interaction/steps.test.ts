@@ -12,6 +12,7 @@ import type { Step } from './step.ts';
 const otp: Step = {
   name: 'otp',
   isDue: ({ person }, { clientId }) => clientId === 'acme-web' && person?.methods.includes('otp') === false,
+  shown: ({ person }) => ({ for: person?.userId ?? '' }),
   async take(_from, { person, tenantId }, _policy, { otp: given }) {
     const user = world.directory.users.get(`${tenantId} ${person?.userId}`);
     if (given !== 'ada' || user === undefined) return { outcome: 'refused', problem: 'wrong_otp' };
@@ -29,6 +30,7 @@ const terms: Step = {
   name: 'terms',
   isDue: ({ purpose, person, done }, { clientId }) =>
     person !== undefined && !done.includes('terms') && (clientId === 'acme-spa' || purpose === 'device'),
+  shown: () => ({}),
   take: async (_from, _visit, _policy, { terms: given }) =>
     given === 'accepted' ? { outcome: 'agreed' } : { outcome: 'refused', problem: 'not_accepted' },
 };
@@ -81,7 +83,12 @@ describe('a visit of several steps', () => {
     const person = newPerson(world);
     const interactionId = await interactionOf(person);
     const first = await send(person, interactionId, 'password', right);
-    expect(stepOf(first.next)).toMatchObject({ name: 'otp', problem: '', interaction: { interactionId } });
+    expect(stepOf(first.next)).toMatchObject({
+      name: 'otp',
+      problem: '',
+      interaction: { interactionId },
+      shown: { for: 'acme-ada' },
+    });
     expect(first.session).toBeUndefined();
     const { rows } = await world.database.query({
       name: 'test.sessions_of_address',
@@ -136,17 +143,39 @@ describe('a visit of several steps', () => {
     }
   });
 
-  it.each<[string, Parameters<World['directory']['changeUser']>[1]]>([
-    ['was disabled', { status: Status.DISABLED }],
-    ['changed the password', { validFrom: BigInt(Math.floor(Date.now() / 1000) + 3600) }],
-  ])('ends without a session if the person %s between two steps', async (_what, change) => {
+  it.each([
+    ['was disabled', 'terms', { status: Status.DISABLED }],
+    ['changed the password', 'terms', { validFrom: BigInt(Math.floor(Date.now() / 1000) + 3600) }],
+    ['changed the password', 'otp', { validFrom: BigInt(Math.floor(Date.now() / 1000) + 3600) }],
+  ])('ends without a session if the person %s before the step %s', async (_what, step, change) => {
     const person = newPerson(world);
-    const interactionId = await interactionOf(person, spa);
+    const interactionId = await interactionOf(person, step === 'terms' ? spa : {});
     await send(person, interactionId, 'password', { ...right, identifier: 'bob' });
     await world.directory.changeUser('acme-bob', change);
-    const sent = send(person, interactionId, 'terms', { terms: 'accepted' });
+    const sent = send(person, interactionId, step, { terms: 'accepted', otp: 'ada' });
     await expect(sent).rejects.toMatchObject(invalidContext);
     await world.directory.changeUser('acme-bob', { status: Status.ACTIVE, validFrom: 0n });
+  });
+
+  it('ends with the form of a step that is no longer due, as one that remembers for good may be after a lost answer', async () => {
+    const asked = new Set(['acme-ada']);
+    const once: Step = {
+      ...terms,
+      isDue: ({ person }) => person !== undefined && asked.has(person.userId),
+      async take(...taken) {
+        asked.clear();
+        return terms.take(...taken);
+      },
+    };
+    const other = await createWorld({ beside: world, steps: [once] });
+    const person = newPerson(world);
+    const interactionId = await interactionOf(person, spa);
+    await send(person, interactionId, 'password', right, other);
+    const lost = await send(person, interactionId, 'terms', { terms: 'accepted' }, other);
+    const kept = await send(person, interactionId, 'terms', { terms: 'accepted' }, other);
+    expect(redirectOf(kept.next)).toContain('code=tc_');
+    expect(redirectOf(kept.next)).not.toBe(redirectOf(lost.next));
+    await other.service.close();
   });
 
   it('takes the last form again if its answer was lost: only the last code is valid', async () => {

@@ -1,7 +1,7 @@
 import { testRuntime } from '@tessera/test-kit';
 import { createLogger } from '@tessera/telemetry';
 import { expect, it, onTestFinished } from 'vitest';
-import { openGateway } from '../testing/fake-services.ts';
+import { openGateway, passwordStep } from '../testing/fake-services.ts';
 
 /** Method, route and status of the lines for one request of each kind. */
 async function linesWith(environment: Readonly<Record<string, string>>) {
@@ -14,9 +14,7 @@ async function linesWith(environment: Readonly<Record<string, string>>) {
     exchange: () => ({ accessToken: 'at', expiresIn: 60 }),
     introspect: () => ({ active: false }),
     revoke: () => ({}),
-    beginAuthorization: () => ({
-      next: { case: 'interaction' as const, value: { interactionId: 'ti_abc' } },
-    }),
+    begin: () => passwordStep({ interactionId: 'ti_abc' }),
   };
   const readiness = () => Promise.resolve();
   const gateway = openGateway(testRuntime({ log }), behaviours, environment, { readiness });

@@ -184,8 +184,10 @@ describe('headers', () => {
     clientId: 'c',
   };
   const pages: Behaviours = {
-    getInteraction: () => ({ interaction: { ...interaction, loginHint: '', scopes: [] } }),
-    beginAuthorization: () => {
+    getInteraction: () => ({
+      step: { name: 'password', interaction: { ...interaction, loginHint: '', scopes: [] } },
+    }),
+    begin: () => {
       throw new OAuthError('invalid_request', 'No.');
     },
   };
@@ -497,7 +499,7 @@ describe('on a real connection', () => {
 
   it('sends a Location with every character encoded', async () => {
     const location = 'https://app/cb?code=1&state=%0d%0aSet-Cookie%3A%20x';
-    const gateway = open({ beginAuthorization: () => ({ next: { case: 'redirect', value: { location } } }) });
+    const gateway = open({ begin: () => ({ next: { next: { case: 'redirect', value: { location } } } }) });
     const url = await listen(gateway);
     const headers = await new Promise<NodeJS.Dict<string | string[]>>((resolve, reject) => {
       httpRequest(`${url}/authorize?a=1`, (answer) => resolve(answer.resume().headers))

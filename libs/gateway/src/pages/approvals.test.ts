@@ -3,7 +3,7 @@ import { OAuthError } from '@tessera/oauth';
 import { Decision } from '@tessera/proto-gen/device';
 import { fakeClock, testRuntime } from '@tessera/test-kit';
 import { antiForgery } from './anti-forgery.ts';
-import { openGateway, type Behaviours } from '../testing/fake-services.ts';
+import { openGateway, passwordStep, type Behaviours } from '../testing/fake-services.ts';
 import { purpose } from './form.ts';
 
 const browserId = `tb_${'a'.repeat(43)}`;
@@ -38,7 +38,11 @@ const open = (behaviours: Behaviours = {}, environment: Record<string, string> =
       listBackchannelAuthentications: () => ({ requests: [waiting('r1'), waiting('r2')] }),
       getApplication: () => ({ application, tenant: { tenantId: 'acme', name: 'Acme' } }),
       decideBackchannelAuthentication: () => ({}),
-      signInDirect: () => ({ session: { sessionToken: 'ts_new', maxAge: 43_200 } }),
+      begin: () => passwordStep({}),
+      continue: () => ({
+        next: { next: { case: 'done', value: {} } },
+        session: { sessionToken: 'ts_new', maxAge: 43_200 },
+      }),
       ...behaviours,
     },
     environment,
@@ -156,7 +160,13 @@ describe('POST /approvals', () => {
     const values = { tenant: 'acme', identifier: 'ada', password: 'engine' };
     const answer = await post(gateway, { ...values, csrf: csrf(purpose.signInTo('acme')) });
     expect([answer.statusCode, answer.headers.location]).toEqual([303, '/approvals']);
-    expect(gateway.requests('signInDirect')).toMatchObject([{ tenantId: 'acme', identifier: 'ada' }]);
+    expect(gateway.requests('continue')).toMatchObject([
+      {
+        visit: { case: 'page', value: { tenantId: 'acme' } },
+        step: 'password',
+        fields: { identifier: 'ada' },
+      },
+    ]);
     const other = await post(gateway, {
       ...values,
       tenant: 'globex',
@@ -166,7 +176,10 @@ describe('POST /approvals', () => {
   });
 
   it('offers to sign out and return if the browser is now signed in to another tenant', async () => {
-    const gateway = open({ getSession: () => ({}), signInDirect: () => ({ tenantMismatch: true }) });
+    const gateway = open({
+      getSession: () => ({}),
+      continue: () => ({ next: { next: { case: 'tenantMismatch', value: {} } } }),
+    });
     const values = { tenant: 'acme', identifier: 'ada', password: 'engine' };
     const answer = await post(gateway, { ...values, csrf: csrf(purpose.signInTo('acme')) });
     expect(answer.statusCode).toBe(400);

@@ -1,15 +1,16 @@
 import type { FastifyReply } from 'fastify';
 import { rootCall } from '@tessera/rpc';
-import type { Session } from '@tessera/proto-gen/authorize';
+import { OwnPage_Name, type Session } from '@tessera/proto-gen/authorize';
 import { readQuery } from '../http/query.ts';
 import { decideFromForm, takeOutcome, type Outcome } from './decision.ts';
-import { signInDirectly, sendElsewhere, sendSignIn, type DirectSignIn } from './direct-sign-in.ts';
 import { antiForgeryField, checkForm, purpose, readForm, shownParameter } from './form.ts';
 import type { PageHandler, PageContext } from './page-context.ts';
 import { sendPage } from './page.ts';
 import { approvalsPath, redirectToPage } from './paths.ts';
 import { personName, requireBrowserId, signedInPerson } from './person.ts';
 import { describeRequest } from './request-description.ts';
+import { continueSignIn, sendElsewhere, sendSignIn, signInToPage } from './sign-in/sign-in.ts';
+import { pageOfForm } from './sign-in/step-pages.ts';
 import { isTenantId, sendTenantForm } from './tenant-form.ts';
 
 /**
@@ -45,10 +46,10 @@ export const showApprovals: PageHandler = async (context) => {
 export const submitApprovals: PageHandler = async (context) => {
   const { app, request, gateway } = context;
   const form = readForm(request);
-  if (form.has('password')) {
+  if (pageOfForm(form) !== undefined) {
     const tenantId = shownParameter(form, 'tenant');
     checkForm(app, request, form, purpose.signInTo(tenantId), gateway);
-    const answer = await signInDirectly(context, signInFor(tenantId), form);
+    const answer = await continueSignIn(context, signInFor(tenantId), form);
     return answer === 'signed_in' ? redirect(context) : answer;
   }
   const person = await signedInPerson(context);
@@ -65,9 +66,14 @@ function redirect({ reply }: PageContext): FastifyReply {
   return redirectToPage(reply, approvalsPath());
 }
 
-function signInFor(tenantId: string): DirectSignIn {
-  const fields = [{ name: 'tenant', value: tenantId }];
-  return { path: '/approvals', tenantId, lead: 'to review your requests', subject: tenantId, fields };
+function signInFor(tenantId: string) {
+  return signInToPage({
+    path: '/approvals',
+    page: { name: OwnPage_Name.APPROVALS, tenantId },
+    lead: 'to review your requests',
+    subject: tenantId,
+    fields: [{ name: 'tenant', value: tenantId }],
+  });
 }
 
 const notices: Readonly<Record<Outcome, string>> = {

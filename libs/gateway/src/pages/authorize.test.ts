@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { OAuthError, temporarilyUnavailable } from '@tessera/oauth';
+import type { AuthorizationRequest, BeginRequest } from '@tessera/proto-gen/authorize';
 import { testRuntime } from '@tessera/test-kit';
 import { parseForms } from '@tessera/test-kit/provision';
-import { openGateway, type Behaviours } from '../testing/fake-services.ts';
+import { openGateway, passwordStep, type Behaviours } from '../testing/fake-services.ts';
 
 const interaction = {
   interactionId: 'ti_abc',
@@ -13,17 +14,18 @@ const interaction = {
   loginHint: '',
   scopes: ['openid'],
 };
-const toLogin: NonNullable<Behaviours['beginAuthorization']> = () => ({
-  next: { case: 'interaction', value: interaction },
-});
-const open = (
-  beginAuthorization: NonNullable<Behaviours['beginAuthorization']> = toLogin,
-  environment: Record<string, string> = {},
-) => openGateway(testRuntime(), { beginAuthorization }, environment);
+const toLogin: NonNullable<Behaviours['begin']> = () => passwordStep(interaction);
+const open = (begin: NonNullable<Behaviours['begin']> = toLogin, environment: Record<string, string> = {}) =>
+  openGateway(testRuntime(), { begin }, environment);
 
 const html = { accept: 'text/html,*/*;q=0.8' };
 const get = (gateway: ReturnType<typeof open>, query: string, headers: Record<string, string> = {}) =>
   gateway.app.inject({ method: 'GET', url: `/authorize${query}`, headers });
+
+function asked({ visit }: BeginRequest): AuthorizationRequest {
+  if (visit.case !== 'request') throw new Error('no authorization request');
+  return visit.value;
+}
 
 const query =
   '?client_id=web&redirect_uri=https%3A%2F%2Fapp%2Fcb&response_type=code&scope=openid&state=a%22%3E';
@@ -46,7 +48,7 @@ describe('POST /authorize', () => {
     const answer = await post(gateway, query.slice(1));
     expect([answer.statusCode, answer.headers.location]).toEqual([303, `/authorize${query}`]);
     expect(answer.headers['cache-control']).toBe('no-store');
-    expect(gateway.requests('beginAuthorization')).toEqual([]);
+    expect(gateway.requests('begin')).toEqual([]);
     expect(
       (await get(gateway, new URL(answer.headers.location ?? '', 'http://localhost').search)).statusCode,
     ).toBe(302);
@@ -63,8 +65,8 @@ describe('GET /authorize', () => {
     const gateway = open();
     const answer = await get(gateway, query, { ...html, 'user-agent': 'Browser/1' });
     expect([answer.statusCode, answer.headers.location]).toEqual([302, '/login?interaction=ti_abc']);
-    const [request] = gateway.requests('beginAuthorization');
-    expect(request?.parameters).toEqual({
+    const [request] = gateway.requests('begin');
+    expect(request && asked(request).parameters).toEqual({
       client_id: 'web',
       redirect_uri: 'https://app/cb',
       response_type: 'code',
@@ -90,7 +92,7 @@ describe('GET /authorize', () => {
 
   it('forwards the person of a valid id_token_hint, or that it is invalid (OIDC Core section 3.1.2.1)', async () => {
     const gateway = openGateway(testRuntime(), {
-      beginAuthorization: toLogin,
+      begin: toLogin,
       verifyIdTokenHint: ({ idToken }) => ({
         valid: idToken === 'good',
         sub: idToken === 'good' ? 'usr_ada' : '',
@@ -100,7 +102,8 @@ describe('GET /authorize', () => {
     await get(gateway, `${query}&id_token_hint=bad`);
     await get(gateway, query);
     const forwarded = gateway
-      .requests('beginAuthorization')
+      .requests('begin')
+      .map(asked)
       .map(({ hintedUserId, idTokenHintIsInvalid }) => [hintedUserId, idTokenHintIsInvalid]);
     expect(forwarded).toEqual([
       ['usr_ada', false],
@@ -120,7 +123,7 @@ describe('GET /authorize', () => {
       const parameters = { code: 'tc_1', state: '"><script>', iss: 'https://id.example' };
       const formPost = { uri, parameters };
       const value = { location: 'https://app.example/in-the-query', formPost };
-      const gateway = open(() => ({ next: { case: 'redirect', value } }));
+      const gateway = open(() => ({ next: { next: { case: 'redirect', value } } }));
       for (const headers of [html, { accept: 'application/json' }]) {
         const answer = await get(gateway, query, headers);
         expect([answer.statusCode, answer.headers.location]).toEqual([200, undefined]);
@@ -152,7 +155,7 @@ describe('GET /authorize', () => {
     const browser = answer.cookies[0]?.value ?? '';
     await get(gateway, query, { cookie: `__Host-tessera_browser=${browser}; __Host-tessera_session=ts_x` });
     await get(gateway, query, { cookie: `tessera_browser=${browser}; tessera_session=ts_x` });
-    const [, known, foreign] = gateway.requests('beginAuthorization');
+    const [, known, foreign] = gateway.requests('begin');
     expect(known?.browser).toMatchObject({ browserId: browser, sessionToken: 'ts_x' });
     expect(foreign?.browser?.sessionToken).toBe('');
     expect(foreign?.browser?.browserId === browser).toBe(false);
@@ -167,7 +170,7 @@ describe('GET /authorize', () => {
 
   it('answers 302 to the redirect URI if no interaction is needed', async () => {
     const location = 'https://app/cb?code=tc_1&state=x';
-    const gateway = open(() => ({ next: { case: 'redirect', value: { location } } }));
+    const gateway = open(() => ({ next: { next: { case: 'redirect', value: { location } } } }));
     const answer = await get(gateway, query);
     expect([answer.statusCode, answer.headers.location, answer.headers['cache-control']]).toEqual([
       302,
@@ -196,7 +199,7 @@ describe('GET /authorize', () => {
         ]);
         expect(answer.headers.location).toBeUndefined();
       }
-      expect(gateway.requests('beginAuthorization')).toEqual([]);
+      expect(gateway.requests('begin')).toEqual([]);
     },
   );
 
@@ -257,7 +260,7 @@ describe('GET /authorize', () => {
   it('answers 400 for a host that is not allowed', async () => {
     const gateway = open();
     expect((await get(gateway, query, { host: 'evil.example' })).statusCode).toBe(400);
-    expect(gateway.requests('beginAuthorization')).toEqual([]);
+    expect(gateway.requests('begin')).toEqual([]);
   });
 
   it('limits requests per address', async () => {
@@ -270,12 +273,12 @@ describe('GET /authorize', () => {
 });
 
 describe('a session of another tenant (security case TEN-6)', () => {
-  const mismatch: NonNullable<Behaviours['beginAuthorization']> = () => ({
-    next: { case: 'tenantMismatch', value: { interaction } },
+  const mismatch: NonNullable<Behaviours['begin']> = () => ({
+    next: { next: { case: 'tenantMismatch', value: { interaction } } },
   });
   const openMismatch = () =>
     openGateway(testRuntime(), {
-      beginAuthorization: mismatch,
+      begin: mismatch,
       endSession: () => ({ location: '', sessionEnded: true }),
     });
 

@@ -30,13 +30,16 @@ export const authorize: PageHandler = async ({ app, request, reply, gateway }) =
   await countStart('authorization', browser.ipAddress, gateway);
   const call = rootCall(request.incoming.requestId);
   const hint = await readHint(parameters['id_token_hint'], request, gateway);
-  const { next } = await gateway.peers.authorize.beginAuthorization({ browser, parameters, ...hint }, call);
-  if (next.case === 'redirect') return sendToClient(reply, gateway, next.value);
+  const visit = { case: 'request', value: { parameters, ...hint } } as const;
+  const { next: begun } = await gateway.peers.authorize.begin({ browser, visit }, call);
+  const next = begun?.next;
+  if (next?.case === 'redirect') return sendToClient(reply, gateway, next.value);
   if (known === '') writeCookie(request, reply, 'browser', browserId);
-  if (next.case === 'interaction') {
-    return reply.header('cache-control', 'no-store').redirect(loginPath(next.value.interactionId), 302);
+  if (next?.case === 'step') {
+    const interactionId = next.value.interaction?.interactionId ?? '';
+    return reply.header('cache-control', 'no-store').redirect(loginPath(interactionId), 302);
   }
-  if (next.case === 'tenantMismatch') {
+  if (next?.case === 'tenantMismatch') {
     const { interaction } = next.value;
     const going = [{ name: 'continue', value: query }];
     return sendMismatch({ request, reply, gateway, browserId, interaction, formTarget: 'client', going });

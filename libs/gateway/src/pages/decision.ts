@@ -5,10 +5,10 @@ import { OAuthError } from '@tessera/oauth';
 import { Decision } from '@tessera/proto-gen/device';
 import type { Authentication } from '@tessera/proto-gen/oauth';
 import { dropCookie, readCookie, writeCookie } from '../http/cookies.ts';
-import { sendSignInAgain, type DirectSignIn } from './direct-sign-in.ts';
 import { checkForm, purpose } from './form.ts';
 import type { PageContext } from './page-context.ts';
 import type { Person } from './person.ts';
+import { sendSignIn, type PlaceOfPage } from './sign-in/sign-in.ts';
 
 /** The result of a decision; `over` if the request had ended before. */
 export type Outcome = 'approved' | 'denied' | 'over';
@@ -39,7 +39,7 @@ export async function decideFromForm(
   context: PageContext,
   form: ReadonlyMap<string, string>,
   person: Person,
-  signIn: DirectSignIn,
+  signIn: PlaceOfPage,
   decide: (call: DecisionCall, options: CallOptions) => Promise<unknown>,
 ): Promise<'decided' | FastifyReply> {
   const { app, request, reply, gateway } = context;
@@ -55,7 +55,7 @@ export async function decideFromForm(
     await decide({ requestId, decision, approver }, rootCall(request.incoming.requestId));
   } catch (error) {
     if (!(error instanceof OAuthError)) throw error;
-    if (error.code === 'login_required') return sendSignInAgain(context, signIn, person, error);
+    if (error.code === 'login_required') return sendSignIn(context, signIn, person, error);
     if (error.code !== 'not_found') throw error;
     outcome = 'over';
   }

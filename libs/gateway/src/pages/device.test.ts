@@ -1,9 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { OAuthError } from '@tessera/oauth';
 import { Decision } from '@tessera/proto-gen/device';
+import { OwnPage_Name } from '@tessera/proto-gen/authorize';
 import { fakeClock, testRuntime } from '@tessera/test-kit';
 import { antiForgery } from './anti-forgery.ts';
-import { openGateway, type Behaviours } from '../testing/fake-services.ts';
+import { openGateway, passwordStep, type Behaviours } from '../testing/fake-services.ts';
 import { purpose } from './form.ts';
 
 const browserId = `tb_${'a'.repeat(43)}`;
@@ -40,7 +41,11 @@ const open = (behaviours: Behaviours = {}, environment: Record<string, string> =
       getDeviceAuthorization: ({ userId }) => ({ request: userId === '' ? anonymous : pending }),
       getApplication: () => ({ application, tenant: { tenantId: 'acme', name: 'Acme' } }),
       decideDeviceAuthorization: () => ({}),
-      signInDirect: () => ({ session: { sessionToken: 'ts_new', maxAge: 43_200 } }),
+      begin: () => passwordStep({}),
+      continue: () => ({
+        next: { next: { case: 'done', value: {} } },
+        session: { sessionToken: 'ts_new', maxAge: 43_200 },
+      }),
       ...behaviours,
     },
     environment,
@@ -207,7 +212,13 @@ describe('a code whose look-up requires a sign-in (DEV-7)', () => {
     const values = { user_code: userCode, tenant: 'acme', identifier: 'ada', password: 'engine' };
     const answer = await post(gateway, { ...values, csrf: csrf(purpose.signInTo(userCode)) });
     expect([answer.statusCode, answer.headers.location]).toEqual([303, opened]);
-    expect(gateway.requests('signInDirect')).toMatchObject([{ tenantId: 'acme', identifier: 'ada' }]);
+    expect(gateway.requests('continue')).toMatchObject([
+      {
+        visit: { case: 'page', value: { tenantId: 'acme' } },
+        step: 'password',
+        fields: { identifier: 'ada' },
+      },
+    ]);
   });
 
   it('asks for the organization again, without a password check, if the form names none', async () => {
@@ -215,7 +226,7 @@ describe('a code whose look-up requires a sign-in (DEV-7)', () => {
     const values = { user_code: userCode, identifier: 'ada', password: 'engine' };
     const answer = await post(gateway, { ...values, csrf: csrf(purpose.signInTo(userCode)) });
     expect([answer.statusCode, answer.headers.location]).toEqual([303, opened]);
-    expect(gateway.requests('signInDirect')).toEqual([]);
+    expect(gateway.requests('continue')).toEqual([]);
   });
 
   it('asks for the password at the own tenant of the person if the sign-in is too old', async () => {
@@ -235,7 +246,9 @@ describe('a code whose look-up requires a sign-in (DEV-7)', () => {
     const gateway = open({ getSession: () => ({}) });
     const values = { user_code: userCode, tenant: 'globex', identifier: 'ada', password: 'engine' };
     await post(gateway, { ...values, csrf: csrf(purpose.signInTo(userCode)) });
-    expect(gateway.requests('signInDirect')).toMatchObject([{ tenantId: 'acme' }]);
+    expect(gateway.requests('continue')).toMatchObject([
+      { visit: { case: 'page', value: { tenantId: 'acme' } } },
+    ]);
   });
 });
 
@@ -264,16 +277,38 @@ describe('POST /device', () => {
     const answer = await post(gateway, { ...values, csrf: csrf(purpose.signInTo(userCode)) });
     expect([answer.statusCode, answer.headers.location]).toEqual([303, opened]);
     expect(answer.cookies).toMatchObject([{ name: 'tessera_session', value: 'ts_new', maxAge: 43_200 }]);
-    expect(gateway.requests('signInDirect')).toMatchObject([
-      { tenantId: 'acme', identifier: 'ada', password: 'engine', browser: { browserId } },
+    expect(gateway.requests('continue')).toMatchObject([
+      {
+        visit: { case: 'page', value: { name: OwnPage_Name.DEVICE, tenantId: 'acme' } },
+        step: 'password',
+        fields: { identifier: 'ada', password: 'engine' },
+        browser: { browserId },
+      },
     ]);
+  });
+
+  it('shows the next step with its visit, which the form of that step continues', async () => {
+    const interaction = { interactionId: 'ti_abc', tenantId: 'acme' };
+    const gateway = open({ getSession: () => ({}), continue: () => passwordStep(interaction) });
+    const values = { user_code: userCode, tenant: 'acme', csrf: csrf(purpose.signInTo(userCode)) };
+    const form = { ...values, identifier: 'ada', password: 'engine' };
+    const { statusCode, body } = await post(gateway, form);
+    expect(statusCode).toBe(200);
+    expect(body).toContain('name="interaction" value="ti_abc"');
+    await post(gateway, { ...form, interaction: 'ti_abc' });
+    expect(gateway.requests('continue')[1]).toMatchObject({
+      visit: { case: 'interactionId', value: 'ti_abc' },
+    });
   });
 
   it('makes the browser known beyond the session', async () => {
     const knownBrowser = { token: `tk_${'k'.repeat(43)}`, maxAge: 15_552_000 };
     const gateway = open({
       getSession: () => ({}),
-      signInDirect: () => ({ session: { sessionToken: 'ts_new', maxAge: 43_200, knownBrowser } }),
+      continue: () => ({
+        next: { next: { case: 'done', value: {} } },
+        session: { sessionToken: 'ts_new', maxAge: 43_200, knownBrowser },
+      }),
     });
     const values = { user_code: userCode, identifier: 'ada', password: 'engine' };
     const answer = await post(gateway, { ...values, csrf: csrf(purpose.signInTo(userCode)) });
@@ -284,7 +319,7 @@ describe('POST /device', () => {
   });
 
   it('offers to sign out and continue with the code if the browser is now signed in to another tenant', async () => {
-    const gateway = open({ signInDirect: () => ({ tenantMismatch: true }) });
+    const gateway = open({ continue: () => ({ next: { next: { case: 'tenantMismatch', value: {} } } }) });
     const values = { user_code: userCode, identifier: 'ada', password: 'engine' };
     const answer = await post(gateway, { ...values, csrf: csrf(purpose.signInTo(userCode)) });
     expect(answer.statusCode).toBe(400);
@@ -296,7 +331,7 @@ describe('POST /device', () => {
   });
 
   it('shows the form again after wrong credentials, without the password', async () => {
-    const gateway = open({ signInDirect: () => ({}) });
+    const gateway = open({ continue: () => passwordStep({}, 'wrong_credentials') });
     const values = { user_code: userCode, identifier: 'ada', password: 'wrong-one' };
     const answer = await post(gateway, { ...values, csrf: csrf(purpose.signInTo(userCode)) });
     expect(answer.statusCode).toBe(401);

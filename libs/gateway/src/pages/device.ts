@@ -1,16 +1,19 @@
 import type { FastifyReply } from 'fastify';
 import { rootCall } from '@tessera/rpc';
 import { OAuthError } from '@tessera/oauth';
+import { OwnPage_Name } from '@tessera/proto-gen/authorize';
 import type { PendingRequest } from '@tessera/proto-gen/device';
 import { readQuery } from '../http/query.ts';
 import { decideFromForm, takeOutcome, type Outcome } from './decision.ts';
-import { signInDirectly, sendSignIn, type DirectSignIn } from './direct-sign-in.ts';
+
 import { antiForgeryField, checkForm, purpose, readForm, shownParameter } from './form.ts';
 import type { PageHandler, PageContext } from './page-context.ts';
 import { sendPage, sendPageError } from './page.ts';
 import { devicePath, redirectToPage } from './paths.ts';
 import { personName, requireBrowserId, servesTenant, signedInPerson, type Person } from './person.ts';
 import { describeRequest } from './request-description.ts';
+import { continueSignIn, sendSignIn, signInToPage } from './sign-in/sign-in.ts';
+import { pageOfForm } from './sign-in/step-pages.ts';
 import { isTenantId, sendTenantForm } from './tenant-form.ts';
 
 /**
@@ -48,7 +51,7 @@ export const submitDevice: PageHandler = async (context) => {
   const form = readForm(request);
   const userCode = shownParameter(form, 'user_code');
   if (form.has('decision')) return decide(context, form, userCode);
-  if (form.has('password')) return signIn(context, form, userCode);
+  if (pageOfForm(form) !== undefined) return signIn(context, form, userCode);
   checkForm(app, request, form, purpose.enterCode, gateway);
   if (userCode.trim() === '') {
     return sendEntry(context, { userCode: '', error: new OAuthError('invalid_request', 'Enter the code.') });
@@ -66,7 +69,7 @@ async function signIn(
   return answering(context, userCode, async () => {
     const tenantId = (await tenantOf(context, userCode)) ?? shownParameter(form, 'tenant');
     if (!isTenantId(tenantId)) return openCode(context, userCode);
-    const answer = await signInDirectly(context, signInFor(userCode, tenantId), form);
+    const answer = await continueSignIn(context, signInFor(userCode, tenantId), form);
     return answer === 'signed_in' ? openCode(context, userCode) : answer;
   });
 }
@@ -86,12 +89,18 @@ async function decide(
   return answer === 'decided' ? redirectToPage(context.reply, devicePath({ user_code: undefined })) : answer;
 }
 
-function signInFor(userCode: string, tenantId: string): DirectSignIn {
+function signInFor(userCode: string, tenantId: string) {
   const fields = [
     { name: 'user_code', value: userCode },
     { name: 'tenant', value: tenantId },
   ];
-  return { path: '/device', tenantId, lead: 'to connect your device', subject: userCode, fields };
+  return signInToPage({
+    path: '/device',
+    page: { name: OwnPage_Name.DEVICE, tenantId },
+    lead: 'to connect your device',
+    subject: userCode,
+    fields,
+  });
 }
 
 function askForTenant(context: PageContext, userCode: string, entered: string): FastifyReply {

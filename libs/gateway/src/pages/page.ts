@@ -8,21 +8,8 @@ import { developerHint } from './developer-hint.ts';
 
 /** A page, and the message that a JSON client gets instead. */
 export interface Page {
-  /** Name of the template. */
-  readonly template:
-    | 'login'
-    | 'mismatch'
-    | 'signed-out'
-    | 'sign-out'
-    | 'no-sign-in'
-    | 'error'
-    | 'device'
-    | 'device-confirm'
-    | 'device-decided'
-    | 'sign-in'
-    | 'approvals'
-    | 'tenant-form'
-    | 'form-post';
+  /** Name of the template in `views`. */
+  readonly template: string;
   readonly title: string;
   /** The page in one sentence. */
   readonly message: string;

@@ -12,13 +12,6 @@ export interface Person {
   readonly fresh: boolean;
 }
 
-/**
- * The answer to credentials that do not sign anybody in, whatever the reason. A person whose attempts are used up gets it too,
- * also for the right password: any other answer would reveal which user names and addresses belong to somebody.
- */
-export const wrongCredentials =
-  'The user name or the password is wrong, or there were too many attempts. If you are sure of both, try again later.';
-
 /** Whether the people of a tenant sign in at the issuer of a request. */
 export function servesTenant(
   { request, gateway }: Pick<PageContext, 'request' | 'gateway'>,

@@ -25,7 +25,7 @@ const payloads = [
 ];
 
 const pages = [
-  'login',
+  'password',
   'mismatch',
   'sign-out',
   'signed-out',
@@ -34,7 +34,6 @@ const pages = [
   'device',
   'device-confirm',
   'device-decided',
-  'sign-in',
   'approvals',
   'tenant-form',
   'form-post',
@@ -56,6 +55,7 @@ describe.each(pages)('the page %s', (page) => {
       path: value,
       uri: value,
       lead: value,
+      leadName: value,
       tenantId: value,
       typed: value,
       userCode: value,

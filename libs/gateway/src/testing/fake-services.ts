@@ -67,6 +67,11 @@ export function openGateway(
   };
 }
 
+/** The page that asks for the password. */
+export function passwordStep<I extends object>(interaction: I, problem = '') {
+  return { next: { next: { case: 'step' as const, value: { name: 'password', interaction, problem } } } };
+}
+
 /** Says that nothing changes. */
 async function* watchChanges(_request: unknown, { signal }: { signal: AbortSignal }) {
   yield { sequence: 1n };

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { OAuthError, temporarilyUnavailable } from '@tessera/oauth';
 import { testRuntime } from '@tessera/test-kit';
-import { antiForgery } from './anti-forgery.ts';
-import { openGateway, type Behaviours } from '../testing/fake-services.ts';
-import { purpose } from './form.ts';
+import { antiForgery } from '../anti-forgery.ts';
+import { openGateway, passwordStep, type Behaviours } from '../../testing/fake-services.ts';
+import { purpose } from '../form.ts';
 
 const interaction = {
   interactionId: 'ti_abc',
@@ -22,16 +22,19 @@ const html = { accept: 'text/html' };
 const form = { 'content-type': 'application/x-www-form-urlencoded' };
 const location = 'https://app/cb?code=tc_1';
 
-const signedIn: NonNullable<Behaviours['signIn']> = () => ({
-  outcome: {
-    case: 'signedIn',
-    value: { session: { sessionToken: 'ts_new', maxAge: 43_200 }, redirect: { location } },
-  },
+const signedIn: NonNullable<Behaviours['continue']> = () => ({
+  next: { next: { case: 'redirect', value: { location } } },
+  session: { sessionToken: 'ts_new', maxAge: 43_200 },
 });
+const refused = (problem: string) => () => passwordStep(interaction, problem);
 const open = (behaviours: Behaviours = {}, environment: Record<string, string> = {}) =>
   openGateway(
     testRuntime(),
-    { getInteraction: () => ({ interaction }), signIn: signedIn, ...behaviours },
+    {
+      getInteraction: () => ({ step: { name: 'password', interaction } }),
+      continue: signedIn,
+      ...behaviours,
+    },
     environment,
   );
 type Gateway = ReturnType<typeof open>;
@@ -77,24 +80,26 @@ describe('GET /login', () => {
   });
 
   it('redirects to the client if the request is no longer allowed (RFC 6749 §4.1.2.1)', async () => {
-    const refused = 'https://app/cb?error=unauthorized_client';
+    const refusal = 'https://app/cb?error=unauthorized_client';
     const gateway = open({
-      getInteraction: () => ({ redirect: { location: refused } }),
-      signIn: () => ({ outcome: { case: 'redirect', value: { location: refused } } }),
+      getInteraction: () => ({ redirect: { location: refusal } }),
+      continue: () => ({ next: { next: { case: 'redirect', value: { location: refusal } } } }),
     });
     for (const answer of [
       await show(gateway),
       await send(gateway),
       await send(gateway, { ...fields, password: '' }),
     ]) {
-      expect([answer.statusCode, answer.headers.location]).toEqual([302, refused]);
+      expect([answer.statusCode, answer.headers.location]).toEqual([302, refusal]);
       expect(answer.headers['set-cookie']).toBeUndefined();
     }
   });
 
   it('fills in the login hint, encoded', async () => {
-    const hinted = { ...interaction, loginHint: '"><script>alert(1)</script>' };
-    const { body } = await show(open({ getInteraction: () => ({ interaction: hinted }) }));
+    const shown = { identifier: '"><script>alert(1)</script>' };
+    const { body } = await show(
+      open({ getInteraction: () => ({ step: { name: 'password', interaction, shown } }) }),
+    );
     expect(body).toContain('value="&quot;&gt;&lt;script&gt;');
     expect(body).not.toContain('<script');
   });
@@ -141,10 +146,10 @@ describe('POST /login', () => {
         maxAge: 43_200,
       },
     ]);
-    expect(gateway.requests('signIn')[0]).toMatchObject({
-      interactionId: 'ti_abc',
-      identifier: 'ada',
-      password: 'engine',
+    expect(gateway.requests('continue')[0]).toMatchObject({
+      visit: { case: 'interactionId', value: 'ti_abc' },
+      step: 'password',
+      fields: { identifier: 'ada', password: 'engine' },
       browser: { browserId, knownBrowserToken: '' },
     });
   });
@@ -153,7 +158,7 @@ describe('POST /login', () => {
     const knownBrowser = { token: knownToken, maxAge: 15_552_000 };
     const session = { sessionToken: 'ts_new', maxAge: 43_200, knownBrowser };
     const gateway = open(
-      { signIn: () => ({ outcome: { case: 'signedIn', value: { session, redirect: { location } } } }) },
+      { continue: () => ({ next: { next: { case: 'redirect', value: { location } } }, session }) },
       { TESSERA_ISSUER: 'https://id.example.com' },
     );
     const given = `__Host-${cookie}; __Host-tessera_known_browser=`;
@@ -168,7 +173,7 @@ describe('POST /login', () => {
       maxAge: 15_552_000,
     });
     await send(gateway, fields, { cookie: `${given}tk_${'x'.repeat(5000)}` });
-    expect(gateway.requests('signIn').map(({ browser }) => browser?.knownBrowserToken)).toEqual([
+    expect(gateway.requests('continue').map(({ browser }) => browser?.knownBrowserToken)).toEqual([
       knownToken,
       '',
     ]);
@@ -176,7 +181,7 @@ describe('POST /login', () => {
 
   it('shows the form again with 401 and the same accessible error for every failed attempt', async () => {
     const gateway = open({
-      signIn: () => ({ outcome: { case: 'wrongCredentials', value: { interaction } } }),
+      continue: refused('wrong_credentials'),
     });
     const answer = await send(gateway, { ...fields, identifier: '<b>ada' });
     expect([answer.statusCode, answer.cookies]).toEqual([401, []]);
@@ -193,21 +198,38 @@ describe('POST /login', () => {
     });
   });
 
-  it('asks for empty fields without a password check', async () => {
-    const gateway = open();
-    for (const empty of [{ identifier: '' }, { password: '' }]) {
-      const answer = await send(gateway, { ...fields, ...empty });
-      expect(answer.statusCode).toBe(400);
-      expect(answer.body).toContain('Enter both');
-    }
-    expect(gateway.requests('signIn')).toEqual([]);
+  it('shows the form again with 400 if a field is empty, and sends only the fields of the step', async () => {
+    const gateway = open({ continue: refused('incomplete') });
+    const answer = await send(gateway, { ...fields, password: '', other: 'x' });
+    expect(answer.statusCode).toBe(400);
+    expect(answer.body).toContain('Enter both');
+    expect(answer.body).toContain('value="ada"');
+    const nothing = { interaction: 'ti_abc', csrf };
+    expect((await send(gateway, nothing)).statusCode).toBe(400);
+    expect(gateway.requests('continue').map((request) => request.fields)).toEqual([
+      { identifier: 'ada', password: '' },
+      { identifier: '', password: '' },
+    ]);
+  });
+
+  it('shows the step that is due instead of the one that was sent, and says of an unknown one that it cannot', async () => {
+    const due =
+      (name: string): NonNullable<Behaviours['continue']> =>
+      () => ({
+        next: { next: { case: 'step', value: { name, interaction } } },
+      });
+    const { statusCode, body } = await send(open({ continue: due('password') }));
+    expect([statusCode, body.includes('name="password"')]).toEqual([200, true]);
+    expect(body).not.toContain('value="ada"');
+    const unknown = await send(open({ continue: due('of-tomorrow') }));
+    expect([unknown.statusCode, unknown.cookies]).toEqual([500, []]);
   });
 
   it('reports the replaced session of another person to the token service before it sets the new one (SES-7)', async () => {
     const ended = { tenantId: 'acme', sessionId: 's1', earlierSessionIds: ['s0'] };
     const session = { sessionToken: 'ts_new', maxAge: 43_200, ended };
     const switched: Behaviours = {
-      signIn: () => ({ outcome: { case: 'signedIn', value: { session, redirect: { location } } } }),
+      continue: () => ({ next: { next: { case: 'redirect', value: { location } } }, session }),
     };
     const gateway = open({ ...switched, noteSessionEnd: () => ({}) });
     expect((await send(gateway)).cookies).toMatchObject([{ name: 'tessera_session', value: 'ts_new' }]);
@@ -224,7 +246,9 @@ describe('POST /login', () => {
   });
 
   it('answers the 400 of the contract if a session of another tenant has appeared since', async () => {
-    const gateway = open({ signIn: () => ({ outcome: { case: 'tenantMismatch', value: { interaction } } }) });
+    const gateway = open({
+      continue: () => ({ next: { next: { case: 'tenantMismatch', value: { interaction } } } }),
+    });
     const answer = await send(gateway);
     expect([answer.statusCode, answer.cookies]).toEqual([400, []]);
     expect(answer.body).toContain('name="interaction" value="ti_abc"');
@@ -247,7 +271,7 @@ describe('POST /login', () => {
       const gateway = open();
       const answer = await send(gateway, values, headers);
       expect([answer.statusCode, answer.cookies, answer.headers.location]).toEqual([400, [], undefined]);
-      expect(gateway.requests('signIn')).toEqual([]);
+      expect(gateway.requests('continue')).toEqual([]);
     },
   );
 
@@ -256,7 +280,7 @@ describe('POST /login', () => {
     async (type) => {
       const gateway = open();
       expect((await send(gateway, fields, { 'content-type': type })).statusCode).toBe(415);
-      expect(gateway.requests('signIn')).toEqual([]);
+      expect(gateway.requests('continue')).toEqual([]);
     },
   );
 
@@ -264,7 +288,7 @@ describe('POST /login', () => {
     'still needs the password whatever X-Forwarded-For says: %.20j (security case XFF-1)',
     async (forwarded) => {
       const gateway = open(
-        { signIn: () => ({ outcome: { case: 'wrongCredentials', value: { interaction } } }) },
+        { continue: refused('wrong_credentials') },
         { TESSERA_TRUSTED_PROXIES: '127.0.0.1' },
       );
       const answer = await send(gateway, fields, { 'x-forwarded-for': forwarded });
@@ -274,7 +298,7 @@ describe('POST /login', () => {
 
   it('shows a page with Retry-After after too many attempts', async () => {
     const gateway = open({
-      signIn: () => {
+      continue: () => {
         throw new OAuthError('rate_limited', 'Too many attempts. Try again later.', {
           retryAfterSeconds: 60,
         });
@@ -289,7 +313,9 @@ describe('POST /login', () => {
     const formPost = { uri: 'https://app/cb', parameters: { code: 'tc_1' } };
     const session = { sessionToken: 'ts_new', maxAge: 43_200 };
     const redirect = { location, formPost };
-    const gateway = open({ signIn: () => ({ outcome: { case: 'signedIn', value: { session, redirect } } }) });
+    const gateway = open({
+      continue: () => ({ next: { next: { case: 'redirect', value: redirect } }, session }),
+    });
     const answer = await send(gateway);
     expect([answer.statusCode, answer.headers['cache-control']]).toEqual([200, 'no-store']);
     expect(answer.body).toContain('<form method="post" action="https://app/cb">');

@@ -1,0 +1,59 @@
+import type { ClientRedirect } from '@tessera/oauth';
+import type { BrowserCall } from '../browser.ts';
+import type { OpenedSession } from '../sessions/sessions.ts';
+import type { Purpose, Visit } from '../store/store.ts';
+import type { Fields, Policy, Step } from './step.ts';
+import { describeInteraction } from './visits.ts';
+import type { Interaction } from './visits.ts';
+
+/** What comes next in a visit. */
+export type Next =
+  | {
+      readonly next: 'step';
+      /** Name of the step whose page is shown. */
+      readonly step: string;
+      /** What was wrong with its form; empty at first. */
+      readonly problem: string;
+      readonly shown: Fields;
+      readonly interaction: Interaction;
+    }
+  /** The browser is signed in to another tenant. */
+  | { readonly next: 'tenant_mismatch'; readonly interaction: Interaction }
+  | { readonly next: 'redirect'; readonly redirect: ClientRedirect }
+  /** Nothing more is required: the page of ours may be shown. */
+  | { readonly next: 'done' };
+
+/** A visit to a page of ours. */
+export interface OwnPage {
+  readonly purpose: Exclude<Purpose, 'code'>;
+  /** As the form has it: it may name no tenant. */
+  readonly tenantId: string;
+}
+
+/** The form of a step. */
+export interface Submitted {
+  /** The identifier of a stored visit, or the page of ours whose first form it is. */
+  readonly visit: string | OwnPage;
+  readonly step: string;
+  readonly fields: Fields;
+}
+
+export interface Continued {
+  readonly next: Next;
+  /** The session that the browser gets. */
+  readonly opened?: OpenedSession | undefined;
+}
+
+/** A new visit to a page of ours. */
+export type VisitsToPages = (from: BrowserCall, page: OwnPage) => Promise<Visit>;
+
+/** The page of a step. `interactionId` is empty for a visit that is not stored. */
+export async function pageOf(
+  step: Step,
+  at: { readonly visit: Visit; readonly policy: Policy; readonly interactionId: string },
+  problem = '',
+): Promise<Next> {
+  const { visit, policy, interactionId } = at;
+  const interaction = describeInteraction(interactionId, policy);
+  return { next: 'step', step: step.name, problem, interaction, shown: await step.shown(visit, policy) };
+}

@@ -1,0 +1,81 @@
+import type { FastifyReply } from 'fastify';
+import { rootCall } from '@tessera/rpc';
+import { OAuthError } from '@tessera/oauth';
+import type { GetInteractionResponse } from '@tessera/proto-gen/authorize';
+import { dropCookie, readCookie } from '../../http/cookies.ts';
+import { readQuery } from '../../http/query.ts';
+import { browserContext } from '../browser.ts';
+import { checkForm, purpose, readForm } from '../form.ts';
+import type { PageHandler, PageContext } from '../page-context.ts';
+import { sendPage } from '../page.ts';
+import { sendToClient } from '../to-client.ts';
+import { continueSignIn, sendStep, type SignInPlace } from './sign-in.ts';
+
+/** `GET /login`: the page of a pending sign-in, else a page that says there is none. */
+export const showLogin: PageHandler = async (context) => {
+  const { request, reply, gateway } = context;
+  const interactionId = readQuery(request).get('interaction') ?? '';
+  const found = interactionId === '' ? undefined : await findInteraction(context, interactionId);
+  if (found?.redirect !== undefined) return sendToClient(reply, gateway, found.redirect);
+  if (found?.step === undefined) return showNoSignIn(context);
+  return sendStep(context, placeOf(interactionId), found.step, {});
+};
+
+/** `POST /login`: the form of a step of a pending sign-in. */
+export const signIn: PageHandler = async (context) => {
+  const { app, request, gateway } = context;
+  const form = readForm(request);
+  const place = placeOf(form.get('interaction') ?? '');
+  checkForm(app, request, form, place.purpose, gateway);
+  const answer = await continueSignIn(context, place, form);
+  if (answer === 'signed_in') throw new OAuthError('server_error', 'The sign-in led nowhere.');
+  return answer;
+};
+
+function placeOf(interactionId: string): SignInPlace {
+  return {
+    path: '/login',
+    formTarget: 'client',
+    purpose: purpose.signIn(interactionId),
+    fields: [],
+    lead: ({ applicationName }) => ['to continue to', applicationName],
+    message: ({ applicationName }) => `Sign in to continue to ${applicationName}.`,
+  };
+}
+
+/** Undefined if the sign-in is finished, has expired, or belongs to another browser. */
+async function findInteraction(
+  { app, request, gateway }: PageContext,
+  interactionId: string,
+): Promise<GetInteractionResponse | undefined> {
+  try {
+    return await gateway.peers.authorize.getInteraction(
+      { browser: browserContext(app, request), interactionId },
+      rootCall(request.incoming.requestId),
+    );
+  } catch (error) {
+    if (error instanceof OAuthError && error.code === 'invalid_request') return undefined;
+    throw error;
+  }
+}
+
+function showNoSignIn({ app, request, reply, gateway }: PageContext): FastifyReply {
+  const signedOut = readCookie(app, request, 'signedOut') !== '';
+  if (!signedOut) {
+    const message = 'There is no sign-in request to continue.';
+    return sendPage(request, reply, gateway, {
+      template: 'no-sign-in',
+      title: 'No sign-in request',
+      message,
+      formTarget: 'own',
+    });
+  }
+  dropCookie(request, reply, 'signedOut');
+  const message = 'You are signed out.';
+  return sendPage(request, reply, gateway, {
+    template: 'signed-out',
+    title: 'Signed out',
+    message,
+    formTarget: 'own',
+  });
+}

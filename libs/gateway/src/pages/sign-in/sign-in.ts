@@ -1,0 +1,193 @@
+import type { FastifyReply } from 'fastify';
+import { rootCall } from '@tessera/rpc';
+import { OAuthError } from '@tessera/oauth';
+import type { Interaction, OwnPage_Name, Step } from '@tessera/proto-gen/authorize';
+import type { FormTarget } from '../../http/headers.ts';
+import { browserContext } from '../browser.ts';
+import { antiForgeryField, purpose } from '../form.ts';
+import { sendMismatch } from '../mismatch.ts';
+import type { PageContext } from '../page-context.ts';
+import { sendPage, sendPageError, type Page } from '../page.ts';
+import { requireBrowserId, servesTenant, type Person } from '../person.ts';
+import { giveSession } from '../session.ts';
+import { sendToClient } from '../to-client.ts';
+import { passwordPage } from './password-page.ts';
+import { pageOfForm, pageOfStep } from './step-pages.ts';
+
+interface Field {
+  readonly name: string;
+  readonly value: string;
+}
+
+interface OwnPage {
+  readonly name: OwnPage_Name;
+  readonly tenantId: string;
+}
+
+/** Where a person signs in, and what for. */
+export interface SignInPlace {
+  /** Where the forms are sent. */
+  readonly path: '/login' | '/device' | '/approvals';
+  /** Where the forms may redirect to. */
+  readonly formTarget: FormTarget;
+  /** What the forms' anti-forgery field is bound to. */
+  readonly purpose: string;
+  /** Hidden fields beside it. */
+  readonly fields: readonly Field[];
+  /** The page of ours that the person is on the way to; undefined for an authorization request. */
+  readonly page?: OwnPage;
+  /** The purpose of the sign-in in words, for instance "to continue to" and the name of the application. */
+  readonly lead: (interaction: Interaction) => readonly [string, string];
+  /** The same as one sentence. */
+  readonly message: (interaction: Interaction) => string;
+}
+
+/** A sign-in on the way to a page of ours. */
+export interface PlaceOfPage extends SignInPlace {
+  readonly page: OwnPage;
+}
+
+/**
+ * The place of a sign-in on the way to a page of ours. `lead` is its purpose as the end of a sentence; `subject` is what the
+ * anti-forgery field is bound to.
+ */
+export function signInToPage(given: {
+  readonly path: '/device' | '/approvals';
+  readonly page: OwnPage;
+  readonly lead: string;
+  readonly subject: string;
+  readonly fields: readonly Field[];
+}): PlaceOfPage {
+  const { path, page, lead, subject, fields } = given;
+  return {
+    path,
+    formTarget: 'own',
+    purpose: purpose.signInTo(subject),
+    fields,
+    page,
+    lead: () => [`${lead}, with your account at`, page.tenantId],
+    message: () => `Sign in ${lead}.`,
+  };
+}
+
+/** Shows the first page of a sign-in, to `person` as one who must sign in again. `error` is what their sign-in was too old for. */
+export async function sendSignIn(
+  context: PageContext,
+  place: PlaceOfPage,
+  person: Person | undefined,
+  error?: OAuthError,
+): Promise<FastifyReply> {
+  const { app, request, gateway } = context;
+  const { next } = await gateway.peers.authorize.begin(
+    { browser: browserContext(app, request), visit: { case: 'page', value: place.page } },
+    rootCall(request.incoming.requestId),
+  );
+  if (next?.next.case !== 'step') throw new OAuthError('server_error', 'The sign-in could not begin.');
+  return sendStep(context, place, next.next.value, { person, error });
+}
+
+/** Judges the form of a step. Answers with the page of what comes next, unless nothing more is required at a page of ours. */
+export async function continueSignIn(
+  context: PageContext,
+  place: SignInPlace,
+  form: ReadonlyMap<string, string>,
+): Promise<'signed_in' | FastifyReply> {
+  const { app, request, reply, gateway } = context;
+  if (place.page !== undefined && !servesTenant(context, place.page.tenantId)) {
+    throw new OAuthError('invalid_request', 'The tenant is not served at this address.');
+  }
+  const page = pageOfForm(form) ?? passwordPage;
+  const fields = Object.fromEntries(page.fields.map((name) => [name, form.get(name) ?? '']));
+  const { next, session } = await gateway.peers.authorize.continue(
+    { browser: browserContext(app, request), visit: visitOf(place, form), step: page.name, fields },
+    rootCall(request.incoming.requestId),
+  );
+  if (session !== undefined) await giveSession(context, session);
+  switch (next?.next.case) {
+    case 'done':
+      return 'signed_in';
+    case 'redirect':
+      return sendToClient(reply, gateway, next.next.value);
+    case 'tenantMismatch':
+      return sendElsewhere(context, place, next.next.value.interaction);
+    case 'step':
+      return sendStep(context, place, next.next.value, { form });
+    default:
+      throw new OAuthError('server_error', 'The sign-in could not be completed.');
+  }
+}
+
+/** The visit that a form names, else the first form at a page of ours. */
+function visitOf({ page }: SignInPlace, form: ReadonlyMap<string, string>) {
+  const interactionId = form.get('interaction') ?? '';
+  if (page === undefined || interactionId !== '') {
+    return { case: 'interactionId', value: interactionId } as const;
+  }
+  return { case: 'page', value: page } as const;
+}
+
+/** Says that the browser is signed in to another tenant, and offers to sign out and continue. */
+export function sendElsewhere(
+  context: PageContext,
+  { page, path, formTarget, fields }: SignInPlace,
+  interaction?: Interaction,
+): FastifyReply {
+  const { request, reply, gateway } = context;
+  const browserId = requireBrowserId(context);
+  if (page === undefined) {
+    const going = [{ name: 'interaction', value: interaction?.interactionId ?? '' }];
+    return sendMismatch({ request, reply, gateway, browserId, interaction, formTarget, going });
+  }
+  const going = [{ name: 'going', value: path.slice(1) }, ...fields];
+  const { tenantId } = page;
+  return sendMismatch({ request, reply, gateway, browserId, tenantId, formTarget, going });
+}
+
+/** Shows the page of a step. `form` is one that may have been refused. */
+export function sendStep(
+  context: PageContext,
+  place: SignInPlace,
+  { name, interaction, problem, shown }: Step,
+  to: {
+    readonly form?: ReadonlyMap<string, string>;
+    readonly person?: Person | undefined;
+    readonly error?: OAuthError | undefined;
+  },
+): FastifyReply {
+  const { request, reply, gateway } = context;
+  const step = pageOfStep(name);
+  if (step === undefined || interaction === undefined)
+    throw new OAuthError('server_error', 'The sign-in could not be continued.', { cause: `step ${name}` });
+  const refused = problem === '' ? undefined : step.problems[problem];
+  const { person, error } = to;
+  const view = { shown, person, form: refused && to.form };
+  const [lead, leadName] = place.lead(interaction);
+  const token = gateway.antiForgery.token(requireBrowserId(context), place.purpose);
+  const { interactionId } = interaction;
+  const page: Page = {
+    template: step.name,
+    title: step.title(view),
+    message: place.message(interaction),
+    formTarget: place.formTarget,
+    tenant: { id: place.page?.tenantId ?? interaction.tenantId, name: interaction.tenantName },
+    data: {
+      path: place.path,
+      lead,
+      leadName,
+      problem: refused?.message ?? error?.message,
+      ...step.data(view),
+      fields: [
+        { name: antiForgeryField, value: token },
+        ...place.fields,
+        ...(interactionId === '' ? [] : [{ name: 'interaction', value: interactionId }]),
+      ],
+    },
+  };
+  if (refused !== undefined) {
+    const refusal = new OAuthError('access_denied', refused.message);
+    return sendPageError(request, reply, gateway, refusal, { ...page, status: refused.status });
+  }
+  return error === undefined
+    ? sendPage(request, reply, gateway, page)
+    : sendPageError(request, reply, gateway, error, page);
+}

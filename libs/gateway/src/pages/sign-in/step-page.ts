@@ -1,0 +1,24 @@
+import type { Person } from '../person.ts';
+
+/** What the page of a step can show. */
+export interface StepView {
+  /** What the step says to show. */
+  readonly shown: Readonly<Record<string, string>>;
+  /** The form that is shown again; undefined at first. */
+  readonly form?: ReadonlyMap<string, string> | undefined;
+  /** Who is signed in and must sign in again; undefined at any other sign-in. */
+  readonly person?: Person | undefined;
+}
+
+/** The page of one step of a sign-in, the same wherever the person signs in. */
+export interface StepPage {
+  /** Name of the step at `authorize`, and of the template. */
+  readonly name: string;
+  /** The fields that the step judges. The first is the field that only this form has. */
+  readonly fields: readonly [string, ...string[]];
+  readonly title: (view: StepView) => string;
+  /** What the template shows beside title, purpose and `problem`. */
+  readonly data: (view: StepView) => object;
+  /** What the page says of a form that was refused, by the name of the problem. */
+  readonly problems: Readonly<Record<string, { readonly status: 400 | 401; readonly message: string }>>;
+}

@@ -1,0 +1,15 @@
+import { passwordPage } from './password-page.ts';
+import type { StepPage } from './step-page.ts';
+
+/** The pages of the steps. */
+const stepPages: readonly StepPage[] = [passwordPage];
+
+/** The page of a step; undefined for a step of a newer `authorize`. */
+export function pageOfStep(name: string): StepPage | undefined {
+  return stepPages.find((page) => page.name === name);
+}
+
+/** The page whose form this is; undefined for any other form. */
+export function pageOfForm(form: ReadonlyMap<string, string>): StepPage | undefined {
+  return stepPages.find(({ fields }) => form.has(fields[0]));
+}
