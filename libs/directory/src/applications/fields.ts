@@ -76,7 +76,15 @@ export const applicationFields = {
         authorizationCode: lifetime('10m'),
         pollInterval: lifetime('60s'),
       })
-      .prefault({}),
+      .default({
+        accessToken: 0,
+        idToken: 0,
+        refreshTokenIdle: 0,
+        refreshTokenAbsolute: 0,
+        authorizationRequest: 0,
+        authorizationCode: 0,
+        pollInterval: 0,
+      }),
     stored: {
       type: 'integer',
       columns: {

@@ -12,12 +12,14 @@ export type Stored =
 /** What is stored of the fields of a record, by their names. */
 export type StoredFields = Readonly<Record<string, { readonly stored: Stored }>>;
 
+type Row = Readonly<Record<string, unknown>>;
+
 /** The parts of the statements that read and write records of one kind. */
 export interface Columns<T> {
   /** For SELECT, with the names that `read` expects. */
   readonly selected: string;
   /** The record of a row; without the fields that are null. */
-  read(row: Readonly<Record<string, unknown>>): T;
+  read(row: Row): T;
   /** For INSERT: the names of the columns. */
   readonly names: string;
   /** For the SELECT that an INSERT writes: the values of `names`. */
@@ -49,7 +51,7 @@ export function columnsOf<T>(fields: StoredFields, key: string, alias: string, p
   const selected = columns.map(({ name, path }) => `${alias}.${name} AS "${prefix}${path}"`);
   return {
     selected: [...selected, ...elsewhere].join(', '),
-    read: (row) => recordOf(fields, row, prefix) as T,
+    read: readerOf(fields, prefix) as (row: Row) => T,
     names: columns.map(({ name }) => name).join(', '),
     values: columns.map(({ value }) => value).join(', '),
     definitions: entries.flatMap(([name, stored]) => definitionOf(name, stored)).join(', '),
@@ -75,20 +77,25 @@ function definitionOf(key: string, stored: Stored): string[] {
   return 'select' in stored ? [] : [`"${key}" jsonb`];
 }
 
-function recordOf(
-  fields: StoredFields,
-  row: Readonly<Record<string, unknown>>,
-  prefix: string,
-): Record<string, unknown> {
-  const record: Record<string, unknown> = {};
-  for (const [key, { stored }] of Object.entries(fields)) {
+/** Made once, as a file may have thousands of records. */
+function readerOf(fields: StoredFields, prefix: string): (row: Row) => Record<string, unknown> {
+  const keys = Object.entries(fields).map(([key, { stored }]) => {
     const path = `${prefix}${key}`;
-    record[key] =
-      typeof stored === 'string' || 'select' in stored
-        ? (row[path] ?? undefined)
-        : Object.fromEntries(Object.keys(stored.columns).map((part) => [part, row[`${path}.${part}`]]));
-  }
-  return record;
+    const parts = typeof stored === 'object' && 'columns' in stored ? Object.keys(stored.columns) : undefined;
+    return { key, path, parts: parts?.map((part) => ({ part, path: `${path}.${part}` })) };
+  });
+  return (row) => {
+    const record: Record<string, unknown> = {};
+    for (const { key, path, parts } of keys) {
+      if (parts === undefined) record[key] = row[path] ?? undefined;
+      else {
+        const value: Record<string, unknown> = {};
+        for (const { part, path } of parts) value[part] = row[path];
+        record[key] = value;
+      }
+    }
+    return record;
+  };
 }
 
 /** The name in SQL and in registered claims of what is called `name` here. */

@@ -122,5 +122,7 @@ function mapped<F extends Key, V>(
   fields: Readonly<Record<string, F>>,
   valueOf: (field: F, key: string) => V,
 ): Record<string, V> {
-  return Object.fromEntries(Object.entries(fields).map(([key, field]) => [key, valueOf(field, key)]));
+  const values: Record<string, V> = {};
+  for (const [key, field] of Object.entries(fields)) values[key] = valueOf(field, key);
+  return values;
 }
