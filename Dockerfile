@@ -52,5 +52,5 @@ EXPOSE 8080 9000 9090
 VOLUME /var/lib/tessera
 USER 1000:1000
 STOPSIGNAL SIGTERM
-ENTRYPOINT ["/usr/local/bin/node", "/app/deploy/image/start.ts"]
+ENTRYPOINT ["/usr/local/bin/node", "--max-semi-space-size=4", "/app/deploy/image/start.ts"]
 CMD ["standalone"]

@@ -43,7 +43,7 @@ async function run(): Promise<number> {
   };
   const management = Number(process.env['TESSERA_MANAGEMENT_PORT']);
   const children = Object.entries(processes).map(([name, port], at) =>
-    spawn(process.execPath, [`apps/${name}/src/main.ts`], {
+    spawn(process.execPath, ['--max-semi-space-size=4', `apps/${name}/src/main.ts`], {
       cwd: dirname(import.meta.dirname),
       env: {
         ...shared,

@@ -11,6 +11,9 @@ import type { Stores } from './stores.ts';
 import type { Target } from './target.ts';
 
 /** This checkout. */
+/** As in `npm start` and in the image. */
+const youngGeneration = '--max-semi-space-size=4';
+
 const ownRoot = fileURLToPath(new URL('../../../', import.meta.url));
 
 export interface RunningProcess {
@@ -138,7 +141,7 @@ async function ours(name: string, environment: Environment): Promise<Planned> {
   const port = await freePort();
   return {
     name,
-    arguments: [`apps/${name}/src/main.ts`],
+    arguments: [youngGeneration, `apps/${name}/src/main.ts`],
     environment: { ...environment, TESSERA_MANAGEMENT_PORT: String(port) },
     readyUrl: `http://127.0.0.1:${port}/readyz`,
   };
