@@ -53,6 +53,12 @@ describe('a listener of Postgres', () => {
     await vi.waitFor(() => expect(listening.hears).toBe(true), patience);
   });
 
+  it('can be closed while it connects', async () => {
+    const database = await openDatabase({ url: await newDatabaseUrl() });
+    database.listen('test.record', () => undefined);
+    await database.close();
+  });
+
   it('takes no connection of the pool', async () => {
     const database = await open();
     const listening = database.listen('test.record', () => undefined);

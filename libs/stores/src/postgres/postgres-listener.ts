@@ -41,8 +41,10 @@ export function createPostgresListener({ connect, notify, log }: ListenerParts):
     const proof = Promise.withResolvers<void>();
     const proofName = `proof.${crypto.randomUUID()}`;
     renewal = new AbortController();
-    for (const stop of [signal, renewal.signal])
-      stop.addEventListener('abort', () => ended.resolve(), { once: true });
+    const ending = AbortSignal.any([signal, renewal.signal]);
+    ending.addEventListener('abort', () => ended.resolve(), { once: true });
+    // Closed while it connected.
+    if (ending.aborted) return;
     client.once('end', () => ended.resolve());
     client.on('notification', ({ payload = '' }) => {
       if (payload === proofName) proof.resolve();
