@@ -57,7 +57,7 @@ export const billingAudience = 'https://billing.acme.example';
 export const stockAudience = 'https://stock.acme.example';
 /** Its access tokens have the `typ` `JWT` besides. */
 export const shelfAudience = 'https://shelf.acme.example';
-const parcelAudience = 'https://parcels.acme.example';
+export const parcelAudience = 'https://parcels.acme.example';
 
 export interface StateOptions {
   readonly bobStatus?: 'active' | 'disabled' | 'locked';

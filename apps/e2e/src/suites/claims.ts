@@ -1,6 +1,7 @@
+import { createRemoteJWKSet, jwtVerify } from 'jose';
 import * as oauth from 'oauth4webapi';
 import { describe, expect, it } from 'vitest';
-import { people, shelfAudience, stockAudience } from '../harness/declared-state.ts';
+import { parcelAudience, people, shelfAudience, stockAudience } from '../harness/declared-state.ts';
 import {
   dialects,
   claimsOf,
@@ -49,6 +50,26 @@ export function claimsSuite(system: () => System): void {
         active: true,
         scope: 'openid stock.count',
       });
+    });
+
+    it('may have a signature with ES256, which jose and oauth4webapi verify offline (RFC 9068 section 4)', async () => {
+      const { http, baseUrl } = system();
+      const first = await signIn('openid offline_access parcels.read', people.cleo);
+      const refreshed = tokensOf(await refresh(http, first.refreshToken, 'acme-people'));
+      for (const tokens of [first, refreshed]) {
+        expect(headerOf(tokens.accessToken)).toMatchObject({ alg: 'ES256', typ: 'at+jwt' });
+        expect(headerOf(tokens.idToken ?? '')).toMatchObject({ alg: 'RS256', typ: 'JWT' });
+        const facts = { aud: parcelAudience, client_id: 'acme-people' };
+        expect(await validated(tokens, parcelAudience)).toMatchObject(facts);
+        const keys = createRemoteJWKSet(new URL(`${baseUrl}/.well-known/jwks.json`));
+        const rules = { issuer: baseUrl, audience: parcelAudience, typ: 'at+jwt' };
+        const verified = await jwtVerify(tokens.accessToken, keys, { ...rules, algorithms: ['ES256'] });
+        expect(verified.payload).toMatchObject(facts);
+        const other = jwtVerify(tokens.accessToken, keys, { ...rules, algorithms: ['RS256'] });
+        await expect(other).rejects.toMatchObject({ code: 'ERR_JOSE_ALG_NOT_ALLOWED' });
+        expect(await introspect(http, tokens.accessToken)).toMatchObject({ active: true, ...facts });
+        await userInfo(tokens);
+      }
     });
 
     it('may have the typ JWT, and no such token passes for an ID token or the reverse', async () => {
