@@ -86,6 +86,12 @@ export function declaredState(seed: string, population: Population): string {
         name: 'Orders',
         scopes: ['orders.read', 'orders.write'],
       },
+      {
+        audience: `https://parcels.${tenantId(tenant)}.example`,
+        name: 'Parcels',
+        scopes: ['parcels.read'],
+        signingAlgorithm: 'ES256',
+      },
     ],
     roles: ['clerk'],
     users: times(population.people, (person) => ({
@@ -104,7 +110,15 @@ export function declaredState(seed: string, population: Population): string {
         secrets: [{ value: clientSecret }],
         grantTypes: ['authorization_code', 'refresh_token', 'client_credentials', 'device_code', 'ciba'],
         redirectUris: [redirectUri],
-        scopes: ['openid', 'profile', 'email', 'offline_access', 'orders.read', 'orders.write'],
+        scopes: [
+          'openid',
+          'profile',
+          'email',
+          'offline_access',
+          'orders.read',
+          'orders.write',
+          'parcels.read',
+        ],
         ciba: { approval: 'page' },
       };
     }),

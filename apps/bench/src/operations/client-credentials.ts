@@ -7,11 +7,13 @@ import { basicOf } from './people.ts';
 import { cycle, form, json, member, okWith } from './requests.ts';
 
 const scope = 'orders.read';
+/** Of the resource whose access tokens are signed with ES256. */
+export const es256Scope = 'parcels.read';
 
-const formRequest = (client: Client, { population }: Target): HttpRequest =>
+const formRequest = (client: Client, { population }: Target, asked = scope): HttpRequest =>
   form(
     `${basePath(population, client.tenant)}/token`,
-    { grant_type: 'client_credentials', scope },
+    { grant_type: 'client_credentials', scope: asked },
     basicOf(client),
   );
 
@@ -19,12 +21,12 @@ const peerRequest = (): HttpRequest =>
   form('/token', { grant_type: 'client_credentials', scope, resource: peerResource }, basicOf(mintedClient));
 
 /** `count` different access tokens of the active applications. */
-export async function issueAccessTokens(target: Target, count: number): Promise<string[]> {
+export async function issueAccessTokens(target: Target, count: number, asked = scope): Promise<string[]> {
   const clients = activeClients(target);
   const requests = Array.from({ length: count }, (_, index) => clients[index % clients.length] as Client);
   return eachOf(
     requests,
-    async (client) => member(await send(target.baseUrl, formRequest(client, target)), 'access_token'),
+    async (client) => member(await send(target.baseUrl, formRequest(client, target, asked)), 'access_token'),
     4,
   );
 }
@@ -66,5 +68,16 @@ export const clientCredentials: readonly Operation[] = [
       return cycle(requests, okWith('"access_token":"ey'));
     },
     peers,
+  },
+  {
+    name: 'client-credentials-es256',
+    inFlight: 32,
+    rate: 200,
+    async ours(target) {
+      const clients = activeClients(target);
+      await issueAccessTokens(target, clients.length, es256Scope);
+      const requests = clients.map((client) => formRequest(client, target, es256Scope));
+      return cycle(requests, okWith('"access_token":"ey'));
+    },
   },
 ];

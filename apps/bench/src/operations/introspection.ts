@@ -7,7 +7,7 @@ import {
 } from '@tessera/proto-gen/token';
 import { times } from '../driver/http-client.ts';
 import type { Target } from '../target.ts';
-import { issueAccessTokens } from './client-credentials.ts';
+import { es256Scope, issueAccessTokens } from './client-credentials.ts';
 import { mint, publicClientId } from './minted.ts';
 import type { CallLoad, Load, Operation } from './operation.ts';
 import { issuePersonalTokens } from './people.ts';
@@ -22,8 +22,8 @@ const batchSize = 100;
 
 const isActive = okWith('"active":true');
 
-async function overHttp(target: Target, count: number): Promise<Load> {
-  const tokens = await issueAccessTokens(target, count);
+async function overHttp(target: Target, count: number, scope?: string): Promise<Load> {
+  const tokens = await issueAccessTokens(target, count, scope);
   return cycle(
     tokens.map((token) => json('/introspect', { token })),
     isActive,
@@ -109,6 +109,12 @@ export const introspection: readonly Operation[] = [
     inFlight: 32,
     rate: 200,
     ours: (target) => overHttp(target, coldTokens),
+  },
+  {
+    name: 'introspect-access-cold-es256',
+    inFlight: 32,
+    rate: 200,
+    ours: (target) => overHttp(target, coldTokens, es256Scope),
   },
   {
     name: 'introspect-refresh',

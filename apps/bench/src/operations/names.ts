@@ -2,11 +2,13 @@
 export const operationNames = [
   'client-credentials-json',
   'client-credentials-form',
+  'client-credentials-es256',
   'code-exchange',
   'refresh',
   'refresh-openid',
   'introspect-access',
   'introspect-access-cold',
+  'introspect-access-cold-es256',
   'introspect-refresh',
   'introspect-call',
   'introspect-call-cold',
