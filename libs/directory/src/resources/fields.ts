@@ -27,7 +27,7 @@ export const tokenFields = {
     schema: z.enum(signingAlgorithmNames).default(defaultSigningAlgorithm),
     stored: 'text',
     reference:
-      '`alg` of its access tokens: `RS256` (default), or `ES256` for verifiers that accept it: an access token then costs half, and is shorter',
+      '`alg` of its access tokens: `RS256` (default), or `ES256` for verifiers that accept it: an access token then costs about a third, and is shorter',
   }),
 };
 
