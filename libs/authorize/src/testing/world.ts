@@ -6,7 +6,15 @@ import type { Database, RedisHandle } from '@tessera/stores';
 import type { Runtime } from '@tessera/process';
 import { AuthorizeService } from '@tessera/proto-gen/authorize';
 import { ApplicationType } from '@tessera/proto-gen/directory';
-import { FakeDirectory, counting, silentLog, testDatabase, testRuntime, testRedis } from '@tessera/test-kit';
+import {
+  eventually,
+  FakeDirectory,
+  counting,
+  silentLog,
+  testDatabase,
+  testRuntime,
+  testRedis,
+} from '@tessera/test-kit';
 import type { Counter, FakeApplication } from '@tessera/test-kit';
 import type { Step } from '../interaction/step.ts';
 import { createSteps } from '../methods/steps.ts';
@@ -61,7 +69,8 @@ export async function createWorld(options: WorldOptions = {}): Promise<World> {
     testRuntime({ database, redis, ...runtime }),
     (deps) => [...createSteps(deps), ...steps],
   );
-  await service.ready();
+  // Connecting may take longer than its limit on a busy machine.
+  await eventually('the service is ready', () => service.ready().then(() => true));
   return {
     directory,
     database,

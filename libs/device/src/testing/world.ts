@@ -20,6 +20,7 @@ import {
   testDatabase,
   testRuntime,
   testRedis,
+  eventually,
 } from '@tessera/test-kit';
 import type { Counter, FakeApplication } from '@tessera/test-kit';
 import { buildDevice, migrations } from '../wiring.ts';
@@ -49,7 +50,8 @@ export async function createWorld({ config = {}, runtime = {}, beside }: WorldOp
     { directory: directory.client },
     testRuntime({ database, redis, ...runtime }),
   );
-  await service.ready();
+  // Connecting may take longer than its limit on a busy machine.
+  await eventually('the service is ready', () => service.ready().then(() => true));
   return {
     directory,
     database,

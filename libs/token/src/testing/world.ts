@@ -3,7 +3,7 @@ import { local, rootCall } from '@tessera/rpc';
 import { systemClock } from '@tessera/kit';
 import { ClientAuthenticationMethod, IntrospectionService, TokenService } from '@tessera/proto-gen/token';
 import type { ExchangeRequest } from '@tessera/proto-gen/token';
-import { counting, fakeClock, testDatabase, testRuntime, secretOf } from '@tessera/test-kit';
+import { eventually, counting, fakeClock, testDatabase, testRuntime, secretOf } from '@tessera/test-kit';
 import { buildToken, migrations } from '../wiring.ts';
 import { tokenConfig } from '../config.ts';
 import { FakeAuthorize, FakeDevice, redirectUri, verifier, type FakeGrant } from './authorize.ts';
@@ -46,7 +46,8 @@ export async function world({
   const runtime = testRuntime({ clock, ...overrides, database });
   const peers = { keys: keys.peer(), directory: directory.client, authorize: authorize.peer() };
   const service = buildToken(config, withoutDevice ? peers : { ...peers, device: device.peers() }, runtime);
-  await service.ready();
+  // Connecting may take longer than its limit on a busy machine.
+  await eventually('the service is ready', () => service.ready().then(() => true));
   const token = local(TokenService, service, 'gateway', runtime.log);
   const introspection = local(IntrospectionService, service, 'gateway', runtime.log);
 
