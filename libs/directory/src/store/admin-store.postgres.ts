@@ -149,7 +149,7 @@ async function changeTenant(
   for (const command of commandsOf(plan)) await command(write);
   await appendEvents(tx, events, runtime);
   await appendChanges(tx, changes);
-  // Tenants are locked one by one, so another may have taken a value since; whoever appends to the feed later sees it.
+  // Each tenant has its own lock, so another may have taken a value meanwhile. The later one to append to the feed sees it.
   const takenSince = claimsValues(plan) ? await takenValues(tx, tenantId, values) : [];
   if (takenSince.length > 0) throw new TakenMeanwhile();
   return { kind: 'done', plan };

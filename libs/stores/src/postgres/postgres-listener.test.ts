@@ -1,3 +1,5 @@
+import { EventEmitter } from 'node:events';
+import type { PoolClient } from 'pg';
 import { newDatabaseUrl } from '@tessera/test-kit';
 import { afterAll, describe, expect, it, vi } from 'vitest';
 import type { OpenedDatabase } from '../database.ts';
@@ -51,6 +53,22 @@ describe('a listener of Postgres', () => {
     listening.renew();
     expect(listening.hears).toBe(false);
     await vi.waitFor(() => expect(listening.hears).toBe(true), patience);
+  });
+
+  it('can be closed while the server does not answer LISTEN', async () => {
+    const answer = Promise.withResolvers<never>();
+    const query = vi.fn<() => Promise<never>>(() => answer.promise);
+    const client = Object.assign(new EventEmitter(), { query, release: vi.fn<(broken: boolean) => void>() });
+    const listener = createPostgresListener({
+      connect: () => Promise.resolve(client as unknown as PoolClient),
+      notify: () => Promise.resolve(),
+      log: undefined,
+    });
+    const listening = listener.listen('test.record', () => undefined);
+    await vi.waitFor(() => expect(query).toHaveBeenCalled(), patience);
+    await listener.close();
+    expect(listening.hears).toBe(false);
+    expect(client.release).toHaveBeenCalledWith(true);
   });
 
   it('can be closed while it connects', async () => {

@@ -5,7 +5,7 @@ import { within } from '@tessera/kit';
 import { channel, Listeners } from '../announcements.ts';
 import type { Listening } from '../database.ts';
 
-/** How long the announcement that proves the way may take. */
+/** How long `LISTEN`, and then the announcement that proves the way, may take. */
 const proofMs = 2_000;
 const shortestPauseMs = 1_000;
 const longestPauseMs = 60_000;
@@ -50,7 +50,8 @@ export function createPostgresListener({ connect, notify, log }: ListenerParts):
       if (payload === proofName) proof.resolve();
       else listeners.announce(payload);
     });
-    await client.query(`LISTEN ${channel}`);
+    // A server that hangs must not keep the listener, nor its close, for ever.
+    await within(proofMs, client.query(`LISTEN ${channel}`));
     await notify(proofName);
     const proven = await within(proofMs, Promise.race([proof.promise.then(() => true), ended.promise]));
     if (proven !== true) return;
