@@ -220,6 +220,29 @@ function describeStatements(database: () => OpenedDatabase): void {
     expect((await database().query({ name: 'test.all', text: 'SELECT id FROM account' })).rowCount).toBe(3);
   });
 
+  it('asks before it sends a statement that had to wait, and sends nothing if that throws', async () => {
+    const free = Promise.withResolvers<void>();
+    let mayRun = true;
+    const insert = {
+      name: 'test.asked',
+      text: `INSERT INTO account VALUES ('late', 1)`,
+      beforeSending() {
+        if (!mayRun) throw new Error('too late');
+      },
+    };
+    // As many transactions as there are connections, at least.
+    const busy = Array.from({ length: 10 }, () => database().transaction(() => free.promise));
+    const asked = expect(database().query(insert)).rejects.toThrow('too late');
+    mayRun = false;
+    free.resolve();
+    await Promise.all([...busy, asked]);
+    const count = { name: 'test.late', text: `SELECT 1 FROM account WHERE id = 'late'` };
+    expect((await database().query(count)).rowCount).toBe(0);
+    mayRun = true;
+    expect((await database().query(insert)).rowCount).toBe(1);
+    await database().query({ name: 'test.undo_late', text: `DELETE FROM account WHERE id = 'late'` });
+  });
+
   it('throws the error of a violated constraint', async () => {
     const insert = { name: 'test.violate', text: `INSERT INTO account VALUES ('a', 1)` };
     await expect(database().query(insert)).rejects.toMatchObject({ code: '23505' });

@@ -12,6 +12,11 @@ export interface Statement {
   readonly name: string;
   readonly text: string;
   readonly values?: readonly unknown[];
+  /**
+   * Called at each attempt, once there is a connection; what it throws is the outcome, and nothing is sent. For a statement that
+   * would do harm after its caller gave up.
+   */
+  readonly beforeSending?: (() => void) | undefined;
 }
 
 export interface Result<Row> {

@@ -60,7 +60,15 @@ export async function openEmbeddedDatabase(directory: string): Promise<OpenedDat
     engine: 'pglite',
     async query(statement) {
       scope.assertOutside();
-      return queued(() => run(engine, statement));
+      const { beforeSending } = statement;
+      if (beforeSending === undefined) return queued(() => run(engine, statement));
+      // The engine lets a lone statement wait where nothing can stop it.
+      return queued(() =>
+        engine.transaction((tx) => {
+          beforeSending();
+          return run(tx, statement);
+        }),
+      );
     },
     async transaction(work) {
       scope.assertOutside();

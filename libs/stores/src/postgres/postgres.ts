@@ -141,7 +141,8 @@ interface Lease {
 }
 
 async function execute<Row>(client: PoolClient, statement: Statement): Promise<Result<Row>> {
-  const { name, text, values = [] } = statement;
+  const { name, text, values = [], beforeSending } = statement;
+  beforeSending?.();
   const result = await client.query({ name, text, values: [...values] });
   return { rows: result.rows as Row[], rowCount: result.rowCount ?? 0 };
 }

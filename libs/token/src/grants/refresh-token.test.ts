@@ -1,7 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Status } from '@tessera/proto-gen/directory';
 import { orders } from '../testing/directory.ts';
-import { claimsOf, codeOf, issuer, world, type World } from '../testing/world.ts';
+import { testDatabase } from '@tessera/test-kit';
+import { claimsOf, codeOf, credentialsOf, issuer, world, type World } from '../testing/world.ts';
+import { migrations } from '../wiring.ts';
 
 let on: World;
 beforeAll(async () => {
@@ -118,6 +120,88 @@ describe('the refresh token grant', () => {
     const { refreshToken: second } = await on.refresh(refreshToken, 'other');
     await on.elapse(61);
     expect(await codeOf(on.refresh(second, 'other'))).toBe('invalid_grant');
+  });
+});
+
+describe('a refresh whose caller gave up', () => {
+  /** A world where the next statement of this name waits until it is let go. */
+  async function worldThatHolds(name: string) {
+    const reached = Promise.withResolvers<void>();
+    const released = Promise.withResolvers<void>();
+    let armed = false;
+    const database = await testDatabase(migrations);
+    const held = await world({
+      runtime: {
+        database: {
+          ...database,
+          async query(statement) {
+            if (armed && statement.name === name) {
+              armed = false;
+              reached.resolve();
+              await released.promise;
+            }
+            return database.query(statement);
+          },
+        },
+      },
+    });
+    return { ...held, hold: () => (armed = true), reached: reached.promise, release: released.resolve };
+  }
+
+  it.each(['token.rotate', 'token.settle_rotation'])(
+    'and that waited at %s meanwhile revokes nothing when its turn comes (REF-3, RFC 9700 section 4.14.2)',
+    async (statement) => {
+      const late = await worldThatHolds(statement);
+      const { refreshToken: first } = await late.signIn();
+      // Only a second request with the same token is settled.
+      const second = statement === 'token.rotate' ? undefined : await late.refresh(first);
+      const caller = new AbortController();
+      late.hold();
+      const given = late.token.exchange(
+        {
+          grantType: 'refresh_token',
+          refreshToken: first,
+          credentials: credentialsOf('web'),
+          caller: { ipAddress: '192.0.2.7', issuer },
+        },
+        { signal: caller.signal },
+      );
+      const refused = expect(given).rejects.toThrow('the caller gave up');
+      await late.reached;
+      caller.abort();
+      await refused;
+      // The client retries and goes on before the statement of the request it gave up is sent.
+      const { refreshToken: retried } = second ?? (await late.refresh(first));
+      const { refreshToken: third } = await late.refresh(retried);
+      late.database.reset();
+      late.release();
+      await new Promise((resolve) => setTimeout(resolve, 200));
+      expect((await late.refresh(third)).accessToken).not.toBe('');
+      expect((await late.events()).map(({ event }) => event)).not.toContain('refresh.reuse_detected');
+      await late.close();
+    },
+  );
+
+  it('after the rotation leaves the token usable beyond the retry window (F10)', async () => {
+    const { refreshToken } = await on.signIn();
+    const caller = new AbortController();
+    on.keys.beforeSign = () => caller.abort();
+    const given = on.token.exchange(
+      {
+        grantType: 'refresh_token',
+        refreshToken,
+        credentials: credentialsOf('web'),
+        caller: { ipAddress: '192.0.2.7', issuer },
+      },
+      { signal: caller.signal },
+    );
+    // Signed together with another request, so the signature comes all the same.
+    const [left, other] = await Promise.allSettled([given, on.redeem(on.newCode())]);
+    on.keys.beforeSign = undefined;
+    expect([left.status, other.status]).toEqual(['rejected', 'fulfilled']);
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    await on.elapse(31);
+    expect((await on.refresh(refreshToken)).accessToken).not.toBe('');
   });
 });
 

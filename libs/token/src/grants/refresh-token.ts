@@ -41,6 +41,8 @@ export function refreshTokenGrant(parts: RefreshParts): Grant {
         idleSeconds: lifetimes?.refreshTokenIdle || parts.refreshIdleSeconds,
         retryWindowSeconds: parts.retryWindowSeconds,
         trail,
+        // A request that was given up may come after later ones of the same client, and would look like a reuse.
+        throwIfAborted: exchange.throwIfAborted,
       });
       runtime.failpoint('refresh.after_commit');
       if (outcome.kind !== 'rotated' && outcome.kind !== 'retried') throw rotationError(outcome.kind);
@@ -48,7 +50,10 @@ export function refreshTokenGrant(parts: RefreshParts): Grant {
       return {
         // Only the first ID token has the nonce (OIDC Core §12.2).
         userGrant: { ...outcome.grant, nonce: '' },
-        commit: () => Promise.resolve(refreshTokens.encode(successor)),
+        async commit() {
+          exchange.throwIfAborted();
+          return refreshTokens.encode(successor);
+        },
         abandon: () =>
           families
             .recordUndelivered({ tenantId, clientId, ...successor, trail: exchange.trail })

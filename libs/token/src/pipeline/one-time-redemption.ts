@@ -50,8 +50,6 @@ export function oneTimeRedemption(
     userGrant: value.userGrant,
     refreshToken,
     async commit(issued) {
-      // The value works once, so it must not be consumed for a response that nobody receives.
-      exchange.throwIfAborted();
       parts.runtime.failpoint(`${value.failpoint}.before_commit`);
       const outcome = await parts.redemptions.redeem({
         tenantId: exchange.application.tenantId,
@@ -63,6 +61,8 @@ export function oneTimeRedemption(
         family,
         accessToken: { tokenId: exchange.tokenId, audience: issued.audience },
         trail: { ...exchange.trail, details: issuedDetails(exchange, issued) },
+        // The value works once, so it must not be consumed for a response that nobody receives.
+        throwIfAborted: exchange.throwIfAborted,
       });
       parts.runtime.failpoint(`${value.failpoint}.after_commit`);
       if (outcome.kind === 'replayed') throw replayed(parts, outcome);

@@ -136,6 +136,7 @@ async function redeem(
   const { rows } = await database.query<{ redeemed: number; session_ended: boolean }>({
     name: 'token.redeem',
     text: redeemSql,
+    beforeSending: request.throwIfAborted,
     values: [
       tenantId,
       kind,

@@ -84,6 +84,7 @@ export async function rotateRefreshToken(
   const rotated = await database.query<GenerationRow>({
     name: 'token.rotate',
     text: rotateSql,
+    beforeSending: request.throwIfAborted,
     values: [
       ...key,
       request.idleSeconds,
@@ -96,6 +97,7 @@ export async function rotateRefreshToken(
   const settled = await database.query<GenerationRow & { verdict: string }>({
     name: 'token.settle_rotation',
     text: settleRotationSql,
+    beforeSending: request.throwIfAborted,
     values: [
       ...key,
       request.retryWindowSeconds,

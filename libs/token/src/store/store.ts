@@ -40,6 +40,8 @@ export interface RotationRequest extends FamilyKey {
   readonly idleSeconds: number;
   readonly retryWindowSeconds: number;
   readonly trail: Trail;
+  /** Called before each statement is sent, however long it waited; what it throws leaves the family as it is. */
+  readonly throwIfAborted?: () => void;
 }
 
 export type RotationOutcome =
@@ -141,6 +143,8 @@ export interface RedemptionRequest extends PresentedValue {
   readonly family: NewFamily | undefined;
   /** `jti` and `aud` of the issued access token. */
   readonly accessToken: { readonly tokenId: string; readonly audience: string };
+  /** Called before the statement is sent, however long it waited; what it throws leaves the value unused. */
+  readonly throwIfAborted?: () => void;
 }
 
 /** `session_ended`: the session of the code has ended, and nothing changed. */
