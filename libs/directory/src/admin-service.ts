@@ -7,7 +7,7 @@ import { DeclaredStateError } from './declared/positions.ts';
 import { writeTenant } from './declared/write.ts';
 import { statusName } from './fields/status.ts';
 import { notFound, secretMessage } from './messages.ts';
-import type { PepperCheck } from './client-secrets/pepper-check.ts';
+import type { PepperCheck } from './credentials/pepper-check.ts';
 import { differencesOf } from './apply/plan-differences.ts';
 import type { EventBase } from './apply/plan-events.ts';
 import type { DirectoryStore, StatusTarget } from './store/store.ts';

@@ -4,8 +4,7 @@
  * It never issues anything, never returns a hash, and never finds a record of one tenant by an id of another.
  *
  *     authorize, device, token, gateway ─> service ───────┬─> store/             reads each kind ──> Postgres
- *                                                         ├─> client-secrets/    compares secrets
- *                                                         └─> passwords/         hashes, in a queue of their own
+ *                                                         └─> credentials/       compares secrets; hashes passwords, in a queue
  *     operator (tessera, TESSERA_APPLY_FILE) ─> declared/ reads YAML ─> admin-service ─> apply/ plans ─> commands of each kind
  *     each kind: tenants/ resources/ roles/ users/ applications/ ─> its fields in one table, checks, reads, commands
  *     every change ──> feed/ ──> watchers in the other services

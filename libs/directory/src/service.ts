@@ -1,12 +1,12 @@
 import type { ChangeFeed } from '@tessera/stores';
 import type { Handlers } from '@tessera/rpc';
 import { ChangeKind, type DirectoryService } from '@tessera/proto-gen/directory';
-import type { ClientSecrets } from './client-secrets/client-secrets.ts';
+import type { ClientSecrets } from './credentials/client-secrets.ts';
 import { applicationMessage, changeKind, notFound, seconds, tenantMessage, userMessage } from './messages.ts';
-import type { PasswordSignIn } from './passwords/password-sign-in.ts';
-import type { PepperCheck } from './client-secrets/pepper-check.ts';
+import type { PasswordSignIn } from './credentials/password-sign-in.ts';
+import type { PepperCheck } from './credentials/pepper-check.ts';
 import { longestIdentifier, normalizeIdentifier } from './users/identifiers.ts';
-import type { SecretUses } from './client-secrets/secret-uses.ts';
+import type { SecretUses } from './credentials/secret-uses.ts';
 import type { ChangeStore, DirectoryStore, SequencedChange } from './store/store.ts';
 
 export interface DirectoryParts {

@@ -4,7 +4,7 @@ import type { ApplyResponse, DiffResponse, DirectoryAdminService } from '@tesser
 import { DeclaredStateError, type Problem } from '../declared/positions.ts';
 import { readDeclaredState } from '../declared/read.ts';
 import { directoryConfig } from '../config.ts';
-import { weakPasswords } from '../passwords/password-policy.ts';
+import { weakPasswords } from '../credentials/password-policy.ts';
 import { loadConfig } from '@tessera/process';
 import { resolveDeclaredState } from '../declared/resolve.ts';
 import type { DeclaredTenant } from '../declared/schema.ts';

@@ -1,15 +1,15 @@
 import { createHash } from 'node:crypto';
 import type { CallContext } from '@tessera/rpc';
 import { temporarilyUnavailable } from '@tessera/oauth';
-import type { ClientSecrets } from '../client-secrets/client-secrets.ts';
+import type { ClientSecrets } from '../credentials/client-secrets.ts';
 import { DeclaredStateError, type Problem } from '../declared/positions.ts';
 import { readDeclaredState, type ReadState } from '../declared/read.ts';
 import { jwtAudienceAsClientId, jwtAudiencesOf, sharedAudience } from '../resources/checks.ts';
 import type { DeclaredTenant } from '../declared/schema.ts';
 import { refuseDeletions } from './deletion-guard.ts';
 import { desiredState } from './desired-state.ts';
-import { weakPasswords } from '../passwords/password-policy.ts';
-import type { Passwords } from '../passwords/passwords.ts';
+import { weakPasswords } from '../credentials/password-policy.ts';
+import type { Passwords } from '../credentials/passwords.ts';
 import { changesOf, countPlan, planTenant, type PlanCounts, type TenantPlan } from './plan.ts';
 import { eventsOf, type EventBase } from './plan-events.ts';
 import type { TenantState } from '../store/records.ts';

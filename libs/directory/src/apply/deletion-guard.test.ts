@@ -9,9 +9,9 @@ import { DirectoryAdminService, DirectoryService } from '@tessera/proto-gen/dire
 import { silentLog, testDatabase, testRuntime } from '@tessera/test-kit';
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { applyAtStart, buildDirectory, directoryConfig, migrations } from '../index.ts';
-import { ClientSecrets } from '../client-secrets/client-secrets.ts';
-import { HashQueue } from '../passwords/hash-queue.ts';
-import { Passwords } from '../passwords/passwords.ts';
+import { ClientSecrets } from '../credentials/client-secrets.ts';
+import { HashQueue } from '../credentials/hash-queue.ts';
+import { Passwords } from '../credentials/passwords.ts';
 import { createAdminStore } from '../store/admin-store.postgres.ts';
 import { applyDeclaredState, type ApplyParts } from './apply.ts';
 

@@ -7,7 +7,7 @@ import type { SecretRecord } from '../applications/secrets.ts';
 import type { DeclaredTenant } from '../declared/schema.ts';
 import { desiredOf } from '../fields/field.ts';
 import { standardClaimsOf } from '../users/standard-claims.ts';
-import type { ClientSecrets } from '../client-secrets/client-secrets.ts';
+import type { ClientSecrets } from '../credentials/client-secrets.ts';
 import type { TenantState } from '../store/records.ts';
 import { tenantFields } from '../tenants/fields.ts';
 import { userFields, type DeclaredUser, type UserRecord } from '../users/fields.ts';

@@ -167,6 +167,8 @@ async function replacePasswordHash(
 ): Promise<boolean> {
   const event = 'auth.credential.rehashed';
   return database.transaction(async (tx) => {
+    // A file that is being applied has read the former hash: it would put it back, and end every session for a new password.
+    await lockTenant(tx, tenantId, 'together');
     const { rowCount } = await tx.query({
       name: 'directory.replace_password_hash',
       text: `UPDATE directory.user_account

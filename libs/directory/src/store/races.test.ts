@@ -9,7 +9,8 @@ import { jwtAudiencesOf } from '../resources/checks.ts';
 import { migrations } from '../wiring.ts';
 import { createAdminStore } from './admin-store.postgres.ts';
 import type { TenantState } from './records.ts';
-import { testApplication, testTenant } from './store.contract.ts';
+import { testApplication, testTenant, testUser } from './store.contract.ts';
+import { createDirectoryStore } from './store.postgres.ts';
 import type { AdminStore, TenantChangeResult } from './store.ts';
 
 let database: Database;
@@ -199,6 +200,22 @@ describe('writers of the directory', () => {
       name: 'Somebody',
       status: 'disabled',
     });
+  });
+
+  it('of a file neither put back a hash that a sign-in renews meanwhile nor end anything', async () => {
+    const tenantId = fresh();
+    const users = [testUser('ada', { passwordHash: 'weak' })];
+    await apply(bare(tenantId, { users }));
+    const finish = await applyHalf(
+      bare(tenantId, { users: users.map((user) => ({ ...user, name: 'Ada L.' })) }),
+    );
+    const renewal = { tenantId, userId: 'usr_ada', from: 'weak', to: 'strong' };
+    const renewed = admin.replacePasswordHash(renewal);
+    await waiters(2);
+    await finish();
+    expect(await renewed).toBe(true);
+    const found = await createDirectoryStore(database).findUser(tenantId, 'usr_ada');
+    expect(found).toMatchObject({ user: { name: 'Ada L.', passwordHash: 'strong' }, validFrom: 0 });
   });
 
   it('take turns with those of the previous version, which lock all tenants', async () => {
