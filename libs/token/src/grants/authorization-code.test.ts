@@ -14,6 +14,7 @@ import {
   world,
   type World,
 } from '../testing/world.ts';
+import { worldThatHolds } from '../testing/held-statement.ts';
 
 let on: World;
 beforeAll(async () => {
@@ -320,6 +321,29 @@ describe('faults during the redemption of a code', () => {
     expect([given.status, other.status]).toEqual(['rejected', 'fulfilled']);
     expect(on.keys.signCalls.at(-1)).toBe(4);
     expect((await on.redeem(code)).accessToken).not.toBe('');
+  });
+
+  it('revokes nothing for a request that was given up and overtaken by its retry (RFC 6749 section 4.1.2)', async () => {
+    const late = await worldThatHolds('token.replay');
+    const code = late.newCode();
+    const caller = new AbortController();
+    const request = { grantType: 'authorization_code', code, codeVerifier: verifier, redirectUri };
+    const from = { ipAddress: '192.0.2.7', issuer };
+    const { accessToken, refreshToken } = await late.redeem(code);
+    late.hold();
+    const given = late.token.exchange(
+      { ...request, credentials: credentialsOf('web'), caller: from },
+      { signal: caller.signal },
+    );
+    const refused = expect(given).rejects.toThrow('the caller gave up');
+    await late.reached;
+    caller.abort();
+    await refused;
+    late.release();
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    expect(await late.introspect(accessToken)).toMatchObject({ active: true });
+    expect((await late.refresh(refreshToken)).accessToken).not.toBe('');
+    await late.close();
   });
 
   it('does not use up a code for a caller that gave up', async () => {

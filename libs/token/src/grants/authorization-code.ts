@@ -42,8 +42,10 @@ export function authorizationCodeGrant(
       const { tenantId, clientId } = application;
       const presented = { tenantId, clientId, kind: 'authorization_code', hash: codeHash } as const;
       const presentedBefore = takenBefore || burnt;
+      // A request that was given up may come after its own retry, and would look like a replay.
+      const { trail, throwIfAborted } = exchange;
       const replay =
-        presentedBefore && (await parts.redemptions.findReplay({ ...presented, trail: exchange.trail }));
+        presentedBefore && (await parts.redemptions.findReplay({ ...presented, trail, throwIfAborted }));
       if (replay) throw replayed(parts, replay);
       if (burnt) throw oauthError('invalid_grant', 'The authorization code is not valid.', 'burnt');
       return oneTimeRedemption(parts, exchange, {

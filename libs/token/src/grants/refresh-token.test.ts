@@ -1,9 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Status } from '@tessera/proto-gen/directory';
 import { orders } from '../testing/directory.ts';
-import { testDatabase } from '@tessera/test-kit';
 import { claimsOf, codeOf, credentialsOf, issuer, world, type World } from '../testing/world.ts';
-import { migrations } from '../wiring.ts';
+import { worldThatHolds } from '../testing/held-statement.ts';
 
 let on: World;
 beforeAll(async () => {
@@ -124,30 +123,6 @@ describe('the refresh token grant', () => {
 });
 
 describe('a refresh whose caller gave up', () => {
-  /** A world where the next statement of this name waits until it is let go. */
-  async function worldThatHolds(name: string) {
-    const reached = Promise.withResolvers<void>();
-    const released = Promise.withResolvers<void>();
-    let armed = false;
-    const database = await testDatabase(migrations);
-    const held = await world({
-      runtime: {
-        database: {
-          ...database,
-          async query(statement) {
-            if (armed && statement.name === name) {
-              armed = false;
-              reached.resolve();
-              await released.promise;
-            }
-            return database.query(statement);
-          },
-        },
-      },
-    });
-    return { ...held, hold: () => (armed = true), reached: reached.promise, release: released.resolve };
-  }
-
   it.each(['token.rotate', 'token.settle_rotation'])(
     'and that waited at %s meanwhile revokes nothing when its turn comes (REF-3, RFC 9700 section 4.14.2)',
     async (statement) => {

@@ -168,11 +168,12 @@ async function redeem(
 async function findReplay(
   database: Database,
   runtime: StoreRuntime,
-  { tenantId, clientId, kind, hash, trail }: PresentedValue,
+  { tenantId, clientId, kind, hash, trail, throwIfAborted }: PresentedValue,
 ): Promise<Replay | undefined> {
   const { rows } = await database.query<{ found: number; revoked_token: string | null }>({
     name: 'token.replay',
     text: replaySql,
+    beforeSending: throwIfAborted,
     values: [
       tenantId,
       kind,

@@ -134,6 +134,8 @@ export interface PresentedValue {
   /** SHA-256 of the one-time value. */
   readonly hash: Uint8Array;
   readonly trail: Trail;
+  /** Called before a statement is sent, however long it waited; what it throws leaves everything as it is. */
+  readonly throwIfAborted?: () => void;
 }
 
 export interface RedemptionRequest extends PresentedValue {
@@ -143,8 +145,6 @@ export interface RedemptionRequest extends PresentedValue {
   readonly family: NewFamily | undefined;
   /** `jti` and `aud` of the issued access token. */
   readonly accessToken: { readonly tokenId: string; readonly audience: string };
-  /** Called before the statement is sent, however long it waited; what it throws leaves the value unused. */
-  readonly throwIfAborted?: () => void;
 }
 
 /** `session_ended`: the session of the code has ended, and nothing changed. */
