@@ -29,7 +29,7 @@ test('the packed client depends on public packages alone and holds no source, no
     'lru-cache',
   ]);
   const files = globSync('**/*.*', { cwd: packed });
-  expect(files).toEqual(expect.arrayContaining(['index.js', 'index.d.ts', 'messages/token_pb.js']));
+  expect(files).toEqual(expect.arrayContaining(['index.js', 'index.d.ts', 'messages/token/v1/token_pb.js']));
   for (const file of files.filter((name) => /\.[jt]s$/.test(name))) {
     expect(file).toMatch(/\.(?:js|d\.ts)$/);
     const text = readFileSync(join(packed, file), 'utf8');

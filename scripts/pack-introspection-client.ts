@@ -10,7 +10,7 @@ import { fileURLToPath } from 'node:url';
 
 const root = dirname(import.meta.dirname);
 const source = join(root, 'libs/introspection-client');
-const messages = join(root, 'libs/proto-gen/src/tessera/token/v1/token_pb.ts');
+const messages = join(root, 'libs/proto-gen/src/tessera');
 const silenceTimer = join(root, 'libs/kit/src/silence-timer.ts');
 const algorithms = join(root, 'libs/oauth/src/signing-algorithms.ts');
 const grpcClient = join(root, 'libs/rpc/src/client/channel');
@@ -62,17 +62,17 @@ function copySources(to: string): void {
     writeFileSync(
       join(to, path),
       text
-        .replaceAll(`'@tessera/proto-gen/token'`, `'${up}messages/token_pb.ts'`)
+        .replaceAll(`'@tessera/proto-gen/token'`, `'${up}messages/token/v1/token_pb.ts'`)
         .replaceAll(`'@tessera/kit/silence-timer'`, `'${up}silence-timer.ts'`)
         .replaceAll(`'@tessera/oauth/signing-algorithms'`, `'${up}signing-algorithms.ts'`)
         .replaceAll(`'@tessera/rpc/client'`, `'${up}grpc/grpc-client.ts'`)
         .replaceAll(`'@tessera/rpc/client/certificates'`, `'${up}grpc/certificates.ts'`),
     );
   }
-  mkdirSync(join(to, 'messages'), { recursive: true });
+  for (const path of ['token/v1/token_pb.ts', 'access/v1/access_pb.ts'])
+    cpSync(join(messages, path), join(to, 'messages', path));
   cpSync(silenceTimer, join(to, 'silence-timer.ts'));
   cpSync(algorithms, join(to, 'signing-algorithms.ts'));
-  cpSync(messages, join(to, 'messages/token_pb.ts'));
   cpSync(grpcClient, join(to, 'grpc'), { recursive: true });
 }
 

@@ -71,7 +71,7 @@ export const importRules: readonly ImportRule[] = [
   },
   {
     folders: ['libs/rpc/src/access'],
-    may: ['kit', ...messages, ...tests],
+    may: ['kit', ...telemetry, 'oauth', ...messages, ...tests],
     message: 'The check of the caller knows no host and no client.',
     never: ['../hosts/**', '../client/**'],
   },

@@ -1,7 +1,7 @@
 import { ChangeFeed, createLimiter, startPurge } from '@tessera/stores';
 import { createAuditBatch } from '@tessera/audit';
 import { route } from '@tessera/rpc';
-import type { Allow, BuiltService, Client } from '@tessera/rpc';
+import type { BuiltService, Client } from '@tessera/rpc';
 import { refuseWhileClockIsWrong, type Runtime } from '@tessera/process';
 import type { Migrations } from '@tessera/stores';
 import { createDirectoryClient } from '@tessera/directory-client';
@@ -45,22 +45,6 @@ export interface AuthorizePeers {
   readonly directory: Client<typeof DirectoryService>;
 }
 
-/** Callers by method. Only `token` redeems codes, after it has authenticated the client. */
-const allow: Allow<typeof AuthorizeService> = {
-  begin: ['gateway'],
-  getInteraction: ['gateway'],
-  continue: ['gateway'],
-  beginAuthorization: ['gateway'],
-  signIn: ['gateway'],
-  signInDirect: ['gateway'],
-  getSession: ['gateway', 'device'],
-  endSession: ['gateway'],
-  redeemCode: ['token'],
-  watchSessionEnds: ['token'],
-  takeLogoutNotices: ['token'],
-  finishLogoutNotice: ['token'],
-};
-
 /** Builds the authorize service, which watches the directory and removes old sessions from then on. `stepsOf` makes the table of steps. */
 export function buildAuthorize(
   config: AuthorizeConfig,
@@ -97,7 +81,7 @@ export function buildAuthorize(
   const parts = assemble({ config, peers, runtime, directory, ...stores, audit, stepsOf });
   const built: BuiltService = {
     name: 'authorize',
-    routes: [route(AuthorizeService, authorizeHandlers(parts), allow)],
+    routes: [route(AuthorizeService, authorizeHandlers(parts))],
     async ready() {
       await database.query({
         name: 'authorize.ready',

@@ -2,7 +2,7 @@ import { createAuditBatch } from '@tessera/audit';
 import { createSend } from '@tessera/delivery';
 import { createLimiter, startPurge } from '@tessera/stores';
 import { route } from '@tessera/rpc';
-import type { Allow, BuiltService, Client } from '@tessera/rpc';
+import type { BuiltService, Client } from '@tessera/rpc';
 import { refuseWhileClockIsWrong, type Runtime } from '@tessera/process';
 import type { Migrations } from '@tessera/stores';
 import { createDirectoryClient } from '@tessera/directory-client';
@@ -44,26 +44,6 @@ export const migrations: Migrations = { schema: 'device', directory: new URL('..
 export interface DevicePeers {
   readonly directory: Client<typeof DirectoryService>;
 }
-
-/** Who may call what. Polls come from `token` alone, after it authenticated the client. */
-const allowDevice: Allow<typeof DeviceAuthorizationService> = {
-  startDeviceAuthorization: ['gateway'],
-  getDeviceAuthorization: ['gateway'],
-  decideDeviceAuthorization: ['gateway'],
-  pollDeviceAuthorization: ['token'],
-};
-
-const allowBackchannel: Allow<typeof BackchannelAuthenticationService> = {
-  startBackchannelAuthentication: ['gateway'],
-  listBackchannelAuthentications: ['gateway'],
-  decideBackchannelAuthentication: ['gateway'],
-  decideByLink: ['gateway'],
-  pollBackchannelAuthentication: ['token'],
-  getDeliveryModes: ['gateway'],
-  watchPushes: ['token'],
-  takePushes: ['token'],
-  finishPush: ['token'],
-};
 
 /** Builds the device service; it watches the directory and removes old decisions from the start. */
 export function buildDevice(config: DeviceConfig, peers: DevicePeers, runtime: Runtime): BuiltService {
@@ -108,8 +88,8 @@ export function buildDevice(config: DeviceConfig, peers: DevicePeers, runtime: R
   const built: BuiltService = {
     name: 'device',
     routes: [
-      route(DeviceAuthorizationService, deviceHandlers(parts), allowDevice),
-      route(BackchannelAuthenticationService, backchannelHandlers(parts), allowBackchannel),
+      route(DeviceAuthorizationService, deviceHandlers(parts)),
+      route(BackchannelAuthenticationService, backchannelHandlers(parts)),
     ],
     async ready() {
       await database.query({ name: 'device.ready', text: 'SELECT tenant_id FROM device.decision LIMIT 0' });

@@ -2,7 +2,7 @@ import { createSecretKey } from 'node:crypto';
 import { availableParallelism } from 'node:os';
 import { ChangeFeed, type Migrations } from '@tessera/stores';
 import { opaqueValue } from '@tessera/kit';
-import { route, type Allow, type BuiltService } from '@tessera/rpc';
+import { route, type BuiltService } from '@tessera/rpc';
 import { type Runtime } from '@tessera/process';
 import { DirectoryAdminService, DirectoryService } from '@tessera/proto-gen/directory';
 import { createAdminStore } from './store/admin-store.postgres.ts';
@@ -29,28 +29,6 @@ const queuePerHash = 25;
 
 /** Sign-ins of one account that may run or wait; nobody needs more at once. */
 const signInsPerAccount = 16;
-
-/** Callers by method. Services that authenticate clients compare secrets; the one that signs people in, passwords. */
-const allow: Allow<typeof DirectoryService> = {
-  getApplication: ['gateway', 'authorize', 'device', 'token', 'operator'],
-  verifyApplicationSecret: ['device', 'token'],
-  getTenant: ['authorize'],
-  listTenantIssuers: ['gateway', 'token'],
-  getUser: ['gateway', 'authorize', 'device', 'token', 'operator'],
-  findUser: ['authorize', 'device', 'operator'],
-  verifyPassword: ['authorize'],
-  watchChanges: ['gateway', 'authorize', 'device', 'token', 'operator'],
-};
-
-const allowAdmin: Allow<typeof DirectoryAdminService> = {
-  apply: ['operator'],
-  diff: ['operator'],
-  getDeclaredState: ['operator'],
-  setUserStatus: ['operator'],
-  setApplicationStatus: ['operator'],
-  setTenantStatus: ['operator'],
-  listApplicationSecrets: ['operator'],
-};
 
 export function buildDirectory(
   config: DirectoryConfig,
@@ -93,9 +71,8 @@ export function buildDirectory(
       route(
         DirectoryService,
         directoryHandlers({ store, changes, feed, secrets, pepperCheck, secretUses, signIns }),
-        allow,
       ),
-      route(DirectoryAdminService, admin, allowAdmin),
+      route(DirectoryAdminService, admin),
     ],
     async ready() {
       await pepperCheck.require();

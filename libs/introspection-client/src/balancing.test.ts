@@ -40,11 +40,11 @@ async function replica(host: string, port: number) {
     counted.calls += 1;
     return { active: true, ...fakeToken() };
   };
-  const introspection = route(
-    IntrospectionService,
-    { introspect: answer, batchIntrospect: () => ({}), watchRevocations: never },
-    { introspect: ['introspector'], batchIntrospect: [], watchRevocations: [] },
-  );
+  const introspection = route(IntrospectionService, {
+    introspect: answer,
+    batchIntrospect: () => ({}),
+    watchRevocations: never,
+  });
   const { cert = '', key = '' } = files.certificates['token'] ?? {};
   const server: RpcServer = await serve(
     { name: 'token', routes: [introspection], ready: async () => {}, close: async () => {} },

@@ -72,14 +72,7 @@ export function buildKeys(
   const stopExport = exportAges(shared);
   const built: BuiltService = {
     name: 'keys',
-    routes: [
-      route(KeysService, keysHandlers(rings, createSigner()), {
-        sign: ['token'],
-        getPublicKeys: ['token', 'gateway', 'authorize', 'device', 'operator'],
-        rotateKeys: ['operator'],
-        withdrawKey: ['operator'],
-      }),
-    ],
+    routes: [route(KeysService, keysHandlers(rings, createSigner()))],
     async ready() {
       if (!shared.isUsable()) await loadShared();
     },

@@ -20,7 +20,6 @@ const service: BuiltService = {
         methodKind === 'unary' ? answer : stream,
       ]),
     ),
-    allow: { sign: ['token'], watchChanges: ['token'] },
   })),
   ready: async () => undefined,
   close: async () => undefined,

@@ -28,12 +28,18 @@ export interface Principal {
   readonly id: string;
   /** When the proof expires, seconds since the Unix epoch; absent where the connection is the proof. */
   readonly expiresAt?: number;
+  /** The tenant that an access token may name where a method declares that its requests name one; absent: none. */
+  readonly tenantId?: string;
+  /** It may name any. */
+  readonly everyTenant?: boolean;
 }
 
 /** What an access token that was presented with a call proves. */
 export interface BearerIdentity {
   readonly caller: CallerName;
   readonly principal: Principal;
+  /** Those of the token that were looked at: they open the methods that are declared for them. */
+  readonly scopes: readonly string[];
 }
 
 /**
@@ -67,14 +73,10 @@ export type Handlers<S extends DescService> = {
       : never;
 };
 
-/** Who may call each method. There is no default: a method without a list does not compile. */
-export type Allow<S extends DescService> = { readonly [M in keyof S['method']]: readonly CallerName[] };
-
-/** One service of the wire with its handlers and its allow-list. */
+/** One service of the wire with its handlers. Who may call them is declared in its proto. */
 export interface Route {
   readonly service: DescService;
   readonly handlers: Readonly<Record<string, unknown>>;
-  readonly allow: Readonly<Record<string, readonly CallerName[]>>;
   /** Present where a caller may prove itself by an access token, call by call; that then says who it is. */
   readonly bearer?: AuthenticateBearer | undefined;
 }
@@ -82,10 +84,9 @@ export interface Route {
 export function route<S extends DescService>(
   service: S,
   handlers: Handlers<S>,
-  allow: Allow<S>,
   options: { readonly bearer?: AuthenticateBearer } = {},
 ): Route {
-  return { service, handlers, allow, ...options };
+  return { service, handlers, ...options };
 }
 
 /** What `build<Service>` returns: how it is called, when it is ready, how it ends. */

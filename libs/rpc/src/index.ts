@@ -1,6 +1,6 @@
 /**
- * Calls between services: `serve`, `local`, `openRemoteService` (in `@tessera/rpc/remote`), the caller allow-list, and how errors
- * travel. It knows no service.
+ * Calls between services: `serve`, `local`, `openRemoteService` (in `@tessera/rpc/remote`), who may call what, and how errors travel. It
+ * knows no service.
  *
  *     caller ─> typed-client ─┬─> hosts/in-process/ ─────────────────────┐ compact
  *                             └─> client/ ─> channel ══> hosts/grpc/ ────┤ split
@@ -15,7 +15,6 @@ export { create } from '@bufbuild/protobuf';
 export { awaitShared, rootCall, sharedCall } from './call-options.ts';
 export { Code, ConnectError, route } from './call.ts';
 export type {
-  Allow,
   AuthenticateBearer,
   BuiltService,
   CallContext,
@@ -27,6 +26,7 @@ export type {
   Client,
 } from './call.ts';
 export type { RpcCredentials, RpcServerCredentials } from './credentials.ts';
+export { declaredAccess, type DeclaredAccess } from './access/declared-access.ts';
 export { certifiedName } from './access/caller-of-certificate.ts';
 export { isLocal, local } from './hosts/in-process/local.ts';
 export type { RemoteService } from './client/remote.ts';

@@ -13,7 +13,8 @@ export function streamContract(way: string, setUp: SetUp): void {
   describe(`a server stream ${way}`, () => {
     const subject = createSubject();
     let reachable: Reachable;
-    const directory = (as: 'token' | 'gateway' = 'token') => reachable.client(DirectoryService, as);
+    const directory = (as: 'token' | 'gateway' | 'directory' = 'token') =>
+      reachable.client(DirectoryService, as);
     beforeAll(async () => {
       reachable = await setUp(subject);
     });
@@ -55,7 +56,8 @@ export function streamContract(way: string, setUp: SetUp): void {
         reached = true;
         yield {};
       };
-      const first = await directory('gateway').watchChanges({})[Symbol.asyncIterator]().next().catch(caught);
+      const responses = directory('directory').watchChanges({});
+      const first = await responses[Symbol.asyncIterator]().next().catch(caught);
       expect(first).toMatchObject({ code: Code.PermissionDenied });
       expect(reached).toBe(false);
     });

@@ -120,7 +120,7 @@ export class FakeDirectory {
    * @param beatMs how often watchers receive their position; 0: only with `changes.beat`
    */
   constructor(caller: CallerName, beatMs = 500) {
-    this.client = local(DirectoryService, this.#service(caller), caller, silentLog());
+    this.client = local(DirectoryService, this.#service(), caller, silentLog());
     this.changes = new FakeDirectoryChanges(beatMs, () => !this.unavailable);
   }
 
@@ -271,22 +271,10 @@ export class FakeDirectory {
     );
   }
 
-  #service(caller: CallerName): BuiltService {
-    const callers = [caller];
+  #service(): BuiltService {
     return {
       name: 'directory',
-      routes: [
-        route(DirectoryService, this.#handlers(), {
-          getApplication: callers,
-          verifyApplicationSecret: callers,
-          getTenant: callers,
-          listTenantIssuers: callers,
-          getUser: callers,
-          findUser: callers,
-          verifyPassword: callers,
-          watchChanges: callers,
-        }),
-      ],
+      routes: [route(DirectoryService, this.#handlers())],
       ready: () => Promise.resolve(),
       close: () => Promise.resolve(),
     };

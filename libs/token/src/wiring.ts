@@ -77,24 +77,9 @@ export function buildToken(config: TokenConfig, peers: TokenPeers, runtime: Runt
   const built: BuiltService = {
     name: 'token',
     routes: [
-      route(TokenService, tokenHandlers(parts), {
-        exchange: ['gateway'],
-        revoke: ['gateway'],
-        userInfo: ['gateway'],
-        noteSessionEnd: ['gateway'],
-        verifyIdTokenHint: ['gateway'],
-      }),
-      route(
-        IntrospectionService,
-        introspectionHandlers(parts),
-        {
-          introspect: ['gateway', 'introspector', 'operator'],
-          batchIntrospect: ['introspector', 'operator'],
-          watchRevocations: ['introspector', 'operator'],
-        },
-        { bearer },
-      ),
-      route(Authorization, envoyHandlers(parts), { check: ['introspector'] }, { bearer }),
+      route(TokenService, tokenHandlers(parts)),
+      route(IntrospectionService, introspectionHandlers(parts), { bearer }),
+      route(Authorization, envoyHandlers(parts), { bearer }),
     ],
     async ready() {
       await database.query({ name: 'token.ready', text: 'SELECT 1 FROM token.refresh_family LIMIT 0' });

@@ -84,9 +84,7 @@ function built(
   asked: { method: string; request: unknown }[],
 ): BuiltService {
   const handlers: Record<string, unknown> = {};
-  const allow: Record<string, ['gateway']> = {};
   for (const { localName } of service.methods) {
-    allow[localName] = ['gateway'];
     handlers[localName] = (request: unknown, context: unknown) => {
       asked.push({ method: localName, request });
       const behaviour = behaviours[localName] as
@@ -98,7 +96,7 @@ function built(
   }
   return {
     name: 'token',
-    routes: [{ service, handlers, allow }],
+    routes: [{ service, handlers }],
     ready: () => Promise.resolve(),
     close: () => Promise.resolve(),
   };

@@ -99,17 +99,16 @@ export class FakeServer {
         },
         watchRevocations: (request, context) => this.#watch(request, context),
       },
-      {
-        introspect: ['introspector'],
-        batchIntrospect: ['introspector'],
-        watchRevocations: ['introspector'],
-      },
       bearer === undefined
         ? {}
         : {
             bearer: async (token) => {
               if (!bearer(token)) throw new ConnectError('not valid', Code.Unauthenticated);
-              return { caller: 'introspector', principal: { kind: 'client', id: 'orders-api' } };
+              return {
+                caller: 'introspector',
+                principal: { kind: 'client', id: 'orders-api' },
+                scopes: ['tokens.introspect'],
+              };
             },
           },
     );

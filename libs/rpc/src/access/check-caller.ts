@@ -1,6 +1,8 @@
-import type { DescMethod } from '@bufbuild/protobuf';
+import type { DescMethod, Message } from '@bufbuild/protobuf';
 import { Code, ConnectError } from '@connectrpc/connect';
-import type { AuthenticateBearer, CallerName, Principal, Route } from '../call.ts';
+import { OAuthError } from '@tessera/oauth';
+import type { AuthenticateBearer, CallContext, CallerName, Principal, Route } from '../call.ts';
+import { declaredAccess, type DeclaredAccess } from './declared-access.ts';
 
 /** A caller that is authenticated, and its name if it has one. */
 export interface AuthenticatedCaller {
@@ -8,10 +10,12 @@ export interface AuthenticatedCaller {
   readonly principal?: Principal | undefined;
   /** The authorization of the call holds the shared token, so it is not an access token. */
   readonly bySharedToken?: boolean;
+  /** What its access token grants; absent for a caller that proved itself otherwise. */
+  readonly scopes?: readonly string[];
 }
 
 /** Who may call a method. */
-export interface Access {
+export interface Access extends Pick<DeclaredAccess, 'scopes'> {
   readonly callers: readonly CallerName[] | 'authenticated';
   readonly bearer?: AuthenticateBearer | undefined;
 }
@@ -22,13 +26,15 @@ export interface IdentityHelp {
   readonly unnamed: string;
 }
 
-/** The allow-list of a method. A method without one is closed. */
+/** @throws Error for a method that does not declare who may call it */
 export function accessTo(route: Route, method: DescMethod): Access {
-  return { callers: route.allow[method.localName] ?? [], bearer: route.bearer };
+  const { callers, scopes } = declaredAccess(method);
+  return { callers, scopes, bearer: route.bearer };
 }
 
 /**
  * The check of the caller, for calls over the wire and in process: the error that refuses the call, undefined if the caller may call.
+ * @param access undefined for a method that does not exist
  * @param method for the message: `<service>/<method>`
  * @param help for callers over the wire
  */
@@ -37,15 +43,38 @@ export function checkCaller(
   access: Access | undefined,
   method: string,
   help?: IdentityHelp,
-): ConnectError | undefined {
+): ConnectError | OAuthError | undefined {
   if (authenticated === undefined) {
     return noIdentity('the caller is not authenticated', help?.unauthenticated);
   }
-  if (access?.callers === 'authenticated') return undefined;
-  const { caller } = authenticated;
+  const { caller, scopes: held } = authenticated;
+  if (access !== undefined && held !== undefined && access.scopes.length > 0) {
+    return access.scopes.some((scope) => held.includes(scope)) ? undefined : insufficientScope(access);
+  }
+  if (access?.callers === 'authenticated' && held === undefined) return undefined;
   if (caller === undefined) return noIdentity('the caller has no name', help?.unnamed);
-  if (access?.callers.includes(caller) === true) return undefined;
+  if (held === undefined && access?.callers.includes(caller) === true) return undefined;
   return new ConnectError(`${caller} may not call ${method}`, Code.PermissionDenied);
+}
+
+function insufficientScope({ scopes }: Access): OAuthError {
+  const message = `The access token does not have the scope ${scopes.join(' or ')}.`;
+  return new OAuthError('insufficient_scope', message);
+}
+
+/** Refuses a request for a tenant that the access token of its caller does not reach. */
+export type CheckTenant = (request: Message, context: Pick<CallContext, 'principal'>) => void;
+
+/** The check of a method's requests; undefined where its declaration names no field. */
+export function tenantCheck(method: DescMethod): CheckTenant | undefined {
+  const { tenantField } = declaredAccess(method);
+  if (tenantField === undefined) return undefined;
+  return (request, { principal }) => {
+    if (principal?.kind !== 'client' || principal.everyTenant === true) return;
+    const named = (request as unknown as Readonly<Record<string, unknown>>)[tenantField];
+    if (principal.tenantId !== undefined && named === principal.tenantId) return;
+    throw new ConnectError('the access token is for another tenant', Code.PermissionDenied);
+  };
 }
 
 function noIdentity(what: string, help: string | undefined): ConnectError {

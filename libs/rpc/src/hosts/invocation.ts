@@ -1,5 +1,6 @@
 import { create, type DescMethod, type Message } from '@bufbuild/protobuf';
 import { measureMethod, methodName } from '@tessera/telemetry';
+import { tenantCheck } from '../access/check-caller.ts';
 import { traceServed } from '../call-traces.ts';
 import type { Route } from '../call.ts';
 import type { Refuse } from '../refusal.ts';
@@ -17,10 +18,12 @@ export type StreamingInvocation = (request: Message, call: ServedCall) => AsyncG
 export function unaryInvocation(route: Route, method: DescMethod, refuse: Refuse): UnaryInvocation {
   const handler = handlerOf(route, method) as UnaryHandler;
   const { output } = method;
+  const checkTenant = tenantCheck(method);
   const measured = measureMethod(method);
   return traceServed(method, async (request, call) => {
     const startedAt = performance.now();
     try {
+      checkTenant?.(request, call);
       const response = create(output, await handler(request, call));
       measured.answered(startedAt);
       return response;
@@ -34,10 +37,12 @@ export function unaryInvocation(route: Route, method: DescMethod, refuse: Refuse
 export function streamingInvocation(route: Route, method: DescMethod, refuse: Refuse): StreamingInvocation {
   const handler = handlerOf(route, method) as StreamingHandler;
   const { output } = method;
+  const checkTenant = tenantCheck(method);
   return async function* responses(request, call) {
     let source: AsyncIterator<Initializer> | undefined;
     let ended = false;
     try {
+      checkTenant?.(request, call);
       source = handler(request, call)[Symbol.asyncIterator]();
       for (;;) {
         const next = await call.untilCancelled(source.next());

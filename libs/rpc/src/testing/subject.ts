@@ -2,7 +2,7 @@ import { create } from '@bufbuild/protobuf';
 import { Code, ConnectError } from '@connectrpc/connect';
 import { DirectoryService } from '@tessera/proto-gen/directory';
 import { KeysService, SignRequestSchema } from '@tessera/proto-gen/keys';
-import type { BuiltService, CallerName, Handlers } from '../call.ts';
+import type { BuiltService, Handlers } from '../call.ts';
 import { route } from '../call.ts';
 import { createLogger } from '@tessera/telemetry';
 import type { Logger } from '@tessera/telemetry';
@@ -21,13 +21,6 @@ export interface Subject {
   /** What the serving side logged: one parsed record per line. */
   readonly lines: Record<string, unknown>[];
 }
-
-/** Who may call `sign`, `getPublicKeys` and `watchChanges` of a subject. */
-export const mayCall = {
-  sign: ['token'],
-  getPublicKeys: ['token', 'gateway'],
-  watchChanges: ['token', 'authorize'],
-} as const satisfies Record<string, readonly CallerName[]>;
 
 const unimplemented = (): never => {
   throw new ConnectError('not part of the subject', Code.Unimplemented);
@@ -62,40 +55,23 @@ export function signRequest(payloadBytes = 3): ReturnType<typeof create<typeof S
 }
 
 function keysRoute(subject: () => Subject) {
-  return route(
-    KeysService,
-    {
-      sign: (request, context) => subject().sign(request, context),
-      getPublicKeys: (request, context) => subject().getPublicKeys(request, context),
-      rotateKeys: unimplemented,
-      withdrawKey: unimplemented,
-    },
-    { sign: mayCall.sign, getPublicKeys: mayCall.getPublicKeys, rotateKeys: [], withdrawKey: [] },
-  );
+  return route(KeysService, {
+    sign: (request, context) => subject().sign(request, context),
+    getPublicKeys: (request, context) => subject().getPublicKeys(request, context),
+    rotateKeys: unimplemented,
+    withdrawKey: unimplemented,
+  });
 }
 
 function directoryRoute(subject: () => Subject) {
-  return route(
-    DirectoryService,
-    {
-      getApplication: unimplemented,
-      verifyApplicationSecret: unimplemented,
-      getTenant: unimplemented,
-      listTenantIssuers: unimplemented,
-      getUser: unimplemented,
-      findUser: unimplemented,
-      verifyPassword: unimplemented,
-      watchChanges: (request, context) => subject().watchChanges(request, context),
-    },
-    {
-      getApplication: [],
-      verifyApplicationSecret: [],
-      getTenant: [],
-      listTenantIssuers: [],
-      getUser: [],
-      findUser: [],
-      verifyPassword: [],
-      watchChanges: mayCall.watchChanges,
-    },
-  );
+  return route(DirectoryService, {
+    getApplication: unimplemented,
+    verifyApplicationSecret: unimplemented,
+    getTenant: unimplemented,
+    listTenantIssuers: unimplemented,
+    getUser: unimplemented,
+    findUser: unimplemented,
+    verifyPassword: unimplemented,
+    watchChanges: (request, context) => subject().watchChanges(request, context),
+  });
 }

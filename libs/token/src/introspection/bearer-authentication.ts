@@ -25,7 +25,11 @@ export function bearerAuthentication({ directory, verifier, issuer }: BearerPart
     const record = await directory.application(clientId, call);
     if (record === undefined || !directory.isActive(record)) throw invalidToken();
     if (!record.application.scopes.some(({ name }) => name === introspectionScope)) throw insufficientScope();
-    return { caller: 'introspector', principal: { kind: 'client', id: clientId, expiresAt: claims.exp } };
+    return {
+      caller: 'introspector',
+      principal: { kind: 'client', id: clientId, expiresAt: claims.exp },
+      scopes: [introspectionScope],
+    };
   };
 }
 

@@ -166,6 +166,7 @@ describe('an access token that authenticates an introspecting client', () => {
     expect(await judge(accessToken)).toEqual({
       caller: 'introspector',
       principal: { kind: 'client', id: 'introspecting', expiresAt: exp },
+      scopes: ['tokens.introspect'],
     });
   });
 

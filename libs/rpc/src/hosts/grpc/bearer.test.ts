@@ -12,6 +12,7 @@ import { route } from '../../call.ts';
 import { openRemoteService } from '../../client/remote.ts';
 import { serve } from './serve.ts';
 import type { RpcServer, ServeOptions } from './serve.ts';
+import { declaring } from '../../testing/declaring.ts';
 import { freshAuthority, writeIdentity } from '../../testing/set-ups.ts';
 import { stockCall, stockHealth, stockReflection } from '../../testing/stock-clients.ts';
 import { createSubject, signRequest } from '../../testing/subject.ts';
@@ -27,8 +28,9 @@ const path = '/tessera.keys.v1.KeysService/GetPublicKeys';
 const signPath = '/tessera.keys.v1.KeysService/Sign';
 
 const authenticate: AuthenticateBearer = async (accessToken) => {
-  if (accessToken === 'good')
-    return { caller: 'introspector', principal: { kind: 'client', id: 'orders-api' } };
+  const identity = { caller: 'introspector', principal: { kind: 'client', id: 'orders-api' } } as const;
+  if (accessToken === 'good') return { ...identity, scopes: ['tokens.introspect'] };
+  if (accessToken === 'other') return { ...identity, scopes: ['orders.read'] };
   if (accessToken === 'away') throw temporarilyUnavailable();
   if (accessToken === 'narrow') throw new OAuthError('insufficient_scope', 'It lacks the scope.');
   if (accessToken === 'broken') throw new Error('a defect');
@@ -49,14 +51,15 @@ async function stand(options: Pick<ServeOptions, 'credentials' | 'certificates'>
     return {};
   };
   const keys = route(
-    KeysService,
+    declaring(KeysService, {
+      getPublicKeys: { callers: ['introspector', 'token'], scopes: ['tokens.introspect'] },
+    }),
     {
       sign: (_, context) => note(context),
       getPublicKeys: (_, context) => note(context),
       rotateKeys: () => ({}),
       withdrawKey: () => ({}),
     },
-    { sign: ['token'], getPublicKeys: ['introspector', 'token'], rotateKeys: [], withdrawKey: [] },
     bearer ? { bearer: authenticate } : {},
   );
   const built = { name: 'keys' as const, routes: [keys], ready: async () => {}, close: async () => {} };
@@ -94,6 +97,7 @@ test('the shared token is not an access token, and its holder has no principal',
 test.each([
   ['bad', status.UNAUTHENTICATED],
   ['narrow', status.PERMISSION_DENIED],
+  ['other', status.PERMISSION_DENIED],
   ['away', status.UNAVAILABLE],
   ['broken', status.INTERNAL],
 ])('the access token %s is answered with status %i and reaches no handler', async (accessToken, code) => {
@@ -258,9 +262,12 @@ test.each(['v1', 'v1alpha'])('a caller with an access token may use reflection %
   await expect(refused({ listServices: '*' })).rejects.toMatchObject({ code: status.UNAUTHENTICATED });
 });
 
-test('a caller with an access token may ask for the health', async () => {
+test('a caller with an access token may ask for the health if it has a scope of some method', async () => {
   const { server } = await stand(sharedTokens);
   expect(await stockHealth(target(server), authorization('Bearer good'))('')).toBe('SERVING');
+  await expect(stockHealth(target(server), authorization('Bearer other'))('')).rejects.toMatchObject({
+    code: status.PERMISSION_DENIED,
+  });
 });
 
 test('a refusal of a caller without an identity names the missing header', async () => {

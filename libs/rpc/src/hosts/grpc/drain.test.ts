@@ -13,6 +13,7 @@ import { afterEach, expect, test } from 'vitest';
 import { freshAuthority, freshCertificate, writeIdentity } from '../../testing/set-ups.ts';
 import { at, servers, token } from '../../testing/servers.ts';
 import { stockCall, stockHealthWatch } from '../../testing/stock-clients.ts';
+import { declaring } from '../../testing/declaring.ts';
 import { createSubject, signRequest } from '../../testing/subject.ts';
 
 const cleanUps: (() => Promise<void> | void)[] = [];
@@ -94,9 +95,16 @@ test('draining ends a stream whose access token is still being verified', async 
   const bearer = async () => {
     judging.resolve();
     await judged.promise;
-    return { caller: 'token', principal: { kind: 'client', id: 'orders-api' } } as const;
+    return {
+      caller: 'token',
+      principal: { kind: 'client', id: 'orders-api' },
+      scopes: ['orders.read'],
+    } as const;
   };
-  const routes = subject.built.routes.map((route) => ({ ...route, bearer }));
+  const service = declaring(DirectoryService, { watchChanges: { scopes: ['orders.read'] } });
+  const routes = subject.built.routes
+    .filter((route) => route.service.typeName === service.typeName)
+    .map((route) => ({ ...route, service, bearer }));
   const server = await served({ ...subject, built: { ...subject.built, routes } }, { drainMs: 5_000 });
   const metadata = new Metadata();
   metadata.set('authorization', 'Bearer good');

@@ -44,8 +44,8 @@ export interface RpcServer {
 
 /**
  * Serves the routes of a service over gRPC, beside `grpc.health.v1` and server reflection, which are open to every
- * authenticated caller. Methods are open to the callers on their list alone.
- * @throws Error if the address cannot be taken, the certificates are not usable, or `none` would be reachable by others
+ * authenticated caller. Methods are open to those alone that their proto names.
+ * @throws Error if a method names nobody, the address cannot be taken, the certificates are not usable, or `none` would be reachable by others
  */
 export async function serve(built: BuiltService, options: ServeOptions): Promise<RpcServer> {
   const { log, credentials, port, drainMs = 10_000 } = options;
@@ -122,11 +122,12 @@ function addServices(
   }
   // Who may call a service by an access token may also ask for its health and description.
   const bearer = built.routes.find((route) => route.bearer !== undefined)?.bearer;
+  const scopes = [...new Set([...access.values()].flatMap((each) => each.scopes))];
   const forEveryone = {
     addService: (definition: ServiceDefinition, implementation: UntypedServiceImplementation): void => {
       server.addService(definition, implementation);
       for (const { path } of Object.values(definition)) {
-        access.set(path, { callers: 'authenticated', bearer });
+        access.set(path, { callers: 'authenticated', scopes, bearer });
       }
     },
   };

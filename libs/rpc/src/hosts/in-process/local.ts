@@ -22,7 +22,7 @@ export const isLocal = (client: object): boolean => localClients.has(client);
  * and `signal` costs no timer and no signal; there is no default time-out here.
  * @param as the service on whose behalf the calls are made
  * @param log where the serving side writes the causes it keeps back
- * @throws Error at once when `built` does not offer `service`
+ * @throws Error at once when `built` does not offer `service`, or a method does not declare who may call it
  */
 export function local<S extends DescService>(
   service: S,
@@ -32,7 +32,7 @@ export function local<S extends DescService>(
 ): Client<S> {
   const route = built.routes.find((candidate) => candidate.service.typeName === service.typeName);
   if (route === undefined) throw new Error(`${built.name} does not offer ${service.typeName}`);
-  const client = typedClient(service, {
+  const client = typedClient(route.service as S, {
     unary: (method) => localUnary(route, method, entrance(route, method, as, log)),
     stream: (method) => localStream(route, method, entrance(route, method, as, log)),
   });
@@ -48,14 +48,15 @@ function entrance(route: Route, method: DescMethod, caller: CallerName, log: Log
   const access = accessTo(route, method);
   return {
     refuse: refuseFor(log, name),
-    /** The call as it arrives. Throws unless the caller is on the list of the method. */
+    /** The call as it arrives. Throws unless the method is declared for the caller. */
     arrive(options: CallOptions, cancellable: boolean): ServedCall {
       const requestId = requestIdOf(options);
       const refusal = checkCaller({ caller }, access, name);
       if (refusal === undefined) {
         return new ServedCall({ caller, requestId, deadline: deadlineOf(options), cancellable });
       }
-      log.warn({ method: name, caller, requestId, details: refusal.rawMessage }, 'call refused');
+      const details = refusal instanceof ConnectError ? refusal.rawMessage : refusal.message;
+      log.warn({ method: name, caller, requestId, details }, 'call refused');
       throw refusal;
     },
     /** An error as the caller sees it. */

@@ -1,0 +1,41 @@
+import { create } from '@bufbuild/protobuf';
+import { Code } from '@connectrpc/connect';
+import { DirectoryService, GetUserRequestSchema } from '@tessera/proto-gen/directory';
+import { expect, test } from 'vitest';
+import type { Principal } from '../call.ts';
+import { declaring } from '../testing/declaring.ts';
+import { tenantCheck } from './check-caller.ts';
+
+const { getUser } = declaring(DirectoryService, {
+  getUser: { callers: ['operator'], scopes: ['admin.users.read'], tenantField: 'tenant_id' },
+}).method;
+const check = tenantCheck(getUser);
+
+function ask(tenantId: string, principal?: Principal): void {
+  check?.(create(GetUserRequestSchema, { tenantId }), { principal });
+}
+
+const client = { kind: 'client', id: 'console' } as const;
+
+test('an access token for one tenant names that tenant alone', () => {
+  ask('acme', { ...client, tenantId: 'acme' });
+  for (const other of ['globex', 'ACME', '', 'every'])
+    expect(() => ask(other, { ...client, tenantId: 'acme' })).toThrow(
+      expect.objectContaining({ code: Code.PermissionDenied }),
+    );
+});
+
+test('an access token for every tenant names any, and one for none names none', () => {
+  ask('acme', { ...client, everyTenant: true });
+  expect(() => ask('acme', client)).toThrow(expect.objectContaining({ code: Code.PermissionDenied }));
+  expect(() => ask('', client)).toThrow(expect.objectContaining({ code: Code.PermissionDenied }));
+});
+
+test('processes name any tenant', () => {
+  ask('acme');
+  ask('acme', { kind: 'certificate', id: 'introspector.orders' });
+});
+
+test('a method that does not declare where its requests name the tenant checks none', () => {
+  expect(tenantCheck(DirectoryService.method.getUser)).toBeUndefined();
+});

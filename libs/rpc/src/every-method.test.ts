@@ -1,0 +1,131 @@
+import type { DescMethod } from '@bufbuild/protobuf';
+import { Code } from '@connectrpc/connect';
+import { Metadata } from '@grpc/grpc-js';
+import { Secret } from '@tessera/kit';
+import { KeysService } from '@tessera/proto-gen/keys';
+import { methodName } from '@tessera/telemetry';
+import { silentLog } from '@tessera/test-kit';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { callerNames, type CallerName } from './call.ts';
+import { serve, type RpcServer } from './hosts/grpc/serve.ts';
+import { local } from './hosts/in-process/local.ts';
+import { declaring } from './testing/declaring.ts';
+import { everyService, offering } from './testing/every-service.ts';
+import { stockCall } from './testing/stock-clients.ts';
+import { declaredAccess } from './access/declared-access.ts';
+
+const services = await everyService();
+const methods = services.flatMap((service) => service.methods);
+
+/** How a caller proves itself: not at all, by the name it has, or by an access token with these scopes. */
+interface Proof {
+  readonly caller?: CallerName;
+  readonly scopes?: readonly string[];
+}
+
+/** Calls a method, and tells `OK` or the name of the code. */
+type Call = (method: DescMethod, proof: Proof) => Promise<string>;
+
+const reached: string[] = [];
+const built = offering(
+  services,
+  (method) => reached.push(methodName(method)),
+  async (accessToken) => ({
+    caller: 'introspector',
+    principal: { kind: 'client', id: 'orders-api' },
+    scopes: accessToken.split('/').slice(1),
+  }),
+);
+const shared = new Secret('a shared token for this test');
+
+const inProcess: Call = async (method, { caller }) => {
+  if (caller === undefined) throw new Error('a caller in process has a name');
+  type Method = (request: object) => Promise<unknown> | AsyncIterable<unknown>;
+  const client = local(method.parent, built, caller, silentLog()) as Record<string, Method>;
+  const answer = client[method.localName]?.({});
+  const work =
+    method.methodKind === 'unary'
+      ? (answer as Promise<unknown>)
+      : (answer as AsyncIterable<unknown>)[Symbol.asyncIterator]().next();
+  return outcome(work);
+};
+
+let server: RpcServer;
+beforeAll(async () => {
+  const credentials = { kind: 'token', token: shared } as const;
+  server = await serve(built, { host: '127.0.0.1', port: 0, credentials, log: silentLog() });
+});
+afterAll(() => server.drain());
+
+const overGrpc: Call = (method, { caller, scopes }) => {
+  const metadata = new Metadata();
+  if (caller !== undefined) {
+    metadata.set('authorization', `Bearer ${shared.reveal()}`);
+    metadata.set('x-tessera-caller', caller);
+  }
+  if (scopes !== undefined) metadata.set('authorization', `Bearer ${['of', ...scopes].join('/')}`);
+  return outcome(stockCall(`${server.host}:${server.port}`, `/${methodName(method)}`, metadata));
+};
+
+async function outcome(work: Promise<unknown>): Promise<string> {
+  try {
+    await work;
+    return 'OK';
+  } catch (error) {
+    return Code[(error as { code: Code }).code];
+  }
+}
+
+/** What a call is answered with, and that it reaches the handler only if it is admitted. */
+async function judged(call: Call, method: DescMethod, proof: Proof): Promise<string> {
+  reached.length = 0;
+  const code = await call(method, proof);
+  expect(reached, `${methodName(method)} for ${JSON.stringify(proof)}`).toEqual(
+    code === 'OK' ? [methodName(method)] : [],
+  );
+  return code;
+}
+
+test('every method of every proto is walked here', () => {
+  expect(methods.length).toBeGreaterThanOrEqual(53);
+});
+
+test('a service with a method that does not declare who may call it is not served', async () => {
+  const undeclared = offering([declaring(KeysService, { withdrawKey: undefined })], () => undefined);
+  const refusal = 'tessera.keys.v1.KeysService/WithdrawKey does not declare who may call it';
+  const credentials = { kind: 'none' } as const;
+  await expect(
+    serve(undeclared, { host: '127.0.0.1', port: 0, credentials, log: silentLog() }),
+  ).rejects.toThrow(refusal);
+  expect(() => local(KeysService, undeclared, 'token', silentLog())).toThrow(refusal);
+});
+
+describe.each([
+  ['in process', inProcess],
+  ['over gRPC', overGrpc],
+])('a call %s', (_way, call) => {
+  test.each(methods.map((method) => [methodName(method), method] as const))(
+    'of %s is for the callers that its proto names alone (TEN-5)',
+    async (_name, method) => {
+      const { callers } = declaredAccess(method);
+      for (const caller of callerNames) {
+        const expected = callers.includes(caller) ? 'OK' : 'PermissionDenied';
+        expect(await judged(call, method, { caller }), caller).toBe(expected);
+      }
+    },
+  );
+});
+
+describe.each([['over gRPC', overGrpc]])('a call %s', (_way, call) => {
+  test.each(methods.map((method) => [methodName(method), method] as const))(
+    'of %s is refused without a caller, and opened by an access token with a scope that its proto names alone',
+    async (_name, method) => {
+      const { scopes } = declaredAccess(method);
+      expect(await judged(call, method, {})).toBe('Unauthenticated');
+      for (const held of [[], ['openid'], ['tokens.introspect.not', 'introspect']])
+        expect(await judged(call, method, { scopes: held })).toBe('PermissionDenied');
+      for (const scope of scopes)
+        expect(await judged(call, method, { scopes: ['openid', scope] })).toBe('OK');
+    },
+  );
+});
