@@ -1,20 +1,25 @@
 import { Code, ConnectError, type CallContext, type Handlers } from '@tessera/rpc';
 import { type AuditEvent } from '@tessera/audit';
 import type { DirectoryAdminService, Status } from '@tessera/proto-gen/directory';
+import { applicationCalls } from './applications/application-calls.ts';
+import { secretCalls, type SecretCallsDeps } from './applications/secret-calls.ts';
 import { applyDeclaredState, planDeclaredState, type ApplyParts } from './apply/apply.ts';
 import { DeletionsNotAllowedError } from './apply/deletion-guard.ts';
 import { DeclaredStateError } from './declared/positions.ts';
 import { writeTenant } from './declared/write.ts';
 import { statusName } from './fields/status.ts';
-import { notFound, secretMessage } from './messages.ts';
-import type { PepperCheck } from './credentials/pepper-check.ts';
+import { notFound } from './messages.ts';
 import { differencesOf } from './apply/plan-differences.ts';
 import type { EventBase } from './apply/plan-events.ts';
-import type { DirectoryStore, StatusTarget } from './store/store.ts';
+import { createRecordChanges } from './records/change-records.ts';
+import type { StatusTarget } from './store/store.ts';
+import { userCalls } from './users/user-calls.ts';
 
 export function directoryAdminHandlers(
-  parts: ApplyParts & { readonly directoryStore: DirectoryStore; readonly pepperCheck: PepperCheck },
+  parts: ApplyParts & Omit<SecretCallsDeps, 'records'>,
 ): Handlers<typeof DirectoryAdminService> {
+  const records = createRecordChanges(parts);
+
   const setStatus = async (target: StatusTarget, event: AuditEvent) => {
     const result = await parts.store.setStatus(target, event);
     if (result === 'unknown') throw notFound(`The ${target.kind}`);
@@ -87,11 +92,9 @@ export function directoryAdminHandlers(
       return setStatus({ kind: 'tenant', tenantId, status: name }, audit(event, tenantId, context));
     },
 
-    async listApplicationSecrets({ clientId }) {
-      const secrets = await parts.directoryStore.listSecrets(clientId);
-      if (secrets === undefined) throw notFound('The application');
-      return { secrets: secrets.map(secretMessage) };
-    },
+    ...userCalls({ ...parts, records }),
+    ...applicationCalls({ ...parts, records }),
+    ...secretCalls({ ...parts, records }),
   };
 }
 

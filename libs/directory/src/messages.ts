@@ -45,8 +45,9 @@ export function userMessage({ user, updatedAt, tenant, validFrom }: FoundUser) {
 }
 
 /** Never with the digest. */
-export function secretMessage({ createdAt, expiresAt = 0, lastUsedAt = 0 }: ListedSecret) {
+export function secretMessage({ secretId, createdAt, expiresAt = 0, lastUsedAt = 0 }: ListedSecret) {
   return {
+    secretId,
     createdAt: seconds(createdAt),
     expiresAt: seconds(expiresAt),
     lastUsedAt: seconds(lastUsedAt),

@@ -63,6 +63,7 @@ export function buildDirectory(
     passwordMinLength: config.TESSERA_PASSWORD_MIN_LENGTH,
     sharedIssuer: config.TESSERA_ISSUER,
     newUserId: () => opaqueValue('usr_', random, 16),
+    newSecret: () => opaqueValue('', random),
     onChange: () => feed.poke(),
   });
   return {

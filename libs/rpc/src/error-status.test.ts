@@ -3,6 +3,7 @@ import { Metadata, status } from '@grpc/grpc-js';
 import { errorTable, isErrorCode, OAuthError } from '@tessera/oauth';
 import { expect, test } from 'vitest';
 import { fromStatus, toStatus } from './error-status.ts';
+import { fieldViolations, invalidFields } from './field-violations.ts';
 
 const detailKey = 'grpc-status-details-bin';
 
@@ -83,4 +84,16 @@ test('a code that this version does not know leaves the plain status', () => {
 test('an undefined status is UNKNOWN', () => {
   const received = { code: 99 as status, details: 'x', metadata: new Metadata() };
   expect(fromStatus(received, 'S/M')).toMatchObject({ code: Code.Unknown });
+});
+
+test('an error of fields keeps its code and names each field, up to twenty', () => {
+  const fields = Array.from({ length: 21 }, (_, index) => ({
+    field: `user.roles[${index}]`,
+    description: 'is not a role of the tenant',
+  }));
+  const received = fromStatus(toStatus(invalidFields(fields, Code.AlreadyExists)), 'S/M');
+  if (!(received instanceof ConnectError)) throw new Error('another error');
+  expect(received.code).toBe(Code.AlreadyExists);
+  expect(received.rawMessage).toMatch(/^user\.roles\[0\]: is not a role of the tenant\n/);
+  expect(fieldViolations(received)).toEqual(fields.slice(0, 20));
 });

@@ -1,9 +1,11 @@
 import { create, fromBinary, toBinary } from '@bufbuild/protobuf';
-import { anyPack, anyUnpack } from '@bufbuild/protobuf/wkt';
+import { anyPack, anyUnpack, type Any } from '@bufbuild/protobuf/wkt';
 import { Code, ConnectError } from '@connectrpc/connect';
 import { Metadata, type StatusObject } from '@grpc/grpc-js';
 import { isErrorCode, OAuthError, type ErrorCode } from '@tessera/oauth';
 import { ErrorStatusSchema, OAuthErrorDetailSchema } from '@tessera/proto-gen/error';
+import { BadRequestSchema } from '@tessera/proto-gen/error-details';
+import { fieldViolations, invalidFields } from './field-violations.ts';
 import { seenByCaller, type PublicError } from './refusal.ts';
 
 /** Trailer with a google.rpc.Status, where a handler decided. */
@@ -38,7 +40,13 @@ export function toStatus(error: PublicError): StatusObject {
   const metadata = new Metadata();
   if (error instanceof ConnectError) {
     // Both number their codes as gRPC does.
-    return { code: error.code as number, details: error.rawMessage, metadata };
+    const code = error.code as number;
+    const fields = fieldViolations(error);
+    if (fields.length > 0) {
+      const detail = create(BadRequestSchema, { fieldViolations: fields });
+      metadata.set(detailKey, statusWith(code, error.rawMessage, anyPack(BadRequestSchema, detail)));
+    }
+    return { code, details: error.rawMessage, metadata };
   }
   const code = statusCodes[error.code] ?? Code.InvalidArgument;
   const detail = create(OAuthErrorDetailSchema, {
@@ -49,31 +57,33 @@ export function toStatus(error: PublicError): StatusObject {
     refusedPhase: error.refusal?.phase ?? '',
     refusedReason: error.refusal?.reason ?? '',
   });
-  const status = create(ErrorStatusSchema, {
-    code,
-    message: error.message,
-    details: [anyPack(OAuthErrorDetailSchema, detail)],
-  });
-  metadata.set(detailKey, Buffer.from(toBinary(ErrorStatusSchema, status)));
+  metadata.set(detailKey, statusWith(code, error.message, anyPack(OAuthErrorDetailSchema, detail)));
   if (code === Code.Unavailable) metadata.set(pushbackKey, '-1');
   return { code: code as number, details: error.message, metadata };
 }
 
+function statusWith(code: number, message: string, detail: Any): Buffer {
+  const status = create(ErrorStatusSchema, { code, message, details: [detail] });
+  return Buffer.from(toBinary(ErrorStatusSchema, status));
+}
+
 /**
- * What a client throws for a status that is not OK: the protocol error in its details, `temporarily_unavailable` for a
+ * What a client throws for a status that is not OK: the protocol error or the fields in its details, `temporarily_unavailable` for a
  * service that cannot be reached or did not answer in time, else a ConnectError.
  */
 export function fromStatus({ code, details, metadata }: StatusObject, method: string): PublicError {
   const [detail] = metadata.get(detailKey);
-  const carried = Buffer.isBuffer(detail) ? carriedError(detail) : undefined;
-  if (carried !== undefined) return carried;
   const known = (code as number) in Code ? (code as number as Code) : Code.Unknown;
+  const carried = Buffer.isBuffer(detail) ? carriedError(detail, known) : undefined;
+  if (carried !== undefined) return carried;
   return seenByCaller(new ConnectError(details, known), method);
 }
 
-function carriedError(status: Buffer): OAuthError | undefined {
+function carriedError(status: Buffer, code: Code): PublicError | undefined {
   try {
     for (const any of fromBinary(ErrorStatusSchema, status).details) {
+      const fields = anyUnpack(any, BadRequestSchema)?.fieldViolations ?? [];
+      if (fields.length > 0) return invalidFields(fields, code);
       const detail = anyUnpack(any, OAuthErrorDetailSchema);
       if (detail === undefined || !isErrorCode(detail.code)) continue;
       const { retryAfterSeconds, refusedClientId, refusedPhase, refusedReason } = detail;

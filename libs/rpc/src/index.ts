@@ -12,6 +12,7 @@ import type { BuiltService } from './call.ts';
 import type { RpcServer, ServeOptions } from './hosts/grpc/serve.ts';
 
 export { create } from '@bufbuild/protobuf';
+export type { DescMessage, JsonValue, MessageShape } from '@bufbuild/protobuf';
 export { awaitShared, rootCall, sharedCall } from './call-options.ts';
 export { Code, ConnectError, route } from './call.ts';
 export type {
@@ -31,6 +32,7 @@ export { certifiedName } from './access/caller-of-certificate.ts';
 export { isLocal, local } from './hosts/in-process/local.ts';
 export type { RemoteService } from './client/remote.ts';
 export type { RpcServer } from './hosts/grpc/serve.ts';
+export { fieldViolations, invalidFields, type FieldViolation } from './field-violations.ts';
 export { storedMessage, type StoredMessage } from './stored-message.ts';
 export { parseTarget } from './client/target.ts';
 

@@ -2,6 +2,7 @@ import { Code, ConnectError } from '@connectrpc/connect';
 import { OAuthError, temporarilyUnavailable } from '@tessera/oauth';
 import type { Logger } from 'pino';
 import { errorMessage } from '@tessera/telemetry';
+import { fieldViolations, invalidFields } from './field-violations.ts';
 import type { ServedCall } from './hosts/served-call.ts';
 
 /** An error that callers may see, without anything private. */
@@ -63,6 +64,8 @@ function refuseConnectError(error: ConnectError, log: Logger, where: object): Co
     log.error({ ...where, errorCode: Code[error.code], error }, 'handler failed');
     return new ConnectError('internal error', Code.Internal);
   }
+  const violations = fieldViolations(error);
+  if (violations.length > 0) return invalidFields(violations, error.code);
   if (error.cause === undefined && error.details.length === 0) return error;
   log.info({ ...where, errorCode: Code[error.code], error }, 'call refused');
   return new ConnectError(error.rawMessage, error.code);

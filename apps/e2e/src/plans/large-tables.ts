@@ -91,6 +91,13 @@ export async function fillTables(client: Client, rows: number): Promise<void> {
     role: `'role0'`,
     position: '0',
   });
+  await fill('directory.create_request', rows, {
+    tenant_id: tenant,
+    request_id: `'r' || i`,
+    kind: `'user'`,
+    id: user,
+    created_at: earlier,
+  });
   await fill('directory.change', rows, {
     recorded_at: earlier,
     kind: `'user'`,

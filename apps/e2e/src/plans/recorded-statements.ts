@@ -16,6 +16,7 @@ const storeTests = [
   'libs/device/src/store/',
   'libs/device/src/delivery/',
   'libs/directory/src/store/',
+  'libs/directory/src/records/',
   'libs/directory/src/wiring.test.ts',
   'libs/directory/src/apply/',
   'libs/keys/src/store.postgres.test.ts',

@@ -2,6 +2,8 @@ import { introspectionScope } from '@tessera/oauth';
 import { isBuiltInScope, refuseRepeated, type Report } from '../fields/checks.ts';
 import type { DeclaredApplication } from './fields.ts';
 
+type Checked = Omit<DeclaredApplication, 'secrets'>;
+
 /** What an application of a tenant may refer to. */
 interface Surroundings {
   readonly resources: readonly {
@@ -11,12 +13,8 @@ interface Surroundings {
   readonly roles: readonly string[];
 }
 
-/** The rules of an application that involve more than one key. */
-export function checkApplication(
-  application: DeclaredApplication,
-  surroundings: Surroundings,
-  report: Report,
-): void {
+/** The rules of an application that involve more than one key, but for its secrets. */
+export function checkApplication(application: Checked, surroundings: Surroundings, report: Report): void {
   checkClientType(application, report);
   checkGrants(application, report);
   checkClaims(application, report);
@@ -24,21 +22,22 @@ export function checkApplication(
   checkReferences(application, surroundings, report);
 }
 
+function checkClientType(application: Checked, report: Report): void {
+  const { type, grantTypes, authenticatedStart } = application;
+  if (type !== 'public') return;
+  if (authenticatedStart === 'required') {
+    report(['authenticatedStart'], 'a public application cannot authenticate');
+  }
+  if (grantTypes.includes('client_credentials')) {
+    // RFC 6749 §4.4: the client credentials grant MUST only be used by confidential clients.
+    report(['grantTypes', grantTypes.indexOf('client_credentials')], 'is for confidential applications only');
+  }
+}
+
 /** RFC 6749 §2.1: a confidential client has a secret, a public one cannot keep any. */
-function checkClientType(application: DeclaredApplication, report: Report): void {
-  const { type, secrets, grantTypes, authenticatedStart } = application;
+export function checkSecrets({ type, secrets }: DeclaredApplication, report: Report): void {
   if (type === 'public') {
-    if (authenticatedStart === 'required') {
-      report(['authenticatedStart'], 'a public application cannot authenticate');
-    }
     if (secrets.length > 0) report(['secrets'], 'a public application has no secret');
-    if (grantTypes.includes('client_credentials')) {
-      // RFC 6749 §4.4: the client credentials grant MUST only be used by confidential clients.
-      report(
-        ['grantTypes', grantTypes.indexOf('client_credentials')],
-        'is for confidential applications only',
-      );
-    }
     return;
   }
   if (secrets.length === 0) report(['secrets'], 'a confidential application needs a secret');
@@ -48,7 +47,7 @@ function checkClientType(application: DeclaredApplication, report: Report): void
   );
 }
 
-function checkGrants(application: DeclaredApplication, report: Report): void {
+function checkGrants(application: Checked, report: Report): void {
   const { grantTypes, redirectUris, logoutRedirectUris, ciba } = application;
   refuseRepeated(grantTypes, (index) => report(['grantTypes', index], 'is listed twice'));
   refuseRepeated(redirectUris, (index) => report(['redirectUris', index], 'is listed twice'));
@@ -66,7 +65,7 @@ function checkGrants(application: DeclaredApplication, report: Report): void {
 }
 
 /** OIDC Back-Channel Logout §2.2. Sessions are known of codes only. */
-function checkBackchannelLogout(application: DeclaredApplication, report: Report): void {
+function checkBackchannelLogout(application: Checked, report: Report): void {
   const { grantTypes, backchannelLogoutUri, backchannelLogoutSessionRequired } = application;
   if (backchannelLogoutUri !== '' && !grantTypes.includes('authorization_code')) {
     report(['backchannelLogoutUri'], 'is for applications with the authorization_code grant');
@@ -77,7 +76,7 @@ function checkBackchannelLogout(application: DeclaredApplication, report: Report
 }
 
 /** CIBA Core §4: an endpoint for clients of ping and push. What is pushed was asked for by a client that proved who it is. */
-function checkDelivery({ type, ciba }: DeclaredApplication, report: Report): void {
+function checkDelivery({ type, ciba }: Checked, report: Report): void {
   const { delivery, notificationEndpoint } = ciba;
   const path = ['ciba', 'notificationEndpoint'];
   if (delivery === 'poll' && notificationEndpoint !== '') report(path, 'is for ping and push only');
@@ -88,7 +87,7 @@ function checkDelivery({ type, ciba }: DeclaredApplication, report: Report): voi
 }
 
 /** OIDC Core §5.4. */
-function checkIdTokenClaims({ idTokenClaims, scopes }: DeclaredApplication, report: Report): void {
+function checkIdTokenClaims({ idTokenClaims, scopes }: Checked, report: Report): void {
   idTokenClaims.forEach((scope, index) => {
     if (!scopes.includes(scope)) report(['idTokenClaims', index], 'is not among the scopes');
   });
@@ -98,7 +97,7 @@ function checkIdTokenClaims({ idTokenClaims, scopes }: DeclaredApplication, repo
 }
 
 /** Each source once, so that the attributes of a user bound the size of its tokens. */
-function checkClaims({ claims }: DeclaredApplication, report: Report): void {
+function checkClaims({ claims }: Checked, report: Report): void {
   const entries = Object.entries(claims);
   for (const [name, mapping] of entries) {
     if ((mapping.attribute === undefined) === (mapping.roles === undefined)) {
@@ -112,11 +111,7 @@ function checkClaims({ claims }: DeclaredApplication, report: Report): void {
   );
 }
 
-function checkReferences(
-  application: DeclaredApplication,
-  { resources, roles }: Surroundings,
-  report: Report,
-): void {
+function checkReferences(application: Checked, { resources, roles }: Surroundings, report: Report): void {
   const { allowedRoles } = application;
   const known = new Set(resources.flatMap(({ scopes }) => scopes.map(({ name }) => name)));
   application.scopes.forEach((scope, index) => {

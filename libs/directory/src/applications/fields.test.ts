@@ -12,7 +12,7 @@ describe('the fields of an application', () => {
   });
 
   it('are written with all that is not the default', () => {
-    const { secrets: _, ...given } = testApplication('acme-web', { status: 'disabled' });
+    const { secrets: _, owner: _owner, ...given } = testApplication('acme-web', { status: 'disabled' });
     const { idToken: _none, ...lifetimes } = given.lifetimes;
     expect(entryOf(applicationFields, given)).toEqual({ ...given, lifetimes });
     const declared = application.parse(entryOf(applicationFields, given));

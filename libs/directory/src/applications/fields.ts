@@ -182,17 +182,21 @@ const declaredKeys = { ...applicationFields, secrets };
 
 /** An application in the declared state. */
 export const application = z.strictObject(shapeOf(declaredKeys));
+/** The same without its secrets. */
+export const applicationWithoutSecrets = z.strictObject(shapeOf(applicationFields));
 export type DeclaredApplication = z.infer<typeof application>;
 
 export const applicationReference = referenceOf(declaredKeys);
 
 export interface ApplicationRecord extends RecordOf<typeof applicationFields> {
+  /** Who changes the record. */
+  readonly owner: string;
   /** In order of creation; new ones come last, as declared. */
   readonly secrets: readonly SecretRecord[];
 }
 
 export const applicationColumns = columnsOf<Omit<ApplicationRecord, 'secrets'>>(
-  applicationFields,
+  { ...applicationFields, owner: { stored: 'text' } },
   'clientId',
   'a',
 );

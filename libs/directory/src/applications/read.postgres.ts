@@ -3,6 +3,7 @@ import type { FoundApplication, FoundScope, FoundSecrets, ListedSecret, SecretUs
 import { tokenColumns } from '../resources/fields.ts';
 import { tenantColumns } from '../tenants/fields.ts';
 import { applicationColumns, type ApplicationRecord } from './fields.ts';
+import { secretIdOf } from './secrets.ts';
 
 type Row = Readonly<Record<string, unknown>>;
 
@@ -71,12 +72,13 @@ export async function listSecrets(
   clientId: string,
 ): Promise<readonly ListedSecret[] | undefined> {
   const { rows } = await database.query<{
+    digest: string;
     created_at: Date | null;
     expires_at: Date | null;
     last_used_at: Date | null;
   }>({
     name: 'directory.list_secrets',
-    text: `SELECT s.created_at, s.expires_at, s.last_used_at
+    text: `SELECT s.digest, s.created_at, s.expires_at, s.last_used_at
              FROM directory.application a
              LEFT JOIN directory.application_secret s
                ON s.tenant_id = a.tenant_id AND s.client_id = a.client_id
@@ -85,11 +87,12 @@ export async function listSecrets(
     values: [clientId],
   });
   if (rows.length === 0) return undefined;
-  return rows.flatMap(({ created_at, expires_at, last_used_at }) =>
+  return rows.flatMap(({ digest, created_at, expires_at, last_used_at }) =>
     created_at === null
       ? []
       : [
           {
+            secretId: secretIdOf(digest),
             createdAt: created_at.getTime(),
             expiresAt: expires_at?.getTime(),
             lastUsedAt: last_used_at?.getTime(),
@@ -111,24 +114,31 @@ export async function noteSecretUses(database: Database, uses: readonly SecretUs
   });
 }
 
-/** All applications of a tenant, with their secrets. */
-export async function readApplications(tx: Queryable, tenantId: string): Promise<ApplicationRecord[]> {
-  const { rows } = await tx.query<Row & { readonly secrets: [string, string | null][] }>({
-    name: 'directory.read_applications',
-    text: `SELECT ${applicationColumns.selected},
-                  (SELECT coalesce(jsonb_agg(jsonb_build_array(s.digest,
-                            (extract(epoch FROM s.expires_at) * 1000)::bigint::text)
-                            ORDER BY s.created_at, s.digest), '[]')
-                     FROM directory.application_secret s
-                    WHERE s.tenant_id = a.tenant_id AND s.client_id = a.client_id) AS secrets
-             FROM directory.application a WHERE a.tenant_id = $1`,
-    values: [tenantId],
-  });
-  return rows.map((row) => ({
+/** For SELECT: an application, with its secrets. */
+export const selectedOfApplication = `${applicationColumns.selected},
+  (SELECT coalesce(jsonb_agg(jsonb_build_array(s.digest, (extract(epoch FROM s.expires_at) * 1000)::bigint::text)
+            ORDER BY s.created_at, s.digest), '[]')
+     FROM directory.application_secret s
+    WHERE s.tenant_id = a.tenant_id AND s.client_id = a.client_id) AS secrets`;
+
+/** The application of a row of `selectedOfApplication`. */
+export function readApplication(row: Row): ApplicationRecord {
+  const secrets = row['secrets'] as readonly [digest: string, expiresAt: string | null][];
+  return {
     ...applicationColumns.read(row),
-    secrets: row.secrets.map(([digest, expiresAt]) => ({
+    secrets: secrets.map(([digest, expiresAt]) => ({
       digest,
       expiresAt: expiresAt === null ? undefined : Number(expiresAt),
     })),
-  }));
+  };
+}
+
+/** All applications of a tenant, with their secrets. */
+export async function readApplications(tx: Queryable, tenantId: string): Promise<ApplicationRecord[]> {
+  const { rows } = await tx.query({
+    name: 'directory.read_applications',
+    text: `SELECT ${selectedOfApplication} FROM directory.application a WHERE a.tenant_id = $1`,
+    values: [tenantId],
+  });
+  return rows.map(readApplication);
 }

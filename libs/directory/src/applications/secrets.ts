@@ -1,9 +1,14 @@
+import { createHash } from 'node:crypto';
 import { z } from 'zod';
 
 /** Shortest client secret, in characters. */
 const shortestSecret = 32;
 
-const secret = z.strictObject({
+/** Of an application: one that is in use, and one beside it during a rotation. */
+export const mostSecrets = 2;
+
+/** A declared secret. */
+export const secret = z.strictObject({
   value: z
     .string()
     .min(shortestSecret)
@@ -17,7 +22,7 @@ const secret = z.strictObject({
 
 /** The declared secrets of an application. Only their digests are stored. */
 export const secrets = {
-  schema: z.array(secret).max(2).default([]),
+  schema: z.array(secret).max(mostSecrets).default([]),
   reference:
     'one or two for a confidential application, none for a public one: `value`, `fromEnv` or `fromFile`, of 32 to 256 characters; ' +
     '`expiresAt?` such as `2030-01-31T12:00:00Z`',
@@ -28,4 +33,9 @@ export interface SecretRecord {
   readonly digest: string;
   /** Milliseconds since the Unix epoch; undefined if it does not expire. */
   readonly expiresAt: number | undefined;
+}
+
+/** What operators call a secret by; it reveals neither the secret nor its digest. */
+export function secretIdOf(digest: string): string {
+  return createHash('sha256').update(digest).digest('base64url').slice(0, 22);
 }

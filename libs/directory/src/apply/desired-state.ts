@@ -1,16 +1,10 @@
-import {
-  applicationFields,
-  type ApplicationRecord,
-  type DeclaredApplication,
-} from '../applications/fields.ts';
-import type { SecretRecord } from '../applications/secrets.ts';
+import { desiredApplication } from '../applications/desired.ts';
+import type { ClientSecrets } from '../credentials/client-secrets.ts';
 import type { DeclaredTenant } from '../declared/schema.ts';
 import { desiredOf } from '../fields/field.ts';
-import { standardClaimsOf } from '../users/standard-claims.ts';
-import type { ClientSecrets } from '../credentials/client-secrets.ts';
 import type { TenantState } from '../store/records.ts';
 import { tenantFields } from '../tenants/fields.ts';
-import { userFields, type DeclaredUser, type UserRecord } from '../users/fields.ts';
+import { desiredUser } from '../users/desired.ts';
 import { normalizeIdentifier } from '../users/identifiers.ts';
 
 export interface DesiredOptions {
@@ -20,6 +14,9 @@ export interface DesiredOptions {
   readonly newUserId: () => string;
 }
 
+/** The owner of new records of a file. */
+const owner = 'file';
+
 /**
  * The desired state of a tenant. The declared state is the whole of the tenant, except that an undeclared status or password
  * stays as it is, so that applying a file again never enables what was disabled.
@@ -27,7 +24,7 @@ export interface DesiredOptions {
 export function desiredState(
   declared: DeclaredTenant,
   current: TenantState | undefined,
-  options: DesiredOptions,
+  { secrets, passwordHashes, newUserId }: DesiredOptions,
 ): TenantState {
   const users = new Map(current?.users.map((user) => [normalizeIdentifier(user.username), user]));
   const applications = new Map(
@@ -37,44 +34,18 @@ export function desiredState(
     tenant: { tenantId: declared.id, ...desiredOf(tenantFields, declared, current?.tenant) },
     resources: declared.resources,
     roles: declared.roles,
-    users: declared.users.map((user) =>
-      desiredUser(user, users.get(normalizeIdentifier(user.username)), options),
-    ),
-    applications: declared.applications.map((application) =>
-      desiredApplication(declared.id, application, applications.get(application.clientId), options.secrets),
-    ),
-  };
-}
-
-function desiredUser(
-  declared: DeclaredUser,
-  current: UserRecord | undefined,
-  { passwordHashes, newUserId }: DesiredOptions,
-): UserRecord {
-  return {
-    userId: current?.userId ?? newUserId(),
-    ...desiredOf(userFields, declared, current),
-    standardClaims: standardClaimsOf(declared),
-    passwordHash: passwordHashes.get(normalizeIdentifier(declared.username)) ?? current?.passwordHash,
-  };
-}
-
-function desiredApplication(
-  tenantId: string,
-  declared: DeclaredApplication,
-  current: ApplicationRecord | undefined,
-  secrets: ClientSecrets,
-): ApplicationRecord {
-  const { clientId } = declared;
-  const known = current?.secrets.map(({ digest }) => digest) ?? [];
-  const age = ({ digest }: SecretRecord) => (known.includes(digest) ? known.indexOf(digest) : known.length);
-  return {
-    ...desiredOf(applicationFields, declared, current),
-    secrets: declared.secrets
-      .map((secret) => ({
-        digest: secrets.digest(tenantId, clientId, secret.value),
-        expiresAt: secret.expiresAt,
-      }))
-      .sort((left, right) => age(left) - age(right)),
+    users: declared.users.map((user) => {
+      const name = normalizeIdentifier(user.username);
+      const present = users.get(name);
+      const passwordHash = passwordHashes.get(name);
+      return desiredUser(user, present, { owner: present?.owner ?? owner, passwordHash, newUserId });
+    }),
+    applications: declared.applications.map((application) => {
+      const present = applications.get(application.clientId);
+      return desiredApplication(declared.id, application, present, {
+        owner: present?.owner ?? owner,
+        secrets,
+      });
+    }),
   };
 }

@@ -6,6 +6,7 @@ import type { TenantState } from '../store/records.ts';
 import type { UserRecord } from '../users/fields.ts';
 
 const user: UserRecord = {
+  owner: 'file',
   userId: 'usr_ada',
   username: 'ada',
   email: '',
@@ -18,6 +19,7 @@ const user: UserRecord = {
   passwordHash: 'old-hash',
 };
 const application: ApplicationRecord = {
+  owner: 'file',
   clientId: 'web',
   name: 'Web',
   type: 'confidential',

@@ -98,7 +98,8 @@ export class DeclaredText {
   }
 }
 
-function keyOf(path: Path): string {
+/** For example `users[1].email`. */
+export function keyOf(path: Path): string {
   return path.reduce<string>(
     (key, step) => (typeof step === 'number' ? `${key}[${step}]` : key === '' ? step : `${key}.${step}`),
     '',

@@ -3,6 +3,7 @@ import { everything, wellFormedPart } from './well-formed.ts';
 import { DeclaredStateError, DeclaredText, type Path, type Problem } from './positions.ts';
 import { checkRules } from './rules.ts';
 import { declaredState, type DeclaredState } from './schema.ts';
+import { sentence } from './sentences.ts';
 
 /** A declared state that keeps every rule, and where its keys stand. */
 export interface ReadState {
@@ -10,13 +11,6 @@ export interface ReadState {
   /** A problem found later, for example against the stored records. */
   problem(path: Path, message: string): Problem;
 }
-
-const nouns: Readonly<Record<string, string>> = {
-  string: 'text; put it in quotes',
-  array: 'a list',
-  object: 'a set of keys',
-  boolean: 'true or false',
-};
 
 /**
  * Reads a declared state whose references are resolved.
@@ -43,27 +37,4 @@ function unknownKey(key: string): string {
   return /from(env|file)$/i.test(key)
     ? 'is resolved by the process that reads the file, and only for secrets and passwords'
     : 'is not a known key';
-}
-
-/** Sentences without the values they speak of. */
-function sentence(issue: z.core.$ZodRawIssue): string | undefined {
-  switch (issue.code) {
-    case 'invalid_type':
-      return issue.input === undefined ? 'is required' : `must be ${nouns[issue.expected] ?? issue.expected}`;
-    case 'invalid_key':
-      return issue.issues[0]?.message;
-    case 'too_small':
-      return `must have at least ${count(Number(issue.minimum), issue.origin)}`;
-    case 'too_big':
-      return `must have at most ${count(Number(issue.maximum), issue.origin)}`;
-    case 'invalid_value':
-      return issue.input === undefined ? 'is required' : `must be one of ${issue.values.join(', ')}`;
-    default:
-      return undefined;
-  }
-}
-
-function count(number: number, origin: string): string {
-  const noun = origin === 'array' ? ['entry', 'entries'] : ['character', 'characters'];
-  return `${number} ${number === 1 ? noun[0] : noun[1]}`;
 }

@@ -1,4 +1,4 @@
-import { checkApplication } from '../applications/checks.ts';
+import { checkApplication, checkSecrets } from '../applications/checks.ts';
 import { refuseRepeated, type Report } from '../fields/checks.ts';
 import {
   checkAudiences,
@@ -30,6 +30,7 @@ export function checkRules(tenants: readonly DeclaredTenant[], report: Report): 
       if (clientIds.has(application.clientId)) here(['clientId'], 'is declared twice');
       clientIds.add(application.clientId);
       if (jwtAudiences.has(application.clientId)) here(['clientId'], jwtAudienceAsClientId);
+      checkSecrets(application, here);
       checkApplication(application, tenant, here);
     });
   });

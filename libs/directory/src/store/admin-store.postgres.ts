@@ -1,29 +1,22 @@
-import { auditRow, type AuditEvent } from '@tessera/audit';
-import { type Clock, type Random } from '@tessera/kit';
 import { type Database, type Queryable } from '@tessera/stores';
-import { sqlState } from '@tessera/telemetry';
-import { commandsOf } from '../apply/commands-of-plan.ts';
-import { putOf, type TenantPlan } from '../apply/plan.ts';
 import { appendChanges } from '../feed/append-changes.postgres.ts';
 import { readTenantState } from '../tenants/read.postgres.ts';
 import { normalizeIdentifier } from '../users/identifiers.ts';
-import { validFromNow, type Write } from './command.ts';
+import { appendEvents, type AuditRuntime } from './append-events.postgres.ts';
+import { againIfTakenMeanwhile, carryOut, claimsValues, TakenMeanwhile } from './carry-out.postgres.ts';
+import { changeRecord } from './change-record.postgres.ts';
+import { validFromNow } from './command.ts';
 import { excludeVersion01, lockTenant } from './locks.postgres.ts';
+import { findRecord, listRecords } from './read-records.postgres.ts';
 import type {
   AdminStore,
   Decide,
   PasswordRenewal,
   StatusTarget,
-  TakenValue,
   TenantChangeResult,
   UniqueValues,
 } from './store.ts';
-
-/** What audit rows are made with. */
-interface AuditRuntime {
-  readonly clock: Clock;
-  readonly random: Random;
-}
+import { takenValues } from './taken-values.postgres.ts';
 
 /** Writes of the durable records in Postgres or PGlite. */
 export function createAdminStore(database: Database, runtime: AuditRuntime): AdminStore {
@@ -69,6 +62,15 @@ export function createAdminStore(database: Database, runtime: AuditRuntime): Adm
         database.transaction(async (tx) => changeTenant(tx, runtime, tenantId, values, decide)),
       ),
 
+    findRecord: (kind, tenantId, id) => findRecord(database, kind, tenantId, id),
+
+    listRecords: (kind, tenantId, page) => listRecords(database, kind, tenantId, page),
+
+    changeRecord: (tenantId, work) =>
+      againIfTakenMeanwhile(() =>
+        database.transaction(async (tx) => changeRecord(tx, runtime, tenantId, work)),
+      ),
+
     setStatus: (target, event) =>
       database.transaction(async (tx) => {
         const { kind, tenantId } = target;
@@ -108,28 +110,6 @@ export function createAdminStore(database: Database, runtime: AuditRuntime): Adm
   };
 }
 
-/** Another tenant took a unique value after this change had looked: the change has to be decided again. */
-class TakenMeanwhile extends Error {
-  override readonly name = 'TakenMeanwhile';
-}
-
-/** How often a change is decided if other tenants take its unique values, or free them again, meanwhile. */
-const attempts = 3;
-
-async function againIfTakenMeanwhile<T>(attempt: () => Promise<T>): Promise<T> {
-  for (let count = 1; ; count += 1) {
-    try {
-      return await attempt();
-    } catch (error) {
-      const isTaken = error instanceof TakenMeanwhile || sqlState(error) === uniqueViolation;
-      if (!isTaken || count === attempts) throw error;
-    }
-  }
-}
-
-/** SQLSTATE: another transaction committed the same key, such as a client ID. */
-const uniqueViolation = '23505';
-
 async function changeTenant(
   tx: Queryable,
   runtime: AuditRuntime,
@@ -142,22 +122,11 @@ async function changeTenant(
   if (taken.length > 0) return { kind: 'taken', values: taken };
   const decision = decide(await readTenantState(tx, tenantId));
   if (decision === undefined) return { kind: 'stale' };
-  const { plan, changes, events } = decision;
-  if (events.length === 0) return { kind: 'done', plan };
-  const write: Write = (name, text, ...given) =>
-    tx.query({ name: `directory.${name}`, text, values: [tenantId, ...given] });
-  for (const command of commandsOf(plan)) await command(write);
-  await appendEvents(tx, events, runtime);
-  await appendChanges(tx, changes);
+  await carryOut(tx, runtime, decision);
   // Each tenant has its own lock, so another may have taken a value meanwhile. The later one to append to the feed sees it.
-  const takenSince = claimsValues(plan) ? await takenValues(tx, tenantId, values) : [];
+  const takenSince = claimsValues(decision.plan) ? await takenValues(tx, tenantId, values) : [];
   if (takenSince.length > 0) throw new TakenMeanwhile();
-  return { kind: 'done', plan };
-}
-
-/** Whether a plan declares something that must differ from other tenants. */
-function claimsValues({ tenant, resources, applications }: TenantPlan): boolean {
-  return tenant !== 'unchanged' || putOf(resources).length > 0 || applications.created.length > 0;
+  return { kind: 'done', plan: decision.plan };
 }
 
 async function replacePasswordHash(
@@ -187,53 +156,6 @@ interface PasswordRow {
   readonly username: string;
   readonly password_hash: string;
   readonly imported_hash: Uint8Array | null;
-}
-
-async function takenValues(
-  queryable: Queryable,
-  tenantId: string,
-  { clientIds, issuer, audiences, jwtAudiences, replacedTenants }: UniqueValues,
-): Promise<TakenValue[]> {
-  const { rows } = await queryable.query<TakenValue>({
-    name: 'directory.taken_values',
-    text: `SELECT 'clientId' AS kind, client_id AS value FROM directory.application
-            WHERE client_id = ANY($2::text[]) AND tenant_id <> $1
-            UNION ALL
-           SELECT 'issuer', issuer FROM directory.tenant
-            WHERE issuer <> '' AND split_part(issuer, '//', 2) = split_part($3, '//', 2) AND tenant_id <> $1
-            UNION ALL
-           SELECT DISTINCT 'audience', r.audience
-             FROM jsonb_to_recordset($4::jsonb) AS declared(audience text, shared boolean)
-             JOIN directory.api_resource r ON r.audience = declared.audience
-             JOIN directory.tenant t ON t.tenant_id = r.tenant_id
-            WHERE t.issuer = '' AND t.tenant_id <> $1 AND t.tenant_id <> ALL($5::text[])
-              AND NOT (r.shared AND declared.shared)
-            UNION ALL
-           SELECT DISTINCT 'clientIdAsAudience', audience FROM directory.api_resource
-            WHERE audience = ANY($2::text[]) AND token_type = 'JWT'
-              AND tenant_id <> $1 AND tenant_id <> ALL($5::text[])
-            UNION ALL
-           SELECT 'jwtAudience', client_id FROM directory.application
-            WHERE client_id = ANY($6::text[]) AND tenant_id <> $1 AND tenant_id <> ALL($5::text[])
-            ORDER BY kind, value`,
-    values: [tenantId, clientIds, issuer, JSON.stringify(audiences), replacedTenants, jwtAudiences],
-  });
-  return rows.map(({ kind, value }) => ({ kind, value }));
-}
-
-async function appendEvents(
-  tx: Queryable,
-  events: readonly AuditEvent[],
-  runtime: AuditRuntime,
-): Promise<void> {
-  await tx.query({
-    name: 'directory.append_audit',
-    text: `INSERT INTO directory.audit_event (event_id, event, tenant_id, outcome, reason, record)
-           SELECT e."eventId", e.event, e."tenantId", e.outcome, e.reason, e.record::jsonb
-             FROM jsonb_to_recordset($1::jsonb)
-               AS e("eventId" text, event text, "tenantId" text, outcome text, reason text, record text)`,
-    values: [JSON.stringify(events.map((event) => auditRow(event, runtime)))],
-  });
 }
 
 /** Where each kind of target keeps its status, and the values that find it. */

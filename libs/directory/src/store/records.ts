@@ -21,3 +21,20 @@ export interface Change {
   /** The record is active, but everything issued before is invalid: its password changed. */
   readonly endsAll?: true;
 }
+
+/** The records that are changed one by one, by kind. */
+export interface RecordKinds {
+  readonly user: UserRecord;
+  readonly application: ApplicationRecord;
+}
+
+export type RecordKind = keyof RecordKinds;
+
+/** A record with what its store knows about it. */
+export interface StoredRecord<R> {
+  readonly record: R;
+  /** Of this version of the record: every change, by any version of Tessera, makes another one. */
+  readonly etag: string;
+  readonly createdAt: Date;
+  readonly updatedAt: Date;
+}

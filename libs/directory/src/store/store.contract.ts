@@ -20,6 +20,7 @@ export interface Stores {
 export function testUser(name: string, fields: Partial<UserRecord> = {}): UserRecord {
   return {
     userId: `usr_${name}`,
+    owner: 'file',
     username: name,
     email: `${name}@acme.example`,
     name: name.toUpperCase(),
@@ -39,6 +40,7 @@ export function testApplication(
 ): ApplicationRecord {
   return {
     clientId,
+    owner: 'file',
     name: clientId,
     type: 'confidential',
     status: 'active',
@@ -266,6 +268,7 @@ export function directoryStoreContract(engine: string, open: () => Promise<Store
       const clientId = `${tenantId}-web`;
       const bare = `${tenantId}-bare`;
       // The use tells which is which, as digests are not listed.
+      const secretId = expect.stringMatching(/^[\w-]{22}$/) as string;
       const uses = new Map(['z', 'm', 'a', 'n'].map((digest, index) => [digest, 1_000 * (index + 1)]));
       const declare = async (...digests: string[]) => {
         const secrets = digests.map((digest) => ({ digest, expiresAt: digest === 'm' ? 5_000 : undefined }));
@@ -279,8 +282,8 @@ export function directoryStoreContract(engine: string, open: () => Promise<Store
       const before = Date.now();
       const first = await declare('z', 'm');
       expect(first).toEqual([
-        { createdAt: expect.any(Number) as number, expiresAt: undefined, lastUsedAt: 1_000 },
-        { createdAt: expect.any(Number) as number, expiresAt: 5_000, lastUsedAt: 2_000 },
+        { secretId, createdAt: expect.any(Number) as number, expiresAt: undefined, lastUsedAt: 1_000 },
+        { secretId, createdAt: expect.any(Number) as number, expiresAt: 5_000, lastUsedAt: 2_000 },
       ]);
       for (const { createdAt } of first ?? []) expect(Math.abs(createdAt - before)).toBeLessThan(60_000);
       expect((await declare('a', 'z'))?.map(({ lastUsedAt }) => lastUsedAt)).toEqual([1_000, 3_000]);

@@ -7,7 +7,8 @@ import type { RecordOf } from '../fields/field.ts';
 import type { tokenFields } from '../resources/fields.ts';
 import type { TenantRecord } from '../tenants/fields.ts';
 import type { UserRecord } from '../users/fields.ts';
-import type { Change, TenantState } from './records.ts';
+import type { ResourceRecord } from '../resources/fields.ts';
+import type { Change, RecordKind, RecordKinds, StoredRecord, TenantState } from './records.ts';
 
 type TokenFields = RecordOf<typeof tokenFields>;
 
@@ -36,6 +37,7 @@ export interface FoundSecrets {
 
 /** A secret as operators see it; times in milliseconds since the Unix epoch. */
 export interface ListedSecret {
+  readonly secretId: string;
   readonly createdAt: number;
   /** Undefined if it does not expire. */
   readonly expiresAt: number | undefined;
@@ -88,13 +90,14 @@ export type StatusTarget =
  * How a tenant is to change, given what it is; undefined when the decision was prepared for something else. Called inside
  * the transaction, perhaps more than once.
  */
-export type Decide = (current: TenantState | undefined) =>
-  | {
-      readonly plan: TenantPlan;
-      readonly changes: readonly Change[];
-      readonly events: readonly AuditEvent[];
-    }
-  | undefined;
+export type Decide = (current: TenantState | undefined) => DecidedChange | undefined;
+
+/** A plan with the rows that it adds to the feed and to the audit trail. */
+export interface DecidedChange {
+  readonly plan: TenantPlan;
+  readonly changes: readonly Change[];
+  readonly events: readonly AuditEvent[];
+}
 
 export type TenantChangeResult =
   | { readonly kind: 'done'; readonly plan: TenantPlan }
@@ -167,6 +170,46 @@ export interface PasswordRenewal {
   readonly to: string;
 }
 
+/** A page of records, in the order of their kind. */
+export interface RecordPage<R> {
+  readonly records: readonly StoredRecord<R>[];
+  /** Where the next page begins; undefined after the last one. */
+  readonly next: string | undefined;
+}
+
+export interface PageRequest {
+  /** Empty for the first page. */
+  readonly after: string;
+  /** Empty for all records. */
+  readonly search: string;
+  readonly size: number;
+}
+
+/** A transaction that changes one record of a tenant. */
+export interface RecordTransaction {
+  readonly tenant: TenantRecord;
+  /** Reads a record and keeps others from changing it until the commit. */
+  find<K extends RecordKind>(kind: K, id: string): Promise<StoredRecord<RecordKinds[K]> | undefined>;
+  roles(): Promise<readonly string[]>;
+  resources(): Promise<readonly ResourceRecord[]>;
+  /** Which of the normalized identifiers other users of the tenant have. */
+  takenIdentifiers(userId: string, identifiers: readonly string[]): Promise<readonly string[]>;
+  /** What a plan for one record declares and another tenant has. */
+  taken(plan: TenantPlan): Promise<readonly TakenValue[]>;
+  /**
+   * Keeps what the create with this request identifier creates, for 24 hours. Returns what an earlier one created, after its commit;
+   * undefined if this is the first.
+   */
+  claim(requestId: string, created: ClaimedRecord): Promise<ClaimedRecord | undefined>;
+  carryOut(change: DecidedChange): Promise<void>;
+}
+
+/** What a create created. */
+export interface ClaimedRecord {
+  readonly kind: RecordKind | 'secret';
+  readonly id: string;
+}
+
 /** Writes: the change, its place in the feed and its audit rows in one commit. */
 export interface AdminStore {
   /** By normalized user name. */
@@ -180,6 +223,21 @@ export interface AdminStore {
   /** The whole of a tenant as it is at one moment; undefined when there is none. */
   tenantState(tenantId: string): Promise<TenantState | undefined>;
   changeTenant(tenantId: string, values: UniqueValues, decide: Decide): Promise<TenantChangeResult>;
+  findRecord<K extends RecordKind>(
+    kind: K,
+    tenantId: string,
+    id: string,
+  ): Promise<StoredRecord<RecordKinds[K]> | undefined>;
+  listRecords<K extends RecordKind>(
+    kind: K,
+    tenantId: string,
+    page: PageRequest,
+  ): Promise<RecordPage<RecordKinds[K]>>;
+  /**
+   * Changes one record in one transaction, which may be repeated, so that `work` must have no other effects. Undefined for an unknown
+   * tenant.
+   */
+  changeRecord<T>(tenantId: string, work: (records: RecordTransaction) => Promise<T>): Promise<T | undefined>;
   /** `unchanged` writes nothing. The event is recorded with the change. */
   setStatus(target: StatusTarget, event: AuditEvent): Promise<'unknown' | 'unchanged' | 'changed'>;
   /**

@@ -2,6 +2,21 @@ import { refuseRepeated, type Report } from '../fields/checks.ts';
 import type { DeclaredUser } from './fields.ts';
 import { identifiersOf } from './identifiers.ts';
 
+/** The rules of a user that involve more than one key. */
+export function checkUser(user: DeclaredUser, roles: ReadonlySet<string>, report: Report): void {
+  if (user.emailVerified !== undefined && user.email === '') report(['emailVerified'], 'needs an email');
+  if (user.phoneNumberVerified !== undefined && user.phoneNumber === '') {
+    report(['phoneNumberVerified'], 'needs a phoneNumber');
+  }
+  if (user.password !== undefined && user.passwordHash !== undefined) {
+    report(['passwordHash'], 'cannot stand beside password');
+  }
+  user.roles.forEach((role, index) => {
+    if (!roles.has(role)) report(['roles', index], 'is not a role of the tenant');
+  });
+  refuseRepeated(user.roles, (index) => report(['roles', index], 'is listed twice'));
+}
+
 /** The rules of the users of a tenant that involve more than one key. */
 export function checkUsers(
   tenant: { readonly users: readonly DeclaredUser[]; readonly roles: readonly string[] },
@@ -17,16 +32,6 @@ export function checkUsers(
       }
       identifiers.add(identifier);
     }
-    if (user.emailVerified !== undefined && user.email === '') here(['emailVerified'], 'needs an email');
-    if (user.phoneNumberVerified !== undefined && user.phoneNumber === '') {
-      here(['phoneNumberVerified'], 'needs a phoneNumber');
-    }
-    if (user.password !== undefined && user.passwordHash !== undefined) {
-      here(['passwordHash'], 'cannot stand beside password');
-    }
-    user.roles.forEach((role, index) => {
-      if (!roles.has(role)) here(['roles', index], 'is not a role of the tenant');
-    });
-    refuseRepeated(user.roles, (index) => here(['roles', index], 'is listed twice'));
+    checkUser(user, roles, here);
   });
 }

@@ -84,6 +84,8 @@ export const userReference = referenceOf(declaredKeys);
 export interface UserRecord extends RecordOf<typeof userFields> {
   /** `usr_` and 22 characters of base64url. */
   readonly userId: string;
+  /** Who changes the record. */
+  readonly owner: string;
   /** Further standard claims, by the keys of the declared state. */
   readonly standardClaims: StandardClaims;
   /** PHC string; undefined for a person without a password. */
@@ -93,6 +95,7 @@ export interface UserRecord extends RecordOf<typeof userFields> {
 export const userColumns = columnsOf<UserRecord>(
   {
     userId: { stored: 'text' },
+    owner: { stored: 'text' },
     ...userFields,
     standardClaims: { stored: 'jsonb' },
     passwordHash: { stored: 'text' },

@@ -6,13 +6,15 @@ import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobu
 import { enumDesc, fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
 import { file_google_protobuf_struct } from "@bufbuild/protobuf/wkt";
 import { file_tessera_access_v1_access } from "../../access/v1/access_pb.ts";
+import type { ApplicationRecordSchema, CibaPolicy, CreateApplicationRequestSchema, CreateApplicationSecretRequestSchema, CreateApplicationSecretResponseSchema, CreateUserRequestSchema, DeleteApplicationRequestSchema, DeleteApplicationResponseSchema, DeleteApplicationSecretRequestSchema, DeleteApplicationSecretResponseSchema, DeleteUserRequestSchema, DeleteUserResponseSchema, GetApplicationRecordRequestSchema, GetUserRecordRequestSchema, Lifetimes, ListApplicationsRequestSchema, ListApplicationsResponseSchema, ListUsersRequestSchema, ListUsersResponseSchema, UpdateApplicationRequestSchema, UpdateUserRequestSchema, UserRecordSchema } from "./records_pb.ts";
+import { file_tessera_directory_v1_records } from "./records_pb.ts";
 import type { JsonObject, Message, UnknownEnum } from "@bufbuild/protobuf";
 
 /**
  * Describes the file tessera/directory/v1/directory.proto.
  */
 export const file_tessera_directory_v1_directory: GenFile = /*@__PURE__*/
-  fileDesc("CiR0ZXNzZXJhL2RpcmVjdG9yeS92MS9kaXJlY3RvcnkucHJvdG8SFHRlc3NlcmEuZGlyZWN0b3J5LnYxImcKBlRlbmFudBIRCgl0ZW5hbnRfaWQYASABKAkSDAoEbmFtZRgCIAEoCRIsCgZzdGF0dXMYAyABKA4yHC50ZXNzZXJhLmRpcmVjdG9yeS52MS5TdGF0dXMSDgoGaXNzdWVyGAQgASgJIp8BCgxHcmFudGVkU2NvcGUSDAoEbmFtZRgBIAEoCRIQCghhdWRpZW5jZRgCIAEoCRITCgtkZXNjcmlwdGlvbhgDIAEoCRIVCg1yZXNvdXJjZV9uYW1lGAQgASgJEhIKCnRva2VuX3R5cGUYBSABKAkSFAoMc2NvcGVfZm9ybWF0GAYgASgJEhkKEXNpZ25pbmdfYWxnb3JpdGhtGAcgASgJIsEBCglMaWZldGltZXMSFAoMYWNjZXNzX3Rva2VuGAEgASgNEhAKCGlkX3Rva2VuGAIgASgNEhoKEnJlZnJlc2hfdG9rZW5faWRsZRgDIAEoDRIeChZyZWZyZXNoX3Rva2VuX2Fic29sdXRlGAQgASgNEh0KFWF1dGhvcml6YXRpb25fcmVxdWVzdBgFIAEoDRIaChJhdXRob3JpemF0aW9uX2NvZGUYBiABKA0SFQoNcG9sbF9pbnRlcnZhbBgHIAEoDSJcCgpDaWJhUG9saWN5EhAKCGFwcHJvdmFsGAEgASgJEgsKA3VybBgCIAEoCRIQCghkZWxpdmVyeRgDIAEoCRIdChVub3RpZmljYXRpb25fZW5kcG9pbnQYBCABKAkiaQoMQ2xhaW1NYXBwaW5nEgwKBG5hbWUYASABKAkSEQoJYXR0cmlidXRlGAIgASgJEhAKCGlkX3Rva2VuGAMgASgIEhQKDGFjY2Vzc190b2tlbhgEIAEoCBIQCgh1c2VyaW5mbxgFIAEoCCKmBQoLQXBwbGljYXRpb24SEQoJY2xpZW50X2lkGAEgASgJEhEKCXRlbmFudF9pZBgCIAEoCRIMCgRuYW1lGAMgASgJEjMKBHR5cGUYBCABKA4yJS50ZXNzZXJhLmRpcmVjdG9yeS52MS5BcHBsaWNhdGlvblR5cGUSLAoGc3RhdHVzGAUgASgOMhwudGVzc2VyYS5kaXJlY3RvcnkudjEuU3RhdHVzEhMKC2dyYW50X3R5cGVzGAYgAygJEhUKDXJlZGlyZWN0X3VyaXMYByADKAkSHAoUbG9nb3V0X3JlZGlyZWN0X3VyaXMYCCADKAkSMgoGc2NvcGVzGAkgAygLMiIudGVzc2VyYS5kaXJlY3RvcnkudjEuR3JhbnRlZFNjb3BlEjIKCWxpZmV0aW1lcxgKIAEoCzIfLnRlc3NlcmEuZGlyZWN0b3J5LnYxLkxpZmV0aW1lcxIuCgRjaWJhGAsgASgLMiAudGVzc2VyYS5kaXJlY3RvcnkudjEuQ2liYVBvbGljeRIcChRpbnRyb3NwZWN0X2F1ZGllbmNlcxgMIAMoCRISCgp2YWxpZF9mcm9tGA0gASgDEhUKDWFsbG93ZWRfcm9sZXMYDiADKAkSFQoNcGtjZV9vcHRpb25hbBgPIAEoCBIkChxhdXRoZW50aWNhdGVkX3N0YXJ0X3JlcXVpcmVkGBAgASgIEh4KFmJhY2tjaGFubmVsX2xvZ291dF91cmkYGiABKAkSKwojYmFja2NoYW5uZWxfbG9nb3V0X3Nlc3Npb25fcmVxdWlyZWQYGyABKAgSMgoGY2xhaW1zGBIgAygLMiIudGVzc2VyYS5kaXJlY3RvcnkudjEuQ2xhaW1NYXBwaW5nEhcKD2lkX3Rva2VuX2NsYWltcxgcIAMoCSIlChBHZXRUZW5hbnRSZXF1ZXN0EhEKCXRlbmFudF9pZBgBIAEoCSJBChFHZXRUZW5hbnRSZXNwb25zZRIsCgZ0ZW5hbnQYASABKAsyHC50ZXNzZXJhLmRpcmVjdG9yeS52MS5UZW5hbnQiGgoYTGlzdFRlbmFudElzc3VlcnNSZXF1ZXN0IjEKDFRlbmFudElzc3VlchIRCgl0ZW5hbnRfaWQYASABKAkSDgoGaXNzdWVyGAIgASgJIlAKGUxpc3RUZW5hbnRJc3N1ZXJzUmVzcG9uc2USMwoHaXNzdWVycxgBIAMoCzIiLnRlc3NlcmEuZGlyZWN0b3J5LnYxLlRlbmFudElzc3VlciIqChVHZXRBcHBsaWNhdGlvblJlcXVlc3QSEQoJY2xpZW50X2lkGAEgASgJIn4KFkdldEFwcGxpY2F0aW9uUmVzcG9uc2USNgoLYXBwbGljYXRpb24YASABKAsyIS50ZXNzZXJhLmRpcmVjdG9yeS52MS5BcHBsaWNhdGlvbhIsCgZ0ZW5hbnQYAiABKAsyHC50ZXNzZXJhLmRpcmVjdG9yeS52MS5UZW5hbnQiTwoeVmVyaWZ5QXBwbGljYXRpb25TZWNyZXRSZXF1ZXN0EhEKCWNsaWVudF9pZBgBIAEoCRIaCg1jbGllbnRfc2VjcmV0GAIgASgJQgOAAQEiRwofVmVyaWZ5QXBwbGljYXRpb25TZWNyZXRSZXNwb25zZRIQCgh2ZXJpZmllZBgBIAEoCBISCgpleHBpcmVzX2F0GAIgASgDIp8CCgRVc2VyEg8KB3VzZXJfaWQYASABKAkSEQoJdGVuYW50X2lkGAIgASgJEhAKCHVzZXJuYW1lGAMgASgJEg0KBWVtYWlsGAQgASgJEgwKBG5hbWUYBSABKAkSFAoMcGhvbmVfbnVtYmVyGAYgASgJEg0KBXJvbGVzGAcgAygJEiwKBnN0YXR1cxgIIAEoDjIcLnRlc3NlcmEuZGlyZWN0b3J5LnYxLlN0YXR1cxISCgp2YWxpZF9mcm9tGAkgASgDEjAKD3N0YW5kYXJkX2NsYWltcxgKIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QSKwoKYXR0cmlidXRlcxgLIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QiNAoOR2V0VXNlclJlcXVlc3QSEQoJdGVuYW50X2lkGAEgASgJEg8KB3VzZXJfaWQYAiABKAkiOwoPR2V0VXNlclJlc3BvbnNlEigKBHVzZXIYASABKAsyGi50ZXNzZXJhLmRpcmVjdG9yeS52MS5Vc2VyIjgKD0ZpbmRVc2VyUmVxdWVzdBIRCgl0ZW5hbnRfaWQYASABKAkSEgoKaWRlbnRpZmllchgCIAEoCSI8ChBGaW5kVXNlclJlc3BvbnNlEigKBHVzZXIYASABKAsyGi50ZXNzZXJhLmRpcmVjdG9yeS52MS5Vc2VyImkKFVZlcmlmeVBhc3N3b3JkUmVxdWVzdBIRCgl0ZW5hbnRfaWQYASABKAkSEgoKaWRlbnRpZmllchgCIAEoCRIVCghwYXNzd29yZBgDIAEoCUIDgAEBEhIKCmlwX2FkZHJlc3MYBCABKAkiWwoWVmVyaWZ5UGFzc3dvcmRSZXNwb25zZRIoCgR1c2VyGAEgASgLMhoudGVzc2VyYS5kaXJlY3RvcnkudjEuVXNlchIXCg9zaWduZWRfaW5fYXRfbXMYAiABKAMiPAoTV2F0Y2hDaGFuZ2VzUmVxdWVzdBIWCg5hZnRlcl9zZXF1ZW5jZRgBIAEoAxINCgVzaW5jZRgCIAEoAyKbAQoUV2F0Y2hDaGFuZ2VzUmVzcG9uc2USEAoIc2VxdWVuY2UYASABKAMSLgoEa2luZBgCIAEoDjIgLnRlc3NlcmEuZGlyZWN0b3J5LnYxLkNoYW5nZUtpbmQSEQoJdGVuYW50X2lkGAMgASgJEgoKAmlkGAQgASgJEg0KBWVuZGVkGAUgASgIEhMKC3JlY29yZGVkX2F0GAYgASgDIk4KDEFwcGx5UmVxdWVzdBIVCghkb2N1bWVudBgBIAEoCUIDgAEBEhEKCWZpbGVfbmFtZRgCIAEoCRIUCgxhbGxvd19kZWxldGUYAyABKAgiaAoNVGVuYW50T3V0Y29tZRIRCgl0ZW5hbnRfaWQYASABKAkSDwoHY3JlYXRlZBgCIAEoDRIPCgd1cGRhdGVkGAMgASgNEg8KB2RlbGV0ZWQYBCABKA0SEQoJdW5jaGFuZ2VkGAUgASgIIkUKDUFwcGx5UmVzcG9uc2USNAoHdGVuYW50cxgBIAMoCzIjLnRlc3NlcmEuZGlyZWN0b3J5LnYxLlRlbmFudE91dGNvbWUiTwoLRGlmZlJlcXVlc3QSFQoIZG9jdW1lbnQYASABKAlCA4ABARIRCglmaWxlX25hbWUYAiABKAkSFgoOZGVsZXRpb25zX29ubHkYAyABKAgiYgoKRGlmZmVyZW5jZRIMCgRraW5kGAEgASgJEgwKBG5hbWUYAiABKAkSDgoGY2hhbmdlGAMgASgJEgwKBGtleXMYBCADKAkSGgoSbmVlZHNfYWxsb3dfZGVsZXRlGAUgASgIIl0KEVRlbmFudERpZmZlcmVuY2VzEhEKCXRlbmFudF9pZBgBIAEoCRI1CgtkaWZmZXJlbmNlcxgCIAMoCzIgLnRlc3NlcmEuZGlyZWN0b3J5LnYxLkRpZmZlcmVuY2UiSAoMRGlmZlJlc3BvbnNlEjgKB3RlbmFudHMYASADKAsyJy50ZXNzZXJhLmRpcmVjdG9yeS52MS5UZW5hbnREaWZmZXJlbmNlcyIsChdHZXREZWNsYXJlZFN0YXRlUmVxdWVzdBIRCgl0ZW5hbnRfaWQYASABKAkiLAoYR2V0RGVjbGFyZWRTdGF0ZVJlc3BvbnNlEhAKCGRvY3VtZW50GAEgASgJImgKFFNldFVzZXJTdGF0dXNSZXF1ZXN0EhEKCXRlbmFudF9pZBgBIAEoCRIPCgd1c2VyX2lkGAIgASgJEiwKBnN0YXR1cxgDIAEoDjIcLnRlc3NlcmEuZGlyZWN0b3J5LnYxLlN0YXR1cyIXChVTZXRVc2VyU3RhdHVzUmVzcG9uc2UicQobU2V0QXBwbGljYXRpb25TdGF0dXNSZXF1ZXN0EhEKCXRlbmFudF9pZBgBIAEoCRIRCgljbGllbnRfaWQYAiABKAkSLAoGc3RhdHVzGAMgASgOMhwudGVzc2VyYS5kaXJlY3RvcnkudjEuU3RhdHVzIh4KHFNldEFwcGxpY2F0aW9uU3RhdHVzUmVzcG9uc2UiWQoWU2V0VGVuYW50U3RhdHVzUmVxdWVzdBIRCgl0ZW5hbnRfaWQYASABKAkSLAoGc3RhdHVzGAIgASgOMhwudGVzc2VyYS5kaXJlY3RvcnkudjEuU3RhdHVzIhkKF1NldFRlbmFudFN0YXR1c1Jlc3BvbnNlIjIKHUxpc3RBcHBsaWNhdGlvblNlY3JldHNSZXF1ZXN0EhEKCWNsaWVudF9pZBgBIAEoCSJRChFBcHBsaWNhdGlvblNlY3JldBISCgpjcmVhdGVkX2F0GAEgASgDEhIKCmV4cGlyZXNfYXQYAiABKAMSFAoMbGFzdF91c2VkX2F0GAMgASgDIloKHkxpc3RBcHBsaWNhdGlvblNlY3JldHNSZXNwb25zZRI4CgdzZWNyZXRzGAEgAygLMicudGVzc2VyYS5kaXJlY3RvcnkudjEuQXBwbGljYXRpb25TZWNyZXQqWwoGU3RhdHVzEhYKElNUQVRVU19VTlNQRUNJRklFRBAAEhEKDVNUQVRVU19BQ1RJVkUQARITCg9TVEFUVVNfRElTQUJMRUQQAhIRCg1TVEFUVVNfTE9DS0VEEAMqcwoPQXBwbGljYXRpb25UeXBlEiAKHEFQUExJQ0FUSU9OX1RZUEVfVU5TUEVDSUZJRUQQABIbChdBUFBMSUNBVElPTl9UWVBFX1BVQkxJQxABEiEKHUFQUExJQ0FUSU9OX1RZUEVfQ09ORklERU5USUFMEAIqdAoKQ2hhbmdlS2luZBIbChdDSEFOR0VfS0lORF9VTlNQRUNJRklFRBAAEhYKEkNIQU5HRV9LSU5EX1RFTkFOVBABEhsKF0NIQU5HRV9LSU5EX0FQUExJQ0FUSU9OEAISFAoQQ0hBTkdFX0tJTkRfVVNFUhADMoEJChBEaXJlY3RvcnlTZXJ2aWNlEqEBCg5HZXRBcHBsaWNhdGlvbhIrLnRlc3NlcmEuZGlyZWN0b3J5LnYxLkdldEFwcGxpY2F0aW9uUmVxdWVzdBosLnRlc3NlcmEuZGlyZWN0b3J5LnYxLkdldEFwcGxpY2F0aW9uUmVzcG9uc2UiNJACAergGC0KB2dhdGV3YXkKCWF1dGhvcml6ZQoGZGV2aWNlCgV0b2tlbgoIb3BlcmF0b3IScAoJR2V0VGVuYW50EiYudGVzc2VyYS5kaXJlY3RvcnkudjEuR2V0VGVuYW50UmVxdWVzdBonLnRlc3NlcmEuZGlyZWN0b3J5LnYxLkdldFRlbmFudFJlc3BvbnNlIhKQAgHq4BgLCglhdXRob3JpemUSjQEKEUxpc3RUZW5hbnRJc3N1ZXJzEi4udGVzc2VyYS5kaXJlY3RvcnkudjEuTGlzdFRlbmFudElzc3VlcnNSZXF1ZXN0Gi8udGVzc2VyYS5kaXJlY3RvcnkudjEuTGlzdFRlbmFudElzc3VlcnNSZXNwb25zZSIXkAIB6uAYEAoHZ2F0ZXdheQoFdG9rZW4SmwEKF1ZlcmlmeUFwcGxpY2F0aW9uU2VjcmV0EjQudGVzc2VyYS5kaXJlY3RvcnkudjEuVmVyaWZ5QXBwbGljYXRpb25TZWNyZXRSZXF1ZXN0GjUudGVzc2VyYS5kaXJlY3RvcnkudjEuVmVyaWZ5QXBwbGljYXRpb25TZWNyZXRSZXNwb25zZSIT6uAYDwoGZGV2aWNlCgV0b2tlbhKMAQoHR2V0VXNlchIkLnRlc3NlcmEuZGlyZWN0b3J5LnYxLkdldFVzZXJSZXF1ZXN0GiUudGVzc2VyYS5kaXJlY3RvcnkudjEuR2V0VXNlclJlc3BvbnNlIjSQAgHq4BgtCgdnYXRld2F5CglhdXRob3JpemUKBmRldmljZQoFdG9rZW4KCG9wZXJhdG9yEn8KCEZpbmRVc2VyEiUudGVzc2VyYS5kaXJlY3RvcnkudjEuRmluZFVzZXJSZXF1ZXN0GiYudGVzc2VyYS5kaXJlY3RvcnkudjEuRmluZFVzZXJSZXNwb25zZSIkkAIB6uAYHQoJYXV0aG9yaXplCgZkZXZpY2UKCG9wZXJhdG9yEnwKDlZlcmlmeVBhc3N3b3JkEisudGVzc2VyYS5kaXJlY3RvcnkudjEuVmVyaWZ5UGFzc3dvcmRSZXF1ZXN0GiwudGVzc2VyYS5kaXJlY3RvcnkudjEuVmVyaWZ5UGFzc3dvcmRSZXNwb25zZSIP6uAYCwoJYXV0aG9yaXplEpoBCgxXYXRjaENoYW5nZXMSKS50ZXNzZXJhLmRpcmVjdG9yeS52MS5XYXRjaENoYW5nZXNSZXF1ZXN0GioudGVzc2VyYS5kaXJlY3RvcnkudjEuV2F0Y2hDaGFuZ2VzUmVzcG9uc2UiMergGC0KB2dhdGV3YXkKCWF1dGhvcml6ZQoGZGV2aWNlCgV0b2tlbgoIb3BlcmF0b3IwATKEBwoVRGlyZWN0b3J5QWRtaW5TZXJ2aWNlEmAKBUFwcGx5EiIudGVzc2VyYS5kaXJlY3RvcnkudjEuQXBwbHlSZXF1ZXN0GiMudGVzc2VyYS5kaXJlY3RvcnkudjEuQXBwbHlSZXNwb25zZSIO6uAYCgoIb3BlcmF0b3ISYAoERGlmZhIhLnRlc3NlcmEuZGlyZWN0b3J5LnYxLkRpZmZSZXF1ZXN0GiIudGVzc2VyYS5kaXJlY3RvcnkudjEuRGlmZlJlc3BvbnNlIhGQAgHq4BgKCghvcGVyYXRvchKDAQoQR2V0RGVjbGFyZWRTdGF0ZRItLnRlc3NlcmEuZGlyZWN0b3J5LnYxLkdldERlY2xhcmVkU3RhdGVSZXF1ZXN0Gi4udGVzc2VyYS5kaXJlY3RvcnkudjEuR2V0RGVjbGFyZWRTdGF0ZVJlc3BvbnNlIg7q4BgKCghvcGVyYXRvcjABEngKDVNldFVzZXJTdGF0dXMSKi50ZXNzZXJhLmRpcmVjdG9yeS52MS5TZXRVc2VyU3RhdHVzUmVxdWVzdBorLnRlc3NlcmEuZGlyZWN0b3J5LnYxLlNldFVzZXJTdGF0dXNSZXNwb25zZSIO6uAYCgoIb3BlcmF0b3ISjQEKFFNldEFwcGxpY2F0aW9uU3RhdHVzEjEudGVzc2VyYS5kaXJlY3RvcnkudjEuU2V0QXBwbGljYXRpb25TdGF0dXNSZXF1ZXN0GjIudGVzc2VyYS5kaXJlY3RvcnkudjEuU2V0QXBwbGljYXRpb25TdGF0dXNSZXNwb25zZSIO6uAYCgoIb3BlcmF0b3ISfgoPU2V0VGVuYW50U3RhdHVzEiwudGVzc2VyYS5kaXJlY3RvcnkudjEuU2V0VGVuYW50U3RhdHVzUmVxdWVzdBotLnRlc3NlcmEuZGlyZWN0b3J5LnYxLlNldFRlbmFudFN0YXR1c1Jlc3BvbnNlIg7q4BgKCghvcGVyYXRvchKWAQoWTGlzdEFwcGxpY2F0aW9uU2VjcmV0cxIzLnRlc3NlcmEuZGlyZWN0b3J5LnYxLkxpc3RBcHBsaWNhdGlvblNlY3JldHNSZXF1ZXN0GjQudGVzc2VyYS5kaXJlY3RvcnkudjEuTGlzdEFwcGxpY2F0aW9uU2VjcmV0c1Jlc3BvbnNlIhGQAgHq4BgKCghvcGVyYXRvcmIGcHJvdG8z", [file_google_protobuf_struct, file_tessera_access_v1_access]);
+  fileDesc("CiR0ZXNzZXJhL2RpcmVjdG9yeS92MS9kaXJlY3RvcnkucHJvdG8SFHRlc3NlcmEuZGlyZWN0b3J5LnYxImcKBlRlbmFudBIRCgl0ZW5hbnRfaWQYASABKAkSDAoEbmFtZRgCIAEoCRIsCgZzdGF0dXMYAyABKA4yHC50ZXNzZXJhLmRpcmVjdG9yeS52MS5TdGF0dXMSDgoGaXNzdWVyGAQgASgJIp8BCgxHcmFudGVkU2NvcGUSDAoEbmFtZRgBIAEoCRIQCghhdWRpZW5jZRgCIAEoCRITCgtkZXNjcmlwdGlvbhgDIAEoCRIVCg1yZXNvdXJjZV9uYW1lGAQgASgJEhIKCnRva2VuX3R5cGUYBSABKAkSFAoMc2NvcGVfZm9ybWF0GAYgASgJEhkKEXNpZ25pbmdfYWxnb3JpdGhtGAcgASgJImkKDENsYWltTWFwcGluZxIMCgRuYW1lGAEgASgJEhEKCWF0dHJpYnV0ZRgCIAEoCRIQCghpZF90b2tlbhgDIAEoCBIUCgxhY2Nlc3NfdG9rZW4YBCABKAgSEAoIdXNlcmluZm8YBSABKAgipgUKC0FwcGxpY2F0aW9uEhEKCWNsaWVudF9pZBgBIAEoCRIRCgl0ZW5hbnRfaWQYAiABKAkSDAoEbmFtZRgDIAEoCRIzCgR0eXBlGAQgASgOMiUudGVzc2VyYS5kaXJlY3RvcnkudjEuQXBwbGljYXRpb25UeXBlEiwKBnN0YXR1cxgFIAEoDjIcLnRlc3NlcmEuZGlyZWN0b3J5LnYxLlN0YXR1cxITCgtncmFudF90eXBlcxgGIAMoCRIVCg1yZWRpcmVjdF91cmlzGAcgAygJEhwKFGxvZ291dF9yZWRpcmVjdF91cmlzGAggAygJEjIKBnNjb3BlcxgJIAMoCzIiLnRlc3NlcmEuZGlyZWN0b3J5LnYxLkdyYW50ZWRTY29wZRIyCglsaWZldGltZXMYCiABKAsyHy50ZXNzZXJhLmRpcmVjdG9yeS52MS5MaWZldGltZXMSLgoEY2liYRgLIAEoCzIgLnRlc3NlcmEuZGlyZWN0b3J5LnYxLkNpYmFQb2xpY3kSHAoUaW50cm9zcGVjdF9hdWRpZW5jZXMYDCADKAkSEgoKdmFsaWRfZnJvbRgNIAEoAxIVCg1hbGxvd2VkX3JvbGVzGA4gAygJEhUKDXBrY2Vfb3B0aW9uYWwYDyABKAgSJAocYXV0aGVudGljYXRlZF9zdGFydF9yZXF1aXJlZBgQIAEoCBIeChZiYWNrY2hhbm5lbF9sb2dvdXRfdXJpGBogASgJEisKI2JhY2tjaGFubmVsX2xvZ291dF9zZXNzaW9uX3JlcXVpcmVkGBsgASgIEjIKBmNsYWltcxgSIAMoCzIiLnRlc3NlcmEuZGlyZWN0b3J5LnYxLkNsYWltTWFwcGluZxIXCg9pZF90b2tlbl9jbGFpbXMYHCADKAkiJQoQR2V0VGVuYW50UmVxdWVzdBIRCgl0ZW5hbnRfaWQYASABKAkiQQoRR2V0VGVuYW50UmVzcG9uc2USLAoGdGVuYW50GAEgASgLMhwudGVzc2VyYS5kaXJlY3RvcnkudjEuVGVuYW50IhoKGExpc3RUZW5hbnRJc3N1ZXJzUmVxdWVzdCIxCgxUZW5hbnRJc3N1ZXISEQoJdGVuYW50X2lkGAEgASgJEg4KBmlzc3VlchgCIAEoCSJQChlMaXN0VGVuYW50SXNzdWVyc1Jlc3BvbnNlEjMKB2lzc3VlcnMYASADKAsyIi50ZXNzZXJhLmRpcmVjdG9yeS52MS5UZW5hbnRJc3N1ZXIiKgoVR2V0QXBwbGljYXRpb25SZXF1ZXN0EhEKCWNsaWVudF9pZBgBIAEoCSJ+ChZHZXRBcHBsaWNhdGlvblJlc3BvbnNlEjYKC2FwcGxpY2F0aW9uGAEgASgLMiEudGVzc2VyYS5kaXJlY3RvcnkudjEuQXBwbGljYXRpb24SLAoGdGVuYW50GAIgASgLMhwudGVzc2VyYS5kaXJlY3RvcnkudjEuVGVuYW50Ik8KHlZlcmlmeUFwcGxpY2F0aW9uU2VjcmV0UmVxdWVzdBIRCgljbGllbnRfaWQYASABKAkSGgoNY2xpZW50X3NlY3JldBgCIAEoCUIDgAEBIkcKH1ZlcmlmeUFwcGxpY2F0aW9uU2VjcmV0UmVzcG9uc2USEAoIdmVyaWZpZWQYASABKAgSEgoKZXhwaXJlc19hdBgCIAEoAyKfAgoEVXNlchIPCgd1c2VyX2lkGAEgASgJEhEKCXRlbmFudF9pZBgCIAEoCRIQCgh1c2VybmFtZRgDIAEoCRINCgVlbWFpbBgEIAEoCRIMCgRuYW1lGAUgASgJEhQKDHBob25lX251bWJlchgGIAEoCRINCgVyb2xlcxgHIAMoCRIsCgZzdGF0dXMYCCABKA4yHC50ZXNzZXJhLmRpcmVjdG9yeS52MS5TdGF0dXMSEgoKdmFsaWRfZnJvbRgJIAEoAxIwCg9zdGFuZGFyZF9jbGFpbXMYCiABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0EisKCmF0dHJpYnV0ZXMYCyABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0IjQKDkdldFVzZXJSZXF1ZXN0EhEKCXRlbmFudF9pZBgBIAEoCRIPCgd1c2VyX2lkGAIgASgJIjsKD0dldFVzZXJSZXNwb25zZRIoCgR1c2VyGAEgASgLMhoudGVzc2VyYS5kaXJlY3RvcnkudjEuVXNlciI4Cg9GaW5kVXNlclJlcXVlc3QSEQoJdGVuYW50X2lkGAEgASgJEhIKCmlkZW50aWZpZXIYAiABKAkiPAoQRmluZFVzZXJSZXNwb25zZRIoCgR1c2VyGAEgASgLMhoudGVzc2VyYS5kaXJlY3RvcnkudjEuVXNlciJpChVWZXJpZnlQYXNzd29yZFJlcXVlc3QSEQoJdGVuYW50X2lkGAEgASgJEhIKCmlkZW50aWZpZXIYAiABKAkSFQoIcGFzc3dvcmQYAyABKAlCA4ABARISCgppcF9hZGRyZXNzGAQgASgJIlsKFlZlcmlmeVBhc3N3b3JkUmVzcG9uc2USKAoEdXNlchgBIAEoCzIaLnRlc3NlcmEuZGlyZWN0b3J5LnYxLlVzZXISFwoPc2lnbmVkX2luX2F0X21zGAIgASgDIjwKE1dhdGNoQ2hhbmdlc1JlcXVlc3QSFgoOYWZ0ZXJfc2VxdWVuY2UYASABKAMSDQoFc2luY2UYAiABKAMimwEKFFdhdGNoQ2hhbmdlc1Jlc3BvbnNlEhAKCHNlcXVlbmNlGAEgASgDEi4KBGtpbmQYAiABKA4yIC50ZXNzZXJhLmRpcmVjdG9yeS52MS5DaGFuZ2VLaW5kEhEKCXRlbmFudF9pZBgDIAEoCRIKCgJpZBgEIAEoCRINCgVlbmRlZBgFIAEoCBITCgtyZWNvcmRlZF9hdBgGIAEoAyJOCgxBcHBseVJlcXVlc3QSFQoIZG9jdW1lbnQYASABKAlCA4ABARIRCglmaWxlX25hbWUYAiABKAkSFAoMYWxsb3dfZGVsZXRlGAMgASgIImgKDVRlbmFudE91dGNvbWUSEQoJdGVuYW50X2lkGAEgASgJEg8KB2NyZWF0ZWQYAiABKA0SDwoHdXBkYXRlZBgDIAEoDRIPCgdkZWxldGVkGAQgASgNEhEKCXVuY2hhbmdlZBgFIAEoCCJFCg1BcHBseVJlc3BvbnNlEjQKB3RlbmFudHMYASADKAsyIy50ZXNzZXJhLmRpcmVjdG9yeS52MS5UZW5hbnRPdXRjb21lIk8KC0RpZmZSZXF1ZXN0EhUKCGRvY3VtZW50GAEgASgJQgOAAQESEQoJZmlsZV9uYW1lGAIgASgJEhYKDmRlbGV0aW9uc19vbmx5GAMgASgIImIKCkRpZmZlcmVuY2USDAoEa2luZBgBIAEoCRIMCgRuYW1lGAIgASgJEg4KBmNoYW5nZRgDIAEoCRIMCgRrZXlzGAQgAygJEhoKEm5lZWRzX2FsbG93X2RlbGV0ZRgFIAEoCCJdChFUZW5hbnREaWZmZXJlbmNlcxIRCgl0ZW5hbnRfaWQYASABKAkSNQoLZGlmZmVyZW5jZXMYAiADKAsyIC50ZXNzZXJhLmRpcmVjdG9yeS52MS5EaWZmZXJlbmNlIkgKDERpZmZSZXNwb25zZRI4Cgd0ZW5hbnRzGAEgAygLMicudGVzc2VyYS5kaXJlY3RvcnkudjEuVGVuYW50RGlmZmVyZW5jZXMiLAoXR2V0RGVjbGFyZWRTdGF0ZVJlcXVlc3QSEQoJdGVuYW50X2lkGAEgASgJIiwKGEdldERlY2xhcmVkU3RhdGVSZXNwb25zZRIQCghkb2N1bWVudBgBIAEoCSJoChRTZXRVc2VyU3RhdHVzUmVxdWVzdBIRCgl0ZW5hbnRfaWQYASABKAkSDwoHdXNlcl9pZBgCIAEoCRIsCgZzdGF0dXMYAyABKA4yHC50ZXNzZXJhLmRpcmVjdG9yeS52MS5TdGF0dXMiFwoVU2V0VXNlclN0YXR1c1Jlc3BvbnNlInEKG1NldEFwcGxpY2F0aW9uU3RhdHVzUmVxdWVzdBIRCgl0ZW5hbnRfaWQYASABKAkSEQoJY2xpZW50X2lkGAIgASgJEiwKBnN0YXR1cxgDIAEoDjIcLnRlc3NlcmEuZGlyZWN0b3J5LnYxLlN0YXR1cyIeChxTZXRBcHBsaWNhdGlvblN0YXR1c1Jlc3BvbnNlIlkKFlNldFRlbmFudFN0YXR1c1JlcXVlc3QSEQoJdGVuYW50X2lkGAEgASgJEiwKBnN0YXR1cxgCIAEoDjIcLnRlc3NlcmEuZGlyZWN0b3J5LnYxLlN0YXR1cyIZChdTZXRUZW5hbnRTdGF0dXNSZXNwb25zZSIyCh1MaXN0QXBwbGljYXRpb25TZWNyZXRzUmVxdWVzdBIRCgljbGllbnRfaWQYASABKAkiZAoRQXBwbGljYXRpb25TZWNyZXQSEgoKY3JlYXRlZF9hdBgBIAEoAxISCgpleHBpcmVzX2F0GAIgASgDEhQKDGxhc3RfdXNlZF9hdBgDIAEoAxIRCglzZWNyZXRfaWQYBCABKAkiWgoeTGlzdEFwcGxpY2F0aW9uU2VjcmV0c1Jlc3BvbnNlEjgKB3NlY3JldHMYASADKAsyJy50ZXNzZXJhLmRpcmVjdG9yeS52MS5BcHBsaWNhdGlvblNlY3JldCpbCgZTdGF0dXMSFgoSU1RBVFVTX1VOU1BFQ0lGSUVEEAASEQoNU1RBVFVTX0FDVElWRRABEhMKD1NUQVRVU19ESVNBQkxFRBACEhEKDVNUQVRVU19MT0NLRUQQAypzCg9BcHBsaWNhdGlvblR5cGUSIAocQVBQTElDQVRJT05fVFlQRV9VTlNQRUNJRklFRBAAEhsKF0FQUExJQ0FUSU9OX1RZUEVfUFVCTElDEAESIQodQVBQTElDQVRJT05fVFlQRV9DT05GSURFTlRJQUwQAip0CgpDaGFuZ2VLaW5kEhsKF0NIQU5HRV9LSU5EX1VOU1BFQ0lGSUVEEAASFgoSQ0hBTkdFX0tJTkRfVEVOQU5UEAESGwoXQ0hBTkdFX0tJTkRfQVBQTElDQVRJT04QAhIUChBDSEFOR0VfS0lORF9VU0VSEAMygQkKEERpcmVjdG9yeVNlcnZpY2USoQEKDkdldEFwcGxpY2F0aW9uEisudGVzc2VyYS5kaXJlY3RvcnkudjEuR2V0QXBwbGljYXRpb25SZXF1ZXN0GiwudGVzc2VyYS5kaXJlY3RvcnkudjEuR2V0QXBwbGljYXRpb25SZXNwb25zZSI0kAIB6uAYLQoHZ2F0ZXdheQoJYXV0aG9yaXplCgZkZXZpY2UKBXRva2VuCghvcGVyYXRvchJwCglHZXRUZW5hbnQSJi50ZXNzZXJhLmRpcmVjdG9yeS52MS5HZXRUZW5hbnRSZXF1ZXN0GicudGVzc2VyYS5kaXJlY3RvcnkudjEuR2V0VGVuYW50UmVzcG9uc2UiEpACAergGAsKCWF1dGhvcml6ZRKNAQoRTGlzdFRlbmFudElzc3VlcnMSLi50ZXNzZXJhLmRpcmVjdG9yeS52MS5MaXN0VGVuYW50SXNzdWVyc1JlcXVlc3QaLy50ZXNzZXJhLmRpcmVjdG9yeS52MS5MaXN0VGVuYW50SXNzdWVyc1Jlc3BvbnNlIheQAgHq4BgQCgdnYXRld2F5CgV0b2tlbhKbAQoXVmVyaWZ5QXBwbGljYXRpb25TZWNyZXQSNC50ZXNzZXJhLmRpcmVjdG9yeS52MS5WZXJpZnlBcHBsaWNhdGlvblNlY3JldFJlcXVlc3QaNS50ZXNzZXJhLmRpcmVjdG9yeS52MS5WZXJpZnlBcHBsaWNhdGlvblNlY3JldFJlc3BvbnNlIhPq4BgPCgZkZXZpY2UKBXRva2VuEowBCgdHZXRVc2VyEiQudGVzc2VyYS5kaXJlY3RvcnkudjEuR2V0VXNlclJlcXVlc3QaJS50ZXNzZXJhLmRpcmVjdG9yeS52MS5HZXRVc2VyUmVzcG9uc2UiNJACAergGC0KB2dhdGV3YXkKCWF1dGhvcml6ZQoGZGV2aWNlCgV0b2tlbgoIb3BlcmF0b3ISfwoIRmluZFVzZXISJS50ZXNzZXJhLmRpcmVjdG9yeS52MS5GaW5kVXNlclJlcXVlc3QaJi50ZXNzZXJhLmRpcmVjdG9yeS52MS5GaW5kVXNlclJlc3BvbnNlIiSQAgHq4BgdCglhdXRob3JpemUKBmRldmljZQoIb3BlcmF0b3ISfAoOVmVyaWZ5UGFzc3dvcmQSKy50ZXNzZXJhLmRpcmVjdG9yeS52MS5WZXJpZnlQYXNzd29yZFJlcXVlc3QaLC50ZXNzZXJhLmRpcmVjdG9yeS52MS5WZXJpZnlQYXNzd29yZFJlc3BvbnNlIg/q4BgLCglhdXRob3JpemUSmgEKDFdhdGNoQ2hhbmdlcxIpLnRlc3NlcmEuZGlyZWN0b3J5LnYxLldhdGNoQ2hhbmdlc1JlcXVlc3QaKi50ZXNzZXJhLmRpcmVjdG9yeS52MS5XYXRjaENoYW5nZXNSZXNwb25zZSIx6uAYLQoHZ2F0ZXdheQoJYXV0aG9yaXplCgZkZXZpY2UKBXRva2VuCghvcGVyYXRvcjABMugTChVEaXJlY3RvcnlBZG1pblNlcnZpY2USYAoFQXBwbHkSIi50ZXNzZXJhLmRpcmVjdG9yeS52MS5BcHBseVJlcXVlc3QaIy50ZXNzZXJhLmRpcmVjdG9yeS52MS5BcHBseVJlc3BvbnNlIg7q4BgKCghvcGVyYXRvchJgCgREaWZmEiEudGVzc2VyYS5kaXJlY3RvcnkudjEuRGlmZlJlcXVlc3QaIi50ZXNzZXJhLmRpcmVjdG9yeS52MS5EaWZmUmVzcG9uc2UiEZACAergGAoKCG9wZXJhdG9yEoMBChBHZXREZWNsYXJlZFN0YXRlEi0udGVzc2VyYS5kaXJlY3RvcnkudjEuR2V0RGVjbGFyZWRTdGF0ZVJlcXVlc3QaLi50ZXNzZXJhLmRpcmVjdG9yeS52MS5HZXREZWNsYXJlZFN0YXRlUmVzcG9uc2UiDurgGAoKCG9wZXJhdG9yMAESeAoNU2V0VXNlclN0YXR1cxIqLnRlc3NlcmEuZGlyZWN0b3J5LnYxLlNldFVzZXJTdGF0dXNSZXF1ZXN0GisudGVzc2VyYS5kaXJlY3RvcnkudjEuU2V0VXNlclN0YXR1c1Jlc3BvbnNlIg7q4BgKCghvcGVyYXRvchKNAQoUU2V0QXBwbGljYXRpb25TdGF0dXMSMS50ZXNzZXJhLmRpcmVjdG9yeS52MS5TZXRBcHBsaWNhdGlvblN0YXR1c1JlcXVlc3QaMi50ZXNzZXJhLmRpcmVjdG9yeS52MS5TZXRBcHBsaWNhdGlvblN0YXR1c1Jlc3BvbnNlIg7q4BgKCghvcGVyYXRvchJ+Cg9TZXRUZW5hbnRTdGF0dXMSLC50ZXNzZXJhLmRpcmVjdG9yeS52MS5TZXRUZW5hbnRTdGF0dXNSZXF1ZXN0Gi0udGVzc2VyYS5kaXJlY3RvcnkudjEuU2V0VGVuYW50U3RhdHVzUmVzcG9uc2UiDurgGAoKCG9wZXJhdG9yEpYBChZMaXN0QXBwbGljYXRpb25TZWNyZXRzEjMudGVzc2VyYS5kaXJlY3RvcnkudjEuTGlzdEFwcGxpY2F0aW9uU2VjcmV0c1JlcXVlc3QaNC50ZXNzZXJhLmRpcmVjdG9yeS52MS5MaXN0QXBwbGljYXRpb25TZWNyZXRzUmVzcG9uc2UiEZACAergGAoKCG9wZXJhdG9yEnUKB0dldFVzZXISKi50ZXNzZXJhLmRpcmVjdG9yeS52MS5HZXRVc2VyUmVjb3JkUmVxdWVzdBogLnRlc3NlcmEuZGlyZWN0b3J5LnYxLlVzZXJSZWNvcmQiHJACAergGBUKCG9wZXJhdG9yGgl0ZW5hbnRfaWQSegoJTGlzdFVzZXJzEiYudGVzc2VyYS5kaXJlY3RvcnkudjEuTGlzdFVzZXJzUmVxdWVzdBonLnRlc3NlcmEuZGlyZWN0b3J5LnYxLkxpc3RVc2Vyc1Jlc3BvbnNlIhyQAgHq4BgVCghvcGVyYXRvchoJdGVuYW50X2lkEnIKCkNyZWF0ZVVzZXISJy50ZXNzZXJhLmRpcmVjdG9yeS52MS5DcmVhdGVVc2VyUmVxdWVzdBogLnRlc3NlcmEuZGlyZWN0b3J5LnYxLlVzZXJSZWNvcmQiGergGBUKCG9wZXJhdG9yGgl0ZW5hbnRfaWQScgoKVXBkYXRlVXNlchInLnRlc3NlcmEuZGlyZWN0b3J5LnYxLlVwZGF0ZVVzZXJSZXF1ZXN0GiAudGVzc2VyYS5kaXJlY3RvcnkudjEuVXNlclJlY29yZCIZ6uAYFQoIb3BlcmF0b3IaCXRlbmFudF9pZBJ6CgpEZWxldGVVc2VyEicudGVzc2VyYS5kaXJlY3RvcnkudjEuRGVsZXRlVXNlclJlcXVlc3QaKC50ZXNzZXJhLmRpcmVjdG9yeS52MS5EZWxldGVVc2VyUmVzcG9uc2UiGergGBUKCG9wZXJhdG9yGgl0ZW5hbnRfaWQSigEKDkdldEFwcGxpY2F0aW9uEjEudGVzc2VyYS5kaXJlY3RvcnkudjEuR2V0QXBwbGljYXRpb25SZWNvcmRSZXF1ZXN0GicudGVzc2VyYS5kaXJlY3RvcnkudjEuQXBwbGljYXRpb25SZWNvcmQiHJACAergGBUKCG9wZXJhdG9yGgl0ZW5hbnRfaWQSjwEKEExpc3RBcHBsaWNhdGlvbnMSLS50ZXNzZXJhLmRpcmVjdG9yeS52MS5MaXN0QXBwbGljYXRpb25zUmVxdWVzdBouLnRlc3NlcmEuZGlyZWN0b3J5LnYxLkxpc3RBcHBsaWNhdGlvbnNSZXNwb25zZSIckAIB6uAYFQoIb3BlcmF0b3IaCXRlbmFudF9pZBKHAQoRQ3JlYXRlQXBwbGljYXRpb24SLi50ZXNzZXJhLmRpcmVjdG9yeS52MS5DcmVhdGVBcHBsaWNhdGlvblJlcXVlc3QaJy50ZXNzZXJhLmRpcmVjdG9yeS52MS5BcHBsaWNhdGlvblJlY29yZCIZ6uAYFQoIb3BlcmF0b3IaCXRlbmFudF9pZBKHAQoRVXBkYXRlQXBwbGljYXRpb24SLi50ZXNzZXJhLmRpcmVjdG9yeS52MS5VcGRhdGVBcHBsaWNhdGlvblJlcXVlc3QaJy50ZXNzZXJhLmRpcmVjdG9yeS52MS5BcHBsaWNhdGlvblJlY29yZCIZ6uAYFQoIb3BlcmF0b3IaCXRlbmFudF9pZBKPAQoRRGVsZXRlQXBwbGljYXRpb24SLi50ZXNzZXJhLmRpcmVjdG9yeS52MS5EZWxldGVBcHBsaWNhdGlvblJlcXVlc3QaLy50ZXNzZXJhLmRpcmVjdG9yeS52MS5EZWxldGVBcHBsaWNhdGlvblJlc3BvbnNlIhnq4BgVCghvcGVyYXRvchoJdGVuYW50X2lkEqEBChdDcmVhdGVBcHBsaWNhdGlvblNlY3JldBI0LnRlc3NlcmEuZGlyZWN0b3J5LnYxLkNyZWF0ZUFwcGxpY2F0aW9uU2VjcmV0UmVxdWVzdBo1LnRlc3NlcmEuZGlyZWN0b3J5LnYxLkNyZWF0ZUFwcGxpY2F0aW9uU2VjcmV0UmVzcG9uc2UiGergGBUKCG9wZXJhdG9yGgl0ZW5hbnRfaWQSoQEKF0RlbGV0ZUFwcGxpY2F0aW9uU2VjcmV0EjQudGVzc2VyYS5kaXJlY3RvcnkudjEuRGVsZXRlQXBwbGljYXRpb25TZWNyZXRSZXF1ZXN0GjUudGVzc2VyYS5kaXJlY3RvcnkudjEuRGVsZXRlQXBwbGljYXRpb25TZWNyZXRSZXNwb25zZSIZ6uAYFQoIb3BlcmF0b3IaCXRlbmFudF9pZGIGcHJvdG8z", [file_google_protobuf_struct, file_tessera_access_v1_access, file_tessera_directory_v1_records]);
 
 /**
  * @generated from message tessera.directory.v1.Tenant
@@ -106,97 +108,6 @@ export const GrantedScopeSchema: GenMessage<GrantedScope> = /*@__PURE__*/
   messageDesc(file_tessera_directory_v1_directory, 1);
 
 /**
- * Seconds; 0 means the deployment's default.
- *
- * @generated from message tessera.directory.v1.Lifetimes
- */
-export type Lifetimes = Message<"tessera.directory.v1.Lifetimes"> & {
-  /**
-   * @generated from field: uint32 access_token = 1;
-   */
-  accessToken: number;
-
-  /**
-   * @generated from field: uint32 id_token = 2;
-   */
-  idToken: number;
-
-  /**
-   * @generated from field: uint32 refresh_token_idle = 3;
-   */
-  refreshTokenIdle: number;
-
-  /**
-   * @generated from field: uint32 refresh_token_absolute = 4;
-   */
-  refreshTokenAbsolute: number;
-
-  /**
-   * Of a device code and a CIBA request.
-   *
-   * @generated from field: uint32 authorization_request = 5;
-   */
-  authorizationRequest: number;
-
-  /**
-   * @generated from field: uint32 authorization_code = 6;
-   */
-  authorizationCode: number;
-
-  /**
-   * Between two polls of a device or a CIBA client.
-   *
-   * @generated from field: uint32 poll_interval = 7;
-   */
-  pollInterval: number;
-};
-
-/**
- * Describes the message tessera.directory.v1.Lifetimes.
- * Use `create(LifetimesSchema)` to create a new message.
- */
-export const LifetimesSchema: GenMessage<Lifetimes> = /*@__PURE__*/
-  messageDesc(file_tessera_directory_v1_directory, 2);
-
-/**
- * @generated from message tessera.directory.v1.CibaPolicy
- */
-export type CibaPolicy = Message<"tessera.directory.v1.CibaPolicy"> & {
-  /**
-   * "page" or "webhook"; empty when no approval experience is configured.
-   *
-   * @generated from field: string approval = 1;
-   */
-  approval: string;
-
-  /**
-   * @generated from field: string url = 2;
-   */
-  url: string;
-
-  /**
-   * "ping" or "push"; empty or "poll" when the client fetches its tokens by polling alone.
-   *
-   * @generated from field: string delivery = 3;
-   */
-  delivery: string;
-
-  /**
-   * Notification endpoint of a ping or push client; empty otherwise.
-   *
-   * @generated from field: string notification_endpoint = 4;
-   */
-  notificationEndpoint: string;
-};
-
-/**
- * Describes the message tessera.directory.v1.CibaPolicy.
- * Use `create(CibaPolicySchema)` to create a new message.
- */
-export const CibaPolicySchema: GenMessage<CibaPolicy> = /*@__PURE__*/
-  messageDesc(file_tessera_directory_v1_directory, 3);
-
-/**
  * A claim of a user's tokens and of userinfo, with its source and targets.
  *
  * @generated from message tessera.directory.v1.ClaimMapping
@@ -235,7 +146,7 @@ export type ClaimMapping = Message<"tessera.directory.v1.ClaimMapping"> & {
  * Use `create(ClaimMappingSchema)` to create a new message.
  */
 export const ClaimMappingSchema: GenMessage<ClaimMapping> = /*@__PURE__*/
-  messageDesc(file_tessera_directory_v1_directory, 4);
+  messageDesc(file_tessera_directory_v1_directory, 2);
 
 /**
  * @generated from message tessera.directory.v1.Application
@@ -370,7 +281,7 @@ export type Application = Message<"tessera.directory.v1.Application"> & {
  * Use `create(ApplicationSchema)` to create a new message.
  */
 export const ApplicationSchema: GenMessage<Application> = /*@__PURE__*/
-  messageDesc(file_tessera_directory_v1_directory, 5);
+  messageDesc(file_tessera_directory_v1_directory, 3);
 
 /**
  * @generated from message tessera.directory.v1.GetTenantRequest
@@ -387,7 +298,7 @@ export type GetTenantRequest = Message<"tessera.directory.v1.GetTenantRequest"> 
  * Use `create(GetTenantRequestSchema)` to create a new message.
  */
 export const GetTenantRequestSchema: GenMessage<GetTenantRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_directory_v1_directory, 6);
+  messageDesc(file_tessera_directory_v1_directory, 4);
 
 /**
  * @generated from message tessera.directory.v1.GetTenantResponse
@@ -404,7 +315,7 @@ export type GetTenantResponse = Message<"tessera.directory.v1.GetTenantResponse"
  * Use `create(GetTenantResponseSchema)` to create a new message.
  */
 export const GetTenantResponseSchema: GenMessage<GetTenantResponse> = /*@__PURE__*/
-  messageDesc(file_tessera_directory_v1_directory, 7);
+  messageDesc(file_tessera_directory_v1_directory, 5);
 
 /**
  * @generated from message tessera.directory.v1.ListTenantIssuersRequest
@@ -417,7 +328,7 @@ export type ListTenantIssuersRequest = Message<"tessera.directory.v1.ListTenantI
  * Use `create(ListTenantIssuersRequestSchema)` to create a new message.
  */
 export const ListTenantIssuersRequestSchema: GenMessage<ListTenantIssuersRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_directory_v1_directory, 8);
+  messageDesc(file_tessera_directory_v1_directory, 6);
 
 /**
  * @generated from message tessera.directory.v1.TenantIssuer
@@ -439,7 +350,7 @@ export type TenantIssuer = Message<"tessera.directory.v1.TenantIssuer"> & {
  * Use `create(TenantIssuerSchema)` to create a new message.
  */
 export const TenantIssuerSchema: GenMessage<TenantIssuer> = /*@__PURE__*/
-  messageDesc(file_tessera_directory_v1_directory, 9);
+  messageDesc(file_tessera_directory_v1_directory, 7);
 
 /**
  * @generated from message tessera.directory.v1.ListTenantIssuersResponse
@@ -456,7 +367,7 @@ export type ListTenantIssuersResponse = Message<"tessera.directory.v1.ListTenant
  * Use `create(ListTenantIssuersResponseSchema)` to create a new message.
  */
 export const ListTenantIssuersResponseSchema: GenMessage<ListTenantIssuersResponse> = /*@__PURE__*/
-  messageDesc(file_tessera_directory_v1_directory, 10);
+  messageDesc(file_tessera_directory_v1_directory, 8);
 
 /**
  * @generated from message tessera.directory.v1.GetApplicationRequest
@@ -473,7 +384,7 @@ export type GetApplicationRequest = Message<"tessera.directory.v1.GetApplication
  * Use `create(GetApplicationRequestSchema)` to create a new message.
  */
 export const GetApplicationRequestSchema: GenMessage<GetApplicationRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_directory_v1_directory, 11);
+  messageDesc(file_tessera_directory_v1_directory, 9);
 
 /**
  * @generated from message tessera.directory.v1.GetApplicationResponse
@@ -495,7 +406,7 @@ export type GetApplicationResponse = Message<"tessera.directory.v1.GetApplicatio
  * Use `create(GetApplicationResponseSchema)` to create a new message.
  */
 export const GetApplicationResponseSchema: GenMessage<GetApplicationResponse> = /*@__PURE__*/
-  messageDesc(file_tessera_directory_v1_directory, 12);
+  messageDesc(file_tessera_directory_v1_directory, 10);
 
 /**
  * @generated from message tessera.directory.v1.VerifyApplicationSecretRequest
@@ -517,7 +428,7 @@ export type VerifyApplicationSecretRequest = Message<"tessera.directory.v1.Verif
  * Use `create(VerifyApplicationSecretRequestSchema)` to create a new message.
  */
 export const VerifyApplicationSecretRequestSchema: GenMessage<VerifyApplicationSecretRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_directory_v1_directory, 13);
+  messageDesc(file_tessera_directory_v1_directory, 11);
 
 /**
  * @generated from message tessera.directory.v1.VerifyApplicationSecretResponse
@@ -541,7 +452,7 @@ export type VerifyApplicationSecretResponse = Message<"tessera.directory.v1.Veri
  * Use `create(VerifyApplicationSecretResponseSchema)` to create a new message.
  */
 export const VerifyApplicationSecretResponseSchema: GenMessage<VerifyApplicationSecretResponse> = /*@__PURE__*/
-  messageDesc(file_tessera_directory_v1_directory, 14);
+  messageDesc(file_tessera_directory_v1_directory, 12);
 
 /**
  * @generated from message tessera.directory.v1.User
@@ -616,7 +527,7 @@ export type User = Message<"tessera.directory.v1.User"> & {
  * Use `create(UserSchema)` to create a new message.
  */
 export const UserSchema: GenMessage<User> = /*@__PURE__*/
-  messageDesc(file_tessera_directory_v1_directory, 15);
+  messageDesc(file_tessera_directory_v1_directory, 13);
 
 /**
  * @generated from message tessera.directory.v1.GetUserRequest
@@ -638,7 +549,7 @@ export type GetUserRequest = Message<"tessera.directory.v1.GetUserRequest"> & {
  * Use `create(GetUserRequestSchema)` to create a new message.
  */
 export const GetUserRequestSchema: GenMessage<GetUserRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_directory_v1_directory, 16);
+  messageDesc(file_tessera_directory_v1_directory, 14);
 
 /**
  * @generated from message tessera.directory.v1.GetUserResponse
@@ -655,7 +566,7 @@ export type GetUserResponse = Message<"tessera.directory.v1.GetUserResponse"> & 
  * Use `create(GetUserResponseSchema)` to create a new message.
  */
 export const GetUserResponseSchema: GenMessage<GetUserResponse> = /*@__PURE__*/
-  messageDesc(file_tessera_directory_v1_directory, 17);
+  messageDesc(file_tessera_directory_v1_directory, 15);
 
 /**
  * @generated from message tessera.directory.v1.FindUserRequest
@@ -677,7 +588,7 @@ export type FindUserRequest = Message<"tessera.directory.v1.FindUserRequest"> & 
  * Use `create(FindUserRequestSchema)` to create a new message.
  */
 export const FindUserRequestSchema: GenMessage<FindUserRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_directory_v1_directory, 18);
+  messageDesc(file_tessera_directory_v1_directory, 16);
 
 /**
  * @generated from message tessera.directory.v1.FindUserResponse
@@ -694,7 +605,7 @@ export type FindUserResponse = Message<"tessera.directory.v1.FindUserResponse"> 
  * Use `create(FindUserResponseSchema)` to create a new message.
  */
 export const FindUserResponseSchema: GenMessage<FindUserResponse> = /*@__PURE__*/
-  messageDesc(file_tessera_directory_v1_directory, 19);
+  messageDesc(file_tessera_directory_v1_directory, 17);
 
 /**
  * @generated from message tessera.directory.v1.VerifyPasswordRequest
@@ -728,7 +639,7 @@ export type VerifyPasswordRequest = Message<"tessera.directory.v1.VerifyPassword
  * Use `create(VerifyPasswordRequestSchema)` to create a new message.
  */
 export const VerifyPasswordRequestSchema: GenMessage<VerifyPasswordRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_directory_v1_directory, 20);
+  messageDesc(file_tessera_directory_v1_directory, 18);
 
 /**
  * @generated from message tessera.directory.v1.VerifyPasswordResponse
@@ -755,7 +666,7 @@ export type VerifyPasswordResponse = Message<"tessera.directory.v1.VerifyPasswor
  * Use `create(VerifyPasswordResponseSchema)` to create a new message.
  */
 export const VerifyPasswordResponseSchema: GenMessage<VerifyPasswordResponse> = /*@__PURE__*/
-  messageDesc(file_tessera_directory_v1_directory, 21);
+  messageDesc(file_tessera_directory_v1_directory, 19);
 
 /**
  * @generated from message tessera.directory.v1.WatchChangesRequest
@@ -782,7 +693,7 @@ export type WatchChangesRequest = Message<"tessera.directory.v1.WatchChangesRequ
  * Use `create(WatchChangesRequestSchema)` to create a new message.
  */
 export const WatchChangesRequestSchema: GenMessage<WatchChangesRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_directory_v1_directory, 22);
+  messageDesc(file_tessera_directory_v1_directory, 20);
 
 /**
  * @generated from message tessera.directory.v1.WatchChangesResponse
@@ -830,7 +741,7 @@ export type WatchChangesResponse = Message<"tessera.directory.v1.WatchChangesRes
  * Use `create(WatchChangesResponseSchema)` to create a new message.
  */
 export const WatchChangesResponseSchema: GenMessage<WatchChangesResponse> = /*@__PURE__*/
-  messageDesc(file_tessera_directory_v1_directory, 23);
+  messageDesc(file_tessera_directory_v1_directory, 21);
 
 /**
  * @generated from message tessera.directory.v1.ApplyRequest
@@ -863,7 +774,7 @@ export type ApplyRequest = Message<"tessera.directory.v1.ApplyRequest"> & {
  * Use `create(ApplyRequestSchema)` to create a new message.
  */
 export const ApplyRequestSchema: GenMessage<ApplyRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_directory_v1_directory, 24);
+  messageDesc(file_tessera_directory_v1_directory, 22);
 
 /**
  * @generated from message tessera.directory.v1.TenantOutcome
@@ -900,7 +811,7 @@ export type TenantOutcome = Message<"tessera.directory.v1.TenantOutcome"> & {
  * Use `create(TenantOutcomeSchema)` to create a new message.
  */
 export const TenantOutcomeSchema: GenMessage<TenantOutcome> = /*@__PURE__*/
-  messageDesc(file_tessera_directory_v1_directory, 25);
+  messageDesc(file_tessera_directory_v1_directory, 23);
 
 /**
  * @generated from message tessera.directory.v1.ApplyResponse
@@ -917,7 +828,7 @@ export type ApplyResponse = Message<"tessera.directory.v1.ApplyResponse"> & {
  * Use `create(ApplyResponseSchema)` to create a new message.
  */
 export const ApplyResponseSchema: GenMessage<ApplyResponse> = /*@__PURE__*/
-  messageDesc(file_tessera_directory_v1_directory, 26);
+  messageDesc(file_tessera_directory_v1_directory, 24);
 
 /**
  * @generated from message tessera.directory.v1.DiffRequest
@@ -948,7 +859,7 @@ export type DiffRequest = Message<"tessera.directory.v1.DiffRequest"> & {
  * Use `create(DiffRequestSchema)` to create a new message.
  */
 export const DiffRequestSchema: GenMessage<DiffRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_directory_v1_directory, 27);
+  messageDesc(file_tessera_directory_v1_directory, 25);
 
 /**
  * One record that would change. It names, and never holds a value of, what differs.
@@ -997,7 +908,7 @@ export type Difference = Message<"tessera.directory.v1.Difference"> & {
  * Use `create(DifferenceSchema)` to create a new message.
  */
 export const DifferenceSchema: GenMessage<Difference> = /*@__PURE__*/
-  messageDesc(file_tessera_directory_v1_directory, 28);
+  messageDesc(file_tessera_directory_v1_directory, 26);
 
 /**
  * @generated from message tessera.directory.v1.TenantDifferences
@@ -1021,7 +932,7 @@ export type TenantDifferences = Message<"tessera.directory.v1.TenantDifferences"
  * Use `create(TenantDifferencesSchema)` to create a new message.
  */
 export const TenantDifferencesSchema: GenMessage<TenantDifferences> = /*@__PURE__*/
-  messageDesc(file_tessera_directory_v1_directory, 29);
+  messageDesc(file_tessera_directory_v1_directory, 27);
 
 /**
  * @generated from message tessera.directory.v1.DiffResponse
@@ -1040,7 +951,7 @@ export type DiffResponse = Message<"tessera.directory.v1.DiffResponse"> & {
  * Use `create(DiffResponseSchema)` to create a new message.
  */
 export const DiffResponseSchema: GenMessage<DiffResponse> = /*@__PURE__*/
-  messageDesc(file_tessera_directory_v1_directory, 30);
+  messageDesc(file_tessera_directory_v1_directory, 28);
 
 /**
  * @generated from message tessera.directory.v1.GetDeclaredStateRequest
@@ -1059,7 +970,7 @@ export type GetDeclaredStateRequest = Message<"tessera.directory.v1.GetDeclaredS
  * Use `create(GetDeclaredStateRequestSchema)` to create a new message.
  */
 export const GetDeclaredStateRequestSchema: GenMessage<GetDeclaredStateRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_directory_v1_directory, 31);
+  messageDesc(file_tessera_directory_v1_directory, 29);
 
 /**
  * @generated from message tessera.directory.v1.GetDeclaredStateResponse
@@ -1078,7 +989,7 @@ export type GetDeclaredStateResponse = Message<"tessera.directory.v1.GetDeclared
  * Use `create(GetDeclaredStateResponseSchema)` to create a new message.
  */
 export const GetDeclaredStateResponseSchema: GenMessage<GetDeclaredStateResponse> = /*@__PURE__*/
-  messageDesc(file_tessera_directory_v1_directory, 32);
+  messageDesc(file_tessera_directory_v1_directory, 30);
 
 /**
  * @generated from message tessera.directory.v1.SetUserStatusRequest
@@ -1105,7 +1016,7 @@ export type SetUserStatusRequest = Message<"tessera.directory.v1.SetUserStatusRe
  * Use `create(SetUserStatusRequestSchema)` to create a new message.
  */
 export const SetUserStatusRequestSchema: GenMessage<SetUserStatusRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_directory_v1_directory, 33);
+  messageDesc(file_tessera_directory_v1_directory, 31);
 
 /**
  * @generated from message tessera.directory.v1.SetUserStatusResponse
@@ -1118,7 +1029,7 @@ export type SetUserStatusResponse = Message<"tessera.directory.v1.SetUserStatusR
  * Use `create(SetUserStatusResponseSchema)` to create a new message.
  */
 export const SetUserStatusResponseSchema: GenMessage<SetUserStatusResponse> = /*@__PURE__*/
-  messageDesc(file_tessera_directory_v1_directory, 34);
+  messageDesc(file_tessera_directory_v1_directory, 32);
 
 /**
  * @generated from message tessera.directory.v1.SetApplicationStatusRequest
@@ -1145,7 +1056,7 @@ export type SetApplicationStatusRequest = Message<"tessera.directory.v1.SetAppli
  * Use `create(SetApplicationStatusRequestSchema)` to create a new message.
  */
 export const SetApplicationStatusRequestSchema: GenMessage<SetApplicationStatusRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_directory_v1_directory, 35);
+  messageDesc(file_tessera_directory_v1_directory, 33);
 
 /**
  * @generated from message tessera.directory.v1.SetApplicationStatusResponse
@@ -1158,7 +1069,7 @@ export type SetApplicationStatusResponse = Message<"tessera.directory.v1.SetAppl
  * Use `create(SetApplicationStatusResponseSchema)` to create a new message.
  */
 export const SetApplicationStatusResponseSchema: GenMessage<SetApplicationStatusResponse> = /*@__PURE__*/
-  messageDesc(file_tessera_directory_v1_directory, 36);
+  messageDesc(file_tessera_directory_v1_directory, 34);
 
 /**
  * @generated from message tessera.directory.v1.SetTenantStatusRequest
@@ -1180,7 +1091,7 @@ export type SetTenantStatusRequest = Message<"tessera.directory.v1.SetTenantStat
  * Use `create(SetTenantStatusRequestSchema)` to create a new message.
  */
 export const SetTenantStatusRequestSchema: GenMessage<SetTenantStatusRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_directory_v1_directory, 37);
+  messageDesc(file_tessera_directory_v1_directory, 35);
 
 /**
  * @generated from message tessera.directory.v1.SetTenantStatusResponse
@@ -1193,7 +1104,7 @@ export type SetTenantStatusResponse = Message<"tessera.directory.v1.SetTenantSta
  * Use `create(SetTenantStatusResponseSchema)` to create a new message.
  */
 export const SetTenantStatusResponseSchema: GenMessage<SetTenantStatusResponse> = /*@__PURE__*/
-  messageDesc(file_tessera_directory_v1_directory, 38);
+  messageDesc(file_tessera_directory_v1_directory, 36);
 
 /**
  * @generated from message tessera.directory.v1.ListApplicationSecretsRequest
@@ -1210,7 +1121,7 @@ export type ListApplicationSecretsRequest = Message<"tessera.directory.v1.ListAp
  * Use `create(ListApplicationSecretsRequestSchema)` to create a new message.
  */
 export const ListApplicationSecretsRequestSchema: GenMessage<ListApplicationSecretsRequest> = /*@__PURE__*/
-  messageDesc(file_tessera_directory_v1_directory, 39);
+  messageDesc(file_tessera_directory_v1_directory, 37);
 
 /**
  * Times in seconds since the Unix epoch.
@@ -1236,6 +1147,13 @@ export type ApplicationSecret = Message<"tessera.directory.v1.ApplicationSecret"
    * @generated from field: int64 last_used_at = 3;
    */
   lastUsedAt: bigint;
+
+  /**
+   * Names the secret in DeleteApplicationSecret.
+   *
+   * @generated from field: string secret_id = 4;
+   */
+  secretId: string;
 };
 
 /**
@@ -1243,7 +1161,7 @@ export type ApplicationSecret = Message<"tessera.directory.v1.ApplicationSecret"
  * Use `create(ApplicationSecretSchema)` to create a new message.
  */
 export const ApplicationSecretSchema: GenMessage<ApplicationSecret> = /*@__PURE__*/
-  messageDesc(file_tessera_directory_v1_directory, 40);
+  messageDesc(file_tessera_directory_v1_directory, 38);
 
 /**
  * @generated from message tessera.directory.v1.ListApplicationSecretsResponse
@@ -1260,7 +1178,7 @@ export type ListApplicationSecretsResponse = Message<"tessera.directory.v1.ListA
  * Use `create(ListApplicationSecretsResponseSchema)` to create a new message.
  */
 export const ListApplicationSecretsResponseSchema: GenMessage<ListApplicationSecretsResponse> = /*@__PURE__*/
-  messageDesc(file_tessera_directory_v1_directory, 41);
+  messageDesc(file_tessera_directory_v1_directory, 39);
 
 /**
  * @generated from enum tessera.directory.v1.Status
@@ -1529,6 +1447,126 @@ export const DirectoryAdminService: GenService<{
     methodKind: "unary";
     input: typeof ListApplicationSecretsRequestSchema;
     output: typeof ListApplicationSecretsResponseSchema;
+  },
+  /**
+   * GetUser reads a person.
+   *
+   * @generated from rpc tessera.directory.v1.DirectoryAdminService.GetUser
+   */
+  getUser: {
+    methodKind: "unary";
+    input: typeof GetUserRecordRequestSchema;
+    output: typeof UserRecordSchema;
+  },
+  /**
+   * ListUsers reads the people of a tenant, page by page.
+   *
+   * @generated from rpc tessera.directory.v1.DirectoryAdminService.ListUsers
+   */
+  listUsers: {
+    methodKind: "unary";
+    input: typeof ListUsersRequestSchema;
+    output: typeof ListUsersResponseSchema;
+  },
+  /**
+   * CreateUser adds a person. ALREADY_EXISTS if another one has the user name, e-mail address or phone number.
+   *
+   * @generated from rpc tessera.directory.v1.DirectoryAdminService.CreateUser
+   */
+  createUser: {
+    methodKind: "unary";
+    input: typeof CreateUserRequestSchema;
+    output: typeof UserRecordSchema;
+  },
+  /**
+   * UpdateUser changes a person. A new password or status ends what was issued before.
+   *
+   * @generated from rpc tessera.directory.v1.DirectoryAdminService.UpdateUser
+   */
+  updateUser: {
+    methodKind: "unary";
+    input: typeof UpdateUserRequestSchema;
+    output: typeof UserRecordSchema;
+  },
+  /**
+   * DeleteUser deletes a person.
+   *
+   * @generated from rpc tessera.directory.v1.DirectoryAdminService.DeleteUser
+   */
+  deleteUser: {
+    methodKind: "unary";
+    input: typeof DeleteUserRequestSchema;
+    output: typeof DeleteUserResponseSchema;
+  },
+  /**
+   * GetApplication reads an application.
+   *
+   * @generated from rpc tessera.directory.v1.DirectoryAdminService.GetApplication
+   */
+  getApplication: {
+    methodKind: "unary";
+    input: typeof GetApplicationRecordRequestSchema;
+    output: typeof ApplicationRecordSchema;
+  },
+  /**
+   * ListApplications reads the applications of a tenant, page by page.
+   *
+   * @generated from rpc tessera.directory.v1.DirectoryAdminService.ListApplications
+   */
+  listApplications: {
+    methodKind: "unary";
+    input: typeof ListApplicationsRequestSchema;
+    output: typeof ListApplicationsResponseSchema;
+  },
+  /**
+   * CreateApplication adds an application. ALREADY_EXISTS for a client ID of any tenant.
+   *
+   * @generated from rpc tessera.directory.v1.DirectoryAdminService.CreateApplication
+   */
+  createApplication: {
+    methodKind: "unary";
+    input: typeof CreateApplicationRequestSchema;
+    output: typeof ApplicationRecordSchema;
+  },
+  /**
+   * UpdateApplication changes an application.
+   *
+   * @generated from rpc tessera.directory.v1.DirectoryAdminService.UpdateApplication
+   */
+  updateApplication: {
+    methodKind: "unary";
+    input: typeof UpdateApplicationRequestSchema;
+    output: typeof ApplicationRecordSchema;
+  },
+  /**
+   * DeleteApplication deletes an application.
+   *
+   * @generated from rpc tessera.directory.v1.DirectoryAdminService.DeleteApplication
+   */
+  deleteApplication: {
+    methodKind: "unary";
+    input: typeof DeleteApplicationRequestSchema;
+    output: typeof DeleteApplicationResponseSchema;
+  },
+  /**
+   * CreateApplicationSecret adds a secret to a confidential application. FAILED_PRECONDITION if it has two.
+   *
+   * @generated from rpc tessera.directory.v1.DirectoryAdminService.CreateApplicationSecret
+   */
+  createApplicationSecret: {
+    methodKind: "unary";
+    input: typeof CreateApplicationSecretRequestSchema;
+    output: typeof CreateApplicationSecretResponseSchema;
+  },
+  /**
+   * DeleteApplicationSecret ends a secret.
+   *
+   * @generated from rpc tessera.directory.v1.DirectoryAdminService.DeleteApplicationSecret
+   */
+  deleteApplicationSecret: {
+    methodKind: "unary";
+    input: typeof DeleteApplicationSecretRequestSchema;
+    output: typeof DeleteApplicationSecretResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_tessera_directory_v1_directory, 1);

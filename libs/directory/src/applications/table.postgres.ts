@@ -1,0 +1,13 @@
+import { pageByKey, type RecordTable } from '../records/record-table.ts';
+import { readApplication, selectedOfApplication } from './read.postgres.ts';
+import type { ApplicationRecord } from './fields.ts';
+
+const place = { from: 'directory.application a', alias: 'a', key: 'client_id' };
+
+/** Applications, page by page in the order of their client IDs. */
+export const applicationTable: RecordTable<ApplicationRecord> = {
+  ...place,
+  selected: selectedOfApplication,
+  read: readApplication,
+  page: pageByKey({ ...place, name: 'name' }),
+};

@@ -1,0 +1,227 @@
+import { Code, ConnectError, invalidFields, type CallContext } from '@tessera/rpc';
+import { changesOf, planTenant, type TenantPlan } from '../apply/plan.ts';
+import { eventsOf } from '../apply/plan-events.ts';
+import { notFound } from '../messages.ts';
+import type { RecordKind, RecordKinds, StoredRecord } from '../store/records.ts';
+import type { AdminStore, ClaimedRecord, RecordTransaction } from '../store/store.ts';
+import type { TenantRecord } from '../tenants/fields.ts';
+
+/** The owner of records that are changed one by one. */
+export const apiOwner = 'api';
+
+/** A record as it is; if it was only validated, as it would be, without what its store knows about it. */
+export type Outcome<R> = Pick<StoredRecord<R>, 'record'> & Partial<StoredRecord<R>>;
+
+interface Request {
+  readonly tenantId: string;
+  readonly validateOnly: boolean;
+}
+
+interface Create<K extends RecordKind> extends Request {
+  readonly id: string;
+  /** Empty if the create will not be repeated. */
+  readonly requestId: string;
+  /** Whether this record was created by a request like this one. */
+  isRepeat(record: RecordKinds[K]): boolean;
+  draft(records: RecordTransaction): Promise<RecordKinds[K]>;
+}
+
+/** What changes and deletions have in common. */
+interface Change extends Request {
+  readonly id: string;
+  /** Of the version that the record must have; empty for any. */
+  readonly etag: string;
+  readonly takeOver: boolean;
+}
+
+interface Update<K extends RecordKind> extends Change {
+  /** For an update that creates something within the record. */
+  readonly claim?: {
+    readonly requestId: string;
+    readonly created: ClaimedRecord;
+    /** Called with what an earlier request created; the record then stays as it is. */
+    repeated(id: string): void;
+  };
+  draft(present: RecordKinds[K], records: RecordTransaction): Promise<RecordKinds[K]>;
+}
+
+/** Changes one record at a time, as a plan for it alone. A draft may be asked for more than once. */
+export interface RecordChanges {
+  create<K extends RecordKind>(
+    kind: K,
+    request: Create<K>,
+    context: CallContext,
+  ): Promise<Outcome<RecordKinds[K]>>;
+  update<K extends RecordKind>(
+    kind: K,
+    request: Update<K>,
+    context: CallContext,
+  ): Promise<Outcome<RecordKinds[K]>>;
+  delete(kind: RecordKind, request: Change, context: CallContext): Promise<void>;
+}
+
+const names = { user: 'The user', application: 'The application' } as const satisfies Record<
+  RecordKind,
+  string
+>;
+
+export function createRecordChanges({
+  store,
+  onChange,
+}: {
+  readonly store: Pick<AdminStore, 'changeRecord'>;
+  /** Called after each commit. */
+  readonly onChange: () => void;
+}): RecordChanges {
+  async function inTenant<T>(tenantId: string, work: (records: RecordTransaction) => Promise<T>): Promise<T> {
+    const done = await store.changeRecord(tenantId, async (records) => ({ result: await work(records) }));
+    if (done === undefined) throw notFound('The tenant');
+    onChange();
+    return done.result;
+  }
+
+  return {
+    async create(kind, { tenantId, validateOnly, id, requestId, isRepeat, draft }, context) {
+      checkRequestId(requestId);
+      return inTenant(tenantId, async (records) => {
+        const earlier = validateOnly ? undefined : await claimed(records, requestId, { kind, id });
+        if (earlier !== undefined) return repeated(records, kind, earlier, isRepeat);
+        const after = await draft(records);
+        if ((await records.find(kind, id)) !== undefined)
+          throw new ConnectError(`${names[kind]} exists.`, Code.AlreadyExists);
+        return carriedOut(records, kind, { after, id, validateOnly }, context);
+      });
+    },
+
+    async update(kind, { tenantId, validateOnly, id, draft, claim, ...expected }, context) {
+      const { requestId = '' } = claim ?? {};
+      checkRequestId(requestId);
+      return inTenant(tenantId, async (records) => {
+        const earlier = claim && !validateOnly ? await claimed(records, requestId, claim.created) : undefined;
+        if (earlier !== undefined) {
+          claim?.repeated(earlier);
+          return repeated(records, kind, id, () => earlier.startsWith(`${id} `));
+        }
+        const present = await changeable(records, kind, id, expected);
+        const after = await draft(present.record, records);
+        return carriedOut(records, kind, { before: present.record, after, id, validateOnly }, context);
+      });
+    },
+
+    async delete(kind, { tenantId, validateOnly, id, ...expected }, context) {
+      await inTenant(tenantId, async (records) => {
+        const { record: before } = await changeable(records, kind, id, expected);
+        if (!validateOnly)
+          await records.carryOut(decided(planRecord(records.tenant, kind, before, undefined), context));
+      });
+    },
+  };
+}
+
+/** What an earlier create with this request identifier created (AIP-155); undefined if this is the first one. */
+async function claimed(
+  records: RecordTransaction,
+  requestId: string,
+  created: ClaimedRecord,
+): Promise<string | undefined> {
+  if (requestId === '') return undefined;
+  const earlier = await records.claim(requestId, created);
+  if (earlier !== undefined && earlier.kind !== created.kind) throw otherRequest();
+  return earlier?.id;
+}
+
+function checkRequestId(requestId: string): void {
+  if (/^[\x21-\x7e]{0,128}$/.test(requestId)) return;
+  throw invalidFields([
+    { field: 'requestId', description: 'must be at most 128 printable ASCII characters' },
+  ]);
+}
+
+function otherRequest(): ConnectError {
+  return invalidFields([{ field: 'requestId', description: 'belongs to a create of something else' }]);
+}
+
+async function repeated<K extends RecordKind>(
+  records: RecordTransaction,
+  kind: K,
+  id: string,
+  isRepeat: (record: RecordKinds[K]) => boolean,
+): Promise<StoredRecord<RecordKinds[K]>> {
+  const found = await records.find(kind, id);
+  if (found === undefined) throw notFound(names[kind]);
+  if (!isRepeat(found.record)) throw otherRequest();
+  return found;
+}
+
+async function changeable<K extends RecordKind>(
+  records: RecordTransaction,
+  kind: K,
+  id: string,
+  { etag, takeOver }: Pick<Change, 'etag' | 'takeOver'>,
+): Promise<StoredRecord<RecordKinds[K]>> {
+  const present = await records.find(kind, id);
+  if (present === undefined) throw notFound(names[kind]);
+  if (etag !== '' && etag !== present.etag)
+    throw new ConnectError(`${names[kind]} has changed since it was read. Read it again.`, Code.Aborted);
+  const { owner } = present.record;
+  if (owner === apiOwner || takeOver) return present;
+  throw new ConnectError(
+    `${names[kind]} belongs to the owner "${owner}". Change it there, or take it over.`,
+    Code.FailedPrecondition,
+  );
+}
+
+async function carriedOut<K extends RecordKind>(
+  records: RecordTransaction,
+  kind: K,
+  {
+    before,
+    after,
+    id,
+    validateOnly,
+  }: {
+    readonly before?: RecordKinds[K];
+    readonly after: RecordKinds[K];
+    readonly id: string;
+    readonly validateOnly: boolean;
+  },
+  context: CallContext,
+): Promise<Outcome<RecordKinds[K]>> {
+  const plan = planRecord(records.tenant, kind, before, after);
+  const taken = await records.taken(plan);
+  if (taken.length > 0)
+    throw new ConnectError(
+      taken.map(({ value }) => `${value} belongs to another tenant.`).join('\n'),
+      Code.AlreadyExists,
+    );
+  if (validateOnly) return { record: after };
+  await records.carryOut(decided(plan, context));
+  const stored = await records.find(kind, id);
+  if (stored === undefined) throw new Error(`The ${kind} was not written.`);
+  return stored;
+}
+
+function decided(plan: TenantPlan, { caller, requestId }: CallContext) {
+  const base = { actor: { type: 'operator', id: caller } as const, requestId };
+  return { plan, changes: changesOf(plan), events: eventsOf(plan, base) };
+}
+
+const lists = { user: 'users', application: 'applications' } as const;
+
+/** The plan that turns one record into another. Undefined: it does not exist. */
+function planRecord<K extends RecordKind>(
+  tenant: TenantRecord,
+  kind: K,
+  before: RecordKinds[K] | undefined,
+  after: RecordKinds[K] | undefined,
+): TenantPlan {
+  const stateOf = (record: RecordKinds[K] | undefined) => ({
+    tenant,
+    resources: [],
+    roles: [],
+    users: [],
+    applications: [],
+    ...(record !== undefined && { [lists[kind]]: [record] }),
+  });
+  return planTenant(stateOf(before), stateOf(after));
+}

@@ -1,0 +1,42 @@
+import { invalidFields } from '@tessera/rpc';
+import type { PageRequest } from '../store/store.ts';
+
+const usualSize = 50;
+const largestSize = 1000;
+
+/** The page that a list request asks for (AIP-158). Throws InvalidArgument for a token of another search, or none of ours. */
+export function pageRequest({
+  pageSize,
+  pageToken,
+  search,
+}: {
+  readonly pageSize: number;
+  readonly pageToken: string;
+  readonly search: string;
+}): PageRequest {
+  if (pageSize < 0) throw invalidFields([{ field: 'pageSize', description: 'must not be negative' }]);
+  const size = Math.min(pageSize === 0 ? usualSize : pageSize, largestSize);
+  if (pageToken === '') return { after: '', search, size };
+  const [after, searched] = decode(pageToken);
+  if (after === undefined)
+    throw invalidFields([{ field: 'pageToken', description: 'is not a token of a page' }]);
+  if (searched !== search)
+    throw invalidFields([{ field: 'pageToken', description: 'belongs to another search' }]);
+  return { after, search, size };
+}
+
+/** The token of the page that begins after `next`; empty without one. */
+export function pageToken(next: string | undefined, { search }: PageRequest): string {
+  return next === undefined ? '' : Buffer.from(JSON.stringify([next, search])).toString('base64url');
+}
+
+function decode(token: string): readonly (string | undefined)[] {
+  try {
+    const value: unknown = JSON.parse(Buffer.from(token, 'base64url').toString());
+    const isToken =
+      Array.isArray(value) && value.length === 2 && value.every((part) => typeof part === 'string');
+    return isToken ? value : [];
+  } catch {
+    return [];
+  }
+}

@@ -1,0 +1,37 @@
+/** How records of a kind are read one by one. */
+export interface RecordTable<R> {
+  /** With the alias that the other parts use. */
+  readonly from: string;
+  readonly alias: string;
+  /** The column that identifies a record within its tenant. */
+  readonly key: string;
+  /** For SELECT, with the names that `read` expects. */
+  readonly selected: string;
+  read(row: Readonly<Record<string, unknown>>): R;
+  /**
+   * A page of records and their `position` in the order of pages: $1 the tenant, $2 the position after which it begins, $3 the text that is
+   * searched for, empty for all, $4 the most records.
+   * @param selected for SELECT
+   */
+  page(selected: string): string;
+}
+
+/** The order of keys, searched by what they or the names contain. */
+export function pageByKey({
+  from,
+  alias,
+  key,
+  name,
+}: {
+  readonly from: string;
+  readonly alias: string;
+  readonly key: string;
+  /** Of the column that is searched beside the key. */
+  readonly name: string;
+}): (selected: string) => string {
+  return (selected) => `
+    SELECT ${selected}, ${alias}.${key} AS position FROM ${from}
+     WHERE ${alias}.tenant_id = $1 AND ${alias}.${key} > $2
+       AND ($3 = '' OR position(lower($3) IN lower(${alias}.${key} || ' ' || ${alias}.${name})) > 0)
+     ORDER BY ${alias}.${key} LIMIT $4`;
+}

@@ -1,0 +1,561 @@
+import { Code, ConnectError, create, fieldViolations } from '@tessera/rpc';
+import type { Database } from '@tessera/stores';
+import { ApplicationRecordSchema, UserRecordSchema } from '@tessera/proto-gen/records';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { applicationFields } from '../applications/fields.ts';
+import { user } from '../users/fields.ts';
+import { call, startDirectory } from '../testing/start-directory.ts';
+
+/** Rows of the feed and of the audit trail, which every change has and a refused one has not. */
+async function traces(database: Database, tenantId: string): Promise<string[]> {
+  const { rows } = await database.query<{ line: string }>({
+    name: 'test.traces',
+    text: `SELECT line FROM (
+             SELECT recorded_at, 'change ' || kind || ' ' || ended AS line FROM directory.change WHERE tenant_id = $1
+             UNION ALL
+             SELECT recorded_at, 'audit ' || event FROM directory.audit_event WHERE tenant_id = $1) AS both_of_them
+            ORDER BY recorded_at, line`,
+    values: [tenantId],
+  });
+  return rows.map(({ line }) => line);
+}
+
+/** The code of an error, and the fields that it names. */
+async function refusal(work: Promise<unknown>): Promise<readonly [code: string, ...fields: string[]]> {
+  const error = await work.then(
+    () => 'nothing',
+    (thrown: unknown) => thrown,
+  );
+  if (!(error instanceof ConnectError)) throw new Error('It was not refused.', { cause: error });
+  return [Code[error.code], ...fieldViolations(error).map(({ field }) => field)];
+}
+
+/** What the calls that change one record do, on any engine. */
+export function recordsContract(engine: string, open: () => Promise<Database>): void {
+  let database: Database;
+  let count = 0;
+  beforeAll(async () => {
+    database = await open();
+  });
+
+  /** A directory with a tenant of a file: role clerk, resource with scope read, person ada, application web. */
+  async function tenant() {
+    const directory = startDirectory(database);
+    const tenantId = `${engine}${(count += 1)}`;
+    const document = `
+tenants:
+  - id: ${tenantId}
+    name: Acme
+    roles: [clerk, manager]
+    resources: [{ audience: https://api.${tenantId}.example, name: API, scopes: [read] }]
+    users: [{ username: ada, email: ada@acme.example }]
+    applications:
+      - { clientId: ${tenantId}-web, name: Web, type: public, grantTypes: [device_code], scopes: [openid] }
+`;
+    await directory.admin.apply({ document, fileName: 'state.yaml' }, call());
+    return { ...directory, tenantId, seen: async () => traces(database, tenantId) };
+  }
+
+  describe(`people, one by one, on ${engine}`, () => {
+    it('are created, read, listed, changed and deleted, each with an audit row and a change', async () => {
+      const { admin, as, tenantId, seen } = await tenant();
+      const before = (await seen()).length;
+      const password = 'correct horse battery';
+      const created = await admin.createUser(
+        {
+          tenantId,
+          user: {
+            username: 'eve',
+            email: 'eve@acme.example',
+            roles: ['clerk'],
+            attributes: { team: ['one', 'two'] },
+            givenName: 'Eve',
+            emailVerified: false,
+            address: { country: 'SE', locality: 'Lund' },
+            password,
+          },
+        },
+        call(),
+      );
+      expect(created).toMatchObject({
+        userId: expect.stringMatching(/^usr_/),
+        etag: expect.stringMatching(/./),
+        owner: 'api',
+        username: 'eve',
+        status: 'active',
+        roles: ['clerk'],
+        attributes: { team: ['one', 'two'] },
+        givenName: 'Eve',
+        emailVerified: false,
+        address: { country: 'SE', locality: 'Lund' },
+        password: '',
+        passwordHash: '',
+      });
+      expect(created.createTime).toBeDefined();
+      const { userId } = created;
+      expect(await admin.getUser({ tenantId, userId }, call())).toEqual(created);
+      const signedIn = { tenantId, identifier: 'eve', password };
+      expect((await as('authorize').verifyPassword(signedIn, call())).user?.userId).toBe(userId);
+      const updated = await admin.updateUser(
+        {
+          tenantId,
+          user: { userId, etag: created.etag, email: 'e@acme.example', address: { locality: 'Malmö' } },
+          updateMask: { paths: ['email', 'address.locality', 'given_name'] },
+        },
+        call(),
+      );
+      expect(updated).toMatchObject({
+        email: 'e@acme.example',
+        address: { country: 'SE', locality: 'Malmö' },
+        givenName: '',
+        roles: ['clerk'],
+      });
+      expect(updated.etag).not.toBe(created.etag);
+      const { users } = await admin.listUsers({ tenantId }, call());
+      expect(users.map(({ username }) => username)).toEqual(['ada', 'eve']);
+      expect(users[1]).toEqual(updated);
+      await admin.deleteUser({ tenantId, userId, etag: updated.etag }, call());
+      expect(await refusal(admin.getUser({ tenantId, userId }, call()))).toEqual(['NotFound']);
+      expect((await seen()).slice(before).toSorted()).toEqual([
+        'audit user.created',
+        'audit user.deleted',
+        'audit user.updated',
+        'change user false',
+        'change user false',
+        'change user true',
+      ]);
+    });
+
+    it('are changed once by two updates with one etag', async () => {
+      const { admin, tenantId, seen } = await tenant();
+      const { userId, ...created } = await admin.createUser({ tenantId, user: { username: 'eve' } }, call());
+      let { etag } = created;
+      for (let round = 0; round < 20; round += 1) {
+        const before = (await seen()).length;
+        const updates = ['one', 'two'].map((name) =>
+          admin.updateUser({ tenantId, user: { userId, etag, name: `${name} ${round}` } }, call()),
+        );
+        const results = await Promise.allSettled(updates);
+        const won = results.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []));
+        expect(won).toHaveLength(1);
+        expect(results.find(({ status }) => status === 'rejected')).toMatchObject({
+          reason: { code: Code.Aborted },
+        });
+        expect((await seen()).slice(before)).toHaveLength(2);
+        expect(await admin.getUser({ tenantId, userId }, call())).toEqual(won[0]);
+        etag = won[0]?.etag ?? '';
+      }
+      expect(await refusal(admin.deleteUser({ tenantId, userId, etag: 'another' }, call()))).toEqual([
+        'Aborted',
+      ]);
+    });
+
+    it('are created once by a create that is repeated, at the same time or later', async () => {
+      const { admin, tenantId } = await tenant();
+      const request = { tenantId, user: { username: 'eve' }, requestId: 'a-uuid' };
+      const answers = await Promise.all(
+        Array.from({ length: 5 }, async () => admin.createUser(request, call())),
+      );
+      answers.push(await admin.createUser(request, call()));
+      expect(new Set(answers.map(({ userId }) => userId)).size).toBe(1);
+      const { userId } = await admin.updateUser(
+        { tenantId, user: { userId: answers[0]?.userId ?? '', name: 'Eve' } },
+        call(),
+      );
+      expect(await admin.createUser(request, call())).toMatchObject({ userId, name: 'Eve' });
+      const other = { ...request, user: { username: 'bob' } };
+      expect(await refusal(admin.createUser(other, call()))).toEqual(['InvalidArgument', 'requestId']);
+      await database.query({
+        name: 'test.age_request',
+        text: `UPDATE directory.create_request SET created_at = created_at - interval '25 hours' WHERE tenant_id = $1`,
+        values: [tenantId],
+      });
+      expect(await admin.createUser(other, call())).toMatchObject({ username: 'bob' });
+    });
+
+    it('are not created by a create that fails, so that its repeat is the first', async () => {
+      const { admin, tenantId } = await tenant();
+      const request = { tenantId, user: { username: 'eve', email: 'ADA@acme.example' }, requestId: 'a-uuid' };
+      expect(await refusal(admin.createUser(request, call()))).toEqual(['AlreadyExists', 'user.email']);
+      const corrected = { ...request, user: { username: 'eve' } };
+      expect(await admin.createUser(corrected, call())).toMatchObject({ username: 'eve' });
+    });
+
+    it('share no identifier, even if they are created at the same time', async () => {
+      const { admin, tenantId } = await tenant();
+      const creates = ['a', 'b', 'c', 'd'].map((username) =>
+        admin.createUser({ tenantId, user: { username, email: 'one@acme.example' } }, call()),
+      );
+      const results = await Promise.allSettled(creates);
+      expect(results.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
+      for (const result of results)
+        if (result.status === 'rejected') expect(result.reason).toMatchObject({ code: Code.AlreadyExists });
+      expect((await admin.listUsers({ tenantId }, call())).users).toHaveLength(2);
+    });
+
+    it('keep every rule of the declared state; the fields that break one are named', async () => {
+      const { admin, tenantId, seen } = await tenant();
+      const before = await seen();
+      const createUser = (user: Parameters<typeof admin.createUser>[0]['user']) =>
+        refusal(admin.createUser({ tenantId, user }, call()));
+      expect(await createUser(undefined)).toEqual(['InvalidArgument', 'user']);
+      expect(await createUser({ email: 'nobody', phoneNumber: '070' })).toEqual([
+        'InvalidArgument',
+        'user.username',
+        'user.email',
+        'user.phoneNumber',
+      ]);
+      expect(await createUser({ username: 'eve', roles: ['clerk', 'boss'] })).toEqual([
+        'InvalidArgument',
+        'user.roles[1]',
+      ]);
+      expect(await createUser({ username: 'eve', password: 'password' })).toEqual([
+        'InvalidArgument',
+        'user.password',
+      ]);
+      expect(await createUser({ username: 'eve', attributes: { team: [true] } })).toEqual([
+        'InvalidArgument',
+        'user.attributes.team',
+      ]);
+      expect(
+        await refusal(admin.createUser({ tenantId: 'nobody', user: { username: 'eve' } }, call())),
+      ).toEqual(['NotFound']);
+      expect(await seen()).toEqual(before);
+    });
+
+    it('are only checked if that is asked for', async () => {
+      const { admin, tenantId, seen } = await tenant();
+      const { userId } = await admin.createUser({ tenantId, user: { username: 'eve' } }, call());
+      const before = await seen();
+      const validateOnly = true;
+      const user = { username: 'bob', password: 'correct horse battery' };
+      const checked = await admin.createUser({ tenantId, user, requestId: 'x', validateOnly }, call());
+      expect(checked).toMatchObject({ username: 'bob', etag: '' });
+      expect(
+        await admin.updateUser({ tenantId, user: { userId, name: 'Eve' }, validateOnly }, call()),
+      ).toMatchObject({ name: 'Eve' });
+      await admin.deleteUser({ tenantId, userId, validateOnly }, call());
+      const taken = { tenantId, user: { userId, email: 'ada@acme.example' }, validateOnly };
+      expect(await refusal(admin.updateUser(taken, call()))).toEqual(['AlreadyExists', 'user.email']);
+      expect(await seen()).toEqual(before);
+      expect(await admin.getUser({ tenantId, userId }, call())).toMatchObject({ name: '' });
+    });
+
+    it('of a file are changed by others only if they take them over', async () => {
+      const { admin, tenantId } = await tenant();
+      const [ada] = (await admin.listUsers({ tenantId, search: 'ADA' }, call())).users;
+      const user = { userId: ada?.userId ?? '', name: 'Ada' };
+      const refused = admin.updateUser({ tenantId, user }, call());
+      await expect(refused).rejects.toMatchObject({
+        code: Code.FailedPrecondition,
+        rawMessage: expect.stringContaining('owner "file"'),
+      });
+      expect(await refusal(admin.deleteUser({ tenantId, userId: user.userId }, call()))).toEqual([
+        'FailedPrecondition',
+      ]);
+      expect(await admin.updateUser({ tenantId, user, takeOver: true }, call())).toMatchObject({
+        ...user,
+        owner: 'api',
+      });
+      expect(await admin.updateUser({ tenantId, user: { ...user, name: 'A' } }, call())).toMatchObject({
+        name: 'A',
+      });
+    });
+
+    it('lose their sessions with a new password or status, and with nothing else', async () => {
+      const { admin, as, tenantId } = await tenant();
+      const user = { username: 'eve', password: 'correct horse battery' };
+      const { userId } = await admin.createUser({ tenantId, user }, call());
+      const validFrom = async () => (await as('token').getUser({ tenantId, userId }, call())).user?.validFrom;
+      await admin.updateUser({ tenantId, user: { userId, name: 'Eve', roles: ['manager'] } }, call());
+      expect(await validFrom()).toBe(0n);
+      await admin.updateUser({ tenantId, user: { userId, password: 'another horse battery' } }, call());
+      const first = await validFrom();
+      expect(first).toBeGreaterThan(0n);
+      await admin.updateUser({ tenantId, user: { userId, status: 'disabled' } }, call());
+      expect(await validFrom()).toBeGreaterThan(first ?? 0n);
+    });
+
+    it('are changed field by field as the mask says, or as a whole', async () => {
+      const { admin, tenantId } = await tenant();
+      const user = {
+        username: 'eve',
+        name: 'Eve',
+        email: 'eve@acme.example',
+        attributes: { a: '1', b: '2' },
+      };
+      const { userId } = await admin.createUser({ tenantId, user }, call());
+      const update = async (fields: object, ...paths: string[]) =>
+        admin.updateUser({ tenantId, user: { userId, ...fields }, updateMask: { paths } }, call());
+      expect(await update({ attributes: { a: '3', c: '4' } }, 'attributes.a')).toMatchObject({
+        attributes: { a: '3', b: '2' },
+      });
+      expect(await update({ name: 'ignored' }, 'email')).toMatchObject({ name: 'Eve', email: '' });
+      expect(await update({ username: 'eve' }, '*')).toMatchObject({
+        username: 'eve',
+        name: '',
+        status: 'active',
+      });
+      for (const path of ['nothing', 'owner', 'userId', 'address.planet'])
+        expect(await refusal(update({}, path))).toEqual(['InvalidArgument', 'updateMask']);
+    });
+
+    it('are listed page by page, each once, and found by what their identifiers begin with', async () => {
+      const { admin, tenantId } = await tenant();
+      for (const name of ['bea', 'Ben', 'cleo', 'dan', 'Åsa'])
+        await admin.createUser(
+          { tenantId, user: { username: name, email: `b.${name.toLowerCase()}@acme.example` } },
+          call(),
+        );
+      const pages = async (search: string, pageSize: number) => {
+        const found: string[][] = [];
+        let pageToken = '';
+        do {
+          const page = await admin.listUsers({ tenantId, search, pageSize, pageToken }, call());
+          found.push(page.users.map(({ username }) => username));
+          pageToken = page.nextPageToken;
+        } while (pageToken !== '');
+        return found;
+      };
+      expect(await pages('', 4)).toEqual([
+        ['ada', 'bea', 'Ben', 'cleo'].toSorted(byIdentifier),
+        ['dan', 'Åsa'].toSorted(byIdentifier),
+      ]);
+      expect((await pages('B', 2)).flat().toSorted()).toEqual(
+        ['Ben', 'bea', 'cleo', 'dan', 'Åsa'].toSorted(),
+      );
+      expect(await pages('be', 1)).toEqual([['bea'], ['Ben']]);
+      expect(await pages('%', 1)).toEqual([[]]);
+      const { nextPageToken: pageToken } = await admin.listUsers({ tenantId, pageSize: 1 }, call());
+      const list = (fields: object) => refusal(admin.listUsers({ tenantId, ...fields }, call()));
+      expect(await list({ pageToken, search: 'x' })).toEqual(['InvalidArgument', 'pageToken']);
+      expect(await list({ pageToken: 'x' })).toEqual(['InvalidArgument', 'pageToken']);
+      expect(await list({ pageSize: -1 })).toEqual(['InvalidArgument', 'pageSize']);
+    });
+
+    it('of one tenant are not found by another', async () => {
+      const [one, two] = [await tenant(), await tenant()];
+      const { userId } = await one.admin.createUser(
+        { tenantId: one.tenantId, user: { username: 'eve' } },
+        call(),
+      );
+      const { admin, tenantId } = two;
+      expect(await refusal(admin.getUser({ tenantId, userId }, call()))).toEqual(['NotFound']);
+      expect(await refusal(admin.updateUser({ tenantId, user: { userId, name: 'x' } }, call()))).toEqual([
+        'NotFound',
+      ]);
+      expect(await refusal(admin.deleteUser({ tenantId, userId, takeOver: true }, call()))).toEqual([
+        'NotFound',
+      ]);
+    });
+
+    it('ignore what requests say of fields that only the server sets', async () => {
+      const { admin, tenantId } = await tenant();
+      const user = create(UserRecordSchema, { username: 'eve', userId: 'usr_mine', owner: 'file' });
+      const created = await admin.createUser({ tenantId, user }, call());
+      expect(created.owner).toBe('api');
+      expect(created.userId).not.toBe('usr_mine');
+    });
+  });
+
+  describe(`applications, one by one, on ${engine}`, () => {
+    /** An application of a tenant, as a request has it. */
+    const web = (tenantId: string, fields: object = {}) => ({
+      clientId: `${tenantId}-api`,
+      name: 'API client',
+      type: 'confidential',
+      grantTypes: ['client_credentials'],
+      scopes: ['read'],
+      ...fields,
+    });
+
+    it('are created, read, listed, changed and deleted, each with an audit row and a change', async () => {
+      const { admin, as, tenantId, seen } = await tenant();
+      const before = (await seen()).length;
+      const application = web(tenantId, {
+        lifetimes: { accessToken: 60 },
+        ciba: { approval: 'page', delivery: 'poll' },
+        claims: { groups: { roles: true, targets: ['idToken'] } },
+        pkce: 'optional',
+      });
+      const created = await admin.createApplication({ tenantId, application }, call());
+      expect(created).toMatchObject({ ...application, owner: 'api', status: 'active' });
+      const { clientId } = created;
+      expect(await admin.getApplication({ tenantId, clientId }, call())).toEqual(created);
+      const updated = await admin.updateApplication(
+        {
+          tenantId,
+          application: {
+            clientId,
+            etag: created.etag,
+            lifetimes: { idToken: 30 },
+            redirectUris: ['https://a.example/'],
+          },
+          updateMask: { paths: ['lifetimes.id_token', 'redirect_uris'] },
+        },
+        call(),
+      );
+      expect(updated).toMatchObject({
+        ...application,
+        lifetimes: { accessToken: 60, idToken: 30 },
+        redirectUris: ['https://a.example/'],
+      });
+      const found = await as('token').getApplication({ clientId }, call());
+      expect(found.application).toMatchObject({ lifetimes: { idToken: 30 }, pkceOptional: true });
+      const { applications } = await admin.listApplications({ tenantId }, call());
+      expect(applications).toHaveLength(2);
+      expect(applications[0]).toEqual(updated);
+      const search = async (text: string) =>
+        (await admin.listApplications({ tenantId, search: text }, call())).applications.map(
+          ({ name }) => name,
+        );
+      expect(await search('pi CLIENT')).toEqual(['API client']);
+      expect(await search('-WEB')).toEqual(['Web']);
+      expect(await search('%')).toEqual([]);
+      await admin.deleteApplication({ tenantId, clientId, etag: updated.etag }, call());
+      expect(await refusal(admin.getApplication({ tenantId, clientId }, call()))).toEqual(['NotFound']);
+      expect((await seen()).slice(before).toSorted()).toEqual([
+        'audit client.created',
+        'audit client.deleted',
+        'audit client.redirect_uris.changed',
+        'audit client.updated',
+        'change application false',
+        'change application false',
+        'change application true',
+      ]);
+    });
+
+    it('get secrets, of which two serve a rotation', async () => {
+      const { admin, as, tenantId, seen } = await tenant();
+      const { clientId } = await admin.createApplication({ tenantId, application: web(tenantId) }, call());
+      const before = (await seen()).length;
+      const verify = async (clientSecret: string) =>
+        (await as('token').verifyApplicationSecret({ clientId, clientSecret }, call())).verified;
+      const first = await admin.createApplicationSecret({ tenantId, clientId, requestId: 'first' }, call());
+      expect(await verify(first.value)).toBe(true);
+      const again = await admin.createApplicationSecret({ tenantId, clientId, requestId: 'first' }, call());
+      expect(again).toMatchObject({ secretId: first.secretId, value: '' });
+      const value = 'a-value-of-at-least-32-characters';
+      const expireTime = { seconds: 4_000_000_000n, nanos: 0 };
+      const { etag } = first;
+      const second = await admin.createApplicationSecret(
+        { tenantId, clientId, value, expireTime, etag, requestId: 'second' },
+        call(),
+      );
+      expect(second.value).toBe(value);
+      const repeated = { tenantId, clientId, value, etag, requestId: 'second' };
+      expect(await admin.createApplicationSecret(repeated, call())).toMatchObject({
+        secretId: second.secretId,
+      });
+      const add = (fields: object) =>
+        refusal(admin.createApplicationSecret({ tenantId, clientId, ...fields }, call()));
+      expect(await add({})).toEqual(['FailedPrecondition']);
+      expect(await add({ value: 'short' })).toEqual(['InvalidArgument', 'value']);
+      const { secrets } = await admin.listApplicationSecrets({ clientId }, call());
+      expect(secrets.map(({ secretId, expiresAt }) => [secretId, expiresAt])).toEqual([
+        [first.secretId, 0n],
+        [second.secretId, 4_000_000_000n],
+      ]);
+      const { secretId } = first;
+      await admin.deleteApplicationSecret({ tenantId, clientId, secretId, etag: second.etag }, call());
+      expect([await verify(first.value), await verify(value)]).toEqual([false, true]);
+      expect(await refusal(admin.deleteApplicationSecret({ tenantId, clientId, secretId }, call()))).toEqual([
+        'NotFound',
+      ]);
+      expect((await seen()).slice(before)).toEqual([
+        expect.stringContaining('audit'),
+        'change application false',
+        'audit client.secret.rotation_started',
+        'change application false',
+        'audit client.secret.rotation_completed',
+        'change application false',
+      ]);
+      const spa = `${tenantId}-web`;
+      expect(
+        await refusal(admin.createApplicationSecret({ tenantId, clientId: spa, takeOver: true }, call())),
+      ).toEqual(['FailedPrecondition']);
+    });
+
+    it('get one secret from two creates of the last one at the same time', async () => {
+      const { admin, tenantId } = await tenant();
+      const { clientId } = await admin.createApplication({ tenantId, application: web(tenantId) }, call());
+      await admin.createApplicationSecret({ tenantId, clientId }, call());
+      const creates = ['one', 'two'].map(async () =>
+        admin.createApplicationSecret({ tenantId, clientId }, call()),
+      );
+      const results = await Promise.allSettled(creates);
+      expect(results.map(({ status }) => status).toSorted()).toEqual(['fulfilled', 'rejected']);
+      expect((await admin.listApplicationSecrets({ clientId }, call())).secrets).toHaveLength(2);
+    });
+
+    it('keep every rule of the declared state; the fields that break one are named', async () => {
+      const { admin, tenantId, seen } = await tenant();
+      const other = await tenant();
+      const before = await seen();
+      const createApplication = (fields: object) =>
+        refusal(admin.createApplication({ tenantId, application: web(tenantId, fields) }, call()));
+      expect(await createApplication({ name: '', scopes: ['nothing'], allowedRoles: ['boss'] })).toEqual([
+        'InvalidArgument',
+        'application.name',
+      ]);
+      expect(await createApplication({ scopes: ['nothing'], allowedRoles: ['boss'] })).toEqual([
+        'InvalidArgument',
+        'application.scopes[0]',
+        'application.allowedRoles[0]',
+      ]);
+      expect(await createApplication({ type: 'public' })).toEqual([
+        'InvalidArgument',
+        'application.grantTypes[0]',
+      ]);
+      expect(await createApplication({ clientId: `${tenantId}-web` })).toEqual(['AlreadyExists']);
+      expect(await createApplication({ clientId: `${other.tenantId}-web` })).toEqual(['AlreadyExists']);
+      expect(await seen()).toEqual(before);
+      const clientId = `${other.tenantId}-web`;
+      expect(await refusal(admin.getApplication({ tenantId, clientId }, call()))).toEqual(['NotFound']);
+      expect(await refusal(admin.deleteApplication({ tenantId, clientId, takeOver: true }, call()))).toEqual([
+        'NotFound',
+      ]);
+    });
+
+    it('with secrets cannot become public', async () => {
+      const { admin, tenantId } = await tenant();
+      const application = web(tenantId, { grantTypes: ['device_code'] });
+      const { clientId } = await admin.createApplication({ tenantId, application }, call());
+      await admin.createApplicationSecret({ tenantId, clientId }, call());
+      const toPublic = { tenantId, application: { clientId, type: 'public' } };
+      expect(await refusal(admin.updateApplication(toPublic, call()))).toEqual([
+        'InvalidArgument',
+        'application.type',
+      ]);
+    });
+
+    it('of one client ID are created in one tenant, even at the same time', async () => {
+      const tenants = [await tenant(), await tenant(), await tenant()];
+      const clientId = `${engine}-one-for-all-${count}`;
+      const creates = tenants.map(({ admin, tenantId }) =>
+        admin.createApplication({ tenantId, application: web(tenantId, { clientId }) }, call()),
+      );
+      const results = await Promise.allSettled(creates);
+      expect(results.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
+      for (const result of results)
+        if (result.status === 'rejected') expect(result.reason).toMatchObject({ code: Code.AlreadyExists });
+    });
+  });
+
+  describe(`records on ${engine}`, () => {
+    it('are messages with all of their fields', () => {
+      const server = ['etag', 'owner', 'createTime', 'updateTime'];
+      const namesOf = (schema: { readonly fields: readonly { readonly jsonName: string }[] }) =>
+        schema.fields.map(({ jsonName }) => jsonName).toSorted();
+      expect(namesOf(UserRecordSchema)).toEqual([...Object.keys(user.shape), 'userId', ...server].toSorted());
+      expect(namesOf(ApplicationRecordSchema)).toEqual(
+        [...Object.keys(applicationFields), ...server].toSorted(),
+      );
+    });
+  });
+}
+
+/** Identifiers stand in the order of their bytes. */
+function byIdentifier(left: string, right: string): number {
+  return Buffer.compare(Buffer.from(left.toLowerCase()), Buffer.from(right.toLowerCase()));
+}

@@ -1,0 +1,50 @@
+import type { Queryable } from '@tessera/stores';
+import { sqlState } from '@tessera/telemetry';
+import { commandsOf } from '../apply/commands-of-plan.ts';
+import { putOf, type TenantPlan } from '../apply/plan.ts';
+import { appendChanges } from '../feed/append-changes.postgres.ts';
+import { appendEvents, type AuditRuntime } from './append-events.postgres.ts';
+import type { Write } from './command.ts';
+import type { DecidedChange } from './store.ts';
+
+/** Another tenant took a unique value after this change had looked: the change has to be decided again. */
+export class TakenMeanwhile extends Error {
+  override readonly name = 'TakenMeanwhile';
+}
+
+/** How often a change is decided if other tenants take its unique values, or free them again, meanwhile. */
+const attempts = 3;
+
+export async function againIfTakenMeanwhile<T>(attempt: () => Promise<T>): Promise<T> {
+  for (let count = 1; ; count += 1) {
+    try {
+      return await attempt();
+    } catch (error) {
+      const isTaken = error instanceof TakenMeanwhile || sqlState(error) === uniqueViolation;
+      if (!isTaken || count === attempts) throw error;
+    }
+  }
+}
+
+/** SQLSTATE: another transaction committed the same key, such as a client ID. */
+const uniqueViolation = '23505';
+
+/** Runs the commands of a plan, and appends its audit rows and, last, its changes. */
+export async function carryOut(
+  tx: Queryable,
+  runtime: AuditRuntime,
+  { plan, changes, events }: DecidedChange,
+): Promise<void> {
+  if (events.length === 0) return;
+  const { tenantId } = plan.desired.tenant;
+  const write: Write = (name, text, ...given) =>
+    tx.query({ name: `directory.${name}`, text, values: [tenantId, ...given] });
+  for (const command of commandsOf(plan)) await command(write);
+  await appendEvents(tx, events, runtime);
+  await appendChanges(tx, changes);
+}
+
+/** Whether a plan declares something that must differ from other tenants. */
+export function claimsValues({ tenant, resources, applications }: TenantPlan): boolean {
+  return tenant !== 'unchanged' || putOf(resources).length > 0 || applications.created.length > 0;
+}

@@ -1,0 +1,101 @@
+import type { Queryable } from '@tessera/stores';
+import { putOf, type TenantPlan } from '../apply/plan.ts';
+import { jwtAudiencesOf } from '../resources/checks.ts';
+import { readResources } from '../resources/read.postgres.ts';
+import { readRoles } from '../roles/read.postgres.ts';
+import { findTenant } from '../tenants/read.postgres.ts';
+import type { AuditRuntime } from './append-events.postgres.ts';
+import { carryOut, TakenMeanwhile } from './carry-out.postgres.ts';
+import { lockTenant } from './locks.postgres.ts';
+import { lockRecord } from './read-records.postgres.ts';
+import type { ClaimedRecord, RecordTransaction, UniqueValues } from './store.ts';
+import { takenValues } from './taken-values.postgres.ts';
+
+/** How long what a create created is kept. */
+const kept = `interval '24 hours'`;
+
+/** Undefined for an unknown tenant. */
+export async function changeRecord<T>(
+  tx: Queryable,
+  runtime: AuditRuntime,
+  tenantId: string,
+  work: (records: RecordTransaction) => Promise<T>,
+): Promise<T | undefined> {
+  if (tenantId.includes('\0')) return undefined;
+  await lockTenant(tx, tenantId, 'together');
+  const tenant = await findTenant(tx, tenantId);
+  if (tenant === undefined) return undefined;
+  const taken = (plan: TenantPlan) => takenValues(tx, tenantId, valuesOf(plan));
+  return work({
+    tenant,
+    find: (kind, id) => lockRecord(tx, kind, tenantId, id),
+    roles: () => readRoles(tx, tenantId),
+    resources: () => readResources(tx, tenantId),
+    takenIdentifiers: (userId, identifiers) => takenIdentifiers(tx, tenantId, userId, identifiers),
+    taken,
+    claim: (requestId, created) => claim(tx, tenantId, requestId, created),
+    async carryOut(change) {
+      await carryOut(tx, runtime, change);
+      // Each tenant has its own lock, so another may have taken a value meanwhile. The later one to append to the feed sees it.
+      if ((await taken(change.plan)).length > 0) throw new TakenMeanwhile();
+    },
+  });
+}
+
+function valuesOf({ resources, applications, desired }: TenantPlan): UniqueValues {
+  const put = putOf(resources);
+  return {
+    clientIds: applications.created.map(({ clientId }) => clientId),
+    issuer: '',
+    audiences: desired.tenant.issuer === '' ? put.map(({ audience, shared }) => ({ audience, shared })) : [],
+    jwtAudiences: jwtAudiencesOf({ resources: put }),
+    replacedTenants: [],
+  };
+}
+
+async function takenIdentifiers(
+  tx: Queryable,
+  tenantId: string,
+  userId: string,
+  identifiers: readonly string[],
+): Promise<string[]> {
+  const { rows } = await tx.query<{ identifier: string }>({
+    name: 'directory.taken_identifiers',
+    text: `SELECT identifier FROM directory.user_identifier
+            WHERE tenant_id = $1 AND identifier = ANY($2::text[]) AND user_id <> $3`,
+    values: [tenantId, identifiers, userId],
+  });
+  return rows.map(({ identifier }) => identifier);
+}
+
+/** A second create with the same identifier waits here for the commit of the first. */
+async function claim(
+  tx: Queryable,
+  tenantId: string,
+  requestId: string,
+  { kind, id }: ClaimedRecord,
+): Promise<ClaimedRecord | undefined> {
+  await tx.query({
+    name: 'directory.prune_create_requests',
+    text: `DELETE FROM directory.create_request
+            WHERE (tenant_id, request_id) IN (
+              SELECT tenant_id, request_id FROM directory.create_request
+               WHERE created_at < statement_timestamp() - ${kept}
+               ORDER BY created_at LIMIT 100 FOR UPDATE SKIP LOCKED)`,
+  });
+  const { rowCount } = await tx.query({
+    name: 'directory.claim_create_request',
+    text: `INSERT INTO directory.create_request AS present (tenant_id, request_id, kind, id) VALUES ($1, $2, $3, $4)
+           ON CONFLICT (tenant_id, request_id) DO UPDATE
+              SET kind = excluded.kind, id = excluded.id, created_at = excluded.created_at
+            WHERE present.created_at < statement_timestamp() - ${kept}`,
+    values: [tenantId, requestId, kind, id],
+  });
+  if (rowCount > 0) return undefined;
+  const { rows } = await tx.query<ClaimedRecord>({
+    name: 'directory.create_request',
+    text: 'SELECT kind, id FROM directory.create_request WHERE tenant_id = $1 AND request_id = $2',
+    values: [tenantId, requestId],
+  });
+  return rows[0];
+}

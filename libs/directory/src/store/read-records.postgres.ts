@@ -1,0 +1,86 @@
+import type { Queryable } from '@tessera/stores';
+import { applicationTable } from '../applications/table.postgres.ts';
+import type { RecordTable } from '../records/record-table.ts';
+import { userTable } from '../users/table.postgres.ts';
+import type { RecordKind, RecordKinds, StoredRecord } from './records.ts';
+import type { PageRequest, RecordPage } from './store.ts';
+
+const tables: { readonly [K in RecordKind]: RecordTable<RecordKinds[K]> } = {
+  user: userTable,
+  application: applicationTable,
+};
+
+type Row = Readonly<Record<string, unknown>> & {
+  readonly etag: string;
+  readonly created_at: Date;
+  readonly updated_at: Date;
+};
+
+/** A record of a tenant; undefined if unknown. */
+export async function findRecord<K extends RecordKind>(
+  queryable: Queryable,
+  kind: K,
+  tenantId: string,
+  id: string,
+): Promise<StoredRecord<RecordKinds[K]> | undefined> {
+  // The engines cannot hold such a text.
+  if (`${tenantId}${id}`.includes('\0')) return undefined;
+  const table = tables[kind];
+  const { from, alias, key } = table;
+  const { rows } = await queryable.query<Row>({
+    name: `directory.find_${kind}_record`,
+    text: `SELECT ${selectedOf(table)} FROM ${from} WHERE ${alias}.tenant_id = $1 AND ${alias}.${key} = $2`,
+    values: [tenantId, id],
+  });
+  return rows[0] && storedRecord(table, rows[0]);
+}
+
+/**
+ * A record of a tenant, which stays as it is until the commit. It is read after it is locked: a statement that waits for a lock sees the
+ * row as it became, but what it reads from other tables as it was.
+ */
+export async function lockRecord<K extends RecordKind>(
+  tx: Queryable,
+  kind: K,
+  tenantId: string,
+  id: string,
+): Promise<StoredRecord<RecordKinds[K]> | undefined> {
+  if (id.includes('\0')) return undefined;
+  const { from, alias, key } = tables[kind];
+  await tx.query({
+    name: `directory.lock_${kind}_record`,
+    text: `SELECT FROM ${from} WHERE ${alias}.tenant_id = $1 AND ${alias}.${key} = $2 FOR UPDATE`,
+    values: [tenantId, id],
+  });
+  return findRecord(tx, kind, tenantId, id);
+}
+
+/** A page of the records of a tenant; empty for an unknown tenant. */
+export async function listRecords<K extends RecordKind>(
+  queryable: Queryable,
+  kind: K,
+  tenantId: string,
+  { after, search, size }: PageRequest,
+): Promise<RecordPage<RecordKinds[K]>> {
+  if (`${tenantId}${after}${search}`.includes('\0')) return { records: [], next: undefined };
+  const table = tables[kind];
+  const { rows } = await queryable.query<Row & { readonly position: string }>({
+    name: `directory.list_${kind}_records`,
+    text: table.page(selectedOf(table)),
+    values: [tenantId, after, search, size + 1],
+  });
+  const page = rows.slice(0, size);
+  return {
+    records: page.map((row) => storedRecord(table, row)),
+    next: rows.length > size ? page.at(-1)?.position : undefined,
+  };
+}
+
+/** The version of a row is its `xmin`: the transaction that wrote it, by any version of Tessera. */
+function selectedOf({ selected, alias }: RecordTable<unknown>): string {
+  return `${selected}, ${alias}.xmin::text AS etag, ${alias}.created_at, ${alias}.updated_at`;
+}
+
+function storedRecord<R>({ read }: RecordTable<R>, row: Row): StoredRecord<R> {
+  return { record: read(row), etag: row.etag, createdAt: row.created_at, updatedAt: row.updated_at };
+}

@@ -1,0 +1,35 @@
+import type { Queryable } from '@tessera/stores';
+import type { TakenValue, UniqueValues } from './store.ts';
+
+/** Which of the values other tenants have. */
+export async function takenValues(
+  queryable: Queryable,
+  tenantId: string,
+  { clientIds, issuer, audiences, jwtAudiences, replacedTenants }: UniqueValues,
+): Promise<TakenValue[]> {
+  const { rows } = await queryable.query<TakenValue>({
+    name: 'directory.taken_values',
+    text: `SELECT 'clientId' AS kind, client_id AS value FROM directory.application
+            WHERE client_id = ANY($2::text[]) AND tenant_id <> $1
+            UNION ALL
+           SELECT 'issuer', issuer FROM directory.tenant
+            WHERE issuer <> '' AND split_part(issuer, '//', 2) = split_part($3, '//', 2) AND tenant_id <> $1
+            UNION ALL
+           SELECT DISTINCT 'audience', r.audience
+             FROM jsonb_to_recordset($4::jsonb) AS declared(audience text, shared boolean)
+             JOIN directory.api_resource r ON r.audience = declared.audience
+             JOIN directory.tenant t ON t.tenant_id = r.tenant_id
+            WHERE t.issuer = '' AND t.tenant_id <> $1 AND t.tenant_id <> ALL($5::text[])
+              AND NOT (r.shared AND declared.shared)
+            UNION ALL
+           SELECT DISTINCT 'clientIdAsAudience', audience FROM directory.api_resource
+            WHERE audience = ANY($2::text[]) AND token_type = 'JWT'
+              AND tenant_id <> $1 AND tenant_id <> ALL($5::text[])
+            UNION ALL
+           SELECT 'jwtAudience', client_id FROM directory.application
+            WHERE client_id = ANY($6::text[]) AND tenant_id <> $1 AND tenant_id <> ALL($5::text[])
+            ORDER BY kind, value`,
+    values: [tenantId, clientIds, issuer, JSON.stringify(audiences), replacedTenants, jwtAudiences],
+  });
+  return rows.map(({ kind, value }) => ({ kind, value }));
+}

@@ -1,0 +1,27 @@
+import { createHash } from 'node:crypto';
+import { loadConfig } from '@tessera/process';
+import { local, rootCall, type CallerName } from '@tessera/rpc';
+import type { Database } from '@tessera/stores';
+import { DirectoryAdminService, DirectoryService } from '@tessera/proto-gen/directory';
+import { silentLog, testRuntime } from '@tessera/test-kit';
+import { onTestFinished } from 'vitest';
+import { directoryConfig } from '../config.ts';
+import { buildDirectory } from '../wiring.ts';
+
+export const call = () => rootCall('a-request', 60_000);
+
+/** A directory process on a migrated database, until the test ends. */
+export function startDirectory(database: Database) {
+  const pepper = createHash('sha256').update('p').digest('base64');
+  const runtime = testRuntime({ database, log: silentLog() });
+  const service = buildDirectory(
+    loadConfig(directoryConfig, { TESSERA_DIRECTORY_PEPPER: pepper }),
+    {},
+    runtime,
+  );
+  onTestFinished(() => service.close());
+  return {
+    admin: local(DirectoryAdminService, service, 'operator', runtime.log),
+    as: (caller: CallerName) => local(DirectoryService, service, caller, runtime.log),
+  };
+}
