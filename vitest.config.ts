@@ -32,8 +32,8 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'unit',
-          include: ['libs/**/*.test.ts', 'apps/**/*.test.ts', 'scripts/**/*.test.ts'],
-          exclude: [...outside, 'apps/e2e/src/suite/**', 'apps/e2e/src/single/**'],
+          include: ['libs/**/*.test.ts', 'apps/**/*.test.ts', 'tools/**/*.test.ts', 'scripts/**/*.test.ts'],
+          exclude: [...outside, 'tools/e2e/src/suite/**', 'tools/e2e/src/single/**'],
           testTimeout: hangs,
           hookTimeout: hangs,
           maxWorkers: workers,
@@ -44,7 +44,7 @@ export default defineConfig({
         test: {
           ...endToEnd,
           name,
-          include: ['apps/e2e/src/suite/**/*.test.ts'],
+          include: ['tools/e2e/src/suite/**/*.test.ts'],
           env: { TESSERA_E2E_SETUP: name },
         },
       })),
@@ -53,7 +53,7 @@ export default defineConfig({
         test: {
           ...endToEnd,
           name: 'single',
-          include: ['apps/e2e/src/single/**/*.test.ts'],
+          include: ['tools/e2e/src/single/**/*.test.ts'],
         },
       },
     ],

@@ -4,7 +4,7 @@ import { defineConfig } from 'vitest/config';
 /** Left out where `npm run test:deploy` could not provide its tools, which it says. */
 const has = (...tools: readonly string[]) => tools.every((name) => process.env[`TESSERA_TEST_${name}`]);
 const exclude = [
-  ...(has('HELM', 'KUBECONFORM', 'PROMTOOL', 'SCHEMAS') ? [] : ['helm/**', 'cluster/**']),
+  ...(has('HELM', 'KUBECONFORM', 'PROMTOOL', 'SCHEMAS') ? [] : ['helm/**']),
   ...(has('HELM', 'ORAS', 'BUILDAH', 'REGISTRY') ? [] : ['image/release.test.ts']),
 ];
 

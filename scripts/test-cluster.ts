@@ -5,8 +5,8 @@
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
-import { runPlan, tableOf, type Plan } from '../deploy/cluster/run.ts';
-import { scenarios } from '../deploy/cluster/scenarios/index.ts';
+import { runPlan, tableOf, type Plan } from '../tools/cluster/src/run.ts';
+import { scenarios } from '../tools/cluster/src/scenarios/index.ts';
 import { provideHelm } from '../deploy/helm/tools.ts';
 
 const topologies = ['compact', 'split'] as const;

@@ -16,19 +16,18 @@ interface Manifest {
 }
 
 const testRuntime = '@tessera/test-kit';
-/** Packages that exist for tests only. */
-const testPackages = new Set([testRuntime, '@tessera/app-e2e', '@tessera/app-chaos', '@tessera/app-bench']);
 const isTestFile = (path: string) => /\.(?:test|contract)\.ts$|\/(?:contract|testing)\//.test(path);
 
 const readManifest = (folder: string) => JSON.parse(readText(join(folder, 'package.json'))) as Manifest;
 const root = readManifest('.');
 const tools = Object.keys(root.devDependencies ?? {});
-const folders = filesMatching('{apps,libs}/*/package.json').map((path) => dirname(path));
+const folders = filesMatching('{apps,libs,tools}/*/package.json').map((path) => dirname(path));
 const declaredSomewhere = folders.flatMap((folder) => Object.keys(readManifest(folder).dependencies ?? {}));
 
 function problemsOfPackage(folder: string): string[] {
   const manifest = readManifest(folder);
-  const forTests = testPackages.has(manifest.name);
+  // Packages that exist for tests only.
+  const forTests = manifest.name === testRuntime || folder.startsWith('tools/');
   const dependencies = Object.keys({
     ...manifest.dependencies,
     ...(forTests ? manifest.devDependencies : {}),
@@ -105,7 +104,7 @@ const deployment = filesMatching('deploy/**/*.ts').flatMap((file) =>
   problemsOfFile(
     file,
     'deploy',
-    new Set([...tools, ...declaredSomewhere, testRuntime]),
+    new Set([...tools, ...declaredSomewhere, testRuntime, '@tessera/cluster']),
     'a package.json',
   ).filter((problem) => !problem.includes('outside its package')),
 );

@@ -1,8 +1,8 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { decideDevice } from '@tessera/app-e2e/harness/out-of-band';
-import type { Person } from '@tessera/app-e2e/harness/person';
+import { decideDevice } from '@tessera/e2e/harness/out-of-band';
+import type { Person } from '@tessera/e2e/harness/person';
 import type { Caller, Surroundings } from '../caller.ts';
 import { passwordOf } from '../declared-state.ts';
 import { nameOf } from '../history.ts';

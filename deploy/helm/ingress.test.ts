@@ -3,13 +3,14 @@ import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { freePort } from '@tessera/test-kit/provision';
-import { render } from '../helm/chart.ts';
-import { tenantsWith, tenantsWithIssuers } from './declared-state.ts';
-import { valuesOf } from './release.ts';
-import { ingressValues, issuerClients } from './scenarios/tenant-issuer.ts';
+import { render } from './chart.ts';
+import { tenantsWith, tenantsWithIssuers } from '@tessera/cluster/declared-state';
+import { valuesOf } from '@tessera/cluster/release';
+import { ingressValues, issuerClients } from '@tessera/cluster/scenarios/tenant-issuer';
 
 const directory = mkdtempSync(join(tmpdir(), 'tessera-ingress-'));
 const repository = dirname(dirname(import.meta.dirname));
@@ -50,7 +51,7 @@ test('Clients of every issuer get through the Ingress of the chart what they nee
   const ingress = render(values).find(({ kind }) => kind === 'Ingress');
   writeFileSync(join(directory, 'ingress.json'), JSON.stringify(ingress));
   const { stdout } = await promisify(execFile)(process.execPath, [
-    join(import.meta.dirname, 'ingress-script.ts'),
+    fileURLToPath(import.meta.resolve('@tessera/cluster/ingress-script')),
     address,
     join(directory, 'ingress.json'),
     join(directory, 'worker-secret'),

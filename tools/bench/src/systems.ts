@@ -152,7 +152,7 @@ export async function startPeer(options: SystemOptions): Promise<System> {
   const mintUrl = `http://127.0.0.1:${mintPort}`;
   const planned: Planned = {
     name: 'oidc-provider',
-    arguments: ['apps/bench/src/peer/main.ts', String(port), String(mintPort)],
+    arguments: ['tools/bench/src/peer/main.ts', String(port), String(mintPort)],
     environment: {},
     readyUrl: `${mintUrl}/ready?count=1`,
   };
@@ -167,7 +167,7 @@ export async function startBare(options: SystemOptions): Promise<System> {
   const baseUrl = `http://127.0.0.1:${port}`;
   const planned: Planned = {
     name: 'bare',
-    arguments: ['apps/bench/src/bare/main.ts', String(port), String(callPort)],
+    arguments: ['tools/bench/src/bare/main.ts', String(port), String(callPort)],
     environment: {},
     readyUrl: `${baseUrl}/ready`,
   };

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import { claimsOf, headerOf } from '@tessera/app-e2e/harness/flows';
-import type { Answer } from '@tessera/app-e2e/harness/http';
+import { claimsOf, headerOf } from '@tessera/e2e/harness/flows';
+import type { Answer } from '@tessera/e2e/harness/http';
 import { nameOf, type Delivered, type Fault, type History, type Operation, type Outcome } from './history.ts';
 import { SeenKeys } from './keys.ts';
 

@@ -1,4 +1,4 @@
-import type { Authority } from '../../libs/test-kit/src/certificates/authority.ts';
+import type { Authority } from '@tessera/test-kit/certificates';
 import type { Namespace } from './kubernetes.ts';
 import type { Load } from './load.ts';
 import type { PodLogs } from './logs.ts';

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Introspector } from '@tessera/introspection-client';
-import { newPkce, Person } from '@tessera/app-e2e/harness/person';
-import type { Dialect } from '@tessera/app-e2e/harness/flows';
+import { newPkce, Person } from '@tessera/e2e/harness/person';
+import type { Dialect } from '@tessera/e2e/harness/flows';
 import { Caller, type Surroundings } from '../caller.ts';
 import { leaver, persons, secretOf, tenants } from '../declared-state.ts';
 import { nameOf } from '../history.ts';

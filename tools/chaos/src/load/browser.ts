@@ -1,6 +1,6 @@
-import { authorizeQuery, newPkce, Person } from '@tessera/app-e2e/harness/person';
-import type { Answer } from '@tessera/app-e2e/harness/http';
-import { formsOf } from '@tessera/app-e2e/harness/out-of-band';
+import { authorizeQuery, newPkce, Person } from '@tessera/e2e/harness/person';
+import type { Answer } from '@tessera/e2e/harness/http';
+import { formsOf } from '@tessera/e2e/harness/out-of-band';
 import { passedOn, type Caller, type Surroundings, type Tokens } from '../caller.ts';
 import { passwordOf, redirectUri } from '../declared-state.ts';
 import { nameOf } from '../history.ts';

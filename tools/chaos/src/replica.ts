@@ -1,4 +1,4 @@
-import { eventually, ServerProcess, type Environment } from '@tessera/app-e2e/harness/process';
+import { eventually, ServerProcess, type Environment } from '@tessera/e2e/harness/process';
 
 /** Twelve processes start at once, on a machine that may be busy. */
 const readyWithinMs = 240_000;

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { createAuthority, type Authority } from '../../libs/test-kit/src/certificates/authority.ts';
+import { createAuthority, type Authority } from '@tessera/test-kit/certificates';
 import { host, tenantsWith } from './declared-state.ts';
 import { until, type LiveObject, type Namespace } from './kubernetes.ts';
 import { secret } from './stores.ts';
@@ -33,7 +33,7 @@ export interface Release {
   node(pod: string, script: string): Promise<string>;
 }
 
-const chart = join(import.meta.dirname, '..', 'helm', 'tessera');
+const chart = join(import.meta.dirname, '../../../deploy/helm/tessera');
 const instance = 'app.kubernetes.io/instance=tessera';
 const splitComponents = ['gateway', 'authorize', 'token', 'device', 'keys', 'directory'];
 /** Processes with a certificate; the operator is the Job that applies the declared state. */

@@ -25,7 +25,7 @@ describe(`statements on tables of ${tableRows.toLocaleString('en')} rows`, () =>
 
   beforeAll(async () => {
     const url = await newDatabaseUrl();
-    const cli = fileURLToPath(new URL('../../../cli/src/main.ts', import.meta.url));
+    const cli = fileURLToPath(new URL('../../../../apps/cli/src/main.ts', import.meta.url));
     execFileSync(process.execPath, [cli, 'migrate'], { env: { DATABASE_URL: url } });
     client = new Client({ connectionString: url });
     await client.connect();
