@@ -1,10 +1,12 @@
-import { Code, ConnectError, type CallContext, type Handlers } from '@tessera/rpc';
+import { Code, ConnectError, invalidFields, type CallContext, type Handlers } from '@tessera/rpc';
 import { type AuditEvent } from '@tessera/audit';
 import type { DirectoryAdminService, Status } from '@tessera/proto-gen/directory';
 import { applicationCalls } from './applications/application-calls.ts';
 import { secretCalls, type SecretCallsDeps } from './applications/secret-calls.ts';
 import { applyDeclaredState, planDeclaredState, type ApplyParts } from './apply/apply.ts';
 import { DeletionsNotAllowedError } from './apply/deletion-guard.ts';
+import { OwnerConflictError } from './apply/owner-conflicts.ts';
+import { owner as ownerSchema } from './declared/owner.ts';
 import { DeclaredStateError } from './declared/positions.ts';
 import { writeTenant } from './declared/write.ts';
 import { statusName } from './fields/status.ts';
@@ -28,11 +30,11 @@ export function directoryAdminHandlers(
   };
 
   return {
-    async apply({ document, fileName, allowDelete }, context) {
+    async apply({ document, fileName, allowDelete, owner, takeOver }, context) {
       await parts.pepperCheck.require();
       const applied = await applyDeclaredState(
         parts,
-        { text: document, fileName },
+        { text: document, fileName, owner: ownerOf(owner), takeOver },
         { base: baseOf(context), signal: context.signal, allowDelete },
       ).catch(refuseMistakes);
       const tenants = applied.map((tenant) => ({
@@ -42,11 +44,11 @@ export function directoryAdminHandlers(
       return { tenants };
     },
 
-    async diff({ document, fileName, deletionsOnly }, { signal }) {
+    async diff({ document, fileName, deletionsOnly, owner, takeOver }, { signal }) {
       await parts.pepperCheck.look();
       const plans = await planDeclaredState(
         parts,
-        { text: document, fileName },
+        { text: document, fileName, owner: ownerOf(owner), takeOver },
         { signal, deletionsOnly },
       ).catch(refuseMistakes);
       const tenants = plans.map((plan) => ({
@@ -98,9 +100,18 @@ export function directoryAdminHandlers(
   };
 }
 
-/** Errors in the declared state are returned to the caller, and so are deletions that it has to allow. */
+/** The owner that a request names; undefined if the document decides. */
+function ownerOf(name: string): string | undefined {
+  if (name === '') return undefined;
+  const parsed = ownerSchema.safeParse(name);
+  if (parsed.success) return parsed.data;
+  const [description = ''] = parsed.error.issues.map(({ message }) => message);
+  throw invalidFields([{ field: 'owner', description }]);
+}
+
+/** Errors in the declared state are returned to the caller, and so are conflicts, and deletions that it has to allow. */
 function refuseMistakes(error: unknown): never {
-  if (error instanceof DeletionsNotAllowedError)
+  if (error instanceof DeletionsNotAllowedError || error instanceof OwnerConflictError)
     throw new ConnectError(error.message, Code.FailedPrecondition);
   throw error instanceof DeclaredStateError ? new ConnectError(error.message, Code.InvalidArgument) : error;
 }

@@ -15,13 +15,19 @@ import { withoutOwnNames } from './settings.ts';
 /** Hashing the passwords of a large file takes long. */
 const timeoutMs = 120_000;
 
+/** Who declares the records, and whether they are taken over from others. */
+export interface Declaring {
+  readonly owner?: string;
+  readonly takeOver: boolean;
+}
+
 /**
  * Applies a declared state. Throws CommandError with every error in the file, and with exit code 3 after a list of deletions
- * that need `allowDelete`.
+ * that need `allowDelete`, or of records of other owners.
  */
 export async function applyState(
   file: string,
-  { allowDelete }: { readonly allowDelete: boolean },
+  { allowDelete, ...declaring }: { readonly allowDelete: boolean } & Declaring,
   terminal: Terminal,
 ): Promise<void> {
   const [name, sources] = documentOf(file, terminal);
@@ -30,7 +36,7 @@ export async function applyState(
     instead: ' A process with embedded stores applies TESSERA_APPLY_FILE itself, at its start and at SIGHUP.',
     timeoutMs,
     run: async (clientOf, call) => {
-      const options = { ...sources, admin: clientOf(DirectoryAdminService), call };
+      const options = { ...sources, ...declaring, admin: clientOf(DirectoryAdminService), call };
       try {
         // Compatibility until 0.3: a directory of version 0.1 deletes without a question, so it is asked first.
         if (!allowDelete)
@@ -47,7 +53,7 @@ export async function applyState(
 }
 
 /** Prints a line for each record that applying would change. Resolves with whether there are any. Throws as `checkState`. */
-export async function diffState(file: string, terminal: Terminal): Promise<boolean> {
+export async function diffState(file: string, declaring: Declaring, terminal: Terminal): Promise<boolean> {
   const [name, sources] = documentOf(file, terminal);
   const response = await withService('directory', terminal, {
     name: 'Comparing',
@@ -55,7 +61,7 @@ export async function diffState(file: string, terminal: Terminal): Promise<boole
     timeoutMs,
     run: async (clientOf, call) => {
       const admin = clientOf(DirectoryAdminService);
-      return diffFile(name, { ...sources, admin, call }).catch(explain(file));
+      return diffFile(name, { ...sources, ...declaring, admin, call }).catch(explain(file));
     },
   });
   const lines = linesOf(response);

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { Command } from 'commander';
 import { addClientOptions, clientOf, issuerOf, type ClientOptions } from '../flow/options.ts';
 import { nonEmpty } from '../options.ts';
+import type { Declaring } from './apply.ts';
 import { CommandError, type CommandContext } from '../terminal.ts';
 import { smoke } from './smoke.ts';
 import type { StatusChange } from './status.ts';
@@ -40,6 +41,13 @@ export function addOperatorCommands(program: Command, context: CommandContext): 
     });
 }
 
+const ownerOption = [
+  '--owner <name>',
+  'who declares the records; default: the `owner` of the file, or file',
+  nonEmpty,
+] as const;
+const takeOverOption = ['--take-over', 'take declared records over from other owners', false] as const;
+
 function addDeclaredState(program: Command, context: CommandContext): void {
   program
     .command('migrate')
@@ -57,15 +65,19 @@ function addDeclaredState(program: Command, context: CommandContext): void {
       'delete people, applications and other records that are no longer declared',
       false,
     )
+    .option(...ownerOption)
+    .option(...takeOverOption)
     .addHelpText(
       'after',
       `
+It changes the records of its owner alone. If it declares one that another owner declared otherwise, it changes nothing of the
+tenant, lists the owners and exits with code 3, unless it takes the records over.
 Without --allow-delete it changes nothing if it would delete a person, an application, or more than a tenth of the
 resources or roles of a tenant: it lists them and exits with code 3. A deleted person who is declared again gets a new \`sub\`.`,
     )
-    .action(async ({ file, allowDelete }: { file: string; allowDelete: boolean }) => {
+    .action(async ({ file, ...options }: { file: string; allowDelete: boolean } & Declaring) => {
       const { applyState } = await import('./apply.ts');
-      await applyState(file, { allowDelete }, context);
+      await applyState(file, options, context);
     });
   program
     .command('check')
@@ -85,15 +97,17 @@ Only \`diff\` and \`apply\` see a client identifier that another tenant has.`,
     .command('diff')
     .description('show what apply would change, and change nothing')
     .requiredOption('-f, --file <path>', 'the declared state, as YAML; - reads standard input', nonEmpty)
+    .option(...ownerOption)
+    .option(...takeOverOption)
     .addHelpText(
       'after',
       `
 It names the records and keys that differ, never a value.
 Exit code 0: nothing would change; 1: something would; 2: the comparison failed.`,
     )
-    .action(async ({ file }: { file: string }) => {
+    .action(async ({ file, ...options }: { file: string } & Declaring) => {
       const { diffState } = await import('./apply.ts');
-      const differs = await diffState(file, context).catch((error: unknown) => {
+      const differs = await diffState(file, options, context).catch((error: unknown) => {
         throw error instanceof CommandError ? new CommandError(error.message, 2) : error;
       });
       if (differs) context.exitWith(1);

@@ -306,6 +306,36 @@ describe('tessera apply of a file that leaves out people or applications', () =>
   });
 });
 
+describe('tessera apply of a second file for a tenant', () => {
+  const second = `
+owner: orders
+tenants:
+  - id: acme
+    applications: [{ clientId: orders-tv, name: Orders, type: public, grantTypes: [device_code] }]
+`;
+
+  it('leaves the records of the first; a conflict names the owner and exits with 3, a takeover moves them', async () => {
+    const DATABASE_URL = await newDatabaseUrl(directoryMigrations);
+    const environment = { DATABASE_URL, TESSERA_DIRECTORY_PEPPER: pepper };
+    const apply = (state: string, options = '') =>
+      tessera(`apply${options} --file -`, environment, undefined, state);
+    await apply(people());
+    expect(await apply(second)).toEqual({ code: 0, said: 'acme: 1 created, 0 updated, 0 deleted\n' });
+    expect(await apply(people())).toEqual({ code: 0, said: 'acme: 0 created, 0 updated, 0 deleted\n' });
+    const renamed = people().replace('name: TV', 'name: Television');
+    expect(await apply(renamed, ' --owner micro')).toMatchObject({
+      code: 3,
+      said: expect.stringContaining('application tv, of the owner "file"'),
+    });
+    expect(await apply(renamed, ' --owner micro --take-over')).toMatchObject({ code: 0 });
+    expect(await tessera(`diff --file ${file(people())}`, environment)).toMatchObject({
+      code: 2,
+      said: expect.stringContaining('application tv, of the owner "micro"'),
+    });
+    expect(await apply(second, ' --owner API')).toMatchObject({ code: 1 });
+  });
+});
+
 describe('tessera diff', () => {
   it('lists what apply would change, changes nothing and exits with 1, or with 0 if nothing would change', async () => {
     const DATABASE_URL = await newDatabaseUrl(directoryMigrations);

@@ -3,8 +3,9 @@ import type { DirectoryAdminService } from '@tessera/proto-gen/directory';
 import type { ClientSecrets } from '../credentials/client-secrets.ts';
 import type { PepperCheck } from '../credentials/pepper-check.ts';
 import { sentence } from '../declared/sentences.ts';
+import { apiOwner } from '../declared/owner.ts';
 import { notFound, secretMessage } from '../messages.ts';
-import { apiOwner, type RecordChanges } from '../records/change-records.ts';
+import type { RecordChanges } from '../records/change-records.ts';
 import type { DirectoryStore } from '../store/store.ts';
 import { mostSecrets, secret, secretIdOf } from './secrets.ts';
 

@@ -15,6 +15,10 @@ export interface ApplyFileOptions {
   readonly admin: Client<typeof DirectoryAdminService>;
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly call: CallOptions;
+  /** Who declares the records; default: the file says it. */
+  readonly owner?: string | undefined;
+  /** Whether records of other owners are taken over. */
+  readonly takeOver?: boolean | undefined;
   /** Reads the document, if `fileName` only names it in messages; default: reads that file. */
   readonly read?: () => Promise<string>;
   /** Throws for a text that must not be applied. */
@@ -27,14 +31,15 @@ export interface ApplyFileOptions {
  * Reads a declared state from a file, replaces its references by values and has the directory apply it. Throws
  * DeclaredStateError for a reference that cannot be resolved and ConnectError (`InvalidArgument`) for every other error in
  * the file; both messages name file, line and key, one line each. Throws ConnectError (`FailedPrecondition`) with a list for
- * deletions that need `allowDelete`.
+ * deletions that need `allowDelete`, or with the owners of records that are not the caller's.
  */
 export async function applyFile(
   fileName: string,
   { allowDelete = false, ...options }: ApplyFileOptions & { readonly allowDelete?: boolean },
 ): Promise<ApplyResponse> {
   const document = await resolved(fileName, options);
-  return options.admin.apply({ document, fileName, allowDelete }, options.call);
+  const { owner = '', takeOver = false } = options;
+  return options.admin.apply({ document, fileName, allowDelete, owner, takeOver }, options.call);
 }
 
 /** Returns what `applyFile` would change, or only what it would delete, which is faster. Throws as that does for errors in the file. */
@@ -43,7 +48,8 @@ export async function diffFile(
   { deletionsOnly = false, ...options }: ApplyFileOptions & { readonly deletionsOnly?: boolean },
 ): Promise<DiffResponse> {
   const document = await resolved(fileName, options);
-  return options.admin.diff({ document, fileName, deletionsOnly }, options.call);
+  const { owner = '', takeOver = false } = options;
+  return options.admin.diff({ document, fileName, deletionsOnly, owner, takeOver }, options.call);
 }
 
 /**

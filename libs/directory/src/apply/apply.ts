@@ -3,11 +3,14 @@ import type { CallContext } from '@tessera/rpc';
 import { temporarilyUnavailable } from '@tessera/oauth';
 import type { ClientSecrets } from '../credentials/client-secrets.ts';
 import { DeclaredStateError, type Problem } from '../declared/positions.ts';
-import { readDeclaredState, type ReadState } from '../declared/read.ts';
+import { fileOwner } from '../declared/owner.ts';
+import { parseDeclaredState, type ReadState } from '../declared/read.ts';
+import { othersIn } from '../declared/surroundings.ts';
 import { jwtAudienceAsClientId, jwtAudiencesOf, sharedAudience } from '../resources/checks.ts';
 import type { DeclaredTenant } from '../declared/schema.ts';
 import { refuseDeletions } from './deletion-guard.ts';
-import { desiredState } from './desired-state.ts';
+import { desiredState, type DesiredOptions } from './desired-state.ts';
+import { refuseConflicts } from './owner-conflicts.ts';
 import { weakPasswords } from '../credentials/password-policy.ts';
 import type { Passwords } from '../credentials/passwords.ts';
 import { changesOf, countPlan, planTenant, type PlanCounts, type TenantPlan } from './plan.ts';
@@ -42,6 +45,18 @@ export interface AppliedTenant extends PlanCounts {
 interface DeclaredDocument {
   readonly text: string;
   readonly fileName: string;
+  /** Who declares it; undefined: the file says it. */
+  readonly owner: string | undefined;
+  /** Whether it takes over records of other owners. */
+  readonly takeOver: boolean;
+}
+
+/** A document that may be applied. */
+interface Applicable {
+  readonly read: ReadState;
+  readonly by: Pick<DesiredOptions, 'owner' | 'takeOver'>;
+  /** The declared tenants as they were when the document was checked. */
+  readonly states: ReadonlyMap<string, TenantState | undefined>;
 }
 
 interface ApplyContext {
@@ -53,38 +68,40 @@ interface ApplyContext {
 
 /**
  * Applies the declared tenants in the order of the file, one transaction each. The whole file is checked before the first
- * one is written. Throws DeclaredStateError, and DeletionsNotAllowedError for deletions that need `allowDelete`.
+ * one is written. Throws DeclaredStateError, OwnerConflictError for records of other owners, and DeletionsNotAllowedError for deletions
+ * that need `allowDelete`.
  */
 export async function applyDeclaredState(
   parts: ApplyParts,
   document: DeclaredDocument,
   context: ApplyContext,
 ): Promise<AppliedTenant[]> {
-  const read = await readApplicable(parts, document);
-  if (!context.allowDelete) refuseDeletions(await plansWithoutPasswords(parts, read));
+  const applicable = await readApplicable(parts, document);
+  const plans = plansWithoutPasswords(parts, applicable);
+  if (!context.allowDelete) refuseDeletions(plans);
   const applied: AppliedTenant[] = [];
-  for (const tenant of read.state.tenants) {
+  for (const tenant of applicable.read.state.tenants) {
     const earlier = applied.map(({ tenantId }) => tenantId);
-    applied.push(await applyTenant(parts, read, tenant, { ...context, earlier }));
+    applied.push(await applyTenant(parts, applicable, tenant, { ...context, earlier }));
   }
   return applied;
 }
 
 /**
  * The changes that applying the document would make, by tenant in the order of the file; with `deletionsOnly` passwords are
- * not compared, so that other changes are incomplete. Throws DeclaredStateError.
+ * not compared, so that other changes are incomplete. Throws DeclaredStateError, and OwnerConflictError.
  */
 export async function planDeclaredState(
   parts: ApplyParts,
   document: DeclaredDocument,
   { signal, deletionsOnly }: { readonly signal: AbortSignal; readonly deletionsOnly: boolean },
 ): Promise<TenantPlan[]> {
-  const read = await readApplicable(parts, document);
-  if (deletionsOnly) return plansWithoutPasswords(parts, read);
+  const applicable = await readApplicable(parts, document);
+  if (deletionsOnly) return plansWithoutPasswords(parts, applicable);
   const plans: TenantPlan[] = [];
-  for (const tenant of read.state.tenants) {
+  for (const tenant of applicable.read.state.tenants) {
     const plan = await untilCurrent(async () => {
-      const planned = await prepare(parts, tenant, signal);
+      const planned = await prepare(parts, applicable, tenant, signal);
       return planned(await parts.store.tenantState(tenant.id));
     });
     plans.push(plan);
@@ -92,40 +109,57 @@ export async function planDeclaredState(
   return plans;
 }
 
-/** Enough for deletions: no password decides one, and comparing passwords takes long. */
-async function plansWithoutPasswords(parts: ApplyParts, read: ReadState): Promise<TenantPlan[]> {
-  const plans: TenantPlan[] = [];
-  for (const tenant of read.state.tenants) {
-    const current = await parts.store.tenantState(tenant.id);
-    plans.push(planTenant(current, desiredState(tenant, current, { ...parts, passwordHashes: new Map() })));
-  }
-  return plans;
+/** Enough for deletions: no password decides one, and comparing passwords takes long. Throws OwnerConflictError. */
+function plansWithoutPasswords(parts: ApplyParts, { read, by, states }: Applicable): TenantPlan[] {
+  const options = { ...parts, ...by, passwordHashes: new Map<string, string>() };
+  return read.state.tenants.map((tenant) => {
+    const current = states.get(tenant.id);
+    const plan = planTenant(current, desiredState(tenant, current, options));
+    refuseConflicts(plan, by.owner);
+    return plan;
+  });
 }
 
 /** Throws DeclaredStateError with every error, including weak passwords and values that other tenants have. */
-async function readApplicable(parts: ApplyParts, document: DeclaredDocument): Promise<ReadState> {
-  const read = readDeclaredState(document.text, document.fileName);
+async function readApplicable(
+  parts: ApplyParts,
+  { text, fileName, owner: given, takeOver }: DeclaredDocument,
+): Promise<Applicable> {
+  const parsed = parseDeclaredState(text, fileName);
+  const owner = given ?? parsed.owner ?? fileOwner;
+  const states = new Map<string, TenantState | undefined>();
+  for (const id of parsed.tenantIds) states.set(id, await parts.store.tenantState(id));
+  const read = parsed.checked((tenant) => othersIn(states.get(tenant.id), tenant, owner));
+  const applicable = { read, by: { owner, takeOver }, states };
   const problems = weakPasswords(read, parts.passwordMinLength);
   for (const [index, tenant] of read.state.tenants.entries()) {
     if (tenant.issuer !== '' && tenant.issuer === parts.sharedIssuer) {
       problems.push(read.problem(['tenants', index, 'issuer'], 'is the shared issuer'));
     }
-    const taken = await parts.store.takenValues(tenant.id, uniqueValues(read, tenant));
+    if (tenant.name === undefined && states.get(tenant.id) === undefined)
+      problems.push(unknownTenant(read, index));
+    const taken = await parts.store.takenValues(tenant.id, uniqueValues(applicable, tenant));
     problems.push(...takenProblems(read, tenant, taken));
   }
   if (problems.length > 0) throw new DeclaredStateError(problems);
-  return read;
+  return applicable;
+}
+
+/** An entry without a name refers to a tenant that exists. */
+function unknownTenant(read: ReadState, index: number): Problem {
+  return read.problem(['tenants', index, 'name'], 'is required, as there is no such tenant yet');
 }
 
 async function applyTenant(
   parts: ApplyParts,
-  read: ReadState,
+  applicable: Applicable,
   tenant: DeclaredTenant,
   { base, signal, allowDelete, earlier }: ApplyContext & { readonly earlier: readonly string[] },
 ): Promise<AppliedTenant> {
+  const { read } = applicable;
   return untilCurrent(async () => {
-    const planned = await prepare(parts, tenant, signal);
-    const result = await parts.store.changeTenant(tenant.id, uniqueValues(read, tenant), (current) => {
+    const planned = await prepare(parts, applicable, tenant, signal);
+    const result = await parts.store.changeTenant(tenant.id, uniqueValues(applicable, tenant), (current) => {
       const plan = planned(current);
       // Again: others may have changed the tenant since the whole file was looked at.
       if (plan !== undefined && !allowDelete) refuseDeletions([plan], earlier);
@@ -151,10 +185,11 @@ async function untilCurrent<T>(attempt: () => Promise<T | undefined>): Promise<T
 
 /**
  * Hashes the passwords of a tenant before the transaction, which must be short. The returned function plans inside the
- * transaction; it returns undefined if the hashes were replaced meanwhile.
+ * transaction; it returns undefined if the hashes were replaced meanwhile, and throws OwnerConflictError.
  */
 async function prepare(
   parts: ApplyParts,
+  { read, by }: Applicable,
   tenant: DeclaredTenant,
   signal: AbortSignal,
 ): Promise<(current: TenantState | undefined) => TenantPlan | undefined> {
@@ -162,7 +197,11 @@ async function prepare(
   const passwordHashes = await hashesOf(parts.passwords, tenant, stored, signal);
   return (current) => {
     if (!isPreparedFor(tenant, stored, current)) return undefined;
-    return planTenant(current, desiredState(tenant, current, { ...parts, passwordHashes }));
+    if (tenant.name === undefined && current === undefined)
+      throw new DeclaredStateError([unknownTenant(read, read.state.tenants.indexOf(tenant))]);
+    const plan = planTenant(current, desiredState(tenant, current, { ...parts, ...by, passwordHashes }));
+    refuseConflicts(plan, by.owner);
+    return plan;
   };
 }
 
@@ -221,9 +260,11 @@ function takenProblems(read: ReadState, tenant: DeclaredTenant, taken: readonly 
   });
 }
 
-function uniqueValues(read: ReadState, tenant: DeclaredTenant): UniqueValues {
-  const { applications, issuer, resources } = tenant;
+function uniqueValues({ read, by, states }: Applicable, tenant: DeclaredTenant): UniqueValues {
+  const { applications, resources, name } = tenant;
+  const issuer = name === undefined ? (states.get(tenant.id)?.tenant.issuer ?? '') : tenant.issuer;
   return {
+    owner: by.owner,
     clientIds: applications.map(({ clientId }) => clientId),
     issuer,
     audiences: issuer === '' ? resources.map(({ audience, shared }) => ({ audience, shared })) : [],

@@ -1,6 +1,6 @@
 import { deleteApplications, putApplications } from '../applications/commands.postgres.ts';
 import { deleteResources, putResources } from '../resources/commands.postgres.ts';
-import { createRoles, deleteRoles } from '../roles/commands.postgres.ts';
+import { deleteRoles, putRoles } from '../roles/commands.postgres.ts';
 import type { Command } from '../store/command.ts';
 import { putTenant } from '../tenants/commands.postgres.ts';
 import { deleteUsers, putUsers } from '../users/commands.postgres.ts';
@@ -22,7 +22,7 @@ export function commandsOf({
     records.length === 0 ? [] : [command(records)];
   return [
     ...(tenant === 'unchanged' ? [] : [putTenant(desired.tenant)]),
-    ...ifAny(createRoles, roles.created),
+    ...ifAny(putRoles, putOf(roles)),
     ...ifAny(putResources, putOf(resources)),
     ...ifAny(
       deleteResources,
@@ -38,6 +38,9 @@ export function commandsOf({
       users.deleted.map(({ userId }) => userId),
     ),
     ...ifAny(putUsers, putOf(users)),
-    ...ifAny(deleteRoles, roles.deleted),
+    ...ifAny(
+      deleteRoles,
+      roles.deleted.map(({ name }) => name),
+    ),
   ];
 }

@@ -127,7 +127,7 @@ describe('a file that leaves out people or applications', () => {
     await expect(
       applyDeclaredState(
         parts,
-        { text, fileName: 'state.yaml' },
+        { text, fileName: 'state.yaml', owner: undefined, takeOver: false },
         {
           base: { actor: { type: 'operator', id: 'operator' }, requestId: 'a-request' },
           signal: new AbortController().signal,

@@ -32,7 +32,8 @@ function lineOf(plan: TenantPlan, { kind, name }: RecordDifference): string {
   return `${plan.desired.tenant.tenantId}: ${kind} ${name}`;
 }
 
-function shortened(lines: readonly string[]): string {
+/** A list, as long as an error message may be. */
+export function shortened(lines: readonly string[]): string {
   let length = 0;
   const shown = lines.filter((line) => (length += line.length + 1) <= maxListLength);
   const rest = lines.length - shown.length;

@@ -3,7 +3,7 @@ import type { ClientSecrets } from '../credentials/client-secrets.ts';
 import type { DeclaredTenant } from '../declared/schema.ts';
 import { desiredOf } from '../fields/field.ts';
 import type { TenantState } from '../store/records.ts';
-import { tenantFields } from '../tenants/fields.ts';
+import { tenantFields, type TenantRecord } from '../tenants/fields.ts';
 import { desiredUser } from '../users/desired.ts';
 import { normalizeIdentifier } from '../users/identifiers.ts';
 
@@ -12,40 +12,85 @@ export interface DesiredOptions {
   /** By normalized user name, for users with a declared password or hash. */
   readonly passwordHashes: ReadonlyMap<string, string>;
   readonly newUserId: () => string;
+  /** Who declares it. */
+  readonly owner: string;
+  /** Whether it takes over what others own. */
+  readonly takeOver: boolean;
 }
 
-/** The owner of new records of a file. */
-const owner = 'file';
-
 /**
- * The desired state of a tenant. The declared state is the whole of the tenant, except that an undeclared status or password
- * stays as it is, so that applying a file again never enables what was disabled.
+ * The desired state of a tenant: the declared records, and those that others own. An undeclared status or password stays as it is, so
+ * that applying a file again never enables what was disabled.
  */
 export function desiredState(
   declared: DeclaredTenant,
   current: TenantState | undefined,
-  { secrets, passwordHashes, newUserId }: DesiredOptions,
+  { secrets, passwordHashes, newUserId, ...by }: DesiredOptions,
 ): TenantState {
-  const users = new Map(current?.users.map((user) => [normalizeIdentifier(user.username), user]));
-  const applications = new Map(
-    current?.applications.map((application) => [application.clientId, application]),
-  );
   return {
-    tenant: { tenantId: declared.id, ...desiredOf(tenantFields, declared, current?.tenant) },
-    resources: declared.resources,
-    roles: declared.roles,
-    users: declared.users.map((user) => {
-      const name = normalizeIdentifier(user.username);
-      const present = users.get(name);
-      const passwordHash = passwordHashes.get(name);
-      return desiredUser(user, present, { owner: present?.owner ?? owner, passwordHash, newUserId });
-    }),
-    applications: declared.applications.map((application) => {
-      const present = applications.get(application.clientId);
-      return desiredApplication(declared.id, application, present, {
-        owner: present?.owner ?? owner,
-        secrets,
-      });
-    }),
+    tenant: desiredTenant(declared, current?.tenant, by),
+    resources: besidesOthers(
+      declared.resources,
+      current?.resources,
+      ({ audience }: { readonly audience: string }) => audience,
+      (resource, _, owner) => ({ ...resource, owner }),
+      by,
+    ),
+    roles: besidesOthers(
+      declared.roles.map((name) => ({ name })),
+      current?.roles,
+      ({ name }: { readonly name: string }) => name,
+      ({ name }, _, owner) => ({ name, owner }),
+      by,
+    ),
+    users: besidesOthers(
+      declared.users,
+      current?.users,
+      ({ username }: { readonly username: string }) => normalizeIdentifier(username),
+      (user, present, owner) => {
+        const passwordHash = passwordHashes.get(normalizeIdentifier(user.username));
+        return desiredUser(user, present, { owner, passwordHash, newUserId });
+      },
+      by,
+    ),
+    applications: besidesOthers(
+      declared.applications,
+      current?.applications,
+      ({ clientId }: { readonly clientId: string }) => clientId,
+      (application, present, owner) =>
+        desiredApplication(declared.id, application, present, { owner, secrets }),
+      by,
+    ),
   };
+}
+
+type By = Pick<DesiredOptions, 'owner' | 'takeOver'>;
+
+/** An entry without a name refers to the tenant as it is. */
+function desiredTenant(declared: DeclaredTenant, current: TenantRecord | undefined, by: By): TenantRecord {
+  const { id: tenantId, name = '', ...fields } = declared;
+  if (declared.name === undefined && current !== undefined) return current;
+  const owner = ownerOf(current, by);
+  return { tenantId, owner, ...desiredOf(tenantFields, { ...fields, name }, current) };
+}
+
+function ownerOf(current: { readonly owner: string } | undefined, { owner, takeOver }: By): string {
+  return takeOver ? owner : (current?.owner ?? owner);
+}
+
+/** The declared records in the order of the file, and behind them what others own and the file does not declare. */
+function besidesOthers<K, D extends K, R extends K & { readonly owner: string }>(
+  declared: readonly D[],
+  current: readonly R[] = [],
+  keyOf: (record: K) => string,
+  desired: (declared: D, present: R | undefined, owner: string) => R,
+  by: By,
+): R[] {
+  const present = new Map(current.map((record) => [keyOf(record), record]));
+  const records = declared.map((entry) => {
+    const record = present.get(keyOf(entry));
+    present.delete(keyOf(entry));
+    return desired(entry, record, ownerOf(record, by));
+  });
+  return [...records, ...[...present.values()].filter(({ owner }) => owner !== by.owner)];
 }

@@ -22,7 +22,7 @@ export function differencesOf({ current, desired, ...plan }: TenantPlan): Record
   return [
     ...tenantDifference(plan.tenant, current?.tenant, desired.tenant),
     ...named('resource', plan.resources, current?.resources, ({ audience }) => audience),
-    ...named('role', plan.roles, current?.roles, (role) => role),
+    ...named('role', plan.roles, current?.roles, ({ name }) => name),
     ...named('user', plan.users, current?.users, ({ username }) => username),
     ...named('application', plan.applications, current?.applications, ({ clientId }) => clientId),
   ];

@@ -49,10 +49,11 @@ const application: ApplicationRecord = {
   secrets: [{ digest: 'one', expiresAt: undefined }],
 };
 const state: TenantState = {
-  tenant: { tenantId: 'acme', name: 'Acme', status: 'active', issuer: '' },
+  tenant: { owner: 'file', tenantId: 'acme', name: 'Acme', status: 'active', issuer: '' },
   resources: [
     {
       audience: 'a',
+      owner: 'file',
       name: 'A',
       shared: false,
       scopes: [],
@@ -61,7 +62,7 @@ const state: TenantState = {
       signingAlgorithm: 'RS256',
     },
   ],
-  roles: ['clerk'],
+  roles: [{ name: 'clerk', owner: 'file' }],
   users: [user],
   applications: [application],
 };

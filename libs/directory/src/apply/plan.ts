@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { ApplicationRecord } from '../applications/fields.ts';
 import type { ResourceRecord } from '../resources/fields.ts';
+import type { RoleRecord } from '../roles/fields.ts';
 import type { Change, TenantState } from '../store/records.ts';
 import type { UserRecord } from '../users/fields.ts';
 
@@ -17,7 +18,7 @@ export interface TenantPlan {
   readonly current: TenantState | undefined;
   readonly tenant: 'created' | 'updated' | 'unchanged';
   readonly resources: Difference<ResourceRecord>;
-  readonly roles: Difference<string>;
+  readonly roles: Difference<RoleRecord>;
   readonly users: Difference<UserRecord>;
   readonly applications: Difference<ApplicationRecord>;
 }
@@ -39,7 +40,7 @@ export function planTenant(current: TenantState | undefined, desired: TenantStat
           ? 'unchanged'
           : 'updated',
     resources: compare(current?.resources, desired.resources, (resource) => resource.audience),
-    roles: compare(current?.roles, desired.roles, (role) => role),
+    roles: compare(current?.roles, desired.roles, (role) => role.name),
     users: compare(current?.users, desired.users, (user) => user.userId),
     applications: compare(current?.applications, desired.applications, (application) => application.clientId),
   };

@@ -2,8 +2,9 @@ import type { z } from 'zod';
 import { everything, wellFormedPart } from './well-formed.ts';
 import { DeclaredStateError, DeclaredText, type Path, type Problem } from './positions.ts';
 import { checkRules } from './rules.ts';
-import { declaredState, type DeclaredState } from './schema.ts';
+import { declaredState, type DeclaredState, type DeclaredTenant } from './schema.ts';
 import { sentence } from './sentences.ts';
+import { assumedFor, type Surroundings } from './surroundings.ts';
 
 /** A declared state that keeps every rule, and where its keys stand. */
 export interface ReadState {
@@ -12,19 +13,38 @@ export interface ReadState {
   problem(path: Path, message: string): Problem;
 }
 
-/**
- * Reads a declared state whose references are resolved.
- * Throws DeclaredStateError with every mistake found, by file, line and key.
- */
-export function readDeclaredState(text: string, fileName: string): ReadState {
+/** A declared state whose tenants are known, but whose rules are not checked yet. */
+interface ParsedState {
+  readonly owner: string | undefined;
+  readonly tenantIds: readonly string[];
+  /**
+   * Throws DeclaredStateError with every mistake found, by file, line and key.
+   * @param around what a tenant has besides what is declared
+   */
+  checked(around: (tenant: DeclaredTenant) => Surroundings): ReadState;
+}
+
+/** Reads a declared state whose references are resolved. Throws DeclaredStateError if it is not YAML. */
+export function parseDeclaredState(text: string, fileName: string): ParsedState {
   const source = new DeclaredText(text, fileName);
   const values = source.values();
   const parsed = declaredState.safeParse(values, { error: sentence });
-  const problems = parsed.success ? [] : parsed.error.issues.flatMap((issue) => locate(source, issue));
   const { tenants, pathOf } = parsed.success ? everything(parsed.data) : wellFormedPart(values);
-  checkRules(tenants, (path, message) => problems.push(source.problem(pathOf(path), message)));
-  if (!parsed.success || problems.length > 0) throw new DeclaredStateError(problems);
-  return { state: parsed.data, problem: (path, message) => source.problem(path, message) };
+  return {
+    owner: parsed.data?.owner,
+    tenantIds: [...new Set(tenants.map(({ id }) => id))],
+    checked(around) {
+      const problems = parsed.success ? [] : parsed.error.issues.flatMap((issue) => locate(source, issue));
+      checkRules(tenants, (path, message) => problems.push(source.problem(pathOf(path), message)), around);
+      if (!parsed.success || problems.length > 0) throw new DeclaredStateError(problems);
+      return { state: parsed.data, problem: (path, message) => source.problem(path, message) };
+    },
+  };
+}
+
+/** Reads a declared state without a directory. Throws DeclaredStateError with every mistake that it shows by itself. */
+export function readDeclaredState(text: string, fileName: string): ReadState {
+  return parseDeclaredState(text, fileName).checked(assumedFor);
 }
 
 function locate(source: DeclaredText, issue: z.core.$ZodIssue): Problem[] {

@@ -9,9 +9,17 @@ import {
 import { checkIssuers } from '../tenants/checks.ts';
 import { checkUsers } from '../users/checks.ts';
 import type { DeclaredTenant } from './schema.ts';
+import type { Surroundings } from './surroundings.ts';
 
-/** The rules that involve more than one key. */
-export function checkRules(tenants: readonly DeclaredTenant[], report: Report): void {
+/**
+ * The rules that involve more than one key.
+ * @param around what a tenant has besides what is declared
+ */
+export function checkRules(
+  tenants: readonly DeclaredTenant[],
+  report: Report,
+  around: (tenant: DeclaredTenant) => Surroundings,
+): void {
   refuseRepeated(
     tenants.map((tenant) => tenant.id),
     (index) => report(['tenants', index, 'id'], 'is declared twice'),
@@ -22,16 +30,30 @@ export function checkRules(tenants: readonly DeclaredTenant[], report: Report): 
   const jwtAudiences = new Set(tenants.flatMap(jwtAudiencesOf));
   tenants.forEach((tenant, tenantIndex) => {
     const inTenant: Report = (path, message) => report(['tenants', tenantIndex, ...path], message);
-    checkResources(tenant, inTenant);
+    const others = around(tenant);
+    checkReference(tenant, inTenant);
+    checkResources(tenant, inTenant, others.resources);
     refuseRepeated(tenant.roles, (index) => inTenant(['roles', index], 'is declared twice'));
-    checkUsers(tenant, inTenant);
+    const roles = [...tenant.roles, ...others.roles];
+    checkUsers({ users: tenant.users, roles }, inTenant, others.identifiers);
+    const known = { resources: [...tenant.resources, ...others.resources], roles };
+    const theirJwtAudiences = jwtAudiencesOf(others);
     tenant.applications.forEach((application, index) => {
       const here: Report = (path, message) => inTenant(['applications', index, ...path], message);
-      if (clientIds.has(application.clientId)) here(['clientId'], 'is declared twice');
-      clientIds.add(application.clientId);
-      if (jwtAudiences.has(application.clientId)) here(['clientId'], jwtAudienceAsClientId);
+      const { clientId } = application;
+      if (clientIds.has(clientId)) here(['clientId'], 'is declared twice');
+      clientIds.add(clientId);
+      if (jwtAudiences.has(clientId) || theirJwtAudiences.includes(clientId))
+        here(['clientId'], jwtAudienceAsClientId);
       checkSecrets(application, here);
-      checkApplication(application, tenant, here);
+      checkApplication(application, known, here);
     });
   });
+}
+
+/** An entry declares its tenant, or only refers to it. */
+function checkReference({ name, status, issuer }: DeclaredTenant, report: Report): void {
+  if (name !== undefined) return;
+  if (status !== undefined) report(['status'], 'needs name: without it the entry only refers to the tenant');
+  if (issuer !== '') report(['issuer'], 'needs name: without it the entry only refers to the tenant');
 }

@@ -3,12 +3,19 @@ import { application } from '../applications/fields.ts';
 import { referenceOf, shapeOf } from '../fields/field.ts';
 import { resource } from '../resources/fields.ts';
 import { role } from '../roles/fields.ts';
+import { line } from '../fields/values.ts';
+import { owner } from './owner.ts';
 import { tenantFields, tenantId } from '../tenants/fields.ts';
 import { user } from '../users/fields.ts';
 
 const tenantKeys = {
   id: tenantId,
   ...tenantFields,
+  name: {
+    schema: line(200).optional(),
+    reference:
+      'text; without it, `status` and `issuer`, the entry refers to a tenant that [another owner](#owners) declares',
+  },
   resources: { schema: z.array(resource).default([]), reference: 'list' },
   roles: { schema: z.array(role).default([]), reference: 'list of names' },
   users: { schema: z.array(user).default([]), reference: 'list' },
@@ -19,7 +26,7 @@ export const tenant = z.strictObject(shapeOf(tenantKeys));
 export const tenantReference = referenceOf(tenantKeys);
 
 /** The whole file. Every key that is not named here is refused. */
-export const declaredState = z.strictObject({ tenants: z.array(tenant) });
+export const declaredState = z.strictObject({ owner: owner.optional(), tenants: z.array(tenant) });
 
 export type DeclaredState = z.infer<typeof declaredState>;
 export type DeclaredTenant = DeclaredState['tenants'][number];

@@ -13,7 +13,7 @@ import { userFields } from '../users/fields.ts';
 export function writeTenant({ tenant, resources, roles, users, applications }: TenantState): string {
   const lists = {
     resources: sortedBy(resources, ({ audience }) => audience).map((one) => entryOf(resourceFields, one)),
-    roles: sortedBy(roles, (role) => role),
+    roles: sortedBy(roles, ({ name }) => name).map(({ name }) => name),
     users: sortedBy(users, ({ username }) => username).map((one) => ({
       ...entryOf(userFields, one),
       ...one.standardClaims,

@@ -2,12 +2,10 @@ import { Code, ConnectError, invalidFields, type CallContext } from '@tessera/rp
 import { changesOf, planTenant, type TenantPlan } from '../apply/plan.ts';
 import { eventsOf } from '../apply/plan-events.ts';
 import { notFound } from '../messages.ts';
+import { apiOwner } from '../declared/owner.ts';
 import type { RecordKind, RecordKinds, StoredRecord } from '../store/records.ts';
 import type { AdminStore, ClaimedRecord, RecordTransaction } from '../store/store.ts';
 import type { TenantRecord } from '../tenants/fields.ts';
-
-/** The owner of records that are changed one by one. */
-export const apiOwner = 'api';
 
 /** A record as it is; if it was only validated, as it would be, without what its store knows about it. */
 export type Outcome<R> = Pick<StoredRecord<R>, 'record'> & Partial<StoredRecord<R>>;

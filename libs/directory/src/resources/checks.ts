@@ -10,21 +10,32 @@ export const jwtAudienceAsClientId =
   'is both a client id and the audience of a resource with tokenType JWT; its access tokens could pass for ID tokens';
 
 interface HasResources {
-  readonly resources: readonly ResourceRecord[];
+  readonly resources: readonly Omit<ResourceRecord, 'owner'>[];
 }
 
 /** The audiences whose access tokens have the `typ` of ID tokens. */
-export function jwtAudiencesOf({ resources }: HasResources): string[] {
+export function jwtAudiencesOf({
+  resources,
+}: {
+  readonly resources: readonly { readonly audience: string; readonly tokenType: string }[];
+}): string[] {
   return resources.filter(({ tokenType }) => tokenType === 'JWT').map(({ audience }) => audience);
 }
 
-/** The rules of the resources of a tenant that involve more than one key. */
-export function checkResources(tenant: HasResources, report: Report): void {
+/**
+ * The rules of the resources of a tenant that involve more than one key.
+ * @param others resources of the tenant that are not checked
+ */
+export function checkResources(
+  tenant: HasResources,
+  report: Report,
+  others: readonly { readonly scopes: readonly { readonly name: string }[] }[] = [],
+): void {
   refuseRepeated(
     tenant.resources.map((resource) => resource.audience),
     (index) => report(['resources', index, 'audience'], 'is declared twice'),
   );
-  const scopes = new Set<string>();
+  const scopes = new Set(others.flatMap((other) => other.scopes.map(({ name }) => name)));
   tenant.resources.forEach((resource, resourceIndex) =>
     resource.scopes.forEach((scope, index) => {
       const path = ['resources', resourceIndex, 'scopes', index];
@@ -39,11 +50,13 @@ export function checkResources(tenant: HasResources, report: Report): void {
 
 /** Tokens of one issuer are told apart by their audience: two tenants may have one only if both say that it is shared. */
 export function checkAudiences(
-  tenants: readonly (HasResources & { readonly issuer: string })[],
+  tenants: readonly (HasResources & { readonly name?: string | undefined; readonly issuer: string })[],
   report: Report,
 ): void {
   const owners = new Map<string, { readonly first: number; shared: boolean }>();
-  const atSharedIssuer = [...tenants.entries()].filter(([, { issuer }]) => issuer === '');
+  const atSharedIssuer = [...tenants.entries()].filter(
+    ([, { name, issuer }]) => name !== undefined && issuer === '',
+  );
   for (const [tenantIndex, { resources }] of atSharedIssuer) {
     resources.forEach(({ audience, shared }, index) => {
       const owner = owners.get(audience) ?? { first: tenantIndex, shared: true };

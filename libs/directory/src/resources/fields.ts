@@ -76,5 +76,12 @@ export const tokenColumns = Object.keys(tokenFields)
 /** An API resource in the declared state. */
 export const resource = z.strictObject(shapeOf(resourceFields));
 export const resourceReference = referenceOf(resourceFields);
-export type ResourceRecord = RecordOf<typeof resourceFields>;
-export const resourceColumns = columnsOf<ResourceRecord>(resourceFields, 'audience', 'r');
+export interface ResourceRecord extends RecordOf<typeof resourceFields> {
+  /** Who changes the record. */
+  readonly owner: string;
+}
+export const resourceColumns = columnsOf<ResourceRecord>(
+  { ...resourceFields, owner: { stored: 'text' } },
+  'audience',
+  'r',
+);

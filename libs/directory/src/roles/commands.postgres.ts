@@ -1,12 +1,15 @@
 import type { Command } from '../store/command.ts';
+import type { RoleRecord } from './fields.ts';
 
-/** Adds roles, by their names. */
-export function createRoles(names: readonly string[]): Command {
+/** Adds roles, or gives them another owner. */
+export function putRoles(put: readonly RoleRecord[]): Command {
   return async (write) => {
     await write(
       'put_roles',
-      'INSERT INTO directory.role (tenant_id, name) SELECT $1, unnest($2::text[])',
-      names,
+      `INSERT INTO directory.role (tenant_id, name, owner)
+     SELECT $1, r.name, r.owner FROM jsonb_to_recordset($2::jsonb) AS r(name text, owner text)
+     ON CONFLICT (tenant_id, name) DO UPDATE SET owner = excluded.owner`,
+      JSON.stringify(put),
     );
   };
 }

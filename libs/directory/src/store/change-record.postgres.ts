@@ -29,7 +29,7 @@ export async function changeRecord<T>(
   return work({
     tenant,
     find: (kind, id) => lockRecord(tx, kind, tenantId, id),
-    roles: () => readRoles(tx, tenantId),
+    roles: async () => (await readRoles(tx, tenantId)).map(({ name }) => name),
     resources: () => readResources(tx, tenantId),
     takenIdentifiers: (userId, identifiers) => takenIdentifiers(tx, tenantId, userId, identifiers),
     taken,
@@ -50,6 +50,7 @@ function valuesOf({ resources, applications, desired }: TenantPlan): UniqueValue
     audiences: desired.tenant.issuer === '' ? put.map(({ audience, shared }) => ({ audience, shared })) : [],
     jwtAudiences: jwtAudiencesOf({ resources: put }),
     replacedTenants: [],
+    owner: '',
   };
 }
 

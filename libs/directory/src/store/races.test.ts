@@ -31,6 +31,7 @@ function apply(desired: TenantState): Promise<TenantChangeResult> {
     audiences: resources.map(({ audience, shared }) => ({ audience, shared })),
     jwtAudiences: jwtAudiencesOf(desired),
     replacedTenants: [],
+    owner: 'file',
   };
   return admin.changeTenant(tenant.tenantId, values, (current) => {
     const plan = planTenant(current, desired);
@@ -141,6 +142,7 @@ describe('writers of the directory', () => {
   });
 
   const resource = (audience: string, tokenType: 'JWT' | 'at+jwt') => ({
+    owner: 'file',
     audience,
     name: 'API',
     shared: false,

@@ -1,5 +1,6 @@
 import type { ApplicationRecord } from '../applications/fields.ts';
 import type { ResourceRecord } from '../resources/fields.ts';
+import type { RoleRecord } from '../roles/fields.ts';
 import type { TenantRecord } from '../tenants/fields.ts';
 import type { UserRecord } from '../users/fields.ts';
 
@@ -7,7 +8,7 @@ import type { UserRecord } from '../users/fields.ts';
 export interface TenantState {
   readonly tenant: TenantRecord;
   readonly resources: readonly ResourceRecord[];
-  readonly roles: readonly string[];
+  readonly roles: readonly RoleRecord[];
   readonly users: readonly UserRecord[];
   readonly applications: readonly ApplicationRecord[];
 }

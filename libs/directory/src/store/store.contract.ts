@@ -6,6 +6,7 @@ import { changesOf, countPlan, planTenant } from '../apply/plan.ts';
 import { jwtAudiencesOf } from '../resources/checks.ts';
 import { eventsOf } from '../apply/plan-events.ts';
 import type { ApplicationRecord } from '../applications/fields.ts';
+import type { RoleRecord } from '../roles/fields.ts';
 import type { UserRecord } from '../users/fields.ts';
 import type { TenantState } from './records.ts';
 import type { AdminStore, ChangeStore, DirectoryStore, UniqueValues } from './store.ts';
@@ -79,14 +80,24 @@ export function testApplication(
   };
 }
 
-const defaults = { tokenType: 'at+jwt', scopeFormat: 'array', signingAlgorithm: 'RS256' } as const;
+const defaults = {
+  owner: 'file',
+  tokenType: 'at+jwt',
+  scopeFormat: 'array',
+  signingAlgorithm: 'RS256',
+} as const;
+
+export function testRoles(...names: readonly string[]): RoleRecord[] {
+  return names.map((name) => ({ name, owner: 'file' }));
+}
 
 export function testTenant(tenantId: string, fields: Partial<TenantState> = {}): TenantState {
   return {
-    tenant: { tenantId, name: tenantId, status: 'active', issuer: '' },
+    tenant: { tenantId, owner: 'file', name: tenantId, status: 'active', issuer: '' },
     resources: [
       {
         audience: 'https://api.example',
+        owner: 'file',
         name: 'API',
         shared: false,
         scopes: [
@@ -98,7 +109,7 @@ export function testTenant(tenantId: string, fields: Partial<TenantState> = {}):
         signingAlgorithm: 'ES256',
       },
     ],
-    roles: ['manager', 'clerk'],
+    roles: testRoles('manager', 'clerk'),
     users: [
       testUser('ada', {
         roles: ['manager', 'clerk'],
@@ -132,6 +143,7 @@ export function directoryStoreContract(engine: string, open: () => Promise<Store
         audiences: declaredAudiences,
         jwtAudiences: jwtAudiencesOf(desired),
         replacedTenants: [],
+        owner: 'file',
       };
       return stores.admin.changeTenant(tenantId, values, (current) => {
         const plan = planTenant(current, desired);
@@ -180,7 +192,7 @@ export function directoryStoreContract(engine: string, open: () => Promise<Store
       };
       expect(await stores.store.findApplication(`${tenantId}-web`)).toEqual({
         application,
-        tenant: { tenantId, name: tenantId, status: 'active', issuer: '' },
+        tenant: { tenantId, owner: 'file', name: tenantId, status: 'active', issuer: '' },
         validFrom: 0,
         scopes: [
           { name: 'write', ...ofApi, description: '' },
@@ -299,6 +311,7 @@ export function directoryStoreContract(engine: string, open: () => Promise<Store
         resources: [
           {
             audience: 'https://new.example',
+            owner: 'file',
             name: 'New',
             shared: true,
             scopes: [{ name: 'read', description: 'Look' }],
@@ -307,7 +320,7 @@ export function directoryStoreContract(engine: string, open: () => Promise<Store
             signingAlgorithm: 'RS256',
           },
         ],
-        roles: ['clerk'],
+        roles: testRoles('clerk'),
         users: [
           testUser('ada', { username: 'bob', email: 'bob@acme.example', roles: ['clerk'] }),
           testUser('bob', { username: 'ada', email: 'ada@acme.example', passwordHash: 'hash' }),
@@ -380,7 +393,11 @@ export function directoryStoreContract(engine: string, open: () => Promise<Store
     it('writes nothing if an issuer belongs to another tenant, whatever its scheme', async () => {
       const [one, other] = [fresh(), fresh()];
       const withIssuer = (tenantId: string, issuer: string) =>
-        make(testTenant(tenantId, { tenant: { tenantId, name: tenantId, status: 'active', issuer } }));
+        make(
+          testTenant(tenantId, {
+            tenant: { tenantId, owner: 'file', name: tenantId, status: 'active', issuer },
+          }),
+        );
       await withIssuer(one, `http://localhost/${one}`);
       expect(await withIssuer(other, `https://localhost/${one}`)).toEqual({
         kind: 'taken',
@@ -443,7 +460,7 @@ export function directoryStoreContract(engine: string, open: () => Promise<Store
       await make(testTenant(tenantId));
       const before = await stores.changes.newestChange();
       const broken = testTenant(tenantId, {
-        tenant: { tenantId, name: 'renamed', status: 'active', issuer: '' },
+        tenant: { tenantId, owner: 'file', name: 'renamed', status: 'active', issuer: '' },
         users: [testUser('ada'), testUser('copy', { email: 'ada@acme.example' })],
       });
       await expect(make(broken)).rejects.toThrow();
@@ -681,7 +698,7 @@ export function directoryStoreContract(engine: string, open: () => Promise<Store
       };
       const people = (passwordHash: string) => [testUser('ada', { passwordHash }), testUser('bob')];
       const applications = [testApplication(`${tenantId}-web`)];
-      const roles = ['clerk', 'manager'];
+      const roles = testRoles('clerk', 'manager');
       expect(await changesOf(testTenant(tenantId, { users: people('one'), applications, roles }))).toEqual([
         'user usr_ada true',
       ]);
@@ -693,7 +710,7 @@ export function directoryStoreContract(engine: string, open: () => Promise<Store
       const beside = testTenant(tenantId, {
         users: [ada as UserRecord, locked],
         applications: [],
-        roles: ['clerk'],
+        roles: testRoles('clerk'),
       });
       expect(await changesOf(beside)).toEqual([
         `application ${tenantId}-web true`,

@@ -115,8 +115,9 @@ export interface UniqueValues {
   readonly audiences: readonly { readonly audience: string; readonly shared: boolean }[];
   /** Audiences whose access tokens have the `typ` of ID tokens; none may be the client id of another tenant. */
   readonly jwtAudiences: readonly string[];
-  /** Tenants whose audiences do not count, because the same file replaces them. */
+  /** Tenants in which records of `owner` do not count, because the same file replaces them. */
   readonly replacedTenants: readonly string[];
+  readonly owner: string;
 }
 
 /** A value that another tenant has; `clientIdAsAudience` and `jwtAudience`: a client id as JWT audience, and the reverse. */

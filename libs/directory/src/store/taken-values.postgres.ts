@@ -5,7 +5,7 @@ import type { TakenValue, UniqueValues } from './store.ts';
 export async function takenValues(
   queryable: Queryable,
   tenantId: string,
-  { clientIds, issuer, audiences, jwtAudiences, replacedTenants }: UniqueValues,
+  { clientIds, issuer, audiences, jwtAudiences, replacedTenants, owner }: UniqueValues,
 ): Promise<TakenValue[]> {
   const { rows } = await queryable.query<TakenValue>({
     name: 'directory.taken_values',
@@ -19,17 +19,18 @@ export async function takenValues(
              FROM jsonb_to_recordset($4::jsonb) AS declared(audience text, shared boolean)
              JOIN directory.api_resource r ON r.audience = declared.audience
              JOIN directory.tenant t ON t.tenant_id = r.tenant_id
-            WHERE t.issuer = '' AND t.tenant_id <> $1 AND t.tenant_id <> ALL($5::text[])
+            WHERE t.issuer = '' AND t.tenant_id <> $1 AND (t.tenant_id <> ALL($5::text[]) OR r.owner <> $7)
               AND NOT (r.shared AND declared.shared)
             UNION ALL
            SELECT DISTINCT 'clientIdAsAudience', audience FROM directory.api_resource
             WHERE audience = ANY($2::text[]) AND token_type = 'JWT'
-              AND tenant_id <> $1 AND tenant_id <> ALL($5::text[])
+              AND tenant_id <> $1 AND (tenant_id <> ALL($5::text[]) OR owner <> $7)
             UNION ALL
            SELECT 'jwtAudience', client_id FROM directory.application
-            WHERE client_id = ANY($6::text[]) AND tenant_id <> $1 AND tenant_id <> ALL($5::text[])
+            WHERE client_id = ANY($6::text[]) AND tenant_id <> $1
+              AND (tenant_id <> ALL($5::text[]) OR owner <> $7)
             ORDER BY kind, value`,
-    values: [tenantId, clientIds, issuer, JSON.stringify(audiences), replacedTenants, jwtAudiences],
+    values: [tenantId, clientIds, issuer, JSON.stringify(audiences), replacedTenants, jwtAudiences, owner],
   });
   return rows.map(({ kind, value }) => ({ kind, value }));
 }

@@ -41,10 +41,12 @@ export const tenantId = {
 
 export interface TenantRecord extends RecordOf<typeof tenantFields> {
   readonly tenantId: string;
+  /** Who changes the record, but not what is in the tenant. */
+  readonly owner: string;
 }
 
 export const tenantColumns = columnsOf<TenantRecord>(
-  { tenantId: { stored: 'text' }, ...tenantFields },
+  { tenantId: { stored: 'text' }, ...tenantFields, owner: { stored: 'text' } },
   'tenantId',
   't',
   'tenant.',

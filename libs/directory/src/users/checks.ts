@@ -17,13 +17,17 @@ export function checkUser(user: DeclaredUser, roles: ReadonlySet<string>, report
   refuseRepeated(user.roles, (index) => report(['roles', index], 'is listed twice'));
 }
 
-/** The rules of the users of a tenant that involve more than one key. */
+/**
+ * The rules of the users of a tenant that involve more than one key.
+ * @param taken identifiers of other people in the tenant, normalized
+ */
 export function checkUsers(
   tenant: { readonly users: readonly DeclaredUser[]; readonly roles: readonly string[] },
   report: Report,
+  taken: readonly string[] = [],
 ): void {
   const roles = new Set(tenant.roles);
-  const identifiers = new Set<string>();
+  const identifiers = new Set(taken);
   tenant.users.forEach((user, userIndex) => {
     const here: Report = (path, message) => report(['users', userIndex, ...path], message);
     for (const identifier of identifiersOf(user)) {

@@ -1,11 +1,12 @@
 import { Code, invalidFields, type Handlers } from '@tessera/rpc';
 import type { DirectoryAdminService } from '@tessera/proto-gen/directory';
 import { UserRecordSchema } from '@tessera/proto-gen/records';
+import { apiOwner } from '../declared/owner.ts';
 import { passwordProblem } from '../credentials/password-policy.ts';
 import type { Passwords } from '../credentials/passwords.ts';
 import { entryOf, valuesOf } from '../fields/field.ts';
 import { notFound } from '../messages.ts';
-import { apiOwner, type Outcome, type RecordChanges } from '../records/change-records.ts';
+import type { Outcome, RecordChanges } from '../records/change-records.ts';
 import { pageRequest, pageToken } from '../records/page-token.ts';
 import { recordForm, updatedEntry, type Entry } from '../records/record-form.ts';
 import type { AdminStore, RecordTransaction } from '../store/store.ts';

@@ -1,0 +1,99 @@
+import { checkApplication } from '../applications/checks.ts';
+import { keyOf } from '../declared/positions.ts';
+import type { Report } from '../fields/checks.ts';
+import { checkResources, jwtAudienceAsClientId, jwtAudiencesOf } from '../resources/checks.ts';
+import type { TenantState } from '../store/records.ts';
+import { checkUsers } from '../users/checks.ts';
+import { shortened } from './deletion-guard.ts';
+import type { Difference, TenantPlan } from './plan.ts';
+
+/** A plan changes records of other owners, or what they refer to. The message lists them by kind, name and owner. */
+export class OwnerConflictError extends Error {
+  override readonly name = 'OwnerConflictError';
+}
+
+interface Owned {
+  readonly owner: string;
+}
+
+/** Throws OwnerConflictError for a plan of `owner` that does not leave the records of others as they are. */
+export function refuseConflicts(plan: TenantPlan, owner: string): void {
+  const { current, desired, resources, roles, users, applications } = plan;
+  const { tenantId } = desired.tenant;
+  const changed = [
+    ...(plan.tenant === 'updated' && desired.tenant.owner !== owner
+      ? [`tenant ${tenantId}, of ${quoted(desired.tenant)}`]
+      : []),
+    ...changedByOthers('resource', resources, ({ audience }) => audience, owner),
+    ...changedByOthers('role', roles, ({ name }) => name, owner),
+    ...changedByOthers('user', users, ({ username }) => username, owner),
+    ...changedByOthers('application', applications, ({ clientId }) => clientId, owner),
+  ];
+  if (changed.length > 0) {
+    throw new OwnerConflictError(
+      `Nothing of ${tenantId} was applied: it would change records of other owners than ${JSON.stringify(owner)}:\n` +
+        `${shortened(changed)}\nChange them there, leave them out, or take them over: \`tessera apply --take-over\`.`,
+    );
+  }
+  const isShared = hasOthers(current, owner);
+  const broken = isShared ? brokenRecords(desired) : [];
+  if (broken.length > 0) {
+    throw new OwnerConflictError(
+      `Nothing of ${tenantId} was applied: beside the records of other owners it breaks rules of\n${shortened(broken)}`,
+    );
+  }
+}
+
+function changedByOthers<R extends Owned>(
+  kind: string,
+  { updated }: Difference<R>,
+  nameOf: (record: R) => string,
+  owner: string,
+): string[] {
+  return updated
+    .filter(({ after }) => after.owner !== owner)
+    .map(({ after }) => `${kind} ${nameOf(after)}, of ${quoted(after)}`);
+}
+
+function hasOthers(state: TenantState | undefined, owner: string): boolean {
+  if (state === undefined) return false;
+  const { resources, roles, users, applications } = state;
+  return [...resources, ...roles, ...users, ...applications].some((record) => record.owner !== owner);
+}
+
+/** The records of a tenant that refer to something that it lacks, or share what must be unique. */
+function brokenRecords({ resources, roles: allRoles, users, applications }: TenantState): string[] {
+  const broken: string[] = [];
+  const reportOf =
+    <R extends Owned>(kind: string, records: readonly R[], nameOf: (record: R) => string): Report =>
+    ([, index, ...path], message) => {
+      const record = records[Number(index)];
+      if (record !== undefined)
+        broken.push(`${kind} ${nameOf(record)}, of ${quoted(record)}: ${keyOf(path)} ${message}`);
+    };
+  const roles = allRoles.map(({ name }) => name);
+  checkResources(
+    { resources },
+    reportOf('resource', resources, ({ audience }) => audience),
+  );
+  const people = users.map(({ standardClaims, passwordHash: _, ...user }) => ({
+    ...user,
+    ...standardClaims,
+  }));
+  checkUsers(
+    { users: people, roles },
+    reportOf('user', users, ({ username }) => username),
+  );
+  const report = reportOf('application', applications, ({ clientId }) => clientId);
+  const jwtAudiences = new Set(jwtAudiencesOf({ resources }));
+  applications.forEach((application, index) => {
+    const here: Report = (path, message) => report(['applications', index, ...path], message);
+    if (jwtAudiences.has(application.clientId)) here(['clientId'], jwtAudienceAsClientId);
+    checkApplication(application, { resources, roles }, here);
+  });
+  return broken;
+}
+
+function quoted({ owner }: Owned): string {
+  return `the owner ${JSON.stringify(owner)}`;
+}

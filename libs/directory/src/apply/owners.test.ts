@@ -1,0 +1,291 @@
+import { Code, ConnectError } from '@tessera/rpc';
+import { testDatabase } from '@tessera/test-kit';
+import type { Database } from '@tessera/stores';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { call, startDirectory } from '../testing/start-directory.ts';
+import { migrations } from '../wiring.ts';
+
+let database: Database;
+let count = 0;
+
+beforeAll(async () => {
+  database = await testDatabase(migrations);
+});
+
+interface Options {
+  readonly owner?: string;
+  readonly takeOver?: boolean;
+  readonly allowDelete?: boolean;
+}
+
+/** A directory, and a tenant whose identifier stands for `{id}` in documents. */
+function start() {
+  const { admin } = startDirectory(database);
+  const tenantId = `t${(count += 1)}`;
+  const text = (document: string) => document.replaceAll('{id}', tenantId);
+  const apply = async (document: string, options: Options = {}) =>
+    admin.apply({ document: text(document), fileName: 'state.yaml', ...options }, call());
+  return {
+    admin,
+    tenantId,
+    apply,
+    refusal: async (document: string, options: Options = {}) => {
+      const error: unknown = await apply(document, options).then(
+        () => 'nothing',
+        (thrown: unknown) => thrown,
+      );
+      if (!(error instanceof ConnectError)) throw new Error('It was not refused.', { cause: error });
+      return `${Code[error.code]}: ${error.rawMessage}`;
+    },
+    diff: async (document: string, options: Pick<Options, 'owner' | 'takeOver'> = {}) =>
+      (await admin.diff({ document: text(document), fileName: 'state.yaml', ...options }, call())).tenants,
+    /** Everything of the tenant, as rows with their versions. */
+    rows: async () => rows(tenantId),
+    people: async () => {
+      const { users } = await admin.listUsers({ tenantId }, call());
+      return users.map(({ username, owner, userId }) => ({ username, owner, userId }));
+    },
+  };
+}
+
+/** The records of a tenant, each with its owner and the version of its row. */
+async function rows(tenantId: string, owner = ''): Promise<string[]> {
+  const { rows: found } = await database.query<{ line: string }>({
+    name: 'test.owned_rows',
+    text: `SELECT line FROM (
+             SELECT 'tenant ' || name || ' ' || xmin AS line, owner FROM directory.tenant WHERE tenant_id = $1
+             UNION ALL SELECT 'resource ' || audience || ' ' || name || ' ' || xmin, owner FROM directory.api_resource WHERE tenant_id = $1
+             UNION ALL SELECT 'role ' || name || ' ' || xmin, owner FROM directory.role WHERE tenant_id = $1
+             UNION ALL SELECT 'user ' || user_id || username || name || ' ' || xmin, owner FROM directory.user_account WHERE tenant_id = $1
+             UNION ALL SELECT 'application ' || client_id || ' ' || name || ' ' || xmin, owner FROM directory.application
+                        WHERE tenant_id = $1) AS everything
+            WHERE $2 IN ('', owner) ORDER BY line`,
+    values: [tenantId, owner],
+  });
+  return found.map(({ line }) => line);
+}
+
+const platform = `
+tenants:
+  - id: '{id}'
+    name: Acme
+    resources: [{ audience: 'https://api.{id}.example', name: API, scopes: [read] }]
+    roles: [clerk]
+    users: [{ username: ada, roles: [clerk] }, { username: bob }]
+    applications:
+      - { clientId: '{id}-web', name: Web, type: public, grantTypes: [device_code], scopes: [openid, read] }
+`;
+
+/** Refers to the tenant, its role and its scope. */
+const orders = `
+owner: orders
+tenants:
+  - id: '{id}'
+    roles: [packer]
+    users: [{ username: eve, roles: [clerk, packer] }]
+    applications:
+      - { clientId: '{id}-orders', name: Orders, type: public, grantTypes: [device_code], scopes: [read] }
+`;
+
+describe('the owner of records', () => {
+  it('is the file, or what the file or the caller names; a second file leaves the records of the first', async () => {
+    const { apply, rows: all, people, tenantId } = start();
+    await apply(platform);
+    const before = await all();
+    const [first] = (await apply(orders)).tenants;
+    expect(first).toMatchObject({ created: 3, updated: 0, deleted: 0 });
+    expect((await all()).filter((row) => before.includes(row))).toEqual(before);
+    expect((await people()).map(({ username, owner }) => `${username} ${owner}`)).toEqual([
+      'ada file',
+      'bob file',
+      'eve orders',
+    ]);
+    expect((await apply(orders)).tenants[0]).toMatchObject({ unchanged: true });
+    expect((await apply(platform)).tenants[0]).toMatchObject({ unchanged: true });
+    await apply(
+      orders.replace('owner: orders', 'owner: other').replaceAll(/(eve|packer|Orders|-orders)/g, '$1-2'),
+      {
+        owner: 'micro',
+      },
+    );
+    expect((await rows(tenantId, 'micro')).map((row) => row.split(' ')[0])).toEqual([
+      'application',
+      'role',
+      'user',
+    ]);
+  });
+
+  it('deletes what it no longer declares, and nothing of others', async () => {
+    const { apply, refusal, rows: all, people } = start();
+    await apply(platform);
+    const before = await all();
+    await apply(orders);
+    const less = `
+owner: orders
+tenants: [{ id: '{id}' }]
+`;
+    expect(await refusal(less)).toMatch(
+      /^FailedPrecondition: .*\n.*role packer\n.*user eve\n.*application t\d+-orders\n/,
+    );
+    await apply(less, { allowDelete: true });
+    expect(await all()).toEqual(before);
+    expect(await people()).toHaveLength(2);
+  });
+
+  it('is asked for allowance where a second file without an owner would delete the people of the first', async () => {
+    const { refusal, apply, rows: all } = start();
+    await apply(platform);
+    const before = await all();
+    const second = orders.replace('owner: orders', '').replace(`id: '{id}'`, `id: '{id}'\n    name: Acme`);
+    expect(await refusal(second)).toMatch(/not a role of the tenant/);
+    const alone = second.replace('[clerk, packer]', '[packer]').replace('scopes: [read]', 'scopes: [openid]');
+    const list = await refusal(alone);
+    for (const deleted of [/: user ada\n/, /: user bob\n/, /: application t\d+-web\n/])
+      expect(list).toMatch(deleted);
+    expect(await all()).toEqual(before);
+  });
+
+  it('keeps others from changing a record; the conflict names it, and a takeover moves it', async () => {
+    const { apply, refusal, diff, rows: all, people } = start();
+    await apply(platform);
+    await apply(orders);
+    const before = await all();
+    const [ada] = await people();
+    const change = `
+owner: orders
+tenants:
+  - id: '{id}'
+    name: Another
+    resources: [{ audience: 'https://api.{id}.example', name: Ours, scopes: [read] }]
+    roles: [packer, clerk]
+    users: [{ username: ADA, name: Ada }, { username: eve, roles: [clerk, packer] }]
+    applications:
+      - { clientId: '{id}-orders', name: Orders, type: public, grantTypes: [device_code], scopes: [read] }
+`;
+    const message = await refusal(change);
+    expect(message).toMatch(/^FailedPrecondition: /);
+    for (const record of [/tenant t\d+/, /resource https:\S+/, /user ADA/])
+      expect(message).toMatch(new RegExp(`\n${record.source}, of the owner "file"`));
+    expect(message).not.toMatch(/role|eve/);
+    expect(await all()).toEqual(before);
+    await expect(diff(change)).rejects.toMatchObject({ code: Code.FailedPrecondition });
+    const [{ differences } = { differences: [] }] = await diff(change, { takeOver: true });
+    expect(differences.map(({ kind, name, keys }) => `${kind} ${name} ${keys.join(',')}`)).toEqual([
+      expect.stringMatching(/^tenant \S+ owner,name/),
+      expect.stringMatching(/^resource \S+ .*name/),
+      'role clerk owner',
+      expect.stringMatching(/^user ADA .*owner/),
+    ]);
+    await apply(change, { takeOver: true });
+    expect((await people())[0]).toEqual({ username: 'ADA', owner: 'orders', userId: ada?.userId });
+    expect(await refusal(platform)).toMatch(/of the owner "orders"/);
+  });
+
+  it('may declare what another owner declared in the same way; nothing changes', async () => {
+    const { apply, rows: all } = start();
+    await apply(platform);
+    const before = await all();
+    expect((await apply(platform, { owner: 'copy' })).tenants[0]).toMatchObject({ unchanged: true });
+    expect(await all()).toEqual(before);
+  });
+
+  it.each([
+    [
+      'a role that a person of another owner has',
+      'roles: [clerk]',
+      'roles: []',
+      /user eve, of the owner "orders": roles\[0\]/,
+    ],
+    [
+      'a scope that an application of another owner uses',
+      'scopes: [read] }]',
+      'scopes: [other] }]',
+      /application t\d+-orders, of the owner "orders": scopes\[0\]/,
+    ],
+  ])('cannot remove %s', async (_, present, absent, expected) => {
+    const { apply, refusal, rows: all } = start();
+    await apply(platform);
+    await apply(orders);
+    const before = await all();
+    const without = platform
+      .replace(present, absent)
+      .replace('roles: [clerk] }, ', `roles: ${absent === 'roles: []' ? '[]' : '[clerk]'} }, `)
+      .replace('scopes: [openid, read]', 'scopes: [openid]');
+    expect(await refusal(without, { allowDelete: true })).toMatch(expected);
+    expect(await all()).toEqual(before);
+  });
+
+  it('shares identifiers and scopes with no other owner', async () => {
+    const { apply, refusal } = start();
+    await apply(platform.replace('username: ada', 'username: ada, email: ada@acme.example'));
+    const person = `
+owner: orders
+tenants: [{ id: '{id}', users: [{ username: eve, email: ADA@acme.example }] }]
+`;
+    expect(await refusal(person)).toMatch(/^InvalidArgument: state\.yaml:3:.*users\[0\]: shares a user name/);
+    const scope = `
+owner: orders
+tenants: [{ id: '{id}', resources: [{ audience: 'https://orders.{id}.example', name: Orders, scopes: [read] }] }]
+`;
+    expect(await refusal(scope)).toMatch(/^InvalidArgument: state\.yaml:3:.*scopes\[0\]: is declared twice/);
+  });
+
+  it('of an entry without a name refers to a tenant that exists', async () => {
+    const { refusal, apply } = start();
+    expect(await refusal(orders)).toMatch(/tenants\[0\]\.name: is required, as there is no such tenant yet/);
+    await apply(platform.replace('name: Acme', 'name: Acme\n    issuer: https://{id}.example'));
+    await apply(orders);
+    expect(await refusal(orders.replace('roles: [packer]', 'status: disabled'))).toMatch(
+      /status: needs name/,
+    );
+    expect(await refusal(orders, { owner: 'api' })).toMatch(/^InvalidArgument: owner: must not be api/);
+    expect(await refusal(orders.replace('owner: orders', 'owner: A B'))).toMatch(
+      /state\.yaml:2:1: owner: must/,
+    );
+  });
+
+  it('api keeps its records from files, and files keep theirs', async () => {
+    const { admin, tenantId, apply, refusal, people } = start();
+    await apply(platform);
+    await admin.createUser({ tenantId, user: { username: 'mallory' } }, call());
+    expect((await apply(platform)).tenants[0]).toMatchObject({ unchanged: true });
+    expect(await people()).toHaveLength(3);
+    const declared = platform.replace(
+      '{ username: bob }',
+      '{ username: bob }, { username: mallory, name: M }',
+    );
+    expect(await refusal(declared)).toMatch(/user mallory, of the owner "api"/);
+  });
+
+  it('is alone in what it writes, however often two apply their files at the same time', async () => {
+    const { apply, tenantId, refusal } = start();
+    await apply(platform);
+    await apply(orders);
+    const versions = (owner: string) => rows(tenantId, owner);
+    const named = (document: string, person: string, round: number) =>
+      document.replace(`username: ${person}`, `username: ${person}, name: 'Round ${round}'`);
+    for (let round = 0; round < 200; round += 1) {
+      const [ours, theirs] = [named(platform, 'ada', round), named(orders, 'eve', round)];
+      const before = await versions('orders');
+      await apply(ours);
+      expect(await versions('orders')).toEqual(before);
+      const [one, two] = await Promise.all([
+        apply(named(platform, 'bob', round)),
+        apply(theirs),
+        refusal(named(orders, 'eve', round).replace('users: [', `users: [{ username: bob, name: theirs }, `)),
+      ]);
+      expect([one.tenants[0], two.tenants[0]]).toMatchObject([
+        { deleted: 0 },
+        { created: 0, updated: 1, deleted: 0 },
+      ]);
+    }
+    const names = async (owner: string) => (await versions(owner)).map((row) => row.replace(/ \d+$/, ''));
+    expect((await names('orders')).filter((row) => row.startsWith('user'))).toEqual([
+      expect.stringMatching(/eveRound 199$/),
+    ]);
+    expect((await names('file')).filter((row) => row.startsWith('user')).toSorted()).toEqual([
+      expect.stringMatching(/ada$|bobRound 199$/),
+      expect.stringMatching(/ada$|bobRound 199$/),
+    ]);
+  });
+});

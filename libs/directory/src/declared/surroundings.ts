@@ -1,0 +1,61 @@
+import { isBuiltInScope } from '../fields/checks.ts';
+import type { TenantState } from '../store/records.ts';
+import { identifiersOf, normalizeIdentifier } from '../users/identifiers.ts';
+import type { DeclaredTenant } from './schema.ts';
+
+/** What a tenant has besides what a file declares: the records of other owners. */
+export interface Surroundings {
+  readonly resources: readonly {
+    readonly audience: string;
+    readonly scopes: readonly { readonly name: string }[];
+    readonly tokenType: string;
+  }[];
+  readonly roles: readonly string[];
+  /** Of people, normalized. */
+  readonly identifiers: readonly string[];
+}
+
+/** The records of a tenant that others own and the file does not declare. */
+export function othersIn(
+  state: TenantState | undefined,
+  declared: DeclaredTenant,
+  owner: string,
+): Surroundings {
+  if (state === undefined) return assumedFor(declared);
+  const kept = <T extends { readonly owner: string }>(
+    records: readonly T[],
+    nameOf: (record: T) => string,
+    names: readonly string[],
+  ) => {
+    const known = new Set(names);
+    return records.filter((record) => record.owner !== owner && !known.has(nameOf(record)));
+  };
+  const audiences = declared.resources.map(({ audience }) => audience);
+  const usernames = declared.users.map(({ username }) => normalizeIdentifier(username));
+  return {
+    resources: kept(state.resources, ({ audience }) => audience, audiences),
+    roles: kept(state.roles, ({ name }) => name, declared.roles).map(({ name }) => name),
+    identifiers: kept(state.users, ({ username }) => normalizeIdentifier(username), usernames).flatMap(
+      identifiersOf,
+    ),
+  };
+}
+
+/** Without the tenant's records: an entry that only refers to its tenant is taken to refer to what there is. */
+export function assumedFor({ name, users, applications }: DeclaredTenant): Surroundings {
+  if (name !== undefined) return { resources: [], roles: [], identifiers: [] };
+  const scopes = applications.flatMap((application) => application.scopes);
+  const audiences = applications.flatMap(({ introspectAudiences }) => introspectAudiences);
+  const others = scopes.filter((scope) => !isBuiltInScope(scope)).map((scope) => ({ name: scope }));
+  return {
+    resources: [
+      { audience: '', scopes: others, tokenType: '' },
+      ...audiences.map((audience) => ({ audience, scopes: [], tokenType: '' })),
+    ],
+    roles: [
+      ...users.flatMap(({ roles }) => roles),
+      ...applications.flatMap(({ allowedRoles }) => allowedRoles),
+    ],
+    identifiers: [],
+  };
+}
