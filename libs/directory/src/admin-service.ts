@@ -15,6 +15,9 @@ import { differencesOf } from './apply/plan-differences.ts';
 import type { EventBase } from './apply/plan-events.ts';
 import { createRecordChanges } from './records/change-records.ts';
 import type { StatusTarget } from './store/store.ts';
+import { resourceCalls } from './resources/resource-calls.ts';
+import { roleCalls } from './roles/role-calls.ts';
+import { tenantCalls } from './tenants/tenant-calls.ts';
 import { userCalls } from './users/user-calls.ts';
 
 export function directoryAdminHandlers(
@@ -95,6 +98,9 @@ export function directoryAdminHandlers(
     },
 
     ...userCalls({ ...parts, records }),
+    ...tenantCalls({ ...parts, records }),
+    ...resourceCalls({ ...parts, records }),
+    ...roleCalls({ ...parts, records }),
     ...applicationCalls({ ...parts, records }),
     ...secretCalls({ ...parts, records }),
   };

@@ -6,6 +6,7 @@
  *     authorize, device, token, gateway ─> service ───────┬─> store/             reads each kind ──> Postgres
  *                                                         └─> credentials/       compares secrets; hashes passwords, in a queue
  *     operator (tessera, TESSERA_APPLY_FILE) ─> declared/ reads YAML ─> admin-service ─> apply/ plans ─> commands of each kind
+ *     operator, one record ─> *-calls of its kind ─> records/ ─> a plan of one record ─> commands of its kind
  *     each kind: tenants/ resources/ roles/ users/ applications/ ─> its fields in one table, checks, reads, commands
  *     every change ──> feed/ ──> watchers in the other services
  */

@@ -7,6 +7,7 @@ const place = { from: 'directory.application a', alias: 'a', key: 'client_id' };
 /** Applications, page by page in the order of their client IDs. */
 export const applicationTable: RecordTable<ApplicationRecord> = {
   ...place,
+  isDated: true,
   selected: selectedOfApplication,
   read: readApplication,
   page: pageByKey({ ...place, name: 'name' }),

@@ -2,7 +2,7 @@ import { Code, ConnectError } from '@tessera/rpc';
 import { ConfigError, flag, type Lifecycle } from '@tessera/process';
 import { type Logger } from '@tessera/telemetry';
 import { z } from 'zod';
-import { takenElsewhere } from './apply.ts';
+import { takenElsewhere } from '../resources/checks.ts';
 import { refuseDemoData, type DemoExposure } from './demo-data.ts';
 import { applyFile, type ApplyFileOptions } from './apply-file.ts';
 

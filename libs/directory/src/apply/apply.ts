@@ -6,7 +6,12 @@ import { DeclaredStateError, type Problem } from '../declared/positions.ts';
 import { fileOwner } from '../declared/owner.ts';
 import { parseDeclaredState, type ReadState } from '../declared/read.ts';
 import { othersIn } from '../declared/surroundings.ts';
-import { jwtAudienceAsClientId, jwtAudiencesOf, sharedAudience } from '../resources/checks.ts';
+import {
+  jwtAudienceAsClientId,
+  jwtAudiencesOf,
+  sharedAudience,
+  takenElsewhere,
+} from '../resources/checks.ts';
 import type { DeclaredTenant } from '../declared/schema.ts';
 import { refuseDeletions } from './deletion-guard.ts';
 import { desiredState, type DesiredOptions } from './desired-state.ts';
@@ -18,9 +23,6 @@ import { eventsOf, type EventBase } from './plan-events.ts';
 import type { TenantState } from '../store/records.ts';
 import { normalizeIdentifier } from '../users/identifiers.ts';
 import type { AdminStore, StoredPassword, TakenValue, UniqueValues } from '../store/store.ts';
-
-/** The message for a client ID or an issuer of another tenant. */
-export const takenElsewhere = 'belongs to another tenant; remove it there first';
 
 /** How often a tenant is tried if others change its passwords meanwhile. */
 const attempts = 10;

@@ -2,7 +2,7 @@ import { deleteApplications, putApplications } from '../applications/commands.po
 import { deleteResources, putResources } from '../resources/commands.postgres.ts';
 import { deleteRoles, putRoles } from '../roles/commands.postgres.ts';
 import type { Command } from '../store/command.ts';
-import { putTenant } from '../tenants/commands.postgres.ts';
+import { deleteTenant, putTenant } from '../tenants/commands.postgres.ts';
 import { deleteUsers, putUsers } from '../users/commands.postgres.ts';
 import { putOf, type TenantPlan } from './plan.ts';
 
@@ -21,7 +21,7 @@ export function commandsOf({
   const ifAny = <T>(command: (records: readonly T[]) => Command, records: readonly T[]) =>
     records.length === 0 ? [] : [command(records)];
   return [
-    ...(tenant === 'unchanged' ? [] : [putTenant(desired.tenant)]),
+    ...(tenant === 'created' || tenant === 'updated' ? [putTenant(desired.tenant)] : []),
     ...ifAny(putRoles, putOf(roles)),
     ...ifAny(putResources, putOf(resources)),
     ...ifAny(
@@ -42,5 +42,6 @@ export function commandsOf({
       deleteRoles,
       roles.deleted.map(({ name }) => name),
     ),
+    ...(tenant === 'deleted' ? [deleteTenant()] : []),
   ];
 }

@@ -34,7 +34,7 @@ function tenantDifference(
   after: TenantPlan['desired']['tenant'],
 ): RecordDifference[] {
   if (change === 'unchanged') return [];
-  const keys = keysThatDiffer(before, after);
+  const keys = change === 'updated' ? keysThatDiffer(before, after) : [];
   return [{ kind: 'tenant', name: after.tenantId, change, keys, needsAllowDelete: false }];
 }
 

@@ -12,7 +12,9 @@ type Draft = Omit<AuditEvent, 'outcome' | 'tenantId' | keyof EventBase>;
 /** The audit events of a plan: one for each thing that happened to a user, an application or the tenant. */
 export function eventsOf(plan: TenantPlan, base: EventBase): AuditEvent[] {
   const drafts = [
-    ...tenantEvents(plan.current?.tenant, plan.desired.tenant),
+    ...(plan.tenant === 'deleted'
+      ? [{ event: 'tenant.deleted' }]
+      : tenantEvents(plan.current?.tenant, plan.desired.tenant)),
     ...configurationEvents(plan),
     ...applicationEvents(plan.applications),
     ...userEvents(plan.users),

@@ -16,7 +16,7 @@ export interface TenantPlan {
   readonly desired: TenantState;
   /** Undefined for a new tenant. */
   readonly current: TenantState | undefined;
-  readonly tenant: 'created' | 'updated' | 'unchanged';
+  readonly tenant: 'created' | 'updated' | 'unchanged' | 'deleted';
   readonly resources: Difference<ResourceRecord>;
   readonly roles: Difference<RoleRecord>;
   readonly users: Difference<UserRecord>;
@@ -71,7 +71,7 @@ export function countPlan(plan: TenantPlan): PlanCounts {
   return {
     created: sum('created') + (plan.tenant === 'created' ? 1 : 0),
     updated: sum('updated') + (plan.tenant === 'updated' ? 1 : 0),
-    deleted: sum('deleted'),
+    deleted: sum('deleted') + (plan.tenant === 'deleted' ? 1 : 0),
   };
 }
 

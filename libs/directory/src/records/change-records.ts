@@ -3,8 +3,9 @@ import { changesOf, planTenant, type TenantPlan } from '../apply/plan.ts';
 import { eventsOf } from '../apply/plan-events.ts';
 import { notFound } from '../messages.ts';
 import { apiOwner } from '../declared/owner.ts';
-import type { RecordKind, RecordKinds, StoredRecord } from '../store/records.ts';
-import type { AdminStore, ClaimedRecord, RecordTransaction } from '../store/store.ts';
+import { jwtAudienceAsClientId, sharedAudience, takenElsewhere } from '../resources/checks.ts';
+import type { RecordKind, RecordKinds, StoredRecord, TenantState } from '../store/records.ts';
+import type { AdminStore, ClaimedRecord, RecordTransaction, TakenValue } from '../store/store.ts';
 import type { TenantRecord } from '../tenants/fields.ts';
 
 /** A record as it is; if it was only validated, as it would be, without what its store knows about it. */
@@ -43,6 +44,11 @@ interface Update<K extends RecordKind> extends Change {
   draft(present: RecordKinds[K], records: RecordTransaction): Promise<RecordKinds[K]>;
 }
 
+interface Delete<K extends RecordKind> extends Change {
+  /** Throws ConnectError if the record must stay. */
+  readonly allow?: (present: RecordKinds[K], records: RecordTransaction) => Promise<void>;
+}
+
 /** Changes one record at a time, as a plan for it alone. A draft may be asked for more than once. */
 export interface RecordChanges {
   create<K extends RecordKind>(
@@ -55,13 +61,26 @@ export interface RecordChanges {
     request: Update<K>,
     context: CallContext,
   ): Promise<Outcome<RecordKinds[K]>>;
-  delete(kind: RecordKind, request: Change, context: CallContext): Promise<void>;
+  delete<K extends RecordKind>(kind: K, request: Delete<K>, context: CallContext): Promise<void>;
 }
 
-const names = { user: 'The user', application: 'The application' } as const satisfies Record<
-  RecordKind,
-  string
->;
+/** What errors call a record. */
+export const recordNames = {
+  user: 'The user',
+  application: 'The application',
+  resource: 'The resource',
+  role: 'The role',
+  tenant: 'The tenant',
+} as const satisfies Record<RecordKind, string>;
+
+/** Who refers to others keeps them from changing; these refer to no record that changes `together` with them. */
+const locks = {
+  user: 'together',
+  application: 'together',
+  resource: 'alone',
+  role: 'alone',
+  tenant: 'alone',
+} as const satisfies Record<RecordKind, 'alone' | 'together'>;
 
 export function createRecordChanges({
   store,
@@ -71,22 +90,30 @@ export function createRecordChanges({
   /** Called after each commit. */
   readonly onChange: () => void;
 }): RecordChanges {
-  async function inTenant<T>(tenantId: string, work: (records: RecordTransaction) => Promise<T>): Promise<T> {
-    const done = await store.changeRecord(tenantId, async (records) => ({ result: await work(records) }));
-    if (done === undefined) throw notFound('The tenant');
+  async function inTenant<T>(
+    kind: RecordKind,
+    tenantId: string,
+    work: (records: RecordTransaction) => Promise<T>,
+  ): Promise<T> {
+    // The engines cannot hold such a text.
+    if (tenantId.includes('\0')) throw notFound('The tenant');
+    const done = await store.changeRecord(tenantId, locks[kind], async (records) => {
+      if (kind !== 'tenant' && records.tenant === undefined) throw notFound('The tenant');
+      return work(records);
+    });
     onChange();
-    return done.result;
+    return done;
   }
 
   return {
     async create(kind, { tenantId, validateOnly, id, requestId, isRepeat, draft }, context) {
       checkRequestId(requestId);
-      return inTenant(tenantId, async (records) => {
+      return inTenant(kind, tenantId, async (records) => {
         const earlier = validateOnly ? undefined : await claimed(records, requestId, { kind, id });
         if (earlier !== undefined) return repeated(records, kind, earlier, isRepeat);
         const after = await draft(records);
         if ((await records.find(kind, id)) !== undefined)
-          throw new ConnectError(`${names[kind]} exists.`, Code.AlreadyExists);
+          throw new ConnectError(`${recordNames[kind]} exists.`, Code.AlreadyExists);
         return carriedOut(records, kind, { after, id, validateOnly }, context);
       });
     },
@@ -94,7 +121,7 @@ export function createRecordChanges({
     async update(kind, { tenantId, validateOnly, id, draft, claim, ...expected }, context) {
       const { requestId = '' } = claim ?? {};
       checkRequestId(requestId);
-      return inTenant(tenantId, async (records) => {
+      return inTenant(kind, tenantId, async (records) => {
         const earlier = claim && !validateOnly ? await claimed(records, requestId, claim.created) : undefined;
         if (earlier !== undefined) {
           claim?.repeated(earlier);
@@ -106,9 +133,10 @@ export function createRecordChanges({
       });
     },
 
-    async delete(kind, { tenantId, validateOnly, id, ...expected }, context) {
-      await inTenant(tenantId, async (records) => {
+    async delete(kind, { tenantId, validateOnly, id, allow, ...expected }, context) {
+      await inTenant(kind, tenantId, async (records) => {
         const { record: before } = await changeable(records, kind, id, expected);
+        await allow?.(before, records);
         if (!validateOnly)
           await records.carryOut(decided(planRecord(records.tenant, kind, before, undefined), context));
       });
@@ -146,7 +174,7 @@ async function repeated<K extends RecordKind>(
   isRepeat: (record: RecordKinds[K]) => boolean,
 ): Promise<StoredRecord<RecordKinds[K]>> {
   const found = await records.find(kind, id);
-  if (found === undefined) throw notFound(names[kind]);
+  if (found === undefined) throw notFound(recordNames[kind]);
   if (!isRepeat(found.record)) throw otherRequest();
   return found;
 }
@@ -158,13 +186,16 @@ async function changeable<K extends RecordKind>(
   { etag, takeOver }: Pick<Change, 'etag' | 'takeOver'>,
 ): Promise<StoredRecord<RecordKinds[K]>> {
   const present = await records.find(kind, id);
-  if (present === undefined) throw notFound(names[kind]);
+  if (present === undefined) throw notFound(recordNames[kind]);
   if (etag !== '' && etag !== present.etag)
-    throw new ConnectError(`${names[kind]} has changed since it was read. Read it again.`, Code.Aborted);
+    throw new ConnectError(
+      `${recordNames[kind]} has changed since it was read. Read it again.`,
+      Code.Aborted,
+    );
   const { owner } = present.record;
   if (owner === apiOwner || takeOver) return present;
   throw new ConnectError(
-    `${names[kind]} belongs to the owner "${owner}". Change it there, or take it over.`,
+    `${recordNames[kind]} belongs to the owner "${owner}". Change it there, or take it over.`,
     Code.FailedPrecondition,
   );
 }
@@ -187,11 +218,10 @@ async function carriedOut<K extends RecordKind>(
 ): Promise<Outcome<RecordKinds[K]>> {
   const plan = planRecord(records.tenant, kind, before, after);
   const taken = await records.taken(plan);
-  if (taken.length > 0)
-    throw new ConnectError(
-      taken.map(({ value }) => `${value} belongs to another tenant.`).join('\n'),
-      Code.AlreadyExists,
-    );
+  if (taken.length > 0) {
+    const messages = taken.map(({ kind: what, value }) => `${value}: ${takenMessages[what]}`);
+    throw new ConnectError(messages.join('\n'), Code.AlreadyExists);
+  }
   if (validateOnly) return { record: after };
   await records.carryOut(decided(plan, context));
   const stored = await records.find(kind, id);
@@ -199,27 +229,46 @@ async function carriedOut<K extends RecordKind>(
   return stored;
 }
 
+const takenMessages = {
+  clientId: takenElsewhere,
+  issuer: takenElsewhere,
+  audience: sharedAudience,
+  clientIdAsAudience: jwtAudienceAsClientId,
+  jwtAudience: jwtAudienceAsClientId,
+} as const satisfies Record<TakenValue['kind'], string>;
+
 function decided(plan: TenantPlan, { caller, requestId }: CallContext) {
   const base = { actor: { type: 'operator', id: caller } as const, requestId };
   return { plan, changes: changesOf(plan), events: eventsOf(plan, base) };
 }
 
-const lists = { user: 'users', application: 'applications' } as const;
+const lists = {
+  user: 'users',
+  application: 'applications',
+  resource: 'resources',
+  role: 'roles',
+  tenant: 'tenant',
+} as const satisfies Record<RecordKind, keyof TenantState>;
+const nothing = { resources: [], roles: [], users: [], applications: [] };
 
 /** The plan that turns one record into another. Undefined: it does not exist. */
 function planRecord<K extends RecordKind>(
-  tenant: TenantRecord,
+  tenant: TenantRecord | undefined,
   kind: K,
   before: RecordKinds[K] | undefined,
   after: RecordKinds[K] | undefined,
 ): TenantPlan {
-  const stateOf = (record: RecordKinds[K] | undefined) => ({
-    tenant,
-    resources: [],
-    roles: [],
-    users: [],
-    applications: [],
-    ...(record !== undefined && { [lists[kind]]: [record] }),
-  });
-  return planTenant(stateOf(before), stateOf(after));
+  const stateOf = (record: RecordKinds[K] | undefined): TenantState | undefined => {
+    if (record !== undefined && isTenant(kind, record)) return { ...nothing, tenant: record };
+    if (kind === 'tenant' || tenant === undefined) return undefined;
+    return { ...nothing, tenant, ...(record !== undefined && { [lists[kind]]: [record] }) };
+  };
+  const [current, desired] = [stateOf(before), stateOf(after)];
+  if (desired !== undefined) return planTenant(current, desired);
+  if (current === undefined) throw new Error(`There is no ${kind} to delete.`);
+  return { ...planTenant(current, current), tenant: 'deleted' };
+}
+
+function isTenant(kind: RecordKind, record: RecordKinds[RecordKind]): record is TenantRecord {
+  return kind === 'tenant' && 'tenantId' in record;
 }

@@ -5,6 +5,8 @@ export interface RecordTable<R> {
   readonly alias: string;
   /** The column that identifies a record within its tenant. */
   readonly key: string;
+  /** Whether rows have the times of their creation and last change. */
+  readonly isDated: boolean;
   /** For SELECT, with the names that `read` expects. */
   readonly selected: string;
   read(row: Readonly<Record<string, unknown>>): R;

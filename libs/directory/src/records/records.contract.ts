@@ -1,8 +1,15 @@
 import { Code, ConnectError, create, fieldViolations } from '@tessera/rpc';
 import type { Database } from '@tessera/stores';
-import { ApplicationRecordSchema, UserRecordSchema } from '@tessera/proto-gen/records';
+import {
+  ApplicationRecordSchema,
+  ResourceRecordSchema,
+  TenantRecordSchema,
+  UserRecordSchema,
+} from '@tessera/proto-gen/records';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { applicationFields } from '../applications/fields.ts';
+import { resourceFields } from '../resources/fields.ts';
+import { tenantFields } from '../tenants/fields.ts';
 import { user } from '../users/fields.ts';
 import { call, startDirectory } from '../testing/start-directory.ts';
 
@@ -542,12 +549,247 @@ tenants:
     });
   });
 
+  describe(`resources and roles, one by one, on ${engine}`, () => {
+    it('are created, read, listed, changed and deleted, each with an audit row and a change', async () => {
+      const { admin, tenantId, seen } = await tenant();
+      const before = (await seen()).length;
+      const audience = `https://orders.${tenantId}.example`;
+      const resource = {
+        audience,
+        name: 'Orders',
+        scopes: [{ name: 'orders.read', description: 'See' }, { name: 'orders.write' }],
+        tokenType: 'JWT',
+      };
+      const created = await admin.createResource({ tenantId, resource, requestId: 'once' }, call());
+      expect(created).toMatchObject({ ...resource, owner: 'api', scopeFormat: 'array', shared: false });
+      expect(await admin.createResource({ tenantId, resource, requestId: 'once' }, call())).toEqual(created);
+      expect(await admin.getResource({ tenantId, audience }, call())).toEqual(created);
+      const updated = await admin.updateResource(
+        {
+          tenantId,
+          resource: {
+            audience,
+            etag: created.etag,
+            scopes: [{ name: 'orders.read' }],
+            signingAlgorithm: 'ES256',
+          },
+          updateMask: { paths: ['scopes', 'signing_algorithm'] },
+        },
+        call(),
+      );
+      expect(updated).toMatchObject({ name: 'Orders', tokenType: 'JWT', signingAlgorithm: 'ES256' });
+      expect(updated.scopes.map(({ name }) => name)).toEqual(['orders.read']);
+      const { resources } = await admin.listResources({ tenantId, search: 'orders' }, call());
+      expect(resources).toEqual([updated]);
+      const stale = { tenantId, audience, etag: created.etag };
+      expect(await refusal(admin.deleteResource(stale, call()))).toEqual(['Aborted']);
+      await admin.deleteResource({ ...stale, etag: updated.etag }, call());
+      const role = await admin.createRole({ tenantId, role: { name: 'boss' } }, call());
+      expect(role).toMatchObject({ name: 'boss', owner: 'api' });
+      expect(await admin.getRole({ tenantId, name: 'boss' }, call())).toEqual(role);
+      const { roles } = await admin.listRoles({ tenantId }, call());
+      expect(roles.map(({ name, owner }) => `${name} ${owner}`)).toEqual([
+        'boss api',
+        'clerk file',
+        'manager file',
+      ]);
+      expect(await refusal(admin.createRole({ tenantId, role: { name: 'boss' } }, call()))).toEqual([
+        'AlreadyExists',
+      ]);
+      await admin.deleteRole({ tenantId, name: 'boss', etag: role.etag }, call());
+      const added = (await seen()).slice(before);
+      expect(added.filter((line) => line === 'audit config.changed')).toHaveLength(5);
+      expect(added.filter((line) => line === 'change tenant false')).toHaveLength(5);
+    });
+
+    it('keep every rule of the declared state; the fields that break one are named', async () => {
+      const [{ admin, tenantId, seen }, other] = [await tenant(), await tenant()];
+      const before = await seen();
+      const createResource = (fields: object) =>
+        refusal(
+          admin.createResource(
+            { tenantId, resource: { audience: 'https://x.example', name: 'X', ...fields } },
+            call(),
+          ),
+        );
+      expect(await createResource({ audience: '#' })).toEqual(['InvalidArgument', 'resource.audience']);
+      expect(await createResource({ scopes: [{ name: 'read' }] })).toEqual([
+        'InvalidArgument',
+        'resource.scopes[0]',
+      ]);
+      expect(await createResource({ scopes: [{ name: 'openid' }] })).toEqual([
+        'InvalidArgument',
+        'resource.scopes[0]',
+      ]);
+      expect(await createResource({ tokenType: 'other' })).toEqual(['InvalidArgument', 'resource.tokenType']);
+      expect(await createResource({ audience: `${tenantId}-web`, tokenType: 'JWT' })).toEqual([
+        'InvalidArgument',
+        'resource.audience',
+      ]);
+      expect(await createResource({ audience: `${other.tenantId}-web`, tokenType: 'JWT' })).toEqual([
+        'AlreadyExists',
+      ]);
+      expect(await createResource({ audience: `https://api.${other.tenantId}.example` })).toEqual([
+        'AlreadyExists',
+      ]);
+      expect(await refusal(admin.createRole({ tenantId, role: {} }, call()))).toEqual([
+        'InvalidArgument',
+        'role.name',
+      ]);
+      expect(await seen()).toEqual(before);
+    });
+
+    it('stay while others refer to them', async () => {
+      const { admin, tenantId } = await tenant();
+      const audience = `https://api.${tenantId}.example`;
+      const takeOver = true;
+      const application = {
+        clientId: `${tenantId}-tv`,
+        name: 'TV',
+        type: 'public',
+        grantTypes: ['device_code'],
+      };
+      await admin.createApplication(
+        { tenantId, application: { ...application, scopes: ['read'], allowedRoles: ['manager'] } },
+        call(),
+      );
+      await admin.createUser({ tenantId, user: { username: 'eve', roles: ['clerk'] } }, call());
+      const refused = ['FailedPrecondition'];
+      expect(await refusal(admin.deleteResource({ tenantId, audience, takeOver }, call()))).toEqual(refused);
+      const fewer = { tenantId, resource: { audience }, updateMask: { paths: ['scopes'] }, takeOver };
+      expect(await refusal(admin.updateResource(fewer, call()))).toEqual(refused);
+      await expect(admin.deleteRole({ tenantId, name: 'manager', takeOver }, call())).rejects.toMatchObject({
+        code: Code.FailedPrecondition,
+        rawMessage: `The role is used by application ${tenantId}-tv.`,
+      });
+      expect(await refusal(admin.deleteRole({ tenantId, name: 'clerk', takeOver }, call()))).toEqual(refused);
+      expect(await refusal(admin.deleteRole({ tenantId, name: 'clerk' }, call()))).toEqual(refused);
+    });
+
+    it('are not given to a record while they are deleted', async () => {
+      const { admin, tenantId } = await tenant();
+      for (let round = 0; round < 10; round += 1) {
+        await admin.createRole({ tenantId, role: { name: 'boss' } }, call());
+        const user = { username: `eve${round}`, roles: ['boss'] };
+        const application = {
+          clientId: `${tenantId}-tv${round}`,
+          name: 'TV',
+          type: 'public',
+          grantTypes: ['device_code'],
+          allowedRoles: ['boss'],
+        };
+        const [deleted, created, registered] = await Promise.allSettled([
+          admin.deleteRole({ tenantId, name: 'boss' }, call()),
+          admin.createUser({ tenantId, user }, call()),
+          admin.createApplication({ tenantId, application }, call()),
+        ]);
+        const users = [created, registered].filter(({ status }) => status === 'fulfilled');
+        expect(deleted.status).toBe(users.length === 0 ? 'fulfilled' : 'rejected');
+        if (created.status === 'fulfilled')
+          await admin.deleteUser({ tenantId, userId: created.value.userId }, call());
+        if (registered.status === 'fulfilled')
+          await admin.deleteApplication({ tenantId, clientId: registered.value.clientId }, call());
+        if (deleted.status === 'rejected') await admin.deleteRole({ tenantId, name: 'boss' }, call());
+      }
+    });
+  });
+
+  describe(`tenants, one by one, on ${engine}`, () => {
+    it('are created, read, listed, changed and, if they are empty, deleted', async () => {
+      const { admin } = startDirectory(database);
+      const tenantId = `${engine}-new`;
+      const created = await admin.createTenant(
+        { tenantId, tenant: { name: 'New' }, requestId: 'once' },
+        call(),
+      );
+      expect(created).toMatchObject({ tenantId, name: 'New', status: 'active', owner: 'api', issuer: '' });
+      const repeat = { tenantId, tenant: { name: 'New' }, requestId: 'once' };
+      expect(await admin.createTenant(repeat, call())).toEqual(created);
+      expect(await refusal(admin.createTenant({ ...repeat, requestId: '' }, call()))).toEqual([
+        'AlreadyExists',
+      ]);
+      expect(await admin.getTenant({ tenantId }, call())).toEqual(created);
+      const issuer = `https://login.${tenantId}.example`;
+      const updated = await admin.updateTenant(
+        { tenantId, tenant: { etag: created.etag, issuer, status: 'disabled' } },
+        call(),
+      );
+      expect(updated).toMatchObject({ name: 'New', issuer, status: 'disabled' });
+      const { tenants } = await admin.listTenants({ search: tenantId.toUpperCase() }, call());
+      expect(tenants).toEqual([updated]);
+      const { userId } = await admin.createUser({ tenantId, user: { username: 'eve' } }, call());
+      expect(await refusal(admin.deleteTenant({ tenantId }, call()))).toEqual(['FailedPrecondition']);
+      await admin.deleteUser({ tenantId, userId }, call());
+      expect(await refusal(admin.deleteTenant({ tenantId, etag: created.etag }, call()))).toEqual([
+        'Aborted',
+      ]);
+      await admin.deleteTenant({ tenantId }, call());
+      expect(await refusal(admin.getTenant({ tenantId }, call()))).toEqual(['NotFound']);
+      const seen = await traces(database, tenantId);
+      for (const event of ['tenant.created', 'tenant.suspended', 'tenant.deleted'])
+        expect(seen.filter((line) => line === `audit ${event}`)).toHaveLength(1);
+      expect(seen.at(-1)).toBe('change tenant true');
+    });
+
+    it('made again under an identifier get back nothing that was issued before', async () => {
+      const { admin, as } = startDirectory(database);
+      const tenantId = `${engine}-again`;
+      await admin.createTenant({ tenantId, tenant: { name: 'New' } }, call());
+      await admin.deleteTenant({ tenantId }, call());
+      await admin.createTenant({ tenantId, tenant: { name: 'New' } }, call());
+      const { userId } = await admin.createUser({ tenantId, user: { username: 'eve' } }, call());
+      expect((await as('token').getUser({ tenantId, userId }, call())).user?.validFrom).toBeGreaterThan(0n);
+    });
+
+    it('keep every rule of the declared state; the fields that break one are named', async () => {
+      const { admin } = startDirectory(database);
+      const { tenantId: other } = await tenant();
+      const createTenant = (tenantId: string, fields: object) =>
+        refusal(admin.createTenant({ tenantId, tenant: { name: 'New', ...fields } }, call()));
+      expect(await createTenant('A B', { name: '' })).toEqual([
+        'InvalidArgument',
+        'tenant.tenantId',
+        'tenant.name',
+      ]);
+      expect(await createTenant(`${engine}-bad`, { issuer: 'nowhere' })).toEqual([
+        'InvalidArgument',
+        'tenant.issuer',
+      ]);
+      const issuer = `https://${engine}.example`;
+      await admin.updateTenant({ tenantId: other, tenant: { issuer }, takeOver: true }, call());
+      expect(await createTenant(`${engine}-bad`, { issuer })).toEqual(['AlreadyExists']);
+    });
+
+    it('of an own issuer return to the shared one only with audiences that no tenant there has', async () => {
+      const [one, two] = [await tenant(), await tenant()];
+      const { admin } = one;
+      const audience = `https://api.${two.tenantId}.example`;
+      const move = (issuer: string) =>
+        admin.updateTenant(
+          { tenantId: one.tenantId, tenant: { issuer }, updateMask: { paths: ['issuer'] }, takeOver: true },
+          call(),
+        );
+      await move(`https://${one.tenantId}.example`);
+      const resource = { audience, name: 'Same' };
+      await admin.createResource({ tenantId: one.tenantId, resource }, call());
+      expect(await refusal(move(''))).toEqual(['AlreadyExists']);
+      await admin.deleteResource({ tenantId: one.tenantId, audience }, call());
+      expect(await move('')).toMatchObject({ issuer: '' });
+    });
+  });
+
   describe(`records on ${engine}`, () => {
     it('are messages with all of their fields', () => {
       const server = ['etag', 'owner', 'createTime', 'updateTime'];
       const namesOf = (schema: { readonly fields: readonly { readonly jsonName: string }[] }) =>
         schema.fields.map(({ jsonName }) => jsonName).toSorted();
       expect(namesOf(UserRecordSchema)).toEqual([...Object.keys(user.shape), 'userId', ...server].toSorted());
+      expect(namesOf(ResourceRecordSchema)).toEqual(
+        [...Object.keys(resourceFields), 'etag', 'owner'].toSorted(),
+      );
+      expect(namesOf(TenantRecordSchema)).toEqual(
+        [...Object.keys(tenantFields), 'tenantId', ...server].toSorted(),
+      );
       expect(namesOf(ApplicationRecordSchema)).toEqual(
         [...Object.keys(applicationFields), ...server].toSorted(),
       );

@@ -1,6 +1,9 @@
 import { isBuiltInScope, refuseRepeated, type Report } from '../fields/checks.ts';
 import type { ResourceRecord } from './fields.ts';
 
+/** The message for a client ID or an issuer of another tenant. */
+export const takenElsewhere = 'belongs to another tenant; remove it there first';
+
 /** The message for an audience of two tenants that do not both say that it is shared. */
 export const sharedAudience =
   'is declared by another tenant of the same issuer; say "shared: true" at every tenant that declares it';

@@ -66,9 +66,9 @@ export function createAdminStore(database: Database, runtime: AuditRuntime): Adm
 
     listRecords: (kind, tenantId, page) => listRecords(database, kind, tenantId, page),
 
-    changeRecord: (tenantId, work) =>
+    changeRecord: (tenantId, how, work) =>
       againIfTakenMeanwhile(() =>
-        database.transaction(async (tx) => changeRecord(tx, runtime, tenantId, work)),
+        database.transaction(async (tx) => changeRecord(tx, runtime, tenantId, how, work)),
       ),
 
     setStatus: (target, event) =>

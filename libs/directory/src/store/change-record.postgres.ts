@@ -1,6 +1,7 @@
 import type { Queryable } from '@tessera/stores';
 import { putOf, type TenantPlan } from '../apply/plan.ts';
 import { jwtAudiencesOf } from '../resources/checks.ts';
+import type { ResourceRecord } from '../resources/fields.ts';
 import { readResources } from '../resources/read.postgres.ts';
 import { readRoles } from '../roles/read.postgres.ts';
 import { findTenant } from '../tenants/read.postgres.ts';
@@ -8,29 +9,34 @@ import type { AuditRuntime } from './append-events.postgres.ts';
 import { carryOut, TakenMeanwhile } from './carry-out.postgres.ts';
 import { lockTenant } from './locks.postgres.ts';
 import { lockRecord } from './read-records.postgres.ts';
-import type { ClaimedRecord, RecordTransaction, UniqueValues } from './store.ts';
+import type { ClaimedRecord, RecordTransaction, References, UniqueValues } from './store.ts';
 import { takenValues } from './taken-values.postgres.ts';
 
 /** How long what a create created is kept. */
 const kept = `interval '24 hours'`;
 
-/** Undefined for an unknown tenant. */
+/** Reads and writes of one transaction that changes a record of a tenant. */
 export async function changeRecord<T>(
   tx: Queryable,
   runtime: AuditRuntime,
   tenantId: string,
+  how: 'alone' | 'together',
   work: (records: RecordTransaction) => Promise<T>,
-): Promise<T | undefined> {
-  if (tenantId.includes('\0')) return undefined;
-  await lockTenant(tx, tenantId, 'together');
+): Promise<T> {
+  await lockTenant(tx, tenantId, how);
   const tenant = await findTenant(tx, tenantId);
-  if (tenant === undefined) return undefined;
-  const taken = (plan: TenantPlan) => takenValues(tx, tenantId, valuesOf(plan));
+  // A tenant with another issuer brings all of its audiences there.
+  const taken = async (plan: TenantPlan) => {
+    const resources = plan.tenant === 'unchanged' ? putOf(plan.resources) : await readResources(tx, tenantId);
+    return takenValues(tx, tenantId, valuesOf(plan, resources));
+  };
   return work({
     tenant,
     find: (kind, id) => lockRecord(tx, kind, tenantId, id),
     roles: async () => (await readRoles(tx, tenantId)).map(({ name }) => name),
     resources: () => readResources(tx, tenantId),
+    usersOf: (references) => usersOf(tx, tenantId, references),
+    isEmpty: () => isEmpty(tx, tenantId),
     takenIdentifiers: (userId, identifiers) => takenIdentifiers(tx, tenantId, userId, identifiers),
     taken,
     claim: (requestId, created) => claim(tx, tenantId, requestId, created),
@@ -42,16 +48,50 @@ export async function changeRecord<T>(
   });
 }
 
-function valuesOf({ resources, applications, desired }: TenantPlan): UniqueValues {
-  const put = putOf(resources);
+function valuesOf(
+  { applications, desired, tenant }: TenantPlan,
+  put: readonly ResourceRecord[],
+): UniqueValues {
   return {
     clientIds: applications.created.map(({ clientId }) => clientId),
-    issuer: '',
+    issuer: tenant === 'unchanged' ? '' : desired.tenant.issuer,
     audiences: desired.tenant.issuer === '' ? put.map(({ audience, shared }) => ({ audience, shared })) : [],
     jwtAudiences: jwtAudiencesOf({ resources: put }),
     replacedTenants: [],
     owner: '',
   };
+}
+
+async function usersOf(
+  tx: Queryable,
+  tenantId: string,
+  { scopes = [], audiences = [], roles = [] }: References,
+): Promise<string[]> {
+  const { rows } = await tx.query<{ name: string }>({
+    name: 'directory.users_of_records',
+    text: `SELECT 'application ' || client_id AS name FROM directory.application
+            WHERE tenant_id = $1 AND (scopes && $2::text[] OR introspect_audiences && $3::text[] OR allowed_roles && $4::text[])
+            UNION ALL
+           SELECT 'user ' || u.username
+             FROM directory.user_role r
+             JOIN directory.user_account u ON u.tenant_id = r.tenant_id AND u.user_id = r.user_id
+            WHERE r.tenant_id = $1 AND r.role = ANY($4::text[])
+            LIMIT 20`,
+    values: [tenantId, scopes, audiences, roles],
+  });
+  return rows.map(({ name }) => name);
+}
+
+async function isEmpty(tx: Queryable, tenantId: string): Promise<boolean> {
+  const { rows } = await tx.query<{ is_empty: boolean }>({
+    name: 'directory.tenant_is_empty',
+    text: `SELECT NOT EXISTS (SELECT FROM directory.api_resource WHERE tenant_id = $1)
+              AND NOT EXISTS (SELECT FROM directory.role WHERE tenant_id = $1)
+              AND NOT EXISTS (SELECT FROM directory.user_account WHERE tenant_id = $1)
+              AND NOT EXISTS (SELECT FROM directory.application WHERE tenant_id = $1) AS is_empty`,
+    values: [tenantId],
+  });
+  return rows[0]?.is_empty ?? true;
 }
 
 async function takenIdentifiers(

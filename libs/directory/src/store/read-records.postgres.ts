@@ -1,6 +1,9 @@
 import type { Queryable } from '@tessera/stores';
 import { applicationTable } from '../applications/table.postgres.ts';
 import type { RecordTable } from '../records/record-table.ts';
+import { resourceTable } from '../resources/table.postgres.ts';
+import { roleTable } from '../roles/table.postgres.ts';
+import { tenantTable } from '../tenants/table.postgres.ts';
 import { userTable } from '../users/table.postgres.ts';
 import type { RecordKind, RecordKinds, StoredRecord } from './records.ts';
 import type { PageRequest, RecordPage } from './store.ts';
@@ -8,12 +11,15 @@ import type { PageRequest, RecordPage } from './store.ts';
 const tables: { readonly [K in RecordKind]: RecordTable<RecordKinds[K]> } = {
   user: userTable,
   application: applicationTable,
+  resource: resourceTable,
+  role: roleTable,
+  tenant: tenantTable,
 };
 
 type Row = Readonly<Record<string, unknown>> & {
   readonly etag: string;
-  readonly created_at: Date;
-  readonly updated_at: Date;
+  readonly created_at?: Date;
+  readonly updated_at?: Date;
 };
 
 /** A record of a tenant; undefined if unknown. */
@@ -77,8 +83,9 @@ export async function listRecords<K extends RecordKind>(
 }
 
 /** The version of a row is its `xmin`: the transaction that wrote it, by any version of Tessera. */
-function selectedOf({ selected, alias }: RecordTable<unknown>): string {
-  return `${selected}, ${alias}.xmin::text AS etag, ${alias}.created_at, ${alias}.updated_at`;
+function selectedOf({ selected, alias, isDated }: RecordTable<unknown>): string {
+  const times = isDated ? `, ${alias}.created_at, ${alias}.updated_at` : '';
+  return `${selected}, ${alias}.xmin::text AS etag${times}`;
 }
 
 function storedRecord<R>({ read }: RecordTable<R>, row: Row): StoredRecord<R> {

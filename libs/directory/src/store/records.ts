@@ -27,6 +27,9 @@ export interface Change {
 export interface RecordKinds {
   readonly user: UserRecord;
   readonly application: ApplicationRecord;
+  readonly resource: ResourceRecord;
+  readonly role: RoleRecord;
+  readonly tenant: TenantRecord;
 }
 
 export type RecordKind = keyof RecordKinds;
@@ -36,6 +39,7 @@ export interface StoredRecord<R> {
   readonly record: R;
   /** Of this version of the record: every change, by any version of Tessera, makes another one. */
   readonly etag: string;
-  readonly createdAt: Date;
-  readonly updatedAt: Date;
+  /** Undefined for kinds that have no times. */
+  readonly createdAt: Date | undefined;
+  readonly updatedAt: Date | undefined;
 }

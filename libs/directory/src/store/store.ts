@@ -186,13 +186,18 @@ export interface PageRequest {
   readonly size: number;
 }
 
-/** A transaction that changes one record of a tenant. */
+/** A transaction that changes one record of a tenant, or the tenant itself. */
 export interface RecordTransaction {
-  readonly tenant: TenantRecord;
+  /** Undefined if there is no such tenant. */
+  readonly tenant: TenantRecord | undefined;
   /** Reads a record and keeps others from changing it until the commit. */
   find<K extends RecordKind>(kind: K, id: string): Promise<StoredRecord<RecordKinds[K]> | undefined>;
   roles(): Promise<readonly string[]>;
   resources(): Promise<readonly ResourceRecord[]>;
+  /** Up to twenty users and applications of the tenant that refer to one of these, each as a kind and a name. */
+  usersOf(references: References): Promise<readonly string[]>;
+  /** Whether the tenant has any record. */
+  isEmpty(): Promise<boolean>;
   /** Which of the normalized identifiers other users of the tenant have. */
   takenIdentifiers(userId: string, identifiers: readonly string[]): Promise<readonly string[]>;
   /** What a plan for one record declares and another tenant has. */
@@ -203,6 +208,13 @@ export interface RecordTransaction {
    */
   claim(requestId: string, created: ClaimedRecord): Promise<ClaimedRecord | undefined>;
   carryOut(change: DecidedChange): Promise<void>;
+}
+
+/** What users and applications refer to by name. */
+export interface References {
+  readonly scopes?: readonly string[];
+  readonly audiences?: readonly string[];
+  readonly roles?: readonly string[];
 }
 
 /** What a create created. */
@@ -235,10 +247,14 @@ export interface AdminStore {
     page: PageRequest,
   ): Promise<RecordPage<RecordKinds[K]>>;
   /**
-   * Changes one record in one transaction, which may be repeated, so that `work` must have no other effects. Undefined for an unknown
-   * tenant.
+   * Changes one record in one transaction, which may be repeated, so that `work` must have no other effects.
+   * @param how users and applications `together`; what they refer to `alone`
    */
-  changeRecord<T>(tenantId: string, work: (records: RecordTransaction) => Promise<T>): Promise<T | undefined>;
+  changeRecord<T>(
+    tenantId: string,
+    how: 'alone' | 'together',
+    work: (records: RecordTransaction) => Promise<T>,
+  ): Promise<T>;
   /** `unchanged` writes nothing. The event is recorded with the change. */
   setStatus(target: StatusTarget, event: AuditEvent): Promise<'unknown' | 'unchanged' | 'changed'>;
   /**

@@ -1,4 +1,4 @@
-import { statusChanged, validFromAfter, type Command } from '../store/command.ts';
+import { statusChanged, validFromAfter, validFromNow, type Command } from '../store/command.ts';
 import { tenantColumns, type TenantRecord } from './fields.ts';
 
 const { names, values, definitions, updates } = tenantColumns;
@@ -8,12 +8,31 @@ export function putTenant(tenant: TenantRecord): Command {
   return async (write) => {
     await write(
       'put_tenant',
-      `INSERT INTO directory.tenant AS present (${names})
-     SELECT ${values} FROM jsonb_to_recordset($2::jsonb) AS t(${definitions}) WHERE t."tenantId" = $1
+      `INSERT INTO directory.tenant AS present (${names}, valid_from)
+     SELECT ${values},
+            CASE WHEN EXISTS (SELECT FROM directory.former_tenant f WHERE f.tenant_id = $1)
+                 THEN ${validFromNow('0')} ELSE 0 END
+       FROM jsonb_to_recordset($2::jsonb) AS t(${definitions}) WHERE t."tenantId" = $1
      ON CONFLICT (tenant_id) DO UPDATE
         SET ${updates},
             valid_from = ${validFromAfter(statusChanged)}, updated_at = clock_timestamp()`,
       JSON.stringify([tenant]),
+    );
+  };
+}
+
+/** Deletes a tenant that has no records. One that is made again under its identifier gets back nothing issued before. */
+export function deleteTenant(): Command {
+  return async (write) => {
+    await write(
+      'delete_former_applications',
+      'DELETE FROM directory.former_application WHERE tenant_id = $1',
+    );
+    await write(
+      'delete_tenant',
+      `WITH deleted AS (DELETE FROM directory.tenant WHERE tenant_id = $1 RETURNING tenant_id)
+     INSERT INTO directory.former_tenant (tenant_id) SELECT tenant_id FROM deleted
+     ON CONFLICT (tenant_id) DO UPDATE SET deleted_at = excluded.deleted_at`,
     );
   };
 }

@@ -9,6 +9,7 @@ export const userTable: RecordTable<UserRecord> = {
   from: 'directory.user_account u',
   alias: 'u',
   key: 'user_id',
+  isDated: true,
   selected: userColumns.selected,
   read: userColumns.read,
   page: (selected) => `

@@ -65,6 +65,7 @@ export async function fillTables(client: Client, rows: number): Promise<void> {
     ciba_url: `''`,
   });
   await fill('directory.former_application', applications, { tenant_id: tenant, client_id: `'former' || i` });
+  await fill('directory.former_tenant', tenants, { tenant_id: `'gone' || i` });
   await fill('directory.application_secret', applications, {
     tenant_id: tenant,
     client_id: `'client' || i`,

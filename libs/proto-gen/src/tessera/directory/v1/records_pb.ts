@@ -12,7 +12,7 @@ import type { JsonObject, Message } from "@bufbuild/protobuf";
  * Describes the file tessera/directory/v1/records.proto.
  */
 export const file_tessera_directory_v1_records: GenFile = /*@__PURE__*/
-  fileDesc("CiJ0ZXNzZXJhL2RpcmVjdG9yeS92MS9yZWNvcmRzLnByb3RvEhR0ZXNzZXJhLmRpcmVjdG9yeS52MSLoBQoKVXNlclJlY29yZBIPCgd1c2VyX2lkGAEgASgJEgwKBGV0YWcYAiABKAkSDQoFb3duZXIYAyABKAkSLwoLY3JlYXRlX3RpbWUYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi8KC3VwZGF0ZV90aW1lGAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIQCgh1c2VybmFtZRgKIAEoCRINCgVlbWFpbBgLIAEoCRIMCgRuYW1lGAwgASgJEhQKDHBob25lX251bWJlchgNIAEoCRIrCgphdHRyaWJ1dGVzGA4gASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdBINCgVyb2xlcxgPIAMoCRIOCgZzdGF0dXMYECABKAkSGgoScHJlZmVycmVkX3VzZXJuYW1lGBEgASgJEhIKCmdpdmVuX25hbWUYEiABKAkSEwoLZmFtaWx5X25hbWUYEyABKAkSEwoLbWlkZGxlX25hbWUYFCABKAkSEAoIbmlja25hbWUYFSABKAkSGwoOZW1haWxfdmVyaWZpZWQYFiABKAhIAIgBARIiChVwaG9uZV9udW1iZXJfdmVyaWZpZWQYFyABKAhIAYgBARIOCgZsb2NhbGUYGCABKAkSEAoIem9uZWluZm8YGSABKAkSDwoHcGljdHVyZRgaIAEoCRIPCgdwcm9maWxlGBsgASgJEg8KB3dlYnNpdGUYHCABKAkSDgoGZ2VuZGVyGB0gASgJEhEKCWJpcnRoZGF0ZRgeIAEoCRI0CgdhZGRyZXNzGB8gASgLMiMudGVzc2VyYS5kaXJlY3RvcnkudjEuUG9zdGFsQWRkcmVzcxIVCghwYXNzd29yZBggIAEoCUIDgAEBEhoKDXBhc3N3b3JkX2hhc2gYISABKAlCA4ABAUIRCg9fZW1haWxfdmVyaWZpZWRCGAoWX3Bob25lX251bWJlcl92ZXJpZmllZCKCAQoNUG9zdGFsQWRkcmVzcxIRCglmb3JtYXR0ZWQYASABKAkSFgoOc3RyZWV0X2FkZHJlc3MYAiABKAkSEAoIbG9jYWxpdHkYAyABKAkSDgoGcmVnaW9uGAQgASgJEhMKC3Bvc3RhbF9jb2RlGAUgASgJEg8KB2NvdW50cnkYBiABKAkiOgoUR2V0VXNlclJlY29yZFJlcXVlc3QSEQoJdGVuYW50X2lkGAEgASgJEg8KB3VzZXJfaWQYAiABKAkiXAoQTGlzdFVzZXJzUmVxdWVzdBIRCgl0ZW5hbnRfaWQYASABKAkSEQoJcGFnZV9zaXplGAIgASgFEhIKCnBhZ2VfdG9rZW4YAyABKAkSDgoGc2VhcmNoGAQgASgJIl0KEUxpc3RVc2Vyc1Jlc3BvbnNlEi8KBXVzZXJzGAEgAygLMiAudGVzc2VyYS5kaXJlY3RvcnkudjEuVXNlclJlY29yZBIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkigQEKEUNyZWF0ZVVzZXJSZXF1ZXN0EhEKCXRlbmFudF9pZBgBIAEoCRIuCgR1c2VyGAIgASgLMiAudGVzc2VyYS5kaXJlY3RvcnkudjEuVXNlclJlY29yZBISCgpyZXF1ZXN0X2lkGAMgASgJEhUKDXZhbGlkYXRlX29ubHkYBCABKAgisQEKEVVwZGF0ZVVzZXJSZXF1ZXN0EhEKCXRlbmFudF9pZBgBIAEoCRIuCgR1c2VyGAIgASgLMiAudGVzc2VyYS5kaXJlY3RvcnkudjEuVXNlclJlY29yZBIvCgt1cGRhdGVfbWFzaxgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5GaWVsZE1hc2sSFQoNdmFsaWRhdGVfb25seRgEIAEoCBIRCgl0YWtlX292ZXIYBSABKAgibwoRRGVsZXRlVXNlclJlcXVlc3QSEQoJdGVuYW50X2lkGAEgASgJEg8KB3VzZXJfaWQYAiABKAkSDAoEZXRhZxgDIAEoCRIVCg12YWxpZGF0ZV9vbmx5GAQgASgIEhEKCXRha2Vfb3ZlchgFIAEoCCIUChJEZWxldGVVc2VyUmVzcG9uc2Ui7gUKEUFwcGxpY2F0aW9uUmVjb3JkEhEKCWNsaWVudF9pZBgBIAEoCRIMCgRldGFnGAIgASgJEg0KBW93bmVyGAMgASgJEi8KC2NyZWF0ZV90aW1lGAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIvCgt1cGRhdGVfdGltZRgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDAoEbmFtZRgKIAEoCRIMCgR0eXBlGAsgASgJEg4KBnN0YXR1cxgMIAEoCRITCgtncmFudF90eXBlcxgNIAMoCRIVCg1yZWRpcmVjdF91cmlzGA4gAygJEhwKFGxvZ291dF9yZWRpcmVjdF91cmlzGA8gAygJEg4KBnNjb3BlcxgQIAMoCRIcChRpbnRyb3NwZWN0X2F1ZGllbmNlcxgRIAMoCRIyCglsaWZldGltZXMYEiABKAsyHy50ZXNzZXJhLmRpcmVjdG9yeS52MS5MaWZldGltZXMSLgoEY2liYRgTIAEoCzIgLnRlc3NlcmEuZGlyZWN0b3J5LnYxLkNpYmFQb2xpY3kSGwoTYXV0aGVudGljYXRlZF9zdGFydBgUIAEoCRIVCg1hbGxvd2VkX3JvbGVzGBUgAygJEgwKBHBrY2UYFiABKAkSHgoWYmFja2NoYW5uZWxfbG9nb3V0X3VyaRgXIAEoCRIrCiNiYWNrY2hhbm5lbF9sb2dvdXRfc2Vzc2lvbl9yZXF1aXJlZBgYIAEoCBJDCgZjbGFpbXMYGSADKAsyMy50ZXNzZXJhLmRpcmVjdG9yeS52MS5BcHBsaWNhdGlvblJlY29yZC5DbGFpbXNFbnRyeRIXCg9pZF90b2tlbl9jbGFpbXMYGiADKAkaUgoLQ2xhaW1zRW50cnkSCwoDa2V5GAEgASgJEjIKBXZhbHVlGAIgASgLMiMudGVzc2VyYS5kaXJlY3RvcnkudjEuRGVjbGFyZWRDbGFpbToCOAEiwQEKCUxpZmV0aW1lcxIUCgxhY2Nlc3NfdG9rZW4YASABKA0SEAoIaWRfdG9rZW4YAiABKA0SGgoScmVmcmVzaF90b2tlbl9pZGxlGAMgASgNEh4KFnJlZnJlc2hfdG9rZW5fYWJzb2x1dGUYBCABKA0SHQoVYXV0aG9yaXphdGlvbl9yZXF1ZXN0GAUgASgNEhoKEmF1dGhvcml6YXRpb25fY29kZRgGIAEoDRIVCg1wb2xsX2ludGVydmFsGAcgASgNIlwKCkNpYmFQb2xpY3kSEAoIYXBwcm92YWwYASABKAkSCwoDdXJsGAIgASgJEhAKCGRlbGl2ZXJ5GAMgASgJEh0KFW5vdGlmaWNhdGlvbl9lbmRwb2ludBgEIAEoCSJCCg1EZWNsYXJlZENsYWltEhEKCWF0dHJpYnV0ZRgBIAEoCRINCgVyb2xlcxgCIAEoCBIPCgd0YXJnZXRzGAMgAygJIkMKG0dldEFwcGxpY2F0aW9uUmVjb3JkUmVxdWVzdBIRCgl0ZW5hbnRfaWQYASABKAkSEQoJY2xpZW50X2lkGAIgASgJImMKF0xpc3RBcHBsaWNhdGlvbnNSZXF1ZXN0EhEKCXRlbmFudF9pZBgBIAEoCRIRCglwYWdlX3NpemUYAiABKAUSEgoKcGFnZV90b2tlbhgDIAEoCRIOCgZzZWFyY2gYBCABKAkicgoYTGlzdEFwcGxpY2F0aW9uc1Jlc3BvbnNlEj0KDGFwcGxpY2F0aW9ucxgBIAMoCzInLnRlc3NlcmEuZGlyZWN0b3J5LnYxLkFwcGxpY2F0aW9uUmVjb3JkEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSKWAQoYQ3JlYXRlQXBwbGljYXRpb25SZXF1ZXN0EhEKCXRlbmFudF9pZBgBIAEoCRI8CgthcHBsaWNhdGlvbhgCIAEoCzInLnRlc3NlcmEuZGlyZWN0b3J5LnYxLkFwcGxpY2F0aW9uUmVjb3JkEhIKCnJlcXVlc3RfaWQYAyABKAkSFQoNdmFsaWRhdGVfb25seRgEIAEoCCLGAQoYVXBkYXRlQXBwbGljYXRpb25SZXF1ZXN0EhEKCXRlbmFudF9pZBgBIAEoCRI8CgthcHBsaWNhdGlvbhgCIAEoCzInLnRlc3NlcmEuZGlyZWN0b3J5LnYxLkFwcGxpY2F0aW9uUmVjb3JkEi8KC3VwZGF0ZV9tYXNrGAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLkZpZWxkTWFzaxIVCg12YWxpZGF0ZV9vbmx5GAQgASgIEhEKCXRha2Vfb3ZlchgFIAEoCCJ4ChhEZWxldGVBcHBsaWNhdGlvblJlcXVlc3QSEQoJdGVuYW50X2lkGAEgASgJEhEKCWNsaWVudF9pZBgCIAEoCRIMCgRldGFnGAMgASgJEhUKDXZhbGlkYXRlX29ubHkYBCABKAgSEQoJdGFrZV9vdmVyGAUgASgIIhsKGURlbGV0ZUFwcGxpY2F0aW9uUmVzcG9uc2Ui1wEKHkNyZWF0ZUFwcGxpY2F0aW9uU2VjcmV0UmVxdWVzdBIRCgl0ZW5hbnRfaWQYASABKAkSEQoJY2xpZW50X2lkGAIgASgJEhIKBXZhbHVlGAMgASgJQgOAAQESLwoLZXhwaXJlX3RpbWUYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhIKCnJlcXVlc3RfaWQYBSABKAkSDAoEZXRhZxgGIAEoCRIVCg12YWxpZGF0ZV9vbmx5GAcgASgIEhEKCXRha2Vfb3ZlchgIIAEoCCJWCh9DcmVhdGVBcHBsaWNhdGlvblNlY3JldFJlc3BvbnNlEhEKCXNlY3JldF9pZBgBIAEoCRISCgV2YWx1ZRgCIAEoCUIDgAEBEgwKBGV0YWcYAyABKAkikQEKHkRlbGV0ZUFwcGxpY2F0aW9uU2VjcmV0UmVxdWVzdBIRCgl0ZW5hbnRfaWQYASABKAkSEQoJY2xpZW50X2lkGAIgASgJEhEKCXNlY3JldF9pZBgDIAEoCRIMCgRldGFnGAQgASgJEhUKDXZhbGlkYXRlX29ubHkYBSABKAgSEQoJdGFrZV9vdmVyGAYgASgIIi8KH0RlbGV0ZUFwcGxpY2F0aW9uU2VjcmV0UmVzcG9uc2USDAoEZXRhZxgBIAEoCWIGcHJvdG8z", [file_google_protobuf_field_mask, file_google_protobuf_struct, file_google_protobuf_timestamp]);
+  fileDesc("CiJ0ZXNzZXJhL2RpcmVjdG9yeS92MS9yZWNvcmRzLnByb3RvEhR0ZXNzZXJhLmRpcmVjdG9yeS52MSLoBQoKVXNlclJlY29yZBIPCgd1c2VyX2lkGAEgASgJEgwKBGV0YWcYAiABKAkSDQoFb3duZXIYAyABKAkSLwoLY3JlYXRlX3RpbWUYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi8KC3VwZGF0ZV90aW1lGAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIQCgh1c2VybmFtZRgKIAEoCRINCgVlbWFpbBgLIAEoCRIMCgRuYW1lGAwgASgJEhQKDHBob25lX251bWJlchgNIAEoCRIrCgphdHRyaWJ1dGVzGA4gASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdBINCgVyb2xlcxgPIAMoCRIOCgZzdGF0dXMYECABKAkSGgoScHJlZmVycmVkX3VzZXJuYW1lGBEgASgJEhIKCmdpdmVuX25hbWUYEiABKAkSEwoLZmFtaWx5X25hbWUYEyABKAkSEwoLbWlkZGxlX25hbWUYFCABKAkSEAoIbmlja25hbWUYFSABKAkSGwoOZW1haWxfdmVyaWZpZWQYFiABKAhIAIgBARIiChVwaG9uZV9udW1iZXJfdmVyaWZpZWQYFyABKAhIAYgBARIOCgZsb2NhbGUYGCABKAkSEAoIem9uZWluZm8YGSABKAkSDwoHcGljdHVyZRgaIAEoCRIPCgdwcm9maWxlGBsgASgJEg8KB3dlYnNpdGUYHCABKAkSDgoGZ2VuZGVyGB0gASgJEhEKCWJpcnRoZGF0ZRgeIAEoCRI0CgdhZGRyZXNzGB8gASgLMiMudGVzc2VyYS5kaXJlY3RvcnkudjEuUG9zdGFsQWRkcmVzcxIVCghwYXNzd29yZBggIAEoCUIDgAEBEhoKDXBhc3N3b3JkX2hhc2gYISABKAlCA4ABAUIRCg9fZW1haWxfdmVyaWZpZWRCGAoWX3Bob25lX251bWJlcl92ZXJpZmllZCKCAQoNUG9zdGFsQWRkcmVzcxIRCglmb3JtYXR0ZWQYASABKAkSFgoOc3RyZWV0X2FkZHJlc3MYAiABKAkSEAoIbG9jYWxpdHkYAyABKAkSDgoGcmVnaW9uGAQgASgJEhMKC3Bvc3RhbF9jb2RlGAUgASgJEg8KB2NvdW50cnkYBiABKAkiOgoUR2V0VXNlclJlY29yZFJlcXVlc3QSEQoJdGVuYW50X2lkGAEgASgJEg8KB3VzZXJfaWQYAiABKAkiXAoQTGlzdFVzZXJzUmVxdWVzdBIRCgl0ZW5hbnRfaWQYASABKAkSEQoJcGFnZV9zaXplGAIgASgFEhIKCnBhZ2VfdG9rZW4YAyABKAkSDgoGc2VhcmNoGAQgASgJIl0KEUxpc3RVc2Vyc1Jlc3BvbnNlEi8KBXVzZXJzGAEgAygLMiAudGVzc2VyYS5kaXJlY3RvcnkudjEuVXNlclJlY29yZBIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkigQEKEUNyZWF0ZVVzZXJSZXF1ZXN0EhEKCXRlbmFudF9pZBgBIAEoCRIuCgR1c2VyGAIgASgLMiAudGVzc2VyYS5kaXJlY3RvcnkudjEuVXNlclJlY29yZBISCgpyZXF1ZXN0X2lkGAMgASgJEhUKDXZhbGlkYXRlX29ubHkYBCABKAgisQEKEVVwZGF0ZVVzZXJSZXF1ZXN0EhEKCXRlbmFudF9pZBgBIAEoCRIuCgR1c2VyGAIgASgLMiAudGVzc2VyYS5kaXJlY3RvcnkudjEuVXNlclJlY29yZBIvCgt1cGRhdGVfbWFzaxgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5GaWVsZE1hc2sSFQoNdmFsaWRhdGVfb25seRgEIAEoCBIRCgl0YWtlX292ZXIYBSABKAgibwoRRGVsZXRlVXNlclJlcXVlc3QSEQoJdGVuYW50X2lkGAEgASgJEg8KB3VzZXJfaWQYAiABKAkSDAoEZXRhZxgDIAEoCRIVCg12YWxpZGF0ZV9vbmx5GAQgASgIEhEKCXRha2Vfb3ZlchgFIAEoCCIUChJEZWxldGVVc2VyUmVzcG9uc2Ui7gUKEUFwcGxpY2F0aW9uUmVjb3JkEhEKCWNsaWVudF9pZBgBIAEoCRIMCgRldGFnGAIgASgJEg0KBW93bmVyGAMgASgJEi8KC2NyZWF0ZV90aW1lGAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIvCgt1cGRhdGVfdGltZRgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDAoEbmFtZRgKIAEoCRIMCgR0eXBlGAsgASgJEg4KBnN0YXR1cxgMIAEoCRITCgtncmFudF90eXBlcxgNIAMoCRIVCg1yZWRpcmVjdF91cmlzGA4gAygJEhwKFGxvZ291dF9yZWRpcmVjdF91cmlzGA8gAygJEg4KBnNjb3BlcxgQIAMoCRIcChRpbnRyb3NwZWN0X2F1ZGllbmNlcxgRIAMoCRIyCglsaWZldGltZXMYEiABKAsyHy50ZXNzZXJhLmRpcmVjdG9yeS52MS5MaWZldGltZXMSLgoEY2liYRgTIAEoCzIgLnRlc3NlcmEuZGlyZWN0b3J5LnYxLkNpYmFQb2xpY3kSGwoTYXV0aGVudGljYXRlZF9zdGFydBgUIAEoCRIVCg1hbGxvd2VkX3JvbGVzGBUgAygJEgwKBHBrY2UYFiABKAkSHgoWYmFja2NoYW5uZWxfbG9nb3V0X3VyaRgXIAEoCRIrCiNiYWNrY2hhbm5lbF9sb2dvdXRfc2Vzc2lvbl9yZXF1aXJlZBgYIAEoCBJDCgZjbGFpbXMYGSADKAsyMy50ZXNzZXJhLmRpcmVjdG9yeS52MS5BcHBsaWNhdGlvblJlY29yZC5DbGFpbXNFbnRyeRIXCg9pZF90b2tlbl9jbGFpbXMYGiADKAkaUgoLQ2xhaW1zRW50cnkSCwoDa2V5GAEgASgJEjIKBXZhbHVlGAIgASgLMiMudGVzc2VyYS5kaXJlY3RvcnkudjEuRGVjbGFyZWRDbGFpbToCOAEiwQEKCUxpZmV0aW1lcxIUCgxhY2Nlc3NfdG9rZW4YASABKA0SEAoIaWRfdG9rZW4YAiABKA0SGgoScmVmcmVzaF90b2tlbl9pZGxlGAMgASgNEh4KFnJlZnJlc2hfdG9rZW5fYWJzb2x1dGUYBCABKA0SHQoVYXV0aG9yaXphdGlvbl9yZXF1ZXN0GAUgASgNEhoKEmF1dGhvcml6YXRpb25fY29kZRgGIAEoDRIVCg1wb2xsX2ludGVydmFsGAcgASgNIlwKCkNpYmFQb2xpY3kSEAoIYXBwcm92YWwYASABKAkSCwoDdXJsGAIgASgJEhAKCGRlbGl2ZXJ5GAMgASgJEh0KFW5vdGlmaWNhdGlvbl9lbmRwb2ludBgEIAEoCSJCCg1EZWNsYXJlZENsYWltEhEKCWF0dHJpYnV0ZRgBIAEoCRINCgVyb2xlcxgCIAEoCBIPCgd0YXJnZXRzGAMgAygJIkMKG0dldEFwcGxpY2F0aW9uUmVjb3JkUmVxdWVzdBIRCgl0ZW5hbnRfaWQYASABKAkSEQoJY2xpZW50X2lkGAIgASgJImMKF0xpc3RBcHBsaWNhdGlvbnNSZXF1ZXN0EhEKCXRlbmFudF9pZBgBIAEoCRIRCglwYWdlX3NpemUYAiABKAUSEgoKcGFnZV90b2tlbhgDIAEoCRIOCgZzZWFyY2gYBCABKAkicgoYTGlzdEFwcGxpY2F0aW9uc1Jlc3BvbnNlEj0KDGFwcGxpY2F0aW9ucxgBIAMoCzInLnRlc3NlcmEuZGlyZWN0b3J5LnYxLkFwcGxpY2F0aW9uUmVjb3JkEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSKWAQoYQ3JlYXRlQXBwbGljYXRpb25SZXF1ZXN0EhEKCXRlbmFudF9pZBgBIAEoCRI8CgthcHBsaWNhdGlvbhgCIAEoCzInLnRlc3NlcmEuZGlyZWN0b3J5LnYxLkFwcGxpY2F0aW9uUmVjb3JkEhIKCnJlcXVlc3RfaWQYAyABKAkSFQoNdmFsaWRhdGVfb25seRgEIAEoCCLGAQoYVXBkYXRlQXBwbGljYXRpb25SZXF1ZXN0EhEKCXRlbmFudF9pZBgBIAEoCRI8CgthcHBsaWNhdGlvbhgCIAEoCzInLnRlc3NlcmEuZGlyZWN0b3J5LnYxLkFwcGxpY2F0aW9uUmVjb3JkEi8KC3VwZGF0ZV9tYXNrGAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLkZpZWxkTWFzaxIVCg12YWxpZGF0ZV9vbmx5GAQgASgIEhEKCXRha2Vfb3ZlchgFIAEoCCJ4ChhEZWxldGVBcHBsaWNhdGlvblJlcXVlc3QSEQoJdGVuYW50X2lkGAEgASgJEhEKCWNsaWVudF9pZBgCIAEoCRIMCgRldGFnGAMgASgJEhUKDXZhbGlkYXRlX29ubHkYBCABKAgSEQoJdGFrZV9vdmVyGAUgASgIIhsKGURlbGV0ZUFwcGxpY2F0aW9uUmVzcG9uc2Ui1wEKHkNyZWF0ZUFwcGxpY2F0aW9uU2VjcmV0UmVxdWVzdBIRCgl0ZW5hbnRfaWQYASABKAkSEQoJY2xpZW50X2lkGAIgASgJEhIKBXZhbHVlGAMgASgJQgOAAQESLwoLZXhwaXJlX3RpbWUYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhIKCnJlcXVlc3RfaWQYBSABKAkSDAoEZXRhZxgGIAEoCRIVCg12YWxpZGF0ZV9vbmx5GAcgASgIEhEKCXRha2Vfb3ZlchgIIAEoCCJWCh9DcmVhdGVBcHBsaWNhdGlvblNlY3JldFJlc3BvbnNlEhEKCXNlY3JldF9pZBgBIAEoCRISCgV2YWx1ZRgCIAEoCUIDgAEBEgwKBGV0YWcYAyABKAkikQEKHkRlbGV0ZUFwcGxpY2F0aW9uU2VjcmV0UmVxdWVzdBIRCgl0ZW5hbnRfaWQYASABKAkSEQoJY2xpZW50X2lkGAIgASgJEhEKCXNlY3JldF9pZBgDIAEoCRIMCgRldGFnGAQgASgJEhUKDXZhbGlkYXRlX29ubHkYBSABKAgSEQoJdGFrZV9vdmVyGAYgASgIIi8KH0RlbGV0ZUFwcGxpY2F0aW9uU2VjcmV0UmVzcG9uc2USDAoEZXRhZxgBIAEoCSLXAQoOUmVzb3VyY2VSZWNvcmQSEAoIYXVkaWVuY2UYASABKAkSDAoEZXRhZxgCIAEoCRINCgVvd25lchgDIAEoCRIMCgRuYW1lGAogASgJEg4KBnNoYXJlZBgLIAEoCBIzCgZzY29wZXMYDCADKAsyIy50ZXNzZXJhLmRpcmVjdG9yeS52MS5EZWNsYXJlZFNjb3BlEhIKCnRva2VuX3R5cGUYDSABKAkSFAoMc2NvcGVfZm9ybWF0GA4gASgJEhkKEXNpZ25pbmdfYWxnb3JpdGhtGA8gASgJIjIKDURlY2xhcmVkU2NvcGUSDAoEbmFtZRgBIAEoCRITCgtkZXNjcmlwdGlvbhgCIAEoCSI/ChhHZXRSZXNvdXJjZVJlY29yZFJlcXVlc3QSEQoJdGVuYW50X2lkGAEgASgJEhAKCGF1ZGllbmNlGAIgASgJImAKFExpc3RSZXNvdXJjZXNSZXF1ZXN0EhEKCXRlbmFudF9pZBgBIAEoCRIRCglwYWdlX3NpemUYAiABKAUSEgoKcGFnZV90b2tlbhgDIAEoCRIOCgZzZWFyY2gYBCABKAkiaQoVTGlzdFJlc291cmNlc1Jlc3BvbnNlEjcKCXJlc291cmNlcxgBIAMoCzIkLnRlc3NlcmEuZGlyZWN0b3J5LnYxLlJlc291cmNlUmVjb3JkEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSKNAQoVQ3JlYXRlUmVzb3VyY2VSZXF1ZXN0EhEKCXRlbmFudF9pZBgBIAEoCRI2CghyZXNvdXJjZRgCIAEoCzIkLnRlc3NlcmEuZGlyZWN0b3J5LnYxLlJlc291cmNlUmVjb3JkEhIKCnJlcXVlc3RfaWQYAyABKAkSFQoNdmFsaWRhdGVfb25seRgEIAEoCCK9AQoVVXBkYXRlUmVzb3VyY2VSZXF1ZXN0EhEKCXRlbmFudF9pZBgBIAEoCRI2CghyZXNvdXJjZRgCIAEoCzIkLnRlc3NlcmEuZGlyZWN0b3J5LnYxLlJlc291cmNlUmVjb3JkEi8KC3VwZGF0ZV9tYXNrGAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLkZpZWxkTWFzaxIVCg12YWxpZGF0ZV9vbmx5GAQgASgIEhEKCXRha2Vfb3ZlchgFIAEoCCJ0ChVEZWxldGVSZXNvdXJjZVJlcXVlc3QSEQoJdGVuYW50X2lkGAEgASgJEhAKCGF1ZGllbmNlGAIgASgJEgwKBGV0YWcYAyABKAkSFQoNdmFsaWRhdGVfb25seRgEIAEoCBIRCgl0YWtlX292ZXIYBSABKAgiGAoWRGVsZXRlUmVzb3VyY2VSZXNwb25zZSI3CgpSb2xlUmVjb3JkEgwKBG5hbWUYASABKAkSDAoEZXRhZxgCIAEoCRINCgVvd25lchgDIAEoCSI3ChRHZXRSb2xlUmVjb3JkUmVxdWVzdBIRCgl0ZW5hbnRfaWQYASABKAkSDAoEbmFtZRgCIAEoCSJcChBMaXN0Um9sZXNSZXF1ZXN0EhEKCXRlbmFudF9pZBgBIAEoCRIRCglwYWdlX3NpemUYAiABKAUSEgoKcGFnZV90b2tlbhgDIAEoCRIOCgZzZWFyY2gYBCABKAkiXQoRTGlzdFJvbGVzUmVzcG9uc2USLwoFcm9sZXMYASADKAsyIC50ZXNzZXJhLmRpcmVjdG9yeS52MS5Sb2xlUmVjb3JkEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSKBAQoRQ3JlYXRlUm9sZVJlcXVlc3QSEQoJdGVuYW50X2lkGAEgASgJEi4KBHJvbGUYAiABKAsyIC50ZXNzZXJhLmRpcmVjdG9yeS52MS5Sb2xlUmVjb3JkEhIKCnJlcXVlc3RfaWQYAyABKAkSFQoNdmFsaWRhdGVfb25seRgEIAEoCCJsChFEZWxldGVSb2xlUmVxdWVzdBIRCgl0ZW5hbnRfaWQYASABKAkSDAoEbmFtZRgCIAEoCRIMCgRldGFnGAMgASgJEhUKDXZhbGlkYXRlX29ubHkYBCABKAgSEQoJdGFrZV9vdmVyGAUgASgIIhQKEkRlbGV0ZVJvbGVSZXNwb25zZSLOAQoMVGVuYW50UmVjb3JkEhEKCXRlbmFudF9pZBgBIAEoCRIMCgRldGFnGAIgASgJEg0KBW93bmVyGAMgASgJEi8KC2NyZWF0ZV90aW1lGAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIvCgt1cGRhdGVfdGltZRgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDAoEbmFtZRgKIAEoCRIOCgZzdGF0dXMYCyABKAkSDgoGaXNzdWVyGAwgASgJIisKFkdldFRlbmFudFJlY29yZFJlcXVlc3QSEQoJdGVuYW50X2lkGAEgASgJIksKEkxpc3RUZW5hbnRzUmVxdWVzdBIRCglwYWdlX3NpemUYAiABKAUSEgoKcGFnZV90b2tlbhgDIAEoCRIOCgZzZWFyY2gYBCABKAkiYwoTTGlzdFRlbmFudHNSZXNwb25zZRIzCgd0ZW5hbnRzGAEgAygLMiIudGVzc2VyYS5kaXJlY3RvcnkudjEuVGVuYW50UmVjb3JkEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSKHAQoTQ3JlYXRlVGVuYW50UmVxdWVzdBIRCgl0ZW5hbnRfaWQYASABKAkSMgoGdGVuYW50GAIgASgLMiIudGVzc2VyYS5kaXJlY3RvcnkudjEuVGVuYW50UmVjb3JkEhIKCnJlcXVlc3RfaWQYAyABKAkSFQoNdmFsaWRhdGVfb25seRgEIAEoCCK3AQoTVXBkYXRlVGVuYW50UmVxdWVzdBIRCgl0ZW5hbnRfaWQYASABKAkSMgoGdGVuYW50GAIgASgLMiIudGVzc2VyYS5kaXJlY3RvcnkudjEuVGVuYW50UmVjb3JkEi8KC3VwZGF0ZV9tYXNrGAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLkZpZWxkTWFzaxIVCg12YWxpZGF0ZV9vbmx5GAQgASgIEhEKCXRha2Vfb3ZlchgFIAEoCCJgChNEZWxldGVUZW5hbnRSZXF1ZXN0EhEKCXRlbmFudF9pZBgBIAEoCRIMCgRldGFnGAMgASgJEhUKDXZhbGlkYXRlX29ubHkYBCABKAgSEQoJdGFrZV9vdmVyGAUgASgIIhYKFERlbGV0ZVRlbmFudFJlc3BvbnNlYgZwcm90bzM", [file_google_protobuf_field_mask, file_google_protobuf_struct, file_google_protobuf_timestamp]);
 
 /**
  * A person.
@@ -1125,4 +1125,813 @@ export type DeleteApplicationSecretResponse = Message<"tessera.directory.v1.Dele
  */
 export const DeleteApplicationSecretResponseSchema: GenMessage<DeleteApplicationSecretResponse> = /*@__PURE__*/
   messageDesc(file_tessera_directory_v1_records, 23);
+
+/**
+ * An API resource with its scopes.
+ *
+ * @generated from message tessera.directory.v1.ResourceRecord
+ */
+export type ResourceRecord = Message<"tessera.directory.v1.ResourceRecord"> & {
+  /**
+   * The `aud` of its tokens; unique within the tenant; never changed.
+   *
+   * @generated from field: string audience = 1;
+   */
+  audience: string;
+
+  /**
+   * As in UserRecord.
+   *
+   * @generated from field: string etag = 2;
+   */
+  etag: string;
+
+  /**
+   * As in UserRecord.
+   *
+   * @generated from field: string owner = 3;
+   */
+  owner: string;
+
+  /**
+   * @generated from field: string name = 10;
+   */
+  name: string;
+
+  /**
+   * Other tenants of the same issuer may declare the audience too, if they also say so.
+   *
+   * @generated from field: bool shared = 11;
+   */
+  shared: boolean;
+
+  /**
+   * Each belongs to one resource of the tenant.
+   *
+   * @generated from field: repeated tessera.directory.v1.DeclaredScope scopes = 12;
+   */
+  scopes: DeclaredScope[];
+
+  /**
+   * "at+jwt" or "JWT".
+   *
+   * @generated from field: string token_type = 13;
+   */
+  tokenType: string;
+
+  /**
+   * "array" or "string".
+   *
+   * @generated from field: string scope_format = 14;
+   */
+  scopeFormat: string;
+
+  /**
+   * "RS256" or "ES256".
+   *
+   * @generated from field: string signing_algorithm = 15;
+   */
+  signingAlgorithm: string;
+};
+
+/**
+ * Describes the message tessera.directory.v1.ResourceRecord.
+ * Use `create(ResourceRecordSchema)` to create a new message.
+ */
+export const ResourceRecordSchema: GenMessage<ResourceRecord> = /*@__PURE__*/
+  messageDesc(file_tessera_directory_v1_records, 24);
+
+/**
+ * @generated from message tessera.directory.v1.DeclaredScope
+ */
+export type DeclaredScope = Message<"tessera.directory.v1.DeclaredScope"> & {
+  /**
+   * @generated from field: string name = 1;
+   */
+  name: string;
+
+  /**
+   * For people.
+   *
+   * @generated from field: string description = 2;
+   */
+  description: string;
+};
+
+/**
+ * Describes the message tessera.directory.v1.DeclaredScope.
+ * Use `create(DeclaredScopeSchema)` to create a new message.
+ */
+export const DeclaredScopeSchema: GenMessage<DeclaredScope> = /*@__PURE__*/
+  messageDesc(file_tessera_directory_v1_records, 25);
+
+/**
+ * @generated from message tessera.directory.v1.GetResourceRecordRequest
+ */
+export type GetResourceRecordRequest = Message<"tessera.directory.v1.GetResourceRecordRequest"> & {
+  /**
+   * @generated from field: string tenant_id = 1;
+   */
+  tenantId: string;
+
+  /**
+   * @generated from field: string audience = 2;
+   */
+  audience: string;
+};
+
+/**
+ * Describes the message tessera.directory.v1.GetResourceRecordRequest.
+ * Use `create(GetResourceRecordRequestSchema)` to create a new message.
+ */
+export const GetResourceRecordRequestSchema: GenMessage<GetResourceRecordRequest> = /*@__PURE__*/
+  messageDesc(file_tessera_directory_v1_records, 26);
+
+/**
+ * @generated from message tessera.directory.v1.ListResourcesRequest
+ */
+export type ListResourcesRequest = Message<"tessera.directory.v1.ListResourcesRequest"> & {
+  /**
+   * @generated from field: string tenant_id = 1;
+   */
+  tenantId: string;
+
+  /**
+   * At most 1000; 0 means 50.
+   *
+   * @generated from field: int32 page_size = 2;
+   */
+  pageSize: number;
+
+  /**
+   * `next_page_token` of the page before, with the same `search`.
+   *
+   * @generated from field: string page_token = 3;
+   */
+  pageToken: string;
+
+  /**
+   * Part of the audience or the name, in any case. Empty: all resources.
+   *
+   * @generated from field: string search = 4;
+   */
+  search: string;
+};
+
+/**
+ * Describes the message tessera.directory.v1.ListResourcesRequest.
+ * Use `create(ListResourcesRequestSchema)` to create a new message.
+ */
+export const ListResourcesRequestSchema: GenMessage<ListResourcesRequest> = /*@__PURE__*/
+  messageDesc(file_tessera_directory_v1_records, 27);
+
+/**
+ * @generated from message tessera.directory.v1.ListResourcesResponse
+ */
+export type ListResourcesResponse = Message<"tessera.directory.v1.ListResourcesResponse"> & {
+  /**
+   * In the order of the audiences.
+   *
+   * @generated from field: repeated tessera.directory.v1.ResourceRecord resources = 1;
+   */
+  resources: ResourceRecord[];
+
+  /**
+   * Empty after the last page.
+   *
+   * @generated from field: string next_page_token = 2;
+   */
+  nextPageToken: string;
+};
+
+/**
+ * Describes the message tessera.directory.v1.ListResourcesResponse.
+ * Use `create(ListResourcesResponseSchema)` to create a new message.
+ */
+export const ListResourcesResponseSchema: GenMessage<ListResourcesResponse> = /*@__PURE__*/
+  messageDesc(file_tessera_directory_v1_records, 28);
+
+/**
+ * @generated from message tessera.directory.v1.CreateResourceRequest
+ */
+export type CreateResourceRequest = Message<"tessera.directory.v1.CreateResourceRequest"> & {
+  /**
+   * @generated from field: string tenant_id = 1;
+   */
+  tenantId: string;
+
+  /**
+   * @generated from field: tessera.directory.v1.ResourceRecord resource = 2;
+   */
+  resource?: ResourceRecord | undefined;
+
+  /**
+   * As in CreateUserRequest.
+   *
+   * @generated from field: string request_id = 3;
+   */
+  requestId: string;
+
+  /**
+   * Checks everything, and changes nothing (AIP-163).
+   *
+   * @generated from field: bool validate_only = 4;
+   */
+  validateOnly: boolean;
+};
+
+/**
+ * Describes the message tessera.directory.v1.CreateResourceRequest.
+ * Use `create(CreateResourceRequestSchema)` to create a new message.
+ */
+export const CreateResourceRequestSchema: GenMessage<CreateResourceRequest> = /*@__PURE__*/
+  messageDesc(file_tessera_directory_v1_records, 29);
+
+/**
+ * @generated from message tessera.directory.v1.UpdateResourceRequest
+ */
+export type UpdateResourceRequest = Message<"tessera.directory.v1.UpdateResourceRequest"> & {
+  /**
+   * @generated from field: string tenant_id = 1;
+   */
+  tenantId: string;
+
+  /**
+   * With `audience`, and with the `etag` that it must still have, if any.
+   *
+   * @generated from field: tessera.directory.v1.ResourceRecord resource = 2;
+   */
+  resource?: ResourceRecord | undefined;
+
+  /**
+   * As in UpdateUserRequest.
+   *
+   * @generated from field: google.protobuf.FieldMask update_mask = 3;
+   */
+  updateMask?: FieldMask | undefined;
+
+  /**
+   * Checks everything, and changes nothing (AIP-163).
+   *
+   * @generated from field: bool validate_only = 4;
+   */
+  validateOnly: boolean;
+
+  /**
+   * Takes the record from its owner.
+   *
+   * @generated from field: bool take_over = 5;
+   */
+  takeOver: boolean;
+};
+
+/**
+ * Describes the message tessera.directory.v1.UpdateResourceRequest.
+ * Use `create(UpdateResourceRequestSchema)` to create a new message.
+ */
+export const UpdateResourceRequestSchema: GenMessage<UpdateResourceRequest> = /*@__PURE__*/
+  messageDesc(file_tessera_directory_v1_records, 30);
+
+/**
+ * @generated from message tessera.directory.v1.DeleteResourceRequest
+ */
+export type DeleteResourceRequest = Message<"tessera.directory.v1.DeleteResourceRequest"> & {
+  /**
+   * @generated from field: string tenant_id = 1;
+   */
+  tenantId: string;
+
+  /**
+   * @generated from field: string audience = 2;
+   */
+  audience: string;
+
+  /**
+   * If not empty, the version that the record must still have.
+   *
+   * @generated from field: string etag = 3;
+   */
+  etag: string;
+
+  /**
+   * Checks everything, and changes nothing (AIP-163).
+   *
+   * @generated from field: bool validate_only = 4;
+   */
+  validateOnly: boolean;
+
+  /**
+   * Deletes the record of another owner.
+   *
+   * @generated from field: bool take_over = 5;
+   */
+  takeOver: boolean;
+};
+
+/**
+ * Describes the message tessera.directory.v1.DeleteResourceRequest.
+ * Use `create(DeleteResourceRequestSchema)` to create a new message.
+ */
+export const DeleteResourceRequestSchema: GenMessage<DeleteResourceRequest> = /*@__PURE__*/
+  messageDesc(file_tessera_directory_v1_records, 31);
+
+/**
+ * @generated from message tessera.directory.v1.DeleteResourceResponse
+ */
+export type DeleteResourceResponse = Message<"tessera.directory.v1.DeleteResourceResponse"> & {
+};
+
+/**
+ * Describes the message tessera.directory.v1.DeleteResourceResponse.
+ * Use `create(DeleteResourceResponseSchema)` to create a new message.
+ */
+export const DeleteResourceResponseSchema: GenMessage<DeleteResourceResponse> = /*@__PURE__*/
+  messageDesc(file_tessera_directory_v1_records, 32);
+
+/**
+ * A role. Only its owner can change, by a file that takes it over.
+ *
+ * @generated from message tessera.directory.v1.RoleRecord
+ */
+export type RoleRecord = Message<"tessera.directory.v1.RoleRecord"> & {
+  /**
+   * @generated from field: string name = 1;
+   */
+  name: string;
+
+  /**
+   * As in UserRecord.
+   *
+   * @generated from field: string etag = 2;
+   */
+  etag: string;
+
+  /**
+   * As in UserRecord.
+   *
+   * @generated from field: string owner = 3;
+   */
+  owner: string;
+};
+
+/**
+ * Describes the message tessera.directory.v1.RoleRecord.
+ * Use `create(RoleRecordSchema)` to create a new message.
+ */
+export const RoleRecordSchema: GenMessage<RoleRecord> = /*@__PURE__*/
+  messageDesc(file_tessera_directory_v1_records, 33);
+
+/**
+ * @generated from message tessera.directory.v1.GetRoleRecordRequest
+ */
+export type GetRoleRecordRequest = Message<"tessera.directory.v1.GetRoleRecordRequest"> & {
+  /**
+   * @generated from field: string tenant_id = 1;
+   */
+  tenantId: string;
+
+  /**
+   * @generated from field: string name = 2;
+   */
+  name: string;
+};
+
+/**
+ * Describes the message tessera.directory.v1.GetRoleRecordRequest.
+ * Use `create(GetRoleRecordRequestSchema)` to create a new message.
+ */
+export const GetRoleRecordRequestSchema: GenMessage<GetRoleRecordRequest> = /*@__PURE__*/
+  messageDesc(file_tessera_directory_v1_records, 34);
+
+/**
+ * @generated from message tessera.directory.v1.ListRolesRequest
+ */
+export type ListRolesRequest = Message<"tessera.directory.v1.ListRolesRequest"> & {
+  /**
+   * @generated from field: string tenant_id = 1;
+   */
+  tenantId: string;
+
+  /**
+   * At most 1000; 0 means 50.
+   *
+   * @generated from field: int32 page_size = 2;
+   */
+  pageSize: number;
+
+  /**
+   * `next_page_token` of the page before, with the same `search`.
+   *
+   * @generated from field: string page_token = 3;
+   */
+  pageToken: string;
+
+  /**
+   * Part of the name, in any case. Empty: all roles.
+   *
+   * @generated from field: string search = 4;
+   */
+  search: string;
+};
+
+/**
+ * Describes the message tessera.directory.v1.ListRolesRequest.
+ * Use `create(ListRolesRequestSchema)` to create a new message.
+ */
+export const ListRolesRequestSchema: GenMessage<ListRolesRequest> = /*@__PURE__*/
+  messageDesc(file_tessera_directory_v1_records, 35);
+
+/**
+ * @generated from message tessera.directory.v1.ListRolesResponse
+ */
+export type ListRolesResponse = Message<"tessera.directory.v1.ListRolesResponse"> & {
+  /**
+   * In the order of the names.
+   *
+   * @generated from field: repeated tessera.directory.v1.RoleRecord roles = 1;
+   */
+  roles: RoleRecord[];
+
+  /**
+   * Empty after the last page.
+   *
+   * @generated from field: string next_page_token = 2;
+   */
+  nextPageToken: string;
+};
+
+/**
+ * Describes the message tessera.directory.v1.ListRolesResponse.
+ * Use `create(ListRolesResponseSchema)` to create a new message.
+ */
+export const ListRolesResponseSchema: GenMessage<ListRolesResponse> = /*@__PURE__*/
+  messageDesc(file_tessera_directory_v1_records, 36);
+
+/**
+ * @generated from message tessera.directory.v1.CreateRoleRequest
+ */
+export type CreateRoleRequest = Message<"tessera.directory.v1.CreateRoleRequest"> & {
+  /**
+   * @generated from field: string tenant_id = 1;
+   */
+  tenantId: string;
+
+  /**
+   * @generated from field: tessera.directory.v1.RoleRecord role = 2;
+   */
+  role?: RoleRecord | undefined;
+
+  /**
+   * As in CreateUserRequest.
+   *
+   * @generated from field: string request_id = 3;
+   */
+  requestId: string;
+
+  /**
+   * Checks everything, and changes nothing (AIP-163).
+   *
+   * @generated from field: bool validate_only = 4;
+   */
+  validateOnly: boolean;
+};
+
+/**
+ * Describes the message tessera.directory.v1.CreateRoleRequest.
+ * Use `create(CreateRoleRequestSchema)` to create a new message.
+ */
+export const CreateRoleRequestSchema: GenMessage<CreateRoleRequest> = /*@__PURE__*/
+  messageDesc(file_tessera_directory_v1_records, 37);
+
+/**
+ * @generated from message tessera.directory.v1.DeleteRoleRequest
+ */
+export type DeleteRoleRequest = Message<"tessera.directory.v1.DeleteRoleRequest"> & {
+  /**
+   * @generated from field: string tenant_id = 1;
+   */
+  tenantId: string;
+
+  /**
+   * @generated from field: string name = 2;
+   */
+  name: string;
+
+  /**
+   * If not empty, the version that the record must still have.
+   *
+   * @generated from field: string etag = 3;
+   */
+  etag: string;
+
+  /**
+   * Checks everything, and changes nothing (AIP-163).
+   *
+   * @generated from field: bool validate_only = 4;
+   */
+  validateOnly: boolean;
+
+  /**
+   * Deletes the record of another owner.
+   *
+   * @generated from field: bool take_over = 5;
+   */
+  takeOver: boolean;
+};
+
+/**
+ * Describes the message tessera.directory.v1.DeleteRoleRequest.
+ * Use `create(DeleteRoleRequestSchema)` to create a new message.
+ */
+export const DeleteRoleRequestSchema: GenMessage<DeleteRoleRequest> = /*@__PURE__*/
+  messageDesc(file_tessera_directory_v1_records, 38);
+
+/**
+ * @generated from message tessera.directory.v1.DeleteRoleResponse
+ */
+export type DeleteRoleResponse = Message<"tessera.directory.v1.DeleteRoleResponse"> & {
+};
+
+/**
+ * Describes the message tessera.directory.v1.DeleteRoleResponse.
+ * Use `create(DeleteRoleResponseSchema)` to create a new message.
+ */
+export const DeleteRoleResponseSchema: GenMessage<DeleteRoleResponse> = /*@__PURE__*/
+  messageDesc(file_tessera_directory_v1_records, 39);
+
+/**
+ * A tenant, without what is in it.
+ *
+ * @generated from message tessera.directory.v1.TenantRecord
+ */
+export type TenantRecord = Message<"tessera.directory.v1.TenantRecord"> & {
+  /**
+   * Slug: lower-case letters, digits, dashes; never changed.
+   *
+   * @generated from field: string tenant_id = 1;
+   */
+  tenantId: string;
+
+  /**
+   * As in UserRecord.
+   *
+   * @generated from field: string etag = 2;
+   */
+  etag: string;
+
+  /**
+   * As in UserRecord.
+   *
+   * @generated from field: string owner = 3;
+   */
+  owner: string;
+
+  /**
+   * Set by the server.
+   *
+   * @generated from field: google.protobuf.Timestamp create_time = 4;
+   */
+  createTime?: Timestamp | undefined;
+
+  /**
+   * Set by the server.
+   *
+   * @generated from field: google.protobuf.Timestamp update_time = 5;
+   */
+  updateTime?: Timestamp | undefined;
+
+  /**
+   * @generated from field: string name = 10;
+   */
+  name: string;
+
+  /**
+   * "active" or "disabled".
+   *
+   * @generated from field: string status = 11;
+   */
+  status: string;
+
+  /**
+   * Its own issuer; empty if it is served at the shared one.
+   *
+   * @generated from field: string issuer = 12;
+   */
+  issuer: string;
+};
+
+/**
+ * Describes the message tessera.directory.v1.TenantRecord.
+ * Use `create(TenantRecordSchema)` to create a new message.
+ */
+export const TenantRecordSchema: GenMessage<TenantRecord> = /*@__PURE__*/
+  messageDesc(file_tessera_directory_v1_records, 40);
+
+/**
+ * @generated from message tessera.directory.v1.GetTenantRecordRequest
+ */
+export type GetTenantRecordRequest = Message<"tessera.directory.v1.GetTenantRecordRequest"> & {
+  /**
+   * @generated from field: string tenant_id = 1;
+   */
+  tenantId: string;
+};
+
+/**
+ * Describes the message tessera.directory.v1.GetTenantRecordRequest.
+ * Use `create(GetTenantRecordRequestSchema)` to create a new message.
+ */
+export const GetTenantRecordRequestSchema: GenMessage<GetTenantRecordRequest> = /*@__PURE__*/
+  messageDesc(file_tessera_directory_v1_records, 41);
+
+/**
+ * @generated from message tessera.directory.v1.ListTenantsRequest
+ */
+export type ListTenantsRequest = Message<"tessera.directory.v1.ListTenantsRequest"> & {
+  /**
+   * At most 1000; 0 means 50.
+   *
+   * @generated from field: int32 page_size = 2;
+   */
+  pageSize: number;
+
+  /**
+   * `next_page_token` of the page before, with the same `search`.
+   *
+   * @generated from field: string page_token = 3;
+   */
+  pageToken: string;
+
+  /**
+   * Part of the identifier or the name, in any case. Empty: all tenants.
+   *
+   * @generated from field: string search = 4;
+   */
+  search: string;
+};
+
+/**
+ * Describes the message tessera.directory.v1.ListTenantsRequest.
+ * Use `create(ListTenantsRequestSchema)` to create a new message.
+ */
+export const ListTenantsRequestSchema: GenMessage<ListTenantsRequest> = /*@__PURE__*/
+  messageDesc(file_tessera_directory_v1_records, 42);
+
+/**
+ * @generated from message tessera.directory.v1.ListTenantsResponse
+ */
+export type ListTenantsResponse = Message<"tessera.directory.v1.ListTenantsResponse"> & {
+  /**
+   * In the order of the identifiers.
+   *
+   * @generated from field: repeated tessera.directory.v1.TenantRecord tenants = 1;
+   */
+  tenants: TenantRecord[];
+
+  /**
+   * Empty after the last page.
+   *
+   * @generated from field: string next_page_token = 2;
+   */
+  nextPageToken: string;
+};
+
+/**
+ * Describes the message tessera.directory.v1.ListTenantsResponse.
+ * Use `create(ListTenantsResponseSchema)` to create a new message.
+ */
+export const ListTenantsResponseSchema: GenMessage<ListTenantsResponse> = /*@__PURE__*/
+  messageDesc(file_tessera_directory_v1_records, 43);
+
+/**
+ * @generated from message tessera.directory.v1.CreateTenantRequest
+ */
+export type CreateTenantRequest = Message<"tessera.directory.v1.CreateTenantRequest"> & {
+  /**
+   * @generated from field: string tenant_id = 1;
+   */
+  tenantId: string;
+
+  /**
+   * @generated from field: tessera.directory.v1.TenantRecord tenant = 2;
+   */
+  tenant?: TenantRecord | undefined;
+
+  /**
+   * As in CreateUserRequest.
+   *
+   * @generated from field: string request_id = 3;
+   */
+  requestId: string;
+
+  /**
+   * Checks everything, and changes nothing (AIP-163).
+   *
+   * @generated from field: bool validate_only = 4;
+   */
+  validateOnly: boolean;
+};
+
+/**
+ * Describes the message tessera.directory.v1.CreateTenantRequest.
+ * Use `create(CreateTenantRequestSchema)` to create a new message.
+ */
+export const CreateTenantRequestSchema: GenMessage<CreateTenantRequest> = /*@__PURE__*/
+  messageDesc(file_tessera_directory_v1_records, 44);
+
+/**
+ * @generated from message tessera.directory.v1.UpdateTenantRequest
+ */
+export type UpdateTenantRequest = Message<"tessera.directory.v1.UpdateTenantRequest"> & {
+  /**
+   * @generated from field: string tenant_id = 1;
+   */
+  tenantId: string;
+
+  /**
+   * With the `etag` that it must still have, if any.
+   *
+   * @generated from field: tessera.directory.v1.TenantRecord tenant = 2;
+   */
+  tenant?: TenantRecord | undefined;
+
+  /**
+   * As in UpdateUserRequest.
+   *
+   * @generated from field: google.protobuf.FieldMask update_mask = 3;
+   */
+  updateMask?: FieldMask | undefined;
+
+  /**
+   * Checks everything, and changes nothing (AIP-163).
+   *
+   * @generated from field: bool validate_only = 4;
+   */
+  validateOnly: boolean;
+
+  /**
+   * Takes the record from its owner.
+   *
+   * @generated from field: bool take_over = 5;
+   */
+  takeOver: boolean;
+};
+
+/**
+ * Describes the message tessera.directory.v1.UpdateTenantRequest.
+ * Use `create(UpdateTenantRequestSchema)` to create a new message.
+ */
+export const UpdateTenantRequestSchema: GenMessage<UpdateTenantRequest> = /*@__PURE__*/
+  messageDesc(file_tessera_directory_v1_records, 45);
+
+/**
+ * @generated from message tessera.directory.v1.DeleteTenantRequest
+ */
+export type DeleteTenantRequest = Message<"tessera.directory.v1.DeleteTenantRequest"> & {
+  /**
+   * @generated from field: string tenant_id = 1;
+   */
+  tenantId: string;
+
+  /**
+   * If not empty, the version that the record must still have.
+   *
+   * @generated from field: string etag = 3;
+   */
+  etag: string;
+
+  /**
+   * Checks everything, and changes nothing (AIP-163).
+   *
+   * @generated from field: bool validate_only = 4;
+   */
+  validateOnly: boolean;
+
+  /**
+   * Deletes the record of another owner.
+   *
+   * @generated from field: bool take_over = 5;
+   */
+  takeOver: boolean;
+};
+
+/**
+ * Describes the message tessera.directory.v1.DeleteTenantRequest.
+ * Use `create(DeleteTenantRequestSchema)` to create a new message.
+ */
+export const DeleteTenantRequestSchema: GenMessage<DeleteTenantRequest> = /*@__PURE__*/
+  messageDesc(file_tessera_directory_v1_records, 46);
+
+/**
+ * @generated from message tessera.directory.v1.DeleteTenantResponse
+ */
+export type DeleteTenantResponse = Message<"tessera.directory.v1.DeleteTenantResponse"> & {
+};
+
+/**
+ * Describes the message tessera.directory.v1.DeleteTenantResponse.
+ * Use `create(DeleteTenantResponseSchema)` to create a new message.
+ */
+export const DeleteTenantResponseSchema: GenMessage<DeleteTenantResponse> = /*@__PURE__*/
+  messageDesc(file_tessera_directory_v1_records, 47);
 

@@ -1,0 +1,109 @@
+import type { CallContext, DescMessage, MessageShape } from '@tessera/rpc';
+import { notFound } from '../messages.ts';
+import type { RecordKind, RecordKinds } from '../store/records.ts';
+import type { AdminStore, RecordTransaction } from '../store/store.ts';
+import { recordNames, type Outcome, type RecordChanges } from './change-records.ts';
+import { pageRequest, pageToken } from './page-token.ts';
+import { updatedEntry, type Entry, type RecordForm } from './record-form.ts';
+
+export interface RecordCallsDeps {
+  readonly store: Pick<AdminStore, 'findRecord' | 'listRecords'>;
+  readonly records: RecordChanges;
+}
+
+/** What distinguishes a kind whose records have the key that their declaration gives them. */
+interface Noun<K extends RecordKind, D extends DescMessage> {
+  readonly kind: K;
+  readonly form: RecordForm<D>;
+  /** The entry that asks for a record. */
+  entryOf(record: RecordKinds[K]): Entry;
+  messageOf(outcome: Outcome<RecordKinds[K]>): MessageShape<D>;
+  /** The record that an entry asks for. Throws ConnectError for broken rules. */
+  desired(
+    entry: Entry,
+    present: RecordKinds[K] | undefined,
+    around: RecordTransaction,
+  ): Promise<RecordKinds[K]>;
+}
+
+interface Intent {
+  readonly tenantId: string;
+  readonly validateOnly: boolean;
+}
+
+interface ChangeIntent extends Intent {
+  readonly id: string;
+  readonly etag: string;
+  readonly takeOver: boolean;
+}
+
+/** The standard methods of a kind, without the names of their fields. */
+export function recordCalls<K extends RecordKind, D extends DescMessage>(
+  { kind, form, entryOf, messageOf, desired }: Noun<K, D>,
+  { store, records }: RecordCallsDeps,
+) {
+  return {
+    async get(tenantId: string, id: string) {
+      const found = await store.findRecord(kind, tenantId, id);
+      if (found === undefined) throw notFound(recordNames[kind]);
+      return messageOf(found);
+    },
+
+    async list(tenantId: string, page: Parameters<typeof pageRequest>[0]) {
+      const request = pageRequest(page);
+      const { records: found, next } = await store.listRecords(kind, tenantId, request);
+      return { found: found.map(messageOf), nextPageToken: pageToken(next, request) };
+    },
+
+    async create(
+      given: MessageShape<D> | undefined,
+      request: Intent & { readonly id: string; readonly requestId: string },
+      context: CallContext,
+    ) {
+      const entry = form.entryOf(given);
+      const created = await records.create(
+        kind,
+        {
+          ...request,
+          isRepeat: () => true,
+          draft: async (around) => desired(entry, undefined, around),
+        },
+        context,
+      );
+      return messageOf(created);
+    },
+
+    async update(
+      given: MessageShape<D> | undefined,
+      {
+        updateMask,
+        ...request
+      }: ChangeIntent & { readonly updateMask?: { readonly paths: string[] } | undefined },
+      context: CallContext,
+    ) {
+      const entry = form.entryOf(given);
+      const paths = form.pathsOf(updateMask, entry);
+      const updated = await records.update(
+        kind,
+        {
+          ...request,
+          draft: async (present, around) =>
+            desired(updatedEntry(entryOf(present), entry, paths), present, around),
+        },
+        context,
+      );
+      return messageOf(updated);
+    },
+
+    async delete(
+      request: ChangeIntent & {
+        /** Throws ConnectError if the record must stay. */
+        readonly allow?: (present: RecordKinds[K], around: RecordTransaction) => Promise<void>;
+      },
+      context: CallContext,
+    ) {
+      await records.delete(kind, request, context);
+      return {};
+    },
+  };
+}

@@ -1,0 +1,78 @@
+import { Code, ConnectError, type Handlers } from '@tessera/rpc';
+import type { DirectoryAdminService } from '@tessera/proto-gen/directory';
+import { ResourceRecordSchema } from '@tessera/proto-gen/records';
+import { apiOwner } from '../declared/owner.ts';
+import { desiredOf, entryOf, valuesOf } from '../fields/field.ts';
+import { recordCalls, type RecordCallsDeps } from '../records/record-calls.ts';
+import { recordForm } from '../records/record-form.ts';
+import type { RecordTransaction } from '../store/store.ts';
+import { checkResources, jwtAudienceAsClientId } from './checks.ts';
+import { resource, resourceFields, type ResourceRecord } from './fields.ts';
+
+type ResourceCalls = 'getResource' | 'listResources' | 'createResource' | 'updateResource' | 'deleteResource';
+
+const form = recordForm(ResourceRecordSchema, 'resource', Object.keys(resourceFields));
+
+/** The calls that read and change one API resource with its scopes. */
+export function resourceCalls(
+  deps: RecordCallsDeps,
+): Pick<Handlers<typeof DirectoryAdminService>, ResourceCalls> {
+  const calls = recordCalls(
+    {
+      kind: 'resource',
+      form,
+      entryOf: (record) => entryOf(resourceFields, record),
+      messageOf: (outcome) => form.messageOf(valuesOf(resourceFields, outcome.record), outcome),
+      async desired(entry, present, around) {
+        const declared = form.parse(resource, entry);
+        const after = { ...desiredOf(resourceFields, declared, present), owner: apiOwner };
+        const others = (await around.resources()).filter(({ audience }) => audience !== after.audience);
+        const isClientId =
+          after.tokenType === 'JWT' && (await around.find('application', after.audience)) !== undefined;
+        form.check((report) => {
+          checkResources({ resources: [after] }, ([, , ...path], message) => report(path, message), others);
+          if (isClientId) report(['audience'], jwtAudienceAsClientId);
+        });
+        await refuseUsed(present, after, around);
+        return after;
+      },
+    },
+    deps,
+  );
+  return {
+    getResource: async ({ tenantId, audience }) => calls.get(tenantId, audience),
+    async listResources({ tenantId, ...page }) {
+      const { found: resources, nextPageToken } = await calls.list(tenantId, page);
+      return { resources, nextPageToken };
+    },
+    createResource: async ({ resource: given, ...request }, context) =>
+      calls.create(given, { ...request, id: given?.audience ?? '' }, context),
+    async updateResource({ resource: given, ...request }, context) {
+      const { audience: id = '', etag = '' } = given ?? {};
+      return calls.update(given, { ...request, id, etag }, context);
+    },
+    deleteResource: async ({ audience: id, ...request }, context) =>
+      calls.delete(
+        { ...request, id, allow: async (present, around) => refuseUsed(present, undefined, around) },
+        context,
+      ),
+  };
+}
+
+/** Throws FailedPrecondition if applications refer to what the resource loses. */
+async function refuseUsed(
+  before: ResourceRecord | undefined,
+  after: ResourceRecord | undefined,
+  around: RecordTransaction,
+): Promise<void> {
+  if (before === undefined) return;
+  const kept = new Set(after?.scopes.map(({ name }) => name));
+  const scopes = before.scopes.map(({ name }) => name).filter((name) => !kept.has(name));
+  const audiences = after === undefined ? [before.audience] : [];
+  const users = scopes.length + audiences.length === 0 ? [] : await around.usersOf({ scopes, audiences });
+  if (users.length > 0)
+    throw new ConnectError(
+      `The resource or a scope that it would lose is used by ${users.join(', ')}.`,
+      Code.FailedPrecondition,
+    );
+}

@@ -1,0 +1,13 @@
+import { pageByKey, type RecordTable } from '../records/record-table.ts';
+import type { RoleRecord } from './fields.ts';
+
+const place = { from: 'directory.role ro', alias: 'ro', key: 'name' };
+
+/** Roles, page by page in the order of their names. */
+export const roleTable: RecordTable<RoleRecord> = {
+  ...place,
+  isDated: false,
+  selected: 'ro.name, ro.owner',
+  read: (row) => ({ name: String(row['name']), owner: String(row['owner']) }),
+  page: pageByKey({ ...place, name: 'name' }),
+};

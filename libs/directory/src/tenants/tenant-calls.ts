@@ -1,0 +1,69 @@
+import { Code, ConnectError, type Handlers } from '@tessera/rpc';
+import type { DirectoryAdminService } from '@tessera/proto-gen/directory';
+import { TenantRecordSchema } from '@tessera/proto-gen/records';
+import { z } from 'zod';
+import { apiOwner } from '../declared/owner.ts';
+import { desiredOf, entryOf, shapeOf, valuesOf } from '../fields/field.ts';
+import { recordCalls, type RecordCallsDeps } from '../records/record-calls.ts';
+import { recordForm } from '../records/record-form.ts';
+import { tenantFields, tenantId } from './fields.ts';
+
+type TenantCalls = 'getTenant' | 'listTenants' | 'createTenant' | 'updateTenant' | 'deleteTenant';
+
+const declaredTenant = z.strictObject({ tenantId: tenantId.schema, ...shapeOf(tenantFields) });
+const form = recordForm(TenantRecordSchema, 'tenant', Object.keys(declaredTenant.shape));
+
+/**
+ * The calls that read and change one tenant, without what is in it.
+ * @param sharedIssuer no tenant may have it; undefined if it is taken from the host of each request
+ */
+export function tenantCalls(
+  deps: RecordCallsDeps & { readonly sharedIssuer: string | undefined },
+): Pick<Handlers<typeof DirectoryAdminService>, TenantCalls> {
+  const calls = recordCalls(
+    {
+      kind: 'tenant',
+      form,
+      entryOf: (record) => ({ tenantId: record.tenantId, ...entryOf(tenantFields, record) }),
+      messageOf: (outcome) => {
+        const { tenantId: id } = outcome.record;
+        return form.messageOf({ tenantId: id, ...valuesOf(tenantFields, outcome.record) }, outcome);
+      },
+      async desired(entry, present) {
+        const { tenantId: id, ...declared } = form.parse(declaredTenant, entry);
+        if (declared.issuer !== '' && declared.issuer === deps.sharedIssuer)
+          form.check((report) => report(['issuer'], 'is the shared issuer'));
+        return { tenantId: id, owner: apiOwner, ...desiredOf(tenantFields, declared, present) };
+      },
+    },
+    deps,
+  );
+  return {
+    getTenant: async ({ tenantId: id }) => calls.get(id, id),
+    async listTenants(page) {
+      const { found: tenants, nextPageToken } = await calls.list('', page);
+      return { tenants, nextPageToken };
+    },
+    createTenant: async ({ tenantId: id, tenant, ...request }, context) =>
+      calls.create(tenant && { ...tenant, tenantId: id }, { ...request, tenantId: id, id }, context),
+    updateTenant: async ({ tenantId: id, tenant, ...request }, context) =>
+      calls.update(
+        tenant && { ...tenant, tenantId: id },
+        { ...request, tenantId: id, id, etag: tenant?.etag ?? '' },
+        context,
+      ),
+    deleteTenant: async ({ tenantId: id, ...request }, context) =>
+      calls.delete(
+        {
+          ...request,
+          tenantId: id,
+          id,
+          async allow(_, around) {
+            if (await around.isEmpty()) return;
+            throw new ConnectError('The tenant has records. Delete them first.', Code.FailedPrecondition);
+          },
+        },
+        context,
+      ),
+  };
+}
