@@ -95,6 +95,25 @@ describe('the record of a change', () => {
     expect(counts).toEqual({ created: 5, updated: 0, deleted: 0 });
   });
 
+  it('names the owner of the record, unless it is the usual one', () => {
+    const ownersOf = (owner: string) => {
+      const owned = <T extends object>(record: T) => ({ ...record, owner });
+      const { events } = happened(
+        {
+          tenant: owned(state.tenant),
+          resources: state.resources.map(owned),
+          roles: state.roles.map(owned),
+          users: [owned(user)],
+          applications: [owned(application)],
+        },
+        'nothing',
+      );
+      return events.map(({ details }) => details?.['owner']);
+    };
+    expect(ownersOf('api')).toEqual(['api', 'api', 'api', 'api']);
+    expect(ownersOf('file')).toEqual([undefined, undefined, undefined, undefined]);
+  });
+
   it.each<[string, Partial<UserRecord>, string[]]>([
     ['disabled', { status: 'disabled' }, ['user.disabled']],
     ['locked', { status: 'locked' }, ['user.locked']],

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { AuditEvent } from '@tessera/audit';
-import { changedFields, isEmpty, type Difference, type TenantPlan } from './plan.ts';
+import { fileOwner } from '../declared/owner.ts';
+import { changedFields, isEmpty, touched, type Difference, type TenantPlan } from './plan.ts';
 import type { ApplicationRecord } from '../applications/fields.ts';
 import type { TenantRecord } from '../tenants/fields.ts';
 import type { UserRecord } from '../users/fields.ts';
@@ -12,15 +13,25 @@ type Draft = Omit<AuditEvent, 'outcome' | 'tenantId' | keyof EventBase>;
 /** The audit events of a plan: one for each thing that happened to a user, an application or the tenant. */
 export function eventsOf(plan: TenantPlan, base: EventBase): AuditEvent[] {
   const drafts = [
-    ...(plan.tenant === 'deleted'
-      ? [{ event: 'tenant.deleted' }]
-      : tenantEvents(plan.current?.tenant, plan.desired.tenant)),
+    ...ownedBy(
+      plan.desired.tenant,
+      plan.tenant === 'deleted'
+        ? [{ event: 'tenant.deleted' }]
+        : tenantEvents(plan.current?.tenant, plan.desired.tenant),
+    ),
     ...configurationEvents(plan),
     ...applicationEvents(plan.applications),
     ...userEvents(plan.users),
   ];
   const { tenantId } = plan.desired.tenant;
   return drafts.map((draft) => ({ ...base, ...draft, outcome: 'success', tenantId }));
+}
+
+/** Events of a record name its owner, unless that is the usual one. */
+function ownedBy(record: { readonly owner: string } | undefined, drafts: readonly Draft[]): readonly Draft[] {
+  const owner = record?.owner ?? fileOwner;
+  if (owner === fileOwner) return drafts;
+  return drafts.map((draft) => ({ ...draft, details: { ...draft.details, owner } }));
 }
 
 function tenantEvents(before: TenantRecord | undefined, after: TenantRecord): Draft[] {
@@ -31,9 +42,11 @@ function tenantEvents(before: TenantRecord | undefined, after: TenantRecord): Dr
 }
 
 /** API resources with their scopes, and roles. */
-function configurationEvents({ resources, roles }: TenantPlan): Draft[] {
+function configurationEvents({ resources, roles }: TenantPlan): readonly Draft[] {
   if (isEmpty(resources) && isEmpty(roles)) return [];
-  return [{ event: 'config.changed', details: { resources: summary(resources), roles: summary(roles) } }];
+  const details = { resources: summary(resources), roles: summary(roles) };
+  const [first] = [...touched(resources), ...touched(roles)];
+  return ownedBy(first, [{ event: 'config.changed', details }]);
 }
 
 function summary<T>({ created, updated, deleted }: Difference<T>): string {
@@ -42,9 +55,9 @@ function summary<T>({ created, updated, deleted }: Difference<T>): string {
 
 function applicationEvents({ created, updated, deleted }: Difference<ApplicationRecord>): Draft[] {
   return [
-    ...created.map(({ clientId }) => ({ event: 'client.created', clientId })),
-    ...updated.flatMap(({ before, after }) => applicationUpdate(before, after)),
-    ...deleted.map(({ clientId }) => ({ event: 'client.deleted', clientId })),
+    ...created.flatMap((record) => ownedBy(record, [{ event: 'client.created', clientId: record.clientId }])),
+    ...updated.flatMap(({ before, after }) => ownedBy(after, applicationUpdate(before, after))),
+    ...deleted.flatMap((record) => ownedBy(record, [{ event: 'client.deleted', clientId: record.clientId }])),
   ];
 }
 
@@ -82,9 +95,9 @@ function secretEvent(before: ApplicationRecord, after: ApplicationRecord): strin
 
 function userEvents({ created, updated, deleted }: Difference<UserRecord>): Draft[] {
   return [
-    ...created.map(({ userId }) => ({ event: 'user.created', subject: userId })),
-    ...updated.flatMap(({ before, after }) => userUpdate(before, after)),
-    ...deleted.map(({ userId }) => ({ event: 'user.deleted', subject: userId })),
+    ...created.flatMap((record) => ownedBy(record, [{ event: 'user.created', subject: record.userId }])),
+    ...updated.flatMap(({ before, after }) => ownedBy(after, userUpdate(before, after))),
+    ...deleted.flatMap((record) => ownedBy(record, [{ event: 'user.deleted', subject: record.userId }])),
   ];
 }
 

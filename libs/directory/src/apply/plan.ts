@@ -116,7 +116,8 @@ function ended<T extends { readonly status: string }>({ updated, deleted }: Diff
   return [...stopped.map(({ after }) => after), ...deleted];
 }
 
-function touched<T>(difference: Difference<T>): T[] {
+/** The records that a change creates, updates or deletes. */
+export function touched<T>(difference: Difference<T>): T[] {
   return [...putOf(difference), ...difference.deleted];
 }
 
