@@ -20,6 +20,7 @@ export interface Composition {
   readonly services: readonly BuiltService[];
   readonly gateway: GatewayService;
   readonly token: BuiltService;
+  readonly directory: BuiltService;
   readonly admin: Client<typeof DirectoryAdminService>;
 }
 
@@ -82,6 +83,7 @@ export function compose(
     services: [keys, directory, authorize, device, token, gateway],
     gateway,
     token,
+    directory,
     admin: local(DirectoryAdminService, directory, 'operator', log),
   };
 }

@@ -1,6 +1,6 @@
 import { authorizeConfig } from '@tessera/authorize';
 import { deviceConfig } from '@tessera/device';
-import { applyConfig, directoryConfig, directorySecret } from '@tessera/directory';
+import { administrationConfig, applyConfig, directoryConfig, directorySecret } from '@tessera/directory';
 import { gatewayConfig } from '@tessera/gateway';
 import { keysConfig, keysSecret } from '@tessera/keys';
 import {
@@ -29,6 +29,7 @@ export const standaloneConfig = combine(
   keysConfig,
   directoryConfig,
   applyConfig,
+  administrationConfig,
 );
 
 const developmentSecrets = [keysSecret, directorySecret, tokenSecret];

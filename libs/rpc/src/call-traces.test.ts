@@ -78,17 +78,20 @@ describe('a call that arrives', () => {
   it('joins the trace that its caller names', async () => {
     await recordTraces();
     for (const caller of ['gateway', 'introspector'] as const)
-      expect(traceOriginOf(headers, caller)).toEqual({ parent });
+      expect(traceOriginOf('grpc', headers, caller)).toEqual({ system: 'grpc', parent });
   });
 
   it('starts a trace only if its caller is not one of our processes', async () => {
     await recordTraces();
-    expect(traceOriginOf({}, 'gateway')).toBeUndefined();
-    expect(traceOriginOf({}, 'introspector')).toEqual({ parent: undefined });
-    expect(traceOriginOf({}, 'operator')).toEqual({ parent: undefined });
+    expect(traceOriginOf('grpc', {}, 'gateway')).toBeUndefined();
+    expect(traceOriginOf('grpc', {}, 'introspector')).toEqual({ system: 'grpc', parent: undefined });
+    expect(traceOriginOf('connectrpc', {}, 'operator')).toEqual({
+      system: 'connectrpc',
+      parent: undefined,
+    });
   });
 
   it('has no trace if traces are off', () => {
-    expect(traceOriginOf(headers, 'introspector')).toBeUndefined();
+    expect(traceOriginOf('grpc', headers, 'introspector')).toBeUndefined();
   });
 });

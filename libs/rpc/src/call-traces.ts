@@ -13,17 +13,24 @@ import {
 } from '@tessera/telemetry';
 import type { SpanContext } from '@tessera/telemetry';
 
+/** What carries calls over the wire, as OpenTelemetry names it (`rpc.system.name`). */
+type RpcSystem = 'grpc' | 'connectrpc';
+
 /** Where the trace of a call over the wire starts: at a span of its caller, or with the call itself. */
-export type TraceOrigin = { readonly parent: SpanContext | undefined };
+export type TraceOrigin = { readonly system: RpcSystem; readonly parent: SpanContext | undefined };
 
 /** Callers outside of our processes, so that no gateway has decided whether the request is traced. */
 const outside: ReadonlySet<CallerName> = new Set(['introspector', 'operator']);
 
 /** The origin that the headers of an admitted call name; undefined if it is not traced. */
-export function traceOriginOf(headers: IncomingHttpHeaders, caller: CallerName): TraceOrigin | undefined {
+export function traceOriginOf(
+  system: RpcSystem,
+  headers: IncomingHttpHeaders,
+  caller: CallerName,
+): TraceOrigin | undefined {
   if (!isTracing()) return undefined;
   const parent = readTraceparent(headers[traceparentKey]);
-  return parent !== undefined || outside.has(caller) ? { parent } : undefined;
+  return parent !== undefined || outside.has(caller) ? { system, parent } : undefined;
 }
 
 /** The serving side: a span under that of the caller, be it in this process or in another. */
@@ -32,8 +39,8 @@ export function traceServed(method: DescMethod, invoke: UnaryInvocation): UnaryI
   const about = described(method);
   return (request, call) => {
     const { origin, requestId } = call;
-    const [kind, system] =
-      origin === undefined ? (['internal', 'local'] as const) : (['server', 'grpc'] as const);
+    const kind = origin === undefined ? ('internal' as const) : ('server' as const);
+    const system = origin?.system ?? 'local';
     const attributes = { ...about.attributes, 'tessera.request_id': requestId, 'rpc.system.name': system };
     const span = { ...about, kind, attributes };
     const work = () => invoke(request, call);

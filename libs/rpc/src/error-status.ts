@@ -2,9 +2,10 @@ import { create, fromBinary, toBinary } from '@bufbuild/protobuf';
 import { anyPack, anyUnpack, type Any } from '@bufbuild/protobuf/wkt';
 import { Code, ConnectError } from '@connectrpc/connect';
 import { Metadata, type StatusObject } from '@grpc/grpc-js';
-import { isErrorCode, OAuthError, type ErrorCode } from '@tessera/oauth';
+import { isErrorCode, OAuthError } from '@tessera/oauth';
 import { ErrorStatusSchema, OAuthErrorDetailSchema } from '@tessera/proto-gen/error';
 import { BadRequestSchema } from '@tessera/proto-gen/error-details';
+import { codeOf, detailOf } from './error-detail.ts';
 import { fieldViolations, invalidFields } from './field-violations.ts';
 import { seenByCaller, type PublicError } from './refusal.ts';
 
@@ -13,27 +14,6 @@ const detailKey = 'grpc-status-details-bin';
 
 /** Tells gRPC clients not to retry (gRFC A6): the handler decided, and another attempt would change nothing. */
 const pushbackKey = 'grpc-retry-pushback-ms';
-
-/** gRPC status of each protocol error, for dashboards and stock clients; ours read the detail. Others: INVALID_ARGUMENT. */
-const statusCodes: Partial<Record<ErrorCode, Code>> = {
-  invalid_client: Code.Unauthenticated,
-  invalid_token: Code.Unauthenticated,
-  insufficient_scope: Code.PermissionDenied,
-  access_denied: Code.PermissionDenied,
-  unauthorized_client: Code.PermissionDenied,
-  login_required: Code.FailedPrecondition,
-  interaction_required: Code.FailedPrecondition,
-  consent_required: Code.FailedPrecondition,
-  authorization_pending: Code.FailedPrecondition,
-  expired_token: Code.FailedPrecondition,
-  slow_down: Code.ResourceExhausted,
-  rate_limited: Code.ResourceExhausted,
-  payload_too_large: Code.ResourceExhausted,
-  not_found: Code.NotFound,
-  method_not_allowed: Code.Unimplemented,
-  server_error: Code.Internal,
-  temporarily_unavailable: Code.Unavailable,
-};
 
 /** The gRPC status of an error: code, public sentence and, for a protocol error, its detail. */
 export function toStatus(error: PublicError): StatusObject {
@@ -48,16 +28,8 @@ export function toStatus(error: PublicError): StatusObject {
     }
     return { code, details: error.rawMessage, metadata };
   }
-  const code = statusCodes[error.code] ?? Code.InvalidArgument;
-  const detail = create(OAuthErrorDetailSchema, {
-    code: error.code,
-    message: error.message,
-    retryAfterSeconds: error.retryAfterSeconds ?? 0,
-    refusedClientId: error.refusal?.clientId ?? '',
-    refusedPhase: error.refusal?.phase ?? '',
-    refusedReason: error.refusal?.reason ?? '',
-  });
-  metadata.set(detailKey, statusWith(code, error.message, anyPack(OAuthErrorDetailSchema, detail)));
+  const code = codeOf(error);
+  metadata.set(detailKey, statusWith(code, error.message, anyPack(OAuthErrorDetailSchema, detailOf(error))));
   if (code === Code.Unavailable) metadata.set(pushbackKey, '-1');
   return { code: code as number, details: error.message, metadata };
 }

@@ -1,5 +1,6 @@
 import type { DescMethod } from '@bufbuild/protobuf';
-import { Code } from '@connectrpc/connect';
+import { Code, createClient } from '@connectrpc/connect';
+import { createConnectTransport } from '@connectrpc/connect-node';
 import { Metadata } from '@grpc/grpc-js';
 import { Secret } from '@tessera/kit';
 import { KeysService } from '@tessera/proto-gen/keys';
@@ -7,6 +8,7 @@ import { methodName } from '@tessera/telemetry';
 import { silentLog } from '@tessera/test-kit';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { callerNames, type CallerName } from './call.ts';
+import { serveConnect, type ConnectServer } from './hosts/connect/serve.ts';
 import { serve, type RpcServer } from './hosts/grpc/serve.ts';
 import { local } from './hosts/in-process/local.ts';
 import { declaring } from './testing/declaring.ts';
@@ -51,11 +53,16 @@ const inProcess: Call = async (method, { caller }) => {
 };
 
 let server: RpcServer;
+let connectServer: ConnectServer;
 beforeAll(async () => {
   const credentials = { kind: 'token', token: shared } as const;
-  server = await serve(built, { host: '127.0.0.1', port: 0, credentials, log: silentLog() });
+  const options = { host: '127.0.0.1', port: 0, credentials, log: silentLog() };
+  server = await serve(built, options);
+  connectServer = await serveConnect(built, options);
 });
-afterAll(() => server.drain());
+afterAll(async () => {
+  await Promise.all([server.drain(), connectServer.drain()]);
+});
 
 const overGrpc: Call = (method, { caller, scopes }) => {
   const metadata = new Metadata();
@@ -65,6 +72,25 @@ const overGrpc: Call = (method, { caller, scopes }) => {
   }
   if (scopes !== undefined) metadata.set('authorization', `Bearer ${['of', ...scopes].join('/')}`);
   return outcome(stockCall(`${server.host}:${server.port}`, `/${methodName(method)}`, metadata));
+};
+
+const overConnect: Call = (method, { caller, scopes }) => {
+  const transport = createConnectTransport({
+    baseUrl: `http://${connectServer.host}:${connectServer.port}`,
+    httpVersion: '1.1',
+  });
+  type Method = (request: object, options: object) => Promise<unknown> | AsyncIterable<unknown>;
+  const client = createClient(method.parent, transport) as Record<string, Method>;
+  const headers = {
+    ...(caller !== undefined && { authorization: `Bearer ${shared.reveal()}`, 'x-tessera-caller': caller }),
+    ...(scopes !== undefined && { authorization: `Bearer ${['of', ...scopes].join('/')}` }),
+  };
+  const answer = client[method.localName]?.({}, { headers });
+  return outcome(
+    method.methodKind === 'unary'
+      ? (answer as Promise<unknown>)
+      : (answer as AsyncIterable<unknown>)[Symbol.asyncIterator]().next(),
+  );
 };
 
 async function outcome(work: Promise<unknown>): Promise<string> {
@@ -97,12 +123,21 @@ test('a service with a method that does not declare who may call it is not serve
   await expect(
     serve(undeclared, { host: '127.0.0.1', port: 0, credentials, log: silentLog() }),
   ).rejects.toThrow(refusal);
+  await expect(
+    serveConnect(undeclared, {
+      host: '127.0.0.1',
+      port: 0,
+      credentials: { kind: 'bearer' },
+      log: silentLog(),
+    }),
+  ).rejects.toThrow(refusal);
   expect(() => local(KeysService, undeclared, 'token', silentLog())).toThrow(refusal);
 });
 
 describe.each([
   ['in process', inProcess],
   ['over gRPC', overGrpc],
+  ['over Connect', overConnect],
 ])('a call %s', (_way, call) => {
   test.each(methods.map((method) => [methodName(method), method] as const))(
     'of %s is for the callers that its proto names alone (TEN-5)',
@@ -116,7 +151,10 @@ describe.each([
   );
 });
 
-describe.each([['over gRPC', overGrpc]])('a call %s', (_way, call) => {
+describe.each([
+  ['over gRPC', overGrpc],
+  ['over Connect', overConnect],
+])('a call %s', (_way, call) => {
   test.each(methods.map((method) => [methodName(method), method] as const))(
     'of %s is refused without a caller, and opened by an access token with a scope that its proto names alone',
     async (_name, method) => {

@@ -1,14 +1,16 @@
 /**
- * Calls between services: `serve`, `local`, `openRemoteService` (in `@tessera/rpc/remote`), who may call what, and how errors travel. It
- * knows no service.
+ * Calls between services: `serve`, `serveConnect`, `local`, `openRemoteService` (in `@tessera/rpc/remote`), who may call what, and how
+ * errors travel. It knows no service.
  *
  *     caller ─> typed-client ─┬─> hosts/in-process/ ─────────────────────┐ compact
  *                             └─> client/ ─> channel ══> hosts/grpc/ ────┤ split
+ *     curl, browsers ═════════════════════════════════> hosts/connect/ ──┤
  *                                                                        └─> access/ ─> hosts/invocation ─> handler
  *     errors: OAuthError ─> status with details ─> OAuthError; a failed transport is temporarily_unavailable
  *     deadline, request id and traceparent travel with the call
  */
 import type { BuiltService } from './call.ts';
+import type { ConnectServeOptions, ConnectServer } from './hosts/connect/serve.ts';
 import type { RpcServer, ServeOptions } from './hosts/grpc/serve.ts';
 
 export { create } from '@bufbuild/protobuf';
@@ -31,14 +33,23 @@ export { declaredAccess, type DeclaredAccess } from './access/declared-access.ts
 export { certifiedName } from './access/caller-of-certificate.ts';
 export { isLocal, local } from './hosts/in-process/local.ts';
 export type { RemoteService } from './client/remote.ts';
+export type { ConnectServer } from './hosts/connect/serve.ts';
 export type { RpcServer } from './hosts/grpc/serve.ts';
 export { fieldViolations, invalidFields, type FieldViolation } from './field-violations.ts';
 export { storedMessage, type StoredMessage } from './stored-message.ts';
 export { parseTarget } from './client/target.ts';
 
-// gRPC is loaded with its first use, and `openRemoteService` from `@tessera/rpc/remote`: compact needs neither, and it takes 5 MiB.
+// gRPC and Connect's server are loaded with their first use, and `openRemoteService` from `@tessera/rpc/remote`: compact needs neither, and it takes 5 MiB.
 
 /** Serves over gRPC, as `serve.ts` describes. */
 export async function serve(built: BuiltService, options: ServeOptions): Promise<RpcServer> {
   return (await import('./hosts/grpc/serve.ts')).serve(built, options);
+}
+
+/** Serves over Connect, gRPC-web and gRPC, as `hosts/connect/serve.ts` describes. */
+export async function serveConnect(
+  built: Pick<BuiltService, 'routes'>,
+  options: ConnectServeOptions,
+): Promise<ConnectServer> {
+  return (await import('./hosts/connect/serve.ts')).serveConnect(built, options);
 }

@@ -2,6 +2,7 @@ import type { z } from 'zod';
 import { authorizeConfig, migrations as authorizeMigrations } from '@tessera/authorize';
 import { deviceConfig, migrations as deviceMigrations } from '@tessera/device';
 import {
+  administrationConfig,
   applyConfig,
   directoryConfig,
   directorySecret,
@@ -62,6 +63,7 @@ export const processes: Readonly<Record<string, ProcessSettings>> = {
       keysConfig,
       directoryConfig,
       applyConfig,
+      administrationConfig,
     ),
     stores: [],
     peers: [],
@@ -87,7 +89,11 @@ export const processes: Readonly<Record<string, ProcessSettings>> = {
     peers: ['directory'],
   },
   keys: { config: combine(split, keysConfig), stores: ['DATABASE_URL'], peers: [] },
-  directory: { config: combine(split, directoryConfig, applyConfig), stores: ['DATABASE_URL'], peers: [] },
+  directory: {
+    config: combine(split, directoryConfig, applyConfig, administrationConfig),
+    stores: ['DATABASE_URL'],
+    peers: [],
+  },
 };
 
 export type Environment = Readonly<Record<string, string | undefined>>;

@@ -1,15 +1,19 @@
-import type { Metadata, ServerInterceptingCallInterface } from '@grpc/grpc-js';
 import type { Secret } from '@tessera/kit';
 import { hash, timingSafeEqual } from 'node:crypto';
 import { authorizationKey, callerKey, type RpcServerCredentials } from '../credentials.ts';
 import { certifiedName, isCallerName } from './caller-of-certificate.ts';
 import type { AuthenticatedCaller, IdentityHelp } from './check-caller.ts';
 
+/** What a call presents to prove whose it is, whatever carries it. */
+export interface Presented {
+  /** The value of a header, or of its like; '' without it. */
+  header(name: string): string;
+  /** The certificate of the connection, which one of our authorities signed, with its names as Node prints them. */
+  certificate(): { readonly subjectaltname?: string | undefined } | undefined;
+}
+
 /** Authenticates the caller of a call; undefined if it presents no valid credentials. */
-type Authenticate = (
-  metadata: Metadata,
-  call: ServerInterceptingCallInterface,
-) => AuthenticatedCaller | undefined;
+type Authenticate = (presented: Presented) => AuthenticatedCaller | undefined;
 
 /** The authentication that the credentials of this process call for. */
 export function authenticationBy(credentials: RpcServerCredentials): Authenticate {
@@ -39,25 +43,24 @@ export function identityHelp({ kind }: RpcServerCredentials, takesAccessTokens: 
 }
 
 /** A caller that reaches the loopback address may claim any name. */
-function authenticateByClaim(metadata: Metadata): AuthenticatedCaller {
-  const claimed = String(metadata.get(callerKey)[0] ?? '');
+function authenticateByClaim({ header }: Presented): AuthenticatedCaller {
+  const claimed = header(callerKey);
   return { caller: isCallerName(claimed) ? claimed : undefined };
 }
 
 /** A caller with the shared token may claim any name. Digests are compared, in constant time. */
 function authenticateByToken(token: Secret): Authenticate {
   const expected = digest(bearerAuthorization(token));
-  return (metadata) => {
-    const presented = String(metadata.get(authorizationKey)[0] ?? '');
-    if (!timingSafeEqual(digest(presented), expected)) return undefined;
-    return { ...authenticateByClaim(metadata), bySharedToken: true };
+  return (presented) => {
+    if (!timingSafeEqual(digest(presented.header(authorizationKey)), expected)) return undefined;
+    return { ...authenticateByClaim(presented), bySharedToken: true };
   };
 }
 
-/** grpc-js shows a certificate only if one of our authorities signed it. Its name distinguishes introspectors. */
+/** The name in the certificate distinguishes introspectors. */
 function authenticateByCertificate(trustDomain: string | undefined): Authenticate {
-  return (_, call) => {
-    const certificate = call.getAuthContext().sslPeerCertificate;
+  return (presented) => {
+    const certificate = presented.certificate();
     if (certificate === undefined) return undefined;
     const proof = certifiedName(certificate.subjectaltname, trustDomain);
     if (proof?.caller !== 'introspector') return { caller: proof?.caller };
@@ -75,7 +78,6 @@ function digest(text: string): Buffer {
 }
 
 /** The access token in the authorization of a call (RFC 6750 §2.1). */
-export function presentedToken(metadata: Metadata): string | undefined {
-  const authorization = String(metadata.get(authorizationKey)[0] ?? '');
-  return /^bearer +([A-Za-z0-9._~+/-]+=*) *$/i.exec(authorization)?.[1];
+export function presentedToken({ header }: Presented): string | undefined {
+  return /^bearer +([A-Za-z0-9._~+/-]+=*) *$/i.exec(header(authorizationKey))?.[1];
 }

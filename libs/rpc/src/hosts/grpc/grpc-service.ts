@@ -12,7 +12,8 @@ import type {
 import { methodName } from '@tessera/telemetry';
 import { once } from 'node:events';
 import type { Logger } from 'pino';
-import { checkedCaller, requestIdIn } from './caller-check-interceptor.ts';
+import { requestIdIn } from '../../access/admission.ts';
+import { checkedCaller, headerIn } from './caller-check-interceptor.ts';
 import { traceOriginOf } from '../../call-traces.ts';
 import type { Route } from '../../call.ts';
 import { decodeMessage, encodeMessage } from '../../client/channel/grpc-client.ts';
@@ -93,10 +94,10 @@ function arrive(incoming: IncomingCall): ServedCall {
   const call = new ServedCall({
     caller,
     principal,
-    requestId: requestIdIn(metadata),
+    requestId: requestIdIn({ header: headerIn(metadata) }),
     deadline: Number(incoming.getDeadline()),
     cancellable: true,
-    origin: traceOriginOf(metadata.getMap() as Record<string, string>, caller),
+    origin: traceOriginOf('grpc', metadata.getMap() as Record<string, string>, caller),
   });
   // Emitted at the end of every call, also of one that was answered.
   incoming.on('cancelled', () => call.cancel());
