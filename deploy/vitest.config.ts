@@ -13,6 +13,7 @@ export default defineConfig({
     root: import.meta.dirname,
     reporters: ['default', '../scripts/test/reporter.ts'],
     allowOnly: false,
+    setupFiles: ['../libs/test-kit/src/each-file.ts'],
     include: ['**/*.test.ts'],
     exclude,
     testTimeout: 60_000,

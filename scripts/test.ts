@@ -33,7 +33,13 @@ function runVitest(urls: { postgres: string; redis: string }): Promise<number> {
   const child = spawn(process.execPath, [vitest, 'run', ...process.argv.slice(2).map(fromRoot)], {
     cwd: root,
     stdio: 'inherit',
-    env: { ...environment, TESSERA_TEST_DATABASE_URL: urls.postgres, TESSERA_TEST_REDIS_URL: urls.redis },
+    env: {
+      ...environment,
+      TESSERA_TEST_DATABASE_URL: urls.postgres,
+      TESSERA_TEST_REDIS_URL: urls.redis,
+      // Hundreds of processes start; compiling the same sources is half of what a start costs.
+      NODE_COMPILE_CACHE: join(root, 'node_modules/.cache/node-compile'),
+    },
   });
   for (const signal of ['SIGTERM', 'SIGHUP'] as const) process.on(signal, () => child.kill(signal));
   // A Ctrl-C reaches vitest by itself, and a second one would cut its cleaning up short.

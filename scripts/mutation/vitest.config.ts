@@ -92,5 +92,6 @@ export default defineConfig({
     hookTimeout: never,
     expect: { poll: { timeout: 30_000, interval: 50 } },
     sequence: { sequencer: NearestFirst },
+    setupFiles: ['libs/test-kit/src/each-file.ts'],
   },
 });

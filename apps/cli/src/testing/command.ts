@@ -1,18 +1,18 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, onTestFinished } from 'vitest';
+import { onTestFinished } from 'vitest';
 import { combine, processConfig, rpcConfig, rpcCredentials } from '@tessera/process';
 import { openDatabase } from '@tessera/stores';
 import { serve } from '@tessera/rpc';
 import type { BuiltService } from '@tessera/rpc';
-import { silentLog } from '@tessera/test-kit';
+import { atEndOfFile, silentLog } from '@tessera/test-kit';
 import { settings } from '../operate/settings.ts';
 import { run } from '../run.ts';
 import type { Terminal } from '../terminal.ts';
 
-const directory = mkdtempSync(join(tmpdir(), 'tessera-cli-'));
-afterAll(() => rmSync(directory, { recursive: true }));
+/** Exists while a test file runs that has written something. */
+let directory: string | undefined;
 
 export const pepper = Buffer.alloc(32, 1).toString('base64');
 
@@ -45,9 +45,19 @@ export async function tessera(
 
 /** Writes a file, which replaces the one before. Resolves with its path. */
 export function file(content: string, name = 'tessera.yaml'): string {
+  directory ??= newDirectory();
   const path = join(directory, name);
   writeFileSync(path, content);
   return path;
+}
+
+function newDirectory(): string {
+  const made = mkdtempSync(join(tmpdir(), 'tessera-cli-'));
+  atEndOfFile(async () => {
+    directory = undefined;
+    rmSync(made, { recursive: true });
+  });
+  return made;
 }
 
 export async function rows(url: string, text: string): Promise<unknown[]> {

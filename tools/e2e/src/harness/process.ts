@@ -36,6 +36,7 @@ export class ServerProcess {
     const inherited = {
       PATH: process.env['PATH'] ?? '',
       HOME: process.env['HOME'] ?? '',
+      NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'] ?? '',
     };
     const child = spawn(process.execPath, [this.#entry], {
       cwd: this.#root,

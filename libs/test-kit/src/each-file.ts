@@ -1,0 +1,6 @@
+/** Vitest runs this before each test file, also where files share their modules. */
+import { afterAll } from 'vitest';
+import { cleanUp } from './cleanup.ts';
+
+// Registered before the file's own hooks and, hooks ending in reverse order, run after they have stopped what still uses the stores.
+afterAll(cleanUp);
