@@ -1,10 +1,10 @@
-import type { AcceptedClients, DirectoryClient } from '@tessera/directory-client';
+import { refusedClient, type AcceptedClients, type DirectoryClient } from '@tessera/directory-client';
 import type { AuditBatch } from '@tessera/audit';
 import type { CallContext } from '@tessera/rpc';
-import type { OAuthError } from '@tessera/oauth';
+import { OAuthError } from '@tessera/oauth';
 import { ApplicationType, type Application } from '@tessera/proto-gen/directory';
 import type { Caller, ClientCredentials } from '@tessera/proto-gen/token';
-import { auditDenied, oauthError } from './audit.ts';
+import { auditDenied, auditReasonOf, oauthError } from './audit.ts';
 import { requestedAt } from './requested-issuer.ts';
 
 /** Whether the application is a confidential client (RFC 6749 §2.1). */
@@ -13,8 +13,8 @@ export function isConfidential(application: Application): boolean {
 }
 
 /**
- * Authenticates the client of an introspection or revocation request and audits a failure. (The token endpoint audits every
- * error by itself.)
+ * Authenticates the client of an introspection or revocation request; audits a failure and tells the gateway's log who was refused
+ * and why. (The token endpoint does both for every error by itself.)
  */
 export async function authenticateClient(
   { directory, audit }: { directory: DirectoryClient; audit: Pick<AuditBatch, 'add'> },
@@ -23,11 +23,17 @@ export async function authenticateClient(
   accepts: AcceptedClients,
 ): Promise<Application> {
   const ipAddress = caller?.ipAddress ?? '';
-  return auditDenied(audit, { clientId: credentials.clientId, ipAddress }, context, async () => {
-    const from = { ipAddress, accepts, at: requestedAt(caller) };
-    const { application } = await directory.authenticateClient(credentials, from, context.onward());
-    return application;
-  });
+  const { clientId } = credentials;
+  try {
+    return await auditDenied(audit, { clientId, ipAddress }, context, async () => {
+      const from = { ipAddress, accepts, at: requestedAt(caller) };
+      const { application } = await directory.authenticateClient(credentials, from, context.onward());
+      return application;
+    });
+  } catch (error) {
+    if (!(error instanceof OAuthError)) throw error;
+    throw refusedClient(error, directory, { clientId, phase: 'client', reason: auditReasonOf(error) });
+  }
 }
 
 /** The one response to a client that is unknown, not authenticated or not active (RFC 6749 §5.2). */

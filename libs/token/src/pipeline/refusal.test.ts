@@ -55,6 +55,25 @@ it('names a known client, the phase and the reason of a refused token request fo
   });
 });
 
+it('names the client of a refused introspection or revocation too', async () => {
+  const introspect = (clientId: string) =>
+    on.introspection.introspect(
+      { token: 'x', caller, credentials: credentialsOf(clientId, 'x'.repeat(43)) },
+      call(),
+    );
+  const revoke = (clientId: string, ignoreUnknown: boolean) =>
+    on.token.revoke(
+      { token: 'x', caller, ignoreUnknown, credentials: credentialsOf(clientId, 'x'.repeat(43)) },
+      call(),
+    );
+  const refused = { phase: 'client', reason: 'invalid_client' };
+  for (const ask of [introspect, (id: string) => revoke(id, false), (id: string) => revoke(id, true)]) {
+    expect(await refusalOf(ask('web'))).toEqual({ clientId: 'web', ...refused });
+    const sent = 'a-secret-in-the-wrong-field-0123456789';
+    expect(await refusalOf(ask(sent))).toEqual({ clientId: 'unknown_client', ...refused });
+  }
+});
+
 it('never repeats what was sent as client identifier, which may be a secret', async () => {
   for (const sent of ['a-secret-in-the-wrong-field-0123456789', 'x'.repeat(100_000), 'a\nb\u001b[31m'])
     expect(await refusalOf(ask(sent, 'y'.repeat(43)))).toEqual({
