@@ -226,6 +226,17 @@ describe('GET /logout in the strict profile', () => {
     expect(answer.body).toContain('name="client_id" value="web"');
     expect(answer.body).toContain('value="&quot;&gt;&lt;b&gt;"');
   });
+
+  it('carries no parameters that would make a large page, and keeps the session', async () => {
+    for (const name of ['client_id', 'post_logout_redirect_uri', 'state']) {
+      const gateway = open({}, strict);
+      expect((await get(gateway, `?${name}=${"'".repeat(4_096)}`, crossSite)).statusCode).toBe(200);
+      const answer = await get(gateway, `?${name}=${"'".repeat(4_097)}`, crossSite);
+      expect([answer.statusCode, answer.cookies]).toEqual([400, []]);
+      expect(answer.body.length).toBeLessThan(8_000);
+      expect(gateway.requests('endSession')).toEqual([]);
+    }
+  });
 });
 
 describe('POST /logout', () => {

@@ -4,7 +4,7 @@ import { endpointPaths, OAuthError } from '@tessera/oauth';
 import { dropCookie, newBrowserId, readCookie, writeCookie } from '../http/cookies.ts';
 import { readQuery } from '../http/query.ts';
 import { loginPath } from './authorize.ts';
-import { approvalsPath, devicePath, redirectToPage } from './paths.ts';
+import { approvalsPath, devicePath, redirectToPage, tooLong } from './paths.ts';
 import { browserContext } from './browser.ts';
 import { antiForgeryField, checkForm, purpose, readForm } from './form.ts';
 import type { PageHandler, PageContext } from './page-context.ts';
@@ -13,6 +13,9 @@ import { noteSessionEnd } from './session.ts';
 
 /** How long the page after a logout may still say so, in seconds. */
 const signedOutSeconds = 60;
+
+/** Characters that the page which asks first carries on, so that no request makes a large page. */
+const longestCarried = 4 * 1024;
 
 /** What a request to log out asks for (OIDC RP-Initiated Logout §2). */
 interface LogoutRequest {
@@ -148,19 +151,18 @@ async function mustAsk({ app, request, gateway }: PageContext, { hint }: LogoutR
 
 function askToSignOut(context: PageContext, asked: LogoutRequest): FastifyReply {
   const { request, reply, gateway } = context;
+  const carried = [
+    { name: 'client_id', value: asked.clientId },
+    { name: 'post_logout_redirect_uri', value: asked.postLogoutRedirectUri },
+    { name: 'state', value: asked.state },
+  ];
+  if (carried.reduce((sum, { value }) => sum + value.length, 0) > longestCarried) throw tooLong();
   return sendPage(request, reply, gateway, {
     template: 'sign-out',
     title: 'Sign out?',
     message: 'Another site asked to end your session. Confirm that you want to sign out.',
     formTarget: 'client',
-    data: {
-      fields: [
-        antiForgery(context),
-        { name: 'client_id', value: asked.clientId },
-        { name: 'post_logout_redirect_uri', value: asked.postLogoutRedirectUri },
-        { name: 'state', value: asked.state },
-      ],
-    },
+    data: { fields: [antiForgery(context), ...carried] },
   });
 }
 

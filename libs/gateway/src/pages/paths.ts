@@ -9,10 +9,13 @@ const longestPath = 12 * 1024;
  * next request could not carry.
  */
 export function redirectToPage(reply: FastifyReply, path: string): FastifyReply {
-  if (path.length > longestPath) {
-    throw new OAuthError('invalid_request', 'The request is too long. Shorten its parameters.');
-  }
+  if (path.length > longestPath) throw tooLong();
   return reply.header('cache-control', 'no-store').redirect(path, 303);
+}
+
+/** The error of a request whose parameters a page or the next request cannot carry on. */
+export function tooLong(): OAuthError {
+  return new OAuthError('invalid_request', 'The request is too long. Shorten its parameters.');
 }
 
 /** `/device` with what of its query is given. */
