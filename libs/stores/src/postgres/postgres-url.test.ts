@@ -1,3 +1,4 @@
+import { createLogger } from '@tessera/telemetry';
 import { describe, expect, it } from 'vitest';
 import { parsePostgresUrl } from './postgres-url.ts';
 
@@ -35,5 +36,22 @@ describe('a Postgres URL', () => {
   ])('%s is refused with a sentence', (text, message) => {
     expect(() => parsePostgresUrl(text)).toThrow(message);
     expect(() => parsePostgresUrl(text.replace('://', '://u:hunter2@'))).toThrow(/^(?!.*hunter2)/s);
+  });
+
+  it('is refused with a sentence in which the log hides nothing', () => {
+    let line = '';
+    const log = createLogger(
+      { service: 'test', level: 'info' },
+      { write: (text: string) => void (line = text) },
+    );
+    for (const text of ['mysql://db/tessera', 'postgres://one,,two/t']) {
+      try {
+        parsePostgresUrl(text);
+      } catch (error) {
+        log.error(error instanceof Error ? error.message : '');
+      }
+      expect(line).toContain('expected');
+      expect(line).not.toContain('[redacted]');
+    }
   });
 });

@@ -29,7 +29,9 @@ export function parsePostgresUrl(text: string): readonly string[] {
   });
 }
 
-const form = 'expected postgres://user:password@host:port[,host:port...]/database[?sslmode=verify-full&...]';
+/** Credentials are not written in it, where the log would take them for somebody's. */
+const form =
+  'expected postgres://credentials@host:port[,host:port...]/database[?sslmode=verify-full&...]; credentials are user:password';
 
 const files = ['sslrootcert', 'sslcert', 'sslkey'];
 

@@ -1,3 +1,4 @@
+import { createLogger } from '@tessera/telemetry';
 import { describe, expect, it } from 'vitest';
 import { parseRedisUrl } from './redis-url.ts';
 
@@ -67,5 +68,27 @@ describe('a Redis URL', () => {
   it('that is refused is not repeated, as it may hold a password', () => {
     for (const text of ['redis://:hunter2@redis:99999', 'rediss://:hunter2%@redis', 'x://:hunter2@redis'])
       expect(() => parseRedisUrl(text)).toThrow(/^(?!.*hunter2)/s);
+  });
+
+  it('is refused with a sentence in which the log hides nothing', () => {
+    let line = '';
+    const log = createLogger(
+      { service: 'test', level: 'info' },
+      { write: (text: string) => void (line = text) },
+    );
+    for (const text of [
+      'http://redis',
+      'redis://one,two',
+      'redis+sentinel://s1',
+      'redis+cluster://one:1,,two',
+    ]) {
+      try {
+        parseRedisUrl(text);
+      } catch (error) {
+        log.error(error instanceof Error ? error.message : '');
+      }
+      expect(line).toContain('expected');
+      expect(line).not.toContain('[redacted]');
+    }
   });
 });

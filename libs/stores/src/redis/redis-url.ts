@@ -13,10 +13,13 @@ export interface RedisTarget {
   readonly masterName: string;
 }
 
+/** Not written in the forms, where the log would take them for somebody's. */
+const credentialsForm = 'credentials are user:password';
+
 const forms: Readonly<Record<RedisTarget['shape'], string>> = {
-  single: 'redis://[user:password@]host:port[/database]',
-  sentinel: 'redis+sentinel://[user:password@]host:port,host:port,.../master-name[/database]',
-  cluster: 'redis+cluster://[user:password@]host:port,host:port,...',
+  single: 'redis://[credentials@]host:port[/database]',
+  sentinel: 'redis+sentinel://[credentials@]host:port,host:port,.../master-name[/database]',
+  cluster: 'redis+cluster://[credentials@]host:port,host:port,...',
 };
 
 /**
@@ -26,10 +29,11 @@ const forms: Readonly<Record<RedisTarget['shape'], string>> = {
  */
 export function parseRedisUrl(text: string): RedisTarget {
   const match = /^redis(s?)(?:\+(sentinel|cluster))?:\/\/(?:([^@/]*)@)?([^@/?#]+)(\/[^?#]*)?$/.exec(text);
-  if (match === null) throw new Error(`expected ${Object.values(forms).join(', or ')}; rediss for TLS`);
+  if (match === null)
+    throw new Error(`expected ${Object.values(forms).join(', or ')}; ${credentialsForm}; rediss for TLS`);
   const [, tls, extension, credentials, hosts = '', path = ''] = match;
   const shape = extension === 'sentinel' || extension === 'cluster' ? extension : 'single';
-  const expected = `expected ${forms[shape]}`;
+  const expected = `expected ${forms[shape]}; ${credentialsForm}`;
   const addresses = parseAddresses(hosts, shape === 'sentinel' ? 26_379 : 6379);
   if (addresses === undefined || (shape === 'single' && addresses.length > 1)) throw new Error(expected);
   const segments = path.split('/').filter((segment) => segment !== '');
