@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Status } from '@tessera/proto-gen/directory';
-import { createWorld } from '../testing/world.ts';
+import { createWorld, password } from '../testing/world.ts';
 import type { World } from '../testing/world.ts';
-import { redemption, newPerson } from '../testing/person.ts';
+import { redemption, newPerson, signInAtPage } from '../testing/person.ts';
 
 let world: World;
 beforeAll(async () => {
@@ -182,7 +182,7 @@ describe('the end of a session', () => {
 describe('a session cookie that was renamed to that of another issuer', () => {
   const umbra = { issuer: 'https://login.umbra.example', tenantId: 'umbra' };
 
-  it('is not a session there: it is not found, and signing out there does not end it', async () => {
+  it('is not a session there: it is not found, and neither signing out nor signing in there ends it', async () => {
     const own = await createWorld();
     const person = newPerson(own);
     await person.signIn();
@@ -190,6 +190,15 @@ describe('a session cookie that was renamed to that of another issuer', () => {
     expect((await own.gateway.getSession({ browser: moved })).session).toBeUndefined();
     const there = await own.gateway.endSession({ browser: moved });
     expect(there).toMatchObject({ sessionEnded: false, sessionId: '', tenantId: '' });
+    expect((await own.gateway.getSession({ browser: person.context() })).session).toBeDefined();
+
+    // Nor does signing in there.
+    own.directory.addTenant('umbra', { issuer: umbra.issuer });
+    await own.directory.changeTenant('umbra', Status.ACTIVE);
+    const attempt = { tenantId: 'umbra', identifier: 'ada', password };
+    const { session } = await signInAtPage(own, { browser: moved, ...attempt });
+    expect(session?.sessionToken).toBeDefined();
+    expect(session?.ended).toBeUndefined();
     expect((await own.gateway.getSession({ browser: person.context() })).session).toBeDefined();
 
     // The tenant moves to an issuer of its own; its session is none at the shared one.

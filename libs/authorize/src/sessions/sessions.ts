@@ -86,6 +86,16 @@ export function createSessions(deps: {
     return (await directory.isTenantServedAt(session.tenantId, browser, call.onward())) ? session : undefined;
   }
 
+  /** The hash of the browser's cookie if its session, live or ended, is of this issuer: a sign-in is no end of any other. */
+  async function previousTokenHash(
+    from: BrowserCall,
+    replaced: Session | undefined,
+  ): Promise<Buffer | undefined> {
+    const tokenHash = sessionTokenHash(from.browser.sessionToken);
+    if (tokenHash === undefined || replaced !== undefined) return tokenHash;
+    return (await ifServedHere(from, await store.identify(tokenHash))) && tokenHash;
+  }
+
   return {
     async find(from) {
       const tokenHash = sessionTokenHash(from.browser.sessionToken);
@@ -103,7 +113,7 @@ export function createSessions(deps: {
         lifetimeSeconds: lifetimes.session,
         ipAddress: from.browser.ipAddress,
         userAgentHash: from.browser.userAgentHash,
-        previousTokenHash: sessionTokenHash(from.browser.sessionToken),
+        previousTokenHash: await previousTokenHash(from, replaced),
         knownBrowserHash: required(knownBrowserHash(knownBrowser.token)),
       };
       // Before the commit, so that the sign-in can be repeated if the code store fails.
