@@ -94,14 +94,16 @@ const otherSpelling = /^(?:[^/]|[^?%#]*[%#])/;
 
 /**
  * A proxy that blocks paths by their bytes must not be bypassed by another spelling of them. With two Host headers a proxy on
- * the way may have read the other one (RFC 9112 §3.2).
+ * the way may have read the other one, and without one it may have added its own (RFC 9112 §3.2).
  */
 function addressProblem(request: FastifyRequest): OAuthError | undefined {
   if (otherSpelling.test(request.raw.url ?? '')) return new OAuthError('not_found', 'Not found.');
   const { httpVersion, headers } = request.raw;
   if (httpVersion === '1.1' && headers.expect !== undefined && !/\b100-continue\b/i.test(headers.expect))
     return new OAuthError('expectation_failed', 'The Expect header is not supported.');
-  if (count(request.raw, 'host') > 1)
-    return new OAuthError('invalid_request', 'The Host header is given more than once.');
+  const hosts = count(request.raw, 'host');
+  if (hosts > 1) return new OAuthError('invalid_request', 'The Host header is given more than once.');
+  if (httpVersion === '1.1' && hosts === 0)
+    return new OAuthError('invalid_request', 'The Host header is missing.');
   return undefined;
 }

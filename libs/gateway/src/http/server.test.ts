@@ -425,6 +425,7 @@ describe('on a real connection', () => {
       ['GET /login HTTP/1.1\r\nHost: localhost\r\n', 408],
       [get(`X-Large: ${'x'.repeat(64 * 1024)}\r\n`), 431],
       [get('Expect: teapot\r\nConnection: close\r\n'), 417],
+      ['GET /login HTTP/1.1\r\nConnection: close\r\n\r\n', 400],
     ] as const) {
       const answer = (await raw(url, bytes)).toLowerCase();
       expect(answer.slice(0, 12), bytes.slice(0, 60)).toBe(`http/1.1 ${status}`);
@@ -434,6 +435,10 @@ describe('on a real connection', () => {
     }
     const refused = await raw(url, get('Expect: teapot\r\nConnection: close\r\n'));
     expect(refused).toMatch(/\r\nx-request-id: [\w-]{36}\r\n/i);
+    const explicit = await listen(open({}, { TESSERA_ISSUER: 'http://localhost' }));
+    expect(await raw(explicit, 'GET /login HTTP/1.1\r\nConnection: close\r\n\r\n')).toContain(
+      'The Host header is missing.',
+    );
     expect(await raw(url, get('Expect: 100-continue\r\nConnection: close\r\n'))).toContain(' 200 ');
   });
 

@@ -116,6 +116,8 @@ function limits(patience: Patience) {
     keepAliveTimeout: 72_000,
     http: {
       maxHeaderSize: 16 * 1024,
+      // Node would answer 400 itself, without our headers: `prepareRequests` does it.
+      requireHostHeader: false,
       headersTimeout: patience.headers,
       connectionsCheckingInterval: patience.interval,
     },
