@@ -63,6 +63,11 @@ export const importRules: readonly ImportRule[] = [
     message: 'libs/test-kit imports the plumbing and proto-gen.',
   },
   {
+    folders: ['libs/test-client'],
+    may: tests,
+    message: 'libs/test-client sees the system from outside: it imports the test kit.',
+  },
+  {
     folders: [...services, 'directory-client'].map((name) => `libs/${name}`),
     may: ['oauth', 'directory-client', 'delivery', ...processes],
     message: 'Services import oauth, directory-client and the plumbing, never one another: ask by RPC.',
@@ -104,9 +109,9 @@ export const importRules: readonly ImportRule[] = [
     may: [...services, ...processes, 'rpc/remote', 'oauth'],
     message: 'The command imports the services that it operates, and the plumbing.',
   },
-  seesFromOutside('e2e', ['introspection-client', ...processes]),
-  seesFromOutside('chaos', ['e2e/harness/*', 'introspection-client', ...tests]),
-  seesFromOutside('bench', [...messages, ...tests]),
+  seesFromOutside('e2e', ['test-client', 'test-client/*', 'introspection-client', ...processes]),
+  seesFromOutside('chaos', ['test-client', 'test-client/*', 'introspection-client', ...tests]),
+  seesFromOutside('bench', ['test-client', ...messages, ...tests]),
   seesFromOutside('cluster', tests),
 ];
 

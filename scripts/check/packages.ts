@@ -27,7 +27,8 @@ const declaredSomewhere = folders.flatMap((folder) => Object.keys(readManifest(f
 function problemsOfPackage(folder: string): string[] {
   const manifest = readManifest(folder);
   // Packages that exist for tests only.
-  const forTests = manifest.name === testRuntime || folder.startsWith('tools/');
+  const forTests =
+    [testRuntime, '@tessera/test-client'].includes(manifest.name) || folder.startsWith('tools/');
   const dependencies = Object.keys({
     ...manifest.dependencies,
     ...(forTests ? manifest.devDependencies : {}),

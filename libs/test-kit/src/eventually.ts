@@ -1,10 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** Asks again until `check` holds; one that throws does not. Throws with `what` after `timeoutMs`. */
+/** Asks every `intervalMs` until `check` holds; one that throws does not. Throws with `what` after `timeoutMs`. */
 export async function eventually(
   what: string,
   check: () => Promise<boolean> | boolean,
   timeoutMs = 120_000,
+  intervalMs = 50,
 ): Promise<void> {
   const end = Date.now() + timeoutMs;
   while (Date.now() < end) {
@@ -13,7 +14,7 @@ export async function eventually(
     } catch {
       // Not yet.
     }
-    await sleep(50);
+    await sleep(intervalMs);
   }
   throw new Error(`not within ${timeoutMs} ms: ${what}`);
 }

@@ -1,30 +1,27 @@
-import { spawn, type ChildProcess } from 'node:child_process';
-import { randomBytes } from 'node:crypto';
-import { closeSync, openSync, readFileSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
 import { freePort } from '@tessera/test-kit/provision';
+import {
+  entryOf,
+  peersOf,
+  ServerProcess,
+  services,
+  sharedToken,
+  type Environment,
+  type Service,
+} from '@tessera/test-client';
 import { declaredState, sharedIssuer, type Population } from './declared-state.ts';
 import type { Topology } from './options.ts';
 import type { Stores } from './stores.ts';
 import type { Target } from './target.ts';
 
-/** This checkout. */
 /** As in `npm start` and in the image. */
 const youngGeneration = '--max-semi-space-size=4';
-
-const ownRoot = fileURLToPath(new URL('../../../', import.meta.url));
-
-export interface RunningProcess {
-  readonly name: string;
-  readonly pid: number;
-}
 
 /** A system under measurement: processes behind one address. */
 export interface System {
   readonly target: Target;
-  readonly processes: readonly RunningProcess[];
+  readonly processes: readonly { readonly name: string; readonly pid: number }[];
   /** Milliseconds from the start of the first process until the last is ready. */
   readonly startMs: number;
   stop(): Promise<void>;
@@ -45,11 +42,11 @@ export interface SystemOptions {
   readonly root?: string;
 }
 
-type Environment = Readonly<Record<string, string>>;
-
 interface Planned {
   readonly name: string;
-  readonly arguments: readonly string[];
+  /** The entry below the root of the checkout. */
+  readonly entry: string;
+  readonly arguments?: readonly string[];
   readonly environment: Environment;
   /** Answers with 200 once the process is ready. */
   readonly readyUrl: string;
@@ -117,31 +114,27 @@ function secret(seed: string, index: number): string {
 /** Key of the digests of client secrets. */
 export const pepperOf = (seed: string): Buffer => Buffer.from(secret(seed, 1), 'base64');
 
-const splitProcesses = ['keys', 'directory', 'authorize', 'device', 'token', 'gateway'] as const;
-
 async function splitPlan(
   common: Environment,
 ): Promise<{ plan: Planned[]; calls: { target: string; token: string } }> {
-  const ports = new Map<string, number>();
-  for (const name of splitProcesses) ports.set(name, await freePort());
-  const token = randomBytes(32).toString('base64url');
-  const peers = Object.fromEntries(
-    [...ports].map(([name, port]) => [`TESSERA_PEER_${name.toUpperCase()}`, `127.0.0.1:${port}`]),
-  );
-  const { TESSERA_PEER_GATEWAY: _, ...callable } = peers;
+  const ports = new Map<Service, number>();
+  for (const name of services) ports.set(name, await freePort());
+  const trust = sharedToken();
+  const peers = peersOf((name) => `127.0.0.1:${ports.get(name)}`);
   const plan: Planned[] = [];
-  for (const [name, port] of ports) {
-    const rpc = { TESSERA_RPC_AUTH: 'token', TESSERA_RPC_TOKEN: token, TESSERA_RPC_PORT: String(port) };
-    plan.push(await ours(name, { ...common, ...callable, ...rpc }));
-  }
-  return { plan, calls: { target: `127.0.0.1:${ports.get('token')}`, token } };
+  for (const [name, port] of ports)
+    plan.push(await ours(name, { ...common, ...peers, ...trust, TESSERA_RPC_PORT: String(port) }));
+  return {
+    plan,
+    calls: { target: `127.0.0.1:${ports.get('token')}`, token: trust['TESSERA_RPC_TOKEN'] ?? '' },
+  };
 }
 
 async function ours(name: string, environment: Environment): Promise<Planned> {
   const port = await freePort();
   return {
     name,
-    arguments: [youngGeneration, `apps/${name}/src/main.ts`],
+    entry: entryOf(name),
     environment: { ...environment, TESSERA_MANAGEMENT_PORT: String(port) },
     readyUrl: `http://127.0.0.1:${port}/readyz`,
   };
@@ -152,7 +145,8 @@ export async function startPeer(options: SystemOptions): Promise<System> {
   const mintUrl = `http://127.0.0.1:${mintPort}`;
   const planned: Planned = {
     name: 'oidc-provider',
-    arguments: ['tools/bench/src/peer/main.ts', String(port), String(mintPort)],
+    entry: 'tools/bench/src/peer/main.ts',
+    arguments: [String(port), String(mintPort)],
     environment: {},
     readyUrl: `${mintUrl}/ready?count=1`,
   };
@@ -167,7 +161,8 @@ export async function startBare(options: SystemOptions): Promise<System> {
   const baseUrl = `http://127.0.0.1:${port}`;
   const planned: Planned = {
     name: 'bare',
-    arguments: ['tools/bench/src/bare/main.ts', String(port), String(callPort)],
+    entry: 'tools/bench/src/bare/main.ts',
+    arguments: [String(port), String(callPort)],
     environment: {},
     readyUrl: `${baseUrl}/ready`,
   };
@@ -179,74 +174,49 @@ export async function startBare(options: SystemOptions): Promise<System> {
 async function start(plan: readonly Planned[], target: Target, options: SystemOptions): Promise<System> {
   const started = performance.now();
   const children = plan.map((planned) => run(planned, options));
+  // Servers do not outlive a benchmark that is broken off.
+  const leave = (): void => {
+    for (const child of children) child.signal('SIGTERM');
+  };
+  process.once('exit', leave);
   const stop = async (): Promise<void> => {
-    await Promise.all(children.toReversed().map(end));
+    await Promise.all(children.toReversed().map((child) => child.stop()));
+    process.off('exit', leave);
   };
   try {
-    await Promise.all(plan.map((planned, index) => ready(planned, children[index], options.directory)));
+    await Promise.all(
+      plan.map(async ({ readyUrl }, index) => children[index]?.ready(readyUrl, readyWithinMs, 10)),
+    );
   } catch (error) {
     await stop();
     throw error;
   }
   const startMs = performance.now() - started;
-  const processes = plan.map(({ name }, index) => ({ name, pid: children[index]?.pid ?? 0 }));
+  const processes = children.map(({ name, pid }) => ({ name, pid }));
   return { target, processes, startMs, stop };
-}
-
-const logFile = (directory: string, name: string): string => join(directory, `${name}.log`);
-
-/** Logs go to a file, as they would on a server. */
-function run(planned: Planned, { directory, profile, root = ownRoot }: SystemOptions): ChildProcess {
-  const log = openSync(logFile(directory, planned.name), 'w');
-  const profiling =
-    profile === undefined
-      ? []
-      : ['--cpu-prof', `--cpu-prof-dir=${profile}`, `--cpu-prof-name=${planned.name}.cpuprofile`];
-  const child = spawn(process.execPath, [...profiling, ...planned.arguments], {
-    cwd: root,
-    env: {
-      PATH: process.env['PATH'] ?? '',
-      HOME: process.env['HOME'] ?? '',
-      NODE_ENV: 'production',
-      // As in `npm start`.
-      NODE_COMPILE_CACHE: 'node_modules/.cache/modules',
-      ...planned.environment,
-    },
-    stdio: ['ignore', log, log],
-  });
-  closeSync(log);
-  // Servers do not outlive a benchmark that is broken off.
-  const leave = (): void => void child.kill('SIGTERM');
-  process.once('exit', leave);
-  child.once('exit', () => process.off('exit', leave));
-  return child;
 }
 
 /** Long enough for ten thousand applications and people to be applied. */
 const readyWithinMs = 240_000;
 
-async function ready(
-  { name, readyUrl }: Planned,
-  child: ChildProcess | undefined,
-  directory: string,
-): Promise<void> {
-  const deadline = performance.now() + readyWithinMs;
-  while (performance.now() < deadline && child?.exitCode === null) {
-    const answered = await fetch(readyUrl).then(
-      ({ status }) => status === 200,
-      () => false,
-    );
-    if (answered) return;
-    await sleep(10);
-  }
-  throw new Error(`${name} did not start:\n${readFileSync(logFile(directory, name), 'utf8').slice(-2000)}`);
-}
-
-async function end(child: ChildProcess): Promise<void> {
-  if (child.exitCode !== null || child.signalCode !== null) return;
-  const ended = new Promise((resolve) => child.once('exit', resolve));
-  child.kill('SIGTERM');
-  const late = setTimeout(() => child.kill('SIGKILL'), 20_000);
-  await ended;
-  clearTimeout(late);
+/** Logs go to a file, as they would on a server. */
+function run(planned: Planned, { directory, profile, root }: SystemOptions): ServerProcess {
+  const { name, entry, environment } = planned;
+  const profiling =
+    profile === undefined
+      ? []
+      : ['--cpu-prof', `--cpu-prof-dir=${profile}`, `--cpu-prof-name=${name}.cpuprofile`];
+  const child = new ServerProcess(name, entry, {
+    root,
+    nodeOptions: [...profiling, ...(planned.arguments === undefined ? [youngGeneration] : [])],
+    arguments: planned.arguments ?? [],
+    logFile: join(directory, `${name}.log`),
+  });
+  // The compile cache as in `npm start`.
+  child.start({
+    NODE_ENV: 'production',
+    NODE_COMPILE_CACHE: 'node_modules/.cache/modules',
+    ...environment,
+  });
+  return child;
 }

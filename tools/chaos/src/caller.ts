@@ -1,6 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Answer, Ask, HttpClient } from '@tessera/e2e/harness/http';
-import { tokenRequest, type Dialect } from '@tessera/e2e/harness/flows';
+import { type Answer, type Ask, type Dialect, type HttpClient, tokenRequest } from '@tessera/test-client';
 import { secretOf } from './declared-state.ts';
 import { nameOf, type Delivered, type Operation } from './history.ts';
 import { outcomeOf, type Facts, type Reading, type Recorder } from './recorder.ts';

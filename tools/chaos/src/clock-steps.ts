@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 import type { Stage } from './scenario.ts';
 
 /** Loaded into every process, so that a signal steps its clock by an hour. */
-export const steppableClock = fileURLToPath(import.meta.resolve('@tessera/e2e/harness/steppable-clock'));
+export const steppableClock = fileURLToPath(import.meta.resolve('@tessera/test-client/steppable-clock'));
 
 const steppedMs = 6_000;
 

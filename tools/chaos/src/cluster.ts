@@ -3,14 +3,19 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { eventually, freePort, type Environment } from '@tessera/e2e/harness/process';
-import { CuttableProxy } from '@tessera/e2e/harness/proxy';
+import { eventually, freePort } from '@tessera/test-kit/provision';
+import {
+  CuttableProxy,
+  newKeys,
+  peersOf,
+  services,
+  sharedToken,
+  timesApplied,
+  type Environment,
+} from '@tessera/test-client';
 import { Balancer } from './balancer.ts';
 import { declaredState, type StateOptions } from './declared-state.ts';
 import { Replica } from './replica.ts';
-
-/** Calling order: a process is started after those it calls. */
-export const splitProcesses = ['keys', 'directory', 'authorize', 'device', 'token', 'gateway'] as const;
 
 export interface ClusterOptions {
   readonly topology: 'split' | 'compact';
@@ -30,14 +35,14 @@ export const retryWindowMs = 60_000;
 /** Limits high enough for all clients at one address, and intervals short enough for a run of a minute. */
 const forChaos: Environment = {
   TESSERA_LOG_LEVEL: 'info',
-  TESSERA_START_LIMIT: '1000000',
-  TESSERA_LOGIN_LIMIT_ACCOUNT: '1000000',
-  TESSERA_LOGIN_LIMIT_ADDRESS: '1000000',
-  TESSERA_DEVICE_START_LIMIT_CLIENT: '1000000',
-  TESSERA_DEVICE_START_LIMIT_ADDRESS: '1000000',
-  TESSERA_CIBA_START_LIMIT_USER: '1000000',
-  TESSERA_CIBA_PENDING_LIMIT: '100',
-  TESSERA_POLL_INTERVAL: '1s',
+  TESSERA_AUTHORIZE_REQUESTS_PER_ADDRESS: '1000000',
+  TESSERA_LOGIN_FAILURES_PER_ACCOUNT: '1000000',
+  TESSERA_LOGIN_FAILURES_PER_ADDRESS: '1000000',
+  TESSERA_DEVICE_REQUESTS_PER_CLIENT: '1000000',
+  TESSERA_DEVICE_REQUESTS_PER_ADDRESS: '1000000',
+  TESSERA_CIBA_REQUESTS_PER_USER: '1000000',
+  TESSERA_CIBA_PENDING_PER_USER: '100',
+  TESSERA_DEVICE_POLL_INTERVAL: '1s',
   TESSERA_REFRESH_RETRY_WINDOW: `${retryWindowMs / 1000}s`,
   TESSERA_WEBHOOK_ALLOW_PRIVATE: 'true',
   // Clients send the request id under which the audit trail shows an attempt.
@@ -77,10 +82,10 @@ export class Cluster {
 
   static async plan(options: ClusterOptions): Promise<Cluster> {
     const directory = await mkdtemp(join(tmpdir(), 'tessera-chaos-'));
-    const rpcToken = randomBytes(32).toString('base64url');
-    const services = options.topology === 'split' ? splitProcesses : (['standalone'] as const);
+    const trust = sharedToken();
+    const apps = options.topology === 'split' ? services : (['standalone'] as const);
     const places = await Promise.all(
-      services.flatMap((service) =>
+      apps.flatMap((service) =>
         [0, 1].map(async (at) => ({
           service,
           at,
@@ -88,7 +93,7 @@ export class Cluster {
         })),
       ),
     );
-    const gateways = places.filter(({ service }) => service === services.at(-1));
+    const gateways = places.filter(({ service }) => service === apps.at(-1));
     const balancer = new Balancer(
       gateways.map(({ ports: { http, management } }) => ({ httpPort: http, managementPort: management })),
     );
@@ -102,30 +107,21 @@ export class Cluster {
     }
     const addressOf = ({ service, at, ports }: (typeof places)[number]): string =>
       `127.0.0.1:${networks.get(`${service}-${at + 1}`)?.port ?? ports.rpc}`;
-    const peers = Object.fromEntries(
-      services.map((service) => [
-        `TESSERA_PEER_${service.toUpperCase()}`,
-        `ipv4:${places
-          .filter((place) => place.service === service)
-          .map(addressOf)
-          .join(',')}`,
-      ]),
-    );
-    const { TESSERA_PEER_GATEWAY: _gateway, TESSERA_PEER_STANDALONE: _standalone, ...callable } = peers;
+    const peers = peersOf((name) => {
+      const replicated = places.filter(({ service }) => service === name);
+      return `ipv4:${replicated.map(addressOf).join(',')}`;
+    });
     const common: Environment = {
       ...forChaos,
-      ...callable,
+      ...(options.topology === 'split' ? peers : {}),
+      ...trust,
+      ...newKeys(),
       DATABASE_URL: options.databaseUrl,
       REDIS_URL: options.redisUrl,
       TESSERA_ISSUER: balancer.url,
       TESSERA_APPLY_FILE: join(directory, 'state.yaml'),
       TESSERA_DATA_DIR: join(directory, 'data'),
-      TESSERA_KEYS_KEK: randomBytes(32).toString('base64'),
-      TESSERA_DIRECTORY_PEPPER: randomBytes(32).toString('base64'),
-      TESSERA_TOKEN_REFRESH_KEYS: `1:${randomBytes(32).toString('base64')}`,
       TESSERA_WEBHOOK_KEY: randomBytes(32).toString('base64url'),
-      TESSERA_RPC_AUTH: 'token',
-      TESSERA_RPC_TOKEN: rpcToken,
       TESSERA_HTTP_HOST: '127.0.0.1',
       // Processes start often on a shared machine: Node's compile cache is kept.
       NODE_COMPILE_CACHE: join(directory, 'modules'),
@@ -148,6 +144,7 @@ export class Cluster {
           options.root,
         ),
     );
+    const rpcToken = trust['TESSERA_RPC_TOKEN'] ?? '';
     return new Cluster(options, { replicas, networks, balancer, directory, rpcToken });
   }
 
@@ -180,11 +177,14 @@ export class Cluster {
   async disableLeavers(): Promise<void> {
     const owner = this.replicas.find(({ service }) => service === 'directory' || service === 'standalone');
     if (owner === undefined) throw new Error('no process holds the directory');
-    const applied = (): number => owner.output.split('"declared state applied"').length;
-    const before = applied();
+    const before = timesApplied(owner.output);
     await this.#declare('disabled');
     owner.reload();
-    await eventually('the declared state is applied', async () => applied() > before, 15_000);
+    await eventually(
+      'the declared state is applied',
+      async () => timesApplied(owner.output) > before,
+      15_000,
+    );
   }
 
   output(): string {

@@ -1,3 +1,5 @@
+import type { Login } from '@tessera/test-client';
+
 /** The tenants of a run: two alike, so that a mix-up between them is seen. */
 
 export const tenants = ['north', 'south'] as const;
@@ -12,6 +14,12 @@ export const goodbyeUri = 'http://127.0.0.1:9000/bye';
 
 export const passwordOf = (tenant: string, person: string): string =>
   `${person}-of-${tenant}-knows-this-1843`;
+
+export const loginOf = (tenant: string, username: string): Login => ({
+  tenant,
+  username,
+  password: passwordOf(tenant, username),
+});
 
 const confidential = ['web', 'service', 'desk'];
 

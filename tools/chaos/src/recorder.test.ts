@@ -1,6 +1,6 @@
 import { generateKeyPairSync, sign, type KeyObject } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import type { Answer } from '@tessera/e2e/harness/http';
+import type { Answer } from '@tessera/test-client';
 import { SeenKeys } from './keys.ts';
 import { outcomeOf, Recorder } from './recorder.ts';
 

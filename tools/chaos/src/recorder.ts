@@ -1,6 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { claimsOf, headerOf } from '@tessera/e2e/harness/flows';
-import type { Answer } from '@tessera/e2e/harness/http';
+import { type Answer, claimsOf, headerOf } from '@tessera/test-client';
 import { nameOf, type Delivered, type Fault, type History, type Operation, type Outcome } from './history.ts';
 import { SeenKeys } from './keys.ts';
 

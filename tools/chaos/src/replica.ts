@@ -1,4 +1,5 @@
-import { eventually, ServerProcess, type Environment } from '@tessera/e2e/harness/process';
+import { eventually } from '@tessera/test-kit/provision';
+import { entryOf, ServerProcess, type Environment } from '@tessera/test-client';
 
 /** Twelve processes start at once, on a machine that may be busy. */
 const readyWithinMs = 240_000;
@@ -51,11 +52,7 @@ export class Replica {
   }
 
   async ready(): Promise<void> {
-    const url = `http://127.0.0.1:${this.managementPort}/readyz`;
-    const isReady = async (): Promise<boolean> => !this.#process.running || (await fetch(url)).status === 200;
-    await eventually(`${this.name} is ready`, isReady, readyWithinMs);
-    if (!this.#process.running)
-      throw new Error(`${this.name} did not start:\n${this.#process.output.slice(-2000)}`);
+    await this.#process.ready(`http://127.0.0.1:${this.managementPort}/readyz`, readyWithinMs);
   }
 
   /** Stops it and waits; throws unless it exits by itself with 0. */
@@ -97,6 +94,6 @@ export class Replica {
   }
 
   #from(root: string | undefined): ServerProcess {
-    return new ServerProcess(this.name, `apps/${this.service}/src/main.ts`, root);
+    return new ServerProcess(this.name, entryOf(this.service), { root });
   }
 }

@@ -42,7 +42,7 @@ export async function runChaos(args: readonly string[]): Promise<number> {
 }
 
 /** Default of `--old`. */
-const defaultOld = 'd614198';
+const defaultOld = 'cb7ec6e';
 
 async function playAll(
   names: readonly ScenarioName[],

@@ -3,9 +3,8 @@ import { availableParallelism, loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createIntrospector } from '@tessera/introspection-client';
-import { HttpClient } from '@tessera/e2e/harness/http';
-import { leaks } from '@tessera/e2e/harness/leaks';
-import { eventually } from '@tessera/e2e/harness/process';
+import { eventually } from '@tessera/test-kit/provision';
+import { HttpClient, leaks } from '@tessera/test-client';
 import type { Caller, Surroundings } from './caller.ts';
 import { check, countLosses, type Limits, type Violation } from './checker.ts';
 import { Cluster, retryWindowMs, type ClusterOptions } from './cluster.ts';
@@ -193,7 +192,7 @@ class Crowd {
   constructor(cluster: Cluster, recorder: Recorder, notifications: Notifications) {
     this.#cluster = cluster;
     this.#recorder = recorder;
-    this.http = new HttpClient(() => cluster.url, 'fifo');
+    this.http = new HttpClient(() => cluster.url, { scheduling: 'fifo' });
     this.#introspector = createIntrospector({
       target: cluster.introspectionTarget,
       credentials: { sharedToken: cluster.rpcToken },

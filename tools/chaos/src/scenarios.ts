@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { startReplicatedRedis } from '@tessera/test-kit/provision';
+import { eventually, startReplicatedRedis } from '@tessera/test-kit/provision';
 import { Redis } from 'ioredis';
-import { eventually } from '@tessera/e2e/harness/process';
 import { checkOut } from './checkout.ts';
 import { admitMany, overload } from './overloads.ts';
 import type { Replica } from './replica.ts';

@@ -1,7 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import pg from 'pg';
-import { freePort, startRedis, startRestartablePostgres } from '@tessera/test-kit/provision';
-import type { RestartableStore } from '@tessera/test-kit/provision';
+import {
+  freePort,
+  type RestartableStore,
+  startRedis,
+  startRestartablePostgres,
+} from '@tessera/test-kit/provision';
 import type { AuditRow } from './history.ts';
 
 type Redis = Awaited<ReturnType<typeof startRedis>>;

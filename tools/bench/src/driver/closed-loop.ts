@@ -45,7 +45,7 @@ export async function closedLoop(
           return { ...request, ...next, headers: { ...next.headers } };
         },
         onResponse: (status, body, _context, headers) => {
-          if (load.accept({ status, body, headers: lowerCase(headers) })) return;
+          if (load.accept({ status, text: body, headers: lowerCase(headers) })) return;
           errors += 1;
           note(`HTTP ${status}`);
         },

@@ -5,7 +5,7 @@ import { awake } from './awake.ts';
 import { Caller } from './calls.ts';
 import { closedLoop } from './closed-loop.ts';
 import { failures, note } from './failures.ts';
-import { send } from './http-client.ts';
+import { send } from './send.ts';
 import type { DriverAnswer, DriverRequest } from './messages.ts';
 import { openLoop } from './open-loop.ts';
 

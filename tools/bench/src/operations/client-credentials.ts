@@ -1,5 +1,5 @@
 import { activeClients, basePath, type Client } from '../declared-state.ts';
-import { eachOf, send } from '../driver/http-client.ts';
+import { eachOf, send } from '../driver/send.ts';
 import type { Target } from '../target.ts';
 import { mint, mintedClient, peerResource } from './minted.ts';
 import type { HttpRequest, Operation } from './operation.ts';

@@ -15,8 +15,8 @@ function codesFor({ duration, rate }: Sizing): { limit: number; codes: number } 
   return { limit, codes: Math.ceil(limit + warmUpOf(limit) + rate * duration * 1.3 + 100) };
 }
 
-const hasAllTokens = ({ status, body }: HttpAnswer): boolean =>
-  status === 200 && body.includes('"id_token":"ey') && body.includes('"refresh_token":"');
+const hasAllTokens = ({ status, text }: HttpAnswer): boolean =>
+  status === 200 && text.includes('"id_token":"ey') && text.includes('"refresh_token":"');
 
 /** Refreshes one token after another: each response yields the next request. */
 function chain(first: readonly HttpRequest[], follow: (answer: HttpAnswer) => HttpRequest): HttpLoad {

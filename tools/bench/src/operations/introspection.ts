@@ -5,7 +5,7 @@ import {
   IntrospectRequestSchema,
   IntrospectResponseSchema,
 } from '@tessera/proto-gen/token';
-import { times } from '../driver/http-client.ts';
+import { times } from '../driver/send.ts';
 import type { Target } from '../target.ts';
 import { es256Scope, issueAccessTokens } from './client-credentials.ts';
 import { mint, publicClientId } from './minted.ts';

@@ -1,4 +1,4 @@
-import { send } from '../driver/http-client.ts';
+import { send } from '../driver/send.ts';
 import type { Target } from '../target.ts';
 import { get } from './requests.ts';
 
@@ -32,6 +32,6 @@ export interface Minted {
 /** What the peer issues without a person. */
 export async function mint(target: Target, kind: MintedKind, count: number): Promise<Minted[]> {
   const answer = await send(target.mintUrl ?? '', get(`/${kind}?count=${count}`));
-  if (answer.status !== 200) throw new Error(`the peer made no ${kind}: ${answer.body}`);
-  return JSON.parse(answer.body) as Minted[];
+  if (answer.status !== 200) throw new Error(`the peer made no ${kind}: ${answer.text}`);
+  return JSON.parse(answer.text) as Minted[];
 }

@@ -1,3 +1,4 @@
+import type { Answer } from '@tessera/test-client';
 import type { OperationName } from './names.ts';
 import type { Target } from '../target.ts';
 
@@ -9,10 +10,9 @@ export interface HttpRequest {
   readonly body?: string;
 }
 
-export interface HttpAnswer {
-  readonly status: number;
+/** As both the client and autocannon have it. */
+export interface HttpAnswer extends Pick<Answer, 'status' | 'text'> {
   readonly headers: Readonly<Record<string, unknown>>;
-  readonly body: string;
 }
 
 /** Requests of one kind, endless or up to a limit. */

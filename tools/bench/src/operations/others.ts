@@ -1,5 +1,5 @@
 import { activeClients, clientOf, username } from '../declared-state.ts';
-import { eachOf, send, times } from '../driver/http-client.ts';
+import { eachOf, send, times } from '../driver/send.ts';
 import { issueAccessTokens } from './client-credentials.ts';
 import { mint, mintedClient } from './minted.ts';
 import { warmUpOf, type HttpAnswer, type Operation } from './operation.ts';
@@ -19,8 +19,8 @@ const deviceGrant = 'urn:ietf:params:oauth:grant-type:device_code';
 /** Sign-ins per second for which forms are opened beforehand. */
 const signInsPerSecond = 30;
 
-const isPending = ({ status, body }: HttpAnswer): boolean =>
-  status === 400 && body.includes('"authorization_pending"');
+const isPending = ({ status, text }: HttpAnswer): boolean =>
+  status === 400 && text.includes('"authorization_pending"');
 const isStarted = okWith('"auth_req_id":"');
 const bringsCode = ({ status, headers }: HttpAnswer): boolean =>
   (status === 302 || status === 303) && String(headers['location']).includes('code=');

@@ -1,8 +1,16 @@
-import { createHash, randomBytes } from 'node:crypto';
-import { clientOf, passwordOf, personScope, redirectUri, username, type Client } from '../declared-state.ts';
-import { eachOf, send, times } from '../driver/http-client.ts';
+import { authorizationQuery, formsOf, newPkce, Person } from '@tessera/test-client';
+import {
+  clientOf,
+  passwordOf,
+  personScope,
+  redirectUri,
+  tenantId,
+  username,
+  type Client,
+} from '../declared-state.ts';
+import { clientFor, eachOf, send, times } from '../driver/send.ts';
 import type { Target } from '../target.ts';
-import type { HttpAnswer, HttpRequest } from './operation.ts';
+import type { HttpRequest } from './operation.ts';
 import { form, get, member, redirectParameter } from './requests.ts';
 
 /** Browsers with a session, each of a different person and tenant. */
@@ -19,51 +27,44 @@ export interface Code {
   readonly verifier: string;
 }
 
-const verifier = randomBytes(32).toString('base64url');
-const challenge = createHash('sha256').update(verifier).digest('base64url');
+const { verifier, challenge } = newPkce();
+
+const authorizationPath = ({ clientId }: Client): string =>
+  `/authorize?${authorizationQuery({
+    client_id: clientId,
+    redirect_uri: redirectUri,
+    scope: personScope,
+    code_challenge: challenge,
+  })}`;
 
 /** `GET /authorize` of one of the tenant's applications. */
-export function authorizationRequest(client: Client, cookie: string | undefined): HttpRequest {
-  const query = new URLSearchParams({
-    client_id: client.clientId,
-    redirect_uri: redirectUri,
-    response_type: 'code',
-    scope: personScope,
-    state: 'a-state-of-the-client',
-    code_challenge: challenge,
-    code_challenge_method: 'S256',
+export const authorizationRequest = (client: Client, cookie: string): HttpRequest =>
+  get(authorizationPath(client), { accept: 'text/html', cookie });
+
+const personOf = ({ baseUrl, seed }: Target, tenant: number, person: number): Person =>
+  new Person(clientFor(baseUrl), {
+    tenant: tenantId(tenant),
+    username: username(tenant, person),
+    password: passwordOf(seed),
   });
-  return get(`/authorize?${query.toString()}`, {
-    accept: 'text/html',
-    ...(cookie === undefined ? {} : { cookie }),
-  });
-}
 
 /** A sign-in form, ready to be submitted by its browser. */
-export async function openSignIn(target: Target, client: Client, person: number): Promise<HttpRequest> {
-  const begun = await send(target.baseUrl, authorizationRequest(client, undefined));
-  const interaction = redirectParameter(begun, 'interaction');
-  const cookie = cookiesOf(begun);
-  const page = await send(
-    target.baseUrl,
-    get(`/login?interaction=${interaction}`, { cookie, accept: 'text/html' }),
-  );
-  const csrf = /name="csrf" value="([^"]+)"/.exec(page.body)?.[1];
-  if (csrf === undefined) throw new Error(`no form on the page, status ${page.status}`);
-  const fields = {
-    csrf,
-    interaction,
-    identifier: username(client.tenant, person),
-    password: passwordOf(target.seed),
-  };
-  return form('/login', fields, { cookie, accept: 'text/html' });
+export async function openSignIn(target: Target, client: Client, index: number): Promise<HttpRequest> {
+  const person = personOf(target, client.tenant, index);
+  const begun = await person.get(authorizationPath(client));
+  const page = await person.get(begun.header('location') ?? '');
+  const shown = formsOf(page).find(({ fields }) => fields.has('password'));
+  if (shown === undefined) throw new Error(`no form on the page, status ${page.status}`);
+  const { username: identifier, password } = person.login;
+  const fields = { ...Object.fromEntries(shown.fields), identifier, password };
+  return form(shown.action, fields, { cookie: person.cookie, accept: 'text/html' });
 }
 
 async function signIn(target: Target, tenant: number): Promise<SignedIn> {
-  const request = await openSignIn(target, clientOf(target.seed, tenant, 0), 0);
-  const answer = await send(target.baseUrl, request);
-  redirectParameter(answer, 'code');
-  return { tenant, cookie: `${request.headers['cookie'] ?? ''}; ${cookiesOf(answer)}` };
+  const person = personOf(target, tenant, 0);
+  const path = authorizationPath(clientOf(target.seed, tenant, 0));
+  redirectParameter(await person.authorize(path.slice(path.indexOf('?') + 1), person.login), 'code');
+  return { tenant, cookie: person.cookie };
 }
 
 export function signInSome(target: Target): Promise<SignedIn[]> {
@@ -125,14 +126,4 @@ export async function issuePersonalTokens(target: Target, count: number): Promis
       refreshToken: member(answer, 'refresh_token'),
     };
   });
-}
-
-/** The cookies of a response, as a browser sends them back. */
-function cookiesOf(answer: HttpAnswer): string {
-  const lines = answer.headers['set-cookie'];
-  const all: unknown[] = Array.isArray(lines) ? lines : [lines];
-  return all
-    .filter((line) => typeof line === 'string')
-    .map((line) => line.split(';', 1)[0] ?? '')
-    .join('; ');
 }

@@ -54,14 +54,14 @@ export function once<T>(items: readonly T[]): () => T {
 
 export const isOk = ({ status }: HttpAnswer): boolean => status === 200;
 
-/** A response with status 200 whose body contains `text`. */
-export function okWith(text: string): (answer: HttpAnswer) => boolean {
-  return ({ status, body }) => status === 200 && body.includes(text);
+/** A response with status 200 whose body contains `part`. */
+export function okWith(part: string): (answer: HttpAnswer) => boolean {
+  return ({ status, text }) => status === 200 && text.includes(part);
 }
 
 /** A member of a JSON response, or of `data` in the contract's envelope. */
 export function member(answer: HttpAnswer, name: string): string {
-  const body = JSON.parse(answer.body) as Record<string, unknown>;
+  const body = JSON.parse(answer.text) as Record<string, unknown>;
   const inside = (body['data'] ?? body) as Record<string, unknown>;
   const value = inside[name];
   if (answer.status !== 200 || typeof value !== 'string') {

@@ -1,8 +1,6 @@
-import { authorizeQuery, newPkce, Person } from '@tessera/e2e/harness/person';
-import type { Answer } from '@tessera/e2e/harness/http';
-import { formsOf } from '@tessera/e2e/harness/out-of-band';
+import { authorizationQuery, formsOf, newPkce, Person, type Answer } from '@tessera/test-client';
 import { passedOn, type Caller, type Surroundings, type Tokens } from '../caller.ts';
-import { passwordOf, redirectUri } from '../declared-state.ts';
+import { loginOf, redirectUri } from '../declared-state.ts';
 import { nameOf } from '../history.ts';
 import { outcomeOf, type Reading } from '../recorder.ts';
 
@@ -34,7 +32,7 @@ export class Visitor {
   constructor(on: Surroundings, caller: Caller) {
     this.#on = on;
     this.caller = caller;
-    this.person = new Person(on.http);
+    this.person = new Person(on.http, loginOf(caller.tenant, caller.person));
   }
 
   /** Gets a code, by signing in if asked; starts over if a step fails. Undefined at the end of the run. */
@@ -56,7 +54,7 @@ export class Visitor {
   /** Where `/authorize` sends the browser. With a session, anything but a code means that the session has ended. */
   async authorize(challenge: string, more: Record<string, string> = {}): Promise<string | undefined> {
     const { caller, person, session } = this;
-    const query = authorizeQuery({
+    const query = authorizationQuery({
       client_id: caller.clientId,
       redirect_uri: redirectUri,
       scope: `openid profile offline_access ${caller.tenant}.read`,
@@ -98,7 +96,8 @@ export class Visitor {
     );
     const form = page?.answer && formsOf(page.answer).find(({ fields }) => fields.has('password'));
     if (form === undefined) return undefined;
-    const values = { identifier: caller.person, password: passwordOf(caller.tenant, caller.person) };
+    const { username: identifier, password } = person.login;
+    const values = { identifier, password };
     const session = `session:${caller.name}:${(this.#sessions += 1)}:${interaction}`;
     // Not repeated: if the response to a form is lost, the browser starts over.
     const { answer } = await this.#on.recorder.record(

@@ -1,9 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Introspector } from '@tessera/introspection-client';
-import { newPkce, Person } from '@tessera/e2e/harness/person';
-import type { Dialect } from '@tessera/e2e/harness/flows';
+import { type Dialect, newPkce, Person } from '@tessera/test-client';
 import { Caller, type Surroundings } from '../caller.ts';
-import { leaver, persons, secretOf, tenants } from '../declared-state.ts';
+import { leaver, loginOf, persons, secretOf, tenants } from '../declared-state.ts';
 import { nameOf } from '../history.ts';
 import { outcomeOf } from '../recorder.ts';
 import { redemptionOf, Visitor, type Code, type Grant } from './browser.ts';
@@ -150,7 +149,7 @@ export class Load {
   }
 
   async #device(caller: Caller): Promise<void> {
-    const approver = new Person(this.#on.http);
+    const approver = new Person(this.#on.http, loginOf(caller.tenant, caller.person));
     while (this.#on.running()) {
       const grant = this.#keep(await connectDevice(this.#on, caller, approver), caller);
       await this.#pause();

@@ -1,30 +1,23 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { decideDevice } from '@tessera/e2e/harness/out-of-band';
-import type { Person } from '@tessera/e2e/harness/person';
+import { decideDevice, pollRequest, type ApprovalFlow, type Person } from '@tessera/test-client';
 import type { Caller, Surroundings } from '../caller.ts';
-import { passwordOf } from '../declared-state.ts';
 import { nameOf } from '../history.ts';
 import { outcomeOf, type Reading } from '../recorder.ts';
 import type { Grant } from './browser.ts';
 
 const pollMs = 1_100;
-const grantTypes = {
-  deviceCode: { contract: 'device_code', standard: 'urn:ietf:params:oauth:grant-type:device_code' },
-  authReqId: { contract: 'ciba', standard: 'urn:openid:params:grant-type:ciba' },
-} as const;
-
 /** Polls until there are tokens or the request has ended. */
 async function poll(
   on: Surroundings,
   caller: Caller,
-  parameter: keyof typeof grantTypes,
+  flow: ApprovalFlow,
   value: string,
 ): Promise<Grant | undefined> {
   const basis = `grant:${nameOf(value)}`;
   const facts = caller.facts('poll', { presented: nameOf(value), basis });
-  const request = { grantType: grantTypes[parameter][caller.dialect], [parameter]: value };
+  const request = pollRequest(flow, caller.dialect, value);
   for (let polls = 0; polls < 60 && !on.signal.aborted; polls += 1) {
     const sent = await caller.token(facts, request);
     if (sent?.tokens !== undefined) return { basis, tokens: sent.tokens };
@@ -61,12 +54,11 @@ export async function connectDevice(
   if (begun?.answer?.status !== 200) return undefined;
   const { device_code: deviceCode, user_code: userCode } = begun.answer.json();
   const facts = caller.facts('approve', { presented: nameOf(String(deviceCode)) });
-  const credentials = { username: caller.person, password: passwordOf(caller.tenant, caller.person) };
   for (let attempt = 0; attempt < 30 && !on.signal.aborted; attempt += 1) {
     const { operation } = await on.recorder.record(
       facts,
       attempt,
-      async () => decideDevice(approver, String(userCode), 'approve', credentials).catch(statusIn),
+      async () => decideDevice(approver, String(userCode), 'approve').catch(statusIn),
       (page) => {
         if (page === 503 || page === 429) return { outcome: { result: 'unavailable', status: page } };
         if (typeof page === 'number') return { outcome: { result: 'refused', status: page } };
@@ -77,7 +69,7 @@ export async function connectDevice(
     if (operation.outcome.result !== 'unavailable' && operation.outcome.result !== 'lost') break;
     await sleep(500);
   }
-  return poll(on, caller, 'deviceCode', String(deviceCode));
+  return poll(on, caller, 'device', String(deviceCode));
 }
 
 /** The outcome of a page without the expected form; a lost response stays lost. */
@@ -158,5 +150,5 @@ export async function askElsewhere(
   if (link === undefined) return undefined;
   const facts = caller.facts('approve', { presented: nameOf(authReqId) });
   await caller.ask(facts, 'POST', link, { json: { decision: 'approve' } });
-  return poll(on, caller, 'authReqId', authReqId);
+  return poll(on, caller, 'ciba', authReqId);
 }

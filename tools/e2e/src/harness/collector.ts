@@ -1,5 +1,5 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import { freePort } from './process.ts';
+import { freePort } from '@tessera/test-kit/provision';
 
 /** A span as an OpenTelemetry collector receives it. */
 export interface ReceivedSpan {

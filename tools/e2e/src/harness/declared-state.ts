@@ -2,30 +2,35 @@
 
 export const people = {
   ada: {
+    tenant: 'acme',
     username: 'ada',
     password: 'analytical-engine-1843',
     email: 'ada@acme.example',
     name: 'Ada Lovelace',
   },
   bob: {
+    tenant: 'acme',
     username: 'bob',
     password: 'difference-engine-1822',
     email: 'bob@acme.example',
     name: 'Bob Babbage',
   },
   cleo: {
+    tenant: 'acme',
     username: 'cleo',
     password: 'nile-barge-1-bc-cleo',
     email: 'cleo@acme.example',
     name: 'Cleo Ptolemy',
   },
   gus: {
+    tenant: 'initech',
     username: 'gus',
     password: 'slide-rule-1622-gus',
     email: 'gus@initech.example',
     name: 'Gus',
   },
   eve: {
+    tenant: 'globex',
     username: 'eve',
     password: 'jacquard-loom-1804-eve',
     email: 'eve@globex.example',

@@ -1,6 +1,14 @@
 import { expect } from 'vitest';
-import type { Answer, Ask, HttpClient } from './http.ts';
-import { authorizeQuery, newPkce, type Person } from './person.ts';
+import {
+  type Answer,
+  authorizationQuery,
+  describeFailure,
+  type Dialect,
+  type HttpClient,
+  newPkce,
+  type Person,
+  postToken,
+} from '@tessera/test-client';
 import { people, redirectUri, secrets } from './declared-state.ts';
 
 export const secretOf: Readonly<Record<string, string | undefined>> = {
@@ -19,73 +27,14 @@ export const secretOf: Readonly<Record<string, string | undefined>> = {
   'acme-ledger': secrets.ledger,
 };
 
-export type Dialect = 'contract' | 'standard';
-export const dialects: readonly Dialect[] = ['contract', 'standard'];
-
-export interface Tokens {
-  readonly accessToken: string;
-  readonly tokenType: string;
-  readonly expiresIn: number;
-  readonly scope: string | undefined;
-  readonly refreshToken: string | undefined;
-  readonly idToken: string | undefined;
-}
-
-const standardNames: Readonly<Record<string, string>> = {
-  grantType: 'grant_type',
-  clientId: 'client_id',
-  clientSecret: 'client_secret',
-  codeVerifier: 'code_verifier',
-  redirectUri: 'redirect_uri',
-  refreshToken: 'refresh_token',
-  deviceCode: 'device_code',
-  authReqId: 'auth_req_id',
-};
-
-/** The body of a token request in either dialect, from the contract's names. */
-export function tokenRequest(
-  dialect: Dialect,
-  request: Readonly<Record<string, string | undefined>>,
-): Pick<Ask, 'json' | 'form'> {
-  const entries = Object.entries(request).filter(
-    (entry): entry is [string, string] => entry[1] !== undefined,
-  );
-  if (dialect === 'contract') return { json: Object.fromEntries(entries) };
-  return { form: Object.fromEntries(entries.map(([name, value]) => [standardNames[name] ?? name, value])) };
-}
-
-/** Posts a token request in either dialect, from the contract's names. */
-export async function postToken(
-  http: HttpClient,
-  dialect: Dialect,
-  request: Readonly<Record<string, string | undefined>>,
-): Promise<Answer> {
-  return http.ask('POST', '/token', tokenRequest(dialect, request));
-}
-
-/** The tokens of a successful response in either dialect. */
-export function tokensOf(answer: Answer): Tokens {
-  expect(answer.status, describeFailure(answer)).toBe(200);
-  const body = answer.json();
-  const data = (body['data'] ?? body) as Record<string, string | number | undefined>;
-  return {
-    accessToken: String(data['accessToken'] ?? data['access_token']),
-    tokenType: String(data['tokenType'] ?? data['token_type']),
-    expiresIn: Number(data['expiresIn'] ?? data['expires_in']),
-    scope: data['scope'] as string | undefined,
-    refreshToken: (data['refreshToken'] ?? data['refresh_token']) as string | undefined,
-    idToken: (data['idToken'] ?? data['id_token']) as string | undefined,
-  };
-}
-
-/** Describes a refusal by status and error code, without anything that might contain a token. */
-export function describeFailure(answer: Answer): string {
-  if (answer.status === 200) return 'an answer with status 200';
-  const type = answer.header('content-type') ?? '';
-  if (!type.includes('json')) return `status ${answer.status}, ${type}`;
-  const body = answer.json();
-  return `status ${answer.status}, ${String(body['error'])}: ${String(body['message'] ?? body['error_description'])}`;
-}
+/** The query of a valid authorization request; members set to undefined are omitted. */
+export const authorizeQuery = (overrides: Readonly<Record<string, string | undefined>> = {}): string =>
+  authorizationQuery({
+    client_id: 'acme-web',
+    redirect_uri: redirectUri,
+    scope: 'openid profile email offline_access orders.read',
+    ...overrides,
+  });
 
 export function expectError(answer: Answer, status: number, error: string): void {
   expect(describeFailure(answer)).toContain(`status ${status}, ${error}`);
@@ -160,34 +109,4 @@ export async function clientCredentials(
     scope: 'orders.read',
     ...overrides,
   });
-}
-
-/** The contract's introspection result. */
-export async function introspect(
-  http: HttpClient,
-  token: string | undefined,
-): Promise<Record<string, unknown>> {
-  const answer = await http.ask('POST', '/introspect', { json: { token } });
-  expect(answer.status, describeFailure(answer)).toBe(200);
-  expect(answer.json()['isSuccess']).toBe(true);
-  return answer.json()['data'] as Record<string, unknown>;
-}
-
-export async function revoke(http: HttpClient, token: string | undefined, reason?: string): Promise<Answer> {
-  return http.ask('DELETE', '/revoke', {
-    json: { token, ...(reason === undefined ? {} : { reasonRevoked: reason }) },
-  });
-}
-
-/** The claims of a JWT, unverified. */
-export function claimsOf(token: string | undefined): Record<string, unknown> {
-  const payload = token?.split('.')[1] ?? '';
-  return JSON.parse(Buffer.from(payload, 'base64url').toString('utf8')) as Record<string, unknown>;
-}
-
-export function headerOf(token: string | undefined): Record<string, unknown> {
-  return JSON.parse(Buffer.from(token?.split('.')[0] ?? '', 'base64url').toString('utf8')) as Record<
-    string,
-    unknown
-  >;
 }

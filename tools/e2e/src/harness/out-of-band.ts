@@ -1,19 +1,14 @@
-import { createHmac } from 'node:crypto';
-import { expect } from 'vitest';
-import { parseForms } from '@tessera/test-kit/provision';
+import {
+  type Answer,
+  type ApprovalFlow,
+  type Dialect,
+  type HttpClient,
+  pollRequest,
+  postToken,
+  successful,
+} from '@tessera/test-client';
+import { secretOf } from './flows.ts';
 import { people } from './declared-state.ts';
-import { describeFailure, postToken, secretOf, type Dialect } from './flows.ts';
-import type { Answer, HttpClient } from './http.ts';
-import type { Person } from './person.ts';
-
-/** The device flow and CIBA, as client and person go through them. */
-export type Flow = 'device' | 'ciba';
-export type DecisionWord = 'approve' | 'deny';
-
-export interface PasswordLogin {
-  readonly username: string;
-  readonly password: string;
-}
 
 export interface DeviceStart {
   readonly deviceCode: string;
@@ -22,11 +17,6 @@ export interface DeviceStart {
   readonly expiresIn: number;
   readonly interval: number;
 }
-
-const grantTypes = {
-  device: { contract: 'device_code', standard: 'urn:ietf:params:oauth:grant-type:device_code' },
-  ciba: { contract: 'ciba', standard: 'urn:openid:params:grant-type:ciba' },
-} as const;
 
 export async function askDevice(
   http: HttpClient,
@@ -41,9 +31,7 @@ export async function startDevice(
   http: HttpClient,
   form: Readonly<Record<string, string>> = {},
 ): Promise<DeviceStart> {
-  const answer = await askDevice(http, form);
-  expect(answer.status, describeFailure(answer)).toBe(200);
-  const body = answer.json();
+  const body = successful(await askDevice(http, form)).json();
   return {
     deviceCode: String(body['device_code']),
     userCode: String(body['user_code']),
@@ -75,138 +63,22 @@ export async function startCiba(
   http: HttpClient,
   form: Readonly<Record<string, string>> = {},
 ): Promise<string> {
-  const answer = await askCiba(http, form);
-  expect(answer.status, describeFailure(answer)).toBe(200);
-  return String(answer.json()['auth_req_id']);
+  return String(successful(await askCiba(http, form)).json()['auth_req_id']);
 }
 
 /** One poll of a client. */
 export async function poll(
   http: HttpClient,
-  flow: Flow,
+  flow: ApprovalFlow,
   secret: string,
   clientId: string,
   dialect: Dialect = 'contract',
   overrides: Readonly<Record<string, string | undefined>> = {},
 ): Promise<Answer> {
   return postToken(http, dialect, {
-    grantType: grantTypes[flow][dialect],
+    ...pollRequest(flow, dialect, secret),
     clientId,
     clientSecret: secretOf[clientId],
-    [flow === 'device' ? 'deviceCode' : 'authReqId']: secret,
     ...overrides,
   });
-}
-
-type Fields = ReadonlyMap<string, string>;
-
-interface PageForm {
-  readonly action: string;
-  readonly fields: Fields;
-}
-
-/** The forms of a page. */
-export function formsOf(answer: Answer): PageForm[] {
-  return parseForms(answer.text, new URL('http://here.example/')).map(({ action, fields }) => ({
-    action: `${action.pathname}${action.search}`,
-    fields,
-  }));
-}
-
-/** Submits the form that has `field` and follows redirects. */
-export async function fillIn(
-  person: Person,
-  page: Answer,
-  field: string,
-  values: Readonly<Record<string, string>>,
-): Promise<Answer> {
-  const form = formsOf(page).find(({ fields }) => fields.has(field));
-  if (form === undefined) throw new Error(`no form with ${field} on the page, status ${page.status}`);
-  const answer = await person.post(form.action, { ...Object.fromEntries(form.fields), ...values });
-  const location = answer.header('location');
-  return location === undefined ? answer : person.get(location);
-}
-
-/** Enters a user code and signs in if asked. Resolves with the page that asks for the decision, or with the error page. */
-export async function openDevice(
-  person: Person,
-  userCode: string,
-  credentials: PasswordLogin = people.ada,
-): Promise<Answer> {
-  const page = await fillIn(person, await person.get('/device'), 'user_code', { user_code: userCode });
-  return signInWhereAsked(person, page, credentials);
-}
-
-/** Opens `/approvals` and signs in if asked. */
-export async function openApprovals(
-  person: Person,
-  credentials: PasswordLogin = people.ada,
-  tenant = 'acme',
-): Promise<Answer> {
-  return signInWhereAsked(person, await person.get(`/approvals?tenant=${tenant}`), credentials);
-}
-
-async function signInWhereAsked(person: Person, page: Answer, credentials: PasswordLogin): Promise<Answer> {
-  if (!page.text.includes('name="password"')) return page;
-  const { username: identifier, password } = credentials;
-  return fillIn(person, page, 'password', { identifier, password });
-}
-
-export async function decideDevice(
-  person: Person,
-  userCode: string,
-  decision: DecisionWord,
-  credentials?: PasswordLogin,
-): Promise<Answer> {
-  return fillIn(person, await openDevice(person, userCode, credentials), 'request', { decision });
-}
-
-/** Decides the request that has this binding message, or the only one. */
-export async function decideCiba(
-  person: Person,
-  decision: DecisionWord,
-  bindingMessage?: string,
-  credentials?: PasswordLogin,
-): Promise<Answer> {
-  const page = await openApprovals(person, credentials);
-  const requestId = requestIds(page, bindingMessage)[0];
-  if (requestId === undefined) throw new Error(`nothing waits, status ${page.status}`);
-  return submitDecision(person, '/approvals', requestId, decision);
-}
-
-/** The requests on the page `/approvals`, those with a binding message or all. */
-export function requestIds(page: Answer, bindingMessage?: string): string[] {
-  return page.text
-    .split('<li id="request-')
-    .slice(1)
-    .filter((part) => bindingMessage === undefined || part.includes(bindingMessage))
-    .map((part) => part.slice(0, part.indexOf('"')));
-}
-
-/** The anti-forgery field of a form in this browser, even of one that no page showed. */
-export function antiForgeryToken(person: Person, purpose: string): string {
-  const browserId = person.cookies.get('tessera_browser') ?? '';
-  return createHmac('sha256', browserId).update(`csrf\0${purpose}`).digest('base64url');
-}
-
-/** Posts a decision as a page in this browser would, even for a request that no page showed. */
-export async function submitDecision(
-  person: Person,
-  path: '/device' | '/approvals',
-  requestId: string,
-  decision: string,
-): Promise<Answer> {
-  const csrf = antiForgeryToken(person, `decide\0${requestId}`);
-  const answer = await person.post(path, { request: requestId, user_code: 'WWWW-WWWW', decision, csrf });
-  const location = answer.header('location');
-  return location === undefined ? answer : person.get(location);
-}
-
-/** The request id in the form of a confirmation page. */
-export function formRequestId(page: Answer): string {
-  const id = formsOf(page)
-    .map(({ fields }) => fields.get('request'))
-    .find((value) => value !== undefined);
-  expect(id, `status ${page.status}`).toBeDefined();
-  return id ?? '';
 }

@@ -1,7 +1,5 @@
-import type { HttpClient } from './http.ts';
-import type { Person } from './person.ts';
+import type { Environment, HttpClient, Person, ServerProcess } from '@tessera/test-client';
 import type { StateOptions } from './declared-state.ts';
-import type { Environment, ServerProcess } from './process.ts';
 
 /** The topology of the system under test. */
 export interface SetUp {

@@ -4,16 +4,23 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createCertificates } from '@tessera/test-kit';
-import { declaredState } from './declared-state.ts';
-import { clientCredentials } from './flows.ts';
-import { HttpClient } from './http.ts';
-import { authorizeQuery, Person } from './person.ts';
-import { eventually, freePort, ServerProcess, type Environment } from './process.ts';
+import { declaredState, people } from './declared-state.ts';
+import { eventually, freePort } from '@tessera/test-kit/provision';
+import {
+  entryOf,
+  HttpClient,
+  newKeys,
+  peersOf,
+  Person,
+  ServerProcess,
+  services,
+  sharedToken,
+  timesApplied,
+  type Environment,
+  type Service,
+} from '@tessera/test-client';
+import { authorizeQuery, clientCredentials } from './flows.ts';
 import type { SetUp, System } from './set-up.ts';
-
-/** In calling order: a process is started after those that it calls. */
-const splitProcesses = ['keys', 'directory', 'authorize', 'device', 'token', 'gateway'] as const;
-type SplitProcess = (typeof splitProcesses)[number];
 
 export interface Stores {
   readonly databaseUrl: string;
@@ -55,9 +62,7 @@ function realStores(stores: Stores | undefined): Environment {
     DATABASE_URL: stores.databaseUrl,
     REDIS_URL: stores.redisUrl,
     TESSERA_REDIS_KEY_PREFIX: `e2e-${randomBytes(6).toString('hex')}:`,
-    TESSERA_KEYS_KEK: randomBytes(32).toString('base64'),
-    TESSERA_DIRECTORY_PEPPER: randomBytes(32).toString('base64'),
-    TESSERA_TOKEN_REFRESH_KEYS: `1:${randomBytes(32).toString('base64')}`,
+    ...newKeys(),
   };
 }
 
@@ -70,7 +75,7 @@ interface PlannedProcess {
 async function planned(name: string, app: string, environment: Environment): Promise<PlannedProcess> {
   const managementPort = await freePort();
   return {
-    process: new ServerProcess(name, `apps/${app}/src/main.ts`),
+    process: new ServerProcess(name, entryOf(app)),
     environment: { ...environment, TESSERA_MANAGEMENT_PORT: String(managementPort) },
     managementPort,
   };
@@ -93,16 +98,13 @@ async function splitPlan(
   directory: string,
   only: Readonly<Record<string, Environment>>,
 ): Promise<PlannedProcess[]> {
-  const ports = new Map<SplitProcess, number>();
-  for (const name of splitProcesses) ports.set(name, await freePort());
-  const peers = Object.fromEntries(
-    splitProcesses
-      .filter((name) => name !== 'gateway')
-      .map((name) => [`TESSERA_PEER_${name.toUpperCase()}`, `127.0.0.1:${ports.get(name)}`]),
-  );
-  const trust = setUp.rpc === 'mtls' ? await mutualTls(directory) : sharedToken();
+  const ports = new Map<Service, number>();
+  for (const name of services) ports.set(name, await freePort());
+  const peers = peersOf((name) => `127.0.0.1:${ports.get(name)}`);
+  const token = sharedToken();
+  const trust = setUp.rpc === 'mtls' ? await mutualTls(directory) : () => token;
   const plan: PlannedProcess[] = [];
-  for (const name of splitProcesses) {
+  for (const name of services) {
     plan.push(
       await planned(name, name, {
         ...common,
@@ -118,13 +120,8 @@ async function splitPlan(
   return plan;
 }
 
-function sharedToken(): (name: SplitProcess) => Environment {
-  const token = randomBytes(32).toString('base64url');
-  return () => ({ TESSERA_RPC_AUTH: 'token', TESSERA_RPC_TOKEN: token });
-}
-
-async function mutualTls(directory: string): Promise<(name: SplitProcess) => Environment> {
-  const files = await createCertificates(directory, [...splitProcesses]);
+async function mutualTls(directory: string): Promise<(name: Service) => Environment> {
+  const files = await createCertificates(directory, [...services]);
   return (name) => ({
     TESSERA_RPC_AUTH: 'mtls',
     TESSERA_RPC_TLS_CA: files.ca,
@@ -180,17 +177,16 @@ class RunningSystem implements System {
   }
 
   person(): Person {
-    return new Person(this.http);
+    return new Person(this.http, people.ada);
   }
 
   async apply(options: Parameters<System['apply']>[0]): Promise<void> {
     const owner = this.processes.find(({ name }) => name === 'standalone' || name === 'directory');
     if (owner === undefined) throw new Error('no process holds the directory');
-    const applied = (): number => owner.output.split('"declared state applied"').length;
-    const before = applied();
+    const before = timesApplied(owner.output);
     await writeFile(this.#applyFile, declaredState(options));
     owner.signal('SIGHUP');
-    await eventually('the declared state is applied', async () => applied() > before);
+    await eventually('the declared state is applied', async () => timesApplied(owner.output) > before);
     // What decisions.md promises: in effect everywhere within a second.
     await sleep(1000);
   }
@@ -229,13 +225,7 @@ class RunningSystem implements System {
   }
 
   async #ready(processes: readonly PlannedProcess[]): Promise<void> {
-    for (const { process, managementPort } of processes) {
-      const readyz = `http://127.0.0.1:${managementPort}/readyz`;
-      await eventually(
-        `${process.name} is ready`,
-        async () => !process.running || (await fetch(readyz)).status === 200,
-      );
-      if (!process.running) throw new Error(`${process.name} ended:\n${process.output.slice(-2000)}`);
-    }
+    for (const { process, managementPort } of processes)
+      await process.ready(`http://127.0.0.1:${managementPort}/readyz`);
   }
 }

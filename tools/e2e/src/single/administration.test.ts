@@ -6,7 +6,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, it, onTestFinished } from 'vitest';
-import { eventually, freePort, ServerProcess, type Environment } from '../harness/process.ts';
+import { eventually, freePort } from '@tessera/test-kit/provision';
+import { entryOf, ServerProcess, type Environment } from '@tessera/test-client';
 
 const run = promisify(execFile);
 const service = 'tessera.directory.v1.DirectoryAdminService';
@@ -37,7 +38,7 @@ async function start(name: string, environmentIn: (directory: string) => Promise
   const file = join(directory, 'state.yaml');
   await writeFile(file, state('active'));
   const port = await freePort();
-  const server = new ServerProcess(name, `apps/${name}/src/main.ts`);
+  const server = new ServerProcess(name, entryOf(name));
   onTestFinished(async () => {
     await server.kill();
     await rm(directory, { recursive: true, force: true });

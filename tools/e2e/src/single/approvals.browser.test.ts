@@ -5,9 +5,10 @@ import { fileURLToPath } from 'node:url';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { launchChromium } from '@tessera/test-kit';
+import { tokensOf } from '@tessera/test-client';
+import { expectError } from '../harness/flows.ts';
 import { poll, startCiba, startDevice } from '../harness/out-of-band.ts';
 import { people } from '../harness/declared-state.ts';
-import { expectError, tokensOf } from '../harness/flows.ts';
 import { setUps, type System } from '../harness/set-up.ts';
 import { startSystem } from '../harness/start.ts';
 

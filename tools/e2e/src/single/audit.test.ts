@@ -2,12 +2,11 @@ import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { newDatabaseUrl, redisUrl } from '@tessera/test-kit';
 import { people } from '../harness/declared-state.ts';
-import { leaks } from '../harness/leaks.ts';
-import { eventually } from '../harness/process.ts';
-import { authorizeQuery } from '../harness/person.ts';
+import { eventually } from '@tessera/test-kit/provision';
+import { leaks, revoke, tokensOf } from '@tessera/test-client';
+import { authorizeQuery, clientCredentials, codeFor, redeem, refresh } from '../harness/flows.ts';
 import { setUps, type System } from '../harness/set-up.ts';
 import { startSystem } from '../harness/start.ts';
-import { clientCredentials, codeFor, redeem, refresh, revoke, tokensOf } from '../harness/flows.ts';
 
 interface AuditRow {
   readonly event: string;

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { newDatabaseUrl, redisUrl } from '@tessera/test-kit';
-import { clientCredentials, expectError, introspect, tokensOf } from '../harness/flows.ts';
-import { eventually, freePort } from '../harness/process.ts';
-import { CuttableProxy } from '../harness/proxy.ts';
+import { eventually, freePort } from '@tessera/test-kit/provision';
+import { CuttableProxy, introspect, tokensOf } from '@tessera/test-client';
+import { clientCredentials, expectError } from '../harness/flows.ts';
 import { setUps, type System } from '../harness/set-up.ts';
 import { startSystem } from '../harness/start.ts';
 

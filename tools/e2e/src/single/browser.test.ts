@@ -8,7 +8,7 @@ import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { launchChromium } from '@tessera/test-kit';
 import { people, redirectUri } from '../harness/declared-state.ts';
-import { authorizeQuery } from '../harness/person.ts';
+import { authorizeQuery } from '../harness/flows.ts';
 import { setUps, type System } from '../harness/set-up.ts';
 import { startSystem } from '../harness/start.ts';
 

@@ -2,9 +2,9 @@ import { randomBytes } from 'node:crypto';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { newDatabaseUrl, redisUrl, startReceiver, type Receiver } from '@tessera/test-kit';
-import { askCiba, decideCiba, poll } from '../harness/out-of-band.ts';
-import { tokensOf } from '../harness/flows.ts';
-import { eventually } from '../harness/process.ts';
+import { eventually } from '@tessera/test-kit/provision';
+import { decideCiba, tokensOf } from '@tessera/test-client';
+import { askCiba, poll } from '../harness/out-of-band.ts';
 import { setUps, type System } from '../harness/set-up.ts';
 import { startSystem } from '../harness/start.ts';
 

@@ -1,10 +1,9 @@
 import { spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { decideCiba, decideDevice, type DecisionWord } from '../harness/out-of-band.ts';
+import { eventually } from '@tessera/test-kit/provision';
+import { claimsOf, decideCiba, decideDevice, type DecisionWord } from '@tessera/test-client';
 import { people, secrets } from '../harness/declared-state.ts';
-import { claimsOf } from '../harness/flows.ts';
-import { eventually } from '../harness/process.ts';
 import { setUps, type System } from '../harness/set-up.ts';
 import { startSystem } from '../harness/start.ts';
 

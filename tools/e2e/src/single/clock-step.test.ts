@@ -1,11 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { newDatabaseUrl, redisUrl } from '@tessera/test-kit';
-import { clientCredentials, codeFor, introspect, redeem, refresh, tokensOf } from '../harness/flows.ts';
-import { eventually } from '../harness/process.ts';
+import { eventually } from '@tessera/test-kit/provision';
+import { introspect, tokensOf } from '@tessera/test-client';
+import { clientCredentials, codeFor, redeem, refresh } from '../harness/flows.ts';
 import { setUps, type System } from '../harness/set-up.ts';
 import { startSystem } from '../harness/start.ts';
 
-const preload = new URL('../harness/steppable-clock.ts', import.meta.url).href;
+const preload = import.meta.resolve('@tessera/test-client/steppable-clock');
 
 /** Its time is that of this process, whose clock stays as it is. */
 function expectPresent({ accessToken }: { readonly accessToken: string }): void {

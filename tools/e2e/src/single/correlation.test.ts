@@ -1,11 +1,11 @@
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { newDatabaseUrl, redisUrl } from '@tessera/test-kit';
+import { people } from '../harness/declared-state.ts';
 import { Collector } from '../harness/collector.ts';
-import { codeFor, redeem, tokensOf } from '../harness/flows.ts';
-import { HttpClient, type Answer, type Ask } from '../harness/http.ts';
-import { Person } from '../harness/person.ts';
-import { eventually } from '../harness/process.ts';
+import { eventually } from '@tessera/test-kit/provision';
+import { type Answer, type Ask, HttpClient, Person, tokensOf } from '@tessera/test-client';
+import { codeFor, redeem } from '../harness/flows.ts';
 import { setUps, type System } from '../harness/set-up.ts';
 import { startSystem } from '../harness/start.ts';
 
@@ -97,7 +97,7 @@ describe('one code flow through six processes', () => {
       Promise.all(measured.map(async ([process, name, labels]) => metric(process, name, labels)));
     const before = await numbers();
     const proxy = new Proxy(() => system.baseUrl);
-    const person = new Person(proxy);
+    const person = new Person(proxy, people.ada);
     const code = await codeFor(person);
     const redeemed = await redeem(proxy, code);
     tokensOf(redeemed);

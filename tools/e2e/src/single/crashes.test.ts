@@ -3,8 +3,8 @@ import { newDatabaseUrl, redisUrl } from '@tessera/test-kit';
 import { emptyRedis } from '../harness/redis.ts';
 import { setUps, type System } from '../harness/set-up.ts';
 import { startSystem } from '../harness/start.ts';
-import { authorizeQuery } from '../harness/person.ts';
-import { codeFor, expectError, introspect, redeem, refresh, tokensOf } from '../harness/flows.ts';
+import { introspect, tokensOf } from '@tessera/test-client';
+import { authorizeQuery, codeFor, expectError, redeem, refresh } from '../harness/flows.ts';
 
 /** Processes that die at the worst moment, and restarts. */
 describe.each([setUps.compact, setUps.split])('crashes and restarts, $name', (setUp) => {

@@ -2,7 +2,8 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
-import { eventually, freePort, ServerProcess, type Environment } from '../harness/process.ts';
+import { eventually, freePort } from '@tessera/test-kit/provision';
+import { type Environment, ServerProcess } from '@tessera/test-client';
 
 const state = (users: string) => `tenants: [{ id: acme, name: Acme, users: [${users}] }]\n`;
 const [ada, bob] = ['{ username: ada }', '{ username: bob }'];

@@ -5,7 +5,8 @@ import { fileURLToPath } from 'node:url';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { launchChromium } from '@tessera/test-kit';
-import { eventually, freePort, ServerProcess } from '../harness/process.ts';
+import { eventually, freePort } from '@tessera/test-kit/provision';
+import { ServerProcess } from '@tessera/test-client';
 
 const screenshots = fileURLToPath(new URL('../../../../test-output/screenshots/', import.meta.url));
 

@@ -3,7 +3,8 @@ import { credentials, loadPackageDefinition, Metadata, type Client, type Service
 import { loadSync } from '@grpc/proto-loader';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ordersAudience } from '../harness/declared-state.ts';
-import { clientCredentials, tokensOf } from '../harness/flows.ts';
+import { tokensOf } from '@tessera/test-client';
+import { clientCredentials } from '../harness/flows.ts';
 import { introspectorSecret, startReplicated, type Replicated } from './introspection-set-up.ts';
 
 /** A CheckRequest as Envoy 1.40.0 sent it: a token "garbage", and what the route demands. */

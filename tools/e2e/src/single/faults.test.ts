@@ -1,22 +1,17 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { newDatabaseUrl, redisUrl } from '@tessera/test-kit';
-import { eventually } from '../harness/process.ts';
-import { CuttableProxy } from '../harness/proxy.ts';
-import { setUps, type System } from '../harness/set-up.ts';
-import { startSystem } from '../harness/start.ts';
-import type { Answer } from '../harness/http.ts';
-import { authorizeQuery } from '../harness/person.ts';
+import { eventually } from '@tessera/test-kit/provision';
+import { type Answer, CuttableProxy, dialects, introspect, revoke, tokensOf } from '@tessera/test-client';
 import {
+  authorizeQuery,
   clientCredentials,
   codeFor,
-  dialects,
   expectError,
-  introspect,
   redeem,
   refresh,
-  revoke,
-  tokensOf,
 } from '../harness/flows.ts';
+import { setUps, type System } from '../harness/set-up.ts';
+import { startSystem } from '../harness/start.ts';
 
 /** What a caller may wait for an answer while a store is unavailable: the deadline of a call and a little. */
 const patience = 5000;

@@ -3,10 +3,16 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createCertificates, newDatabaseUrl, redisUrl, type CertificateFiles } from '@tessera/test-kit';
-import { declaredState, ordersAudience, type StateOptions } from '../harness/declared-state.ts';
-import { HttpClient } from '../harness/http.ts';
-import { Person } from '../harness/person.ts';
-import { eventually, freePort, ServerProcess, type Environment } from '../harness/process.ts';
+import { declaredState, ordersAudience, people, type StateOptions } from '../harness/declared-state.ts';
+import { eventually, freePort } from '@tessera/test-kit/provision';
+import {
+  type Environment,
+  HttpClient,
+  Person,
+  ServerProcess,
+  entryOf,
+  timesApplied,
+} from '@tessera/test-client';
 
 const single = ['keys', 'directory', 'authorize', 'device', 'gateway'] as const;
 export const introspectorSecret = 'acme-introspector-secret-0123456789-0123456789';
@@ -115,11 +121,11 @@ export async function startReplicated({ replicas, running }: { replicas: number;
     issuer: common['TESSERA_ISSUER'] ?? '',
     directory: others.find(({ process }) => process.name === 'directory')?.process,
     files,
-    person: () => new Person(http),
+    person: () => new Person(http, people.ada),
     /** Makes the declared state so; resolves once the directory has written it. */
     async apply(options: StateOptions): Promise<void> {
       const owner = others.find(({ process }) => process.name === 'directory')?.process;
-      const applied = () => owner?.output.split('"declared state applied"').length ?? 0;
+      const applied = () => timesApplied(owner?.output ?? '');
       const before = applied();
       await writeFile(applyFile, state(options));
       owner?.signal('SIGHUP');
@@ -132,15 +138,12 @@ export async function startReplicated({ replicas, running }: { replicas: number;
 
 async function plan(name: string, environment: Environment) {
   const managementPort = await freePort();
-  const process = new ServerProcess(name, `apps/${name}/src/main.ts`);
+  const process = new ServerProcess(name, entryOf(name));
   return {
     process,
     async start(): Promise<void> {
       process.start({ ...environment, TESSERA_MANAGEMENT_PORT: String(managementPort) });
-      await eventually(`${name} is ready`, async () => {
-        if (!process.running) throw new Error(`${name} ended`);
-        return (await fetch(`http://127.0.0.1:${managementPort}/readyz`)).status === 200;
-      });
+      await process.ready(`http://127.0.0.1:${managementPort}/readyz`);
     },
   };
 }

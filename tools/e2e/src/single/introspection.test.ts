@@ -12,17 +12,9 @@ import {
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { billingAudience, ordersAudience, people } from '../harness/declared-state.ts';
-import {
-  claimsOf,
-  clientCredentials,
-  codeFor,
-  headerOf,
-  redeem,
-  revoke,
-  tokensOf,
-} from '../harness/flows.ts';
-import { eventually } from '../harness/process.ts';
-import { CuttableProxy } from '../harness/proxy.ts';
+import { eventually } from '@tessera/test-kit/provision';
+import { claimsOf, CuttableProxy, headerOf, revoke, tokensOf } from '@tessera/test-client';
+import { clientCredentials, codeFor, redeem } from '../harness/flows.ts';
 import { briefSecret, introspectorSecret, startReplicated, type Replicated } from './introspection-set-up.ts';
 
 let system: Replicated;

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { newDatabaseUrl, redisUrl } from '@tessera/test-kit';
 import { people } from '../harness/declared-state.ts';
-import { codeFor } from '../harness/flows.ts';
-import { decideDevice, startDevice } from '../harness/out-of-band.ts';
-import { authorizeQuery } from '../harness/person.ts';
+import { decideDevice } from '@tessera/test-client';
+import { authorizeQuery, codeFor } from '../harness/flows.ts';
+import { startDevice } from '../harness/out-of-band.ts';
 import { setUps, type System } from '../harness/set-up.ts';
 import { startSystem } from '../harness/start.ts';
 

@@ -3,10 +3,11 @@ import { readFileSync } from 'node:fs';
 import { createServer, type IncomingHttpHeaders, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { fileURLToPath } from 'node:url';
-import { startNginx, type Nginx } from '@tessera/test-kit/provision';
+import { type Nginx, startNginx } from '@tessera/test-kit/provision';
+import { tokensOf } from '@tessera/test-client';
+import { clientCredentials, codeFor, redeem } from '../harness/flows.ts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { declaredState } from '../harness/declared-state.ts';
-import { clientCredentials, codeFor, redeem, tokensOf } from '../harness/flows.ts';
 import { setUps, type System } from '../harness/set-up.ts';
 import { startSystem } from '../harness/start.ts';
 

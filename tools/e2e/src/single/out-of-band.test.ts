@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { newDatabaseUrl, redisUrl } from '@tessera/test-kit';
-import { decideCiba, decideDevice, fillIn, poll, startCiba, startDevice } from '../harness/out-of-band.ts';
+import { decideCiba, decideDevice, dialects, fillIn, type Person, tokensOf } from '@tessera/test-client';
+import { type Code, codeFor, expectError, redeem, refresh } from '../harness/flows.ts';
+import { poll, startCiba, startDevice } from '../harness/out-of-band.ts';
 import { people } from '../harness/declared-state.ts';
-import { codeFor, dialects, expectError, redeem, refresh, tokensOf, type Code } from '../harness/flows.ts';
-import type { Person } from '../harness/person.ts';
 import { copyOfRedis, emptyRedis } from '../harness/redis.ts';
 import { setUps, type System } from '../harness/set-up.ts';
 import { startSystem } from '../harness/start.ts';

@@ -1,13 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import { newDatabaseUrl } from '@tessera/test-kit';
-import { startRedisCluster } from '@tessera/test-kit/provision';
-import type { RedisCluster } from '@tessera/test-kit/provision';
+import { eventually, type RedisCluster, startRedisCluster } from '@tessera/test-kit/provision';
+import { decideCiba, decideDevice, tokensOf } from '@tessera/test-client';
+import { codeFor, expectError, redeem } from '../harness/flows.ts';
+import { poll, startCiba, startDevice } from '../harness/out-of-band.ts';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, it } from 'vitest';
-import { decideCiba, decideDevice, poll, startCiba, startDevice } from '../harness/out-of-band.ts';
-import { codeFor, expectError, redeem, tokensOf } from '../harness/flows.ts';
-import { eventually } from '../harness/process.ts';
 import { setUps, type System } from '../harness/set-up.ts';
 import { startSystem } from '../harness/start.ts';
 

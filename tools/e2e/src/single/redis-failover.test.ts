@@ -1,19 +1,17 @@
-import { startReplicatedRedis } from '@tessera/test-kit/provision';
-import type { ReplicatedRedis } from '@tessera/test-kit/provision';
-import { newDatabaseUrl } from '@tessera/test-kit';
-import { Redis } from 'ioredis';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { eventually, type ReplicatedRedis, startReplicatedRedis } from '@tessera/test-kit/provision';
 import {
   decideCiba,
   decideDevice,
+  describeFailure,
+  introspect,
   openDevice,
-  poll,
-  startCiba,
-  startDevice,
-} from '../harness/out-of-band.ts';
-import { codeFor, describeFailure, expectError, introspect, redeem, tokensOf } from '../harness/flows.ts';
-import { authorizeQuery } from '../harness/person.ts';
-import { eventually } from '../harness/process.ts';
+  tokensOf,
+} from '@tessera/test-client';
+import { authorizeQuery, codeFor, expectError, redeem } from '../harness/flows.ts';
+import { poll, startCiba, startDevice } from '../harness/out-of-band.ts';
+import { newDatabaseUrl } from '@tessera/test-kit';
+import { Redis } from 'ioredis';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { setUps, type System } from '../harness/set-up.ts';
 import { startSystem } from '../harness/start.ts';
 

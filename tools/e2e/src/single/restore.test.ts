@@ -4,22 +4,26 @@ import { fileURLToPath } from 'node:url';
 import { newDatabaseUrl, postgresUrl, redisUrl } from '@tessera/test-kit';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { decideDevice, poll, startDevice } from '../harness/out-of-band.ts';
+import { eventually } from '@tessera/test-kit/provision';
 import {
-  clientCredentials,
-  codeFor,
+  decideDevice,
   describeFailure,
-  expectError,
   introspect,
+  type Person,
+  revoke,
+  type Tokens,
+  tokensOf,
+} from '@tessera/test-client';
+import {
+  authorizeQuery,
+  clientCredentials,
+  type Code,
+  codeFor,
+  expectError,
   redeem,
   refresh,
-  revoke,
-  tokensOf,
-  type Code,
-  type Tokens,
 } from '../harness/flows.ts';
-import { authorizeQuery, type Person } from '../harness/person.ts';
-import { eventually } from '../harness/process.ts';
+import { poll, startDevice } from '../harness/out-of-band.ts';
 import { setUps, type System } from '../harness/set-up.ts';
 import { startSystem } from '../harness/start.ts';
 

@@ -2,9 +2,9 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { newDatabaseUrl, redisUrl } from '@tessera/test-kit';
 import { Collector, type ReceivedSpan } from '../harness/collector.ts';
 import { people, secrets } from '../harness/declared-state.ts';
-import { clientCredentials, codeFor, redeem, tokensOf } from '../harness/flows.ts';
-import type { Answer } from '../harness/http.ts';
-import { eventually } from '../harness/process.ts';
+import { eventually } from '@tessera/test-kit/provision';
+import { type Answer, tokensOf } from '@tessera/test-client';
+import { clientCredentials, codeFor, redeem } from '../harness/flows.ts';
 import { setUps, type System } from '../harness/set-up.ts';
 import { startSystem } from '../harness/start.ts';
 

@@ -1,32 +1,30 @@
 import { randomBytes } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import {
-  askCiba,
+  claimsOf,
   decideCiba,
   decideDevice,
-  openApprovals,
-  openDevice,
-  poll,
-  formRequestId,
-  requestIds,
-  startCiba,
-  startDevice,
-  submitDecision,
-} from '../harness/out-of-band.ts';
-import { people } from '../harness/declared-state.ts';
-import {
-  claimsOf,
-  clientCredentials,
-  codeFor,
   describeFailure,
   dialects,
-  expectError,
+  formRequestId,
   introspect,
+  openApprovals,
+  openDevice,
+  type Person,
+  requestIds,
+  submitDecision,
+  tokensOf,
+} from '@tessera/test-client';
+import {
+  authorizeQuery,
+  clientCredentials,
+  codeFor,
+  expectError,
   redeem,
   refresh,
-  tokensOf,
 } from '../harness/flows.ts';
-import { authorizeQuery, type Person } from '../harness/person.ts';
+import { askCiba, poll, startCiba, startDevice } from '../harness/out-of-band.ts';
+import { people } from '../harness/declared-state.ts';
 import type { System } from '../harness/set-up.ts';
 
 const ledger = 'acme-ledger';

@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { parseForms } from '@tessera/test-kit/provision';
-import { clientCredentials } from '../harness/flows.ts';
+import { authorizeQuery, clientCredentials } from '../harness/flows.ts';
 import type { System } from '../harness/set-up.ts';
-import { authorizeQuery } from '../harness/person.ts';
 import { people, redirectUri } from '../harness/declared-state.ts';
 
 /** The authorization endpoint: what it refuses, what it sends back, what a session changes. */

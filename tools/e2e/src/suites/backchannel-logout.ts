@@ -2,8 +2,9 @@ import { createRemoteJWKSet, jwtVerify } from 'jose';
 import { describe, expect, it } from 'vitest';
 import { startReceiver, type Receiver } from '@tessera/test-kit';
 import { people } from '../harness/declared-state.ts';
-import { claimsOf, codeFor, redeem, tokensOf } from '../harness/flows.ts';
-import { eventually } from '../harness/process.ts';
+import { eventually } from '@tessera/test-kit/provision';
+import { claimsOf, tokensOf } from '@tessera/test-client';
+import { codeFor, redeem } from '../harness/flows.ts';
 import type { System } from '../harness/set-up.ts';
 
 const patienceMs = 60_000;

@@ -1,9 +1,17 @@
 import { createHash, createPublicKey, randomBytes, verify, type webcrypto } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startReceiver, type Received, type Receiver } from '@tessera/test-kit';
-import { askCiba, decideCiba, poll, type DecisionWord } from '../harness/out-of-band.ts';
+import {
+  claimsOf,
+  decideCiba,
+  type DecisionWord,
+  describeFailure,
+  dialects,
+  tokensOf,
+} from '@tessera/test-client';
+import { expectError, refresh } from '../harness/flows.ts';
+import { askCiba, poll } from '../harness/out-of-band.ts';
 import { ordersAudience, people } from '../harness/declared-state.ts';
-import { claimsOf, describeFailure, dialects, expectError, refresh, tokensOf } from '../harness/flows.ts';
 import type { System } from '../harness/set-up.ts';
 
 const pinged = 'acme-pinged';

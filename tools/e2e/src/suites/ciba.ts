@@ -1,18 +1,18 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import * as openid from 'openid-client';
 import { describe, expect, it } from 'vitest';
-import { askCiba, decideCiba, openApprovals, poll, requestIds, startCiba } from '../harness/out-of-band.ts';
-import { ordersAudience, people, secrets } from '../harness/declared-state.ts';
 import {
   claimsOf,
-  codeFor,
-  dialects,
-  expectError,
-  redeem,
-  refresh,
-  tokensOf,
+  decideCiba,
   type Dialect,
-} from '../harness/flows.ts';
+  dialects,
+  openApprovals,
+  requestIds,
+  tokensOf,
+} from '@tessera/test-client';
+import { codeFor, expectError, redeem, refresh } from '../harness/flows.ts';
+import { askCiba, poll, startCiba } from '../harness/out-of-band.ts';
+import { ordersAudience, people, secrets } from '../harness/declared-state.ts';
 import type { System } from '../harness/set-up.ts';
 
 /** CIBA (OpenID Connect Client-Initiated Backchannel Authentication Core 1.0) with approval on the page, tokens by poll. */

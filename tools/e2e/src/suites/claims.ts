@@ -2,17 +2,8 @@ import { createRemoteJWKSet, jwtVerify } from 'jose';
 import * as oauth from 'oauth4webapi';
 import { describe, expect, it } from 'vitest';
 import { parcelAudience, people, shelfAudience, stockAudience } from '../harness/declared-state.ts';
-import {
-  dialects,
-  claimsOf,
-  codeFor,
-  headerOf,
-  introspect,
-  redeem,
-  refresh,
-  tokensOf,
-  type Tokens,
-} from '../harness/flows.ts';
+import { claimsOf, dialects, headerOf, introspect, type Tokens, tokensOf } from '@tessera/test-client';
+import { codeFor, redeem, refresh } from '../harness/flows.ts';
 import type { System } from '../harness/set-up.ts';
 
 /** Claims beyond those of the contract: what users declare, and what applications map. */

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { System } from '../harness/set-up.ts';
-import { clientCredentials, claimsOf, dialects, expectError, headerOf, tokensOf } from '../harness/flows.ts';
+import { claimsOf, dialects, headerOf, tokensOf } from '@tessera/test-client';
+import { clientCredentials, expectError } from '../harness/flows.ts';
 import { ordersAudience, secrets } from '../harness/declared-state.ts';
 
 /** Tokens for services, and the authentication of clients on the way. */

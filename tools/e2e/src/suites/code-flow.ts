@@ -2,17 +2,15 @@ import { describe, expect, it } from 'vitest';
 import type { System } from '../harness/set-up.ts';
 import {
   claimsOf,
-  codeFor,
+  decideCiba,
+  decideDevice,
   dialects,
-  expectError,
   introspect,
   postToken,
-  redeem,
-  refresh,
-  secretOf,
   tokensOf,
-} from '../harness/flows.ts';
-import { decideCiba, decideDevice, poll, startCiba, startDevice } from '../harness/out-of-band.ts';
+} from '@tessera/test-client';
+import { codeFor, expectError, redeem, refresh, secretOf } from '../harness/flows.ts';
+import { poll, startCiba, startDevice } from '../harness/out-of-band.ts';
 import { billingAudience, ordersAudience, redirectUri } from '../harness/declared-state.ts';
 
 /** Authorization codes and refresh tokens, as a client uses them, and one-time values in general. */

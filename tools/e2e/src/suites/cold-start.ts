@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { secrets } from '../harness/declared-state.ts';
-import type { Answer, Ask } from '../harness/http.ts';
-import { eventually } from '../harness/process.ts';
+import { eventually } from '@tessera/test-kit/provision';
+import type { Answer, Ask } from '@tessera/test-client';
 import type { SetUp, System } from '../harness/set-up.ts';
 
 /** Starts per test; more of them find what only some starts show. */

@@ -1,9 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import * as openid from 'openid-client';
 import { describe, expect, it } from 'vitest';
-import { askDevice, decideDevice, openDevice, poll, startDevice } from '../harness/out-of-band.ts';
+import { claimsOf, decideDevice, dialects, openDevice, tokensOf } from '@tessera/test-client';
+import { codeFor, expectError, redeem, refresh } from '../harness/flows.ts';
+import { askDevice, poll, startDevice } from '../harness/out-of-band.ts';
 import { ordersAudience } from '../harness/declared-state.ts';
-import { claimsOf, codeFor, dialects, expectError, redeem, refresh, tokensOf } from '../harness/flows.ts';
 import type { System } from '../harness/set-up.ts';
 
 /** The device flow (RFC 8628) from start to tokens, in both dialects, with people on the pages. */

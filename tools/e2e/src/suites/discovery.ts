@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { eventually } from '../harness/process.ts';
+import { eventually } from '@tessera/test-kit/provision';
 import type { System } from '../harness/set-up.ts';
 
 /** Metadata and keys. */

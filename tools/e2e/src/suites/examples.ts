@@ -2,8 +2,9 @@ import { readFileSync } from 'node:fs';
 import * as openid from 'openid-client';
 import { describe, expect, it } from 'vitest';
 import { ordersAudience, people, redirectUri, secrets } from '../harness/declared-state.ts';
-import { clientCredentials, codeFor, redeem, tokensOf } from '../harness/flows.ts';
-import { freePort } from '../harness/process.ts';
+import { freePort } from '@tessera/test-kit/provision';
+import { tokensOf } from '@tessera/test-client';
+import { clientCredentials, codeFor, redeem } from '../harness/flows.ts';
 import type { System } from '../harness/set-up.ts';
 
 const root = new URL('../../../../', import.meta.url);

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { ordersAudience } from '../harness/declared-state.ts';
-import { clientCredentials, codeFor, redeem, tokensOf } from '../harness/flows.ts';
+import { tokensOf } from '@tessera/test-client';
+import { clientCredentials, codeFor, redeem } from '../harness/flows.ts';
 import type { System } from '../harness/set-up.ts';
 
 /** What a reverse proxy asks before it forwards a request. */

@@ -1,7 +1,7 @@
 import * as oauth from 'oauth4webapi';
 import * as openid from 'openid-client';
 import { describe, expect, it } from 'vitest';
-import { headerOf } from '../harness/flows.ts';
+import { headerOf } from '@tessera/test-client';
 import type { System } from '../harness/set-up.ts';
 import { people, redirectUri, secrets } from '../harness/declared-state.ts';
 

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { System } from '../harness/set-up.ts';
-import { authorizeQuery } from '../harness/person.ts';
-import { codeFor, expectError, redeem } from '../harness/flows.ts';
+import { authorizeQuery, codeFor, expectError, redeem } from '../harness/flows.ts';
 
 /** GET /logout: the session ends and the browser goes only where the application registered. */
 export function logoutSuite(system: () => System): void {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { System } from '../harness/set-up.ts';
 import { people, secrets } from '../harness/declared-state.ts';
-import { leaks } from '../harness/leaks.ts';
+import { leaks } from '@tessera/test-client';
 
 /** Runs last: reads all that the processes printed while the other suites ran. */
 export function outputSuite(system: () => System): void {

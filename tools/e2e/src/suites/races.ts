@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { System } from '../harness/set-up.ts';
-import { codeFor, introspect, redeem, refresh, revoke, tokensOf } from '../harness/flows.ts';
+import { introspect, revoke, tokensOf } from '@tessera/test-client';
+import { codeFor, redeem, refresh } from '../harness/flows.ts';
 
 const parallel = 50;
 

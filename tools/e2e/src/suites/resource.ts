@@ -1,18 +1,17 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { billingAudience, ordersAudience } from '../harness/declared-state.ts';
 import {
+  type Answer,
   claimsOf,
-  clientCredentials,
-  codeFor,
-  dialects,
-  redeem,
-  refresh,
-  tokensOf,
+  decideCiba,
+  decideDevice,
   type Dialect,
-} from '../harness/flows.ts';
-import type { Answer } from '../harness/http.ts';
-import { askCiba, askDevice, decideCiba, decideDevice, poll } from '../harness/out-of-band.ts';
-import { authorizeQuery, type Person } from '../harness/person.ts';
+  dialects,
+  type Person,
+  tokensOf,
+} from '@tessera/test-client';
+import { authorizeQuery, clientCredentials, codeFor, redeem, refresh } from '../harness/flows.ts';
+import { askCiba, askDevice, poll } from '../harness/out-of-band.ts';
 import type { System } from '../harness/set-up.ts';
 
 interface Asked {

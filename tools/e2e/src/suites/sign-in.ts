@@ -1,9 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { System } from '../harness/set-up.ts';
-import { formsOf } from '../harness/out-of-band.ts';
-import { authorizeQuery, newPkce, type Person } from '../harness/person.ts';
+import { formsOf, newPkce, type Person, tokensOf } from '@tessera/test-client';
+import { authorizeQuery, codeFor, expectError, redeem } from '../harness/flows.ts';
 import { people } from '../harness/declared-state.ts';
-import { codeFor, expectError, redeem, tokensOf } from '../harness/flows.ts';
 
 /** Sign-in on the page, and the session that it starts. */
 export function signInSuite(system: () => System): void {

@@ -1,17 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { System } from '../harness/set-up.ts';
-import { authorizeQuery, type Person } from '../harness/person.ts';
+import { claimsOf, dialects, introspect, type Person, tokensOf } from '@tessera/test-client';
+import { authorizeQuery, clientCredentials, codeFor, redeem, refresh } from '../harness/flows.ts';
 import { people, type StateOptions } from '../harness/declared-state.ts';
-import {
-  clientCredentials,
-  codeFor,
-  dialects,
-  introspect,
-  redeem,
-  refresh,
-  tokensOf,
-  claimsOf,
-} from '../harness/flows.ts';
 
 async function silentCode(person: Person): Promise<string | null> {
   const answer = await person.get(`/authorize?${authorizeQuery()}`);

@@ -1,10 +1,10 @@
 import { createRemoteJWKSet, decodeJwt, decodeProtectedHeader, jwtVerify } from 'jose';
 import * as openid from 'openid-client';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { eventually } from '../harness/process.ts';
+import { eventually } from '@tessera/test-kit/provision';
+import { type Answer, type Ask, HttpClient, Person } from '@tessera/test-client';
+import { authorizeQuery } from '../harness/flows.ts';
 import { people, redirectUri, secrets } from '../harness/declared-state.ts';
-import { HttpClient, type Answer, type Ask } from '../harness/http.ts';
-import { authorizeQuery, Person } from '../harness/person.ts';
 import type { SetUp, System } from '../harness/set-up.ts';
 import { coldStartTests } from './cold-start.ts';
 
@@ -52,7 +52,7 @@ export function tenantIssuersSuite(system: () => System, topology: SetUp['topolo
       return clientOf(tenant).ask(method, pathOf(tenant) + path, options);
     }
 
-    const person = (tenant: Tenant) => new Person(clientOf(tenant));
+    const person = (tenant: Tenant) => new Person(clientOf(tenant), people.gus);
     const other = (tenant: Tenant): Tenant => (tenant === 'initech' ? 'hooli' : 'initech');
 
     /** Logs in with openid-client by the issuer URL, client id and secret alone. */

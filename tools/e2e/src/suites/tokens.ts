@@ -1,16 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { System } from '../harness/set-up.ts';
-import {
-  claimsOf,
-  clientCredentials,
-  codeFor,
-  expectError,
-  introspect,
-  redeem,
-  refresh,
-  revoke,
-  tokensOf,
-} from '../harness/flows.ts';
+import { claimsOf, introspect, revoke, tokensOf } from '@tessera/test-client';
+import { clientCredentials, codeFor, expectError, redeem, refresh } from '../harness/flows.ts';
 import { secrets } from '../harness/declared-state.ts';
 
 /** Use of tokens: userinfo, introspection and revocation. */

@@ -4,10 +4,11 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { startReceiver, type Received } from '@tessera/test-kit';
+import { eventually } from '@tessera/test-kit/provision';
+import { claimsOf, dialects, tokensOf } from '@tessera/test-client';
+import { expectError } from '../harness/flows.ts';
 import { poll, startCiba } from '../harness/out-of-band.ts';
 import { people } from '../harness/declared-state.ts';
-import { claimsOf, dialects, expectError, tokensOf } from '../harness/flows.ts';
-import { eventually } from '../harness/process.ts';
 import type { System } from '../harness/set-up.ts';
 
 export const webhookKey = 'e2e-webhook-key-0123456789-0123456789-abcd';

@@ -3,22 +3,20 @@ import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { newDatabaseUrl, redisUrl } from '@tessera/test-kit';
 import { people } from '../../harness/declared-state.ts';
-import { codeFor, expectError, tokensOf } from '../../harness/flows.ts';
+import { eventually } from '@tessera/test-kit/provision';
 import {
   antiForgeryToken,
-  askCiba,
-  askDevice,
   decideDevice,
   fillIn,
+  formRequestId,
   formsOf,
   openApprovals,
-  poll,
-  startDevice,
+  Person,
   submitDecision,
-  formRequestId,
-} from '../../harness/out-of-band.ts';
-import { authorizeQuery, Person } from '../../harness/person.ts';
-import { eventually } from '../../harness/process.ts';
+  tokensOf,
+} from '@tessera/test-client';
+import { authorizeQuery, codeFor, expectError } from '../../harness/flows.ts';
+import { askCiba, askDevice, poll, startDevice } from '../../harness/out-of-band.ts';
 import { setUps, type System } from '../../harness/set-up.ts';
 import { startSystem } from '../../harness/start.ts';
 
@@ -53,7 +51,7 @@ describe('attacks', () => {
   });
 
   const from = (address: string) => ({ 'x-forwarded-for': address });
-  const personAt = (address: string): Person => new Person(system.http, from(address));
+  const personAt = (address: string): Person => new Person(system.http, people.ada, from(address));
   /** The statuses of `count` requests, sent one after the other, and how many there were of each. */
   async function statuses(count: number, send: (index: number) => Promise<{ status: number }>) {
     const counts: Record<number, number> = {};

@@ -9,7 +9,7 @@ import { KeysService } from '@tessera/proto-gen/keys';
 import { IntrospectionService, TokenService } from '@tessera/proto-gen/token';
 import { newDatabaseUrl, redisUrl } from '@tessera/test-kit';
 import { people, secrets } from '../../harness/declared-state.ts';
-import { leaks } from '../../harness/leaks.ts';
+import { leaks } from '@tessera/test-client';
 import { setUps, type System } from '../../harness/set-up.ts';
 import { startSystem } from '../../harness/start.ts';
 import { fuzz, insideOf } from './fuzz.ts';

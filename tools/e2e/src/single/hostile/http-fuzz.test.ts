@@ -3,7 +3,7 @@ import { Agent, request as httpRequest } from 'node:http';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { newDatabaseUrl, redisUrl } from '@tessera/test-kit';
 import { people, secrets } from '../../harness/declared-state.ts';
-import { leaks } from '../../harness/leaks.ts';
+import { leaks } from '@tessera/test-client';
 import { setUps, type System } from '../../harness/set-up.ts';
 import { startSystem } from '../../harness/start.ts';
 import { fuzz, insideOf } from './fuzz.ts';

@@ -3,7 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { declaredState, people } from '../../harness/declared-state.ts';
-import { freePort, ServerProcess, type Environment } from '../../harness/process.ts';
+import { freePort } from '@tessera/test-kit/provision';
+import { type Environment, ServerProcess } from '@tessera/test-client';
 
 describe('a start', () => {
   let directory: string;

@@ -5,9 +5,9 @@ import {
   redirectUri,
   secrets,
 } from '../../harness/declared-state.ts';
-import { codeFor, redeem, tokensOf, type Tokens } from '../../harness/flows.ts';
-import { antiForgeryToken, startCiba, startDevice } from '../../harness/out-of-band.ts';
-import { authorizeQuery, type Person } from '../../harness/person.ts';
+import { antiForgeryToken, type Person, type Tokens, tokensOf } from '@tessera/test-client';
+import { authorizeQuery, codeFor, redeem } from '../../harness/flows.ts';
+import { startCiba, startDevice } from '../../harness/out-of-band.ts';
 import type { System } from '../../harness/set-up.ts';
 import type { Template } from './http-requests.ts';
 

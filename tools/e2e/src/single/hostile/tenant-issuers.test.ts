@@ -2,8 +2,9 @@ import { request } from 'node:http';
 import { decodeJwt } from 'jose';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { people, redirectUri, secrets } from '../../harness/declared-state.ts';
-import { authorizeQuery, newPkce, Person } from '../../harness/person.ts';
-import { eventually } from '../../harness/process.ts';
+import { eventually } from '@tessera/test-kit/provision';
+import { newPkce, Person } from '@tessera/test-client';
+import { authorizeQuery } from '../../harness/flows.ts';
 import { setUps, type System } from '../../harness/set-up.ts';
 import { startSystem } from '../../harness/start.ts';
 
@@ -104,7 +105,7 @@ describe('attacks on tenant issuers', () => {
 
   /** Signs in at initech and returns the code. */
   async function codeAtInitech(challenge: string) {
-    const browser = new Person(system.http);
+    const browser = new Person(system.http, people.ada);
     const query = authorizeQuery({
       client_id: 'initech-web',
       scope: 'openid offline_access things.read',

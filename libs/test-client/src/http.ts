@@ -33,23 +33,43 @@ const secretFields = [
 /** Requests per connection, if requests are to be spread over replicas. */
 const requestsOfConnection = 50;
 
+export interface HttpClientOptions {
+  /**
+   * `fifo` uses the connection that was idle longest and opens new ones regularly, so that requests are spread over all replicas,
+   * restarted ones included.
+   */
+  readonly scheduling?: 'lifo' | 'fifo';
+  /** At most; default 64. */
+  readonly connections?: number;
+  /** How long to wait for an answer; default 30 s. */
+  readonly timeoutMs?: number;
+  /** Whether secret values are remembered; default yes. A load of millions of requests does not. */
+  readonly remembers?: boolean;
+}
+
+/** There was no answer in time. */
+export class NoAnswerError extends Error {}
+
 /** An HTTP/1.1 client that remembers every secret value that it sent or received. */
 export class HttpClient {
   readonly #agent: Agent;
   readonly #baseUrl: () => string;
   readonly #isSpread: boolean;
+  readonly #timeoutMs: number;
+  readonly #remembers: boolean;
   #asked = 0;
   /** Every code, token and cookie value seen. */
   readonly seen = new Set<string>();
 
-  /**
-   * @param scheduling `fifo` uses the connection that was idle longest and opens new ones regularly, so that requests are spread over
-   * all replicas, restarted ones included
-   */
-  constructor(baseUrl: () => string, scheduling: 'lifo' | 'fifo' = 'lifo') {
-    this.#agent = new Agent({ keepAlive: true, maxSockets: 64, scheduling });
+  constructor(
+    baseUrl: () => string,
+    { scheduling = 'lifo', connections = 64, timeoutMs = 30_000, remembers = true }: HttpClientOptions = {},
+  ) {
+    this.#agent = new Agent({ keepAlive: true, maxSockets: connections, scheduling });
     this.#baseUrl = baseUrl;
     this.#isSpread = scheduling === 'fifo';
+    this.#timeoutMs = timeoutMs;
+    this.#remembers = remembers;
   }
 
   async ask(method: string, path: string, options: Ask = {}): Promise<Answer> {
@@ -70,7 +90,7 @@ export class HttpClient {
     if (this.#isSpread && this.#asked % requestsOfConnection === 0) headers['connection'] = 'close';
     if (body !== undefined) headers['content-length'] = String(Buffer.byteLength(body));
     const answer = await this.#send(method, new URL(path, this.#baseUrl()), headers, body);
-    this.#remember(answer);
+    if (this.#remembers) this.#remember(answer);
     return answer;
   }
 
@@ -82,7 +102,7 @@ export class HttpClient {
     return new Promise((resolve, reject) => {
       const outgoing = httpRequest(
         url,
-        { method, headers, agent: this.#agent, timeout: 30_000 },
+        { method, headers, agent: this.#agent, timeout: this.#timeoutMs },
         (incoming) => {
           const chunks: Buffer[] = [];
           incoming.on('data', (chunk: Buffer) => chunks.push(chunk));
@@ -102,7 +122,9 @@ export class HttpClient {
           });
         },
       );
-      outgoing.on('timeout', () => outgoing.destroy(new Error('no answer within 30 s')));
+      outgoing.on('timeout', () =>
+        outgoing.destroy(new NoAnswerError(`no answer within ${this.#timeoutMs} ms`)),
+      );
       outgoing.on('error', reject);
       outgoing.end(body);
     });

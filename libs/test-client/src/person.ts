@@ -2,7 +2,6 @@ import { createHash, randomBytes } from 'node:crypto';
 import { parseForms } from '@tessera/test-kit/provision';
 import type { Answer, Ask, HttpClient } from './http.ts';
 import { setCookies } from './http.ts';
-import { redirectUri } from './declared-state.ts';
 
 export interface Pkce {
   readonly verifier: string;
@@ -14,21 +13,25 @@ export function newPkce(): Pkce {
   return { verifier, challenge: createHash('sha256').update(verifier).digest('base64url') };
 }
 
-/** The query of a valid authorization request; members set to undefined are omitted. */
-export function authorizeQuery(overrides: Record<string, string | undefined> = {}): string {
+/** The query of an authorization request for a code with PKCE; members set to undefined are omitted. */
+export function authorizationQuery(request: Readonly<Record<string, string | undefined>>): string {
   const parameters: Record<string, string | undefined> = {
-    client_id: 'acme-web',
-    redirect_uri: redirectUri,
     response_type: 'code',
-    scope: 'openid profile email offline_access orders.read',
     state: 'a-state',
     code_challenge: newPkce().challenge,
     code_challenge_method: 'S256',
-    ...overrides,
+    ...request,
   };
   const query = new URLSearchParams();
   for (const [name, value] of Object.entries(parameters)) if (value !== undefined) query.set(name, value);
   return query.toString();
+}
+
+/** What a person signs in with, and the tenant that knows them. */
+export interface Login {
+  readonly tenant: string;
+  readonly username: string;
+  readonly password: string;
 }
 
 /** A person with a browser: keeps cookies, sends `Accept: text/html`, fills in forms. */
@@ -36,10 +39,13 @@ export class Person {
   readonly #http: HttpClient;
   readonly #headers: Readonly<Record<string, string>>;
   readonly cookies = new Map<string, string>();
+  /** What they sign in with, if nothing else is said. */
+  readonly login: Login;
 
   /** @param headers sent with every request, for example as a proxy adds them */
-  constructor(http: HttpClient, headers: Readonly<Record<string, string>> = {}) {
+  constructor(http: HttpClient, login: Login, headers: Readonly<Record<string, string>> = {}) {
     this.#http = http;
+    this.login = login;
     this.#headers = headers;
   }
 
@@ -67,15 +73,20 @@ export class Person {
   }
 
   /** Starts an authorization request and signs in if asked. Resolves with the redirect to the client. */
-  async authorize(query: string, credentials?: { username: string; password: string }): Promise<Answer> {
+  async authorize(query: string, credentials?: Pick<Login, 'username' | 'password'>): Promise<Answer> {
     const started = await this.get(`/authorize?${query}`);
     const location = started.header('location') ?? '';
     if (!location.startsWith('/login') || credentials === undefined) return started;
     return this.submit(location, { identifier: credentials.username, password: credentials.password });
   }
 
+  /** The header that this browser sends. */
+  get cookie(): string {
+    return [...this.cookies].map(([name, value]) => `${name}=${value}`).join('; ');
+  }
+
   async #ask(method: string, path: string, options: Ask): Promise<Answer> {
-    const cookie = [...this.cookies].map(([name, value]) => `${name}=${value}`).join('; ');
+    const { cookie } = this;
     const answer = await this.#http.ask(method, path, {
       ...options,
       headers: {
