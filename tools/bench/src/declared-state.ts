@@ -15,8 +15,8 @@ export interface Population {
 /** The population of the table. */
 export const usualPopulation: Population = { tenants: 100, applications: 100, people: 100, active: 10 };
 
-/** The population of a burst, in which 2,000 applications start at once, and of a system at rest. */
-export const burstPopulation: Population = { tenants: 100, applications: 20, people: 1, active: 20 };
+/** The population of a system at rest. */
+export const restingPopulation: Population = { tenants: 100, applications: 20, people: 1, active: 20 };
 
 /** Of systems whose tenants have issuers of their own: paths below it are found at the hosts of `TESSERA_ALLOWED_HOSTS` too. */
 export const sharedIssuer = 'http://localhost:8080';

@@ -5,7 +5,7 @@
  *     main ─> systems: compact, split, peer (oidc-provider), bare handlers; stores: Postgres, Redis
  *       └─> measure/ ─> driver/ (another process) ─> operations/ ──> a system, in turns of a second
  *             └─> CPU time per operation, beside a yardstick ─> row ─> table, compare
- *     growth/, overload/, soak, rest, burst, retention   the other questions
+ *     growth/, overload/, rest   the other questions
  */
 import { randomBytes } from 'node:crypto';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
@@ -13,17 +13,14 @@ import { cpus, loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { comparison } from './compare.ts';
-import { burst, describeBurst, isWrong } from './burst.ts';
-import { burstPopulation, usualPopulation } from './declared-state.ts';
-import { describeGrowth, growth, manyIssuers, manyTenants, type Sizes } from './growth/growth.ts';
+import { restingPopulation, usualPopulation } from './declared-state.ts';
+import { describeGrowth, growth, manyIssuers, manyTenants } from './growth/growth.ts';
 import { measure, measureRest, type Bench } from './measure/measure.ts';
 import { residentMemory } from './measure/processor-time.ts';
 import { resultFormat, type Result, type Row, type Start } from './measure/row.ts';
 import { Yardstick } from './measure/yardstick.ts';
-import { describeOverload, overload } from './overload/overload.ts';
+import { overload } from './overload/overload.ts';
 import { parseOptions, usage, UsageError, type Options } from './options.ts';
-import { describeSoak, soak } from './soak.ts';
-import { describeRetention, growing, retention, shortLifetimes, writers } from './retention.ts';
 import { describeRest, rest } from './rest.ts';
 import { startStores } from './stores.ts';
 import {
@@ -56,15 +53,11 @@ async function main(options: Options): Promise<number> {
     const seed = randomBytes(16).toString('hex');
     const population = usualPopulation;
     const systems: SystemOptions = { stores, seed, directory, population, profile: options.profile };
-    if (options.growth) return await growthOfSystems(options, bench, systems, manyTenants);
-    if (options.issuers) return await growthOfSystems(options, bench, systems, manyIssuers);
-    if (options.retention !== undefined) return await retentionOfSystems(options.retention, options, systems);
+    if (options.growth) return await growthOfSystems(options, bench, systems);
     if (options.rest !== undefined) return await restOfSystems(options.rest, options, systems);
-    if (options.burst) return await burstOnSystems(options, systems);
     say('applying 100 tenants, 10,000 applications and 10,000 people');
     await applyState(systems);
     if (options.overload !== undefined) return await overloadSystems(options.overload, options, systems);
-    if (options.soak !== undefined) return await soakSystems(options.soak, options, systems);
     const { starts, rows } = await measureSystems(options, bench, systems);
     const result: Result = {
       format: resultFormat,
@@ -87,62 +80,21 @@ async function main(options: Options): Promise<number> {
   }
 }
 
-async function growthOfSystems(
-  options: Options,
-  bench: Bench,
-  systems: SystemOptions,
-  sizes: Sizes,
-): Promise<number> {
+async function growthOfSystems(options: Options, bench: Bench, systems: SystemOptions): Promise<number> {
   let errors = 0;
   for (const topology of options.topologies) {
-    const result = await growth(topology, options.only, bench, systems, sizes);
-    errors += result.grown.reduce((sum, { small, large }) => sum + small.errors + large.errors, 0);
-    process.stdout.write(describeGrowth(result));
-  }
-  return errors > 0 ? 1 : 0;
-}
-
-async function soakSystems(seconds: number, options: Options, systems: SystemOptions): Promise<number> {
-  let errors = 0;
-  for (const topology of options.topologies) {
-    say(`starting ${topology}`);
-    const system = await startTessera(topology, systems);
-    try {
-      const result = await soak(system, topology, { seconds, only: options.only }, say);
-      errors += result.errors;
-      process.stdout.write(describeSoak(result));
-    } finally {
-      await system.stop();
+    for (const sizes of [manyTenants, manyIssuers]) {
+      const result = await growth(topology, options.only, bench, systems, sizes);
+      errors += result.grown.reduce((sum, { small, large }) => sum + small.errors + large.errors, 0);
+      process.stdout.write(describeGrowth(result));
     }
   }
   return errors > 0 ? 1 : 0;
-}
-
-async function retentionOfSystems(
-  seconds: number,
-  options: Options,
-  systems: SystemOptions,
-): Promise<number> {
-  const writing: SystemOptions = { ...systems, population: writers, settings: shortLifetimes };
-  await applyState(writing);
-  let failed = false;
-  for (const topology of options.topologies) {
-    say(`starting ${topology}`);
-    const { databaseUrl } = systems.stores;
-    const system = await startTessera(topology, writing);
-    try {
-      const result = await retention(system, topology, { seconds, databaseUrl }, say);
-      failed ||= result.errors > 0 || growing(result.sizes).length > 0;
-      process.stdout.write(describeRetention(result));
-    } finally {
-      await system.stop();
-    }
-  }
-  return failed ? 1 : 0;
 }
 
 async function overloadSystems(seconds: number, options: Options, systems: SystemOptions): Promise<number> {
   const { connections, beside } = options;
+  let failed = false;
   for (const topology of options.topologies) {
     const running: Record<string, System> = {};
     try {
@@ -150,18 +102,19 @@ async function overloadSystems(seconds: number, options: Options, systems: Syste
       running[topology] = await startTessera(topology, systems);
       if (beside !== undefined)
         running[`${topology} of ${beside}`] = await startTessera(topology, { ...systems, root: beside });
-      await overload(running, { seconds, connections }, (result) =>
-        process.stdout.write(describeOverload(result)),
-      );
+      await overload(running, { seconds, connections }, (line, isWrong) => {
+        failed ||= isWrong;
+        process.stdout.write(line);
+      });
     } finally {
       await Promise.all(Object.values(running).map((system) => system.stop()));
     }
   }
-  return 0;
+  return failed ? 1 : 0;
 }
 
 async function restOfSystems(seconds: number, options: Options, systems: SystemOptions): Promise<number> {
-  const resting: SystemOptions = { ...systems, population: burstPopulation };
+  const resting: SystemOptions = { ...systems, population: restingPopulation };
   await applyState(resting);
   for (const topology of options.topologies) {
     say(`starting ${topology}`);
@@ -173,24 +126,6 @@ async function restOfSystems(seconds: number, options: Options, systems: SystemO
     }
   }
   return 0;
-}
-
-async function burstOnSystems(options: Options, systems: SystemOptions): Promise<number> {
-  const starting: SystemOptions = { ...systems, population: burstPopulation };
-  await applyState(starting);
-  let failed = false;
-  for (const topology of options.topologies) {
-    say(`starting ${topology}`);
-    const system = await startTessera(topology, starting);
-    try {
-      const result = await burst(system);
-      failed ||= isWrong(result);
-      process.stdout.write(describeBurst(topology, result));
-    } finally {
-      await system.stop();
-    }
-  }
-  return failed ? 1 : 0;
 }
 
 /** All systems run at once, so that each operation can be measured on them in turn. */

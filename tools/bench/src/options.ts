@@ -9,24 +9,16 @@ export interface Options {
   readonly topologies: readonly Topology[];
   /** Seconds of each measurement. */
   readonly duration: number;
-  /** Seconds of mixed traffic instead of measurements. */
-  readonly soak: number | undefined;
-  /** Seconds of writes with the shortest retention instead of measurements. */
-  readonly retention: number | undefined;
   /** Seconds of each overload instead of measurements. */
   readonly overload: number | undefined;
   /** Seconds without a request instead of measurements. */
   readonly rest: number | undefined;
-  /** The first tokens of 2,000 applications at once instead of measurements. */
-  readonly burst: boolean;
   /** Numbers of connections of the overloads. */
   readonly connections: readonly number[];
   /** Another checkout of this repository, overloaded in turn with this one. */
   readonly beside: string | undefined;
   /** The cost of a large population instead of the table. */
   readonly growth: boolean;
-  /** The cost of many tenant issuers instead of the table. */
-  readonly issuers: boolean;
   /** Whether the peer is measured too. */
   readonly peer: boolean;
   readonly json: string | undefined;
@@ -40,16 +32,14 @@ export const usage = `npm run bench -- [options]
   --only a,b        operations, of: ${operationNames.join(', ')}
   --topology t      compact, split, or both (the default)
   --duration n      seconds of each measurement, 5 by default
-  --soak n          instead of measuring, n seconds of all operations at once; says what memory did
-  --retention n     instead of measuring, n seconds of writes with a retention of a minute; fails if a table still grows
   --rest n          instead of measuring, n seconds without a request; says what CPU and memory they take
-  --burst           instead of measuring, the first tokens of 2,000 applications at once, from one address after a start
-  --overload n      instead of measuring, n seconds of each overload; says what was served and refused
+  --overload n      instead of measuring, the first tokens of 2,000 applications at once, then n seconds of each overload;
+                    says what was served and refused
   --connections a,b connections of the overloads, 300,1000,3000 by default; each with clients that never pause and
                     with clients that honour Retry-After
   --beside DIR      another checkout, overloaded in turn with this one
-  --growth          instead of the table, each operation with 10,000 tenants beside one
-  --issuers         instead of the table, tokens of 1,000 tenant issuers beside one
+  --growth          instead of the table, each operation with 10,000 tenants beside one, and tokens of 1,000 tenant
+                    issuers beside one
   --no-peer         leave oidc-provider out
   --json FILE       write the result
   --compare FILE    compare with an earlier result
@@ -73,15 +63,11 @@ export function parseOptions(args: readonly string[]): Options | undefined {
     only: chosen(values.only),
     topologies: chosenTopologies(values.topology ?? 'both'),
     duration,
-    soak: seconds('soak', values.soak),
-    retention: seconds('retention', values.retention),
     overload: seconds('overload', values.overload),
     rest: seconds('rest', values.rest),
-    burst: values.burst === true,
     connections: numbers('connections', values.connections ?? '300,1000,3000'),
     beside: values.beside,
     growth: values.growth === true,
-    issuers: values.issuers === true,
     peer: values['no-peer'] !== true,
     json: values.json,
     compare: values.compare,
@@ -111,8 +97,6 @@ function read(args: readonly string[]) {
     only: text,
     topology: text,
     duration: text,
-    soak: text,
-    retention: text,
     overload: text,
     connections: text,
     beside: text,
@@ -120,9 +104,7 @@ function read(args: readonly string[]) {
     compare: text,
     profile: text,
     rest: text,
-    burst: flag,
     growth: flag,
-    issuers: flag,
     'no-peer': flag,
     help: flag,
   };

@@ -31,8 +31,6 @@ export interface SystemOptions {
   readonly stores: Stores;
   readonly seed: string;
   readonly population: Population;
-  /** Settings beside those of the benchmark. */
-  readonly settings?: Environment;
   /** Folder of the declared state and the logs. */
   readonly directory: string;
   /** Whether the declared state is applied at this start. */
@@ -86,7 +84,6 @@ export async function startTessera(topology: Topology, options: SystemOptions): 
     TESSERA_KEYS_KEK: secret(options.seed, 0),
     TESSERA_DIRECTORY_PEPPER: pepperOf(options.seed).toString('base64'),
     TESSERA_TOKEN_REFRESH_KEYS: `1:${secret(options.seed, 2)}`,
-    ...options.settings,
     ...(options.applyFile === undefined ? {} : { TESSERA_APPLY_FILE: options.applyFile }),
   };
   const { seed, population } = options;

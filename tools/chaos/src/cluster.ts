@@ -148,13 +148,6 @@ export class Cluster {
     return new Cluster(options, { replicas, networks, balancer, directory, rpcToken });
   }
 
-  /** The addresses of the gateways without the balancer. */
-  get gateways(): string[] {
-    return this.replicas
-      .filter(({ service }) => service === 'gateway' || service === 'standalone')
-      .map(({ httpPort }) => `http://127.0.0.1:${httpPort}`);
-  }
-
   /** The service that answers introspection over gRPC. */
   get introspectionTarget(): string {
     const ports = this.replicas

@@ -13,7 +13,6 @@ import type { Grant } from './load/browser.ts';
 import { Notifications } from './load/out-of-band.ts';
 import { Load } from './load/lanes.ts';
 import { introspect } from './load/steps.ts';
-import { unrecordedPrefix } from './load/token-clients.ts';
 import { longestOutage, retries, type Outage } from './outages.ts';
 import { Recorder } from './recorder.ts';
 import type { PostgresServer } from './stores.ts';
@@ -24,8 +23,6 @@ export interface Stage {
   readonly recorder: Recorder;
   readonly postgres: PostgresServer;
   readonly log: (line: string) => void;
-  /** How much longer than on an idle machine everything may take. */
-  readonly stretch: () => number;
 }
 
 export interface Scenario {
@@ -100,19 +97,16 @@ export async function play(
   await crowd.arrive();
   await sleep(warmUpMs);
   await crowd.disableLeavers();
-  const trouble = await scenario
-    .act({ cluster, recorder, postgres, log, stretch: () => load.stretch() })
-    .then(
-      () => undefined,
-      (error: unknown) => (error instanceof Error ? error.message : String(error)),
-    );
+  const trouble = await scenario.act({ cluster, recorder, postgres, log }).then(
+    () => undefined,
+    (error: unknown) => (error instanceof Error ? error.message : String(error)),
+  );
   await sleep(coolDownMs);
   await crowd.finish();
   await sleep(auditMs);
   await cluster.stop();
 
-  const rows = await postgres.auditRows(databaseUrl);
-  const audit = rows.filter(({ requestId }) => !requestId.startsWith(unrecordedPrefix));
+  const audit = await postgres.auditRows(databaseUrl);
   const output = cluster.output();
   const values = [...crowd.http.seen, ...notifications.seen];
   const chosen = chosenSecrets().filter((secret) => output.includes(secret));

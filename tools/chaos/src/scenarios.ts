@@ -2,7 +2,6 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { eventually, startReplicatedRedis } from '@tessera/test-kit/provision';
 import { Redis } from 'ioredis';
 import { checkOut } from './checkout.ts';
-import { admitMany, overload } from './overloads.ts';
 import type { Replica } from './replica.ts';
 import { steppableClock, stepClocks } from './clock-steps.ts';
 import { countCrossings } from './crossings.ts';
@@ -20,8 +19,6 @@ export const scenarioNames = [
   'postgres-restart',
   'old-and-new',
   'clock-step',
-  'overload',
-  'many-clients',
 ] as const;
 export type ScenarioName = (typeof scenarioNames)[number];
 
@@ -56,10 +53,6 @@ export async function scenarioOf(name: ScenarioName, { old, cleanUps, log }: Set
       const preload = [steppableClock];
       return { ...common, topology: 'split', recoveryMs: 10_000, preload, act: stepClocks };
     }
-    case 'overload':
-      return { ...common, topology: 'compact', recoveryMs: 5_000, act: overload };
-    case 'many-clients':
-      return { ...common, topology: 'split', recoveryMs: 5_000, act: admitMany };
     case 'old-and-new': {
       const checkout = await checkOut(old);
       cleanUps.push(() => checkout.remove());

@@ -24,9 +24,8 @@ export class Driver {
     return answer;
   }
 
-  /** `rateShare`: share of the operation's own rate. */
-  async openLoop(seconds: number, rateShare = 1): Promise<OpenLoopResult> {
-    const answer = await this.#ask({ step: 'open-loop', seconds, rateShare });
+  async openLoop(seconds: number): Promise<OpenLoopResult> {
+    const answer = await this.#ask({ step: 'open-loop', seconds });
     if (answer.step !== 'open-loop') throw new Error('the driver answered something else');
     return answer;
   }

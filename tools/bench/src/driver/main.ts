@@ -41,7 +41,7 @@ async function perform(request: DriverRequest): Promise<DriverAnswer> {
     return { step: 'closed-loop', ...(await awake(loop)) };
   }
   const ask = load.kind === 'calls' ? () => requireCaller(caller).call() : () => askOnce(baseUrl, load);
-  return { step: 'open-loop', ...(await openLoop(rate * request.rateShare, request.seconds, ask)) };
+  return { step: 'open-loop', ...(await openLoop(rate, request.seconds, ask)) };
 }
 
 async function askOnce(baseUrl: string, load: HttpLoad): Promise<boolean> {

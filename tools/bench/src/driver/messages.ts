@@ -10,7 +10,7 @@ export type DriverRequest =
       readonly duration: number;
     }
   | { readonly step: 'closed-loop'; readonly seconds: number; readonly share: number }
-  | { readonly step: 'open-loop'; readonly seconds: number; readonly rateShare: number };
+  | { readonly step: 'open-loop'; readonly seconds: number };
 
 export interface ClosedLoopResult {
   readonly operations: number;

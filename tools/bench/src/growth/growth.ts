@@ -16,6 +16,8 @@ export interface Sizes {
   readonly large: Population;
   /** What there are many of. */
   readonly what: string;
+  /** The operations that are asked at the path of a tenant; absent: all. */
+  readonly operations?: readonly OperationName[];
 }
 
 const oneTenant: Population = { tenants: 1, applications: 10, people: 100, active: 10 };
@@ -34,6 +36,7 @@ export const manyIssuers: Sizes = {
   small: oneIssuer,
   large: { ...oneIssuer, tenants: 1_000 },
   what: 'tenant issuers',
+  operations: ['client-credentials-json', 'client-credentials-form', 'client-credentials-es256'],
 };
 
 /** At most this many times the cost of the same operation with one tenant. */
@@ -72,9 +75,13 @@ export async function growth(
 ): Promise<Growth> {
   const { stores } = bench;
   const { small, large, what } = sizes;
-  const databaseUrls = await createDatabases(stores.databaseUrl, topology, async (databaseUrl) => {
-    await applyState({ ...options, stores: { ...stores, databaseUrl }, population: small });
-  });
+  const databaseUrls = await createDatabases(
+    stores.databaseUrl,
+    `${topology}_${what.replace(' ', '_')}`,
+    async (databaseUrl) => {
+      await applyState({ ...options, stores: { ...stores, databaseUrl }, population: small });
+    },
+  );
   bench.say(`declaring ${large.tenants} ${what}`);
   await populate(databaseUrls.large, large, { seed: options.seed, pepper: pepperOf(options.seed) });
   const optionsOf = (size: 'small' | 'large'): SystemOptions => {
@@ -90,7 +97,7 @@ export async function growth(
     for (const size of ['small', 'large'] as const)
       running.push(await startTessera(topology, optionsOf(size)));
     const atRest = await measureRest(bench);
-    for (const operation of operations) {
+    for (const operation of operations.filter((name) => sizes.operations?.includes(name) ?? true)) {
       const [few, many] = await measure(operation, running, atRest, bench);
       if (few === undefined || many === undefined) continue;
       const ratio = median(
@@ -132,10 +139,10 @@ async function firstTokenAfterStart(topology: Topology, options: SystemOptions):
 /** Two databases with the same keys and the same state. */
 async function createDatabases(
   serverUrl: string,
-  topology: Topology,
+  suffix: string,
   declare: (databaseUrl: string) => Promise<void>,
 ): Promise<{ small: string; large: string }> {
-  const names = { small: `small_${topology}`, large: `large_${topology}` };
+  const names = { small: `small_${suffix}`, large: `large_${suffix}` };
   const urlOf = (name: string): string => {
     const url = new URL(serverUrl);
     url.pathname = `/${name}`;

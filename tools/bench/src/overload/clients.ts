@@ -1,6 +1,6 @@
 /** The clients of the overload measurement, in a process of their own: token requests by client credentials. */
-import { Agent, request as httpRequest, type IncomingHttpHeaders } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { HttpClient, NoAnswerError } from '@tessera/test-client';
 import { activeClients, type Population } from '../declared-state.ts';
 
 export interface LoadRequest {
@@ -12,106 +12,106 @@ export interface LoadRequest {
   readonly connections: number;
   /** Whether a client pauses for as long as `Retry-After` of a refusal says. */
   readonly honoursRetryAfter: boolean;
+  /** Whether a client leaves with its first token, as applications do that start at once. */
+  readonly leaves?: boolean;
 }
 
 export interface LoadResult {
   /** Tokens of each second. */
   readonly good: readonly number[];
+  /** Answers by status; without an answer, by the code of the error. */
+  readonly answers: Readonly<Record<string, number>>;
   /** 503 and 429 with Retry-After. */
   readonly refused: number;
   /** No response within the patience of the client. */
   readonly timeOuts: number;
-  /** Broken connections and other statuses. */
-  readonly failed: number;
+  /** Broken connections. */
+  readonly broken: number;
+  /** Statuses that no overloaded system should answer with, and refusals without Retry-After. */
+  readonly wrong: number;
   /** Milliseconds. */
   readonly goodP50: number;
   readonly goodP99: number;
   readonly refusedP99: number;
+  /** Seconds. */
+  readonly longestRetryAfter: number;
+  readonly lastTokenAfter: number;
 }
 
 /** Time-out of a client. */
 const patienceMs = 5_000;
-
-interface Answer {
-  readonly status: number;
-  readonly headers: IncomingHttpHeaders;
-}
-
-/** Rejects with `late` after the patience of the client. */
-function post(url: URL, body: string, agent: Agent): Promise<Answer> {
-  return new Promise((resolve, reject) => {
-    const headers = { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) };
-    const outgoing = httpRequest(url, { method: 'POST', headers, agent }, (incoming) => {
-      incoming.on('error', reject);
-      incoming.on('end', () => {
-        clearTimeout(timer);
-        resolve({ status: incoming.statusCode ?? 0, headers: incoming.headers });
-      });
-      incoming.resume();
-    });
-    const timer = setTimeout(() => outgoing.destroy(late), patienceMs);
-    outgoing.on('error', (error) => {
-      clearTimeout(timer);
-      reject(error);
-    });
-    outgoing.end(body);
-  });
-}
-
-const late = new Error('no response in time');
+/** Of one that leaves with its token. */
+const longPatienceMs = 30_000;
 
 async function load(wanted: LoadRequest): Promise<LoadResult> {
-  const { baseUrl, seconds, connections, honoursRetryAfter } = wanted;
-  const bodies = activeClients(wanted).map(({ clientId, clientSecret }) =>
-    JSON.stringify({ grantType: 'client_credentials', clientId, clientSecret, scope: 'orders.read' }),
-  );
-  const url = new URL('/token', baseUrl);
-  const agent = new Agent({ keepAlive: true, maxSockets: connections });
+  const { baseUrl, seconds, connections, honoursRetryAfter, leaves = false } = wanted;
+  const bodies = activeClients(wanted).map(({ clientId, clientSecret }) => ({
+    grantType: 'client_credentials',
+    clientId,
+    clientSecret,
+    scope: 'orders.read',
+  }));
+  const timeoutMs = leaves ? longPatienceMs : patienceMs;
+  const http = new HttpClient(() => baseUrl, { connections, timeoutMs, remembers: false });
   const good = Array.from({ length: seconds }, () => 0);
   const times: Record<'good' | 'refused', number[]> = { good: [], refused: [] };
-  const counts = { timeOuts: 0, failed: 0 };
-  let next = 0;
+  const answers: Record<string, number> = {};
+  const counts = { timeOuts: 0, broken: 0, wrong: 0 };
+  let [next, longestRetryAfter, lastTokenAfter] = [0, 0, 0];
   const start = performance.now();
   const end = start + seconds * 1000;
+  const note = (answer: string): void => void (answers[answer] = (answers[answer] ?? 0) + 1);
 
-  /** Resolves with how long to pause before the next request. */
-  const ask = async (): Promise<number> => {
+  /** Resolves with how long to pause before the next request, or undefined when the client has what it wanted. */
+  const ask = async (body: object | undefined): Promise<number | undefined> => {
     const sentAt = performance.now();
-    next += 1;
-    const { status, headers } = await post(url, bodies[next % bodies.length] ?? '', agent);
+    const answer = await http.ask('POST', '/token', { json: body });
     const now = performance.now();
-    const retryAfter = headers['retry-after'];
-    if (status === 200) {
+    note(String(answer.status));
+    const retryAfter = answer.header('retry-after');
+    if (answer.status === 200) {
       times.good.push(now - sentAt);
-      const second = Math.floor((now - start) / 1000);
+      lastTokenAfter = (now - start) / 1000;
+      const second = Math.floor(lastTokenAfter);
       if (second < seconds) good[second] = (good[second] ?? 0) + 1;
-    } else if ((status === 429 || status === 503) && retryAfter !== undefined) {
-      times.refused.push(now - sentAt);
-      if (honoursRetryAfter) return Number(retryAfter) * 1000;
-    } else counts.failed += 1;
-    return 0;
+      return leaves ? undefined : 0;
+    }
+    if ((answer.status !== 429 && answer.status !== 503) || retryAfter === undefined) {
+      counts.wrong += 1;
+      return 0;
+    }
+    times.refused.push(now - sentAt);
+    longestRetryAfter = Math.max(longestRetryAfter, Number(retryAfter));
+    return honoursRetryAfter ? Number(retryAfter) * 1000 : 0;
   };
-  const client = async (): Promise<void> => {
+  // An application that leaves asks for itself alone; the others ask for all in turn.
+  const bodyFor = (index: number) => bodies[(leaves ? index : (next += 1)) % bodies.length];
+  const client = async (index: number): Promise<void> => {
     while (performance.now() < end) {
       try {
-        const pause = await ask();
+        const pause = await ask(bodyFor(index));
+        if (pause === undefined) return;
         if (pause > 0) await sleep(Math.min(pause, Math.max(0, end - performance.now())));
       } catch (error) {
-        counts[error === late ? 'timeOuts' : 'failed'] += 1;
+        counts[error instanceof NoAnswerError ? 'timeOuts' : 'broken'] += 1;
+        note(error instanceof NoAnswerError ? 'no answer' : String((error as NodeJS.ErrnoException).code));
       }
     }
   };
-  await Promise.all(Array.from({ length: connections }, client));
-  agent.destroy();
+  await Promise.all(Array.from({ length: connections }, (_, index) => client(index)));
+  http.close();
   const quantile = (values: number[], share: number): number =>
     values.toSorted((a, b) => a - b)[Math.floor(values.length * share)] ?? 0;
   return {
     good,
+    answers,
     refused: times.refused.length,
     ...counts,
     goodP50: quantile(times.good, 0.5),
     goodP99: quantile(times.good, 0.99),
     refusedP99: quantile(times.refused, 0.99),
+    longestRetryAfter,
+    lastTokenAfter,
   };
 }
 

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { median } from '../measure/median.ts';
 import type { System } from '../systems.ts';
+import type { Target } from '../target.ts';
 import type { LoadRequest, LoadResult } from './clients.ts';
 
 const entry = fileURLToPath(new URL('clients.ts', import.meta.url));
@@ -12,6 +13,18 @@ const capacitySeconds = 10;
 /** Share of the capacity that counts as recovered. */
 const normalShare = 0.8;
 const recoverySeconds = 10;
+/** Applications that ask for their first token at once, right after the start. */
+const startingApplications = 2_000;
+const startingSeconds = 60;
+/** Nobody is told to wait for longer, in seconds. */
+const longestRetryAfter = 5;
+
+/** The first tokens of many applications at once, from one address. */
+export interface Burst {
+  readonly system: string;
+  readonly applications: number;
+  readonly result: LoadResult;
+}
 
 /** A load, and what each system made of it. */
 export interface Overload {
@@ -34,13 +47,13 @@ export interface OverloadOptions {
 }
 
 /**
- * Overloads each system in turn, from one process of clients: every number of connections, with clients that ask again at once and
- * with clients that honour `Retry-After`.
+ * Overloads each system in turn, from one process of clients: first by applications that start at once, then with every number of
+ * connections, with clients that ask again at once and with clients that honour `Retry-After`.
  */
 export async function overload(
   systems: Readonly<Record<string, System>>,
   { seconds, connections }: OverloadOptions,
-  report: (result: Overload) => void,
+  report: (line: string, isWrong: boolean) => void,
 ): Promise<void> {
   const clients = fork(entry, { execArgv: [], stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
   const runner = (system: System): Load => {
@@ -52,14 +65,16 @@ export async function overload(
     };
   };
   try {
-    for (const system of Object.values(systems)) {
-      await runner(system)({ ...usual, seconds: 5 });
+    for (const [name, system] of Object.entries(systems)) {
+      const burst = { system: name, ...(await burstOnce(runner(system), system.target)) };
+      report(describeBurst(burst), isWrongBurst(burst));
     }
     for (const count of connections) {
       for (const honoursRetryAfter of [false, true]) {
         for (const [name, system] of Object.entries(systems)) {
           const load = { seconds, connections: count, honoursRetryAfter };
-          report({ system: name, ...(await overloadOnce(runner(system), load)) });
+          const overloaded = { system: name, ...(await overloadOnce(runner(system), load)) };
+          report(describeOverload(overloaded), isWrong(overloaded));
         }
       }
     }
@@ -68,7 +83,7 @@ export async function overload(
   }
 }
 
-type Wanted = Pick<LoadRequest, 'seconds' | 'connections' | 'honoursRetryAfter'>;
+type Wanted = Omit<LoadRequest, 'baseUrl' | 'seed' | 'population'> & Partial<Pick<LoadRequest, 'population'>>;
 type Load = (wanted: Wanted) => Promise<LoadResult>;
 
 const usual: Wanted = {
@@ -76,6 +91,31 @@ const usual: Wanted = {
   connections: capacityConnections,
   honoursRetryAfter: false,
 };
+
+async function burstOnce(load: Load, { population }: Target): Promise<Omit<Burst, 'system'>> {
+  const applications = startingApplications;
+  const active = applications / population.tenants;
+  const result = await load({
+    seconds: startingSeconds,
+    connections: applications,
+    honoursRetryAfter: true,
+    leaves: true,
+    population: { ...population, active },
+  });
+  return { applications, result };
+}
+
+/** Whether there was an answer besides a token and a refusal with a short `Retry-After`, or somebody got no token. */
+const isWrongBurst = ({ applications, result }: Burst): boolean =>
+  result.wrong > 0 ||
+  result.broken > 0 ||
+  result.timeOuts > 0 ||
+  result.longestRetryAfter > longestRetryAfter ||
+  result.answers['200'] !== applications;
+
+/** Whether there was an answer besides a token and a refusal with Retry-After, no token at all, or no recovery. */
+const isWrong = ({ overloaded, recoveredAfter }: Overload): boolean =>
+  overloaded.wrong > 0 || overloaded.answers['200'] === undefined || recoveredAfter === undefined;
 
 async function overloadOnce(load: Load, wanted: Wanted): Promise<Omit<Overload, 'system'>> {
   const capacity = median([...(await load(usual)).good]);
@@ -93,15 +133,23 @@ async function overloadOnce(load: Load, wanted: Wanted): Promise<Omit<Overload, 
   };
 }
 
-export function describeOverload(result: Overload): string {
+function describeOverload(result: Overload): string {
   const { system, connections, honoursRetryAfter, capacity, overloaded, goodput, recoveredAfter } = result;
-  const { refused, timeOuts, failed, goodP50, goodP99, refusedP99, good } = overloaded;
+  const { refused, timeOuts, broken, wrong, goodP50, goodP99, refusedP99, good } = overloaded;
   const clients = honoursRetryAfter ? 'honour Retry-After' : 'never pause';
   return (
     `${system}: ${connections} connections that ${clients}, ${good.length} s: ` +
     `goodput ${goodput.toFixed(2)} of ${capacity.toFixed(0)} tokens/s ` +
     `(p50 ${goodP50.toFixed(0)} ms, p99 ${goodP99.toFixed(0)} ms), ${refused} refused ` +
-    `(p99 ${refusedP99.toFixed(0)} ms), ${timeOuts} time-outs, ${failed} failed otherwise; ` +
+    `(p99 ${refusedP99.toFixed(0)} ms), ${timeOuts} time-outs, ${broken} broken connections, ${wrong} wrong answers; ` +
     `${recoveredAfter === undefined ? 'not normal' : `normal in second ${recoveredAfter + 1}`} after it\n`
+  );
+}
+
+function describeBurst({ system, applications, result }: Burst): string {
+  const counts = Object.entries(result.answers).map(([answer, count]) => `${count} × ${answer}`);
+  return (
+    `${system}: first tokens of ${applications} applications at once: ${counts.join(', ')}, ` +
+    `Retry-After at most ${result.longestRetryAfter} s; the last token after ${result.lastTokenAfter.toFixed(1)} s\n`
   );
 }
