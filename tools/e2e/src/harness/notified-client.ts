@@ -1,0 +1,41 @@
+import { randomBytes } from 'node:crypto';
+import { expect } from 'vitest';
+import type { Received, Receiver } from '@tessera/test-kit';
+import { decideCiba, type DecisionWord, describeFailure } from '@tessera/test-client';
+import { people } from './declared-state.ts';
+import { askCiba } from './out-of-band.ts';
+import type { System } from './set-up.ts';
+
+/** Starts a request that bob decides: other suites use up the limit on ada's decisions per minute. */
+export async function startNotified(
+  system: System,
+  receiver: Receiver,
+  clientId: string,
+  scope = 'openid offline_access orders.read',
+) {
+  const { http } = system;
+  const notificationToken = randomBytes(20).toString('base64url');
+  http.seen.add(notificationToken);
+  const message = `Order ${randomBytes(3).toString('hex')}`;
+  const answer = await askCiba(http, {
+    client_id: clientId,
+    scope,
+    login_hint: people.bob.username,
+    binding_message: message,
+    client_notification_token: notificationToken,
+  });
+  expect(answer.status, describeFailure(answer)).toBe(200);
+  const { auth_req_id: authReqId, interval } = answer.json();
+  const mine = (one: Received): boolean => one.json()['auth_req_id'] === authReqId;
+  return {
+    authReqId: String(authReqId),
+    interval,
+    authorization: `Bearer ${notificationToken}`,
+    async decide(decision: DecisionWord) {
+      const page = await decideCiba(system.person(), decision, message, people.bob);
+      expect(page.text).toContain(decision === 'approve' ? 'You approved' : 'You denied');
+    },
+    callback: () => receiver.got('the client is notified', mine),
+    callbacks: () => receiver.received.filter(mine),
+  };
+}
