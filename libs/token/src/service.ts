@@ -36,7 +36,10 @@ export function tokenHandlers(parts: ServiceParts): Handlers<typeof TokenService
       };
     },
     async noteSessionEnd({ tenantId, sessionId }) {
-      await parts.sessionEnds.noteSessionEnd(tenantId, sessionId);
+      // No session has such an id, and Postgres refuses the character.
+      if (!`${tenantId}${sessionId}`.includes('\0')) {
+        await parts.sessionEnds.noteSessionEnd(tenantId, sessionId);
+      }
       return {};
     },
     async verifyIdTokenHint({ idToken, caller }, context) {
