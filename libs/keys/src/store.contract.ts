@@ -1,4 +1,4 @@
-import { systemRandom } from '@tessera/kit';
+import { systemRandom, uuid } from '@tessera/kit';
 import type { Database } from '@tessera/stores';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { signingAlgorithms, type SigningAlgorithmName } from '@tessera/oauth';
@@ -14,7 +14,7 @@ function newKeyFor(algorithm: SigningAlgorithmName): NewKey {
   const text = () => systemRandom.bytes(32).toString('base64url');
   const names = signingAlgorithms[algorithm].publicMembers;
   const publicMembers = Object.fromEntries(names.map((name) => [name, text()]));
-  return { kid: text(), algorithm, publicMembers, wrappedPrivateKey: `v1.test.${text()}` };
+  return { kid: uuid(), algorithm, publicMembers, wrappedPrivateKey: `v1.test.${text()}` };
 }
 
 const tables = ['signing_key', 'tenant_signing_key', 'algorithm_signing_key'] as const;

@@ -9,7 +9,7 @@ export { logConsole } from './log/console.ts';
 export { errorMessage, sqlState } from './log/serialize-error.ts';
 export { limitRepeats } from './log/repeats.ts';
 export type { RepeatedWarnings } from './log/repeats.ts';
-export { firstCharacters, withoutTokens } from './log/texts.ts';
+export { firstCharacters, readsAsSecret, withoutTokens } from './log/texts.ts';
 export { createLogger, type Logger, type LoggerOptions } from './log/log.ts';
 export { expectRefusals, measureMethod, methodName } from './metrics/calls.ts';
 export { metrics } from './metrics/index.ts';

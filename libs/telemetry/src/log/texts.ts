@@ -54,3 +54,8 @@ export function cleanText(value: string): string {
     (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
   );
 }
+
+/** Whether the log or the audit would hide this value, or a part of it, as a secret of ours. */
+export function readsAsSecret(value: string): boolean {
+  return cleanText(value) !== value;
+}
