@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { duration, integer, issuerSetting, list, port, profileSetting } from '@tessera/process';
-import { accessLogs } from './http/access-log.ts';
-import { coverInternet, isEverything, networks } from './http/caller-address.ts';
+import { accessLogs } from './server/access-log.ts';
+import { coverInternet, isEverything, networks } from './server/caller-address.ts';
 
 function networkList(defaultEntries: readonly string[], options: { readonly refuseEverything: boolean }) {
   return list(defaultEntries).transform((entries, context) => {

@@ -9,11 +9,11 @@ import type { KeysService } from '@tessera/proto-gen/keys';
 import type { IntrospectionService, TokenService } from '@tessera/proto-gen/token';
 import type { AntiForgery } from './pages/anti-forgery.ts';
 import type { GatewayConfig } from './config.ts';
-import type { DeliveryModes } from './endpoints/delivery-modes.ts';
-import type { IssuerRule } from './http/issuer-rule.ts';
-import type { KeySets } from './endpoints/key-set.ts';
-import type { IssuerRouter } from './http/issuer-router.ts';
-import type { Incoming } from './http/incoming.ts';
+import type { DeliveryModes } from './issuer/delivery-modes.ts';
+import type { IssuerRule } from './issuer/issuer-rule.ts';
+import type { KeySets } from './issuer/key-set.ts';
+import type { IssuerRouter } from './issuer/issuer-router.ts';
+import type { Incoming } from './server/incoming.ts';
 import type { Templates } from './pages/templates.ts';
 
 /** The services the gateway calls. */

@@ -1,9 +1,9 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { endpointPaths, otherPaths } from '@tessera/oauth';
-import { backchannelAuthentication } from './endpoints/backchannel-authentication.ts';
+import { backchannelAuthentication } from './endpoints/backchannel-endpoint.ts';
 import { backchannelDecision } from './endpoints/backchannel-decision.ts';
-import { deviceAuthorization } from './endpoints/device-authorization.ts';
-import { jwks, oauthAuthorizationServer, openidConfiguration } from './endpoints/discovery.ts';
+import { deviceAuthorization } from './endpoints/device-authorization-endpoint.ts';
+import { jwks, oauthAuthorizationServer, openidConfiguration } from './issuer/discovery.ts';
 import type { Endpoint } from './endpoints/endpoint.ts';
 import { forwardAuth } from './endpoints/forward-auth.ts';
 import { introspect } from './endpoints/introspect.ts';
@@ -12,11 +12,11 @@ import { token } from './endpoints/token.ts';
 import { userinfo } from './endpoints/userinfo.ts';
 import type { Dialect } from './dialects/dialect.ts';
 import type { Gateway } from './gateway.ts';
-import { showApprovals, submitApprovals } from './pages/approvals.ts';
-import { authorize, authorizeByForm } from './pages/authorize.ts';
-import { showDevice, submitDevice } from './pages/device.ts';
+import { showApprovals, submitApprovals } from './pages/approve/approvals-page.ts';
+import { authorize, authorizeByForm } from './pages/sign-in/authorization-endpoint.ts';
+import { showDevice, submitDevice } from './pages/approve/device-page.ts';
 import type { PageHandler } from './pages/page-context.ts';
-import { confirmLogout, logout } from './pages/logout.ts';
+import { confirmLogout, logout } from './pages/logout/logout-page.ts';
 import { showLogin, signIn } from './pages/sign-in/login.ts';
 
 /** Takes a body in the named dialects and answers JSON in the dialect of the request. */

@@ -9,13 +9,13 @@ import { type Runtime } from '@tessera/process';
 import { antiForgery } from './pages/anti-forgery.ts';
 import type { GatewayConfig } from './config.ts';
 import type { Gateway, GatewayPeers } from './gateway.ts';
-import { createDeliveryModes } from './endpoints/delivery-modes.ts';
-import { hostFilter, issuerRule } from './http/issuer-rule.ts';
-import { createKeySet, createKeySets, type KeySet } from './endpoints/key-set.ts';
-import { createIssuerRouter } from './http/issuer-router.ts';
+import { createDeliveryModes } from './issuer/delivery-modes.ts';
+import { hostFilter, issuerRule } from './issuer/issuer-rule.ts';
+import { createKeySet, createKeySets, type KeySet } from './issuer/key-set.ts';
+import { createIssuerRouter } from './issuer/issuer-router.ts';
 import { acceptEarlierAuthorize } from './pages/sign-in/earlier-authorize.ts';
 import { loadTemplates } from './pages/templates.ts';
-import { createServer, type ServerOptions } from './http/server.ts';
+import { createServer, type ServerOptions } from './server/http-server.ts';
 
 /** The gateway serves HTTP instead of calls between services. */
 export interface GatewayService extends BuiltService {

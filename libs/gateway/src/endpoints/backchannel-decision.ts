@@ -1,6 +1,6 @@
 import { rootCall } from '@tessera/rpc';
 import { parseForm } from '../http/parameters.ts';
-import { decisionOf } from '../pages/decision.ts';
+import { decisionOf } from '../pages/approve/decision.ts';
 import type { Endpoint } from './endpoint.ts';
 
 /**

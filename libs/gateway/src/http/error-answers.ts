@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Logger, RepeatedWarnings } from '@tessera/telemetry';
 import { OAuthError, type ErrorCode } from '@tessera/oauth';
-import { overloaded } from './load-shedding.ts';
+import { overloaded } from '../server/load-shedding.ts';
 
 /** Codes for the log and the status alone; clients get the registered code that covers them. */
 const registered: Readonly<Partial<Record<ErrorCode, ErrorCode>>> = {

@@ -4,11 +4,11 @@ import { OAuthError } from '@tessera/oauth';
 import type { GetInteractionResponse } from '@tessera/proto-gen/authorize';
 import { dropCookie, readCookie } from '../../http/cookies.ts';
 import { readQuery } from '../../http/query.ts';
-import { browserContext } from '../browser.ts';
+import { browserContext } from '../browser-context.ts';
 import { checkForm, purpose, readForm } from '../form.ts';
 import type { PageHandler, PageContext } from '../page-context.ts';
 import { sendPage } from '../page.ts';
-import { sendToClient } from '../to-client.ts';
+import { sendToClient } from './to-client.ts';
 import { continueSignIn, sendStep, type SignInPlace } from './sign-in.ts';
 
 /** `GET /login`: the page of a pending sign-in, else a page that says there is none. */

@@ -3,14 +3,14 @@ import { rootCall } from '@tessera/rpc';
 import { OAuthError } from '@tessera/oauth';
 import type { Interaction, OwnPage_Name, Step } from '@tessera/proto-gen/authorize';
 import type { FormTarget } from '../../http/headers.ts';
-import { browserContext } from '../browser.ts';
+import { browserContext } from '../browser-context.ts';
 import { antiForgeryField, purpose } from '../form.ts';
-import { sendMismatch } from '../mismatch.ts';
+import { sendMismatch } from './mismatch.ts';
 import type { PageContext } from '../page-context.ts';
 import { sendPage, sendPageError, type Page } from '../page.ts';
-import { requireBrowserId, servesTenant, type Person } from '../person.ts';
+import { requireBrowserId, servesTenant, type Person } from '../signed-in-person.ts';
 import { giveSession } from '../session.ts';
-import { sendToClient } from '../to-client.ts';
+import { sendToClient } from './to-client.ts';
 import { passwordPage } from './password-page.ts';
 import { pageOfForm, pageOfStep } from './step-pages.ts';
 

@@ -3,7 +3,7 @@ import { OAuthError, temporarilyUnavailable } from '@tessera/oauth';
 import type { AuthorizationRequest, BeginRequest } from '@tessera/proto-gen/authorize';
 import { testRuntime } from '@tessera/test-kit';
 import { parseForms } from '@tessera/test-kit/provision';
-import { openGateway, passwordStep, type Behaviours } from '../testing/fake-services.ts';
+import { openGateway, passwordStep, type Behaviours } from '../../testing/fake-services.ts';
 
 const interaction = {
   interactionId: 'ti_abc',

@@ -1,15 +1,15 @@
 import type { FastifyReply } from 'fastify';
 import { rootCall } from '@tessera/rpc';
 import { endpointPaths, OAuthError } from '@tessera/oauth';
-import { dropCookie, newBrowserId, readCookie, writeCookie } from '../http/cookies.ts';
-import { readQuery } from '../http/query.ts';
-import { loginPath } from './authorize.ts';
-import { approvalsPath, devicePath, redirectToPage, tooLong } from './paths.ts';
-import { browserContext } from './browser.ts';
-import { antiForgeryField, checkForm, purpose, readForm } from './form.ts';
-import type { PageHandler, PageContext } from './page-context.ts';
-import { sendPage, sendPageError } from './page.ts';
-import { noteSessionEnd } from './session.ts';
+import { dropCookie, newBrowserId, readCookie, writeCookie } from '../../http/cookies.ts';
+import { readQuery } from '../../http/query.ts';
+import { loginPath } from '../sign-in/authorization-endpoint.ts';
+import { approvalsPath, devicePath, redirectToPage, tooLong } from '../paths.ts';
+import { browserContext } from '../browser-context.ts';
+import { antiForgeryField, checkForm, purpose, readForm } from '../form.ts';
+import type { PageHandler, PageContext } from '../page-context.ts';
+import { sendPage, sendPageError } from '../page.ts';
+import { noteSessionEnd } from '../session.ts';
 
 /** How long the page after a logout may still say so, in seconds. */
 const signedOutSeconds = 60;

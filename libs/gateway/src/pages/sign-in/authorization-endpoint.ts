@@ -1,15 +1,15 @@
 import type { FastifyRequest } from 'fastify';
 import { rootCall } from '@tessera/rpc';
 import { endpointPaths, OAuthError } from '@tessera/oauth';
-import { newBrowserId, readCookie, writeCookie } from '../http/cookies.ts';
-import { rawQuery, readQuery } from '../http/query.ts';
-import type { Gateway } from '../gateway.ts';
-import { countStart } from '../http/start-limit.ts';
-import { browserContext } from './browser.ts';
-import { readForm } from './form.ts';
+import { newBrowserId, readCookie, writeCookie } from '../../http/cookies.ts';
+import { rawQuery, readQuery } from '../../http/query.ts';
+import type { Gateway } from '../../gateway.ts';
+import { countStart } from '../../http/start-limit.ts';
+import { browserContext } from '../browser-context.ts';
+import { readForm } from '../form.ts';
 import { sendMismatch } from './mismatch.ts';
-import type { PageHandler } from './page-context.ts';
-import { redirectToPage } from './paths.ts';
+import type { PageHandler } from '../page-context.ts';
+import { redirectToPage } from '../paths.ts';
 import { sendToClient } from './to-client.ts';
 
 /** Where a browser goes to sign in. */

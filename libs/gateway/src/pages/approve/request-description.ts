@@ -1,7 +1,7 @@
 import { Code, ConnectError, rootCall } from '@tessera/rpc';
 import type { PendingRequest } from '@tessera/proto-gen/device';
 import type { GetApplicationResponse } from '@tessera/proto-gen/directory';
-import type { PageContext } from './page-context.ts';
+import type { PageContext } from '../page-context.ts';
 
 /** What a person reads about a request before deciding. */
 export interface RequestDescription {

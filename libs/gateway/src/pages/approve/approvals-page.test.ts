@@ -2,9 +2,9 @@ import { describe, expect, it } from 'vitest';
 import { OAuthError } from '@tessera/oauth';
 import { Decision } from '@tessera/proto-gen/device';
 import { fakeClock, testRuntime } from '@tessera/test-kit';
-import { antiForgery } from './anti-forgery.ts';
-import { openGateway, passwordStep, type Behaviours } from '../testing/fake-services.ts';
-import { purpose } from './form.ts';
+import { antiForgery } from '../anti-forgery.ts';
+import { openGateway, passwordStep, type Behaviours } from '../../testing/fake-services.ts';
+import { purpose } from '../form.ts';
 
 const browserId = `tb_${'a'.repeat(43)}`;
 const now = 1_800_000_000;

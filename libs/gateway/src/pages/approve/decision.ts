@@ -4,11 +4,11 @@ import { rootCall } from '@tessera/rpc';
 import { OAuthError } from '@tessera/oauth';
 import { Decision } from '@tessera/proto-gen/device';
 import type { Authentication } from '@tessera/proto-gen/oauth';
-import { dropCookie, readCookie, writeCookie } from '../http/cookies.ts';
-import { checkForm, purpose } from './form.ts';
-import type { PageContext } from './page-context.ts';
-import type { Person } from './person.ts';
-import { sendSignIn, type PlaceOfPage } from './sign-in/sign-in.ts';
+import { dropCookie, readCookie, writeCookie } from '../../http/cookies.ts';
+import { checkForm, purpose } from '../form.ts';
+import type { PageContext } from '../page-context.ts';
+import type { Person } from '../signed-in-person.ts';
+import { sendSignIn, type PlaceOfPage } from '../sign-in/sign-in.ts';
 
 /** The result of a decision; `over` if the request had ended before. */
 export type Outcome = 'approved' | 'denied' | 'over';

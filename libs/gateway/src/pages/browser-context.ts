@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { userAgentHash } from '../http/incoming.ts';
+import { userAgentHash } from '../server/incoming.ts';
 import { readCookie } from '../http/cookies.ts';
 
 /** What `authorize` must know about the browser of a request. */

@@ -2,7 +2,7 @@ import type { FastifyRequest } from 'fastify';
 import { rootCall } from '@tessera/rpc';
 import type { Session } from '@tessera/proto-gen/authorize';
 import { newBrowserId, readCookie, writeCookie } from '../http/cookies.ts';
-import { browserContext } from './browser.ts';
+import { browserContext } from './browser-context.ts';
 import type { PageContext } from './page-context.ts';
 
 /** The person who is signed in in this browser. */

@@ -3,9 +3,9 @@ import { OAuthError } from '@tessera/oauth';
 import { Decision } from '@tessera/proto-gen/device';
 import { OwnPage_Name } from '@tessera/proto-gen/authorize';
 import { fakeClock, testRuntime } from '@tessera/test-kit';
-import { antiForgery } from './anti-forgery.ts';
-import { openGateway, passwordStep, type Behaviours } from '../testing/fake-services.ts';
-import { purpose } from './form.ts';
+import { antiForgery } from '../anti-forgery.ts';
+import { openGateway, passwordStep, type Behaviours } from '../../testing/fake-services.ts';
+import { purpose } from '../form.ts';
 
 const browserId = `tb_${'a'.repeat(43)}`;
 const userCode = 'WDJB-MJHT';

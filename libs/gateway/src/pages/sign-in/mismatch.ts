@@ -1,10 +1,10 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { OAuthError } from '@tessera/oauth';
 import type { Interaction } from '@tessera/proto-gen/authorize';
-import type { FormTarget } from '../http/headers.ts';
-import type { Gateway } from '../gateway.ts';
-import { antiForgeryField, purpose } from './form.ts';
-import { sendPageError } from './page.ts';
+import type { FormTarget } from '../../http/headers.ts';
+import type { Gateway } from '../../gateway.ts';
+import { antiForgeryField, purpose } from '../form.ts';
+import { sendPageError } from '../page.ts';
 
 export interface Mismatch {
   readonly request: FastifyRequest;

@@ -3,17 +3,23 @@ import { rootCall } from '@tessera/rpc';
 import { OAuthError } from '@tessera/oauth';
 import { OwnPage_Name } from '@tessera/proto-gen/authorize';
 import type { PendingRequest } from '@tessera/proto-gen/device';
-import { readQuery } from '../http/query.ts';
+import { readQuery } from '../../http/query.ts';
 import { decideFromForm, takeOutcome, type Outcome } from './decision.ts';
 
-import { antiForgeryField, checkForm, purpose, readForm, shownParameter } from './form.ts';
-import type { PageHandler, PageContext } from './page-context.ts';
-import { sendPage, sendPageError } from './page.ts';
-import { devicePath, redirectToPage } from './paths.ts';
-import { personName, requireBrowserId, servesTenant, signedInPerson, type Person } from './person.ts';
+import { antiForgeryField, checkForm, purpose, readForm, shownParameter } from '../form.ts';
+import type { PageHandler, PageContext } from '../page-context.ts';
+import { sendPage, sendPageError } from '../page.ts';
+import { devicePath, redirectToPage } from '../paths.ts';
+import {
+  personName,
+  requireBrowserId,
+  servesTenant,
+  signedInPerson,
+  type Person,
+} from '../signed-in-person.ts';
 import { describeRequest } from './request-description.ts';
-import { continueSignIn, sendSignIn, signInToPage } from './sign-in/sign-in.ts';
-import { pageOfForm } from './sign-in/step-pages.ts';
+import { continueSignIn, sendSignIn, signInToPage } from '../sign-in/sign-in.ts';
+import { pageOfForm } from '../sign-in/step-pages.ts';
 import { isTenantId, sendTenantForm } from './tenant-form.ts';
 
 /**

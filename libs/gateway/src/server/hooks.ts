@@ -1,16 +1,16 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { traceFieldsOf, type Logger } from '@tessera/telemetry';
 import { endpointPaths, OAuthError, temporarilyUnavailable } from '@tessera/oauth';
-import { count } from './body.ts';
+import { count } from '../http/body.ts';
 import type { Gateway } from '../gateway.ts';
-import { commonHeaders, crossOriginHeaders } from './headers.ts';
+import { commonHeaders, crossOriginHeaders } from '../http/headers.ts';
 import { isLogged } from './access-log.ts';
 import { readIncoming, type IncomingRules } from './incoming.ts';
 import { watchRequestEnds } from './request-ends.ts';
 import { measureRequest } from './request-metrics.ts';
 import { crossOriginMethods } from '../routes.ts';
 import { endSpan } from './request-traces.ts';
-import type { Patience } from './server.ts';
+import type { Patience } from './http-server.ts';
 
 /** Adds the hooks that run before and after every request. */
 export function prepareRequests(

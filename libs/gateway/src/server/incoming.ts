@@ -5,8 +5,8 @@ import { readTraceparent, traceparentKey, type SpanContext } from '@tessera/tele
 import { uuid } from '@tessera/kit';
 import { type Runtime } from '@tessera/process';
 import { callerAddress, normalizeAddress, type Networks } from './caller-address.ts';
-import { lastValue, unknownHost, type IssuerRule } from './issuer-rule.ts';
-import type { IssuerRouter, TenantIssuer } from './issuer-router.ts';
+import { lastValue, unknownHost, type IssuerRule } from '../issuer/issuer-rule.ts';
+import type { IssuerRouter, TenantIssuer } from '../issuer/issuer-router.ts';
 
 /** Who a request comes from and which issuer it was sent to: the only place where forwarded headers are read. */
 export interface Incoming {

@@ -1,16 +1,16 @@
 import type { FastifyReply } from 'fastify';
 import { rootCall } from '@tessera/rpc';
 import { OwnPage_Name, type Session } from '@tessera/proto-gen/authorize';
-import { readQuery } from '../http/query.ts';
+import { readQuery } from '../../http/query.ts';
 import { decideFromForm, takeOutcome, type Outcome } from './decision.ts';
-import { antiForgeryField, checkForm, purpose, readForm, shownParameter } from './form.ts';
-import type { PageHandler, PageContext } from './page-context.ts';
-import { sendPage } from './page.ts';
-import { approvalsPath, redirectToPage } from './paths.ts';
-import { personName, requireBrowserId, signedInPerson } from './person.ts';
+import { antiForgeryField, checkForm, purpose, readForm, shownParameter } from '../form.ts';
+import type { PageHandler, PageContext } from '../page-context.ts';
+import { sendPage } from '../page.ts';
+import { approvalsPath, redirectToPage } from '../paths.ts';
+import { personName, requireBrowserId, signedInPerson } from '../signed-in-person.ts';
 import { describeRequest } from './request-description.ts';
-import { continueSignIn, sendElsewhere, sendSignIn, signInToPage } from './sign-in/sign-in.ts';
-import { pageOfForm } from './sign-in/step-pages.ts';
+import { continueSignIn, sendElsewhere, sendSignIn, signInToPage } from '../sign-in/sign-in.ts';
+import { pageOfForm } from '../sign-in/step-pages.ts';
 import { isTenantId, sendTenantForm } from './tenant-form.ts';
 
 /**
