@@ -2,26 +2,26 @@
  * Pure protocol: parameters, PKCE, scopes, redirect rules, the error table, claims, metadata.
  * No I/O, clock, randomness or environment: callers pass what it needs.
  *
- *     gateway ─> authorization-request, bearer, route-demand, redirect-response, metadata   what comes in and goes out
- *     authorize, device, token ─> pkce, redirect-uri, scopes, grant-types, claims-parameter   the rules
- *     token ─> claims, custom-claims, user-claims   what tokens say
- *     all ─> errors   code, status, sentence for the client, cause for the log
+ *     gateway ─> request/authorization-request, redirect-response, token/bearer, route-demand   what comes in and goes out
+ *     authorize, device, token ─> request/ (pkce, redirect-uri, scopes, claims-parameter), grant-types   the rules
+ *     token ─> token/ (token-claims, custom-claims, user-claims)   what tokens say
+ *     keys, verifiers ─> signing-algorithms, public-jwk; gateway ─> metadata; all ─> errors   code, status, sentence, cause
  */
 export * from './errors.ts';
-export * from './authorization-request.ts';
-export * from './bearer.ts';
-export * from './claims-parameter.ts';
-export * from './claims.ts';
-export * from './custom-claims.ts';
-export * from './flat-grant.ts';
-export * from './route-demand.ts';
 export * from './grant-types.ts';
 export * from './key-copies.ts';
 export * from './metadata.ts';
-export * from './pkce.ts';
 export * from './public-jwk.ts';
-export * from './redirect-response.ts';
-export * from './redirect-uri.ts';
-export * from './scopes.ts';
 export * from './signing-algorithms.ts';
-export * from './user-claims.ts';
+export * from './request/authorization-request.ts';
+export * from './request/claims-parameter.ts';
+export * from './request/pkce.ts';
+export * from './request/redirect-response.ts';
+export * from './request/redirect-uri.ts';
+export * from './request/scopes.ts';
+export * from './token/bearer.ts';
+export * from './token/custom-claims.ts';
+export * from './token/flat-grant.ts';
+export * from './token/route-demand.ts';
+export * from './token/token-claims.ts';
+export * from './token/user-claims.ts';

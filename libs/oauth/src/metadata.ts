@@ -1,8 +1,8 @@
-import { passwordAcr } from './claims.ts';
+import { passwordAcr } from './token/token-claims.ts';
 import { grantTypes } from './grant-types.ts';
-import { builtInScopes } from './scopes.ts';
+import { builtInScopes } from './request/scopes.ts';
 import { defaultSigningAlgorithm } from './signing-algorithms.ts';
-import { userInfoClaimNames } from './user-claims.ts';
+import { userInfoClaimNames } from './token/user-claims.ts';
 
 /** Paths of the public endpoints below the issuer. */
 export const endpointPaths = {

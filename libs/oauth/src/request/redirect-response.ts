@@ -1,5 +1,5 @@
-import { errorTable } from './errors.ts';
-import type { OAuthError } from './errors.ts';
+import { errorTable } from '../errors.ts';
+import type { OAuthError } from '../errors.ts';
 
 /**
  * Adds query parameters to a URI and leaves the rest unchanged, including a fragment after the query.

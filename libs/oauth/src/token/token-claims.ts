@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { defaultSigningAlgorithm, signingAlgorithms } from './signing-algorithms.ts';
+import { defaultSigningAlgorithm, signingAlgorithms } from '../signing-algorithms.ts';
 
 /** The `typ` header of an access token (RFC 9068 §2.1) and of an ID token (RFC 7519 §5.1). */
 export const accessTokenType = 'at+jwt';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { accessTokenClaims, accessTokenHash, idTokenClaims } from './claims.ts';
+import { accessTokenClaims, accessTokenHash, idTokenClaims } from './token-claims.ts';
 
 const issuer = 'https://id.example';
 

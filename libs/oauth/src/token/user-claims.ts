@@ -1,5 +1,5 @@
-import { OAuthError } from './errors.ts';
-import { identityScopes } from './scopes.ts';
+import { OAuthError } from '../errors.ts';
+import { identityScopes } from '../request/scopes.ts';
 
 /** A JSON value of a claim. */
 export type ClaimValue = string | number | boolean | null | ClaimValue[] | ClaimObject;

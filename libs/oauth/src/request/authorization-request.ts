@@ -1,4 +1,4 @@
-import { OAuthError } from './errors.ts';
+import { OAuthError } from '../errors.ts';
 import { isCodeChallenge } from './pkce.ts';
 import type { ResponseMode } from './redirect-response.ts';
 

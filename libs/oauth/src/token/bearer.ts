@@ -1,4 +1,4 @@
-import { OAuthError } from './errors.ts';
+import { OAuthError } from '../errors.ts';
 
 /**
  * The access token of an Authorization header (RFC 6750 §2.1). Throws `invalid_token` without one.

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { OAuthError } from './errors.ts';
+import { OAuthError } from '../errors.ts';
 import { grantResourcesFor, grantScopes, introspectionScope, narrowScopes, parseScope } from './scopes.ts';
 
 const orders = 'https://orders.example';

@@ -7,7 +7,7 @@ import {
   parseMaxAge,
   promptValues,
 } from './authorization-request.ts';
-import { OAuthError } from './errors.ts';
+import { OAuthError } from '../errors.ts';
 
 const complete = {
   client_id: 'acme-web',

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { noRequestedClaims, parseClaimsParameter } from './claims-parameter.ts';
-import { OAuthError } from './errors.ts';
+import { OAuthError } from '../errors.ts';
 
 const parse = (value: unknown) => parseClaimsParameter(JSON.stringify(value));
 

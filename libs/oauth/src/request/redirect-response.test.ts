@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { OAuthError } from './errors.ts';
+import { OAuthError } from '../errors.ts';
 import { authorizationResponse, errorDescription, logoutLocation, withQuery } from './redirect-response.ts';
 
 const issuer = 'https://id.example';

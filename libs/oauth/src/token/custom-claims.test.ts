@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { accessTokenClaims, idTokenClaims } from './claims.ts';
+import { accessTokenClaims, idTokenClaims } from './token-claims.ts';
 import { claimNameProblem, mappedClaims } from './custom-claims.ts';
 import { userInfoClaimNames } from './user-claims.ts';
 

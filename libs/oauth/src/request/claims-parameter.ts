@@ -1,6 +1,6 @@
-import { passwordAcr } from './claims.ts';
-import { OAuthError } from './errors.ts';
-import { userInfoClaimNames } from './user-claims.ts';
+import { passwordAcr } from '../token/token-claims.ts';
+import { OAuthError } from '../errors.ts';
+import { userInfoClaimNames } from '../token/user-claims.ts';
 
 /** What the `claims` parameter of an authorization request asks for (OIDC Core §5.5), as far as this server knows it. */
 export interface RequestedClaims {

@@ -1,4 +1,4 @@
-import { OAuthError } from './errors.ts';
+import { OAuthError } from '../errors.ts';
 
 /** Scopes that release claims about a user (OIDC Core §5.4): those of the contract, and `address`. */
 export const identityScopes: ReadonlySet<string> = new Set([

@@ -1,5 +1,5 @@
 import { bearerChallenge, triesBearer } from './bearer.ts';
-import { OAuthError } from './errors.ts';
+import { OAuthError } from '../errors.ts';
 
 /** What the route of a proxy demands of an access token. */
 export interface RouteDemand {
