@@ -4,9 +4,9 @@
  * asked for go to standard output, messages for people to standard error.
  */
 import { Command, CommanderError } from 'commander';
-import { addClientConfig } from './client-config/command.ts';
-import { addFlowCommands } from './flow/commands.ts';
-import { addOperatorCommands } from './operate/commands.ts';
+import { addClientConfig } from './client-config/client-config-command.ts';
+import { addFlowCommands } from './flow/flow-commands.ts';
+import { addOperatorCommands } from './operate/operate-commands.ts';
 import { CommandError, type CommandContext, type Terminal } from './terminal.ts';
 import { addWebhookKey } from './webhook-key.ts';
 

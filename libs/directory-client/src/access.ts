@@ -1,5 +1,5 @@
 import { Status, type Application, type Tenant, type User } from '@tessera/proto-gen/directory';
-import type { ApplicationRecord } from './types.ts';
+import type { ApplicationRecord } from './directory-client-types.ts';
 
 /**
  * Whether an application and its tenant, a user, or a tenant are active: neither disabled nor locked. With `signedInAt`

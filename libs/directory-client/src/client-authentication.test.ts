@@ -8,7 +8,7 @@ import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import type { RequestedIssuer } from './access.ts';
 import { createDirectoryClient } from './client.ts';
 import { ClientRefusal } from './client-authentication.ts';
-import type { AcceptedClients, DirectoryClient } from './types.ts';
+import type { AcceptedClients, DirectoryClient } from './directory-client-types.ts';
 
 const call = rootCall('a-request');
 const here = { ipAddress: '192.0.2.1' };

@@ -17,7 +17,7 @@ import type {
   ApplicationRecord,
   AuthenticationOptions,
   ClientCredentials,
-} from './types.ts';
+} from './directory-client-types.ts';
 import type { VerifiedSecrets } from './verified-secrets.ts';
 
 const perClientAndAddress = { name: 'client-secret.application', limit: 20, windowSeconds: 300 };

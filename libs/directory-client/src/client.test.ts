@@ -6,7 +6,7 @@ import { FakeDirectory, fakeClock, secretOf, silentLog } from '@tessera/test-kit
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { createDirectoryClient } from './client.ts';
 import { mayUse } from './access.ts';
-import type { DirectoryClient } from './types.ts';
+import type { DirectoryClient } from './directory-client-types.ts';
 
 const sharedIssuer = { issuer: 'https://id.example', tenantId: '' };
 

@@ -2,7 +2,7 @@ import { ChangeKind } from '@tessera/proto-gen/directory';
 import { isActive, isServedAt, mayUse } from './access.ts';
 import { ClientAuthenticator } from './client-authentication.ts';
 import { DirectoryCache } from './directory-cache.ts';
-import type { DirectoryClient, DirectoryClientOptions } from './types.ts';
+import type { DirectoryClient, DirectoryClientOptions } from './directory-client-types.ts';
 import { IssuerList } from './tenant-issuers.ts';
 import { VerifiedSecrets } from './verified-secrets.ts';
 import { ChangeWatch } from './change-watch.ts';

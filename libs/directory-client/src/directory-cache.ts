@@ -9,7 +9,7 @@ import {
   type WatchChangesResponse,
 } from '@tessera/proto-gen/directory';
 import { RecordCache } from './record-cache.ts';
-import type { ApplicationRecord } from './types.ts';
+import type { ApplicationRecord } from './directory-client-types.ts';
 
 /** Of each kind of record; an application takes about 2 KB. */
 const capacity = 25_000;

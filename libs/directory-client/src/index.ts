@@ -14,4 +14,4 @@ export { createDirectoryClient } from './client.ts';
 export { refusedClient } from './refused-client.ts';
 export { watchTenantIssuers } from './tenant-issuers.ts';
 export type { TenantIssuers, WatchedIssuers } from './tenant-issuers.ts';
-export type * from './types.ts';
+export type * from './directory-client-types.ts';

@@ -1,8 +1,8 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { boundedCache } from './answer-cache.ts';
-import { Ended } from './ended.ts';
+import { Ended } from './revocations/ended.ts';
 import { createIntrospector } from './introspector.ts';
-import type { Introspector } from './types.ts';
+import type { Introspector } from './introspector-types.ts';
 
 const introspectors: Introspector[] = [];
 afterEach(async () => {

@@ -1,4 +1,4 @@
-import type { ActiveToken, Introspector } from './types.ts';
+import type { ActiveToken, Introspector } from './introspector-types.ts';
 import { IntrospectionError } from './introspection-error.ts';
 
 /** Requirements for a request. */

@@ -4,19 +4,19 @@
  * messages. An unavailable server is an error, never an inactive token.
  *
  *     your service ─> adapters/ ─> guard ─> introspector ─┬─> answer-cache
- *                                                         ├─> local-verifier ─> published-keys   verifies by itself
- *                                                         └─> batcher ─> introspection-server ──> IntrospectionService
- *     watch <── WatchRevocations ─> ended   what must be asked again or refused
+ *                                                         ├─> local/ local-verifier ─> published-keys   verifies by itself
+ *                                                         └─> server/ batcher ─> introspection-server ──> IntrospectionService
+ *     revocations/ watch <── WatchRevocations ─> ended   what must be asked again or refused
  */
 export { createIntrospector } from './introspector.ts';
-export { clientCredentials } from './access-token-source.ts';
-export type { AccessTokenSource, ClientCredentialsOptions } from './access-token-source.ts';
+export { clientCredentials } from './server/access-token-source.ts';
+export type { AccessTokenSource, ClientCredentialsOptions } from './server/access-token-source.ts';
 export { IntrospectionError } from './introspection-error.ts';
 export type { ErrorCode } from './introspection-error.ts';
 export { createGuard } from './guard.ts';
 export type { Guard, GuardRefusal, GuardVerdict, Requirement } from './guard.ts';
-export { connectBearer, connectToken } from './adapters/connect.ts';
-export { expressBearer } from './adapters/express.ts';
-export { fastifyBearer } from './adapters/fastify.ts';
-export { grpcBearer, grpcToken } from './adapters/grpc.ts';
-export type * from './types.ts';
+export { connectBearer, connectToken } from './adapters/connect-bearer.ts';
+export { expressBearer } from './adapters/express-bearer.ts';
+export { fastifyBearer } from './adapters/fastify-bearer.ts';
+export { grpcBearer, grpcToken } from './adapters/grpc-bearer.ts';
+export type * from './introspector-types.ts';

@@ -4,7 +4,7 @@ import { TokenKind } from '@tessera/proto-gen/token';
 import { IntrospectionError } from './introspection-error.ts';
 import { createIntrospector } from './introspector.ts';
 import { audience, FakeServer, fakeToken, seconds } from './testing/fake-server.ts';
-import type { Introspection } from './types.ts';
+import type { Introspection } from './introspector-types.ts';
 
 let server: FakeServer;
 beforeEach(async () => {

@@ -1,11 +1,11 @@
 import { hash } from 'node:crypto';
-import { inactive, type Answer } from './introspection-answer.ts';
-import { Batcher } from './batcher.ts';
+import { inactive, type Answer } from './server/introspection-answer.ts';
+import { Batcher } from './server/batcher.ts';
 import { boundedCache, type BoundedCache } from './answer-cache.ts';
-import { Ended } from './ended.ts';
+import { Ended } from './revocations/ended.ts';
 import { IntrospectionError } from './introspection-error.ts';
-import { LocalVerifier } from './local-verifier.ts';
-import { openIntrospectionServer, type IntrospectionServer } from './introspection-server.ts';
+import { LocalVerifier } from './local/local-verifier.ts';
+import { openIntrospectionServer, type IntrospectionServer } from './server/introspection-server.ts';
 import type {
   ActiveToken,
   AskOptions,
@@ -15,8 +15,8 @@ import type {
   Metrics,
   Revocation,
   RevocationKind,
-} from './types.ts';
-import { Watch } from './watch.ts';
+} from './introspector-types.ts';
+import { Watch } from './revocations/watch.ts';
 
 const defaultTimeoutMs = 2_000;
 /** Share of the deadline of a caller for fetching keys; the server gets the rest. */

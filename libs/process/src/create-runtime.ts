@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { systemClock, type Clock, systemRandom } from '@tessera/kit';
 import { ConfigError } from './config/load-config.ts';
-import { watchClock } from './clock-watch.ts';
+import { watchClock } from './clock/clock-watch.ts';
 import {
   notListening,
   openEmbeddedDatabase,

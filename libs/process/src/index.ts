@@ -1,13 +1,13 @@
 /**
  * What turns services into a process: settings, stores, life cycle, signals and the management listener. It knows no protocol rule.
  *
- *     main ─> run-service ─┬─> run-process ─> config/ (settings), lifecycle (signals), management (/livez, /readyz, /metrics)
+ *     main ─> run-service ─┬─> run-process ─> config/ (settings), lifecycle (signals), management/ (/livez, /readyz, /metrics)
  *                          ├─> create-runtime   stores, clock, log
  *                          ├─> schemas          migrations
  *                          └─> peers, serve     gRPC to and from the other processes (rpc)
- *     clock-watch ─> refuse-while-clock-is-wrong ─> the handlers of a service
+ *     clock/ clock-watch ─> refuse-while-clock-is-wrong ─> the handlers of a service
  */
-export { requireSameTime } from './clock-watch.ts';
+export { requireSameTime } from './clock/clock-watch.ts';
 export { ConfigError, combine, isGiven, knownSettings, loadConfig } from './config/load-config.ts';
 export { createRuntime } from './create-runtime.ts';
 export type { Runtime } from './runtime.ts';
@@ -15,7 +15,7 @@ export type { Lifecycle } from './lifecycle.ts';
 export { maintainSchemas } from './schemas.ts';
 export { processConfig, redisOptions, type ProcessConfig } from './config/settings-of-every-process.ts';
 export { rpcConfig, rpcCredentials, type RpcConfig } from './config/rpc-settings.ts';
-export { refuseWhileClockIsWrong } from './refuse-while-clock-is-wrong.ts';
+export { refuseWhileClockIsWrong } from './clock/refuse-while-clock-is-wrong.ts';
 export { runProcess } from './run-process.ts';
 export { connectPeers, runService, type PeerName } from './run-service.ts';
 export {

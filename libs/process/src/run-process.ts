@@ -12,10 +12,10 @@ import {
   traceFields,
 } from '@tessera/telemetry';
 import type { Logger } from '@tessera/telemetry';
-import { startManagement } from './management.ts';
+import { startManagement } from './management/management.ts';
 import type { ProcessConfig } from './config/settings-of-every-process.ts';
 import type { RpcConfig } from './config/rpc-settings.ts';
-import { measureCertificate, measureState } from './process-metrics.ts';
+import { measureCertificate, measureState } from './management/process-metrics.ts';
 import { tracesAreOn, tracesProtocol, tracingEnvironment } from './config/tracing-settings.ts';
 import { formerNames } from './config/renamed-settings.ts';
 import { sizeThreadPool } from './thread-pool.ts';

@@ -14,7 +14,7 @@ import { watchCertificates } from './client/channel/certificates.ts';
 import { warnOfTrust, type CertificateFilePaths } from './credentials.ts';
 import { Secret } from '@tessera/kit';
 import { openRemoteService } from './client/remote.ts';
-import { serve } from './hosts/grpc/serve.ts';
+import { serve } from './hosts/grpc/serve-grpc.ts';
 import { freshAuthority, freshCertificate, writeIdentity } from './testing/set-ups.ts';
 import { createSubject, signRequest } from './testing/subject.ts';
 

@@ -10,8 +10,8 @@
  *     deadline, request id and traceparent travel with the call
  */
 import type { BuiltService } from './call.ts';
-import type { ConnectServeOptions, ConnectServer } from './hosts/connect/serve.ts';
-import type { RpcServer, ServeOptions } from './hosts/grpc/serve.ts';
+import type { ConnectServeOptions, ConnectServer } from './hosts/connect/serve-connect.ts';
+import type { RpcServer, ServeOptions } from './hosts/grpc/serve-grpc.ts';
 
 export { create } from '@bufbuild/protobuf';
 export type { DescMessage, JsonValue, MessageShape } from '@bufbuild/protobuf';
@@ -33,8 +33,8 @@ export { declaredAccess, type DeclaredAccess } from './access/declared-access.ts
 export { certifiedName } from './access/caller-of-certificate.ts';
 export { isLocal, local } from './hosts/in-process/local.ts';
 export type { RemoteService } from './client/remote.ts';
-export type { ConnectServer } from './hosts/connect/serve.ts';
-export type { RpcServer } from './hosts/grpc/serve.ts';
+export type { ConnectServer } from './hosts/connect/serve-connect.ts';
+export type { RpcServer } from './hosts/grpc/serve-grpc.ts';
 export { fieldViolations, invalidFields, type FieldViolation } from './field-violations.ts';
 export { storedMessage, type StoredMessage } from './stored-message.ts';
 export { parseTarget } from './client/target.ts';
@@ -43,13 +43,13 @@ export { parseTarget } from './client/target.ts';
 
 /** Serves over gRPC, as `serve.ts` describes. */
 export async function serve(built: BuiltService, options: ServeOptions): Promise<RpcServer> {
-  return (await import('./hosts/grpc/serve.ts')).serve(built, options);
+  return (await import('./hosts/grpc/serve-grpc.ts')).serve(built, options);
 }
 
-/** Serves over Connect, gRPC-web and gRPC, as `hosts/connect/serve.ts` describes. */
+/** Serves over Connect, gRPC-web and gRPC, as `hosts/connect/serve-connect.ts` describes. */
 export async function serveConnect(
   built: Pick<BuiltService, 'routes'>,
   options: ConnectServeOptions,
 ): Promise<ConnectServer> {
-  return (await import('./hosts/connect/serve.ts')).serveConnect(built, options);
+  return (await import('./hosts/connect/serve-connect.ts')).serveConnect(built, options);
 }

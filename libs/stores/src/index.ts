@@ -2,16 +2,16 @@
  * Postgres, PGlite, Redis and memory: connections, migrations, the change feed, purging and rate limits. It owns no table of a service.
  *
  *     services ─> Database ─┬─> postgres/ pools ──> Postgres        migrations/ ─> Database, once per schema
- *                           └─> postgres/pglite ──> a directory     change-feed <── feed-table, polled
+ *                           └─> postgres/pglite ──> a directory     feed/ change-feed <── feed-table, polled
  *     services ─> RedisHandle ─> redis/ ──> Redis, Sentinel, cluster
- *     limiter ─> Redis, or counters in memory while it is unavailable; purge ─> deletes what expired
+ *     limits/ limiter ─> Redis, or counters in memory while it is unavailable; purge ─> deletes what expired
  */
-export { addressKey, networkKey } from './address-key.ts';
-export { ChangeFeed, type FeedItem, type FeedStore, type Sequenced } from './change-feed.ts';
-export { notListening } from './announcements.ts';
+export { addressKey, networkKey } from './limits/address-key.ts';
+export { ChangeFeed, type FeedItem, type FeedStore, type Sequenced } from './feed/change-feed.ts';
+export { notListening } from './feed/announcements.ts';
 export type { Database, Listening, OpenedDatabase, Queryable, Statement } from './database.ts';
-export { createFeedStore, type FeedTable, type RetainedFeedStore } from './feed-table.ts';
-export { createLimiter, type LimitRule, type Limiter } from './limiter.ts';
+export { createFeedStore, type FeedTable, type RetainedFeedStore } from './feed/feed-table.ts';
+export { createLimiter, type LimitRule, type Limiter } from './limits/limiter.ts';
 export { migrate, pendingMigrations, type MigrationMode, type Migrations } from './migrations/migrate.ts';
 export { openEmbeddedDatabase } from './postgres/pglite.ts';
 export { parsePostgresUrl } from './postgres/postgres-url.ts';

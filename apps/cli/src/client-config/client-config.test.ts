@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { builtInScopes, grantScopes } from '@tessera/oauth';
 import { describe, expect, it } from 'vitest';
-import { readState } from '../operate/apply.ts';
-import { tessera } from '../testing/command.ts';
+import { readState } from '../operate/records/declare-state.ts';
+import { tessera } from '../testing/run-command.ts';
 import { clientConfig } from './client-config.ts';
 import { stacks, type Stack } from './stacks.ts';
 

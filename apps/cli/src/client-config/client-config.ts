@@ -4,7 +4,7 @@ import { CommandError } from '../terminal.ts';
 import { problemsOf } from './problems.ts';
 import { chooseResource, type Choice } from './resource.ts';
 import type { Stack } from './stacks.ts';
-import { valuesOf, type Values } from './values.ts';
+import { valuesOf, type Values } from './declared-values.ts';
 
 /** A client's configuration, and hints for its user, each of one sentence or more. */
 export interface ClientConfig {

@@ -1,7 +1,7 @@
 import type { DeclaredApplication, DeclaredTenant } from '@tessera/directory';
 import type { Choice } from './resource.ts';
 import type { Stack } from './stacks.ts';
-import { declaredAs, type Values } from './values.ts';
+import { declaredAs, type Values } from './declared-values.ts';
 
 interface Parts {
   readonly tenant: DeclaredTenant;

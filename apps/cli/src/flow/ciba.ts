@@ -1,9 +1,9 @@
 import { initiateBackchannelAuthentication } from 'openid-client';
-import { discover, given, refusal, requestError, type OAuthClient } from '../oauth/client.ts';
+import { discover, given, refusal, requestError, type OAuthClient } from '../oauth/oauth-client.ts';
 import { pollForTokens } from '../oauth/poll.ts';
 import { CommandError, type Terminal } from '../terminal.ts';
-import { listenForCallback, type Callback } from './callback.ts';
-import { printTokens, type FlowOptions } from './options.ts';
+import { listenForCallback, type Callback } from './callback-listener.ts';
+import { printTokens, type FlowOptions } from './flow-options.ts';
 
 export interface CibaOptions extends FlowOptions {
   readonly loginHint: string;

@@ -1,8 +1,8 @@
 import { initiateDeviceAuthorization, type DeviceAuthorizationResponse } from 'openid-client';
-import { discover, given, requestError, type OAuthClient } from '../oauth/client.ts';
+import { discover, given, requestError, type OAuthClient } from '../oauth/oauth-client.ts';
 import { pollForTokens } from '../oauth/poll.ts';
 import { CommandError, type Terminal } from '../terminal.ts';
-import { printTokens, type FlowOptions } from './options.ts';
+import { printTokens, type FlowOptions } from './flow-options.ts';
 import { qrCode } from './qr-code.ts';
 
 export interface DeviceOptions extends FlowOptions {

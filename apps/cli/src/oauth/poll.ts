@@ -1,6 +1,6 @@
 import { genericGrantRequest } from 'openid-client';
 import { CommandError, type Terminal } from '../terminal.ts';
-import { requestError, RequestError, type Configuration } from './client.ts';
+import { requestError, RequestError, type Configuration } from './oauth-client.ts';
 
 export interface Pace {
   /** Seconds until the request ends. */

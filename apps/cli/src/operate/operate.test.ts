@@ -5,7 +5,7 @@ import { buildDirectory, directoryConfig, migrations } from '@tessera/directory'
 import { loadConfig } from '@tessera/process';
 import { openDatabase } from '@tessera/stores';
 import { newDatabaseUrl, redisUrl, silentLog, testDatabase, testRuntime } from '@tessera/test-kit';
-import { file, pepper, rows, secrets, serving, tessera } from '../testing/command.ts';
+import { file, pepper, rows, secrets, serving, tessera } from '../testing/run-command.ts';
 import { schemas } from './settings.ts';
 
 function withWrongPassword(href: string): string {

@@ -1,6 +1,6 @@
 import { createLocalJWKSet, errors, jwtVerify, type JWK } from 'jose';
 import { clientCredentialsGrant } from 'openid-client';
-import { requestError, tokenEndpoint, type OAuthClient } from '../oauth/client.ts';
+import { requestError, tokenEndpoint, type OAuthClient } from '../oauth/oauth-client.ts';
 import { CommandError, type Terminal } from '../terminal.ts';
 
 export interface SmokeOptions {

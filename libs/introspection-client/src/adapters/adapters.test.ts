@@ -5,11 +5,11 @@ import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
 import { active, stub } from '../testing/stub.ts';
-import type { ActiveToken } from '../types.ts';
-import { connectBearer, connectToken } from './connect.ts';
-import { expressBearer } from './express.ts';
-import { fastifyBearer } from './fastify.ts';
-import { grpcBearer, grpcToken } from './grpc.ts';
+import type { ActiveToken } from '../introspector-types.ts';
+import { connectBearer, connectToken } from './connect-bearer.ts';
+import { expressBearer } from './express-bearer.ts';
+import { fastifyBearer } from './fastify-bearer.ts';
+import { grpcBearer, grpcToken } from './grpc-bearer.ts';
 
 const requirement = { audience: active.aud, scopes: ['orders.read'], realm: 'orders' };
 const scarce = { ...requirement, scopes: ['orders.delete'] };

@@ -4,7 +4,7 @@ import { Secret } from '@tessera/kit';
 import { IntrospectionService, type RevocationKind, TokenKind } from '@tessera/proto-gen/token';
 import { silentLog } from '@tessera/test-kit';
 import { createIntrospector } from '../introspector.ts';
-import type { Introspector, IntrospectorOptions } from '../types.ts';
+import type { Introspector, IntrospectorOptions } from '../introspector-types.ts';
 
 export interface FakeToken {
   readonly sub: string;

@@ -1,5 +1,5 @@
 import { IntrospectionError } from '../introspection-error.ts';
-import type { ActiveToken, Introspection, Introspector } from '../types.ts';
+import type { ActiveToken, Introspection, Introspector } from '../introspector-types.ts';
 
 export const active: ActiveToken = {
   active: true,

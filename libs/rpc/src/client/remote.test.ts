@@ -11,7 +11,7 @@ import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, expect, test } from 'vitest';
 import { openRemoteService } from './remote.ts';
-import { serve } from '../hosts/grpc/serve.ts';
+import { serve } from '../hosts/grpc/serve-grpc.ts';
 import { createSubject, signRequest } from '../testing/subject.ts';
 import type { Subject } from '../testing/subject.ts';
 

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { connect, createServer } from 'node:net';
 import type { AddressInfo, Socket } from 'node:net';
-import type { RpcServer } from '../hosts/grpc/serve.ts';
+import type { RpcServer } from '../hosts/grpc/serve-grpc.ts';
 
 /** A TCP proxy before a server, whose connections can be made to bring nothing without being cut. */
 export interface Relay {

@@ -1,7 +1,7 @@
 import { openRemoteService } from '../client/remote.ts';
 import type { RemoteOptions, RemoteService } from '../client/remote.ts';
-import { serve } from '../hosts/grpc/serve.ts';
-import type { RpcServer, ServeOptions } from '../hosts/grpc/serve.ts';
+import { serve } from '../hosts/grpc/serve-grpc.ts';
+import type { RpcServer, ServeOptions } from '../hosts/grpc/serve-grpc.ts';
 import { Secret } from '@tessera/kit';
 import type { Subject } from './subject.ts';
 

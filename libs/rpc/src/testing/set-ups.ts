@@ -10,7 +10,7 @@ import type { CertificateFilePaths, RpcCredentials } from '../credentials.ts';
 import { local } from '../hosts/in-process/local.ts';
 import { openRemoteService } from '../client/remote.ts';
 import type { RemoteService } from '../client/remote.ts';
-import { serve } from '../hosts/grpc/serve.ts';
+import { serve } from '../hosts/grpc/serve-grpc.ts';
 import { Secret } from '@tessera/kit';
 import type { Subject } from './subject.ts';
 

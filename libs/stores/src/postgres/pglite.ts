@@ -2,11 +2,11 @@ import { mkdir } from 'node:fs/promises';
 import type { PGlite, Transaction } from '@electric-sql/pglite';
 import { temporarilyUnavailable } from '@tessera/oauth';
 import type { MigrationSession, OpenedDatabase, Result, Statement } from '../database.ts';
-import { channel, Listeners } from '../announcements.ts';
+import { channel, Listeners } from '../feed/announcements.ts';
 import { lockDirectory } from './directory-lock.ts';
 import { withRetries } from '../retry.ts';
 import { createTransactionScope } from './transaction-scope.ts';
-import { parsers } from './types.ts';
+import { parsers } from './postgres-types.ts';
 
 /** Callers that may wait for the one session; more are refused at once. */
 const maxWaiting = 1000;

@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { PoolClient } from 'pg';
 import type { Logger } from 'pino';
 import { within } from '@tessera/kit';
-import { channel, Listeners } from '../announcements.ts';
+import { channel, Listeners } from '../feed/announcements.ts';
 import type { Listening } from '../database.ts';
 
 /** How long `LISTEN`, and then the announcement that proves the way, may take. */

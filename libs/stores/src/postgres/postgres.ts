@@ -4,14 +4,14 @@ import { temporarilyUnavailable } from '@tessera/oauth';
 import { Secret } from '@tessera/kit';
 import type { MigrationSession, OpenedDatabase, Result, Statement } from '../database.ts';
 import { metrics } from '@tessera/telemetry';
-import { channel } from '../announcements.ts';
+import { channel } from '../feed/announcements.ts';
 import { withRetries } from '../retry.ts';
 import { createPostgresListener } from './postgres-listener.ts';
 import { createPools, type PostgresPools } from './postgres-pools.ts';
 import { parsePostgresUrl, requireFiles } from './postgres-url.ts';
 import { endsSession } from '../store-errors.ts';
 import { createTransactionScope } from './transaction-scope.ts';
-import { postgresTypes } from './types.ts';
+import { postgresTypes } from './postgres-types.ts';
 
 export interface PostgresOptions {
   /**

@@ -21,7 +21,7 @@ const storeTests = [
   'libs/directory/src/apply/',
   'libs/keys/src/store.postgres.test.ts',
   'libs/audit/',
-  'libs/process/src/clock-skew.test.ts',
+  'libs/process/src/clock/clock-skew.test.ts',
 ];
 
 /** A statement as it was run: its text, and the values of its parameters as SQL literals. */

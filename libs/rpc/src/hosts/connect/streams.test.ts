@@ -7,7 +7,7 @@ import { connect as connectHttp2, constants } from 'node:http2';
 import { connect, type Socket } from 'node:net';
 import { once } from 'node:events';
 import { afterEach, expect, test } from 'vitest';
-import { asOptions, bufCurlUntil, headersOf, servedOverConnect } from '../../testing/connect.ts';
+import { asOptions, bufCurlUntil, headersOf, servedOverConnect } from '../../testing/over-connect.ts';
 import { createSubject } from '../../testing/subject.ts';
 
 const cleanUps: (() => Promise<void> | void)[] = [];

@@ -1,0 +1,69 @@
+import type { Command } from 'commander';
+import type { OAuthClient } from '../oauth/oauth-client.ts';
+import { environmentHelp, orEnvironment } from '../options.ts';
+import type { Terminal } from '../terminal.ts';
+
+const variables = {
+  issuer: 'TESSERA_ISSUER',
+  clientId: 'TESSERA_CLIENT_ID',
+  clientSecret: 'TESSERA_CLIENT_SECRET',
+} as const;
+
+/** Of `npm start`. */
+export const defaultIssuer = 'http://localhost:8080';
+
+/** The deployment and the client that a command acts as. */
+export interface ClientOptions {
+  readonly issuer?: string;
+  readonly clientId?: string;
+  readonly clientSecret?: string;
+}
+
+/** Options of every flow. */
+export interface FlowOptions extends ClientOptions {
+  readonly scope: string;
+  readonly resource?: string;
+}
+
+export function addClientOptions(command: Command): Command {
+  return command
+    .option(
+      '--issuer <url>',
+      `issuer of the deployment ${environmentHelp(variables.issuer)} (default: ${defaultIssuer})`,
+    )
+    .option('--client-id <id>', `application to act as ${environmentHelp(variables.clientId)}`)
+    .option(
+      '--client-secret <secret>',
+      `its secret; other users of the machine can see arguments, so prefer the file ${environmentHelp(variables.clientSecret)}`,
+    );
+}
+
+export function addFlowOptions(command: Command): Command {
+  return addClientOptions(command)
+    .option('--scope <scopes>', 'space-delimited scopes', 'openid')
+    .option('--resource <audience>', 'audience of the API that the token is for');
+}
+
+export function issuerOf({ issuer }: ClientOptions, terminal: Terminal): string {
+  return orEnvironment(issuer, variables.issuer, terminal) || defaultIssuer;
+}
+
+/** The client to act as; undefined when no client ID is given. */
+export function clientOf(options: ClientOptions, terminal: Terminal): OAuthClient | undefined {
+  const clientId = orEnvironment(options.clientId, variables.clientId, terminal);
+  if (clientId === undefined || clientId === '') return undefined;
+  return { clientId, clientSecret: orEnvironment(options.clientSecret, variables.clientSecret, terminal) };
+}
+
+/** As `clientOf`, for a command that requires a client. Throws a usage error without one. */
+export function requiredClient(options: ClientOptions, command: Command, terminal: Terminal): OAuthClient {
+  return (
+    clientOf(options, terminal) ?? command.error(`error: --client-id or ${variables.clientId} is required.`)
+  );
+}
+
+/** Writes the token response to standard output. */
+export function printTokens(body: Readonly<Record<string, unknown>>, { out, say }: Terminal): void {
+  say('Approved.\n');
+  out(`${JSON.stringify(body, null, 2)}\n`);
+}

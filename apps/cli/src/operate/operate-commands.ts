@@ -1,0 +1,286 @@
+import { randomBytes } from 'node:crypto';
+import type { Command } from 'commander';
+import { addClientOptions, clientOf, issuerOf, type ClientOptions } from '../flow/flow-options.ts';
+import { nonEmpty } from '../options.ts';
+import type { Declaring } from './records/declare-state.ts';
+import { CommandError, type CommandContext } from '../terminal.ts';
+import { smoke } from './smoke.ts';
+import type { StatusChange } from './records/set-status.ts';
+
+/**
+ * Commands for operators. They work on a deployment from inside, with the settings and the code of its
+ * processes, which are loaded only when one of them runs.
+ */
+export function addOperatorCommands(program: Command, context: CommandContext): void {
+  addDeclaredState(program, context);
+  addProcessChecks(program, context);
+  addKeys(program.command('keys').description('list, rotate and withdraw signing keys'), context);
+  addStatus(program, context);
+  addSecrets(program.command('secret').description('make and list client secrets'), context);
+  program
+    .command('epoch')
+    .description('invalidate what was issued so far')
+    .command('bump')
+    .description('after a restore: invalidate every refresh token, session, code and decision issued so far')
+    .option('--tenant <id>', 'only this tenant instead of all')
+    .action(async ({ tenant }: { tenant?: string }) => {
+      const { bump } = await import('./schemas/bump-epoch.ts');
+      await bump(tenant, context);
+    });
+  addClientOptions(program.command('smoke'))
+    .description(
+      'fetch metadata and keys from a running server and check that it rejects an invalid token; with a client, get a token too',
+    )
+    .option('--address <url>', 'where to reach the server, if not at the issuer')
+    .action(async (options: ClientOptions & { address?: string }) => {
+      const issuer = issuerOf(options, context);
+      await smoke(
+        { issuer, address: options.address ?? issuer, client: clientOf(options, context) },
+        context,
+      );
+    });
+}
+
+const ownerOption = [
+  '--owner <name>',
+  'who declares the records; default: the `owner` of the file, or file',
+  nonEmpty,
+] as const;
+const takeOverOption = ['--take-over', 'take declared records over from other owners', false] as const;
+
+function addDeclaredState(program: Command, context: CommandContext): void {
+  program
+    .command('migrate')
+    .description('bring all schemas of DATABASE_URL up to date')
+    .action(async () => {
+      const { migrateSchemas } = await import('./schemas/migrate-schemas.ts');
+      await migrateSchemas(context);
+    });
+  program
+    .command('apply')
+    .description('make the tenants match a declared state')
+    .requiredOption('-f, --file <path>', 'the declared state, as YAML; - reads standard input', nonEmpty)
+    .option(
+      '--allow-delete',
+      'delete people, applications and other records that are no longer declared',
+      false,
+    )
+    .option(...ownerOption)
+    .option(...takeOverOption)
+    .addHelpText(
+      'after',
+      `
+It changes the records of its owner alone. If it declares one that another owner declared otherwise, it changes nothing of the
+tenant, lists the owners and exits with code 3, unless it takes the records over.
+Without --allow-delete it changes nothing if it would delete a person, an application, or more than a tenth of the
+resources or roles of a tenant: it lists them and exits with code 3. A deleted person who is declared again gets a new \`sub\`.`,
+    )
+    .action(async ({ file, ...options }: { file: string; allowDelete: boolean } & Declaring) => {
+      const { applyState } = await import('./records/declare-state.ts');
+      await applyState(file, options, context);
+    });
+  program
+    .command('check')
+    .description('check a declared state without a server')
+    .requiredOption('-f, --file <path>', 'the declared state, as YAML; - reads standard input', nonEmpty)
+    .addHelpText(
+      'after',
+      `
+It reports every mistake at once. Secrets and passwords whose variable or file is not here are not checked.
+Only \`diff\` and \`apply\` see a client identifier that another tenant has.`,
+    )
+    .action(async ({ file }: { file: string }) => {
+      const { checkState } = await import('./records/declare-state.ts');
+      await checkState(file, context);
+    });
+  program
+    .command('diff')
+    .description('show what apply would change, and change nothing')
+    .requiredOption('-f, --file <path>', 'the declared state, as YAML; - reads standard input', nonEmpty)
+    .option(...ownerOption)
+    .option(...takeOverOption)
+    .addHelpText(
+      'after',
+      `
+It names the records and keys that differ, never a value.
+Exit code 0: nothing would change; 1: something would; 2: the comparison failed.`,
+    )
+    .action(async ({ file, ...options }: { file: string } & Declaring) => {
+      const { diffState } = await import('./records/declare-state.ts');
+      const differs = await diffState(file, options, context).catch((error: unknown) => {
+        throw error instanceof CommandError ? new CommandError(error.message, 2) : error;
+      });
+      if (differs) context.exitWith(1);
+    });
+  program
+    .command('get')
+    .description('print the declared state, as YAML')
+    .option('--tenant <id>', 'only this tenant instead of all')
+    .addHelpText(
+      'after',
+      `
+It omits secrets, passwords and their hashes, and every key that has its default, including a \`status\` of \`active\`.
+Before you apply it, give confidential applications their \`secrets\` again; undeclared passwords stay as they are.`,
+    )
+    .action(async ({ tenant }: { tenant?: string }) => {
+      const { printState } = await import('./records/print-state.ts');
+      await printState(tenant, context);
+    });
+}
+
+function addProcessChecks(program: Command, context: CommandContext): void {
+  const processFlag = '--process <name>';
+  const processHelp = 'gateway, authorize, token, device, keys, directory or standalone';
+  program
+    .command('config')
+    .description('check settings')
+    .command('check')
+    .description('check whether a process can start with this environment')
+    .option(processFlag, processHelp, nonEmpty, 'standalone')
+    .action(async ({ process }: { process: string }) => {
+      const { configurationProblems, secretsToBeMade } = await import('./settings.ts');
+      const problems = configurationProblems(process, context.environment);
+      if (problems.length > 0) throw new CommandError(problems.join('\n'));
+      context.say(`${process} can start with this configuration.\n`);
+      const toBeMade = secretsToBeMade(process, context.environment);
+      if (toBeMade.length > 0)
+        context.say(`When it starts, it generates ${toBeMade.join(', ')} for its embedded stores.\n`);
+    });
+  program
+    .command('doctor')
+    .description('check the settings and the stores of a process')
+    .option(processFlag, processHelp, nonEmpty, 'standalone')
+    .action(async ({ process }: { process: string }) => {
+      const { examine } = await import('./schemas/doctor.ts');
+      await examine(process, context);
+    });
+}
+
+/** Adds `--tenant` to a command of the keys. */
+function withTenant(command: Command): Command {
+  return command.option('--tenant <tenant>', 'the keys of this tenant, which has an issuer of its own', '');
+}
+
+function addKeys(keys: Command, context: CommandContext): void {
+  withTenant(keys.command('list'))
+    .description('list the published signing keys of each algorithm, newest first')
+    .addHelpText(
+      'after',
+      `
+published: known to verifiers, signs next. active: signs.
+retired: no longer signs; verifiers still trust what it signed.`,
+    )
+    .action(async ({ tenant }: { tenant: string }) => {
+      const { listKeys } = await import('./records/signing-keys.ts');
+      await listKeys(tenant, context);
+    });
+  withTenant(keys.command('rotate'))
+    .description('publish the next signing key of each algorithm, which signs after the publication lead')
+    .option('--now', 'sign with it at once, without the lead: for a leaked key', false)
+    .addHelpText(
+      'after',
+      `
+With --now, verifiers that cache the key set reject new tokens until they fetch it again.
+Either way the key before it stays in the key set until TESSERA_KEYS_RETENTION has passed, or until
+tessera keys withdraw removes it.`,
+    )
+    .action(async ({ now, tenant }: { now: boolean; tenant: string }) => {
+      const { rotateKeys } = await import('./records/signing-keys.ts');
+      await rotateKeys({ immediately: now, tenantId: tenant }, context);
+    });
+  withTenant(keys.command('withdraw'))
+    .description('remove a leaked, retired key from the key set')
+    // Every 64th begins with a dash.
+    .requiredOption('--kid <kid>', 'the key, as tessera keys list names it: --kid=<kid>', nonEmpty)
+    .addHelpText(
+      'after',
+      `
+From then on everything it signed is rejected, valid tokens too: clients get new ones by refreshing or asking again.`,
+    )
+    .action(async ({ kid, tenant }: { kid: string; tenant: string }) => {
+      const { withdrawKey } = await import('./records/signing-keys.ts');
+      await withdrawKey({ kid, tenantId: tenant }, context);
+    });
+}
+
+const declared =
+  'A declared `status` decides again whenever the state is applied; if none is declared, it stays as it is.';
+const issued =
+  'It takes effect everywhere within a second. Access tokens issued so far live until they expire, ten minutes by default.';
+const stays = 'What it invalidated stays invalid: people sign in again.';
+
+/** Options; each command takes those that it needs. */
+interface StatusOptions {
+  readonly tenant: string;
+  readonly clientId: string;
+  readonly username: string;
+}
+
+/** `disable` and `enable` for tenants, applications and users. */
+function addStatus(program: Command, context: CommandContext): void {
+  const addVerbs = (
+    noun: string,
+    summaries: { readonly disable: string; readonly enable: string },
+    effect: string,
+    addOptions: (command: Command) => Command,
+    targetOf: (options: StatusOptions) => StatusChange['target'],
+  ): void => {
+    const group = program.command(noun).description(`disable and enable ${noun}s`);
+    for (const verb of ['disable', 'enable'] as const) {
+      const details = verb === 'disable' ? [effect, issued, declared] : [stays, declared];
+      addOptions(group.command(verb))
+        .description(summaries[verb])
+        .addHelpText('after', `\n${details.join('\n')}`)
+        .action(async (options: StatusOptions) => {
+          const { setStatus } = await import('./records/set-status.ts');
+          await setStatus({ verb, target: targetOf(options) }, context);
+        });
+    }
+  };
+  addVerbs(
+    'tenant',
+    {
+      disable: 'block all people and applications of a tenant',
+      enable: 'unblock a tenant',
+    },
+    'It invalidates the sessions, codes, refresh tokens and decisions of all its people.',
+    (command) => command.requiredOption('--tenant <id>', 'the tenant', nonEmpty),
+    ({ tenant }) => ({ kind: 'tenant', tenantId: tenant }),
+  );
+  addVerbs(
+    'application',
+    { disable: 'issue nothing more to an application', enable: 'unblock an application' },
+    "It invalidates the application's codes, refresh tokens and decisions. Its users stay signed in elsewhere.",
+    (command) => command.requiredOption('--client-id <id>', 'the application', nonEmpty),
+    ({ clientId }) => ({ kind: 'application', clientId }),
+  );
+  addVerbs(
+    'user',
+    { disable: 'block a person', enable: 'unblock a person who was disabled or locked' },
+    "It invalidates the person's sessions, codes, refresh tokens and decisions.",
+    (command) =>
+      command
+        .requiredOption('--tenant <id>', 'the tenant', nonEmpty)
+        .requiredOption('--username <identifier>', 'user name, e-mail address or phone number', nonEmpty),
+    ({ tenant, username }) => ({
+      kind: 'user',
+      tenantId: tenant,
+      identifier: username,
+    }),
+  );
+}
+
+function addSecrets(secret: Command, context: CommandContext): void {
+  secret
+    .command('new')
+    .description('print a new client secret, 32 random bytes as base64url')
+    .action(() => context.out(`${randomBytes(32).toString('base64url')}\n`));
+  secret
+    .command('list')
+    .description('show when each secret of an application was declared, expires and was last used')
+    .requiredOption('--client-id <id>', 'the application', nonEmpty)
+    .action(async ({ clientId }: { clientId: string }) => {
+      const { listSecrets } = await import('./records/list-secrets.ts');
+      await listSecrets(clientId, context);
+    });
+}

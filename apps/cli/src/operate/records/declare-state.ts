@@ -1,0 +1,145 @@
+import {
+  applyFile,
+  checkFile,
+  DeclaredStateError,
+  diffFile,
+  type ApplyFileOptions,
+} from '@tessera/directory';
+import { DirectoryAdminService, type DiffResponse, type Difference } from '@tessera/proto-gen/directory';
+import { ConfigError } from '@tessera/process';
+import { Code, ConnectError } from '@tessera/rpc';
+import { CommandError, type Terminal } from '../../terminal.ts';
+import { withService } from './with-service.ts';
+import { withoutOwnNames } from '../settings.ts';
+
+/** Hashing the passwords of a large file takes long. */
+const timeoutMs = 120_000;
+
+/** Who declares the records, and whether they are taken over from others. */
+export interface Declaring {
+  readonly owner?: string;
+  readonly takeOver: boolean;
+}
+
+/**
+ * Applies a declared state. Throws CommandError with every error in the file, and with exit code 3 after a list of deletions
+ * that need `allowDelete`, or of records of other owners.
+ */
+export async function applyState(
+  file: string,
+  { allowDelete, ...declaring }: { readonly allowDelete: boolean } & Declaring,
+  terminal: Terminal,
+): Promise<void> {
+  const [name, sources] = documentOf(file, terminal);
+  const { tenants } = await withService('directory', terminal, {
+    name: 'Applying',
+    instead: ' A process with embedded stores applies TESSERA_APPLY_FILE itself, at its start and at SIGHUP.',
+    timeoutMs,
+    run: async (clientOf, call) => {
+      const options = { ...sources, ...declaring, admin: clientOf(DirectoryAdminService), call };
+      try {
+        // Compatibility until 0.3: a directory of version 0.1 deletes without a question, so it is asked first.
+        if (!allowDelete)
+          refuseDeletions(await diffFile(name, { ...options, deletionsOnly: true }), terminal);
+        return await applyFile(name, { ...options, allowDelete });
+      } catch (error) {
+        return explain(file)(error);
+      }
+    },
+  });
+  for (const { tenantId, created, updated, deleted } of tenants) {
+    terminal.say(`${tenantId}: ${created} created, ${updated} updated, ${deleted} deleted\n`);
+  }
+}
+
+/** Prints a line for each record that applying would change. Resolves with whether there are any. Throws as `checkState`. */
+export async function diffState(file: string, declaring: Declaring, terminal: Terminal): Promise<boolean> {
+  const [name, sources] = documentOf(file, terminal);
+  const response = await withService('directory', terminal, {
+    name: 'Comparing',
+    instead: ' Only their own process can open embedded stores.',
+    timeoutMs,
+    run: async (clientOf, call) => {
+      const admin = clientOf(DirectoryAdminService);
+      return diffFile(name, { ...sources, ...declaring, admin, call }).catch(explain(file));
+    },
+  });
+  const lines = linesOf(response);
+  for (const line of lines) terminal.out(line);
+  if (lines.length === 0) terminal.say('Nothing would change.\n');
+  const { length: count } = linesOf(response, isGuarded);
+  if (count > 0)
+    terminal.say(
+      `Applying it needs --allow-delete, for ${count} ${count === 1 ? 'deletion' : 'deletions'}.\n`,
+    );
+  return lines.length > 0;
+}
+
+/** Throws CommandError with exit code 3, after a list, for deletions that must be allowed. */
+function refuseDeletions(response: DiffResponse, { out }: Terminal): void {
+  const lines = linesOf(response, isGuarded);
+  if (lines.length === 0) return;
+  for (const line of lines) out(line);
+  throw new CommandError(
+    'Nothing was applied. Declare these records, or delete them with --allow-delete. A deleted person who is declared again gets a new `sub`.',
+    3,
+  );
+}
+
+/** Compatibility until 0.3: a directory of version 0.1 does not mark the deletions that must be allowed. */
+function isGuarded({ kind, change, needsAllowDelete }: Difference): boolean {
+  return needsAllowDelete || (change === 'deleted' && (kind === 'user' || kind === 'application'));
+}
+
+function linesOf(
+  { tenants }: DiffResponse,
+  isListed: (difference: Difference) => boolean = () => true,
+): string[] {
+  return tenants.flatMap(({ tenantId, differences }) =>
+    differences.filter(isListed).map((difference) => `${tenantId}: ${described(difference)}\n`),
+  );
+}
+
+/** Checks a declared state offline. Throws CommandError with every error in the file. */
+export async function checkState(file: string, { say, ...sources }: Terminal): Promise<void> {
+  const { tenants, absent } = await readState(file, sources);
+  for (const { key, message } of absent) say(`${key} is not checked: ${message}.\n`);
+  say(`${tenants.length} ${tenants.length === 1 ? 'tenant' : 'tenants'}, no mistakes.\n`);
+}
+
+/** Reads and checks a declared state offline; `absent` are references whose values are not here. Throws as `checkState`. */
+export async function readState(
+  file: string,
+  { environment, input }: Pick<Terminal, 'environment' | 'input'>,
+): ReturnType<typeof checkFile> {
+  const [name, options] = file === '-' ? ['standard input', { read: input }] : [file, {}];
+  return checkFile(name, { environment: withoutOwnNames(environment), ...options }).catch(explain(file));
+}
+
+/** Options of `applyFile` and `diffFile`; the file name `-` means standard input, which is read once. */
+function documentOf(
+  file: string,
+  { environment, input }: Terminal,
+): [fileName: string, options: Pick<ApplyFileOptions, 'environment' | 'read'>] {
+  if (file !== '-') return [file, { environment }];
+  let text: Promise<string> | undefined;
+  return ['standard input', { environment, read: () => (text ??= input()) }];
+}
+
+function described({ kind, name, change, keys }: Difference): string {
+  return `${kind} ${name} would be ${change}${keys.length === 0 ? '' : ` (${keys.join(', ')})`}`;
+}
+
+function explain(file: string): (error: unknown) => never {
+  return (error) => {
+    if (error instanceof DeclaredStateError || error instanceof ConfigError)
+      throw new CommandError(error.message);
+    if (error instanceof ConnectError && error.code === Code.FailedPrecondition)
+      throw new CommandError(error.rawMessage, 3);
+    if (error instanceof Error && 'syscall' in error && 'code' in error)
+      throw new CommandError(
+        `--file names ${file}, which cannot be read (${String(error.code)}). Correct the path or its permissions.`,
+      );
+    throw error;
+  };
+}

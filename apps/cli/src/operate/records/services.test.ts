@@ -1,0 +1,419 @@
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { buildDirectory, directoryConfig, migrations as directoryMigrations } from '@tessera/directory';
+import { buildKeys, keysConfig, migrations as keysMigrations } from '@tessera/keys';
+import { loadConfig } from '@tessera/process';
+import { local, rootCall, type BuiltService } from '@tessera/rpc';
+import { openDatabase } from '@tessera/stores';
+import { DirectoryAdminService, type ApplyRequest, type DiffRequest } from '@tessera/proto-gen/directory';
+import { KeysService } from '@tessera/proto-gen/keys';
+import { newDatabaseUrl, silentLog, testDatabase, testRuntime } from '@tessera/test-kit';
+import { file, pepper, rows, secrets, serving, tessera } from '../../testing/run-command.ts';
+
+const { TESSERA_KEYS_KEK } = secrets;
+const nobody = 'Only their own process can open embedded stores.';
+
+/** A running `keys` process on a database, which reloads the keys often. */
+async function keysProcess(url: string): Promise<BuiltService> {
+  const database = await openDatabase({ url });
+  const config = loadConfig(keysConfig, { TESSERA_KEYS_KEK, TESSERA_KEYS_RELOAD_INTERVAL: '50ms' });
+  const built = buildKeys(config, {}, testRuntime({ database, log: silentLog() }));
+  onTestFinished(async () => {
+    await built.close();
+    await database.close();
+  });
+  await built.ready();
+  return built;
+}
+
+/** The keys that a process publishes, newest first. */
+async function publishedBy(built: BuiltService, algorithm = 'RS256'): Promise<string[]> {
+  const asked = { algorithms: [algorithm] };
+  const { keys } = await local(KeysService, built, 'gateway').getPublicKeys(asked, rootCall('test'));
+  return keys.map(({ kid }) => kid);
+}
+
+async function directory(): Promise<BuiltService> {
+  const config = loadConfig(directoryConfig, { TESSERA_DIRECTORY_PEPPER: pepper });
+  const runtime = testRuntime({ database: await testDatabase(directoryMigrations), log: silentLog() });
+  return buildDirectory(config, {}, runtime);
+}
+
+/** A directory of a version that deletes whatever a file leaves out, and marks no deletion. */
+function unguarded(built: BuiltService): BuiltService {
+  const admin = local(DirectoryAdminService, built, 'operator');
+  const handlers = {
+    apply: (request: ApplyRequest) => admin.apply({ ...request, allowDelete: true }, rootCall('test')),
+    async diff({ document, fileName }: DiffRequest) {
+      const { tenants } = await admin.diff({ document, fileName }, rootCall('test'));
+      for (const { differences } of tenants)
+        for (const difference of differences) difference.needsAllowDelete = false;
+      return { tenants };
+    },
+  };
+  const routes = built.routes.map((route) =>
+    route.service.typeName === DirectoryAdminService.typeName
+      ? { ...route, handlers: { ...route.handlers, ...handlers } }
+      : route,
+  );
+  return { ...built, routes };
+}
+
+/** A directory of the last version without `diff`. */
+function earlier(built: BuiltService): BuiltService {
+  const routes = built.routes.map((route) => {
+    const methods = route.service.methods.filter(({ localName }) => localName !== 'diff');
+    return { ...route, service: { ...route.service, methods } };
+  });
+  return { ...built, routes };
+}
+
+const kidOf = (line: string) => line.split(' ')[0] ?? '';
+const lines = (said: string) => said.trimEnd().split('\n');
+
+describe('tessera keys', () => {
+  it('lists and rotates in the database, and running processes notice', async () => {
+    const DATABASE_URL = await newDatabaseUrl(keysMigrations);
+    const process = await keysProcess(DATABASE_URL);
+    const environment = { DATABASE_URL, TESSERA_KEYS_KEK };
+    const [first = ''] = await publishedBy(process);
+    const [other = ''] = await publishedBy(process, 'ES256');
+    expect(await tessera('keys list', environment)).toEqual({
+      code: 0,
+      said: `${first}  active  RS256\n${other}  active  ES256\n`,
+    });
+
+    const next = await tessera('keys rotate', environment);
+    expect(next).toEqual({
+      code: 0,
+      said: expect.stringMatching(
+        new RegExp(
+          `^${first} remains active for RS256\\.\n${other} remains active for ES256\\.\nThe next key`,
+        ),
+      ) as string,
+    });
+    const listed = lines((await tessera('keys list', environment)).said);
+    expect(listed.map((line) => line.split(/ +/).slice(1))).toEqual([
+      ['published', 'RS256'],
+      ['active', 'RS256'],
+      ['published', 'ES256'],
+      ['active', 'ES256'],
+    ]);
+    const [published = '', , another = ''] = listed;
+    // Again, it has nothing to publish.
+    expect(await tessera('keys rotate', environment)).toEqual(next);
+
+    const now = await tessera('keys rotate --now', environment);
+    expect(now.code).toBe(0);
+    expect(lines(now.said)).toEqual([
+      `${kidOf(published)} is now active for RS256.`,
+      `${kidOf(another)} is now active for ES256.`,
+      expect.stringContaining('leaves the key set after TESSERA_KEYS_RETENTION') as string,
+      `tessera keys withdraw --kid=${first}`,
+      `tessera keys withdraw --kid=${other}`,
+    ]);
+    expect(lines((await tessera('keys list', environment)).said)).toEqual([
+      `${kidOf(published)}  active  RS256`,
+      `${first}  retired  RS256`,
+      `${kidOf(another)}  active  ES256`,
+      `${other}  retired  ES256`,
+    ]);
+    const followed = [kidOf(published), first];
+    await vi.waitFor(async () => expect(await publishedBy(process)).toEqual(followed), 5_000);
+    const events = `SELECT DISTINCT record -> 'actor' ->> 'type' AS actor FROM keys.audit_event WHERE event = 'key.retired'`;
+    expect(await rows(DATABASE_URL, events)).toEqual([{ actor: 'operator' }]);
+
+    const withdraw = (kid: string) => tessera(`keys withdraw --kid=${kid}`, environment);
+    expect(await withdraw(kidOf(published))).toEqual({
+      code: 1,
+      said: 'The key is active or the next to be. Rotate the keys first.\n',
+    });
+    expect(await withdraw(first)).toEqual({
+      code: 0,
+      said: `${first} is no longer in the key set. Verifiers reject its tokens as soon as they fetch the keys again.\n`,
+    });
+    await vi.waitFor(async () => expect(await publishedBy(process)).toEqual([kidOf(published)]), 5_000);
+    expect(await withdraw(first)).toEqual({ code: 1, said: `There is no key ${first} in the key set.\n` });
+  });
+
+  it('calls the given service, also from a file, without a database or key', async () => {
+    const built = await keysProcess(await newDatabaseUrl(keysMigrations));
+    const { TESSERA_PEER_KEYS = '', ...token } = await serving(built, 'TESSERA_PEER_KEYS');
+    const environment = { ...token, TESSERA_PEER_KEYS_FILE: file(`${TESSERA_PEER_KEYS}\n`, 'keys') };
+    const { code, said } = await tessera('keys rotate --now', environment);
+    expect([code, said]).toEqual([0, expect.stringContaining(' is now active')]);
+    expect(lines((await tessera('keys list', environment)).said).map((line) => line.split(/ +/)[1])).toEqual([
+      'active',
+      'retired',
+      'active',
+      'retired',
+    ]);
+  });
+
+  it('creates no key under another key-encryption key, and never the first key', async () => {
+    const DATABASE_URL = await newDatabaseUrl(keysMigrations);
+    const rotate = (environment: Record<string, string>) =>
+      tessera('keys rotate --now', { DATABASE_URL, TESSERA_KEYS_KEK, ...environment });
+    expect(await rotate({})).toEqual({
+      code: 1,
+      said: 'Rotating the keys cannot be done. There is no signing key yet. The first process of the keys service generates it.\n',
+    });
+    await keysProcess(DATABASE_URL);
+    const another = Buffer.alloc(32, 9).toString('base64');
+    expect(await rotate({ TESSERA_KEYS_KEK: another })).toEqual({
+      code: 1,
+      said: 'Rotating the keys cannot be done. The signing key was wrapped under another key-encryption key than TESSERA_KEYS_KEK.\n',
+    });
+    expect(await rows(DATABASE_URL, 'SELECT state FROM keys.signing_key')).toEqual([{ state: 'active' }]);
+  });
+
+  it('names the settings it needs', async () => {
+    const { code, said } = await tessera('keys list', { TESSERA_KEYS_KEK });
+    expect([code, said]).toEqual([
+      1,
+      expect.stringMatching(new RegExp(`^DATABASE_URL is required\\. .*${nobody}`)),
+    ]);
+    const DATABASE_URL = await newDatabaseUrl(keysMigrations);
+    expect((await tessera('keys list', { DATABASE_URL })).said).toContain('TESSERA_KEYS_KEK is missing.');
+  });
+});
+
+const people = (status = '') => `tenants:
+  - id: acme
+    name: Acme
+    users: [{username: ada, email: ada@acme.example, password: correct horse${status}}]
+    applications: [{clientId: tv, name: TV, type: public, grantTypes: [device_code]${status}}]
+`;
+
+describe('tessera tenant, application and user', () => {
+  const statuses = `SELECT t.status AS tenant, a.status AS application, u.status AS user FROM directory.tenant t
+    JOIN directory.application a USING (tenant_id) JOIN directory.user_account u USING (tenant_id)`;
+  const events = `SELECT event FROM directory.audit_event
+    WHERE record -> 'actor' ->> 'type' = 'operator' AND event ~ 'suspended|disabled' ORDER BY recorded_at`;
+
+  async function deployment() {
+    const DATABASE_URL = await newDatabaseUrl(directoryMigrations);
+    const environment = { DATABASE_URL, TESSERA_DIRECTORY_PEPPER: pepper };
+    return {
+      ask: (words: string) => tessera(words, environment),
+      apply: (state: string) => tessera(`apply -f ${file(state)}`, environment),
+      statuses: () => rows(DATABASE_URL, statuses),
+      events: () => rows(DATABASE_URL, events),
+    };
+  }
+
+  it('are disabled, and stay disabled after applying a file without a status', async () => {
+    const { ask, apply, statuses, events } = await deployment();
+    await apply(people());
+    expect(await ask('user disable --tenant acme --username ADA@acme.example')).toEqual({
+      code: 0,
+      said: 'The user ada of the tenant acme is disabled.\n',
+    });
+    expect(await ask('application disable --client-id tv')).toEqual({
+      code: 0,
+      said: 'The application tv of the tenant acme is disabled.\n',
+    });
+    const tenant = { code: 0, said: 'The tenant acme is disabled.\n' };
+    expect(await ask('tenant disable --tenant acme')).toEqual(tenant);
+    expect(await ask('tenant disable --tenant acme')).toEqual(tenant);
+    const disabled = { tenant: 'disabled', application: 'disabled', user: 'disabled' };
+    expect(await statuses()).toEqual([disabled]);
+    expect(await events()).toEqual(
+      ['user.disabled', 'client.disabled', 'tenant.suspended'].map((event) => ({ event })),
+    );
+    await apply(people());
+    expect(await statuses()).toEqual([disabled]);
+    await apply(people(', status: active'));
+    expect(await statuses()).toEqual([{ tenant: 'disabled', application: 'active', user: 'active' }]);
+  });
+
+  it('are enabled, including a locked person', async () => {
+    const { ask, apply, statuses } = await deployment();
+    await apply(people(', status: disabled').replace('status: disabled', 'status: locked'));
+    await ask('tenant disable --tenant acme');
+    expect(await ask('user enable --tenant acme --username ada')).toEqual({
+      code: 0,
+      said: 'The user ada of the tenant acme is active.\n',
+    });
+    await ask('application enable --client-id tv');
+    await ask('tenant enable --tenant acme');
+    expect(await statuses()).toEqual([{ tenant: 'active', application: 'active', user: 'active' }]);
+  });
+
+  it('are named in the error if they do not exist', async () => {
+    const { ask, apply } = await deployment();
+    await apply(people());
+    for (const [words, sentence] of [
+      ['tenant disable --tenant globex', 'There is no tenant globex.'],
+      ['application enable --client-id phone', 'There is no application phone.'],
+      ['user disable --tenant acme --username bob', 'There is no user bob in the tenant acme.'],
+      ['user disable --tenant globex --username ada', 'There is no user ada in the tenant globex.'],
+    ] as const)
+      expect(await ask(words)).toEqual({ code: 1, said: `${sentence}\n` });
+  });
+
+  it('are disabled at a directory given in a file, without a database', async () => {
+    const { TESSERA_PEER_DIRECTORY = '', ...token } = await serving(
+      await directory(),
+      'TESSERA_PEER_DIRECTORY',
+    );
+    const environment = { ...token, TESSERA_PEER_DIRECTORY_FILE: file(TESSERA_PEER_DIRECTORY, 'directory') };
+    await tessera(`apply -f ${file(people())}`, environment);
+    expect(await tessera('user disable --tenant acme --username ada', environment)).toEqual({
+      code: 0,
+      said: 'The user ada of the tenant acme is disabled.\n',
+    });
+  });
+
+  it('explain in their help what they invalidate and how declared state interacts', async () => {
+    const { said } = await tessera('user disable --help', {});
+    expect(said).toContain("It invalidates the person's sessions, codes, refresh tokens and decisions.");
+    expect(said).toContain('if none is declared, it stays as it is');
+  });
+});
+
+describe('tessera apply of a file that leaves out people or applications', () => {
+  const whole = `${people()}  - { id: globex, name: Globex, roles: [clerk] }\n`;
+  const without = whole.replace(/ {4}applications.*\n/, '').replace('Globex,', 'Globex AB,');
+  const refusal =
+    'acme: application tv would be deleted\n' +
+    'Nothing was applied. Declare these records, or delete them with --allow-delete. A deleted person who is declared again gets a new `sub`.\n';
+
+  it('lists them, changes nothing and exits with 3, unless it is given --allow-delete', async () => {
+    const DATABASE_URL = await newDatabaseUrl(directoryMigrations);
+    const environment = { DATABASE_URL, TESSERA_DIRECTORY_PEPPER: pepper };
+    const apply = (state: string, options = '') =>
+      tessera(`apply${options} --file -`, environment, undefined, state);
+    await apply(whole);
+    expect(await apply(without)).toEqual({ code: 3, said: refusal });
+    const state = `SELECT name FROM directory.application UNION ALL SELECT name FROM directory.tenant`;
+    expect(await rows(DATABASE_URL, state)).toEqual(['TV', 'Acme', 'Globex'].map((name) => ({ name })));
+    expect(await apply(without, ' --allow-delete')).toEqual({
+      code: 0,
+      said: 'acme: 0 created, 0 updated, 1 deleted\nglobex: 0 created, 1 updated, 0 deleted\n',
+    });
+  });
+
+  it('exits with 3 too if the directory is of the previous version, which would delete them', async () => {
+    const built = unguarded(await directory());
+    const environment = await serving(built, 'TESSERA_PEER_DIRECTORY');
+    await tessera(`apply -f ${file(whole)}`, environment);
+    expect(await tessera(`apply -f ${file(without)}`, environment)).toEqual({ code: 3, said: refusal });
+    expect((await tessera(`apply --allow-delete -f ${file(without)}`, environment)).code).toBe(0);
+  });
+
+  it('explains this in its help', async () => {
+    expect((await tessera('apply --help', {})).said).toMatch(/--allow-delete[^]*exits with code 3/);
+  });
+});
+
+describe('tessera apply of a second file for a tenant', () => {
+  const second = `
+owner: orders
+tenants:
+  - id: acme
+    applications: [{ clientId: orders-tv, name: Orders, type: public, grantTypes: [device_code] }]
+`;
+
+  it('leaves the records of the first; a conflict names the owner and exits with 3, a takeover moves them', async () => {
+    const DATABASE_URL = await newDatabaseUrl(directoryMigrations);
+    const environment = { DATABASE_URL, TESSERA_DIRECTORY_PEPPER: pepper };
+    const apply = (state: string, options = '') =>
+      tessera(`apply${options} --file -`, environment, undefined, state);
+    await apply(people());
+    expect(await apply(second)).toEqual({ code: 0, said: 'acme: 1 created, 0 updated, 0 deleted\n' });
+    expect(await apply(people())).toEqual({ code: 0, said: 'acme: 0 created, 0 updated, 0 deleted\n' });
+    const renamed = people().replace('name: TV', 'name: Television');
+    expect(await apply(renamed, ' --owner micro')).toMatchObject({
+      code: 3,
+      said: expect.stringContaining('application tv, of the owner "file"'),
+    });
+    expect(await apply(renamed, ' --owner micro --take-over')).toMatchObject({ code: 0 });
+    expect(await tessera(`diff --file ${file(people())}`, environment)).toMatchObject({
+      code: 2,
+      said: expect.stringContaining('application tv, of the owner "micro"'),
+    });
+    expect(await apply(second, ' --owner API')).toMatchObject({ code: 1 });
+  });
+});
+
+describe('tessera diff', () => {
+  it('lists what apply would change, changes nothing and exits with 1, or with 0 if nothing would change', async () => {
+    const DATABASE_URL = await newDatabaseUrl(directoryMigrations);
+    const environment = { DATABASE_URL, TESSERA_DIRECTORY_PEPPER: pepper };
+    const diff = (state: string) => tessera(`diff --file ${file(state)}`, environment);
+    const created = ['tenant acme', 'user ada', 'application tv'].map(
+      (record) => `acme: ${record} would be created\n`,
+    );
+    expect(await diff(people())).toEqual({ code: 1, said: created.join('') });
+    expect(await rows(DATABASE_URL, 'SELECT tenant_id FROM directory.tenant')).toEqual([]);
+    await tessera(`apply -f ${file(people())}`, environment);
+    expect(await diff(people())).toEqual({ code: 0, said: 'Nothing would change.\n' });
+    const changed = people()
+      .replace('correct horse', 'battery staple')
+      .replace('clientId: tv', 'clientId: radio');
+    expect(await diff(changed)).toEqual({
+      code: 1,
+      said:
+        'acme: user ada would be updated (password)\nacme: application radio would be created\nacme: application tv would be deleted\n' +
+        'Applying it needs --allow-delete, for 1 deletion.\n',
+    });
+  });
+
+  it('exits with 2 if it fails', async () => {
+    const environment = {
+      DATABASE_URL: await newDatabaseUrl(directoryMigrations),
+      TESSERA_DIRECTORY_PEPPER: pepper,
+    };
+    const { code, said } = await tessera(`diff -f ${file(`${people()}    colour: blue\n`)}`, environment);
+    expect([code, said]).toEqual([2, expect.stringMatching(/tessera\.yaml:6:\d+: .*colour/)]);
+    expect((await tessera('diff -f missing.yaml', environment)).code).toBe(2);
+    expect(await tessera('diff -f missing.yaml', {})).toEqual({
+      code: 2,
+      said: expect.stringMatching(new RegExp(`^DATABASE_URL is required\\. .*${nobody}`)) as string,
+    });
+    expect((await tessera('diff', environment)).code).toBe(2);
+  });
+
+  it('reports a directory of an earlier version as unsupported, as the other commands do', async () => {
+    const environment = await serving(earlier(await directory()), 'TESSERA_PEER_DIRECTORY');
+    expect((await tessera(`apply --allow-delete -f ${file(people())}`, environment)).code).toBe(0);
+    expect(await tessera(`apply -f ${file(people())}`, environment)).toEqual({
+      code: 1,
+      said: 'Applying cannot be done: the process that was asked is of a version that does not know how. Upgrade it first.\n',
+    });
+    expect(await tessera(`diff -f ${file(people())}`, environment)).toEqual({
+      code: 2,
+      said: 'Comparing cannot be done: the process that was asked is of a version that does not know how. Upgrade it first.\n',
+    });
+  });
+
+  it('explains its exit codes in its help', async () => {
+    expect((await tessera('diff --help', {})).said).toContain(
+      'Exit code 0: nothing would change; 1: something would',
+    );
+  });
+});
+
+describe('tessera get', () => {
+  it('prints the declared state of all tenants or one, and applying it changes nothing', async () => {
+    const environment = {
+      DATABASE_URL: await newDatabaseUrl(directoryMigrations),
+      TESSERA_DIRECTORY_PEPPER: pepper,
+    };
+    const get = (words = '') => tessera(`get${words}`, environment);
+    expect(await get()).toEqual({ code: 0, said: 'tenants: []\n' });
+    await tessera(`apply -f ${file(`${people()}  - {id: globex, name: Globex}\n`)}`, environment);
+    const all = await get();
+    expect(all.code).toBe(0);
+    expect(all.said).toMatch(
+      /^tenants:\n- id: acme\n {2}name: Acme\n[^]*\n- id: globex\n {2}name: Globex\n$/,
+    );
+    expect(all.said).not.toContain('argon2');
+    expect((await tessera(`diff -f ${file(all.said)}`, environment)).said).toBe('Nothing would change.\n');
+    expect(await get(' --tenant globex')).toEqual({
+      code: 0,
+      said: 'tenants:\n- id: globex\n  name: Globex\n',
+    });
+    expect(await get(' --tenant nowhere')).toEqual({ code: 1, said: 'There is no tenant nowhere.\n' });
+  });
+});

@@ -1,0 +1,67 @@
+import type { CallOptions } from '@tessera/rpc';
+import { DirectoryAdminService, DirectoryService, Status } from '@tessera/proto-gen/directory';
+import type { Terminal } from '../../terminal.ts';
+import { orNotFound, withService, type ClientOf } from './with-service.ts';
+
+export interface StatusChange {
+  readonly verb: 'disable' | 'enable';
+  /** A person is named by user name, e-mail address or phone number. */
+  readonly target:
+    | { readonly kind: 'tenant'; readonly tenantId: string }
+    | { readonly kind: 'application'; readonly clientId: string }
+    | { readonly kind: 'user'; readonly tenantId: string; readonly identifier: string };
+}
+
+const verbs = {
+  disable: { name: 'Disabling', status: Status.DISABLED, done: 'is disabled' },
+  enable: { name: 'Enabling', status: Status.ACTIVE, done: 'is active' },
+} as const;
+
+const timeoutMs = 10_000;
+
+/** Sets the status of a tenant, application or person. Throws CommandError when there is no such record. */
+export async function setStatus({ verb, target }: StatusChange, terminal: Terminal): Promise<void> {
+  const { name, status, done } = verbs[verb];
+  const what = await withService('directory', terminal, {
+    name,
+    instead: ' Only their own process can open embedded stores.',
+    timeoutMs,
+    run: (clientOf, call) => set(target, status, clientOf, call),
+  });
+  terminal.say(`${what} ${done}.\n`);
+}
+
+/** Resolves with the name of the record for the message. */
+async function set(
+  target: StatusChange['target'],
+  status: Status,
+  clientOf: ClientOf,
+  call: CallOptions,
+): Promise<string> {
+  const admin = clientOf(DirectoryAdminService);
+  const directory = clientOf(DirectoryService);
+  switch (target.kind) {
+    case 'tenant': {
+      const { tenantId } = target;
+      const notFound = orNotFound(`There is no tenant ${tenantId}.`);
+      await admin.setTenantStatus({ tenantId, status }, call).catch(notFound);
+      return `The tenant ${tenantId}`;
+    }
+    case 'application': {
+      const { clientId } = target;
+      const notFound = orNotFound(`There is no application ${clientId}.`);
+      const { tenant } = await directory.getApplication({ clientId }, call).catch(notFound);
+      const tenantId = tenant?.tenantId ?? '';
+      await admin.setApplicationStatus({ tenantId, clientId, status }, call).catch(notFound);
+      return `The application ${clientId} of the tenant ${tenantId}`;
+    }
+    case 'user': {
+      const { tenantId, identifier } = target;
+      const notFound = orNotFound(`There is no user ${identifier} in the tenant ${tenantId}.`);
+      const { user } = await directory.findUser({ tenantId, identifier }, call).catch(notFound);
+      const { userId = '', username = '' } = user ?? {};
+      await admin.setUserStatus({ tenantId, userId, status }, call).catch(notFound);
+      return `The user ${username} of the tenant ${tenantId}`;
+    }
+  }
+}

@@ -1,0 +1,100 @@
+import { defaultSigningAlgorithm, signingAlgorithmNames } from '@tessera/oauth';
+import { ConnectError } from '@tessera/rpc';
+import { KeysService, KeyState } from '@tessera/proto-gen/keys';
+import { CommandError, type Terminal } from '../../terminal.ts';
+import { orNotFound, withService } from './with-service.ts';
+
+const instead = ' Only their own process can open embedded stores.';
+const timeoutMs = 10_000;
+const algorithms = [...signingAlgorithmNames];
+
+const states: Readonly<Partial<Record<KeyState, string>>> = {
+  [KeyState.CREATED]: 'created',
+  [KeyState.PUBLISHED]: 'published',
+  [KeyState.ACTIVE]: 'active',
+  [KeyState.RETIRED]: 'retired',
+};
+
+/** Prints `kid`, state and algorithm of each key in the key set, by algorithm, newest first. `tenantId` is empty for the shared issuer, here and below. */
+export async function listKeys(tenantId: string, terminal: Terminal): Promise<void> {
+  const { keys } = await withService('keys', terminal, {
+    name: 'Listing the keys',
+    instead,
+    timeoutMs,
+    run: async (clientOf, call) => clientOf(KeysService).getPublicKeys({ tenantId, algorithms }, call),
+  });
+  for (const { kid, state, algorithm } of keys) {
+    terminal.out(`${kid}  ${states[state] ?? 'unknown state'}  ${algorithm || defaultSigningAlgorithm}\n`);
+  }
+}
+
+/**
+ * Publishes the next key of each algorithm, which signs after the publication lead, or at once with `immediately`. Throws CommandError,
+ * also if the outcome is unknown.
+ */
+export async function rotateKeys(
+  { immediately, tenantId }: { readonly immediately: boolean; readonly tenantId: string },
+  terminal: Terminal,
+): Promise<void> {
+  const { before, after } = await withService('keys', terminal, {
+    name: 'Rotating the keys',
+    instead,
+    timeoutMs,
+    run: async (clientOf, call) => {
+      const keys = clientOf(KeysService);
+      // Wait for an unavailable service here: a rotation whose response was lost must not be repeated.
+      const known = (await keys.getPublicKeys({ tenantId, algorithms }, call)).keys;
+      const { activeKid, activeKeys } = await keys
+        .rotateKeys({ immediately, tenantId }, call)
+        .catch(isUncertain);
+      // Compatibility until 0.3: `keys` of version 0.1 names the key for RS256 alone.
+      const only = { algorithm: defaultSigningAlgorithm, kid: activeKid };
+      return { before: known, after: activeKeys.length === 0 ? [only] : activeKeys };
+    },
+  });
+  const remaining = after.filter(({ kid }) => before.some((key) => isActive(key) && key.kid === kid));
+  const fresh = after.filter((key) => !remaining.includes(key));
+  for (const { kid, algorithm } of remaining) terminal.say(`${kid} remains active for ${algorithm}.\n`);
+  if (remaining.length > 0) {
+    terminal.say(
+      'The next key is published and becomes active after TESSERA_KEYS_PUBLISH_AHEAD (24h by default).\n',
+    );
+  }
+  for (const { kid, algorithm } of fresh) terminal.say(`${kid} is now active for ${algorithm}.\n`);
+  if (fresh.length === 0) return;
+  const retired = before.filter((key) => isActive(key) && !remaining.some(({ kid }) => kid === key.kid));
+  terminal.say(
+    'All processes sign with it within TESSERA_KEYS_RELOAD_INTERVAL (5s by default). The previous key no longer signs, but its tokens stay ' +
+      'valid until it leaves the key set after TESSERA_KEYS_RETENTION (7d by default). If it leaked:\n',
+  );
+  const tenant = tenantId === '' ? '' : ` --tenant ${tenantId}`;
+  for (const { kid } of retired) terminal.say(`tessera keys withdraw --kid=${kid}${tenant}\n`);
+}
+
+const isActive = ({ state }: { readonly state: KeyState }) => state === KeyState.ACTIVE;
+
+/** Removes a retired key from the key set. Throws CommandError if the key is unknown or active. */
+export async function withdrawKey(
+  { kid, tenantId }: { readonly kid: string; readonly tenantId: string },
+  terminal: Terminal,
+): Promise<void> {
+  await withService('keys', terminal, {
+    name: 'Withdrawing the key',
+    instead,
+    timeoutMs,
+    run: async (clientOf, call) =>
+      clientOf(KeysService)
+        .withdrawKey({ kid, tenantId }, call)
+        .catch(orNotFound(`There is no key ${kid} in the key set.`)),
+  });
+  terminal.say(
+    `${kid} is no longer in the key set. Verifiers reject its tokens as soon as they fetch the keys again.\n`,
+  );
+}
+
+function isUncertain(error: unknown): never {
+  if (error instanceof ConnectError) throw error;
+  throw new CommandError(
+    'Lost the connection to a store or service: the keys may or may not have been rotated. Run tessera keys list before you retry.',
+  );
+}

@@ -1,0 +1,153 @@
+import { Code, ConnectError, local, rootCall, type BuiltService, type RemoteService } from '@tessera/rpc';
+import { combine, isGiven, processConfig, rpcConfig, rpcCredentials, type Runtime } from '@tessera/process';
+import { migrate, type Migrations } from '@tessera/stores';
+import { systemClock, systemRandom, ulid } from '@tessera/kit';
+import type { CallOptions } from '@tessera/rpc';
+import { type Logger } from '@tessera/telemetry';
+import { buildDirectory, directoryConfig, migrations as directoryMigrations } from '@tessera/directory';
+import { buildKeys, keysConfig, migrations as keysMigrations } from '@tessera/keys';
+import { CommandError, type Terminal } from '../../terminal.ts';
+import {
+  missingDatabase,
+  orExplain,
+  patiently,
+  reasonOf,
+  terminalLog,
+  withDatabase,
+} from '../schemas/with-database.ts';
+import { settings, type Environment } from '../settings.ts';
+
+/** Makes a client of what the service offers. */
+export type ClientOf = RemoteService['client'];
+
+/** A request of an operator to a service. It may be repeated if a store or service is unavailable. */
+export interface ServiceWork<T> {
+  /** Its name in messages, such as "Applying". */
+  readonly name: string;
+  /** The alternative to a database, for the message if none is named. */
+  readonly instead: string;
+  readonly timeoutMs: number;
+  run(clientOf: ClientOf, call: CallOptions): Promise<T>;
+}
+
+/** A service that operators work with: the address of its processes, and its code in case there are none to call. */
+interface OperatedService {
+  readonly peer: 'TESSERA_PEER_DIRECTORY' | 'TESSERA_PEER_KEYS';
+  readonly migrations: Migrations;
+  /** Reads its settings; throws ConfigError. The returned function builds it. */
+  configured(environment: Environment): (runtime: Runtime) => BuiltService;
+  /** Whether it must be ready before the first request. */
+  readonly readyFirst: boolean;
+}
+
+const services = {
+  directory: {
+    peer: 'TESSERA_PEER_DIRECTORY',
+    migrations: directoryMigrations,
+    configured(environment) {
+      const config = settings(directoryConfig, environment);
+      return (runtime) => buildDirectory(config, {}, runtime);
+    },
+    readyFirst: false,
+  },
+  keys: {
+    peer: 'TESSERA_PEER_KEYS',
+    migrations: keysMigrations,
+    configured(environment) {
+      const config = settings(keysConfig, environment);
+      return (runtime) => buildKeys(config, {}, runtime, { followsSchedule: false });
+    },
+    // With a different key-encryption key, it would create a key that the processes cannot read.
+    readyFirst: true,
+  },
+} as const satisfies Record<string, OperatedService>;
+
+type ServiceName = keyof typeof services;
+
+/**
+ * Works with a service: calls its processes as `operator` if `TESSERA_PEER_<NAME>` names them, otherwise builds it on the
+ * database of `DATABASE_URL`, whose processes notice the changes. Throws CommandError, also if the service refuses.
+ */
+export async function withService<T>(
+  name: ServiceName,
+  terminal: Terminal,
+  work: ServiceWork<T>,
+): Promise<T> {
+  const isCalled = isGiven(terminal.environment, services[name].peer);
+  return isCalled ? byCall(name, terminal, work) : inDatabase(services[name], terminal, work);
+}
+
+async function byCall<T>(name: ServiceName, terminal: Terminal, work: ServiceWork<T>): Promise<T> {
+  const config = orExplain(() => settings(combine(processConfig, rpcConfig), terminal.environment));
+  const log = terminalLog(terminal);
+  const { openRemoteService } = await import('@tessera/rpc/remote');
+  const remote = openRemoteService({
+    target: config[services[name].peer] ?? '',
+    as: 'operator',
+    credentials: orExplain(() => rpcCredentials(config)),
+    peer: name,
+    log,
+  });
+  try {
+    return await patiently(async () => attempt(work, remote.client), work.name, log);
+  } finally {
+    await remote.close();
+  }
+}
+
+async function inDatabase<T>(
+  { migrations, configured, readyFirst }: OperatedService,
+  terminal: Terminal,
+  work: ServiceWork<T>,
+): Promise<T> {
+  if (!isGiven(terminal.environment, 'DATABASE_URL')) throw missingDatabase(work.instead);
+  const build = orExplain(() => configured(terminal.environment));
+  return withDatabase(terminal, async (database, log) => {
+    await patiently(async () => migrate(database, migrations, log, 'wait'), 'Waiting for the schema', log);
+    const runtime: Runtime = {
+      log,
+      clock: systemClock,
+      random: systemRandom,
+      database,
+      redis: undefined,
+      failpoint: () => undefined,
+      requireClock: () => undefined,
+    };
+    const built = build(runtime);
+    try {
+      if (readyFirst) await requireReady(built, work.name, log);
+      const clientOf: ClientOf = (service) => local(service, built, 'operator', log);
+      return await patiently(async () => attempt(work, clientOf), work.name, log);
+    } finally {
+      await built.close();
+    }
+  });
+}
+
+async function requireReady(built: BuiltService, what: string, log: Logger): Promise<void> {
+  try {
+    await patiently(async () => built.ready(), what, log);
+  } catch (error) {
+    if (error instanceof CommandError || error instanceof TypeError) throw error;
+    throw new CommandError(`${what} cannot be done. ${reasonOf(error)}`);
+  }
+}
+
+async function attempt<T>(work: ServiceWork<T>, clientOf: ClientOf): Promise<T> {
+  try {
+    return await work.run(clientOf, rootCall(ulid(systemClock, systemRandom), work.timeoutMs));
+  } catch (error) {
+    if (!(error instanceof ConnectError)) throw error;
+    if (error.code !== Code.Unimplemented) throw new CommandError(error.rawMessage);
+    throw new CommandError(
+      `${work.name} cannot be done: the process that was asked is of a version that does not know how. Upgrade it first.`,
+    );
+  }
+}
+
+/** Replaces a NOT_FOUND by the command's own message. */
+export function orNotFound(sentence: string): (error: unknown) => never {
+  return (error) => {
+    throw error instanceof ConnectError && error.code === Code.NotFound ? new CommandError(sentence) : error;
+  };
+}

@@ -1,0 +1,158 @@
+import {
+  createConnectRouter,
+  createContextKey,
+  createContextValues,
+  type HandlerContext,
+} from '@connectrpc/connect';
+import {
+  compressionGzip,
+  universalRequestFromNodeRequest,
+  universalResponseToNodeResponse,
+} from '@connectrpc/connect-node';
+import { within } from '@tessera/kit';
+import { methodName } from '@tessera/telemetry';
+import { fastify, type FastifyReply, type FastifyRequest } from 'fastify';
+import { lookup } from 'node:dns/promises';
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+import type { TLSSocket } from 'node:tls';
+import type { Logger } from 'pino';
+import { createAdmission } from '../../access/admission.ts';
+import { accessTo, type Access } from '../../access/check-caller.ts';
+import type { BuiltService } from '../../call.ts';
+import { warnOfTrust, type RpcServerCredentials } from '../../credentials.ts';
+import type { PublicError } from '../../refusal.ts';
+import type { ServedCall } from '../served-call.ts';
+import { shuttingDown, toConnectError } from './connect-error.ts';
+import { addRoute, admittedKey } from './connect-service.ts';
+import { createListener } from './http-listener.ts';
+
+export interface ConnectServeOptions {
+  /** Address to listen on; a name is resolved once. */
+  readonly host: string;
+  /** 0 takes a free one. */
+  readonly port: number;
+  readonly credentials: RpcServerCredentials;
+  readonly log: Logger;
+  /** Largest message taken or sent, in bytes; 4 MiB by default. */
+  readonly maxMessageBytes?: number;
+  /** How long `drain` waits for calls to end before it cuts them, in milliseconds; 10 s by default. */
+  readonly drainMs?: number;
+}
+
+export interface ConnectServer {
+  readonly host: string;
+  readonly port: number;
+  /** No new connections, calls end or are cut after `drainMs`. Does not close the service itself. */
+  drain(): Promise<void>;
+}
+
+const requestKey = createContextKey<FastifyRequest | undefined>(undefined);
+
+/**
+ * Serves the routes of a service over Connect (JSON and binary), gRPC and gRPC-web on one port, for `curl`, `buf curl` and browsers.
+ * Methods are open to those alone that their proto names.
+ * @throws Error if a method names nobody, the address cannot be taken, the certificates are not usable, or the credentials are `none`:
+ * any page in a browser on this machine could call
+ */
+export async function serveConnect(
+  built: Pick<BuiltService, 'routes'>,
+  options: ConnectServeOptions,
+): Promise<ConnectServer> {
+  const { log, credentials, port, drainMs = 10_000 } = options;
+  if (credentials.kind === 'none') {
+    throw new Error('calls without credentials are not served over HTTP: pages in a browser could make them');
+  }
+  const { address: host } = await lookup(options.host);
+  warnOfTrust(credentials, log);
+  const { app, drainStreams, settled } = createApp(built, options);
+  await app.ready();
+  const listener = await createListener(credentials, app.routing, log);
+  listener.server.listen({ host, port });
+  await once(listener.server, 'listening');
+  const drain = async (): Promise<void> => {
+    const ended = listener.end();
+    drainStreams();
+    await within(drainMs, Promise.all([ended, settled()])).catch(() => undefined);
+    listener.cut();
+    await app.close();
+  };
+  let draining: Promise<void> | undefined;
+  const bound = (listener.server.address() as AddressInfo).port;
+  return { host, port: bound, drain: () => (draining ??= drain()) };
+}
+
+function createApp(
+  { routes }: Pick<BuiltService, 'routes'>,
+  { credentials, log, maxMessageBytes = 4 * 1024 * 1024 }: ConnectServeOptions,
+) {
+  const access = new Map<string, Access>();
+  const streams = new Set<ServedCall>();
+  const answers = new Set<Promise<unknown>>();
+  let ending = false;
+  const admit = createAdmission({ credentials, access, log });
+  /** Runs before the message of a call is read. */
+  const requestGate = async (context: HandlerContext): Promise<void> => {
+    if (ending) throw shuttingDown();
+    const socket = context.values.get(requestKey)?.raw.socket;
+    const arriving = {
+      path: `/${methodName(context.method)}`,
+      peer: `${socket?.remoteAddress}:${socket?.remotePort}`,
+      header: (name: string) => context.requestHeader.get(name) ?? '',
+      // The handshake refuses a certificate that none of our authorities signed.
+      certificate: () => (socket as Partial<TLSSocket> | undefined)?.getPeerCertificate?.(),
+    };
+    const admitted = await admit(arriving).catch((refusal: PublicError) => {
+      throw toConnectError(refusal);
+    });
+    context.values.set(admittedKey, admitted);
+  };
+  const router = createConnectRouter({
+    requestGate,
+    acceptCompression: [compressionGzip],
+    readMaxBytes: maxMessageBytes,
+    writeMaxBytes: maxMessageBytes,
+    // A mistyped field of a request must not go unnoticed.
+    jsonOptions: { ignoreUnknownFields: false },
+  });
+  for (const route of routes) {
+    for (const method of route.service.methods) access.set(`/${methodName(method)}`, accessTo(route, method));
+    addRoute(router, route, log, streams);
+  }
+  const app = fastify({ forceCloseConnections: false });
+  app.removeAllContentTypeParsers();
+  // Connect reads the body.
+  app.addContentTypeParser('*', (_request, _body, done) => done(null));
+  app.setNotFoundHandler(async (_request, reply) =>
+    reply.code(404).send({ code: 'unimplemented', message: 'there is no such method' }),
+  );
+  for (const handler of router.handlers) {
+    const answer = async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
+      const values = createContextValues().set(requestKey, request);
+      const call = universalRequestFromNodeRequest(request.raw, reply.raw, undefined, values);
+      await universalResponseToNodeResponse(await handler(call), reply.raw);
+    };
+    // By POST alone: the address of a GET would hold the request, and addresses are logged.
+    app.post(handler.requestPath, (request, reply) => {
+      reply.hijack();
+      // An unheard error event would end the process; what follows it is `close`.
+      for (const end of [request.raw, reply.raw]) end.on('error', () => undefined);
+      const answered = new Promise<void>((resolve) => reply.raw.once('close', resolve));
+      answers.add(answered);
+      void answered.then(() => answers.delete(answered));
+      answer(request, reply).catch((error: unknown) => {
+        log.debug({ method: methodName(handler.method), error }, 'answer not delivered');
+        reply.raw.destroy();
+      });
+    });
+  }
+  return {
+    app,
+    /** Ends every stream, and refuses calls from now on. */
+    drainStreams(): void {
+      ending = true;
+      for (const call of streams) call.cancel(shuttingDown());
+    },
+    settled: async () => Promise.allSettled(answers),
+  };
+}
