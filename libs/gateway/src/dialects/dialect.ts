@@ -1,38 +1,28 @@
 import { TokenKind, type ExchangeResponse, type IntrospectResponse } from '@tessera/proto-gen/token';
 import type { GrantType } from '@tessera/oauth';
-
-/** Every parameter a body endpoint reads, under the name it has inside. */
-export type Field =
-  | 'authReqId'
-  | 'bindingMessage'
-  | 'clientId'
-  | 'clientNotificationToken'
-  | 'clientSecret'
-  | 'code'
-  | 'codeVerifier'
-  | 'decision'
-  | 'deviceCode'
-  | 'grantType'
-  | 'idTokenHint'
-  | 'loginHint'
-  | 'loginHintToken'
-  | 'reasonRevoked'
-  | 'redirectUri'
-  | 'refreshToken'
-  | 'requestedExpiry'
-  | 'resource'
-  | 'scope'
-  | 'token';
+import type { ParameterNames } from './parameter-names.ts';
 
 /** How one media type names parameters and writes answers. No rule lives here. */
 export interface Dialect {
   readonly name: 'contract' | 'standard';
-  /** Names on the wire; a field without one does not exist in the dialect. */
-  readonly names: Readonly<Partial<Record<Field, string>>>;
+  readonly names: ParameterNames;
   grantType(name: string): GrantType | undefined;
   tokens(response: ExchangeResponse): object;
   introspection(response: IntrospectResponse): object;
   failure(code: string, message: string): object;
+}
+
+/** The members of a token response (RFC 6749 §5.1, OIDC Core §3.1.3.3) under the contract's names; empty ones are left out. */
+export function tokenMembers(response: ExchangeResponse): Readonly<Record<string, string | number>> {
+  const { accessToken, expiresIn, scope, refreshToken, idToken } = response;
+  return {
+    accessToken,
+    tokenType: 'Bearer',
+    expiresIn,
+    ...(scope === '' ? {} : { scope }),
+    ...(refreshToken === '' ? {} : { refreshToken }),
+    ...(idToken === '' ? {} : { idToken }),
+  };
 }
 
 /** RFC 7662 §2.2, and the tenant. */

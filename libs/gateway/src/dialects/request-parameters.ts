@@ -1,5 +1,6 @@
 import { OAuthError } from '@tessera/oauth';
-import type { Dialect, Field } from './dialect.ts';
+import type { Dialect } from './dialect.ts';
+import type { Field } from './parameter-names.ts';
 
 /** The parameters of one request, read by their inside names. One sent without a value counts as missing. */
 export interface RequestParameters {
@@ -11,7 +12,7 @@ export interface RequestParameters {
 }
 
 export function requestParameters(values: ReadonlyMap<string, string>, dialect: Dialect): RequestParameters {
-  const text = (field: Field) => values.get(dialect.names[field] ?? '') ?? '';
+  const text = (field: Field) => values.get(dialect.names.get(field) ?? '') ?? '';
   const get = (field: Field) => {
     const value = text(field);
     return value === '' ? undefined : value;

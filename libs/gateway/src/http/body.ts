@@ -2,7 +2,8 @@ import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
 import type { FastifyRequest } from 'fastify';
 import { OAuthError } from '@tessera/oauth';
-import { contractNames, contractNotes } from '../dialects/contract.ts';
+import { contractNotes } from '../dialects/contract.ts';
+import { contractNames } from '../dialects/parameter-names.ts';
 import { parseForm, parseJson } from './parameters.ts';
 
 /** Bodies above this many bytes are refused. */
@@ -15,6 +16,9 @@ export interface Body {
   readonly type: MediaType;
   readonly parameters: ReadonlyMap<string, string>;
 }
+
+/** The members that a body of the contract may have. */
+const contractMembers: ReadonlySet<string> = new Set(contractNames.values());
 
 const mediaTypePattern = /^application\/(json|x-www-form-urlencoded)(?: *; *charset=(?:utf-8|"utf-8"))?$/i;
 
@@ -38,7 +42,7 @@ export function readBody(request: FastifyRequest, accepted: readonly MediaType[]
   if (type === undefined || !accepted.includes(type) || encoding !== 'identity') throw unsupported();
   if (count(request.raw, 'content-type') > 1) throw unsupported();
   const text = decode(bytes);
-  const parameters = type === 'json' ? parseJson(text, contractNames, contractNotes) : parseForm(text);
+  const parameters = type === 'json' ? parseJson(text, contractMembers, contractNotes) : parseForm(text);
   return { type, parameters };
 }
 
