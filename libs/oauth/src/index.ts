@@ -2,7 +2,7 @@
  * Pure protocol: parameters, PKCE, scopes, redirect rules, the error table, claims, metadata.
  * No I/O, clock, randomness or environment: callers pass what it needs.
  *
- *     gateway ─> request/authorization-request, redirect-response, token/bearer, route-demand   what comes in and goes out
+ *     gateway ─> request/ (authorization-request, client-authentication, redirect-response), token/ (bearer, route-demand)
  *     authorize, device, token ─> request/ (pkce, redirect-uri, scopes, claims-parameter), grant-types   the rules
  *     token ─> token/ (token-claims, custom-claims, user-claims)   what tokens say
  *     keys, verifiers ─> signing-algorithms, public-jwk; gateway ─> metadata; all ─> errors   code, status, sentence, cause
@@ -15,6 +15,7 @@ export * from './public-jwk.ts';
 export * from './signing-algorithms.ts';
 export * from './request/authorization-request.ts';
 export * from './request/claims-parameter.ts';
+export * from './request/client-authentication.ts';
 export * from './request/pkce.ts';
 export * from './request/redirect-response.ts';
 export * from './request/redirect-uri.ts';

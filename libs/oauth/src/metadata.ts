@@ -1,5 +1,6 @@
 import { passwordAcr } from './token/token-claims.ts';
 import { grantTypes } from './grant-types.ts';
+import { clientAuthenticationMethods } from './request/client-authentication.ts';
 import { builtInScopes } from './request/scopes.ts';
 import { defaultSigningAlgorithm } from './signing-algorithms.ts';
 import { userInfoClaimNames } from './token/user-claims.ts';
@@ -47,7 +48,8 @@ export function endpointUri(issuer: string, endpoint: Endpoint): string {
   return (issuer.endsWith('/') ? issuer.slice(0, -1) : issuer) + endpointPaths[endpoint];
 }
 
-const clientAuthentication = ['client_secret_basic', 'client_secret_post'];
+const methods = clientAuthenticationMethods.map(({ name }) => name);
+const provingMethods = clientAuthenticationMethods.filter(({ proves }) => proves).map(({ name }) => name);
 
 /** The contract's table, in its order and with its names and values. */
 function contractFields(issuer: string) {
@@ -62,7 +64,7 @@ function contractFields(issuer: string) {
     response_types_supported: ['code'],
     subject_types_supported: ['public'],
     id_token_signing_alg_values_supported: [defaultSigningAlgorithm],
-    token_endpoint_auth_methods_supported: clientAuthentication,
+    token_endpoint_auth_methods_supported: provingMethods,
     grant_types_supported: grantTypes.map((grantType) => grantType.name),
     scopes_supported: ['openid', 'profile', 'email', 'phone', 'offline_access'],
   };
@@ -116,9 +118,9 @@ export function authorizationServerMetadata(issuer: string, deliveryModes: reado
     grant_types_supported: grantTypes.map((grantType) => grantType.standard),
     subject_types_supported: ['public'],
     id_token_signing_alg_values_supported: [defaultSigningAlgorithm],
-    token_endpoint_auth_methods_supported: [...clientAuthentication, 'none'],
-    introspection_endpoint_auth_methods_supported: clientAuthentication,
-    revocation_endpoint_auth_methods_supported: [...clientAuthentication, 'none'],
+    token_endpoint_auth_methods_supported: methods,
+    introspection_endpoint_auth_methods_supported: provingMethods,
+    revocation_endpoint_auth_methods_supported: methods,
     code_challenge_methods_supported: ['S256'],
     authorization_response_iss_parameter_supported: true,
     claims_supported: claimsSupported,

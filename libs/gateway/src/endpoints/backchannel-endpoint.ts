@@ -1,13 +1,13 @@
 import { rootCall } from '@tessera/rpc';
 import { OAuthError } from '@tessera/oauth';
-import { hasSecret, requiredClientAuthentication } from './sent-credentials.ts';
+import { hasSecret, requiredCredentials } from './sent-credentials.ts';
 import { countStart } from '../http/start-limit.ts';
 import type { Endpoint } from './endpoint.ts';
 
 /** `POST /backchannel_authentication` (CIBA Core §7.1 and §7.3). Exactly one hint; `acr_values` is ignored. */
 export const backchannelAuthentication: Endpoint = async (request, gateway) => {
   const { incoming, parameters } = request;
-  const client = requiredClientAuthentication(request);
+  const client = requiredCredentials(request);
   const { clientId, clientSecret } = client;
   if (parameters.get('idTokenHint') !== undefined || parameters.get('loginHintToken') !== undefined) {
     throw new OAuthError('invalid_request', 'The only hint that is supported is login_hint.');

@@ -1,12 +1,12 @@
 import { rootCall } from '@tessera/rpc';
-import { hasSecret, requiredClientAuthentication } from './sent-credentials.ts';
+import { hasSecret, requiredCredentials } from './sent-credentials.ts';
 import { countStart } from '../http/start-limit.ts';
 import type { Endpoint } from './endpoint.ts';
 
 /** `POST /device_authorization` (RFC 8628 §3.1 and §3.2). */
 export const deviceAuthorization: Endpoint = async (request, gateway) => {
   const { incoming, parameters } = request;
-  const client = requiredClientAuthentication(request);
+  const client = requiredCredentials(request);
   const { clientId, clientSecret } = client;
   const caller = incoming.caller();
   // The device service counts those with a secret once it is verified.

@@ -1,6 +1,6 @@
 import { rootCall } from '@tessera/rpc';
 import { OAuthError } from '@tessera/oauth';
-import { clientAuthentication } from './sent-credentials.ts';
+import { sentCredentials } from './sent-credentials.ts';
 import { admitCaller } from './trusted-callers.ts';
 import type { Endpoint } from './endpoint.ts';
 
@@ -26,7 +26,7 @@ export const revokeByContract: Endpoint = async (request, { peers, config }) => 
 /** `POST /revoke` (RFC 7009): the client authenticates, an unknown token is answered like a revoked one (§2.2). */
 export const revokeByStandard: Endpoint = async (request, { peers }) => {
   const { incoming, parameters } = request;
-  const credentials = clientAuthentication(request);
+  const credentials = sentCredentials(request);
   if (credentials === undefined) throw new OAuthError('invalid_client', 'Client authentication is required.');
   const token = parameters.required('token', 'The token is missing.');
   await peers.token.revoke(

@@ -1,7 +1,7 @@
 import { annotate } from '@tessera/telemetry';
 import { rootCall } from '@tessera/rpc';
 import { OAuthError } from '@tessera/oauth';
-import { requiredClientAuthentication } from './sent-credentials.ts';
+import { requiredCredentials } from './sent-credentials.ts';
 import type { Endpoint } from './endpoint.ts';
 
 /** `POST /token` (RFC 6749 §3.2): one exchange, whatever the grant. */
@@ -15,7 +15,7 @@ export const token: Endpoint = async (request, { peers }) => {
   const response = await peers.token.exchange(
     {
       caller: incoming.caller(),
-      credentials: requiredClientAuthentication(request),
+      credentials: requiredCredentials(request),
       grantType: grantType.name,
       scope: parameters.text('scope'),
       resource: parameters.text('resource'),

@@ -1,7 +1,7 @@
 import { OAuthError } from '@tessera/oauth';
 import { coverInternet, isEverything } from '../server/caller-address.ts';
 import type { GatewayConfig } from '../config.ts';
-import { clientAuthentication, hasSecret, type ClientAuthentication } from './sent-credentials.ts';
+import { sentCredentials, hasSecret, type SentCredentials } from './sent-credentials.ts';
 import type { EndpointRequest } from './endpoint.ts';
 
 /**
@@ -12,8 +12,8 @@ import type { EndpointRequest } from './endpoint.ts';
 export function admitCaller(
   request: EndpointRequest,
   config: Pick<GatewayConfig, 'TESSERA_PROFILE' | 'TESSERA_TRUSTED_CALLERS'>,
-): ClientAuthentication | undefined {
-  const client = clientAuthentication(request);
+): SentCredentials | undefined {
+  const client = sentCredentials(request);
   if (client !== undefined && hasSecret(client)) return client;
   const { ipAddress } = request.incoming;
   if (config.TESSERA_PROFILE === 'contract' && config.TESSERA_TRUSTED_CALLERS.contains(ipAddress))
