@@ -14,8 +14,8 @@ export const areas = {
   ],
   sessions: ['libs/authorize/src/sessions/*.ts', 'libs/authorize/src/store/store*.ts'],
   'client authentication': [
-    'libs/directory-client/src/client-authentication.ts',
-    'libs/directory-client/src/verified-secrets.ts',
+    'libs/directory-client/src/client-authentication/*.ts',
+    'libs/oauth/src/request/client-authentication.ts',
     'libs/token/src/authenticate-client.ts',
   ],
   SQL: ['libs/{authorize,device,token,keys,directory}/src/**/*.postgres.ts'],

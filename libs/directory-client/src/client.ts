@@ -1,10 +1,10 @@
 import { ChangeKind } from '@tessera/proto-gen/directory';
 import { isActive, isServedAt, mayUse } from './access.ts';
-import { ClientAuthenticator } from './client-authentication.ts';
+import { ClientAuthenticator } from './client-authentication/client-authenticator.ts';
 import { DirectoryCache } from './directory-cache.ts';
 import type { DirectoryClient, DirectoryClientOptions } from './directory-client-types.ts';
 import { IssuerList } from './tenant-issuers.ts';
-import { VerifiedSecrets } from './verified-secrets.ts';
+import { VerifiedSecrets } from './client-authentication/verified-secrets.ts';
 import { ChangeWatch } from './change-watch.ts';
 
 /**

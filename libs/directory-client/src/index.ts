@@ -3,15 +3,15 @@
  * and a change takes effect within a second.
  *
  *     authorize, device, token ─> client ─┬─> directory-cache ─> record-cache ──> directory
- *                                         └─> client-authentication ─> single-flight, verified-secrets ──> directory
+ *                                         └─> client-authentication/ client-authenticator ─> secret-guess, verified-secrets ──> directory
  *     change-watch <── WatchChanges of directory; drops what changed from the caches
  *     gateway ─> tenant-issuers   the complete list, followed in the same way
  */
 export { isActive, isServedAt, mayUse } from './access.ts';
 export type { RequestedIssuer } from './access.ts';
-export { ClientRefusal } from './client-authentication.ts';
+export { ClientRefusal } from './client-authentication/client-authenticator.ts';
 export { createDirectoryClient } from './client.ts';
-export { refusedClient } from './refused-client.ts';
+export { refusedClient } from './client-authentication/refused-client.ts';
 export { watchTenantIssuers } from './tenant-issuers.ts';
 export type { TenantIssuers, WatchedIssuers } from './tenant-issuers.ts';
 export type * from './directory-client-types.ts';

@@ -1,34 +1,24 @@
-import { hash } from 'node:crypto';
-import { addressKey, type Limiter, type LimitRule } from '@tessera/stores';
+import type { Limiter } from '@tessera/stores';
 import { rootCall } from '@tessera/rpc';
 import type { CallOptions, Client } from '@tessera/rpc';
-import { OAuthError, temporarilyUnavailable } from '@tessera/oauth';
+import { OAuthError } from '@tessera/oauth';
 import {
   ApplicationType,
   ChangeKind,
   type DirectoryService,
   type WatchChangesResponse,
 } from '@tessera/proto-gen/directory';
-import { isActive, isServedAt } from './access.ts';
-import type { DirectoryCache } from './directory-cache.ts';
-import { SingleFlight, type Flight } from './single-flight.ts';
+import { isActive, isServedAt } from '../access.ts';
+import type { DirectoryCache } from '../directory-cache.ts';
+import { SecretGuess } from './secret-guess.ts';
+import { SingleFlight, type Flight } from '../single-flight.ts';
 import type {
   AcceptedClients,
   ApplicationRecord,
   AuthenticationOptions,
   ClientCredentials,
-} from './directory-client-types.ts';
+} from '../directory-client-types.ts';
 import type { VerifiedSecrets } from './verified-secrets.ts';
-
-const perClientAndAddress = { name: 'client-secret.application', limit: 20, windowSeconds: 300 };
-/**
- * Over all addresses. Beyond it, every address has five attempts instead of twenty. It is not zero, because guesses from
- * many addresses must not lock out the client itself, which needs one attempt per process.
- */
-const perClient = { name: 'client-secret.client', limit: 500, windowSeconds: 300 };
-const underAttack = { ...perClientAndAddress, limit: 5 };
-/** Higher, because many applications behind one address may have a wrong secret. */
-const perAddress = { name: 'client-secret.address', limit: 300, windowSeconds: 300 };
 
 /** Why a client was refused, for audit trails. The client never sees it. */
 export class ClientRefusal extends Error {
@@ -146,13 +136,8 @@ export class ClientAuthenticator {
     call: CallOptions,
     flight: Flight,
   ): Promise<ApplicationRecord | undefined> {
-    const keys = {
-      both: hash('sha256', `${clientId}\0${addressKey(ipAddress)}`, 'base64url'),
-      address: addressKey(ipAddress),
-      client: clientId,
-    };
-    const guess = new Guess(this.#limiter);
-    await guess.begin(keys);
+    const guess = new SecretGuess(this.#limiter);
+    await guess.begin(clientId, ipAddress);
     let client: ApplicationRecord | undefined;
     let verification;
     try {
@@ -173,65 +158,9 @@ export class ClientAuthenticator {
       const expiresAt = Number(verification.expiresAt);
       this.#secrets.add(clientId, { digest, tenantId: client.tenant.tenantId, expiresAt });
     }
-    await guess.end('withdrawn', perClientAndAddress);
+    await guess.end('succeeded');
     return client;
   }
-}
-
-/** A guess of a secret on its limits: those of the address, of the client, and of both together. */
-class Guess {
-  readonly #limiter: Limiter | undefined;
-  readonly #begun: Counted[] = [];
-
-  constructor(limiter: Limiter | undefined) {
-    this.#limiter = limiter;
-  }
-
-  /**
-   * Counts before the check, so that concurrent guesses are limited like consecutive ones. Throws `rate_limited` after too
-   * many failed guesses, `temporarily_unavailable` while too many are in progress.
-   */
-  async begin(keys: {
-    readonly both: string;
-    readonly address: string;
-    readonly client: string;
-  }): Promise<void> {
-    const limiter = this.#limiter;
-    if (limiter === undefined) return;
-    await this.#count(limiter, perAddress, keys.address);
-    const ofClient = await limiter.beginGuess(perClient, keys.client, { wait: false });
-    if (ofClient.allowed) this.#begun.push({ rule: perClient, key: keys.client });
-    await this.#count(limiter, ofClient.allowed ? perClientAndAddress : underAttack, keys.both);
-  }
-
-  /** @param forgiven the rule whose failed guesses are forgotten; an attacker with one valid client must gain none on the others */
-  async end(outcome: 'failed' | 'withdrawn', forgiven?: LimitRule): Promise<void> {
-    const limiter = this.#limiter;
-    if (limiter === undefined) return;
-    await Promise.all(
-      this.#begun.map(({ rule, key }) =>
-        limiter.endGuess(rule, key, rule.name === forgiven?.name ? 'forgiven' : outcome),
-      ),
-    );
-  }
-
-  async #count(limiter: Limiter, rule: LimitRule, key: string): Promise<void> {
-    const { allowed, busy, retryAfterSeconds } = await limiter.beginGuess(rule, key);
-    if (allowed) {
-      this.#begun.push({ rule, key });
-      return;
-    }
-    // It is not checked, so it is no guess.
-    await this.end('withdrawn');
-    if (busy)
-      throw temporarilyUnavailable(new Error('Too many secrets are being verified.'), retryAfterSeconds);
-    throw new OAuthError('rate_limited', 'Too many attempts. Try again later.', { retryAfterSeconds });
-  }
-}
-
-interface Counted {
-  readonly rule: LimitRule;
-  readonly key: string;
 }
 
 function isAccepted(

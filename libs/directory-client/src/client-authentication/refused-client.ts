@@ -1,5 +1,5 @@
 import type { OAuthError } from '@tessera/oauth';
-import type { DirectoryClient } from './directory-client-types.ts';
+import type { DirectoryClient } from '../directory-client-types.ts';
 
 const ordinary: ReadonlySet<string> = new Set([
   'authorization_pending',
