@@ -15,7 +15,7 @@ const failuresUntilWarning = 3;
  */
 const silenceMs = 3_000;
 
-export interface ChangeWatchOptions {
+export interface ChangeWatchDeps {
   readonly directory: Client<typeof DirectoryService>;
   readonly runtime: Pick<Runtime, 'log' | 'random'>;
   readonly onChange: (change: WatchChangesResponse) => void;
@@ -25,7 +25,7 @@ export interface ChangeWatchOptions {
 
 /** Follows the directory's changes, reconnects when the stream ends, and knows whether it is connected. */
 export class ChangeWatch {
-  readonly #options: ChangeWatchOptions;
+  readonly #deps: ChangeWatchDeps;
   readonly #closing = new AbortController();
   readonly #running: Promise<void>;
   #connected = false;
@@ -33,8 +33,8 @@ export class ChangeWatch {
   #sequence = 0n;
   #failures = 0;
 
-  constructor(options: ChangeWatchOptions) {
-    this.#options = options;
+  constructor(deps: ChangeWatchDeps) {
+    this.#deps = deps;
     this.#running = this.#run();
   }
 
@@ -55,7 +55,7 @@ export class ChangeWatch {
       this.#failures += 1;
       // Servers close old connections regularly, so a single end is not logged.
       if (this.#failures === failuresUntilWarning) {
-        this.#options.runtime.log.warn({ reason }, 'cannot watch the directory; caching for one second only');
+        this.#deps.runtime.log.warn({ reason }, 'cannot watch the directory; caching for one second only');
       }
       await this.#backOff();
     }
@@ -65,7 +65,7 @@ export class ChangeWatch {
   async #follow(): Promise<string> {
     const ending = new AbortController();
     const signal = AbortSignal.any([ending.signal, this.#closing.signal]);
-    const { directory } = this.#options;
+    const { directory } = this.#deps;
     const silence = isLocal(directory) ? undefined : new SilenceTimer(silenceMs, () => ending.abort());
     try {
       const stream = directory.watchChanges(
@@ -89,15 +89,15 @@ export class ChangeWatch {
   #receive(message: WatchChangesResponse, isFirst: boolean): void {
     const isPosition = message.kind === ChangeKind.UNSPECIFIED;
     const follows = isPosition ? this.#confirmed && message.sequence === this.#sequence : !isFirst;
-    if (!follows) this.#options.onGap();
+    if (!follows) this.#deps.onGap();
     if (isPosition) this.#confirmed = true;
-    else this.#options.onChange(message);
+    else this.#deps.onChange(message);
     this.#sequence = message.sequence;
     // Missed changes follow the position that a stream resumes from: until they have arrived, the cache is not trusted.
     if (isFirst && follows) return;
     this.#connected = true;
     if (this.#failures >= failuresUntilWarning) {
-      this.#options.runtime.log.info('watching the directory again');
+      this.#deps.runtime.log.info('watching the directory again');
     }
     this.#failures = 0;
   }
@@ -105,7 +105,7 @@ export class ChangeWatch {
   /** Doubling pauses with jitter, so that clients do not reconnect to a restarted directory all at once. */
   async #backOff(): Promise<void> {
     const longest = Math.min(longestPauseMs, shortestPauseMs * 2 ** Math.min(this.#failures - 1, 10));
-    const jitter = this.#options.runtime.random.bytes(2).readUInt16BE() / 0x1_0000;
+    const jitter = this.#deps.runtime.random.bytes(2).readUInt16BE() / 0x1_0000;
     const waiting = pause(longest * (0.5 + jitter / 2), undefined, {
       signal: this.#closing.signal,
       ref: false,

@@ -2,7 +2,7 @@ import { ChangeKind } from '@tessera/proto-gen/directory';
 import { isActive, isServedAt, mayUse } from './access.ts';
 import { ClientAuthenticator } from './client-authentication/client-authenticator.ts';
 import { DirectoryCache } from './directory-cache.ts';
-import type { DirectoryClient, DirectoryClientOptions } from './directory-client-types.ts';
+import type { DirectoryClient, DirectoryClientDeps } from './directory-client-types.ts';
 import { IssuerList } from './tenant-issuers.ts';
 import { VerifiedSecrets } from './client-authentication/verified-secrets.ts';
 import { ChangeWatch } from './change-watch.ts';
@@ -15,8 +15,8 @@ const watchedMs = 600_000;
 const unwatchedMs = 1_000;
 
 /** Watches the directory until `close`. */
-export function createDirectoryClient(options: DirectoryClientOptions): DirectoryClient {
-  const { directory, runtime, limiter } = options;
+export function createDirectoryClient(deps: DirectoryClientDeps): DirectoryClient {
+  const { directory, runtime, limiter } = deps;
   const { clock, random } = runtime;
   const watched = () => watch.connected;
   const cache = new DirectoryCache({
@@ -33,13 +33,13 @@ export function createDirectoryClient(options: DirectoryClientOptions): Director
     onChange(change) {
       cache.drop(change);
       authenticator.drop(change);
-      options.onChange?.(change);
+      deps.onChange?.(change);
       if (change.kind === ChangeKind.TENANT) issuers.drop();
     },
     onGap() {
       cache.clear();
       authenticator.clear();
-      options.onGap?.();
+      deps.onGap?.();
       issuers.drop();
     },
   });

@@ -17,7 +17,7 @@ const capacity = 25_000;
 /** The form of a registered identifier; anything else is unknown without a call. */
 const plausibleId = /^[\x21-\x7e]{1,128}$/;
 
-export interface DirectoryCacheOptions {
+export interface DirectoryCacheDeps {
   readonly directory: Client<typeof DirectoryService>;
   readonly clock: Clock;
   /** The current maximum age of a record, in milliseconds. */
@@ -31,7 +31,7 @@ export class DirectoryCache {
   readonly #users: RecordCache<User>;
   readonly #tenants: RecordCache<Tenant>;
 
-  constructor({ directory, clock, maxAge }: DirectoryCacheOptions) {
+  constructor({ directory, clock, maxAge }: DirectoryCacheDeps) {
     this.#directory = directory;
     this.#applications = new RecordCache({ clock, maxAge, capacity });
     this.#users = new RecordCache({ clock, maxAge, capacity });

@@ -40,7 +40,7 @@ export interface AuthenticationOptions {
   readonly at: RequestedIssuer;
 }
 
-export interface DirectoryClientOptions {
+export interface DirectoryClientDeps {
   readonly directory: Client<typeof DirectoryService>;
   readonly runtime: Pick<Runtime, 'clock' | 'random' | 'log'>;
   /** Limits wrong client secrets. Only callers that never authenticate clients may omit it. */

@@ -2,7 +2,7 @@ import { boundedCache, type BoundedCache, type Clock } from '@tessera/kit';
 import type { CallOptions } from '@tessera/rpc';
 import { SingleFlight } from './single-flight.ts';
 
-export interface RecordCacheOptions {
+export interface RecordCacheDeps {
   readonly clock: Clock;
   /** The current maximum age of a record, in milliseconds. */
   readonly maxAge: () => number;
@@ -20,13 +20,13 @@ interface Entry<V> {
  * was in progress when its record was dropped is not cached either, because its result may be stale.
  */
 export class RecordCache<V extends object> {
-  readonly #options: RecordCacheOptions;
+  readonly #deps: RecordCacheDeps;
   readonly #entries: BoundedCache<Entry<V>>;
   readonly #lookups = new SingleFlight<V | undefined>();
 
-  constructor(options: RecordCacheOptions) {
-    this.#options = options;
-    this.#entries = boundedCache(options.capacity);
+  constructor(deps: RecordCacheDeps) {
+    this.#deps = deps;
+    this.#entries = boundedCache(deps.capacity);
   }
 
   /** @param load finds the record for all concurrent callers; it makes its calls with the options it is given */
@@ -38,7 +38,7 @@ export class RecordCache<V extends object> {
     const entry = this.#entries.get(key);
     if (entry !== undefined && this.#isFresh(entry)) return entry.value;
     return this.#lookups.run(key, call, async (flight, shared) => {
-      const fetchedAt = this.#options.clock.now();
+      const fetchedAt = this.#deps.clock.now();
       const value = await load(shared);
       if (value !== undefined && !flight.forgotten) this.#entries.set(key, { value, fetchedAt });
       return value;
@@ -68,7 +68,7 @@ export class RecordCache<V extends object> {
   }
 
   #isFresh(entry: Entry<V>): boolean {
-    const age = this.#options.clock.now() - entry.fetchedAt;
-    return age >= 0 && age <= this.#options.maxAge();
+    const age = this.#deps.clock.now() - entry.fetchedAt;
+    return age >= 0 && age <= this.#deps.maxAge();
   }
 }

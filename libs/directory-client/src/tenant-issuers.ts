@@ -28,15 +28,15 @@ export class IssuerList {
   #version = 0;
   #loadedVersion = -1;
 
-  constructor(options: {
+  constructor(deps: {
     readonly directory: Client<typeof DirectoryService>;
     readonly clock: Clock;
     /** The current maximum age of the list, in milliseconds. */
     readonly maxAge: () => number;
   }) {
-    this.#directory = options.directory;
-    this.#clock = options.clock;
-    this.#maxAge = options.maxAge;
+    this.#directory = deps.directory;
+    this.#clock = deps.clock;
+    this.#maxAge = deps.maxAge;
   }
 
   /** Throws `temporarily_unavailable` if there is no list yet and the directory is unavailable. */
@@ -115,11 +115,11 @@ export interface WatchedIssuers extends Pick<IssuerList, 'get' | 'current' | 're
 const watchedMs = 60_000;
 const unwatchedMs = 1_000;
 
-export function watchTenantIssuers(options: {
+export function watchTenantIssuers(deps: {
   readonly directory: Client<typeof DirectoryService>;
   readonly runtime: Pick<Runtime, 'clock' | 'random' | 'log'>;
 }): WatchedIssuers {
-  const { directory, runtime } = options;
+  const { directory, runtime } = deps;
   const list = new IssuerList({
     directory,
     clock: runtime.clock,

@@ -6,7 +6,7 @@ export const demoDeviceClientId = 'demo-tv';
 const deviceCookie = 'tessera_demo_device';
 const scope = 'openid profile offline_access orders.read';
 
-export interface DemoDeviceOptions {
+export interface DemoDeviceDeps {
   readonly issuer: () => string;
   readonly clock: Clock;
   readonly random: Random;
@@ -25,9 +25,9 @@ interface Started {
 }
 
 /** A page that acts as a device without a keyboard (RFC 8628): shows the code as text and QR code, and polls. */
-export function demoDevice(options: DemoDeviceOptions): (app: FastifyInstance) => void {
-  const { issuer, clock, page } = options;
-  const devices = new Remembered<Started>(clock, options.random);
+export function demoDevice(deps: DemoDeviceDeps): (app: FastifyInstance) => void {
+  const { issuer, clock, page } = deps;
+  const devices = new Remembered<Started>(clock, deps.random);
 
   async function wait(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
     const id = request.cookies[deviceCookie] ?? '';
@@ -37,7 +37,7 @@ export function demoDevice(options: DemoDeviceOptions): (app: FastifyInstance) =
       const answer = await poll(issuer(), device);
       if (answer['access_token'] !== undefined) {
         devices.take(id);
-        return options.received(reply, answer);
+        return deps.received(reply, answer);
       }
       if (answer['error'] === 'slow_down') device.intervalSeconds += 5;
       else if (answer['error'] !== 'authorization_pending') {

@@ -16,7 +16,7 @@ const viewsDirectory = new URL('../../views/', import.meta.url);
 const stateCookie = 'tessera_demo_state';
 const scope = 'openid profile email phone offline_access orders.read';
 
-export interface DemoClientOptions {
+export interface DemoClientDeps {
   /** URL of the server, without a trailing slash. */
   readonly issuer: () => string;
   readonly clock: Clock;
@@ -24,20 +24,20 @@ export interface DemoClientOptions {
 }
 
 /** Adds `/demo/` and the pages below it to the gateway's listener. */
-export function demoClient(options: DemoClientOptions): (app: FastifyInstance) => void {
+export function demoClient(deps: DemoClientDeps): (app: FastifyInstance) => void {
   const templates = new Eta({ views: fileURLToPath(viewsDirectory), autoEscape: true, cache: true });
   const style = readFileSync(new URL('demo.css', viewsDirectory), 'utf8');
-  const pending = new Remembered<PendingRequest>(options.clock, options.random);
+  const pending = new Remembered<PendingRequest>(deps.clock, deps.random);
   const page = async (reply: FastifyReply, template: string, data: object): Promise<FastifyReply> =>
     reply.type('text/html; charset=utf-8').headers(pageHeaders).send(templates.render(template, data));
   const device = demoDevice({
-    ...options,
+    ...deps,
     page,
     received: async (reply, answer) =>
       page(reply, './demo-result', {
         ok: true,
         again: '/demo/device',
-        sections: await sections(options.issuer(), answer, answer['access_token'], answer['id_token']),
+        sections: await sections(deps.issuer(), answer, answer['access_token'], answer['id_token']),
       }),
   });
 
@@ -45,10 +45,10 @@ export function demoClient(options: DemoClientOptions): (app: FastifyInstance) =
     device(app);
     app.get('/', async (_request, reply) => reply.redirect('/demo/', 302));
     app.get('/demo', async (_request, reply) => reply.redirect('/demo/', 302));
-    app.get('/demo/', async (_request, reply) => page(reply, './demo-start', { issuer: options.issuer() }));
+    app.get('/demo/', async (_request, reply) => page(reply, './demo-start', { issuer: deps.issuer() }));
     app.get('/demo/demo.css', async (_request, reply) => reply.type('text/css; charset=utf-8').send(style));
     app.get('/demo/sign-in', async (_request, reply) => {
-      const request = pendingRequest(options.random);
+      const request = pendingRequest(deps.random);
       const state = pending.keep(request);
       return reply
         .setCookie(stateCookie, state, {
@@ -57,7 +57,7 @@ export function demoClient(options: DemoClientOptions): (app: FastifyInstance) =
           sameSite: 'lax',
           maxAge: 600,
         })
-        .redirect(authorizationUrl(options.issuer(), state, request), 302);
+        .redirect(authorizationUrl(deps.issuer(), state, request), 302);
     });
     app.get(
       '/demo/callback',
@@ -71,7 +71,7 @@ export function demoClient(options: DemoClientOptions): (app: FastifyInstance) =
             description: 'Start again.',
           });
         if (code === undefined) return page(reply, './demo-failed', { error, description });
-        return page(reply, './demo-result', await results(options.issuer(), code, sent));
+        return page(reply, './demo-result', await results(deps.issuer(), code, sent));
       },
     );
   };

@@ -46,16 +46,16 @@ export class ClientAuthenticator {
   readonly #limiter: Limiter | undefined;
   readonly #verifications = new SingleFlight<ApplicationRecord | undefined>();
 
-  constructor(parts: {
+  constructor(deps: {
     readonly directory: Client<typeof DirectoryService>;
     readonly cache: DirectoryCache;
     readonly secrets: VerifiedSecrets;
     readonly limiter: Limiter | undefined;
   }) {
-    this.#directory = parts.directory;
-    this.#cache = parts.cache;
-    this.#secrets = parts.secrets;
-    this.#limiter = parts.limiter;
+    this.#directory = deps.directory;
+    this.#cache = deps.cache;
+    this.#secrets = deps.secrets;
+    this.#limiter = deps.limiter;
   }
 
   async authenticate(

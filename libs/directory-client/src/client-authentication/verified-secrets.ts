@@ -20,7 +20,7 @@ interface VerifiedSecret {
   readonly expiresAt: number;
 }
 
-export interface VerifiedSecretsOptions {
+export interface VerifiedSecretsDeps {
   readonly clock: Clock;
   readonly random: Random;
   /** Whether changes reach this process now; if not, no secret is trusted for longer than `unwatchedMs`. */
@@ -33,13 +33,13 @@ export interface VerifiedSecretsOptions {
  * timing-safe comparison, because an attacker can neither predict nor see one. An HMAC would cost ten times as much.
  */
 export class VerifiedSecrets {
-  readonly #options: VerifiedSecretsOptions;
+  readonly #deps: VerifiedSecretsDeps;
   readonly #key: string;
   readonly #byClient: BoundedCache<readonly VerifiedSecret[]>;
 
-  constructor(options: VerifiedSecretsOptions) {
-    this.#options = options;
-    this.#key = options.random.bytes(32).toString('base64url');
+  constructor(deps: VerifiedSecretsDeps) {
+    this.#deps = deps;
+    this.#key = deps.random.bytes(32).toString('base64url');
     this.#byClient = boundedCache(capacity);
   }
 
@@ -50,16 +50,16 @@ export class VerifiedSecrets {
   has(clientId: string, digest: string): boolean {
     const secret = this.#find(clientId, digest);
     if (secret === undefined) return false;
-    const now = this.#options.clock.now();
+    const now = this.#deps.clock.now();
     if (secret.expiresAt !== 0 && now >= secret.expiresAt * 1000) return false;
     const age = now - secret.verifiedAt;
-    return age >= 0 && age <= (this.#options.watched() ? maximumAgeMs : this.#options.unwatchedMs);
+    return age >= 0 && age <= (this.#deps.watched() ? maximumAgeMs : this.#deps.unwatchedMs);
   }
 
   /** Whether the caller is to report the use to the directory: true for one caller every few minutes. */
   takeReport(clientId: string, digest: string): boolean {
     const secret = this.#find(clientId, digest);
-    const now = this.#options.clock.now();
+    const now = this.#deps.clock.now();
     if (secret === undefined || now - secret.reportedAt < reportIntervalMs) return false;
     secret.reportedAt = now;
     return true;
@@ -68,7 +68,7 @@ export class VerifiedSecrets {
   /** An application has at most two secrets, so two are kept. */
   add(clientId: string, secret: Omit<VerifiedSecret, 'verifiedAt' | 'reportedAt'>): void {
     const others = (this.#byClient.get(clientId) ?? []).filter((other) => other.digest !== secret.digest);
-    const now = this.#options.clock.now();
+    const now = this.#deps.clock.now();
     const verified = { ...secret, verifiedAt: now, reportedAt: now };
     this.#byClient.set(clientId, [verified, ...others].slice(0, 2));
   }

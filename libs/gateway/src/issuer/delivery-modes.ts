@@ -12,24 +12,24 @@ export interface DeliveryModes {
   current(): Promise<readonly string[]>;
 }
 
-export function createDeliveryModes(options: {
+export function createDeliveryModes(deps: {
   /** Asks `device`, with a deadline. */
   readonly fetch: () => Promise<readonly string[]>;
   readonly clock: Clock;
   readonly log: Logger;
 }): DeliveryModes {
-  const { clock } = options;
+  const { clock } = deps;
   let modes: readonly string[] = ['poll'];
   let nextAt = -Infinity;
   let pending: Promise<void> | undefined;
 
   async function refresh(): Promise<void> {
     try {
-      modes = await options.fetch();
+      modes = await deps.fetch();
       nextAt = clock.now() + freshMs;
     } catch (error) {
       nextAt = clock.now() + pauseMs;
-      options.log.warn({ error }, 'cannot fetch the CIBA delivery modes');
+      deps.log.warn({ error }, 'cannot fetch the CIBA delivery modes');
     } finally {
       pending = undefined;
     }

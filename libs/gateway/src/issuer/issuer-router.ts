@@ -42,13 +42,13 @@ const insertedMetadata = /^(\/\.well-known\/(?:oauth-authorization-server|openid
  * there too, unless it is the host of a tenant's own issuer
  * @param isSharedPath whether the shared issuer serves a path; no tenant's path hides it
  */
-export function createIssuerRouter(options: {
+export function createIssuerRouter(deps: {
   readonly current: () => TenantIssuers | undefined;
   readonly sharedIssuer: string | undefined;
   readonly isOtherName: (host: string) => boolean;
   readonly isSharedPath: (path: string) => boolean;
 }): IssuerRouter {
-  const { current, sharedIssuer, isOtherName, isSharedPath } = options;
+  const { current, sharedIssuer, isOtherName, isSharedPath } = deps;
   let indexed = indexOf(new Map(), sharedIssuer);
 
   function index(): IssuerIndex {

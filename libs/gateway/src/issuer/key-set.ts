@@ -40,43 +40,43 @@ export function createKeySets(open: (tenantId: string) => KeySet): KeySets & { r
   };
 }
 
-export interface KeySetOptions {
+export interface KeySetDeps {
   /** Asks `keys`, with a deadline. */
   readonly fetch: () => Promise<readonly PublicJwk[]>;
   readonly clock: Clock;
   readonly log: Logger;
 }
 
-export function createKeySet(options: KeySetOptions): KeySet {
+export function createKeySet(deps: KeySetDeps): KeySet {
   let copy: { readonly document: string; readonly fetchedAt: number } | undefined;
   let failedAt = -Infinity;
   let pending: Promise<void> | undefined;
 
   const refresh = async () => {
     try {
-      const keys = await options.fetch();
+      const keys = await deps.fetch();
       if (keys.length === 0) throw new Error('keys answered with an empty key set');
-      copy = { document: JSON.stringify({ keys }), fetchedAt: options.clock.now() };
+      copy = { document: JSON.stringify({ keys }), fetchedAt: deps.clock.now() };
     } catch (error) {
-      failedAt = options.clock.now();
-      options.log.warn({ error }, 'cannot fetch the public keys');
+      failedAt = deps.clock.now();
+      deps.log.warn({ error }, 'cannot fetch the public keys');
     } finally {
       pending = undefined;
     }
   };
 
   const youngerThan = (milliseconds: number) =>
-    copy !== undefined && options.clock.now() - copy.fetchedAt < milliseconds ? copy.document : undefined;
+    copy !== undefined && deps.clock.now() - copy.fetchedAt < milliseconds ? copy.document : undefined;
   const fresh = () => youngerThan(freshMs);
   const lastGood = () => youngerThan(keyCopyTrustedForMs);
 
   return {
     fresh,
-    ageSeconds: () => (copy === undefined ? undefined : (options.clock.now() - copy.fetchedAt) / 1000),
+    ageSeconds: () => (copy === undefined ? undefined : (deps.clock.now() - copy.fetchedAt) / 1000),
     document: async () => {
       const current = fresh();
       if (current !== undefined) return current;
-      const isDue = options.clock.now() - failedAt >= pauseMs;
+      const isDue = deps.clock.now() - failedAt >= pauseMs;
       if (isDue || lastGood() === undefined) await (pending ??= refresh());
       const document = lastGood();
       if (document === undefined) throw temporarilyUnavailable();

@@ -36,14 +36,14 @@ export async function requireSameTime(database: Queryable, clock: Clock): Promis
 const intervalMs = 5_000;
 const retryMs = 500;
 
-export interface ClockWatchOptions {
+export interface ClockWatchDeps {
   readonly database: Queryable;
   readonly clock: Clock;
   readonly log: Logger;
 }
 
 /** Compares the clock of the process with the database's for as long as the process runs. */
-export function watchClock({ database, clock, log }: ClockWatchOptions) {
+export function watchClock({ database, clock, log }: ClockWatchDeps) {
   const closing = new AbortController();
   const { signal } = closing;
   /** The process's clock beside the monotonic one when the clocks last agreed; undefined before that, and after a step. */

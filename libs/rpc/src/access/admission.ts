@@ -8,7 +8,7 @@ import type { PublicError } from '../refusal.ts';
 import { authenticationBy, identityHelp, presentedToken, type Presented } from './authenticate-caller.ts';
 import { checkCaller, type Access, type AuthenticatedCaller } from './check-caller.ts';
 
-export interface AdmissionOptions {
+export interface AdmissionDeps {
   readonly credentials: RpcServerCredentials;
   /** By path: `/<service>/<method>`. A method without an entry is closed. */
   readonly access: ReadonlyMap<string, Access>;
@@ -32,7 +32,7 @@ const bearerTimeoutMs = 1_000;
  * The door of a server: authenticates the caller of each call and checks that the method is declared for it. What it throws is the
  * refusal as the caller may see it; the log has a line of each cause.
  */
-export function createAdmission({ credentials, access, log }: AdmissionOptions) {
+export function createAdmission({ credentials, access, log }: AdmissionDeps) {
   const identify = authenticationBy(credentials);
   const warnings = limitRepeats(log);
 

@@ -51,7 +51,7 @@ export interface Limiter {
   endGuess(rule: LimitRule, key: string, outcome: 'failed' | 'withdrawn' | 'forgiven'): Promise<void>;
 }
 
-export interface LimiterOptions {
+export interface LimiterDeps {
   readonly redis: RedisHandle | undefined;
   readonly clock: Clock;
   readonly log: Logger;
@@ -121,7 +121,7 @@ return 0`,
  * a Redis that lost its counters must not hand out new ones. While Redis is unavailable the memory limits alone, at half
  * the rate, and one line `ratelimit.degraded` says so.
  */
-export function createLimiter({ redis, clock, log, prefix }: LimiterOptions): Limiter {
+export function createLimiter({ redis, clock, log, prefix }: LimiterDeps): Limiter {
   const local = createCounters(clock);
   /** Guesses of this process in progress. */
   const begun = new Map<string, number>();

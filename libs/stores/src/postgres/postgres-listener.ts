@@ -15,7 +15,7 @@ export interface PostgresListener {
   close(): Promise<void>;
 }
 
-interface ListenerParts {
+interface ListenerDeps {
   /** A connection that is kept for as long as it works. */
   readonly connect: () => Promise<PoolClient>;
   /** Notifies the channel, by another connection. */
@@ -27,7 +27,7 @@ interface ListenerParts {
  * Hears announcements on one connection of its own, which it opens for the first listener and replaces when it ends. Behind
  * a pooler that lends connections for a transaction LISTEN succeeds and nothing is ever heard, so the way is proven first.
  */
-export function createPostgresListener({ connect, notify, log }: ListenerParts): PostgresListener {
+export function createPostgresListener({ connect, notify, log }: ListenerDeps): PostgresListener {
   const listeners = new Listeners();
   const closing = new AbortController();
   const { signal } = closing;

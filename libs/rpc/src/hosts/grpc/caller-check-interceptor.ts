@@ -1,7 +1,7 @@
 import { Code, ConnectError } from '@connectrpc/connect';
 import { ServerInterceptingCall } from '@grpc/grpc-js';
 import type { Metadata, ServerInterceptingCallInterface, ServerInterceptor } from '@grpc/grpc-js';
-import { createAdmission, type AdmissionOptions, type AdmittedCaller } from '../../access/admission.ts';
+import { createAdmission, type AdmissionDeps, type AdmittedCaller } from '../../access/admission.ts';
 import type { Presented } from '../../access/authenticate-caller.ts';
 import type { CallContext } from '../../call.ts';
 import { toStatus } from '../../error-status.ts';
@@ -25,8 +25,8 @@ export function headerIn(metadata: Metadata): Presented['header'] {
  * The caller check of a server as an interceptor, and the streams that passed it. It authenticates every call by its metadata and
  * certificate before a handler gets the message.
  */
-export function createCallerCheck(options: AdmissionOptions) {
-  const admit = createAdmission(options);
+export function createCallerCheck(deps: AdmissionDeps) {
+  const admit = createAdmission(deps);
   const streams = new Set<ServerInterceptingCallInterface>();
   let ending = false;
   const interceptor: ServerInterceptor = ({ path, requestStream, responseStream }, call) =>
