@@ -4,6 +4,7 @@ import type { Clock, Random } from '@tessera/kit';
 import { metrics } from '@tessera/telemetry';
 import { auditRow, type AuditEvent, type AuditRow } from './audit.ts';
 import { AuditFloods } from './audit-floods.ts';
+import { auditInsert, auditRecords } from './audit-insert.ts';
 import type { Database, Statement } from '@tessera/stores';
 
 /** Takes events of what changes no state, off the path of the request. */
@@ -152,17 +153,11 @@ class Batch {
   }
 }
 
-/**
- * Repeating it is harmless: a row that was written by an attempt without answer stays as it is. The records hold all that
- * the columns do, and go as one value: lists of parameters would be escaped element by element.
- */
+/** Repeating it is harmless: a row that was written by an attempt without answer stays as it is. */
 function insert(schema: string, rows: readonly AuditRow[]): Statement {
   return {
     name: `audit.${schema}.batch`,
-    text: `INSERT INTO ${schema}.audit_event (event_id, event, tenant_id, outcome, reason, record)
-SELECT r->>'eventId', r->>'event', r->>'tenantId', r->>'outcome', r->>'reason', r
-  FROM jsonb_array_elements($1::jsonb) AS r
-ON CONFLICT (event_id) DO NOTHING`,
-    values: [`[${rows.map((row) => row.record).join(',')}]`],
+    text: `${auditInsert(schema, 'SELECT jsonb_array_elements($1::jsonb)')} ON CONFLICT (event_id) DO NOTHING`,
+    values: [auditRecords(rows)],
   };
 }

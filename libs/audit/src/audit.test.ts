@@ -6,8 +6,8 @@ import { auditRow } from './audit.ts';
 const runtime = { clock: fakeClock(Date.UTC(2026, 0, 2)), random: systemRandom };
 
 describe('auditRow', () => {
-  it('turns an event into columns and one JSON record', () => {
-    const row = auditRow(
+  it('turns an event into one JSON record', () => {
+    const { eventId, record } = auditRow(
       {
         event: 'refresh.rotated',
         outcome: 'success',
@@ -17,15 +17,9 @@ describe('auditRow', () => {
       },
       runtime,
     );
-    expect(row).toMatchObject({
-      event: 'refresh.rotated',
-      tenantId: 'acme',
-      outcome: 'success',
-      reason: null,
-    });
-    expect(row.eventId).toMatch(/^[0-9A-HJKMNP-TV-Z]{26}$/);
-    expect(JSON.parse(row.record)).toEqual({
-      eventId: row.eventId,
+    expect(eventId).toMatch(/^[0-9A-HJKMNP-TV-Z]{26}$/);
+    expect(JSON.parse(record)).toEqual({
+      eventId,
       time: '2026-01-02T00:00:00.000Z',
       event: 'refresh.rotated',
       outcome: 'success',
@@ -40,14 +34,15 @@ describe('auditRow', () => {
     const details = Object.fromEntries(
       Array.from({ length: 100 }, (_, index) => [`${index}${hostile}`, hostile]),
     );
-    const row = auditRow(
+    const { record } = auditRow(
       { event: 'x', outcome: 'failure', reason: hostile, clientId: hostile, details },
       runtime,
     );
-    expect(row.reason).toMatch(/^a\ufffdb\ufffd\ufffd\ufffd\[31m\ufffd\ufffdx{500}$/);
-    expect(row.record.length).toBeLessThan(40_000);
-    expect(row.record).not.toMatch(/\\u|\p{Cc}/u);
-    expect(row.record.isWellFormed()).toBe(true);
+    const { reason } = JSON.parse(record) as { reason: string };
+    expect(reason).toMatch(/^a\ufffdb\ufffd\ufffd\ufffd\[31m\ufffd\ufffdx{500}$/);
+    expect(record.length).toBeLessThan(40_000);
+    expect(record).not.toMatch(/\\u|\p{Cc}/u);
+    expect(record.isWellFormed()).toBe(true);
   });
 
   it('cuts no character in half', () => {

@@ -21,13 +21,9 @@ export interface AuditEvent {
   readonly details?: Readonly<Record<string, string>>;
 }
 
-/** The columns of `audit_event`, ready as parameters of a statement. */
+/** A row of `<schema>.audit_event`; `auditInsert` reads its columns from the record. */
 export interface AuditRow {
   readonly eventId: string;
-  readonly event: string;
-  readonly tenantId: string | null;
-  readonly outcome: string;
-  readonly reason: string | null;
   /** JSON text of the whole event with its id and the time of this process. */
   readonly record: string;
 }
@@ -49,14 +45,7 @@ export function auditRow(
     ...(actor !== undefined && { actor: clean(actor) }),
     ...(details !== undefined && { details: clean(details) }),
   };
-  return {
-    eventId,
-    event: cleanText(event.event),
-    tenantId: event.tenantId === undefined ? null : cleanText(event.tenantId),
-    outcome: event.outcome,
-    reason: event.reason === undefined ? null : cleanText(event.reason),
-    record: JSON.stringify(record),
-  };
+  return { eventId, record: JSON.stringify(record) };
 }
 
 /** The texts of a record; what is left out is not written. */

@@ -1,10 +1,11 @@
 /**
  * The audit trail: rows, batches of refusals, flood limits and retention. It owns the shape of a row; each service owns its events.
  *
- *     state change ─> auditRow ──> the statement of the change itself
- *     refusal ─> audit-batch ─> audit-floods counts what is alike ─> one INSERT every 250 ms ──> <schema>.audit_event
+ *     state change ─> auditRow ──> auditInsert, in the statement of the change itself
+ *     refusal ─> audit-batch ─> audit-floods counts what is alike ─> one auditInsert every 250 ms ──> <schema>.audit_event
  *     audit-purge ──> deletes rows older than the retention
  */
 export { createAuditBatch, type AuditBatch } from './audit-batch.ts';
+export { auditInsert, auditRecords } from './audit-insert.ts';
 export { startAuditPurge } from './audit-purge.ts';
 export { auditRow, type AuditEvent, type AuditRow } from './audit.ts';

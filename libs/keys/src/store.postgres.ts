@@ -1,5 +1,5 @@
 import DataLoader from 'dataloader';
-import { auditRow } from '@tessera/audit';
+import { auditInsert, auditRecords, auditRow } from '@tessera/audit';
 import { isSigningAlgorithm, type SigningAlgorithmName } from '@tessera/oauth';
 import type { Database, Queryable } from '@tessera/stores';
 import type { Runtime } from '@tessera/process';
@@ -115,8 +115,7 @@ const ofOtherAlgorithms = statementsOn('algorithm_signing_key');
 
 const audit = {
   name: 'keys.audit',
-  text: `INSERT INTO keys.audit_event (event_id, event, tenant_id, outcome, reason, record)
-    VALUES ($1, $2, $3, $4, $5, $6::jsonb)`,
+  text: auditInsert('keys', 'SELECT jsonb_array_elements($1::jsonb)'),
 };
 
 type AuditRuntime = Pick<Runtime, 'clock' | 'random'>;
@@ -256,13 +255,10 @@ async function record(
   origin: Origin,
 ): Promise<void> {
   const tenant = tenantId === '' ? {} : { tenantId };
-  for (const event of events) {
-    const row = auditRow({ ...origin, ...tenant, event, outcome: 'success', details: { kid } }, runtime);
-    await tx.query({
-      ...audit,
-      values: [row.eventId, row.event, row.tenantId, row.outcome, row.reason, row.record],
-    });
-  }
+  const rows = events.map((event) =>
+    auditRow({ ...origin, ...tenant, event, outcome: 'success', details: { kid } }, runtime),
+  );
+  await tx.query({ ...audit, values: [auditRecords(rows)] });
 }
 
 function columns({ tenantId }: Issuer, key: NewKey): string[] {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { systemRandom } from '@tessera/kit';
+import { auditRow } from '@tessera/audit';
+import { systemClock, systemRandom } from '@tessera/kit';
 import type { Database } from '@tessera/stores';
 import { createKnownBrowserStore } from './known-browsers.postgres.ts';
 import { createSessionStore } from './store.postgres.ts';
@@ -24,16 +25,11 @@ function newSession(difference: Partial<NewSessionRecord> = {}): NewSessionRecor
   };
 }
 
-function audit() {
-  return {
-    eventId: text(16),
-    event: 'session.ended',
-    tenantId: 'acme',
-    outcome: 'success',
-    reason: null,
-    record: '{}',
-  };
-}
+const audit = () =>
+  auditRow(
+    { event: 'session.ended', outcome: 'success', tenantId: 'acme' },
+    { clock: systemClock, random: systemRandom },
+  );
 
 async function countOf(database: Database, userId: string): Promise<number> {
   const { rows } = await database.query<{ count: number }>({

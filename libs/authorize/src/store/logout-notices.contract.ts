@@ -29,7 +29,7 @@ function newSession(difference: Partial<NewSessionRecord> = {}): NewSessionRecor
 
 const row = (): AuditRow => {
   const eventId = systemRandom.bytes(13).toString('hex');
-  return { eventId, event: 'e', tenantId: 'acme', outcome: 'success', reason: null, record: '{}' };
+  return { eventId, record: JSON.stringify({ eventId, event: 'e', tenantId: 'acme', outcome: 'success' }) };
 };
 const ending = (sessionId: string, reason: EndingSession['reason'] = 'logout'): EndingSession => ({
   sessionId,

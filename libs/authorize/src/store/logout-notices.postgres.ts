@@ -1,3 +1,4 @@
+import { auditInsert } from '@tessera/audit';
 import type { Database } from '@tessera/stores';
 import type { LogoutNotice, LogoutNoticeStore } from './logout-notices.ts';
 
@@ -23,13 +24,11 @@ const again = (uncounted: 0 | 1): string => `
 const retry = again(0);
 const giveBack = again(1);
 
-/** $1 notice, $2 claim, then the audit row */
+/** $1 notice, $2 claim, $3 audit record */
 const finish = `
   WITH finished AS (
     DELETE FROM authorize.logout_notice WHERE notice_id = $1 AND attempts = $2::int RETURNING notice_id
-  )
-  INSERT INTO authorize.audit_event (event_id, event, tenant_id, outcome, reason, record)
-  SELECT $3, $4, $5, $6, $7, $8::jsonb FROM finished`;
+  )${auditInsert('authorize', 'SELECT $3::jsonb FROM finished')}`;
 
 const purge = `
   DELETE FROM authorize.logout_notice WHERE notice_id IN (
@@ -63,9 +62,8 @@ export function createLogoutNoticeStore(database: Database): LogoutNoticeStore {
       });
       return rows.map(noticeOf);
     },
-    async finish({ noticeId, claim }, { eventId, event, tenantId, outcome, reason, record }) {
-      const audit = [eventId, event, tenantId, outcome, reason, record];
-      return (await change('finish_logout_notice', finish, [noticeId, claim, ...audit])) === 1;
+    async finish({ noticeId, claim }, { record }) {
+      return (await change('finish_logout_notice', finish, [noticeId, claim, record])) === 1;
     },
     async retry({ noticeId, claim }, delaySeconds) {
       await change('retry_logout_notice', retry, [noticeId, claim, delaySeconds]);

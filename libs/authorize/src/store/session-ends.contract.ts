@@ -1,19 +1,17 @@
 import { describe, expect, it } from 'vitest';
-import { systemRandom } from '@tessera/kit';
+import { auditRow } from '@tessera/audit';
+import { systemClock, systemRandom } from '@tessera/kit';
 import { type Database } from '@tessera/stores';
 import { createSessionEndStore } from './session-ends.postgres.ts';
 import { createSessionStore } from './store.postgres.ts';
 import type { EndingSession, NewSessionRecord } from './store.ts';
 
 const text = (bytes: number) => systemRandom.bytes(bytes).toString('base64url');
-const audit = () => ({
-  eventId: text(16),
-  event: 'session.ended',
-  tenantId: 'acme',
-  outcome: 'success',
-  reason: null,
-  record: '{}',
-});
+const audit = () =>
+  auditRow(
+    { event: 'session.ended', outcome: 'success', tenantId: 'acme' },
+    { clock: systemClock, random: systemRandom },
+  );
 
 /** What the record of ended sessions must do, on every engine. */
 export function sessionEndContract(engine: string, open: () => Promise<Database>): void {

@@ -26,8 +26,8 @@ function newSession(difference: Partial<NewSessionRecord> = {}): NewSessionRecor
 
 function audit(event: string): AuditRow {
   const eventId = systemRandom.bytes(13).toString('hex');
-  const record = JSON.stringify({ event, eventId, note: `it's "quoted"` });
-  return { eventId, event, tenantId: 'acme', outcome: 'success', reason: null, record };
+  const written = { event, eventId, tenantId: 'acme', outcome: 'success', note: `it's "quoted"` };
+  return { eventId, record: JSON.stringify(written) };
 }
 
 function ending(sessionId: string, reason: EndingSession['reason'] = 'logout'): EndingSession {

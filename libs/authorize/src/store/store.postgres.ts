@@ -1,4 +1,4 @@
-import type { AuditRow } from '@tessera/audit';
+import { auditInsert, auditRecords, type AuditRow } from '@tessera/audit';
 import { AuthenticationSchema } from '@tessera/proto-gen/oauth';
 import { create } from '@tessera/rpc';
 import type { Database } from '@tessera/stores';
@@ -26,9 +26,6 @@ interface SessionRow {
 const sessionColumns = `session_id, tenant_id, user_id, methods,
     floor(extract(epoch FROM auth_time))::float8 AS auth_time,
     extract(epoch FROM clock_timestamp() - auth_time)::float8 AS auth_age`;
-
-const auditColumns = 'event_id, event, tenant_id, outcome, reason, record';
-const auditShape = 'event_id text, event text, tenant_id text, outcome text, reason text, record jsonb';
 
 /**
  * Records ended sessions. `ended` is the query that ended them. The lock is taken row by row before a sequence number is,
@@ -93,6 +90,12 @@ const identify = `
   ), ${earlierOf('found')}
   SELECT session_id, tenant_id, user_id, methods, auth_time, auth_age, ${earlierIds} FROM found`;
 
+const openAudit = auditInsert(
+  'authorize',
+  `SELECT jsonb_array_elements($10::jsonb) UNION ALL
+   SELECT jsonb_array_elements($11::jsonb) FROM replaced`,
+);
+
 const open = `
   WITH RECURSIVE had AS (
     SELECT tenant_id, session_id, user_id, replaces, participants, end_reason FROM authorize.session
@@ -112,13 +115,7 @@ const open = `
                      (SELECT participants FROM had WHERE tenant_id = $3 AND user_id = $4
                       AND coalesce(end_reason, 'replaced') = 'replaced'), '{}'))
     RETURNING ${sessionColumns}
-  ), ${onRecord('replaced')}, ${notices('replaced', '$15::text', '(e.tenant_id, e.user_id) <> ($3, $4)')}, ${rememberBrowser('$14', '$3', '$4')}, audited AS (
-    INSERT INTO authorize.audit_event (${auditColumns})
-    SELECT ${auditColumns} FROM jsonb_to_recordset($10::jsonb) AS created(${auditShape})
-    UNION ALL
-    SELECT ${auditColumns} FROM jsonb_to_recordset($11::jsonb) AS ended(${auditShape})
-    WHERE EXISTS (SELECT 1 FROM replaced)
-  )
+  ), ${onRecord('replaced')}, ${notices('replaced', '$15::text', '(e.tenant_id, e.user_id) <> ($3, $4)')}, ${rememberBrowser('$14', '$3', '$4')}, audited AS (${openAudit})
   SELECT o.session_id, o.tenant_id, o.user_id, methods, auth_time, auth_age,
          h.tenant_id AS over_tenant_id, h.session_id AS over_session_id, ${earlierIds}
   FROM opened AS o LEFT JOIN had AS h ON (h.tenant_id, h.user_id) <> (o.tenant_id, o.user_id)`;
@@ -128,11 +125,7 @@ const end = `
     UPDATE authorize.session SET ended_at = clock_timestamp(), end_reason = $2
     WHERE session_id = $1 AND ended_at IS NULL
     RETURNING tenant_id, session_id, user_id, participants
-  ), ${onRecord('ended')}, ${notices('ended', '$4::text')}, audited AS (
-    INSERT INTO authorize.audit_event (${auditColumns})
-    SELECT ${auditColumns} FROM jsonb_to_recordset($3::jsonb) AS written(${auditShape})
-    WHERE EXISTS (SELECT 1 FROM ended)
-  )
+  ), ${onRecord('ended')}, ${notices('ended', '$4::text')}, audited AS (${auditInsert('authorize', 'SELECT jsonb_array_elements($3::jsonb) FROM ended')})
   SELECT session_id FROM ended`;
 
 /** $1 session, $2 the participant as an object with its client id as the only key */
@@ -197,7 +190,7 @@ export function createSessionStore(database: Database): SessionStore {
       const { rows } = await database.query({
         name: 'authorize.end_session',
         text: end,
-        values: [sessionId, reason, auditJson([audit]), requestId],
+        values: [sessionId, reason, auditRecords([audit]), requestId],
       });
       return rows.length === 1;
     },
@@ -246,25 +239,14 @@ function openValues(
     session.userAgentHash,
     replaced?.sessionId ?? null,
     replaced?.reason ?? null,
-    auditJson(audit),
-    auditJson(replaced === undefined ? [] : [replaced.audit]),
+    auditRecords(audit),
+    auditRecords(replaced === undefined ? [] : [replaced.audit]),
     session.signedInAt ?? null,
     session.previousTokenHash ?? null,
     session.knownBrowserHash,
     replaced?.requestId ?? '',
     session.methods,
   ];
-}
-
-/** Audit rows as one JSON parameter; the record inside is JSON text already. */
-function auditJson(rows: readonly AuditRow[]): string {
-  const objects = rows.map(
-    ({ record, ...row }) =>
-      `{"event_id":${JSON.stringify(row.eventId)},"event":${JSON.stringify(row.event)},` +
-      `"tenant_id":${JSON.stringify(row.tenantId ?? null)},"outcome":${JSON.stringify(row.outcome)},` +
-      `"reason":${JSON.stringify(row.reason ?? null)},"record":${record}}`,
-  );
-  return `[${objects.join(',')}]`;
 }
 
 function overOf(row: OpenedRow): EndedSession | undefined {

@@ -1,5 +1,5 @@
+import { auditInsert } from '@tessera/audit';
 import type { Database } from '@tessera/stores';
-import { auditValues } from '../store/audit-values.ts';
 import { grantOf, type GrantRow } from '../store/stored-grant.ts';
 import {
   shortestDeliverySeconds,
@@ -59,18 +59,14 @@ const again = (uncounted: 0 | 1): string => `
 const retry = again(0);
 const giveBack = again(1);
 
-const audited = (change: string): string => `
-  INSERT INTO device.audit_event (event_id, event, tenant_id, outcome, reason, record)
-  SELECT $3, $4, $5, $6, $7, $8::jsonb FROM ${change}`;
-
-/** $1 delivery, $2 claim, then the audit row */
+/** $1 delivery, $2 claim, $3 audit record */
 const withdraw = `
   WITH withdrawn AS (
     UPDATE device.delivery
     SET awaits_tokens = true, uncounted = attempts, sealed_tokens = NULL, due_at = now(), expires_at = now()
     WHERE delivery_id = $1 AND attempts = $2::int AND NOT awaits_tokens
     RETURNING delivery_id
-  )${audited('withdrawn')}`;
+  )${auditInsert('device', 'SELECT $3::jsonb FROM withdrawn')}`;
 
 const addPrompt = `
   INSERT INTO device.delivery
@@ -82,11 +78,11 @@ const addPrompt = `
 /** $1 delivery, $2 claim */
 const discard = `DELETE FROM device.delivery WHERE delivery_id = $1 AND attempts = $2::int`;
 
-/** $1 delivery, $2 claim, then the audit row */
+/** $1 delivery, $2 claim, $3 audit record */
 const finish = `
   WITH finished AS (
     DELETE FROM device.delivery WHERE delivery_id = $1 AND attempts = $2::int RETURNING delivery_id
-  )${audited('finished')}`;
+  )${auditInsert('device', 'SELECT $3::jsonb FROM finished')}`;
 
 const purge = `
   DELETE FROM device.delivery WHERE delivery_id IN (
@@ -166,8 +162,8 @@ export function createDeliveryStore(database: Database): DeliveryStore {
     finish: (claimed, audit) =>
       audit === undefined
         ? change('device.discard_delivery', discard, claimed)
-        : change('device.finish_delivery', finish, claimed, auditValues(audit)),
-    withdraw: (claimed, audit) => change('device.withdraw_push', withdraw, claimed, auditValues(audit)),
+        : change('device.finish_delivery', finish, claimed, [audit.record]),
+    withdraw: (claimed, audit) => change('device.withdraw_push', withdraw, claimed, [audit.record]),
     async purge(limit) {
       const statement = { name: 'device.purge_deliveries', text: purge, values: [limit] };
       return (await database.query(statement)).rowCount;

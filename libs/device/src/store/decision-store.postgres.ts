@@ -1,5 +1,5 @@
+import { auditInsert } from '@tessera/audit';
 import type { Database } from '@tessera/stores';
-import { auditValues } from './audit-values.ts';
 import { shortestDeliverySeconds } from '../delivery/delivery-store.ts';
 import type { Decision } from '../pending-grant.ts';
 import { grantColumns, grantOf, storedGrantOf, type GrantRow } from './stored-grant.ts';
@@ -11,20 +11,18 @@ const decide = `
       (tenant_id, kind, hash, client_id, decision, user_id, session_id, auth_time, scopes, resource, issuer,
        expires_at, user_grant)
     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9::text[], $10, $11,
-            clock_timestamp() + make_interval(secs => $12::float8), $26::jsonb)
+            clock_timestamp() + make_interval(secs => $12::float8), $21::jsonb)
     ON CONFLICT (tenant_id, kind, hash) DO NOTHING
     RETURNING decision, user_id
-  ), audited AS (
-    INSERT INTO device.audit_event (event_id, event, tenant_id, outcome, reason, record)
-    SELECT $13, $14, $15, $16, $17, $18::jsonb FROM decided
+  ), audited AS (${auditInsert('device', 'SELECT $13::jsonb FROM decided')}
   ), delivery AS (
     INSERT INTO device.delivery
       (delivery_id, tenant_id, client_id, hash, request_id, user_id, mode, outcome, awaits_tokens, sealed, call_id,
        ip_address, due_at, expires_at)
-    SELECT $19::text, $1, $4, $3, $20::text, $6, $21::text, $5, $21::text = 'push' AND $5 = 'approved', $22::text,
-           $23::text, $24::text, clock_timestamp(),
-           clock_timestamp() + make_interval(secs => GREATEST($12::float8, $25::float8))
-    FROM decided WHERE $19::text IS NOT NULL
+    SELECT $14::text, $1, $4, $3, $15::text, $6, $16::text, $5, $16::text = 'push' AND $5 = 'approved', $17::text,
+           $18::text, $19::text, clock_timestamp(),
+           clock_timestamp() + make_interval(secs => GREATEST($12::float8, $20::float8))
+    FROM decided WHERE $14::text IS NOT NULL
   )
   SELECT decision, user_id FROM decided`;
 
@@ -57,7 +55,7 @@ export function createDecisionStore(database: Database): DecisionStore {
         text: decide,
         values: [
           ...decisionValues(decision),
-          ...auditValues(audit),
+          audit.record,
           ...deliveryValues(decision),
           storedGrantOf(decision),
         ],

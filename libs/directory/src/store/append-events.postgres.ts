@@ -1,4 +1,4 @@
-import { auditRow, type AuditEvent } from '@tessera/audit';
+import { auditInsert, auditRecords, auditRow, type AuditEvent } from '@tessera/audit';
 import type { Clock, Random } from '@tessera/kit';
 import type { Queryable } from '@tessera/stores';
 
@@ -16,10 +16,7 @@ export async function appendEvents(
 ): Promise<void> {
   await tx.query({
     name: 'directory.append_audit',
-    text: `INSERT INTO directory.audit_event (event_id, event, tenant_id, outcome, reason, record)
-           SELECT e."eventId", e.event, e."tenantId", e.outcome, e.reason, e.record::jsonb
-             FROM jsonb_to_recordset($1::jsonb)
-               AS e("eventId" text, event text, "tenantId" text, outcome text, reason text, record text)`,
-    values: [JSON.stringify(events.map((event) => auditRow(event, runtime)))],
+    text: auditInsert('directory', 'SELECT jsonb_array_elements($1::jsonb)'),
+    values: [auditRecords(events.map((event) => auditRow(event, runtime)))],
   });
 }

@@ -55,15 +55,14 @@ export function replayEvents(kind: RedemptionKind, about: About, trail: Trail): 
   ];
 }
 
-/** The audit parameter of a statement: a JSON array of rows, each with the verdict it is written for. */
+/** The audit parameter of a statement: a JSON array of records, each with the verdict it is written for. */
 export function auditParameter(
   runtime: Pick<Runtime, 'clock' | 'random'>,
   events: readonly ConditionalEvent[],
 ): string {
-  const rows = events.map(({ when, ...event }) => {
-    const { eventId, outcome, reason, record } = auditRow(event, runtime);
-    const row = { eventId, event: event.event, outcome, reason, when };
-    return `${JSON.stringify(row).slice(0, -1)},"record":${record}}`;
-  });
+  const rows = events.map(
+    ({ when = null, ...event }) =>
+      `{"when":${JSON.stringify(when)},"record":${auditRow(event, runtime).record}}`,
+  );
   return `[${rows.join(',')}]`;
 }

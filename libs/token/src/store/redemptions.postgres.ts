@@ -1,7 +1,7 @@
 import type { Database } from '@tessera/stores';
 import type { Runtime } from '@tessera/process';
 import { auditParameter, redemptionEvents, replayEvents } from './audit-events.ts';
-import { auditInsert, recordRevocations } from './sql-fragments.ts';
+import { auditFamily, recordRevocations } from './sql-fragments.ts';
 import { storedGrantOf } from './grant-columns.ts';
 import type { PresentedValue, RedemptionRequest, RedemptionStore, Replay } from './store.ts';
 
@@ -32,7 +32,7 @@ const redeemSql = `
            clock_timestamp() + make_interval(secs => LEAST($12::float8, $13::float8)),
            clock_timestamp() + make_interval(secs => $13::float8), $17::text[], $18::text[], $19::jsonb
     FROM marker WHERE family_id IS NOT NULL
-  ), audited AS (${auditInsert('marker', '$14')})
+  ), audited AS (${auditFamily('marker', '$14')})
   SELECT (SELECT count(*) FROM marker)::int AS redeemed, EXISTS (SELECT FROM ended) AS session_ended`;
 
 /**
@@ -64,8 +64,8 @@ const replaySql = `
     UNION ALL
     SELECT tenant_id, '${nilUuid}'::uuid, client_id, user_id, session_id, audience, token_id FROM revoked_token
     ORDER BY token_id NULLS FIRST
-  ), ${recordRevocations('both_revoked', 'true', 'token_id')}, audited AS (${auditInsert('marker', '$4', "e ->> 'when' = 'always'")}
-  ), audited_revocation AS (${auditInsert('revoked', '$4', "e ->> 'when' = 'revoked'")})
+  ), ${recordRevocations('both_revoked', 'true', 'token_id')}, audited AS (${auditFamily('marker', '$4', "e ->> 'when' = 'always'")}
+  ), audited_revocation AS (${auditFamily('revoked', '$4', "e ->> 'when' = 'revoked'")})
   SELECT count(*)::int AS found, (SELECT token_id FROM revoked_token) AS revoked_token FROM marker`;
 
 /** $1 tenant, $2 kind, $3 hash */

@@ -2,7 +2,7 @@ import type { Database } from '@tessera/stores';
 import type { Runtime } from '@tessera/process';
 import { auditParameter, success } from './audit-events.ts';
 import { rotateRefreshToken } from './rotate-refresh-token.postgres.ts';
-import { auditInsert, recordRevocations } from './sql-fragments.ts';
+import { auditFamily, recordRevocations } from './sql-fragments.ts';
 import type { LiveFamily, RefreshStore, RevocationOutcome, RevocationRequest } from './store.ts';
 import { grantColumns, grantOf, type GrantRow } from './grant-columns.ts';
 
@@ -20,7 +20,7 @@ const recordUndeliveredSql = `
           THEN COALESCE(previous_idle_expires_at, idle_expires_at) ELSE idle_expires_at END
     WHERE tenant_id = $1 AND family_id = $2::uuid AND generation = $3::int AND revoked_at IS NULL
     RETURNING tenant_id, family_id, user_id, session_id, undelivered
-  ), audited AS (${auditInsert('updated', '$4', 'undelivered')})
+  ), audited AS (${auditFamily('updated', '$4', 'undelivered')})
   SELECT count(*)::int AS updated FROM updated`;
 
 /** $1 family, $2 tenant or null, $3 client or null, $4 reason, $5 address, $6 audit */
@@ -35,7 +35,7 @@ const revokeSql = `
     SET revoked_at = clock_timestamp(), revoked_cause = 'revoked', revoked_reason = $4, revoked_by_ip = $5
     FROM family AS s
     WHERE f.tenant_id = s.tenant_id AND f.family_id = s.family_id AND s.revoked_at IS NULL
-  ), ${recordRevocations('family', 'revoked_at IS NULL')}, audited AS (${auditInsert('family', '$6', 's.revoked_at IS NULL')})
+  ), ${recordRevocations('family', 'revoked_at IS NULL')}, audited AS (${auditFamily('family', '$6', 's.revoked_at IS NULL')})
   SELECT (revoked_at IS NOT NULL) AS already FROM family`;
 
 /**

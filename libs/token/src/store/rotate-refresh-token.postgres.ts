@@ -2,7 +2,7 @@ import { temporarilyUnavailable } from '@tessera/oauth';
 import type { Runtime } from '@tessera/process';
 import type { Database } from '@tessera/stores';
 import { auditParameter, settlementEvents, success } from './audit-events.ts';
-import { auditInsert, recordRevocations } from './sql-fragments.ts';
+import { auditFamily, recordRevocations } from './sql-fragments.ts';
 import type { RotationError, RotationOutcome, RotationRequest } from './store.ts';
 import { grantColumnNames, grantColumns, grantOf, type GrantRow } from './grant-columns.ts';
 
@@ -22,7 +22,7 @@ const rotateSql = `
       AND idle_expires_at > clock_timestamp() AND absolute_expires_at > clock_timestamp()
       AND scopes @> $5::text[] AND (cardinality($6::text[]) = 0 OR resource = ANY ($6))
     RETURNING family_id, generation, ${grantColumnNames}
-  ), audited AS (${auditInsert('rotated', '$8')})
+  ), audited AS (${auditFamily('rotated', '$8')})
   SELECT generation, ${grantColumns} FROM rotated`;
 
 /**
@@ -69,7 +69,7 @@ const settleRotationSql = `
     SET revoked_at = clock_timestamp(), revoked_cause = 'reuse_detected'
     FROM settled AS s
     WHERE f.tenant_id = s.tenant_id AND f.family_id = s.family_id AND s.verdict = 'reuse_detected'
-  ), ${recordRevocations('settled', "verdict = 'reuse_detected'")}, audited AS (${auditInsert('settled', '$8', "e ->> 'when' = s.verdict")})
+  ), ${recordRevocations('settled', "verdict = 'reuse_detected'")}, audited AS (${auditFamily('settled', '$8', "e ->> 'when' = s.verdict")})
   SELECT verdict, generation, ${grantColumns} FROM settled`;
 
 /** Rotates a refresh token; a superseded one outside the retry window revokes its family. */

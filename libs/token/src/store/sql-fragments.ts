@@ -1,20 +1,21 @@
 /**
  * Parts of the statements. Each change is one statement together with its audit rows, so that both are committed or neither.
  *
- * An `audit` parameter is a JSON array of rows; a row with a `when` is written only for that verdict. The statements add
- * to the record what only the family knows: subject, session, family.
+ * An `audit` parameter is a JSON array of objects with a `record`; one with a `when` is written only for that verdict. The
+ * statements add to the record what only the family knows: subject, session, family.
  */
+import { auditInsert } from '@tessera/audit';
 
 /** Inserts the audit rows of `parameter` once for each row of `source`, which has the columns of a family. */
-export function auditInsert(source: string, parameter: string, condition = 'true'): string {
-  return `
-    INSERT INTO token.audit_event (event_id, event, tenant_id, outcome, reason, record)
-    SELECT e ->> 'eventId', e ->> 'event', s.tenant_id, e ->> 'outcome', e ->> 'reason',
-           (e -> 'record') || jsonb_strip_nulls(jsonb_build_object(
+export function auditFamily(source: string, parameter: string, condition = 'true'): string {
+  return auditInsert(
+    'token',
+    `SELECT (e -> 'record') || jsonb_strip_nulls(jsonb_build_object(
              'tenantId', s.tenant_id, 'subject', s.user_id,
              'sessionId', NULLIF(s.session_id, ''), 'grantId', s.family_id))
-    FROM ${source} AS s, jsonb_array_elements(${parameter}::text::jsonb) AS e
-    WHERE ${condition}`;
+     FROM ${source} AS s, jsonb_array_elements(${parameter}::jsonb) AS e
+     WHERE ${condition}`,
+  );
 }
 
 /**
