@@ -118,6 +118,12 @@ const types: readonly Plant[] = [
     text: 'export const f = (list: string[]): string => list[0];',
     expect: /TS2322/,
   },
+  {
+    guard: 'typecheck',
+    path: 'libs/telemetry/src/canary-log-key.ts',
+    text: "import type { Logger } from './log/log.ts';\nexport const f = (log: Logger, error: Error) => log.warn({ error }, 'x');",
+    expect: /TS2769/,
+  },
 ];
 
 const packages: readonly Plant[] = [

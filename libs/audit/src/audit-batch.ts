@@ -77,7 +77,7 @@ class Batch {
     try {
       this.#queue.push(auditRow(event, runtime));
     } catch (error) {
-      runtime.log.error({ error, schema }, 'cannot encode an audit event');
+      runtime.log.error({ err: error, schema }, 'cannot encode an audit event');
     }
   }
 
@@ -134,7 +134,7 @@ class Batch {
       if (error instanceof OAuthError) return false;
       if (rows.length > 1) return this.#writeSingly(rows);
       this.#dropped += 1;
-      runtime.log.error({ error, schema }, 'database rejected an audit row');
+      runtime.log.error({ err: error, schema }, 'database rejected an audit row');
       return true;
     }
   }

@@ -81,7 +81,7 @@ async function sendOnce({
   try {
     message = await messageOf();
   } catch (error) {
-    if (!closing.aborted) log.warn({ error }, 'cannot prepare a delivery');
+    if (!closing.aborted) log.warn({ err: error }, 'cannot prepare a delivery');
     return { outcome: 'unavailable' };
   }
   if (typeof message === 'string') return { outcome: 'refused', reason: message };

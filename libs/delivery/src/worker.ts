@@ -52,7 +52,7 @@ export function startWorker<D extends Due>({
     ofClients.set(clientId, (ofClients.get(clientId) ?? 0) + 1);
     const delivering = deliver(delivery, closing.signal)
       .catch((error: unknown) =>
-        log.warn({ error }, 'cannot record the result of a delivery; it is repeated'),
+        log.warn({ err: error }, 'cannot record the result of a delivery; it is repeated'),
       )
       .finally(() => {
         underWay.delete(delivering);
@@ -83,7 +83,7 @@ export function startWorker<D extends Due>({
         await claimDue();
         failures = 0;
       } catch (error) {
-        if (failures === 0) log.warn({ error }, 'cannot read pending deliveries');
+        if (failures === 0) log.warn({ err: error }, 'cannot read pending deliveries');
         failures += 1;
       }
       await wakeUp.wait(seen, pollMs, closing.signal);

@@ -52,7 +52,7 @@ export function createKeyRings(options: {
     } catch (error) {
       if (!keys.isUsable()) throw error;
       runtime.log.warn(
-        { error, tenantId },
+        { err: error, tenantId },
         'cannot load the signing keys of a tenant; continuing with those in memory',
       );
     } finally {
@@ -69,7 +69,10 @@ export function createKeyRings(options: {
       tenant.isWaitingToAdvance = false;
       if (closed) return;
       await tenant.keys.advance().catch((error: unknown) => {
-        runtime.log.warn({ error, tenantId: tenant.tenantId }, 'cannot rotate the signing keys of a tenant');
+        runtime.log.warn(
+          { err: error, tenantId: tenant.tenantId },
+          'cannot rotate the signing keys of a tenant',
+        );
       });
     });
   }

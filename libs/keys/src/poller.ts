@@ -19,7 +19,8 @@ export function startPoller(work: () => Promise<void>, intervalMs: number, log: 
       if (failing) log.info('signing keys reloaded after a failure');
       failing = false;
     } catch (error) {
-      if (!failing) log.error({ error }, 'cannot load the signing keys; continuing with those in memory');
+      if (!failing)
+        log.error({ err: error }, 'cannot load the signing keys; continuing with those in memory');
       failing = true;
     }
     if (closed) return;

@@ -83,7 +83,7 @@ export function createLifecycle({ log, pauseMs, drainTimeoutMs }: LifecycleOptio
     } catch (error) {
       check.withdraws = error instanceof CheckFailure;
       check.result = describe(error);
-      if (before !== check.result) log.warn({ check: check.name, error }, 'readiness check failing');
+      if (before !== check.result) log.warn({ check: check.name, err: error }, 'readiness check failing');
     }
     if (before !== check.result && check.result === 'ok')
       log.info({ check: check.name }, 'readiness check passing');
@@ -119,7 +119,9 @@ export function createLifecycle({ log, pauseMs, drainTimeoutMs }: LifecycleOptio
     onReload: (reload) => void reloads.push(reload),
     reload() {
       for (const reload of reloads) {
-        reloading = reloading.then(reload).catch((error: unknown) => log.error({ error }, 'reload failed'));
+        reloading = reloading
+          .then(reload)
+          .catch((error: unknown) => log.error({ err: error }, 'reload failed'));
       }
       return reloading;
     },
@@ -168,6 +170,6 @@ async function attempt(
   try {
     await within(timeoutMs, work());
   } catch (error) {
-    log.warn({ error }, `${what} failed`);
+    log.warn({ err: error }, `${what} failed`);
   }
 }

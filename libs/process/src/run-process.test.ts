@@ -117,7 +117,7 @@ describe('runProcess', () => {
     const asked = start({ SAMPLE: 'forbidden', TESSERA_LOG_FORMAT: 'text' });
     await Promise.all([piped.exit, asked.exit]);
     expect(JSON.parse(piped.out().split('\n')[0] ?? '')).toMatchObject({ level: 'fatal' });
-    expect(asked.out()).toMatch(/^\[\S+\] FATAL: sample: start failed \{"error":"permission denied/);
+    expect(asked.out()).toMatch(/^\[\S+\] FATAL: sample: start failed \{"err":"permission denied/);
   });
 
   it('can be stopped during its start', async () => {

@@ -131,11 +131,12 @@ function stopOnSignal(lifecycle: ProcessLifecycle, log: Logger, delay: number): 
     logger: false,
     skip: ['beforeExit' as const, 'SIGHUP' as const, ...signals],
     onTimeout: () => log.fatal('stopping took too long; forced exit'),
-    onSecondError: (error: unknown) => log.fatal({ error }, 'second failure while stopping; forced exit'),
+    onSecondError: (error: unknown) =>
+      log.fatal({ err: error }, 'second failure while stopping; forced exit'),
   } satisfies closeWithGrace.Options;
   const closing = closeWithGrace(settings, async ({ err, signal = asked?.signal }) => {
     if (err === undefined) log.info({ signal }, 'stop requested');
-    else log.fatal({ error: err }, 'unhandled error');
+    else log.fatal({ err }, 'unhandled error');
     await lifecycle.stop({ pause: err === undefined });
     log.info({ event: 'server.stopped' }, 'stopped');
   });
@@ -163,7 +164,7 @@ function reloadOnSignal(lifecycle: ProcessLifecycle, log: Logger): void {
 function report(name: string, error: unknown, log: Logger | undefined): void {
   const sentence = error instanceof Error ? explain(error) : 'unknown failure';
   process.stderr.write(`tessera ${name} cannot start: ${sentence}\n`);
-  if (!(error instanceof ConfigError)) log?.fatal({ error }, 'start failed');
+  if (!(error instanceof ConfigError)) log?.fatal({ err: error }, 'start failed');
 }
 
 const permissions = 'Correct the permissions, or choose another TESSERA_DATA_DIR.';

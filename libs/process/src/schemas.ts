@@ -43,7 +43,7 @@ function checkSchemas(
     try {
       for (const migrations of schemas) await migrate(database, migrations, log);
     } catch (error) {
-      log.error({ error }, 'migration failed');
+      log.error({ err: error }, 'migration failed');
     } finally {
       applying = undefined;
     }

@@ -44,7 +44,7 @@ export function warnOfTrust(credentials: RpcServerCredentials, log: Logger): voi
 /** Warns that a changed certificate is not used. */
 export function warnNotReloaded(log: Logger, files: CertificateFilePaths, error: Error): void {
   const { certificateFile } = files;
-  log.warn({ certificateFile, error }, 'certificate not reloaded, the last good one stays');
+  log.warn({ certificateFile, err: error }, 'certificate not reloaded, the last good one stays');
 }
 
 /** Metadata keys of the two kinds without certificates. */

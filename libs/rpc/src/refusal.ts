@@ -21,11 +21,11 @@ export function refuseFor(log: Logger, method: string): Refuse {
     const where = { method, caller: call.caller, requestId: call.requestId };
     if (error instanceof OAuthError) return refuseProtocolError(error, log, where);
     if (call.cancellation !== undefined && isConsequence(error, call.cancellation)) {
-      log.debug({ ...where, error }, 'call ended by its caller');
+      log.debug({ ...where, err: error }, 'call ended by its caller');
       return call.cancellation;
     }
     if (error instanceof ConnectError) return refuseConnectError(error, log, where);
-    log.error({ ...where, error }, 'handler failed');
+    log.error({ ...where, err: error }, 'handler failed');
     return new ConnectError('internal error', Code.Internal);
   };
 }
@@ -48,7 +48,7 @@ function refuseProtocolError(error: OAuthError, log: Logger, where: object): OAu
   const level = logLevel(error);
   // What a client did wrong needs a reason, not a stack.
   const why =
-    level === 'info' && error.cause instanceof Error ? { reason: errorMessage(error.cause) } : { error };
+    level === 'info' && error.cause instanceof Error ? { reason: errorMessage(error.cause) } : { err: error };
   log[level]({ ...where, errorCode: error.code, ...why }, 'call refused');
   const { code, message, retryAfterSeconds, refusal } = error;
   return new OAuthError(code, message, { retryAfterSeconds, refusal });
@@ -61,13 +61,13 @@ function logLevel(error: OAuthError): 'error' | 'warn' | 'info' {
 
 function refuseConnectError(error: ConnectError, log: Logger, where: object): ConnectError {
   if (oursToExplain.has(error.code)) {
-    log.error({ ...where, errorCode: Code[error.code], error }, 'handler failed');
+    log.error({ ...where, errorCode: Code[error.code], err: error }, 'handler failed');
     return new ConnectError('internal error', Code.Internal);
   }
   const violations = fieldViolations(error);
   if (violations.length > 0) return invalidFields(violations, error.code);
   if (error.cause === undefined && error.details.length === 0) return error;
-  log.info({ ...where, errorCode: Code[error.code], error }, 'call refused');
+  log.info({ ...where, errorCode: Code[error.code], err: error }, 'call refused');
   return new ConnectError(error.rawMessage, error.code);
 }
 

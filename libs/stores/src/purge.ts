@@ -40,7 +40,7 @@ export function startPurge(
       try {
         while (!signal.aborted && (await store.purge(batchSize)) >= batchSize) await rest(batchPauseMs);
       } catch (error) {
-        log.warn({ error }, `cannot purge ${what}`);
+        log.warn({ err: error }, `cannot purge ${what}`);
       }
       if (signal.aborted) return;
     }

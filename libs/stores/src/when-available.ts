@@ -39,7 +39,7 @@ function createReporter({ log, what, remindAfterMs = 60_000 }: WaitOptions): (er
     const isDue = reported !== undefined && remedy !== undefined && now - reported.at >= remindAfterMs;
     if (!isNews && !isDue) return;
     reported = { remedy, at: now };
-    if (remedy === undefined) log.warn({ error }, `${what} is waiting: store unavailable`);
-    else log.error({ error }, `${what} is waiting; needs operator action: ${remedy}`);
+    if (remedy === undefined) log.warn({ err: error }, `${what} is waiting: store unavailable`);
+    else log.error({ err: error }, `${what} is waiting; needs operator action: ${remedy}`);
   };
 }

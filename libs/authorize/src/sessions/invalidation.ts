@@ -70,7 +70,7 @@ export function startInvalidation({
       } catch (error) {
         if (closing.signal.aborted) return;
         if (!failed)
-          log.warn({ error }, 'cannot check sessions after a change in the directory; trying again');
+          log.warn({ err: error }, 'cannot check sessions after a change in the directory; trying again');
         failed = true;
         waiting.set(key, scope);
         await pause(retryMs, undefined, { signal: closing.signal, ref: false }).catch(() => undefined);

@@ -107,7 +107,7 @@ async function prepare(
   if (delivery.mode === 'ping') await settled;
   else
     await settled.catch((error: unknown) =>
-      log.warn({ error }, 'cannot update the polled state of a decision'),
+      log.warn({ err: error }, 'cannot update the polled state of a decision'),
     );
   const url = client.application.ciba?.notificationEndpoint ?? '';
   return url === '' ? 'no_endpoint' : { url, ...callback };

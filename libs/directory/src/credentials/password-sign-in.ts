@@ -60,7 +60,7 @@ export function createPasswordSignIn({ store, admin, passwords, pepper, log }: S
       const to = await passwords.renewed(password);
       await admin.replacePasswordHash({ ...user, from, to });
     } catch (error) {
-      log.warn({ error }, 'could not renew a password hash; retrying at the next sign-in');
+      log.warn({ err: error }, 'could not renew a password hash; retrying at the next sign-in');
     }
   }
 

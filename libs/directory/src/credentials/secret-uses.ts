@@ -37,7 +37,10 @@ export class SecretUses {
     try {
       await this.#store.noteSecretUses(uses);
     } catch (error) {
-      this.#runtime.log.warn({ error, uses: uses.length }, 'could not record the last use of client secrets');
+      this.#runtime.log.warn(
+        { err: error, uses: uses.length },
+        'could not record the last use of client secrets',
+      );
     }
   }
 }

@@ -31,12 +31,12 @@ export function asOAuthError(thrown: unknown, requestId: string, { log, warnings
   if (thrown instanceof OAuthError) {
     // An overload is logged where it is noticed, not for every request.
     if (thrown.status >= 500 && thrown !== overloaded)
-      warnings.warn(causeOf(thrown), { requestId, error: thrown }, 'request failed');
+      warnings.warn(causeOf(thrown), { requestId, err: thrown }, 'request failed');
     return thrown;
   }
   const framework = frameworkError(thrown);
   if (framework !== undefined) return framework;
-  log.error({ requestId, error: thrown }, 'unhandled error in a request');
+  log.error({ requestId, err: thrown }, 'unhandled error in a request');
   return new OAuthError('server_error', 'Internal server error.');
 }
 

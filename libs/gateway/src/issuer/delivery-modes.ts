@@ -29,7 +29,7 @@ export function createDeliveryModes(deps: {
       nextAt = clock.now() + freshMs;
     } catch (error) {
       nextAt = clock.now() + pauseMs;
-      deps.log.warn({ error }, 'cannot fetch the CIBA delivery modes');
+      deps.log.warn({ err: error }, 'cannot fetch the CIBA delivery modes');
     } finally {
       pending = undefined;
     }

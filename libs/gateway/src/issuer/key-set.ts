@@ -59,7 +59,7 @@ export function createKeySet(deps: KeySetDeps): KeySet {
       copy = { document: JSON.stringify({ keys }), fetchedAt: deps.clock.now() };
     } catch (error) {
       failedAt = deps.clock.now();
-      deps.log.warn({ error }, 'cannot fetch the public keys');
+      deps.log.warn({ err: error }, 'cannot fetch the public keys');
     } finally {
       pending = undefined;
     }

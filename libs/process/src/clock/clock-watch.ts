@@ -61,7 +61,7 @@ export function watchClock({ database, clock, log }: ClockWatchDeps) {
     } catch (error) {
       if (error instanceof CheckFailure) {
         if (difference === undefined)
-          log.error({ error }, "clock differs from the database's; refusing calls");
+          log.error({ err: error }, "clock differs from the database's; refusing calls");
         agreedAt = undefined;
         difference = error;
       }

@@ -45,7 +45,7 @@ export function createAdmission({ credentials, access, log }: AdmissionDeps) {
 
   function refusalOfBearer(error: unknown): PublicError {
     if (error instanceof OAuthError || error instanceof ConnectError) return error;
-    log.error({ error }, 'cannot verify an access token');
+    log.error({ err: error }, 'cannot verify an access token');
     return new ConnectError('internal error', Code.Internal);
   }
 

@@ -140,7 +140,7 @@ export class ChangeFeed<T extends Sequenced> {
         this.#endTick().resolve(newest);
       } catch (error) {
         cause = error;
-        if (failures === 0) this.#log.warn({ error }, 'cannot read the change feed');
+        if (failures === 0) this.#log.warn({ err: error }, 'cannot read the change feed');
         failures += 1;
       }
       // The announcement of a change may arrive after the change was read.

@@ -211,7 +211,7 @@ function watchRedis(log: Logger, prefix: string) {
     degraded = isAway;
     if (isAway)
       log.warn(
-        { event: 'ratelimit.degraded', prefix, error: cause },
+        { event: 'ratelimit.degraded', prefix, err: cause },
         'limits are kept per process while Redis is unavailable',
       );
     else log.info({ event: 'ratelimit.restored', prefix }, 'Redis available; limits shared again');

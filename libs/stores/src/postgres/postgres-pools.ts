@@ -48,7 +48,7 @@ function createPool(options: PoolConfig, log: Logger | undefined): Pool {
   const pool = new Pool(options);
   // A connection may break while it is on loan and idle; the statement that follows reports it.
   pool.on('connect', (client) => client.on('error', () => undefined));
-  pool.on('error', (error) => log?.warn({ error }, 'lost an idle database connection'));
+  pool.on('error', (error) => log?.warn({ err: error }, 'lost an idle database connection'));
   return pool;
 }
 

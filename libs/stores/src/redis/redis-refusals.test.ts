@@ -13,7 +13,7 @@ beforeAll(async () => {
 afterAll(() => server.stop());
 
 function recorder() {
-  const lines: { message: string; error?: { message: string } }[] = [];
+  const lines: { message: string; err?: { message: string } }[] = [];
   const log = createLogger(
     { service: 'test', level: 'info' },
     { write: (line: string) => void lines.push(JSON.parse(line) as (typeof lines)[number]) },
@@ -43,7 +43,7 @@ describe('a Redis in protected mode, which accepts connections from loopback onl
       'lost the connection to Redis',
       'Redis is not reachable; continuing without it until it is',
     ]);
-    expect(lines[1]).toMatchObject({ error: { message: refusal } });
+    expect(lines[1]).toMatchObject({ err: { message: refusal } });
   });
 });
 

@@ -67,7 +67,7 @@ export async function openRedis(options: RedisOptions): Promise<RedisHandle> {
   }
   try {
     if (!(await opened(connection, guard, openTimeoutMs)))
-      log?.warn({ error: watched.reason() }, 'Redis is not reachable; continuing without it until it is');
+      log?.warn({ err: watched.reason() }, 'Redis is not reachable; continuing without it until it is');
   } catch (error) {
     end();
     throw error;
@@ -180,7 +180,7 @@ function watch({ client, nodes, onNode, onError }: RedisConnection, log: Logger 
   client.on('close', () => {
     if (lost || ended) return;
     lost = true;
-    log?.warn({ error: certificate ?? reason }, 'lost the connection to Redis');
+    log?.warn({ err: certificate ?? reason }, 'lost the connection to Redis');
   });
   client.on('ready', () => {
     if (lost) log?.info('reconnected to Redis');

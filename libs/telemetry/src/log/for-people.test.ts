@@ -26,9 +26,9 @@ describe('a line of the log for people', () => {
   it('reports an error by its messages and codes, down to the last cause', () => {
     const { log, lines } = captured();
     const cause = Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' });
-    log.warn({ error: temporarilyUnavailable(cause) }, 'waiting');
+    log.warn({ err: temporarilyUnavailable(cause) }, 'waiting');
     expect(lines()[0]).toMatch(
-      /WARN: token: waiting \{"error":".* \(temporarily_unavailable\) <- connect ECONNREFUSED \(ECONNREFUSED\)"\}$/,
+      /WARN: token: waiting \{"err":".* \(temporarily_unavailable\) <- connect ECONNREFUSED \(ECONNREFUSED\)"\}$/,
     );
   });
 

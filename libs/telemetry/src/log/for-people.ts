@@ -9,7 +9,7 @@ export function formatForPeople(options: { readonly colorize: boolean }): (line:
   const format = prettyFactory({
     colorize: options.colorize && isColorSupported,
     customPrettifiers: {
-      error: (error) => summary(error),
+      err: (error) => summary(error),
       // The library writes these four in front of the message, as they are.
       caller: escaped,
       hostname: escaped,

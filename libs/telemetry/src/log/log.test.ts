@@ -9,7 +9,7 @@ import { Secret } from '@tessera/kit';
 interface Line {
   readonly [name: string]: unknown;
   readonly message?: string;
-  readonly error?: { readonly [name: string]: unknown };
+  readonly err?: { readonly [name: string]: unknown };
 }
 
 function captured(): { log: Logger; text: () => string; lines: () => Line[] } {
@@ -74,21 +74,21 @@ function logCarelessly(log: Logger): void {
   child.setBindings({ cookie: canary });
   child.info('in bindings');
   log.error(
-    { error: new DriverError('23505', 'duplicate key value violates unique constraint "x"') },
+    { err: new DriverError('23505', 'duplicate key value violates unique constraint "x"') },
     'a driver error',
   );
   log.error(new DriverError('22P02', `invalid input syntax for type uuid: "${canary}"`));
   log.error({ err: temporarilyUnavailable(new DriverError('57P01', 'terminating')) });
   log.error(
-    { error: new Error(`ERR unknown command 'x', with args beginning with: '${canary}'`) },
+    { err: new Error(`ERR unknown command 'x', with args beginning with: '${canary}'`) },
     'a Redis error',
   );
   try {
     JSON.parse(canary);
   } catch (error) {
-    log.error({ error }, 'a parser error');
+    log.error({ err: error }, 'a parser error');
   }
-  log.error({ error: new Error('outer', { cause: new Error(`password=${canary}`) }) }, 'in a cause');
+  log.error({ err: new Error('outer', { cause: new Error(`password=${canary}`) }) }, 'in a cause');
 }
 
 describe('createLogger', () => {
@@ -117,8 +117,8 @@ describe('createLogger', () => {
   it('prints name, code, message, stack and causes of an error and nothing else', () => {
     const { log, lines } = captured();
     const cause = new DriverError('53300', 'too many connections');
-    log.error({ error: new OAuthError('temporarily_unavailable', 'Try again.', { cause }) }, 'it failed');
-    const error = lines()[0]?.error;
+    log.error({ err: new OAuthError('temporarily_unavailable', 'Try again.', { cause }) }, 'it failed');
+    const error = lines()[0]?.err;
     expect(error).toMatchObject({
       name: 'OAuthError',
       code: 'temporarily_unavailable',
@@ -129,14 +129,20 @@ describe('createLogger', () => {
     expect(String(error?.['stack'])).toMatch(/^at .*log\.test\.ts/);
   });
 
+  it('prints an error under the same name if it is logged alone', () => {
+    const { log, lines } = captured();
+    log.warn(new Error('alone'));
+    expect(lines()[0]?.err).toMatchObject({ message: 'alone' });
+  });
+
   it('prints the errors inside an aggregate, and stops in a chain of causes that goes round', () => {
     const { log, lines } = captured();
     const refused = Object.assign(new Error('connect ECONNREFUSED ::1:5432'), { code: 'ECONNREFUSED' });
     const loop = new Error('loop');
     loop.cause = loop;
-    log.error({ error: new AggregateError([refused], '') });
-    log.error({ error: loop });
-    expect(lines()[0]?.error?.['errors']).toMatchObject([{ code: 'ECONNREFUSED' }]);
+    log.error({ err: new AggregateError([refused], '') });
+    log.error({ err: loop });
+    expect(lines()[0]?.err?.['errors']).toMatchObject([{ code: 'ECONNREFUSED' }]);
     expect(lines()[1]?.message).toBe('loop');
   });
 

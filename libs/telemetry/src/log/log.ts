@@ -7,6 +7,13 @@ import { cleanText, redacted } from './texts.ts';
 
 export type { Logger };
 
+declare module 'pino' {
+  /** The error of a line has one name, `err`. */
+  interface LogFnFields {
+    readonly error?: never;
+  }
+}
+
 export interface LoggerOptions {
   /** The process, for example `token`. */
   readonly service: string;
@@ -17,7 +24,7 @@ export interface LoggerOptions {
   readonly mixin?: (() => object) | undefined;
 }
 
-const errorKey = 'error';
+const errorKey = 'err';
 const warn = 40;
 
 /** Fields that never have a value in a line: a second barrier behind the serializer, in pino itself. */
@@ -52,8 +59,8 @@ export function createLogger(options: LoggerOptions, destination?: DestinationSt
       messageKey: 'message',
       errorKey,
       redact: { paths: redactedNames, censor: redacted },
-      // `formatters.log` has reduced errors already; pino's default serializers print every property.
-      serializers: { error: (value: unknown) => value, err: (value: unknown) => value },
+      // `formatters.log` has reduced errors already; pino's default serializer prints every property.
+      serializers: { err: (value: unknown) => value },
       formatters: { level: (label) => ({ level: label }), log: serializeRecord },
       hooks: {
         logMethod(args, method, level) {

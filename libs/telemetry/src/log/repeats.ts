@@ -1,9 +1,12 @@
+import type { LogFnFields } from 'pino';
 import type { Logger } from './log.ts';
+
+type Fields = Readonly<Record<string, unknown>> & LogFnFields;
 
 /** Rate-limits warnings that clients can trigger. */
 export interface RepeatedWarnings {
   /** `cause` distinguishes warnings: a text of ours, from a closed set, never one of a request. */
-  warn(cause: string, fields: Readonly<Record<string, unknown>>, message: string): void;
+  warn(cause: string, fields: Fields, message: string): void;
 }
 
 const intervalMs = 60_000;
@@ -12,7 +15,7 @@ const maxCauses = 1_000;
 
 interface Repeats {
   repeated: number;
-  fields: Readonly<Record<string, unknown>>;
+  fields: Fields;
 }
 
 /**

@@ -31,7 +31,7 @@ export function createReportingBatch(exporter: SpanExporter, log: Logger): SpanP
       exporter.export(spans, ({ code, error }) => {
         const isTaken = code === ExportResultCode.SUCCESS;
         if (isTaken && isFailing) log.info('trace export recovered');
-        if (!isTaken && !isFailing) log.warn({ error }, 'cannot export traces');
+        if (!isTaken && !isFailing) log.warn({ err: error }, 'cannot export traces');
         isFailing = !isTaken;
         waiting -= spans.length;
         if (isTaken) exported.inc(spans.length);

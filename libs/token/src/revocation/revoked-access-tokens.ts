@@ -49,7 +49,7 @@ export function createRevokedAccessTokens(
         await follow();
         warned = false;
       } catch (error) {
-        if (!warned) log.warn({ error }, 'cannot read the revoked access tokens');
+        if (!warned) log.warn({ err: error }, 'cannot read the revoked access tokens');
         warned = true;
       }
       await pause(pauseMs, undefined, { signal: closing.signal, ref: false }).catch(() => undefined);

@@ -141,7 +141,7 @@ function createApp(
       answers.add(answered);
       void answered.then(() => answers.delete(answered));
       answer(request, reply).catch((error: unknown) => {
-        log.debug({ method: methodName(handler.method), error }, 'answer not delivered');
+        log.debug({ method: methodName(handler.method), err: error }, 'answer not delivered');
         reply.raw.destroy();
       });
     });

@@ -30,7 +30,7 @@ export function createHealthStatus(built: BuiltService, log: Logger, intervalMs:
     if (ready !== serving) {
       serving = ready;
       if (ready) log.info({ name: built.name }, 'serving');
-      else log.warn({ name: built.name, error: checked.reason }, 'not serving');
+      else log.warn({ name: built.name, err: checked.reason }, 'not serving');
       announce(ready ? 'SERVING' : 'NOT_SERVING');
     }
     timer = setTimeout(() => void follow(), ready ? intervalMs : intervalMs / 5);
