@@ -1,11 +1,14 @@
 import { OAuthError } from '../errors.ts';
 
+/** The parameters in which clients authenticate, by the contract's names. */
+export const clientParameters = ['clientId', 'clientSecret'] as const;
+
 /** What a request says of its client. */
 export interface SentClient {
   /** The Authorization header. */
   readonly authorization: string | undefined;
-  /** A parameter of the body by the contract's name; undefined if it was not sent or is empty. */
-  readonly parameter: (name: 'clientId' | 'clientSecret') => string | undefined;
+  /** Of the body; undefined if it was not sent or is empty. */
+  readonly parameter: (name: (typeof clientParameters)[number]) => string | undefined;
 }
 
 interface Credentials {
