@@ -8,20 +8,26 @@ const outside = ['**/node_modules/**'];
 /** Files whose modules must be evaluated anew: they count what the process has counted, or set what a library reads once. */
 const needsItsOwn = '**/*.isolated.test.ts';
 
-/** Vitest's own default leaves a machine of two cores one. */
-const workers = Math.max(2, availableParallelism() - 1);
+/** Files that load a system as much as it takes. */
+const needsTheMachine = '**/*.alone.test.ts';
+
+/** More than there are cores: tests wait for stores, processes and time-outs more than they compute. */
+const workers = availableParallelism() + 2;
 
 /** Milliseconds after which something hangs, however busy the machine is. What must be fast is measured where it matters. */
 const hangs = 300_000;
 
-/** End-to-end tests start whole processes, and wait for them more than they compute. They come after the unit tests. */
+/** End-to-end tests start whole processes, and wait for them longer still. They come after the unit tests. */
 const endToEnd = {
   testTimeout: hangs,
   hookTimeout: 2 * hangs,
-  exclude: outside,
+  exclude: [...outside, needsTheMachine],
   maxWorkers: workers + 1,
   sequence: { groupOrder: 1 },
 } as const;
+
+/** Load that a busy machine refuses, rightly: after all others. */
+const alone = { ...endToEnd, exclude: outside, maxWorkers: 2, sequence: { groupOrder: 2 } } as const;
 
 export default defineConfig({
   test: {
@@ -56,15 +62,12 @@ export default defineConfig({
           maxWorkers: workers,
         },
       },
-      ...setUps.map((name) => ({
-        extends: true as const,
-        test: {
-          ...endToEnd,
-          name,
-          include: ['tools/e2e/src/suite/**/*.test.ts'],
-          env: { TESSERA_E2E_SETUP: name },
-        },
-      })),
+      ...setUps.flatMap((name) =>
+        [
+          { ...endToEnd, name, include: ['tools/e2e/src/suite/**/*.test.ts'] },
+          { ...alone, name: `${name} alone`, include: [`tools/e2e/src/suite/${needsTheMachine}`] },
+        ].map((test) => ({ extends: true as const, test: { ...test, env: { TESSERA_E2E_SETUP: name } } })),
+      ),
       {
         extends: true,
         test: {

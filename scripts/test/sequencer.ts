@@ -1,7 +1,31 @@
+import { basename } from 'node:path';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 import { setUps } from './set-ups.ts';
 
-/** Starts the end-to-end suite before other end-to-end tests, with most processes first, so that no long file runs alone at the end. */
+/** What takes longest, mostly waiting, starts before all others, so that no long file runs alone at the end. */
+const longest: readonly string[] = [
+  'plans',
+  'ciba-delivery',
+  'changes',
+  'decisions',
+  'requests',
+  'introspection',
+  'crashes',
+  'approvals.browser',
+  'traces',
+  'faults',
+  'redis-cluster',
+  // Of the unit tests, which have a turn of their own.
+  'grant-store',
+  'notice-worker',
+  'redis-sentinel',
+  'deliveries',
+  'server',
+];
+
+/** The suites of one set-up together, so that the same work is not done on all of them in the same seconds. */
+const suites = ['changes', 'decisions', 'requests'];
+
 export class LongestFirst extends BaseSequencer {
   override async sort(specifications: TestSpecification[]): Promise<TestSpecification[]> {
     const sorted = await super.sort(specifications);
@@ -9,9 +33,13 @@ export class LongestFirst extends BaseSequencer {
   }
 }
 
-/** Unit tests keep their place, which is before all others. */
-function rank({ project }: TestSpecification): number {
-  const at = (setUps as readonly string[]).indexOf(project.name);
-  if (at >= 0) return -at;
-  return project.config.sequence.groupOrder === 0 ? -setUps.length : 1;
+function rank({ moduleId, project }: TestSpecification): number {
+  const name = basename(moduleId, '.test.ts');
+  const at = longest.indexOf(name);
+  if (at < 0) return longest.length;
+  if (!suites.includes(name)) return at;
+  const setUp = (setUps as readonly string[]).indexOf(project.name);
+  return (
+    longest.indexOf('changes') + (setUps.length - setUp) / (setUps.length + 1) + suites.indexOf(name) / 100
+  );
 }

@@ -21,19 +21,27 @@ function blocksOf(text: string): Set<string> {
  */
 export function leaks(text: string, values: Iterable<string>): string[] {
   const blocks = blocksOf(text);
+  const all = [...values];
+  const short = shortIn(text, all.flatMap(shortForms));
+  const found = all.filter((value) => {
+    const forms = new Set([value, Buffer.from(value).toString('base64'), encodeURIComponent(value)]);
+    return (
+      [...forms].some((form) => hasFragment(text, blocks, form)) ||
+      shortForms(value).some((form) => short.has(form))
+    );
+  });
+  return found.map((value) => createHash('sha256').update(value).digest('hex').slice(0, 8));
+}
+
+const shortForms = (value: string): string[] =>
+  value.length < fragment ? [value, value.replaceAll('-', '')].map((form) => form.toLowerCase()) : [];
+
+/** Those that stand in the text. Almost always none does, which one search for all of them tells. */
+function shortIn(text: string, forms: readonly string[]): ReadonlySet<string> {
   const lowered = text.toLowerCase();
-  const found: string[] = [];
-  for (const value of values) {
-    const forms = [...new Set([value, Buffer.from(value).toString('base64'), encodeURIComponent(value)])];
-    const short = value.length < fragment ? [value, value.replaceAll('-', '')] : [];
-    if (
-      forms.some((form) => hasFragment(text, blocks, form)) ||
-      short.some((form) => lowered.includes(form.toLowerCase()))
-    ) {
-      found.push(createHash('sha256').update(value).digest('hex').slice(0, 8));
-    }
-  }
-  return found;
+  const any = new RegExp(forms.map((form) => form.replaceAll(/\W/g, '\\$&')).join('|'));
+  if (forms.length === 0 || !any.test(lowered)) return new Set();
+  return new Set(forms.filter((form) => lowered.includes(form)));
 }
 
 function hasFragment(text: string, blocks: ReadonlySet<string>, form: string): boolean {

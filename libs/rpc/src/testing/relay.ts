@@ -3,11 +3,11 @@ import { connect, createServer } from 'node:net';
 import type { AddressInfo, Socket } from 'node:net';
 import type { RpcServer } from '../hosts/grpc/serve-grpc.ts';
 
-/** A TCP proxy before a server, whose connections can be made to bring nothing without being cut. */
+/** A TCP proxy before a server, whose connections can be made to bring nothing for a while without being cut. */
 export interface Relay {
   /** On 127.0.0.1. */
   readonly port: number;
-  /** What is sent from now on is lost, both ways; connections are still taken. */
+  /** What is sent from now on does not arrive, both ways, until it speaks again, as TCP repeats it then; connections are still taken. */
   silence(): void;
   speak(): void;
   close(): void;
@@ -23,8 +23,9 @@ export async function relayTo({ port, host }: Pick<RpcServer, 'port' | 'host'>):
       [far, near],
     ] as const) {
       sockets.add(from);
-      from.on('error', () => to.destroy()).on('data', (bytes) => silent || to.write(bytes));
+      from.on('error', () => to.destroy()).on('data', (bytes) => to.write(bytes));
       from.on('close', () => to.destroy());
+      if (silent) from.pause();
     }
   }).listen(0, '127.0.0.1');
   await once(relay, 'listening');
@@ -32,9 +33,11 @@ export async function relayTo({ port, host }: Pick<RpcServer, 'port' | 'host'>):
     port: (relay.address() as AddressInfo).port,
     silence: () => {
       silent = true;
+      for (const socket of sockets) socket.pause();
     },
     speak: () => {
       silent = false;
+      for (const socket of sockets) socket.resume();
     },
     close: () => {
       relay.close();

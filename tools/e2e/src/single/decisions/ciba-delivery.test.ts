@@ -1,0 +1,146 @@
+import { randomBytes } from 'node:crypto';
+import pg from 'pg';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { newDatabaseUrl, redisUrl, startReceiver, type Receiver } from '@tessera/test-kit';
+import { eventually } from '@tessera/test-kit/provision';
+import { decideCiba, tokensOf } from '@tessera/test-client';
+import { askCiba, poll } from '../../harness/out-of-band.ts';
+import { setUps, type System } from '../../harness/set-up.ts';
+import { startSystem } from '../../harness/start.ts';
+
+/** How soon a client is notified: within two heartbeats of the stream of pushes. */
+const soonMs = 20_000;
+
+/** Notifications to CIBA clients when a process dies at the worst moment, and when the endpoint is not allowed. */
+describe.each([setUps.compact, setUps.split])('CIBA clients with a notification endpoint, $name', (setUp) => {
+  let system: System;
+  let receiver: Receiver;
+  let database: pg.Client;
+  const nameOf = (service: string): string => (setUp.topology === 'compact' ? 'standalone' : service);
+
+  beforeAll(async () => {
+    const databaseUrl = await newDatabaseUrl();
+    database = new pg.Client(databaseUrl);
+    await database.connect();
+    receiver = await startReceiver();
+    system = await startSystem(setUp, {
+      stores: { databaseUrl, redisUrl: redisUrl() },
+      environment: {
+        TESSERA_WEBHOOK_KEY: 'e2e-webhook-key-0123456789-0123456789-abcd',
+        TESSERA_WEBHOOK_ALLOW_PRIVATE: 'true',
+      },
+    });
+    await system.apply({ notificationEndpoint: receiver.url });
+  });
+  afterAll(async () => {
+    await system?.stop();
+    await receiver?.close();
+    await database?.end();
+  });
+
+  async function start(clientId: string) {
+    const message = `Order ${randomBytes(3).toString('hex')}`;
+    const form = {
+      client_id: clientId,
+      scope: 'openid offline_access orders.read',
+      binding_message: message,
+      client_notification_token: randomBytes(20).toString('base64url'),
+    };
+    let answer = await askCiba(system.http, form);
+    // The gateway may not have reconnected to a restarted service yet.
+    await eventually('the request is accepted', async () => {
+      if (answer.status === 503) answer = await askCiba(system.http, form);
+      return answer.status === 200;
+    });
+    const authReqId = answer.json()['auth_req_id'];
+    return {
+      poll: () => poll(system.http, 'ciba', String(authReqId), clientId),
+      /** The process may die before it answers. */
+      approve: () => decideCiba(system.person(), 'approve', message).catch(() => undefined),
+      callbacks: () =>
+        receiver.received.map(({ json }) => json()).filter((body) => body['auth_req_id'] === authReqId),
+    };
+  }
+
+  async function died(service: string): Promise<void> {
+    const process = system.processes.find(({ name }) => name === nameOf(service));
+    await process?.ended();
+    expect(process?.running).toBe(false);
+    await system.restart(nameOf(service));
+  }
+
+  /** What a process that died had taken is free again, as after the lease. */
+  const endLeases = () => database.query('UPDATE device.delivery SET due_at = now()');
+
+  const notified = async (clientId: string) => {
+    const text = `SELECT reason FROM device.audit_event
+                  WHERE event = 'ciba.notified' AND record ->> 'clientId' = $1 ORDER BY recorded_at`;
+    return (await database.query<{ reason: string | null }>(text, [clientId])).rows.map(
+      ({ reason }) => reason,
+    );
+  };
+
+  it('pushes transaction_failed and revokes the tokens after a kill between commit and delivery', async () => {
+    await system.restart(nameOf('token'), { TESSERA_FAILPOINT: 'push.after_commit' });
+    const { approve, callbacks } = await start('acme-pushed');
+    await approve();
+    await died('token');
+    await endLeases();
+    await eventually('the client is notified', async () => callbacks().length > 0, soonMs);
+    expect(callbacks()).toMatchObject([{ error: 'transaction_failed' }]);
+    const { rows } = await database.query<{ revoked_reason: string | null }>(
+      `SELECT revoked_reason FROM token.refresh_family WHERE client_id = 'acme-pushed'`,
+    );
+    expect(rows).toEqual([{ revoked_reason: 'undelivered' }]);
+  });
+
+  it('pushes the tokens after a kill before the commit', async () => {
+    await system.restart(nameOf('token'), { TESSERA_FAILPOINT: 'push.before_commit' });
+    const { approve, callbacks } = await start('acme-pushed');
+    await approve();
+    await died('token');
+    await endLeases();
+    await eventually('the client is notified', async () => callbacks().length > 0, soonMs);
+    expect(callbacks().map((body) => [body['token_type'], body['error']])).toEqual([['Bearer', undefined]]);
+  });
+
+  it.each(['acme-pinged', 'acme-pushed'])(
+    'notifies %s of a decision if the process dies right after the commit',
+    async (clientId) => {
+      await system.restart(nameOf('device'), { TESSERA_FAILPOINT: 'decision.after_commit' });
+      const request = await start(clientId);
+      await request.approve();
+      await died('device');
+      await eventually('the client is notified', async () => request.callbacks().length > 0, soonMs);
+      expect(request.callbacks()[0]).not.toHaveProperty('error');
+      if (clientId !== 'acme-pinged') return;
+      // Callers may still be reconnecting to the restarted process.
+      let answer = await request.poll();
+      await eventually('the poll is served', async () => {
+        if (answer.status === 503) answer = await request.poll();
+        return answer.status !== 503;
+      });
+      tokensOf(answer);
+    },
+  );
+
+  it('sends nothing to a private address unless the setting allows it (CIBA-4)', async () => {
+    await system.restart(nameOf('device'), { TESSERA_WEBHOOK_ALLOW_PRIVATE: 'false' });
+    const before = (await notified('acme-pinged')).length;
+    for (const [endpoint, reason] of [
+      [receiver.url, 'not_https'],
+      [receiver.url.replace('http:', 'https:'), 'private_address'],
+    ] as const) {
+      await system.apply({ notificationEndpoint: endpoint });
+      const { approve, callbacks } = await start('acme-pinged');
+      await approve();
+      await eventually(
+        'the failed delivery is audited',
+        async () => (await notified('acme-pinged')).at(-1) === reason,
+        10_000,
+      );
+      expect(callbacks()).toEqual([]);
+    }
+    expect(await notified('acme-pinged')).toHaveLength(before + 2);
+  });
+});

@@ -1,0 +1,59 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { newDatabaseUrl, redisUrl } from '@tessera/test-kit';
+import { eventually, freePort } from '@tessera/test-kit/provision';
+import { CuttableProxy, introspect, tokensOf } from '@tessera/test-client';
+import { clientCredentials, expectError } from '../../harness/flows.ts';
+import { setUps, type System } from '../../harness/set-up.ts';
+import { startSystem } from '../../harness/start.ts';
+
+/** For an answer of 503 while the packets to a service are lost: the 2 s of a deadline, and room for a busy machine. */
+const limitMs = 5_000;
+
+describe.each([setUps.split, setUps['split-mtls']])('a service whose packets are lost, $name', (setUp) => {
+  let system: System;
+  let network: CuttableProxy;
+
+  beforeAll(async () => {
+    const port = await freePort();
+    network = new CuttableProxy('127.0.0.1', port);
+    await network.start();
+    system = await startSystem(setUp, {
+      stores: { databaseUrl: await newDatabaseUrl(), redisUrl: redisUrl() },
+      only: {
+        token: { TESSERA_RPC_PORT: String(port) },
+        gateway: { TESSERA_PEER_TOKEN: `127.0.0.1:${network.port}` },
+      },
+    });
+  });
+  afterAll(async () => {
+    await system?.stop();
+    await network?.stop();
+  });
+
+  it('is answered for with 503 at the deadline, and serves again by itself (F12)', async () => {
+    const { http } = system;
+    const { accessToken } = tokensOf(await clientCredentials(http));
+    network.cut('silent');
+    const tookMs: number[] = [];
+    try {
+      const calls = Array.from({ length: 60 }, async (_, n) => {
+        await sleep(n * 50);
+        const began = performance.now();
+        const answer = await (n % 2 === 0
+          ? clientCredentials(http)
+          : http.ask('POST', '/introspect', { json: { token: accessToken } }));
+        tookMs.push(performance.now() - began);
+        expectError(answer, 503, 'temporarily_unavailable');
+        expect(Number(answer.header('retry-after'))).toBeGreaterThan(0);
+      });
+      await Promise.all(calls);
+      expect(Math.max(...tookMs)).toBeLessThan(limitMs);
+      expect((await http.ask('GET', '/.well-known/jwks.json')).status).toBe(200);
+    } finally {
+      network.heal();
+    }
+    await eventually('tokens are issued', async () => (await clientCredentials(http)).status === 200, 20_000);
+    expect(await introspect(http, accessToken)).toMatchObject({ active: true });
+  });
+});

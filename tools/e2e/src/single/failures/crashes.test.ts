@@ -1,0 +1,90 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { newDatabaseUrl, redisUrl } from '@tessera/test-kit';
+import { emptyRedis } from '../../harness/redis.ts';
+import { setUps, type System } from '../../harness/set-up.ts';
+import { startSystem } from '../../harness/start.ts';
+import { introspect, tokensOf } from '@tessera/test-client';
+import { authorizeQuery, codeFor, expectError, redeem, refresh } from '../../harness/flows.ts';
+
+/** Processes that die at the worst moment, and restarts. */
+describe.each([setUps.compact, setUps.split])('crashes and restarts, $name', (setUp) => {
+  let system: System;
+  const victim = setUp.topology === 'compact' ? 'standalone' : 'token';
+  const prefix = `e2e-crash-${setUp.topology}-${Date.now()}:`;
+
+  beforeAll(async () => {
+    const stores = { databaseUrl: await newDatabaseUrl(), redisUrl: redisUrl() };
+    system = await startSystem(setUp, {
+      stores,
+      environment: { TESSERA_REDIS_KEY_PREFIX: prefix, TESSERA_REFRESH_RETRY_WINDOW: '60s' },
+    });
+  });
+  afterAll(async () => system?.stop());
+
+  /** The process dies during `work`; afterwards it runs again, without the failpoint. */
+  async function dyingAt(failpoint: string, work: () => Promise<{ status: number }>): Promise<void> {
+    await system.restart(victim, { TESSERA_FAILPOINT: failpoint });
+    const outcome = await work().then(
+      (answer) => answer.status,
+      () => 'connection lost' as const,
+    );
+    expect([503, 'connection lost']).toContain(outcome);
+    const process = system.processes.find(({ name }) => name === victim);
+    await process?.ended();
+    expect(process?.running).toBe(false);
+    await system.restart(victim);
+  }
+
+  it.each(['refresh.before_commit', 'refresh.after_commit'])(
+    'lets the retry of a refresh succeed after a kill at %s, without a fork',
+    async (failpoint) => {
+      const { http } = system;
+      const first = tokensOf(await redeem(http, await codeFor(system.person())));
+      await dyingAt(failpoint, async () => refresh(http, first.refreshToken));
+      const second = tokensOf(await refresh(http, first.refreshToken));
+      const again = tokensOf(await refresh(http, first.refreshToken));
+      expect(again.refreshToken === second.refreshToken).toBe(true);
+      const third = tokensOf(await refresh(http, second.refreshToken));
+      expect(await introspect(http, third.refreshToken)).toMatchObject({ active: true });
+    },
+  );
+
+  it('lets the retry of a redemption succeed after a kill at code.before_commit', async () => {
+    if (setUp.stores !== 'real') throw new Error('needs real stores');
+    const code = await codeFor(system.person());
+    await dyingAt('code.before_commit', async () => redeem(system.http, code));
+    tokensOf(await redeem(system.http, code));
+    expectError(await redeem(system.http, code), 400, 'invalid_grant');
+  });
+
+  it('refuses the repeat of a redemption after a kill at code.after_commit, as RFC 6749 section 4.1.2 asks', async () => {
+    const code = await codeFor(system.person());
+    await dyingAt('code.after_commit', async () => redeem(system.http, code));
+    expectError(await redeem(system.http, code), 400, 'invalid_grant');
+  });
+
+  it('logs nobody out and revives nothing when every process restarts and Redis is flushed', async () => {
+    const { http } = system;
+    const person = system.person();
+    const code = await codeFor(person);
+    const first = tokensOf(await redeem(http, code));
+    const ended = system.person();
+    const pending = await codeFor(ended);
+    await ended.get('/logout?client_id=acme-web');
+    const second = tokensOf(await refresh(http, first.refreshToken));
+    const third = tokensOf(await refresh(http, second.refreshToken));
+
+    await emptyRedis(prefix);
+    await system.restart();
+
+    const silent = await person.get(`/authorize?${authorizeQuery({ prompt: 'none' })}`);
+    expect(new URL(silent.header('location') ?? '').searchParams.has('code')).toBe(true);
+    const still = await ended.get(`/authorize?${authorizeQuery()}`);
+    expect(still.header('location')).toMatch(/^\/login\?/);
+    expectError(await redeem(http, pending), 400, 'invalid_grant');
+    expectError(await redeem(http, code), 400, 'invalid_grant');
+    const fourth = tokensOf(await refresh(http, third.refreshToken));
+    expectError(await refresh(http, first.refreshToken), 400, 'invalid_grant');
+    expect(await introspect(http, fourth.refreshToken)).toEqual({ active: false });
+  });
+});

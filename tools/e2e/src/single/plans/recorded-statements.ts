@@ -1,0 +1,107 @@
+import { spawn } from 'node:child_process';
+import { chmod, mkdtemp, readFile, rm } from 'node:fs/promises';
+import { globSync, readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { startPostgres } from '@tessera/test-kit/provision';
+
+const root = fileURLToPath(new URL('../../../../../', import.meta.url));
+
+/** Tests of the stores and of what asks a database directly: together they run every statement. */
+const storeTests = [
+  'libs/token/src/store/',
+  'libs/authorize/src/store/store.postgres.test.ts',
+  'libs/device/src/store/decision-store.postgres.test.ts',
+  'libs/device/src/delivery/',
+  'libs/directory/src/store/',
+  'libs/directory/src/records/',
+  'libs/directory/src/wiring.test.ts',
+  'libs/directory/src/apply/',
+  'libs/keys/src/store.postgres.test.ts',
+  'libs/audit/',
+  'libs/process/src/clock/clock-skew.test.ts',
+];
+
+/** A statement as it was run: its text, and the values of its parameters as SQL literals. */
+export interface RecordedStatement {
+  readonly name: string;
+  readonly text: string;
+  readonly values: readonly string[];
+}
+
+/**
+ * The named statements that the tests of the stores run, read from the log of a Postgres of their own. Some names have
+ * several texts.
+ */
+export async function recordStatements(): Promise<readonly RecordedStatement[]> {
+  const directory = await mkdtemp(join(tmpdir(), 'tessera-statements-'));
+  // The server runs as another user.
+  await chmod(directory, 0o777);
+  const postgres = await startPostgres({
+    logging_collector: 'on',
+    log_destination: 'jsonlog',
+    log_directory: directory,
+    log_filename: 'statements.log',
+    log_min_messages: 'log',
+    log_statement: 'all',
+  });
+  try {
+    await runStoreTests(postgres.url);
+    return statementsIn(await readFile(join(directory, 'statements.json'), 'utf8'));
+  } finally {
+    await postgres.stop();
+    await rm(directory, { recursive: true, force: true });
+  }
+}
+
+function runStoreTests(databaseUrl: string): Promise<void> {
+  const vitest = join(dirname(createRequire(import.meta.url).resolve('vitest/package.json')), 'vitest.mjs');
+  const child = spawn(process.execPath, [vitest, 'run', '--project', 'unit', ...storeTests], {
+    cwd: root,
+    stdio: ['ignore', 'pipe', 'inherit'],
+    env: { ...process.env, TESSERA_TEST_DATABASE_URL: databaseUrl },
+  });
+  let output = '';
+  child.stdout.on('data', (chunk: Buffer) => (output += chunk.toString()));
+  return new Promise((resolve, reject) => {
+    child.once('error', reject);
+    child.once('exit', (code) =>
+      code === 0 ? resolve() : reject(new Error(`The store tests failed:\n${output}`)),
+    );
+  });
+}
+
+function statementsIn(log: string): readonly RecordedStatement[] {
+  const statements = new Map<string, RecordedStatement>();
+  for (const line of log.split('\n')) {
+    if (line === '') continue;
+    const { message, detail } = JSON.parse(line) as { readonly message?: string; readonly detail?: string };
+    const [, name, run] = /^execute ([\w.]+): (.+)$/su.exec(message ?? '') ?? [];
+    if (name === undefined || run === undefined || /^(test|migrate)\./u.test(name)) continue;
+    // The tests of the audit have a schema of their own with the table that every service has.
+    const text = run.replaceAll(/\bsample\./gu, 'token.');
+    const values = [...(detail ?? '').matchAll(/\$\d+ = (NULL|'(?:[^']|'')*')/gu)].map(
+      ([, value = '']) => value,
+    );
+    statements.set(`${name} ${text}`, { name, text, values });
+  }
+  return [...statements.values()];
+}
+
+/**
+ * The names of the product's statements as its sources write them: a part that is computed stands for any word. Left out are those of
+ * migrations, which run alone, and of readiness, which read no row.
+ */
+export function namesInSources(): readonly RegExp[] {
+  const names = new Set<string>();
+  for (const file of globSync('libs/*/src/**/*.ts', { cwd: root })) {
+    if (/\.test\.ts$|\.contract\.ts$|\/(testing|contract)\/|^libs\/test-kit\//u.test(file)) continue;
+    const source = readFileSync(join(root, file), 'utf8');
+    for (const [, , name = ''] of source.matchAll(/\bname: (['`])(.+?)\1,\s+text\b/gu)) names.add(name);
+  }
+  return [...names]
+    .filter((name) => !/^migrate\.|\.ready$/u.test(name))
+    .map((name) => new RegExp(`^${name.replaceAll('.', '\\.').replaceAll(/\$\{.+?\}/gu, '\\w+')}$`, 'u'));
+}

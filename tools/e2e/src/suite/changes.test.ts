@@ -1,0 +1,14 @@
+import { onSetUp } from './on-set-up.ts';
+import { backchannelLogoutSuite } from '../suites/sign-in/backchannel-logout.ts';
+import { statesSuite } from '../suites/directory/states.ts';
+import { accessSuite } from '../suites/directory/access.ts';
+import { accessChangesSuite } from '../suites/directory/access-changes.ts';
+import { tenantIssuersSuite } from '../suites/tenant-issuers/tenant-issuers.ts';
+
+onSetUp((system, setUp) => {
+  backchannelLogoutSuite(system);
+  statesSuite(system);
+  accessSuite(system);
+  accessChangesSuite(system);
+  tenantIssuersSuite(system, setUp.topology);
+});

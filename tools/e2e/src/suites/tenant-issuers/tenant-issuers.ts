@@ -1,0 +1,19 @@
+import { afterAll, beforeAll, describe } from 'vitest';
+import type { SetUp, System } from '../../harness/set-up.ts';
+import { tenantIssuersOf, tenants } from '../../harness/tenant-issuers.ts';
+import { coldStartTests } from './cold-start.ts';
+import { tenantIssuerBorders } from './tenant-issuer-borders.ts';
+import { tenantIssuerLogins } from './tenant-issuer-logins.ts';
+
+/** Tenants with issuers of their own beside those at the shared issuer. */
+export function tenantIssuersSuite(system: () => System, topology: SetUp['topology']): void {
+  describe('tenant issuers', () => {
+    const on = tenantIssuersOf(system);
+    beforeAll(on.open);
+    afterAll(on.close);
+
+    tenantIssuerLogins(system, on);
+    tenantIssuerBorders(system, on);
+    coldStartTests(system, topology, () => Promise.all(tenants.map(on.askedIssuer)));
+  });
+}
