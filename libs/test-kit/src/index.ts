@@ -4,20 +4,20 @@
  * contract.
  *
  *     npm test ─> provision/ starts Postgres and Redis once ─> stores: a database and a key prefix per test
- *     test ─> runtime, clock, silent-log ─> the service under test <── fake-directory, receiver (clients over HTTPS)
- *     test ─> chromium, browser/ ──> pages; tcp-proxy ──> faults; certificates/ ──> mTLS
+ *     test ─> fakes/: runtime, clock, silent-log, fake-directory ─> the service under test <── network/: receiver, tcp-proxy
+ *     test ─> browser/ ──> pages; certificates/ ──> mTLS
  */
-export * from './clock.ts';
-export * from './counting.ts';
+export * from './fakes/clock.ts';
+export * from './fakes/counting.ts';
 export * from './eventually.ts';
-export * from './fake-directory.ts';
-export * from './runtime.ts';
-export * from './receiver.ts';
-export * from './silent-log.ts';
+export * from './fakes/fake-directory.ts';
+export * from './fakes/runtime.ts';
+export * from './network/receiver.ts';
+export * from './fakes/silent-log.ts';
 export * from './stores.ts';
-export * from './traces.ts';
-export * from './chromium.ts';
+export * from './fakes/traces.ts';
+export * from './browser/chromium.ts';
 export * from './certificates/authority.ts';
 export * from './browser/html.ts';
 export { atEndOfFile } from './cleanup.ts';
-export * from './tcp-proxy.ts';
+export * from './network/tcp-proxy.ts';

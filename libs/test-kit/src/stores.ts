@@ -8,8 +8,8 @@ import type { Database, Migrations, RedisHandle } from '@tessera/stores';
 import { Redis } from 'ioredis';
 import { createCertificates } from './certificates/authority.ts';
 import { atEndOfFile } from './cleanup.ts';
-import { createDatabase } from './provision/database.ts';
-import { startRedisCluster } from './provision/redis-cluster.ts';
+import { createDatabase } from './provision/postgres/database.ts';
+import { startRedisCluster } from './provision/redis/redis-cluster.ts';
 import { requiredUrl } from './provision/urls.ts';
 
 /** Address of the Postgres server the tests run on; its own database is nobody's to fill. */

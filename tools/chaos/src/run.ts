@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util';
-import { play, type CleanUps, type Report } from './scenario.ts';
-import { scenarioNames, scenarioOf, type ScenarioName } from './scenarios.ts';
-import { PostgresServer } from './stores.ts';
+import { play, type CleanUps, type Report } from './scenarios/scenario.ts';
+import { scenarioNames, scenarioOf, type ScenarioName } from './scenarios/scenarios.ts';
+import { PostgresServer } from './system/stores.ts';
 import { table } from './table.ts';
 
 const usage = `npm run test:chaos -- [--only <name>]... [--old <commit>] [--keep]

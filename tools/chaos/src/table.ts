@@ -1,4 +1,4 @@
-import type { Report } from './scenario.ts';
+import type { Report } from './scenarios/scenario.ts';
 
 const columns: readonly (readonly [string, (report: Report) => string])[] = [
   ['scenario', ({ scenario }) => scenario],

@@ -1,8 +1,8 @@
 import { authorizationQuery, formsOf, newPkce, Person, type Answer } from '@tessera/test-client';
-import { passedOn, type Caller, type Surroundings, type Tokens } from '../caller.ts';
-import { loginOf, redirectUri } from '../declared-state.ts';
-import { nameOf } from '../history.ts';
-import { outcomeOf, type Reading } from '../recorder.ts';
+import { passedOn, type Caller, type Surroundings, type Tokens } from './caller.ts';
+import { loginOf, redirectUri } from '../system/declared-state.ts';
+import { nameOf } from '../history/history.ts';
+import { outcomeOf, type Reading } from '../history/recorder.ts';
 
 export interface Code {
   readonly value: string;

@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Introspector } from '@tessera/introspection-client';
 import { type Dialect, newPkce, Person } from '@tessera/test-client';
-import { Caller, type Surroundings } from '../caller.ts';
-import { leaver, loginOf, persons, secretOf, tenants } from '../declared-state.ts';
-import { nameOf } from '../history.ts';
-import { outcomeOf } from '../recorder.ts';
+import { Caller, type Surroundings } from './caller.ts';
+import { leaver, loginOf, persons, secretOf, tenants } from '../system/declared-state.ts';
+import { nameOf } from '../history/history.ts';
+import { outcomeOf } from '../history/recorder.ts';
 import { redemptionOf, Visitor, type Code, type Grant } from './browser.ts';
 import { askElsewhere, connectDevice, type Notifications } from './out-of-band.ts';
 import { introspect, introspectByCall, refresh, revoke, userinfo } from './steps.ts';

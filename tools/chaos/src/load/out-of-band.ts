@@ -2,9 +2,9 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { decideDevice, pollRequest, type ApprovalFlow, type Person } from '@tessera/test-client';
-import type { Caller, Surroundings } from '../caller.ts';
-import { nameOf } from '../history.ts';
-import { outcomeOf, type Reading } from '../recorder.ts';
+import type { Caller, Surroundings } from './caller.ts';
+import { nameOf } from '../history/history.ts';
+import { outcomeOf, type Reading } from '../history/recorder.ts';
 import type { Grant } from './browser.ts';
 
 const pollMs = 1_100;

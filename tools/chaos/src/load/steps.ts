@@ -1,8 +1,8 @@
 import { IntrospectionError, type Introspector } from '@tessera/introspection-client';
-import type { Caller } from '../caller.ts';
-import { dataOf } from '../caller.ts';
-import { nameOf } from '../history.ts';
-import { outcomeOf, type Facts, type Recorder } from '../recorder.ts';
+import type { Caller } from './caller.ts';
+import { dataOf } from './caller.ts';
+import { nameOf } from '../history/history.ts';
+import { outcomeOf, type Facts, type Recorder } from '../history/recorder.ts';
 import type { Grant } from './browser.ts';
 
 /** Refreshes the tokens of the grant; false if it has ended. */

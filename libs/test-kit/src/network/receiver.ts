@@ -1,6 +1,6 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { eventually } from './eventually.ts';
+import { eventually } from '../eventually.ts';
 
 /** A POST that an external system received. */
 export interface Received {

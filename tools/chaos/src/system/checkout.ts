@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 
 const run = promisify(execFile);
-const here = fileURLToPath(new URL('../../../', import.meta.url));
+const here = fileURLToPath(new URL('../../../../', import.meta.url));
 
 export interface Checkout {
   /** Root folder from which processes start. */

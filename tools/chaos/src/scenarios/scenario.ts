@@ -5,17 +5,17 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { createIntrospector } from '@tessera/introspection-client';
 import { eventually } from '@tessera/test-kit/provision';
 import { HttpClient, leaks } from '@tessera/test-client';
-import type { Caller, Surroundings } from './caller.ts';
-import { check, countLosses, type Limits, type Violation } from './checker.ts';
-import { Cluster, retryWindowMs, type ClusterOptions } from './cluster.ts';
-import { chosenSecrets } from './declared-state.ts';
-import type { Grant } from './load/browser.ts';
-import { Notifications } from './load/out-of-band.ts';
-import { Load } from './load/lanes.ts';
-import { introspect } from './load/steps.ts';
-import { longestOutage, retries, type Outage } from './outages.ts';
-import { Recorder } from './recorder.ts';
-import type { PostgresServer } from './stores.ts';
+import type { Caller, Surroundings } from '../load/caller.ts';
+import { check, countLosses, type Limits, type Violation } from '../history/checker.ts';
+import { Cluster, retryWindowMs, type ClusterOptions } from '../system/cluster.ts';
+import { chosenSecrets } from '../system/declared-state.ts';
+import type { Grant } from '../load/browser.ts';
+import { Notifications } from '../load/out-of-band.ts';
+import { Load } from '../load/lanes.ts';
+import { introspect } from '../load/steps.ts';
+import { longestOutage, retries, type Outage } from '../history/outages.ts';
+import { Recorder } from '../history/recorder.ts';
+import type { PostgresServer } from '../system/stores.ts';
 
 /** What a scenario acts on while the clients run. */
 export interface Stage {

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Answer, type Ask, type Dialect, type HttpClient, tokenRequest } from '@tessera/test-client';
-import { secretOf } from './declared-state.ts';
-import { nameOf, type Delivered, type Operation } from './history.ts';
-import { outcomeOf, type Facts, type Reading, type Recorder } from './recorder.ts';
+import { secretOf } from '../system/declared-state.ts';
+import { nameOf, type Delivered, type Operation } from '../history/history.ts';
+import { outcomeOf, type Facts, type Reading, type Recorder } from '../history/recorder.ts';
 
 /** What the clients of a run share: the address of the system, and the record of the run. */
 export interface Surroundings {

@@ -1,4 +1,4 @@
-import type { Cluster } from './cluster.ts';
+import type { Cluster } from '../system/cluster.ts';
 import type { Operation } from './history.ts';
 
 /** How many values issued by one version were served by the other, from the logs of the gateways. */

@@ -2,9 +2,9 @@ import { mkdtemp } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { provideExecutable } from './executable.ts';
-import { freePort, holdProcess } from './held-process.ts';
-import type { Store } from './stores.ts';
+import { provideExecutable } from '../executable.ts';
+import { freePort, holdProcess } from '../held-process.ts';
+import type { Store } from '../stores.ts';
 
 export function redisExecutable(): string {
   return provideExecutable({

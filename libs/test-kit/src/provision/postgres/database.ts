@@ -3,9 +3,9 @@ import { readFile, readdir } from 'node:fs/promises';
 import { migrate, openDatabase } from '@tessera/stores';
 import type { Migrations } from '@tessera/stores';
 import type pg from 'pg';
-import { silentLog } from '../silent-log.ts';
-import { databasePrefix, databaseUrl, dropDatabase, withServer } from './server.ts';
-import { requiredUrl } from './urls.ts';
+import { silentLog } from '../../fakes/silent-log.ts';
+import { databasePrefix, databaseUrl, dropDatabase, withServer } from '../server.ts';
+import { requiredUrl } from '../urls.ts';
 
 export interface TestDatabase {
   readonly url: string;

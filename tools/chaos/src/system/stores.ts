@@ -6,7 +6,7 @@ import {
   startRedis,
   startRestartablePostgres,
 } from '@tessera/test-kit/provision';
-import type { AuditRow } from './history.ts';
+import type { AuditRow } from '../history/history.ts';
 
 type Redis = Awaited<ReturnType<typeof startRedis>>;
 

@@ -1,13 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { eventually, startReplicatedRedis } from '@tessera/test-kit/provision';
 import { Redis } from 'ioredis';
-import { checkOut } from './checkout.ts';
-import type { Replica } from './replica.ts';
+import { checkOut } from '../system/checkout.ts';
+import type { Replica } from '../system/replica.ts';
 import { steppableClock, stepClocks } from './clock-steps.ts';
-import { countCrossings } from './crossings.ts';
-import type { Operation } from './history.ts';
+import { countCrossings } from '../history/crossings.ts';
+import type { Operation } from '../history/history.ts';
 import type { CleanUps, Scenario, Stage } from './scenario.ts';
-import { RedisServer } from './stores.ts';
+import { RedisServer } from '../system/stores.ts';
 
 export const scenarioNames = [
   'rolling-restart',

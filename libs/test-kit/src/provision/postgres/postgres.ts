@@ -6,11 +6,11 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import pg from 'pg';
-import type { CertificatePair } from '../certificates/authority.ts';
-import { ProvisionError } from './executable.ts';
-import { freePort, holdProcess } from './held-process.ts';
-import type { HeldProcess, Signal } from './held-process.ts';
-import type { Store } from './stores.ts';
+import type { CertificatePair } from '../../certificates/authority.ts';
+import { ProvisionError } from '../executable.ts';
+import { freePort, holdProcess } from '../held-process.ts';
+import type { HeldProcess, Signal } from '../held-process.ts';
+import type { Store } from '../stores.ts';
 
 type User = { readonly uid: number; readonly gid: number };
 
