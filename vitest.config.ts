@@ -11,6 +11,8 @@ const needsItsOwn = '**/*.isolated.test.ts';
 /** Files that load a system as much as it takes. */
 const needsTheMachine = '**/*.alone.test.ts';
 
+const others = [...outside, needsTheMachine];
+
 /** More than there are cores: tests wait for stores, processes and time-outs more than they compute. */
 const workers = availableParallelism() + 2;
 
@@ -21,7 +23,7 @@ const hangs = 300_000;
 const endToEnd = {
   testTimeout: hangs,
   hookTimeout: 2 * hangs,
-  exclude: [...outside, needsTheMachine],
+  exclude: others,
   maxWorkers: workers + 1,
   sequence: { groupOrder: 1 },
 } as const;
