@@ -103,7 +103,7 @@ describe('A Deployment with autoscaling', () => {
     expect(await rendered(autoscaled, live(2, managed('Helm')))).toEqual({ replicas: 2, ...limits });
   });
 
-  test('keeps the replicas that it has under Helm 3, which would take a number away that it once wrote', async () => {
+  test('keeps the replicas that it has under Helm 3, which would remove a number that it once wrote', async () => {
     const objects = live(8, managed('Helm 3', false), managed('the autoscaler'));
     expect(await rendered(autoscaled, objects)).toEqual({ replicas: 8, ...limits });
   });

@@ -113,7 +113,7 @@ describe('IPv6', () => {
       ),
     );
 
-  test('is listened on by every listener, beside IPv4, unless an address is given', () => {
+  test('is listened on by every listener, as is IPv4, unless an address is given', () => {
     expect(hosts({}).length).toBeGreaterThan(11);
     expect(new Set(hosts({}))).toEqual(new Set(['::']));
     expect(new Set(hosts({ listenHost: '0.0.0.0' }))).toEqual(new Set(['0.0.0.0']));

@@ -57,8 +57,8 @@ test('The chart has the version of the project', () => {
 
 describe('Values are refused', () => {
   test.each([
-    ['that nobody knows', { gatway: {} }, 'gatway'],
-    ['that nobody knows, at any depth', { gateway: { autoscaling: { minReplica: 1 } } }, 'minReplica'],
+    ['that are unknown', { gatway: {} }, 'gatway'],
+    ['that are unknown, at any depth', { gateway: { autoscaling: { minReplica: 1 } } }, 'minReplica'],
     ['of the wrong type', { gateway: { replicas: 'two' } }, 'replicas'],
     [
       'that are no setting of the server',
@@ -86,7 +86,7 @@ describe('Values are refused', () => {
     ],
     ['with a further host that is a URL', { extraHosts: ['https://id.example.com'] }, 'extraHosts'],
     [
-      'with a certificate for a host that nobody serves',
+      'with a certificate for a host that is not served',
       { ingress: { tlsSecrets: { 'login.acme.example': 'acme' } } },
       'ingress.tlsSecrets names login.acme.example',
     ],
@@ -100,7 +100,7 @@ describe('Values are refused', () => {
     ['without certificates', { rpc: {} }, 'is required without rpc.mtls.certManager.issuerRef.name'],
     ['without the shared token', { rpc: { auth: 'token' } }, 'rpc.token.existingSecret is required'],
     [
-      'that open the server to a proxy nobody named',
+      'that open the server to an unnamed proxy',
       { ingress: { enabled: true } },
       'http.trustedProxies is required',
     ],

@@ -15,7 +15,7 @@ export const foreign: Architecture = own === 'amd64' ? 'arm64' : 'amd64';
 
 export const loaderOf = (architecture: Architecture) => architectures[architecture].loader;
 
-/** What the build stage runs beside Node and npm. */
+/** What the build stage runs in addition to Node and npm. */
 const programs = ['sh', 'bash', 'env', 'mkdir', 'chmod', 'ln', 'cp', 'sed', 'ldd', 'install'];
 
 /**

@@ -39,7 +39,7 @@ export class CleanRoot {
     return this.#confined;
   }
 
-  /** Adds Node and takes away the right to write, once the tree is assembled. */
+  /** Adds Node and removes the right to write, once the tree is assembled. */
   seal(): void {
     if (this.#confined) {
       const libraries = execFileSync('ldd', [process.execPath], { encoding: 'utf8' }).match(/\/\S+/g) ?? [];

@@ -158,7 +158,7 @@ describe('A process of the image, on a read-only tree, as another user, without 
     expect(() => image.evaluate(code)).toThrow(/EACCES|\/bin\/sh ENOENT/);
   });
 
-  test('is refused with the list of names when nobody knows its name', async () => {
+  test('is refused with the list of names if its name is unknown', async () => {
     const unknown = image.start('gatewy', {});
     expect(await unknown.exited).toBe(64);
     for (const name of Object.keys(processes)) expect(unknown.output).toContain(name);

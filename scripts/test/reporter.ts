@@ -54,7 +54,7 @@ function countTests(
     for (const test of module.children.allTests()) {
       const state = test.result().state;
       if (state === 'passed') passed += 1;
-      // Tests behind a hook that failed are reported as skipped; nobody skipped them.
+      // Tests behind a hook that failed are reported as skipped, though they are not marked so.
       else if (state === 'failed' || (moduleFailed && !selected)) failed += 1;
       else skipped.push(describe(test));
     }

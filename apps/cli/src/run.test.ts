@@ -320,7 +320,7 @@ describe('tessera', () => {
   ])('answers %j with exit code %d and help', async (args, code, text) => {
     const { terminal, printed } = world([], { TESSERA_CLIENT_ID: '' });
     expect(await run(args, terminal)).toBe(code);
-    // Help that was asked for is the result; beside an error it is a message.
+    // Help that was asked for is the result; with an error it is a message.
     const [expected, other] = code === 0 ? [printed.out, printed.say] : [printed.say, printed.out];
     expect(expected).toContain(text);
     expect(other).toBe('');

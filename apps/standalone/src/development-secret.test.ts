@@ -23,7 +23,7 @@ describe('developmentSecret', () => {
     expect(await readdir(join(directory, 'secrets'))).toEqual(['keys-kek', 'other']);
   });
 
-  it('lets nobody else read it', async () => {
+  it('is readable by its owner only', async () => {
     await developmentSecret(directory, 'private');
     expect((await stat(join(directory, 'secrets', 'private'))).mode & 0o777).toBe(0o600);
     expect((await stat(join(directory, 'secrets'))).mode & 0o777).toBe(0o700);

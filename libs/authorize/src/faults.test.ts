@@ -5,8 +5,8 @@ import { createWorld, password, request } from './testing/world.ts';
 import type { World } from './testing/world.ts';
 import { begin, codeOf, redemption, newPerson, signInAtPage } from './testing/person.ts';
 
-/** Stores that can be taken away: they throw what the handles throw when a store is unreachable. */
-const away = { database: false, redis: false, replyOf: '' };
+/** Stores that can be made unavailable: they throw what the handles throw when a store is unreachable. */
+const failing = { database: false, redis: false, replyOf: '' };
 
 let healthy: World;
 let world: World;
@@ -24,7 +24,7 @@ afterAll(async () => {
 
 function breakable(database: Database): Database {
   const check = () => {
-    if (away.database) throw temporarilyUnavailable('the database is unavailable');
+    if (failing.database) throw temporarilyUnavailable('the database is unavailable');
   };
   return {
     engine: database.engine,
@@ -43,7 +43,7 @@ function breakable(database: Database): Database {
 
 function breakableRedis(redis: RedisHandle): RedisHandle {
   const check = () => {
-    if (away.redis) throw temporarilyUnavailable('Redis is unavailable');
+    if (failing.redis) throw temporarilyUnavailable('Redis is unavailable');
   };
   return {
     script(source) {
@@ -51,7 +51,7 @@ function breakableRedis(redis: RedisHandle): RedisHandle {
       return async (keys, args) => {
         check();
         const reply = await run(keys, args);
-        if (source.name === away.replyOf) throw temporarilyUnavailable('the reply of Redis was lost');
+        if (source.name === failing.replyOf) throw temporarilyUnavailable('the reply of Redis was lost');
         return reply;
       };
     },
@@ -64,11 +64,11 @@ function breakableRedis(redis: RedisHandle): RedisHandle {
 }
 
 async function without<T>(store: 'database' | 'redis', work: () => Promise<T>): Promise<T> {
-  away[store] = true;
+  failing[store] = true;
   try {
     return await work();
   } finally {
-    away[store] = false;
+    failing[store] = false;
   }
 }
 
@@ -94,11 +94,11 @@ describe('without Redis', () => {
   it('a sign-in whose code could not be stored can be repeated with the same form', async () => {
     const person = newPerson(world);
     const interactionId = await person.interaction();
-    away.replyOf = 'authorize.save_code';
+    failing.replyOf = 'authorize.save_code';
     try {
       await expect(person.submit(interactionId)).rejects.toMatchObject(unavailable);
     } finally {
-      away.replyOf = '';
+      failing.replyOf = '';
     }
     expect((await person.submit(interactionId)).outcome.case).toBe('signedIn');
     await expect(newPerson(world).submit(interactionId)).rejects.toMatchObject({ code: 'invalid_request' });
@@ -139,11 +139,11 @@ describe('without Redis', () => {
   it('a sign-in is complete once its code is stored, even if Redis goes while the context is removed', async () => {
     const person = newPerson(world);
     const interactionId = await person.interaction();
-    away.replyOf = 'authorize.answer_interaction';
+    failing.replyOf = 'authorize.answer_interaction';
     try {
       expect((await person.submit(interactionId)).outcome.case).toBe('signedIn');
     } finally {
-      away.replyOf = '';
+      failing.replyOf = '';
     }
   });
 

@@ -38,8 +38,8 @@ describe('the service', () => {
   it('is not ready while its store does not respond', async () => {
     const database = {
       engine: 'postgres' as const,
-      query: () => Promise.reject(temporarilyUnavailable('away')),
-      transaction: () => Promise.reject(temporarilyUnavailable('away')),
+      query: () => Promise.reject(temporarilyUnavailable('unavailable')),
+      transaction: () => Promise.reject(temporarilyUnavailable('unavailable')),
       listen: () => notListening,
       close: async () => undefined,
     };

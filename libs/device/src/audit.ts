@@ -14,7 +14,7 @@ export interface RequestingClient {
   readonly tenantId?: string;
 }
 
-/** Why nobody is prompted for a backchannel request. Only the beginning of the hint's digest is recorded. */
+/** Why no user is prompted for a backchannel request. Only the beginning of the hint's digest is recorded. */
 export interface Unprompted {
   readonly reason: 'unknown_user' | 'inactive_user' | 'role_missing' | 'too_many_pending';
   readonly hintReference: string;

@@ -27,7 +27,7 @@ export const migrations: Migrations = {
 /** Sign-ins that may wait per running hash: about a second of hashing. */
 const queuePerHash = 25;
 
-/** Sign-ins of one account that may run or wait; nobody needs more at once. */
+/** Sign-ins of one account that may run or wait at once; more are never needed. */
 const signInsPerAccount = 16;
 
 export function buildDirectory(

@@ -95,7 +95,7 @@ describe('openDoors', () => {
     expect(openDoors(load({ TESSERA_ISSUER: 'http://localhost:8080' })).join()).not.toContain('plain http');
   });
 
-  it('reports nothing about callers if nobody is trusted', () => {
+  it('reports nothing about callers if none is trusted', () => {
     const config = load({ TESSERA_TRUSTED_CALLERS: 'none' });
     expect(config.TESSERA_TRUSTED_CALLERS.contains('127.0.0.1')).toBe(false);
     expect(openDoors(config).join()).not.toContain('/introspect');

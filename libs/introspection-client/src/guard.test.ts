@@ -51,7 +51,7 @@ describe('the guard (RFC 6750)', () => {
   });
 
   it('answers with 503 and no challenge if introspection is unavailable', async () => {
-    const verdict = await judge('Bearer away');
+    const verdict = await judge('Bearer unavailable');
     expect(verdict).toMatchObject({
       ok: false,
       refusal: { status: 503, error: 'temporarily_unavailable', headers: { 'retry-after': '7' } },

@@ -15,7 +15,7 @@ afterEach(() => server.close());
 
 const unwatched = { watch: false } as const;
 const activeOf = (answers: Introspection[]) => answers.map(({ active }) => active);
-const unavailable = () => new ConnectError('away', Code.Unavailable);
+const unavailable = () => new ConnectError('unavailable', Code.Unavailable);
 
 describe('an introspector', () => {
   it('returns the result of the server', async () => {

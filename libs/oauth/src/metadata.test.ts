@@ -27,7 +27,7 @@ describe('contractMetadata', () => {
   });
 });
 
-describe('contractMetadata beside authorizationServerMetadata', () => {
+describe('contractMetadata compared with authorizationServerMetadata', () => {
   const metadata = authorizationServerMetadata(issuer, ['poll', 'ping']);
 
   it('has every other registered field, with the same value (OIDC Discovery §3)', () => {

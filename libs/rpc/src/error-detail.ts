@@ -29,7 +29,7 @@ export function codeOf(error: OAuthError): Code {
   return codes[error.code] ?? Code.InvalidArgument;
 }
 
-/** What travels of a protocol error beside its code and message. */
+/** What travels of a protocol error in addition to its code and message. */
 export function detailOf(error: OAuthError): OAuthErrorDetail {
   return create(OAuthErrorDetailSchema, {
     code: error.code,

@@ -41,7 +41,7 @@ test('the cause of an error is not sent', () => {
   expect(`${toStatus(error).details}${bytes}`).not.toContain('private');
 });
 
-test('what the access log says of a refusal is sent beside the sentence for the client', () => {
+test('what the access log says of a refusal is sent along with the sentence for the client', () => {
   const refusal = { clientId: 'acme-web', phase: 'redirect_uri', reason: 'not registered' };
   for (const sent of [refusal, { ...refusal, clientId: undefined }, undefined]) {
     const error = new OAuthError('invalid_request', 'A sentence.', { refusal: sent });

@@ -31,7 +31,7 @@ export function refuseFor(log: Logger, method: string): Refuse {
 }
 
 /** ResourceExhausted is one of them: a service refuses a client with an `OAuthError`, so this one is a limit on the way. */
-const awayOrTooSlow: ReadonlySet<Code> = new Set([
+const unavailableOrTooSlow: ReadonlySet<Code> = new Set([
   Code.Unavailable,
   Code.DeadlineExceeded,
   Code.ResourceExhausted,
@@ -39,7 +39,7 @@ const awayOrTooSlow: ReadonlySet<Code> = new Set([
 
 /** A peer that is unavailable or too slow is one thing to every caller; the rest passes. */
 export function seenByCaller(error: PublicError, method: string): PublicError {
-  if (error instanceof OAuthError || !awayOrTooSlow.has(error.code)) return error;
+  if (error instanceof OAuthError || !unavailableOrTooSlow.has(error.code)) return error;
   return temporarilyUnavailable(new Error(`${method}: ${error.message}`));
 }
 

@@ -154,7 +154,7 @@ export function unaryCallContract(way: string, setUp: SetUp): void {
       'turns status %s into temporarily_unavailable',
       async (code) => {
         subject.sign = () => {
-          throw new ConnectError('away', code);
+          throw new ConnectError('unavailable', code);
         };
         const failure = await keys().sign(signRequest()).catch(caught);
         expect(failure).toMatchObject({

@@ -15,7 +15,7 @@ describe('the purge', () => {
     const store = {
       async purge() {
         calls += 1;
-        if (calls === 4) throw temporarilyUnavailable('away');
+        if (calls === 4) throw temporarilyUnavailable('unavailable');
         return answers[calls - 1] ?? 0;
       },
     };

@@ -12,7 +12,7 @@ import { createDatabase } from './provision/postgres/database.ts';
 import { startRedisCluster } from './provision/redis/redis-cluster.ts';
 import { requiredUrl } from './provision/urls.ts';
 
-/** Address of the Postgres server the tests run on; its own database is nobody's to fill. */
+/** Address of the Postgres server the tests run on; its own database stays empty. */
 export const postgresUrl = (): string => requiredUrl('TESSERA_TEST_DATABASE_URL');
 
 /** Address of the Redis server the tests run on, shared by all of them. */

@@ -4,7 +4,7 @@
  *
  *     main ─> systems: compact, split, peer (oidc-provider), bare handlers; stores: Postgres, Redis
  *       └─> measure/ ─> driver/ (another process) ─> operations/ ──> a system, in turns of a second
- *             └─> CPU time per operation, beside a yardstick ─> row ─> table, compare
+ *             └─> CPU time per operation, with a yardstick ─> row ─> table, compare
  *     growth/, overload/, rest   the other questions
  */
 import { randomBytes } from 'node:crypto';
@@ -165,7 +165,7 @@ async function readResult(file: string): Promise<Result> {
   const result = JSON.parse(await readFile(file, 'utf8')) as Partial<Result>;
   if (result.format !== resultFormat)
     throw new UsageError(
-      `--compare names ${file}, which is not a result of this benchmark as it is now. Measure again with its code beside.`,
+      `--compare names ${file}, which is not a result of this benchmark as it is now. Measure that version again with this benchmark.`,
     );
   return result as Result;
 }

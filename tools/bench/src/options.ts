@@ -38,8 +38,8 @@ export const usage = `npm run bench -- [options]
   --connections a,b connections of the overloads, 300,1000,3000 by default; each with clients that never pause and
                     with clients that honour Retry-After
   --beside DIR      another checkout, overloaded in turn with this one
-  --growth          instead of the table, each operation with 10,000 tenants beside one, and tokens of 1,000 tenant
-                    issuers beside one
+  --growth          instead of the table, each operation with 10,000 tenants and with one, and tokens of 1,000 tenant
+                    issuers and of one
   --no-peer         leave oidc-provider out
   --json FILE       write the result
   --compare FILE    compare with an earlier result

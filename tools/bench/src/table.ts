@@ -48,7 +48,7 @@ export function table({ rows, starts, duration, machine }: Result): string {
   return [
     ...lines,
     '',
-    `unit: one RS256 signature, ${number(signatures[0] ?? 0)} to ${number(signatures.at(-1) ?? 0)} µs beside the rows; sign-in: one argon2id hash.`,
+    `unit: one RS256 signature, ${number(signatures[0] ?? 0)} to ${number(signatures.at(-1) ?? 0)} µs during the rows; sign-in: one argon2id hash.`,
     `CPU: median of ${duration} closed loops of a second each. p50 and p99: ms, open loop at ${rates(rows)}.`,
     `${machine.processor}, ${machine.cores} cores, Node ${machine.node}`,
     ...starts.map(describeStart),

@@ -37,7 +37,7 @@ export async function startLoad(
   const script = readFileSync(join(import.meta.dirname, 'load-script.ts'), 'utf8');
   const base = `http://${options.front}.${on.name}`;
   await on.apply([
-    // The ending says that it is a module, without a package.json beside it.
+    // The ending says that it is a module, without a package.json next to it.
     { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: loadPod }, data: { 'load.mts': script } },
     {
       apiVersion: 'v1',

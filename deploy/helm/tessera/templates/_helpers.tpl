@@ -41,7 +41,7 @@ annotations: {{- toYaml . | nindent 2 }}
 {{- end }}
 {{- end -}}
 
-{{- /* The values of a component, above those of `defaults`; `null` takes a default away: {root, component}. */ -}}
+{{- /* The values of a component, above those of `defaults`; `null` removes a default: {root, component}. */ -}}
 {{- define "tessera.component" -}}
 {{- $own := get .root.Values .component | default dict -}}
 {{- $merged := mergeOverwrite (deepCopy .root.Values.defaults) (deepCopy $own) -}}

@@ -6,7 +6,7 @@ const requestObject = z.object({
   response_mode: z.string().optional(),
 });
 
-/** The members of a request object (OIDC Core §6.1) that say where its refusal goes. Nobody has verified them. */
+/** The members of a request object (OIDC Core §6.1) that say where its refusal goes. They are not verified. */
 export function membersOfRequestObject(object: string | undefined): z.infer<typeof requestObject> {
   if (object === undefined) return {};
   try {

@@ -280,7 +280,7 @@ function checkHint({ idTokenHintIsInvalid }: Draft): void {
   throw new OAuthError('invalid_request', 'The id_token_hint is not an ID token of this issuer.');
 }
 
-/** Only a request for `openid` is one of OIDC. A requested subject is a hint: nobody else's session or sign-in serves. */
+/** Only a request for `openid` is one of OIDC. A requested subject is a hint: only that user's session or sign-in is accepted. */
 function checkClaims(draft: Draft): void {
   const asked = settled(draft.granted).scopes.includes('openid')
     ? parseClaimsParameter(parameter(draft.parameters, 'claims'))

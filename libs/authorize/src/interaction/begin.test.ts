@@ -266,7 +266,7 @@ describe('single sign-on within a tenant', () => {
   });
 
   it.each([Status.DISABLED, Status.LOCKED])(
-    'does not serve a person whose status became %s, and serves nobody else (checked again at every issue)',
+    'does not serve a person whose status became %s, nor anyone else (checked again at every issue)',
     async (status) => {
       const person = newPerson(world);
       await person.signIn({}, { identifier: 'bob' });
@@ -408,7 +408,7 @@ describe('a session of another tenant', () => {
 });
 
 describe('reading the session', () => {
-  it('names the signed-in person, and nobody once the person is disabled', async () => {
+  it('names the signed-in person until the person is disabled', async () => {
     const person = newPerson(world);
     await person.signIn({}, { identifier: 'bob' });
     const { session } = await world.gateway.getSession({ browser: person.context() });

@@ -39,7 +39,7 @@ export interface Step {
   readonly name: string;
   /** Whether the person must take it before the visit can end. */
   isDue(visit: Visit, policy: Policy): boolean | Promise<boolean>;
-  /** What its page shows beside the visit. */
+  /** What its page shows in addition to the visit. */
   shown(visit: Visit, policy: Policy): Fields | Promise<Fields>;
   /** Judges what the person entered. Throws OAuthError for what no further form can change. */
   take(from: BrowserCall, visit: Visit, policy: Policy, fields: Fields): Promise<StepResult>;

@@ -212,7 +212,7 @@ function personKey(tenantId: string, userId: string): string {
   return digest(`${tenantId}\n${userId}`);
 }
 
-/** The counter of an identifier that resolves to nobody; no user ID begins with a line break. */
+/** The counter of an unknown identifier; no user ID begins with a line break. */
 function unknownKey({ tenantId, identifier }: Guess): string {
   return personKey(tenantId, `\n${accountName(identifier)}`);
 }

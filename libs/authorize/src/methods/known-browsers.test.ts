@@ -52,7 +52,7 @@ const atDevice: Attempt = async (person, identifier, secret) => {
   return session === undefined ? 'wrongCredentials' : 'signedIn';
 };
 
-/** Uses up the attempts of an account that browsers share in which nobody signed in to it. */
+/** Uses up the attempts of an account shared by browsers without a sign-in to it. */
 async function lockOut(identifier: string): Promise<void> {
   for (let index = 0; index < limit; index += 1) {
     expect(await atLogin(newPerson(world), identifier, 'wrong')).toBe('wrongCredentials');

@@ -1,6 +1,6 @@
 import type { Database } from '@tessera/stores';
 
-/** A browser is forgotten if nobody signed in there for so long. */
+/** A browser without a sign-in for this long is forgotten. */
 export const knownBrowserLifetimeDays = 180;
 
 /** More would not help a person; the one that was not used for longest goes. */

@@ -91,8 +91,8 @@ redis.call('SET', KEYS[1], record, 'KEEPTTL')
 return 1`;
 
 /**
- * KEYS: context, its answer, beginning of the key of an address's contexts. ARGV: answer, its lifetime in milliseconds. Records of the
- * version before name no address.
+ * KEYS: context, its answer, beginning of the key of an address's contexts. ARGV: answer, its lifetime in milliseconds.
+ * Compatibility until 0.3: earlier records name no address.
  */
 const answerInteraction = `
 local text = redis.call('GET', KEYS[1])

@@ -5,7 +5,7 @@ export interface Announcement {
   /** Of the call that started it. */
   readonly trail: Trail;
   readonly request: GrantRequest;
-  /** Undefined if nobody is prompted. */
+  /** Undefined if no user is prompted. */
   readonly userId: string | undefined;
   readonly remainingSeconds: number;
 }
@@ -13,7 +13,7 @@ export interface Announcement {
 /** How a person is prompted for a backchannel request: one entry per value of an application's `ciba.approval`. */
 export interface Experience {
   /**
-   * Called for every request, even if nobody is prompted, so that the response time reveals nothing to the client. When
+   * Called for every request, even if no user is prompted, so that the response time reveals nothing to the client. When
    * it resolves, the announcement is durable.
    */
   announce?(announcement: Announcement): Promise<void>;

@@ -224,7 +224,7 @@ describe('a request for a person who cannot approve', () => {
       expect(await outward('eve')).toEqual(known);
       await world.directory.changeUser('acme-eve', { status: Status.ACTIVE });
     }
-    expect(await waitingFor(world, person('eve')), 'nobody is prompted').toHaveLength(shown);
+    expect(await waitingFor(world, person('eve')), 'no user is prompted').toHaveLength(shown);
     for (let more = shown; more < 5; more += 1) await startBackchannel(world, 'eve');
     expect(await outward('eve')).toEqual(known);
     expect(await waitingFor(world, person('eve')), 'no bombing (CIBA-5)').toHaveLength(5);
@@ -244,7 +244,7 @@ describe('a request for a person who cannot approve', () => {
     expect(await outward(driver.username)).toEqual(allowed);
     await world.directory.changeApplication('acme-bank', { allowedRoles: [] });
     expect(await waitingFor(world, clerk)).toHaveLength(1);
-    expect(await waitingFor(world, driver), 'nobody is prompted').toEqual([]);
+    expect(await waitingFor(world, driver), 'no user is prompted').toEqual([]);
     expect(await world.audited('ciba.rejected', { reason: 'role_missing' })).toHaveLength(1);
   });
 

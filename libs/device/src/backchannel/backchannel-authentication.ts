@@ -39,7 +39,7 @@ export interface StartedBackchannel {
 export interface BackchannelAuthentications {
   /**
    * CIBA Core §7.1 to §7.3. For a person who does not exist, is not active, may not use the application or has too many
-   * pending requests, the answer is the same as for any other, but nobody is prompted. Throws `invalid_client`, `unauthorized_client`, `invalid_request`,
+   * pending requests, the answer is the same as for any other, but no user is prompted. Throws `invalid_client`, `unauthorized_client`, `invalid_request`,
    * `invalid_scope`, `invalid_target`, `invalid_binding_message`, `rate_limited`.
    */
   start(request: BackchannelRequest, call: CallContext): Promise<StartedBackchannel>;
@@ -161,7 +161,7 @@ function withDelivery(
   return { ...grant, request: { ...grant.request, delivery: { mode, sealed } } };
 }
 
-/** Stores the request for the person, or for nobody; the client sees no difference. */
+/** Stores the request for the person, or for no user; the client sees no difference. */
 async function prompt(
   { store, directory, directoryService, pendingLimit, audit }: BackchannelParts,
   asked: {

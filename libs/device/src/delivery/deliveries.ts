@@ -73,7 +73,7 @@ async function deliverOnce(
   }
 }
 
-/** Tokens that were sent without an acknowledgement must be revoked: nobody knows who has them. */
+/** Tokens that were sent without an acknowledgement must be revoked: their holder is unknown. */
 async function giveUp(
   { store, audit }: DeliveryParts,
   delivery: Delivery,

@@ -190,7 +190,7 @@ export function deliveryStoreContract(engine: string, open: () => Promise<Databa
       expect(claimed?.remainingSeconds).toBeGreaterThan(50);
     });
 
-    it('stores prompts beside notifications, and removes them with or without an audit row', async () => {
+    it('stores prompts and notifications, and removes them with or without an audit row', async () => {
       const on = await store();
       const { request, delivery } = newDecision('ping', 'approved');
       const deliveryId = delivery?.deliveryId ?? '';

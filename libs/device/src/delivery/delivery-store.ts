@@ -20,7 +20,7 @@ export interface Claim {
 export interface NewPrompt {
   readonly deliveryId: string;
   readonly request: Pick<GrantRequest, 'tenantId' | 'clientId' | 'hash' | 'requestId'>;
-  /** Empty if nobody is prompted: it is stored like any other and never sent. */
+  /** Empty if no user is prompted: it is stored like any other and never sent. */
   readonly userId: string;
   /** Of the call that started the request. */
   readonly trail: Trail;

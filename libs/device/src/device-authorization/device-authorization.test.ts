@@ -267,7 +267,7 @@ describe('opening a user code', () => {
     expect(await codeOf(open(userCode, person('bob')))).toBe('no error');
   });
 
-  it('requires a sign-in first, and blocks nobody, once the global budget is used up (DEV-7)', async () => {
+  it('requires a sign-in first, without blocking anyone, once the global budget is used up (DEV-7)', async () => {
     const limited = await createWorld({ config: { TESSERA_USER_CODE_FAILURES_TOTAL: 7 } });
     const { userCode } = await startDevice(limited);
     const anonymously = (typed: string) =>

@@ -3,7 +3,7 @@ import type { Database } from '@tessera/stores';
 import { atEndOfFile, silentLog, testDatabase } from '@tessera/test-kit';
 import { migrations } from '../wiring.ts';
 import { deliveryStoreContract } from '../delivery/delivery-store.contract.ts';
-import { versionBeforeContract } from '../delivery/version-before.contract.ts';
+import { previousVersionContract } from '../delivery/previous-version.contract.ts';
 import { decisionStoreContract } from './decision-store.contract.ts';
 
 let postgres: Promise<Database> | undefined;
@@ -15,8 +15,8 @@ decisionStoreContract('PGlite', () => (embedded ??= openEmbedded()));
 deliveryStoreContract('Postgres', () => (postgres ??= testDatabase(migrations)));
 deliveryStoreContract('PGlite', () => (embedded ??= openEmbedded()));
 
-versionBeforeContract('Postgres', () => (postgres ??= testDatabase(migrations)));
-versionBeforeContract('PGlite', () => (embedded ??= openEmbedded()));
+previousVersionContract('Postgres', () => (postgres ??= testDatabase(migrations)));
+previousVersionContract('PGlite', () => (embedded ??= openEmbedded()));
 
 async function openEmbedded(): Promise<Database> {
   const database = await openEmbeddedDatabase('memory');

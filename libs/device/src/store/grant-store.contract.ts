@@ -203,7 +203,7 @@ function userCodeContract(open: Open): void {
     expect(openings.filter(({ outcome }) => outcome === 'found')).toHaveLength(1);
   });
 
-  it('belongs to nobody until someone signs in, and never to another tenant', async () => {
+  it('has no owner until someone signs in, and never to another tenant', async () => {
     const { store } = await open();
     const { request, userCode } = await startedDevice(store);
     expect((await store.open(userCode, undefined, [])).outcome).toBe('found');

@@ -28,7 +28,7 @@ write('')
 redis.call('SET', KEYS[3], KEYS[1], 'PX', ARGV[4])
 return 'started'`;
 
-/** ARGV 10, 11: user (empty: nobody), pending requests of the same kind of start allowed per person. */
+/** ARGV 10, 11: user (empty: none), pending requests of the same kind of start allowed per person. */
 export const startBackchannel = `${clock}${write}
 redis.call('ZREMRANGEBYSCORE', KEYS[3], '-inf', now)
 local pending = 0

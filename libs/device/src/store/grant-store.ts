@@ -58,8 +58,8 @@ export interface GrantStore {
   /** Stores a device flow under its user code, unless another pending one has that code. */
   startDevice(grant: NewGrant, userCodeHash: string): Promise<'started' | 'user_code_taken'>;
   /**
-   * Stores a backchannel request for a person, or for nobody if there is no user. If the person already has
-   * `pendingLimit` pending requests, it is stored for nobody too, so that the client sees no difference. Requests of
+   * Stores a backchannel request for a person, or for none if there is no user. If the person already has
+   * `pendingLimit` pending requests, it is stored for none too, so that the client sees no difference. Requests of
    * authenticated clients and of all others are counted separately.
    */
   startBackchannel(
@@ -77,7 +77,7 @@ export interface GrantStore {
     client: { readonly tenantId: string; readonly clientId: string },
   ): Promise<PollVerdict>;
   /**
-   * Finds a pending device flow by its user code, for `owner` or, if nobody is signed in, for nobody. The first person to
+   * Finds a pending device flow by its user code, for `owner` or, if nobody is signed in, without one. The first person to
    * open it becomes its owner, in the session that opened it last. A code that is not found counts as a failure under
    * every rule; once a rule's limit is reached, nothing is looked up.
    */

@@ -8,7 +8,7 @@ beforeAll(async () => {
 });
 afterAll(() => world.service.close());
 
-/** Takes away what Redis knows of wrong guesses, as a restart without its data would. */
+/** Deletes what Redis knows of wrong guesses, as a restart without its data would. */
 async function loseCounters(): Promise<void> {
   const lose = world.redis.script({
     name: 'test.lose',

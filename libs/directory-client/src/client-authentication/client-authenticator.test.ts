@@ -242,7 +242,7 @@ it('limits guesses per client from many addresses, and never locks out the clien
   expect(wrong(await Promise.all([1, 2, 3].map((n) => refusal(attempt('other', `${n}`, from(99))))))).toBe(3);
 });
 
-it('refuses nobody as a guesser while right secrets are verified, of 2,000 applications at one address at once', async () => {
+it('refuses no client as a guesser while right secrets are verified, of 2,000 applications at one address at once', async () => {
   for (let index = 0; index < 2_000; index += 1) directory.addApplication(`good-${index}`);
   for (let index = 0; index < 250; index += 1) await refusal(attempt(`bad-${index}`, 'guess'));
   const outcomes = await Promise.all(

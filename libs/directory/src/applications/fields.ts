@@ -133,7 +133,7 @@ export const applicationFields = {
       'request; the strict profile always requires it',
   }),
   allowedRoles: field({
-    // Never declared as empty: to admit nobody, disable the application.
+    // Never declared as empty: to block all users, disable the application.
     schema: z.array(z.string()).min(1).default([]),
     stored: 'text[]',
     reference:

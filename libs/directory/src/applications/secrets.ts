@@ -4,7 +4,7 @@ import { z } from 'zod';
 /** Shortest client secret, in characters. */
 const shortestSecret = 32;
 
-/** Of an application: one that is in use, and one beside it during a rotation. */
+/** Of an application: one that is in use, and a second one during a rotation. */
 export const mostSecrets = 2;
 
 /** A declared secret. */

@@ -39,7 +39,7 @@ export function refuseConflicts(plan: TenantPlan, owner: string): void {
   const broken = isShared ? brokenRecords(desired) : [];
   if (broken.length > 0) {
     throw new OwnerConflictError(
-      `Nothing of ${tenantId} was applied: beside the records of other owners it breaks rules of\n${shortened(broken)}`,
+      `Nothing of ${tenantId} was applied: together with the records of other owners it breaks rules of\n${shortened(broken)}`,
     );
   }
 }

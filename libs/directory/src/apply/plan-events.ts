@@ -82,7 +82,7 @@ function applicationUpdate(before: ApplicationRecord, after: ApplicationRecord):
   return drafts;
 }
 
-/** A second secret beside the first begins a rotation; the first one's going completes it. */
+/** Adding a second secret begins a rotation; removing the first completes it. */
 function secretEvent(before: ApplicationRecord, after: ApplicationRecord): string | undefined {
   const digests = (application: ApplicationRecord) => application.secrets.map(({ digest }) => digest);
   const added = digests(after).some((digest) => !digests(before).includes(digest));

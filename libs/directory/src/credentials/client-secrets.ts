@@ -2,7 +2,7 @@ import { createHmac, timingSafeEqual, type KeyObject } from 'node:crypto';
 import type { SecretRecord } from '../applications/secrets.ts';
 
 /** The secrets of unknown applications are compared with this; a digest is never empty. */
-const nobody = { tenantId: '', digests: ['', ''] };
+const unknown = { tenantId: '', digests: ['', ''] };
 
 /**
  * Client secrets as keyed digests. They have at least 32 characters, so a fast digest with a key outside the database is
@@ -28,12 +28,12 @@ export class ClientSecrets {
   ): SecretRecord | undefined {
     const secrets = stored?.secrets ?? [];
     const digest = this.digest(
-      stored?.tenantId ?? nobody.tenantId,
+      stored?.tenantId ?? unknown.tenantId,
       presented.clientId,
       presented.clientSecret,
     );
     let found: SecretRecord | undefined;
-    for (let index = 0; index < Math.max(secrets.length, nobody.digests.length); index += 1) {
+    for (let index = 0; index < Math.max(secrets.length, unknown.digests.length); index += 1) {
       const candidate = secrets[index];
       if (isEqual(digest, candidate?.digest ?? '') && candidate !== undefined) found = candidate;
     }

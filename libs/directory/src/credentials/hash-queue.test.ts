@@ -102,11 +102,11 @@ describe('the queue for password hashes', () => {
       hashQueue.run(work(name), { address, network: '192.0.2', account: name });
     const kept = ['a1', 'a2', 'a3'].map((name) => from('192.0.2.1', name));
     const displaced = from('192.0.2.1', 'a4');
-    const away = { code: 'temporarily_unavailable', retryAfterSeconds: 1 };
-    await expect(from('192.0.2.1', 'a5')).rejects.toMatchObject(away);
+    const unavailable = { code: 'temporarily_unavailable', retryAfterSeconds: 1 };
+    await expect(from('192.0.2.1', 'a5')).rejects.toMatchObject(unavailable);
     kept.push(from('192.0.2.2', 'b1'));
-    await expect(displaced).rejects.toMatchObject(away);
-    await expect(from('192.0.2.2', 'b2')).rejects.toMatchObject(away);
+    await expect(displaced).rejects.toMatchObject(unavailable);
+    await expect(from('192.0.2.2', 'b2')).rejects.toMatchObject(unavailable);
     for (let rest = kept.length; rest > 0; rest -= 1) await finishOne();
     await Promise.all(kept);
     expect(started).toEqual(['a1', 'a2', 'b1', 'a3']);

@@ -221,7 +221,7 @@ describe('a declared state', () => {
     );
   });
 
-  it('reports rule violations beside malformed entries, each at its own line', () => {
+  it('reports rule violations and malformed entries, each at its own line', () => {
     const text = tenant(
       'roles: [clerk, clerk]',
       'users:',
@@ -499,7 +499,7 @@ describe('a declared tenant', () => {
       [
         'users: [{ username: ada, password: x, passwordHash: "$argon2id$v=19$m=256,t=2,p=1$c29tZXNhbHQ$nf65EOgLrQMR/uIPnA4rEsF5h7TKyQwu9U1bMCHGi/4" }]',
       ],
-      /passwordHash: cannot stand beside password/,
+      /passwordHash: cannot be combined with password/,
     ],
     [
       'a long password',

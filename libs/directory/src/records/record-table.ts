@@ -28,7 +28,7 @@ export function pageByKey({
   readonly from: string;
   readonly alias: string;
   readonly key: string;
-  /** Of the column that is searched beside the key. */
+  /** Of the column that is searched in addition to the key. */
   readonly name: string;
 }): (selected: string) => string {
   return (selected) => `

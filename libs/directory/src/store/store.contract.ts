@@ -687,7 +687,7 @@ export function directoryStoreContract(engine: string, open: () => Promise<Store
       expect(await stores.admin.bumpEpoch('nowhere', noted)).toEqual([]);
     });
 
-    it('reports what a new password revoked, and what was revoked beside a change of the tenant', async () => {
+    it('reports what a new password revoked, and what was revoked together with a change of the tenant', async () => {
       const tenantId = fresh();
       await make(testTenant(tenantId));
       const changesOf = async (state: TenantState) => {

@@ -9,7 +9,7 @@ export function checkUser(user: DeclaredUser, roles: ReadonlySet<string>, report
     report(['phoneNumberVerified'], 'needs a phoneNumber');
   }
   if (user.password !== undefined && user.passwordHash !== undefined) {
-    report(['passwordHash'], 'cannot stand beside password');
+    report(['passwordHash'], 'cannot be combined with password');
   }
   user.roles.forEach((role, index) => {
     if (!roles.has(role)) report(['roles', index], 'is not a role of the tenant');

@@ -60,17 +60,17 @@ const address = z
   })
   .refine((parts) => Object.keys(parts).length > 0, 'must have at least one part');
 
-/** The standard claims of a user (OIDC Core §5.1) in camelCase, beside name, email and phoneNumber. */
+/** The standard claims of a user (OIDC Core §5.1) in camelCase, in addition to name, email and phoneNumber. */
 export const standardClaims = {
   preferredUsername: { schema: line(200).optional(), reference: ofProfile },
   givenName: { schema: line(200).optional(), reference: ofProfile },
   familyName: { schema: line(200).optional(), reference: ofProfile },
   middleName: { schema: line(200).optional(), reference: ofProfile },
   nickname: { schema: line(200).optional(), reference: ofProfile },
-  emailVerified: { schema: z.boolean().optional(), reference: '`true` or `false`, beside `email`' },
+  emailVerified: { schema: z.boolean().optional(), reference: '`true` or `false`, with `email`' },
   phoneNumberVerified: {
     schema: z.boolean().optional(),
-    reference: '`true` or `false`, beside `phoneNumber`',
+    reference: '`true` or `false`, with `phoneNumber`',
   },
   locale: {
     schema: z

@@ -79,7 +79,7 @@ describe('POST /backchannel_authentication', () => {
   });
 
   it.each(['id_token_hint=x', 'login_hint_token=x', 'login_hint=ada&id_token_hint=x'])(
-    'refuses the hint %j clearly, asking nobody (CIBA Core §7.1)',
+    'refuses the hint %j clearly, without a call (CIBA Core §7.1)',
     async (hint) => {
       const gateway = open();
       const answer = await post(gateway, '/backchannel_authentication', `client_id=web&scope=openid&${hint}`);

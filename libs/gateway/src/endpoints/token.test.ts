@@ -233,13 +233,13 @@ describe.each([
   });
 
   it('answers 503 for an unreachable service and 429 for a throttled client, both with Retry-After', async () => {
-    const away = await post(
+    const unavailable = await post(
       open(() => {
         throw temporarilyUnavailable();
       }),
       write({ ...grant, clientId: 'svc' }),
     );
-    expect([away.statusCode, away.headers['retry-after']]).toEqual([503, '1']);
+    expect([unavailable.statusCode, unavailable.headers['retry-after']]).toEqual([503, '1']);
     const throttled = await post(
       open(() => {
         throw new OAuthError('rate_limited', 'Later.', { retryAfterSeconds: 17 });

@@ -130,7 +130,7 @@ describe('an access token in the body of POST /userinfo (RFC 6750 §2.2)', () =>
     expect(gateway.requests('userInfo')[0]).toMatchObject({ accessToken: 'a.b.c' });
   });
 
-  it('is refused beside one in the header, twice, and in broken encoding (RFC 6750 §2)', async () => {
+  it('is refused together with one in the header, twice, and in broken encoding (RFC 6750 §2)', async () => {
     const gateway = open();
     const both = await post(gateway, 'access_token=a.b.c', { authorization: 'Bearer a.b.c' });
     for (const answer of [
@@ -154,7 +154,7 @@ describe('an access token in the body of POST /userinfo (RFC 6750 §2.2)', () =>
     expect(answer.headers['www-authenticate']).toContain('error="invalid_token"');
   });
 
-  it('is not read from other content types or from GET, and the header works beside any other body', async () => {
+  it('is not read from other content types or from GET, and the header works with any other body', async () => {
     const gateway = open();
     const json = { 'content-type': 'application/json' };
     expect((await post(gateway, '{"access_token":"a"}', json)).statusCode).toBe(401);

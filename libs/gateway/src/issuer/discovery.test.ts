@@ -109,19 +109,19 @@ describe('GET /.well-known/oauth-authorization-server', () => {
       (await get(gateway, server)).json<{ backchannel_token_delivery_modes_supported: string[] }>()
         .backchannel_token_delivery_modes_supported;
     const clock = fakeClock();
-    let away = true;
+    let unavailable = true;
     const getDeliveryModes = () => {
-      if (away) throw new Error('away');
+      if (unavailable) throw new Error('unavailable');
       return { modes: ['poll', 'ping', 'push'] };
     };
     const gateway = open({}, { getDeliveryModes }, testRuntime({ clock }));
     expect(await modesOf(gateway)).toEqual(['poll']);
-    away = false;
+    unavailable = false;
     clock.advance(2_000);
     expect(await modesOf(gateway)).toEqual(['poll', 'ping', 'push']);
     expect(await modesOf(gateway)).toEqual(['poll', 'ping', 'push']);
     expect(gateway.requests('getDeliveryModes')).toHaveLength(2);
-    away = true;
+    unavailable = true;
     clock.advance(3_600_000);
     expect(await modesOf(gateway)).toEqual(['poll', 'ping', 'push']);
   });
@@ -157,14 +157,14 @@ describe('GET /.well-known/jwks.json', () => {
 
   it('serves all documents from the cached keys for a day while the keys service is unavailable, and exports the age (F16)', async () => {
     const clock = fakeClock();
-    let away = false;
+    let unavailable = false;
     const getPublicKeys = () => {
-      if (away) throw new Error('away');
+      if (unavailable) throw new Error('unavailable');
       return { keys: [{ kid: 'key-1', n: 'bg', e: 'AQAB' }] };
     };
     const gateway = open({}, { getPublicKeys }, testRuntime({ clock }));
     await gateway.ready();
-    away = true;
+    unavailable = true;
     clock.advance(3_600_000);
     for (const url of [openid, server, jwks]) expect((await get(gateway, url)).statusCode).toBe(200);
     expect(await metrics.text()).toMatch(/^tessera_key_set_age_seconds 3600$/m);

@@ -35,39 +35,39 @@ describe('the key set', () => {
   });
 
   it('serves the cached copy while the keys service is unavailable, without a call per request, and recovers', async () => {
-    let away = false;
+    let unavailable = false;
     let kid = 'k1';
     const { keySet, clock, calls } = keySetOf(async () => {
-      if (away) throw new Error('away');
+      if (unavailable) throw new Error('unavailable');
       return [{ ...key, kid }];
     });
     await keySet.document();
-    away = true;
+    unavailable = true;
     clock.advance(60_000);
     for (let time = 0; time < 5; time += 1) expect(await keySet.document()).toContain('"k1"');
     expect(calls()).toBe(2);
-    away = false;
+    unavailable = false;
     kid = 'k2';
     clock.advance(1_000);
     expect(await keySet.document()).toContain('"k2"');
   });
 
   it('serves the cached copy for a day while the keys service is unavailable, then fails until it is back (F16)', async () => {
-    let away = false;
+    let unavailable = false;
     const { keySet, clock } = keySetOf(async () => {
-      if (away) throw new Error('away');
+      if (unavailable) throw new Error('unavailable');
       return [key];
     });
     expect(keySet.ageSeconds()).toBeUndefined();
     await keySet.document();
-    away = true;
+    unavailable = true;
     clock.advance(23 * 3_600_000);
     expect(await keySet.document()).toContain('"k1"');
     clock.advance(2 * 3_600_000);
     for (let time = 0; time < 2; time += 1)
       await expect(keySet.document()).rejects.toMatchObject({ code: 'temporarily_unavailable' });
     expect(keySet.ageSeconds()).toBe(25 * 3_600);
-    away = false;
+    unavailable = false;
     expect(await keySet.document()).toContain('"k1"');
     expect(keySet.ageSeconds()).toBe(0);
   });

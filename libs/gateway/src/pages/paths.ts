@@ -26,7 +26,7 @@ export function devicePath(query: {
   return withParameters('/device', query);
 }
 
-/** `/approvals`; the tenant says where to sign in while nobody is. */
+/** `/approvals`; the tenant says where to sign in. */
 export function approvalsPath(tenantId?: string): string {
   return withParameters('/approvals', { tenant: tenantId });
 }

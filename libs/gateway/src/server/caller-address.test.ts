@@ -97,7 +97,7 @@ describe('callerAddress', () => {
   });
 
   it.each(['', ',', ', ,', 'garbage', 'unknown', '203.0.113.9, garbage', '<script>', '999.1.1.1'])(
-    'is nobody when the right-most hop of %j is no address',
+    'is empty when the right-most hop of %j is no address',
     (header) => {
       expect(callerAddress('10.0.0.1', header, proxies)).toBe('');
     },

@@ -47,7 +47,7 @@ export function prepareRequests(
       reply.header('strict-transport-security', 'max-age=31536000');
     done(closing ? temporarilyUnavailable() : (hostProblem(request) ?? addressProblem(request)));
   });
-  // Its connection got an error answer before the request was read, so nobody would see what it did.
+  // Its connection got an error answer before the request was read, so its result would be lost.
   app.addHook('preHandler', (request, _reply, done) => {
     if (request.raw.socket.writableEnded) return void request.raw.socket.destroy();
     done();

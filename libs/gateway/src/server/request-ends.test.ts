@@ -73,7 +73,7 @@ it('has one line, one count and one span for each request whose client left befo
   for (const socket of clients) socket.destroy();
   const left = { lines: times(20, 499), spans: times(20, 499), counted: [0, 20] };
   await expect.poll(reported).toEqual(left);
-  // The answers that nobody reads are no second end.
+  // Unread answers do not end it a second time.
   release();
   const other = await client(request);
   await once(other, 'data');

@@ -74,8 +74,8 @@ describe.each([
     ]);
     expect(bad.headers.get('www-authenticate')).toContain('error="invalid_token"');
     expect((await ask('Bearer a b')).status).toBe(400);
-    const away = await ask('Bearer away');
-    expect([away.status, away.headers.get('retry-after')]).toEqual([503, '7']);
+    const unavailable = await ask('Bearer unavailable');
+    expect([unavailable.status, unavailable.headers.get('retry-after')]).toEqual([503, '7']);
     const narrow = await (await open(scarce))('Bearer good');
     expect(narrow.status).toBe(403);
     expect(narrow.headers.get('www-authenticate')).toContain('scope="orders.delete"');
@@ -106,7 +106,7 @@ describe('the interceptor for Connect', () => {
     [undefined, requirement, Code.Unauthenticated],
     ['Bearer bad', requirement, Code.Unauthenticated],
     ['Bearer good', scarce, Code.PermissionDenied],
-    ['Bearer away', requirement, Code.Unavailable],
+    ['Bearer unavailable', requirement, Code.Unavailable],
   ])('answers %s under %j with code %i and the challenge', async (authorization, required, code) => {
     const error = await call(authorization, required).catch((thrown: unknown) => thrown);
     expect(error).toBeInstanceOf(ConnectError);
@@ -179,6 +179,9 @@ describe('the interceptor for grpc-js', () => {
       code: status.PERMISSION_DENIED,
       seen: undefined,
     });
-    expect(await call('Bearer away')).toMatchObject({ code: status.UNAVAILABLE, challenge: undefined });
+    expect(await call('Bearer unavailable')).toMatchObject({
+      code: status.UNAVAILABLE,
+      challenge: undefined,
+    });
   });
 });

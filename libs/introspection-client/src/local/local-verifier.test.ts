@@ -29,7 +29,7 @@ let first: Pair;
 let second: Pair;
 let http: Server;
 let published: JWK[];
-let away = false;
+let unavailable = false;
 let silent = false;
 let fetches = 0;
 let issuer: string;
@@ -38,7 +38,7 @@ beforeAll(async () => {
   http = createServer((_request, response) => {
     fetches += 1;
     if (silent) return;
-    if (away) response.writeHead(503).end();
+    if (unavailable) response.writeHead(503).end();
     else response.setHeader('content-type', 'application/json').end(JSON.stringify({ keys: published }));
   });
   await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve));
@@ -50,7 +50,7 @@ let server: FakeServer;
 beforeEach(async () => {
   server = await new FakeServer().start();
   published = [first.jwk];
-  away = false;
+  unavailable = false;
   silent = false;
   fetches = 0;
 });
@@ -303,7 +303,7 @@ describe('local verification', () => {
   });
 
   it('asks the server if the keys are unavailable or the token is not a JWT', async () => {
-    away = true;
+    unavailable = true;
     const { introspector, sources } = open();
     const token = await sign();
     server.tokens.set(token, fakeToken());

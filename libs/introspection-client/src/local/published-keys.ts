@@ -5,14 +5,14 @@ const fetchAgainAfterMs = 1_000;
 
 /**
  * The published keys of the server (RFC 7517 §5), cached for ten minutes and fetched on demand, at most once a second.
- * Callers wait for a fetch, unless the last one timed out: then nobody waits until a fetch succeeds.
+ * Callers wait for a fetch, unless the last one timed out: then they fail at once until a fetch succeeds.
  */
 export class PublishedKeys {
   readonly #set: RemoteJWKSet;
   readonly #patienceMs: number;
   #fetching: Promise<void> | undefined;
   #startedAt = -Infinity;
-  #away = false;
+  #unavailable = false;
 
   /** @param patienceMs longest wait of one caller; the fetch itself may take longer */
   constructor(uri: string, patienceMs: number) {
@@ -37,20 +37,20 @@ export class PublishedKeys {
     const isDue = performance.now() - this.#startedAt >= fetchAgainAfterMs;
     if (isDue) this.#fetching ??= this.#load();
     const fetching = this.#fetching;
-    if (fetching !== undefined && !this.#away) {
+    if (fetching !== undefined && !this.#unavailable) {
       await Promise.race([fetching, pause(this.#patienceMs, undefined, { ref: false })]);
-      this.#away ||= this.#fetching === fetching;
+      this.#unavailable ||= this.#fetching === fetching;
     }
-    if (this.#away) throw new Error('cannot fetch the published keys');
+    if (this.#unavailable) throw new Error('cannot fetch the published keys');
   }
 
   async #load(): Promise<void> {
     this.#startedAt = performance.now();
     try {
       await this.#set.reload();
-      this.#away = false;
+      this.#unavailable = false;
     } catch {
-      this.#away = true;
+      this.#unavailable = true;
     } finally {
       this.#fetching = undefined;
     }

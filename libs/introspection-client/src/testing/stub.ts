@@ -22,12 +22,13 @@ const known: Readonly<Record<string, Introspection>> = {
   foreign: { ...active, aud: 'https://billing.example' },
 };
 
-/** An introspector that knows a few tokens and fails for `away`. */
+/** An introspector that knows a few tokens and fails for `unavailable`. */
 export function stub(): Introspector {
   return {
     guarded: true,
     async introspect(token) {
-      if (token === 'away') throw new IntrospectionError('unavailable', 'away', { retryAfterSeconds: 7 });
+      if (token === 'unavailable')
+        throw new IntrospectionError('unavailable', 'unavailable', { retryAfterSeconds: 7 });
       return known[token] ?? { active: false };
     },
     onRevocation: () => () => undefined,

@@ -156,7 +156,7 @@ function isPromptValue(value: string): value is PromptValue {
 
 /**
  * Reads `prompt` (OIDC Core §3.1.2.1): a list of the defined values separated by spaces; empty when absent.
- * Throws `invalid_request` for other values, and for `none` beside another.
+ * Throws `invalid_request` for other values, and for `none` with another.
  */
 export function promptValues(prompt: string | undefined): ReadonlySet<PromptValue> {
   if (prompt === undefined || prompt === '') return new Set();

@@ -186,7 +186,7 @@ describe('narrowScopes (RFC 6749 §6)', () => {
     ]);
   });
 
-  it('refuses a wider scope, even beside granted ones.', () => {
+  it('refuses a wider scope, even together with granted ones.', () => {
     expect(codeOf(() => narrowScopes(['openid'], ['openid', 'orders.read']))).toBe('invalid_scope');
   });
 });

@@ -33,7 +33,7 @@ describe('accessTokenClaims', () => {
     });
   });
 
-  it('names the claims that it releases beside those of its scopes (OIDC Core §5.5).', () => {
+  it('names the claims that it releases in addition to those of its scopes (OIDC Core §5.5).', () => {
     const claims = accessTokenClaims({ ...input, userinfoClaims: ['name'] });
     expect(claims.userinfo_claims).toEqual(['name']);
   });

@@ -33,7 +33,7 @@ export interface AccessTokenInput {
   readonly lifetime: number;
   /** Unique identifier of the token. */
   readonly tokenId: string;
-  /** Claims that the client asked for at /userinfo beside those of its scopes. */
+  /** Claims that the client asked for at /userinfo in addition to those of its scopes. */
   readonly userinfoClaims: readonly string[];
 }
 
@@ -49,7 +49,7 @@ export interface AccessTokenClaims {
   readonly iat: number;
   readonly jti: string;
   readonly tenant_id: string;
-  /** Claims that the token releases at /userinfo beside those of its scopes (OIDC Core §5.5); absent if there are none. */
+  /** Claims that the token releases at /userinfo in addition to those of its scopes (OIDC Core §5.5); absent if there are none. */
   readonly userinfo_claims?: readonly string[] | undefined;
 }
 

@@ -7,7 +7,7 @@ export interface ClaimObject {
   [name: string]: ClaimValue;
 }
 
-/** The scopes that release claims beside `sub`. */
+/** The scopes that release claims in addition to `sub`. */
 export const scopesWithClaims = ['profile', 'email', 'phone', 'address'] as const;
 
 /** The standard claims that each scope releases (OIDC Core §5.4). */

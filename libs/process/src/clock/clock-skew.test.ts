@@ -12,7 +12,7 @@ const clockOff = (milliseconds: number) => ({ now: () => Date.now() + millisecon
 describe.each([
   ['Postgres', postgres],
   ['PGlite', embedded],
-])('the clock of a process beside that of %s (F14)', (_name, database) => {
+])('the clock of a process compared with that of %s (F14)', (_name, database) => {
   it.each([0, 3_000, -3_000])('may be off by %d ms', async (milliseconds) => {
     await requireSameTime(database, clockOff(milliseconds));
   });

@@ -80,20 +80,21 @@ it('a step of the clock of the database is found without a call', async () => {
 });
 
 it('an unavailable database neither ends nor starts a refusal', async () => {
-  let away = false;
+  let unavailable = false;
   const database: Queryable = {
-    query: (statement) => (away ? Promise.reject(new Error('away')) : postgres.query<never>(statement)),
+    query: (statement) =>
+      unavailable ? Promise.reject(new Error('unavailable')) : postgres.query<never>(statement),
   };
   const { clock, watch } = watched(database);
   await watch.check();
-  away = true;
-  await expect(watch.check()).rejects.toThrow('away');
+  unavailable = true;
+  await expect(watch.check()).rejects.toThrow('unavailable');
   watch.requireAgreement();
 
-  away = false;
+  unavailable = false;
   clock.step(hourMs);
   await expect(watch.check()).rejects.toMatchObject({ word: 'clock_skew' });
-  away = true;
+  unavailable = true;
   await expect(watch.check()).rejects.toMatchObject({ word: 'clock_skew' });
   expect(() => watch.requireAgreement()).toThrow(refused);
 });

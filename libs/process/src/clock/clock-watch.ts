@@ -46,16 +46,16 @@ export interface ClockWatchDeps {
 export function watchClock({ database, clock, log }: ClockWatchDeps) {
   const closing = new AbortController();
   const { signal } = closing;
-  /** The process's clock beside the monotonic one when the clocks last agreed; undefined before that, and after a step. */
+  /** The process's clock minus the monotonic one when the clocks last agreed; undefined before that, and after a step. */
   let agreedAt: number | undefined;
   let difference: CheckFailure | undefined;
   let comparing: Promise<void> | undefined;
 
-  const beside = (): number => clock.now() - performance.now();
+  const offset = (): number => clock.now() - performance.now();
 
   async function compare(): Promise<void> {
     // Taken before the question: a step while it is answered must not pass as a slow answer.
-    const asked = beside();
+    const asked = offset();
     try {
       await requireSameTime(database, clock);
     } catch (error) {
@@ -90,7 +90,7 @@ export function watchClock({ database, clock, log }: ClockWatchDeps) {
     check,
     /** @throws OAuthError `temporarily_unavailable` unless the clocks agreed and this process's clock has not stepped since */
     requireAgreement(): void {
-      if (agreedAt !== undefined && Math.abs(beside() - agreedAt) > toleratedSkewMs) {
+      if (agreedAt !== undefined && Math.abs(offset() - agreedAt) > toleratedSkewMs) {
         agreedAt = undefined;
         log.warn("this machine's clock has stepped; comparing it with the database's");
         void refresh();

@@ -27,7 +27,7 @@ async function start(metrics?: ManagementOptions['metrics']) {
 describe('the management listener', () => {
   it('reports the process as live in every state', async () => {
     const { lifecycle, get } = await start();
-    lifecycle.check('database', () => Promise.reject(new Error('away')));
+    lifecycle.check('database', () => Promise.reject(new Error('unavailable')));
     expect((await get('/livez')).status).toBe(200);
     await lifecycle.stop();
     expect((await get('/livez?x=1')).status).toBe(200);

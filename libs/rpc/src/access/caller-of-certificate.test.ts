@@ -20,7 +20,7 @@ test.each([
   'DNS:constructor, DNS:__proto__',
   'URI:https://example.org/token',
   'email:token@example.org',
-])('a certificate for %s speaks for nobody', (names) => {
+])('a certificate for %s identifies no caller', (names) => {
   expect(certifiedName(names)?.caller).toBeUndefined();
 });
 
@@ -29,7 +29,7 @@ test('a certificate with two callers identifies neither', () => {
   expect(certifiedName('DNS:token, URI:spiffe://example.org/gateway')?.caller).toBeUndefined();
 });
 
-test('a name that looks like a list of names identifies nobody', () => {
+test('a name that looks like a list of names identifies no caller', () => {
   expect(certifiedName('DNS:"x, DNS:token, y"')?.caller).toBeUndefined();
 });
 
@@ -63,7 +63,7 @@ test.each([
   'DNS:introspector.xtessera.example',
   'URI:spiffe://evil.example/token',
   'URI:spiffe://tessera.example.evil.example/token',
-])('with a trust domain a certificate for %s speaks for nobody (OTH-5)', (names) => {
+])('with a trust domain a certificate for %s identifies no caller (OTH-5)', (names) => {
   expect(certifiedName(names, trustDomain)?.caller).toBeUndefined();
 });
 

@@ -21,7 +21,7 @@ test('a method is declared for callers, for scopes with the field of the tenant,
 });
 
 test.each([
-  [{}, 'GetUser is declared for nobody'],
+  [{}, 'GetUser is declared for no caller'],
   [{ callers: ['token', 'tokens'] }, 'GetUser is declared for "tokens", which is no caller'],
   [{ scopes: ['x'], tenantField: 'tenantId' }, '"tenantId", declared to name the tenant, is no text'],
   [{ scopes: ['x'], tenantField: 'no_field' }, '"no_field", declared to name the tenant, is no text'],

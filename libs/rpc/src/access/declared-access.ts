@@ -18,7 +18,7 @@ export function declaredAccess(method: DescMethod): DeclaredAccess {
   const name = methodName(method);
   if (!hasOption(method, access)) throw new Error(`${name} does not declare who may call it`);
   const { callers, scopes, tenantField } = getOption(method, access);
-  if (callers.length === 0 && scopes.length === 0) throw new Error(`${name} is declared for nobody`);
+  if (callers.length === 0 && scopes.length === 0) throw new Error(`${name} is declared for no caller`);
   return {
     callers: callers.map((caller) => {
       if (isCallerName(caller)) return caller;

@@ -7,7 +7,7 @@ type Declarations<S extends DescService> = {
   readonly [M in keyof S['method']]?: MessageInitShape<typeof AccessSchema> | undefined;
 };
 
-/** The service as if its proto declared these methods so; `undefined` takes a declaration away. */
+/** The service as if its proto declared these methods so; `undefined` removes a declaration. */
 export function declaring<S extends DescService>(service: S, declarations: Declarations<S>): S {
   const proto = clone(FileDescriptorProtoSchema, service.file.proto);
   const changed = proto.service.find(({ name }) => name === service.name);

@@ -3,7 +3,7 @@ import type { Listening } from '../database.ts';
 /** The channel of all announcements; the triggers notify it with the record (`schema.table`) that changed. */
 export const channel = 'tessera_change';
 
-/** For a database whose changes nobody announces. */
+/** For a database without announcements. */
 export const notListening: Listening = { hears: false, renew: () => undefined, close: () => undefined };
 
 /** Who listens to which record. */

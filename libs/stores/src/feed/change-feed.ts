@@ -118,7 +118,7 @@ export class ChangeFeed<T extends Sequenced> {
     let failures = 0;
     let cause: unknown;
     let last = Infinity;
-    /** How many readings ago a change was found that nobody had announced. */
+    /** How many readings ago a change was found without an announcement. */
     let unannounced = 0;
     const silence = () =>
       new SilenceTimer(unreadableMs, () => this.#endTick().reject(temporarilyUnavailable(cause)));
@@ -169,7 +169,7 @@ export class ChangeFeed<T extends Sequenced> {
   /** The tick that watchers wait for; the next ones wait for another. */
   #endTick(): PromiseWithResolvers<number> {
     const tick = this.#tick;
-    // Nobody may wait for it when it fails.
+    // It may fail while no caller waits for it.
     tick.promise.catch(() => undefined);
     this.#tick = Promise.withResolvers();
     return tick;

@@ -70,7 +70,7 @@ describe.each(kinds)('a limiter on $name', ({ create }) => {
     await expect.poll(async () => (await limiter.consume(short, 'ada')).allowed).toBe(true);
   });
 
-  it('takes one attempt back and leaves the others counted, and gives nobody more than the limit', async () => {
+  it('takes one attempt back, leaves the others counted, and never exceeds the limit', async () => {
     const limiter = await create(systemClock);
     const two = { ...rule, limit: 2 };
     await limiter.refund(two, 'ada');
@@ -199,7 +199,7 @@ describe('a limiter on Redis', () => {
     expect(Number(await direct.call('PTTL', name ?? ''))).toBeGreaterThan(0);
   });
 
-  it('gives nobody new attempts when Redis loses its counters, until the window ends or a success resets it', async () => {
+  it('gives no new attempts when Redis loses its counters, until the window ends or a success resets it', async () => {
     const redis = await testRedis();
     const prefix = randomUUID();
     const clock = fakeClock();

@@ -69,7 +69,7 @@ describe.each(engines)('migrate on $name', ({ open }) => {
     ]);
   });
 
-  it('accepts a database that is ahead of the code, so that the version before can run beside the new one', async () => {
+  it('accepts a database that is ahead of the code, so that the previous version can run alongside the new one', async () => {
     const database = await open();
     await migrate(database, await files({ '0001_things.sql': first, '0002_names.sql': second }), log);
     await migrate(database, await files({ '0001_things.sql': first }), log);

@@ -29,7 +29,7 @@ const lockTimeout = '5s';
 
 /**
  * Brings a schema up to date: runs each file once, in order, in its own transaction; concurrent processes are safe. A
- * schema that is ahead of these files is accepted, so that processes of the last release may run beside the new ones.
+ * schema that is ahead of these files is accepted, so that processes of the last release may run alongside the new ones.
  * @throws Error when an applied file was changed, a file fails (nothing of it remains) or the role lacks a right; OAuthError
  *   `temporarily_unavailable` when the database is unavailable, a lock was not granted in time, or a file is to be waited for.
  */

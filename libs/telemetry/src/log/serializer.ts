@@ -59,7 +59,7 @@ export function serializeRecord(record: object): Record<string, unknown> {
   return result;
 }
 
-/** A field must not stand beside one of the line itself under the same name. */
+/** A field must not repeat the name of one of the line itself. */
 function fieldName(name: string): string {
   return lineNames.has(name) ? `${name}_` : rulesOf(name).cleaned;
 }

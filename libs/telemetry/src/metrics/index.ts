@@ -50,7 +50,7 @@ function addGauge({ name, help, labels = [] }: MetricOptions): Set<() => readonl
     labelNames: [...labels],
     collect() {
       gauge.reset();
-      // Without labels a reset leaves a 0, which nobody measured.
+      // Without labels a reset leaves a 0 that was never measured.
       if (labels.length === 0) gauge.remove();
       for (const sample of [...known].flatMap(readSafely)) gauge.inc({ ...sample.labels }, sample.value);
     },

@@ -13,7 +13,7 @@ export interface Nginx {
 
 /**
  * A real nginx on loopback.
- * @param http what its `http` block has beside the server
+ * @param http what its `http` block has in addition to the server
  * @param server what its `server` block has
  */
 export async function startNginx(http: string, server: string): Promise<Nginx> {

@@ -61,7 +61,7 @@ export function oneTimeRedemption(
         family,
         accessToken: { tokenId: exchange.tokenId, audience: issued.audience },
         trail: { ...exchange.trail, details: issuedDetails(exchange, issued) },
-        // The value works once, so it must not be consumed for a response that nobody receives.
+        // The value works once, so it must not be consumed for a response that is not received.
         throwIfAborted: exchange.throwIfAborted,
       });
       parts.runtime.failpoint(`${value.failpoint}.after_commit`);

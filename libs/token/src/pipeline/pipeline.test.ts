@@ -272,7 +272,7 @@ describe('a store that fails', () => {
   it('makes every request temporarily_unavailable and never makes a token or grant invalid (REF-9, I6)', async () => {
     const database = await testDatabase(migrations);
     const line = { cut: false };
-    const away = await world({
+    const faulty = await world({
       runtime: {
         database: {
           ...database,
@@ -281,22 +281,22 @@ describe('a store that fails', () => {
         },
       },
     });
-    const { refreshToken, accessToken } = await away.signIn();
-    const code = away.newCode();
+    const { refreshToken, accessToken } = await faulty.signIn();
+    const code = faulty.newCode();
     line.cut = true;
     const asked = [
-      () => away.refresh(refreshToken),
-      () => away.redeem(code),
-      () => away.introspect(refreshToken),
-      () => away.token.revoke({ token: refreshToken, caller }, call()),
+      () => faulty.refresh(refreshToken),
+      () => faulty.redeem(code),
+      () => faulty.introspect(refreshToken),
+      () => faulty.token.revoke({ token: refreshToken, caller }, call()),
     ];
     for (const ask of asked) expect(await codeOf(ask())).toBe('temporarily_unavailable');
-    expect((await away.introspect(accessToken)).active).toBe(true);
-    expect((await away.exchange('web', { grantType: 'client_credentials' })).accessToken).not.toBe('');
+    expect((await faulty.introspect(accessToken)).active).toBe(true);
+    expect((await faulty.exchange('web', { grantType: 'client_credentials' })).accessToken).not.toBe('');
     line.cut = false;
-    expect((await away.introspect(refreshToken)).active).toBe(true);
-    expect((await away.redeem(code)).accessToken).not.toBe('');
-    expect((await away.refresh(refreshToken)).accessToken).not.toBe('');
-    await away.close();
+    expect((await faulty.introspect(refreshToken)).active).toBe(true);
+    expect((await faulty.redeem(code)).accessToken).not.toBe('');
+    expect((await faulty.refresh(refreshToken)).accessToken).not.toBe('');
+    await faulty.close();
   });
 });

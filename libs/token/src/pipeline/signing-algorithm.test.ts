@@ -32,7 +32,7 @@ describe('the access tokens of a resource with signingAlgorithm ES256', () => {
     expect(algorithmOf(own.accessToken)).toBe('ES256');
   });
 
-  it('stand beside those with RS256 of other resources and of the issuer', async () => {
+  it('coexist with those with RS256 of other resources and of the issuer', async () => {
     for (const [scope, resource] of [
       ['orders.read', orders],
       ['openid', ''],

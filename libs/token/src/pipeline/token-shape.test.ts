@@ -41,7 +41,7 @@ describe('the access tokens of a resource with tokenType JWT and scopeFormat str
     );
   });
 
-  it('stand beside the default shape of other resources and of the issuer', async () => {
+  it('coexist with the default shape of other resources and of the issuer', async () => {
     for (const [scope, resource, aud] of [
       ['orders.read', orders, orders],
       ['openid', '', issuer],

@@ -95,7 +95,7 @@ describe('the revocation watch', () => {
     await watcher.stop();
   });
 
-  it('reports the access token of a code used twice, beside its family (RFC 6749 section 4.1.2)', async () => {
+  it('reports the access token of a code used twice, and its family (RFC 6749 section 4.1.2)', async () => {
     const watcher = await watch();
     for (const scopes of [
       ['openid', 'orders.read'],

@@ -172,7 +172,7 @@ export function describeGrowth({ sizes, grown, memory, firstToken }: Growth): st
   });
   const population =
     `${large.tenants} ${what}, ${large.tenants * large.applications} applications, ` +
-    `${large.tenants * large.people} people beside one:`;
+    `${large.tenants * large.people} people, compared with one:`;
   const rest =
     `memory ${memory.small.toFixed(0)} → ${memory.large.toFixed(0)} MiB, ` +
     `first token after a start ${firstToken.small.toFixed(0)} → ${firstToken.large.toFixed(0)} ms`;

@@ -1,6 +1,6 @@
 /**
  * What the physical work costs in this minute on this machine: one RS256 signature (RSA-2048) and one argon2id hash,
- * in short bursts beside the load, so that both suffer from the same neighbours.
+ * in short bursts during the load, so that both suffer from the same neighbours.
  */
 import { argon2Sync, generateKeyPairSync, randomBytes, sign } from 'node:crypto';
 

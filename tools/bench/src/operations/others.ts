@@ -82,7 +82,7 @@ const cibaStart: Operation = {
   inFlight: 32,
   rate: 100,
   async ours(target) {
-    // Each person in turn, so that nobody has too many pending requests.
+    // Each person in turn, so that none has too many pending requests.
     const { tenants, people, active } = target.population;
     const requests = times(Math.min(tenants * people, mostAsked)).map((position) => {
       const tenant = position % tenants;

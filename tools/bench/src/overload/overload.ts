@@ -16,7 +16,7 @@ const recoverySeconds = 10;
 /** Applications that ask for their first token at once, right after the start. */
 const startingApplications = 2_000;
 const startingSeconds = 60;
-/** Nobody is told to wait for longer, in seconds. */
+/** The longest `Retry-After`, in seconds. */
 const longestRetryAfter = 5;
 
 /** The first tokens of many applications at once, from one address. */

@@ -1,4 +1,4 @@
-/** The peer as a process of its own. Beside its public port it has one where the benchmark asks for codes and tokens. */
+/** The peer as a process of its own. In addition to its public port it has one where the benchmark asks for codes and tokens. */
 import { createServer } from 'node:http';
 import { mintedClient, mintedKinds } from '../operations/minted.ts';
 import { makers } from './mint.ts';

@@ -175,7 +175,7 @@ describe('the checker of histories', () => {
   });
 
   it.each([
-    ['nobody asked for', 'r99'],
+    ['not asked for', 'r99'],
     ['whose answer came and brought another', 'r3'],
   ])('I4: reports a row of a token that %s', (_what, requestId) => {
     const story = signedIn();

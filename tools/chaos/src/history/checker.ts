@@ -143,7 +143,7 @@ function* audited(
     if (operation === undefined || !inDoubt(operation))
       yield broken(
         'I4',
-        `${row.event} of ${row.requestId} records a token that nobody received${operation === undefined ? '' : `: ${describe(operation)}`}`,
+        `${row.event} of ${row.requestId} records a token that no client received${operation === undefined ? '' : `: ${describe(operation)}`}`,
       );
   }
 }

@@ -17,7 +17,7 @@ export interface Outage {
   readonly ms: number;
 }
 
-/** The longest time during which a steady operation succeeded for nobody. */
+/** The longest time during which a steady operation succeeded for no client. */
 export function longestOutage({ operations }: History): Outage {
   let longest: Outage = { kind: '', ms: 0 };
   for (const kind of steady) {

@@ -74,7 +74,7 @@ export async function introspectByCall(
   await recorder.record(
     introspection(caller, type, token, basis),
     0,
-    async () => introspector.introspect(token, { fresh: true }).catch(unlessAway),
+    async () => introspector.introspect(token, { fresh: true }).catch(unlessUnavailable),
     (answer) => {
       if (answer === undefined) return { outcome: { result: 'unavailable', status: 503 } };
       if (!answer.active) return { outcome: { result: 'inactive', status: 200 } };
@@ -85,9 +85,9 @@ export async function introspectByCall(
 }
 
 /** Undefined if the server is unavailable; throws any other failure. */
-function unlessAway(error: unknown): undefined {
-  if (error instanceof IntrospectionError && away.has(error.code)) return undefined;
+function unlessUnavailable(error: unknown): undefined {
+  if (error instanceof IntrospectionError && unavailableCodes.has(error.code)) return undefined;
   throw error;
 }
 
-const away = new Set<string>(['unavailable', 'deadline_exceeded']);
+const unavailableCodes = new Set<string>(['unavailable', 'deadline_exceeded']);

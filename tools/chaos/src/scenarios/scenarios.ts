@@ -23,7 +23,7 @@ export const scenarioNames = [
 export type ScenarioName = (typeof scenarioNames)[number];
 
 export interface Setting {
-  /** The commit that serves as the version before. */
+  /** The earlier commit, for `old-and-new`. */
   readonly old: string;
   readonly cleanUps: CleanUps;
   readonly log: (line: string) => void;
@@ -56,7 +56,7 @@ export async function scenarioOf(name: ScenarioName, { old, cleanUps, log }: Set
     case 'old-and-new': {
       const checkout = await checkOut(old);
       cleanUps.push(() => checkout.remove());
-      log(`the version before is ${old}`);
+      log(`the earlier commit is ${old}`);
       const { root } = checkout;
       return {
         ...common,
@@ -195,29 +195,29 @@ async function cutNetworks({ cluster, recorder, log }: Stage): Promise<void> {
 
 /** Redis is killed and restarted empty, at once and after a while. */
 async function restartRedis({ recorder, log }: Stage, redis: RedisServer): Promise<void> {
-  for (const awayMs of [0, 5_000]) {
+  for (const downMs of [0, 5_000]) {
     const over = recorder.fault('forget', 'redis');
     await redis.kill();
-    await sleep(awayMs);
+    await sleep(downMs);
     await redis.comeBackEmpty();
     over();
-    log(`Redis was killed and came back empty after ${awayMs} ms`);
+    log(`Redis was killed and came back empty after ${downMs} ms`);
     await sleep(8_000);
   }
 }
 
 async function restartPostgres({ postgres, recorder, log }: Stage): Promise<void> {
-  for (const [how, awayMs] of [
+  for (const [how, downMs] of [
     ['fast', 0],
     ['immediate', 0],
     ['fast', 4_000],
   ] as const) {
     const over = recorder.fault('stop', `postgres (${how})`);
     await postgres.shutDown(how);
-    await sleep(awayMs);
+    await sleep(downMs);
     await postgres.comeBack();
     over();
-    log(`Postgres was shut down (${how}) and came back after ${awayMs} ms`);
+    log(`Postgres was shut down (${how}) and came back after ${downMs} ms`);
     await sleep(8_000);
   }
 }

@@ -28,7 +28,7 @@ async function rotateRefreshKey({ on, release }: Stage): Promise<void> {
   await release.settled();
 }
 
-/** Declared beside the first, moved to by the client, then alone. */
+/** Declared as a second one, moved to by the client, then alone. */
 async function rotateClientSecret({ on, release, load }: Stage): Promise<void> {
   const next = newSecret();
   await changeSecret(on, 'clients', { 'worker-secret-2': next });

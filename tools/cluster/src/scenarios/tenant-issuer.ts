@@ -21,7 +21,7 @@ export const issuerClients = [
 
 /**
  * Tenants get issuers of their own, a path and a host. A proxy that follows the Ingress of the release, in place of a controller,
- * leads their clients to metadata, keys and tokens, and nobody to introspection and revocation.
+ * leads their clients to metadata, keys and tokens, and none to introspection and revocation.
  */
 export const tenantIssuer: Scenario = {
   name: 'tenant issuer',

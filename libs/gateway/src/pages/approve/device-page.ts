@@ -24,8 +24,8 @@ import { isTenantId, sendTenantForm } from './tenant-form.ts';
 
 /**
  * `GET /device` (RFC 8628 §3.3). A code in the address only fills in the form (§3.3.1, §5.4): the code is looked up once this
- * browser sent that form, which the `proof` beside it shows. Nobody who is not signed in can look up a code after too many wrong
- * ones: the person then names the tenant and signs in first.
+ * browser sent that form, which the form's `proof` shows. After too many wrong codes a person who is not signed in first names the
+ * tenant and signs in.
  */
 export const showDevice: PageHandler = async (context) => {
   const query = readQuery(context.request);

@@ -11,7 +11,7 @@ export interface TenantForm {
   readonly lead: string;
   /** The tenant that was entered before and is not valid; empty at first. */
   readonly typed: string;
-  /** Hidden fields beside it. */
+  /** Further hidden fields. */
   readonly fields: readonly { readonly name: string; readonly value: string }[];
 }
 

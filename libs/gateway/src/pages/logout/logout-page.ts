@@ -131,7 +131,7 @@ async function readLogout(
     { caller: request.incoming.caller(), idToken },
     rootCall(request.incoming.requestId),
   );
-  // RP-Initiated Logout §2: the hint must have been issued to the client that is named beside it.
+  // RP-Initiated Logout §2: the hint must have been issued to the client that is named with it.
   if (!answer.valid || (asked.clientId !== '' && asked.clientId !== answer.clientId)) return asked;
   return { ...asked, hint: { clientId: answer.clientId, sessionId: answer.sessionId, sub: answer.sub } };
 }

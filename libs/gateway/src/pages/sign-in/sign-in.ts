@@ -32,7 +32,7 @@ export interface SignInPlace {
   readonly formTarget: FormTarget;
   /** What the forms' anti-forgery field is bound to. */
   readonly purpose: string;
-  /** Hidden fields beside it. */
+  /** Further hidden fields. */
   readonly fields: readonly Field[];
   /** The page of ours that the person is on the way to; undefined for an authorization request. */
   readonly page?: OwnPage;

@@ -17,7 +17,7 @@ export interface StepPage {
   /** The fields that the step judges. The first is the field that only this form has. */
   readonly fields: readonly [string, ...string[]];
   readonly title: (view: StepView) => string;
-  /** What the template shows beside title, purpose and `problem`. */
+  /** What the template shows in addition to title, purpose and `problem`. */
   readonly data: (view: StepView) => object;
   /** What the page says of a form that was refused, by the name of the problem. */
   readonly problems: Readonly<Record<string, { readonly status: 400 | 401; readonly message: string }>>;

@@ -52,7 +52,7 @@ const requestKey = createContextKey<FastifyRequest | undefined>(undefined);
 /**
  * Serves the routes of a service over Connect (JSON and binary), gRPC and gRPC-web on one port, for `curl`, `buf curl` and browsers.
  * Methods are open to those alone that their proto names.
- * @throws Error if a method names nobody, the address cannot be taken, the certificates are not usable, or the credentials are `none`:
+ * @throws Error if a method names no caller, the address cannot be taken, the certificates are not usable, or the credentials are `none`:
  * any page in a browser on this machine could call
  */
 export async function serveConnect(

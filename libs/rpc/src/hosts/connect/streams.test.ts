@@ -88,7 +88,7 @@ test('a stream whose reader leaves ends its handler that has more than the reade
     }
   };
   const socket = await watchUnread(server.port);
-  // Nobody reads: what is sent fills the buffers on the way.
+  // Without a reader, what is sent fills the buffers on the way.
   for (let before = 0; sent === 0 || before !== sent; await sleep(200)) before = sent;
   socket.destroy();
   await ended.promise;

@@ -31,7 +31,7 @@ const authenticate: AuthenticateBearer = async (accessToken) => {
   const identity = { caller: 'introspector', principal: { kind: 'client', id: 'orders-api' } } as const;
   if (accessToken === 'good') return { ...identity, scopes: ['tokens.introspect'] };
   if (accessToken === 'other') return { ...identity, scopes: ['orders.read'] };
-  if (accessToken === 'away') throw temporarilyUnavailable();
+  if (accessToken === 'unavailable') throw temporarilyUnavailable();
   if (accessToken === 'narrow') throw new OAuthError('insufficient_scope', 'It lacks the scope.');
   if (accessToken === 'broken') throw new Error('a defect');
   throw new OAuthError('invalid_token', 'It is not valid.');
@@ -98,7 +98,7 @@ test.each([
   ['bad', status.UNAUTHENTICATED],
   ['narrow', status.PERMISSION_DENIED],
   ['other', status.PERMISSION_DENIED],
-  ['away', status.UNAVAILABLE],
+  ['unavailable', status.UNAVAILABLE],
   ['broken', status.INTERNAL],
 ])('the access token %s is answered with status %i and reaches no handler', async (accessToken, code) => {
   const { server, seen, lines } = await stand(sharedTokens);

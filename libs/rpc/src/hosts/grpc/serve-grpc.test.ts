@@ -147,7 +147,7 @@ test.each(['v1', 'v1alpha'])(
   },
 );
 
-/** Calls that run out of time, beside one that is slow; how the slow one ends. */
+/** Calls that run out of time while one is slow; how the slow one ends. */
 async function slowBesideTimeOuts(timeOuts: number): Promise<string[]> {
   const subject = createSubject();
   const release = Promise.withResolvers<void>();

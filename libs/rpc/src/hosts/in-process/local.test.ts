@@ -56,7 +56,7 @@ test('creating a client for a service that is not offered fails', () => {
   );
 });
 
-test('a stream that nobody reads starts no work', async () => {
+test('an unread stream starts no work', async () => {
   const subject = createSubject();
   let started = false;
   subject.watchChanges = async function* () {

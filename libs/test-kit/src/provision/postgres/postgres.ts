@@ -14,7 +14,7 @@ import type { Store } from '../stores.ts';
 
 type User = { readonly uid: number; readonly gid: number };
 
-// What a crash of the machine may cost matters to nobody here; what a crash of our own process may cost still holds.
+// A crash of the machine may lose data here; a crash of our own process must not.
 const testSettings = {
   listen_addresses: '127.0.0.1',
   unix_socket_directories: '',

@@ -20,7 +20,7 @@ const masterName = 'main';
 const quorum = 2;
 
 export interface ReplicatedRedisOptions {
-  /** Plain ports stay open beside those for TLS, for the tests themselves. */
+  /** Plain ports stay open in addition to those for TLS, for the tests themselves. */
   readonly tls?: RedisTlsFiles;
   /** What the servers and the Sentinels ask for, each of its own. */
   readonly passwords?: { readonly redis: string; readonly sentinel: string };

@@ -63,7 +63,7 @@ describe.each([setUps.compact, setUps.split])('crashes and restarts, $name', (se
     expectError(await redeem(system.http, code), 400, 'invalid_grant');
   });
 
-  it('logs nobody out and revives nothing when every process restarts and Redis is flushed', async () => {
+  it('keeps every sign-in and revives nothing when every process restarts and Redis is flushed', async () => {
     const { http } = system;
     const person = system.person();
     const code = await codeFor(person);

@@ -56,7 +56,7 @@ describe.each([setUps.compact, setUps.split])('a database that was restored, $na
     }
   }
 
-  /** Nobody else is in the database meanwhile; processes that run lose their connections. */
+  /** No other connection is in the database meanwhile; processes that run lose their connections. */
   async function alone(work: (admin: pg.Client) => Promise<void>): Promise<void> {
     await administer(async (admin) => {
       await admin.query(`ALTER DATABASE ${name} ALLOW_CONNECTIONS false`);

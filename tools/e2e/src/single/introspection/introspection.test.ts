@@ -201,7 +201,7 @@ describe('who may introspect', () => {
     expect(await introspector.introspect((await signedIn()).refreshToken ?? '')).toEqual({ active: false });
   });
 
-  it('is nobody without proof, nor with any other token of ours', async () => {
+  it('is not identified without proof, nor with any other token of ours', async () => {
     const open = (accessToken?: string) => {
       const introspector = createIntrospector({
         target: `127.0.0.1:${system.tokens[0]?.introspectionPort}`,

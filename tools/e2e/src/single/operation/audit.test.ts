@@ -16,7 +16,7 @@ interface AuditRow {
 
 const schemas = ['authorize', 'token', 'device', 'directory', 'keys'];
 
-/** The audit tables, read by an operator beside the running system. */
+/** The audit tables, read by an operator while the system runs. */
 describe('the audit trail of a compact system on real stores', () => {
   let system: System;
   let database: pg.Client;

@@ -37,7 +37,7 @@ export function discoverySuite(system: () => System): void {
       });
     });
 
-    it('publishes the complete standard metadata beside it (RFC 8414 section 3)', async () => {
+    it('publishes the complete standard metadata as well (RFC 8414 section 3)', async () => {
       const { http, baseUrl } = system();
       const metadata = (await http.ask('GET', '/.well-known/oauth-authorization-server')).json();
       expect(metadata).toMatchObject({

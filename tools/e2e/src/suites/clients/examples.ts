@@ -75,8 +75,8 @@ export function examplesSuite(system: () => System): void {
       for (const scope of ['orders.write', 'orders']) {
         expect(await check(good, scope)).toMatchObject({ status: 403 });
       }
-      for (const away of [`http://127.0.0.1:${await freePort()}`, `${issuer}/nothing`]) {
-        const cutOff = accessTokenCheck({ ...here, issuer: away });
+      for (const unreachable of [`http://127.0.0.1:${await freePort()}`, `${issuer}/nothing`]) {
+        const cutOff = accessTokenCheck({ ...here, issuer: unreachable });
         expect(await cutOff(good, 'orders.read')).toEqual({ status: 503 });
       }
     });

@@ -108,7 +108,7 @@ export function cibaSuite(system: () => System): void {
       await decideCiba(system().person(), 'deny');
     });
 
-    it('ends a request that nobody decides: expired_token, and nothing waits', async () => {
+    it('ends an undecided request: expired_token, and nothing waits', async () => {
       const message = newMessage();
       const authReqId = await startCiba(system().http, { requested_expiry: '1', binding_message: message });
       await sleep(1100);

@@ -87,7 +87,7 @@ export function deviceSuite(system: () => System): void {
       }
     });
 
-    it('ends a request that nobody decides: expired_token, and its user code opens nothing', async () => {
+    it('ends an undecided request: expired_token, and its user code opens nothing', async () => {
       const { http } = system();
       const { deviceCode, userCode } = await startDevice(http, {
         client_id: 'acme-tv-brief',

@@ -37,7 +37,7 @@ export function signInSafetySuite(system: () => System): void {
         const code = new URL(answer.header('location') ?? '', 'http://x').searchParams.get('code') ?? '';
         return { status: answer.status, code: { code, verifier, clientId: 'acme-web' } };
       };
-      // The answer reaches nobody: neither its cookies nor its redirect.
+      // The answer is lost: neither its cookies nor its redirect.
       const offline = system().person();
       for (const [name, value] of person.cookies) offline.cookies.set(name, value);
       const lost = await submit(offline);

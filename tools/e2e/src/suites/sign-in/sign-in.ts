@@ -32,7 +32,7 @@ export function signInSuite(system: () => System): void {
         expect(answer.status).toBe(401);
         return performance.now() - started;
       };
-      // Normalizing all of them took four seconds each time, in which nobody else was answered.
+      // Normalizing all of them took four seconds each time, in which no other request was answered.
       let ordinary = 0;
       let hostile = 0;
       for (let round = 0; round < 4; round += 1) {

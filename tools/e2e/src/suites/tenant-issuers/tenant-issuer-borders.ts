@@ -98,7 +98,7 @@ export function tenantIssuerBorders(system: () => System, on: TenantIssuers): vo
   );
 
   it.each(tenants)(
-    '%s: its cookies are its own, and its session signs nobody in elsewhere',
+    '%s: its cookies are its own, and its session is not accepted elsewhere',
     async (tenant) => {
       const browser = person(tenant);
       await signIn(tenant, browser);

@@ -5,7 +5,7 @@ import { coldStartTests } from './cold-start.ts';
 import { tenantIssuerBorders } from './tenant-issuer-borders.ts';
 import { tenantIssuerLogins } from './tenant-issuer-logins.ts';
 
-/** Tenants with issuers of their own beside those at the shared issuer. */
+/** Tenants with issuers of their own, and others at the shared issuer. */
 export function tenantIssuersSuite(system: () => System, topology: SetUp['topology']): void {
   describe('tenant issuers', () => {
     const on = tenantIssuersOf(system);

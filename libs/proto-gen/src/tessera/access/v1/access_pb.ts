@@ -28,7 +28,7 @@ export type Access = Message<"tessera.access.v1.Access"> & {
   callers: string[];
 
   /**
-   * Scopes of access tokens: who presents a token with one of them may call, whoever it is. Empty: no access token opens the method.
+   * Scopes of access tokens: any caller with a token that has one of them may call. Empty: no access token opens the method.
    *
    * @generated from field: repeated string scopes = 2;
    */

@@ -520,7 +520,7 @@ export type Step = Message<"tessera.authorize.v1.Step"> & {
   problem: string;
 
   /**
-   * What the page shows beside the interaction; the step and its page know the names.
+   * What the page shows in addition to the interaction; the step and its page know the names.
    *
    * @generated from field: map<string, string> shown = 4;
    */
@@ -1431,7 +1431,7 @@ export type AuthorizationGrant = Message<"tessera.authorize.v1.AuthorizationGran
   issuer: string;
 
   /**
-   * Claims requested by name beside those of the scopes (OIDC Core section 5.5), for /userinfo and the ID token.
+   * Claims requested by name in addition to those of the scopes (OIDC Core section 5.5), for /userinfo and the ID token.
    *
    * @generated from field: repeated string userinfo_claims = 10;
    */
@@ -1618,7 +1618,7 @@ export const AuthorizeService: GenService<{
     output: typeof SignInDirectResponseSchema;
   },
   /**
-   * GetSession says who is signed in; absent session when nobody.
+   * GetSession says who is signed in; without a session if nobody is.
    *
    * @generated from rpc tessera.authorize.v1.AuthorizeService.GetSession
    */

@@ -507,7 +507,7 @@ export type User = Message<"tessera.directory.v1.User"> & {
   validFrom: bigint;
 
   /**
-   * Standard claims beside `name`, `email` and `phone_number`, by their names (OIDC Core section 5.1), `updated_at` included.
+   * Standard claims in addition to `name`, `email` and `phone_number`, by their names (OIDC Core section 5.1), `updated_at` included.
    * Absent when none is declared.
    *
    * @generated from field: google.protobuf.Struct standard_claims = 10;

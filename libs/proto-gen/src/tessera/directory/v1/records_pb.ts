@@ -991,7 +991,7 @@ export type CreateApplicationSecretRequest = Message<"tessera.directory.v1.Creat
   expireTime?: Timestamp | undefined;
 
   /**
-   * As in CreateUserRequest. The repeat returns no value: whoever lost it creates another secret, or sends `value`.
+   * As in CreateUserRequest. The repeat returns no value: a caller that lost it creates another secret, or sends `value`.
    *
    * @generated from field: string request_id = 5;
    */

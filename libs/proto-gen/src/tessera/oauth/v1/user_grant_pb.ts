@@ -71,7 +71,7 @@ export type UserGrant = Message<"tessera.oauth.v1.UserGrant"> & {
   nonce: string;
 
   /**
-   * Claims requested by name beside those of the scopes (OIDC Core section 5.5), for /userinfo and the ID token.
+   * Claims requested by name in addition to those of the scopes (OIDC Core section 5.5), for /userinfo and the ID token.
    *
    * @generated from field: repeated string userinfo_claims = 10;
    */

@@ -18,8 +18,8 @@ const before = {
 };
 
 /** What every store of deliveries must do while such processes work on the same rows. */
-export function versionBeforeContract(engine: string, open: () => Promise<Database>): void {
-  describe(`deliveries on ${engine} beside the previous version`, () => {
+export function previousVersionContract(engine: string, open: () => Promise<Database>): void {
+  describe(`deliveries on ${engine} while the previous version runs`, () => {
     const store = async () => createDeliveryStore(await open());
     const decide = async () =>
       createDecisionStore(await open()).decide(newDecision('push', 'approved'), row('ciba.approved'));
