@@ -1,5 +1,5 @@
 import { chromium, type Browser, type Page } from 'playwright-core';
-import { provideChromium } from '../../libs/test-kit/src/provision/chromium.ts';
+import { provideChromium } from '../../libs/test-kit/src/provision/provide-chromium.ts';
 
 const ada = { identifier: 'ada', password: 'correct horse battery staple' };
 

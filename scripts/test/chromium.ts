@@ -1,6 +1,6 @@
 import { basename } from 'node:path';
 import type { TestProject } from 'vitest/node';
-import { provideChromium } from '../../libs/test-kit/src/provision/chromium.ts';
+import { provideChromium } from '../../libs/test-kit/src/provision/provide-chromium.ts';
 
 /** Before the first test: a Chromium, when browser tests are going to run. */
 export default function setup(project: TestProject): void {

@@ -7,11 +7,11 @@
  *     test ─> fakes/: runtime, clock, silent-log, fake-directory ─> the service under test <── network/: receiver, tcp-proxy
  *     test ─> browser/ ──> pages; certificates/ ──> mTLS
  */
-export * from './fakes/clock.ts';
+export * from './fakes/fake-clock.ts';
 export * from './fakes/counting.ts';
 export * from './eventually.ts';
 export * from './fakes/fake-directory.ts';
-export * from './fakes/runtime.ts';
+export * from './fakes/test-runtime.ts';
 export * from './network/receiver.ts';
 export * from './fakes/silent-log.ts';
 export * from './stores.ts';

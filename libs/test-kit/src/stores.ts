@@ -8,7 +8,7 @@ import type { Database, Migrations, RedisHandle } from '@tessera/stores';
 import { Redis } from 'ioredis';
 import { createCertificates } from './certificates/authority.ts';
 import { atEndOfFile } from './cleanup.ts';
-import { createDatabase } from './provision/postgres/database.ts';
+import { createDatabase } from './provision/postgres/create-database.ts';
 import { startRedisCluster } from './provision/redis/redis-cluster.ts';
 import { requiredUrl } from './provision/urls.ts';
 

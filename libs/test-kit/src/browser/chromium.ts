@@ -1,7 +1,7 @@
 import { chromium } from 'playwright-core';
 import type { Browser } from 'playwright-core';
 import { atEndOfFile } from '../cleanup.ts';
-import { provideChromium } from '../provision/chromium.ts';
+import { provideChromium } from '../provision/provide-chromium.ts';
 
 const quiet = [
   '--no-sandbox',

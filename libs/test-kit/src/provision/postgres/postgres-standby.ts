@@ -1,8 +1,8 @@
 import { cp, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { freePort } from '../held-process.ts';
-import { initialise, inNewDirectory, own, run } from './postgres.ts';
-import type { Store } from '../stores.ts';
+import { initialise, inNewDirectory, own, run } from './start-postgres.ts';
+import type { Store } from '../provide-stores.ts';
 
 /** A primary and a hot standby that follows it. The caller stops them. */
 export interface ReplicatedPostgres {

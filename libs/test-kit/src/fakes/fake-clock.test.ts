@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { fakeClock } from './clock.ts';
+import { fakeClock } from './fake-clock.ts';
 
 test('a fake clock stands still until it is moved', () => {
   const clock = fakeClock(1000);

@@ -10,7 +10,7 @@ import type { CertificatePair } from '../../certificates/authority.ts';
 import { ProvisionError } from '../executable.ts';
 import { freePort, holdProcess } from '../held-process.ts';
 import type { HeldProcess, Signal } from '../held-process.ts';
-import type { Store } from '../stores.ts';
+import type { Store } from '../provide-stores.ts';
 
 type User = { readonly uid: number; readonly gid: number };
 

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { provideExecutable } from '../executable.ts';
 import { freePort, holdProcess } from '../held-process.ts';
-import type { Store } from '../stores.ts';
+import type { Store } from '../provide-stores.ts';
 
 export function redisExecutable(): string {
   return provideExecutable({

@@ -1,5 +1,5 @@
-import { startPostgres } from './postgres/postgres.ts';
-import { startRedis } from './redis/redis.ts';
+import { startPostgres } from './postgres/start-postgres.ts';
+import { startRedis } from './redis/start-redis.ts';
 import { databasePrefix, dropTestDatabases } from './server.ts';
 
 /** A running store. */
