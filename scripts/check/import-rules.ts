@@ -45,7 +45,7 @@ export const importRules: readonly ImportRule[] = [
   plumbing('rpc', ['kit', ...telemetry, 'oauth', ...messages]),
   plumbing('stores', ['kit', ...telemetry, 'oauth']),
   plumbing('audit', ['oauth', 'kit', ...telemetry, 'stores']),
-  plumbing('delivery', telemetry),
+  plumbing('delivery', ['kit', ...telemetry]),
   plumbing('process', ['kit', ...telemetry, 'rpc', 'rpc/*', 'stores', 'audit', 'oauth', ...messages]),
   {
     folders: ['libs/test-kit'],

@@ -1,5 +1,5 @@
+import { repeat } from '@tessera/kit';
 import type { Logger } from '@tessera/telemetry';
-import { WakeUpSignal } from './wake-up.ts';
 
 /** An attempt takes at most 5 s; if its process dies, another one continues after this time. */
 export const leaseSeconds = 15;
@@ -43,7 +43,6 @@ export function startWorker<D extends Due>({
   readonly log: Logger;
 }): Worker {
   const closing = new AbortController();
-  const wakeUp = new WakeUpSignal();
   const underWay = new Set<Promise<void>>();
   const ofClients = new Map<string, number>();
 
@@ -59,7 +58,7 @@ export function startWorker<D extends Due>({
         const left = (ofClients.get(clientId) ?? 1) - 1;
         if (left === 0) ofClients.delete(clientId);
         else ofClients.set(clientId, left);
-        if (underWay.size === mostAtOnce - 1 || left === mostOfOne - 1) wakeUp.notify();
+        if (underWay.size === mostAtOnce - 1 || left === mostOfOne - 1) claims.soon();
       });
     underWay.add(delivering);
   }
@@ -75,28 +74,18 @@ export function startWorker<D extends Due>({
     }
   }
 
-  async function run(): Promise<void> {
-    let failures = 0;
-    while (!closing.signal.aborted) {
-      const seen = wakeUp.notifications;
-      try {
-        await claimDue();
-        failures = 0;
-      } catch (error) {
-        if (failures === 0) log.warn({ err: error }, 'cannot read pending deliveries');
-        failures += 1;
-      }
-      await wakeUp.wait(seen, pollMs, closing.signal);
-    }
-  }
-
-  const running = run();
+  const claims = repeat(claimDue, {
+    pauseMs: pollMs,
+    onError(error, failures) {
+      if (failures === 1) log.warn({ err: error }, 'cannot read pending deliveries');
+    },
+  });
   return {
     closing: closing.signal,
-    wake: () => wakeUp.notify(),
+    wake: () => claims.soon(),
     async close() {
       closing.abort();
-      await running;
+      await claims.close();
       await Promise.all(underWay);
     },
   };

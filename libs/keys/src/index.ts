@@ -4,7 +4,7 @@
  *     token: sign ──────────────┐            ┌─> signer   crypto.sign on the thread pool
  *     gateway: getPublicKeys ───┼─> service ─┴─> key-rings ─> issuer-keys ─┬─> schedule   who signs now
  *     operator: rotate, list ───┘                                          ├─> key-wrapper   encrypts private keys
- *     poller ─> issuer-keys   follows the rotations of other processes     └─> store ──> Postgres
+ *     repeat ─> issuer-keys   follows the rotations of other processes     └─> store ──> Postgres
  */
 export { buildKeys, migrations, type KeysOptions } from './wiring.ts';
 export { keysConfig, keysSecret } from './config.ts';

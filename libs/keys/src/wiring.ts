@@ -1,3 +1,4 @@
+import { repeat } from '@tessera/kit';
 import { metrics } from '@tessera/telemetry';
 import { route } from '@tessera/rpc';
 import type { BuiltService } from '@tessera/rpc';
@@ -8,7 +9,6 @@ import type { KeysConfig } from './config.ts';
 import { createIssuerKeys, type IssuerKeys } from './issuer-keys.ts';
 import { createKeyRings } from './key-rings.ts';
 import { aesKeyWrapper, tenantKeyWrapper } from './key-wrapper.ts';
-import { startPoller } from './poller.ts';
 import { keysHandlers } from './service.ts';
 import { createSigner } from './signer.ts';
 import { postgresKeyStore, postgresTenantKeyStores } from './store.postgres.ts';
@@ -68,7 +68,16 @@ export function buildKeys(
     await shared.refresh();
     await shared.advance();
   };
-  const poller = followsSchedule ? startPoller(loadShared, intervalMs, runtime.log) : undefined;
+  const reloads = followsSchedule
+    ? repeat(loadShared, {
+        pauseMs: intervalMs,
+        onError(err, failures) {
+          if (failures === 1)
+            runtime.log.error({ err }, 'cannot load the signing keys; continuing with those in memory');
+        },
+        onRecovery: () => runtime.log.info('signing keys reloaded after a failure'),
+      })
+    : undefined;
   const stopExport = exportAges(shared);
   const built: BuiltService = {
     name: 'keys',
@@ -78,7 +87,7 @@ export function buildKeys(
     },
     async close() {
       stopExport();
-      await Promise.all([poller?.close(), rings.close()]);
+      await Promise.all([reloads?.close(), rings.close()]);
     },
   };
   return refuseWhileClockIsWrong(built, runtime);

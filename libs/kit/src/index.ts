@@ -1,5 +1,5 @@
 /**
- * What every package stands on: clock, ids, secrets, addresses, time limits and a bounded cache. It knows no service and does no I/O.
+ * What every package stands on: clock, ids, secrets, addresses, time limits a bounded cache and repeated work. It knows no service and does no I/O.
  *
  *     clock ─> ids (ULID: time and randomness)          within ─> TimeLimitError, unlessAborted
  *     secret   a value that no log prints               silence-timer   a silent peer, on a late process too
@@ -10,6 +10,7 @@ export { boundedCache, type BoundedCache } from './bounded-cache.ts';
 export { epochSeconds, systemClock, type Clock } from './clock.ts';
 export { opaqueValue, systemRandom, ulid, uuid, ulidTime, type Random } from './ids.ts';
 export { normalizeStart } from './normalize.ts';
+export { repeat, type Repetition } from './repeat.ts';
 export { Secret } from './secret.ts';
 export { SilenceTimer } from './silence-timer.ts';
 export { TimeLimitError, unlessAborted, within } from './within.ts';

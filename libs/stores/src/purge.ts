@@ -1,5 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Logger } from 'pino';
+import { repeat } from '@tessera/kit';
 
 const everyMinute = 60_000;
 const batchSize = 500;
@@ -30,27 +31,14 @@ export function startPurge(
   },
   { what, intervalMs = everyMinute, log }: PurgeOptions,
 ): Purge {
-  const closing = new AbortController();
-  const { signal } = closing;
-  const rest = (ms: number) => pause(ms, undefined, { signal, ref: false }).catch(() => undefined);
-
-  async function repeat(): Promise<void> {
-    for (;;) {
-      await rest(intervalMs);
-      try {
-        while (!signal.aborted && (await store.purge(batchSize)) >= batchSize) await rest(batchPauseMs);
-      } catch (error) {
-        log.warn({ err: error }, `cannot purge ${what}`);
-      }
-      if (signal.aborted) return;
-    }
+  async function purgeAll(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted && (await store.purge(batchSize)) >= batchSize)
+      await pause(batchPauseMs, undefined, { signal, ref: false });
   }
 
-  const repeating = repeat();
-  return {
-    async close() {
-      closing.abort();
-      await repeating;
-    },
-  };
+  return repeat(purgeAll, {
+    pauseMs: intervalMs,
+    startsWithPause: true,
+    onError: (error) => log.warn({ err: error }, `cannot purge ${what}`),
+  });
 }

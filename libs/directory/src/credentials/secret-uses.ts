@@ -1,4 +1,4 @@
-import type { Clock } from '@tessera/kit';
+import { repeat, type Clock, type Repetition } from '@tessera/kit';
 import type { Logger } from '@tessera/telemetry';
 import type { DirectoryStore, SecretUse } from '../store/store.ts';
 
@@ -11,12 +11,17 @@ export class SecretUses {
   readonly #store: DirectoryStore;
   readonly #runtime: { readonly clock: Clock; readonly log: Logger };
   readonly #uses = new Map<string, SecretUse>();
-  readonly #timer: NodeJS.Timeout;
+  readonly #flushes: Repetition;
 
   constructor(store: DirectoryStore, runtime: { readonly clock: Clock; readonly log: Logger }) {
     this.#store = store;
     this.#runtime = runtime;
-    this.#timer = setInterval(() => void this.#flush(), flushMs).unref();
+    this.#flushes = repeat(() => this.#flush(), {
+      pauseMs: flushMs,
+      startsWithPause: true,
+      // `#flush` has reported it.
+      onError: () => undefined,
+    });
   }
 
   record(use: Omit<SecretUse, 'usedAt'>): void {
@@ -26,7 +31,7 @@ export class SecretUses {
   }
 
   async close(): Promise<void> {
-    clearInterval(this.#timer);
+    await this.#flushes.close();
     await this.#flush();
   }
 

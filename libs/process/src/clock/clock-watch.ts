@@ -1,5 +1,4 @@
-import { setTimeout as pause } from 'node:timers/promises';
-import type { Clock } from '@tessera/kit';
+import { repeat, type Clock } from '@tessera/kit';
 import { temporarilyUnavailable } from '@tessera/oauth';
 import type { Queryable } from '@tessera/stores';
 import type { Logger } from '@tessera/telemetry';
@@ -44,8 +43,6 @@ export interface ClockWatchDeps {
 
 /** Compares the clock of the process with the database's for as long as the process runs. */
 export function watchClock({ database, clock, log }: ClockWatchDeps) {
-  const closing = new AbortController();
-  const { signal } = closing;
   /** The process's clock minus the monotonic one when the clocks last agreed; undefined before that, and after a step. */
   let agreedAt: number | undefined;
   let difference: CheckFailure | undefined;
@@ -75,17 +72,12 @@ export function watchClock({ database, clock, log }: ClockWatchDeps) {
 
   /** Compares the clocks now. @throws CheckFailure while they differ, or what the database threw */
   const check = (): Promise<void> => (comparing ??= compare().finally(() => (comparing = undefined)));
-  const refresh = (): Promise<void> => check().catch(() => undefined);
+  const comparisons = repeat(check, {
+    pauseMs: () => (agreedAt === undefined ? retryMs : intervalMs),
+    // `compare` has reported it.
+    onError: () => undefined,
+  });
 
-  async function repeat(): Promise<void> {
-    while (!signal.aborted) {
-      await refresh();
-      const delay = agreedAt === undefined ? retryMs : intervalMs;
-      await pause(delay, undefined, { signal, ref: false }).catch(() => undefined);
-    }
-  }
-
-  const repeating = repeat();
   return {
     check,
     /** @throws OAuthError `temporarily_unavailable` unless the clocks agreed and this process's clock has not stepped since */
@@ -93,14 +85,11 @@ export function watchClock({ database, clock, log }: ClockWatchDeps) {
       if (agreedAt !== undefined && Math.abs(offset() - agreedAt) > toleratedSkewMs) {
         agreedAt = undefined;
         log.warn("this machine's clock has stepped; comparing it with the database's");
-        void refresh();
+        comparisons.soon();
       }
       if (agreedAt === undefined) throw temporarilyUnavailable();
     },
     /** Ends the comparisons. */
-    async close(): Promise<void> {
-      closing.abort();
-      await repeating;
-    },
+    close: () => comparisons.close(),
   };
 }

@@ -1,7 +1,6 @@
-import { setTimeout as pause } from 'node:timers/promises';
 import type { PoolClient } from 'pg';
 import type { Logger } from 'pino';
-import { within } from '@tessera/kit';
+import { repeat, within, type Repetition } from '@tessera/kit';
 import { channel, Listeners } from '../feed/announcements.ts';
 import type { Listening } from '../database.ts';
 
@@ -32,7 +31,7 @@ export function createPostgresListener({ connect, notify, log }: ListenerDeps): 
   const closing = new AbortController();
   const { signal } = closing;
   let hears = false;
-  let running: Promise<void> | undefined;
+  let running: Repetition | undefined;
   let renewal = new AbortController();
 
   /** Resolves when the connection ends or is to be replaced. */
@@ -68,34 +67,27 @@ export function createPostgresListener({ connect, notify, log }: ListenerDeps): 
     } finally {
       client.removeAllListeners('notification');
       client.release(true);
+      hears = false;
+      listeners.announceAll();
     }
   }
 
-  async function run(): Promise<void> {
-    let failures = 0;
-    while (!signal.aborted) {
-      try {
-        await connectAndHear();
-        failures = 0;
-      } catch (error) {
-        if (failures === 0)
-          log?.info(
-            { err: error },
-            'cannot hear announcements of Postgres; changes are read ten times a second',
-          );
-        failures += 1;
-      }
-      hears = false;
-      listeners.announceAll();
-      const delay = Math.min(longestPauseMs, shortestPauseMs * 2 ** Math.min(failures, 10));
-      await pause(delay, undefined, { signal, ref: false }).catch(() => undefined);
-    }
-  }
+  const start = () =>
+    repeat(connectAndHear, {
+      pauseMs: (failures) => Math.min(longestPauseMs, shortestPauseMs * 2 ** Math.min(failures, 10)),
+      onError(error, failures) {
+        if (failures > 1) return;
+        log?.info(
+          { err: error },
+          'cannot hear announcements of Postgres; changes are read ten times a second',
+        );
+      },
+    });
 
   return {
     listen(record, heard) {
       const close = listeners.add(record, heard);
-      running ??= run();
+      running ??= start();
       return {
         get hears() {
           return hears;
@@ -109,7 +101,7 @@ export function createPostgresListener({ connect, notify, log }: ListenerDeps): 
     },
     async close() {
       closing.abort();
-      await running;
+      await running?.close();
     },
   };
 }

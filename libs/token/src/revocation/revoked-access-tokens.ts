@@ -1,5 +1,4 @@
-import { setTimeout as pause } from 'node:timers/promises';
-import { boundedCache } from '@tessera/kit';
+import { boundedCache, repeat } from '@tessera/kit';
 import type { Runtime } from '@tessera/process';
 import type { ChangeFeed } from '@tessera/stores';
 import type { RecordedRevocation, RevocationStore } from '../store/store.ts';
@@ -28,35 +27,25 @@ export function createRevokedAccessTokens(
 ): RevokedAccessTokens {
   const revoked = boundedCache<object>(capacity);
   const add = (tokenId: string) => void revoked.set(tokenId, known, { ttl: keptMs });
-  const closing = new AbortController();
   const loaded = Promise.withResolvers<void>();
 
   /** Loads everything and follows the feed until it ends. */
-  async function follow(): Promise<void> {
+  async function follow(signal: AbortSignal): Promise<void> {
     const position = await revocations.newestChange();
     for (const tokenId of await revocations.revokedAccessTokens()) add(tokenId);
     loaded.resolve();
-    for await (const item of feed.watch(position, closing.signal)) {
+    for await (const item of feed.watch(position, signal)) {
       if (item.kind === 'position' && item.sequence < position) return;
       if (item.kind === 'change' && item.change.tokenId !== '') add(item.change.tokenId);
     }
   }
 
-  async function run(): Promise<void> {
-    let warned = false;
-    while (!closing.signal.aborted) {
-      try {
-        await follow();
-        warned = false;
-      } catch (error) {
-        if (!warned) log.warn({ err: error }, 'cannot read the revoked access tokens');
-        warned = true;
-      }
-      await pause(pauseMs, undefined, { signal: closing.signal, ref: false }).catch(() => undefined);
-    }
-  }
-  const running = run();
-
+  const following = repeat(follow, {
+    pauseMs,
+    onError(error, failures) {
+      if (failures === 1) log.warn({ err: error }, 'cannot read the revoked access tokens');
+    },
+  });
   return {
     has: (tokenId) => revoked.has(tokenId),
     add(tokenId) {
@@ -64,9 +53,6 @@ export function createRevokedAccessTokens(
       feed.poke();
     },
     ready: () => loaded.promise,
-    async close() {
-      closing.abort();
-      await running;
-    },
+    close: () => following.close(),
   };
 }

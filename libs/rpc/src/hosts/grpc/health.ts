@@ -1,6 +1,6 @@
 import { HealthImplementation } from 'grpc-health-check';
 import type { Logger } from 'pino';
-import { within } from '@tessera/kit';
+import { repeat, within, type Repetition } from '@tessera/kit';
 import type { BuiltService } from '../../call.ts';
 
 export type HealthStatus = ReturnType<typeof createHealthStatus>;
@@ -16,14 +16,13 @@ export function createHealthStatus(built: BuiltService, log: Logger, intervalMs:
   );
   let serving = false;
   let stopped = false;
-  let timer: NodeJS.Timeout | undefined;
+  let checks: Repetition | undefined;
 
   function announce(status: 'SERVING' | 'NOT_SERVING'): void {
     for (const name of names) implementation.setStatus(name, status);
   }
 
-  /** Checks now, and again until `stop`. */
-  async function follow(): Promise<void> {
+  async function check(): Promise<void> {
     const [checked] = await Promise.allSettled([within(intervalMs, built.ready())]);
     if (stopped) return;
     const ready = checked.status === 'fulfilled';
@@ -33,17 +32,24 @@ export function createHealthStatus(built: BuiltService, log: Logger, intervalMs:
       else log.warn({ name: built.name, err: checked.reason }, 'not serving');
       announce(ready ? 'SERVING' : 'NOT_SERVING');
     }
-    timer = setTimeout(() => void follow(), ready ? intervalMs : intervalMs / 5);
-    timer.unref();
   }
 
   return {
     implementation,
-    follow,
+    /** Checks now, and again until `stop`; resolves after the first check. */
+    async follow(): Promise<void> {
+      await check();
+      checks = repeat(check, {
+        pauseMs: () => (serving ? intervalMs : intervalMs / 5),
+        startsWithPause: true,
+        // `check` has reported it.
+        onError: () => undefined,
+      });
+    },
     /** Not serving from now on. */
     stop(): void {
       stopped = true;
-      clearTimeout(timer);
+      void checks?.close();
       announce('NOT_SERVING');
     },
   };
