@@ -11,7 +11,7 @@ import { fileURLToPath } from 'node:url';
 const root = dirname(import.meta.dirname);
 const source = join(root, 'libs/introspection-client');
 const messages = join(root, 'libs/proto-gen/src/tessera');
-const silenceTimer = join(root, 'libs/kit/src/silence-timer.ts');
+const kit = join(root, 'libs/kit/src');
 const algorithms = join(root, 'libs/oauth/src/signing-algorithms.ts');
 const grpcClient = join(root, 'libs/rpc/src/client/channel');
 const isForTests = (path: string) => /\.test\.ts$|(?:^|\/)testing\//.test(path);
@@ -52,7 +52,7 @@ export function packIntrospectionClient(target: string): void {
   cpSync(join(root, 'LICENSE'), join(target, 'LICENSE'));
 }
 
-/** The messages, the gRPC client, the timer and the algorithms come from inside the package: others have no packages for them. */
+/** The messages, the gRPC client, `followStream` and the algorithms come from inside the package: others have no packages for them. */
 function copySources(to: string): void {
   for (const path of globSync('**/*.ts', { cwd: join(source, 'src') })) {
     if (isForTests(path)) continue;
@@ -63,7 +63,7 @@ function copySources(to: string): void {
       join(to, path),
       text
         .replaceAll(`'@tessera/proto-gen/token'`, `'${up}messages/token/v1/token_pb.ts'`)
-        .replaceAll(`'@tessera/kit/silence-timer'`, `'${up}silence-timer.ts'`)
+        .replaceAll(`'@tessera/kit/follow-stream'`, `'${up}follow-stream.ts'`)
         .replaceAll(`'@tessera/oauth/signing-algorithms'`, `'${up}signing-algorithms.ts'`)
         .replaceAll(`'@tessera/rpc/client'`, `'${up}grpc/grpc-client.ts'`)
         .replaceAll(`'@tessera/rpc/client/certificates'`, `'${up}grpc/certificates.ts'`),
@@ -71,7 +71,8 @@ function copySources(to: string): void {
   }
   for (const path of ['token/v1/token_pb.ts', 'access/v1/access_pb.ts'])
     cpSync(join(messages, path), join(to, 'messages', path));
-  cpSync(silenceTimer, join(to, 'silence-timer.ts'));
+  for (const name of ['follow-stream.ts', 'repeat.ts', 'silence-timer.ts'])
+    cpSync(join(kit, name), join(to, name));
   cpSync(algorithms, join(to, 'signing-algorithms.ts'));
   cpSync(grpcClient, join(to, 'grpc'), { recursive: true });
 }

@@ -88,9 +88,9 @@ export const importRules: readonly ImportRule[] = [
   },
   {
     folders: ['libs/introspection-client'],
-    may: [...messages, 'kit/silence-timer', 'oauth/signing-algorithms', 'rpc/client', 'rpc/client/*'],
+    may: [...messages, 'kit/follow-stream', 'oauth/signing-algorithms', 'rpc/client', 'rpc/client/*'],
     message:
-      'Services of others install this: it imports the messages, the gRPC client, the silence timer and the signing algorithms, and nothing else of ours.',
+      'Services of others install this: it imports the messages, the gRPC client, `followStream` and the signing algorithms, and nothing else of ours.',
     tests: processes,
   },
   ...services.map((service) => ({

@@ -1,4 +1,3 @@
-import { systemRandom } from '@tessera/kit';
 import { FakeDirectory, silentLog } from '@tessera/test-kit';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { ChangeWatch } from './change-watch.ts';
@@ -22,7 +21,7 @@ afterEach(async () => {
 async function follow(client: FakeDirectory['client']): Promise<void> {
   watch = new ChangeWatch({
     directory: client,
-    runtime: { random: systemRandom, log: silentLog() },
+    runtime: { log: silentLog() },
     onChange: () => undefined,
     onGap: () => undefined,
   });

@@ -1,5 +1,4 @@
-import { setTimeout as pause } from 'node:timers/promises';
-import { SilenceTimer } from '@tessera/kit';
+import { followStream } from '@tessera/kit';
 import { isLocal, rootCall } from '@tessera/rpc';
 import type { Client } from '@tessera/rpc';
 import { type Runtime } from '@tessera/process';
@@ -17,7 +16,7 @@ const silenceMs = 3_000;
 
 export interface ChangeWatchDeps {
   readonly directory: Client<typeof DirectoryService>;
-  readonly runtime: Pick<Runtime, 'log' | 'random'>;
+  readonly runtime: Pick<Runtime, 'log'>;
   readonly onChange: (change: WatchChangesResponse) => void;
   /** Changes may have been missed: everything that was read before must be dropped. */
   readonly onGap: () => void;
@@ -26,16 +25,27 @@ export interface ChangeWatchDeps {
 /** Follows the directory's changes, reconnects when the stream ends, and knows whether it is connected. */
 export class ChangeWatch {
   readonly #deps: ChangeWatchDeps;
-  readonly #closing = new AbortController();
-  readonly #running: Promise<void>;
+  readonly #follower: { close(): Promise<void> };
   #connected = false;
   #confirmed = false;
+  #warned = false;
   #sequence = 0n;
-  #failures = 0;
 
   constructor(deps: ChangeWatchDeps) {
     this.#deps = deps;
-    this.#running = this.#run();
+    const { directory } = deps;
+    this.#follower = followStream({
+      open: (signal) =>
+        directory.watchChanges(
+          { afterSequence: this.#sequence },
+          rootCall('directory-watch', undefined, signal),
+        ),
+      onMessage: (message, isFirst) => this.#receive(message, isFirst),
+      onEnd: (reason, failures) => this.#end(reason, failures),
+      silenceMs: isLocal(directory) ? undefined : silenceMs,
+      shortestPauseMs,
+      longestPauseMs,
+    });
   }
 
   /** Whether a change of the directory arrives within a second. */
@@ -44,49 +54,20 @@ export class ChangeWatch {
   }
 
   async close(): Promise<void> {
-    this.#closing.abort();
-    await this.#running;
+    await this.#follower.close();
+    this.#connected = false;
   }
 
-  async #run(): Promise<void> {
-    while (!this.#closing.signal.aborted) {
-      const reason = await this.#follow();
-      this.#connected = false;
-      this.#failures += 1;
-      // Servers close old connections regularly, so a single end is not logged.
-      if (this.#failures === failuresUntilWarning) {
-        this.#deps.runtime.log.warn({ reason }, 'cannot watch the directory; caching for one second only');
-      }
-      await this.#backOff();
-    }
+  #end({ message: reason }: Error, failures: number): void {
+    this.#connected = false;
+    // Servers close old connections regularly, so a single end is not logged.
+    if (failures !== failuresUntilWarning) return;
+    this.#warned = true;
+    this.#deps.runtime.log.warn({ reason }, 'cannot watch the directory; caching for one second only');
   }
 
-  /** Reads one stream to its end and resolves with the reason why it ended. */
-  async #follow(): Promise<string> {
-    const ending = new AbortController();
-    const signal = AbortSignal.any([ending.signal, this.#closing.signal]);
-    const { directory } = this.#deps;
-    const silence = isLocal(directory) ? undefined : new SilenceTimer(silenceMs, () => ending.abort());
-    try {
-      const stream = directory.watchChanges(
-        { afterSequence: this.#sequence },
-        rootCall('directory-watch', undefined, signal),
-      );
-      let isFirst = true;
-      for await (const message of stream) {
-        silence?.heard();
-        this.#receive(message, isFirst);
-        isFirst = false;
-      }
-      return 'ended';
-    } catch (error) {
-      return ending.signal.aborted ? 'silent' : error instanceof Error ? error.message : 'failed';
-    } finally {
-      silence?.stop();
-    }
-  }
-
-  #receive(message: WatchChangesResponse, isFirst: boolean): void {
+  /** Whether everything that was missed has arrived. */
+  #receive(message: WatchChangesResponse, isFirst: boolean): boolean {
     const isPosition = message.kind === ChangeKind.UNSPECIFIED;
     const follows = isPosition ? this.#confirmed && message.sequence === this.#sequence : !isFirst;
     if (!follows) this.#deps.onGap();
@@ -94,22 +75,10 @@ export class ChangeWatch {
     else this.#deps.onChange(message);
     this.#sequence = message.sequence;
     // Missed changes follow the position that a stream resumes from: until they have arrived, the cache is not trusted.
-    if (isFirst && follows) return;
+    if (isFirst && follows) return false;
     this.#connected = true;
-    if (this.#failures >= failuresUntilWarning) {
-      this.#deps.runtime.log.info('watching the directory again');
-    }
-    this.#failures = 0;
-  }
-
-  /** Doubling pauses with jitter, so that clients do not reconnect to a restarted directory all at once. */
-  async #backOff(): Promise<void> {
-    const longest = Math.min(longestPauseMs, shortestPauseMs * 2 ** Math.min(this.#failures - 1, 10));
-    const jitter = this.#deps.runtime.random.bytes(2).readUInt16BE() / 0x1_0000;
-    const waiting = pause(longest * (0.5 + jitter / 2), undefined, {
-      signal: this.#closing.signal,
-      ref: false,
-    });
-    await waiting.catch(() => undefined);
+    if (this.#warned) this.#deps.runtime.log.info('watching the directory again');
+    this.#warned = false;
+    return true;
   }
 }

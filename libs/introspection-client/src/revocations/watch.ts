@@ -1,5 +1,4 @@
-import { setTimeout as pause } from 'node:timers/promises';
-import { SilenceTimer } from '@tessera/kit/silence-timer';
+import { followStream } from '@tessera/kit/follow-stream';
 import {
   IntrospectionService,
   RevocationKind,
@@ -27,73 +26,51 @@ export interface WatchListener {
 export class Watch {
   readonly #server: IntrospectionServer;
   readonly #listener: WatchListener;
-  readonly #closing = new AbortController();
-  readonly #running: Promise<void>;
+  readonly #follower: { close(): Promise<void> };
   #cursor = '';
   #guarded = false;
-  #failures = 0;
   #refused = false;
 
   constructor(server: IntrospectionServer, listener: WatchListener) {
     this.#server = server;
     this.#listener = listener;
-    this.#running = this.#run();
+    this.#follower = followStream({
+      open: (signal) => this.#open(signal),
+      onMessage: (message) => this.#hear(message),
+      onEnd: (reason) => this.#end(reason),
+      silenceMs,
+      shortestPauseMs,
+      longestPauseMs,
+    });
   }
 
   get guarded(): boolean {
     return this.#guarded;
   }
 
-  async close(): Promise<void> {
-    this.#closing.abort();
-    await this.#running;
+  close(): Promise<void> {
+    return this.#follower.close();
   }
 
-  async #run(): Promise<void> {
-    while (!this.#closing.signal.aborted) {
-      const reason = await this.#follow();
-      if (this.#closing.signal.aborted) return;
-      this.#note(false, reason);
-      this.#failures += 1;
-      const longest = Math.min(longestPauseMs, shortestPauseMs * 2 ** Math.min(this.#failures - 1, 10));
-      const milliseconds = longest * (0.5 + Math.random() / 2);
-      await pause(milliseconds, undefined, { signal: this.#closing.signal, ref: false }).catch(
-        () => undefined,
-      );
-    }
-  }
-
-  /** Reads one stream to its end and returns the reason. */
-  async #follow(): Promise<string> {
-    const silent = new AbortController();
-    const signal = AbortSignal.any([silent.signal, this.#closing.signal]);
-    const silence = new SilenceTimer(silenceMs, () => silent.abort());
+  #open(signal: AbortSignal): AsyncIterable<WatchRevocationsResponse> {
     const { lookBackSeconds } = this.#listener;
     const wanted = lookBackSeconds > 0 ? Math.floor(Date.now() / 1000) - lookBackSeconds : 0;
     const since = this.#cursor === '' ? BigInt(wanted) : 0n;
-    try {
-      const { watchRevocations } = IntrospectionService.method;
-      const request = { cursor: this.#cursor, since };
-      for await (const message of this.#server.stream(watchRevocations, request, this.#refused, signal)) {
-        silence.heard();
-        this.#hear(message);
-      }
-      return 'the server ended the stream';
-    } catch (error) {
-      if (silent.signal.aborted) return 'the server was silent';
-      const code = error instanceof IntrospectionError ? error.code : undefined;
-      this.#refused = code === 'unauthenticated';
-      if (code === 'out_of_range') {
-        this.#cursor = '';
-        this.#listener.onGap();
-      }
-      return error instanceof Error ? error.message : 'the stream failed';
-    } finally {
-      silence.stop();
-    }
+    const { watchRevocations } = IntrospectionService.method;
+    return this.#server.stream(watchRevocations, { cursor: this.#cursor, since }, this.#refused, signal);
   }
 
-  #hear(message: WatchRevocationsResponse): void {
+  #end(reason: Error): void {
+    const code = reason instanceof IntrospectionError ? reason.code : undefined;
+    this.#refused = code === 'unauthenticated';
+    if (code === 'out_of_range') {
+      this.#cursor = '';
+      this.#listener.onGap();
+    }
+    this.#note(false, reason.message);
+  }
+
+  #hear(message: WatchRevocationsResponse): boolean {
     const kind = kinds[message.kind];
     if (kind !== undefined) {
       const { tenantId, sub, clientId, sessionId, familyId, jti, endedAt } = message;
@@ -109,9 +86,9 @@ export class Watch {
       });
     }
     this.#cursor = message.cursor;
-    this.#failures = 0;
     this.#refused = false;
     this.#note(true, 'heard');
+    return true;
   }
 
   #note(guarded: boolean, reason: string): void {

@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { SilenceTimer } from '@tessera/kit';
+import { followStream } from '@tessera/kit';
 import { Code, ConnectError, isLocal, rootCall } from '@tessera/rpc';
 import type { Client } from '@tessera/rpc';
 import { type Runtime } from '@tessera/process';
@@ -25,7 +25,7 @@ export interface PushWorker {
 interface PushWorkerParts {
   readonly backchannel: Client<typeof BackchannelAuthenticationService>;
   readonly issue: (push: ApprovedPush) => Promise<TokenResponse | 'failed' | 'later'>;
-  readonly runtime: Pick<Runtime, 'log' | 'random'>;
+  readonly runtime: Pick<Runtime, 'log'>;
 }
 
 /**
@@ -39,7 +39,6 @@ export function startPushWorker(parts: PushWorkerParts): PushWorker {
   let taking: Promise<void> | undefined;
   /** Whether there may be more pushes than those being taken. */
   let more = false;
-  let failures = 0;
 
   /** Takes pushes until none is left or enough are in progress. */
   async function take(): Promise<void> {
@@ -73,48 +72,26 @@ export function startPushWorker(parts: PushWorkerParts): PushWorker {
     inProgress.add(finishing);
   }
 
-  async function watch(): Promise<void> {
-    const silent = new AbortController();
-    const signal = AbortSignal.any([silent.signal, closing.signal]);
-    const silence = isLocal(backchannel) ? undefined : new SilenceTimer(silenceMs, () => silent.abort());
-    try {
-      for await (const _ of backchannel.watchPushes({}, rootCall('watch-pushes', undefined, signal))) {
-        silence?.heard();
-        failures = 0;
-        more = true;
-        takeSoon();
-      }
-    } finally {
-      silence?.stop();
-    }
-  }
-
-  async function watchForever(): Promise<void> {
-    while (!closing.signal.aborted) {
-      let reason: unknown;
-      await watch().catch((error: unknown) => (reason = error));
-      if (closing.signal.aborted) return;
-      failures += 1;
+  const watching = followStream({
+    open: (signal) => backchannel.watchPushes({}, rootCall('watch-pushes', undefined, signal)),
+    onMessage() {
+      more = true;
+      takeSoon();
+      return true;
+    },
+    onEnd(reason, failures) {
       // Servers end old connections regularly, so a single end is not worth a warning.
-      if (failures === failuresUntilWarning) {
+      if (failures === failuresUntilWarning)
         runtime.log.warn({ err: reason }, 'cannot watch approved pushes');
-      }
-      await backOff();
-    }
-  }
-
-  async function backOff(): Promise<void> {
-    const longest = Math.min(longestPauseMs, shortestPauseMs * 2 ** Math.min(failures - 1, 10));
-    const jitter = runtime.random.bytes(2).readUInt16BE() / 0x1_0000;
-    const signal = closing.signal;
-    await pause(longest * (0.5 + jitter / 2), undefined, { signal, ref: false }).catch(() => undefined);
-  }
-
-  const watching = watchForever();
+    },
+    silenceMs: isLocal(backchannel) ? undefined : silenceMs,
+    shortestPauseMs,
+    longestPauseMs,
+  });
   return {
     async close() {
       closing.abort();
-      await watching;
+      await watching.close();
       await taking;
       await Promise.all(inProgress);
     },
