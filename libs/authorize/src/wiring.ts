@@ -9,7 +9,6 @@ import type { DirectoryClient } from '@tessera/directory-client';
 import { AuthorizeService } from '@tessera/proto-gen/authorize';
 import type { DirectoryService } from '@tessera/proto-gen/directory';
 import { createAuthorizeAudit } from './audit.ts';
-import type { AuthorizeAudit } from './audit.ts';
 import { createCodes } from './authorization/codes.ts';
 import type { AuthorizeConfig } from './config.ts';
 import { createDispatcher } from './interaction/dispatcher.ts';
@@ -20,16 +19,11 @@ import { createKnownBrowserCounters } from './methods/known-browsers.ts';
 import { createSteps } from './methods/steps.ts';
 import { createLogout } from './sessions/logout.ts';
 import { authorizeHandlers } from './service.ts';
-import type { AuthorizeParts } from './service.ts';
 import { createSessionEndStore } from './store/session-ends.postgres.ts';
-import type { SessionEnd, SessionEndStore } from './store/session-ends.postgres.ts';
 import { createLogoutNoticeStore } from './store/logout-notices.postgres.ts';
-import type { LogoutNoticeStore } from './store/logout-notices.ts';
 import { createKnownBrowserStore } from './store/known-browsers.postgres.ts';
-import type { KnownBrowserStore } from './store/known-browsers.postgres.ts';
 import { startInvalidation } from './sessions/invalidation.ts';
 import { createSessions } from './sessions/sessions.ts';
-import type { SessionStore } from './store/store.ts';
 import { longestCodeLifetimeSeconds } from './store/store.ts';
 import { createMemoryCodeStore, createMemoryVisitStore } from './store/store.memory.ts';
 import { createSessionStore } from './store/store.postgres.ts';
@@ -52,18 +46,26 @@ export function buildAuthorize(
   runtime: Runtime,
   stepsOf: typeof createSteps = createSteps,
 ): BuiltService {
-  const { database, redis, log } = runtime;
+  const { database, redis, clock, random, log, failpoint } = runtime;
   const batch = createAuditBatch({ database, schema: 'authorize', runtime });
+  const audit = createAuthorizeAudit(batch, runtime);
+
   const sessionStore = createSessionStore(database);
   const notices = createLogoutNoticeStore(database);
   const endStore = createSessionEndStore(database);
   const knownBrowsers = createKnownBrowserStore(database);
+  const codeStore = redis === undefined ? createMemoryCodeStore(clock) : createRedisCodeStore(redis);
+  const quota = config.TESSERA_AUTHORIZATION_PENDING_PER_ADDRESS;
+  const visitStore =
+    redis === undefined ? createMemoryVisitStore(clock, quota) : createRedisVisitStore(redis, quota);
   const sessionEnds = new ChangeFeed(endStore, log);
-  const purge = startPurge(sessionStore, { what: 'sessions', log });
-  const purgeEnds = startPurge(endStore, { what: 'ends of sessions', log });
-  const purgeKnown = startPurge(knownBrowsers, { what: 'known browsers', log });
-  const purgeNotices = startPurge(notices, { what: 'logout notices', log });
-  const audit = createAuthorizeAudit(batch, runtime);
+  const purges = [
+    startPurge(sessionStore, { what: 'sessions', log }),
+    startPurge(endStore, { what: 'ends of sessions', log }),
+    startPurge(knownBrowsers, { what: 'known browsers', log }),
+    startPurge(notices, { what: 'logout notices', log }),
+  ];
+
   const directory: DirectoryClient = createDirectoryClient({
     directory: peers.directory,
     runtime,
@@ -77,11 +79,65 @@ export function buildAuthorize(
     onEnd: () => sessionEnds.poke(),
     log,
   });
-  const stores = { sessionStore, sessionEnds, endStore, knownBrowsers, notices };
-  const parts = assemble({ config, peers, runtime, directory, ...stores, audit, stepsOf });
+
+  const sessions = createSessions({
+    store: sessionStore,
+    codes: codeStore,
+    directory,
+    audit,
+    random,
+    lifetimes: {
+      session: config.TESSERA_SESSION_TTL,
+      idle: config.TESSERA_SESSION_IDLE_TTL,
+      code: longestCodeLifetimeSeconds,
+    },
+  });
+  const visits = createVisits({
+    store: visitStore,
+    random,
+    lifetimeSeconds: config.TESSERA_AUTHORIZATION_REQUEST_TTL,
+    answerSeconds: config.TESSERA_AUTHORIZATION_CODE_TTL,
+  });
+  const codes = createCodes({
+    store: codeStore,
+    sessions: sessionStore,
+    audit,
+    random,
+    failpoint,
+    lifetimeSeconds: config.TESSERA_AUTHORIZATION_CODE_TTL,
+  });
+  const limitGuesses = createGuessLimits({
+    ownCounter: createKnownBrowserCounters(knownBrowsers),
+    limiter: createLimiter({ redis, clock, log, prefix: 'authorize' }),
+    limits: limitsOf(config),
+    audit,
+  });
+  const steps = stepsOf({ directoryService: peers.directory, directory, limitGuesses });
+  const ignoreUnknownScopes = config.TESSERA_UNKNOWN_SCOPES === 'ignore';
+  const dispatcher = createDispatcher({
+    steps,
+    directory,
+    sessions,
+    visits,
+    codes,
+    audit,
+    ignoreUnknownScopes,
+  });
+  const logout = createLogout({ directory, sessions, audit });
+  const handlers = authorizeHandlers({
+    dispatcher,
+    logout,
+    sessions,
+    codes,
+    directory,
+    sessionEnds,
+    endStore,
+    notices,
+    audit,
+  });
   const built: BuiltService = {
     name: 'authorize',
-    routes: [route(AuthorizeService, authorizeHandlers(parts))],
+    routes: [route(AuthorizeService, handlers)],
     async ready() {
       await database.query({
         name: 'authorize.ready',
@@ -90,82 +146,12 @@ export function buildAuthorize(
       await redis?.call('PING');
     },
     async close() {
-      await Promise.all([directory, invalidation].map((part) => part.close()));
-      const parts = [purge, purgeEnds, purgeKnown, purgeNotices, sessionEnds];
-      await Promise.all(parts.map((part) => part.close()));
+      await Promise.all([directory.close(), invalidation.close()]);
+      await Promise.all([...purges, sessionEnds].map((each) => each.close()));
       await batch.close();
     },
   };
   return refuseWhileClockIsWrong(built, runtime);
-}
-
-function assemble(given: {
-  readonly config: AuthorizeConfig;
-  readonly peers: AuthorizePeers;
-  readonly runtime: Runtime;
-  readonly directory: DirectoryClient;
-  readonly sessionStore: SessionStore;
-  readonly sessionEnds: ChangeFeed<SessionEnd>;
-  readonly endStore: SessionEndStore;
-  readonly knownBrowsers: KnownBrowserStore;
-  readonly notices: LogoutNoticeStore;
-  readonly audit: AuthorizeAudit;
-  readonly stepsOf: typeof createSteps;
-}): AuthorizeParts {
-  const { config, peers, runtime, directory, sessionStore, sessionEnds, endStore, knownBrowsers, audit } =
-    given;
-  const { clock, random, log, redis, failpoint } = runtime;
-  const codeStore = redis === undefined ? createMemoryCodeStore(clock) : createRedisCodeStore(redis);
-  const quota = config.TESSERA_AUTHORIZATION_PENDING_PER_ADDRESS;
-  const visitStore =
-    redis === undefined ? createMemoryVisitStore(clock, quota) : createRedisVisitStore(redis, quota);
-  const lifetimes = {
-    session: config.TESSERA_SESSION_TTL,
-    idle: config.TESSERA_SESSION_IDLE_TTL,
-    code: longestCodeLifetimeSeconds,
-  };
-  const sessions = createSessions({
-    store: sessionStore,
-    codes: codeStore,
-    directory,
-    audit,
-    random,
-    lifetimes,
-  });
-  const visits = createVisits({
-    store: visitStore,
-    random,
-    lifetimeSeconds: config.TESSERA_AUTHORIZATION_REQUEST_TTL,
-    answerSeconds: config.TESSERA_AUTHORIZATION_CODE_TTL,
-  });
-  const lifetimeSeconds = config.TESSERA_AUTHORIZATION_CODE_TTL;
-  const codes = createCodes({
-    store: codeStore,
-    sessions: sessionStore,
-    audit,
-    random,
-    failpoint,
-    lifetimeSeconds,
-  });
-  const limitGuesses = createGuessLimits({
-    ownCounter: createKnownBrowserCounters(knownBrowsers),
-    limiter: createLimiter({ redis, clock, log, prefix: 'authorize' }),
-    limits: limitsOf(config),
-    audit,
-  });
-  const steps = given.stepsOf({ directoryService: peers.directory, directory, limitGuesses });
-  const ignoreUnknownScopes = config.TESSERA_UNKNOWN_SCOPES === 'ignore';
-  return {
-    dispatcher: createDispatcher({ steps, directory, sessions, visits, codes, audit, ignoreUnknownScopes }),
-    logout: createLogout({ directory, sessions, audit }),
-    sessions,
-    codes,
-    directory,
-    sessionEnds,
-    endStore,
-    notices: given.notices,
-    audit,
-  };
 }
 
 function limitsOf(config: AuthorizeConfig): SignInLimits {

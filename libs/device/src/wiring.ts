@@ -10,14 +10,14 @@ import type { DirectoryClient } from '@tessera/directory-client';
 import { BackchannelAuthenticationService, DeviceAuthorizationService } from '@tessera/proto-gen/device';
 import type { DirectoryService } from '@tessera/proto-gen/directory';
 import { createApprovals } from './approval/approval.ts';
-import { page, type ApprovalExperiences, type Experience } from './approval/experience.ts';
+import { page, type ApprovalExperiences } from './approval/experience.ts';
 import { createDeviceAudit } from './audit.ts';
 import type { DeviceAudit } from './audit.ts';
 import { createBackchannelAuthentications } from './backchannel/backchannel-authentication.ts';
 import type { DeviceConfig } from './config.ts';
-import { createCallbackEncryption, type CallbackEncryption } from './delivery/callback.ts';
-import { startDeliveries, type Deliveries } from './delivery/deliveries.ts';
-import { createPushes, noPushes, type Pushes } from './delivery/pushes.ts';
+import { createCallbackEncryption } from './delivery/callback.ts';
+import { startDeliveries } from './delivery/deliveries.ts';
+import { createPushes, noPushes } from './delivery/pushes.ts';
 import { createEncryption } from './delivery/encryption.ts';
 import type { DeliveryStore } from './delivery/delivery-store.ts';
 import { createDeliveryStore } from './delivery/delivery-store.postgres.ts';
@@ -27,7 +27,6 @@ import { createPolling } from './polling/polling.ts';
 import { createPollSecrets } from './polling/poll-secret.ts';
 import { withProcessFailureCounters } from './store/user-code-failures.memory.ts';
 import { backchannelHandlers, deviceHandlers } from './service.ts';
-import type { DeviceParts } from './service.ts';
 import { createClientAdmission } from './start/client-admission.ts';
 import type { StartLimits } from './start/client-admission.ts';
 import type { GrantStore } from './store/grant-store.ts';
@@ -36,7 +35,6 @@ import { createDecisionStore } from './store/decision-store.postgres.ts';
 import { createRedisGrantStore } from './store/grant-store.redis.ts';
 import { createWebhookKeys } from './webhook/keys.ts';
 import { createPromptMessage, createWebhookExperience } from './webhook/prompts.ts';
-import type { DecisionStore } from './store/decision-store.ts';
 
 /** The schema `device`. Run it before the service is built. */
 export const migrations: Migrations = { schema: 'device', directory: new URL('../sql/', import.meta.url) };
@@ -47,22 +45,24 @@ export interface DevicePeers {
 
 /** Builds the device service; it watches the directory and removes old decisions from the start. */
 export function buildDevice(config: DeviceConfig, peers: DevicePeers, runtime: Runtime): BuiltService {
-  const { database, redis, clock, log } = runtime;
+  const { database, redis, clock, random, log, failpoint } = runtime;
   const batch = createAuditBatch({ database, schema: 'device', runtime });
+  const audit = createDeviceAudit(batch, runtime);
   const limiter = createLimiter({ redis, clock, log, prefix: 'device' });
   const directory = createDirectoryClient({ directory: peers.directory, runtime, limiter });
+
   const decisions = createDecisionStore(database);
   const deliveryStore = createDeliveryStore(database);
   const purges = [
     startPurge(decisions, { what: 'decisions', log }),
     startPurge(deliveryStore, { what: 'deliveries', log }),
   ];
-  const audit = createDeviceAudit(batch, runtime);
   const store =
     redis === undefined
       ? createMemoryGrantStore(clock)
       : withProcessFailureCounters(createRedisGrantStore(redis), clock);
-  const notifications = buildNotifications(config, {
+
+  const notifications = startNotifications(config, {
     audit,
     directory,
     runtime,
@@ -73,23 +73,72 @@ export function buildDevice(config: DeviceConfig, peers: DevicePeers, runtime: R
     ['page', page],
     ...(notifications === undefined ? [] : ([['webhook', notifications.webhook]] as const)),
   ]);
-  const parts = assemble({
-    config,
-    peers,
-    runtime,
+
+  const isStrict = config.TESSERA_PROFILE === 'strict';
+  const admission = createClientAdmission({
     directory,
     limiter,
+    limits: startLimits(config),
+    audit,
+    requireAuthentication: isStrict,
+  });
+  const secrets = createPollSecrets(config.TESSERA_DEVICE_HMAC_KEY, random);
+  const intervalSeconds = config.TESSERA_DEVICE_POLL_INTERVAL;
+  const devices = createDeviceAuthorizations({
+    store,
+    admission,
+    directory,
+    audit,
+    runtime,
+    secrets,
+    intervalSeconds,
+    lifetimeSeconds: config.TESSERA_DEVICE_CODE_TTL,
+    failureLimits: failureLimits(config),
+  });
+  const backchannels = createBackchannelAuthentications({
+    store,
+    admission,
+    directory,
+    audit,
+    runtime,
+    secrets,
+    intervalSeconds,
+    directoryService: peers.directory,
+    experiences,
+    limiter,
+    hintLimit: { name: 'ciba.start.user', limit: config.TESSERA_CIBA_REQUESTS_PER_USER, windowSeconds: 600 },
+    lifetimeSeconds: config.TESSERA_CIBA_REQUEST_TTL,
+    pendingLimit: config.TESSERA_CIBA_PENDING_PER_USER,
+    requireConfidential: isStrict,
+    requireOpenid: isStrict,
+    encryption: notifications?.encryption,
+  });
+  const approvals = createApprovals({
     store,
     decisions,
+    directory,
+    limiter,
+    accountLimit: { name: 'decision.account', limit: config.TESSERA_DECISIONS_PER_USER, windowSeconds: 60 },
     audit,
+    failpoint,
     experiences,
-    notifications,
+    clock,
+    random,
+    onDelivery: () => notifications?.deliveries.wake(),
   });
+  const deps = {
+    devices,
+    backchannels,
+    approvals,
+    polling: createPolling({ store, decisions, secrets }),
+    pushes: notifications?.pushes ?? noPushes,
+    deliveryModes: notifications === undefined ? ['poll'] : ['poll', 'ping', 'push'],
+  };
   const built: BuiltService = {
     name: 'device',
     routes: [
-      route(DeviceAuthorizationService, deviceHandlers(parts)),
-      route(BackchannelAuthenticationService, backchannelHandlers(parts)),
+      route(DeviceAuthorizationService, deviceHandlers(deps)),
+      route(BackchannelAuthenticationService, backchannelHandlers(deps)),
     ],
     async ready() {
       await database.query({ name: 'device.ready', text: 'SELECT tenant_id FROM device.decision LIMIT 0' });
@@ -104,117 +153,29 @@ export function buildDevice(config: DeviceConfig, peers: DevicePeers, runtime: R
   return refuseWhileClockIsWrong(built, runtime);
 }
 
-/** The parts that call clients and tenants' notification systems. */
-interface Notifications {
-  readonly webhook: Experience;
-  readonly encryption: CallbackEncryption;
-  readonly deliveries: Deliveries;
-  readonly pushes: Pushes;
-}
-
 /** Without a key nothing can be signed or encrypted: neither the webhook nor the delivery modes are offered. */
-function buildNotifications(
-  config: DeviceConfig,
-  given: {
+function startNotifications(
+  { TESSERA_WEBHOOK_KEY: key, TESSERA_WEBHOOK_ALLOW_PRIVATE: allowPrivate }: DeviceConfig,
+  deps: {
     readonly audit: DeviceAudit;
     readonly directory: DirectoryClient;
     readonly runtime: Runtime;
     readonly grants: GrantStore;
     readonly store: DeliveryStore;
   },
-): Notifications | undefined {
-  const { TESSERA_WEBHOOK_KEY: key, TESSERA_WEBHOOK_ALLOW_PRIVATE: allowPrivate } = config;
+) {
   if (key === undefined) return undefined;
-  const { audit, directory, runtime, grants, store } = given;
+  const { directory, runtime, grants, store } = deps;
   const keys = createWebhookKeys(key);
   const send = createSend({ allowPrivate });
   const encryption = createCallbackEncryption(createEncryption(keys.encryptionKey, runtime.random));
   const promptMessage = createPromptMessage({ keys, runtime, grants, directory });
-  const deliveries = startDeliveries({
-    store,
-    encryption,
-    promptMessage,
-    grants,
-    send,
-    directory,
-    audit,
-    log: runtime.log,
-  });
+  const deliveries = startDeliveries({ ...deps, encryption, promptMessage, send, log: runtime.log });
   return {
     webhook: createWebhookExperience({ keys, runtime, store, wake: () => deliveries.wake() }),
     encryption,
     deliveries,
     pushes: createPushes({ store, encryption, deliveries }),
-  };
-}
-
-function assemble(given: {
-  readonly config: DeviceConfig;
-  readonly peers: DevicePeers;
-  readonly runtime: Runtime;
-  readonly directory: DirectoryClient;
-  readonly limiter: ReturnType<typeof createLimiter>;
-  readonly store: GrantStore;
-  readonly decisions: DecisionStore;
-  readonly audit: DeviceAudit;
-  readonly experiences: ApprovalExperiences;
-  readonly notifications: Notifications | undefined;
-}): DeviceParts {
-  const { config, peers, runtime, directory, limiter, store, decisions, audit, experiences, notifications } =
-    given;
-  const { clock, random, failpoint } = runtime;
-  const admission = createClientAdmission({
-    directory,
-    limiter,
-    limits: startLimits(config),
-    audit,
-    requireAuthentication: config.TESSERA_PROFILE === 'strict',
-  });
-  const secrets = createPollSecrets(config.TESSERA_DEVICE_HMAC_KEY, random);
-  const intervalSeconds = config.TESSERA_DEVICE_POLL_INTERVAL;
-  const common = { store, admission, directory, audit, runtime, secrets, intervalSeconds };
-  return {
-    devices: createDeviceAuthorizations({
-      ...common,
-      lifetimeSeconds: config.TESSERA_DEVICE_CODE_TTL,
-      failureLimits: failureLimits(config),
-    }),
-    backchannels: createBackchannelAuthentications({
-      ...common,
-      directoryService: peers.directory,
-      experiences,
-      limiter,
-      hintLimit: {
-        name: 'ciba.start.user',
-        limit: config.TESSERA_CIBA_REQUESTS_PER_USER,
-        windowSeconds: 600,
-      },
-      lifetimeSeconds: config.TESSERA_CIBA_REQUEST_TTL,
-      pendingLimit: config.TESSERA_CIBA_PENDING_PER_USER,
-      requireConfidential: config.TESSERA_PROFILE === 'strict',
-      requireOpenid: config.TESSERA_PROFILE === 'strict',
-      encryption: notifications?.encryption,
-    }),
-    approvals: createApprovals({
-      store,
-      decisions,
-      directory,
-      limiter,
-      accountLimit: {
-        name: 'decision.account',
-        limit: config.TESSERA_DECISIONS_PER_USER,
-        windowSeconds: 60,
-      },
-      audit,
-      failpoint,
-      experiences,
-      clock,
-      random,
-      onDelivery: () => notifications?.deliveries.wake(),
-    }),
-    polling: createPolling({ store, decisions, secrets }),
-    pushes: notifications?.pushes ?? noPushes,
-    deliveryModes: notifications === undefined ? ['poll'] : ['poll', 'ping', 'push'],
   };
 }
 

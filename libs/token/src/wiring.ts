@@ -1,17 +1,13 @@
 import { createSend } from '@tessera/delivery';
 import { createDirectoryClient } from '@tessera/directory-client';
-import { ChangeFeed, createLimiter, type Migrations } from '@tessera/stores';
-import { createAuditBatch, type AuditBatch } from '@tessera/audit';
+import { ChangeFeed, createLimiter, startPurge, type Migrations } from '@tessera/stores';
+import { createAuditBatch } from '@tessera/audit';
 import { expectRefusals } from '@tessera/telemetry';
 import { route, type BuiltService } from '@tessera/rpc';
 import type { Client } from '@tessera/rpc';
 import { refuseWhileClockIsWrong, type Runtime } from '@tessera/process';
 import type { AuthorizeService } from '@tessera/proto-gen/authorize';
-import type {
-  ApprovedPush,
-  BackchannelAuthenticationService,
-  DeviceAuthorizationService,
-} from '@tessera/proto-gen/device';
+import type { BackchannelAuthenticationService, DeviceAuthorizationService } from '@tessera/proto-gen/device';
 import type { DirectoryService } from '@tessera/proto-gen/directory';
 import { Authorization } from '@tessera/proto-gen/envoy';
 import type { KeysService } from '@tessera/proto-gen/keys';
@@ -21,14 +17,11 @@ import { parseCertificateClients } from './introspection/certificate-clients.ts'
 import type { TokenConfig } from './config.ts';
 import { authorizationCodeGrant } from './grants/authorization-code.ts';
 import { clientCredentialsGrant } from './grants/client-credentials.ts';
-import type { Grant, GrantTable } from './pipeline/grant-table.ts';
 import { cibaGrant, deviceCodeGrant } from './grants/device-and-ciba.ts';
-import type { OneTimeParts } from './pipeline/one-time-redemption.ts';
 import { refreshTokenGrant } from './grants/refresh-token.ts';
-import { createRevokedAccessTokens, type RevokedAccessTokens } from './revocation/revoked-access-tokens.ts';
-import { startPurges } from './store/purges.ts';
-import { issuePushedTokens, type PushParts } from './push/issue-pushed-tokens.ts';
-import { startPushWorker, type PushWorker } from './push/push-worker.ts';
+import { createRevokedAccessTokens } from './revocation/revoked-access-tokens.ts';
+import { issuePushedTokens } from './push/issue-pushed-tokens.ts';
+import { startPushWorker } from './push/push-worker.ts';
 import { createRefreshTokenCodec, parseRefreshKeys } from './refresh-token-format.ts';
 import { envoyHandlers, introspectionHandlers, tokenHandlers, type ServiceParts } from './service.ts';
 import { startLogoutNotices } from './logout/notice-worker.ts';
@@ -54,32 +47,86 @@ export interface TokenPeers {
 
 /** Builds the token service: all of its wiring. Starts its purges and the push worker; `close` stops them. */
 export function buildToken(config: TokenConfig, peers: TokenPeers, runtime: Runtime): BuiltService {
-  const { database } = runtime;
+  const { database, redis, clock, log } = runtime;
   expectRefusals(TokenService.method.exchange, ['reuse_detected', 'replayed']);
-  const stores = createPostgresStores(database, runtime);
+  const { refresh, redemption: redemptions, revocations } = createPostgresStores(database, runtime);
+  const purges = [
+    startPurge({ purge: (limit) => refresh.purgeExpired(limit) }, { what: 'refresh families', log }),
+    startPurge({ purge: (limit) => redemptions.purgeOld(limit) }, { what: 'redemptions', log }),
+    startPurge({ purge: (limit) => redemptions.purgeSessionEnds(limit) }, { what: 'ended sessions', log }),
+    startPurge(revocations, { what: 'revocations', log }),
+  ];
   const audit = createAuditBatch({ database, schema: migrations.schema, runtime });
-  const purge = startPurges(stores, runtime.log);
-  const revocationFeed = new ChangeFeed(stores.revocations, runtime.log);
-  const revokedAccessTokens = createRevokedAccessTokens(stores.revocations, revocationFeed, runtime);
-  const oneTime = oneTimeParts(config, runtime, stores, revokedAccessTokens);
-  const parts = serviceParts(config, peers, runtime, {
-    stores,
-    audit,
-    oneTime,
-    revocationFeed,
+  const revocationFeed = new ChangeFeed(revocations, log);
+  const revokedAccessTokens = createRevokedAccessTokens(revocations, revocationFeed, runtime);
+
+  const limiter = createLimiter({ redis, clock, log, prefix: 'token' });
+  const directory = createDirectoryClient({ directory: peers.directory, runtime, limiter });
+  const verificationKeys = createVerificationKeys(peers.keys, directory, runtime);
+  const verifier = createTokenVerifier(verificationKeys, runtime, revokedAccessTokens);
+  const signer = createSigner(peers.keys);
+
+  const refreshKeys = parseRefreshKeys(config.TESSERA_TOKEN_REFRESH_KEYS.reveal()) ?? [];
+  const refreshTokens = createRefreshTokenCodec(refreshKeys);
+  const refreshIdleSeconds = config.TESSERA_REFRESH_TOKEN_IDLE_TTL;
+  const oneTime = {
+    runtime,
     revokedAccessTokens,
-  });
-  const pushWorker = peers.device && startPushes({ ...parts, oneTime, runtime }, peers.device.backchannel);
-  const { authorize } = peers;
+    redemptions,
+    refreshTokens,
+    refreshIdleSeconds,
+    refreshAbsoluteSeconds: config.TESSERA_REFRESH_TOKEN_ABSOLUTE_TTL,
+  };
+  const retryWindowSeconds = config.TESSERA_REFRESH_RETRY_WINDOW;
+  const grants = [
+    authorizationCodeGrant(peers.authorize, oneTime),
+    clientCredentialsGrant(audit),
+    refreshTokenGrant({ runtime, families: refresh, refreshTokens, refreshIdleSeconds, retryWindowSeconds }),
+    ...(peers.device === undefined
+      ? []
+      : [deviceCodeGrant(peers.device.device, oneTime), cibaGrant(peers.device.backchannel, oneTime)]),
+  ];
+
+  const deps: ServiceParts = {
+    runtime,
+    audit,
+    directory,
+    verifier,
+    signer,
+    refreshTokens,
+    families: refresh,
+    sessionEnds: redemptions,
+    revocations,
+    revocationFeed,
+    changes: peers.directory,
+    sessions: peers.authorize,
+    certificateClients:
+      parseCertificateClients(config.TESSERA_INTROSPECTION_CERTIFICATE_CLIENTS) ?? new Map(),
+    cacheSeconds: config.TESSERA_INTROSPECTION_CACHE_TTL,
+    grants: new Map(grants.map((grant) => [grant.name, grant])),
+    issuer: config.TESSERA_ISSUER,
+    accessTokenSeconds: config.TESSERA_ACCESS_TOKEN_TTL,
+    idTokenSeconds: config.TESSERA_ID_TOKEN_TTL,
+  };
+  const pushWorker =
+    peers.device &&
+    startPushWorker({
+      backchannel: peers.device.backchannel,
+      async issue(push) {
+        runtime.requireClock();
+        return issuePushedTokens({ ...deps, oneTime, runtime }, push);
+      },
+      runtime,
+    });
   const send = createSend({ allowPrivate: config.TESSERA_WEBHOOK_ALLOW_PRIVATE });
-  const logoutNotices = startLogoutNotices({ ...parts, authorize, send, runtime });
-  const bearer = bearerAuthentication(parts);
+  const logoutNotices = startLogoutNotices({ ...deps, authorize: peers.authorize, send, runtime });
+  const bearer = bearerAuthentication(deps);
   const built: BuiltService = {
     name: 'token',
     routes: [
-      route(TokenService, tokenHandlers(parts)),
-      route(IntrospectionService, introspectionHandlers(parts), { bearer }),
-      route(Authorization, envoyHandlers(parts), { bearer }),
+      route(TokenService, tokenHandlers(deps)),
+      route(IntrospectionService, introspectionHandlers(deps), { bearer }),
+      route(Authorization, envoyHandlers(deps), { bearer }),
     ],
     async ready() {
       await database.query({ name: 'token.ready', text: 'SELECT 1 FROM token.refresh_family LIMIT 0' });
@@ -88,106 +135,8 @@ export function buildToken(config: TokenConfig, peers: TokenPeers, runtime: Runt
     async close() {
       await Promise.all([pushWorker?.close(), logoutNotices.close()]);
       await revokedAccessTokens.close();
-      await Promise.all([
-        parts.directory.close(),
-        parts.revocationFeed.close(),
-        purge.close(),
-        audit.close(),
-      ]);
+      await Promise.all([directory, revocationFeed, ...purges, audit].map((each) => each.close()));
     },
   };
   return refuseWhileClockIsWrong(built, runtime);
-}
-
-interface StoreParts {
-  readonly stores: ReturnType<typeof createPostgresStores>;
-  readonly audit: AuditBatch;
-  readonly oneTime: OneTimeParts;
-  readonly revocationFeed: ServiceParts['revocationFeed'];
-  readonly revokedAccessTokens: RevokedAccessTokens;
-}
-
-function startPushes(
-  parts: PushParts & { readonly runtime: Runtime },
-  backchannel: Client<typeof BackchannelAuthenticationService>,
-): PushWorker {
-  const issue = async (push: ApprovedPush) => {
-    parts.runtime.requireClock();
-    return issuePushedTokens(parts, push);
-  };
-  return startPushWorker({ backchannel, issue, runtime: parts.runtime });
-}
-
-function oneTimeParts(
-  config: TokenConfig,
-  runtime: Runtime,
-  stores: StoreParts['stores'],
-  revokedAccessTokens: RevokedAccessTokens,
-): OneTimeParts {
-  return {
-    runtime,
-    revokedAccessTokens,
-    redemptions: stores.redemption,
-    refreshTokens: createRefreshTokenCodec(
-      parseRefreshKeys(config.TESSERA_TOKEN_REFRESH_KEYS.reveal()) ?? [],
-    ),
-    refreshIdleSeconds: config.TESSERA_REFRESH_TOKEN_IDLE_TTL,
-    refreshAbsoluteSeconds: config.TESSERA_REFRESH_TOKEN_ABSOLUTE_TTL,
-  };
-}
-
-function serviceParts(
-  config: TokenConfig,
-  peers: TokenPeers,
-  runtime: Runtime,
-  { stores, audit, oneTime, revocationFeed, revokedAccessTokens }: StoreParts,
-): ServiceParts {
-  const { redis, clock, log } = runtime;
-  const limiter = createLimiter({ redis, clock, log, prefix: 'token' });
-  const directory = createDirectoryClient({ directory: peers.directory, runtime, limiter });
-  const refresh = {
-    ...oneTime,
-    runtime,
-    families: stores.refresh,
-    retryWindowSeconds: config.TESSERA_REFRESH_RETRY_WINDOW,
-  };
-  return {
-    runtime,
-    audit,
-    refreshTokens: oneTime.refreshTokens,
-    families: stores.refresh,
-    sessionEnds: stores.redemption,
-    revocations: stores.revocations,
-    revocationFeed,
-    changes: peers.directory,
-    sessions: peers.authorize,
-    certificateClients:
-      parseCertificateClients(config.TESSERA_INTROSPECTION_CERTIFICATE_CLIENTS) ?? new Map(),
-    cacheSeconds: config.TESSERA_INTROSPECTION_CACHE_TTL,
-    grants: grantTable([
-      authorizationCodeGrant(peers.authorize, oneTime),
-      clientCredentialsGrant(audit),
-      refreshTokenGrant(refresh),
-      ...polledGrants(peers.device, oneTime),
-    ]),
-    directory,
-    verifier: createTokenVerifier(
-      createVerificationKeys(peers.keys, directory, runtime),
-      runtime,
-      revokedAccessTokens,
-    ),
-    signer: createSigner(peers.keys),
-    issuer: config.TESSERA_ISSUER,
-    accessTokenSeconds: config.TESSERA_ACCESS_TOKEN_TTL,
-    idTokenSeconds: config.TESSERA_ID_TOKEN_TTL,
-  };
-}
-
-function polledGrants(device: TokenPeers['device'], oneTime: OneTimeParts): Grant[] {
-  if (device === undefined) return [];
-  return [deviceCodeGrant(device.device, oneTime), cibaGrant(device.backchannel, oneTime)];
-}
-
-function grantTable(grants: readonly Grant[]): GrantTable {
-  return new Map(grants.map((grant) => [grant.name, grant]));
 }
