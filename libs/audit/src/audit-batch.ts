@@ -10,7 +10,7 @@ import type { Database, Statement } from '@tessera/stores';
 /** Takes events of what changes no state, off the path of the request. */
 export type AuditBatch = Pick<Batch, 'add' | 'close'>;
 
-export interface AuditBatchOptions {
+export interface AuditBatchDeps {
   readonly database: Database;
   readonly schema: string;
   readonly runtime: { readonly clock: Clock; readonly random: Random; readonly log: Logger };
@@ -38,12 +38,12 @@ const retryAfterMs = 1000;
 const maxRows = 500;
 
 /** Writes events in batches within a second. Rows survive a short outage of the database in a bounded queue. */
-export function createAuditBatch(options: AuditBatchOptions): AuditBatch {
-  return new Batch(options);
+export function createAuditBatch(deps: AuditBatchDeps): AuditBatch {
+  return new Batch(deps);
 }
 
 class Batch {
-  readonly #options: AuditBatchOptions;
+  readonly #deps: AuditBatchDeps;
   readonly #maxQueued: number;
   readonly #queue: AuditRow[] = [];
   readonly #floods: AuditFloods;
@@ -52,10 +52,10 @@ class Batch {
   #writing: Promise<boolean> | undefined;
   #isClosed = false;
 
-  constructor(options: AuditBatchOptions) {
-    this.#options = options;
-    this.#maxQueued = options.maxQueued ?? 20_000;
-    this.#floods = new AuditFloods(options.runtime.clock);
+  constructor(deps: AuditBatchDeps) {
+    this.#deps = deps;
+    this.#maxQueued = deps.maxQueued ?? 20_000;
+    this.#floods = new AuditFloods(deps.runtime.clock);
   }
 
   /** Never throws and never waits. */
@@ -68,7 +68,7 @@ class Batch {
   }
 
   #enqueue(event: AuditEvent): void {
-    const { runtime, schema } = this.#options;
+    const { runtime, schema } = this.#deps;
     if (this.#isClosed || this.#queue.length >= this.#maxQueued) {
       if (this.#dropped === 0) runtime.log.warn({ event: 'audit.dropping', schema }, 'dropping audit rows');
       this.#dropped += 1;
@@ -126,7 +126,7 @@ class Batch {
 
   /** False while the database is unavailable. A row that it refuses is dropped and must not keep the others from it. */
   async #write(rows: readonly AuditRow[]): Promise<boolean> {
-    const { database, runtime, schema } = this.#options;
+    const { database, runtime, schema } = this.#deps;
     try {
       await database.query(insert(schema, rows));
       return true;
@@ -146,7 +146,7 @@ class Batch {
 
   #reportDropped(): void {
     if (this.#dropped === 0) return;
-    const { runtime, schema } = this.#options;
+    const { runtime, schema } = this.#deps;
     runtime.log.warn({ event: 'audit.dropped', schema, dropped: this.#dropped }, 'dropped audit rows');
     dropped.inc(this.#dropped);
     this.#dropped = 0;

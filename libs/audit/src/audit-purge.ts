@@ -3,7 +3,7 @@ import { ulidTime, type Clock } from '@tessera/kit';
 import { startPurge, type Purge, type Database } from '@tessera/stores';
 
 /** Which rows: those of one schema that are older than the retention. */
-export interface AuditPurgeOptions {
+export interface AuditPurgeDeps {
   readonly database: Database;
   readonly schema: string;
   readonly retentionSeconds: number;
@@ -15,15 +15,15 @@ export interface AuditPurgeOptions {
  * Removes audit rows that are older than the retention, by the clock of the database. Identifiers begin with the time of
  * their process, so the table needs no index for this.
  */
-export function startAuditPurge(options: AuditPurgeOptions): Purge {
-  const { schema, log } = options;
-  const purge = (limit: number) => purgeAudit(options, limit);
+export function startAuditPurge(deps: AuditPurgeDeps): Purge {
+  const { schema, log } = deps;
+  const purge = (limit: number) => purgeAudit(deps, limit);
   return startPurge({ purge }, { what: `audit rows of ${schema}`, log });
 }
 
 /** Removes up to `limit` rows; resolves with how many. */
 export async function purgeAudit(
-  { database, schema, retentionSeconds, clock }: Omit<AuditPurgeOptions, 'log'>,
+  { database, schema, retentionSeconds, clock }: Omit<AuditPurgeDeps, 'log'>,
   limit: number,
 ): Promise<number> {
   const { rowCount } = await database.query({

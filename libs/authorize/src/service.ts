@@ -15,7 +15,7 @@ import type { Sessions } from './sessions/sessions.ts';
 import type { SessionEnd, SessionEndStore } from './store/session-ends.postgres.ts';
 import type { LogoutNoticeStore } from './store/logout-notices.ts';
 
-export interface AuthorizeParts {
+export interface AuthorizeDeps {
   readonly dispatcher: Dispatcher;
   readonly sessions: Sessions;
   readonly logout: Logout;
@@ -33,14 +33,14 @@ const present = -1;
 /** At most so many notices are taken by one call. */
 const mostNotices = 100;
 
-export function authorizeHandlers(parts: AuthorizeParts): Handlers<typeof AuthorizeService> {
-  const { dispatcher, sessions, logout, codes, directory, sessionEnds, endStore } = parts;
+export function authorizeHandlers(deps: AuthorizeDeps): Handlers<typeof AuthorizeService> {
+  const { dispatcher, sessions, logout, codes, directory, sessionEnds, endStore } = deps;
   const startOf = async (afterSequence: bigint | undefined, since: bigint): Promise<number> => {
     if (afterSequence !== undefined) return Number(afterSequence);
     return since > 0n ? endStore.positionBefore(Number(since)) : present;
   };
   return {
-    ...noticeHandlers(parts),
+    ...noticeHandlers(deps),
 
     async begin({ browser, visit }, call) {
       const from = browserCallOf(browser, call);
@@ -103,7 +103,7 @@ export function authorizeHandlers(parts: AuthorizeParts): Handlers<typeof Author
 function noticeHandlers({
   notices,
   audit,
-}: Pick<AuthorizeParts, 'notices' | 'audit'>): Pick<
+}: Pick<AuthorizeDeps, 'notices' | 'audit'>): Pick<
   Handlers<typeof AuthorizeService>,
   'takeLogoutNotices' | 'finishLogoutNotice'
 > {

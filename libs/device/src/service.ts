@@ -21,7 +21,7 @@ import type { Polling } from './polling/polling.ts';
 import type { StartRequest } from './start/client-admission.ts';
 import type { GrantKind, Owner } from './pending-grant.ts';
 
-export interface DeviceParts {
+export interface DeviceDeps {
   readonly devices: DeviceAuthorizations;
   readonly backchannels: BackchannelAuthentications;
   readonly approvals: Approvals;
@@ -31,20 +31,20 @@ export interface DeviceParts {
   readonly deliveryModes: readonly string[];
 }
 
-export function deviceHandlers(parts: DeviceParts): Handlers<typeof DeviceAuthorizationService> {
-  const { devices } = parts;
+export function deviceHandlers(deps: DeviceDeps): Handlers<typeof DeviceAuthorizationService> {
+  const { devices } = deps;
   return {
     startDeviceAuthorization: (request, call) => devices.start(startOf(request), call),
     async getDeviceAuthorization({ userCode, ipAddress, ...signedIn }, call) {
       return { request: await devices.open(userCode, ownerOf(signedIn), ipAddress, call) };
     },
-    decideDeviceAuthorization: (request, call) => decide(parts, 'device_code', request, call),
-    pollDeviceAuthorization: (request) => poll(parts, 'device_code', request),
+    decideDeviceAuthorization: (request, call) => decide(deps, 'device_code', request, call),
+    pollDeviceAuthorization: (request) => poll(deps, 'device_code', request),
   };
 }
 
-export function backchannelHandlers(parts: DeviceParts): Handlers<typeof BackchannelAuthenticationService> {
-  const { backchannels, pushes } = parts;
+export function backchannelHandlers(deps: DeviceDeps): Handlers<typeof BackchannelAuthenticationService> {
+  const { backchannels, pushes } = deps;
   return {
     startBackchannelAuthentication(request, call) {
       const { loginHint, bindingMessage, requestedExpiry, clientNotificationToken } = request;
@@ -56,12 +56,12 @@ export function backchannelHandlers(parts: DeviceParts): Handlers<typeof Backcha
       return { requests: await backchannels.pendingOf(tenantId, userId, call) };
     },
     async decideByLink({ decisionToken, decision, ipAddress }, call) {
-      await parts.approvals.decideByLink({ decisionToken, decision: decisionOf(decision), ipAddress }, call);
+      await deps.approvals.decideByLink({ decisionToken, decision: decisionOf(decision), ipAddress }, call);
       return {};
     },
-    decideBackchannelAuthentication: (request, call) => decide(parts, 'auth_req_id', request, call),
-    pollBackchannelAuthentication: (request) => poll(parts, 'auth_req_id', request),
-    getDeliveryModes: () => ({ modes: [...parts.deliveryModes] }),
+    decideBackchannelAuthentication: (request, call) => decide(deps, 'auth_req_id', request, call),
+    pollBackchannelAuthentication: (request) => poll(deps, 'auth_req_id', request),
+    getDeliveryModes: () => ({ modes: [...deps.deliveryModes] }),
     watchPushes: (_request, { signal }) => pushes.watch(signal),
     async takePushes({ limit }) {
       return { pushes: (await pushes.take(limit)).map(pushMessage) };
@@ -122,7 +122,7 @@ function ownerOf({ tenantId, userId, sessionId }: Owner): Owner | undefined {
 }
 
 async function decide(
-  { approvals }: DeviceParts,
+  { approvals }: DeviceDeps,
   kind: GrantKind,
   request: {
     readonly requestId: string;
@@ -155,7 +155,7 @@ function decisionOf(decision: Decision): DecisionRequest['decision'] {
   throw new OAuthError('invalid_request', 'The decision must be approve or deny.');
 }
 
-async function poll({ polling }: DeviceParts, kind: GrantKind, request: PollRequest) {
+async function poll({ polling }: DeviceDeps, kind: GrantKind, request: PollRequest) {
   const { secret, clientId, tenantId } = request;
   const { grant, secretHash } = await polling(kind, { secret, clientId, tenantId });
   return { grant: flatGrant(grant), userGrant: grant, secretHash };

@@ -3,7 +3,7 @@ import { type AuditEvent } from '@tessera/audit';
 import type { DirectoryAdminService, Status } from '@tessera/proto-gen/directory';
 import { applicationCalls } from './applications/application-calls.ts';
 import { secretCalls, type SecretCallsDeps } from './applications/secret-calls.ts';
-import { applyDeclaredState, planDeclaredState, type ApplyParts } from './apply/apply.ts';
+import { applyDeclaredState, planDeclaredState, type ApplyDeps } from './apply/apply.ts';
 import { DeletionsNotAllowedError } from './apply/deletion-guard.ts';
 import { OwnerConflictError } from './apply/owner-conflicts.ts';
 import { owner as ownerSchema } from './declared/owner.ts';
@@ -21,22 +21,22 @@ import { tenantCalls } from './tenants/tenant-calls.ts';
 import { userCalls } from './users/user-calls.ts';
 
 export function directoryAdminHandlers(
-  parts: ApplyParts & Omit<SecretCallsDeps, 'records'>,
+  deps: ApplyDeps & Omit<SecretCallsDeps, 'records'>,
 ): Handlers<typeof DirectoryAdminService> {
-  const records = createRecordChanges(parts);
+  const records = createRecordChanges(deps);
 
   const setStatus = async (target: StatusTarget, event: AuditEvent) => {
-    const result = await parts.store.setStatus(target, event);
+    const result = await deps.store.setStatus(target, event);
     if (result === 'unknown') throw notFound(`The ${target.kind}`);
-    parts.onChange();
+    deps.onChange();
     return {};
   };
 
   return {
     async apply({ document, fileName, allowDelete, owner, takeOver }, context) {
-      await parts.pepperCheck.require();
+      await deps.pepperCheck.require();
       const applied = await applyDeclaredState(
-        parts,
+        deps,
         { text: document, fileName, owner: ownerOf(owner), takeOver },
         { base: baseOf(context), signal: context.signal, allowDelete },
       ).catch(refuseMistakes);
@@ -48,9 +48,9 @@ export function directoryAdminHandlers(
     },
 
     async diff({ document, fileName, deletionsOnly, owner, takeOver }, { signal }) {
-      await parts.pepperCheck.look();
+      await deps.pepperCheck.look();
       const plans = await planDeclaredState(
-        parts,
+        deps,
         { text: document, fileName, owner: ownerOf(owner), takeOver },
         { signal, deletionsOnly },
       ).catch(refuseMistakes);
@@ -62,9 +62,9 @@ export function directoryAdminHandlers(
     },
 
     async *getDeclaredState({ tenantId }) {
-      const ids = tenantId === '' ? await parts.store.tenantIds() : [tenantId];
+      const ids = tenantId === '' ? await deps.store.tenantIds() : [tenantId];
       for (const id of ids) {
-        const state = await parts.store.tenantState(id);
+        const state = await deps.store.tenantState(id);
         if (state === undefined) throw notFound('The tenant');
         yield { document: writeTenant(state) };
       }
@@ -97,12 +97,12 @@ export function directoryAdminHandlers(
       return setStatus({ kind: 'tenant', tenantId, status: name }, audit(event, tenantId, context));
     },
 
-    ...userCalls({ ...parts, records }),
-    ...tenantCalls({ ...parts, records }),
-    ...resourceCalls({ ...parts, records }),
-    ...roleCalls({ ...parts, records }),
-    ...applicationCalls({ ...parts, records }),
-    ...secretCalls({ ...parts, records }),
+    ...userCalls({ ...deps, records }),
+    ...tenantCalls({ ...deps, records }),
+    ...resourceCalls({ ...deps, records }),
+    ...roleCalls({ ...deps, records }),
+    ...applicationCalls({ ...deps, records }),
+    ...secretCalls({ ...deps, records }),
   };
 }
 

@@ -9,7 +9,7 @@ import { longestIdentifier, normalizeIdentifier } from './users/identifiers.ts';
 import type { SecretUses } from './credentials/secret-uses.ts';
 import type { ChangeStore, DirectoryStore, SequencedChange } from './store/store.ts';
 
-export interface DirectoryParts {
+export interface DirectoryDeps {
   readonly store: DirectoryStore;
   readonly changes: ChangeStore;
   readonly feed: ChangeFeed<SequencedChange>;
@@ -22,8 +22,8 @@ export interface DirectoryParts {
 /** A position that cannot be resumed, so that the watch starts at the present. */
 const present = -1;
 
-export function directoryHandlers(parts: DirectoryParts): Handlers<typeof DirectoryService> {
-  const { store, changes, feed, secrets, pepperCheck, secretUses, signIns } = parts;
+export function directoryHandlers(deps: DirectoryDeps): Handlers<typeof DirectoryService> {
+  const { store, changes, feed, secrets, pepperCheck, secretUses, signIns } = deps;
 
   const findByIdentifier = async (tenantId: string, identifier: string) => {
     if (identifier.length > longestIdentifier) return undefined;

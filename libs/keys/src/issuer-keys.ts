@@ -41,7 +41,7 @@ export interface IssuerKeys {
   withdraw(kid: string, origin: Origin): Promise<Withdrawal>;
 }
 
-export interface IssuerKeysOptions {
+export interface IssuerKeysDeps {
   readonly store: KeyStore;
   readonly wrapper: KeyWrapper;
   readonly schedule: Schedule;
@@ -55,9 +55,9 @@ export interface IssuerKeysOptions {
 const noKey = 'There is no signing key yet. The first process of the keys service generates it.';
 const bySchedule: Origin = { actor: { type: 'system', id: 'keys' } };
 
-export function createIssuerKeys(options: IssuerKeysOptions): IssuerKeys {
-  const { store, schedule, followsSchedule, retention, runtime } = options;
-  const unwrap = unwrapping(options.wrapper);
+export function createIssuerKeys(deps: IssuerKeysDeps): IssuerKeys {
+  const { store, schedule, followsSchedule, retention, runtime } = deps;
+  const unwrap = unwrapping(deps.wrapper);
   const active = new Map<SigningAlgorithmName, SigningKey>();
   let known: readonly StoredKey[] | undefined;
   let loaded: readonly StoredKey[] = [];
@@ -105,7 +105,7 @@ export function createIssuerKeys(options: IssuerKeysOptions): IssuerKeys {
       const step = dueStep(ringOf(loaded, algorithm), schedule);
       return step === undefined ? [] : [{ step, algorithm }];
     });
-    for (const { step, algorithm } of due) await perform(step, algorithm, options);
+    for (const { step, algorithm } of due) await perform(step, algorithm, deps);
     if (due.length > 0) await refresh();
   }
 
@@ -113,7 +113,7 @@ export function createIssuerKeys(options: IssuerKeysOptions): IssuerKeys {
     const keys = await store.load();
     for (const algorithm of signingAlgorithmNames) {
       if (!ringOf(keys, algorithm).some((key) => key.state === 'published')) {
-        await store.publish(await generateSigningKey(algorithm, options.wrapper), 0, origin);
+        await store.publish(await generateSigningKey(algorithm, deps.wrapper), 0, origin);
       }
       await store.activate(algorithm, immediately ? 0 : schedule.publicationLead, origin);
     }
@@ -202,7 +202,7 @@ function byAlgorithm(keys: readonly StoredKey[]): StoredKey[] {
 async function perform(
   step: Step,
   algorithm: SigningAlgorithmName,
-  { store, wrapper, schedule }: IssuerKeysOptions,
+  { store, wrapper, schedule }: IssuerKeysDeps,
 ): Promise<void> {
   if (step === 'activate') {
     await store.activate(algorithm, schedule.publicationLead, bySchedule);

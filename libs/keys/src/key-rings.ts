@@ -31,13 +31,13 @@ const keptRings = 2_000;
 
 const tenantIdShape = /^[a-z0-9][a-z0-9-]{0,62}$/;
 
-export function createKeyRings(options: {
+export function createKeyRings(deps: {
   readonly shared: IssuerKeys;
   readonly keysOf: (tenantId: string) => IssuerKeys;
   readonly reloadMs: number;
   readonly runtime: Pick<Runtime, 'clock' | 'log'>;
 }): KeyRings {
-  const { shared, keysOf, reloadMs, runtime } = options;
+  const { shared, keysOf, reloadMs, runtime } = deps;
   const rings = boundedCache<TenantRing>(keptRings);
   let steps = Promise.resolve();
   let closed = false;

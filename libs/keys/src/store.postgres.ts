@@ -128,7 +128,7 @@ interface Issuer {
   readonly runtime: AuditRuntime;
 }
 
-export interface KeyStoreOptions {
+export interface KeyStoreDeps {
   readonly database: Database;
   readonly runtime: AuditRuntime;
   /** Seconds for which a retired key is still loaded. */
@@ -136,32 +136,28 @@ export interface KeyStoreOptions {
 }
 
 /** The key store of the shared issuer on Postgres or PGlite. */
-export function postgresKeyStore(options: KeyStoreOptions): KeyStore {
-  return keyStore(
-    options.database,
-    { tenantId: '', statements: ofShared, runtime: options.runtime },
-    async () => {
-      const [keys = []] = await loadAll(options, loadShared, ['']);
-      return keys;
-    },
-  );
+export function postgresKeyStore(deps: KeyStoreDeps): KeyStore {
+  return keyStore(deps.database, { tenantId: '', statements: ofShared, runtime: deps.runtime }, async () => {
+    const [keys = []] = await loadAll(deps, loadShared, ['']);
+    return keys;
+  });
 }
 
 /** The key stores of tenants on Postgres or PGlite. Loads that are requested at the same time become one statement. */
-export function postgresTenantKeyStores(options: KeyStoreOptions): (tenantId: string) => KeyStore {
-  const loader = new DataLoader(
-    (tenantIds: readonly string[]) => loadAll(options, loadOfTenants, tenantIds),
-    { cache: false, maxBatchSize: 500 },
-  );
+export function postgresTenantKeyStores(deps: KeyStoreDeps): (tenantId: string) => KeyStore {
+  const loader = new DataLoader((tenantIds: readonly string[]) => loadAll(deps, loadOfTenants, tenantIds), {
+    cache: false,
+    maxBatchSize: 500,
+  });
   return (tenantId) =>
-    keyStore(options.database, { tenantId, statements: ofTenants, runtime: options.runtime }, () =>
+    keyStore(deps.database, { tenantId, statements: ofTenants, runtime: deps.runtime }, () =>
       loader.load(tenantId),
     );
 }
 
 /** The keys of several issuers, in the order of `tenantIds`. */
 async function loadAll(
-  { database, retention }: KeyStoreOptions,
+  { database, retention }: KeyStoreDeps,
   statement: Statement,
   tenantIds: readonly string[],
 ): Promise<StoredKey[][]> {

@@ -13,7 +13,7 @@ import type { UserInfoRequest } from '@tessera/proto-gen/token';
 import { issuerOf } from './requested-issuer.ts';
 import type { TokenVerifier } from './verification/token-verifier.ts';
 
-export interface UserInfoParts {
+export interface UserInfoDeps {
   readonly directory: DirectoryClient;
   readonly verifier: TokenVerifier;
   /** Undefined: the token must be of the issuer the request was sent to. */
@@ -26,7 +26,7 @@ export interface UserInfoParts {
  * client credentials, or the user may no longer use the application.
  */
 export async function userInfo(
-  { directory, verifier, issuer }: UserInfoParts,
+  { directory, verifier, issuer }: UserInfoDeps,
   request: UserInfoRequest,
   context: CallContext,
 ): Promise<UserInfoClaims> {

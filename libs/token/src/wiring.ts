@@ -23,7 +23,7 @@ import { createRevokedAccessTokens } from './revocation/revoked-access-tokens.ts
 import { issuePushedTokens } from './push/issue-pushed-tokens.ts';
 import { startPushWorker } from './push/push-worker.ts';
 import { createRefreshTokenCodec, parseRefreshKeys } from './refresh-token-format.ts';
-import { envoyHandlers, introspectionHandlers, tokenHandlers, type ServiceParts } from './service.ts';
+import { envoyHandlers, introspectionHandlers, tokenHandlers, type ServiceDeps } from './service.ts';
 import { startLogoutNotices } from './logout/notice-worker.ts';
 import { createSigner } from './pipeline/batched-signer.ts';
 import { createPostgresStores } from './store/store.postgres.ts';
@@ -87,7 +87,7 @@ export function buildToken(config: TokenConfig, peers: TokenPeers, runtime: Runt
       : [deviceCodeGrant(peers.device.device, oneTime), cibaGrant(peers.device.backchannel, oneTime)]),
   ];
 
-  const deps: ServiceParts = {
+  const deps: ServiceDeps = {
     runtime,
     audit,
     directory,

@@ -49,7 +49,7 @@ export interface Finish {
   ): Promise<IssuedCode | undefined>;
 }
 
-export interface FinishDependencies {
+export interface FinishDeps {
   readonly directory: Pick<DirectoryClient, 'mayUse'>;
   readonly sessions: Pick<Sessions, 'open' | 'abandon'>;
   readonly visits: Pick<Visits, 'answer' | 'answerAgain'>;
@@ -57,7 +57,7 @@ export interface FinishDependencies {
   readonly audit: Pick<AuthorizeAudit, 'loginRequired' | 'accessDenied'>;
 }
 
-export function createFinish(deps: FinishDependencies): Finish {
+export function createFinish(deps: FinishDeps): Finish {
   const { directory, sessions, visits, codes, audit } = deps;
 
   async function respond(

@@ -53,7 +53,7 @@ export interface Approvals {
   decideByLink(request: LinkDecision, call: CallContext): Promise<void>;
 }
 
-interface ApprovalParts {
+interface ApprovalDeps {
   readonly store: GrantStore;
   readonly decisions: DecisionStore;
   readonly directory: DirectoryClient;
@@ -71,19 +71,19 @@ interface ApprovalParts {
 
 const ofAddress = { name: 'decision.address', limit: 600, windowSeconds: 60 };
 
-export function createApprovals(parts: ApprovalParts): Approvals {
+export function createApprovals(deps: ApprovalDeps): Approvals {
   return {
-    decide: (request, call) => decide(parts, request, call),
-    decideByLink: (request, call) => decideByLink(parts, request, call),
+    decide: (request, call) => decide(deps, request, call),
+    decideByLink: (request, call) => decideByLink(deps, request, call),
   };
 }
 
 async function decideByLink(
-  parts: ApprovalParts,
+  deps: ApprovalDeps,
   { decisionToken, decision, ipAddress }: LinkDecision,
   call: CallContext,
 ): Promise<void> {
-  const { store, directory, experiences, clock } = parts;
+  const { store, directory, experiences, clock } = deps;
   for (const [approval, experience] of experiences) {
     const requestId = experience.decidedBy?.(decisionToken);
     const grant = requestId === undefined ? undefined : await store.find(requestId);
@@ -100,18 +100,18 @@ async function decideByLink(
     // How the notification system identified the person is not known.
     const authentication = create(AuthenticationSchema, { time });
     const approver = { tenantId, userId, sessionId: '', authentication, ipAddress };
-    return decide(parts, { kind: 'auth_req_id', requestId, decision, approver }, call);
+    return decide(deps, { kind: 'auth_req_id', requestId, decision, approver }, call);
   }
   throw notPending();
 }
 
-async function decide(parts: ApprovalParts, request: DecisionRequest, call: CallContext): Promise<void> {
-  const { store, decisions, audit, failpoint } = parts;
+async function decide(deps: ApprovalDeps, request: DecisionRequest, call: CallContext): Promise<void> {
+  const { store, decisions, audit, failpoint } = deps;
   const { approver } = request;
   const trail: Trail = { requestId: call.requestId, ipAddress: approver.ipAddress };
-  await countDecision(parts, approver, trail);
-  const grant = await requireOwn(parts, request, trail);
-  const verdict = await admissible(parts, request, grant.request, call);
+  await countDecision(deps, approver, trail);
+  const grant = await requireOwn(deps, request, trail);
+  const verdict = await admissible(deps, request, grant.request, call);
   if (verdict === 'sign_in_again') {
     audit.decisionRefused(trail, grant.request, approver, 'signed_in_before');
     throw new OAuthError('login_required', 'Sign in again to approve the request.');
@@ -125,13 +125,13 @@ async function decide(parts: ApprovalParts, request: DecisionRequest, call: Call
   const { userId, sessionId, authentication } = approver;
   const { remainingSeconds } = grant;
   const { delivery: asked } = grant.request;
-  const delivery = asked && { ...asked, deliveryId: ulid(parts.clock, parts.random), trail };
+  const delivery = asked && { ...asked, deliveryId: ulid(deps.clock, deps.random), trail };
   const who = { userId, sessionId, authentication };
   const made = { request: grant.request, decision, ...who, remainingSeconds, delivery };
   const recorded = await decisions.decide(made, row);
   failpoint('decision.after_commit');
   await store.settle(grant.request, recorded.decision);
-  if (delivery !== undefined) parts.onDelivery();
+  if (delivery !== undefined) deps.onDelivery();
   if (recorded.decision !== request.decision && recorded.isNew) {
     throw new OAuthError('access_denied', 'The request cannot be approved.', { cause: new Error(reason) });
   }
@@ -141,7 +141,7 @@ async function decide(parts: ApprovalParts, request: DecisionRequest, call: Call
 }
 
 async function countDecision(
-  { limiter, accountLimit, audit }: ApprovalParts,
+  { limiter, accountLimit, audit }: ApprovalDeps,
   approver: Approver,
   trail: Trail,
 ): Promise<void> {
@@ -151,7 +151,7 @@ async function countDecision(
 }
 
 async function requireOwn(
-  { store, audit }: ApprovalParts,
+  { store, audit }: ApprovalDeps,
   { kind, requestId, approver }: DecisionRequest,
   trail: Trail,
 ): Promise<ActiveGrant> {
@@ -174,7 +174,7 @@ function ownershipMismatch({ request, owner }: ActiveGrant, approver: Approver):
 
 /** The permitted decision: if the person may not approve, an approval becomes a refusal (CVE-2024-38371). */
 async function admissible(
-  { directory }: ApprovalParts,
+  { directory }: ApprovalDeps,
   { decision, approver }: DecisionRequest,
   { clientId, tenantId, kind }: GrantRequest,
   call: CallContext,

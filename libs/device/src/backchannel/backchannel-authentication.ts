@@ -47,7 +47,7 @@ export interface BackchannelAuthentications {
   pendingOf(tenantId: string, userId: string, call: CallContext): Promise<RequestDetails[]>;
 }
 
-interface BackchannelParts {
+interface BackchannelDeps {
   readonly store: GrantStore;
   readonly admission: ClientAdmission;
   readonly directory: DirectoryClient;
@@ -74,19 +74,19 @@ interface BackchannelParts {
 /** The maximum, whatever an application is configured with. */
 const longestLifetimeSeconds = 3600;
 
-export function createBackchannelAuthentications(parts: BackchannelParts): BackchannelAuthentications {
-  const { admission } = parts;
+export function createBackchannelAuthentications(deps: BackchannelDeps): BackchannelAuthentications {
+  const { admission } = deps;
   return {
     start: (request, call) =>
-      admission.admit('auth_req_id', request, call, (client) => start(parts, request, client, call)),
+      admission.admit('auth_req_id', request, call, (client) => start(deps, request, client, call)),
 
-    pendingOf: (tenantId, userId, call) => pendingOf(parts, { tenantId, userId }, call),
+    pendingOf: (tenantId, userId, call) => pendingOf(deps, { tenantId, userId }, call),
   };
 }
 
 /** Leaves out requests that the person may no longer approve, because their role was removed. */
 async function pendingOf(
-  { store, directory, runtime }: BackchannelParts,
+  { store, directory, runtime }: BackchannelDeps,
   { tenantId, userId }: { readonly tenantId: string; readonly userId: string },
   call: CallContext,
 ): Promise<RequestDetails[]> {
@@ -106,17 +106,17 @@ async function pendingOf(
 }
 
 async function start(
-  parts: BackchannelParts,
+  deps: BackchannelDeps,
   request: BackchannelRequest,
   client: AdmittedClient,
   call: CallContext,
 ): Promise<StartedBackchannel> {
-  const { limiter, hintLimit, audit, lifetimeSeconds, runtime, encryption, secrets } = parts;
+  const { limiter, hintLimit, audit, lifetimeSeconds, runtime, encryption, secrets } = deps;
   const { clientId, tenantId, lifetimes } = client.application;
-  const experience = requireExperience(parts, client);
-  checkParameters(request, parts.requireOpenid);
+  const experience = requireExperience(deps, client);
+  checkParameters(request, deps.requireOpenid);
   const mode = requestedMode(client, request, encryption !== undefined);
-  const intervalSeconds = lifetimes?.pollInterval || parts.intervalSeconds;
+  const intervalSeconds = lifetimes?.pollInterval || deps.intervalSeconds;
   const longest = Math.min(lifetimes?.authorizationRequest || lifetimeSeconds, longestLifetimeSeconds);
   const options = {
     kind: 'auth_req_id',
@@ -137,7 +137,7 @@ async function start(
   await count(limiter, separately(hintLimit, client.authenticated), hint, (rule) =>
     audit.limited(client.trail, { kind: 'auth_req_id', clientId, tenantId }, rule),
   );
-  await prompt(parts, { request, grant, client, experience, hintReference: reference(hint) }, call);
+  await prompt(deps, { request, grant, client, experience, hintReference: reference(hint) }, call);
   return {
     authReqId: secret,
     expiresIn: Math.floor(options.lifetimeSeconds),
@@ -163,7 +163,7 @@ function withDelivery(
 
 /** Stores the request for the person, or for no user; the client sees no difference. */
 async function prompt(
-  { store, directory, directoryService, pendingLimit, audit }: BackchannelParts,
+  { store, directory, directoryService, pendingLimit, audit }: BackchannelDeps,
   asked: {
     readonly request: BackchannelRequest;
     readonly grant: NewGrant;
@@ -191,7 +191,7 @@ async function prompt(
 
 /** Why the person named by a hint is not prompted; undefined if they are. */
 function obstacleTo(
-  directory: BackchannelParts['directory'],
+  directory: BackchannelDeps['directory'],
   { application }: AdmittedClient,
   user: User | undefined,
 ): Unprompted['reason'] | undefined {
@@ -204,7 +204,7 @@ function obstacleTo(
 const longestHint = 320;
 
 async function findUser(
-  directoryService: BackchannelParts['directoryService'],
+  directoryService: BackchannelDeps['directoryService'],
   tenantId: string,
   hint: string,
   call: CallContext,
@@ -231,7 +231,7 @@ function comparable(hint: string): string {
  * public clients (CVE-2026-109082).
  */
 function requireExperience(
-  { experiences, requireConfidential }: Pick<BackchannelParts, 'experiences' | 'requireConfidential'>,
+  { experiences, requireConfidential }: Pick<BackchannelDeps, 'experiences' | 'requireConfidential'>,
   { application }: AdmittedClient,
 ): Experience {
   if (requireConfidential && application.type !== ApplicationType.CONFIDENTIAL) {

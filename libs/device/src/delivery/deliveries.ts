@@ -21,7 +21,7 @@ export interface Deliveries extends Worker {
   end(delivery: Delivery, reason: string | undefined): Promise<void>;
 }
 
-export interface DeliveryParts {
+export interface DeliveryDeps {
   readonly store: DeliveryStore;
   readonly encryption: CallbackEncryption;
   readonly promptMessage: PromptMessage;
@@ -33,11 +33,11 @@ export interface DeliveryParts {
 }
 
 /** Starts delivering at once. Any number of processes may do so concurrently. */
-export function startDeliveries(parts: DeliveryParts): Deliveries {
-  const { store, log } = parts;
+export function startDeliveries(deps: DeliveryDeps): Deliveries {
+  const { store, log } = deps;
   const pushes = new WakeUpSignal();
   const end: Deliveries['end'] = async (delivery, reason) => {
-    await store.finish(delivery, parts.audit.delivered(delivery, reason));
+    await store.finish(delivery, deps.audit.delivered(delivery, reason));
   };
   const worker = startWorker<Delivery>({
     async claim(limit, skipped) {
@@ -45,28 +45,28 @@ export function startDeliveries(parts: DeliveryParts): Deliveries {
       if (pushesWait) pushes.notify();
       return due;
     },
-    deliver: (delivery, closing) => deliverOnce(parts, delivery, closing, end),
+    deliver: (delivery, closing) => deliverOnce(deps, delivery, closing, end),
     log,
   });
   return { ...worker, pushes, end };
 }
 
 async function deliverOnce(
-  parts: DeliveryParts,
+  deps: DeliveryDeps,
   delivery: Delivery,
   closing: AbortSignal,
   end: Deliveries['end'],
 ): Promise<void> {
-  const { store, send, log } = parts;
+  const { store, send, log } = deps;
   if (delivery.userId === '') return void (await store.finish(delivery, undefined));
   const { mode, attempt: number, remainingSeconds } = delivery;
-  const messageOf = () => prepare(parts, delivery, closing);
+  const messageOf = () => prepare(deps, delivery, closing);
   const done = await attempt({ mode, number, remainingSeconds }, { messageOf, send, rules, log, closing });
   switch (done.next) {
     case 'delivered':
       return end(delivery, undefined);
     case 'failed':
-      return giveUp(parts, delivery, done.reason, end);
+      return giveUp(deps, delivery, done.reason, end);
     case 'retry':
     case 'giveBack':
       return store[done.next](delivery, done.delaySeconds);
@@ -75,7 +75,7 @@ async function deliverOnce(
 
 /** Tokens that were sent without an acknowledgement must be revoked: their holder is unknown. */
 async function giveUp(
-  { store, audit }: DeliveryParts,
+  { store, audit }: DeliveryDeps,
   delivery: Delivery,
   reason: string,
   end: Deliveries['end'],
@@ -89,7 +89,7 @@ async function giveUp(
  * reason why nothing is sent.
  */
 async function prepare(
-  { directory, encryption, promptMessage, grants, log }: DeliveryParts,
+  { directory, encryption, promptMessage, grants, log }: DeliveryDeps,
   delivery: Delivery,
   signal: AbortSignal,
 ): Promise<Message | string> {

@@ -55,7 +55,7 @@ const longestLifetimeSeconds = 900;
 /** There are 25 billion codes, so a collision is rare. Five in a row mean that the random source is broken. */
 const attempts = 5;
 
-interface DeviceParts {
+interface DeviceDeps {
   readonly store: GrantStore;
   readonly admission: ClientAdmission;
   readonly directory: DirectoryClient;
@@ -67,21 +67,21 @@ interface DeviceParts {
   readonly failureLimits: FailureLimits;
 }
 
-export function createDeviceAuthorizations(parts: DeviceParts): DeviceAuthorizations {
+export function createDeviceAuthorizations(deps: DeviceDeps): DeviceAuthorizations {
   return {
-    start: (request, call) => start(parts, request, call),
-    open: (typed, owner, ipAddress, call) => open(parts, { typed, owner, ipAddress }, call),
+    start: (request, call) => start(deps, request, call),
+    open: (typed, owner, ipAddress, call) => open(deps, { typed, owner, ipAddress }, call),
   };
 }
 
-async function start(parts: DeviceParts, request: StartRequest, call: CallContext): Promise<StartedDevice> {
-  const { admission, store, audit, runtime, secrets } = parts;
+async function start(deps: DeviceDeps, request: StartRequest, call: CallContext): Promise<StartedDevice> {
+  const { admission, store, audit, runtime, secrets } = deps;
   return admission.admit('device_code', request, call, async (client) => {
     const lifetimeSeconds = Math.min(
-      client.application.lifetimes?.authorizationRequest || parts.lifetimeSeconds,
+      client.application.lifetimes?.authorizationRequest || deps.lifetimeSeconds,
       longestLifetimeSeconds,
     );
-    const intervalSeconds = client.application.lifetimes?.pollInterval || parts.intervalSeconds;
+    const intervalSeconds = client.application.lifetimes?.pollInterval || deps.intervalSeconds;
     const options = { kind: 'device_code', lifetimeSeconds, intervalSeconds, bindingMessage: '' } as const;
     const { secret, grant } = prepareGrant(request, client, options, { random: runtime.random, secrets });
     for (let attempt = 0; attempt < attempts; attempt += 1) {
@@ -100,7 +100,7 @@ async function start(parts: DeviceParts, request: StartRequest, call: CallContex
 }
 
 async function open(
-  { store, directory, audit, runtime, failureLimits }: DeviceParts,
+  { store, directory, audit, runtime, failureLimits }: DeviceDeps,
   { typed, owner, ipAddress }: { typed: string; owner: Owner | undefined; ipAddress: string },
   call: CallContext,
 ): Promise<RequestDetails> {

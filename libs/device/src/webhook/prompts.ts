@@ -10,7 +10,7 @@ import type { Delivery, DeliveryStore } from '../delivery/delivery-store.ts';
 import type { GrantStore, ActiveGrant } from '../store/grant-store.ts';
 import type { WebhookKeys } from './keys.ts';
 
-interface PromptParts {
+interface PromptDeps {
   readonly keys: WebhookKeys;
   readonly runtime: { readonly clock: Clock; readonly random: Random };
 }
@@ -21,7 +21,7 @@ export function createWebhookExperience({
   runtime,
   store,
   wake,
-}: PromptParts & {
+}: PromptDeps & {
   readonly store: Pick<DeliveryStore, 'addPrompt'>;
   /** Wakes the deliveries. */
   readonly wake: () => void;
@@ -48,7 +48,7 @@ export function createPromptMessage({
   runtime,
   grants,
   directory,
-}: PromptParts & {
+}: PromptDeps & {
   readonly grants: Pick<GrantStore, 'find'>;
   readonly directory: Pick<DirectoryClient, 'user' | 'isActive' | 'mayUse'>;
 }): PromptMessage {
@@ -71,7 +71,7 @@ export function createPromptMessage({
 
 /** The request as in the Standard Webhooks specification. Every attempt has the same id and its own signature. */
 function messageOf(
-  { keys, runtime }: PromptParts,
+  { keys, runtime }: PromptDeps,
   about: { readonly id: string; readonly url: string; readonly name: string; readonly username: string },
   { request, owner, remainingSeconds }: ActiveGrant,
 ): Message {

@@ -27,7 +27,7 @@ import type { AdminStore, StoredPassword, TakenValue, UniqueValues } from '../st
 /** How often a tenant is tried if others change its passwords meanwhile. */
 const attempts = 10;
 
-export interface ApplyParts {
+export interface ApplyDeps {
   readonly store: AdminStore;
   readonly secrets: ClientSecrets;
   readonly passwords: Passwords;
@@ -74,17 +74,17 @@ interface ApplyContext {
  * that need `allowDelete`.
  */
 export async function applyDeclaredState(
-  parts: ApplyParts,
+  deps: ApplyDeps,
   document: DeclaredDocument,
   context: ApplyContext,
 ): Promise<AppliedTenant[]> {
-  const applicable = await readApplicable(parts, document);
-  const plans = plansWithoutPasswords(parts, applicable);
+  const applicable = await readApplicable(deps, document);
+  const plans = plansWithoutPasswords(deps, applicable);
   if (!context.allowDelete) refuseDeletions(plans);
   const applied: AppliedTenant[] = [];
   for (const tenant of applicable.read.state.tenants) {
     const earlier = applied.map(({ tenantId }) => tenantId);
-    applied.push(await applyTenant(parts, applicable, tenant, { ...context, earlier }));
+    applied.push(await applyTenant(deps, applicable, tenant, { ...context, earlier }));
   }
   return applied;
 }
@@ -94,17 +94,17 @@ export async function applyDeclaredState(
  * not compared, so that other changes are incomplete. Throws DeclaredStateError, and OwnerConflictError.
  */
 export async function planDeclaredState(
-  parts: ApplyParts,
+  deps: ApplyDeps,
   document: DeclaredDocument,
   { signal, deletionsOnly }: { readonly signal: AbortSignal; readonly deletionsOnly: boolean },
 ): Promise<TenantPlan[]> {
-  const applicable = await readApplicable(parts, document);
-  if (deletionsOnly) return plansWithoutPasswords(parts, applicable);
+  const applicable = await readApplicable(deps, document);
+  if (deletionsOnly) return plansWithoutPasswords(deps, applicable);
   const plans: TenantPlan[] = [];
   for (const tenant of applicable.read.state.tenants) {
     const plan = await untilCurrent(async () => {
-      const planned = await prepare(parts, applicable, tenant, signal);
-      return planned(await parts.store.tenantState(tenant.id));
+      const planned = await prepare(deps, applicable, tenant, signal);
+      return planned(await deps.store.tenantState(tenant.id));
     });
     plans.push(plan);
   }
@@ -112,8 +112,8 @@ export async function planDeclaredState(
 }
 
 /** Enough for deletions: no password decides one, and comparing passwords takes long. Throws OwnerConflictError. */
-function plansWithoutPasswords(parts: ApplyParts, { read, by, states }: Applicable): TenantPlan[] {
-  const options = { ...parts, ...by, passwordHashes: new Map<string, string>() };
+function plansWithoutPasswords(deps: ApplyDeps, { read, by, states }: Applicable): TenantPlan[] {
+  const options = { ...deps, ...by, passwordHashes: new Map<string, string>() };
   return read.state.tenants.map((tenant) => {
     const current = states.get(tenant.id);
     const plan = planTenant(current, desiredState(tenant, current, options));
@@ -124,23 +124,23 @@ function plansWithoutPasswords(parts: ApplyParts, { read, by, states }: Applicab
 
 /** Throws DeclaredStateError with every error, including weak passwords and values that other tenants have. */
 async function readApplicable(
-  parts: ApplyParts,
+  deps: ApplyDeps,
   { text, fileName, owner: given, takeOver }: DeclaredDocument,
 ): Promise<Applicable> {
   const parsed = parseDeclaredState(text, fileName);
   const owner = given ?? parsed.owner ?? fileOwner;
   const states = new Map<string, TenantState | undefined>();
-  for (const id of parsed.tenantIds) states.set(id, await parts.store.tenantState(id));
+  for (const id of parsed.tenantIds) states.set(id, await deps.store.tenantState(id));
   const read = parsed.checked((tenant) => othersIn(states.get(tenant.id), tenant, owner));
   const applicable = { read, by: { owner, takeOver }, states };
-  const problems = weakPasswords(read, parts.passwordMinLength);
+  const problems = weakPasswords(read, deps.passwordMinLength);
   for (const [index, tenant] of read.state.tenants.entries()) {
-    if (tenant.issuer !== '' && tenant.issuer === parts.sharedIssuer) {
+    if (tenant.issuer !== '' && tenant.issuer === deps.sharedIssuer) {
       problems.push(read.problem(['tenants', index, 'issuer'], 'is the shared issuer'));
     }
     if (tenant.name === undefined && states.get(tenant.id) === undefined)
       problems.push(unknownTenant(read, index));
-    const taken = await parts.store.takenValues(tenant.id, uniqueValues(applicable, tenant));
+    const taken = await deps.store.takenValues(tenant.id, uniqueValues(applicable, tenant));
     problems.push(...takenProblems(read, tenant, taken));
   }
   if (problems.length > 0) throw new DeclaredStateError(problems);
@@ -153,15 +153,15 @@ function unknownTenant(read: ReadState, index: number): Problem {
 }
 
 async function applyTenant(
-  parts: ApplyParts,
+  deps: ApplyDeps,
   applicable: Applicable,
   tenant: DeclaredTenant,
   { base, signal, allowDelete, earlier }: ApplyContext & { readonly earlier: readonly string[] },
 ): Promise<AppliedTenant> {
   const { read } = applicable;
   return untilCurrent(async () => {
-    const planned = await prepare(parts, applicable, tenant, signal);
-    const result = await parts.store.changeTenant(tenant.id, uniqueValues(applicable, tenant), (current) => {
+    const planned = await prepare(deps, applicable, tenant, signal);
+    const result = await deps.store.changeTenant(tenant.id, uniqueValues(applicable, tenant), (current) => {
       const plan = planned(current);
       // Again: others may have changed the tenant since the whole file was looked at.
       if (plan !== undefined && !allowDelete) refuseDeletions([plan], earlier);
@@ -171,7 +171,7 @@ async function applyTenant(
       throw new DeclaredStateError(takenProblems(read, tenant, result.values));
     }
     if (result.kind === 'stale') return undefined;
-    parts.onChange();
+    deps.onChange();
     return { tenantId: tenant.id, ...countPlan(result.plan) };
   });
 }
@@ -190,18 +190,18 @@ async function untilCurrent<T>(attempt: () => Promise<T | undefined>): Promise<T
  * transaction; it returns undefined if the hashes were replaced meanwhile, and throws OwnerConflictError.
  */
 async function prepare(
-  parts: ApplyParts,
+  deps: ApplyDeps,
   { read, by }: Applicable,
   tenant: DeclaredTenant,
   signal: AbortSignal,
 ): Promise<(current: TenantState | undefined) => TenantPlan | undefined> {
-  const stored = await parts.store.passwordHashes(tenant.id);
-  const passwordHashes = await hashesOf(parts.passwords, tenant, stored, signal);
+  const stored = await deps.store.passwordHashes(tenant.id);
+  const passwordHashes = await hashesOf(deps.passwords, tenant, stored, signal);
   return (current) => {
     if (!isPreparedFor(tenant, stored, current)) return undefined;
     if (tenant.name === undefined && current === undefined)
       throw new DeclaredStateError([unknownTenant(read, read.state.tenants.indexOf(tenant))]);
-    const plan = planTenant(current, desiredState(tenant, current, { ...parts, ...by, passwordHashes }));
+    const plan = planTenant(current, desiredState(tenant, current, { ...deps, ...by, passwordHashes }));
     refuseConflicts(plan, by.owner);
     return plan;
   };

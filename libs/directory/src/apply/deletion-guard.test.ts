@@ -13,7 +13,7 @@ import { ClientSecrets } from '../credentials/client-secrets.ts';
 import { HashQueue } from '../credentials/hash-queue.ts';
 import { Passwords } from '../credentials/passwords.ts';
 import { createAdminStore } from '../store/admin-store.postgres.ts';
-import { applyDeclaredState, type ApplyParts } from './apply.ts';
+import { applyDeclaredState, type ApplyDeps } from './apply.ts';
 
 const call = () => rootCall('a-request', 30_000);
 const runtime = () => testRuntime({ database, log: silentLog() });
@@ -103,7 +103,7 @@ describe('a file that leaves out people or applications', () => {
     await apply(fileOf(tenant('early', {}), tenant('raced', { users: ['ada'] })));
     const store = createAdminStore(database, runtime());
     let looks = 0;
-    const parts: ApplyParts = {
+    const deps: ApplyDeps = {
       store: {
         ...store,
         async tenantState(tenantId) {
@@ -126,7 +126,7 @@ describe('a file that leaves out people or applications', () => {
     const text = fileOf(tenant('early', { roles: ['clerk'] }), tenant('raced', { users: ['ada'] }));
     await expect(
       applyDeclaredState(
-        parts,
+        deps,
         { text, fileName: 'state.yaml', owner: undefined, takeOver: false },
         {
           base: { actor: { type: 'operator', id: 'operator' }, requestId: 'a-request' },

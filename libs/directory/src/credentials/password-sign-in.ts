@@ -5,7 +5,7 @@ import type { Passwords } from './passwords.ts';
 import { longestIdentifier, normalizeIdentifier } from '../users/identifiers.ts';
 import type { AdminStore, DirectoryStore, FoundUser } from '../store/store.ts';
 
-export interface SignInParts {
+export interface SignInDeps {
   readonly store: Pick<DirectoryStore, 'findUserByIdentifier' | 'confirmSignIn' | 'somePasswordHash'>;
   readonly admin: Pick<AdminStore, 'replacePasswordHash'>;
   readonly passwords: Passwords;
@@ -45,7 +45,7 @@ const mostRenewing = 32;
  * Signs people in by password. Hashes with other parameters than ours are renewed in the background after a successful
  * sign-in.
  */
-export function createPasswordSignIn({ store, admin, passwords, pepper, log }: SignInParts): PasswordSignIn {
+export function createPasswordSignIn({ store, admin, passwords, pepper, log }: SignInDeps): PasswordSignIn {
   const renewing = new Map<string, Promise<void>>();
 
   function renewLater(user: SignedInUser, password: string, from: string): void {

@@ -13,7 +13,7 @@ const tagBytes = 32;
 
 const derive = promisify(argon2);
 
-export interface PasswordsOptions {
+export interface PasswordsDeps {
   readonly hashQueue: HashQueue;
   readonly random: Random;
 }
@@ -25,7 +25,7 @@ export class Passwords {
   /** The passwords of unknown people are compared with this; no password has this tag. */
   readonly #dummy: PasswordHash;
 
-  constructor({ hashQueue, random }: PasswordsOptions) {
+  constructor({ hashQueue, random }: PasswordsDeps) {
     this.#hashQueue = hashQueue;
     this.#random = random;
     this.#dummy = { ...parameters, salt: random.bytes(saltBytes), tag: random.bytes(tagBytes) };

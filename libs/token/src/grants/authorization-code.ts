@@ -4,17 +4,14 @@ import { isConfidential } from '../authenticate-client.ts';
 import { oauthError } from '../audit.ts';
 import { missingParameter, type Grant } from '../pipeline/grant-table.ts';
 import { userGrantOf } from '../pipeline/flat-grants.ts';
-import { oneTimeRedemption, replayed, type OneTimeParts } from '../pipeline/one-time-redemption.ts';
+import { oneTimeRedemption, replayed, type OneTimeDeps } from '../pipeline/one-time-redemption.ts';
 
 /**
  * RFC 6749 §4.1.3 with RFC 7636 §4.5: every client sends code and redirect URI, and the verifier unless PKCE is optional for
  * it. If a code is presented again, the replay check (RFC 6749 §4.1.2) comes before every other check. After a crash before the commit the second
  * presentation is a retry.
  */
-export function authorizationCodeGrant(
-  authorize: Client<typeof AuthorizeService>,
-  parts: OneTimeParts,
-): Grant {
+export function authorizationCodeGrant(authorize: Client<typeof AuthorizeService>, deps: OneTimeDeps): Grant {
   return {
     name: 'authorization_code',
     parameters: ['code', 'redirect_uri'],
@@ -45,10 +42,10 @@ export function authorizationCodeGrant(
       // A request that was given up may come after its own retry, and would look like a replay.
       const { trail, throwIfAborted } = exchange;
       const replay =
-        presentedBefore && (await parts.redemptions.findReplay({ ...presented, trail, throwIfAborted }));
-      if (replay) throw replayed(parts, replay);
+        presentedBefore && (await deps.redemptions.findReplay({ ...presented, trail, throwIfAborted }));
+      if (replay) throw replayed(deps, replay);
       if (burnt) throw oauthError('invalid_grant', 'The authorization code is not valid.', 'burnt');
-      return oneTimeRedemption(parts, exchange, {
+      return oneTimeRedemption(deps, exchange, {
         ...presented,
         userGrant,
         failpoint: 'code',

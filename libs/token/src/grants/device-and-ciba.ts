@@ -8,7 +8,7 @@ import type { RedemptionKind } from '../store/store.ts';
 import { oauthError } from '../audit.ts';
 import { userGrantOf } from '../pipeline/flat-grants.ts';
 import { grantParameters, type Grant, type GrantParameter } from '../pipeline/grant-table.ts';
-import { oneTimeRedemption, type OneTimeParts } from '../pipeline/one-time-redemption.ts';
+import { oneTimeRedemption, type OneTimeDeps } from '../pipeline/one-time-redemption.ts';
 
 interface PollMessage {
   readonly secret: string;
@@ -25,11 +25,8 @@ interface PolledGrant {
 }
 
 /** RFC 8628 §3.4: the device polls until the user has decided. */
-export function deviceCodeGrant(
-  device: Client<typeof DeviceAuthorizationService>,
-  parts: OneTimeParts,
-): Grant {
-  return polledGrant(parts, {
+export function deviceCodeGrant(device: Client<typeof DeviceAuthorizationService>, deps: OneTimeDeps): Grant {
+  return polledGrant(deps, {
     name: 'device_code',
     parameter: 'device_code',
     kind: 'device_code',
@@ -40,9 +37,9 @@ export function deviceCodeGrant(
 /** CIBA Core §10.1: the client polls until the user has decided, or until it is notified (§10.2). */
 export function cibaGrant(
   backchannel: Client<typeof BackchannelAuthenticationService>,
-  parts: OneTimeParts,
+  deps: OneTimeDeps,
 ): Grant {
-  return polledGrant(parts, {
+  return polledGrant(deps, {
     name: 'ciba',
     parameter: 'auth_req_id',
     kind: 'auth_req_id',
@@ -56,7 +53,7 @@ export function cibaGrant(
 }
 
 /** Each token request is one poll. `device` throws `authorization_pending`, `slow_down`, `expired_token` and `access_denied`. */
-function polledGrant(parts: OneTimeParts, { name, parameter, kind, poll, permit }: PolledGrant): Grant {
+function polledGrant(deps: OneTimeDeps, { name, parameter, kind, poll, permit }: PolledGrant): Grant {
   return {
     name,
     parameters: [parameter],
@@ -67,7 +64,7 @@ function polledGrant(parts: OneTimeParts, { name, parameter, kind, poll, permit 
       const { secretHash, ...polled } = await poll({ secret, clientId, tenantId }, exchange.call());
       const userGrant = userGrantOf(polled, { clientId, tenantId });
       if (userGrant === undefined) throw new Error('the poll response has no grant');
-      return oneTimeRedemption(parts, exchange, { kind, hash: secretHash, userGrant, failpoint: name });
+      return oneTimeRedemption(deps, exchange, { kind, hash: secretHash, userGrant, failpoint: name });
     },
   };
 }

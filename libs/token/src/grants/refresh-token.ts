@@ -6,7 +6,7 @@ import type { RefreshTokenCodec } from '../refresh-token-format.ts';
 import type { RefreshStore, RotationError } from '../store/store.ts';
 import type { Exchange, Grant } from '../pipeline/grant-table.ts';
 
-export interface RefreshParts {
+export interface RefreshDeps {
   readonly runtime: Pick<Runtime, 'failpoint' | 'log'>;
   readonly families: RefreshStore;
   readonly refreshTokens: RefreshTokenCodec;
@@ -19,8 +19,8 @@ export interface RefreshParts {
  * token, so that no parameter of the request can hide a reuse. If a later phase fails (inactive user, lost scope, server error),
  * the client can present the same token again and gets the successor.
  */
-export function refreshTokenGrant(parts: RefreshParts): Grant {
-  const { families, refreshTokens, runtime } = parts;
+export function refreshTokenGrant(deps: RefreshDeps): Grant {
+  const { families, refreshTokens, runtime } = deps;
   return {
     name: 'refresh_token',
     parameters: ['refresh_token'],
@@ -38,8 +38,8 @@ export function refreshTokenGrant(parts: RefreshParts): Grant {
         generation: presented.generation,
         scopes: exchange.requestedScopes,
         resources: grantResourcesFor(exchange.request.resource, scopes),
-        idleSeconds: lifetimes?.refreshTokenIdle || parts.refreshIdleSeconds,
-        retryWindowSeconds: parts.retryWindowSeconds,
+        idleSeconds: lifetimes?.refreshTokenIdle || deps.refreshIdleSeconds,
+        retryWindowSeconds: deps.retryWindowSeconds,
         trail,
         // A request that was given up may come after later ones of the same client, and would look like a reuse.
         throwIfAborted: exchange.throwIfAborted,

@@ -25,7 +25,7 @@ export interface AccessPolicy {
   allowsTenant(tenantId: string): boolean;
 }
 
-export interface AccessPolicyParts {
+export interface AccessPolicyDeps {
   readonly directory: DirectoryClient;
   readonly audit: Pick<AuditBatch, 'add'>;
   readonly certificateClients: CertificateClients;
@@ -39,13 +39,13 @@ const nothing = policyOfOne(false);
  * whose credentials it forwards. Throws `invalid_client` if they are wrong.
  */
 export function accessPolicyFor(
-  parts: AccessPolicyParts,
+  deps: AccessPolicyDeps,
   request: { credentials?: ClientCredentials | undefined; caller?: Caller | undefined },
   context: CallContext,
 ): AccessPolicy | Promise<AccessPolicy> {
   const { credentials, caller } = request;
-  if (credentials !== undefined) return policyForClient(parts, { credentials, caller }, context);
-  return context.principal === undefined ? unrestricted : currentAccessPolicy(parts, context);
+  if (credentials !== undefined) return policyForClient(deps, { credentials, caller }, context);
+  return context.principal === undefined ? unrestricted : currentAccessPolicy(deps, context);
 }
 
 /**
@@ -53,7 +53,7 @@ export function accessPolicyFor(
  * longer active.
  */
 export async function currentAccessPolicy(
-  { directory, certificateClients }: Pick<AccessPolicyParts, 'directory' | 'certificateClients'>,
+  { directory, certificateClients }: Pick<AccessPolicyDeps, 'directory' | 'certificateClients'>,
   context: CallContext,
 ): Promise<AccessPolicy> {
   const { principal } = context;
@@ -65,14 +65,14 @@ export async function currentAccessPolicy(
 }
 
 async function policyForClient(
-  parts: AccessPolicyParts,
+  deps: AccessPolicyDeps,
   presented: { credentials: ClientCredentials; caller: Caller | undefined },
   context: CallContext,
 ): Promise<AccessPolicy> {
   if (context.caller !== 'gateway') {
     throw new ConnectError('Only the gateway may forward client credentials.', Code.InvalidArgument);
   }
-  return policyOfApplication(await authenticateClient(parts, presented, context, 'confidential'));
+  return policyOfApplication(await authenticateClient(deps, presented, context, 'confidential'));
 }
 
 /** A client sees its own tokens, and in its tenant the tokens for API resources that it serves. */

@@ -4,7 +4,7 @@ import { introspectionScope, OAuthError } from '@tessera/oauth';
 import { isOwnIssuer } from '../requested-issuer.ts';
 import type { TokenVerifier } from '../verification/token-verifier.ts';
 
-export interface BearerParts {
+export interface BearerDeps {
   readonly directory: DirectoryClient;
   readonly verifier: TokenVerifier;
   /** Undefined: any issuer of this server. */
@@ -15,7 +15,7 @@ export interface BearerParts {
  * Authenticates a client by an access token of the client credentials grant with the scope `tokens.introspect` and this server
  * as audience. The client must still be active and have the scope. Throws `invalid_token` or `insufficient_scope`.
  */
-export function bearerAuthentication({ directory, verifier, issuer }: BearerParts): AuthenticateBearer {
+export function bearerAuthentication({ directory, verifier, issuer }: BearerDeps): AuthenticateBearer {
   return async (accessToken, call) => {
     const claims = await verifier.accessToken(accessToken, () => call);
     if (claims === undefined || !(await isOwnIssuer({ issuer, directory }, claims.iss))) throw invalidToken();

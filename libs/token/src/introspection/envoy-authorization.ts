@@ -12,7 +12,7 @@ import {
 import type { Authorization, CheckRequest, DeniedHttpResponse } from '@tessera/proto-gen/envoy';
 import { HeaderValueOption_HeaderAppendAction as AppendAction } from '@tessera/proto-gen/envoy-headers';
 import { TokenKind } from '@tessera/proto-gen/token';
-import { introspect, type IntrospectionParts, type IntrospectionResult } from './introspection.ts';
+import { introspect, type IntrospectionDeps, type IntrospectionResult } from './introspection.ts';
 
 type CheckAnswer = Awaited<ReturnType<Handlers<typeof Authorization>['check']>>;
 
@@ -31,7 +31,7 @@ const permissionDenied = 7;
  * an issuer: another tenant may declare the same audience. A proxy that is a client sees its own tenant's tokens alone.
  */
 export async function checkForEnvoy(
-  parts: IntrospectionParts,
+  deps: IntrospectionDeps,
   { attributes }: CheckRequest,
   context: CallContext,
 ): Promise<CheckAnswer> {
@@ -39,8 +39,8 @@ export async function checkForEnvoy(
   const authorization = attributes?.request?.http?.headers['authorization'];
   try {
     const demand = routeDemand(demanded);
-    const token = accessTokenIn(await introspect(parts, { token: bearerToken(authorization) }, context));
-    const isOfIssuer = token !== undefined && (await acceptsIssuer(parts, demand, token, context));
+    const token = accessTokenIn(await introspect(deps, { token: bearerToken(authorization) }, context));
+    const isOfIssuer = token !== undefined && (await acceptsIssuer(deps, demand, token, context));
     return allowed(identityHeaders(requireDemanded(isOfIssuer ? token : undefined, demand)));
   } catch (error) {
     if (!(error instanceof OAuthError)) throw error;
@@ -49,7 +49,7 @@ export async function checkForEnvoy(
 }
 
 async function acceptsIssuer(
-  { directory }: IntrospectionParts,
+  { directory }: IntrospectionDeps,
   { tenantId, issuer }: RouteDemand,
   { iss }: IntrospectedToken,
   { principal }: CallContext,

@@ -11,9 +11,9 @@ import type { UserGrant } from '@tessera/proto-gen/oauth';
 import type { LiveFamily, RefreshStore } from '../store/store.ts';
 import { requestedIssuer, servesAccessTokensOf, servesFamiliesOf } from '../requested-issuer.ts';
 import type { TokenVerifier } from '../verification/token-verifier.ts';
-import { accessPolicyFor, type AccessPolicy, type AccessPolicyParts } from './access-policy.ts';
+import { accessPolicyFor, type AccessPolicy, type AccessPolicyDeps } from './access-policy.ts';
 
-export interface IntrospectionParts extends AccessPolicyParts {
+export interface IntrospectionDeps extends AccessPolicyDeps {
   readonly runtime: Pick<Runtime, 'clock'>;
   readonly verifier: TokenVerifier;
   readonly refreshTokens: RefreshTokenCodec;
@@ -66,51 +66,51 @@ const sliceSize = 64;
  * reported as inactive.
  */
 export async function introspect(
-  parts: IntrospectionParts,
+  deps: IntrospectionDeps,
   request: Pick<IntrospectRequest, 'token' | 'credentials' | 'caller'>,
   context: CallContext,
 ): Promise<IntrospectionResult> {
   if (request.token === '') throw new OAuthError('invalid_request', 'Invalid request.');
-  const policy = await accessPolicyFor(parts, request, context);
+  const policy = await accessPolicyFor(deps, request, context);
   const { credentials, caller } = request;
   const requester = {
     policy,
-    issuer: caller && requestedIssuer(parts.issuer, caller),
+    issuer: caller && requestedIssuer(deps.issuer, caller),
     tenantId: caller?.tenantId ?? '',
     clientId: credentials?.clientId,
     ipAddress: caller?.ipAddress ?? '',
   };
-  return introspectToken(parts, request.token, requester, context);
+  return introspectToken(deps, request.token, requester, context);
 }
 
 /** Introspects many tokens: one outcome per token, in order. Throws INVALID_ARGUMENT for too many. */
 export async function introspectBatch(
-  parts: IntrospectionParts,
+  deps: IntrospectionDeps,
   { tokens }: BatchIntrospectRequest,
   context: CallContext,
 ): Promise<Outcome[]> {
   if (tokens.length > largestBatch) {
     throw new ConnectError(`At most ${largestBatch} tokens per batch.`, Code.InvalidArgument);
   }
-  const policy = await accessPolicyFor(parts, {}, context);
+  const policy = await accessPolicyFor(deps, {}, context);
   const requester = { policy, issuer: undefined, tenantId: '', clientId: undefined, ipAddress: '' };
   const outcomes: Outcome[] = [];
   for (let start = 0; start < tokens.length; start += sliceSize) {
     if (start > 0) await nextTurn();
     const slice = tokens.slice(start, start + sliceSize);
-    outcomes.push(...(await Promise.all(slice.map((token) => outcomeOf(parts, token, requester, context)))));
+    outcomes.push(...(await Promise.all(slice.map((token) => outcomeOf(deps, token, requester, context)))));
   }
   return outcomes;
 }
 
 async function outcomeOf(
-  parts: IntrospectionParts,
+  deps: IntrospectionDeps,
   token: string,
   requester: Requester,
   context: CallContext,
 ): Promise<Outcome> {
   try {
-    return { outcome: { case: 'result', value: await introspectToken(parts, token, requester, context) } };
+    return { outcome: { case: 'result', value: await introspectToken(deps, token, requester, context) } };
   } catch (error) {
     if (!(error instanceof OAuthError)) throw error;
     const { code, message, retryAfterSeconds = 0 } = error;
@@ -132,35 +132,35 @@ interface Requester {
 
 /** The one decision for all callers and protocols. */
 async function introspectToken(
-  parts: IntrospectionParts,
+  deps: IntrospectionDeps,
   token: string,
   requester: Requester,
   context: CallContext,
 ): Promise<IntrospectionResult> {
-  const reference = parts.refreshTokens.decode(token);
+  const reference = deps.refreshTokens.decode(token);
   if (reference === undefined) {
-    const claims = await parts.verifier.accessToken(token, () => context.onward());
-    if (claims === undefined || !(await servesAccessTokensOf(parts, requester.issuer, claims.iss)))
+    const claims = await deps.verifier.accessToken(token, () => context.onward());
+    if (claims === undefined || !(await servesAccessTokensOf(deps, requester.issuer, claims.iss)))
       return inactive;
     const { tenant_id: tenantId, client_id: clientId, aud: audience } = claims;
     if (!requester.policy.allowsAccessToken({ tenantId, clientId, audience })) {
-      return denyForeignToken(parts, requester, context, tenantId);
+      return denyForeignToken(deps, requester, context, tenantId);
     }
-    return describeAccessToken(parts, claims);
+    return describeAccessToken(deps, claims);
   }
-  const family = await parts.families.findLive(reference.familyId, reference.generation);
-  if (family === undefined || !(await servesFamiliesOf(parts, requester, family.grant.issuer)))
+  const family = await deps.families.findLive(reference.familyId, reference.generation);
+  if (family === undefined || !(await servesFamiliesOf(deps, requester, family.grant.issuer)))
     return inactive;
   const { tenantId, clientId, resource: audience } = family.grant;
   if (!requester.policy.allowsRefreshToken({ tenantId, clientId, audience })) {
-    return denyForeignToken(parts, requester, context, tenantId);
+    return denyForeignToken(deps, requester, context, tenantId);
   }
-  return (await isUsable(parts.directory, family.grant, context)) ? describeFamily(family) : inactive;
+  return (await isUsable(deps.directory, family.grant, context)) ? describeFamily(family) : inactive;
 }
 
 /** An active token that the requester may not see is reported as inactive, and audited. */
 function denyForeignToken(
-  { audit }: IntrospectionParts,
+  { audit }: IntrospectionDeps,
   { clientId, ipAddress }: Requester,
   { principal, requestId }: CallContext,
   tenantId: string,
@@ -195,7 +195,7 @@ async function isUsable(
 
 /** The response may be cached only for a limited time, as the signing key may be withdrawn before the token expires. */
 function describeAccessToken(
-  { runtime, cacheSeconds }: IntrospectionParts,
+  { runtime, cacheSeconds }: IntrospectionDeps,
   claims: AccessTokenClaims,
 ): ActiveToken {
   return {

@@ -15,7 +15,7 @@ import type { Signer } from '../pipeline/batched-signer.ts';
 const rules = { delays: [1, 4, 15, 60, 300], mostAttempts: 20 };
 const callMs = 3_000;
 
-export interface LogoutNoticeParts {
+export interface LogoutNoticeDeps {
   readonly authorize: Pick<Client<typeof AuthorizeService>, 'takeLogoutNotices' | 'finishLogoutNotice'>;
   readonly directory: Pick<DirectoryClient, 'application' | 'isActive'>;
   readonly signer: Signer;
@@ -29,8 +29,8 @@ export interface LogoutNoticeParts {
  * Sends logout tokens to the applications of ended sessions (OIDC Back-Channel Logout §2.5). `authorize` keeps the notices and
  * never calls this service, so they are fetched; any number of processes may do so concurrently.
  */
-export function startLogoutNotices(parts: LogoutNoticeParts): Worker {
-  const { authorize, runtime } = parts;
+export function startLogoutNotices(deps: LogoutNoticeDeps): Worker {
+  const { authorize, runtime } = deps;
   return startWorker<LogoutNotice>({
     async claim(limit, skippedClientIds) {
       const request = { limit, leaseSeconds, skippedClientIds: [...skippedClientIds] };
@@ -42,16 +42,16 @@ export function startLogoutNotices(parts: LogoutNoticeParts): Worker {
         throw error;
       }
     },
-    deliver: (notice, closing) => deliver(parts, notice, closing),
+    deliver: (notice, closing) => deliver(deps, notice, closing),
     log: runtime.log,
   });
 }
 
-async function deliver(parts: LogoutNoticeParts, notice: LogoutNotice, closing: AbortSignal): Promise<void> {
-  const { authorize, send, runtime } = parts;
+async function deliver(deps: LogoutNoticeDeps, notice: LogoutNotice, closing: AbortSignal): Promise<void> {
+  const { authorize, send, runtime } = deps;
   const done = await attempt(
     { mode: 'logout', number: notice.attempt, remainingSeconds: notice.remainingSeconds },
-    { messageOf: () => messageOf(parts, notice, closing), send, rules, log: runtime.log, closing },
+    { messageOf: () => messageOf(deps, notice, closing), send, rules, log: runtime.log, closing },
   );
   await authorize.finishLogoutNotice({ notice, ...resultOf(done) }, rootCall(requestIdOf(notice), callMs));
 }
@@ -71,7 +71,7 @@ function resultOf(done: Attempted) {
 
 /** The request to the address that is registered now or, as a string, the reason why nothing is sent. */
 async function messageOf(
-  { directory, signer, issuer, runtime }: LogoutNoticeParts,
+  { directory, signer, issuer, runtime }: LogoutNoticeDeps,
   notice: LogoutNotice,
   closing: AbortSignal,
 ): Promise<Message | string> {

@@ -37,7 +37,7 @@ export interface IssuedTokens {
   readonly idToken: string;
 }
 
-export interface IssuingParts {
+export interface IssuingDeps {
   readonly runtime: Pick<Runtime, 'clock'>;
   readonly signer: Signer;
   /** Defaults for applications without lifetimes of their own, in seconds. */
@@ -50,18 +50,18 @@ export interface IssuingParts {
  * and adds `at_hash`, the hash of the signed access token, to the ID token.
  */
 export async function issueTokens(
-  parts: IssuingParts,
+  deps: IssuingDeps,
   exchange: Exchange,
   { subject, scopes, resource, idTokenClaims: extraClaims }: Authorization,
 ): Promise<IssuedTokens> {
   const { clientId, tenantId, lifetimes } = exchange.application;
-  const now = epochSeconds(parts.runtime.clock);
+  const now = epochSeconds(deps.runtime.clock);
   // Never earlier than the sign-in: its time is up to a second ahead if it follows a change that ended earlier sign-ins.
   const issuedAt = Math.max(now, Math.min(subject?.grant.authentication?.time ?? 0, now + 1));
   const issuer = subject?.grant.issuer ?? exchange.issuer;
   // A tenant with an issuer of its own has keys of its own.
   const signingTenant = exchange.tenant.issuer === '' ? '' : tenantId;
-  const expiresIn = lifetimes?.accessToken || parts.accessTokenSeconds;
+  const expiresIn = lifetimes?.accessToken || deps.accessTokenSeconds;
   const claims = accessTokenClaims({
     issuer,
     subject: subject?.user.userId ?? clientId,
@@ -85,7 +85,7 @@ export async function issueTokens(
       subject: subject.user.userId,
       clientId,
       issuedAt,
-      lifetime: lifetimes?.idToken || parts.idTokenSeconds,
+      lifetime: lifetimes?.idToken || deps.idTokenSeconds,
       authentication,
       nonce,
       accessToken: undefined,
@@ -102,7 +102,7 @@ export async function issueTokens(
       atHashOf: 0,
     });
   }
-  const [accessToken = '', idToken = ''] = await parts.signer.sign(tasks, exchange.call(), signingTenant);
+  const [accessToken = '', idToken = ''] = await deps.signer.sign(tasks, exchange.call(), signingTenant);
   return { accessToken, expiresIn, audience: claims.aud, idToken };
 }
 

@@ -9,7 +9,7 @@ import type { Exchange, IssuedToken, Redemption } from './grant-table.ts';
 import { mayUseRefreshTokens } from '../grants/refresh-token.ts';
 
 /** Shared by the grants with a one-time value: code, device code, auth_req_id. */
-export interface OneTimeParts {
+export interface OneTimeDeps {
   readonly runtime: Pick<Runtime, 'random' | 'failpoint'>;
   readonly redemptions: RedemptionStore;
   readonly revokedAccessTokens: Pick<RevokedAccessTokens, 'add'>;
@@ -38,20 +38,20 @@ export interface OneTimeRedemption extends Redemption {
  * marker in Postgres decides between concurrent redemptions. A replayed code revokes the tokens issued for it (RFC 6749 §4.1.2).
  */
 export function oneTimeRedemption(
-  parts: OneTimeParts,
+  deps: OneTimeDeps,
   exchange: Exchange,
   value: OneTimeValue,
 ): OneTimeRedemption {
   const family = mayRefresh(exchange, value.userGrant)
-    ? newFamily(parts, exchange, value.userGrant)
+    ? newFamily(deps, exchange, value.userGrant)
     : undefined;
-  const refreshToken = family && parts.refreshTokens.encode({ familyId: family.familyId, generation: 1 });
+  const refreshToken = family && deps.refreshTokens.encode({ familyId: family.familyId, generation: 1 });
   return {
     userGrant: value.userGrant,
     refreshToken,
     async commit(issued) {
-      parts.runtime.failpoint(`${value.failpoint}.before_commit`);
-      const outcome = await parts.redemptions.redeem({
+      deps.runtime.failpoint(`${value.failpoint}.before_commit`);
+      const outcome = await deps.redemptions.redeem({
         tenantId: exchange.application.tenantId,
         clientId: exchange.application.clientId,
         userId: value.userGrant.userId,
@@ -64,8 +64,8 @@ export function oneTimeRedemption(
         // The value works once, so it must not be consumed for a response that is not received.
         throwIfAborted: exchange.throwIfAborted,
       });
-      parts.runtime.failpoint(`${value.failpoint}.after_commit`);
-      if (outcome.kind === 'replayed') throw replayed(parts, outcome);
+      deps.runtime.failpoint(`${value.failpoint}.after_commit`);
+      if (outcome.kind === 'replayed') throw replayed(deps, outcome);
       if (outcome.kind === 'session_ended') {
         throw oauthError('invalid_grant', 'The grant is not valid.', 'session_ended');
       }
@@ -76,7 +76,7 @@ export function oneTimeRedemption(
 
 /** The error for a value that was redeemed before. The store has written its audit row. */
 export function replayed(
-  { revokedAccessTokens }: Pick<OneTimeParts, 'revokedAccessTokens'>,
+  { revokedAccessTokens }: Pick<OneTimeDeps, 'revokedAccessTokens'>,
   { revokedTokenId }: Replay,
 ): OAuthError {
   if (revokedTokenId !== undefined) revokedAccessTokens.add(revokedTokenId);
@@ -88,12 +88,12 @@ function mayRefresh({ application }: Exchange, grant: UserGrant): boolean {
   return grant.scopes.includes('offline_access') && mayUseRefreshTokens(application);
 }
 
-function newFamily(parts: OneTimeParts, { application }: Exchange, grant: UserGrant): NewFamily {
+function newFamily(deps: OneTimeDeps, { application }: Exchange, grant: UserGrant): NewFamily {
   return {
-    familyId: newFamilyId(parts.runtime.random),
+    familyId: newFamilyId(deps.runtime.random),
     grant: { ...grant, nonce: '' },
-    idleSeconds: application.lifetimes?.refreshTokenIdle || parts.refreshIdleSeconds,
-    absoluteSeconds: application.lifetimes?.refreshTokenAbsolute || parts.refreshAbsoluteSeconds,
+    idleSeconds: application.lifetimes?.refreshTokenIdle || deps.refreshIdleSeconds,
+    absoluteSeconds: application.lifetimes?.refreshTokenAbsolute || deps.refreshAbsoluteSeconds,
   };
 }
 

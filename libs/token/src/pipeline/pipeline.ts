@@ -17,9 +17,9 @@ import {
   type TokenRequest,
 } from './grant-table.ts';
 import { decideScopes, requireActive, requireIssuer } from './grant-checks.ts';
-import { issueTokens, type IssuingParts } from './issue-tokens.ts';
+import { issueTokens, type IssuingDeps } from './issue-tokens.ts';
 
-export interface PipelineParts extends IssuingParts {
+export interface PipelineDeps extends IssuingDeps {
   readonly runtime: Pick<Runtime, 'clock' | 'random' | 'failpoint' | 'log'>;
   readonly grants: GrantTable;
   readonly directory: DirectoryClient;
@@ -54,24 +54,24 @@ const emptyRequest = {
 
 /** The token endpoint (RFC 6749 §3.2): nine phases, in this order for every grant type. Throws `OAuthError`. */
 export async function exchange(
-  parts: PipelineParts,
+  deps: PipelineDeps,
   request: ExchangeRequest,
   context: CallContext,
 ): Promise<TokenResponse> {
   const { credentials, caller, grantType } = request;
   const from = { clientId: credentials?.clientId ?? '', ipAddress: caller?.ipAddress ?? '' };
-  return observed(parts, { ...from, grantType }, context, async (enter) => {
+  return observed(deps, { ...from, grantType }, context, async (enter) => {
     // 1. the grant type is offered and its parameters are present
     enter('parameters');
-    const grant = requireGrant(parts.grants, request);
+    const grant = requireGrant(deps.grants, request);
     requireParameters(grant, request);
     // 2. the client is authenticated
     enter('client');
-    const client = await authenticate(parts, request, context);
-    const issuer = issuerOf(parts.issuer, caller);
+    const client = await authenticate(deps, request, context);
+    const issuer = issuerOf(deps.issuer, caller);
     enter('scope');
-    const current = newExchange(parts, { request, client, issuer, ...from }, context);
-    return redeemGrant(parts, grant, current, enter);
+    const current = newExchange(deps, { request, client, issuer, ...from }, context);
+    return redeemGrant(deps, grant, current, enter);
   });
 }
 
@@ -86,21 +86,21 @@ export interface PushClient {
 
 /** The phases from 3 on, for tokens that are pushed to the client (CIBA Core §10.3). Throws `OAuthError`. */
 export async function exchangeForPush(
-  parts: PipelineParts,
+  deps: PipelineDeps,
   grant: Grant,
   { clientId, tenantId, ipAddress, issuer }: PushClient,
   context: ExchangeContext,
 ): Promise<TokenResponse> {
   const grantType = grant.name;
-  return observed(parts, { clientId, ipAddress, grantType }, context, async (enter) => {
+  return observed(deps, { clientId, ipAddress, grantType }, context, async (enter) => {
     enter('client');
-    const client = await parts.directory.application(clientId, context.onward());
-    if (client?.tenant.tenantId !== tenantId || !parts.directory.isActive(client)) {
+    const client = await deps.directory.application(clientId, context.onward());
+    if (client?.tenant.tenantId !== tenantId || !deps.directory.isActive(client)) {
       throw invalidClient('application_inactive');
     }
     const request = { ...emptyRequest, grantType };
-    const current = newExchange(parts, { request, client, issuer, ipAddress }, context);
-    return redeemGrant(parts, grant, current, enter);
+    const current = newExchange(deps, { request, client, issuer, ipAddress }, context);
+    return redeemGrant(deps, grant, current, enter);
   });
 }
 
@@ -108,7 +108,7 @@ export async function exchangeForPush(
 type Enter = (phase: string) => void;
 
 async function redeemGrant(
-  parts: PipelineParts,
+  deps: PipelineDeps,
   grant: Grant,
   current: Exchange,
   enter: Enter,
@@ -123,14 +123,14 @@ async function redeemGrant(
   try {
     // 5. the grant is of this issuer, and client and user are active
     enter('grant');
-    requireIssuer(parts.issuer, current, userGrant);
-    const subject = await requireActive(parts.directory, current, userGrant);
+    requireIssuer(deps.issuer, current, userGrant);
+    const subject = await requireActive(deps.directory, current, userGrant);
     // 6. scope and resource of the tokens
     enter('scope');
     const { scopes, resource } = decideScopes(current, userGrant);
     // 7. claims and signatures
     enter('signature');
-    const issued = await issueTokens(parts, current, { subject, scopes, resource, idTokenClaims });
+    const issued = await issueTokens(deps, current, { subject, scopes, resource, idTokenClaims });
     // 8. the redemption becomes final
     enter('commit');
     const refreshToken = await redemption.commit({ scopes, audience: issued.audience });
@@ -153,7 +153,7 @@ const knownGrantTypes: ReadonlySet<string> = new Set(grantTypes.map(({ name }) =
 
 /** Counts a token request by its outcome; if it is denied, audits it and tells the gateway's log who was refused and why. */
 async function observed(
-  { audit, directory }: PipelineParts,
+  { audit, directory }: PipelineDeps,
   { grantType, ...from }: { clientId: string; ipAddress: string; grantType: string },
   context: ExchangeContext,
   work: (enter: Enter) => Promise<TokenResponse>,
@@ -188,7 +188,7 @@ function requireParameters(grant: Grant, request: ExchangeRequest): void {
 }
 
 function authenticate(
-  { directory }: PipelineParts,
+  { directory }: PipelineDeps,
   { credentials, caller }: ExchangeRequest,
   context: CallContext,
 ): Promise<ApplicationRecord> {
@@ -206,7 +206,7 @@ function requirePermission(grant: Grant, current: Exchange): void {
 }
 
 function newExchange(
-  parts: PipelineParts,
+  deps: PipelineDeps,
   given: {
     readonly request: TokenRequest;
     readonly client: ApplicationRecord;
@@ -222,7 +222,7 @@ function newExchange(
     requestedScopes: parseScope(request.scope),
     issuer,
     trail: { requestId: context.requestId, ipAddress },
-    tokenId: parts.runtime.random.bytes(16).toString('base64url'),
+    tokenId: deps.runtime.random.bytes(16).toString('base64url'),
     call: () => context.onward(),
     throwIfAborted() {
       if (context.signal.aborted) {

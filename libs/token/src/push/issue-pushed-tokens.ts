@@ -2,20 +2,20 @@ import { rootCall } from '@tessera/rpc';
 import { type ChangeFeed } from '@tessera/stores';
 import { OAuthError } from '@tessera/oauth';
 import type { ApprovedPush } from '@tessera/proto-gen/device';
-import type { OneTimeParts } from '../pipeline/one-time-redemption.ts';
+import type { OneTimeDeps } from '../pipeline/one-time-redemption.ts';
 import {
   exchangeForPush,
   type ExchangeContext,
   type TokenResponse,
-  type PipelineParts,
+  type PipelineDeps,
 } from '../pipeline/pipeline.ts';
 import { auditReasonOf } from '../audit.ts';
 import type { RecordedRevocation, RefreshStore } from '../store/store.ts';
 import { userGrantOf } from '../pipeline/flat-grants.ts';
 import { pushGrant, secretHash } from './push-grant.ts';
 
-export interface PushParts extends PipelineParts {
-  readonly oneTime: OneTimeParts;
+export interface PushDeps extends PipelineDeps {
+  readonly oneTime: OneTimeDeps;
   readonly families: Pick<RefreshStore, 'revoke'>;
   readonly revocationFeed: Pick<ChangeFeed<RecordedRevocation>, 'poke'>;
 }
@@ -33,33 +33,33 @@ const callMs = 5_000;
  * that may still deliver, so its tokens are left alone.
  */
 export async function issuePushedTokens(
-  parts: PushParts,
+  deps: PushDeps,
   push: ApprovedPush,
 ): Promise<TokenResponse | 'failed' | 'later'> {
   const takenBefore = push.attempt > 1 || push.ended;
-  if (takenBefore && (await revokeUndelivered(parts, push))) return 'failed';
+  if (takenBefore && (await revokeUndelivered(deps, push))) return 'failed';
   if (push.ended) return 'failed';
   const { clientId, tenantId, ipAddress } = push;
   const client = { clientId, tenantId, ipAddress, issuer: userGrantOf(push, push)?.issuer ?? '' };
   try {
-    return await exchangeForPush(parts, pushGrant(parts.oneTime, push), client, contextOf(push));
+    return await exchangeForPush(deps, pushGrant(deps.oneTime, push), client, contextOf(push));
   } catch (error) {
     if (isFinal(error)) return 'failed';
-    parts.runtime.log.warn({ err: error, requestId: push.requestId }, 'tokens of a push not issued yet');
+    deps.runtime.log.warn({ err: error, requestId: push.requestId }, 'tokens of a push not issued yet');
     return 'later';
   }
 }
 
 /** Resolves with whether the request was redeemed before; if so, the refresh family of that redemption is revoked. */
-async function revokeUndelivered(parts: PushParts, push: ApprovedPush): Promise<boolean> {
+async function revokeUndelivered(deps: PushDeps, push: ApprovedPush): Promise<boolean> {
   const { tenantId, clientId, authReqId, requestId, ipAddress } = push;
   const value = { tenantId, clientId, kind: 'auth_req_id', hash: secretHash(authReqId) } as const;
-  const familyId = await parts.oneTime.redemptions.findFamily(value);
+  const familyId = await deps.oneTime.redemptions.findFamily(value);
   if (familyId === undefined) return false;
   if (familyId !== null) {
     const owner = { tenantId, clientId };
-    await parts.families.revoke({ familyId, owner, reason: 'undelivered', trail: { requestId, ipAddress } });
-    parts.revocationFeed.poke();
+    await deps.families.revoke({ familyId, owner, reason: 'undelivered', trail: { requestId, ipAddress } });
+    deps.revocationFeed.poke();
   }
   return true;
 }

@@ -3,7 +3,7 @@ import { leftHash } from '@tessera/oauth';
 import type { ApprovedPush } from '@tessera/proto-gen/device';
 import { userGrantOf } from '../pipeline/flat-grants.ts';
 import type { ExtraClaims, Grant } from '../pipeline/grant-table.ts';
-import { oneTimeRedemption, type OneTimeParts } from '../pipeline/one-time-redemption.ts';
+import { oneTimeRedemption, type OneTimeDeps } from '../pipeline/one-time-redemption.ts';
 import { oauthError } from '../audit.ts';
 
 export const requestIdClaim = 'urn:openid:params:jwt:claim:auth_req_id';
@@ -13,7 +13,7 @@ export const refreshTokenHashClaim = 'urn:openid:params:jwt:claim:rt_hash';
  * CIBA Core §10.3: the grant of an approved request whose tokens are pushed to the client. Marker and checks are those of the polled
  * grant. With `openid` the ID token binds the pushed tokens together (§10.3.1), so it must not be missing.
  */
-export function pushGrant(parts: OneTimeParts, { authReqId, ...push }: ApprovedPush): Grant {
+export function pushGrant(deps: OneTimeDeps, { authReqId, ...push }: ApprovedPush): Grant {
   return {
     name: 'ciba',
     parameters: [],
@@ -26,7 +26,7 @@ export function pushGrant(parts: OneTimeParts, { authReqId, ...push }: ApprovedP
         userGrant,
         failpoint: 'push',
       } as const;
-      const redemption = oneTimeRedemption(parts, exchange, value);
+      const redemption = oneTimeRedemption(deps, exchange, value);
       return {
         ...redemption,
         idTokenClaims: bindingClaims(authReqId, redemption.refreshToken),

@@ -22,7 +22,7 @@ export interface PushWorker {
   close(): Promise<void>;
 }
 
-interface PushWorkerParts {
+interface PushWorkerDeps {
   readonly backchannel: Client<typeof BackchannelAuthenticationService>;
   readonly issue: (push: ApprovedPush) => Promise<TokenResponse | 'failed' | 'later'>;
   readonly runtime: Pick<Runtime, 'log'>;
@@ -32,8 +32,8 @@ interface PushWorkerParts {
  * Issues the tokens of approved requests in push mode (CIBA Core §10.3). `device` never calls this service: it signals new pushes
  * by a stream, and this worker takes them. When idle, the stream sends one message every ten seconds.
  */
-export function startPushWorker(parts: PushWorkerParts): PushWorker {
-  const { backchannel, runtime } = parts;
+export function startPushWorker(deps: PushWorkerDeps): PushWorker {
+  const { backchannel, runtime } = deps;
   const closing = new AbortController();
   const inProgress = new Set<Promise<void>>();
   let taking: Promise<void> | undefined;
@@ -61,7 +61,7 @@ export function startPushWorker(parts: PushWorkerParts): PushWorker {
   }
 
   function start(push: ApprovedPush): void {
-    const finishing = finish(parts, push)
+    const finishing = finish(deps, push)
       .catch((error: unknown) =>
         runtime.log.warn({ err: error }, 'push not finished; it will be taken again'),
       )
@@ -98,7 +98,7 @@ export function startPushWorker(parts: PushWorkerParts): PushWorker {
   };
 }
 
-async function finish({ backchannel, issue, runtime }: PushWorkerParts, push: ApprovedPush): Promise<void> {
+async function finish({ backchannel, issue, runtime }: PushWorkerDeps, push: ApprovedPush): Promise<void> {
   const issued = await issue(push);
   if (issued === 'later') return;
   const { deliveryId, attempt, requestId } = push;

@@ -5,7 +5,7 @@ import type { AuthorizeService, WatchSessionEndsResponse } from '@tessera/proto-
 import type { DirectoryService, WatchChangesResponse } from '@tessera/proto-gen/directory';
 import type { RecordedRevocation, RevocationStore } from '../store/store.ts';
 
-export interface SourceParts {
+export interface SourceDeps {
   readonly revocations: RevocationStore;
   readonly revocationFeed: ChangeFeed<RecordedRevocation>;
   readonly changes: Client<typeof DirectoryService>;
@@ -53,20 +53,20 @@ export interface OpenSources {
  * the signal.
  */
 export async function openSources(
-  parts: SourceParts,
+  deps: SourceDeps,
   positions: Positions | undefined,
   since: bigint,
   { requestId, signal }: { readonly requestId: string; readonly signal: AbortSignal },
 ): Promise<OpenSources> {
   const call = rootCall(requestId, undefined, signal);
   const present = -1;
-  const families = since > 0n ? await parts.revocations.positionBefore(Number(since)) : present;
+  const families = since > 0n ? await deps.revocations.positionBefore(Number(since)) : present;
   const after = (position: number | undefined) =>
     position === undefined ? { since } : { afterSequence: BigInt(position) };
   const streams = {
-    families: parts.revocationFeed.watch(positions?.families ?? families, signal),
-    directory: iterate(parts.changes.watchChanges(after(positions?.directory), call)),
-    sessions: iterate(parts.sessions.watchSessionEnds(after(positions?.sessions), call)),
+    families: deps.revocationFeed.watch(positions?.families ?? families, signal),
+    directory: iterate(deps.changes.watchChanges(after(positions?.directory), call)),
+    sessions: iterate(deps.sessions.watchSessionEnds(after(positions?.sessions), call)),
   };
   const [family, change, session] = await Promise.all([
     firstOf(streams.families),

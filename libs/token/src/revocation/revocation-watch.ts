@@ -6,14 +6,14 @@ import { RevocationKind, type WatchRevocationsRequest } from '@tessera/proto-gen
 import {
   currentAccessPolicy,
   type AccessPolicy,
-  type AccessPolicyParts,
+  type AccessPolicyDeps,
 } from '../introspection/access-policy.ts';
 import type { RecordedRevocation } from '../store/store.ts';
 import { mergeStreams, type StreamItem } from './merge-streams.ts';
-import { cursorOf, openSources, parseCursor, type SourceParts, type Sources } from './revocation-sources.ts';
+import { cursorOf, openSources, parseCursor, type SourceDeps, type Sources } from './revocation-sources.ts';
 import { isHeartbeat, WatchProgress } from './watch-progress.ts';
 
-export interface WatchParts extends SourceParts, Pick<AccessPolicyParts, 'directory' | 'certificateClients'> {
+export interface WatchDeps extends SourceDeps, Pick<AccessPolicyDeps, 'directory' | 'certificateClients'> {
   readonly runtime: Pick<Runtime, 'clock'>;
 }
 
@@ -36,22 +36,22 @@ export interface RevocationMessage {
  * watchers know that they may miss a revocation.
  */
 export async function* watchRevocations(
-  parts: WatchParts,
+  deps: WatchDeps,
   { cursor, since }: WatchRevocationsRequest,
   context: CallContext,
 ): AsyncGenerator<RevocationMessage, void> {
   const positions = parseCursor(cursor);
-  let policy = await policyOfCall(parts, context);
+  let policy = await policyOfCall(deps, context);
   const stopping = new AbortController();
   const signal = AbortSignal.any([stopping.signal, context.signal]);
   try {
     const { requestId } = context;
-    const { start, streams } = await openSources(parts, positions, since, { requestId, signal });
+    const { start, streams } = await openSources(deps, positions, since, { requestId, signal });
     yield { cursor: cursorOf(start) };
     const progress = new WatchProgress(start);
     for await (const arrived of mergeStreams<Sources>(streams)) {
       progress.advance(arrived);
-      policy = await policyOfCall(parts, context);
+      policy = await policyOfCall(deps, context);
       const revocation = revocationOf(arrived, policy);
       if (revocation !== undefined) yield { cursor: progress.cursor, ...revocation };
       else if (isHeartbeat(arrived)) yield { cursor: progress.cursor };
@@ -63,11 +63,11 @@ export async function* watchRevocations(
 }
 
 /** The access policy may change during a stream, so it is evaluated for every message. */
-function policyOfCall(parts: WatchParts, context: CallContext): Promise<AccessPolicy> {
-  if (parts.runtime.clock.now() / 1000 >= (context.principal?.expiresAt ?? Infinity)) {
+function policyOfCall(deps: WatchDeps, context: CallContext): Promise<AccessPolicy> {
+  if (deps.runtime.clock.now() / 1000 >= (context.principal?.expiresAt ?? Infinity)) {
     throw new OAuthError('invalid_token', 'The access token has expired.');
   }
-  return currentAccessPolicy(parts, context);
+  return currentAccessPolicy(deps, context);
 }
 
 /** The message for an item; undefined if the item ends nothing or the caller may not see it. */

@@ -10,7 +10,7 @@ import type { RefreshTokenCodec } from '../refresh-token-format.ts';
 import type { RefreshStore } from '../store/store.ts';
 import type { TokenVerifier } from '../verification/token-verifier.ts';
 
-export interface RevocationParts {
+export interface RevocationDeps {
   readonly directory: DirectoryClient;
   readonly audit: Pick<AuditBatch, 'add'>;
   readonly verifier: TokenVerifier;
@@ -35,18 +35,18 @@ const longestReason = 512;
  * asks at. Resolves once the revocation is durable.
  */
 export async function revoke(
-  parts: RevocationParts,
+  deps: RevocationDeps,
   request: RevokeRequest,
   context: CallContext,
 ): Promise<void> {
   if (request.token === '') throw new OAuthError('invalid_request', 'The parameter token is missing.');
-  const owner = await authenticateOwner(parts, request, context);
-  const reference = parts.refreshTokens.decode(request.token);
-  if (reference === undefined) return rejectUnknown(parts, request, owner, context);
-  if (request.credentials === undefined && !(await isServedHere(parts, request, reference.familyId))) {
+  const owner = await authenticateOwner(deps, request, context);
+  const reference = deps.refreshTokens.decode(request.token);
+  if (reference === undefined) return rejectUnknown(deps, request, owner, context);
+  if (request.credentials === undefined && !(await isServedHere(deps, request, reference.familyId))) {
     throw unknownToken();
   }
-  const outcome = await parts.families.revoke({
+  const outcome = await deps.families.revoke({
     familyId: reference.familyId,
     owner,
     reason: sanitizedReason(request.reason),
@@ -57,14 +57,14 @@ export async function revoke(
 
 /** Whether a family belongs to the issuer that the request was sent to. The issuer of a family never changes. */
 async function isServedHere(
-  parts: RevocationParts,
+  deps: RevocationDeps,
   { caller }: RevokeRequest,
   familyId: string,
 ): Promise<boolean> {
-  const issuer = await parts.families.issuerOf(familyId);
+  const issuer = await deps.families.issuerOf(familyId);
   if (issuer === undefined) return false;
-  const requested = { issuer: requestedIssuer(parts.issuer, caller), tenantId: caller?.tenantId ?? '' };
-  return servesFamiliesOf(parts, requested, issuer);
+  const requested = { issuer: requestedIssuer(deps.issuer, caller), tenantId: caller?.tenantId ?? '' };
+  return servesFamiliesOf(deps, requested, issuer);
 }
 
 /**
@@ -81,7 +81,7 @@ function sanitizedReason(reason: string): string {
  * lets it revoke its own tokens, but it cannot pass where the contract requires credentials.
  */
 async function authenticateOwner(
-  parts: RevocationParts,
+  deps: RevocationDeps,
   { credentials, caller, ignoreUnknown }: RevokeRequest,
   context: CallContext,
 ): Promise<Owner | undefined> {
@@ -90,7 +90,7 @@ async function authenticateOwner(
     return tenantId === '' ? undefined : { tenantId, clientId: undefined };
   }
   const accepts = ignoreUnknown ? 'public' : 'confidential';
-  const { tenantId, clientId } = await authenticateClient(parts, { credentials, caller }, context, accepts);
+  const { tenantId, clientId } = await authenticateClient(deps, { credentials, caller }, context, accepts);
   return { tenantId, clientId };
 }
 
@@ -99,13 +99,13 @@ async function authenticateOwner(
  * the client's own tokens, as it must not learn whether another client's token is active.
  */
 async function rejectUnknown(
-  parts: RevocationParts,
+  deps: RevocationDeps,
   request: RevokeRequest,
   owner: Owner | undefined,
   context: CallContext,
 ): Promise<void> {
   if (!request.ignoreUnknown) throw unknownToken();
-  const claims = await parts.verifier.accessToken(request.token, () => context.onward());
+  const claims = await deps.verifier.accessToken(request.token, () => context.onward());
   if (claims === undefined || claims.client_id !== owner?.clientId) return;
   if (claims.tenant_id !== owner.tenantId) return;
   throw new OAuthError('unsupported_token_type', 'Access tokens cannot be revoked; they expire.');
